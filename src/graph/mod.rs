@@ -1,0 +1,71 @@
+//! The model in memory: tensors, operators and their attributes. Knows no file format and no device.
+
+mod constant;
+mod op;
+mod shape;
+
+pub use constant::{Bytes, Constant, DType};
+pub use op::{
+    Act, Binary, Conv2d, CoordMode, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Tail, TransposeConv, Unary,
+};
+pub use shape::Shape;
+
+/// Index of a tensor in [`Graph::tensors`].
+pub type TensorId = usize;
+/// Index of a node in [`Graph::nodes`].
+pub type NodeId = usize;
+
+/// A tensor of the model: an intermediate, an input, an output or a constant.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    /// Name in the file; not necessarily unique.
+    pub name: String,
+    /// Extents as computed with, `[B, H, W, C]`.
+    pub shape: Shape,
+    /// Extents as the file states them, any rank: what a caller reads and writes.
+    pub dims: Vec<usize>,
+    /// The values, if they are part of the model.
+    pub constant: Option<Constant>,
+}
+
+/// One operator of the model. Nodes stand in execution order.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What it computes.
+    pub op: Op,
+    /// Operands, in the order the operator documents ([`Op`]).
+    pub inputs: Vec<TensorId>,
+    /// Results.
+    pub outputs: Vec<TensorId>,
+    /// What is done to the result before it is stored.
+    pub tail: Tail,
+    /// Index of the operator in the model file, for messages; the first one where several were fused.
+    pub origin: usize,
+}
+
+/// A model: tensors, nodes in execution order, and which tensors come in and go out.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// Name of the model, for reports.
+    pub name: String,
+    /// Every tensor; an id is an index here.
+    pub tensors: Vec<Tensor>,
+    /// Every node, each after those that produce its inputs.
+    pub nodes: Vec<Node>,
+    /// Tensors the caller brings.
+    pub inputs: Vec<TensorId>,
+    /// Tensors the caller takes.
+    pub outputs: Vec<TensorId>,
+}
+
+impl Graph {
+    /// Shape of a tensor, `[B, H, W, C]`.
+    pub fn shape(&self, tensor: TensorId) -> Shape {
+        self.tensors[tensor].shape
+    }
+
+    /// Whether a tensor's values are part of the model.
+    pub fn is_constant(&self, tensor: TensorId) -> bool {
+        self.tensors[tensor].constant.is_some()
+    }
+}

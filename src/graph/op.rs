@@ -1,0 +1,272 @@
+//! Operators and their attributes. Every extent is `[B, H, W, C]` ([`Shape`](super::Shape)); every padding is explicit.
+
+use super::TensorId;
+
+/// Functions of one value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Unary {
+    /// `max(x, 0)`
+    Relu,
+    /// `min(max(x, 0), 6)`
+    Relu6,
+    /// `min(max(x, -1), 1)`
+    ReluN1To1,
+    /// `x < 0 ? alpha * x : x`
+    LeakyRelu { alpha: f32 },
+    /// `x < 0 ? exp(x) - 1 : x`
+    Elu,
+    /// `x * min(max(x + 3, 0), 6) / 6`
+    HardSwish,
+    /// `1 / (1 + exp(-x))`
+    Logistic,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// `e^x`
+    Exp,
+    /// Square root.
+    Sqrt,
+    /// `1 / sqrt(x)`
+    Rsqrt,
+    /// `x * x`
+    Square,
+    /// Absolute value.
+    Abs,
+    /// `-x`
+    Neg,
+}
+
+/// Functions of two values, with broadcasting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binary {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a * b`
+    Mul,
+    /// `a / b`
+    Div,
+    /// The greater.
+    Maximum,
+    /// The lesser.
+    Minimum,
+}
+
+/// One step of a [`Tail`].
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum Act {
+    /// Nothing.
+    #[default]
+    None,
+    /// A function of the value alone.
+    Unary(Unary),
+    /// `x < 0 ? alpha[c] * x : x` with a constant of one alpha per channel of the result.
+    Prelu(TensorId),
+}
+
+/// What is done to a node's result before it is stored: `then(first(result) + add)`.
+///
+/// The file's fused activation is `first`; the rewriter fills the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Tail {
+    /// Applied to the result.
+    pub first: Act,
+    /// A tensor added then: same B, H, W as the result, and at most its channels (missing ones count as zero).
+    pub add: Option<TensorId>,
+    /// Applied last.
+    pub then: Act,
+}
+
+impl Tail {
+    /// A tail that is an activation alone.
+    pub const fn of(first: Act) -> Self {
+        Self { first, add: None, then: Act::None }
+    }
+
+    /// Whether the tail does nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Zeros (or nothing, for pools) around the image: rows and columns before and after.
+///
+/// `bottom` and `right` follow from the output's extents; they are kept because the file states them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Padding {
+    /// Rows above.
+    pub top: usize,
+    /// Rows below.
+    pub bottom: usize,
+    /// Columns before.
+    pub left: usize,
+    /// Columns after.
+    pub right: usize,
+}
+
+/// A 2-D convolution, depthwise or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conv2d {
+    /// Stride `[y, x]`.
+    pub stride: [usize; 2],
+    /// Dilation `[y, x]`.
+    pub dilation: [usize; 2],
+    /// Zeros around the input.
+    pub padding: Padding,
+    /// Channel groups; of no meaning for a depthwise convolution.
+    pub groups: usize,
+}
+
+/// A transposed 2-D convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransposeConv {
+    /// Stride `[y, x]`.
+    pub stride: [usize; 2],
+    /// What is cut off the full result (of extent `(in - 1) * stride + kernel`) above and to the left.
+    pub padding: Padding,
+}
+
+/// Which pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PoolKind {
+    /// The greatest of the window's pixels that lie in the image.
+    Max,
+    /// The mean of the window's pixels that lie in the image.
+    Average,
+}
+
+/// A 2-D pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pool2d {
+    /// Which.
+    pub kind: PoolKind,
+    /// Window `[y, x]`.
+    pub window: [usize; 2],
+    /// Stride `[y, x]`.
+    pub stride: [usize; 2],
+    /// Border of the image that windows may reach into; its pixels do not count.
+    pub padding: Padding,
+}
+
+/// Which reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reduce {
+    /// Arithmetic mean.
+    Mean,
+}
+
+/// How a resize fills pixels in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ResizeMode {
+    /// Linear in both directions.
+    Bilinear,
+    /// The nearest pixel.
+    Nearest,
+}
+
+/// Where an output pixel lies in the input image, TensorFlow's three conventions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CoordMode {
+    /// `x * in / out`
+    Asymmetric,
+    /// `(x + 0.5) * in / out - 0.5`
+    HalfPixel,
+    /// `x * (in - 1) / (out - 1)`
+    AlignCorners,
+}
+
+/// What a node computes. Operands in brackets may be missing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// `x, weights [O, KH, KW, I / groups], [bias [O]]`
+    Conv2d(Conv2d),
+    /// `x, weights [1, KH, KW, I * multiplier], [bias]`; output channel `o` reads input channel `o / multiplier`.
+    DepthwiseConv2d(Conv2d),
+    /// `x, weights [O, KH, KW, I], [bias [O]]`
+    TransposeConv(TransposeConv),
+    /// `x, weights [O, I], [bias [O]]`; every `I` values of `x` in dense order make a row of the result.
+    FullyConnected,
+    /// `x`
+    Pool2d(Pool2d),
+    /// `x`; reduces the axes marked, in `B, H, W, C` order.
+    Reduce { kind: Reduce, axes: [bool; 4] },
+    /// `a, b`, each extent equal or one.
+    Binary(Binary),
+    /// `x`
+    Unary(Unary),
+    /// `x, alpha`; alpha broadcasts.
+    Prelu,
+    /// `x`; extents before and after each axis, filled with `value`.
+    Pad { before: [usize; 4], after: [usize; 4], value: f32 },
+    /// One or more operands, alike but along `axis`.
+    Concat { axis: usize },
+    /// `x`; output index `i` of an axis reads `begin + i * stride`. Strides may be negative.
+    StridedSlice { begin: [usize; 4], stride: [isize; 4] },
+    /// `x`; the same elements in dense order under another shape.
+    Reshape,
+    /// `x`; output axis `i` is input axis `perm[i]`.
+    Transpose { perm: [usize; 4] },
+    /// `x`; channels to `block` by `block` pixels (TensorFlow's order: row, column, channel).
+    DepthToSpace { block: usize },
+    /// `x`; the inverse.
+    SpaceToDepth { block: usize },
+    /// `x`
+    Resize { mode: ResizeMode, coords: CoordMode },
+    /// `x`; over channels, of `beta * x`.
+    Softmax { beta: f32 },
+}
+
+impl Op {
+    /// The operator's name as the TensorFlow Lite schema writes it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Conv2d(_) => "CONV_2D",
+            Self::DepthwiseConv2d(_) => "DEPTHWISE_CONV_2D",
+            Self::TransposeConv(_) => "TRANSPOSE_CONV",
+            Self::FullyConnected => "FULLY_CONNECTED",
+            Self::Pool2d(Pool2d { kind: PoolKind::Max, .. }) => "MAX_POOL_2D",
+            Self::Pool2d(Pool2d { kind: PoolKind::Average, .. }) => "AVERAGE_POOL_2D",
+            Self::Reduce { kind: Reduce::Mean, .. } => "MEAN",
+            Self::Binary(Binary::Add) => "ADD",
+            Self::Binary(Binary::Sub) => "SUB",
+            Self::Binary(Binary::Mul) => "MUL",
+            Self::Binary(Binary::Div) => "DIV",
+            Self::Binary(Binary::Maximum) => "MAXIMUM",
+            Self::Binary(Binary::Minimum) => "MINIMUM",
+            Self::Unary(unary) => unary.name(),
+            Self::Prelu => "PRELU",
+            Self::Pad { .. } => "PAD",
+            Self::Concat { .. } => "CONCATENATION",
+            Self::StridedSlice { .. } => "STRIDED_SLICE",
+            Self::Reshape => "RESHAPE",
+            Self::Transpose { .. } => "TRANSPOSE",
+            Self::DepthToSpace { .. } => "DEPTH_TO_SPACE",
+            Self::SpaceToDepth { .. } => "SPACE_TO_DEPTH",
+            Self::Resize { mode: ResizeMode::Bilinear, .. } => "RESIZE_BILINEAR",
+            Self::Resize { mode: ResizeMode::Nearest, .. } => "RESIZE_NEAREST_NEIGHBOR",
+            Self::Softmax { .. } => "SOFTMAX",
+        }
+    }
+}
+
+impl Unary {
+    /// The function's name as the TensorFlow Lite schema writes it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Relu => "RELU",
+            Self::Relu6 => "RELU6",
+            Self::ReluN1To1 => "RELU_N1_TO_1",
+            Self::LeakyRelu { .. } => "LEAKY_RELU",
+            Self::Elu => "ELU",
+            Self::HardSwish => "HARD_SWISH",
+            Self::Logistic => "LOGISTIC",
+            Self::Tanh => "TANH",
+            Self::Exp => "EXP",
+            Self::Sqrt => "SQRT",
+            Self::Rsqrt => "RSQRT",
+            Self::Square => "SQUARE",
+            Self::Abs => "ABS",
+            Self::Neg => "NEG",
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Layouts: what a strategy answers, before textures are cut from it.
+
+/// The three placement problems, from the strictest to the freest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Problem {
+    /// One live tensor at a time in an object; the cost is the sum of the objects.
+    SharedObjects,
+    /// Tensors at offsets in one arena; the cost is the arena.
+    Offsets,
+    /// Several arenas, and no step reads and writes the same one.
+    Banks,
+}
+
+/// Where one tensor lies: a region (shared object, arena or bank) and an offset in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Place {
+    /// Index into [`Layout::regions`].
+    pub region: usize,
+    /// First unit of the tensor inside its region; always 0 for shared objects.
+    pub offset: u64,
+}
+
+/// An answer to one of the three problems: region sizes, and a place for each record, in record order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Layout {
+    /// Which problem this answers, and so which rules it keeps.
+    pub problem: Problem,
+    /// Size of each region, in the records' unit.
+    pub regions: Vec<u64>,
+    /// One place a record, in record order.
+    pub places: Vec<Place>,
+}
+
+impl Layout {
+    /// The cost: the sum of the regions. Strategies refuse records whose naïve total overflows, so this cannot.
+    pub fn total(&self) -> u64 {
+        self.regions.iter().sum()
+    }
+}

@@ -1,0 +1,141 @@
+//! Placements: textures, and for every row of every tensor the texel where it starts.
+
+use super::Problem;
+
+/// Texel format of a pool texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum TexelFormat {
+    /// Four 32-bit floats, 16 bytes a texel.
+    Rgba32Float,
+    /// Four 16-bit floats, 8 bytes a texel; arithmetic stays in 32 bits.
+    Rgba16Float,
+}
+
+impl TexelFormat {
+    /// Bytes of one texel.
+    pub const fn texel_bytes(self) -> u64 {
+        match self {
+            Self::Rgba32Float => 16,
+            Self::Rgba16Float => 8,
+        }
+    }
+}
+
+/// A texture of the pool. Texel `i` is at `(i mod width, i / width)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TextureSpec {
+    /// Width in texels, a power of two.
+    pub width: u32,
+    /// Height in texels.
+    pub height: u32,
+    /// Texel format.
+    pub format: TexelFormat,
+}
+
+impl TextureSpec {
+    /// Texels the texture holds.
+    pub const fn texels(&self) -> u64 {
+        self.width as u64 * self.height as u64
+    }
+
+    /// Bytes of the texture, `width * height * texel`.
+    pub const fn bytes(&self) -> u64 {
+        self.texels() * self.format.texel_bytes()
+    }
+
+    /// Base-two logarithm of the width: texel `i` is at `(i & (width - 1), i >> shift)`.
+    pub const fn shift(&self) -> u32 {
+        self.width.trailing_zeros()
+    }
+}
+
+/// For each row of a tensor, the texel where it starts. A row is `row_texels` texels long.
+///
+/// The three forms are three ways to fill one table; a kernel cannot tell them apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(tag = "form", rename_all = "snake_case"))]
+pub enum RowTable {
+    /// Row after row from `base`.
+    Whole { base: u32, rows: u32, row_texels: u32 },
+    /// Row `r` lies where row `r - ring` was: `base + (r mod ring) * row_texels`.
+    Ring { base: u32, rows: u32, row_texels: u32, ring: u32 },
+    /// Each row by itself.
+    Scattered { row_starts: Vec<u32>, row_texels: u32 },
+}
+
+impl RowTable {
+    /// Number of rows, `B * H` of the tensor.
+    pub fn rows(&self) -> u32 {
+        match self {
+            Self::Whole { rows, .. } | Self::Ring { rows, .. } => *rows,
+            Self::Scattered { row_starts, .. } => row_starts.len() as u32,
+        }
+    }
+
+    /// Texels of one row, `ceil(C / 4) * W` of the tensor.
+    pub const fn row_texels(&self) -> u32 {
+        match self {
+            Self::Whole { row_texels, .. }
+            | Self::Ring { row_texels, .. }
+            | Self::Scattered { row_texels, .. } => *row_texels,
+        }
+    }
+
+    /// First texel of row `row`.
+    ///
+    /// # Panics
+    /// If `row` is not below [`rows`](Self::rows) of a scattered table, or `ring` is 0.
+    pub fn start(&self, row: u32) -> u32 {
+        match self {
+            Self::Whole { base, row_texels, .. } => base + row * row_texels,
+            Self::Ring { base, row_texels, ring, .. } => base + (row % ring) * row_texels,
+            Self::Scattered { row_starts, .. } => row_starts[row as usize],
+        }
+    }
+
+    /// All row starts in order: what is uploaded for the kernels.
+    pub fn starts(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.rows()).map(|row| self.start(row))
+    }
+}
+
+/// Where one tensor lives, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Placement {
+    /// Index of the usage record this places.
+    pub record: usize,
+    /// Index into [`Plan::textures`].
+    pub texture: usize,
+    /// Where each row starts in that texture.
+    pub rows: RowTable,
+    /// First step that touches the tensor.
+    pub first: usize,
+    /// Last step that touches it, inclusive.
+    pub last: usize,
+}
+
+/// The textures and every tensor's placement: all that the executor needs to know of memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Plan {
+    /// Name of the strategy that found it.
+    pub strategy: String,
+    /// The rules it keeps.
+    pub problem: Problem,
+    /// The pool.
+    pub textures: Vec<TextureSpec>,
+    /// One placement a usage record, in record order.
+    pub placements: Vec<Placement>,
+}
+
+impl Plan {
+    /// Bytes of the pool: the sum of its textures.
+    pub fn bytes(&self) -> u64 {
+        self.textures.iter().map(TextureSpec::bytes).sum()
+    }
+}
