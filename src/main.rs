@@ -1,1 +1,3 @@
+//! The `texpool` command.
+
 fn main() {}

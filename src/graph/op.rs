@@ -12,7 +12,10 @@ pub enum Unary {
     /// `min(max(x, -1), 1)`
     ReluN1To1,
     /// `x < 0 ? alpha * x : x`
-    LeakyRelu { alpha: f32 },
+    LeakyRelu {
+        /// Slope below zero.
+        alpha: f32,
+    },
     /// `x < 0 ? exp(x) - 1 : x`
     Elu,
     /// `x * min(max(x + 3, 0), 6) / 6`
@@ -188,32 +191,69 @@ pub enum Op {
     FullyConnected,
     /// `x`
     Pool2d(Pool2d),
-    /// `x`; reduces the axes marked, in `B, H, W, C` order.
-    Reduce { kind: Reduce, axes: [bool; 4] },
+    /// `x`; reduces the axes marked.
+    Reduce {
+        /// Which.
+        kind: Reduce,
+        /// Axes reduced to one, in `B, H, W, C` order.
+        axes: [bool; 4],
+    },
     /// `a, b`, each extent equal or one.
     Binary(Binary),
     /// `x`
     Unary(Unary),
     /// `x, alpha`; alpha broadcasts.
     Prelu,
-    /// `x`; extents before and after each axis, filled with `value`.
-    Pad { before: [usize; 4], after: [usize; 4], value: f32 },
+    /// `x`
+    Pad {
+        /// Elements added in front of each axis.
+        before: [usize; 4],
+        /// Elements added behind each axis.
+        after: [usize; 4],
+        /// What they hold.
+        value: f32,
+    },
     /// One or more operands, alike but along `axis`.
-    Concat { axis: usize },
-    /// `x`; output index `i` of an axis reads `begin + i * stride`. Strides may be negative.
-    StridedSlice { begin: [usize; 4], stride: [isize; 4] },
+    Concat {
+        /// 0 to 3, in `B, H, W, C` order.
+        axis: usize,
+    },
+    /// `x`; output index `i` of an axis reads `begin + i * stride`.
+    StridedSlice {
+        /// First index read of each axis.
+        begin: [usize; 4],
+        /// Distance between indices read; never zero.
+        stride: [isize; 4],
+    },
     /// `x`; the same elements in dense order under another shape.
     Reshape,
     /// `x`; output axis `i` is input axis `perm[i]`.
-    Transpose { perm: [usize; 4] },
+    Transpose {
+        /// A permutation of 0 to 3.
+        perm: [usize; 4],
+    },
     /// `x`; channels to `block` by `block` pixels (TensorFlow's order: row, column, channel).
-    DepthToSpace { block: usize },
+    DepthToSpace {
+        /// Edge of the block in pixels.
+        block: usize,
+    },
     /// `x`; the inverse.
-    SpaceToDepth { block: usize },
+    SpaceToDepth {
+        /// Edge of the block in pixels.
+        block: usize,
+    },
     /// `x`
-    Resize { mode: ResizeMode, coords: CoordMode },
+    Resize {
+        /// How pixels in between are filled.
+        mode: ResizeMode,
+        /// Where an output pixel lies in the input.
+        coords: CoordMode,
+    },
     /// `x`; over channels, of `beta * x`.
-    Softmax { beta: f32 },
+    Softmax {
+        /// Factor of the exponent.
+        beta: f32,
+    },
 }
 
 impl Op {

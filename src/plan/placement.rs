@@ -60,11 +60,32 @@ impl TextureSpec {
 #[cfg_attr(feature = "serde", serde(tag = "form", rename_all = "snake_case"))]
 pub enum RowTable {
     /// Row after row from `base`.
-    Whole { base: u32, rows: u32, row_texels: u32 },
+    Whole {
+        /// First texel of row 0.
+        base: u32,
+        /// Rows of the tensor.
+        rows: u32,
+        /// Texels of a row.
+        row_texels: u32,
+    },
     /// Row `r` lies where row `r - ring` was: `base + (r mod ring) * row_texels`.
-    Ring { base: u32, rows: u32, row_texels: u32, ring: u32 },
+    Ring {
+        /// First texel of row 0.
+        base: u32,
+        /// Rows of the tensor.
+        rows: u32,
+        /// Texels of a row.
+        row_texels: u32,
+        /// Rows there is room for.
+        ring: u32,
+    },
     /// Each row by itself.
-    Scattered { row_starts: Vec<u32>, row_texels: u32 },
+    Scattered {
+        /// First texel of each row.
+        row_starts: Vec<u32>,
+        /// Texels of a row.
+        row_texels: u32,
+    },
 }
 
 impl RowTable {
@@ -79,9 +100,9 @@ impl RowTable {
     /// Texels of one row, `ceil(C / 4) * W` of the tensor.
     pub const fn row_texels(&self) -> u32 {
         match self {
-            Self::Whole { row_texels, .. }
-            | Self::Ring { row_texels, .. }
-            | Self::Scattered { row_texels, .. } => *row_texels,
+            Self::Whole { row_texels, .. } | Self::Ring { row_texels, .. } | Self::Scattered { row_texels, .. } => {
+                *row_texels
+            }
         }
     }
 
