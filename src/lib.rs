@@ -7,3 +7,6 @@
 #[cfg(feature = "import")]
 pub mod graph;
 pub mod plan;
+
+#[cfg(feature = "gpu")]
+pub mod kernels;
