@@ -5,6 +5,7 @@
 
 mod dispatch;
 mod family;
+pub mod pointwise;
 mod tail;
 mod unary;
 mod words;
