@@ -1,4 +1,4 @@
-// Pointwise (1x1, stride 1) convolution; a fully connected layer is one over single pixels.
+// Pointwise (1x1, stride 1) convolution; a fully connected layer is one over its input's pixels in dense order.
 // An invocation computes PIXELS pixels by SLICES slices. Weights: for each output slice and input slice four texels,
 // texel `j` holding what input channel `j` of the slice gives to the four output channels; then the biases.
 // Own words: 8  pixel blocks, pixels, bias texel.
@@ -13,14 +13,15 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let dst = output_tensor();
     let src = input_tensor();
     let place = param(1u);
-    let first = (id % own.x) * PIXELS;
+    let first = param(0u).y * dst.w + (id % own.x) * PIXELS;
+    let end = param(0u).y * dst.w + own.y;
     let slice = (id / own.x) * SLICES;
     let depth = src.slices;
 
     var texel: array<u32, 8>;
     for (var p = 0u; p < PIXELS; p++) {
-        let pixel = min(first + p, own.y - 1u);
-        texel[p] = row_start(src, param(0u).y + pixel / dst.w) + pixel % dst.w;
+        let pixel = min(first + p, end - 1u);
+        texel[p] = row_start(src, pixel / src.w) + pixel % src.w;
     }
     var weight: array<u32, 4>;
     var sum: array<array<vec4<f32>, 4>, 8>;
@@ -49,10 +50,9 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     }
     for (var p = 0u; p < PIXELS; p++) {
         let pixel = first + p;
-        if pixel >= own.y { break; }
-        let row = param(0u).y + pixel / dst.w;
+        if pixel >= end { break; }
         for (var s = 0u; s < SLICES; s++) {
-            if slice + s < dst.slices { emit(dst, row, pixel % dst.w, slice + s, sum[p][s]); }
+            if slice + s < dst.slices { emit(dst, pixel / dst.w, pixel % dst.w, slice + s, sum[p][s]); }
         }
     }
 }
