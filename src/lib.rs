@@ -7,3 +7,9 @@
 #[cfg(feature = "import")]
 pub mod graph;
 pub mod plan;
+
+#[cfg(feature = "gpu")]
+pub mod kernels;
+
+#[cfg(feature = "gpu")]
+pub mod gpu;
