@@ -7,3 +7,7 @@
 #[cfg(feature = "import")]
 pub mod graph;
 pub mod plan;
+#[cfg(feature = "import")]
+pub mod rewrite;
+#[cfg(feature = "import")]
+pub mod schedule;
