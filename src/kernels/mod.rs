@@ -6,6 +6,7 @@
 mod dispatch;
 mod family;
 mod tail;
+pub mod twin;
 mod unary;
 mod words;
 
