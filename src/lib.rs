@@ -10,3 +10,6 @@ pub mod plan;
 
 #[cfg(feature = "gpu")]
 pub mod kernels;
+
+#[cfg(feature = "gpu")]
+pub mod gpu;

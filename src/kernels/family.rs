@@ -14,6 +14,14 @@ pub(super) fn placed<'a>(step: &'a StepContext<'_>, index: usize) -> Result<&'a 
     }
 }
 
+/// Checks that operand `index` is a constant, as weights must be.
+pub(super) fn constant(step: &StepContext<'_>, index: usize) -> Result<(), KernelError> {
+    match step.node.inputs.get(index) {
+        Some(&tensor) if step.graph.is_constant(tensor) => Ok(()),
+        _ => Err(unsupported(step, format!("operand {index} (weights) is computed, not a constant"))),
+    }
+}
+
 /// A refusal of this step.
 pub(super) fn unsupported(step: &StepContext<'_>, reason: String) -> KernelError {
     KernelError::Unsupported { origin: step.node.origin, op: step.node.op.name(), reason }
