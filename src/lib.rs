@@ -12,6 +12,8 @@ pub mod graph;
 pub mod kernels;
 pub mod plan;
 #[cfg(feature = "import")]
+pub mod prepare;
+#[cfg(feature = "import")]
 pub mod rewrite;
 #[cfg(feature = "import")]
 pub mod schedule;
