@@ -2,7 +2,7 @@
 
 use texpool::{
     graph::{Act, Constant, Graph, Node, Op, Shape, Tail, Tensor, TensorId, Unary},
-    plan::{RowTable, UsageRecord},
+    plan::{RowTable, StepUse, UsageRecord},
     rewrite::Views,
     schedule::{Schedule, ScheduleError, StorageKind, schedule},
 };
