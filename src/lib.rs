@@ -6,4 +6,6 @@
 
 #[cfg(feature = "import")]
 pub mod graph;
+#[cfg(feature = "import")]
+pub mod import;
 pub mod plan;
