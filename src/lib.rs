@@ -9,6 +9,8 @@ pub mod gpu;
 #[cfg(feature = "import")]
 pub mod graph;
 #[cfg(feature = "import")]
+pub mod import;
+#[cfg(feature = "import")]
 pub mod kernels;
 pub mod plan;
 #[cfg(feature = "import")]
