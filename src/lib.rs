@@ -4,6 +4,10 @@
 //! `plan`, `graph`, `import`, `rewrite`, `schedule`, `kernels`, `gpu`, `report`, `cli`.
 //! With `--no-default-features` only [`plan`] is built: no GPU, no files, any target.
 
+#[cfg(feature = "cli")]
+pub mod fetch;
 #[cfg(feature = "import")]
 pub mod graph;
+#[cfg(feature = "cli")]
+pub mod io;
 pub mod plan;
