@@ -11,3 +11,9 @@ pub mod graph;
 #[cfg(feature = "cli")]
 pub mod io;
 pub mod plan;
+
+#[cfg(feature = "gpu")]
+pub mod kernels;
+
+#[cfg(feature = "gpu")]
+pub mod gpu;
