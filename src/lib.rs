@@ -5,15 +5,17 @@
 //! With `--no-default-features` only [`plan`] is built: no GPU, no files, any target.
 
 #[cfg(feature = "cli")]
+pub mod cli;
+#[cfg(feature = "cli")]
 pub mod fetch;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 #[cfg(feature = "import")]
 pub mod graph;
 #[cfg(feature = "cli")]
 pub mod io;
-pub mod plan;
-
 #[cfg(feature = "gpu")]
 pub mod kernels;
-
-#[cfg(feature = "gpu")]
-pub mod gpu;
+pub mod plan;
+#[cfg(feature = "cli")]
+pub mod setup;
