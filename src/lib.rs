@@ -14,8 +14,14 @@ pub mod gpu;
 pub mod graph;
 #[cfg(feature = "cli")]
 pub mod io;
-#[cfg(feature = "gpu")]
+#[cfg(feature = "import")]
 pub mod kernels;
 pub mod plan;
+#[cfg(feature = "serde")]
+pub mod report;
+#[cfg(feature = "import")]
+pub mod rewrite;
+#[cfg(feature = "import")]
+pub mod schedule;
 #[cfg(feature = "cli")]
 pub mod setup;

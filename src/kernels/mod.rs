@@ -11,6 +11,7 @@ mod family;
 mod fully_connected;
 mod pack;
 mod tail;
+pub mod twin;
 mod unary;
 mod words;
 
