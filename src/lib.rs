@@ -20,6 +20,8 @@ pub mod plan;
 #[cfg(feature = "serde")]
 pub mod report;
 #[cfg(feature = "import")]
+pub mod prepare;
+#[cfg(feature = "import")]
 pub mod rewrite;
 #[cfg(feature = "import")]
 pub mod schedule;

@@ -8,6 +8,7 @@ mod conv;
 mod depthwise;
 mod dispatch;
 mod family;
+mod fill;
 mod fully_connected;
 mod pack;
 mod tail;
@@ -16,6 +17,7 @@ mod unary;
 mod words;
 
 pub use dispatch::{Constants, Dispatch, FOLD, KernelError, Operand, Shader, StepContext, WeightPlace};
+pub use fill::fill;
 pub use tail::TailPlan;
 pub use words::Words;
 
