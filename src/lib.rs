@@ -4,9 +4,15 @@
 //! `plan`, `graph`, `import`, `rewrite`, `schedule`, `kernels`, `gpu`, `report`, `cli`.
 //! With `--no-default-features` only [`plan`] is built: no GPU, no files, any target.
 
+#[cfg(feature = "gpu")]
+pub mod gpu;
 #[cfg(feature = "import")]
 pub mod graph;
+#[cfg(feature = "import")]
+pub mod kernels;
 pub mod plan;
+#[cfg(feature = "import")]
+pub mod prepare;
 #[cfg(feature = "import")]
 pub mod rewrite;
 #[cfg(feature = "import")]

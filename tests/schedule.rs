@@ -2,9 +2,9 @@
 
 use texpool::{
     graph::{Act, Constant, Graph, Node, Op, Shape, Tail, Tensor, TensorId, Unary},
-    plan::{RowTable, UsageRecord},
+    plan::{RowTable, StepUse, UsageRecord},
     rewrite::Views,
-    schedule::{Schedule, ScheduleError, StepUse, StorageKind, schedule},
+    schedule::{Schedule, ScheduleError, StorageKind, schedule},
 };
 
 /// A graph whose tensors have the given extents; nodes are added by [`node`].

@@ -1,9 +1,9 @@
 //! Walks the nodes once, in order, and gives each tensor its storage.
 
-use super::{Schedule, ScheduleError, Step, StepUse, Storage, StorageId, StorageKind};
+use super::{Schedule, ScheduleError, Step, Storage, StorageId, StorageKind};
 use crate::{
     graph::{Graph, Node, NodeId, Op, TensorId},
-    plan::UsageRecord,
+    plan::{StepUse, UsageRecord},
     rewrite::{Views, operands, texels_agree},
 };
 

@@ -12,7 +12,7 @@ pub use error::ScheduleError;
 
 use crate::{
     graph::{Graph, NodeId, TensorId},
-    plan::{RowTable, UsageRecord},
+    plan::{RowTable, StepUse, UsageRecord},
 };
 
 /// Index of a storage in [`Schedule::storages`].
@@ -60,15 +60,6 @@ pub struct Step {
     pub reads: Vec<StorageId>,
     /// What it writes.
     pub writes: StorageId,
-}
-
-/// The usage records that a step touches.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StepUse {
-    /// Records read.
-    pub reads: Vec<usize>,
-    /// Records written.
-    pub writes: Vec<usize>,
 }
 
 /// Steps in execution order, and what they touch.

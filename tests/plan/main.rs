@@ -1,0 +1,12 @@
+//! The planner's public behaviour.
+
+#[cfg(test)]
+mod check;
+#[cfg(test)]
+mod data;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod totals;
+#[cfg(test)]
+mod vectors;
