@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::{
-    Gpu, GpuError, Pipelines, Program, Role, TextureSet, lower,
+    Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, TextureSet, lower,
+    profile::{Clock, DispatchTime},
     transfer::{Transfer, Way},
     weights,
 };
@@ -46,7 +47,9 @@ pub struct Session {
     prepared: Prepared,
     textures: TextureSet,
     program: Program,
-    pipelines: usize,
+    /// The step of each dispatch.
+    steps: Vec<Option<usize>>,
+    pipelines: Vec<PipelineRecipe>,
     uploads: Vec<Transfer>,
     downloads: Vec<Transfer>,
     memory: Memory,
@@ -94,7 +97,8 @@ impl Session {
         }
         let (weight_places, weight_bytes) = weights::upload(gpu, &mut textures, &prepared.graph, format)?;
         memory.weights = weight_bytes;
-        let dispatches = lower::dispatches(&prepared, &textures, &place, &weight_places, options.poison)?;
+        let (steps, dispatches): (Vec<_>, Vec<_>) =
+            lower::dispatches(&prepared, &textures, &place, &weight_places, options.poison)?.into_iter().unzip();
         let mut pipelines = Pipelines::new(gpu, format)?;
         let program = Program::new(gpu, &mut textures, &mut pipelines, format, &dispatches)?;
         memory.reserved = reserved_bytes(gpu);
@@ -103,7 +107,8 @@ impl Session {
             prepared,
             textures,
             program,
-            pipelines: pipelines.len(),
+            steps,
+            pipelines: pipelines.recipes(),
             uploads,
             downloads,
             memory,
@@ -160,6 +165,18 @@ impl Session {
         Ok(())
     }
 
+    /// Runs the model on the inputs of the last run, each dispatch in a pass of its own, and answers their times in
+    /// order; `None` where the device has no timestamps.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub fn profile(&mut self) -> Result<Option<Vec<DispatchTime>>, GpuError> {
+        let Some(clock) = Clock::new(&self.gpu, self.program.len())? else { return Ok(None) };
+        let times = clock.time(&self.gpu, &self.program)?;
+        let of = |((&step, kernel), ms)| DispatchTime { step, kernel, ms };
+        Ok(Some(self.steps.iter().zip(self.program.labels()).zip(times).map(of).collect()))
+    }
+
     /// The model as it runs, its schedule and its plan.
     pub fn prepared(&self) -> &Prepared {
         &self.prepared
@@ -175,9 +192,9 @@ impl Session {
         self.program.len()
     }
 
-    /// Number of pipelines made.
-    pub fn pipelines(&self) -> usize {
-        self.pipelines
+    /// The pipelines made.
+    pub fn pipelines(&self) -> &[PipelineRecipe] {
+        &self.pipelines
     }
 
     /// How long it took to plan, compile and upload.
