@@ -17,10 +17,10 @@ pub mod io;
 #[cfg(feature = "import")]
 pub mod kernels;
 pub mod plan;
-#[cfg(feature = "serde")]
-pub mod report;
 #[cfg(feature = "import")]
 pub mod prepare;
+#[cfg(feature = "serde")]
+pub mod report;
 #[cfg(feature = "import")]
 pub mod rewrite;
 #[cfg(feature = "import")]
