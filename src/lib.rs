@@ -15,6 +15,8 @@ pub mod graph;
 #[cfg(feature = "cli")]
 pub mod io;
 #[cfg(feature = "import")]
+pub mod import;
+#[cfg(feature = "import")]
 pub mod kernels;
 pub mod plan;
 #[cfg(feature = "import")]

@@ -5,13 +5,15 @@
 use crate::{
     graph::Graph,
     plan::{self, Best, Budget, Plan, PlanError, Strategy, TensorRows, TexelFormat, TextureLimits},
-    rewrite::Views,
+    rewrite::{self, Report, Rules},
     schedule::{self, Schedule, ScheduleError, StorageKind},
 };
 
 /// What is asked of the plan.
 #[derive(Clone, Debug)]
 pub struct PrepareOptions {
+    /// Which rewriting rules are on.
+    pub rules: Rules,
     /// Texel format of the pool.
     pub format: TexelFormat,
     /// The strategy to use; the best one where none is named.
@@ -28,6 +30,7 @@ const CORE_EXTENT: u32 = 8192;
 impl Default for PrepareOptions {
     fn default() -> Self {
         Self {
+            rules: Rules::all(),
             format: TexelFormat::Rgba32Float,
             strategy: None,
             budget: Budget::default(),
@@ -41,6 +44,8 @@ impl Default for PrepareOptions {
 pub struct Prepared {
     /// The model as it will run.
     pub graph: Graph,
+    /// Which rules fired, and why others did not.
+    pub rewriting: Report,
     /// Its steps and usage records.
     pub schedule: Schedule,
     /// What the planner tried, and its choice; sizes in texels.
@@ -65,8 +70,9 @@ pub enum PrepareError {
 /// # Errors
 /// Where the graph is not whole or no texture can hold a tensor.
 pub fn prepare(graph: &Graph, options: &PrepareOptions) -> Result<Prepared, PrepareError> {
-    let graph = graph.clone();
-    let schedule = schedule::schedule(&graph, &Views::none())?;
+    let rewritten = rewrite::rewrite(graph, &options.rules);
+    let graph = rewritten.graph;
+    let schedule = schedule::schedule(&graph, &rewritten.views)?;
     let best = plan::best(&schedule.records, &schedule.uses, options.budget)?;
     let layout = match options.strategy {
         Some(strategy) => &strategy.place(&schedule.records)?,
@@ -81,5 +87,5 @@ pub fn prepare(graph: &Graph, options: &PrepareOptions) -> Result<Prepared, Prep
     let mut plan = plan::realize(layout, &schedule.records, &tensors, options.format, options.limits)?;
     plan.strategy = options.strategy.map_or_else(|| best.strategy.clone(), |s| s.name().to_owned());
     plan::check(&schedule.records, &tensors, &schedule.uses, &plan, options.limits)?;
-    Ok(Prepared { graph, schedule, best, plan })
+    Ok(Prepared { graph, rewriting: rewritten.report, schedule, best, plan })
 }

@@ -2,7 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::graph::{NodeId, Shape};
+use super::{
+    report::{Missed, Place, Report},
+    site::Site,
+    why_not::WhyNot,
+};
+use crate::graph::{Node, NodeId, Op, Shape, TensorId};
+
+/// What the rule is switched on and off by.
+pub(super) const NAME: &str = "views";
 
 /// The nodes whose result shares the texels of their operand, and which therefore need no step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,4 +62,50 @@ pub fn texels_agree(a: Shape, b: Shape) -> bool {
     let same_rows = a.w == b.w && a.c == b.c;
     let both_linear = linear(a) && linear(b) && (a.c == b.c || gapless(a) && gapless(b));
     a.checked_len() == b.checked_len() && (same_rows || both_linear)
+}
+
+/// Finds the reshapes that need no step: their texels agree, and no two graph inputs or outputs come to share texels.
+pub(super) fn find(site: &Site<'_>, report: &mut Report) -> Views {
+    let graph = site.graph;
+    // The tensor at the head of each chain of views, and for each head the input or output among its views.
+    let mut head: Vec<TensorId> = (0..graph.tensors.len()).collect();
+    let mut external: Vec<Option<TensorId>> = vec![None; graph.tensors.len()];
+    for &tensor in graph.inputs.iter().chain(&graph.outputs) {
+        external[tensor] = Some(tensor);
+    }
+    let mut views = BTreeSet::new();
+    for (id, node) in graph.nodes.iter().enumerate() {
+        let (Op::Reshape, &[from, ..], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else { continue };
+        match check(site, node, (from, to), external[head[from]]) {
+            Ok(()) => {
+                views.insert(id);
+                head[to] = head[from];
+                external[head[from]] = external[head[from]].or(external[to]);
+            }
+            Err(why) => report.missed.push(Missed { rule: NAME, place: Place::of(graph, node), why }),
+        }
+    }
+    Views(views)
+}
+
+fn check(
+    site: &Site<'_>,
+    node: &Node,
+    (from, to): (TensorId, TensorId),
+    shared: Option<TensorId>,
+) -> Result<(), WhyNot> {
+    let (from_shape, to_shape) = (site.graph.shape(from), site.graph.shape(to));
+    if !node.tail.is_empty() {
+        return Err(WhyNot::TailTaken { op: node.op.name() });
+    }
+    if site.graph.is_constant(from) {
+        return Err(WhyNot::IsConstant { tensor: site.name(from) });
+    }
+    if !texels_agree(from_shape, to_shape) {
+        return Err(WhyNot::TexelsElsewhere { from: from_shape.to_string(), to: to_shape.to_string() });
+    }
+    match shared {
+        Some(other) if site.goes_out(to) => Err(WhyNot::MustCopy { first: site.name(other), second: site.name(to) }),
+        _ => Ok(()),
+    }
 }

@@ -2,9 +2,9 @@
 
 use super::{Schedule, ScheduleError, Step, Storage, StorageId, StorageKind};
 use crate::{
-    graph::{Act, Graph, Node, NodeId, Op, TensorId},
+    graph::{Graph, Node, NodeId, Op, TensorId},
     plan::{StepUse, UsageRecord},
-    rewrite::{Views, texels_agree},
+    rewrite::{Views, operands, texels_agree},
 };
 
 /// Puts a graph in steps: every node that is no view, in the graph's order, each over all rows of its result.
@@ -197,15 +197,6 @@ fn check_ids(graph: &Graph) -> Result<(), ScheduleError> {
         }
     }
     Ok(())
-}
-
-/// Every tensor a node reads, constants included.
-fn operands(node: &Node) -> impl Iterator<Item = TensorId> + '_ {
-    let alphas = [node.tail.first, node.tail.then].into_iter().filter_map(|act| match act {
-        Act::Prelu(alpha) => Some(alpha),
-        Act::None | Act::Unary(_) => None,
-    });
-    node.inputs.iter().copied().chain(alphas).chain(node.tail.add)
 }
 
 /// Operand and result of a node marked as a view, if it can be one.
