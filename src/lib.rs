@@ -12,10 +12,10 @@ pub mod fetch;
 pub mod gpu;
 #[cfg(feature = "import")]
 pub mod graph;
-#[cfg(feature = "cli")]
-pub mod io;
 #[cfg(feature = "import")]
 pub mod import;
+#[cfg(feature = "cli")]
+pub mod io;
 #[cfg(feature = "import")]
 pub mod kernels;
 pub mod plan;

@@ -12,7 +12,7 @@ impl MemoryReport {
     /// The report of a model prepared for texels of `format`, without a device: inputs, outputs and weights are counted
     /// in texels as they are packed.
     pub fn of(prepared: &Prepared, format: TexelFormat) -> Self {
-        let Prepared { graph, schedule, best, plan } = prepared;
+        let Prepared { graph, schedule, best, plan, .. } = prepared;
         let name = |storage: &Storage| graph.tensors[storage.tensor].name.clone();
         let (pool, beside): (Vec<&Storage>, Vec<&Storage>) =
             schedule.storages.iter().partition(|s| matches!(s.kind, StorageKind::Intermediate(_)));
