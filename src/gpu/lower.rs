@@ -9,14 +9,15 @@ use crate::{
     schedule::StorageKind,
 };
 
-/// The dispatches of all steps in order. `textures_of` is the texture of each storage.
+/// The dispatches of all steps in order, each with its step; poison has none. `textures_of` is the texture of each
+/// storage.
 pub(super) fn dispatches(
     prepared: &Prepared,
     textures: &TextureSet,
     textures_of: &[usize],
     weights: &[WeightPlace],
     poison: bool,
-) -> Result<Vec<Dispatch>, GpuError> {
+) -> Result<Vec<(Option<usize>, Dispatch)>, GpuError> {
     let Prepared { graph, schedule, plan, .. } = prepared;
     let operand = |tensor: TensorId| -> Option<Operand> {
         let storage = schedule.storage_of[tensor]?;
@@ -34,7 +35,7 @@ pub(super) fn dispatches(
     let mut all = Vec::new();
     if poison {
         for (texture, &spec) in plan.textures.iter().enumerate() {
-            all.push(poisoned(&whole(texture, spec)));
+            all.push((None, poisoned(&whole(texture, spec))));
         }
     }
     for (index, step) in schedule.steps.iter().enumerate() {
@@ -45,7 +46,7 @@ pub(super) fn dispatches(
         let Some(output) = operand(result) else {
             return Err(GpuError::NotPlaced { origin: node.origin, op: node.op.name() });
         };
-        all.extend(kernels::dispatches(&StepContext {
+        let dispatches = kernels::dispatches(&StepContext {
             graph,
             node,
             inputs: node.inputs.iter().map(|&tensor| operand(tensor)).collect(),
@@ -53,13 +54,14 @@ pub(super) fn dispatches(
             output,
             rows: step.rows.clone(),
             weights: weights[step.node],
-        })?);
+        })?;
+        all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
         if poison {
             let dead = schedule
                 .storages
                 .iter()
                 .filter(|s| matches!(s.kind, StorageKind::Intermediate(r) if schedule.records[r].last == index));
-            all.extend(dead.filter_map(|s| operand(s.tensor)).map(|operand| poisoned(&operand)));
+            all.extend(dead.filter_map(|s| operand(s.tensor)).map(|operand| (None, poisoned(&operand))));
         }
     }
     Ok(all)

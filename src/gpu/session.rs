@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{
     Gpu, GpuError, Pipelines, Program, Role, TextureSet, lower,
+    profile::{Clock, DispatchTime},
     transfer::{Transfer, Way},
     weights,
 };
@@ -46,6 +47,8 @@ pub struct Session {
     prepared: Prepared,
     textures: TextureSet,
     program: Program,
+    /// The step of each dispatch.
+    steps: Vec<Option<usize>>,
     pipelines: usize,
     uploads: Vec<Transfer>,
     downloads: Vec<Transfer>,
@@ -94,7 +97,8 @@ impl Session {
         }
         let (weight_places, weight_bytes) = weights::upload(gpu, &mut textures, &prepared.graph, format)?;
         memory.weights = weight_bytes;
-        let dispatches = lower::dispatches(&prepared, &textures, &place, &weight_places, options.poison)?;
+        let (steps, dispatches): (Vec<_>, Vec<_>) =
+            lower::dispatches(&prepared, &textures, &place, &weight_places, options.poison)?.into_iter().unzip();
         let mut pipelines = Pipelines::new(gpu, format)?;
         let program = Program::new(gpu, &mut textures, &mut pipelines, format, &dispatches)?;
         memory.reserved = reserved_bytes(gpu);
@@ -103,6 +107,7 @@ impl Session {
             prepared,
             textures,
             program,
+            steps,
             pipelines: pipelines.len(),
             uploads,
             downloads,
@@ -158,6 +163,18 @@ impl Session {
             transfer.take(&self.textures, values)?;
         }
         Ok(())
+    }
+
+    /// Runs the model on the inputs of the last run, each dispatch in a pass of its own, and answers their times in
+    /// order; `None` where the device has no timestamps.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub fn profile(&mut self) -> Result<Option<Vec<DispatchTime>>, GpuError> {
+        let Some(clock) = Clock::new(&self.gpu, self.program.len())? else { return Ok(None) };
+        let times = clock.time(&self.gpu, &self.program)?;
+        let of = |((&step, kernel), ms)| DispatchTime { step, kernel, ms };
+        Ok(Some(self.steps.iter().zip(self.program.labels()).zip(times).map(of).collect()))
     }
 
     /// The model as it runs, its schedule and its plan.
