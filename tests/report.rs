@@ -22,7 +22,6 @@ fn report() -> MemoryReport {
         .map(|operator| StepRow { operator: operator.into(), writes: "probabilities".into() });
     MemoryReport::new(&Facts {
         model: "tiny",
-        records: &records,
         names: &names,
         rows: &rows,
         best: &best,

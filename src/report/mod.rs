@@ -3,10 +3,12 @@
 //! [`MemoryReport`] is data with a stable JSON form; its `Display` is the table that the command prints.
 
 mod digits;
+#[cfg(feature = "import")]
+mod prepared;
 mod residency;
 mod text;
 
-use crate::plan::{Best, Plan, Problem, TexelFormat, UsageRecord};
+use crate::plan::{Best, Plan, Problem, TexelFormat};
 use serde::{Deserialize, Serialize};
 
 pub use digits::grouped;
@@ -119,8 +121,6 @@ pub struct StepRow {
 pub struct Facts<'a> {
     /// Name of the model.
     pub model: &'a str,
-    /// The usage records, in texels.
-    pub records: &'a [UsageRecord],
     /// Name of each record's tensor.
     pub names: &'a [String],
     /// What each step does.
