@@ -14,7 +14,7 @@ mod weights;
 
 pub use device::{AdapterSummary, Gpu, GpuOptions, adapters};
 pub use error::GpuError;
-pub use pipelines::{Pipelines, Table, source};
+pub use pipelines::{PipelineRecipe, Pipelines, Table, source};
 pub use profile::DispatchTime;
 pub use program::Program;
 pub use session::{Memory, Session, SessionOptions};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{
-    Gpu, GpuError, Pipelines, Program, Role, TextureSet, lower,
+    Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, TextureSet, lower,
     profile::{Clock, DispatchTime},
     transfer::{Transfer, Way},
     weights,
@@ -49,7 +49,7 @@ pub struct Session {
     program: Program,
     /// The step of each dispatch.
     steps: Vec<Option<usize>>,
-    pipelines: usize,
+    pipelines: Vec<PipelineRecipe>,
     uploads: Vec<Transfer>,
     downloads: Vec<Transfer>,
     memory: Memory,
@@ -108,7 +108,7 @@ impl Session {
             textures,
             program,
             steps,
-            pipelines: pipelines.len(),
+            pipelines: pipelines.recipes(),
             uploads,
             downloads,
             memory,
@@ -192,9 +192,9 @@ impl Session {
         self.program.len()
     }
 
-    /// Number of pipelines made.
-    pub fn pipelines(&self) -> usize {
-        self.pipelines
+    /// The pipelines made.
+    pub fn pipelines(&self) -> &[PipelineRecipe] {
+        &self.pipelines
     }
 
     /// How long it took to plan, compile and upload.

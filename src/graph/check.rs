@@ -1,6 +1,6 @@
 //! Validity of a graph: what every floor above may rely on without asking again.
 
-use super::{Act, Graph, Node, NodeId, Op, Shape, ShapeError, Tensor, TensorId, infer};
+use super::{Act, Graph, Node, Op, Shape, ShapeError, Tensor, TensorId, infer};
 
 /// Most elements a tensor may have.
 pub const MAX_ELEMENTS: usize = 1 << 31;
@@ -56,8 +56,8 @@ pub enum CheckError {
     /// A node without exactly one result.
     #[error("node {node} {operator}: has {found} results, must have 1")]
     Results {
-        /// Index of the node.
-        node: NodeId,
+        /// The node, by [`Node::origin`].
+        node: usize,
         /// Its operator.
         operator: &'static str,
         /// Number of results.
@@ -66,8 +66,8 @@ pub enum CheckError {
     /// A tensor that two nodes write, or that a node writes though it is an input or a constant.
     #[error("node {node} {operator}: tensor `{tensor}` has a value already")]
     Rewritten {
-        /// Index of the second node.
-        node: NodeId,
+        /// The second node, by [`Node::origin`].
+        node: usize,
         /// Its operator.
         operator: &'static str,
         /// Name of the tensor.
@@ -76,8 +76,8 @@ pub enum CheckError {
     /// A tensor that is read before it has a value: nodes out of order, a cycle, or no producer at all.
     #[error("node {node} {operator}: tensor `{tensor}` has no value yet (nodes out of order, or a cycle)")]
     Unset {
-        /// Index of the reader.
-        node: NodeId,
+        /// The reader, by [`Node::origin`].
+        node: usize,
         /// Its operator.
         operator: &'static str,
         /// Name of the tensor.
@@ -86,8 +86,8 @@ pub enum CheckError {
     /// An operand that must be part of the model is computed.
     #[error("node {node} {operator}: the {role} `{tensor}` must be constant")]
     NotConstant {
-        /// Index of the node.
-        node: NodeId,
+        /// The node, by [`Node::origin`].
+        node: usize,
         /// Its operator.
         operator: &'static str,
         /// Weights, bias or alpha.
@@ -98,8 +98,8 @@ pub enum CheckError {
     /// Operands that the operator cannot take.
     #[error("node {node} {operator}, `{tensor}`: {source}")]
     Shape {
-        /// Index of the node.
-        node: NodeId,
+        /// The node, by [`Node::origin`].
+        node: usize,
         /// Its operator.
         operator: &'static str,
         /// Name of the result.
@@ -110,8 +110,8 @@ pub enum CheckError {
     /// A result whose shape is not the one its operator gives.
     #[error("node {node} {operator}: `{tensor}` is {stated}, its operands give {inferred}")]
     Disagrees {
-        /// Index of the node.
-        node: NodeId,
+        /// The node, by [`Node::origin`].
+        node: usize,
         /// Its operator.
         operator: &'static str,
         /// Name of the result.
@@ -124,8 +124,8 @@ pub enum CheckError {
     /// A tail that does not fit the result.
     #[error("node {node} {operator}: the tail's `{tensor}`, {found}, does not fit a result of {result}")]
     Tail {
-        /// Index of the node.
-        node: NodeId,
+        /// The node, by [`Node::origin`].
+        node: usize,
         /// Its operator.
         operator: &'static str,
         /// Name of the tail's tensor.
@@ -174,15 +174,16 @@ pub fn check(graph: &Graph) -> Result<(), CheckError> {
         set[id] = true;
     }
     let mut computed = vec![false; graph.tensors.len()];
-    for (index, node) in graph.nodes.iter().enumerate() {
-        let result = check_node(graph, index, node, &set)?;
+    for node in &graph.nodes {
+        let result = check_node(graph, node, &set)?;
         set[result] = true;
         computed[result] = true;
     }
     if graph.outputs.is_empty() {
         return Err(CheckError::NoOutputs);
     }
-    for (position, &id) in graph.outputs.iter().enumerate() {
+    let mut taken = vec![false; graph.tensors.len()];
+    for &id in &graph.outputs {
         let tensor = find(graph, id, || "outputs".to_owned())?;
         if !computed[id] {
             let what = if tensor.constant.is_some() {
@@ -194,7 +195,7 @@ pub fn check(graph: &Graph) -> Result<(), CheckError> {
             };
             return Err(CheckError::Output { tensor: tensor.name.clone(), what });
         }
-        if graph.outputs[..position].contains(&id) {
+        if std::mem::replace(&mut taken[id], true) {
             return Err(CheckError::Output { tensor: tensor.name.clone(), what: "there twice" });
         }
     }
@@ -229,8 +230,8 @@ pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
 }
 
 /// Checks one node against what has a value before it; gives its result.
-fn check_node(graph: &Graph, index: NodeId, node: &Node, set: &[bool]) -> Result<TensorId, CheckError> {
-    let operator = node.op.name();
+fn check_node(graph: &Graph, node: &Node, set: &[bool]) -> Result<TensorId, CheckError> {
+    let (index, operator) = (node.origin, node.op.name());
     let place = || format!("node {index} {operator}");
     let &[result] = node.outputs.as_slice() else {
         return Err(CheckError::Results { node: index, operator, found: node.outputs.len() });
@@ -271,12 +272,12 @@ fn check_node(graph: &Graph, index: NodeId, node: &Node, set: &[bool]) -> Result
             inferred,
         });
     }
-    check_tail(graph, index, node, inferred)?;
+    check_tail(graph, node, inferred)?;
     Ok(result)
 }
 
-fn check_tail(graph: &Graph, index: NodeId, node: &Node, result: Shape) -> Result<(), CheckError> {
-    let operator = node.op.name();
+fn check_tail(graph: &Graph, node: &Node, result: Shape) -> Result<(), CheckError> {
+    let (index, operator) = (node.origin, node.op.name());
     let misfit = |tensor: &Tensor| CheckError::Tail {
         node: index,
         operator,

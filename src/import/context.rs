@@ -3,9 +3,9 @@
 use super::{
     error::Problem,
     schema::{Operator, Options},
-    tensors::{FileTensor, Owner},
+    tensors::{FileTensor, MAX_RANK, Owner},
 };
-use crate::graph::{Act, Graph, Node, Op, Shape, Tail, Tensor, TensorId, infer};
+use crate::graph::{Act, Constant, DType, Graph, Node, Op, Shape, Tail, Tensor, TensorId, infer};
 
 /// The graph being made. Its tensors begin with the file's, under the same indices.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl<'l, 'a> Context<'l, 'a> {
         self.load(id)?;
         let tensor = &self.lowering.tensors[id];
         match &self.lowering.graph.tensors[id].constant {
-            Some(constant) if constant.to_i64().is_none() => Ok(id),
+            Some(constant) if matches!(constant.dtype, DType::F32 | DType::F16) => Ok(id),
             _ => tensor.computable().map(|()| id),
         }
     }
@@ -109,6 +109,9 @@ impl<'l, 'a> Context<'l, 'a> {
         self.load(id)?;
         let name = &self.lowering.tensors[id].name;
         match &self.lowering.graph.tensors[id].constant {
+            Some(constant) if constant.len() > 2 * MAX_RANK => {
+                Err(Problem::malformed(format!("its {role} `{name}` are {} numbers", constant.len())))
+            }
             Some(constant) => {
                 constant.to_i64().ok_or_else(|| Problem::malformed(format!("its {role} `{name}` are no integers")))
             }
@@ -129,7 +132,11 @@ impl<'l, 'a> Context<'l, 'a> {
     fn load(&mut self, id: TensorId) -> Result<(), Problem> {
         let Lowering { tensors, graph, budget } = &mut *self.lowering;
         if graph.tensors[id].constant.is_none() && tensors[id].has_values() {
-            graph.tensors[id].constant = tensors[id].constant(self.owner, budget)?;
+            match tensors[id].constant(self.owner, budget) {
+                Ok(constant) => graph.tensors[id].constant = constant,
+                // Kept, so that a thousand operators that share the constant do not unfold it a thousand times.
+                Err(problem) => tensors[id].spoil(problem),
+            }
         }
         tensors[id].extents().map(|_| ())
     }
@@ -139,10 +146,11 @@ impl<'l, 'a> Context<'l, 'a> {
         let input = self.id(0)?;
         self.load(input)?;
         let tensors = &mut self.lowering.graph.tensors;
-        if tensors[input].constant.is_none() {
+        let floats = |constant: &Constant| matches!(constant.dtype, DType::F32 | DType::F16);
+        if !tensors[input].constant.as_ref().is_some_and(floats) {
             let name = &tensors[input].name;
             return Err(Problem::new(
-                format!("`{name}` is not a constant"),
+                format!("`{name}` is not a constant of floats"),
                 "convert the model with 32-bit activations; 16-bit and sparse constants are fine",
             ));
         }

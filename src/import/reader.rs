@@ -104,6 +104,9 @@ impl Kind for Octets {
     }
 }
 
+/// Most bytes of a text that are kept: names go into messages, and must not swell them without end.
+const TEXT_BYTES: usize = 1024;
+
 /// A string, or a vector of bytes that should be one; what is not UTF-8 is replaced.
 #[derive(Debug)]
 pub(super) struct Text;
@@ -112,8 +115,9 @@ impl Kind for Text {
     type Checked = ForwardsUOffset<Vector<'static, u8>>;
     type Value<'a> = String;
     fn read(bytes: &[u8], position: usize) -> Option<String> {
-        let range = Octets::read(bytes, position)?;
-        bytes.get(range).map(|text| String::from_utf8_lossy(text).into_owned())
+        let Range { start, end } = Octets::read(bytes, position)?;
+        let kept = bytes.get(start..end.min(start.saturating_add(TEXT_BYTES)))?;
+        Some(String::from_utf8_lossy(kept).into_owned())
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
 /// Bytes that sparse constants may unfold to in all: this, and so many times the file.
 const DENSE_BASE: usize = 1 << 26;
 const DENSE_TIMES: usize = 64;
+/// Most extents of a tensor; the reference runtime's operators end at six or eight.
+pub(super) const MAX_RANK: usize = 8;
 
 const TYPES: [&str; 19] = [
     "FLOAT32",
@@ -76,6 +78,11 @@ impl<'a> FileTensor<'a> {
             values,
             sparsity: tensor.sparsity(),
         })
+    }
+
+    /// Makes every later use fail alike.
+    pub(super) fn spoil(&mut self, problem: Problem) {
+        self.extents = Err(problem);
     }
 
     /// Extents as stated, and as computed with.
@@ -177,6 +184,9 @@ pub(super) fn shape_of(dims: &[usize]) -> Option<Shape> {
 }
 
 fn extents(name: &str, stated: &[i32]) -> Result<(Vec<usize>, Shape), Problem> {
+    if stated.len() > MAX_RANK {
+        return Err(Problem::malformed(format!("tensor `{name}` has {} extents", stated.len())));
+    }
     let mut dims = Vec::with_capacity(stated.len());
     for &extent in stated {
         match usize::try_from(extent) {

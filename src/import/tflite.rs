@@ -18,6 +18,8 @@ use crate::graph::{Graph, Shape, Tensor, TensorId, check};
 
 const IDENTIFIER: &[u8] = b"TFL3";
 const VERSION: u32 = 3;
+/// Refusals listed at most: beyond any real model, so that a hostile one cannot make the list its weapon.
+const MAX_REFUSALS: usize = 10_000;
 
 /// Reads a `.tflite` file. The graph is named after the file; its constants are borrowed from the mapped file.
 ///
@@ -92,7 +94,7 @@ fn verified(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
     // Tables may share parts, so what is visited may exceed the file; a small file that shares without end must not
     // keep the verifier busy.
     let options = VerifierOptions {
-        max_apparent_size: bytes.len().saturating_mul(8).saturating_add(1 << 20),
+        max_apparent_size: bytes.len().saturating_mul(4).saturating_add(1 << 20),
         ..VerifierOptions::default()
     };
     ForwardsUOffset::<Model<'static>>::run_verifier(&mut Verifier::new(&options, bytes), 0)
@@ -142,6 +144,26 @@ fn ports(role: &'static str, ids: Option<Vec<i32>>, tensors: &[FileTensor<'_>]) 
     ids.unwrap_or_default().into_iter().map(port).collect()
 }
 
+/// What an operator code stands for.
+struct Kind {
+    builtin: Option<&'static str>,
+    custom: Option<String>,
+}
+
+impl Kind {
+    fn of(code: &OperatorCode<'_>) -> Self {
+        let builtin = opcode::name(code.code());
+        Self { builtin, custom: code.custom_code().filter(|_| builtin == Some("CUSTOM")) }
+    }
+
+    fn name(&self) -> String {
+        match (self.builtin, &self.custom) {
+            (Some(builtin), Some(custom)) => format!("{builtin} {custom}"),
+            (builtin, _) => builtin.unwrap_or("UNKNOWN").to_owned(),
+        }
+    }
+}
+
 /// Lowers every operator; gives those that cannot be.
 fn lower_all<'a>(
     lowering: &mut Lowering<'a>,
@@ -149,28 +171,23 @@ fn lower_all<'a>(
     subgraph: &SubGraph<'a>,
     codes: &[OperatorCode<'a>],
 ) -> Vec<Refusal> {
+    let unknown = Kind { builtin: None, custom: None };
+    let kinds: Vec<Kind> = codes.iter().map(Kind::of).collect();
     let mut refusals = Vec::new();
     for (node, operator) in subgraph.operators().unwrap_or_default().into_iter().enumerate() {
-        let code = usize::try_from(operator.opcode()).ok().and_then(|index| codes.get(index));
-        let custom = code.and_then(OperatorCode::custom_code);
-        let builtin = code.and_then(|code| opcode::name(code.code()));
-        let result = match builtin {
+        let kind = usize::try_from(operator.opcode()).ok().and_then(|i| kinds.get(i)).unwrap_or(&unknown);
+        let result = match kind.builtin {
             Some(name) => Context::new(lowering, owner, operator, node)
-                .and_then(|mut context| lower(&mut context, name, custom.as_deref())),
+                .and_then(|mut context| lower(&mut context, name, kind.custom.as_deref())),
             None => Err(Problem::malformed("its operator code is unknown")),
         };
         let Err(Problem { reason, remedy }) = result else { continue };
         let output = operator.outputs().and_then(|o| usize::try_from(*o.first()?).ok());
-        refusals.push(Refusal {
-            node,
-            name: output.and_then(|id| lowering.tensors.get(id)).map(|t| t.name.clone()).unwrap_or_default(),
-            operator: match (builtin, custom) {
-                (Some("CUSTOM"), Some(custom)) => format!("CUSTOM {custom}"),
-                (name, _) => name.unwrap_or("UNKNOWN").to_owned(),
-            },
-            reason,
-            remedy: remedy.to_owned(),
-        });
+        let name = output.and_then(|id| lowering.tensors.get(id)).map(|t| t.name.clone()).unwrap_or_default();
+        refusals.push(Refusal { node, name, operator: kind.name(), reason, remedy: remedy.to_owned() });
+        if refusals.len() == MAX_REFUSALS {
+            break;
+        }
     }
     refusals
 }

@@ -1,6 +1,7 @@
 //! A step's words: the parameters and row tables that `texel.wgsl` reads.
 
 use super::{Operand, StepContext, TailPlan};
+use crate::graph::Shape;
 
 const OUTPUT: usize = 2;
 const INPUT: usize = 4;
@@ -51,6 +52,11 @@ impl Words {
     pub fn own(mut self, words: [u32; 4]) -> Self {
         self.own.extend(words);
         self
+    }
+
+    /// Appends a tensor without a row table to the family's own words.
+    pub fn own_tensor(self, s: Shape) -> Self {
+        self.own([0, 0, s.w as u32, s.h as u32]).own([s.b as u32, s.c as u32, s.slices() as u32, 0])
     }
 
     fn operand(&mut self, at: usize, operand: &Operand) {

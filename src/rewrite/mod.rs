@@ -1,6 +1,6 @@
 //! The rewriter: a graph to a smaller graph that computes the same. Knows no device and no memory.
 //!
-//! A rule is a file, looks at one node at a time and answers with an [`edit::Edit`] or a reason. To add one, write the
+//! A rule is a file, looks at one node at a time and answers with an edit or a reason. To add one, write the
 //! file and put it in [`RULES`]. `views` alone changes nothing: it says which nodes that are left need no step.
 
 mod activation;

@@ -6,7 +6,7 @@ use super::{
     site::Site,
     why_not::WhyNot,
 };
-use crate::graph::{Act, Conv2d, Node, NodeId, Op, Padding, Pool2d, PoolKind, Shape, TensorId, Unary};
+use crate::graph::{Act, Conv2d, Node, NodeId, Op, Padding, Pool2d, PoolKind, TensorId, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "pad",
@@ -48,8 +48,7 @@ fn padded(site: &Site<'_>, node: &Node, (from, to): (TensorId, TensorId), around
         Op::DepthwiseConv2d(conv) => Op::DepthwiseConv2d(Conv2d { padding: sum(conv.padding, around), ..*conv }),
         Op::Pool2d(pool) if pool.kind == PoolKind::Max => {
             let pool = Pool2d { padding: sum(pool.padding, around), ..*pool };
-            let &[result] = &node.outputs[..] else { return Err(neighbour()) };
-            if !never_negative(site, from) || !windows_meet(pool, site.graph.shape(from), site.graph.shape(result)) {
+            if !never_negative(site, from) || !windows_meet(pool) {
                 return Err(WhyNot::ZerosCount);
             }
             Op::Pool2d(pool)
@@ -84,11 +83,8 @@ fn never_negative(site: &Site<'_>, tensor: TensorId) -> bool {
     matches!(last, Act::Unary(Relu | Relu6 | Logistic | Exp | Sqrt | Rsqrt | Square | Abs))
 }
 
-/// Whether every window of a pool holds a pixel of the image.
-fn windows_meet(pool: Pool2d, image: Shape, result: Shape) -> bool {
-    let meet = |window: usize, stride: usize, before: usize, image: usize, result: usize| {
-        before < window && result.saturating_sub(1) * stride < image + before
-    };
-    meet(pool.window[0], pool.stride[0], pool.padding.top, image.h, result.h)
-        && meet(pool.window[1], pool.stride[1], pool.padding.left, image.w, result.w)
+/// Whether every window of a pool holds a pixel of the image: no border is as wide as the window.
+fn windows_meet(pool: Pool2d) -> bool {
+    let Padding { top, bottom, left, right } = pool.padding;
+    top.max(bottom) < pool.window[0] && left.max(right) < pool.window[1]
 }

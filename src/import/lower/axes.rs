@@ -23,6 +23,14 @@ pub(super) fn fold<R: PartialEq>(
         extents[front..].copy_from_slice(dims);
         return Ok(Axes { extents, of: (front..4).collect() });
     }
+    // The outer axes alone, where they can be one: that is how such a tensor is computed with anyway.
+    let outer = dims.len() - 3;
+    let mut leaders = (0..outer).filter(|&axis| dims[axis] != 1 || !spare(axis));
+    let leader = leaders.next();
+    if leaders.all(|axis| leader.is_none_or(|leader| role(leader) == role(axis))) {
+        extents = [dims[..outer].iter().product(), dims[outer], dims[outer + 1], dims[outer + 2]];
+        return Ok(Axes { extents, of: (0..dims.len()).map(|axis| (axis + 1).saturating_sub(outer)).collect() });
+    }
     let mut groups: Vec<(usize, Option<usize>)> = Vec::new();
     let mut of = Vec::with_capacity(dims.len());
     for (axis, &extent) in dims.iter().enumerate() {

@@ -139,6 +139,8 @@ pub(super) fn transpose(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     }
     let result: Vec<usize> = source.iter().map(|&axis| dims[axis]).collect();
     ctx.gives(&result)?;
+    // Above four axes, those of extent one only stand in the way.
+    let (dims, source) = if dims.len() > 4 { without_ones(&dims, &source) } else { (dims, source) };
     // Where an axis goes, less where it was: neighbours that stay neighbours move by the same distance.
     let moved = |axis: usize| source.iter().position(|&s| s == axis).map(|to| to as i64 - axis as i64);
     let axes = fold(&dims, moved, |_| false)?;
@@ -149,6 +151,13 @@ pub(super) fn transpose(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     perm[front..].copy_from_slice(&order);
     let x = ctx.view(x, axes.extents.into())?;
     ctx.emit_as(Op::Transpose { perm }, &[x], Act::None, perm.map(|axis| axes.extents[axis]).into())
+}
+
+/// Extents and permutation without the axes of extent one.
+fn without_ones(dims: &[usize], source: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let kept = |axis: usize| dims[..axis].iter().filter(|&&extent| extent != 1).count();
+    let source = source.iter().filter(|&&axis| dims[axis] != 1).map(|&axis| kept(axis)).collect();
+    (dims.iter().copied().filter(|&extent| extent != 1).collect(), source)
 }
 
 pub(super) fn depth_to_space(ctx: &mut Context<'_, '_>, block: i32) -> Result<(), Problem> {

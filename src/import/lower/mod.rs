@@ -17,7 +17,7 @@ const TRANSPOSE_BIAS: &str = "Convolution2DTransposeBias";
 /// Adds the nodes that compute the operator's result, or makes the result a constant.
 pub(super) fn lower(ctx: &mut Context<'_, '_>, operator: &str, custom: Option<&str>) -> Result<(), Problem> {
     match operator {
-        "DEQUANTIZE" | "DENSIFY" => ctx.fold(),
+        "DEQUANTIZE" | "DENSIFY" => ctx.operands(1, 1).and_then(|()| ctx.fold()),
 
         "CONV_2D" => conv::conv2d(ctx),
         "DEPTHWISE_CONV_2D" => conv::depthwise(ctx),

@@ -2,6 +2,9 @@
 
 use crate::{graph::Padding, import::error::Problem};
 
+/// Most pixels that a dilated window may span: positions relative to an image must fit 32 bits with a sign.
+const MAX_REACH: usize = 1 << 30;
+
 /// How a border is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
@@ -29,20 +32,23 @@ impl Scheme {
         stride: [usize; 2],
         dilation: [usize; 2],
     ) -> Result<Padding, Problem> {
+        for axis in 0..2 {
+            let reach = window[axis].checked_sub(1).and_then(|w| w.checked_mul(dilation[axis]));
+            if reach.is_none_or(|reach| reach > MAX_REACH) {
+                return Err(Problem::malformed(format!("a window of {window:?}, dilated by {dilation:?}")));
+            }
+        }
         let side = |axis: usize| match self {
-            Self::Valid => Ok([0, 0]),
+            Self::Valid => [0, 0],
             Self::Same => same(image[axis], window[axis], stride[axis], dilation[axis]),
         };
-        let ([top, bottom], [left, right]) = (side(0)?, side(1)?);
+        let ([top, bottom], [left, right]) = (side(0), side(1));
         Ok(Padding { top, bottom, left, right })
     }
 }
 
-fn same(extent: usize, window: usize, stride: usize, dilation: usize) -> Result<[usize; 2], Problem> {
-    let reach = window.checked_sub(1).and_then(|w| w.checked_mul(dilation)).and_then(|r| r.checked_add(1));
-    let last = extent.div_ceil(stride).checked_sub(1).and_then(|steps| steps.checked_mul(stride));
-    let needed = reach.zip(last).and_then(|(reach, last)| last.checked_add(reach));
-    let needed = needed.ok_or_else(|| Problem::malformed("its window overflows"))?;
-    let border = needed.saturating_sub(extent);
-    Ok([border / 2, border - border / 2])
+fn same(extent: usize, window: usize, stride: usize, dilation: usize) -> [usize; 2] {
+    let last = (extent.div_ceil(stride) - 1) * stride;
+    let border = (last + (window - 1) * dilation + 1).saturating_sub(extent);
+    [border / 2, border - border / 2]
 }

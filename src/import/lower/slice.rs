@@ -126,6 +126,7 @@ fn range(
     }
     let count = distance.unsigned_abs().div_ceil(stride.unsigned_abs());
     match (usize::try_from(first), isize::try_from(stride), usize::try_from(count)) {
+        (Ok(begin), Ok(_), Ok(1)) => Ok(Taken { begin, stride: 1, count: 1 }),
         (Ok(begin), Ok(stride), Ok(count)) => Ok(Taken { begin, stride, count }),
         _ => Err(empty()),
     }
