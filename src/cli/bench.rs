@@ -109,7 +109,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         cpu_ms: Median { median: percentile(&cpu, 0.5) },
         cold_ms,
         dispatches: session.dispatches(),
-        pipelines: session.pipelines(),
+        pipelines: session.pipelines().len(),
         pool_bytes: session.memory().pool_planned,
         gpu_memory_peak_bytes: session.memory().reserved,
         steps: steps(&session, args, &profiles),
