@@ -28,8 +28,8 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         let n = pixel * own.x + k * 4u;
         var x: vec4<f32>;
         if ALIGNED {
-            let from = n / src.c;
-            x = read_input(src, row_start(src, from / src.w) + n % src.c / 4u * src.w + from % src.w);
+            let pixel_in = n / src.c;
+            x = read_input(src, row_start(src, pixel_in / src.w) + n % src.c / 4u * src.w + pixel_in % src.w);
         } else {
             for (var j = 0u; j < 4u; j++) {
                 if k * 4u + j < own.x { x[j] = dense(src, n + j); }

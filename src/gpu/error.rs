@@ -1,6 +1,6 @@
 //! What can go wrong on the device.
 
-use crate::{kernels::KernelError, plan::TextureSpec};
+use crate::{kernels::KernelError, plan::TextureSpec, prepare::PrepareError};
 
 /// Why the device could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +64,27 @@ pub enum GpuError {
         /// What differs.
         reason: String,
     },
+    /// Values were brought that the model does not take.
+    #[error("{what}: expected {expected}, found {found}")]
+    Input {
+        /// What was counted.
+        what: String,
+        /// How many there must be.
+        expected: usize,
+        /// How many there were.
+        found: usize,
+    },
+    /// A step's result has no place.
+    #[error("operator {origin} ({op}) has no single result with a place")]
+    NotPlaced {
+        /// Index in the model file.
+        origin: usize,
+        /// Its name.
+        op: &'static str,
+    },
+    /// The model has no plan.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
     /// A step has no kernel.
     #[error(transparent)]
     Kernel(#[from] KernelError),

@@ -46,6 +46,26 @@ pub fn source(shader: Shader, format: TexelFormat, table: Table) -> String {
 /// What tells pipelines apart. Constants by name and bits.
 type Key = (Shader, Table, Vec<(&'static str, u64)>);
 
+/// A pipeline that was made: what another compiler would need to make it again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PipelineRecipe {
+    /// The shader family.
+    pub shader: Shader,
+    /// Texel format of its textures.
+    pub format: TexelFormat,
+    /// Where its words lie.
+    pub table: Table,
+    /// Its `override` constants.
+    pub constants: Constants,
+}
+
+impl PipelineRecipe {
+    /// The whole WGSL.
+    pub fn source(&self) -> String {
+        source(self.shader, self.format, self.table)
+    }
+}
+
 /// The pipelines of one device and format.
 #[derive(Debug)]
 pub struct Pipelines {
@@ -68,14 +88,15 @@ impl Pipelines {
         Ok(Self { gpu: gpu.clone(), format, layouts, modules: BTreeMap::new(), made: BTreeMap::new() })
     }
 
-    /// Number of pipelines made.
-    pub fn len(&self) -> usize {
-        self.made.len()
-    }
-
-    /// Whether none was made.
-    pub fn is_empty(&self) -> bool {
-        self.made.is_empty()
+    /// The pipelines made.
+    pub fn recipes(&self) -> Vec<PipelineRecipe> {
+        let recipe = |(shader, table, constants): &Key| PipelineRecipe {
+            shader: *shader,
+            format: self.format,
+            table: *table,
+            constants: constants.iter().map(|&(name, bits)| (name, f64::from_bits(bits))).collect(),
+        };
+        self.made.keys().map(recipe).collect()
     }
 
     pub(super) fn layout(&self, table: Table) -> &wgpu::BindGroupLayout {

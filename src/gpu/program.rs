@@ -76,6 +76,11 @@ impl Program {
         self.bound.is_empty()
     }
 
+    /// The shader family of each dispatch.
+    pub fn labels(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.bound.iter().map(|dispatch| dispatch.label)
+    }
+
     /// Encodes every dispatch into one pass.
     pub fn encode(&self, encoder: &mut wgpu::CommandEncoder, timestamps: Option<wgpu::ComputePassTimestampWrites<'_>>) {
         let mut pass = encoder

@@ -1,10 +1,16 @@
 //! The model in memory: tensors, operators and their attributes. Knows no file format and no device.
 
+mod builder;
+mod check;
 mod constant;
+mod infer;
 mod op;
 mod shape;
 
+pub use builder::{BuildError, GraphBuilder};
+pub use check::{CheckError, MAX_ELEMENTS, check};
 pub use constant::{Bytes, Constant, DType};
+pub use infer::{ShapeError, infer};
 pub use op::{
     Act, Binary, Conv2d, CoordMode, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Tail, TransposeConv, Unary,
 };

@@ -27,6 +27,19 @@ pub(super) fn unsupported(step: &StepContext<'_>, reason: String) -> KernelError
     KernelError::Unsupported { origin: step.node.origin, op: step.node.op.name(), reason }
 }
 
+/// Texels of the step's rows of the result: the invocations of a family that computes one each.
+pub(super) fn texels(step: &StepContext<'_>) -> u32 {
+    step.rows.len() as u32 * step.output.shape.row_texels() as u32
+}
+
+/// Checks that the tail adds no tensor, where the kernel needs the second input for itself.
+pub(super) fn no_added_tensor(step: &StepContext<'_>) -> Result<(), KernelError> {
+    match step.add {
+        None => Ok(()),
+        Some(_) => Err(unsupported(step, "it reads two tensors, so its tail cannot add a third".into())),
+    }
+}
+
 /// A dispatch of `items` invocations that writes the step's output, with the tail's constants and what it reads.
 pub(super) fn dispatch(
     step: &StepContext<'_>,

@@ -3,18 +3,31 @@
 //! One file a family, beside one WGSL file in `shaders/`. A family offers `weights` (what it wants packed into texels,
 //! known before any placement; nothing where it has none), `dispatches`, and a CPU twin. Knows no wgpu handle.
 
+mod binary;
 mod block;
+mod concat;
 mod conv;
 mod depthwise;
 mod dispatch;
 mod family;
+mod fill;
 mod fully_connected;
+mod gather;
 mod pack;
+mod pool;
+mod reduce;
+mod resize;
+mod softmax;
+mod split;
 mod tail;
+mod transpose_conv;
+pub mod twin;
 mod unary;
 mod words;
 
 pub use dispatch::{Constants, Dispatch, FOLD, KernelError, Operand, Shader, StepContext, WeightPlace};
+pub use fill::fill;
+pub use split::split;
 pub use tail::TailPlan;
 pub use words::Words;
 
@@ -26,6 +39,9 @@ pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
         Op::Conv2d(op) => conv::weights(graph, node, op, conv::Kind::Full),
         Op::DepthwiseConv2d(op) => depthwise::weights(graph, node, op),
         Op::FullyConnected => fully_connected::weights(graph, node),
+        Op::TransposeConv(_) => transpose_conv::weights(graph, node),
+        Op::Binary(_) | Op::Prelu => binary::weights(graph, node),
+        Op::Concat { axis } => concat::weights(graph, node, *axis),
         _ => Vec::new(),
     };
     TailPlan::new(graph, node, texels.len()).pack(&mut texels);
@@ -42,6 +58,19 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
         Op::DepthwiseConv2d(op) => depthwise::dispatches(step, op),
         Op::FullyConnected => fully_connected::dispatches(step),
         Op::Unary(unary) => unary::dispatches(step, *unary),
-        _ => Err(family::unsupported(step, "no kernel".into())),
+        Op::TransposeConv(op) => transpose_conv::dispatches(step, op),
+        Op::Pool2d(pool) => pool::dispatches(step, pool),
+        Op::Reduce { kind, axes } => reduce::dispatches(step, *kind, *axes),
+        Op::Binary(binary) => binary::dispatches(step, binary::code(*binary)),
+        Op::Prelu => binary::dispatches(step, binary::PRELU),
+        Op::Pad { before, value, .. } => gather::dispatches(step, gather::pad(*before, *value)),
+        Op::StridedSlice { begin, stride } => gather::dispatches(step, gather::slice(*begin, *stride)),
+        Op::Transpose { perm } => gather::dispatches(step, gather::transpose(*perm)),
+        Op::Reshape => gather::dispatches(step, gather::Map::Reshape),
+        Op::DepthToSpace { block } => gather::dispatches(step, gather::Map::DepthToSpace(*block)),
+        Op::SpaceToDepth { block } => gather::dispatches(step, gather::Map::SpaceToDepth(*block)),
+        Op::Concat { axis } => concat::dispatches(step, *axis),
+        Op::Resize { mode, coords } => resize::dispatches(step, *mode, *coords),
+        Op::Softmax { beta } => softmax::dispatches(step, *beta),
     }
 }

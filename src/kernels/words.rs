@@ -1,6 +1,7 @@
 //! A step's words: the parameters and row tables that `texel.wgsl` reads.
 
 use super::{Operand, StepContext, TailPlan};
+use crate::graph::Shape;
 
 const OUTPUT: usize = 2;
 const INPUT: usize = 4;
@@ -18,14 +19,20 @@ pub struct Words {
 impl Words {
     /// The head of a step with `items` invocations and tail `tail`.
     pub fn new(step: &StepContext<'_>, tail: &TailPlan, items: u32) -> Self {
-        let mut head = [[0; 4]; OWN];
-        head[0] = [items, step.rows.start, tail.alpha[0].to_bits(), tail.alpha[1].to_bits()];
-        head[1] = [step.weights.base, step.weights.shift, tail.alphas[0], tail.alphas[1]];
-        let mut words = Self { head, own: Vec::new(), tables: Vec::new() };
-        words.operand(OUTPUT, &step.output);
+        let mut words = Self::bare(&step.output, step.rows.start, items);
+        words.head[0][2..].copy_from_slice(&tail.alpha.map(f32::to_bits));
+        words.head[1] = [step.weights.base, step.weights.shift, tail.alphas[0], tail.alphas[1]];
         if let Some(add) = &step.add {
             words.operand(SECOND, add);
         }
+        words
+    }
+
+    /// The head of `items` invocations that write `output` from row `first` on, and nothing else.
+    pub fn bare(output: &Operand, first: u32, items: u32) -> Self {
+        let mut words = Self { head: [[0; 4]; OWN], own: Vec::new(), tables: Vec::new() };
+        words.head[0] = [items, first, 0, 0];
+        words.operand(OUTPUT, output);
         words
     }
 
@@ -45,6 +52,11 @@ impl Words {
     pub fn own(mut self, words: [u32; 4]) -> Self {
         self.own.extend(words);
         self
+    }
+
+    /// Appends a tensor without a row table to the family's own words.
+    pub fn own_tensor(self, s: Shape) -> Self {
+        self.own([0, 0, s.w as u32, s.h as u32]).own([s.b as u32, s.c as u32, s.slices() as u32, 0])
     }
 
     fn operand(&mut self, at: usize, operand: &Operand) {

@@ -1,0 +1,305 @@
+//! Building a graph by hand: for tests, and for callers who have a model in another form.
+
+use super::{
+    Act, Bytes, CheckError, Constant, Conv2d, CoordMode, DType, Graph, Node, Op, Pool2d, Reduce, ResizeMode, Shape,
+    ShapeError, Tail, Tensor, TensorId, TransposeConv, Unary,
+    check::{check, size},
+    infer,
+};
+
+/// Why a graph could not be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Operands that the operator cannot take.
+    #[error("node {node} {operator}, `{name}`: {source}")]
+    Shape {
+        /// Index the node would have had.
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of its result.
+        name: String,
+        /// Why not.
+        source: Box<ShapeError>,
+    },
+    /// An operand that this builder did not give out.
+    #[error("node {node} {operator}, `{name}`: there is no tensor {id}")]
+    NoSuchTensor {
+        /// Index the node would have had.
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of its result.
+        name: String,
+        /// The id.
+        id: TensorId,
+    },
+    /// Extents that no shape of four has: more than four that are not one in front.
+    #[error("tensor `{name}`: {dims:?} has more than four extents")]
+    Rank {
+        /// Name of the tensor.
+        name: String,
+        /// Its extents.
+        dims: Vec<usize>,
+    },
+    /// The finished graph is not valid.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+}
+
+/// Builds a [`Graph`] node by node, inferring shapes.
+///
+/// ```
+/// use texpool::graph::{Act, GraphBuilder, Unary};
+///
+/// let mut b = GraphBuilder::new("tiny");
+/// let x = b.input("x", &[1, 8, 8, 3])?;
+/// let y = b.unary("y", Unary::Relu, x)?;
+/// let z = b.binary("z", texpool::graph::Binary::Add, x, y, Act::None)?;
+/// let graph = b.finish(&[z])?;
+/// assert_eq!(graph.nodes.len(), 2);
+/// # Ok::<(), texpool::graph::BuildError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct GraphBuilder {
+    graph: Graph,
+}
+
+impl GraphBuilder {
+    /// An empty graph called `name`.
+    pub fn new(name: &str) -> Self {
+        Self { graph: Graph { name: name.to_owned(), ..Graph::default() } }
+    }
+
+    /// A tensor that the caller brings, of any rank up to four.
+    ///
+    /// # Errors
+    /// If the extents are no shape, empty or too large.
+    pub fn input(&mut self, name: &str, dims: &[usize]) -> Result<TensorId, BuildError> {
+        let id = self.tensor(name, dims, None)?;
+        self.graph.inputs.push(id);
+        Ok(id)
+    }
+
+    /// A constant of 32-bit floats.
+    ///
+    /// # Errors
+    /// If the extents are no shape, empty or too large, or `values` has another number of elements.
+    pub fn constant(&mut self, name: &str, dims: &[usize], values: &[f32]) -> Result<TensorId, BuildError> {
+        self.tensor(name, dims, Some(Constant::from_f32(values)))
+    }
+
+    /// A constant of 16-bit floats, as bytes.
+    ///
+    /// # Errors
+    /// As [`constant`](Self::constant).
+    pub fn constant_f16(&mut self, name: &str, dims: &[usize], bytes: Bytes) -> Result<TensorId, BuildError> {
+        self.tensor(name, dims, Some(Constant { dtype: DType::F16, bytes }))
+    }
+
+    /// A convolution of `x` by `weights [O, KH, KW, I / groups]`.
+    ///
+    /// # Errors
+    /// If the shapes do not fit.
+    pub fn conv2d(
+        &mut self,
+        name: &str,
+        conv: Conv2d,
+        x: TensorId,
+        weights: TensorId,
+        bias: Option<TensorId>,
+        act: Act,
+    ) -> Result<TensorId, BuildError> {
+        self.node(name, Op::Conv2d(conv), &weighted(x, weights, bias), act)
+    }
+
+    /// A depthwise convolution of `x` by `weights [1, KH, KW, I * multiplier]`.
+    ///
+    /// # Errors
+    /// If the shapes do not fit.
+    pub fn depthwise(
+        &mut self,
+        name: &str,
+        conv: Conv2d,
+        x: TensorId,
+        weights: TensorId,
+        bias: Option<TensorId>,
+        act: Act,
+    ) -> Result<TensorId, BuildError> {
+        self.node(name, Op::DepthwiseConv2d(conv), &weighted(x, weights, bias), act)
+    }
+
+    /// A transposed convolution to an image of `size` (`[height, width]`).
+    ///
+    /// # Errors
+    /// If the shapes do not fit.
+    pub fn transpose_conv(
+        &mut self,
+        name: &str,
+        conv: TransposeConv,
+        [x, weights]: [TensorId; 2],
+        bias: Option<TensorId>,
+        [h, w]: [usize; 2],
+    ) -> Result<TensorId, BuildError> {
+        self.node_to(name, Op::TransposeConv(conv), &weighted(x, weights, bias), &[1, h, w, 1], Act::None)
+    }
+
+    /// A fully connected layer: every `I` elements of `x` make a row of the result.
+    ///
+    /// # Errors
+    /// If the shapes do not fit.
+    pub fn fully_connected(
+        &mut self,
+        name: &str,
+        x: TensorId,
+        weights: TensorId,
+        bias: Option<TensorId>,
+        act: Act,
+    ) -> Result<TensorId, BuildError> {
+        let elements = self.graph.tensors.get(x).map_or(0, |t| t.shape.len());
+        let (outputs, depth) = self.graph.tensors.get(weights).map_or((0, 1), |t| (t.shape.w, t.shape.c));
+        let dims = [elements / depth.max(1), outputs];
+        self.node_to(name, Op::FullyConnected, &weighted(x, weights, bias), &dims, act)
+    }
+
+    /// A pool.
+    ///
+    /// # Errors
+    /// If the window does not fit.
+    pub fn pool(&mut self, name: &str, pool: Pool2d, x: TensorId) -> Result<TensorId, BuildError> {
+        self.node(name, Op::Pool2d(pool), &[x], Act::None)
+    }
+
+    /// The mean over the axes marked, which stay as ones.
+    ///
+    /// # Errors
+    /// If `x` is no tensor of this graph.
+    pub fn mean(&mut self, name: &str, axes: [bool; 4], x: TensorId) -> Result<TensorId, BuildError> {
+        self.node(name, Op::Reduce { kind: Reduce::Mean, axes }, &[x], Act::None)
+    }
+
+    /// A function of one value.
+    ///
+    /// # Errors
+    /// If `x` is no tensor of this graph.
+    pub fn unary(&mut self, name: &str, unary: Unary, x: TensorId) -> Result<TensorId, BuildError> {
+        self.node(name, Op::Unary(unary), &[x], Act::None)
+    }
+
+    /// A function of two values, with broadcasting.
+    ///
+    /// # Errors
+    /// If the shapes do not broadcast.
+    pub fn binary(
+        &mut self,
+        name: &str,
+        binary: super::Binary,
+        a: TensorId,
+        b: TensorId,
+        act: Act,
+    ) -> Result<TensorId, BuildError> {
+        self.node(name, Op::Binary(binary), &[a, b], act)
+    }
+
+    /// Operands one behind the other along `axis` of `B, H, W, C`.
+    ///
+    /// # Errors
+    /// If the other extents differ.
+    pub fn concat(&mut self, name: &str, axis: usize, inputs: &[TensorId]) -> Result<TensorId, BuildError> {
+        self.node(name, Op::Concat { axis }, inputs, Act::None)
+    }
+
+    /// The same elements under other extents.
+    ///
+    /// # Errors
+    /// If the number of elements differs.
+    pub fn reshape(&mut self, name: &str, x: TensorId, dims: &[usize]) -> Result<TensorId, BuildError> {
+        self.node_to(name, Op::Reshape, &[x], dims, Act::None)
+    }
+
+    /// The image resized to `size` (`[height, width]`).
+    ///
+    /// # Errors
+    /// If `x` is no tensor of this graph.
+    pub fn resize(
+        &mut self,
+        name: &str,
+        mode: ResizeMode,
+        coords: CoordMode,
+        x: TensorId,
+        [h, w]: [usize; 2],
+    ) -> Result<TensorId, BuildError> {
+        self.node_to(name, Op::Resize { mode, coords }, &[x], &[1, h, w, 1], Act::None)
+    }
+
+    /// Any node whose operator determines its result's shape.
+    ///
+    /// # Errors
+    /// If an operand is no tensor of this graph, or the shapes do not fit.
+    pub fn node(&mut self, name: &str, op: Op, inputs: &[TensorId], act: Act) -> Result<TensorId, BuildError> {
+        self.node_to(name, op, inputs, &[1, 1, 1, 1], act)
+    }
+
+    /// Any node, with the extents of its result where the operator leaves them open ([`infer`]).
+    ///
+    /// # Errors
+    /// If an operand is no tensor of this graph, or the shapes do not fit.
+    pub fn node_to(
+        &mut self,
+        name: &str,
+        op: Op,
+        inputs: &[TensorId],
+        dims: &[usize],
+        act: Act,
+    ) -> Result<TensorId, BuildError> {
+        let (node, operator) = (self.graph.nodes.len(), op.name());
+        let mut shapes = Vec::with_capacity(inputs.len());
+        for &id in inputs {
+            let missing = || BuildError::NoSuchTensor { node, operator, name: name.to_owned(), id };
+            shapes.push(self.graph.tensors.get(id).ok_or_else(missing)?.shape);
+        }
+        let stated = shape(name, dims)?;
+        let inferred = infer(&op, &shapes, stated).map_err(|source| BuildError::Shape {
+            node,
+            operator,
+            name: name.to_owned(),
+            source: Box::new(source),
+        })?;
+        let dims = if inferred == stated { dims } else { &inferred.dims() };
+        let output = self.tensor(name, dims, None)?;
+        self.graph.nodes.push(Node {
+            op,
+            inputs: inputs.to_vec(),
+            outputs: vec![output],
+            tail: Tail::of(act),
+            origin: node,
+        });
+        Ok(output)
+    }
+
+    /// The graph, with these tensors as outputs.
+    ///
+    /// # Errors
+    /// If the graph is not valid ([`check`]).
+    pub fn finish(mut self, outputs: &[TensorId]) -> Result<Graph, BuildError> {
+        self.graph.outputs = outputs.to_vec();
+        check(&self.graph)?;
+        Ok(self.graph)
+    }
+
+    fn tensor(&mut self, name: &str, dims: &[usize], constant: Option<Constant>) -> Result<TensorId, BuildError> {
+        let tensor = Tensor { name: name.to_owned(), shape: shape(name, dims)?, dims: dims.to_vec(), constant };
+        size(&tensor)?;
+        self.graph.tensors.push(tensor);
+        Ok(self.graph.tensors.len() - 1)
+    }
+}
+
+fn shape(name: &str, dims: &[usize]) -> Result<Shape, BuildError> {
+    Shape::from_dims(dims).ok_or_else(|| BuildError::Rank { name: name.to_owned(), dims: dims.to_vec() })
+}
+
+fn weighted(x: TensorId, weights: TensorId, bias: Option<TensorId>) -> Vec<TensorId> {
+    [x, weights].into_iter().chain(bias).collect()
+}

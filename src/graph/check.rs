@@ -1,0 +1,322 @@
+//! Validity of a graph: what every floor above may rely on without asking again.
+
+use super::{Act, Graph, Node, Op, Shape, ShapeError, Tensor, TensorId, infer};
+
+/// Most elements a tensor may have.
+pub const MAX_ELEMENTS: usize = 1 << 31;
+
+/// What is wrong with a graph.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// A tensor with an extent of zero.
+    #[error("tensor `{tensor}` is empty: {dims:?}")]
+    Empty {
+        /// Name of the tensor.
+        tensor: String,
+        /// Its extents.
+        dims: Vec<usize>,
+    },
+    /// A tensor of more than [`MAX_ELEMENTS`] elements.
+    #[error("tensor `{tensor}` is too large: {dims:?} is more than 2^31 elements")]
+    TooLarge {
+        /// Name of the tensor.
+        tensor: String,
+        /// Its extents.
+        dims: Vec<usize>,
+    },
+    /// A tensor whose stated extents and shape have different numbers of elements.
+    #[error("tensor `{tensor}`: {dims:?} and {shape} are not the same elements")]
+    Dims {
+        /// Name of the tensor.
+        tensor: String,
+        /// Extents as stated.
+        dims: Vec<usize>,
+        /// Extents as computed with.
+        shape: Shape,
+    },
+    /// A constant whose values are too few or too many.
+    #[error("constant `{tensor}` has {found} bytes, {expected} are needed")]
+    Constant {
+        /// Name of the tensor.
+        tensor: String,
+        /// Bytes that its shape and element type ask for.
+        expected: usize,
+        /// Bytes there are.
+        found: usize,
+    },
+    /// A tensor id that is no index into the graph's tensors.
+    #[error("{place}: there is no tensor {id}")]
+    NoSuchTensor {
+        /// Which node, or the graph's inputs or outputs.
+        place: String,
+        /// The id.
+        id: TensorId,
+    },
+    /// A node without exactly one result.
+    #[error("node {node} {operator}: has {found} results, must have 1")]
+    Results {
+        /// The node, by [`Node::origin`].
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Number of results.
+        found: usize,
+    },
+    /// A tensor that two nodes write, or that a node writes though it is an input or a constant.
+    #[error("node {node} {operator}: tensor `{tensor}` has a value already")]
+    Rewritten {
+        /// The second node, by [`Node::origin`].
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of the tensor.
+        tensor: String,
+    },
+    /// A tensor that is read before it has a value: nodes out of order, a cycle, or no producer at all.
+    #[error("node {node} {operator}: tensor `{tensor}` has no value yet (nodes out of order, or a cycle)")]
+    Unset {
+        /// The reader, by [`Node::origin`].
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of the tensor.
+        tensor: String,
+    },
+    /// An operand that must be part of the model is computed.
+    #[error("node {node} {operator}: the {role} `{tensor}` must be constant")]
+    NotConstant {
+        /// The node, by [`Node::origin`].
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Weights, bias or alpha.
+        role: &'static str,
+        /// Name of the tensor.
+        tensor: String,
+    },
+    /// Operands that the operator cannot take.
+    #[error("node {node} {operator}, `{tensor}`: {source}")]
+    Shape {
+        /// The node, by [`Node::origin`].
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of the result.
+        tensor: String,
+        /// Why not.
+        source: Box<ShapeError>,
+    },
+    /// A result whose shape is not the one its operator gives.
+    #[error("node {node} {operator}: `{tensor}` is {stated}, its operands give {inferred}")]
+    Disagrees {
+        /// The node, by [`Node::origin`].
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of the result.
+        tensor: String,
+        /// The shape it has.
+        stated: Shape,
+        /// The shape it should have.
+        inferred: Shape,
+    },
+    /// A tail that does not fit the result.
+    #[error("node {node} {operator}: the tail's `{tensor}`, {found}, does not fit a result of {result}")]
+    Tail {
+        /// The node, by [`Node::origin`].
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of the tail's tensor.
+        tensor: String,
+        /// Its shape.
+        found: Shape,
+        /// Shape of the result.
+        result: Shape,
+    },
+    /// A graph input that is a constant, or stands twice.
+    #[error("input `{tensor}` is {what}")]
+    Input {
+        /// Name of the tensor.
+        tensor: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A graph output that no node computes, or that stands twice.
+    #[error("output `{tensor}` is {what}")]
+    Output {
+        /// Name of the tensor.
+        tensor: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A graph without outputs.
+    #[error("the graph has no outputs")]
+    NoOutputs,
+}
+
+/// Checks a whole graph: ids, sizes, order, one producer a tensor, and every shape against inference.
+///
+/// # Errors
+/// The first thing found wrong, by node order.
+pub fn check(graph: &Graph) -> Result<(), CheckError> {
+    for tensor in &graph.tensors {
+        size(tensor)?;
+    }
+    let mut set: Vec<bool> = graph.tensors.iter().map(|t| t.constant.is_some()).collect();
+    for &id in &graph.inputs {
+        let tensor = find(graph, id, || "inputs".to_owned())?;
+        if set[id] {
+            let what = if tensor.constant.is_some() { "a constant" } else { "there twice" };
+            return Err(CheckError::Input { tensor: tensor.name.clone(), what });
+        }
+        set[id] = true;
+    }
+    let mut computed = vec![false; graph.tensors.len()];
+    for node in &graph.nodes {
+        let result = check_node(graph, node, &set)?;
+        set[result] = true;
+        computed[result] = true;
+    }
+    if graph.outputs.is_empty() {
+        return Err(CheckError::NoOutputs);
+    }
+    let mut taken = vec![false; graph.tensors.len()];
+    for &id in &graph.outputs {
+        let tensor = find(graph, id, || "outputs".to_owned())?;
+        if !computed[id] {
+            let what = if tensor.constant.is_some() {
+                "a constant: no node computes it"
+            } else if set[id] {
+                "an input: no node computes it"
+            } else {
+                "computed by no node"
+            };
+            return Err(CheckError::Output { tensor: tensor.name.clone(), what });
+        }
+        if std::mem::replace(&mut taken[id], true) {
+            return Err(CheckError::Output { tensor: tensor.name.clone(), what: "there twice" });
+        }
+    }
+    Ok(())
+}
+
+fn find(graph: &Graph, id: TensorId, place: impl Fn() -> String) -> Result<&Tensor, CheckError> {
+    graph.tensors.get(id).ok_or_else(|| CheckError::NoSuchTensor { place: place(), id })
+}
+
+/// Checks one tensor by itself: extents, number of elements, and bytes of its values.
+pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
+    let name = || tensor.name.clone();
+    let dims = || tensor.dims.clone();
+    if tensor.dims.contains(&0) || tensor.shape.dims().contains(&0) {
+        return Err(CheckError::Empty { tensor: name(), dims: dims() });
+    }
+    let stated = tensor.dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS);
+    let Some(elements) = stated else {
+        return Err(CheckError::TooLarge { tensor: name(), dims: dims() });
+    };
+    if tensor.shape.checked_len() != Some(elements) {
+        return Err(CheckError::Dims { tensor: name(), dims: dims(), shape: tensor.shape });
+    }
+    if let Some(constant) = &tensor.constant {
+        let (expected, found) = (elements.saturating_mul(constant.dtype.size()), constant.bytes.as_slice().len());
+        if expected != found {
+            return Err(CheckError::Constant { tensor: name(), expected, found });
+        }
+    }
+    Ok(())
+}
+
+/// Checks one node against what has a value before it; gives its result.
+fn check_node(graph: &Graph, node: &Node, set: &[bool]) -> Result<TensorId, CheckError> {
+    let (index, operator) = (node.origin, node.op.name());
+    let place = || format!("node {index} {operator}");
+    let &[result] = node.outputs.as_slice() else {
+        return Err(CheckError::Results { node: index, operator, found: node.outputs.len() });
+    };
+    let output = find(graph, result, place)?;
+    if set[result] {
+        return Err(CheckError::Rewritten { node: index, operator, tensor: output.name.clone() });
+    }
+    let mut shapes = Vec::with_capacity(node.inputs.len());
+    for &id in node.inputs.iter().chain(&node.tail.add).chain(&alpha(node.tail.first)).chain(&alpha(node.tail.then)) {
+        let tensor = find(graph, id, place)?;
+        if !set[id] {
+            return Err(CheckError::Unset { node: index, operator, tensor: tensor.name.clone() });
+        }
+        shapes.push(tensor.shape);
+    }
+    shapes.truncate(node.inputs.len());
+    for (position, role) in constants(&node.op) {
+        if let Some(&id) = node.inputs.get(*position)
+            && !graph.is_constant(id)
+        {
+            let tensor = graph.tensors[id].name.clone();
+            return Err(CheckError::NotConstant { node: index, operator, role, tensor });
+        }
+    }
+    let inferred = infer(&node.op, &shapes, output.shape).map_err(|source| CheckError::Shape {
+        node: index,
+        operator,
+        tensor: output.name.clone(),
+        source: Box::new(source),
+    })?;
+    if inferred != output.shape {
+        return Err(CheckError::Disagrees {
+            node: index,
+            operator,
+            tensor: output.name.clone(),
+            stated: output.shape,
+            inferred,
+        });
+    }
+    check_tail(graph, node, inferred)?;
+    Ok(result)
+}
+
+fn check_tail(graph: &Graph, node: &Node, result: Shape) -> Result<(), CheckError> {
+    let (index, operator) = (node.origin, node.op.name());
+    let misfit = |tensor: &Tensor| CheckError::Tail {
+        node: index,
+        operator,
+        tensor: tensor.name.clone(),
+        found: tensor.shape,
+        result,
+    };
+    for id in [alpha(node.tail.first), alpha(node.tail.then)].into_iter().flatten() {
+        let tensor = &graph.tensors[id];
+        if tensor.constant.is_none() {
+            let tensor = tensor.name.clone();
+            return Err(CheckError::NotConstant { node: index, operator, role: "alpha", tensor });
+        }
+        if tensor.shape.checked_len() != Some(result.c) {
+            return Err(misfit(tensor));
+        }
+    }
+    if let Some(tensor) = node.tail.add.map(|id| &graph.tensors[id]) {
+        let fits = Shape { c: tensor.shape.c, ..result } == tensor.shape && tensor.shape.c <= result.c;
+        if !fits {
+            return Err(misfit(tensor));
+        }
+    }
+    Ok(())
+}
+
+const fn alpha(act: Act) -> Option<TensorId> {
+    match act {
+        Act::Prelu(id) => Some(id),
+        Act::None | Act::Unary(_) => None,
+    }
+}
+
+/// Operands that must be part of the model: they are packed once, before any run.
+const fn constants(op: &Op) -> &'static [(usize, &'static str)] {
+    match op {
+        Op::Conv2d(_) | Op::DepthwiseConv2d(_) | Op::TransposeConv(_) | Op::FullyConnected => {
+            &[(1, "weights"), (2, "bias")]
+        }
+        _ => &[],
+    }
+}

@@ -1,0 +1,249 @@
+//! What lowering an operator works with: its operands and options as the file has them, and the graph being made.
+
+use super::{
+    error::Problem,
+    schema::{Operator, Options},
+    tensors::{FileTensor, MAX_RANK, Owner},
+};
+use crate::graph::{Act, Constant, DType, Graph, Node, Op, Shape, Tail, Tensor, TensorId, infer};
+
+/// The graph being made. Its tensors begin with the file's, under the same indices.
+#[derive(Debug)]
+pub(super) struct Lowering<'a> {
+    pub(super) tensors: Vec<FileTensor<'a>>,
+    pub(super) graph: Graph,
+    /// Bytes that sparse constants may still unfold to.
+    pub(super) budget: usize,
+}
+
+/// One operator being lowered.
+pub(super) struct Context<'l, 'a> {
+    lowering: &'l mut Lowering<'a>,
+    owner: &'l Owner,
+    operator: Operator<'a>,
+    index: usize,
+    inputs: Vec<i32>,
+    output: TensorId,
+}
+
+impl<'l, 'a> Context<'l, 'a> {
+    pub(super) fn new(
+        lowering: &'l mut Lowering<'a>,
+        owner: &'l Owner,
+        operator: Operator<'a>,
+        index: usize,
+    ) -> Result<Self, Problem> {
+        let outputs = operator.outputs().unwrap_or_default();
+        let &[output] = outputs.as_slice() else {
+            return Err(Problem::malformed(format!("it has {} results, must have 1", outputs.len())));
+        };
+        let output = usize::try_from(output).ok().filter(|&id| id < lowering.tensors.len());
+        let output = output.ok_or_else(|| Problem::malformed("its result is no tensor of the file"))?;
+        let inputs = operator.inputs().unwrap_or_default();
+        Ok(Self { lowering, owner, operator, index, inputs, output })
+    }
+
+    /// The options, which must be `O`'s.
+    pub(super) fn options<O: Options>(&self) -> Result<O::Of<'a>, Problem> {
+        self.operator.options::<O>().ok_or_else(|| Problem::malformed("its options are another operator's"))
+    }
+
+    /// The bytes of a custom operator's options.
+    pub(super) fn custom_options(&self) -> Result<&[u8], Problem> {
+        if self.operator.large_custom_options_offset() > 1 {
+            return Err(Problem::unsupported("its options lie behind the model's tables"));
+        }
+        let range = self.operator.custom_options().unwrap_or_default();
+        (**self.owner).as_ref().get(range).ok_or_else(|| Problem::malformed("its options lie outside the file"))
+    }
+
+    /// Refuses the operator if it has not so many operands.
+    pub(super) fn operands(&self, least: usize, most: usize) -> Result<(), Problem> {
+        let found = self.inputs.len();
+        if (least..=most).contains(&found) {
+            return Ok(());
+        }
+        let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+        Err(Problem::malformed(format!("it has {found} operands, must have {wanted}")))
+    }
+
+    pub(super) const fn operand_count(&self) -> usize {
+        self.inputs.len()
+    }
+
+    fn id(&self, position: usize) -> Result<TensorId, Problem> {
+        let id = self.inputs.get(position).and_then(|&id| usize::try_from(id).ok());
+        id.filter(|&id| id < self.lowering.tensors.len())
+            .ok_or_else(|| Problem::malformed(format!("operand {position} is no tensor of the file")))
+    }
+
+    /// Whether an optional operand is there.
+    pub(super) fn has(&self, position: usize) -> bool {
+        self.inputs.get(position).is_some_and(|&id| id != -1)
+    }
+
+    /// An operand to compute with: 32-bit floats, or a constant of 32-bit or 16-bit floats.
+    pub(super) fn operand(&mut self, position: usize) -> Result<TensorId, Problem> {
+        let id = self.id(position)?;
+        self.load(id)?;
+        let tensor = &self.lowering.tensors[id];
+        match &self.lowering.graph.tensors[id].constant {
+            Some(constant) if matches!(constant.dtype, DType::F32 | DType::F16) => Ok(id),
+            _ => tensor.computable().map(|()| id),
+        }
+    }
+
+    /// A constant operand of floats.
+    pub(super) fn constant(&mut self, position: usize, role: &str) -> Result<TensorId, Problem> {
+        let id = self.operand(position)?;
+        if self.lowering.graph.is_constant(id) {
+            return Ok(id);
+        }
+        let name = &self.lowering.tensors[id].name;
+        Err(Problem::new(format!("its {role} `{name}` are computed at run time"), "make them constants of the model"))
+    }
+
+    /// The values of a constant operand of integers.
+    pub(super) fn integers(&mut self, position: usize, role: &str) -> Result<Vec<i64>, Problem> {
+        let id = self.id(position)?;
+        self.load(id)?;
+        let name = &self.lowering.tensors[id].name;
+        match &self.lowering.graph.tensors[id].constant {
+            Some(constant) if constant.len() > 2 * MAX_RANK => {
+                Err(Problem::malformed(format!("its {role} `{name}` are {} numbers", constant.len())))
+            }
+            Some(constant) => {
+                constant.to_i64().ok_or_else(|| Problem::malformed(format!("its {role} `{name}` are no integers")))
+            }
+            None => Err(Problem::dynamic(format!("its {role} `{name}` are computed at run time"))),
+        }
+    }
+
+    /// The one value of a constant operand of floats.
+    pub(super) fn scalar(&mut self, position: usize, role: &str) -> Result<f32, Problem> {
+        let id = self.constant(position, role)?;
+        match self.lowering.graph.tensors[id].constant.as_ref().map(|c| c.to_f32().into_owned()).as_deref() {
+            Some(&[value]) => Ok(value),
+            _ => Err(Problem::malformed(format!("its {role} is no single number"))),
+        }
+    }
+
+    /// Brings the values of a tensor that has some in the file into the graph.
+    fn load(&mut self, id: TensorId) -> Result<(), Problem> {
+        let Lowering { tensors, graph, budget } = &mut *self.lowering;
+        if graph.tensors[id].constant.is_none() && tensors[id].has_values() {
+            match tensors[id].constant(self.owner, budget) {
+                Ok(constant) => graph.tensors[id].constant = constant,
+                // Kept, so that a thousand operators that share the constant do not unfold it a thousand times.
+                Err(problem) => tensors[id].spoil(problem),
+            }
+        }
+        tensors[id].extents().map(|_| ())
+    }
+
+    /// Makes the result a constant: the operand's values, as they are.
+    pub(super) fn fold(&mut self) -> Result<(), Problem> {
+        let input = self.id(0)?;
+        self.load(input)?;
+        let tensors = &mut self.lowering.graph.tensors;
+        let floats = |constant: &Constant| matches!(constant.dtype, DType::F32 | DType::F16);
+        if !tensors[input].constant.as_ref().is_some_and(floats) {
+            let name = &tensors[input].name;
+            return Err(Problem::new(
+                format!("`{name}` is not a constant of floats"),
+                "convert the model with 32-bit activations; 16-bit and sparse constants are fine",
+            ));
+        }
+        self.lowering.tensors[self.output].extents()?;
+        if tensors[input].dims != tensors[self.output].dims {
+            return Err(Problem::malformed("operand and result differ in shape"));
+        }
+        tensors[self.output].constant = tensors[input].constant.clone();
+        Ok(())
+    }
+
+    /// Extents as the file states them.
+    pub(super) fn dims(&self, id: TensorId) -> &[usize] {
+        &self.lowering.graph.tensors[id].dims
+    }
+
+    pub(super) fn shape(&self, id: TensorId) -> Shape {
+        self.lowering.graph.shape(id)
+    }
+
+    /// The shape of an operand that must be an image: `[B, H, W, C]`.
+    pub(super) fn image(&self, id: TensorId, what: &str) -> Result<Shape, Problem> {
+        match self.dims(id) {
+            &[b, h, w, c] => Ok(Shape::new(b, h, w, c)),
+            dims => Err(Problem::malformed(format!("{what} must have four extents, has {dims:?}"))),
+        }
+    }
+
+    /// The result, which must be 32-bit floats.
+    pub(super) fn output(&self) -> Result<TensorId, Problem> {
+        self.lowering.tensors[self.output].computable().map(|()| self.output)
+    }
+
+    /// Refuses the operator if the file states other extents for its result.
+    pub(super) fn gives(&self, dims: &[usize]) -> Result<(), Problem> {
+        let stated = self.dims(self.output()?);
+        if stated == dims {
+            return Ok(());
+        }
+        Err(Problem::malformed(format!("its result is stated as {stated:?}, its operands give {dims:?}")))
+    }
+
+    /// The node whose result has the shape that the file states.
+    pub(super) fn emit(&mut self, op: Op, inputs: &[TensorId], act: Act) -> Result<(), Problem> {
+        let shape = self.shape(self.output()?);
+        self.emit_as(op, inputs, act, shape)
+    }
+
+    /// The node with a result of `shape`, brought to the stated shape by a RESHAPE if that is another.
+    pub(super) fn emit_as(&mut self, op: Op, inputs: &[TensorId], act: Act, shape: Shape) -> Result<(), Problem> {
+        let output = self.output()?;
+        let shapes: Vec<Shape> = inputs.iter().map(|&id| self.shape(id)).collect();
+        let inferred = infer(&op, &shapes, shape).map_err(|e| Problem::malformed(e.to_string()))?;
+        if inferred != shape {
+            return Err(Problem::malformed(format!("its result is stated as {shape}, its operands give {inferred}")));
+        }
+        if shape == self.shape(output) {
+            self.push(op, inputs, act, output);
+            return Ok(());
+        }
+        let between = self.tensor(output, shape)?;
+        self.push(op, inputs, act, between);
+        self.push(Op::Reshape, &[between], Act::None, output);
+        Ok(())
+    }
+
+    /// The elements of `id` under another shape: itself, a constant borrowed again, or the result of a RESHAPE.
+    pub(super) fn view(&mut self, id: TensorId, shape: Shape) -> Result<TensorId, Problem> {
+        if self.shape(id) == shape {
+            return Ok(id);
+        }
+        let view = self.tensor(id, shape)?;
+        match self.lowering.graph.tensors[id].constant.clone() {
+            Some(constant) => self.lowering.graph.tensors[view].constant = Some(constant),
+            None => self.push(Op::Reshape, &[id], Act::None, view),
+        }
+        Ok(view)
+    }
+
+    /// A tensor that the file does not have: the elements of `like` under another shape.
+    fn tensor(&mut self, like: TensorId, shape: Shape) -> Result<TensorId, Problem> {
+        if shape.checked_len() != Some(self.shape(like).len()) {
+            let stated = self.dims(like);
+            return Err(Problem::malformed(format!("{stated:?} and {shape} are not the same elements")));
+        }
+        let tensors = &mut self.lowering.graph.tensors;
+        let name = format!("{} as {shape}", tensors[like].name);
+        tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), constant: None });
+        Ok(tensors.len() - 1)
+    }
+
+    fn push(&mut self, op: Op, inputs: &[TensorId], act: Act, output: TensorId) {
+        let (inputs, outputs) = (inputs.to_vec(), vec![output]);
+        self.lowering.graph.nodes.push(Node { op, inputs, outputs, tail: Tail::of(act), origin: self.index });
+    }
+}

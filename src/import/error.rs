@@ -1,0 +1,120 @@
+//! Why a model file cannot be imported.
+
+use std::{fmt, io, path::PathBuf};
+
+use crate::graph::CheckError;
+
+/// One operator that cannot be imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Index of the operator in the file.
+    pub node: usize,
+    /// Name of its result.
+    pub name: String,
+    /// The operator, as the TensorFlow Lite schema writes it.
+    pub operator: String,
+    /// Why not.
+    pub reason: String,
+    /// What the model's owner can do.
+    pub remedy: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { node, name, operator, reason, remedy } = self;
+        write!(f, "node {node} {operator} `{name}`: {reason}; {remedy}")
+    }
+}
+
+/// Why a model file cannot be imported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The file cannot be opened or mapped.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// There are no bytes.
+    #[error("the file is empty")]
+    Empty,
+    /// The bytes are something else.
+    #[error("not a TensorFlow Lite model: {looks_like}")]
+    NotTflite {
+        /// What they look like.
+        looks_like: &'static str,
+    },
+    /// A model, but truncated or damaged.
+    #[error("the model is damaged or cut short: {what}")]
+    Damaged {
+        /// What was found.
+        what: String,
+    },
+    /// A schema version other than 3.
+    #[error("schema version {0} is not supported, only 3 is; convert the model again")]
+    Version(u32),
+    /// Graphs beside the first.
+    #[error("the model has {} graphs beside its first ({}), only one is supported; convert it without control flow",
+        names.len(), names.join(", "))]
+    Subgraphs {
+        /// Names of the others.
+        names: Vec<String>,
+    },
+    /// A graph input or output that cannot be computed with.
+    #[error("graph {role} `{tensor}`: {reason}; {remedy}")]
+    Port {
+        /// Input or output.
+        role: &'static str,
+        /// Name of the tensor.
+        tensor: String,
+        /// Why not.
+        reason: String,
+        /// What the model's owner can do.
+        remedy: String,
+    },
+    /// All operators that cannot be imported.
+    #[error("{} of the model's operators cannot be imported:{}", .0.len(), Listed(.0))]
+    Unsupported(Vec<Refusal>),
+    /// The graph as a whole makes no sense: operators out of order, tensors written twice.
+    #[error("the model's graph is not valid: {0}")]
+    Graph(#[from] CheckError),
+}
+
+struct Listed<'a>(&'a [Refusal]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|refusal| write!(f, "\n  {refusal}"))
+    }
+}
+
+/// Why something cannot be imported, before it is known which operator asks.
+#[derive(Clone, Debug)]
+pub(super) struct Problem {
+    pub(super) reason: String,
+    pub(super) remedy: &'static str,
+}
+
+impl Problem {
+    pub(super) fn new(reason: impl Into<String>, remedy: &'static str) -> Self {
+        Self { reason: reason.into(), remedy }
+    }
+
+    /// Something that no converter writes.
+    pub(super) fn malformed(reason: impl Into<String>) -> Self {
+        Self::new(reason, "the file is not as its format asks; convert the model again")
+    }
+
+    /// Something that depends on values of a run.
+    pub(super) fn dynamic(reason: impl Into<String>) -> Self {
+        Self::new(reason, "convert the model with fixed shapes")
+    }
+
+    /// Something beyond what this version does.
+    pub(super) fn unsupported(reason: impl Into<String>) -> Self {
+        Self::new(reason, "express it by supported operators, or cut the graph in front of it")
+    }
+}

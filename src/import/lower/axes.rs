@@ -1,0 +1,66 @@
+//! From axes of a tensor of any rank to the four that are computed with.
+
+use crate::import::error::Problem;
+
+/// Four extents that stand for a tensor's, and for each of its axes the one of the four that it became part of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Axes {
+    pub(super) extents: [usize; 4],
+    pub(super) of: Vec<usize>,
+}
+
+/// Brings `dims` to four extents: lower ranks get ones in front, higher ranks have neighbours merged.
+///
+/// Neighbours merge where their `role` is equal, which must mean that the operator treats both as one long axis.
+/// Axes of extent one merge with anything if `spare` says that the operator does not touch them.
+pub(super) fn fold<R: PartialEq>(
+    dims: &[usize],
+    role: impl Fn(usize) -> R,
+    spare: impl Fn(usize) -> bool,
+) -> Result<Axes, Problem> {
+    let mut extents = [1; 4];
+    if let Some(front) = 4usize.checked_sub(dims.len()) {
+        extents[front..].copy_from_slice(dims);
+        return Ok(Axes { extents, of: (front..4).collect() });
+    }
+    // The outer axes alone, where they can be one: that is how such a tensor is computed with anyway.
+    let outer = dims.len() - 3;
+    let mut leaders = (0..outer).filter(|&axis| dims[axis] != 1 || !spare(axis));
+    let leader = leaders.next();
+    if leaders.all(|axis| leader.is_none_or(|leader| role(leader) == role(axis))) {
+        extents = [dims[..outer].iter().product(), dims[outer], dims[outer + 1], dims[outer + 2]];
+        return Ok(Axes { extents, of: (0..dims.len()).map(|axis| (axis + 1).saturating_sub(outer)).collect() });
+    }
+    let mut groups: Vec<(usize, Option<usize>)> = Vec::new();
+    let mut of = Vec::with_capacity(dims.len());
+    for (axis, &extent) in dims.iter().enumerate() {
+        let free = extent == 1 && spare(axis);
+        match groups.last_mut() {
+            Some((merged, leader)) if free || leader.is_none_or(|l| role(l) == role(axis)) => {
+                *merged *= extent;
+                if leader.is_none() && !free {
+                    *leader = Some(axis);
+                }
+            }
+            _ => groups.push((extent, (!free).then_some(axis))),
+        }
+        of.push(groups.len() - 1);
+    }
+    let Some(front) = 4usize.checked_sub(groups.len()) else {
+        return Err(Problem::unsupported(format!("it treats more than four axes of {dims:?} differently")));
+    };
+    for (slot, (extent, _)) in extents[front..].iter_mut().zip(&groups) {
+        *slot = *extent;
+    }
+    of.iter_mut().for_each(|group| *group += front);
+    Ok(Axes { extents, of })
+}
+
+/// An axis counted from the front, or from behind if negative.
+pub(super) fn axis(index: i64, rank: usize) -> Result<usize, Problem> {
+    let counted = if index < 0 { index.checked_add(rank as i64) } else { Some(index) };
+    counted
+        .and_then(|i| usize::try_from(i).ok())
+        .filter(|&i| i < rank)
+        .ok_or_else(|| Problem::malformed(format!("there is no axis {index} of {rank}")))
+}

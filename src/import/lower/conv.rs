@@ -1,0 +1,154 @@
+//! Operators with a window or with weights.
+
+use super::{activation::activation, padding::Scheme, positive};
+use crate::{
+    graph::{Act, Conv2d, Op, Padding, Pool2d, PoolKind, Shape, TensorId, TransposeConv},
+    import::{
+        context::Context,
+        error::Problem,
+        schema::{Conv2dOptions, DepthwiseOptions, FullyConnectedOptions, PoolOptions, TransposeConvOptions},
+    },
+};
+
+/// Input, weights, and a bias if there is one.
+fn weighted(ctx: &mut Context<'_, '_>, [x, weights, bias]: [usize; 3]) -> Result<Vec<TensorId>, Problem> {
+    let mut inputs = vec![ctx.operand(x)?, ctx.constant(weights, "weights")?];
+    if ctx.has(bias) {
+        inputs.push(ctx.constant(bias, "biases")?);
+    }
+    Ok(inputs)
+}
+
+pub(super) fn conv2d(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 3)?;
+    let options = ctx.options::<Conv2dOptions<'static>>()?;
+    let inputs = weighted(ctx, [0, 1, 2])?;
+    let (x, weights) = (ctx.image(inputs[0], "the input")?, ctx.image(inputs[1], "the weights")?);
+    let stride = [positive("stride", options.stride_h())?, positive("stride", options.stride_w())?];
+    let dilation = [positive("dilation", options.dilation_h())?, positive("dilation", options.dilation_w())?];
+    if !x.c.is_multiple_of(weights.c) {
+        let reason = format!("its input has {} channels, its weights {}", x.c, weights.c);
+        return Err(Problem::malformed(reason));
+    }
+    let window = [weights.h, weights.w];
+    let padding = Scheme::of(options.padding())?.around([x.h, x.w], window, stride, dilation)?;
+    let conv = Conv2d { stride, dilation, padding, groups: x.c / weights.c };
+    ctx.emit(Op::Conv2d(conv), &inputs, activation(options.activation())?)
+}
+
+pub(super) fn depthwise(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 3)?;
+    let options = ctx.options::<DepthwiseOptions<'static>>()?;
+    let inputs = weighted(ctx, [0, 1, 2])?;
+    let (x, weights) = (ctx.image(inputs[0], "the input")?, ctx.image(inputs[1], "the weights")?);
+    let stride = [positive("stride", options.stride_h())?, positive("stride", options.stride_w())?];
+    let dilation = [positive("dilation", options.dilation_h())?, positive("dilation", options.dilation_w())?];
+    let window = [weights.h, weights.w];
+    let padding = Scheme::of(options.padding())?.around([x.h, x.w], window, stride, dilation)?;
+    let conv = Conv2d { stride, dilation, padding, groups: 1 };
+    ctx.emit(Op::DepthwiseConv2d(conv), &inputs, activation(options.activation())?)
+}
+
+pub(super) fn pool(ctx: &mut Context<'_, '_>, kind: PoolKind) -> Result<(), Problem> {
+    ctx.operands(1, 1)?;
+    let options = ctx.options::<PoolOptions<'static>>()?;
+    let x = ctx.operand(0)?;
+    let image = ctx.image(x, "the input")?;
+    let stride = [positive("stride", options.stride_h())?, positive("stride", options.stride_w())?];
+    let window = [positive("window", options.filter_h())?, positive("window", options.filter_w())?];
+    let padding = Scheme::of(options.padding())?.around([image.h, image.w], window, stride, [1, 1])?;
+    let pool = Pool2d { kind, window, stride, padding };
+    ctx.emit(Op::Pool2d(pool), &[x], activation(options.activation())?)
+}
+
+/// The operands are: extents of the result, weights, input, and perhaps a bias.
+pub(super) fn transpose_conv(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(3, 4)?;
+    let options = ctx.options::<TransposeConvOptions<'static>>()?;
+    let asked: Vec<usize> =
+        ctx.integers(0, "output extents")?.iter().map(|&e| usize::try_from(e).unwrap_or(0)).collect();
+    let inputs = weighted(ctx, [2, 1, 3])?;
+    let (x, weights) = (ctx.image(inputs[0], "the input")?, ctx.image(inputs[1], "the weights")?);
+    ctx.gives(&asked)?;
+    let result = ctx.image(ctx.output()?, "the result")?;
+    let stride = [positive("stride", options.stride_h())?, positive("stride", options.stride_w())?];
+    // The border is that of the convolution which this one undoes: of the result's image.
+    let border = Scheme::of(options.padding())?.around([result.h, result.w], [weights.h, weights.w], stride, [1, 1])?;
+    let padding = cut(x, weights, result, stride, [border.top, border.left])?;
+    ctx.emit(Op::TransposeConv(TransposeConv { stride, padding }), &inputs, activation(options.activation())?)
+}
+
+/// Options are three or more 32-bit numbers: padding (1 SAME, 2 VALID), stride along the width, along the height.
+pub(super) fn transpose_conv_bias(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(3, 3)?;
+    let numbers: Vec<i32> =
+        ctx.custom_options()?.as_chunks::<4>().0.iter().map(|&bytes| i32::from_le_bytes(bytes)).collect();
+    let &[scheme, stride_w, stride_h, ..] = numbers.as_slice() else {
+        return Err(Problem::malformed("its options are cut short"));
+    };
+    let inputs = weighted(ctx, [0, 1, 2])?;
+    let (x, weights) = (ctx.image(inputs[0], "the input")?, ctx.image(inputs[1], "the weights")?);
+    let stride = [positive("stride", stride_h)?, positive("stride", stride_w)?];
+    let full = full_extents(x, weights, stride)?;
+    let border = |extent: usize, window: usize, stride: usize| window.saturating_sub((extent - 1) % stride + 1);
+    let [tall, wide] = match scheme {
+        1 => [border(x.h, weights.h, stride[0]), border(x.w, weights.w, stride[1])],
+        2 => [0, 0],
+        other => return Err(Problem::malformed(format!("its padding {other} is unknown"))),
+    };
+    let result = Shape::new(x.b, full[0] - tall, full[1] - wide, weights.b);
+    ctx.gives(&result.dims())?;
+    let padding = cut(x, weights, result, stride, [tall / 2, wide / 2])?;
+    ctx.emit(Op::TransposeConv(TransposeConv { stride, padding }), &inputs, Act::None)
+}
+
+/// Extents of the full result of a transposed convolution.
+fn full_extents(x: Shape, weights: Shape, stride: [usize; 2]) -> Result<[usize; 2], Problem> {
+    let full = |extent: usize, window: usize, stride: usize| {
+        let last = extent.checked_sub(1)?.checked_mul(stride)?;
+        last.checked_add(window)
+    };
+    match (full(x.h, weights.h, stride[0]), full(x.w, weights.w, stride[1])) {
+        (Some(h), Some(w)) => Ok([h, w]),
+        _ => Err(Problem::malformed("its result overflows")),
+    }
+}
+
+/// What is cut off the full result on each side, so that `result` remains.
+fn cut(
+    x: Shape,
+    weights: Shape,
+    result: Shape,
+    stride: [usize; 2],
+    [top, left]: [usize; 2],
+) -> Result<Padding, Problem> {
+    let [h, w] = full_extents(x, weights, stride)?;
+    let (bottom, right) = (h.saturating_sub(top + result.h), w.saturating_sub(left + result.w));
+    Ok(Padding { top, bottom, left, right })
+}
+
+pub(super) fn fully_connected(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 3)?;
+    let options = ctx.options::<FullyConnectedOptions<'static>>()?;
+    if options.weights_format() != 0 {
+        return Err(Problem::new(
+            "its weights are shuffled for 8-bit arithmetic",
+            "convert the model without quantisation",
+        ));
+    }
+    let inputs = weighted(ctx, [0, 1, 2])?;
+    let &[outputs, depth] = ctx.dims(inputs[1]) else {
+        return Err(Problem::malformed(format!("the weights must have two extents, have {:?}", ctx.dims(inputs[1]))));
+    };
+    let x = ctx.dims(inputs[0]);
+    let dims = if options.keep_num_dims() {
+        match x.split_last() {
+            Some((&last, outer)) if last == depth => outer.iter().copied().chain([outputs]).collect(),
+            _ => return Err(Problem::malformed(format!("its input {x:?} does not end in {depth}"))),
+        }
+    } else {
+        vec![ctx.shape(inputs[0]).len() / depth, outputs]
+    };
+    ctx.gives(&dims)?;
+    ctx.emit(Op::FullyConnected, &inputs, activation(options.activation())?)
+}

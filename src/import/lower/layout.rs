@@ -1,0 +1,201 @@
+//! Operators that move elements, and resizes.
+
+use super::{
+    activation::activation,
+    axes::{axis, fold},
+    positive,
+};
+use crate::{
+    graph::{Act, CoordMode, Op, ResizeMode},
+    import::{
+        context::Context,
+        error::Problem,
+        schema::{ConcatOptions, ReshapeOptions, SqueezeOptions},
+    },
+};
+
+/// Paddings are pairs of before and after, one an axis; PADV2 names the value that fills them.
+pub(super) fn pad(ctx: &mut Context<'_, '_>, valued: bool) -> Result<(), Problem> {
+    let count = if valued { 3 } else { 2 };
+    ctx.operands(count, count)?;
+    let x = ctx.operand(0)?;
+    let dims = ctx.dims(x).to_vec();
+    let numbers = ctx.integers(1, "paddings")?;
+    let (pairs, rest) = numbers.as_chunks::<2>();
+    if pairs.len() != dims.len() || !rest.is_empty() {
+        return Err(Problem::malformed(format!("{} paddings for {} axes", numbers.len(), dims.len())));
+    }
+    let mut padded = Vec::with_capacity(dims.len());
+    for (&extent, &[before, after]) in dims.iter().zip(pairs) {
+        // Paddings beyond any tensor's size would only overflow later.
+        let amount = |n: i64| usize::try_from(n).ok().filter(|&n| n <= crate::graph::MAX_ELEMENTS);
+        match (amount(before), amount(after)) {
+            (Some(before), Some(after)) => {
+                padded.push((extent.saturating_add(before).saturating_add(after), [before, after]))
+            }
+            _ => return Err(Problem::malformed(format!("a padding of {before} and {after}"))),
+        }
+    }
+    ctx.gives(&padded.iter().map(|(extent, _)| *extent).collect::<Vec<_>>())?;
+    let value = if valued { ctx.scalar(2, "value")? } else { 0.0 };
+    let touched = |axis: usize| padded[axis].1 != [0, 0];
+    let folded = fold(&dims, |axis| touched(axis).then_some(axis), |axis| !touched(axis))?;
+    let (mut before, mut after, mut shape) = ([0; 4], [0; 4], folded.extents);
+    for (axis, &slot) in folded.of.iter().enumerate().filter(|&(axis, _)| touched(axis)) {
+        [before[slot], after[slot]] = padded[axis].1;
+        shape[slot] = padded[axis].0;
+    }
+    let x = ctx.view(x, folded.extents.into())?;
+    ctx.emit_as(Op::Pad { before, after, value }, &[x], Act::None, shape.into())
+}
+
+pub(super) fn concat(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(1, usize::MAX)?;
+    let options = ctx.options::<ConcatOptions<'static>>()?;
+    let inputs = (0..ctx.operand_count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
+    let mut dims = ctx.dims(inputs[0]).to_vec();
+    let along = axis(i64::from(options.axis()), dims.len())?;
+    let mut joined = 0usize;
+    for &id in &inputs {
+        let other = ctx.dims(id);
+        let alike = other.len() == dims.len() && (0..dims.len()).all(|a| a == along || other[a] == dims[a]);
+        if !alike {
+            return Err(Problem::malformed(format!("{dims:?} and {other:?} do not join along axis {along}")));
+        }
+        joined = joined.saturating_add(other[along]);
+    }
+    let mut views = Vec::with_capacity(inputs.len());
+    let shape_with = |extent: usize, dims: &mut Vec<usize>| {
+        dims[along] = extent;
+        fold(dims, |axis| axis.cmp(&along), |axis| axis != along)
+    };
+    for id in inputs {
+        let folded = shape_with(ctx.dims(id)[along], &mut dims)?;
+        views.push(ctx.view(id, folded.extents.into())?);
+    }
+    let folded = shape_with(joined, &mut dims)?;
+    ctx.gives(&dims)?;
+    let op = Op::Concat { axis: folded.of[along] };
+    ctx.emit_as(op, &views, activation(options.activation())?, folded.extents.into())
+}
+
+/// The new shape is an operand, or an option where there is none; one extent may be -1.
+pub(super) fn reshape(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(1, 2)?;
+    let x = ctx.operand(0)?;
+    let asked: Option<Vec<i64>> = if ctx.has(1) {
+        Some(ctx.integers(1, "new extents")?)
+    } else {
+        let options = ctx.options::<ReshapeOptions<'static>>()?;
+        options.new_shape().map(|shape| shape.into_iter().map(i64::from).collect())
+    };
+    let stated = ctx.dims(ctx.output()?);
+    // A lone 0 is how early converters wrote a scalar.
+    let asked = asked.filter(|a| !(a == &[0] && stated.is_empty()));
+    if let Some(asked) = asked {
+        let same = asked.len() == stated.len()
+            && asked.iter().zip(stated).all(|(&a, &s)| a == -1 || usize::try_from(a) == Ok(s));
+        if !same {
+            let reason = format!("its result is stated as {stated:?}, its new extents are {asked:?}");
+            return Err(Problem::malformed(reason));
+        }
+    }
+    ctx.emit(Op::Reshape, &[x], Act::None)
+}
+
+pub(super) fn squeeze(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(1, 1)?;
+    let options = ctx.options::<SqueezeOptions<'static>>()?;
+    let x = ctx.operand(0)?;
+    let dims = ctx.dims(x);
+    let named = options.squeeze_dims().unwrap_or_default();
+    let mut dropped: Vec<bool> = dims.iter().map(|&extent| named.is_empty() && extent == 1).collect();
+    for index in named {
+        let axis = axis(i64::from(index), dims.len())?;
+        if dims[axis] != 1 {
+            return Err(Problem::malformed(format!("axis {axis} of {dims:?} is not 1")));
+        }
+        dropped[axis] = true;
+    }
+    let kept = dims.iter().zip(dropped).filter(|(_, dropped)| !dropped).map(|(&extent, _)| extent);
+    ctx.gives(&kept.collect::<Vec<_>>())?;
+    ctx.emit(Op::Reshape, &[x], Act::None)
+}
+
+pub(super) fn transpose(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    let x = ctx.operand(0)?;
+    let dims = ctx.dims(x).to_vec();
+    let mut source = Vec::with_capacity(dims.len());
+    for index in ctx.integers(1, "permutation")? {
+        let axis = axis(index, dims.len())?;
+        if source.contains(&axis) {
+            return Err(Problem::malformed(format!("its permutation names axis {axis} twice")));
+        }
+        source.push(axis);
+    }
+    if source.len() != dims.len() {
+        return Err(Problem::malformed(format!("a permutation of {} for {} axes", source.len(), dims.len())));
+    }
+    let result: Vec<usize> = source.iter().map(|&axis| dims[axis]).collect();
+    ctx.gives(&result)?;
+    // Above four axes, those of extent one only stand in the way.
+    let (dims, source) = if dims.len() > 4 { without_ones(&dims, &source) } else { (dims, source) };
+    // Where an axis goes, less where it was: neighbours that stay neighbours move by the same distance.
+    let moved = |axis: usize| source.iter().position(|&s| s == axis).map(|to| to as i64 - axis as i64);
+    let axes = fold(&dims, moved, |_| false)?;
+    let mut perm = [0, 1, 2, 3];
+    let mut order: Vec<usize> = source.iter().map(|&axis| axes.of[axis]).collect();
+    order.dedup();
+    let front = 4 - order.len();
+    perm[front..].copy_from_slice(&order);
+    let x = ctx.view(x, axes.extents.into())?;
+    ctx.emit_as(Op::Transpose { perm }, &[x], Act::None, perm.map(|axis| axes.extents[axis]).into())
+}
+
+/// Extents and permutation without the axes of extent one.
+fn without_ones(dims: &[usize], source: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let kept = |axis: usize| dims[..axis].iter().filter(|&&extent| extent != 1).count();
+    let source = source.iter().filter(|&&axis| dims[axis] != 1).map(|&axis| kept(axis)).collect();
+    (dims.iter().copied().filter(|&extent| extent != 1).collect(), source)
+}
+
+pub(super) fn depth_to_space(ctx: &mut Context<'_, '_>, block: i32) -> Result<(), Problem> {
+    rearrange(ctx, Op::DepthToSpace { block: positive("block", block)? })
+}
+
+pub(super) fn space_to_depth(ctx: &mut Context<'_, '_>, block: i32) -> Result<(), Problem> {
+    rearrange(ctx, Op::SpaceToDepth { block: positive("block", block)? })
+}
+
+fn rearrange(ctx: &mut Context<'_, '_>, op: Op) -> Result<(), Problem> {
+    ctx.operands(1, 1)?;
+    let x = ctx.operand(0)?;
+    ctx.image(x, "the input")?;
+    ctx.image(ctx.output()?, "the result")?;
+    ctx.emit(op, &[x], Act::None)
+}
+
+pub(super) fn resize(
+    ctx: &mut Context<'_, '_>,
+    mode: ResizeMode,
+    align_corners: bool,
+    half_pixel_centers: bool,
+) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    let coords = match (align_corners, half_pixel_centers) {
+        (false, false) => CoordMode::Asymmetric,
+        (false, true) => CoordMode::HalfPixel,
+        (true, false) => CoordMode::AlignCorners,
+        (true, true) => return Err(Problem::malformed("it asks for aligned corners and half-pixel centres at once")),
+    };
+    let x = ctx.operand(0)?;
+    let image = ctx.image(x, "the input")?;
+    let size = ctx.integers(1, "new extents")?;
+    let extents: Vec<usize> = size.iter().map(|&e| usize::try_from(e).unwrap_or(0)).collect();
+    let &[h, w] = extents.as_slice() else {
+        return Err(Problem::malformed(format!("its new extents are {size:?}, must be two")));
+    };
+    ctx.gives(&[image.b, h, w, image.c])?;
+    ctx.emit(Op::Resize { mode, coords }, &[x], Act::None)
+}

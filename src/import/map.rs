@@ -1,0 +1,23 @@
+//! Mapping a model file into memory: the one place of the project that needs `unsafe`.
+
+use std::{fs::File, io, path::Path};
+
+use memmap2::Mmap;
+
+/// The file's bytes, mapped. Empty files and anything but a plain file are errors.
+pub(super) fn map(path: &Path) -> io::Result<Mmap> {
+    // Asked before opening: opening a pipe would wait for a writer.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain file"));
+    }
+    let file = File::open(path)?;
+    map_file(&file)
+}
+
+#[expect(unsafe_code, reason = "a map is only as constant as its file, which no type can promise")]
+fn map_file(file: &File) -> io::Result<Mmap> {
+    // SAFETY: the map is read-only and private to this process. Should another process change the file meanwhile,
+    // values change (every read is of plain bytes, checked where it matters at each read); should it cut the file
+    // short, the system ends this process at the next read. Both are documented for callers of `open`.
+    unsafe { Mmap::map(file) }
+}

@@ -1,0 +1,188 @@
+//! Reading FlatBuffers tables by bounds-checked loads: no `unsafe`, and nothing read that is not there.
+//!
+//! The `flatbuffers` crate verifies a file whole (its verifier is safe code), but its accessors are `unsafe` at every
+//! field; these few loads replace them. A load outside the bytes gives `None`, as an absent field does; after
+//! verification that cannot happen.
+
+use std::{marker::PhantomData, ops::Range};
+
+use flatbuffers::{ForwardsUOffset, Vector, Verifiable};
+
+/// A table at a position of the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table<'a> {
+    bytes: &'a [u8],
+    position: usize,
+}
+
+impl<'a> Table<'a> {
+    /// A table without fields: every field has its default.
+    pub(super) const EMPTY: Table<'static> = Table { bytes: &[], position: 0 };
+
+    /// The file's root table.
+    pub(super) fn root(bytes: &'a [u8]) -> Option<Self> {
+        follow(bytes, 0).map(|position| Self { bytes, position })
+    }
+
+    /// The value of the field at `slot` of the vtable, if it is there.
+    pub(super) fn get<K: Kind>(self, slot: u16) -> Option<K::Value<'a>> {
+        K::read(self.bytes, self.field(slot)?)
+    }
+
+    fn field(self, slot: u16) -> Option<usize> {
+        let back = i32::from_le_bytes(load(self.bytes, self.position)?);
+        let vtable = usize::try_from((self.position as i64).checked_sub(i64::from(back))?).ok()?;
+        let length = u16::from_le_bytes(load(self.bytes, vtable)?);
+        if slot >= length {
+            return None;
+        }
+        match u16::from_le_bytes(load(self.bytes, vtable.checked_add(usize::from(slot))?)?) {
+            0 => None,
+            offset => self.position.checked_add(usize::from(offset)),
+        }
+    }
+}
+
+fn load<const N: usize>(bytes: &[u8], position: usize) -> Option<[u8; N]> {
+    bytes.get(position..position.checked_add(N)?)?.first_chunk().copied()
+}
+
+fn follow(bytes: &[u8], position: usize) -> Option<usize> {
+    let offset = u32::from_le_bytes(load(bytes, position)?);
+    position.checked_add(usize::try_from(offset).ok()?)
+}
+
+/// Start and length of a vector.
+fn vector(bytes: &[u8], position: usize) -> Option<(usize, usize)> {
+    let start = follow(bytes, position)?;
+    let length = u32::from_le_bytes(load(bytes, start)?);
+    Some((start.checked_add(4)?, usize::try_from(length).ok()?))
+}
+
+/// A kind of field: how it is verified, and how it is read.
+pub(super) trait Kind {
+    /// What the verifier checks at the field's place.
+    type Checked: Verifiable;
+    /// What a read gives.
+    type Value<'a>;
+    /// The value at `position`.
+    fn read(bytes: &[u8], position: usize) -> Option<Self::Value<'_>>;
+}
+
+macro_rules! scalars {
+    ($($scalar:ty),*) => { $(
+        impl Kind for $scalar {
+            type Checked = $scalar;
+            type Value<'a> = $scalar;
+            fn read(bytes: &[u8], position: usize) -> Option<$scalar> {
+                load(bytes, position).map(<$scalar>::from_le_bytes)
+            }
+        }
+    )* };
+}
+scalars!(i8, u8, i32, u32, u64, f32);
+
+impl Kind for bool {
+    type Checked = Self;
+    type Value<'a> = Self;
+    fn read(bytes: &[u8], position: usize) -> Option<Self> {
+        bytes.get(position).map(|&b| b != 0)
+    }
+}
+
+/// A vector of bytes, given as its range in the file.
+#[derive(Debug)]
+pub(super) struct Octets;
+
+impl Kind for Octets {
+    type Checked = ForwardsUOffset<Vector<'static, u8>>;
+    type Value<'a> = Range<usize>;
+    fn read(bytes: &[u8], position: usize) -> Option<Range<usize>> {
+        let (start, length) = vector(bytes, position)?;
+        let range = start..start.checked_add(length)?;
+        bytes.get(range.clone()).map(|_| range)
+    }
+}
+
+/// Most bytes of a text that are kept: names go into messages, and must not swell them without end.
+const TEXT_BYTES: usize = 1024;
+
+/// A string, or a vector of bytes that should be one; what is not UTF-8 is replaced.
+#[derive(Debug)]
+pub(super) struct Text;
+
+impl Kind for Text {
+    type Checked = ForwardsUOffset<Vector<'static, u8>>;
+    type Value<'a> = String;
+    fn read(bytes: &[u8], position: usize) -> Option<String> {
+        let Range { start, end } = Octets::read(bytes, position)?;
+        let kept = bytes.get(start..end.min(start.saturating_add(TEXT_BYTES)))?;
+        Some(String::from_utf8_lossy(kept).into_owned())
+    }
+}
+
+/// A vector of numbers, given as a vector of our own.
+#[derive(Debug)]
+pub(super) struct Numbers<T>(PhantomData<T>);
+
+macro_rules! numbers {
+    ($($number:ty),*) => { $(
+        impl Kind for Numbers<$number> {
+            type Checked = ForwardsUOffset<Vector<'static, $number>>;
+            type Value<'a> = Vec<$number>;
+            fn read(bytes: &[u8], position: usize) -> Option<Vec<$number>> {
+                const SIZE: usize = size_of::<$number>();
+                let (start, length) = vector(bytes, position)?;
+                let end = start.checked_add(length.checked_mul(SIZE)?)?;
+                Some(bytes.get(start..end)?.as_chunks::<SIZE>().0.iter().map(|&n| <$number>::from_le_bytes(n)).collect())
+            }
+        }
+    )* };
+}
+numbers!(i32, u16, u8, f32);
+
+/// A schema's table type, which wraps a [`Table`].
+pub(super) trait Schema: Verifiable + 'static {
+    /// The wrapper.
+    type Of<'a>;
+    /// Wraps a table.
+    fn wrap(table: Table<'_>) -> Self::Of<'_>;
+}
+
+/// A table.
+#[derive(Debug)]
+pub(super) struct One<S>(PhantomData<S>);
+
+impl<S: Schema> Kind for One<S> {
+    type Checked = ForwardsUOffset<S>;
+    type Value<'a> = S::Of<'a>;
+    fn read(bytes: &[u8], position: usize) -> Option<S::Of<'_>> {
+        follow(bytes, position).map(|position| S::wrap(Table { bytes, position }))
+    }
+}
+
+/// A vector of tables.
+#[derive(Debug)]
+pub(super) struct Many<S>(PhantomData<S>);
+
+impl<S: Schema> Kind for Many<S> {
+    type Checked = ForwardsUOffset<Vector<'static, ForwardsUOffset<S>>>;
+    type Value<'a> = Vec<S::Of<'a>>;
+    fn read(bytes: &[u8], position: usize) -> Option<Vec<S::Of<'_>>> {
+        let (start, length) = vector(bytes, position)?;
+        bytes.get(start..start.checked_add(length.checked_mul(4)?)?)?;
+        (0..length).map(|i| follow(bytes, start + 4 * i).map(|position| S::wrap(Table { bytes, position }))).collect()
+    }
+}
+
+/// A table whose type another field names (a union's value), unverified by itself.
+#[derive(Debug)]
+pub(super) struct Unknown;
+
+impl Unknown {
+    /// The table at the union's value field.
+    pub(super) fn at(table: Table<'_>, slot: u16) -> Option<Table<'_>> {
+        let position = follow(table.bytes, table.field(slot)?)?;
+        Some(Table { bytes: table.bytes, position })
+    }
+}

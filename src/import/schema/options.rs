@@ -1,0 +1,84 @@
+//! Options of the builtin operators that are read.
+
+use super::tables;
+use crate::import::reader::Numbers;
+
+tables! {
+    /// CONV_2D
+    Conv2dOptions {
+        padding: i8 = 4, 0;
+        stride_w: i32 = 6, 0;
+        stride_h: i32 = 8, 0;
+        activation: i8 = 10, 0;
+        dilation_w: i32 = 12, 1;
+        dilation_h: i32 = 14, 1;
+    }
+    /// DEPTHWISE_CONV_2D; the depth multiplier follows from the weights.
+    DepthwiseOptions {
+        padding: i8 = 4, 0;
+        stride_w: i32 = 6, 0;
+        stride_h: i32 = 8, 0;
+        activation: i8 = 12, 0;
+        dilation_w: i32 = 14, 1;
+        dilation_h: i32 = 16, 1;
+    }
+    /// MAX_POOL_2D and AVERAGE_POOL_2D
+    PoolOptions {
+        padding: i8 = 4, 0;
+        stride_w: i32 = 6, 0;
+        stride_h: i32 = 8, 0;
+        filter_w: i32 = 10, 0;
+        filter_h: i32 = 12, 0;
+        activation: i8 = 14, 0;
+    }
+    /// FULLY_CONNECTED
+    FullyConnectedOptions {
+        activation: i8 = 4, 0;
+        weights_format: i8 = 6, 0;
+        keep_num_dims: bool = 8, false;
+    }
+    /// SOFTMAX
+    SoftmaxOptions { beta: f32 = 4, 0.0; }
+    /// CONCATENATION
+    ConcatOptions { axis: i32 = 4, 0; activation: i8 = 6, 0; }
+    /// ADD
+    AddOptions { activation: i8 = 4, 0; }
+    /// SUB
+    SubOptions { activation: i8 = 4, 0; }
+    /// MUL
+    MulOptions { activation: i8 = 4, 0; }
+    /// DIV
+    DivOptions { activation: i8 = 4, 0; }
+    /// RESIZE_BILINEAR
+    ResizeBilinearOptions { align_corners: bool = 8, false; half_pixel_centers: bool = 10, false; }
+    /// RESIZE_NEAREST_NEIGHBOR
+    ResizeNearestOptions { align_corners: bool = 4, false; half_pixel_centers: bool = 6, false; }
+    /// RESHAPE
+    ReshapeOptions { new_shape: Numbers<i32> = 4; }
+    /// SPACE_TO_DEPTH
+    SpaceToDepthOptions { block_size: i32 = 4, 0; }
+    /// DEPTH_TO_SPACE
+    DepthToSpaceOptions { block_size: i32 = 4, 0; }
+    /// MEAN
+    ReducerOptions { keep_dims: bool = 4, false; }
+    /// SQUEEZE
+    SqueezeOptions { squeeze_dims: Numbers<i32> = 4; }
+    /// STRIDED_SLICE
+    StridedSliceOptions {
+        begin_mask: i32 = 4, 0;
+        end_mask: i32 = 6, 0;
+        ellipsis_mask: i32 = 8, 0;
+        new_axis_mask: i32 = 10, 0;
+        shrink_axis_mask: i32 = 12, 0;
+        offset: bool = 14, false;
+    }
+    /// TRANSPOSE_CONV
+    TransposeConvOptions {
+        padding: i8 = 4, 0;
+        stride_w: i32 = 6, 0;
+        stride_h: i32 = 8, 0;
+        activation: i8 = 10, 0;
+    }
+    /// LEAKY_RELU
+    LeakyReluOptions { alpha: f32 = 4, 0.0; }
+}

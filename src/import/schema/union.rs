@@ -1,0 +1,105 @@
+//! Unions of the schema: a tag in one field says which table another field points to.
+
+use flatbuffers::{ForwardsUOffset, InvalidFlatbuffer, TableVerifier, Verifiable, Verifier};
+
+use super::{Dimension, Int32Vector, Operator, Uint8Vector, Uint16Vector, options::*};
+use crate::import::reader::{Schema, Table, Unknown};
+
+/// A table of options.
+pub(crate) trait Options: Schema {
+    /// Its tag in the union of options.
+    const TAG: u8;
+}
+
+macro_rules! tags {
+    ($($name:ident = $tag:literal),* $(,)?) => {
+        $(impl Options for $name<'static> { const TAG: u8 = $tag; })*
+
+        /// Verifies the options that are read; others stay unread.
+        fn verify_options(tag: u8, verifier: &mut Verifier, at: usize) -> Result<(), InvalidFlatbuffer> {
+            match tag {
+                $($tag => verifier.verify_union_variant::<ForwardsUOffset<$name<'static>>>(stringify!($name), at),)*
+                _ => Ok(()),
+            }
+        }
+    };
+}
+tags! {
+    Conv2dOptions = 1, DepthwiseOptions = 2, PoolOptions = 5, FullyConnectedOptions = 8, SoftmaxOptions = 9,
+    ConcatOptions = 10, AddOptions = 11, ResizeBilinearOptions = 15, ReshapeOptions = 17, SpaceToDepthOptions = 19,
+    MulOptions = 21, ReducerOptions = 27, SubOptions = 28, DivOptions = 29, SqueezeOptions = 30,
+    StridedSliceOptions = 32, TransposeConvOptions = 49, ResizeNearestOptions = 74, LeakyReluOptions = 75,
+    DepthToSpaceOptions = 94,
+}
+
+const OPTIONS: [u16; 2] = [10, 12];
+const SEGMENTS: [u16; 2] = [8, 10];
+const INDICES: [u16; 2] = [12, 14];
+
+type Checked<'v, 'o, 'b> = Result<TableVerifier<'v, 'o, 'b>, InvalidFlatbuffer>;
+
+/// Verifies an operator's options.
+pub(super) fn options<'v, 'o, 'b>(mut table: TableVerifier<'v, 'o, 'b>) -> Checked<'v, 'o, 'b> {
+    union(&mut table, OPTIONS, verify_options)?;
+    Ok(table)
+}
+
+/// Verifies both index vectors of a sparse dimension.
+pub(super) fn indices<'v, 'o, 'b>(mut table: TableVerifier<'v, 'o, 'b>) -> Checked<'v, 'o, 'b> {
+    union(&mut table, SEGMENTS, verify_indices)?;
+    union(&mut table, INDICES, verify_indices)?;
+    Ok(table)
+}
+
+fn union(
+    table: &mut TableVerifier,
+    [tag, value]: [u16; 2],
+    verify: fn(u8, &mut Verifier, usize) -> Result<(), InvalidFlatbuffer>,
+) -> Result<(), InvalidFlatbuffer> {
+    if let (Some(tag), Some(value)) = (table.deref(tag)?, table.deref(value)?) {
+        let tag = table.verifier().get_u8(tag)?;
+        verify(tag, table.verifier(), value)?;
+    }
+    Ok(())
+}
+
+fn verify_indices(tag: u8, verifier: &mut Verifier, at: usize) -> Result<(), InvalidFlatbuffer> {
+    match tag {
+        1 => ForwardsUOffset::<Int32Vector>::run_verifier(verifier, at),
+        2 => ForwardsUOffset::<Uint16Vector>::run_verifier(verifier, at),
+        3 => ForwardsUOffset::<Uint8Vector>::run_verifier(verifier, at),
+        _ => Ok(()),
+    }
+}
+
+impl<'a> Operator<'a> {
+    /// The options, all defaults where there are none; `None` if they are another operator's.
+    pub(crate) fn options<O: Options>(&self) -> Option<O::Of<'a>> {
+        match (self.0.get::<u8>(OPTIONS[0]).unwrap_or(0), Unknown::at(self.0, OPTIONS[1])) {
+            (0, _) | (_, None) => Some(O::wrap(Table::EMPTY)),
+            (tag, Some(table)) => (tag == O::TAG).then(|| O::wrap(table)),
+        }
+    }
+}
+
+impl Dimension<'_> {
+    /// Where the indices of each position of the level above start, in [`indices`](Self::indices).
+    pub(crate) fn segments(&self) -> Option<Vec<usize>> {
+        self.numbers(SEGMENTS)
+    }
+
+    /// Indices along this level that hold values.
+    pub(crate) fn indices(&self) -> Option<Vec<usize>> {
+        self.numbers(INDICES)
+    }
+
+    fn numbers(&self, [tag, value]: [u16; 2]) -> Option<Vec<usize>> {
+        let table = Unknown::at(self.0, value)?;
+        match self.0.get::<u8>(tag)? {
+            1 => Int32Vector(table).values()?.into_iter().map(|n| usize::try_from(n).ok()).collect(),
+            2 => Some(Uint16Vector(table).values()?.into_iter().map(usize::from).collect()),
+            3 => Some(Uint8Vector(table).values()?.into_iter().map(usize::from).collect()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Sparse constants made dense: traversal order, blocks, and levels that are dense or compressed (CSR).
+//!
+//! Format: "TensorFlow Lite schema, SparsityParameters", after the TACO papers. A level extends every position of the
+//! level above: a dense one by each of its indices, a compressed one by the indices listed for that position. Positions
+//! of the last level are the stored values, in order.
+
+use super::{error::Problem, schema::Sparsity};
+
+const COMPRESSED: i8 = 1;
+
+/// The dense bytes of a sparse tensor of extents `dims`, elements of `size` bytes.
+pub(super) fn densify(
+    sparsity: &Sparsity<'_>,
+    dims: &[usize],
+    values: &[u8],
+    size: usize,
+    limit: usize,
+) -> Result<Vec<u8>, Problem> {
+    let malformed = |what: &str| Problem::malformed(format!("its sparse values: {what}"));
+    let order = indices(sparsity.traversal_order()).ok_or_else(|| malformed("no traversal order"))?;
+    let blocks = indices(sparsity.block_map()).unwrap_or_default();
+    let levels = sparsity.dimensions().unwrap_or_default();
+    if order.len() != dims.len() + blocks.len() || levels.len() != order.len() {
+        return Err(malformed("levels, axes and blocks do not agree in number"));
+    }
+    let mut seen = vec![false; order.len()];
+    for &axis in &order {
+        match seen.get_mut(axis) {
+            Some(seen) if !*seen => *seen = true,
+            _ => return Err(malformed("the traversal order is no permutation")),
+        }
+    }
+
+    // Extent of each block, in the order of the block map: a block's level is always dense and states it.
+    let mut block_of = vec![1; dims.len()];
+    for (level, &axis) in levels.iter().zip(&order) {
+        if let Some(block) = axis.checked_sub(dims.len()) {
+            let extent = usize::try_from(level.dense_size()).unwrap_or(0);
+            let blocked = blocks.get(block).and_then(|&axis| Some((dims.get(axis)?, block_of.get_mut(axis)?)));
+            match blocked {
+                Some((dim, of)) if extent > 0 && *of == 1 && dim.is_multiple_of(extent) => *of = extent,
+                _ => return Err(malformed("a block does not divide its axis")),
+            }
+        }
+    }
+
+    let mut strides = vec![1usize; dims.len()];
+    for axis in (1..dims.len()).rev() {
+        strides[axis - 1] = strides[axis].saturating_mul(dims[axis]);
+    }
+    let elements = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).and_then(|n| n.checked_mul(size));
+    let Some(total) = elements.filter(|&bytes| bytes <= limit) else {
+        return Err(Problem::new(
+            format!("its sparse values unfold to more than {limit} bytes"),
+            "convert the model without sparsity",
+        ));
+    };
+
+    let stored = values.len() / size;
+    // Every position is continued by a segment of a later level, or is a stored value: the file bounds their number.
+    let longest = levels.iter().filter_map(|level| level.segments()).map(|s| s.len()).max().unwrap_or(0);
+    let most = stored.max(longest);
+    // For each position of the level reached, the dense index of its first element.
+    let mut positions = vec![0usize];
+    for (level, &axis) in levels.iter().zip(&order) {
+        let (extent, stride) = match axis.checked_sub(dims.len()) {
+            Some(block) => (block_of[blocks[block]], strides[blocks[block]]),
+            None => (dims[axis] / block_of[axis], strides[axis].saturating_mul(block_of[axis])),
+        };
+        positions = if level.format() == COMPRESSED {
+            let segments = level.segments().ok_or_else(|| malformed("a compressed level has no segments"))?;
+            let listed = level.indices().ok_or_else(|| malformed("a compressed level has no indices"))?;
+            compressed(&positions, &segments, &listed, extent, stride)
+        } else if level.format() == 0 {
+            if positions.len().checked_mul(extent).is_none_or(|n| n > most) {
+                return Err(malformed("fewer values than positions"));
+            }
+            Some(positions.iter().flat_map(|p| (0..extent).map(move |i| p + i * stride)).collect())
+        } else {
+            None
+        }
+        .ok_or_else(|| malformed("segments and indices of a level do not agree"))?;
+    }
+    if positions.len() != stored || !values.len().is_multiple_of(size) {
+        return Err(malformed("values and positions do not agree in number"));
+    }
+    let mut dense = vec![0; total];
+    for (value, position) in values.chunks_exact(size).zip(positions) {
+        let start = position * size;
+        match dense.get_mut(start..start + size) {
+            Some(slot) => slot.copy_from_slice(value),
+            None => return Err(malformed("a position lies outside")),
+        }
+    }
+    Ok(dense)
+}
+
+fn indices(numbers: Option<Vec<i32>>) -> Option<Vec<usize>> {
+    numbers?.into_iter().map(|n| usize::try_from(n).ok()).collect()
+}
+
+/// Positions of a compressed level, or `None` if its lists are not those of the level above.
+fn compressed(
+    above: &[usize],
+    segments: &[usize],
+    listed: &[usize],
+    extent: usize,
+    stride: usize,
+) -> Option<Vec<usize>> {
+    let whole = segments.first() == Some(&0) && segments.last() == Some(&listed.len());
+    if !whole || segments.len() != above.len() + 1 || !segments.is_sorted() || listed.iter().any(|&i| i >= extent) {
+        return None;
+    }
+    let mut positions = Vec::with_capacity(listed.len());
+    for (start, range) in above.iter().zip(segments.windows(2)) {
+        positions.extend(listed.get(range[0]..range[1])?.iter().map(|i| start + i * stride));
+    }
+    Some(positions)
+}

