@@ -9,6 +9,8 @@ mod data;
 #[cfg(test)]
 mod exact;
 #[cfg(test)]
+mod io;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod totals;
