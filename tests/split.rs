@@ -1,5 +1,7 @@
 //! Concatenations of which more parts meet in a texel than a step can read.
 
+#![cfg(test)]
+
 use texpool::{
     gpu::{Gpu, GpuOptions, Session, SessionOptions},
     graph::{Act, Graph, GraphBuilder, Op},
