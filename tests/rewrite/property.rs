@@ -30,30 +30,30 @@ fn grow(net: &mut Net, made: &[TensorId], (kind, a, b, n): Draw) -> Option<Tenso
         3 if image => net.depthwise(x),
         4 | 5 => net.unary(UNARY[n % UNARY.len()], x),
         6 => {
-            let alpha = net.weights(if n % 2 == 0 { vec![1] } else { vec![shape.c] }.as_slice());
+            let alpha = net.weights(if n.is_multiple_of(2) { vec![1] } else { vec![shape.c] }.as_slice());
             net.node(Op::Prelu, &[x, alpha])
         }
         7 | 8 => net.add(x, alike?),
         9 => net.node_to(Op::Binary(Binary::Add), &[alike?, x], &[1], RELU),
         10 | 19 => {
-            let c = net.weights(if n % 2 == 0 { vec![1] } else { vec![shape.c] }.as_slice());
+            let c = net.weights(if n.is_multiple_of(2) { vec![1] } else { vec![shape.c] }.as_slice());
             let binary = BINARY[n % BINARY.len()];
-            if b % 2 == 0 { net.binary(binary, x, c) } else { net.binary(binary, c, x) }
+            if b.is_multiple_of(2) { net.binary(binary, x, c) } else { net.binary(binary, c, x) }
         }
         11 if image => net.pad(x, [0, n % 2, b % 2, 0], [0, 1, n % 3, 0]),
         12 if image => {
             let y = net.conv(x, shape.c + 1 + n % 4, 1);
             let padded = net.pad(x, [0; 4], [0, 0, 0, 1 + n % 4]);
-            if b % 2 == 0 { net.add(padded, y) } else { net.add(y, padded) }
+            if b.is_multiple_of(2) { net.add(padded, y) } else { net.add(y, padded) }
         }
         13 => net.reshape(x, &[Shape::new(1, 1, 1, shape.len()), flat(shape), shape][n % 3].dims()),
         14 => {
-            let rows = if shape.len() % 2 == 0 { 2 } else { 1 };
+            let rows = if shape.len().is_multiple_of(2) { 2 } else { 1 };
             let weights = net.weights(&[1 + n % 6, shape.len() / rows]);
             net.node_to(Op::FullyConnected, &[x, weights], &[rows, 1 + n % 6], Act::None)
         }
         15 if shape.h > 1 && shape.w > 1 => {
-            let kind = if n % 2 == 0 { PoolKind::Max } else { PoolKind::Average };
+            let kind = if n.is_multiple_of(2) { PoolKind::Max } else { PoolKind::Average };
             let pool = Pool2d { kind, window: [2, 2], stride: [1 + b % 2; 2], padding: Padding::default() };
             net.node(Op::Pool2d(pool), &[x])
         }
