@@ -167,4 +167,10 @@ pub enum PlanError {
         /// What differs.
         why: &'static str,
     },
+    /// A certificate does not prove what it claims.
+    #[error("the certificate does not hold: {why}")]
+    BadCertificate {
+        /// What is wrong.
+        why: String,
+    },
 }

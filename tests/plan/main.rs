@@ -5,6 +5,8 @@ mod check;
 #[cfg(test)]
 mod data;
 #[cfg(test)]
+mod exact;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod totals;
