@@ -135,6 +135,16 @@ fn a_tail_may_add_fewer_channels() {
 }
 
 #[test]
+fn a_tail_may_not_add_more_channels() {
+    let mut b = GraphBuilder::new("g");
+    let (wide, x) = (b.input("wide", &[1, 2, 2, 5]).unwrap(), b.input("x", &[1, 2, 2, 4]).unwrap());
+    let y = b.unary("y", Unary::Abs, x).unwrap();
+    let mut graph = b.finish(&[y]).unwrap();
+    graph.nodes[0].tail.add = Some(wide);
+    assert!(matches!(check(&graph), Err(CheckError::Tail { .. })));
+}
+
+#[test]
 fn attributes_of_zero_or_without_bound_are_errors() {
     let x = Shape::new(1, 8, 8, 4);
     let w = Shape::new(4, 3, 3, 4);

@@ -186,6 +186,8 @@ fn means_over_any_axes() {
     assert_eq!(mean(&[4], &[0], 0, &[]), Ok(vec![1.5]));
     assert_eq!(mean(&[2, 1, 2, 1, 2], &[0, 3], 0, &[1, 2, 2]), Ok(vec![2.0, 3.0, 4.0, 5.0]));
     assert_eq!(mean(&[2, 2, 1, 2, 1, 2], &[0, 3], 1, &[1, 2, 1, 1, 1, 2]), Ok(vec![5.0, 6.0, 9.0, 10.0]));
+    // An axis of one that is averaged beside one that is not.
+    assert_eq!(mean(&[2, 1, 1, 1, 2], &[1, 4], 1, &[2, 1, 1, 1, 1]), Ok(vec![0.5, 2.5]));
     assert!(mean(&[2, 3], &[2], 0, &[2]).unwrap_err().contains("no axis 2"));
 }
 
