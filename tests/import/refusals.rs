@@ -34,12 +34,20 @@ fn all_unsupported_operators_come_in_one_error() {
 }
 
 #[test]
-fn inputs_and_outputs_of_other_types_are_refused_by_name() {
+fn inputs_of_other_types_are_refused_by_name() {
     for (dtype, reason) in [(I8, "quantised (INT8)"), (I32, "is INT32"), (5, "is STRING"), (77, "of an unknown type")] {
         let mut m = Model::new();
-        let (x, y) = (m.tensor("image", &[4], dtype), m.floats("y", &[4]));
+        let (x, z) = (m.tensor("image", &[4], dtype), m.floats("z", &[4]));
+        let y = m.floats("y", &[4]);
         m.op(19, &[x], y, None);
         let error = import(m.bytes(&[x], &[y])).unwrap_err();
+        assert!(matches!(&error, ImportError::Unsupported(all) if all.len() == 1), "{error}");
+        assert!(error.to_string().contains("`image`") && error.to_string().contains(reason), "{error}");
+
+        // Where no operator reads the input, the graph itself has to say it.
+        m.operators.clear();
+        m.op(19, &[z], y, None);
+        let error = import(m.bytes(&[x, z], &[y])).unwrap_err();
         assert!(matches!(error, ImportError::Port { role: "input", .. }), "{error}");
         assert!(error.to_string().contains("input `image`") && error.to_string().contains(reason), "{error}");
     }
