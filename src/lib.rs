@@ -4,8 +4,28 @@
 //! `plan`, `graph`, `import`, `rewrite`, `schedule`, `kernels`, `gpu`, `report`, `cli`.
 //! With `--no-default-features` only [`plan`] is built: no GPU, no files, any target.
 
+#[cfg(feature = "cli")]
+pub mod cli;
+#[cfg(feature = "cli")]
+pub mod fetch;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 #[cfg(feature = "import")]
 pub mod graph;
 #[cfg(feature = "import")]
 pub mod import;
+#[cfg(feature = "cli")]
+pub mod io;
+#[cfg(feature = "import")]
+pub mod kernels;
 pub mod plan;
+#[cfg(feature = "import")]
+pub mod prepare;
+#[cfg(feature = "serde")]
+pub mod report;
+#[cfg(feature = "import")]
+pub mod rewrite;
+#[cfg(feature = "import")]
+pub mod schedule;
+#[cfg(feature = "cli")]
+pub mod setup;

@@ -1,3 +1,5 @@
 //! The `texpool` command.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    texpool::cli::main()
+}

@@ -71,20 +71,6 @@ fn every_model_has_the_operators_that_its_package_list_counts() {
     }
 }
 
-#[test]
-fn no_model_of_the_folder_is_left_out() {
-    let mut found: Vec<String> = fs::read_dir(models::shared("models"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|e| e == "tflite"))
-        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
-        .collect();
-    found.sort();
-    let mut listed = MODELS.map(|(name, ..)| name.to_owned());
-    listed.sort();
-    assert_eq!(found, listed);
-}
-
 /// First use, last use, name and extents of every intermediate tensor, in order of first use.
 fn intervals(graph: &Graph) -> Vec<(usize, usize, Vec<usize>, String)> {
     let last = |id: TensorId| graph.nodes.iter().rposition(|node| node.inputs.contains(&id));
@@ -104,7 +90,8 @@ fn intervals(graph: &Graph) -> Vec<(usize, usize, Vec<usize>, String)> {
 #[test]
 fn tensors_live_as_the_records_of_the_same_file_say() {
     for (name, records) in MODELS.iter().filter_map(|(name, records, _)| records.map(|r| (name, r))) {
-        let csv = fs::read_to_string(models::shared(&format!("records/{records}.csv"))).unwrap();
+        let csv =
+            fs::read_to_string(format!("{}/tests/data/records/{records}.csv", env!("CARGO_MANIFEST_DIR"))).unwrap();
         let recorded: Vec<_> = csv
             .lines()
             .skip(1)

@@ -13,6 +13,17 @@ pub enum Problem {
     Banks,
 }
 
+impl Problem {
+    /// The name on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SharedObjects => "shared_objects",
+            Self::Offsets => "offsets",
+            Self::Banks => "banks",
+        }
+    }
+}
+
 /// Where one tensor lies: a region (shared object, arena or bank) and an offset in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -1,0 +1,63 @@
+//! Finds faces in a photo, draws them, and says what memory that took.
+//!
+//! `cargo run --release --example blazeface [PHOTO [PICTURE.png]]`; without a photo, one is fetched.
+
+mod detect;
+mod draw;
+
+use std::{error::Error, path::PathBuf, process::ExitCode};
+use texpool::{
+    fetch::{Bar, Fetcher},
+    gpu::{GpuOptions, Session, SessionOptions},
+    import,
+    io::{Fit, Range, prepare, read_picture, write_png},
+    plan::TexelFormat,
+    report::MemoryReport,
+    setup,
+};
+
+const GREEN: [u8; 3] = [40, 220, 60];
+const RED: [u8; 3] = [240, 40, 40];
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let mut args = std::env::args_os().skip(1).map(PathBuf::from);
+    let gpu = setup::open_gpu(&GpuOptions::default())?;
+    let bar = Bar::default();
+    let fetcher = Fetcher::new(&bar)?;
+    let model = fetcher.get("blazeface")?;
+    let photo = args.next().map_or_else(|| fetcher.get("astronaut"), Ok)?;
+    let out = args.next().unwrap_or_else(|| "faces.png".into());
+
+    let mut picture = read_picture(&photo)?;
+    let input = prepare(&picture, 128, 128, Fit::Letterbox, Range::Signed);
+
+    let mut session = Session::new(&gpu, &import::open(&model)?, &SessionOptions::default())?;
+    let outputs = session.run(&[&input.values])?;
+
+    // The model has two outputs: 896 anchors of 16 regressors each, and of one score each.
+    let faces = detect::faces(&outputs[0], &outputs[1]);
+    for face in &faces {
+        let [left, top, right, bottom] = face.bounds;
+        let (from, to) = (input.frame.at(left, top), input.frame.at(right, bottom));
+        println!("face {:.2}: x {:.0} to {:.0}, y {:.0} to {:.0}", face.score, from[0], to[0], from[1], to[1]);
+        draw::rectangle(&mut picture, from, to, GREEN);
+        face.points.iter().for_each(|[x, y]| draw::disc(&mut picture, input.frame.at(*x, *y), RED));
+    }
+    write_png(&out, &picture)?;
+    println!("{} faces in {}, drawn in {}\n", faces.len(), photo.display(), out.display());
+
+    let memory = session.memory();
+    let report = MemoryReport::of(session.prepared(), TexelFormat::Rgba32Float);
+    print!("{}", report.on_device(memory.pool_driver, memory.io_planned, memory.weights));
+    Ok(())
+}

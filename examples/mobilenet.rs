@@ -1,0 +1,43 @@
+//! Names what a photo shows, with MobileNet v1: the five likeliest of 1001 classes.
+//!
+//! `cargo run --release --example mobilenet [PHOTO]`; without a photo, one is fetched.
+
+use std::{error::Error, path::PathBuf, process::ExitCode};
+use texpool::{
+    fetch::{Bar, Fetcher},
+    gpu::{GpuOptions, Session, SessionOptions},
+    import,
+    io::{Fit, Range, prepare, read_picture},
+    setup,
+};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let gpu = setup::open_gpu(&GpuOptions::default())?;
+    let bar = Bar::default();
+    let fetcher = Fetcher::new(&bar)?;
+    let model = fetcher.get("mobilenet_v1")?;
+    let labels = std::fs::read_to_string(fetcher.get("imagenet_labels")?)?;
+    let photo = std::env::args_os().nth(1).map(PathBuf::from).map_or_else(|| fetcher.get("coffee"), Ok)?;
+
+    let input = prepare(&read_picture(&photo)?, 224, 224, Fit::Centre, Range::Signed);
+    let mut session = Session::new(&gpu, &import::open(&model)?, &SessionOptions::default())?;
+    let outputs = session.run(&[&input.values])?;
+
+    let mut classes: Vec<(&f32, &str)> = outputs[0].iter().zip(labels.lines()).collect();
+    classes.sort_by(|a, b| b.0.total_cmp(a.0));
+    println!("{}:", photo.display());
+    for (probability, label) in classes.iter().take(5) {
+        println!("  {:5.1} %  {label}", *probability * 100.0);
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+// One part of a concatenation: writes a box of the result from the part, from the one that follows, and from constants.
+// A texel where parts meet is written once, by the dispatch in whose box it lies. One texel an invocation.
+// Own words: 8  box: first pixel, slice, image row, batch; 9  its extents in that order;
+//            10, 11  where in the result the first and the second input begin, B, H, W, C;
+//            12  end of the step's rows, first weight texel and first slice of the constants, their slices.
+override FIRST_PART: bool = true;
+override SECOND_PART: bool = false;
+override CONSTANTS: bool = false;
+
+// The channels of a part that the lanes of a texel of the result are, `first` the texel's first channel.
+fn lanes_of(first: u32, begin: u32) -> vec4<u32> {
+    // What lies in front of the part wraps to beyond any channel.
+    return vec4(0u, 1u, 2u, 3u) + first - begin;
+}
+
+fn row_of(t: Tensor, o: vec3<u32>, begin: vec4<u32>) -> u32 {
+    let i = min(o.xy - begin.xy, vec2(t.b, t.h) - 1u);
+    return row_start(t, i.x * t.h + i.y) + min(o.z - begin.z, t.w - 1u);
+}
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
+    let id = begin(global, group);
+    if id >= param(0u).x { return; }
+    let dst = output_tensor();
+    let corner = param(8u);
+    let box = param(9u);
+    let line = id / (box.x * box.y);
+    let i = id % (box.x * box.y);
+    let x = corner.x + i % box.x;
+    let slice = corner.y + i / box.x;
+    let y = corner.z + line % box.z;
+    let batch = corner.w + line / box.z;
+    let row = batch * dst.h + y;
+    if row < param(0u).y || row >= param(12u).x { return; }
+    let o = vec3(batch, y, x);
+    var value = vec4(0.0);
+    if CONSTANTS {
+        let place = param(12u);
+        if slice >= place.z {
+            let line_texels = place.w * box.x;
+            value = read_weight(place.y + line * line_texels + (slice - place.z) * box.x + (x - corner.x));
+        }
+    }
+    if FIRST_PART {
+        let t = input_tensor();
+        let begin = param(10u);
+        let start = row_of(t, o, begin);
+        let lanes = lanes_of(slice * 4u, begin.w);
+        let near = read_input(t, start + min(lanes.x >> 2u, t.slices - 1u) * t.w);
+        let far = read_input(t, start + min(lanes.w >> 2u, t.slices - 1u) * t.w);
+        value = select(value, pick(near, far, lanes), lanes < vec4(t.c));
+    }
+    if SECOND_PART {
+        let t = second_tensor();
+        let begin = param(11u);
+        let start = row_of(t, o, begin);
+        let lanes = lanes_of(slice * 4u, begin.w);
+        let near = read_second(t, start + min(lanes.x >> 2u, t.slices - 1u) * t.w);
+        let far = read_second(t, start + min(lanes.w >> 2u, t.slices - 1u) * t.w);
+        value = select(value, pick(near, far, lanes), lanes < vec4(t.c));
+    }
+    emit(dst, row, x, slice, value);
+}
+
+// Channels `lanes` out of the two texels that hold them.
+fn pick(near: vec4<f32>, far: vec4<f32>, lanes: vec4<u32>) -> vec4<f32> {
+    var picked: vec4<f32>;
+    for (var i = 0u; i < 4u; i++) {
+        let same = (lanes[i] >> 2u) == (lanes.x >> 2u);
+        let lane = lanes[i] & 3u;
+        picked[i] = select(far[lane], near[lane], same);
+    }
+    return picked;
+}

@@ -1,0 +1,3 @@
+// Textures of 32-bit floats.
+alias Readable = texture_storage_2d<rgba32float, read>;
+alias Writable = texture_storage_2d<rgba32float, write>;

@@ -1,0 +1,85 @@
+//! The `texpool` command. Everything it does, the library offers to everyone; here it is only asked for and printed.
+
+mod args;
+mod bench;
+mod devices;
+mod error;
+mod inputs;
+mod models;
+mod out;
+mod plan;
+mod run;
+
+use clap::{Parser, Subcommand};
+use error::CliError;
+use std::process::ExitCode;
+
+/// Runs neural networks on the GPU out of a fixed pool of textures.
+///
+/// MODEL is a .tflite file, or a name from `texpool models list`, which is then fetched if need be.
+#[derive(Debug, Parser)]
+#[command(name = "texpool", version, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Subject,
+    /// Print one JSON document on standard output instead of text.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  failure; standard error says of what, and what to do
+  2  usage; the command line is not understood
+
+Environment:
+  TEXPOOL_CACHE       folder for fetched files (default: texpool in the user's cache folder)
+  TEXPOOL_MODELS      another folder to look for those files in before fetching them
+  TEXPOOL_NO_INSTALL  never install a Vulkan driver, even where there is none and the user may
+  TEXPOOL_LOG         what to log, such as debug or texpool=trace";
+
+#[derive(Debug, Subcommand)]
+enum Subject {
+    /// Run a model once, write its outputs and report the memory it took.
+    Run(run::Args),
+    /// Plan a model's memory and report it; needs no device.
+    Plan(plan::Args),
+    /// Measure a model's time and memory.
+    Bench(bench::Args),
+    /// List the models and photos there are, and fetch them.
+    Models(models::Args),
+    /// List the GPU adapters.
+    Devices,
+}
+
+/// What `main` does: reads the command line, does what it says, and answers with the exit code.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log();
+    match cli.command.run(cli.json) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Subject {
+    fn run(self, json: bool) -> Result<(), CliError> {
+        match self {
+            Self::Run(args) => run::run(&args, json),
+            Self::Plan(args) => plan::run(&args, json),
+            Self::Bench(args) => bench::run(&args, json),
+            Self::Models(args) => models::run(&args, json),
+            Self::Devices => devices::run(json),
+        }
+    }
+}
+
+fn log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("TEXPOOL_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("texpool=warn,error"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().init();
+}

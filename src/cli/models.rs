@@ -1,0 +1,82 @@
+//! `texpool models list` and `texpool models fetch`.
+
+use super::{CliError, out};
+use crate::fetch::{Bar, Entry, Fetcher};
+use clap::Subcommand;
+use serde::Serialize;
+use std::{fmt::Write, path::PathBuf};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List every model, photo and list of labels that can be fetched.
+    List,
+    /// Fetch one of them, or all.
+    Fetch {
+        /// A name from the list, or `all`.
+        name: String,
+    },
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    #[serde(flatten)]
+    entry: &'a Entry,
+    /// Where it lies, if it is at hand.
+    at: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Fetched<'a> {
+    name: &'a str,
+    at: PathBuf,
+    bytes: u64,
+    sha256: &'a str,
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    let bar = Bar::default();
+    let fetcher = Fetcher::new(&bar)?;
+    match &args.what {
+        What::List => list(&fetcher, json),
+        What::Fetch { name } => fetch(&fetcher, name, json),
+    }
+}
+
+fn list(fetcher: &Fetcher<'_>, json: bool) -> Result<(), CliError> {
+    let all: Vec<Listed<'_>> =
+        fetcher.catalog.files.iter().map(|entry| Listed { entry, at: fetcher.find(entry) }).collect();
+    if json {
+        return out::json(&all);
+    }
+    let mut text = String::new();
+    for Listed { entry, at } in &all {
+        let at_hand = if at.is_some() { "at hand" } else { "-" };
+        let from = entry.sources.iter().map(|s| s.label()).collect::<Vec<_>>().join(", ");
+        let (name, kind, bytes) = (&entry.name, entry.kind.name(), entry.bytes);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name:<20} {kind:<8} {bytes:>9} bytes  {at_hand:<8} {}", entry.about);
+        let _ = writeln!(text, "{:<20} {}; {from}", "", entry.licence);
+    }
+    out::text(&text)
+}
+
+fn fetch(fetcher: &Fetcher<'_>, name: &str, json: bool) -> Result<(), CliError> {
+    let wanted = match name {
+        "all" => fetcher.catalog.files.iter().collect(),
+        _ => vec![fetcher.catalog.entry(name)?],
+    };
+    let mut fetched = Vec::new();
+    for Entry { name, bytes, sha256, .. } in wanted {
+        fetched.push(Fetched { name, at: fetcher.get(name)?, bytes: *bytes, sha256 });
+    }
+    if json {
+        return out::json(&fetched);
+    }
+    out::text(&fetched.iter().map(|f| format!("{}: {}\n", f.name, f.at.display())).collect::<String>())
+}

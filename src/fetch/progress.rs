@@ -1,0 +1,63 @@
+//! How far a fetch is, told to whoever watches.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::{cell::RefCell, time::Duration};
+
+/// Is told how far a fetch is.
+pub trait Watch {
+    /// Another process fetches at the moment; this one waits for it.
+    fn waiting(&self);
+    /// A download starts: of which package, and how many bytes are to be expected.
+    fn start(&self, what: &str, bytes: u64);
+    /// That many bytes have arrived.
+    fn arrived(&self, bytes: u64);
+    /// The download has ended, well or not.
+    fn end(&self);
+}
+
+/// Watches and says nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet;
+
+impl Watch for Quiet {
+    fn waiting(&self) {}
+    fn start(&self, _: &str, _: u64) {}
+    fn arrived(&self, _: u64) {}
+    fn end(&self) {}
+}
+
+/// A progress bar on standard error; one plain line a download where that is no terminal.
+#[derive(Debug, Default)]
+pub struct Bar(RefCell<Option<ProgressBar>>);
+
+impl Watch for Bar {
+    fn waiting(&self) {
+        eprintln!("waiting for another texpool that is fetching");
+    }
+
+    fn start(&self, what: &str, bytes: u64) {
+        let bar = ProgressBar::new(bytes);
+        if bar.is_hidden() {
+            eprintln!("fetching {what} ({:.1} MB)", bytes as f64 / 1e6);
+        }
+        let template = "fetching {msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_message(what.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(200));
+        self.0.replace(Some(bar));
+    }
+
+    fn arrived(&self, bytes: u64) {
+        if let Some(bar) = self.0.borrow().as_ref() {
+            bar.set_position(bytes.min(bar.length().unwrap_or(bytes)));
+        }
+    }
+
+    fn end(&self) {
+        if let Some(bar) = self.0.take() {
+            bar.finish();
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The device: found, or brought by the caller; its errors turned into types.
+
+use std::sync::{Arc, OnceLock};
+
+use super::GpuError;
+
+/// Which adapter to open.
+#[derive(Clone, Debug, Default)]
+pub struct GpuOptions {
+    /// Part of the adapter's name, in any case; the environment's `WGPU_ADAPTER_NAME` stands in where none is given.
+    pub adapter: Option<String>,
+    /// Ask for timestamps where the adapter has them.
+    pub timestamps: bool,
+}
+
+/// An adapter, for lists.
+#[derive(Clone, Debug)]
+pub struct AdapterSummary {
+    /// The adapter's name.
+    pub name: String,
+    /// `Vulkan`, `Metal`, `Dx12`.
+    pub backend: String,
+    /// `Cpu`, `IntegratedGpu`, `DiscreteGpu`, ...
+    pub kind: String,
+    /// The driver and its version.
+    pub driver: String,
+    /// Largest extent of a texture.
+    pub max_texture_extent: u32,
+    /// Whether it can time dispatches.
+    pub timestamps: bool,
+}
+
+/// An open device and its queue.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    /// The device.
+    pub device: wgpu::Device,
+    /// Its queue.
+    pub queue: wgpu::Queue,
+    lost: Arc<OnceLock<String>>,
+}
+
+fn instance() -> wgpu::Instance {
+    wgpu::Instance::new(
+        wgpu::InstanceDescriptor {
+            backends: wgpu::Backends::PRIMARY,
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        }
+        .with_env(),
+    )
+}
+
+/// Every adapter there is.
+pub fn adapters() -> Vec<AdapterSummary> {
+    pollster::block_on(instance().enumerate_adapters(wgpu::Backends::PRIMARY)).iter().map(summary).collect()
+}
+
+fn summary(adapter: &wgpu::Adapter) -> AdapterSummary {
+    let info = adapter.get_info();
+    AdapterSummary {
+        name: info.name,
+        backend: format!("{:?}", info.backend),
+        kind: format!("{:?}", info.device_type),
+        driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
+        max_texture_extent: adapter.limits().max_texture_dimension_2d,
+        timestamps: adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY),
+    }
+}
+
+impl Gpu {
+    /// Opens an adapter: the one named, else the one that wgpu prefers, a software one where there is no other.
+    ///
+    /// # Errors
+    /// [`GpuError::NoAdapter`], [`GpuError::NoDevice`].
+    pub fn open(options: &GpuOptions) -> Result<Self, GpuError> {
+        pollster::block_on(Self::open_async(options))
+    }
+
+    async fn open_async(options: &GpuOptions) -> Result<Self, GpuError> {
+        let instance = instance();
+        let wanted = options.adapter.clone().or_else(|| std::env::var("WGPU_ADAPTER_NAME").ok());
+        let adapter = match wanted {
+            Some(name) => {
+                let all = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
+                let names: Vec<String> = all.iter().map(|a| a.get_info().name).collect();
+                all.into_iter()
+                    .find(|a| a.get_info().name.to_lowercase().contains(&name.to_lowercase()))
+                    .ok_or_else(|| GpuError::NoAdapter { reason: format!("none is named like {name:?}: {names:?}") })?
+            }
+            None => instance
+                .request_adapter(&wgpu::RequestAdapterOptions {
+                    power_preference: wgpu::PowerPreference::HighPerformance,
+                    ..Default::default()
+                })
+                .await
+                .map_err(|e| GpuError::NoAdapter { reason: e.to_string() })?,
+        };
+        let mut required_features = wgpu::Features::empty();
+        if options.timestamps {
+            required_features |= adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
+        }
+        // Core limits are what every pipeline is written for; only sizes may be larger where the adapter allows it.
+        let has = adapter.limits();
+        let required_limits = wgpu::Limits {
+            max_texture_dimension_2d: has.max_texture_dimension_2d,
+            max_buffer_size: has.max_buffer_size,
+            max_storage_buffer_binding_size: has.max_storage_buffer_binding_size,
+            ..wgpu::Limits::default()
+        };
+        let (device, queue) = adapter
+            .request_device(&wgpu::DeviceDescriptor {
+                label: Some("texpool"),
+                required_features,
+                required_limits,
+                // A small pool must not hide in a large block.
+                memory_hints: wgpu::MemoryHints::Manual { suballocated_device_memory_block_size: 0..0 },
+                ..Default::default()
+            })
+            .await
+            .map_err(|e| GpuError::NoDevice { adapter: adapter.get_info().name, reason: e.to_string() })?;
+        Ok(Self::from_device(device, queue))
+    }
+
+    /// Uses a device and queue of the caller's. Core WebGPU limits suffice.
+    pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        let lost = Arc::new(OnceLock::new());
+        let note = Arc::clone(&lost);
+        device.set_device_lost_callback(move |_, reason| {
+            // The first reason is the one that counts.
+            let _ = note.set(reason);
+        });
+        Self { device, queue, lost }
+    }
+
+    /// Runs `make`, and turns what the device says of it into an error.
+    pub(super) fn scoped<T>(&self, doing: &str, make: impl FnOnce() -> T) -> Result<T, GpuError> {
+        self.alive()?;
+        let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory]
+            .map(|filter| self.device.push_error_scope(filter));
+        let made = make();
+        // Scopes are a stack: the last pushed is popped first.
+        let errors: Vec<wgpu::Error> =
+            scopes.into_iter().rev().filter_map(|scope| pollster::block_on(scope.pop())).collect();
+        self.alive()?;
+        match errors.into_iter().next() {
+            None => Ok(made),
+            Some(wgpu::Error::OutOfMemory { .. }) => Err(GpuError::OutOfMemory { doing: doing.to_owned() }),
+            Some(error) => Err(GpuError::Refused { doing: doing.to_owned(), reason: error.to_string() }),
+        }
+    }
+
+    /// Whether the device is still there.
+    ///
+    /// # Errors
+    /// [`GpuError::Lost`], with the driver's reason.
+    pub fn alive(&self) -> Result<(), GpuError> {
+        match self.lost.get() {
+            Some(reason) => Err(GpuError::Lost { reason: reason.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until all that was submitted is done.
+    pub(super) fn wait(&self) -> Result<(), GpuError> {
+        let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
+        self.alive()?;
+        polled.map(drop).map_err(|e| GpuError::Lost { reason: e.to_string() })
+    }
+}

@@ -1,0 +1,91 @@
+//! What can go wrong on the device.
+
+use crate::{kernels::KernelError, plan::TextureSpec, prepare::PrepareError};
+
+/// Why the device could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum GpuError {
+    /// No adapter was found.
+    #[error(
+        "no GPU adapter was found ({reason}); on Debian or Ubuntu `apt-get install mesa-vulkan-drivers libvulkan1` \
+         installs a software one"
+    )]
+    NoAdapter {
+        /// The adapter search's own words.
+        reason: String,
+    },
+    /// The adapter gave no device.
+    #[error("adapter {adapter} gave no device: {reason}")]
+    NoDevice {
+        /// The adapter's name.
+        adapter: String,
+        /// The driver's words.
+        reason: String,
+    },
+    /// A limit of the device is exceeded.
+    #[error("{what} needs {needed}, but the device's limit {limit} is {allowed}")]
+    Limit {
+        /// What was to be made.
+        what: String,
+        /// Name of the limit, as WebGPU writes it.
+        limit: &'static str,
+        /// What is needed.
+        needed: u64,
+        /// What the device allows.
+        allowed: u64,
+    },
+    /// The device's memory is used up.
+    #[error("the device is out of memory while {doing}")]
+    OutOfMemory {
+        /// What was being made.
+        doing: String,
+    },
+    /// The device refused; a defect of texpool or of the driver.
+    #[error("the device refused {doing}: {reason}")]
+    Refused {
+        /// What was being made.
+        doing: String,
+        /// The device's words.
+        reason: String,
+    },
+    /// The device is gone.
+    #[error("the device was lost: {reason}")]
+    Lost {
+        /// The driver's words.
+        reason: String,
+    },
+    /// A texture was brought that is not as planned.
+    #[error("texture {texture} was to be {expected:?}, but {reason}")]
+    Texture {
+        /// Which.
+        texture: usize,
+        /// As planned.
+        expected: TextureSpec,
+        /// What differs.
+        reason: String,
+    },
+    /// Values were brought that the model does not take.
+    #[error("{what}: expected {expected}, found {found}")]
+    Input {
+        /// What was counted.
+        what: String,
+        /// How many there must be.
+        expected: usize,
+        /// How many there were.
+        found: usize,
+    },
+    /// A step's result has no place.
+    #[error("operator {origin} ({op}) has no single result with a place")]
+    NotPlaced {
+        /// Index in the model file.
+        origin: usize,
+        /// Its name.
+        op: &'static str,
+    },
+    /// The model has no plan.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// A step has no kernel.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+}

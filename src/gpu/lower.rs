@@ -1,0 +1,79 @@
+//! From a prepared model to dispatches: every operand gets its texture and row table.
+
+use super::{GpuError, TextureSet};
+use crate::{
+    graph::{Shape, TensorId},
+    kernels::{self, Dispatch, Operand, StepContext, WeightPlace},
+    plan::{RowTable, TextureSpec},
+    prepare::Prepared,
+    schedule::StorageKind,
+};
+
+/// The dispatches of all steps in order, each with its step; poison has none. `textures_of` is the texture of each
+/// storage.
+pub(super) fn dispatches(
+    prepared: &Prepared,
+    textures: &TextureSet,
+    textures_of: &[usize],
+    weights: &[WeightPlace],
+    poison: bool,
+) -> Result<Vec<(Option<usize>, Dispatch)>, GpuError> {
+    let Prepared { graph, schedule, plan, .. } = prepared;
+    let operand = |tensor: TensorId| -> Option<Operand> {
+        let storage = schedule.storage_of[tensor]?;
+        let held = &schedule.storages[storage];
+        let rows = match held.kind {
+            StorageKind::Intermediate(record) => plan.placements[record].rows.clone(),
+            StorageKind::Input(_) | StorageKind::Output(_) => {
+                RowTable::Whole { base: 0, rows: held.rows, row_texels: held.row_texels }
+            }
+        };
+        let rows = schedule.row_table(graph, tensor, &rows)?;
+        let texture = textures_of[storage];
+        Some(Operand { shape: graph.shape(tensor), texture, shift: textures.spec(texture).shift(), rows })
+    };
+    let mut all = Vec::new();
+    if poison {
+        for (texture, &spec) in plan.textures.iter().enumerate() {
+            all.push((None, poisoned(&whole(texture, spec))));
+        }
+    }
+    for (index, step) in schedule.steps.iter().enumerate() {
+        let node = &graph.nodes[step.node];
+        let (Some(&result), true) = (node.outputs.first(), node.outputs.len() == 1) else {
+            return Err(GpuError::NotPlaced { origin: node.origin, op: node.op.name() });
+        };
+        let Some(output) = operand(result) else {
+            return Err(GpuError::NotPlaced { origin: node.origin, op: node.op.name() });
+        };
+        let dispatches = kernels::dispatches(&StepContext {
+            graph,
+            node,
+            inputs: node.inputs.iter().map(|&tensor| operand(tensor)).collect(),
+            add: node.tail.add.and_then(operand),
+            output,
+            rows: step.rows.clone(),
+            weights: weights[step.node],
+        })?;
+        all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
+        if poison {
+            let dead = schedule
+                .storages
+                .iter()
+                .filter(|s| matches!(s.kind, StorageKind::Intermediate(r) if schedule.records[r].last == index));
+            all.extend(dead.filter_map(|s| operand(s.tensor)).map(|operand| (None, poisoned(&operand))));
+        }
+    }
+    Ok(all)
+}
+
+fn poisoned(operand: &Operand) -> Dispatch {
+    kernels::fill(operand, 0..operand.rows.rows(), f32::NAN)
+}
+
+/// A whole texture as one tensor of four channels.
+fn whole(texture: usize, spec: TextureSpec) -> Operand {
+    let shape = Shape::new(1, spec.height as usize, spec.width as usize, 4);
+    let rows = RowTable::Whole { base: 0, rows: spec.height, row_texels: spec.width };
+    Operand { shape, texture, shift: spec.shift(), rows }
+}

@@ -1,0 +1,21 @@
+//! The executor on wgpu: device, textures, pipelines, programs. Knows no file format.
+
+mod device;
+mod error;
+mod lower;
+mod pack;
+mod pipelines;
+mod profile;
+mod program;
+mod session;
+mod textures;
+mod transfer;
+mod weights;
+
+pub use device::{AdapterSummary, Gpu, GpuOptions, adapters};
+pub use error::GpuError;
+pub use pipelines::{PipelineRecipe, Pipelines, Table, source};
+pub use profile::DispatchTime;
+pub use program::Program;
+pub use session::{Memory, Session, SessionOptions};
+pub use textures::{Role, TextureSet};

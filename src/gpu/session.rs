@@ -1,0 +1,226 @@
+//! A session: a model on a device, ready to be run again and again.
+
+use std::time::{Duration, Instant};
+
+use super::{
+    Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, TextureSet, lower,
+    profile::{Clock, DispatchTime},
+    transfer::{Transfer, Way},
+    weights,
+};
+use crate::{
+    graph::Graph,
+    plan::{TextureLimits, TextureSpec},
+    prepare::{PrepareOptions, Prepared, prepare},
+    schedule::StorageKind,
+};
+
+/// How a session is to be made.
+#[derive(Clone, Debug, Default)]
+pub struct SessionOptions {
+    /// What is asked of the plan; the texture limit is the device's, whatever stands here.
+    pub prepare: PrepareOptions,
+    /// Writes NaN over every pool texture before a run and over each tensor as it dies: what reads memory it should not
+    /// shows. For tests.
+    pub poison: bool,
+}
+
+/// What the driver says that a session's parts take, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Pool as planned.
+    pub pool_planned: u64,
+    /// Pool as the driver allocated it.
+    pub pool_driver: u64,
+    /// Textures of inputs and outputs, as planned.
+    pub io_planned: u64,
+    /// Weight textures, as packed.
+    pub weights: u64,
+    /// All device memory that the device holds now, blocks of the allocator included.
+    pub reserved: u64,
+}
+
+/// A model on a device: textures created, pipelines compiled and weights uploaded once.
+#[derive(Debug)]
+pub struct Session {
+    gpu: Gpu,
+    prepared: Prepared,
+    textures: TextureSet,
+    program: Program,
+    /// The step of each dispatch.
+    steps: Vec<Option<usize>>,
+    pipelines: Vec<PipelineRecipe>,
+    uploads: Vec<Transfer>,
+    downloads: Vec<Transfer>,
+    memory: Memory,
+    set_up: Duration,
+}
+
+impl Session {
+    /// Plans the model and puts it on the device.
+    ///
+    /// # Errors
+    /// [`GpuError::Prepare`] where no plan can be made, [`GpuError::Kernel`] for a step without a kernel, and what the
+    /// device says.
+    pub fn new(gpu: &Gpu, graph: &Graph, options: &SessionOptions) -> Result<Self, GpuError> {
+        let begun = Instant::now();
+        let max_extent = gpu.device.limits().max_texture_dimension_2d;
+        let limits = TextureLimits { max_extent };
+        let prepared = prepare(graph, &PrepareOptions { limits, ..options.prepare.clone() })?;
+        let format = options.prepare.format;
+        let mut textures = TextureSet::new(gpu);
+
+        let before = texture_bytes(gpu);
+        for (i, &spec) in prepared.plan.textures.iter().enumerate() {
+            textures.create(&format!("pool {i}"), spec, Role::Pool)?;
+        }
+        let pool_driver = texture_bytes(gpu).saturating_sub(before);
+        let mut memory = Memory { pool_planned: prepared.plan.bytes(), pool_driver, ..Memory::default() };
+
+        let (mut uploads, mut downloads) = (Vec::new(), Vec::new());
+        let mut place = Vec::with_capacity(prepared.schedule.storages.len());
+        for storage in &prepared.schedule.storages {
+            let (way, list) = match storage.kind {
+                StorageKind::Intermediate(record) => {
+                    place.push(prepared.plan.placements[record].texture);
+                    continue;
+                }
+                StorageKind::Input(_) => (Way::Up, &mut uploads),
+                StorageKind::Output(_) => (Way::Down, &mut downloads),
+            };
+            let spec = TextureSpec { format, ..io_spec(storage.texels(), max_extent) };
+            let name = &prepared.graph.tensors[storage.tensor].name;
+            let texture = textures.create(name, spec, Role::Shared)?;
+            memory.io_planned += spec.bytes();
+            list.push(Transfer::new(gpu, &textures, texture, prepared.graph.shape(storage.tensor), way)?);
+            place.push(texture);
+        }
+        let (weight_places, weight_bytes) = weights::upload(gpu, &mut textures, &prepared.graph, format)?;
+        memory.weights = weight_bytes;
+        let (steps, dispatches): (Vec<_>, Vec<_>) =
+            lower::dispatches(&prepared, &textures, &place, &weight_places, options.poison)?.into_iter().unzip();
+        let mut pipelines = Pipelines::new(gpu, format)?;
+        let program = Program::new(gpu, &mut textures, &mut pipelines, format, &dispatches)?;
+        memory.reserved = reserved_bytes(gpu);
+        Ok(Self {
+            gpu: gpu.clone(),
+            prepared,
+            textures,
+            program,
+            steps,
+            pipelines: pipelines.recipes(),
+            uploads,
+            downloads,
+            memory,
+            set_up: begun.elapsed(),
+        })
+    }
+
+    /// Runs the model on dense values in the file's order, one slice a graph input; answers one vector a graph output.
+    ///
+    /// # Errors
+    /// [`GpuError::Input`] for a wrong number of inputs or values, [`GpuError::Lost`].
+    pub fn run(&mut self, inputs: &[&[f32]]) -> Result<Vec<Vec<f32>>, GpuError> {
+        let mut outputs: Vec<Vec<f32>> = self.downloads.iter().map(|d| vec![0.0; d.shape.len()]).collect();
+        self.run_into(inputs, &mut outputs)?;
+        Ok(outputs)
+    }
+
+    /// The same into vectors of the caller's, which must have the outputs' lengths.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_into(&mut self, inputs: &[&[f32]], outputs: &mut [Vec<f32>]) -> Result<(), GpuError> {
+        self.gpu.alive()?;
+        expect("inputs", self.uploads.len(), inputs.len())?;
+        expect("outputs", self.downloads.len(), outputs.len())?;
+        for (i, (transfer, values)) in self.uploads.iter().zip(inputs).enumerate() {
+            expect(&format!("values of input {i}"), transfer.shape.len(), values.len())?;
+        }
+        for (i, (transfer, values)) in self.downloads.iter().zip(&*outputs).enumerate() {
+            expect(&format!("values of output {i}"), transfer.shape.len(), values.len())?;
+        }
+        for (transfer, values) in self.uploads.iter_mut().zip(inputs) {
+            transfer.load(&self.textures, values)?;
+        }
+        self.gpu.scoped("running the model", || {
+            let mut encoder =
+                self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("run") });
+            for transfer in &self.uploads {
+                transfer.encode(&self.textures, &mut encoder);
+            }
+            self.program.encode(&mut encoder, None);
+            for transfer in &self.downloads {
+                transfer.encode(&self.textures, &mut encoder);
+            }
+            self.gpu.queue.submit([encoder.finish()]);
+            for transfer in self.uploads.iter().chain(&self.downloads) {
+                transfer.map();
+            }
+        })?;
+        self.gpu.wait()?;
+        for (transfer, values) in self.downloads.iter().zip(outputs) {
+            transfer.take(&self.textures, values)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the model on the inputs of the last run, each dispatch in a pass of its own, and answers their times in
+    /// order; `None` where the device has no timestamps.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub fn profile(&mut self) -> Result<Option<Vec<DispatchTime>>, GpuError> {
+        let Some(clock) = Clock::new(&self.gpu, self.program.len())? else { return Ok(None) };
+        let times = clock.time(&self.gpu, &self.program)?;
+        let of = |((&step, kernel), ms)| DispatchTime { step, kernel, ms };
+        Ok(Some(self.steps.iter().zip(self.program.labels()).zip(times).map(of).collect()))
+    }
+
+    /// The model as it runs, its schedule and its plan.
+    pub fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
+
+    /// What the session takes of the device's memory.
+    pub fn memory(&self) -> Memory {
+        self.memory
+    }
+
+    /// Number of dispatches of a run.
+    pub fn dispatches(&self) -> usize {
+        self.program.len()
+    }
+
+    /// The pipelines made.
+    pub fn pipelines(&self) -> &[PipelineRecipe] {
+        &self.pipelines
+    }
+
+    /// How long it took to plan, compile and upload.
+    pub fn set_up(&self) -> Duration {
+        self.set_up
+    }
+}
+
+fn expect(what: &str, expected: usize, found: usize) -> Result<(), GpuError> {
+    if expected == found { Ok(()) } else { Err(GpuError::Input { what: what.to_owned(), expected, found }) }
+}
+
+/// A texture for a tensor of the caller's: 256 texels wide, wider where the height would pass the device's limit.
+fn io_spec(texels: u64, max_extent: u32) -> TextureSpec {
+    let mut width = 256u64;
+    while texels.div_ceil(width) > u64::from(max_extent) && width * 2 <= u64::from(max_extent) {
+        width *= 2;
+    }
+    let height = texels.div_ceil(width).try_into().unwrap_or(u32::MAX);
+    TextureSpec { width: width as u32, height, format: crate::plan::TexelFormat::Rgba32Float }
+}
+
+fn texture_bytes(gpu: &Gpu) -> u64 {
+    u64::try_from(gpu.device.get_internal_counters().hal.texture_memory.read()).unwrap_or(0)
+}
+
+fn reserved_bytes(gpu: &Gpu) -> u64 {
+    gpu.device.generate_allocator_report().map_or(0, |report| report.total_reserved_bytes)
+}

@@ -1,0 +1,204 @@
+//! A set of textures by number: the pool, inputs and outputs, weights. Created once, never resized.
+
+use half::f16;
+
+use super::{Gpu, GpuError};
+use crate::plan::{TexelFormat, TextureSpec};
+
+/// What a texture is for, and so what may be done with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Kernels read and write it; nobody else sees it.
+    Pool,
+    /// The host may write and read it too.
+    Shared,
+    /// The host writes it, kernels read it.
+    Weights,
+}
+
+/// Textures by number.
+#[derive(Debug)]
+pub struct TextureSet {
+    gpu: Gpu,
+    slots: Vec<(TextureSpec, wgpu::Texture, wgpu::TextureView)>,
+}
+
+/// The wgpu name of a format.
+pub(super) const fn texture_format(format: TexelFormat) -> wgpu::TextureFormat {
+    match format {
+        TexelFormat::Rgba32Float => wgpu::TextureFormat::Rgba32Float,
+        TexelFormat::Rgba16Float => wgpu::TextureFormat::Rgba16Float,
+    }
+}
+
+impl TextureSet {
+    /// No textures yet.
+    pub fn new(gpu: &Gpu) -> Self {
+        Self { gpu: gpu.clone(), slots: Vec::new() }
+    }
+
+    /// Creates a texture and answers its number.
+    ///
+    /// # Errors
+    /// [`GpuError::Limit`] where an extent exceeds the device's, [`GpuError::OutOfMemory`].
+    pub fn create(&mut self, label: &str, spec: TextureSpec, role: Role) -> Result<usize, GpuError> {
+        let allowed = u64::from(self.gpu.device.limits().max_texture_dimension_2d);
+        let needed = u64::from(spec.width.max(spec.height));
+        if needed > allowed {
+            let what = format!("texture {label} of {}x{} texels", spec.width, spec.height);
+            return Err(GpuError::Limit { what, limit: "maxTextureDimension2D", needed, allowed });
+        }
+        let storage = wgpu::TextureUsages::STORAGE_BINDING;
+        let usage = match role {
+            Role::Pool => storage,
+            Role::Shared => storage | wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,
+            Role::Weights => storage | wgpu::TextureUsages::COPY_DST,
+        };
+        let texture = self.gpu.scoped(&format!("creating texture {label}"), || {
+            self.gpu.device.create_texture(&wgpu::TextureDescriptor {
+                label: Some(label),
+                size: extent(spec),
+                mip_level_count: 1,
+                sample_count: 1,
+                dimension: wgpu::TextureDimension::D2,
+                format: texture_format(spec.format),
+                usage,
+                view_formats: &[],
+            })
+        })?;
+        Ok(self.push(spec, texture))
+    }
+
+    /// Takes a texture of the caller's, which must be exactly as `spec` says and usable as a storage texture.
+    ///
+    /// # Errors
+    /// [`GpuError::Texture`], naming what differs.
+    pub fn adopt(&mut self, spec: TextureSpec, texture: wgpu::Texture) -> Result<usize, GpuError> {
+        let reason = if texture.format() != texture_format(spec.format) {
+            format!("its format is {:?}", texture.format())
+        } else if texture.size() != extent(spec) {
+            format!("it is {}x{}x{}", texture.width(), texture.height(), texture.depth_or_array_layers())
+        } else if !texture.usage().contains(wgpu::TextureUsages::STORAGE_BINDING) {
+            "it lacks the usage STORAGE_BINDING".to_owned()
+        } else {
+            return Ok(self.push(spec, texture));
+        };
+        Err(GpuError::Texture { texture: self.slots.len(), expected: spec, reason })
+    }
+
+    fn push(&mut self, spec: TextureSpec, texture: wgpu::Texture) -> usize {
+        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+        self.slots.push((spec, texture, view));
+        self.slots.len() - 1
+    }
+
+    /// Width, height and format of texture `index`.
+    pub fn spec(&self, index: usize) -> TextureSpec {
+        self.slots[index].0
+    }
+
+    /// Texture `index` itself.
+    pub fn texture(&self, index: usize) -> &wgpu::Texture {
+        &self.slots[index].1
+    }
+
+    pub(super) fn view(&self, index: usize) -> &wgpu::TextureView {
+        &self.slots[index].2
+    }
+
+    /// Writes whole rows of texels from row `first` on; the last may be short and is filled with zeros.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub fn write_rows(&self, index: usize, first: u32, texels: &[[f32; 4]]) -> Result<(), GpuError> {
+        let spec = self.spec(index);
+        let rows = (texels.len() as u32).div_ceil(spec.width);
+        let mut bytes = encode(spec.format, texels);
+        bytes.resize(rows as usize * row_bytes(spec), 0);
+        self.gpu.scoped("writing a texture", || {
+            self.gpu.queue.write_texture(
+                wgpu::TexelCopyTextureInfo {
+                    origin: wgpu::Origin3d { x: 0, y: first, z: 0 },
+                    ..self.texture(index).as_image_copy()
+                },
+                &bytes,
+                wgpu::TexelCopyBufferLayout {
+                    offset: 0,
+                    bytes_per_row: Some(row_bytes(spec) as u32),
+                    rows_per_image: None,
+                },
+                wgpu::Extent3d { width: spec.width, height: rows, depth_or_array_layers: 1 },
+            );
+        })
+    }
+
+    /// Reads a whole texture.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub fn read(&self, index: usize) -> Result<Vec<[f32; 4]>, GpuError> {
+        let spec = self.spec(index);
+        let pitch = row_bytes(spec).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize);
+        let gpu = &self.gpu;
+        let buffer = gpu.scoped("creating a buffer to read a texture", || {
+            gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("read back"),
+                size: (pitch * spec.height as usize) as u64,
+                usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+                mapped_at_creation: false,
+            })
+        })?;
+        gpu.scoped("reading a texture", || {
+            let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            encoder.copy_texture_to_buffer(
+                self.texture(index).as_image_copy(),
+                wgpu::TexelCopyBufferInfo {
+                    buffer: &buffer,
+                    layout: wgpu::TexelCopyBufferLayout {
+                        offset: 0,
+                        bytes_per_row: Some(pitch as u32),
+                        rows_per_image: None,
+                    },
+                },
+                extent(spec),
+            );
+            gpu.queue.submit([encoder.finish()]);
+            buffer.map_async(wgpu::MapMode::Read, .., |_| {});
+        })?;
+        gpu.wait()?;
+        let view = buffer
+            .get_mapped_range(..)
+            .map_err(|e| GpuError::Refused { doing: "mapping a buffer".into(), reason: e.to_string() })?;
+        Ok(view.chunks(pitch).flat_map(|row| decode(spec.format, &row[..row_bytes(spec)])).collect())
+    }
+}
+
+fn extent(spec: TextureSpec) -> wgpu::Extent3d {
+    wgpu::Extent3d { width: spec.width, height: spec.height, depth_or_array_layers: 1 }
+}
+
+pub(super) fn row_bytes(spec: TextureSpec) -> usize {
+    spec.width as usize * spec.format.texel_bytes() as usize
+}
+
+/// Texels as the format stores them.
+pub(super) fn encode(format: TexelFormat, texels: &[[f32; 4]]) -> Vec<u8> {
+    match format {
+        TexelFormat::Rgba32Float => bytemuck::cast_slice(texels).to_vec(),
+        TexelFormat::Rgba16Float => {
+            let halves: Vec<f16> = texels.as_flattened().iter().map(|&v| f16::from_f32(v)).collect();
+            bytemuck::cast_slice(&halves).to_vec()
+        }
+    }
+}
+
+/// Texels from the bytes that the format stores.
+pub(super) fn decode(format: TexelFormat, bytes: &[u8]) -> Vec<[f32; 4]> {
+    match format {
+        TexelFormat::Rgba32Float => bytemuck::pod_collect_to_vec(bytes),
+        TexelFormat::Rgba16Float => {
+            let halves: Vec<[f16; 4]> = bytemuck::pod_collect_to_vec(bytes);
+            halves.into_iter().map(|texel| texel.map(f16::to_f32)).collect()
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Weights: packed node by node into as few textures as the device allows, uploaded once.
+
+use super::{Gpu, GpuError, Role, TextureSet};
+use crate::{
+    graph::Graph,
+    kernels::{self, WeightPlace},
+    plan::{TexelFormat, TextureSpec},
+};
+
+/// Texels uploaded at a time: bounds what lies in the driver's staging memory.
+const CHUNK: usize = 1 << 16;
+
+/// Widest weight texture.
+const WIDTH: usize = 1024;
+
+/// Uploads every node's weights. Answers where each node's begin, and the bytes of the textures.
+pub(super) fn upload(
+    gpu: &Gpu,
+    textures: &mut TextureSet,
+    graph: &Graph,
+    format: TexelFormat,
+) -> Result<(Vec<WeightPlace>, u64), GpuError> {
+    let limit = gpu.device.limits().max_texture_dimension_2d as usize;
+    let capacity = WIDTH * limit;
+    let mut places = vec![WeightPlace::default(); graph.nodes.len()];
+    let mut bytes = 0;
+    let mut texels: Vec<[f32; 4]> = Vec::new();
+    let mut first = 0;
+    for (i, node) in graph.nodes.iter().enumerate() {
+        let packed = kernels::weights(graph, node);
+        if packed.len() > capacity {
+            return Err(GpuError::Limit {
+                what: format!("the weights of operator {} ({})", node.origin, node.op.name()),
+                limit: "maxTextureDimension2D",
+                needed: packed.len().div_ceil(WIDTH) as u64,
+                allowed: limit as u64,
+            });
+        }
+        if texels.len() + packed.len() > capacity {
+            bytes += store(gpu, textures, &mut texels, &mut places[first..i], format)?;
+            first = i;
+        }
+        places[i].base = texels.len() as u32;
+        texels.extend(packed);
+    }
+    bytes += store(gpu, textures, &mut texels, &mut places[first..], format)?;
+    Ok((places, bytes))
+}
+
+/// Makes one texture of what was packed, and notes it in the places of its nodes.
+fn store(
+    gpu: &Gpu,
+    textures: &mut TextureSet,
+    texels: &mut Vec<[f32; 4]>,
+    places: &mut [WeightPlace],
+    format: TexelFormat,
+) -> Result<u64, GpuError> {
+    if texels.is_empty() {
+        return Ok(0);
+    }
+    let width = texels.len().isqrt().next_power_of_two().clamp(16, WIDTH);
+    let spec = TextureSpec { width: width as u32, height: texels.len().div_ceil(width) as u32, format };
+    let texture = textures.create("weights", spec, Role::Weights)?;
+    for place in places {
+        (place.texture, place.shift) = (texture, spec.shift());
+    }
+    for (i, chunk) in texels.chunks(CHUNK).enumerate() {
+        textures.write_rows(texture, (i * CHUNK / width) as u32, chunk)?;
+        // Ends the use of staging memory before more is taken.
+        gpu.queue.submit([]);
+        gpu.wait()?;
+    }
+    texels.clear();
+    Ok(spec.bytes())
+}

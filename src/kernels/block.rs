@@ -1,0 +1,23 @@
+//! How much one invocation computes: larger blocks load less, smaller ones leave more to run side by side.
+
+/// Pixels by output slices of one invocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    pub(super) pixels: usize,
+    pub(super) slices: usize,
+}
+
+impl Block {
+    /// The block for a convolution of so many output pixels, output slices, and input slices a tap.
+    ///
+    /// Measured on lavapipe (`benches/kernels.rs`): 8x2 is within a tenth of 8x4, which compiles twice as long and
+    /// pays off only where the sums are long.
+    pub(super) fn for_convolution(pixels: usize, slices: usize, depth: usize) -> Self {
+        match (pixels, slices) {
+            (0..=2, _) => Self { pixels: 1, slices: 4.min(slices.next_power_of_two()) },
+            (_, 1) => Self { pixels: 8, slices: 1 },
+            (_, 4..) if depth >= 96 => Self { pixels: 8, slices: 4 },
+            _ => Self { pixels: 8, slices: 2 },
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! 2-D convolutions: pointwise where they are, with windows, strides, dilation, padding and groups where not.
+
+use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, block::Block, family, pack};
+use crate::graph::{Conv2d, Graph, Node, Padding, Shape};
+
+const POINTWISE: Shader = Shader { name: "pointwise", source: include_str!("../../shaders/pointwise.wgsl") };
+const CONV: Shader = Shader { name: "conv", source: include_str!("../../shaders/conv.wgsl") };
+
+/// How the weights lie in the file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `[O, KH, KW, I / groups]`
+    Full,
+    /// `[1, KH, KW, O]`, a group for each input channel.
+    Depthwise,
+    /// `[O, I]`
+    FullyConnected,
+}
+
+/// A convolution as the kernel sees it; a depthwise one of several outputs an input is one of many groups.
+struct Form {
+    /// `[O, KH, KW, I / groups]`, or for a depthwise one `[1, KH, KW, O]`.
+    weights: Shape,
+    kind: Kind,
+    out: usize,
+    out_group: usize,
+    in_group: usize,
+    in_slices: usize,
+}
+
+impl Form {
+    fn new(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Self {
+        let input = graph.shape(node.inputs[0]);
+        let file = graph.shape(node.inputs[1]);
+        let (weights, out, groups) = match kind {
+            Kind::Full => (file, file.b, conv.groups),
+            Kind::Depthwise => (file, file.c, input.c),
+            Kind::FullyConnected => (Shape::new(file.w, 1, 1, file.c), file.w, 1),
+        };
+        Self { weights, kind, out, out_group: out / groups, in_group: input.c / groups, in_slices: input.slices() }
+    }
+
+    fn slices(&self) -> usize {
+        self.out.div_ceil(4)
+    }
+
+    /// First input slice that a block of output slices starting at `slice` may read.
+    fn start(&self, slice: usize, span: usize) -> usize {
+        ((slice * 4 / self.out_group) * self.in_group / 4).min(self.in_slices - span)
+    }
+
+    /// Input slices that any `block` output slices together need.
+    fn span(&self, block: usize) -> usize {
+        (0..self.slices())
+            .step_by(block)
+            .map(|slice| {
+                let first = (slice * 4 / self.out_group) * self.in_group / 4;
+                let last_channel = ((slice + block) * 4).min(self.out) - 1;
+                let end = ((last_channel / self.out_group + 1) * self.in_group).div_ceil(4);
+                end - first
+            })
+            .max()
+            .unwrap_or(1)
+    }
+
+    fn block(&self, pixels: usize) -> Block {
+        Block::for_convolution(pixels, self.slices(), self.in_slices)
+    }
+
+    /// Weight of output channel `o` for input channel `i` of the whole input, zero outside its group.
+    fn weight(&self, values: &[f32], o: usize, ky: usize, kx: usize, i: usize) -> f32 {
+        let first = o / self.out_group * self.in_group;
+        if o >= self.out || !(first..first + self.in_group).contains(&i) {
+            0.0
+        } else if self.kind == Kind::Depthwise {
+            values[self.weights.index(0, ky, kx, o)]
+        } else {
+            values[self.weights.index(o, ky, kx, i - first)]
+        }
+    }
+}
+
+fn is_pointwise(form: &Form, conv: &Conv2d) -> bool {
+    (form.weights.h, form.weights.w) == (1, 1)
+        && conv.stride == [1, 1]
+        && conv.padding == Padding::default()
+        && form.in_group.div_ceil(4) == form.in_slices
+}
+
+/// Weights by output slice, tap and input slice, then biases.
+pub(super) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Vec<[f32; 4]> {
+    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
+    let values = constant.to_f32();
+    let form = Form::new(graph, node, conv, kind);
+    let block = form.block(graph.shape(node.outputs[0]).pixels()).slices;
+    let span = form.span(block);
+    let mut texels = Vec::with_capacity(form.slices() * form.weights.h * form.weights.w * span * 4);
+    for slice in 0..form.slices() {
+        let start = form.start(slice / block * block, span);
+        for ky in 0..form.weights.h {
+            for kx in 0..form.weights.w {
+                for k in start..start + span {
+                    texels.extend(pack::matrix(|i, o| form.weight(&values, slice * 4 + o, ky, kx, k * 4 + i)));
+                }
+            }
+        }
+    }
+    texels.extend(pack::bias(graph, node, form.out));
+    texels
+}
+
+/// One dispatch over the step's rows.
+pub(super) fn dispatches(step: &StepContext<'_>, conv: &Conv2d, kind: Kind) -> Result<Vec<Dispatch>, KernelError> {
+    let input = family::placed(step, 0)?;
+    family::constant(step, 1)?;
+    let form = Form::new(step.graph, step.node, conv, kind);
+    let out = step.output.shape;
+    let block = form.block(out.pixels());
+    let span = form.span(block.slices);
+    let taps = form.weights.h * form.weights.w;
+    let bias = form.slices() * taps * span * 4;
+    let plan = TailPlan::new(step.graph, step.node, bias + form.slices());
+    let pixels = step.rows.len() * out.w;
+    let blocks = pixels.div_ceil(block.pixels);
+    let items = (blocks * form.slices().div_ceil(block.slices)) as u32;
+    let words =
+        Words::new(step, &plan, items).input(input).own([blocks as u32, pixels as u32, bias as u32, span as u32]);
+    let constants = vec![("PIXELS", block.pixels as f64), ("SLICES", block.slices as f64)];
+    let (shader, words) = if is_pointwise(&form, conv) {
+        (POINTWISE, words)
+    } else {
+        let p = conv.padding;
+        let words = words
+            .own([form.weights.h, form.weights.w, conv.stride[0], conv.stride[1]].map(|v| v as u32))
+            .own([conv.dilation[0], conv.dilation[1], p.top, p.left].map(|v| v as u32))
+            .own([form.out_group as u32, form.in_group as u32, 0, 0]);
+        (CONV, words)
+    };
+    Ok(vec![family::dispatch(step, shader, &plan, words, items, constants).reading(input).reading_weights(step)])
+}

@@ -1,0 +1,78 @@
+//! Depthwise convolutions of one output for each input channel; others are convolutions of many groups (`conv`).
+
+use super::{
+    Dispatch, KernelError, Shader, StepContext, TailPlan, Words,
+    conv::{self, Kind},
+    family, pack,
+};
+use crate::graph::{Conv2d, Graph, Node, Shape};
+
+const SHADER: Shader = Shader { name: "depthwise", source: include_str!("../../shaders/depthwise.wgsl") };
+
+/// Columns the shader has room for.
+const MAX_COLUMNS: usize = 16;
+
+/// Columns that `pixels` neighbouring windows of width `window` reach.
+fn columns(conv: &Conv2d, window: usize, pixels: usize) -> usize {
+    (pixels - 1) * conv.stride[1] + (window - 1) * conv.dilation[1] + 1
+}
+
+/// Pixels an invocation computes, or `None` where even one window reaches too many columns.
+fn pixels(conv: &Conv2d, window: usize, width: usize) -> Option<usize> {
+    [4, 2, 1].into_iter().find(|&p| (p == 1 || p <= width) && columns(conv, window, p) <= MAX_COLUMNS)
+}
+
+fn is_plain(graph: &Graph, node: &Node, conv: &Conv2d) -> bool {
+    let weights = graph.shape(node.inputs[1]);
+    weights.c == graph.shape(node.inputs[0]).c && pixels(conv, weights.w, 1).is_some()
+}
+
+/// Weights by slice and tap, then biases.
+pub(super) fn weights(graph: &Graph, node: &Node, conv: &Conv2d) -> Vec<[f32; 4]> {
+    if !is_plain(graph, node, conv) {
+        return conv::weights(graph, node, conv, Kind::Depthwise);
+    }
+    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
+    let values = constant.to_f32();
+    let shape: Shape = graph.shape(node.inputs[1]);
+    let mut texels = Vec::with_capacity(shape.slices() * (shape.h * shape.w + 1));
+    for slice in 0..shape.slices() {
+        for tap in 0..shape.h * shape.w {
+            texels.push(std::array::from_fn(|lane| {
+                let channel = slice * 4 + lane;
+                if channel < shape.c { values[tap * shape.c + channel] } else { 0.0 }
+            }));
+        }
+    }
+    texels.extend(pack::bias(graph, node, shape.c));
+    texels
+}
+
+/// One dispatch over the step's rows.
+pub(super) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Dispatch>, KernelError> {
+    family::constant(step, 1)?;
+    let window = step.graph.shape(step.node.inputs[1]);
+    let out = step.output.shape;
+    let pixels = match pixels(conv, window.w, out.w) {
+        Some(pixels) if is_plain(step.graph, step.node, conv) => pixels,
+        _ => return conv::dispatches(step, conv, Kind::Depthwise),
+    };
+    let input = family::placed(step, 0)?;
+    let bias = out.slices() * window.h * window.w;
+    let plan = TailPlan::new(step.graph, step.node, bias + out.slices());
+    let blocks = out.w.div_ceil(pixels);
+    let items = (blocks * step.rows.len() * out.slices()) as u32;
+    let words = Words::new(step, &plan, items)
+        .input(input)
+        .own([blocks, bias, conv.stride[0], conv.dilation[0]].map(|v| v as u32))
+        .own([conv.padding.top as u32, conv.padding.left as u32, 0, 0]);
+    let constants = vec![
+        ("PIXELS", pixels as f64),
+        ("WINDOW_Y", window.h as f64),
+        ("WINDOW_X", window.w as f64),
+        ("STRIDE_X", conv.stride[1] as f64),
+        ("DILATION_X", conv.dilation[1] as f64),
+        ("COLUMNS", columns(conv, window.w, pixels) as f64),
+    ];
+    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, constants).reading(input).reading_weights(step)])
+}

@@ -1,0 +1,109 @@
+//! What a kernel is given and what it answers.
+
+use std::ops::Range;
+
+use crate::{
+    graph::{Graph, Node, Shape},
+    plan::RowTable,
+};
+
+/// Workgroups along x before the grid is folded along y; `texel.wgsl` knows it too.
+pub const FOLD: u32 = 32768;
+
+/// A tensor and where it lies: an operand of a step.
+#[derive(Clone, Debug)]
+pub struct Operand {
+    /// Extents.
+    pub shape: Shape,
+    /// The texture, in the caller's numbering.
+    pub texture: usize,
+    /// Base-two logarithm of the texture's width.
+    pub shift: u32,
+    /// Where each row starts.
+    pub rows: RowTable,
+}
+
+/// Where a step's packed weights lie in the weight texture.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WeightPlace {
+    /// Which weight texture.
+    pub texture: usize,
+    /// First texel.
+    pub base: u32,
+    /// Base-two logarithm of the texture's width.
+    pub shift: u32,
+}
+
+/// All that a kernel may know of one step.
+#[derive(Clone, Debug)]
+pub struct StepContext<'a> {
+    /// The model.
+    pub graph: &'a Graph,
+    /// The step's node.
+    pub node: &'a Node,
+    /// The node's operands in its order; `None` for constants.
+    pub inputs: Vec<Option<Operand>>,
+    /// The tensor that the tail adds.
+    pub add: Option<Operand>,
+    /// The result.
+    pub output: Operand,
+    /// Output rows to compute.
+    pub rows: Range<u32>,
+    /// Where the texels that the family's `weights` asked for lie.
+    pub weights: WeightPlace,
+}
+
+/// A WGSL family of `shaders/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Shader {
+    /// The family's name, for messages and profiles.
+    pub name: &'static str,
+    /// Its WGSL, without the shared parts.
+    pub source: &'static str,
+}
+
+/// `override` constants of a pipeline, by name.
+pub type Constants = Vec<(&'static str, f64)>;
+
+/// One GPU dispatch.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    /// Which shader.
+    pub shader: Shader,
+    /// Its `override` constants, `LANES` among them: with the shader, what tells pipelines apart.
+    pub constants: Constants,
+    /// Parameters and row tables.
+    pub words: Vec<u32>,
+    /// Texture written.
+    pub output: usize,
+    /// Texture of the first input, if one is read.
+    pub input: Option<usize>,
+    /// Texture of the second input (or of what the tail adds), if one is read.
+    pub second: Option<usize>,
+    /// Weight texture, if one is read.
+    pub weights: Option<usize>,
+    /// Workgroups needed, in all.
+    pub groups: u32,
+}
+
+impl Dispatch {
+    /// Workgroups along x and y: the grid is folded every [`FOLD`] groups.
+    pub const fn grid(&self) -> [u32; 2] {
+        if self.groups <= FOLD { [self.groups, 1] } else { [FOLD, self.groups.div_ceil(FOLD)] }
+    }
+}
+
+/// Why a step cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// No kernel for this form of the operator.
+    #[error("operator {origin} ({op}) cannot run: {reason}")]
+    Unsupported {
+        /// Index in the model file.
+        origin: usize,
+        /// Its name.
+        op: &'static str,
+        /// What is missing.
+        reason: String,
+    },
+}

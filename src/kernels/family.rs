@@ -1,0 +1,84 @@
+//! What the families share: finding operands, packing tails, putting a dispatch together.
+
+use super::{Constants, Dispatch, KernelError, Operand, Shader, StepContext, TailPlan, Words};
+
+/// Lanes of a workgroup where a family has no reason for another number.
+pub(super) const LANES: u32 = 64;
+
+/// The placed operand `index` of a step.
+pub(super) fn placed<'a>(step: &'a StepContext<'_>, index: usize) -> Result<&'a Operand, KernelError> {
+    match step.inputs.get(index) {
+        Some(Some(operand)) => Ok(operand),
+        Some(None) => Err(unsupported(step, format!("operand {index} is a constant, which this operator cannot read"))),
+        None => Err(unsupported(step, format!("operand {index} is missing"))),
+    }
+}
+
+/// Checks that operand `index` is a constant, as weights must be.
+pub(super) fn constant(step: &StepContext<'_>, index: usize) -> Result<(), KernelError> {
+    match step.node.inputs.get(index) {
+        Some(&tensor) if step.graph.is_constant(tensor) => Ok(()),
+        _ => Err(unsupported(step, format!("operand {index} (weights) is computed, not a constant"))),
+    }
+}
+
+/// A refusal of this step.
+pub(super) fn unsupported(step: &StepContext<'_>, reason: String) -> KernelError {
+    KernelError::Unsupported { origin: step.node.origin, op: step.node.op.name(), reason }
+}
+
+/// Texels of the step's rows of the result: the invocations of a family that computes one each.
+pub(super) fn texels(step: &StepContext<'_>) -> u32 {
+    step.rows.len() as u32 * step.output.shape.row_texels() as u32
+}
+
+/// Checks that the tail adds no tensor, where the kernel needs the second input for itself.
+pub(super) fn no_added_tensor(step: &StepContext<'_>) -> Result<(), KernelError> {
+    match step.add {
+        None => Ok(()),
+        Some(_) => Err(unsupported(step, "it reads two tensors, so its tail cannot add a third".into())),
+    }
+}
+
+/// A dispatch of `items` invocations that writes the step's output, with the tail's constants and what it reads.
+pub(super) fn dispatch(
+    step: &StepContext<'_>,
+    shader: Shader,
+    tail: &TailPlan,
+    words: Words,
+    items: u32,
+    mut constants: Constants,
+) -> Dispatch {
+    constants.push(("LANES", f64::from(LANES)));
+    tail.constants(&mut constants);
+    Dispatch {
+        shader,
+        constants,
+        words: words.finish(),
+        output: step.output.texture,
+        input: None,
+        second: step.add.as_ref().map(|add| add.texture),
+        weights: tail.reads_weights().then_some(step.weights.texture),
+        groups: items.div_ceil(LANES),
+    }
+}
+
+impl Dispatch {
+    /// States the texture of the first input.
+    pub(super) fn reading(mut self, input: &Operand) -> Self {
+        self.input = Some(input.texture);
+        self
+    }
+
+    /// States the texture of the second input.
+    pub(super) fn reading_second(mut self, second: &Operand) -> Self {
+        self.second = Some(second.texture);
+        self
+    }
+
+    /// States that the weight texture is read.
+    pub(super) fn reading_weights(mut self, step: &StepContext<'_>) -> Self {
+        self.weights = Some(step.weights.texture);
+        self
+    }
+}

@@ -1,0 +1,76 @@
+//! Kernels: for a step and its placements, the shader to run, its constants, its words and its size.
+//!
+//! One file a family, beside one WGSL file in `shaders/`. A family offers `weights` (what it wants packed into texels,
+//! known before any placement; nothing where it has none), `dispatches`, and a CPU twin. Knows no wgpu handle.
+
+mod binary;
+mod block;
+mod concat;
+mod conv;
+mod depthwise;
+mod dispatch;
+mod family;
+mod fill;
+mod fully_connected;
+mod gather;
+mod pack;
+mod pool;
+mod reduce;
+mod resize;
+mod softmax;
+mod split;
+mod tail;
+mod transpose_conv;
+pub mod twin;
+mod unary;
+mod words;
+
+pub use dispatch::{Constants, Dispatch, FOLD, KernelError, Operand, Shader, StepContext, WeightPlace};
+pub use fill::fill;
+pub use split::split;
+pub use tail::TailPlan;
+pub use words::Words;
+
+use crate::graph::{Graph, Node, Op};
+
+/// The texels that a node's kernel reads beside its tensors: weights, biases, PReLU alphas.
+pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+    let mut texels = match &node.op {
+        Op::Conv2d(op) => conv::weights(graph, node, op, conv::Kind::Full),
+        Op::DepthwiseConv2d(op) => depthwise::weights(graph, node, op),
+        Op::FullyConnected => fully_connected::weights(graph, node),
+        Op::TransposeConv(_) => transpose_conv::weights(graph, node),
+        Op::Binary(_) | Op::Prelu => binary::weights(graph, node),
+        Op::Concat { axis } => concat::weights(graph, node, *axis),
+        _ => Vec::new(),
+    };
+    TailPlan::new(graph, node, texels.len()).pack(&mut texels);
+    texels
+}
+
+/// The dispatches of a step, in order.
+///
+/// # Errors
+/// [`KernelError::Unsupported`] where no kernel runs this form of the operator.
+pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+    match &step.node.op {
+        Op::Conv2d(op) => conv::dispatches(step, op, conv::Kind::Full),
+        Op::DepthwiseConv2d(op) => depthwise::dispatches(step, op),
+        Op::FullyConnected => fully_connected::dispatches(step),
+        Op::Unary(unary) => unary::dispatches(step, *unary),
+        Op::TransposeConv(op) => transpose_conv::dispatches(step, op),
+        Op::Pool2d(pool) => pool::dispatches(step, pool),
+        Op::Reduce { kind, axes } => reduce::dispatches(step, *kind, *axes),
+        Op::Binary(binary) => binary::dispatches(step, binary::code(*binary)),
+        Op::Prelu => binary::dispatches(step, binary::PRELU),
+        Op::Pad { before, value, .. } => gather::dispatches(step, gather::pad(*before, *value)),
+        Op::StridedSlice { begin, stride } => gather::dispatches(step, gather::slice(*begin, *stride)),
+        Op::Transpose { perm } => gather::dispatches(step, gather::transpose(*perm)),
+        Op::Reshape => gather::dispatches(step, gather::Map::Reshape),
+        Op::DepthToSpace { block } => gather::dispatches(step, gather::Map::DepthToSpace(*block)),
+        Op::SpaceToDepth { block } => gather::dispatches(step, gather::Map::SpaceToDepth(*block)),
+        Op::Concat { axis } => concat::dispatches(step, *axis),
+        Op::Resize { mode, coords } => resize::dispatches(step, *mode, *coords),
+        Op::Softmax { beta } => softmax::dispatches(step, *beta),
+    }
+}

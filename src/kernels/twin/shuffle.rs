@@ -1,0 +1,62 @@
+//! Operators that move values about and compute nothing.
+
+use super::view::{View, each};
+use crate::graph::Shape;
+
+/// Elements around, of one value.
+pub(super) fn pad(x: &View<'_>, before: [usize; 4], value: f32, out: Shape) -> Vec<f32> {
+    let extents = x.shape.dims();
+    each(out, |index| {
+        let from = std::array::from_fn::<_, 4, _>(|axis| index[axis].wrapping_sub(before[axis]));
+        if (0..4).all(|axis| from[axis] < extents[axis]) { x.at(from) } else { value }
+    })
+}
+
+/// Parts one behind another along an axis.
+pub(super) fn concat(parts: &[View<'_>], axis: usize, out: Shape) -> Vec<f32> {
+    let mut values = vec![0.0; out.len()];
+    let mut offset = 0;
+    for part in parts {
+        let mut data = part.data.iter();
+        each(part.shape, |mut index| {
+            index[axis] += offset;
+            let [b, h, w, c] = index;
+            let value = data.next().copied().unwrap_or_default();
+            values[out.index(b, h, w, c)] = value;
+            value
+        });
+        offset += part.shape.dims()[axis];
+    }
+    values
+}
+
+/// Output index `i` of an axis reads `begin + i * stride`.
+pub(super) fn slice(x: &View<'_>, begin: [usize; 4], stride: [isize; 4], out: Shape) -> Vec<f32> {
+    each(out, |index| {
+        x.at(std::array::from_fn(|axis| begin[axis].wrapping_add_signed(index[axis] as isize * stride[axis])))
+    })
+}
+
+/// Output axis `i` is input axis `perm[i]`.
+pub(super) fn transpose(x: &View<'_>, perm: [usize; 4], out: Shape) -> Vec<f32> {
+    each(out, |index| {
+        let mut from = [0; 4];
+        for (axis, &source) in perm.iter().enumerate() {
+            from[source] = index[axis];
+        }
+        x.at(from)
+    })
+}
+
+/// Channels to pixels: the block's row, then its column, then the channel.
+pub(super) fn depth_to_space(x: &View<'_>, block: usize, out: Shape) -> Vec<f32> {
+    each(out, |[b, h, w, c]| x.at([b, h / block, w / block, (h % block * block + w % block) * out.c + c]))
+}
+
+/// Pixels to channels: the inverse.
+pub(super) fn space_to_depth(x: &View<'_>, block: usize, out: Shape) -> Vec<f32> {
+    each(out, |[b, h, w, c]| {
+        let (pixel, channel) = (c / x.shape.c, c % x.shape.c);
+        x.at([b, h * block + pixel / block, w * block + pixel % block, channel])
+    })
+}

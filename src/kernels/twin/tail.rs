@@ -1,0 +1,40 @@
+//! The tail: `then(first(result) + add)`.
+
+use super::{Operands, TwinError};
+use crate::{
+    graph::{Act, Shape},
+    kernels::unary,
+};
+
+/// Applies the node's tail to its result.
+pub(super) fn apply(operands: &Operands<'_>, mut result: Vec<f32>, out: Shape) -> Result<Vec<f32>, TwinError> {
+    let tail = operands.node.tail;
+    activate(operands, tail.first, &mut result, out)?;
+    if let Some(add) = tail.add {
+        let add = operands.tensor(add)?;
+        let c = add.shape.c;
+        for (pixel, added) in result.chunks_mut(out.c.max(1)).zip(add.data.chunks(c.max(1))) {
+            pixel.iter_mut().zip(added).for_each(|(x, a)| *x += a);
+        }
+    }
+    activate(operands, tail.then, &mut result, out)?;
+    Ok(result)
+}
+
+fn activate(operands: &Operands<'_>, act: Act, values: &mut [f32], out: Shape) -> Result<(), TwinError> {
+    match act {
+        Act::None => {}
+        Act::Unary(function) => values.iter_mut().for_each(|x| *x = unary::twin(function, *x)),
+        Act::Prelu(alpha) => {
+            let alpha = operands.tensor(alpha)?;
+            for pixel in values.chunks_mut(out.c.max(1)) {
+                for (x, a) in pixel.iter_mut().zip(alpha.data.iter()) {
+                    if *x < 0.0 {
+                        *x *= a;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! Dense values with their extents.
+
+use std::borrow::Cow;
+
+use crate::graph::Shape;
+
+/// Values in dense `B, H, W, C` order.
+pub(super) struct View<'a> {
+    pub(super) shape: Shape,
+    pub(super) data: Cow<'a, [f32]>,
+}
+
+impl View<'_> {
+    /// One element.
+    pub(super) fn at(&self, [b, h, w, c]: [usize; 4]) -> f32 {
+        self.data[self.shape.index(b, h, w, c)]
+    }
+
+    /// All channels of a pixel.
+    pub(super) fn pixel(&self, b: usize, h: usize, w: usize) -> &[f32] {
+        let start = self.shape.index(b, h, w, 0);
+        &self.data[start..start + self.shape.c]
+    }
+}
+
+/// Every element of a tensor, by its indices.
+pub(super) fn each(shape: Shape, mut element: impl FnMut([usize; 4]) -> f32) -> Vec<f32> {
+    let mut values = Vec::with_capacity(shape.len());
+    each_pixel(shape, |b, h, w| {
+        for c in 0..shape.c {
+            values.push(element([b, h, w, c]));
+        }
+    });
+    values
+}
+
+/// Visits every pixel of a tensor in dense order.
+pub(super) fn each_pixel(shape: Shape, mut pixel: impl FnMut(usize, usize, usize)) {
+    for b in 0..shape.b {
+        for h in 0..shape.h {
+            for w in 0..shape.w {
+                pixel(b, h, w);
+            }
+        }
+    }
+}
+
+/// `start + tap - before`, if that is an index of `0..extent`.
+pub(super) fn inside(start: usize, tap: usize, before: usize, extent: usize) -> Option<usize> {
+    (start + tap).checked_sub(before).filter(|&i| i < extent)
+}

@@ -1,0 +1,81 @@
+//! Operator profiles: which records are alive at a step, and how wide the step is.
+
+use super::UsageRecord;
+
+/// The breadth of every step at which a record is born or dies, in step order.
+///
+/// Steps between them hold a subset of a neighbour's records, so no strategy needs them, and steps may be as far
+/// apart as a `usize` allows.
+pub(super) fn breadths(records: &[UsageRecord]) -> Vec<(usize, u64)> {
+    let mut steps: Vec<usize> = records.iter().flat_map(|r| [r.first, r.last]).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    let mut births: Vec<&UsageRecord> = records.iter().collect();
+    let mut deaths = births.clone();
+    births.sort_by_key(|r| r.first);
+    deaths.sort_by_key(|r| r.last);
+    let (mut born, mut dead, mut breadth) = (0, 0, 0u64);
+    let mut out = Vec::with_capacity(steps.len());
+    for step in steps {
+        while born < births.len() && births[born].first <= step {
+            breadth += births[born].size;
+            born += 1;
+        }
+        while dead < deaths.len() && deaths[dead].last < step {
+            breadth -= deaths[dead].size;
+            dead += 1;
+        }
+        out.push((step, breadth));
+    }
+    out
+}
+
+/// Records by birth in a tree of latest deaths: finds, and forgets, those alive at a step.
+///
+/// Every record is found once in all, so a pass over all steps costs `O(n log n)` however long the records live.
+pub(super) struct AliveOnce {
+    births: Vec<usize>,
+    record_of: Vec<usize>,
+    /// Latest death below each node, plus one; 0 where nothing is left.
+    tree: Vec<usize>,
+    leaves: usize,
+}
+
+impl AliveOnce {
+    pub(super) fn new(records: &[UsageRecord]) -> Self {
+        let mut record_of: Vec<usize> = (0..records.len()).collect();
+        record_of.sort_by_key(|&i| records[i].first);
+        let leaves = records.len().next_power_of_two();
+        let mut tree = vec![0; 2 * leaves];
+        for (leaf, &i) in record_of.iter().enumerate() {
+            tree[leaves + leaf] = records[i].last.saturating_add(1);
+        }
+        for node in (1..leaves).rev() {
+            tree[node] = tree[2 * node].max(tree[2 * node + 1]);
+        }
+        Self { births: record_of.iter().map(|&i| records[i].first).collect(), record_of, tree, leaves }
+    }
+
+    /// The records alive at `step` that no earlier call returned.
+    pub(super) fn take(&mut self, step: usize) -> Vec<usize> {
+        let born = self.births.partition_point(|&first| first <= step);
+        let mut found = Vec::new();
+        self.walk(1, 0, self.leaves, born, step, &mut found);
+        found
+    }
+
+    fn walk(&mut self, node: usize, from: usize, to: usize, born: usize, step: usize, found: &mut Vec<usize>) {
+        if from >= born || self.tree[node] <= step {
+            return;
+        }
+        if node >= self.leaves {
+            self.tree[node] = 0;
+            found.push(self.record_of[from]);
+            return;
+        }
+        let middle = from.midpoint(to);
+        self.walk(2 * node, from, middle, born, step, found);
+        self.walk(2 * node + 1, middle, to, born, step, found);
+        self.tree[node] = self.tree[2 * node].max(self.tree[2 * node + 1]);
+    }
+}

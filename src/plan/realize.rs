@@ -1,0 +1,111 @@
+//! From a layout to textures: each region becomes a texture whose width is a power of two.
+//!
+//! Rounding: a region is rounded up to whole texture rows, so a texture is larger than its region by less than one of
+//! its own rows (at most 1023 texels where the preferred widths suffice).
+
+use super::{Layout, Placement, Plan, PlanError, RowTable, TexelFormat, TextureSpec, UsageRecord};
+
+/// The rows of one tensor: `B * H` rows of `ceil(C / 4) * W` texels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TensorRows {
+    /// Number of rows.
+    pub rows: u32,
+    /// Texels of a row.
+    pub row_texels: u32,
+}
+
+impl TensorRows {
+    /// Texels of the tensor.
+    pub const fn texels(&self) -> u64 {
+        self.rows as u64 * self.row_texels as u64
+    }
+}
+
+/// What the device allows a texture to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TextureLimits {
+    /// Largest width and largest height (`maxTextureDimension2D`).
+    pub max_extent: u32,
+}
+
+/// Widths that are tried first: wide enough for rows to matter little, narrow enough to waste little.
+const PREFERRED: std::ops::RangeInclusive<u32> = 64..=1024;
+
+/// Cuts textures from a layout whose sizes are texels; every tensor lies whole, row after row.
+///
+/// The plan's strategy is the problem's name until the caller writes a better one.
+///
+/// # Errors
+/// [`PlanError::Count`] or [`PlanError::SizeMismatch`] where the lists disagree, [`PlanError::NoSuchPlace`] and
+/// [`PlanError::OutOfRegion`] where the layout does, [`PlanError::RegionTooLarge`] where no texture can hold a region.
+pub fn realize(
+    layout: &Layout,
+    records: &[UsageRecord],
+    tensors: &[TensorRows],
+    format: TexelFormat,
+    limits: TextureLimits,
+) -> Result<Plan, PlanError> {
+    for (what, found) in [("places", layout.places.len()), ("tensors", tensors.len())] {
+        if found != records.len() {
+            return Err(PlanError::Count { what, expected: records.len(), found });
+        }
+    }
+    let textures = layout
+        .regions
+        .iter()
+        .enumerate()
+        .map(|(region, &texels)| texture(region, texels, format, limits))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut placements = Vec::with_capacity(records.len());
+    for (record, ((r, t), place)) in records.iter().zip(tensors).zip(&layout.places).enumerate() {
+        let &TensorRows { rows, row_texels } = t;
+        if t.texels() != r.size {
+            return Err(PlanError::SizeMismatch { record, size: r.size, rows, row_texels });
+        }
+        let Some(&size) = layout.regions.get(place.region) else {
+            let count = layout.regions.len();
+            return Err(PlanError::NoSuchPlace { record, what: "region", index: place.region, count });
+        };
+        let end = u128::from(place.offset) + u128::from(r.size);
+        // A region that became a texture has no more than 2^32 texels, so an offset inside it is a u32.
+        let base = match u32::try_from(place.offset) {
+            Ok(base) if end <= u128::from(size) => base,
+            _ => return Err(PlanError::OutOfRegion { record, region: place.region, end, size }),
+        };
+        let rows = RowTable::Whole { base, rows, row_texels };
+        placements.push(Placement { record, texture: place.region, rows, first: r.first, last: r.last });
+    }
+    Ok(Plan { strategy: layout.problem.name().to_owned(), problem: layout.problem, textures, placements })
+}
+
+/// The texture that holds `texels`: among the preferred widths the least rounding, then the widest; beyond them the
+/// narrowest that fits.
+fn texture(region: usize, texels: u64, format: TexelFormat, limits: TextureLimits) -> Result<TextureSpec, PlanError> {
+    let max_extent = limits.max_extent;
+    let widest = max_extent.checked_ilog2().map_or(0, |log| 1u32 << log);
+    let limit = (u64::from(widest) * u64::from(max_extent)).min(u64::from(u32::MAX));
+    let too_large = PlanError::RegionTooLarge { region, texels, max_extent, limit };
+    if texels > limit || limit == 0 {
+        return Err(too_large);
+    }
+    // A small region needs no more than its own next power of two.
+    let narrowest = texels.max(1).next_power_of_two().min(u64::from(*PREFERRED.start())) as u32;
+    let mut best: Option<TextureSpec> = None;
+    let mut width = narrowest.min(widest);
+    loop {
+        let height = texels.div_ceil(u64::from(width)).max(1);
+        if height <= u64::from(max_extent) {
+            let spec = TextureSpec { width, height: height as u32, format };
+            match best {
+                Some(best) if width > *PREFERRED.end() || spec.texels() > best.texels() => {}
+                _ => best = Some(spec),
+            }
+        }
+        if width == widest || (best.is_some() && width >= *PREFERRED.end()) {
+            return best.ok_or(too_large);
+        }
+        width *= 2;
+    }
+}

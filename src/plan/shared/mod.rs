@@ -1,0 +1,17 @@
+//! Shared Objects: one tensor at a time in an object, the cost is the sum of the objects.
+//!
+//! One file a strategy; each takes records alone, and knows no textures. All refuse reversed intervals and sizes that
+//! overflow with a [`PlanError`](super::PlanError), and break ties by the lower index.
+
+mod by_breadth;
+mod by_size;
+mod by_size_improved;
+mod in_order;
+mod naive;
+mod objects;
+
+pub use by_breadth::greedy_by_breadth;
+pub use by_size::greedy_by_size;
+pub use by_size_improved::{Stages, greedy_by_size_improved};
+pub use in_order::greedy_in_order;
+pub use naive::naive;

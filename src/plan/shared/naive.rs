@@ -1,0 +1,16 @@
+//! Naïve: an object a tensor, nothing shared. What every other plan is measured against.
+
+use crate::plan::{Layout, Place, PlanError, Problem, UsageRecord, naive_total};
+
+/// Gives every tensor an object of its own, in `O(n)`.
+///
+/// # Errors
+/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+pub fn naive(records: &[UsageRecord]) -> Result<Layout, PlanError> {
+    naive_total(records)?;
+    Ok(Layout {
+        problem: Problem::SharedObjects,
+        regions: records.iter().map(|r| r.size).collect(),
+        places: (0..records.len()).map(|region| Place { region, offset: 0 }).collect(),
+    })
+}

@@ -1,0 +1,98 @@
+//! Shared objects while they are being filled: who is in which, and when each is busy.
+
+use crate::plan::{Layout, Place, Problem, UsageRecord};
+
+/// The intervals at which an object holds a tensor; they never overlap, so they are in order.
+#[derive(Clone, Debug, Default)]
+struct Busy(Vec<(usize, usize)>);
+
+impl Busy {
+    /// Where an interval would go, if it overlaps none.
+    fn slot(&self, r: &UsageRecord) -> Option<usize> {
+        let at = self.0.partition_point(|&(_, last)| last < r.first);
+        match self.0.get(at) {
+            Some(&(first, _)) if first <= r.last => None,
+            _ => Some(at),
+        }
+    }
+}
+
+/// Objects under construction.
+pub(super) struct Objects<'a> {
+    records: &'a [UsageRecord],
+    sizes: Vec<u64>,
+    busy: Vec<Busy>,
+    object_of: Vec<Option<usize>>,
+}
+
+impl<'a> Objects<'a> {
+    pub(super) fn new(records: &'a [UsageRecord]) -> Self {
+        Self { records, sizes: Vec::new(), busy: Vec::new(), object_of: vec![None; records.len()] }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sizes.len()
+    }
+
+    pub(super) fn size(&self, object: usize) -> u64 {
+        self.sizes[object]
+    }
+
+    /// Whether `object` is free while `record` lives.
+    pub(super) fn suits(&self, object: usize, record: usize) -> bool {
+        self.busy[object].slot(&self.records[record]).is_some()
+    }
+
+    /// Steps between `record` and the nearest tensor of `object`; `None` if the object is busy.
+    pub(super) fn distance(&self, object: usize, record: usize) -> Option<usize> {
+        let (busy, r) = (&self.busy[object].0, &self.records[record]);
+        let at = self.busy[object].slot(r)?;
+        let before = at.checked_sub(1).map_or(usize::MAX, |i| r.first - busy[i].1);
+        let after = busy.get(at).map_or(usize::MAX, |&(first, _)| first - r.last);
+        Some(before.min(after))
+    }
+
+    /// Puts `record` into `object`, which grows if it must. The caller has asked [`suits`](Self::suits).
+    pub(super) fn put(&mut self, record: usize, object: usize) {
+        let r = &self.records[record];
+        let at = self.busy[object].0.partition_point(|&(_, last)| last < r.first);
+        self.busy[object].0.insert(at, (r.first, r.last));
+        self.sizes[object] = self.sizes[object].max(r.size);
+        self.object_of[record] = Some(object);
+    }
+
+    /// Puts `record` into an object of its own.
+    pub(super) fn open(&mut self, record: usize) -> usize {
+        self.sizes.push(0);
+        self.busy.push(Busy::default());
+        self.put(record, self.sizes.len() - 1);
+        self.sizes.len() - 1
+    }
+
+    /// The layout; a record that was never placed gets an object of its own.
+    pub(super) fn into_layout(mut self) -> Layout {
+        for record in 0..self.records.len() {
+            if self.object_of[record].is_none() {
+                self.open(record);
+            }
+        }
+        let places = self.object_of.into_iter().flatten().map(|region| Place { region, offset: 0 }).collect();
+        Layout { problem: Problem::SharedObjects, regions: self.sizes, places }
+    }
+}
+
+/// The object the published greedy rule takes: the smallest suitable one that is large enough, else the largest
+/// suitable one, which then grows. Ties go to the object opened first.
+pub(super) fn best_object(objects: &Objects<'_>, record: usize, size: u64) -> Option<usize> {
+    let mut best: Option<usize> = None;
+    for object in 0..objects.len() {
+        let better = best.is_none_or(|best| {
+            let (best, this) = (objects.size(best), objects.size(object));
+            if best < size { this > best } else { size <= this && this < best }
+        });
+        if better && objects.suits(object, record) {
+            best = Some(object);
+        }
+    }
+    best
+}

@@ -1,0 +1,186 @@
+//! The memory report: what a plan costs against what it might have cost, and what lies where. Knows no device.
+//!
+//! [`MemoryReport`] is data with a stable JSON form; its `Display` is the table that the command prints.
+
+mod digits;
+#[cfg(feature = "import")]
+mod prepared;
+mod residency;
+mod text;
+
+use crate::plan::{Best, Plan, Problem, TexelFormat};
+use serde::{Deserialize, Serialize};
+
+pub use digits::grouped;
+
+/// What a plan costs and where everything lies. Bytes everywhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryReport {
+    /// Name of the model.
+    pub model: String,
+    /// Number of steps.
+    pub steps: usize,
+    /// All intermediate tensors, each in memory of its own.
+    pub naive_bytes: u64,
+    /// What no plan goes below.
+    pub bounds: BoundBytes,
+    /// What every strategy came to.
+    pub strategies: Vec<StrategyBytes>,
+    /// The plan that was chosen.
+    pub plan: PlanReport,
+    /// What the driver says the pool's textures take; only where a device was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver_bytes: Option<u64>,
+    /// Textures of the graph's inputs and outputs, which are not part of the pool.
+    pub io_bytes: u64,
+    /// Weights on the device.
+    pub weight_bytes: u64,
+    /// What each step does, for the residency table.
+    #[serde(skip)]
+    pub rows: Vec<StepRow>,
+}
+
+/// The two lower bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundBytes {
+    /// For plans of shared objects.
+    pub shared_objects: u64,
+    /// For plans of any kind.
+    pub offsets: u64,
+}
+
+/// What a strategy came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StrategyBytes {
+    /// Its name.
+    pub name: String,
+    /// The problem it solves.
+    pub problem: Problem,
+    /// The cost.
+    pub bytes: u64,
+    /// Objects, arenas or banks.
+    pub objects: usize,
+}
+
+/// The plan that was chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanReport {
+    /// Name of the strategy.
+    pub strategy: String,
+    /// The rules it keeps.
+    pub problem: Problem,
+    /// The pool's bytes, with the texels that fill up the last row of each texture.
+    pub bytes: u64,
+    /// The pool.
+    pub textures: Vec<TextureReport>,
+    /// Where each tensor lies.
+    pub placements: Vec<PlacementReport>,
+}
+
+/// One texture of the pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextureReport {
+    /// Width in texels.
+    pub width: u32,
+    /// Height in texels.
+    pub height: u32,
+    /// Texel format.
+    pub format: TexelFormat,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// Where one tensor lies, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlacementReport {
+    /// Name of the tensor.
+    pub tensor: String,
+    /// Index of its texture.
+    pub texture: usize,
+    /// The texel where its first row starts.
+    pub texel: u32,
+    /// Number of rows.
+    pub rows: u32,
+    /// First step that touches it.
+    pub first: usize,
+    /// Last step that touches it, inclusive.
+    pub last: usize,
+}
+
+/// What one step does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepRow {
+    /// Its operator.
+    pub operator: String,
+    /// The tensor it writes.
+    pub writes: String,
+}
+
+/// What a report is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// Name of the model.
+    pub model: &'a str,
+    /// Name of each record's tensor.
+    pub names: &'a [String],
+    /// What each step does.
+    pub rows: &'a [StepRow],
+    /// The strategies' answers and the bounds, in texels.
+    pub best: &'a Best,
+    /// The plan that is used.
+    pub plan: &'a Plan,
+    /// Texel format of the pool.
+    pub format: TexelFormat,
+    /// Bytes of the graph's inputs and outputs.
+    pub io_bytes: u64,
+    /// Bytes of the weights.
+    pub weight_bytes: u64,
+}
+
+impl MemoryReport {
+    /// The report of a plan; `driver_bytes` is for who has a device to fill in.
+    pub fn new(facts: &Facts<'_>) -> Self {
+        let bytes = |texels: u64| texels.saturating_mul(facts.format.texel_bytes());
+        let candidate = |c: &crate::plan::Candidate| StrategyBytes {
+            name: c.name.clone(),
+            problem: c.problem,
+            bytes: bytes(c.total),
+            objects: c.regions,
+        };
+        let texture = |t: &crate::plan::TextureSpec| TextureReport {
+            width: t.width,
+            height: t.height,
+            format: t.format,
+            bytes: t.bytes(),
+        };
+        let placement = |p: &crate::plan::Placement| PlacementReport {
+            tensor: facts.names.get(p.record).cloned().unwrap_or_default(),
+            texture: p.texture,
+            texel: p.rows.starts().next().unwrap_or(0),
+            rows: p.rows.rows(),
+            first: p.first,
+            last: p.last,
+        };
+        Self {
+            model: facts.model.to_owned(),
+            steps: facts.rows.len(),
+            naive_bytes: bytes(facts.best.bounds.naive),
+            bounds: BoundBytes {
+                shared_objects: bytes(facts.best.bounds.shared_objects),
+                offsets: bytes(facts.best.bounds.offsets),
+            },
+            strategies: facts.best.candidates.iter().map(candidate).collect(),
+            plan: PlanReport {
+                strategy: facts.plan.strategy.clone(),
+                problem: facts.plan.problem,
+                bytes: facts.plan.bytes(),
+                textures: facts.plan.textures.iter().map(texture).collect(),
+                placements: facts.plan.placements.iter().map(placement).collect(),
+            },
+            driver_bytes: None,
+            io_bytes: facts.io_bytes,
+            weight_bytes: facts.weight_bytes,
+            rows: facts.rows.to_vec(),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The report of a prepared model: what its graph, schedule and plan say.
+
+use super::{Facts, MemoryReport, StepRow};
+use crate::{
+    kernels,
+    plan::TexelFormat,
+    prepare::Prepared,
+    schedule::{Storage, StorageKind},
+};
+
+impl MemoryReport {
+    /// The report of a model prepared for texels of `format`, without a device: inputs, outputs and weights are counted
+    /// in texels as they are packed.
+    pub fn of(prepared: &Prepared, format: TexelFormat) -> Self {
+        let Prepared { graph, schedule, best, plan, .. } = prepared;
+        let name = |storage: &Storage| graph.tensors[storage.tensor].name.clone();
+        let (pool, beside): (Vec<&Storage>, Vec<&Storage>) =
+            schedule.storages.iter().partition(|s| matches!(s.kind, StorageKind::Intermediate(_)));
+        let names: Vec<String> = pool.iter().map(|s| name(s)).collect();
+        let rows: Vec<StepRow> = schedule
+            .steps
+            .iter()
+            .map(|step| StepRow {
+                operator: graph.nodes[step.node].op.name().to_owned(),
+                writes: name(&schedule.storages[step.writes]),
+            })
+            .collect();
+        let weights: usize = graph.nodes.iter().map(|node| kernels::weights(graph, node).len()).sum();
+        Self::new(&Facts {
+            model: &graph.name,
+            names: &names,
+            rows: &rows,
+            best,
+            plan,
+            format,
+            io_bytes: beside.iter().map(|s| s.texels()).sum::<u64>() * format.texel_bytes(),
+            weight_bytes: weights as u64 * format.texel_bytes(),
+        })
+    }
+
+    /// The same with what a device has: the pool as its driver reports it, and the textures made for inputs and outputs
+    /// and for weights.
+    #[must_use]
+    pub fn on_device(mut self, driver_bytes: u64, io_bytes: u64, weight_bytes: u64) -> Self {
+        self.driver_bytes = Some(driver_bytes);
+        (self.io_bytes, self.weight_bytes) = (io_bytes, weight_bytes);
+        self
+    }
+}

@@ -1,0 +1,60 @@
+//! Which texture holds which tensor at every step.
+
+use super::MemoryReport;
+use std::fmt;
+
+/// With more textures than this, a line a step names only those that hold something.
+const MOST_COLUMNS: usize = 20;
+
+/// The residency table: a line a step, a column a texture, in it the numbers of the tensors that live there.
+///
+/// A tensor's number stands beside its name on the line of the step that writes it; `>` marks it there.
+pub(super) struct Residency<'a>(pub(super) &'a MemoryReport);
+
+impl fmt::Display for Residency<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let report = self.0;
+        writeln!(f, "residency: what each texture holds at each step ('>' is written there, '.' is empty)")?;
+        let textures = report.plan.textures.len();
+        let cells: Vec<Vec<String>> =
+            (0..report.steps).map(|step| (0..textures).map(|t| self.cell(step, t)).collect()).collect();
+        let wide = textures > MOST_COLUMNS;
+        let width = cells.iter().flatten().map(String::len).max().unwrap_or(1).max(3);
+
+        write!(f, "  step")?;
+        if !wide {
+            (0..textures).try_for_each(|t| write!(f, " {:>width$}", format!("t{t}")))?;
+        }
+        writeln!(f, "  operator")?;
+        for (step, (cells, row)) in cells.iter().zip(&report.rows).enumerate() {
+            write!(f, "  {step:>4}")?;
+            for (t, cell) in cells.iter().enumerate() {
+                match wide {
+                    false => write!(f, " {cell:>width$}")?,
+                    true if cell != "." => write!(f, " t{t}:{cell}")?,
+                    true => {}
+                }
+            }
+            writeln!(f, "  {} {}", row.operator, self.written(step, &row.writes))?;
+        }
+        Ok(())
+    }
+}
+
+impl Residency<'_> {
+    fn cell(&self, step: usize, texture: usize) -> String {
+        let placements = self.0.plan.placements.iter().enumerate();
+        let held: Vec<String> = placements
+            .filter(|(_, p)| p.texture == texture && (p.first..=p.last).contains(&step))
+            .map(|(i, p)| if p.first == step { format!(">{i}") } else { i.to_string() })
+            .collect();
+        if held.is_empty() { ".".into() } else { held.join(",") }
+    }
+
+    /// The tensors born at a step with their numbers; a result beside the pool has a name alone.
+    fn written(&self, step: usize, name: &str) -> String {
+        let born = self.0.plan.placements.iter().enumerate().filter(|(_, p)| p.first == step);
+        let born: Vec<String> = born.map(|(i, p)| format!("-> {i} {}", p.tensor)).collect();
+        if born.is_empty() { format!("-> {name}") } else { born.join(" ") }
+    }
+}

@@ -1,0 +1,51 @@
+//! The report as a table.
+
+use super::{MemoryReport, grouped, residency::Residency};
+use std::fmt;
+
+impl fmt::Display for MemoryReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {} steps, {} tensors in the pool", self.model, self.steps, self.plan.placements.len())?;
+        writeln!(f)?;
+        writeln!(f, "  {:<40} {:>14} {:>9} {:>9}", "strategy", "bytes", "objects", "of naive")?;
+        for s in &self.strategies {
+            let mark = if s.name == self.plan.strategy { '*' } else { ' ' };
+            let share = self.share(s.bytes);
+            writeln!(f, "{mark} {:<40} {:>14} {:>9} {share:>9}", s.name, grouped(s.bytes), s.objects)?;
+        }
+        for (name, bytes) in [
+            ("lower bound of shared objects", self.bounds.shared_objects),
+            ("lower bound of any plan", self.bounds.offsets),
+        ] {
+            writeln!(f, "  {name:<40} {:>14} {:>9} {:>9}", grouped(bytes), "", self.share(bytes))?;
+        }
+        writeln!(f)?;
+        let line = |f: &mut fmt::Formatter<'_>, what: &str, bytes: u64, note: &str| {
+            writeln!(f, "{}", format!("  {what:<40} {:>14} {note}", grouped(bytes)).trim_end())
+        };
+        line(f, "naive: every tensor in a texture of its own", self.naive_bytes, "")?;
+        let textures = self.plan.textures.len();
+        line(f, "pool as planned", self.plan.bytes, &format!("in {textures} textures, {}", self.plan.strategy))?;
+        if let Some(bytes) = self.driver_bytes {
+            line(f, "pool as the driver reports it", bytes, "")?;
+        }
+        line(f, "inputs and outputs, beside the pool", self.io_bytes, "")?;
+        line(f, "weights", self.weight_bytes, "")?;
+        writeln!(f)?;
+        for (i, t) in self.plan.textures.iter().enumerate() {
+            let format = format!("{:?}", t.format).to_lowercase();
+            writeln!(f, "  t{i:<3} {:>6} x {:<6} {format} {:>14} bytes", t.width, t.height, grouped(t.bytes))?;
+        }
+        writeln!(f)?;
+        Residency(self).fmt(f)
+    }
+}
+
+impl MemoryReport {
+    fn share(&self, bytes: u64) -> String {
+        match self.naive_bytes {
+            0 => "-".into(),
+            naive => format!("{:.1} %", 100.0 * bytes as f64 / naive as f64),
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Takes out nodes whose results nobody reads.
+
+use super::{
+    edit::{Edit, Verdict},
+    rules::Rule,
+    site::Site,
+};
+use crate::graph::NodeId;
+
+pub(super) const RULE: Rule = Rule {
+    name: "dead",
+    about: "takes out nodes whose results are neither read nor taken by the caller",
+    bits: "the same",
+    look,
+};
+
+fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+    let seen = |&tensor: &_| site.goes_out(tensor) || !site.readers(tensor).is_empty();
+    let dead = !site.node(id).outputs.iter().any(seen);
+    Ok(dead.then(|| Edit::default().take_out(id)))
+}

@@ -1,0 +1,69 @@
+//! What a rule answers: a change to the graph as data, and the one place where changes are made.
+
+use super::WhyNot;
+use crate::graph::{Act, Graph, Node, NodeId, Tensor, TensorId};
+
+/// What a rule says of one node: nothing to do with it, a change, or why there is none.
+pub(super) type Verdict = Result<Option<Edit>, WhyNot>;
+
+/// A change. Tensors keep their ids; nodes are renumbered where some are taken out.
+#[derive(Default)]
+pub(super) struct Edit {
+    /// New tensors; the first takes the id after the graph's last.
+    tensors: Vec<Tensor>,
+    /// Nodes put in the place of others, or taken out.
+    nodes: Vec<(NodeId, Option<Node>)>,
+    /// Tensors read in place of others, by every node.
+    replaced: Vec<(TensorId, TensorId)>,
+}
+
+impl Edit {
+    pub(super) fn put(mut self, place: NodeId, node: Node) -> Self {
+        self.nodes.push((place, Some(node)));
+        self
+    }
+
+    pub(super) fn take_out(mut self, node: NodeId) -> Self {
+        self.nodes.push((node, None));
+        self
+    }
+
+    pub(super) fn read_instead(mut self, old: TensorId, new: TensorId) -> Self {
+        self.replaced.push((old, new));
+        self
+    }
+
+    /// Adds a tensor and gives the id it will have.
+    pub(super) fn add(&mut self, graph: &Graph, tensor: Tensor) -> TensorId {
+        self.tensors.push(tensor);
+        graph.tensors.len() + self.tensors.len() - 1
+    }
+
+    pub(super) fn apply(self, graph: &mut Graph) {
+        graph.tensors.extend(self.tensors);
+        let mut kept = vec![true; graph.nodes.len()];
+        for (place, node) in self.nodes {
+            match node {
+                Some(node) => graph.nodes[place] = node,
+                None => kept[place] = false,
+            }
+        }
+        for (old, new) in self.replaced {
+            graph.nodes.iter_mut().for_each(|node| read_instead(node, old, new));
+        }
+        let mut kept = kept.into_iter();
+        graph.nodes.retain(|_| kept.next().unwrap_or(true));
+    }
+}
+
+fn read_instead(node: &mut Node, old: TensorId, new: TensorId) {
+    let alphas = [&mut node.tail.first, &mut node.tail.then].into_iter().filter_map(|act| match act {
+        Act::Prelu(alpha) => Some(alpha),
+        Act::None | Act::Unary(_) => None,
+    });
+    for read in node.inputs.iter_mut().chain(alphas).chain(&mut node.tail.add) {
+        if *read == old {
+            *read = new;
+        }
+    }
+}

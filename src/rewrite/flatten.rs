@@ -1,0 +1,34 @@
+//! Lets a fully connected node read its operand as it lies: it goes by dense order anyway.
+
+use super::{
+    edit::{Edit, Verdict},
+    rules::Rule,
+    site::Site,
+    why_not::WhyNot,
+};
+use crate::graph::{Node, NodeId, Op};
+
+pub(super) const RULE: Rule = Rule {
+    name: "flatten",
+    about: "lets a fully connected node read the operand of a reshape that could be no view",
+    bits: "the same products; they may be summed in another order",
+    look,
+};
+
+fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+    let node = site.node(id);
+    let (Op::FullyConnected, &[flat, ..]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
+    let Some(reshape) = site.maker(flat) else { return Ok(None) };
+    let reshape_node = site.node(reshape);
+    let (Op::Reshape, &[from, ..]) = (&reshape_node.op, &reshape_node.inputs[..]) else { return Ok(None) };
+    if site.could_be_view(reshape_node) {
+        return Ok(None);
+    }
+    if !reshape_node.tail.is_empty() {
+        return Err(WhyNot::TailTaken { op: reshape_node.op.name() });
+    }
+    site.check_private(flat)?;
+    let mut fused = Node { ..node.clone() };
+    fused.inputs[0] = from;
+    Ok(Some(Edit::default().put(id, fused).take_out(reshape)))
+}

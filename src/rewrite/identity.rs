@@ -1,0 +1,72 @@
+//! Takes out nodes whose result is their operand, value by value.
+
+use super::{
+    edit::{Edit, Verdict},
+    rules::Rule,
+    site::Site,
+    why_not::WhyNot,
+};
+use crate::graph::{Binary, Node, NodeId, Op, Pool2d, TensorId};
+
+pub(super) const RULE: Rule = Rule {
+    name: "identity",
+    about: "takes out nodes that compute nothing: reshapes, resizes, pads, slices, transposes and concatenations that \
+            change nothing, pools of one pixel, + 0 and * 1",
+    bits: "the same; adding zero would have turned -0 to 0",
+    look,
+};
+
+fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+    let node = site.node(id);
+    let Some(from) = passed_on(site, node) else { return Ok(None) };
+    let &[to] = &node.outputs[..] else { return Ok(None) };
+    if site.graph.shape(from) != site.graph.shape(to) {
+        return Ok(None);
+    }
+    if !node.tail.is_empty() {
+        return Err(WhyNot::TailTaken { op: node.op.name() });
+    }
+    if !site.goes_out(to) {
+        return Ok(Some(Edit::default().take_out(id).read_instead(to, from)));
+    }
+    match site.maker(from) {
+        Some(maker) if !site.goes_out(from) => {
+            let outputs = vec![to];
+            let maker_node = Node { outputs, ..site.node(maker).clone() };
+            Ok(Some(Edit::default().take_out(id).put(maker, maker_node).read_instead(from, to)))
+        }
+        _ => Err(WhyNot::MustCopy { first: site.name(from), second: site.name(to) }),
+    }
+}
+
+/// The operand whose values a node passes on, if its result has the same extents.
+fn passed_on(site: &Site<'_>, node: &Node) -> Option<TensorId> {
+    let &first = node.inputs.first()?;
+    let dims = site.graph.shape(first).dims();
+    let all = |tensor: Option<&TensorId>, value| tensor.is_some_and(|&t| site.one_value(t) == Some(value));
+    let second = node.inputs.get(1);
+    let passes = match &node.op {
+        Op::Reshape | Op::Resize { .. } | Op::DepthToSpace { block: 1 } | Op::SpaceToDepth { block: 1 } => true,
+        Op::Pad { before, after, .. } => before.iter().chain(after).all(|&n| n == 0),
+        Op::Concat { .. } => node.inputs.len() == 1,
+        Op::StridedSlice { begin, stride } => {
+            (0..4).all(|axis| begin[axis] == 0 && (stride[axis] == 1 || dims[axis] == 1))
+        }
+        Op::Transpose { perm } => keeps_order(dims, *perm),
+        Op::Pool2d(Pool2d { window: [1, 1], stride: [1, 1], .. }) => true,
+        Op::Reduce { axes, .. } => (0..4).all(|axis| !axes[axis] || dims[axis] == 1),
+        Op::Prelu => all(second, 1.0),
+        Op::Binary(Binary::Add | Binary::Sub) if all(second, 0.0) => true,
+        Op::Binary(Binary::Mul | Binary::Div) if all(second, 1.0) => true,
+        Op::Binary(Binary::Add) if all(Some(&first), 0.0) => return second.copied(),
+        Op::Binary(Binary::Mul) if all(Some(&first), 1.0) => return second.copied(),
+        _ => false,
+    };
+    passes.then_some(first)
+}
+
+/// Whether a transpose moves no axis of more than one element past another, and so leaves the dense order as it is.
+pub(super) fn keeps_order(dims: [usize; 4], perm: [usize; 4]) -> bool {
+    let long: Vec<usize> = perm.into_iter().filter(|&axis| dims[axis] > 1).collect();
+    long.is_sorted()
+}

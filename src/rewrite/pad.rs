@@ -1,0 +1,90 @@
+//! Moves zeros around an image into the convolutions that read it.
+
+use super::{
+    edit::{Edit, Verdict},
+    rules::Rule,
+    site::Site,
+    why_not::WhyNot,
+};
+use crate::graph::{Act, Conv2d, Node, NodeId, Op, Padding, Pool2d, PoolKind, TensorId, Unary};
+
+pub(super) const RULE: Rule = Rule {
+    name: "pad",
+    about: "adds zeros put around an image to the padding of the convolutions that read it, and to that of greatest \
+            value pools where no value is below zero",
+    bits: "the same; zeros may differ in sign",
+    look,
+};
+
+fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+    let node = site.node(id);
+    let (Op::Pad { before, after, value }, &[from, ..], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else {
+        return Ok(None);
+    };
+    let &[0, top, left, 0] = before else { return Err(WhyNot::NotZerosAround) };
+    let &[0, bottom, right, 0] = after else { return Err(WhyNot::NotZerosAround) };
+    if *value != 0.0 {
+        return Err(WhyNot::NotZerosAround);
+    }
+    if !node.tail.is_empty() {
+        return Err(WhyNot::TailTaken { op: node.op.name() });
+    }
+    if site.goes_out(to) {
+        return Err(WhyNot::GoesOut { tensor: site.name(to) });
+    }
+    let around = Padding { top, bottom, left, right };
+    let mut edit = Edit::default().take_out(id);
+    for &reader in site.readers(to) {
+        edit = edit.put(reader, padded(site, site.node(reader), (from, to), around)?);
+    }
+    Ok((!site.readers(to).is_empty()).then_some(edit))
+}
+
+/// A reader of the padded image `to` that reads `from` instead and pads it by itself.
+fn padded(site: &Site<'_>, node: &Node, (from, to): (TensorId, TensorId), around: Padding) -> Result<Node, WhyNot> {
+    let neighbour = || WhyNot::Neighbour { op: node.op.name() };
+    let op = match &node.op {
+        Op::Conv2d(conv) => Op::Conv2d(Conv2d { padding: sum(conv.padding, around), ..*conv }),
+        Op::DepthwiseConv2d(conv) => Op::DepthwiseConv2d(Conv2d { padding: sum(conv.padding, around), ..*conv }),
+        Op::Pool2d(pool) if pool.kind == PoolKind::Max => {
+            let pool = Pool2d { padding: sum(pool.padding, around), ..*pool };
+            if !never_negative(site, from) || !windows_meet(pool) {
+                return Err(WhyNot::ZerosCount);
+            }
+            Op::Pool2d(pool)
+        }
+        _ => return Err(neighbour()),
+    };
+    let mut inputs = node.inputs.clone();
+    match inputs.split_first_mut() {
+        Some((image, rest)) if *image == to && !rest.contains(&to) && node.tail.add != Some(to) => *image = from,
+        _ => return Err(neighbour()),
+    }
+    Ok(Node { op, inputs, ..node.clone() })
+}
+
+fn sum(a: Padding, b: Padding) -> Padding {
+    Padding { top: a.top + b.top, bottom: a.bottom + b.bottom, left: a.left + b.left, right: a.right + b.right }
+}
+
+/// Whether a tensor is computed by a node that ends in a function without negative values.
+fn never_negative(site: &Site<'_>, tensor: TensorId) -> bool {
+    let Some(maker) = site.maker(tensor) else { return false };
+    let node = site.node(maker);
+    let last = match (node.tail.then, node.tail.first) {
+        (Act::None, first) if node.tail.add.is_none() => first,
+        (then, _) => then,
+    };
+    let last = match (last, &node.op) {
+        (Act::None, Op::Unary(unary)) if node.tail.is_empty() => Act::Unary(*unary),
+        _ => last,
+    };
+    use Unary::{Abs, Exp, Logistic, Relu, Relu6, Rsqrt, Sqrt, Square};
+    matches!(last, Act::Unary(Relu | Relu6 | Logistic | Exp | Sqrt | Rsqrt | Square | Abs))
+}
+
+/// Whether every window of a pool holds a pixel of the image: no border is as wide as the window.
+fn windows_meet(pool: Pool2d) -> bool {
+    let Padding { top, bottom, left, right } = pool.padding;
+    top.max(bottom) < pool.window[0] && left.max(right) < pool.window[1]
+}

@@ -1,0 +1,26 @@
+//! Makes one reshape of two.
+
+use super::{
+    edit::{Edit, Verdict},
+    rules::Rule,
+    site::Site,
+    why_not::WhyNot,
+};
+use crate::graph::{Node, NodeId, Op};
+
+pub(super) const RULE: Rule =
+    Rule { name: "reshape-chain", about: "makes one reshape of two that follow each other", bits: "the same", look };
+
+fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+    let node = site.node(id);
+    let (Op::Reshape, &[between, ..]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
+    let Some(first) = site.maker(between) else { return Ok(None) };
+    let first_node = site.node(first);
+    let (Op::Reshape, &[from, ..]) = (&first_node.op, &first_node.inputs[..]) else { return Ok(None) };
+    if !first_node.tail.is_empty() {
+        return Err(WhyNot::TailTaken { op: first_node.op.name() });
+    }
+    site.check_private(between)?;
+    let whole = Node { inputs: vec![from], origin: first_node.origin, ..node.clone() };
+    Ok(Some(Edit::default().take_out(first).put(id, whole)))
+}

@@ -1,0 +1,81 @@
+//! Moves the addition of two computed tensors into the node that computes one of them.
+
+use super::{
+    edit::{Edit, Verdict},
+    rules::Rule,
+    site::Site,
+    tail::{join, takes_addend},
+    why_not::WhyNot,
+};
+use crate::graph::{Act, Binary, Node, NodeId, Op, Tail, TensorId};
+
+pub(super) const RULE: Rule = Rule {
+    name: "residual",
+    about: "lets a convolution or fully connected node add the other operand of the addition that follows, zeros put \
+            behind that operand's last channel left out",
+    bits: "the same; zeros left out would have turned -0 to 0",
+    look,
+};
+
+fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+    let node = site.node(id);
+    let (Op::Binary(Binary::Add), &[a, b], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else {
+        return Ok(None);
+    };
+    if site.graph.is_constant(a) || site.graph.is_constant(b) {
+        return Ok(None);
+    }
+    // The operand computed last comes first: the other is there when it is.
+    let [first, second] = if site.maker(a) > site.maker(b) { [(a, b), (b, a)] } else { [(b, a), (a, b)] };
+    match add_in(site, id, to, first) {
+        Err(why) => add_in(site, id, to, second).map(Some).map_err(|_| why),
+        edit => edit.map(Some),
+    }
+}
+
+/// Lets the node that computes `sum` add `addend`.
+fn add_in(site: &Site<'_>, id: NodeId, to: TensorId, (sum, addend): (TensorId, TensorId)) -> Result<Edit, WhyNot> {
+    let node = site.node(id);
+    let maker = site.private_maker(sum)?;
+    let maker_node = site.node(maker);
+    if !takes_addend(&maker_node.op) {
+        return Err(WhyNot::Neighbour { op: maker_node.op.name() });
+    }
+    if maker_node.tail.add.is_some() || maker_node.tail.then != Act::None {
+        return Err(WhyNot::TailTaken { op: maker_node.op.name() });
+    }
+    if site.graph.shape(sum) != site.graph.shape(to) {
+        return Err(WhyNot::OtherExtents { tensor: site.name(sum) });
+    }
+    let mut edit = Edit::default();
+    let addend = match padding(site, addend) {
+        Some((pad, inner)) => {
+            if site.check_private(addend).is_ok() {
+                edit = edit.take_out(pad);
+            }
+            inner
+        }
+        None if site.graph.shape(addend) == site.graph.shape(to) => addend,
+        None => return Err(WhyNot::OtherExtents { tensor: site.name(addend) }),
+    };
+    let added = Tail { add: Some(addend), ..maker_node.tail };
+    let tail = join(added, Act::None, node.tail).ok_or(WhyNot::TailTaken { op: node.op.name() })?;
+    let fused = Node { outputs: vec![to], tail, ..maker_node.clone() };
+    // Where the addend comes after the maker, the maker waits: nothing but the addition reads its result.
+    let (place, gone) = if site.maker(addend).is_none_or(|other| other < maker) { (maker, id) } else { (id, maker) };
+    Ok(edit.put(place, fused).take_out(gone))
+}
+
+/// The node that puts zeros behind the last channel of a tensor, and the tensor without them.
+fn padding(site: &Site<'_>, tensor: TensorId) -> Option<(NodeId, TensorId)> {
+    let maker = site.maker(tensor)?;
+    let node = site.node(maker);
+    match (&node.op, &node.inputs[..]) {
+        (&Op::Pad { before: [0, 0, 0, 0], after: [0, 0, 0, _], value: 0.0 }, &[inner, ..])
+            if node.tail.is_empty() && !site.graph.is_constant(inner) =>
+        {
+            Some((maker, inner))
+        }
+        _ => None,
+    }
+}

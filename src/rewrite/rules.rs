@@ -1,0 +1,109 @@
+//! The registry: every rule by name, and which of them are on.
+
+use super::{
+    activation, arithmetic, dead, edit::Verdict, flatten, identity, pad, reshape_chain, residual, site::Site,
+    transpose_reshape, views,
+};
+use crate::graph::NodeId;
+
+/// A rule: looks at one node of the graph, and changes it, leaves it or has nothing to do with it.
+pub struct Rule {
+    /// What it is switched on and off by.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// What it does to the numbers.
+    pub bits: &'static str,
+    pub(super) look: fn(&Site<'_>, NodeId) -> Verdict,
+}
+
+/// Every rule, in the order they are tried; the whole list is gone through until none fires.
+///
+/// Arithmetic is folded before activations are moved, which would otherwise stand between; activations before
+/// additions, so that an addition finds the activation in front of it already in its producer.
+pub static RULES: [Rule; 9] = [
+    identity::RULE,
+    transpose_reshape::RULE,
+    reshape_chain::RULE,
+    arithmetic::RULE,
+    pad::RULE,
+    activation::RULE,
+    residual::RULE,
+    flatten::RULE,
+    dead::RULE,
+];
+
+/// A name that no rule has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no rewrite rule is called `{name}`; there are: {}", Rules::names().collect::<Vec<_>>().join(", "))]
+pub struct UnknownRule {
+    /// The name.
+    pub name: String,
+}
+
+/// Which rules are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    on: [bool; RULES.len()],
+    views: bool,
+}
+
+impl Rules {
+    /// Every rule.
+    pub const fn all() -> Self {
+        Self { on: [true; RULES.len()], views: true }
+    }
+
+    /// No rule: the graph stays the file's.
+    pub const fn none() -> Self {
+        Self { on: [false; RULES.len()], views: false }
+    }
+
+    /// The rules named, and no other.
+    ///
+    /// # Errors
+    /// If a name is no rule's.
+    pub fn only(names: &[&str]) -> Result<Self, UnknownRule> {
+        Self::none().switch(names, true)
+    }
+
+    /// Every rule but those named.
+    ///
+    /// # Errors
+    /// If a name is no rule's.
+    pub fn without(names: &[&str]) -> Result<Self, UnknownRule> {
+        Self::all().switch(names, false)
+    }
+
+    /// The names of all rules, [`views`](super::Views) last.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        RULES.iter().map(|rule| rule.name).chain([views::NAME])
+    }
+
+    /// Whether a rule is on.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.iter().any(|rule| rule.name == name) || self.views && name == views::NAME
+    }
+
+    /// The rules that are on and change the graph, in the order they are tried.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'static Rule> {
+        RULES.iter().zip(self.on).filter_map(|(rule, on)| on.then_some(rule))
+    }
+
+    fn switch(mut self, names: &[&str], on: bool) -> Result<Self, UnknownRule> {
+        for &name in names {
+            match RULES.iter().position(|rule| rule.name == name) {
+                Some(rule) => self.on[rule] = on,
+                None if name == views::NAME => self.views = on,
+                None => return Err(UnknownRule { name: name.into() }),
+            }
+        }
+        Ok(self)
+    }
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self::all()
+    }
+}

@@ -1,0 +1,27 @@
+//! Turns a transpose that moves only axes of one element into a reshape, which other rules know.
+
+use super::{
+    edit::{Edit, Verdict},
+    identity::keeps_order,
+    rules::Rule,
+    site::Site,
+};
+use crate::graph::{Node, NodeId, Op};
+
+pub(super) const RULE: Rule = Rule {
+    name: "transpose-as-reshape",
+    about: "turns a transpose that leaves the order of the elements as it is into a reshape",
+    bits: "the same",
+    look,
+};
+
+fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+    let node = site.node(id);
+    match (&node.op, &node.inputs[..]) {
+        (Op::Transpose { perm }, &[from, ..]) if keeps_order(site.graph.shape(from).dims(), *perm) => {
+            let reshape = Node { op: Op::Reshape, inputs: vec![from], ..node.clone() };
+            Ok(Some(Edit::default().put(id, reshape)))
+        }
+        _ => Ok(None),
+    }
+}

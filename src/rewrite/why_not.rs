@@ -1,0 +1,95 @@
+//! The reasons a rule has for leaving a place alone.
+
+/// Why a rule that looked at a node left it as it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WhyNot {
+    /// The value in between has other readers.
+    #[error("`{tensor}` is read elsewhere too")]
+    ReadElsewhere {
+        /// Name of the value.
+        tensor: String,
+    },
+    /// The value in between is a graph output.
+    #[error("`{tensor}` is a graph output")]
+    GoesOut {
+        /// Name of the value.
+        tensor: String,
+    },
+    /// The operand is not computed by a node.
+    #[error("`{tensor}` is computed by no node")]
+    NotComputed {
+        /// Name of the operand.
+        tensor: String,
+    },
+    /// A graph input or output would have to share a texture with another.
+    #[error("`{first}` and `{second}` come in or go out: one must be copied to the other")]
+    MustCopy {
+        /// Name of one.
+        first: String,
+        /// Name of the other.
+        second: String,
+    },
+    /// The node that would take the work over is of a kind that cannot.
+    #[error("{op} cannot take it over")]
+    Neighbour {
+        /// Its operator.
+        op: &'static str,
+    },
+    /// The node, or the one that would take it over, does something after its result already.
+    #[error("{op} has no room left after its result")]
+    TailTaken {
+        /// Its operator.
+        op: &'static str,
+    },
+    /// An operand that would have to be part of the model is computed.
+    #[error("`{tensor}` is no constant")]
+    NotConstant {
+        /// Name of the operand.
+        tensor: String,
+    },
+    /// An operand that would have to be computed is part of the model.
+    #[error("`{tensor}` is a constant")]
+    IsConstant {
+        /// Name of the operand.
+        tensor: String,
+    },
+    /// A constant that is neither one value nor one a channel.
+    #[error("`{tensor}` is neither one value nor one a channel")]
+    NotPerChannel {
+        /// Name of the constant.
+        tensor: String,
+    },
+    /// The operand is broadcast.
+    #[error("`{tensor}` has other extents than the result")]
+    OtherExtents {
+        /// Name of the operand.
+        tensor: String,
+    },
+    /// Folded values overflow.
+    #[error("`{tensor}` would not stay finite")]
+    NotFinite {
+        /// Name of the constant that would be changed.
+        tensor: String,
+    },
+    /// The constant is on the side where it cannot be folded.
+    #[error("a constant divided by the result is no scaled result")]
+    Dividend,
+    /// Padding that is not zeros in height and width.
+    #[error("it does not pad with zeros, in height and width alone")]
+    NotZerosAround,
+    /// Zeros could win, or be all there is, in a window.
+    #[error("zeros could be the greatest of a window")]
+    ZerosCount,
+    /// The view's texels would not lie right.
+    #[error("the texels of {from} lie elsewhere as {to}")]
+    TexelsElsewhere {
+        /// Extents of the operand.
+        from: String,
+        /// Extents of the result.
+        to: String,
+    },
+    /// A reshape that needs no step now would need one.
+    #[error("the reshape before it would no longer be a view")]
+    SpoilsView,
+}

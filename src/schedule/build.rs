@@ -1,0 +1,214 @@
+//! Walks the nodes once, in order, and gives each tensor its storage.
+
+use super::{Schedule, ScheduleError, Step, Storage, StorageId, StorageKind};
+use crate::{
+    graph::{Graph, Node, NodeId, Op, TensorId},
+    plan::{StepUse, UsageRecord},
+    rewrite::{Views, operands, texels_agree},
+};
+
+/// Puts a graph in steps: every node that is no view, in the graph's order, each over all rows of its result.
+///
+/// # Errors
+/// If the graph is not one that can be executed in its order, or a node marked as a view cannot be one.
+pub fn schedule(graph: &Graph, views: &Views) -> Result<Schedule, ScheduleError> {
+    let mut builder = Builder::new(graph, views)?;
+    for (id, node) in graph.nodes.iter().enumerate() {
+        if views.contains(id) {
+            builder.view(node)?;
+        } else {
+            builder.step(id, node)?;
+        }
+    }
+    builder.finish()
+}
+
+struct Builder<'a> {
+    graph: &'a Graph,
+    /// The tensor at the head of each chain of views.
+    root: Vec<TensorId>,
+    /// The storage of each root.
+    held: Vec<Option<StorageId>>,
+    computed: Vec<bool>,
+    made: Schedule,
+}
+
+impl<'a> Builder<'a> {
+    fn new(graph: &'a Graph, views: &Views) -> Result<Self, ScheduleError> {
+        let tensors = graph.tensors.len();
+        let mut root: Vec<TensorId> = (0..tensors).collect();
+        check_ids(graph)?;
+        for (id, node) in graph.nodes.iter().enumerate() {
+            if views.contains(id) {
+                let (from, to) = view_ends(graph, node)?;
+                root[to] = root[from];
+            }
+        }
+        let computed = (0..tensors).map(|t| graph.is_constant(t)).collect();
+        let held = vec![None; tensors];
+        let mut builder = Self { graph, root, held, computed, made: Schedule::default() };
+        for (index, &tensor) in graph.inputs.iter().enumerate() {
+            builder.computed[tensor] = true;
+            builder.hold_external(tensor, StorageKind::Input(index))?;
+        }
+        for (index, &tensor) in graph.outputs.iter().enumerate() {
+            builder.hold_external(tensor, StorageKind::Output(index))?;
+        }
+        Ok(builder)
+    }
+
+    /// Gives a graph input or output its texture. A tensor that is both, or is listed twice, keeps the first.
+    fn hold_external(&mut self, tensor: TensorId, kind: StorageKind) -> Result<(), ScheduleError> {
+        match self.held[self.root[tensor]] {
+            Some(taken) if self.made.storages[taken].tensor == tensor => Ok(()),
+            Some(taken) => {
+                let name = |tensor: TensorId| self.graph.tensors[tensor].name.clone();
+                Err(ScheduleError::SharedTexture {
+                    first: name(self.made.storages[taken].tensor),
+                    second: name(tensor),
+                })
+            }
+            None => self.hold(tensor, kind).map(|_| ()),
+        }
+    }
+
+    fn hold(&mut self, tensor: TensorId, kind: StorageKind) -> Result<StorageId, ScheduleError> {
+        let (rows, row_texels) = self.rows(tensor)?;
+        let id = self.made.storages.len();
+        self.made.storages.push(Storage { kind, tensor, rows, row_texels });
+        self.held[self.root[tensor]] = Some(id);
+        Ok(id)
+    }
+
+    /// Rows and texels of a row, if the whole tensor can be counted in 32 bits.
+    fn rows(&self, tensor: TensorId) -> Result<(u32, u32), ScheduleError> {
+        let shape = self.graph.shape(tensor);
+        let row_texels = shape.slices().checked_mul(shape.w).and_then(|n| u32::try_from(n).ok());
+        let rows = shape.b.checked_mul(shape.h).and_then(|n| u32::try_from(n).ok());
+        match (rows, row_texels) {
+            (Some(rows), Some(row_texels)) if rows.checked_mul(row_texels).is_some() => Ok((rows, row_texels)),
+            _ => {
+                let tensor = self.graph.tensors[tensor].name.clone();
+                Err(ScheduleError::TooLarge { tensor, shape: shape.to_string() })
+            }
+        }
+    }
+
+    fn view(&mut self, node: &Node) -> Result<(), ScheduleError> {
+        self.check_computed(node)?;
+        self.rows(self.result(node)?)?;
+        self.compute(node).map(|_| ())
+    }
+
+    fn step(&mut self, id: NodeId, node: &Node) -> Result<(), ScheduleError> {
+        self.check_computed(node)?;
+        let step = self.made.steps.len();
+        let mut reads: Vec<StorageId> = Vec::new();
+        for storage in operands(node).filter_map(|tensor| self.held[self.root[tensor]]) {
+            if !reads.contains(&storage) {
+                reads.push(storage);
+            }
+        }
+        let result = self.compute(node)?;
+        let writes = match self.held[self.root[result]] {
+            Some(storage) => storage,
+            None => {
+                let kind = StorageKind::Intermediate(self.made.records.len());
+                let storage = self.hold(result, kind)?;
+                self.made.records.push(UsageRecord::new(step, step, self.made.storages[storage].texels()));
+                storage
+            }
+        };
+        let uses = StepUse {
+            reads: reads.iter().filter_map(|&storage| self.record(storage)).collect(),
+            writes: self.record(writes).into_iter().collect(),
+        };
+        for &record in &uses.reads {
+            self.made.records[record].last = step;
+        }
+        let (rows, _) = self.rows(result)?;
+        self.made.steps.push(Step { node: id, rows: 0..rows, reads, writes });
+        self.made.uses.push(uses);
+        Ok(())
+    }
+
+    fn record(&self, storage: StorageId) -> Option<usize> {
+        match self.made.storages[storage].kind {
+            StorageKind::Intermediate(record) => Some(record),
+            StorageKind::Input(_) | StorageKind::Output(_) => None,
+        }
+    }
+
+    fn check_computed(&self, node: &Node) -> Result<(), ScheduleError> {
+        match operands(node).find(|&tensor| !self.computed[tensor]) {
+            Some(tensor) => {
+                let tensor = self.graph.tensors[tensor].name.clone();
+                Err(ScheduleError::NotYetComputed { node: node.origin, op: node.op.name(), tensor })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn result(&self, node: &Node) -> Result<TensorId, ScheduleError> {
+        match node.outputs[..] {
+            [result] => Ok(result),
+            _ => {
+                let results = node.outputs.len();
+                Err(ScheduleError::NotOneResult { node: node.origin, op: node.op.name(), results })
+            }
+        }
+    }
+
+    fn compute(&mut self, node: &Node) -> Result<TensorId, ScheduleError> {
+        let result = self.result(node)?;
+        if self.computed[result] {
+            let tensor = self.graph.tensors[result].name.clone();
+            return Err(ScheduleError::WrittenTwice { node: node.origin, op: node.op.name(), tensor });
+        }
+        self.computed[result] = true;
+        Ok(result)
+    }
+
+    fn finish(mut self) -> Result<Schedule, ScheduleError> {
+        for (index, &tensor) in self.graph.outputs.iter().enumerate() {
+            if !self.computed[tensor] || self.graph.is_constant(tensor) {
+                let tensor = self.graph.tensors[tensor].name.clone();
+                return Err(ScheduleError::OutputNotComputed { index, tensor });
+            }
+        }
+        self.made.storage_of = self.root.iter().map(|&root| self.held[root]).collect();
+        Ok(self.made)
+    }
+}
+
+/// Checks that every tensor id is one of the graph's, so that none of them needs to be looked up with care.
+fn check_ids(graph: &Graph) -> Result<(), ScheduleError> {
+    let unknown = |tensor: &TensorId| *tensor >= graph.tensors.len();
+    let fail = |place: String, tensor| Err(ScheduleError::UnknownTensor { place, tensor });
+    if let Some(&tensor) = graph.inputs.iter().find(|t| unknown(t)) {
+        return fail("graph inputs".into(), tensor);
+    }
+    if let Some(&tensor) = graph.outputs.iter().find(|t| unknown(t)) {
+        return fail("graph outputs".into(), tensor);
+    }
+    for node in &graph.nodes {
+        if let Some(tensor) = operands(node).chain(node.outputs.iter().copied()).find(unknown) {
+            return fail(format!("node {} ({})", node.origin, node.op.name()), tensor);
+        }
+    }
+    Ok(())
+}
+
+/// Operand and result of a node marked as a view, if it can be one.
+fn view_ends(graph: &Graph, node: &Node) -> Result<(TensorId, TensorId), ScheduleError> {
+    let fail = |why| Err(ScheduleError::NotAView { node: node.origin, op: node.op.name(), why });
+    match (&node.op, &node.inputs[..], &node.outputs[..]) {
+        _ if !node.tail.is_empty() => fail("it computes something"),
+        (Op::Reshape, &[from, ..], &[to]) => match texels_agree(graph.shape(from), graph.shape(to)) {
+            true if graph.is_constant(from) => fail("its operand is a constant"),
+            true => Ok((from, to)),
+            false => fail("its operand's texels lie elsewhere than its result's"),
+        },
+        _ => fail("it is no reshape"),
+    }
+}

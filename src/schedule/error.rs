@@ -1,0 +1,78 @@
+//! Why a graph has no schedule.
+
+/// A graph that cannot be put in steps. Importers and the rewriter make none of these; hand-built graphs may.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScheduleError {
+    /// A tensor id that the graph does not have.
+    #[error("{place}: the graph has no tensor {tensor}")]
+    UnknownTensor {
+        /// Where it stands: a node, the inputs or the outputs.
+        place: String,
+        /// The id.
+        tensor: usize,
+    },
+    /// A node is read from before it is computed, or never computed.
+    #[error("node {node} ({op}): its operand `{tensor}` is not computed before it")]
+    NotYetComputed {
+        /// Index of the node in the model file.
+        node: usize,
+        /// Its operator.
+        op: &'static str,
+        /// Name of the operand.
+        tensor: String,
+    },
+    /// A tensor is written by two nodes, or is an input or a constant and written.
+    #[error("node {node} ({op}): its result `{tensor}` has a value already")]
+    WrittenTwice {
+        /// Index of the node in the model file.
+        node: usize,
+        /// Its operator.
+        op: &'static str,
+        /// Name of the result.
+        tensor: String,
+    },
+    /// A node with no result or with several.
+    #[error("node {node} ({op}): has {results} results; a step writes one")]
+    NotOneResult {
+        /// Index of the node in the model file.
+        node: usize,
+        /// Its operator.
+        op: &'static str,
+        /// How many.
+        results: usize,
+    },
+    /// A graph output that no node computes.
+    #[error("graph output {index} (`{tensor}`) is computed by no node")]
+    OutputNotComputed {
+        /// Index in [`Graph::outputs`](crate::graph::Graph::outputs).
+        index: usize,
+        /// Name of the tensor.
+        tensor: String,
+    },
+    /// A tensor with more rows or texels than 32 bits count.
+    #[error("tensor `{tensor}` ({shape}) has more than 2^32 - 1 texels")]
+    TooLarge {
+        /// Name of the tensor.
+        tensor: String,
+        /// Its extents.
+        shape: String,
+    },
+    /// Views would put two graph inputs or outputs in one texture.
+    #[error("`{first}` and `{second}` come in or go out, and views would put both in one texture")]
+    SharedTexture {
+        /// Name of one.
+        first: String,
+        /// Name of the other.
+        second: String,
+    },
+    /// A node marked as a view whose result cannot share its operand's texels.
+    #[error("node {node} ({op}): cannot be a view, {why}")]
+    NotAView {
+        /// Index of the node in the model file.
+        node: usize,
+        /// Its operator.
+        op: &'static str,
+        /// What stands against it.
+        why: &'static str,
+    },
+}

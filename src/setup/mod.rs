@@ -1,0 +1,157 @@
+//! What a fresh machine lacks: a GPU adapter. Where it may, this installs the software Vulkan driver by package name.
+//! Knows package managers, and of the executor only whether it finds an adapter.
+
+use crate::gpu::{self, Gpu, GpuError, GpuOptions};
+use std::{
+    ffi::OsString,
+    io,
+    path::PathBuf,
+    process::{Command, ExitStatus, Stdio},
+};
+
+/// Debian's and Ubuntu's packages for a Vulkan device on any machine.
+const PACKAGES: [&str; 2] = ["libvulkan1", "mesa-vulkan-drivers"];
+
+/// Why there is no adapter, and none could be installed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// There is none, and it is for the user to install one.
+    #[error("no GPU adapter was found, and {why}; {remedy}")]
+    NoAdapter {
+        /// Why nothing was installed.
+        why: &'static str,
+        /// What to do.
+        remedy: String,
+    },
+    /// The package manager could not be started.
+    #[error("no GPU adapter was found, and `{command}` could not be started: {source}")]
+    Start {
+        /// The command line.
+        command: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The package manager failed.
+    #[error("no GPU adapter was found, and `{command}` failed ({status}); what it printed stands above")]
+    Install {
+        /// The command line.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// The driver is installed, and still there is no adapter.
+    #[error(
+        "no GPU adapter was found although the software Vulkan driver is installed; check VK_DRIVER_FILES, \
+         VK_ICD_FILENAMES, WGPU_BACKEND and what `vulkaninfo --summary` (package vulkan-tools) says"
+    )]
+    StillNone,
+    /// There is one, and it cannot be opened.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+}
+
+/// The machine, as far as installing goes.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// The file that says which distribution it is.
+    pub os_release: PathBuf,
+    /// The package manager.
+    pub apt_get: OsString,
+    /// What gives another user's rights, if it asks for no password.
+    pub sudo: OsString,
+    /// What prints the user's number.
+    pub id: OsString,
+    /// Whether the user forbids it (`TEXPOOL_NO_INSTALL` is set).
+    pub forbidden: bool,
+}
+
+impl Default for System {
+    fn default() -> Self {
+        Self {
+            os_release: "/etc/os-release".into(),
+            apt_get: "apt-get".into(),
+            sudo: "sudo".into(),
+            id: "id".into(),
+            forbidden: std::env::var_os("TEXPOOL_NO_INSTALL").is_some_and(|v| !v.is_empty()),
+        }
+    }
+}
+
+/// Opens an adapter. Where there is none at all, the software Vulkan driver is installed first, if the user has the
+/// right and does not forbid it.
+///
+/// # Errors
+/// Every [`SetupError`].
+pub fn open_gpu(options: &GpuOptions) -> Result<Gpu, SetupError> {
+    match Gpu::open(options) {
+        Err(GpuError::NoAdapter { .. }) => {
+            System::default().ensure(|| !gpu::adapters().is_empty())?;
+            Ok(Gpu::open(options)?)
+        }
+        opened => Ok(opened?),
+    }
+}
+
+impl System {
+    /// Makes sure that there is an adapter, with `present` to say whether there is an adapter now.
+    ///
+    /// # Errors
+    /// Every [`SetupError`].
+    pub fn ensure(&self, present: impl Fn() -> bool) -> Result<(), SetupError> {
+        if present() {
+            return Ok(());
+        }
+        let by_hand = format!("run: apt-get update && apt-get install -y {}", PACKAGES.join(" "));
+        let refuse = |why, remedy| Err(SetupError::NoAdapter { why, remedy });
+        if !self.is_debian() {
+            let remedy = "install a Vulkan driver (Mesa's lavapipe runs on any machine; on Linux its package is called \
+                          mesa-vulkan-drivers, vulkan-swrast or mesa-vulkan-swrast)";
+            return refuse("this is not Debian or Ubuntu", remedy.into());
+        }
+        if self.forbidden {
+            return refuse("TEXPOOL_NO_INSTALL forbids installing one", by_hand);
+        }
+        let Some(prefix) = self.rights() else {
+            return refuse("installing one takes rights that this user has not", format!("as root, {by_hand}"));
+        };
+        eprintln!("no GPU adapter; installing the software Vulkan driver: {}", PACKAGES.join(" "));
+        self.apt(&prefix, &["update"])?;
+        self.apt(&prefix, &[&["install", "-y", "--no-install-recommends"], &PACKAGES[..]].concat())?;
+        if present() { Ok(()) } else { Err(SetupError::StillNone) }
+    }
+
+    fn is_debian(&self) -> bool {
+        let text = std::fs::read_to_string(&self.os_release).unwrap_or_default();
+        let ids = text.lines().filter_map(|line| line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE=")));
+        ids.flat_map(|ids| ids.trim_matches('"').split(' ')).any(|id| id == "debian" || id == "ubuntu")
+    }
+
+    /// What to put before a command so that it runs as root: nothing, or `sudo`; `None` if that is not to be had.
+    fn rights(&self) -> Option<Vec<OsString>> {
+        let root = Command::new(&self.id).arg("-u").output().is_ok_and(|out| out.stdout.trim_ascii() == b"0");
+        if root {
+            return Some(vec![]);
+        }
+        let mut sudo = Command::new(&self.sudo);
+        let passwordless =
+            sudo.args(["-n", "true"]).stdin(Stdio::null()).output().is_ok_and(|out| out.status.success());
+        passwordless.then(|| vec![self.sudo.clone(), "-n".into()])
+    }
+
+    /// What apt prints goes to standard error, so that standard output holds the answer alone.
+    fn apt(&self, prefix: &[OsString], args: &[&str]) -> Result<(), SetupError> {
+        let mut words = prefix.to_vec();
+        // By `env`, since sudo passes no variables on.
+        words.extend(["env".into(), "DEBIAN_FRONTEND=noninteractive".into(), self.apt_get.clone()]);
+        words.extend(args.iter().map(OsString::from));
+        let line = || words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let mut command = Command::new(&words[0]);
+        let status = command.args(&words[1..]).stdin(Stdio::null()).stdout(io::stderr()).status();
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(SetupError::Install { command: line(), status }),
+            Err(source) => Err(SetupError::Start { command: line(), source }),
+        }
+    }
+}

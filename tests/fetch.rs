@@ -1,0 +1,337 @@
+//! Fetching, against clients that misbehave in every way we know of. No network.
+
+#![cfg(test)]
+
+use sha2::{Digest, Sha256};
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io::{Cursor, Write},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tempfile::TempDir;
+use texpool::fetch::{Catalog, Clients, FetchError, Fetcher, Quiet};
+
+const CONTENT: &[u8] = b"the bytes of a model, as pinned";
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// A place with a cache folder and a folder of packages that the stand-in client serves.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(place.served()).unwrap();
+        place
+    }
+
+    fn served(&self) -> PathBuf {
+        self.0.path().join("served")
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.0.path().join("cache")
+    }
+
+    fn serve(&self, file: &str, bytes: Vec<u8>) -> &Self {
+        fs::write(self.served().join(file), bytes).unwrap();
+        self
+    }
+
+    /// How often the client was started.
+    fn runs(&self) -> usize {
+        fs::read_to_string(self.served().join("runs")).map_or(0, |text| text.lines().count())
+    }
+
+    /// A fetcher whose catalogue says that `thing`, and `sibling` beside it, lie in the npm package `package`.
+    fn fetcher(&self, package: &str) -> Fetcher<'static> {
+        self.fetcher_via(package, r#""client": "npm""#)
+    }
+
+    fn fetcher_via(&self, package: &str, client: &str) -> Fetcher<'static> {
+        let entry = |name: &str| {
+            format!(
+                r#"{{"name": "{name}", "kind": "model", "about": "", "file": "{name}.bin", "bytes": {}, "sha256": "{}",
+                   "licence": "", "sources": [{{{client}, "package": "{package}", "version": "1.0.0",
+                   "archive_bytes": 1000, "path": "in/{name}.bin"}}]}}"#,
+                CONTENT.len(),
+                sha256(CONTENT)
+            )
+        };
+        let catalog = Catalog::from_json(&format!(r#"{{"files": [{}, {}]}}"#, entry("thing"), entry("sibling")));
+        let client = OsString::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/clients/npm"));
+        let clients =
+            Clients { npm: client.clone(), pip: vec!["no-such-client".into(), client], stall: Duration::from_secs(30) };
+        Fetcher { catalog: catalog.unwrap(), folder: self.cache(), nearby: vec![], clients, watch: &Quiet }
+    }
+
+    /// Fetches `thing` out of `package` and expects an error that leaves nothing behind.
+    fn refused(&self, package: &str) -> FetchError {
+        let error = self.fetcher(package).get("thing").unwrap_err();
+        assert_eq!(self.left(), Vec::<String>::new(), "after {error}");
+        assert!(!self.0.path().join("evil").exists());
+        error
+    }
+
+    /// What is in the cache folder but the lock and the empty folder for work.
+    fn left(&self) -> Vec<String> {
+        fn walk(folder: &Path, found: &mut Vec<String>) {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                match entry.path().is_dir() {
+                    true => walk(&entry.path(), found),
+                    false => found.push(entry.file_name().to_string_lossy().into_owned()),
+                }
+            }
+        }
+        let mut found = Vec::new();
+        walk(&self.cache(), &mut found);
+        found.retain(|name| name != ".lock");
+        found.sort();
+        found
+    }
+}
+
+fn tgz(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
+    for (path, bytes) in members {
+        let mut header = tar::Header::new_gnu();
+        // Written by hand, since the builder itself refuses paths that climb out of the folder.
+        header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        header.set_cksum();
+        tar.append(&header, *bytes).unwrap();
+    }
+    tar.into_inner().unwrap().finish().unwrap()
+}
+
+fn wheel(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (path, bytes) in members {
+        zip.start_file(*path, zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(bytes).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn an_npm_package_is_fetched_once_and_its_other_files_are_kept() {
+    let place = Place::new();
+    place.serve("good.tgz", tgz(&[("in/other", b"no"), ("in/thing.bin", CONTENT), ("in/sibling.bin", CONTENT)]));
+    let fetcher = place.fetcher("good");
+    let path = fetcher.get("thing").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), CONTENT);
+    assert_eq!(place.left(), ["sibling.bin", "thing.bin"]);
+    fetcher.get("thing").unwrap();
+    fetcher.get("sibling").unwrap();
+    assert_eq!(place.runs(), 1);
+}
+
+#[test]
+fn a_wheel_is_fetched_by_the_first_pip_that_is_installed() {
+    let place = Place::new();
+    place.serve("good.whl", wheel(&[("in/thing.bin", CONTENT)]));
+    let pip = r#""client": "pip", "python": "3.11", "abi": "cp311", "platform": "any""#;
+    let path = place.fetcher_via("good", pip).get("thing").unwrap();
+    assert_eq!(fs::read(path).unwrap(), CONTENT);
+}
+
+#[test]
+fn a_damaged_file_in_the_cache_is_fetched_again() {
+    let place = Place::new();
+    place.serve("good.tgz", tgz(&[("in/thing.bin", CONTENT)]));
+    let fetcher = place.fetcher("good");
+    let path = fetcher.get("thing").unwrap();
+    let mut bytes = CONTENT.to_vec();
+    bytes[3] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(fs::read(fetcher.get("thing").unwrap()).unwrap(), CONTENT);
+    fs::write(&path, &CONTENT[..9]).unwrap();
+    assert_eq!(fs::read(fetcher.get("thing").unwrap()).unwrap(), CONTENT);
+    assert_eq!(place.runs(), 3);
+}
+
+#[test]
+fn a_file_nearby_with_the_pinned_hash_needs_no_fetch_and_another_is_not_taken() {
+    let place = Place::new();
+    let mut fetcher = place.fetcher("good");
+    fetcher.nearby.push(place.0.path().into());
+    let near = place.0.path().join("thing.bin");
+    fs::write(&near, CONTENT).unwrap();
+    assert_eq!(fetcher.get("thing").unwrap(), near);
+    assert_eq!(place.runs(), 0);
+
+    fs::write(&near, CONTENT.to_ascii_uppercase()).unwrap();
+    place.serve("good.tgz", tgz(&[("in/thing.bin", CONTENT)]));
+    assert_eq!(fetcher.get("thing").unwrap(), place.cache().join("thing.bin"));
+}
+
+#[test]
+fn a_download_cut_once_is_done_again() {
+    let place = Place::new();
+    place.serve("cut-once.tgz", tgz(&[("in/thing.bin", CONTENT)]));
+    assert_eq!(fs::read(place.fetcher("cut-once").get("thing").unwrap()).unwrap(), CONTENT);
+    assert_eq!(place.runs(), 2);
+}
+
+#[test]
+fn a_download_always_cut_is_an_error_and_the_next_fetch_starts_anew() {
+    let place = Place::new();
+    place.serve("cut.tgz", tgz(&[("in/thing.bin", CONTENT)]));
+    let error = place.refused("cut");
+    assert!(matches!(error, FetchError::Package { .. }), "{error}");
+    assert!(error.to_string().contains("cut.tgz"), "{error}");
+    place.serve("good.tgz", tgz(&[("in/thing.bin", CONTENT)]));
+    place.fetcher("good").get("thing").unwrap();
+}
+
+#[test]
+fn what_a_killed_process_left_is_cleared_away() {
+    let place = Place::new();
+    place.serve("good.tgz", tgz(&[("in/thing.bin", CONTENT)]));
+    let stale = place.cache().join(".work/old/package");
+    fs::create_dir_all(&stale).unwrap();
+    fs::write(stale.join("half.tgz"), b"half").unwrap();
+    place.fetcher("good").get("thing").unwrap();
+    assert_eq!(place.left(), ["thing.bin"]);
+}
+
+#[test]
+fn a_wrong_sha256_says_both() {
+    let place = Place::new();
+    let wrong = CONTENT.to_ascii_uppercase();
+    place.serve("wrong.tgz", tgz(&[("in/thing.bin", &wrong)]));
+    let error = place.refused("wrong");
+    assert!(matches!(error, FetchError::Mismatch { .. }), "{error}");
+    assert!(error.to_string().contains(&sha256(CONTENT)), "{error}");
+    assert!(error.to_string().contains(&sha256(&wrong)), "{error}");
+    assert_eq!(place.runs(), 1, "a wrong file does not get better by asking again");
+}
+
+#[test]
+fn a_file_far_too_long_is_refused_and_not_kept() {
+    let place = Place::new();
+    place.serve("bomb.tgz", tgz(&[("in/thing.bin", &vec![0; 8 << 20])]));
+    match place.refused("bomb") {
+        FetchError::Mismatch { got_bytes, expected_bytes, .. } => {
+            assert_eq!((got_bytes, expected_bytes), (8 << 20, CONTENT.len() as u64));
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_package_that_climbs_out_of_its_folder_writes_nothing_there() {
+    let place = Place::new();
+    let members: &[(&str, &[u8])] = &[("../../evil", b"evil"), ("../evil", b"evil"), ("in/thing.bin", CONTENT)];
+    place.serve("climb.tgz", tgz(members));
+    place.fetcher("climb").get("thing").unwrap();
+    assert_eq!(place.left(), ["thing.bin"]);
+    assert!(!place.0.path().join("evil").exists() && !place.cache().join("evil").exists());
+}
+
+#[test]
+fn a_link_under_the_files_name_is_refused() {
+    let place = Place::new();
+    let mut tar = tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(tar::EntryType::Symlink);
+    header.set_size(0);
+    tar.append_link(&mut header, "in/thing.bin", "/etc/passwd").unwrap();
+    place.serve("link.tgz", tar.into_inner().unwrap().finish().unwrap());
+    let error = place.refused("link");
+    assert!(matches!(error, FetchError::NotInPackage { .. }), "{error}");
+}
+
+#[test]
+fn packages_that_are_no_archives_or_lack_the_file_are_refused() {
+    let place = Place::new();
+    place.serve("text.tgz", b"<html>gateway error</html>".to_vec());
+    assert!(matches!(place.refused("text"), FetchError::Package { .. }));
+    place.serve("text2.whl", b"PK\x05\x06 not a zip".to_vec());
+    assert!(matches!(place.refused("text2"), FetchError::Package { .. }));
+    place.serve("lacks.tgz", tgz(&[("in/another.bin", CONTENT)]));
+    assert!(matches!(place.refused("lacks"), FetchError::NotInPackage { .. }));
+    assert!(matches!(place.refused("nothing"), FetchError::NotOnePackage { found: 0, .. }));
+}
+
+#[test]
+fn what_the_client_says_becomes_an_error_with_a_remedy() {
+    let place = Place::new();
+    let offline = place.refused("offline");
+    assert!(matches!(offline, FetchError::Offline { .. }), "{offline}");
+    assert!(offline.to_string().contains("TEXPOOL_MODELS"), "{offline}");
+    let full = place.refused("full");
+    assert!(matches!(full, FetchError::DiskFull { .. }), "{full}");
+    let broken = place.refused("broken");
+    assert!(broken.to_string().contains("something else went wrong") && broken.to_string().contains('7'), "{broken}");
+}
+
+#[test]
+fn a_client_that_is_not_installed_is_named_with_the_command_that_installs_it() {
+    let place = Place::new();
+    let mut fetcher = place.fetcher("good");
+    fetcher.clients.npm = "npm-that-is-not-installed".into();
+    let error = fetcher.get("thing").unwrap_err();
+    assert!(matches!(error, FetchError::NoClient { .. }), "{error}");
+    assert!(error.to_string().contains("apt-get install npm"), "{error}");
+}
+
+#[test]
+fn a_client_to_which_nothing_arrives_is_stopped() {
+    let place = Place::new();
+    let mut fetcher = place.fetcher("stall");
+    fetcher.clients.stall = Duration::from_millis(300);
+    let error = fetcher.get("thing").unwrap_err();
+    assert!(matches!(error, FetchError::Stalled { .. }), "{error}");
+    assert!(place.left().is_empty());
+}
+
+#[test]
+fn a_cache_folder_that_cannot_be_written_is_an_error_that_names_it() {
+    let place = Place::new();
+    let file = place.0.path().join("file");
+    File::create(&file).unwrap();
+    let mut fetcher = place.fetcher("good");
+    fetcher.folder = file.join("cache");
+    let error = fetcher.get("thing").unwrap_err();
+    assert!(matches!(error, FetchError::Folder { .. }), "{error}");
+    assert!(error.to_string().contains("TEXPOOL_CACHE"), "{error}");
+}
+
+#[test]
+fn two_at_once_fetch_once() {
+    let place = Place::new();
+    place.serve("slow.tgz", tgz(&[("in/thing.bin", CONTENT)]));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| assert_eq!(fs::read(place.fetcher("slow").get("thing").unwrap()).unwrap(), CONTENT));
+        }
+    });
+    assert_eq!(place.runs(), 1);
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_those_there_are() {
+    let error = Place::new().fetcher("good").get("thong").unwrap_err();
+    assert!(error.to_string().contains("thing, sibling"), "{error}");
+}
+
+#[test]
+fn our_own_catalogue_is_sound() {
+    let catalog = Catalog::own().unwrap();
+    let mut names: Vec<_> = catalog.files.iter().flat_map(|e| [&e.name, &e.file]).collect();
+    let all = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), all, "names and file names are each used once");
+    for entry in &catalog.files {
+        assert!(entry.sha256.len() == 64 && entry.sha256.bytes().all(|b| b"0123456789abcdef".contains(&b)));
+        assert_eq!(Path::new(&entry.file).components().count(), 1);
+        assert!(entry.bytes > 0 && !entry.sources.is_empty() && !entry.licence.is_empty(), "{}", entry.name);
+    }
+}

@@ -1,0 +1,59 @@
+//! Reads the data that the planner is tested with.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::Value;
+use texpool::plan::UsageRecord;
+
+pub(crate) fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+pub(crate) fn json(name: &str) -> Value {
+    serde_json::from_str(&fs::read_to_string(path(name)).expect(name)).expect(name)
+}
+
+/// `tests/data/records/NAME.csv`: `tensor,first_op,last_op,size_bytes,...`.
+pub(crate) fn csv_records(name: &str) -> Vec<UsageRecord> {
+    let text = fs::read_to_string(path(&format!("records/{name}.csv"))).expect(name);
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |i: usize| fields[i].parse::<u64>().expect(line);
+        UsageRecord::new(number(1) as usize, number(2) as usize, number(3))
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+/// Records of a JSON array of `{size, first, last}`.
+pub(crate) fn json_records(value: &Value) -> Vec<UsageRecord> {
+    let record = |v: &Value| {
+        let number = |key: &str| v[key].as_u64().expect(key);
+        UsageRecord::new(number("first") as usize, number("last") as usize, number("size"))
+    };
+    value.as_array().expect("records").iter().map(record).collect()
+}
+
+pub(crate) fn numbers(value: &Value) -> Vec<u64> {
+    value.as_array().expect("numbers").iter().map(|v| v.as_u64().expect("number")).collect()
+}
+
+/// `tests/data/minimalloc/NAME.csv`: `id,lower,upper,size`, upper exclusive.
+pub(crate) fn minimalloc(name: &str) -> Vec<UsageRecord> {
+    let text = fs::read_to_string(path(&format!("minimalloc/{name}.csv"))).expect(name);
+    let row = |line: &str| {
+        let fields: Vec<u64> = line.split(',').skip(1).map(|f| f.parse().expect(line)).collect();
+        UsageRecord::new(fields[0] as usize, fields[1] as usize - 1, fields[2])
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+/// The 23 sets with reference totals: the entry of `index.json`, and the records.
+pub(crate) fn usage_record_sets() -> Vec<(Value, Vec<UsageRecord>)> {
+    let index = json("usage_records/index.json");
+    let instances = index["instances"].as_array().expect("instances");
+    let set = |instance: &Value| {
+        let name = instance["name"].as_str().expect("name");
+        (instance.clone(), json_records(&json(&format!("usage_records/{name}.json"))["records"]))
+    };
+    instances.iter().map(set).collect()
+}

@@ -1,0 +1,14 @@
+//! The planner's public behaviour.
+
+#[cfg(test)]
+mod check;
+#[cfg(test)]
+mod data;
+#[cfg(test)]
+mod exact;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod totals;
+#[cfg(test)]
+mod vectors;

@@ -1,0 +1,132 @@
+//! Real model files in steps: usage records as published, and how much smaller the rewriter makes each graph.
+
+#![cfg(feature = "import")]
+
+#[path = "support/models.rs"]
+mod models;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use texpool::{
+        graph::{Act, Graph, Op, Shape, Tail, Unary, check},
+        kernels::twin,
+        plan::UsageRecord,
+        rewrite::{Rewritten, Rules, rewrite},
+        schedule::{Schedule, schedule},
+    };
+
+    use crate::models;
+
+    /// Bytes of four 32-bit floats.
+    const TEXEL: u64 = 16;
+
+    fn import(name: &str) -> Graph {
+        texpool::import::open(models::model(&format!("{name}.tflite"))).unwrap()
+    }
+
+    fn steps(name: &str, rules: &Rules) -> (Rewritten, Schedule) {
+        let made = rewrite(&import(name), rules);
+        check(&made.graph).unwrap();
+        let schedule = schedule(&made.graph, &made.views).unwrap();
+        assert_eq!(made.report.nodes_after, schedule.steps.len());
+        (made, schedule)
+    }
+
+    /// The records of a published file: intervals, size in texels by the extents, size in bytes as stated.
+    fn published(name: &str) -> Vec<(UsageRecord, u64)> {
+        let csv = fs::read_to_string(format!("{}/tests/data/records/{name}.csv", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let record = |line: &str| {
+            let fields: Vec<&str> = line.splitn(6, ',').collect();
+            let dims: Vec<usize> = fields[4].split('x').map(|extent| extent.parse().unwrap()).collect();
+            let texels = Shape::from_dims(&dims).unwrap().texels() as u64;
+            let (first, last) = (fields[1].parse().unwrap(), fields[2].parse().unwrap());
+            (UsageRecord::new(first, last, texels), fields[3].parse().unwrap())
+        };
+        csv.lines().skip(1).map(record).collect()
+    }
+
+    #[test]
+    fn usage_records_are_those_published() {
+        let none = Rules::none();
+        let cases = [
+            ("face_detection_short_range", "blazeface", none),
+            ("mobilenet_v1_1.0_224", "mobilenet_v1", none),
+            ("posenet_mv1_075_float_from_checkpoints", "posenet_337", none),
+            ("face_landmark", "face_landmark", none),
+            ("hand_landmark_lite", "hand_landmark_lite", none),
+            ("selfie_segmentation", "selfie_segmentation", none),
+            ("deeplabv3_257_mv_gpu", "deeplab_v3_raw", none),
+            ("deeplabv3_257_mv_gpu", "deeplab_v3", Rules::only(&["identity"]).unwrap()),
+        ];
+        for (model, file, rules) in cases {
+            let published = published(file);
+            let (_, made) = steps(model, &rules);
+            let records: Vec<UsageRecord> = published.iter().map(|&(record, _)| record).collect();
+            assert_eq!(made.records, records, "{file}");
+            // The raw file states 21 channels as they are, all others as they fill texels.
+            for (record, bytes) in published.iter().filter(|_| file != "deeplab_v3_raw") {
+                assert_eq!(record.size * TEXEL, *bytes, "{file}");
+            }
+        }
+    }
+
+    #[test]
+    fn with_no_rule_on_every_operator_is_a_step() {
+        let graph = import("face_detection_short_range");
+        let (made, schedule) = steps("face_detection_short_range", &Rules::none());
+        assert_eq!(format!("{:?}", made.graph.nodes), format!("{:?}", graph.nodes));
+        assert_eq!(schedule.steps.len(), 90);
+    }
+
+    #[test]
+    fn each_model_takes_as_few_steps_as_the_rules_allow() {
+        let counts = [
+            ("face_detection_short_range", 90, 46),
+            ("face_detection_front_2019", 90, 46),
+            ("mobilenet_v1_1.0_224", 31, 30),
+            ("posenet_mv1_075_float_from_checkpoints", 31, 31),
+            ("deeplabv3_257_mv_gpu", 70, 59),
+            ("face_landmark", 97, 51),
+            ("hand_landmark_lite", 65, 53),
+            ("selfie_segmentation", 136, 84),
+        ];
+        for (model, before, after) in counts {
+            let (made, _) = steps(model, &Rules::all());
+            assert_eq!(
+                (made.report.nodes_before, made.report.nodes_after),
+                (before, after),
+                "{model}\n{}",
+                made.report
+            );
+        }
+    }
+
+    #[test]
+    fn a_blaze_block_is_two_steps_and_a_pool_where_it_halves() {
+        let (made, _) = steps("face_detection_short_range", &Rules::all());
+        let ops: Vec<&str> = made.graph.nodes.iter().map(|node| node.op.name()).collect();
+        assert!(!ops.iter().any(|op| ["ADD", "RELU", "PAD"].contains(op)), "{ops:?}");
+        let relu = Act::Unary(Unary::Relu);
+        let added = |tail: &Tail| tail.first == Act::None && tail.add.is_some() && tail.then == relu;
+        let blocks = made.graph.nodes.iter().filter(|node| matches!(node.op, Op::Conv2d(_)) && added(&node.tail));
+        assert_eq!(blocks.count(), 16);
+    }
+
+    #[test]
+    fn the_rewritten_model_answers_as_the_model_does() {
+        for model in ["face_detection_short_range", "face_landmark"] {
+            let graph = import(model);
+            let made = rewrite(&graph, &Rules::all());
+            let len = graph.shape(graph.inputs[0]).len();
+            let image: Vec<f32> = (0..len).map(|i| ((i * 37 + i / 384 * 11) % 101) as f32 / 50.0 - 1.0).collect();
+            let before = twin::graph(&graph, &[image.clone()]).unwrap();
+            let after = twin::graph(&made.graph, &[image]).unwrap();
+            assert!(made.report.count("arithmetic") == 0, "{model} rounds as before");
+            for &output in &graph.outputs {
+                assert!(before[output].is_some() && before[output] == after[output], "{model}: output {output}");
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The memory report: its JSON form, which others read, and its table.
+
+#![cfg(test)]
+
+use serde_json::{Value, json};
+use texpool::{
+    plan::{Budget, TensorRows, TexelFormat, TextureLimits, UsageRecord, best, realize, uses_from_records},
+    report::{Facts, MemoryReport, StepRow, grouped},
+};
+
+/// Three tensors in a chain, of 4 rows of 64, 64 and 32 texels.
+fn report() -> MemoryReport {
+    let records = [UsageRecord::new(0, 1, 256), UsageRecord::new(1, 2, 256), UsageRecord::new(2, 3, 128)];
+    let tensors = [64, 64, 32].map(|row_texels| TensorRows { rows: 4, row_texels });
+    let uses = uses_from_records(&records).unwrap();
+    let best = best(&records, &uses, Budget::default()).unwrap();
+    let limits = TextureLimits { max_extent: 8192 };
+    let mut plan = realize(&best.layout, &records, &tensors, TexelFormat::Rgba32Float, limits).unwrap();
+    plan.strategy = best.strategy.clone();
+    let names = ["a", "b/relu", "c"].map(String::from);
+    let rows = ["CONV_2D", "PAD", "ADD", "SOFTMAX"]
+        .map(|operator| StepRow { operator: operator.into(), writes: "probabilities".into() });
+    MemoryReport::new(&Facts {
+        model: "tiny",
+        names: &names,
+        rows: &rows,
+        best: &best,
+        plan: &plan,
+        format: TexelFormat::Rgba32Float,
+        io_bytes: 48,
+        weight_bytes: 1000,
+    })
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn the_json_form_is_stable() {
+    let mut report = report();
+    let value = serde_json::to_value(&report).unwrap();
+    let mut expected =
+        ["bounds", "io_bytes", "model", "naive_bytes", "plan", "steps", "strategies", "weight_bytes"].to_vec();
+    assert_eq!(keys(&value), expected);
+    assert_eq!(value["model"], "tiny");
+    assert_eq!(value["steps"], 4);
+    assert_eq!(value["naive_bytes"], (256 + 256 + 128) * 16);
+    assert_eq!(value["bounds"], json!({"shared_objects": 512 * 16, "offsets": 512 * 16}));
+    for strategy in value["strategies"].as_array().unwrap() {
+        assert_eq!(keys(strategy), ["bytes", "name", "objects", "problem"]);
+        assert!(["shared_objects", "offsets", "banks"].contains(&strategy["problem"].as_str().unwrap()));
+    }
+    let naive = json!({"name": "naive", "problem": "shared_objects", "bytes": 640 * 16, "objects": 3});
+    assert!(value["strategies"].as_array().unwrap().contains(&naive));
+    let plan = &value["plan"];
+    assert_eq!(keys(plan), ["bytes", "placements", "problem", "strategy", "textures"]);
+    assert_eq!(plan["bytes"], 512 * 16);
+    assert_eq!(plan["textures"].as_array().unwrap().len(), 2);
+    assert_eq!(plan["textures"][0], json!({"width": 256, "height": 1, "format": "rgba32float", "bytes": 4096}));
+    let texture = plan["placements"][1]["texture"].clone();
+    assert_eq!(
+        plan["placements"][1],
+        json!({"tensor": "b/relu", "texture": texture, "texel": 0, "rows": 4, "first": 1, "last": 2})
+    );
+
+    report.driver_bytes = Some(9000);
+    let value = serde_json::to_value(&report).unwrap();
+    expected.insert(1, "driver_bytes");
+    assert_eq!(keys(&value), expected);
+    assert_eq!(value["driver_bytes"], 9000);
+}
+
+#[test]
+fn the_table_says_every_number_and_who_lives_where() {
+    let mut report = report();
+    report.driver_bytes = Some(8448);
+    let text = report.to_string();
+    for needle in ["10,240", "8,192", "8,448", "80.0 %", "naive", "lower bound", "weights", "1,000", "256 x 1"] {
+        assert!(text.contains(needle), "{needle} is missing:\n{text}");
+    }
+    let row = |step: &str| {
+        let line = text.lines().rfind(|line| line.trim_start().starts_with(step));
+        line.unwrap().split_whitespace().map(String::from).collect::<Vec<_>>()
+    };
+    let shared = |row: &[String]| row[1..3].iter().map(|cell| cell.trim_matches('>').to_owned()).collect::<Vec<_>>();
+    assert_eq!(row("0 ")[3..], ["CONV_2D", "->", "0", "a"]);
+    assert_eq!(row("3 ")[3..], ["SOFTMAX", "->", "probabilities"]);
+    // The first and the third tensor share a texture; the second has the other.
+    let (first, middle, last) = (shared(&row("0 ")), shared(&row("1 ")), shared(&row("3 ")));
+    assert_eq!(first.iter().position(|c| c == "0"), last.iter().position(|c| c == "2"), "{text}");
+    assert!(middle.contains(&"0".into()) && middle.contains(&"1".into()), "{text}");
+}
+
+#[test]
+fn digits_are_grouped() {
+    assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+}

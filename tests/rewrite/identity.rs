@@ -1,0 +1,129 @@
+//! Nodes that compute nothing.
+
+use texpool::{
+    graph::{Act, Binary, CoordMode, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Unary},
+    rewrite::WhyNot,
+};
+
+use super::support::{Net, RELU, fires, ops, reason};
+
+const DIMS: [usize; 4] = [1, 3, 4, 5];
+
+/// Every node whose result is its operand, between two that compute.
+#[test]
+fn each_kind_is_taken_out() {
+    let pool = |kind| Op::Pool2d(Pool2d { kind, window: [1, 1], stride: [1, 1], padding: Padding::default() });
+    let one_operand = [
+        Op::Reshape,
+        Op::Resize { mode: ResizeMode::Bilinear, coords: CoordMode::HalfPixel },
+        Op::Resize { mode: ResizeMode::Nearest, coords: CoordMode::AlignCorners },
+        Op::Pad { before: [0; 4], after: [0; 4], value: 3.0 },
+        Op::Concat { axis: 2 },
+        Op::StridedSlice { begin: [0; 4], stride: [1; 4] },
+        Op::StridedSlice { begin: [0; 4], stride: [-1, 1, 1, 1] },
+        Op::Transpose { perm: [0, 1, 2, 3] },
+        Op::DepthToSpace { block: 1 },
+        Op::SpaceToDepth { block: 1 },
+        Op::Reduce { kind: Reduce::Mean, axes: [true, false, false, false] },
+        pool(PoolKind::Max),
+        pool(PoolKind::Average),
+    ];
+    for op in one_operand {
+        let mut net = Net::default();
+        let x = net.input(&DIMS);
+        let x = net.relu(x);
+        let y = net.node_to(op, &[x], &DIMS, Act::None);
+        let z = net.unary(Unary::Tanh, y);
+        let made = fires(&net.finish(&[z]), "identity", 1);
+        assert_eq!(ops(&made.graph), ["RELU", "TANH"]);
+    }
+}
+
+#[test]
+fn neutral_constants_are_taken_out_on_the_sides_where_they_are() {
+    use Binary::{Add, Div, Mul, Sub};
+    let cases = [
+        (Add, 0.0, false, true),
+        (Add, 0.0, true, true),
+        (Sub, 0.0, false, true),
+        (Sub, 0.0, true, false),
+        (Mul, 1.0, false, true),
+        (Mul, 1.0, true, true),
+        (Div, 1.0, false, true),
+        (Div, 1.0, true, false),
+        (Add, 1.0, false, false),
+        (Mul, 0.0, false, false),
+    ];
+    for (binary, value, constant_first, neutral) in cases {
+        let mut net = Net::default();
+        let x = net.input(&DIMS);
+        let x = net.unary(Unary::Exp, x);
+        let c = net.constant(&[5], &[value; 5]);
+        let y = if constant_first { net.binary(binary, c, x) } else { net.binary(binary, x, c) };
+        let z = net.relu(y);
+        let made = fires(&net.finish(&[z]), "identity", usize::from(neutral));
+        assert_eq!(made.graph.nodes.len(), if neutral { 2 } else { 3 }, "{binary:?} {value} {constant_first}");
+    }
+}
+
+#[test]
+fn what_changes_something_stays() {
+    let cases = [
+        (Op::Reshape, vec![1, 4, 3, 5]),
+        (Op::Resize { mode: ResizeMode::Bilinear, coords: CoordMode::HalfPixel }, vec![1, 3, 8, 5]),
+        (Op::Transpose { perm: [0, 2, 1, 3] }, vec![1, 4, 3, 5]),
+        (Op::StridedSlice { begin: [0; 4], stride: [1, 1, 1, -1] }, vec![1, 3, 4, 1]),
+        (Op::Reduce { kind: Reduce::Mean, axes: [false, true, false, false] }, vec![1, 1, 4, 5]),
+    ];
+    for (op, dims) in cases {
+        let mut net = Net::default();
+        let x = net.input(&DIMS);
+        let y = net.node_to(op, &[x], &dims, Act::None);
+        assert!(fires(&net.finish(&[y]), "identity", 0).report.missed.is_empty());
+    }
+}
+
+#[test]
+fn a_broadcast_by_a_neutral_constant_stays() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 1, 1, 5]);
+    let c = net.constant(&[1, 3, 4, 5], &[0.0; 60]);
+    let y = net.add(x, c);
+    fires(&net.finish(&[y]), "identity", 0);
+}
+
+#[test]
+fn an_output_is_written_by_the_node_before() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 1, 1, 7]);
+    let a = net.relu(x);
+    let b = net.relu(a);
+    let y = net.reshape(a, &[1, 7]);
+    let made = fires(&net.finish(&[y, b]), "identity", 1);
+    assert_eq!(made.graph.nodes[0].outputs, [y]);
+    assert_eq!(made.graph.nodes[1].inputs, [y]);
+}
+
+#[test]
+fn between_an_input_and_an_output_or_two_outputs_something_must_copy() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 1, 1, 7]);
+    let y = net.reshape(x, &[1, 7]);
+    let why = reason(&net.finish(&[y]), "identity");
+    assert_eq!(why, WhyNot::MustCopy { first: "t0".into(), second: "t1".into() });
+
+    let mut net = Net::default();
+    let x = net.input(&[1, 1, 1, 7]);
+    let a = net.relu(x);
+    let y = net.reshape(a, &[1, 7]);
+    assert!(matches!(reason(&net.finish(&[a, y]), "identity"), WhyNot::MustCopy { .. }));
+}
+
+#[test]
+fn a_node_with_an_activation_stays() {
+    let mut net = Net::default();
+    let x = net.input(&DIMS);
+    let zero = net.constant(&[1], &[0.0]);
+    let y = net.node_to(Op::Binary(Binary::Add), &[x, zero], &DIMS, RELU);
+    assert_eq!(reason(&net.finish(&[y]), "identity"), WhyNot::TailTaken { op: "ADD" });
+}

@@ -1,0 +1,20 @@
+//! The rewriter: every rule where it fires and where it does not, and the answers before and after by the CPU twins.
+
+#[cfg(test)]
+mod activation;
+#[cfg(test)]
+mod arithmetic;
+#[cfg(test)]
+mod identity;
+#[cfg(test)]
+mod pad;
+#[cfg(test)]
+mod property;
+#[cfg(test)]
+mod registry;
+#[cfg(test)]
+mod reshapes;
+#[cfg(test)]
+mod residual;
+#[cfg(test)]
+mod support;

@@ -1,0 +1,67 @@
+//! Switching rules on and off, and what the report says.
+
+use texpool::{
+    graph::{Op, Unary},
+    rewrite::{RULES, Rules, UnknownRule, rewrite},
+};
+
+use super::support::{Net, fires, ops, rewritten};
+
+#[test]
+fn with_no_rule_on_the_graph_is_the_files() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let y = net.conv(x, 6, 3);
+    let y = net.relu(y);
+    let dead = net.relu(y);
+    let y = net.reshape(y, &[1, 96]);
+    let graph = net.finish(&[y]);
+    assert_eq!(graph.nodes[2].outputs, [dead]);
+    let made = rewrite(&graph, &Rules::none());
+    assert_eq!(format!("{:?}", made.graph), format!("{graph:?}"));
+    assert!(made.views.is_empty() && made.report.fired.is_empty() && made.report.missed.is_empty());
+}
+
+#[test]
+fn rules_go_by_their_names() {
+    let names: Vec<&str> = Rules::names().collect();
+    assert_eq!(names.len(), RULES.len() + 1);
+    for &name in &names {
+        let (one, others) = (Rules::only(&[name]).unwrap(), Rules::without(&[name]).unwrap());
+        for &other in &names {
+            assert_eq!(one.is_on(other), name == other);
+            assert_eq!(others.is_on(other), name != other);
+        }
+    }
+    assert_eq!(Rules::only(&names).unwrap(), Rules::all());
+    assert_eq!(Rules::without(&names).unwrap(), Rules::none());
+    let unknown = Rules::only(&["identity", "magic"]).unwrap_err();
+    assert_eq!(unknown, UnknownRule { name: "magic".into() });
+    assert!(unknown.to_string().contains("activation"));
+}
+
+#[test]
+fn the_report_says_what_fired_and_what_did_not_and_why() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let y = net.conv(x, 6, 3);
+    let y = net.relu(y);
+    let y = net.unary(Unary::Tanh, y);
+    let z = net.unary(Unary::Exp, y);
+    let report = rewritten(&net.finish(&[z]), &Rules::all()).report;
+    let text = report.to_string();
+    assert!(text.starts_with("4 nodes became 2\n"), "{text}");
+    assert!(text.contains("activation: node 1 (RELU, `t4`)\n"), "{text}");
+    assert!(text.contains("activation: not node 3 (EXP, `t6`): CONV_2D has no room left after its result\n"), "{text}");
+}
+
+#[test]
+fn dead_nodes_go_with_all_that_only_they_read() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let y = net.conv(x, 6, 3);
+    let a = net.unary(Unary::Tanh, x);
+    net.node(Op::Concat { axis: 3 }, &[a, y]);
+    let made = fires(&net.finish(&[y]), "dead", 2);
+    assert_eq!(ops(&made.graph), ["CONV_2D"]);
+}

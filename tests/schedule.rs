@@ -1,0 +1,199 @@
+//! Steps, storages and usage records of hand-built graphs.
+
+use texpool::{
+    graph::{Act, Constant, Graph, Node, Op, Shape, Tail, Tensor, TensorId, Unary},
+    plan::{RowTable, StepUse, UsageRecord},
+    rewrite::Views,
+    schedule::{Schedule, ScheduleError, StorageKind, schedule},
+};
+
+/// A graph whose tensors have the given extents; nodes are added by [`node`].
+fn graph(shapes: &[[usize; 4]], inputs: &[TensorId], outputs: &[TensorId]) -> Graph {
+    let tensor = |(id, &dims): (usize, &[usize; 4])| Tensor {
+        name: format!("t{id}"),
+        shape: Shape::from(dims),
+        dims: dims.to_vec(),
+        constant: None,
+    };
+    let tensors = shapes.iter().enumerate().map(tensor).collect();
+    Graph { name: "hand".into(), tensors, nodes: Vec::new(), inputs: inputs.to_vec(), outputs: outputs.to_vec() }
+}
+
+fn node(graph: &mut Graph, op: Op, inputs: &[TensorId], output: TensorId) {
+    let origin = graph.nodes.len();
+    let node = Node { op, inputs: inputs.to_vec(), outputs: vec![output], tail: Tail::default(), origin };
+    graph.nodes.push(node);
+}
+
+const RELU: Op = Op::Unary(Unary::Relu);
+const ADD: Op = Op::Binary(texpool::graph::Binary::Add);
+
+/// `0 -> relu -> 1 -> relu -> 2`, `3 = 1 + 2`, and out goes 3.
+fn skip_graph() -> Graph {
+    let mut g = graph(&[[1, 4, 5, 6]; 4], &[0], &[3]);
+    node(&mut g, RELU, &[0], 1);
+    node(&mut g, RELU, &[1], 2);
+    node(&mut g, ADD, &[1, 2], 3);
+    g
+}
+
+fn kinds(made: &Schedule) -> Vec<StorageKind> {
+    made.storages.iter().map(|storage| storage.kind).collect()
+}
+
+#[test]
+fn intermediates_are_recorded_in_texels_from_first_to_last_use() {
+    let made = schedule(&skip_graph(), &Views::none()).unwrap();
+    assert_eq!(made.records, [UsageRecord::new(0, 2, 40), UsageRecord::new(1, 2, 40)]);
+    assert_eq!(
+        kinds(&made),
+        [StorageKind::Input(0), StorageKind::Output(0), StorageKind::Intermediate(0), StorageKind::Intermediate(1)]
+    );
+    assert_eq!(made.storage_of, [Some(0), Some(2), Some(3), Some(1)]);
+    assert_eq!(made.steps[2].reads, [2, 3]);
+    assert_eq!(made.steps[2].writes, 1);
+    assert_eq!(made.steps[2].rows, 0..4);
+    assert_eq!(made.uses[2], StepUse { reads: vec![0, 1], writes: vec![] });
+    assert_eq!(made.uses[1], StepUse { reads: vec![0], writes: vec![1] });
+}
+
+#[test]
+fn an_operand_read_twice_is_one_read() {
+    let mut g = graph(&[[1, 1, 1, 4]; 3], &[0], &[2]);
+    node(&mut g, RELU, &[0], 1);
+    node(&mut g, ADD, &[1, 1], 2);
+    assert_eq!(schedule(&g, &Views::none()).unwrap().steps[1].reads, [2]);
+}
+
+#[test]
+fn the_tail_is_read_too_and_constants_are_no_storage() {
+    let mut g = skip_graph();
+    g.tensors.push(Tensor { constant: Some(Constant::from_f32(&[0.5; 6])), ..g.tensors[0].clone() });
+    g.nodes.pop();
+    g.nodes[1].outputs = vec![3];
+    g.nodes[1].tail = Tail { first: Act::Prelu(4), add: Some(0), then: Act::None };
+    let made = schedule(&g, &Views::none()).unwrap();
+    assert_eq!(made.steps[1].reads, [2, 0]);
+    assert_eq!(made.storage_of[4], None);
+    assert_eq!(made.storage_of[2], None);
+}
+
+#[test]
+fn a_result_nobody_reads_is_still_a_step_and_a_record() {
+    let mut g = skip_graph();
+    g.tensors.push(g.tensors[0].clone());
+    node(&mut g, RELU, &[0], 4);
+    let made = schedule(&g, &Views::none()).unwrap();
+    assert_eq!(made.steps.len(), 4);
+    assert_eq!(made.records[2], UsageRecord::new(3, 3, 40));
+}
+
+#[test]
+fn an_output_that_is_read_again_keeps_its_own_texture() {
+    let mut g = skip_graph();
+    g.outputs = vec![3, 1];
+    let made = schedule(&g, &Views::none()).unwrap();
+    assert_eq!(made.records, [UsageRecord::new(1, 2, 40)]);
+    assert_eq!(made.steps[1].reads, [made.storage_of[1].unwrap()]);
+    assert_eq!(made.storages[made.storage_of[1].unwrap()].kind, StorageKind::Output(1));
+}
+
+/// `0 -> relu -> 1 [1,4,5,4] -> reshape -> 2 [1,1,1,80] -> relu -> 3`.
+fn view_graph(outputs: &[TensorId]) -> Graph {
+    let mut g = graph(&[[1, 4, 5, 4], [1, 4, 5, 4], [1, 1, 1, 80], [1, 1, 1, 80]], &[0], outputs);
+    node(&mut g, RELU, &[0], 1);
+    node(&mut g, Op::Reshape, &[1], 2);
+    node(&mut g, RELU, &[2], 3);
+    g
+}
+
+#[test]
+fn a_view_shares_its_operands_storage_and_has_rows_of_its_own() {
+    let g = view_graph(&[3]);
+    let made = schedule(&g, &Views::from_iter([1])).unwrap();
+    assert_eq!(made.steps.iter().map(|step| step.node).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(made.records, [UsageRecord::new(0, 1, 20)]);
+    assert_eq!(made.storage_of[1], made.storage_of[2]);
+    let table = RowTable::Whole { base: 7, rows: 4, row_texels: 5 };
+    assert_eq!(made.row_table(&g, 1, &table), Some(table.clone()));
+    assert_eq!(made.row_table(&g, 2, &table), Some(RowTable::Whole { base: 7, rows: 1, row_texels: 20 }));
+    let ring = RowTable::Ring { base: 7, rows: 4, row_texels: 5, ring: 2 };
+    assert_eq!(made.row_table(&g, 1, &ring), Some(ring.clone()));
+    assert_eq!(made.row_table(&g, 2, &ring), None);
+}
+
+#[test]
+fn a_view_that_goes_out_is_written_straight_into_the_outputs_texture() {
+    let mut g = view_graph(&[2]);
+    g.nodes.pop();
+    let made = schedule(&g, &Views::from_iter([1])).unwrap();
+    assert!(made.records.is_empty());
+    let storage = made.storages[made.steps[0].writes];
+    assert_eq!((storage.kind, storage.tensor), (StorageKind::Output(0), 2));
+}
+
+#[test]
+fn a_view_of_an_input_reads_the_inputs_texture() {
+    let mut g = view_graph(&[3]);
+    g.nodes.remove(0);
+    g.inputs = vec![1];
+    let made = schedule(&g, &Views::from_iter([0])).unwrap();
+    assert_eq!(made.steps[0].reads, [0]);
+    assert!(made.records.is_empty());
+}
+
+#[test]
+fn two_outputs_never_share_a_texture() {
+    let error = schedule(&view_graph(&[1, 2]), &Views::from_iter([1])).unwrap_err();
+    assert_eq!(error, ScheduleError::SharedTexture { first: "t1".into(), second: "t2".into() });
+}
+
+#[test]
+fn only_a_bare_reshape_with_agreeing_texels_can_be_a_view() {
+    let refused = |g: &Graph, view| match schedule(g, &Views::from_iter([view])) {
+        Err(ScheduleError::NotAView { node, .. }) => node == view,
+        _ => false,
+    };
+    assert!(refused(&view_graph(&[3]), 0), "a relu");
+    let mut tail = view_graph(&[3]);
+    tail.nodes[1].tail = Tail::of(Act::Unary(Unary::Relu));
+    assert!(refused(&tail, 1), "a tail");
+    let mut apart = view_graph(&[3]);
+    apart.tensors[2].shape = Shape::new(1, 1, 20, 4);
+    assert!(!refused(&apart, 1));
+    apart.tensors[2].shape = Shape::new(1, 1, 40, 2);
+    assert!(refused(&apart, 1), "other texels");
+}
+
+#[test]
+fn graphs_that_cannot_be_executed_are_refused() {
+    let mut order = skip_graph();
+    order.nodes.swap(0, 1);
+    let order = schedule(&order, &Views::none()).unwrap_err();
+    assert_eq!(order, ScheduleError::NotYetComputed { node: 1, op: "RELU", tensor: "t1".into() });
+
+    let mut twice = skip_graph();
+    twice.nodes[1].outputs = vec![1];
+    let twice = schedule(&twice, &Views::none()).unwrap_err();
+    assert_eq!(twice, ScheduleError::WrittenTwice { node: 1, op: "RELU", tensor: "t1".into() });
+
+    let mut missing = skip_graph();
+    missing.nodes.pop();
+    let missing = schedule(&missing, &Views::none()).unwrap_err();
+    assert_eq!(missing, ScheduleError::OutputNotComputed { index: 0, tensor: "t3".into() });
+
+    let mut unknown = skip_graph();
+    unknown.nodes[2].inputs[1] = 9;
+    let unknown = schedule(&unknown, &Views::none()).unwrap_err();
+    assert_eq!(unknown, ScheduleError::UnknownTensor { place: "node 2 (ADD)".into(), tensor: 9 });
+
+    let mut outputs = skip_graph();
+    outputs.nodes[0].outputs = vec![];
+    let outputs = schedule(&outputs, &Views::none()).unwrap_err();
+    assert_eq!(outputs, ScheduleError::NotOneResult { node: 0, op: "RELU", results: 0 });
+
+    let mut large = skip_graph();
+    large.tensors[1].shape = Shape::new(1, 70_000, 70_000, 1);
+    let large = schedule(&large, &Views::none()).unwrap_err();
+    assert_eq!(large, ScheduleError::TooLarge { tensor: "t1".into(), shape: "1x70000x70000x1".into() });
+}

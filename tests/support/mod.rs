@@ -1,0 +1,40 @@
+//! What the tests share: graphs of one node.
+
+use texpool::graph::{Constant, Graph, Node, Op, Shape, Tail, Tensor};
+
+/// An operand of a one-node graph.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// The caller brings it.
+    Input(Shape),
+    /// Part of the model.
+    Constant(Shape, Vec<f32>),
+}
+
+/// A graph of one node.
+pub(crate) fn one_node(op: Op, operands: &[Source], output: Shape, tail: Tail) -> Graph {
+    let mut graph = Graph { name: op.name().into(), ..Graph::default() };
+    let mut inputs = Vec::new();
+    for operand in operands {
+        let (shape, constant) = match operand {
+            Source::Input(shape) => (*shape, None),
+            Source::Constant(shape, values) => (*shape, Some(Constant::from_f32(values))),
+        };
+        let id = add_tensor(&mut graph, shape, constant);
+        if !graph.is_constant(id) {
+            graph.inputs.push(id);
+        }
+        inputs.push(id);
+    }
+    let id = add_tensor(&mut graph, output, None);
+    graph.outputs.push(id);
+    graph.nodes.push(Node { op, inputs, outputs: vec![id], tail, origin: 0 });
+    graph
+}
+
+/// Adds a tensor and returns its id.
+pub(crate) fn add_tensor(graph: &mut Graph, shape: Shape, constant: Option<Constant>) -> usize {
+    let id = graph.tensors.len();
+    graph.tensors.push(Tensor { name: format!("t{id}"), shape, dims: shape.dims().to_vec(), constant });
+    id
+}

@@ -1,0 +1,217 @@
+//! The CPU twins against values worked out by hand or published with TensorFlow Lite's own tests.
+
+mod support;
+
+use support::{Source, add_tensor, one_node};
+use texpool::{
+    graph::{
+        Act, Binary, Constant, Conv2d, CoordMode, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Shape, Tail,
+        TransposeConv, Unary,
+    },
+    kernels::twin::{self, TwinError},
+};
+
+const NO_PADDING: Padding = Padding { top: 0, bottom: 0, left: 0, right: 0 };
+
+fn shape(dims: [usize; 4]) -> Shape {
+    dims.into()
+}
+
+fn constant(dims: [usize; 4], values: &[f32]) -> Source {
+    Source::Constant(dims.into(), values.to_vec())
+}
+
+/// The result of `op` on one input and constants.
+fn run(op: Op, dims: [usize; 4], values: &[f32], constants: &[Source], out: [usize; 4]) -> Vec<f32> {
+    let mut operands = vec![Source::Input(shape(dims))];
+    operands.extend_from_slice(constants);
+    let graph = one_node(op, &operands, shape(out), Tail::default());
+    let mut all = twin::graph(&graph, &[values.to_vec()]).unwrap();
+    all[graph.outputs[0]].take().unwrap()
+}
+
+fn near(found: &[f32], expected: &[f32]) {
+    assert_eq!(found.len(), expected.len());
+    for (a, b) in found.iter().zip(expected) {
+        assert!((a - b).abs() <= 1e-5 * b.abs().max(1.0), "{found:?} is not {expected:?}");
+    }
+}
+
+fn count(n: usize) -> Vec<f32> {
+    (0..n).map(|i| i as f32).collect()
+}
+
+#[test]
+fn a_convolution_pads_strides_and_adds_its_bias() {
+    let conv = Conv2d {
+        stride: [2, 2],
+        dilation: [1, 1],
+        padding: Padding { top: 1, bottom: 0, left: 1, right: 0 },
+        groups: 1,
+    };
+    let weights = constant([1, 2, 2, 1], &[1.0, 10.0, 100.0, 1000.0]);
+    let found =
+        run(Op::Conv2d(conv), [1, 3, 3, 1], &count(9), &[weights, constant([1, 1, 1, 1], &[0.5])], [1, 2, 2, 1]);
+    near(&found, &[0.5, 2100.5, 6030.5, 8754.5]);
+}
+
+#[test]
+fn a_dilated_grouped_convolution_reads_its_own_channels() {
+    let conv = Conv2d { stride: [1, 1], dilation: [1, 2], padding: NO_PADDING, groups: 2 };
+    let weights = constant([2, 1, 2, 1], &[1.0, 10.0, 1.0, 100.0]);
+    let found = run(Op::Conv2d(conv), [1, 1, 3, 2], &count(6), &[weights], [1, 1, 1, 2]);
+    near(&found, &[40.0, 501.0]);
+}
+
+#[test]
+fn a_depthwise_convolution_repeats_channels_by_its_multiplier() {
+    let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: NO_PADDING, groups: 1 };
+    let weights = constant([1, 1, 1, 4], &[1.0, 2.0, 3.0, 4.0]);
+    let found = run(Op::DepthwiseConv2d(conv), [1, 1, 1, 2], &[5.0, 7.0], &[weights], [1, 1, 1, 4]);
+    near(&found, &[5.0, 10.0, 21.0, 28.0]);
+}
+
+#[test]
+fn a_transposed_convolution_scatters_and_cuts() {
+    // `SimpleTestWithPaddingValid` of TensorFlow Lite's transpose_conv_test.cc, cut by one on the top and left.
+    let conv = TransposeConv { stride: [2, 2], padding: NO_PADDING };
+    let weights = constant([1, 3, 3, 1], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
+    let found = run(Op::TransposeConv(conv), [1, 2, 2, 1], &[1.0, 2.0, 3.0, 4.0], &[weights.clone()], [1, 5, 5, 1]);
+    let full = [
+        1.0, 2.0, 5.0, 4.0, 6.0, 4.0, 5.0, 14.0, 10.0, 12.0, 10.0, 14.0, 36.0, 24.0, 30.0, 12.0, 15.0, 34.0, 20.0,
+        24.0, 21.0, 24.0, 55.0, 32.0, 36.0,
+    ];
+    near(&found, &full);
+    let cut = TransposeConv { stride: [2, 2], padding: Padding { top: 1, bottom: 0, left: 1, right: 0 } };
+    let found = run(Op::TransposeConv(cut), [1, 2, 2, 1], &[1.0, 2.0, 3.0, 4.0], &[weights], [1, 4, 4, 1]);
+    let expected: Vec<f32> = (1..5).flat_map(|y| full[y * 5 + 1..y * 5 + 5].to_vec()).collect();
+    near(&found, &expected);
+}
+
+#[test]
+fn a_fully_connected_layer_reads_dense_rows() {
+    let weights = constant([1, 1, 2, 3], &[1.0, 2.0, 3.0, 0.0, 0.0, 1.0]);
+    let bias = constant([1, 1, 1, 2], &[10.0, 20.0]);
+    let found = run(Op::FullyConnected, [1, 1, 6, 1], &count(6), &[weights, bias], [1, 1, 2, 2]);
+    near(&found, &[18.0, 22.0, 36.0, 25.0]);
+}
+
+#[test]
+fn pools_count_only_what_lies_in_the_image() {
+    let mut pool = Pool2d {
+        kind: PoolKind::Average,
+        window: [2, 2],
+        stride: [2, 2],
+        padding: Padding { top: 0, bottom: 1, left: 1, right: 0 },
+    };
+    let values = [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0, -9.0];
+    near(&run(Op::Pool2d(pool), [1, 3, 3, 1], &values, &[], [1, 2, 2, 1]), &[-2.5, -4.0, -7.0, -8.5]);
+    pool.kind = PoolKind::Max;
+    near(&run(Op::Pool2d(pool), [1, 3, 3, 1], &values, &[], [1, 2, 2, 1]), &[-1.0, -2.0, -7.0, -8.0]);
+}
+
+#[test]
+fn a_mean_reduces_the_axes_it_is_told() {
+    let mean = |axes| Op::Reduce { kind: Reduce::Mean, axes };
+    let values = count(12);
+    near(&run(mean([false, true, true, false]), [1, 2, 3, 2], &values, &[], [1, 1, 1, 2]), &[5.0, 6.0]);
+    near(
+        &run(mean([false, false, false, true]), [1, 2, 3, 2], &values, &[], [1, 2, 3, 1]),
+        &[0.5, 2.5, 4.5, 6.5, 8.5, 10.5],
+    );
+    near(&run(mean([true, false, true, false]), [2, 1, 3, 2], &values, &[], [1, 1, 1, 2]), &[5.0, 6.0]);
+}
+
+#[test]
+fn binary_functions_repeat_extents_of_one() {
+    let b = constant([1, 1, 1, 3], &[1.0, 2.0, 4.0]);
+    near(&run(Op::Binary(Binary::Div), [1, 2, 1, 1], &[8.0, 4.0], &[b], [1, 2, 1, 3]), &[8.0, 4.0, 2.0, 4.0, 2.0, 1.0]);
+    let b = constant([1, 2, 1, 1], &[1.0, -1.0]);
+    near(&run(Op::Binary(Binary::Maximum), [1, 1, 2, 1], &[0.0, 3.0], &[b], [1, 2, 2, 1]), &[1.0, 3.0, 0.0, 3.0]);
+}
+
+#[test]
+fn prelu_scales_only_below_zero() {
+    let alpha = constant([1, 1, 1, 2], &[0.5, 2.0]);
+    near(&run(Op::Prelu, [1, 1, 2, 2], &[1.0, -1.0, -2.0, 2.0], &[alpha], [1, 1, 2, 2]), &[1.0, -2.0, -1.0, 2.0]);
+}
+
+#[test]
+fn padding_adds_elements_on_every_axis() {
+    let op = Op::Pad { before: [0, 1, 0, 1], after: [0, 0, 0, 0], value: 9.0 };
+    near(&run(op, [1, 1, 2, 1], &[1.0, 2.0], &[], [1, 2, 2, 2]), &[9.0, 9.0, 9.0, 9.0, 9.0, 1.0, 9.0, 2.0]);
+}
+
+#[test]
+fn parts_follow_one_another_on_any_axis() {
+    let parts =
+        |axis, dims, out| run(Op::Concat { axis }, [1, 1, 2, 1], &[1.0, 2.0], &[constant(dims, &[3.0, 4.0])], out);
+    near(&parts(3, [1, 1, 2, 1], [1, 1, 2, 2]), &[1.0, 3.0, 2.0, 4.0]);
+    near(&parts(2, [1, 1, 2, 1], [1, 1, 4, 1]), &[1.0, 2.0, 3.0, 4.0]);
+    near(&parts(1, [1, 1, 2, 1], [1, 2, 2, 1]), &[1.0, 2.0, 3.0, 4.0]);
+}
+
+#[test]
+fn slices_run_backwards_too() {
+    let op = Op::StridedSlice { begin: [0, 0, 2, 1], stride: [1, 1, -2, 1] };
+    near(&run(op, [1, 1, 3, 2], &count(6), &[], [1, 1, 2, 1]), &[5.0, 1.0]);
+}
+
+#[test]
+fn a_transpose_moves_axes() {
+    let op = Op::Transpose { perm: [0, 3, 1, 2] };
+    near(&run(op, [1, 1, 2, 3], &count(6), &[], [1, 3, 1, 2]), &[0.0, 3.0, 1.0, 4.0, 2.0, 5.0]);
+}
+
+#[test]
+fn depth_and_space_are_exchanged_and_back() {
+    // `Float32` of TensorFlow Lite's depth_to_space_test.cc.
+    let values = [1.4, 2.3, 3.2, 4.1];
+    near(&run(Op::DepthToSpace { block: 2 }, [1, 1, 1, 4], &values, &[], [1, 2, 2, 1]), &values);
+    let wide = count(16);
+    let there = run(Op::DepthToSpace { block: 2 }, [1, 1, 2, 8], &wide, &[], [1, 2, 4, 2]);
+    near(&there[..6], &[0.0, 1.0, 2.0, 3.0, 8.0, 9.0]);
+    near(&run(Op::SpaceToDepth { block: 2 }, [1, 2, 4, 2], &there, &[], [1, 1, 2, 8]), &wide);
+}
+
+#[test]
+fn resizes_follow_the_three_conventions() {
+    let resize = |mode, coords| Op::Resize { mode, coords };
+    let line = |mode, coords, n: usize| run(resize(mode, coords), [1, 1, 2, 1], &[3.0, 6.0], &[], [1, 1, n, 1]);
+    near(&line(ResizeMode::Bilinear, CoordMode::Asymmetric, 3), &[3.0, 5.0, 6.0]);
+    near(&line(ResizeMode::Bilinear, CoordMode::HalfPixel, 4), &[3.0, 3.75, 5.25, 6.0]);
+    near(&line(ResizeMode::Bilinear, CoordMode::AlignCorners, 4), &[3.0, 4.0, 5.0, 6.0]);
+    near(&line(ResizeMode::Nearest, CoordMode::Asymmetric, 3), &[3.0, 3.0, 6.0]);
+    near(&line(ResizeMode::Nearest, CoordMode::HalfPixel, 3), &[3.0, 6.0, 6.0]);
+    // Halves go away from zero.
+    near(&line(ResizeMode::Nearest, CoordMode::AlignCorners, 3), &[3.0, 6.0, 6.0]);
+}
+
+#[test]
+fn softmax_sums_to_one_over_channels() {
+    // `SimpleTest` of TensorFlow Lite's softmax_test.cc has beta 0.1.
+    let values = [0.0, -6.0, 2.0, 4.0, 3.0, -2.0, 10.0, 1.0];
+    let found = run(Op::Softmax { beta: 0.1 }, [1, 1, 2, 4], &values, &[], [1, 1, 2, 4]);
+    near(&found, &[0.23463, 0.12877, 0.28658, 0.35003, 0.22528, 0.13664, 0.45365, 0.18443]);
+}
+
+#[test]
+fn a_tail_acts_adds_and_acts_again() {
+    let dims = shape([1, 1, 2, 2]);
+    let mut graph = one_node(Op::Unary(Unary::Neg), &[Source::Input(dims)], dims, Tail::default());
+    let add = add_tensor(&mut graph, shape([1, 1, 2, 1]), None);
+    graph.inputs.push(add);
+    let alpha = add_tensor(&mut graph, shape([1, 1, 1, 2]), Some(Constant::from_f32(&[0.5, 0.25])));
+    graph.nodes[0].tail = Tail { first: Act::Unary(Unary::Relu), add: Some(add), then: Act::Prelu(alpha) };
+    let values = twin::graph(&graph, &[vec![-1.0, 2.0, -3.0, -4.0], vec![10.0, -20.0]]).unwrap();
+    near(values[graph.outputs[0]].as_ref().unwrap(), &[11.0, 0.0, -8.5, 4.0]);
+}
+
+#[test]
+fn wrong_values_are_errors() {
+    let dims = shape([1, 1, 2, 2]);
+    let graph = one_node(Op::Unary(Unary::Neg), &[Source::Input(dims)], dims, Tail::default());
+    assert!(matches!(twin::graph(&graph, &[]), Err(TwinError::Inputs { expected: 1, found: 0 })));
+    assert!(matches!(twin::graph(&graph, &[vec![0.0; 3]]), Err(TwinError::Length { expected: 4, found: 3, .. })));
+    assert!(matches!(twin::node(&graph, &graph.nodes[0], &[]), Err(TwinError::NoValue { tensor: 0, .. })));
+}
