@@ -2,7 +2,8 @@
 //!
 //! Takes BlazeFace and a photo from the user's cache folder, where they are fetched to if need be.
 
-#![cfg(all(test, unix))]
+#![cfg(test)]
+#![cfg(unix)]
 
 use serde_json::Value;
 use std::{

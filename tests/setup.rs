@@ -1,6 +1,7 @@
 //! What is done about a machine without an adapter. Nothing is really installed.
 
-#![cfg(all(test, unix))]
+#![cfg(test)]
+#![cfg(unix)]
 
 use std::{fs, os::unix::fs::symlink, path::PathBuf};
 use tempfile::TempDir;
