@@ -11,6 +11,8 @@ mod exact;
 #[cfg(test)]
 mod io;
 #[cfg(test)]
+mod offsets;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod totals;

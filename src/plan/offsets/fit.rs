@@ -34,8 +34,9 @@ pub fn fit(records: &[UsageRecord], capacity: u64, nodes: u64) -> Result<Fit, Pl
         for order in [preference_width, preference_load, preference_area] {
             let mut search = Search::new(records, capacity, order, turn.min(left));
             let given = search.nodes;
-            let all: Vec<usize> = (0..records.len()).collect();
-            let found = if search.is_hopeless() { Some(false) } else { search.parts(&all, 0, 0) };
+            // A tensor without a size lies anywhere.
+            let all: Vec<usize> = (0..records.len()).filter(|&t| records[t].size > 0).collect();
+            let found = if search.is_hopeless() { Some(false) } else { search.start(&all) };
             left -= given - search.nodes;
             match found {
                 Some(true) => return Ok(Fit::Fits(search.layout())),
@@ -72,6 +73,8 @@ fn preference_area(f: &Facts) -> [u128; 3] {
 /// Everything that placing a tensor changes.
 #[derive(Clone)]
 struct State {
+    /// Place of each tensor in the order of preference of its part.
+    rank: Vec<usize>,
     placed: Vec<Option<u64>>,
     /// Lowest offset each tensor can still have.
     lowest: Vec<u64>,
@@ -80,15 +83,15 @@ struct State {
     waiting: Vec<u64>,
 }
 
-/// Tensors are renamed: 0 is the one most preferred.
 struct Search {
-    record_of: Vec<usize>,
     sizes: Vec<u64>,
+    lives: Vec<usize>,
     spans: Vec<(usize, usize)>,
     /// Tensors alive at each birth: any two that meet, meet there.
     alive: Vec<Vec<usize>>,
     meets: Vec<Vec<usize>>,
     capacity: u64,
+    preference: Preference,
     nodes: u64,
     state: State,
 }
@@ -105,30 +108,24 @@ impl Search {
             let (from, to) = span(r);
             waiting[from..to].iter_mut().for_each(|w| *w += r.size);
         }
-        let facts = |r: &UsageRecord| {
-            let (from, to) = span(r);
-            let life = r.last - r.first;
-            let load = waiting[from..to].iter().copied().max().unwrap_or(0);
-            Facts { life, area: u128::from(r.size) * (life as u128 + 1), load }
-        };
-        let mut record_of: Vec<usize> = (0..records.len()).collect();
-        record_of.sort_by_key(|&i| (Reverse(preference(&facts(&records[i]))), i));
-        let spans: Vec<(usize, usize)> = record_of.iter().map(|&i| span(&records[i])).collect();
+        let spans: Vec<(usize, usize)> = records.iter().map(span).collect();
         let mut alive = vec![Vec::new(); births.len()];
         for (tensor, &(from, to)) in spans.iter().enumerate() {
             alive[from..to].iter_mut().for_each(|list: &mut Vec<usize>| list.push(tensor));
         }
-        let conflicts = |a: usize, b: usize| records[record_of[a]].conflicts(&records[record_of[b]]);
         let n = records.len();
-        let meets = (0..n).map(|a| (0..n).filter(|&b| a != b && conflicts(a, b)).collect()).collect();
+        let partners = |a: usize| (0..n).filter(|&b| a != b && records[a].conflicts(&records[b])).collect();
+        let meets = (0..n).map(partners).collect();
         let state = State {
-            placed: vec![None; records.len()],
-            lowest: vec![0; records.len()],
+            rank: vec![0; n],
+            placed: vec![None; n],
+            lowest: vec![0; n],
             floors: vec![0; births.len()],
             waiting,
         };
-        let sizes = record_of.iter().map(|&i| records[i].size).collect();
-        Self { record_of, sizes, spans, alive, meets, capacity, nodes, state }
+        let sizes = records.iter().map(|r| r.size).collect();
+        let lives = records.iter().map(|r| r.last - r.first).collect();
+        Self { sizes, lives, spans, alive, meets, capacity, preference, nodes, state }
     }
 
     fn is_hopeless(&self) -> bool {
@@ -136,61 +133,76 @@ impl Search {
     }
 
     fn layout(&self) -> Layout {
-        let mut places = vec![Place { region: 0, offset: 0 }; self.record_of.len()];
-        let mut top = 0;
-        for (tensor, &record) in self.record_of.iter().enumerate() {
-            let offset = self.state.placed[tensor].unwrap_or(0);
-            places[record].offset = offset;
-            top = top.max(offset + self.sizes[tensor]);
-        }
-        let regions = if places.is_empty() { Vec::new() } else { vec![top] };
-        Layout { problem: Problem::Offsets, regions, places }
+        let offsets: Vec<u64> = self.state.placed.iter().map(|placed| placed.unwrap_or(0)).collect();
+        let top = offsets.iter().zip(&self.sizes).map(|(offset, size)| offset + size).max();
+        let places = offsets.into_iter().map(|offset| Place { region: 0, offset }).collect();
+        Layout { problem: Problem::Offsets, regions: top.into_iter().collect(), places }
     }
 
-    /// Searches each part that shares no point with the others; `None` if the nodes ran out.
-    fn parts(&mut self, tensors: &[usize], floor: u64, after: usize) -> Option<bool> {
+    /// Ranks the tensors of a part anew, by what is known of them now.
+    fn rank(&mut self, part: &[usize]) {
+        let facts = |tensor: usize| {
+            let (from, to) = self.spans[tensor];
+            let life = self.lives[tensor];
+            let load = self.state.waiting[from..to].iter().copied().max().unwrap_or(0);
+            Facts { life, area: u128::from(self.sizes[tensor]) * (life as u128 + 1), load }
+        };
+        let mut order: Vec<_> = part.iter().map(|&t| (Reverse((self.preference)(&facts(t))), t)).collect();
+        order.sort_unstable();
+        order.iter().enumerate().for_each(|(rank, &(_, tensor))| self.state.rank[tensor] = rank);
+    }
+
+    /// Searches tensors of which none is placed yet, in an order of their own.
+    fn start(&mut self, tensors: &[usize]) -> Option<bool> {
+        self.rank(tensors);
+        self.part(tensors, (0, 0))
+    }
+
+    /// Searches each part that shares no point with the others; `None` if the nodes ran out. `after` is where the
+    /// tensor placed last lies, and its rank: what comes lies no lower, and at the same offset has a later rank.
+    fn parts(&mut self, tensors: &[usize], after: (u64, usize)) -> Option<bool> {
         let mut order = tensors.to_vec();
         order.sort_by_key(|&t| self.spans[t]);
         let mut rest = order.as_slice();
         while !rest.is_empty() {
             let mut end = 0;
-            let size = rest.iter().take_while(|&&t| {
+            let joined = rest.iter().take_while(|&&t| {
                 let joined = end == 0 || self.spans[t].0 < end;
-                end = if joined { end.max(self.spans[t].1) } else { end };
+                end = end.max(self.spans[t].1);
                 joined
             });
-            let size = size.count();
-            let mut part = rest[..size].to_vec();
-            part.sort_unstable();
-            if !self.part(&part, floor, after)? {
+            let (part, others) = rest.split_at(joined.count());
+            // Parts do not see each other, so each starts its order afresh.
+            let found = if part.len() < tensors.len() { self.start(part)? } else { self.part(part, after)? };
+            if !found {
                 return Some(false);
             }
-            rest = &rest[size..];
+            rest = others;
         }
         Some(true)
     }
 
-    fn part(&mut self, tensors: &[usize], floor: u64, after: usize) -> Option<bool> {
+    fn part(&mut self, tensors: &[usize], after: (u64, usize)) -> Option<bool> {
         self.nodes = self.nodes.checked_sub(1)?;
-        let mut order: Vec<(u64, usize)> = tensors.iter().map(|&t| (self.state.lowest[t], t)).collect();
+        let mut order: Vec<(u64, usize, usize)> =
+            tensors.iter().map(|&t| (self.state.lowest[t], self.state.rank[t], t)).collect();
         order.sort_unstable();
         // Above the lowest top, a tensor would leave room below it for another.
-        let ceiling = order.iter().map(|&(offset, t)| offset + self.sizes[t]).min().unwrap_or(0);
+        let ceiling = order.iter().map(|&(offset, _, t)| offset + self.sizes[t]).min().unwrap_or(0);
         let points =
             tensors.iter().fold((usize::MAX, 0), |(from, to), &t| (from.min(self.spans[t].0), to.max(self.spans[t].1)));
-        for &(offset, tensor) in &order {
-            // An empty tensor is its own ceiling; it may lie anywhere.
-            if offset >= ceiling && self.sizes[tensor] > 0 {
+        for &(offset, rank, tensor) in &order {
+            if offset >= ceiling {
                 break;
             }
-            if (offset, tensor) < (floor, after) {
+            if (offset, rank) < after {
                 continue;
             }
             let before = self.state.clone();
             self.place(tensor, offset);
             if self.has_room(points, offset) {
                 let rest: Vec<usize> = tensors.iter().copied().filter(|&t| t != tensor).collect();
-                if self.parts(&rest, offset, tensor)? {
+                if self.parts(&rest, (offset, rank))? {
                     return Some(true);
                 }
             }
