@@ -15,6 +15,7 @@ pub mod offsets;
 mod parallel;
 mod placement;
 mod profile;
+pub mod published;
 mod realize;
 mod record;
 pub mod shared;
@@ -30,7 +31,7 @@ pub use exact::{Certificate, Optimum, Prices, Progress, Proof, optimum, verify_c
 pub use layout::{Layout, Place, Problem};
 pub use parallel::reallocation_graph;
 pub use placement::{Evidence, Placement, Plan, RowTable, TexelFormat, TextureSpec};
-pub use profile::operator_profiles;
+pub use profile::{Ties, operator_profiles};
 pub use realize::{TensorRows, TextureLimits, realize};
 pub use record::UsageRecord;
 pub use strategy::Strategy;

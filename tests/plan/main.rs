@@ -15,6 +15,8 @@ mod offsets;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod published;
+#[cfg(test)]
 mod totals;
 #[cfg(test)]
 mod vectors;
