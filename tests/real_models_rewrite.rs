@@ -121,7 +121,7 @@ mod tests {
             let made = rewrite(&graph, &Rules::all());
             let len = graph.shape(graph.inputs[0]).len();
             let image: Vec<f32> = (0..len).map(|i| ((i * 37 + i / 384 * 11) % 101) as f32 / 50.0 - 1.0).collect();
-            let before = twin::graph(&graph, &[image.clone()]).unwrap();
+            let before = twin::graph(&graph, std::slice::from_ref(&image)).unwrap();
             let after = twin::graph(&made.graph, &[image]).unwrap();
             assert!(made.report.count("arithmetic") == 0, "{model} rounds as before");
             for &output in &graph.outputs {
