@@ -5,7 +5,7 @@
 use std::{error::Error, path::PathBuf, process::ExitCode};
 use texpool::{
     fetch::{Bar, Fetcher},
-    gpu::{Gpu, GpuOptions, Session, SessionOptions},
+    gpu::{GpuOptions, Session, SessionOptions},
     import,
     io::{Fit, Range, prepare, read_picture},
     setup,
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Box<dyn Error>> {
-    setup::ensure_adapter()?;
+    let gpu = setup::open_gpu(&GpuOptions::default())?;
     let bar = Bar::default();
     let fetcher = Fetcher::new(&bar)?;
     let model = fetcher.get("mobilenet_v1")?;
@@ -30,7 +30,6 @@ fn run() -> Result<(), Box<dyn Error>> {
     let photo = std::env::args_os().nth(1).map(PathBuf::from).map_or_else(|| fetcher.get("coffee"), Ok)?;
 
     let input = prepare(&read_picture(&photo)?, 224, 224, Fit::Centre, Range::Signed);
-    let gpu = Gpu::open(&GpuOptions::default())?;
     let mut session = Session::new(&gpu, &import::open(&model)?, &SessionOptions::default())?;
     let outputs = session.run(&[&input.values])?;
 

@@ -44,8 +44,8 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             + read_input(src, top + high.y) * (1.0 - part.x) * part.y
             + read_input(src, bottom + high.y) * part.x * part.y;
     } else {
-        let from = nearest(pixel, scale, extent);
-        value = read_input(src, row_start(src, image + from.x) + column + from.y);
+        let pixel_in = nearest(pixel, scale, extent);
+        value = read_input(src, row_start(src, image + pixel_in.x) + column + pixel_in.y);
     }
     emit(dst, row, ox, slice, value);
 }

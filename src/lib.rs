@@ -27,3 +27,5 @@ pub mod report;
 pub mod rewrite;
 #[cfg(feature = "import")]
 pub mod schedule;
+#[cfg(feature = "cli")]
+pub mod setup;

@@ -71,20 +71,6 @@ fn every_model_has_the_operators_that_its_package_list_counts() {
     }
 }
 
-#[test]
-fn no_model_of_the_folder_is_left_out() {
-    let mut found: Vec<String> = fs::read_dir(models::shared("models"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|e| e == "tflite"))
-        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
-        .collect();
-    found.sort();
-    let mut listed = MODELS.map(|(name, ..)| name.to_owned());
-    listed.sort();
-    assert_eq!(found, listed);
-}
-
 /// First use, last use, name and extents of every intermediate tensor, in order of first use.
 fn intervals(graph: &Graph) -> Vec<(usize, usize, Vec<usize>, String)> {
     let last = |id: TensorId| graph.nodes.iter().rposition(|node| node.inputs.contains(&id));
@@ -104,7 +90,8 @@ fn intervals(graph: &Graph) -> Vec<(usize, usize, Vec<usize>, String)> {
 #[test]
 fn tensors_live_as_the_records_of_the_same_file_say() {
     for (name, records) in MODELS.iter().filter_map(|(name, records, _)| records.map(|r| (name, r))) {
-        let csv = fs::read_to_string(models::shared(&format!("records/{records}.csv"))).unwrap();
+        let csv =
+            fs::read_to_string(format!("{}/tests/data/records/{records}.csv", env!("CARGO_MANIFEST_DIR"))).unwrap();
         let recorded: Vec<_> = csv
             .lines()
             .skip(1)
@@ -153,4 +140,24 @@ fn file_facts_that_the_executor_relies_on() {
     let up = selfie.nodes.iter().find(|n| matches!(n.op, Op::TransposeConv(_))).unwrap();
     assert_eq!(up.inputs.len(), 3);
     assert_eq!(selfie.shape(up.outputs[0]).dims(), [1, 256, 256, 1]);
+}
+
+#[test]
+fn real_models_cut_or_changed_are_an_answer_or_an_error() {
+    for name in ["face_detection_short_range", "selfie_segmentation"] {
+        let file = fs::read(models::model(&format!("{name}.tflite"))).unwrap();
+        let import = |bytes: Vec<u8>| texpool::import::from_bytes(std::sync::Arc::new(bytes));
+        // The tables lie in front or behind the weights, so a spread of places reaches both.
+        for place in (0..file.len()).step_by(127) {
+            let mut changed = file.clone();
+            changed[place] ^= 0xff;
+            if let Ok(graph) = import(changed) {
+                assert_eq!(texpool::graph::check(&graph), Ok(()), "{name}, byte {place}");
+            }
+        }
+        for length in (0..file.len()).step_by(1009) {
+            let cut = import(file[..length].to_vec());
+            assert!(cut.is_err() || length > file.len() * 9 / 10, "{name}, cut to {length}");
+        }
+    }
 }

@@ -36,7 +36,7 @@ mod tests {
 
     /// The records of a published file: intervals, size in texels by the extents, size in bytes as stated.
     fn published(name: &str) -> Vec<(UsageRecord, u64)> {
-        let csv = fs::read_to_string(models::shared(&format!("records/{name}.csv"))).unwrap();
+        let csv = fs::read_to_string(format!("{}/tests/data/records/{name}.csv", env!("CARGO_MANIFEST_DIR"))).unwrap();
         let record = |line: &str| {
             let fields: Vec<&str> = line.splitn(6, ',').collect();
             let dims: Vec<usize> = fields[4].split('x').map(|extent| extent.parse().unwrap()).collect();

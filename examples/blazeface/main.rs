@@ -8,7 +8,7 @@ mod draw;
 use std::{error::Error, path::PathBuf, process::ExitCode};
 use texpool::{
     fetch::{Bar, Fetcher},
-    gpu::{Gpu, GpuOptions, Session, SessionOptions},
+    gpu::{GpuOptions, Session, SessionOptions},
     import,
     io::{Fit, Range, prepare, read_picture, write_png},
     plan::TexelFormat,
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args_os().skip(1).map(PathBuf::from);
-    setup::ensure_adapter()?;
+    let gpu = setup::open_gpu(&GpuOptions::default())?;
     let bar = Bar::default();
     let fetcher = Fetcher::new(&bar)?;
     let model = fetcher.get("blazeface")?;
@@ -41,7 +41,6 @@ fn run() -> Result<(), Box<dyn Error>> {
     let mut picture = read_picture(&photo)?;
     let input = prepare(&picture, 128, 128, Fit::Letterbox, Range::Signed);
 
-    let gpu = Gpu::open(&GpuOptions::default())?;
     let mut session = Session::new(&gpu, &import::open(&model)?, &SessionOptions::default())?;
     let outputs = session.run(&[&input.values])?;
 

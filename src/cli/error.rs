@@ -1,6 +1,9 @@
 //! What makes the command fail: the errors of the rooms below, as they are.
 
-use crate::{fetch::FetchError, io::IoError};
+use crate::{
+    fetch::FetchError, gpu::GpuError, import::ImportError, io::IoError, prepare::PrepareError, setup::SetupError,
+};
+use std::path::PathBuf;
 
 /// What makes the command fail.
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +12,18 @@ pub(super) enum CliError {
     Fetch(#[from] FetchError),
     #[error(transparent)]
     Io(#[from] IoError),
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    #[error("{}: {source}", path.display())]
+    Import { path: PathBuf, source: Box<ImportError> },
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    #[error("`{text}` is no file, and nothing that can be fetched is called that; there are: {known}")]
+    NoSuchFile { text: String, known: String },
+    #[error("the model takes {expected} inputs ({shapes}), {found} were given; say --input once for each, or never")]
+    InputCount { expected: usize, found: usize, shapes: String },
     #[error("cannot write to standard output: {0}")]
     Print(std::io::Error),
     #[error("cannot write JSON: {0}")]

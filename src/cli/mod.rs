@@ -1,9 +1,14 @@
 //! The `texpool` command. Everything it does, the library offers to everyone; here it is only asked for and printed.
 
+mod args;
+mod bench;
 mod devices;
 mod error;
+mod inputs;
 mod models;
 mod out;
+mod plan;
+mod run;
 
 use clap::{Parser, Subcommand};
 use error::CliError;
@@ -36,6 +41,12 @@ Environment:
 
 #[derive(Debug, Subcommand)]
 enum Subject {
+    /// Run a model once, write its outputs and report the memory it took.
+    Run(run::Args),
+    /// Plan a model's memory and report it; needs no device.
+    Plan(plan::Args),
+    /// Measure a model's time and memory.
+    Bench(bench::Args),
     /// List the models and photos there are, and fetch them.
     Models(models::Args),
     /// List the GPU adapters.
@@ -58,6 +69,9 @@ pub fn main() -> ExitCode {
 impl Subject {
     fn run(self, json: bool) -> Result<(), CliError> {
         match self {
+            Self::Run(args) => run::run(&args, json),
+            Self::Plan(args) => plan::run(&args, json),
+            Self::Bench(args) => bench::run(&args, json),
             Self::Models(args) => models::run(&args, json),
             Self::Devices => devices::run(json),
         }

@@ -1,10 +1,9 @@
 //! Running the package clients: `npm pack` and `pip download`, watched, and stopped when nothing arrives any more.
 
-use super::{FetchError, STALL, Source, Via, Watch};
+use super::{FetchError, STALL, Source, Via, Watch, said::Said};
 use std::{
     ffi::OsString,
-    fs::{self, File},
-    io,
+    fs, io,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
@@ -13,8 +12,6 @@ use std::{
 
 /// How often the download is looked at.
 const LOOK: Duration = Duration::from_millis(50);
-/// How much of what a client printed goes into an error, in lines.
-const LAST_LINES: usize = 8;
 
 /// The programs that fetch.
 #[derive(Clone, Debug)]
@@ -45,16 +42,13 @@ impl Clients {
         let work = &std::path::absolute(work).map_err(failed)?;
         let folder = work.join("package");
         fs::create_dir(&folder).map_err(failed)?;
-        let log_path = work.join("log");
-        let log = File::create(&log_path).map_err(failed)?;
-
-        let (child, line) = self.start(source, work, &log)?;
+        let (child, line, said) = self.start(source, work)?;
         watch.start(&source.label(), source.archive_bytes);
         let ended = wait(child, &line, work, self.stall, watch);
         watch.end();
         let status = ended?;
         if !status.success() {
-            return Err(explain(line, status, &last_lines(&log_path), work));
+            return Err(explain(line, status, said.last_lines(), work));
         }
         let mut packages = files(&folder).map_err(failed)?;
         match (packages.len(), packages.pop()) {
@@ -63,8 +57,8 @@ impl Clients {
         }
     }
 
-    /// Starts the first program of the source's client that is installed; also its command line, for messages.
-    fn start(&self, source: &Source, work: &Path, log: &File) -> Result<(Child, String), FetchError> {
+    /// Starts the first program of the source's client that is installed; also its command line, and what it says.
+    fn start(&self, source: &Source, work: &Path) -> Result<(Child, String, Said), FetchError> {
         let (programs, remedy) = match source.via {
             Via::Npm => (std::slice::from_ref(&self.npm), "apt-get install npm (or see nodejs.org)"),
             Via::Pip { .. } => (&self.pip[..], "apt-get install python3-pip (or see pip.pypa.io)"),
@@ -73,10 +67,10 @@ impl Clients {
             let mut command = command(program, source, work);
             let line = line(program, source);
             let failed = |e| FetchError::Start { command: line.clone(), source: e };
-            let both = log.try_clone().and_then(|out| Ok((out, log.try_clone()?)));
-            let (out, err) = both.map_err(failed)?;
+            let (said, out) = Said::listen().map_err(failed)?;
+            let err = out.try_clone().map_err(failed)?;
             match command.stdin(Stdio::null()).stdout(out).stderr(err).spawn() {
-                Ok(child) => return Ok((child, line)),
+                Ok(child) => return Ok((child, line, said)),
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 Err(e) => return Err(failed(e)),
             }
@@ -164,14 +158,8 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
 }
 
-fn last_lines(log: &Path) -> String {
-    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
-}
-
 /// The clients tell the two common troubles only in words.
-fn explain(command: String, status: ExitStatus, said: &str, work: &Path) -> FetchError {
+fn explain(command: String, status: ExitStatus, said: String, work: &Path) -> FetchError {
     const FULL: [&str; 2] = ["ENOSPC", "No space left on device"];
     const OFFLINE: [&str; 9] = [
         "ENOTFOUND",
@@ -185,7 +173,6 @@ fn explain(command: String, status: ExitStatus, said: &str, work: &Path) -> Fetc
         "Network is unreachable",
     ];
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
-    let said = said.to_owned();
     if says(&FULL) {
         FetchError::DiskFull { path: work.into() }
     } else if says(&OFFLINE) {

@@ -10,6 +10,7 @@ mod catalog;
 mod client;
 mod error;
 mod progress;
+mod said;
 
 use std::{
     path::{Path, PathBuf},

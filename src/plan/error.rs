@@ -167,4 +167,16 @@ pub enum PlanError {
         /// What differs.
         why: &'static str,
     },
+    /// A certificate does not prove what it claims.
+    #[error("the certificate does not hold: {why}")]
+    BadCertificate {
+        /// What is wrong.
+        why: String,
+    },
+    /// The strategy answers one arena, which some step would read and write.
+    #[error("{strategy} puts every tensor into one arena; textures need a plan of shared objects or banks")]
+    NotForTextures {
+        /// Name of the strategy.
+        strategy: &'static str,
+    },
 }

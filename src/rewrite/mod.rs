@@ -15,6 +15,7 @@ mod reshape_chain;
 mod residual;
 mod rules;
 mod site;
+mod split;
 mod tail;
 mod transpose_reshape;
 mod views;
@@ -23,6 +24,7 @@ mod why_not;
 pub use report::{Fired, Missed, Place, Report};
 pub use rules::{RULES, Rule, Rules, UnknownRule};
 pub(crate) use site::operands;
+pub use split::split;
 pub use views::{Views, texels_agree};
 pub use why_not::WhyNot;
 

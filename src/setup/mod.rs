@@ -1,6 +1,7 @@
 //! What a fresh machine lacks: a GPU adapter. Where it may, this installs the software Vulkan driver by package name.
 //! Knows package managers, and of the executor only whether it finds an adapter.
 
+use crate::gpu::{self, Gpu, GpuError, GpuOptions};
 use std::{
     ffi::OsString,
     io,
@@ -45,6 +46,9 @@ pub enum SetupError {
          VK_ICD_FILENAMES, WGPU_BACKEND and what `vulkaninfo --summary` (package vulkan-tools) says"
     )]
     StillNone,
+    /// There is one, and it cannot be opened.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
 }
 
 /// The machine, as far as installing goes.
@@ -74,16 +78,23 @@ impl Default for System {
     }
 }
 
-/// Makes sure that there is an adapter: installs the software Vulkan driver if there is none and the user has the right.
+/// Opens an adapter. Where there is none at all, the software Vulkan driver is installed first, if the user has the
+/// right and does not forbid it.
 ///
 /// # Errors
 /// Every [`SetupError`].
-pub fn ensure_adapter() -> Result<(), SetupError> {
-    System::default().ensure(|| !crate::gpu::adapters().is_empty())
+pub fn open_gpu(options: &GpuOptions) -> Result<Gpu, SetupError> {
+    match Gpu::open(options) {
+        Err(GpuError::NoAdapter { .. }) => {
+            System::default().ensure(|| !gpu::adapters().is_empty())?;
+            Ok(Gpu::open(options)?)
+        }
+        opened => Ok(opened?),
+    }
 }
 
 impl System {
-    /// As [`ensure_adapter`], with `present` to say whether there is an adapter now.
+    /// Makes sure that there is an adapter, with `present` to say whether there is an adapter now.
     ///
     /// # Errors
     /// Every [`SetupError`].

@@ -36,3 +36,28 @@ pub(crate) fn json_records(value: &Value) -> Vec<UsageRecord> {
 pub(crate) fn numbers(value: &Value) -> Vec<u64> {
     value.as_array().expect("numbers").iter().map(|v| v.as_u64().expect("number")).collect()
 }
+
+pub(crate) fn lists(value: &Value) -> Vec<Vec<u64>> {
+    value.as_array().expect("lists").iter().map(numbers).collect()
+}
+
+/// `tests/data/minimalloc/NAME.csv`: `id,lower,upper,size`, upper exclusive.
+pub(crate) fn minimalloc(name: &str) -> Vec<UsageRecord> {
+    let text = fs::read_to_string(path(&format!("minimalloc/{name}.csv"))).expect(name);
+    let row = |line: &str| {
+        let fields: Vec<u64> = line.split(',').skip(1).map(|f| f.parse().expect(line)).collect();
+        UsageRecord::new(fields[0] as usize, fields[1] as usize - 1, fields[2])
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+/// The 23 sets with reference totals: the entry of `index.json`, and the records.
+pub(crate) fn usage_record_sets() -> Vec<(Value, Vec<UsageRecord>)> {
+    let index = json("usage_records/index.json");
+    let instances = index["instances"].as_array().expect("instances");
+    let set = |instance: &Value| {
+        let name = instance["name"].as_str().expect("name");
+        (instance.clone(), json_records(&json(&format!("usage_records/{name}.json"))["records"]))
+    };
+    instances.iter().map(set).collect()
+}

@@ -1,9 +1,13 @@
 //! The planner's public behaviour.
 
 #[cfg(test)]
+mod banks;
+#[cfg(test)]
 mod check;
 #[cfg(test)]
 mod data;
+#[cfg(test)]
+mod exact;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]

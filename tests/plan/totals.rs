@@ -1,6 +1,6 @@
 //! Bounds and totals of the strategies on real networks, against figures from an independent implementation.
 
-use crate::data::{csv_records, json};
+use crate::data::{csv_records, json, usage_record_sets};
 use texpool::plan::{Budget, Problem, Strategy, best, bounds, check_layout, uses_from_records};
 
 #[test]
@@ -39,13 +39,8 @@ fn strategies_give_the_reference_totals() {
 
 #[test]
 fn strategies_give_the_reference_bytes_on_the_second_data_set() {
-    let index = json("usage_records/index.json");
-    let instances = index["instances"].as_array().unwrap();
-    assert_eq!(instances.len(), 23);
-    for instance in instances {
+    for (instance, records) in usage_record_sets() {
         let name = instance["name"].as_str().unwrap();
-        let set = json(&format!("usage_records/{name}.json"));
-        let records = crate::data::json_records(&set["records"]);
         let b = bounds(&records).unwrap();
         assert_eq!(Some(b.naive), instance["naive"].as_u64(), "{name}");
         assert_eq!(Some(b.shared_objects), instance["objects_lower_bound"].as_u64(), "{name}");

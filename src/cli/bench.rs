@@ -1,0 +1,205 @@
+//! `texpool bench`: how long a model takes, and what it takes of the processor.
+
+use super::{
+    CliError,
+    args::{AdapterArgs, ModelArgs},
+    inputs::random,
+    out,
+};
+use crate::{
+    gpu::{DispatchTime, Session, SessionOptions},
+    report::{MemoryReport, StepRow, grouped},
+};
+use cpu_time::ProcessTime;
+use serde::Serialize;
+use std::{
+    fmt::Write,
+    time::{Duration, Instant},
+};
+
+/// However short the time given, this often.
+const FEWEST_RUNS: usize = 5;
+/// Of the time given, the share that goes into timing each dispatch by itself.
+const PROFILE_SHARE: f64 = 0.2;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    model: ModelArgs,
+    #[command(flatten)]
+    adapter: AdapterArgs,
+    /// How long to measure, after the first runs.
+    #[arg(long, default_value = "3", value_parser = seconds)]
+    seconds: Duration,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|e| format!("{e}"))?;
+    Duration::try_from_secs_f64(number).map_err(|e| e.to_string())
+}
+
+#[derive(Serialize)]
+struct Answer {
+    model: String,
+    runs: usize,
+    wall_ms: Spread,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu_ms: Option<Spread>,
+    cpu_ms: Median,
+    cold_ms: f64,
+    dispatches: usize,
+    pipelines: usize,
+    pool_bytes: u64,
+    gpu_memory_peak_bytes: u64,
+    steps: Vec<Step>,
+}
+
+#[derive(Serialize)]
+struct Spread {
+    median: f64,
+    p10: f64,
+    p90: f64,
+}
+
+#[derive(Serialize)]
+struct Median {
+    median: f64,
+}
+
+#[derive(Serialize)]
+struct Step {
+    step: usize,
+    operator: String,
+    tensor: String,
+    shape: Vec<usize>,
+    kernels: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu_ms: Option<f64>,
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    let path = args.model.path()?;
+    let cold = Instant::now();
+    let graph = ModelArgs::import(&path)?;
+    let gpu = args.adapter.open(true)?;
+    let options = SessionOptions { prepare: args.model.prepare_options(), poison: false };
+    let mut session = Session::new(&gpu, &graph, &options)?;
+    let inputs = random(&graph);
+    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+    let mut outputs = session.run(&slices)?;
+    let cold_ms = ms(cold.elapsed());
+    session.run_into(&slices, &mut outputs)?;
+
+    let (mut wall, mut cpu) = (Vec::new(), Vec::new());
+    let end = Instant::now() + args.seconds;
+    while wall.len() < FEWEST_RUNS || Instant::now() < end {
+        let (begun, burnt) = (Instant::now(), ProcessTime::now());
+        session.run_into(&slices, &mut outputs)?;
+        wall.push(ms(begun.elapsed()));
+        cpu.push(ms(burnt.elapsed()));
+    }
+    let profiles = profile(&mut session, args.seconds.mul_f64(PROFILE_SHARE))?;
+    let sums: Vec<f64> = profiles.iter().map(|times| times.iter().map(|t| t.ms).sum()).collect();
+
+    let answer = Answer {
+        model: graph.name.clone(),
+        runs: wall.len(),
+        wall_ms: spread(&wall),
+        gpu_ms: (!sums.is_empty()).then(|| spread(&sums)),
+        cpu_ms: Median { median: percentile(&cpu, 0.5) },
+        cold_ms,
+        dispatches: session.dispatches(),
+        pipelines: session.pipelines().len(),
+        pool_bytes: session.memory().pool_planned,
+        gpu_memory_peak_bytes: session.memory().reserved,
+        steps: steps(&session, args, &profiles),
+    };
+    if json { out::json(&answer) } else { out::text(&text(&answer)) }
+}
+
+/// Times of every dispatch, run after run; none where the device has no timestamps.
+fn profile(session: &mut Session, time: Duration) -> Result<Vec<Vec<DispatchTime>>, CliError> {
+    let end = Instant::now() + time;
+    let mut profiles = Vec::new();
+    while profiles.len() < FEWEST_RUNS || Instant::now() < end {
+        match session.profile()? {
+            Some(times) => profiles.push(times),
+            None => break,
+        }
+    }
+    Ok(profiles)
+}
+
+fn steps(session: &Session, args: &Args, profiles: &[Vec<DispatchTime>]) -> Vec<Step> {
+    let prepared = session.prepared();
+    let rows = MemoryReport::of(prepared, args.model.format()).rows;
+    let step = |(i, row): (usize, StepRow)| {
+        let mine = |times: &[DispatchTime]| times.iter().filter(|t| t.step == Some(i)).map(|t| t.ms).sum::<f64>();
+        let all: Vec<f64> = profiles.iter().map(|times| mine(times)).collect();
+        let kernels = profiles.first().into_iter().flatten().filter(|t| t.step == Some(i)).map(|t| t.kernel);
+        let node = &prepared.graph.nodes[prepared.schedule.steps[i].node];
+        Step {
+            step: i,
+            operator: row.operator,
+            tensor: row.writes,
+            shape: node.outputs.first().map(|&t| prepared.graph.tensors[t].dims.clone()).unwrap_or_default(),
+            kernels: kernels.collect(),
+            gpu_ms: (!all.is_empty()).then(|| percentile(&all, 0.5)),
+        }
+    };
+    rows.into_iter().enumerate().map(step).collect()
+}
+
+fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+fn spread(values: &[f64]) -> Spread {
+    let at = |share| percentile(values, share);
+    Spread { median: at(0.5), p10: at(0.1), p90: at(0.9) }
+}
+
+/// The value below which `share` of all lie, linear between neighbours.
+fn percentile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = share * sorted.len().saturating_sub(1) as f64;
+    let (below, above) = (at.floor() as usize, at.ceil() as usize);
+    match (sorted.get(below), sorted.get(above)) {
+        (Some(a), Some(b)) => a + (b - a) * at.fract(),
+        _ => 0.0,
+    }
+}
+
+fn text(answer: &Answer) -> String {
+    let Answer { model, runs, wall_ms: wall, cold_ms, dispatches, pipelines, .. } = answer;
+    let mut text = format!("{model}: {runs} runs, {dispatches} dispatches, {pipelines} pipelines\n\n");
+    let spread = |s: &Spread| format!("median {:.2} ms, p10 {:.2}, p90 {:.2}\n", s.median, s.p10, s.p90);
+    text += &format!("  wall  {}", spread(wall));
+    if let Some(gpu) = &answer.gpu_ms {
+        text += &format!("  gpu   {}", spread(gpu));
+    }
+    text += &format!("  cpu   median {:.2} ms of process time\n", answer.cpu_ms.median);
+    text += &format!("  cold  {cold_ms:.0} ms from file to first answer\n");
+    text += &format!("  pool  {} bytes\n", grouped(answer.pool_bytes));
+    text += &format!("  peak  {} bytes of device memory, weights included\n\n", grouped(answer.gpu_memory_peak_bytes));
+    for Step { step, operator, tensor, shape, kernels, gpu_ms } in &answer.steps {
+        let time = gpu_ms.map(|ms| format!("{ms:8.3} ms ")).unwrap_or_default();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {step:>4} {time}{operator} {tensor} {shape:?} {}", kernels.join(" "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percentile;
+
+    #[test]
+    fn percentiles_lie_between_neighbours() {
+        let values = [4.0, 1.0, 3.0, 2.0, 5.0];
+        assert_eq!([0.0, 0.1, 0.5, 0.9, 1.0].map(|s| percentile(&values, s)), [1.0, 1.4, 3.0, 4.6, 5.0]);
+        assert_eq!(percentile(&[7.0], 0.9), 7.0);
+        assert_eq!(percentile(&[], 0.5), 0.0);
+    }
+}

@@ -1,0 +1,85 @@
+//! `texpool run`: a model on a device, once.
+
+use super::{
+    CliError,
+    args::{AdapterArgs, ModelArgs},
+    inputs::InputArgs,
+    out,
+};
+use crate::{
+    gpu::{Session, SessionOptions},
+    io::write_outputs,
+    report::MemoryReport,
+};
+use serde::Serialize;
+use std::{fmt::Write, path::PathBuf};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    model: ModelArgs,
+    #[command(flatten)]
+    inputs: InputArgs,
+    #[command(flatten)]
+    adapter: AdapterArgs,
+    /// Write each output to `INDEX_NAME.npy` in this folder, which is made if need be.
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Fill memory with NaN as its tenants die: a check that nothing is read after its death.
+    #[arg(long)]
+    poison: bool,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    report: MemoryReport,
+    outputs: Vec<Output>,
+}
+
+#[derive(Serialize)]
+struct Output {
+    name: String,
+    shape: Vec<usize>,
+    min: f32,
+    max: f32,
+    file: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    let graph = ModelArgs::import(&args.model.path()?)?;
+    let inputs = args.inputs.read(&graph)?;
+    let gpu = args.adapter.open(false)?;
+    let options = SessionOptions { prepare: args.model.prepare_options(), poison: args.poison };
+    let mut session = Session::new(&gpu, &graph, &options)?;
+    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+    let values = session.run(&slices)?;
+
+    let tensors = || graph.outputs.iter().map(|&t| &graph.tensors[t]).zip(&values);
+    let files = match &args.output {
+        Some(folder) => write_outputs(folder, tensors().map(|(t, v)| (&*t.name, &*t.dims, &**v)))?,
+        None => vec![],
+    };
+    let memory = session.memory();
+    let report = MemoryReport::of(session.prepared(), args.model.format());
+    let report = report.on_device(memory.pool_driver, memory.io_planned, memory.weights);
+    let output = |(i, (tensor, values)): (usize, (&crate::graph::Tensor, &Vec<f32>))| Output {
+        name: tensor.name.clone(),
+        shape: tensor.dims.clone(),
+        min: values.iter().copied().fold(f32::INFINITY, f32::min),
+        max: values.iter().copied().fold(f32::NEG_INFINITY, f32::max),
+        file: files.get(i).cloned(),
+    };
+    let answer = Answer { outputs: tensors().enumerate().map(output).collect(), report };
+    if json { out::json(&answer) } else { out::text(&text(&answer)) }
+}
+
+fn text(answer: &Answer) -> String {
+    let mut text = String::new();
+    for (i, Output { name, shape, min, max, file }) in answer.outputs.iter().enumerate() {
+        let to = file.as_ref().map(|f| format!(", in {}", f.display())).unwrap_or_default();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "output {i} {name} {shape:?}: {min} to {max}{to}");
+    }
+    text + "\n" + &answer.report.to_string()
+}

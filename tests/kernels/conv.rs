@@ -1,0 +1,111 @@
+//! Convolutions of every kind, and fully connected layers.
+
+use texpool::graph::{Conv2d, Op, Padding, TransposeConv};
+
+use super::{Source, case, constant, hostile::Bench, placed, tails};
+
+const NONE: Padding = Padding { top: 0, bottom: 0, left: 0, right: 0 };
+const AROUND: Padding = Padding { top: 1, bottom: 1, left: 2, right: 1 };
+
+fn extents(input: [usize; 4], kernel: [usize; 2], conv: &Conv2d, channels: usize) -> [usize; 4] {
+    let [b, h, w, _] = input;
+    let p = conv.padding;
+    let rows = (h + p.top + p.bottom - (kernel[0] - 1) * conv.dilation[0] - 1) / conv.stride[0] + 1;
+    let columns = (w + p.left + p.right - (kernel[1] - 1) * conv.dilation[1] - 1) / conv.stride[1] + 1;
+    [b, rows, columns, channels]
+}
+
+/// Weights, and biases in every second case.
+fn operands(input: [usize; 4], weights: [usize; 4], channels: usize) -> Vec<Source> {
+    let mut operands = vec![placed(input), constant(weights)];
+    if (input[1] + channels).is_multiple_of(2) {
+        operands.push(constant([1, 1, 1, channels]));
+    }
+    operands
+}
+
+#[test]
+fn convolutions_of_any_form() {
+    let mut bench = Bench::new();
+    for (input, out, kernel, stride, dilation, padding, groups) in [
+        ([1, 5, 7, 8], 12, [1, 1], [1, 1], [1, 1], NONE, 1),
+        ([2, 3, 5, 7], 5, [1, 1], [1, 1], [1, 1], NONE, 1),
+        ([1, 1, 1, 33], 70, [1, 1], [1, 1], [1, 1], NONE, 1),
+        ([1, 8, 9, 3], 10, [3, 3], [2, 2], [1, 1], AROUND, 1),
+        ([2, 7, 6, 5], 6, [3, 2], [1, 2], [2, 1], AROUND, 1),
+        ([1, 6, 6, 12], 9, [3, 3], [1, 1], [1, 1], AROUND, 3),
+        ([1, 5, 5, 8], 4, [1, 1], [2, 2], [1, 1], NONE, 2),
+        ([1, 4, 40, 16], 20, [3, 3], [1, 1], [2, 2], Padding { top: 2, bottom: 2, left: 2, right: 2 }, 1),
+        ([1, 3, 3, 6], 6, [1, 1], [1, 1], [1, 1], NONE, 6),
+    ] {
+        let conv = Conv2d { stride, dilation, padding, groups };
+        let weights = [out, kernel[0], kernel[1], input[3] / groups];
+        case(&mut bench, Op::Conv2d(conv), &operands(input, weights, out), extents(input, kernel, &conv, out));
+    }
+    for kernel in [[1, 1], [2, 3]] {
+        let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: NONE, groups: 1 };
+        let input = [1, 4, 5, 6];
+        let out = extents(input, kernel, &conv, 7);
+        tails(&mut bench, &Op::Conv2d(conv), &operands(input, [7, kernel[0], kernel[1], 6], 7), out, true);
+    }
+    bench.finish();
+}
+
+#[test]
+fn depthwise_convolutions_of_any_form() {
+    let mut bench = Bench::new();
+    for (input, multiplier, kernel, stride, dilation, padding) in [
+        ([1, 6, 7, 8], 1, [3, 3], [1, 1], [1, 1], AROUND),
+        ([2, 9, 8, 6], 1, [5, 5], [2, 2], [1, 1], AROUND),
+        ([1, 7, 9, 5], 1, [3, 2], [1, 2], [2, 2], AROUND),
+        ([1, 5, 5, 3], 2, [3, 3], [1, 1], [1, 1], AROUND),
+        ([1, 5, 5, 1], 8, [3, 3], [2, 1], [1, 1], NONE),
+        ([1, 4, 66, 4], 4, [1, 1], [1, 1], [1, 1], NONE),
+    ] {
+        let conv = Conv2d { stride, dilation, padding, groups: 1 };
+        let channels = input[3] * multiplier;
+        let weights = [1, kernel[0], kernel[1], channels];
+        let out = extents(input, kernel, &conv, channels);
+        case(&mut bench, Op::DepthwiseConv2d(conv), &operands(input, weights, channels), out);
+    }
+    let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: NONE, groups: 1 };
+    let out = extents([1, 4, 5, 6], [2, 2], &conv, 6);
+    tails(&mut bench, &Op::DepthwiseConv2d(conv), &operands([1, 4, 5, 6], [1, 2, 2, 6], 6), out, true);
+    bench.finish();
+}
+
+#[test]
+fn transposed_convolutions_of_any_form() {
+    let mut bench = Bench::new();
+    for (input, channels, kernel, stride, padding, out) in [
+        ([1, 4, 5, 8], 6, [2, 2], [2, 2], NONE, [8, 10]),
+        ([2, 3, 4, 5], 3, [3, 3], [2, 2], NONE, [7, 9]),
+        ([1, 3, 4, 5], 9, [3, 3], [2, 2], Padding { top: 1, bottom: 0, left: 0, right: 1 }, [6, 8]),
+        ([1, 5, 4, 2], 1, [4, 3], [1, 3], Padding { top: 2, bottom: 1, left: 1, right: 0 }, [5, 11]),
+        ([1, 3, 3, 4], 4, [1, 2], [3, 3], NONE, [9, 9]),
+    ] {
+        let conv = TransposeConv { stride, padding };
+        let weights = [channels, kernel[0], kernel[1], input[3]];
+        let out = [input[0], out[0], out[1], channels];
+        case(&mut bench, Op::TransposeConv(conv), &operands(input, weights, channels), out);
+    }
+    let conv = TransposeConv { stride: [2, 2], padding: NONE };
+    tails(&mut bench, &Op::TransposeConv(conv), &operands([1, 3, 3, 4], [6, 2, 2, 4], 6), [1, 6, 6, 6], true);
+    bench.finish();
+}
+
+#[test]
+fn fully_connected_layers_of_any_form() {
+    let mut bench = Bench::new();
+    for (input, weights, out) in [
+        ([1, 1, 1, 9], [1, 1, 5, 9], [1, 1, 1, 5]),
+        ([1, 1, 6, 8], [1, 1, 12, 8], [1, 1, 6, 12]),
+        ([1, 2, 3, 4], [1, 1, 7, 24], [1, 1, 1, 7]),
+        ([1, 2, 3, 5], [1, 1, 6, 30], [1, 1, 1, 6]),
+        ([1, 1, 6, 4], [1, 1, 3, 8], [1, 1, 3, 3]),
+        ([2, 1, 1, 10], [1, 1, 4, 10], [1, 1, 2, 4]),
+    ] {
+        case(&mut bench, Op::FullyConnected, &operands(input, weights, out[3]), out);
+    }
+    bench.finish();
+}

@@ -1,0 +1,160 @@
+//! Functions of one and two values, softmax, means.
+
+use texpool::{
+    graph::{Binary, Op, Reduce, Unary},
+    kernels,
+};
+
+use super::{case, constant, hostile::Bench, placed, tails};
+
+const BINARIES: [Binary; 6] = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Maximum, Binary::Minimum];
+
+#[test]
+fn functions_of_one_value() {
+    let mut bench = Bench::new();
+    let dims = [2, 3, 5, 7];
+    for unary in [
+        Unary::Relu,
+        Unary::Relu6,
+        Unary::ReluN1To1,
+        Unary::LeakyRelu { alpha: 0.3 },
+        Unary::Elu,
+        Unary::HardSwish,
+        Unary::Logistic,
+        Unary::Tanh,
+        Unary::Exp,
+        Unary::Square,
+        Unary::Abs,
+        Unary::Neg,
+    ] {
+        case(&mut bench, Op::Unary(unary), &[placed(dims)], dims);
+    }
+    tails(&mut bench, &Op::Unary(Unary::Square), &[placed(dims)], dims, true);
+    bench.finish();
+}
+
+#[test]
+fn roots_of_squares() {
+    // Roots need values that are not negative: those of a tail behind a square.
+    let mut bench = Bench::new();
+    for then in [Unary::Sqrt, Unary::Rsqrt] {
+        let dims = [1, 4, 3, 6];
+        let mut graph = super::one_node(
+            Op::Unary(Unary::Square),
+            &[placed(dims)],
+            dims.into(),
+            texpool::graph::Tail::of(texpool::graph::Act::Unary(then)),
+        );
+        bench.check(&graph);
+        graph.nodes[0].tail.then = texpool::graph::Act::Unary(Unary::Neg);
+        bench.check(&graph);
+    }
+    bench.finish();
+}
+
+#[test]
+fn functions_of_two_values() {
+    let mut bench = Bench::new();
+    let out = [2, 3, 5, 6];
+    for binary in BINARIES {
+        case(&mut bench, Op::Binary(binary), &[placed(out), placed(out)], out);
+        case(&mut bench, Op::Binary(binary), &[placed(out), constant([1, 1, 1, 6])], out);
+        case(&mut bench, Op::Binary(binary), &[constant([1, 3, 1, 1]), placed(out)], out);
+    }
+    tails(&mut bench, &Op::Binary(Binary::Mul), &[placed(out), constant([1, 1, 5, 6])], out, true);
+    tails(&mut bench, &Op::Binary(Binary::Sub), &[placed(out), placed([2, 1, 1, 6])], out, false);
+    bench.finish();
+}
+
+#[test]
+fn every_axis_broadcasts() {
+    let mut bench = Bench::new();
+    let out = [2, 3, 5, 6];
+    // Each axis of each operand is repeated or not.
+    for mask in 0..16usize {
+        let small: [usize; 4] = std::array::from_fn(|axis| if mask >> axis & 1 == 1 { 1 } else { out[axis] });
+        let rest: [usize; 4] = std::array::from_fn(|axis| if mask >> axis & 1 == 1 { out[axis] } else { 1 });
+        for (a, b) in [
+            (placed(out), placed(small)),
+            (placed(small), placed(rest)),
+            (placed(small), constant(rest)),
+            (constant(out), placed(small)),
+        ] {
+            case(&mut bench, Op::Binary(Binary::Sub), &[a, b], out);
+        }
+    }
+    bench.finish();
+}
+
+#[test]
+fn prelu_by_channel_by_anything_and_computed() {
+    let mut bench = Bench::new();
+    let dims = [2, 4, 3, 5];
+    for alpha in [[1, 1, 1, 5], [1, 4, 3, 5], [1, 1, 1, 1], [1, 4, 1, 1]] {
+        case(&mut bench, Op::Prelu, &[placed(dims), constant(alpha)], dims);
+        case(&mut bench, Op::Prelu, &[placed(dims), placed(alpha)], dims);
+    }
+    bench.finish();
+}
+
+#[test]
+fn two_operands_and_an_added_tensor_are_refused() {
+    let dims = [1, 2, 2, 4];
+    let mut graph = super::one_node(
+        Op::Binary(Binary::Add),
+        &[placed(dims), placed(dims)],
+        dims.into(),
+        texpool::graph::Tail::default(),
+    );
+    let add = super::support::add_tensor(&mut graph, dims.into(), None);
+    graph.nodes[0].tail.add = Some(add);
+    let operand = kernels::Operand {
+        shape: dims.into(),
+        texture: 0,
+        shift: 3,
+        rows: texpool::plan::RowTable::Whole { base: 0, rows: 2, row_texels: 2 },
+    };
+    let step = kernels::StepContext {
+        graph: &graph,
+        node: &graph.nodes[0],
+        inputs: vec![Some(operand.clone()), Some(operand.clone())],
+        add: Some(operand.clone()),
+        output: operand,
+        rows: 0..2,
+        weights: kernels::WeightPlace::default(),
+    };
+    let error = kernels::dispatches(&step).unwrap_err().to_string();
+    assert!(error.contains("ADD") && error.contains("tail cannot add"), "{error}");
+}
+
+#[test]
+fn softmax_of_few_and_of_many_channels() {
+    let mut bench = Bench::new();
+    for (dims, beta) in [
+        ([1, 1, 1, 1], 1.0),
+        ([2, 3, 5, 3], 1.0),
+        ([1, 4, 70, 21], 0.5),
+        ([1, 1, 1, 1001], 1.0),
+        ([2, 2, 3, 130], 2.0),
+        ([1, 1, 1, 4100], 1.0),
+    ] {
+        case(&mut bench, Op::Softmax { beta }, &[placed(dims)], dims);
+    }
+    tails(&mut bench, &Op::Softmax { beta: 1.0 }, &[placed([1, 2, 2, 6])], [1, 2, 2, 6], true);
+    bench.finish();
+}
+
+#[test]
+fn means_over_any_axes() {
+    let mut bench = Bench::new();
+    let dims = [2, 3, 5, 7];
+    for mask in 0..16usize {
+        let axes: [bool; 4] = std::array::from_fn(|axis| mask >> axis & 1 == 1);
+        let out: [usize; 4] = std::array::from_fn(|axis| if axes[axis] { 1 } else { dims[axis] });
+        case(&mut bench, Op::Reduce { kind: Reduce::Mean, axes }, &[placed(dims)], out);
+    }
+    let spatial = Op::Reduce { kind: Reduce::Mean, axes: [false, true, true, false] };
+    case(&mut bench, spatial.clone(), &[placed([1, 7, 7, 130])], [1, 1, 1, 130]);
+    tails(&mut bench, &spatial, &[placed([2, 4, 4, 6])], [2, 1, 1, 6], true);
+    bench.finish();
+}

@@ -1,0 +1,272 @@
+//! The hostile pool: runs a node among poison and compares it to its CPU twin.
+//!
+//! Tensors lie at odd bases, whole, in rings, or with their rows shuffled, in textures far wider or narrower than they
+//! are, alone or two in one texture, and everything around them is NaN. What must hold: the result is the twin's, lanes
+//! past the last channel are zero, and no texel outside the rows asked for was touched.
+
+use std::ops::Range;
+
+use half::f16;
+use texpool::{
+    gpu::{Gpu, GpuOptions, Pipelines, Program, Role, TextureSet},
+    graph::{Constant, Graph, Shape},
+    kernels::{self, Operand, StepContext, WeightPlace, twin},
+    plan::{RowTable, TexelFormat, TextureSpec},
+};
+
+use super::rng::Rng;
+
+const POISON: [f32; 4] = [f32::NAN; 4];
+/// Widths of textures, in the order the habitats take them.
+const WIDTHS: [u32; 5] = [64, 1, 4096, 8, 256];
+/// Habitats that each case is run in.
+const HABITATS: u64 = 4;
+
+/// A device and the pipelines made on it so far.
+pub(crate) struct Bench {
+    gpu: Gpu,
+    pipelines: [(TexelFormat, Pipelines); 2],
+    failures: Vec<String>,
+    runs: usize,
+}
+
+/// A texture being filled.
+struct Sheet {
+    texels: Vec<[f32; 4]>,
+}
+
+impl Bench {
+    /// Opens the device; a machine without one is told what to install.
+    pub(crate) fn new() -> Self {
+        let gpu = match Gpu::open(&GpuOptions::default()) {
+            Ok(gpu) => gpu,
+            Err(error) => panic!("{error}"),
+        };
+        let pipelines = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float]
+            .map(|format| (format, Pipelines::new(&gpu, format).unwrap()));
+        Self { gpu, pipelines, failures: Vec::new(), runs: 0 }
+    }
+
+    /// Runs the graph's only node in several habitats and both formats.
+    pub(crate) fn check(&mut self, graph: &Graph) {
+        for habitat in 0..HABITATS {
+            for format in 0..2 {
+                self.runs += 1;
+                if let Err(failure) = self.run(graph, habitat, format) {
+                    let node = &graph.nodes[0];
+                    let shapes: Vec<String> = node.inputs.iter().map(|&t| graph.shape(t).to_string()).collect();
+                    let out = graph.shape(node.outputs[0]);
+                    let format = self.pipelines[format].0;
+                    self.failures.push(format!(
+                        "{:?} {shapes:?} -> {out}, tail {:?}, habitat {habitat}, {format:?}: {failure}",
+                        node.op, node.tail
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Fails with every failure there was.
+    pub(crate) fn finish(self) {
+        let shown = &self.failures[..self.failures.len().min(12)];
+        assert!(
+            self.failures.is_empty(),
+            "{} of {} runs failed:\n{}",
+            self.failures.len(),
+            self.runs,
+            shown.join("\n")
+        );
+        assert!(self.runs > 0);
+    }
+
+    fn run(&mut self, graph: &Graph, habitat: u64, format: usize) -> Result<(), String> {
+        let (format, pipelines) = &mut self.pipelines[format];
+        let mut rng = Rng::new(habitat + 1);
+        let graph = &rounded(graph, *format);
+        let node = &graph.nodes[0];
+        let inputs: Vec<Vec<f32>> = graph
+            .inputs
+            .iter()
+            .map(|&tensor| rng.values(graph.shape(tensor).len()).iter().map(|&v| stored(v, *format)).collect())
+            .collect();
+        let values = twin::graph(graph, &inputs).map_err(|e| e.to_string())?;
+        let result = node.outputs[0];
+        let expected = values[result].as_deref().ok_or("the twin has no result")?;
+
+        // Inputs: each in a texture of its own, or all in one.
+        let together = habitat % 2 == 1;
+        let mut sheets: Vec<Sheet> = Vec::new();
+        let mut operands: Vec<Option<(usize, Shape, RowTable)>> = vec![None; graph.tensors.len()];
+        for (&tensor, input) in graph.inputs.iter().zip(&inputs) {
+            if sheets.is_empty() || !together {
+                sheets.push(Sheet { texels: Vec::new() });
+            }
+            let texture = sheets.len() - 1;
+            let shape = graph.shape(tensor);
+            let rows = sheets[texture].place(&mut rng, shape, habitat);
+            sheets[texture].write(shape, &rows, input);
+            operands[tensor] = Some((texture, shape, rows));
+        }
+        let mut textures = TextureSet::new(&self.gpu);
+        let width = |i: usize| WIDTHS[(habitat as usize + i) % WIDTHS.len()];
+        for (i, sheet) in sheets.iter().enumerate() {
+            sheet.create(&mut textures, width(i), *format)?;
+        }
+        let mut packed = Sheet { texels: vec![POISON; 2 * rng.below(20) + 1] };
+        let base = packed.texels.len() as u32;
+        packed.texels.extend(kernels::weights(graph, node));
+        let weight_texture = packed.create(&mut textures, width(3), *format)?;
+        let weights = WeightPlace { texture: weight_texture, base, shift: textures.spec(weight_texture).shift() };
+        let operand = |textures: &TextureSet, tensor: usize| {
+            operands[tensor].clone().map(|(texture, shape, rows)| Operand {
+                shape,
+                texture,
+                shift: textures.spec(texture).shift(),
+                rows,
+            })
+        };
+
+        let shape = graph.shape(result);
+        for band in bands(shape.rows() as u32, habitat) {
+            let mut sheet = Sheet { texels: Vec::new() };
+            let mut rows = sheet.place(&mut rng, shape, habitat);
+            if habitat % 4 == 2 {
+                // Room for the band only.
+                let base = 2 * rng.below(9) as u32 + 1;
+                let row_texels = shape.row_texels() as u32;
+                let room = (base + row_texels * band.len() as u32 + 2) as usize;
+                sheet.texels.resize(room.max(sheet.texels.len()), POISON);
+                rows = RowTable::Ring { base, rows: shape.rows() as u32, row_texels, ring: band.len() as u32 };
+            }
+            let output = sheet.create(&mut textures, width(4), *format)?;
+            let step = StepContext {
+                graph,
+                node,
+                inputs: node.inputs.iter().map(|&tensor| operand(&textures, tensor)).collect(),
+                add: node.tail.add.and_then(|tensor| operand(&textures, tensor)),
+                output: Operand { shape, texture: output, shift: textures.spec(output).shift(), rows: rows.clone() },
+                rows: band.clone(),
+                weights,
+            };
+            let dispatches = kernels::dispatches(&step).map_err(|e| e.to_string())?;
+            let program = Program::new(&self.gpu, &mut textures, pipelines, *format, &dispatches);
+            program.and_then(|program| program.run(&self.gpu)).map_err(|e| e.to_string())?;
+            let found = textures.read(output).map_err(|e| e.to_string())?;
+            compare(&found, expected, shape, &rows, band, *format)?;
+        }
+        Ok(())
+    }
+}
+
+/// Row ranges that together are the whole result.
+fn bands(rows: u32, habitat: u64) -> Vec<Range<u32>> {
+    let cut = if habitat < 2 { 0 } else { rows / 3 };
+    [0..cut, cut..rows].into_iter().filter(|band| !band.is_empty()).collect()
+}
+
+impl Sheet {
+    /// Room for a tensor behind what is there, poisoned.
+    fn place(&mut self, rng: &mut Rng, shape: Shape, habitat: u64) -> RowTable {
+        let rows = shape.rows() as u32;
+        let row_texels = shape.row_texels() as u32;
+        let base = self.texels.len() as u32 + 2 * rng.below(9) as u32 + 1;
+        let gap = 1 + rng.below(3) as u32;
+        let table = match habitat % 4 {
+            0 => RowTable::Whole { base, rows, row_texels },
+            2 => RowTable::Ring { base, rows, row_texels, ring: rows + 2 },
+            _ => {
+                let order = rng.order(rows as usize);
+                let row_starts = order.iter().map(|&slot| base + slot as u32 * (row_texels + gap)).collect();
+                RowTable::Scattered { row_starts, row_texels }
+            }
+        };
+        let end = table.starts().max().unwrap_or(base) + row_texels + gap;
+        self.texels.resize(end as usize, POISON);
+        table
+    }
+
+    /// Writes a tensor's values, with zeros past the last channel.
+    fn write(&mut self, shape: Shape, rows: &RowTable, values: &[f32]) {
+        for row in 0..shape.rows() {
+            for slice in 0..shape.slices() {
+                for x in 0..shape.w {
+                    let mut texel = [0.0; 4];
+                    for (lane, value) in texel.iter_mut().enumerate() {
+                        let c = slice * 4 + lane;
+                        if c < shape.c {
+                            *value = values[(row * shape.w + x) * shape.c + c];
+                        }
+                    }
+                    self.texels[rows.start(row as u32) as usize + slice * shape.w + x] = texel;
+                }
+            }
+        }
+    }
+
+    /// Creates the texture: `width` texels wide, or as much wider as it must be.
+    fn create(&self, textures: &mut TextureSet, mut width: u32, format: TexelFormat) -> Result<usize, String> {
+        let texels = self.texels.len().max(1) as u32;
+        while texels.div_ceil(width) > 4096 {
+            width *= 2;
+        }
+        let spec = TextureSpec { width, height: texels.div_ceil(width), format };
+        let mut all = self.texels.clone();
+        all.resize(spec.texels() as usize, POISON);
+        let texture = textures.create("hostile", spec, Role::Shared).map_err(|e| e.to_string())?;
+        textures.write_rows(texture, 0, &all).map_err(|e| e.to_string())?;
+        Ok(texture)
+    }
+}
+
+fn stored(value: f32, format: TexelFormat) -> f32 {
+    match format {
+        TexelFormat::Rgba32Float => value,
+        TexelFormat::Rgba16Float => f16::from_f32(value).to_f32(),
+    }
+}
+
+/// The graph with its constants as the weight texture stores them.
+fn rounded(graph: &Graph, format: TexelFormat) -> Graph {
+    let mut graph = graph.clone();
+    for tensor in &mut graph.tensors {
+        if let Some(constant) = &tensor.constant {
+            let values: Vec<f32> = constant.to_f32().iter().map(|&v| stored(v, format)).collect();
+            tensor.constant = Some(Constant::from_f32(&values));
+        }
+    }
+    graph
+}
+
+fn compare(
+    found: &[[f32; 4]],
+    expected: &[f32],
+    shape: Shape,
+    rows: &RowTable,
+    band: Range<u32>,
+    format: TexelFormat,
+) -> Result<(), String> {
+    let largest = expected.iter().fold(0.0f32, |most, v| most.max(v.abs()));
+    // Halves are rounded or cut off, as the driver likes, and below 6e-5 they are as far apart as their least.
+    let (relative, least) = if format == TexelFormat::Rgba32Float { (1e-5, 0.0) } else { (1e-3, 6e-8) };
+    let mut touched = vec![false; found.len()];
+    for row in band {
+        for slice in 0..shape.slices() {
+            for x in 0..shape.w {
+                let at = rows.start(row) as usize + slice * shape.w + x;
+                touched[at] = true;
+                for (lane, &value) in found[at].iter().enumerate() {
+                    let c = slice * 4 + lane;
+                    let twin = if c < shape.c { expected[(row as usize * shape.w + x) * shape.c + c] } else { 0.0 };
+                    let near = (value - twin).abs() <= relative * twin.abs() + 2e-6 * largest + least;
+                    if !(near && (c < shape.c || value == 0.0)) {
+                        return Err(format!("row {row}, pixel {x}, channel {c} is {value}, not {twin}"));
+                    }
+                }
+            }
+        }
+    }
+    match found.iter().zip(touched).position(|(texel, touched)| !touched && !texel.iter().all(|v| v.is_nan())) {
+        Some(at) => Err(format!("texel {at}, outside the rows asked for, was written")),
+        None => Ok(()),
+    }
+}

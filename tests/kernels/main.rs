@@ -1,0 +1,60 @@
+//! Every kernel against its CPU twin in a hostile pool. Needs an adapter.
+
+#![cfg(test)]
+
+mod conv;
+mod elementwise;
+mod hostile;
+mod moves;
+mod rng;
+mod windows;
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use rng::Rng;
+use support::{Source, one_node};
+use texpool::graph::{Act, Op, Shape, Tail, Unary};
+
+/// An operand that is computed.
+fn placed(dims: [usize; 4]) -> Source {
+    Source::Input(dims.into())
+}
+
+/// An operand that is part of the model.
+fn constant(dims: [usize; 4]) -> Source {
+    let shape = Shape::from(dims);
+    Source::Constant(shape, Rng::new(shape.len() as u64).values(shape.len()))
+}
+
+/// A case without a tail.
+fn case(bench: &mut hostile::Bench, op: Op, operands: &[Source], out: [usize; 4]) {
+    bench.check(&one_node(op, operands, out.into(), Tail::default()));
+}
+
+/// The tails that families are tried with: an activation, PReLU, an added tensor of as many or of fewer channels.
+fn tails(bench: &mut hostile::Bench, op: &Op, operands: &[Source], out: [usize; 4], may_add: bool) {
+    let shape = Shape::from(out);
+    let relu = Act::Unary(Unary::Relu6);
+    let plain = one_node(op.clone(), operands, shape, Tail::of(relu));
+    bench.check(&plain);
+    let mut with_prelu = plain.clone();
+    let alphas = Rng::new(5).values(shape.c);
+    let alpha = support::add_tensor(
+        &mut with_prelu,
+        Shape::new(1, 1, 1, shape.c),
+        Some(texpool::graph::Constant::from_f32(&alphas)),
+    );
+    with_prelu.nodes[0].tail =
+        Tail { first: Act::Unary(Unary::LeakyRelu { alpha: 0.5 }), add: None, then: Act::Prelu(alpha) };
+    bench.check(&with_prelu);
+    if may_add {
+        for c in [shape.c, shape.c.div_ceil(2)] {
+            let mut graph = with_prelu.clone();
+            let add = support::add_tensor(&mut graph, Shape { c, ..shape }, None);
+            graph.inputs.push(add);
+            graph.nodes[0].tail = Tail { first: Act::Prelu(alpha), add: Some(add), then: relu };
+            bench.check(&graph);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Operators that move values: pad, slice, transpose, reshape, depth and space, concatenation.
+
+use texpool::graph::Op;
+
+use super::{Source, case, constant, hostile::Bench, placed, tails};
+
+#[test]
+fn pads_on_every_axis() {
+    let mut bench = Bench::new();
+    for (dims, before, after, value) in [
+        ([1, 3, 4, 5], [0, 1, 2, 0], [0, 2, 1, 0], 0.0),
+        ([2, 3, 4, 5], [0, 0, 0, 0], [0, 0, 0, 7], 1.5),
+        ([2, 3, 4, 5], [1, 0, 0, 3], [2, 1, 0, 2], -2.0),
+        ([1, 2, 3, 8], [0, 0, 1, 4], [0, 0, 0, 4], 0.5),
+        ([1, 2, 3, 6], [0, 0, 0, 8], [0, 0, 0, 1], 0.5),
+        ([1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1], 3.0),
+    ] {
+        let out = std::array::from_fn(|axis| before[axis] + dims[axis] + after[axis]);
+        case(&mut bench, Op::Pad { before, after, value }, &[placed(dims)], out);
+    }
+    let op = Op::Pad { before: [0, 1, 1, 0], after: [0, 1, 1, 1], value: 0.0 };
+    tails(&mut bench, &op, &[placed([1, 3, 3, 5])], [1, 5, 5, 6], true);
+    bench.finish();
+}
+
+#[test]
+fn slices_of_any_stride() {
+    let mut bench = Bench::new();
+    let dims = [3, 5, 7, 10];
+    for (begin, stride, out) in [
+        ([0, 1, 2, 0], [1, 1, 1, 1], [3, 3, 4, 10]),
+        ([1, 0, 0, 3], [1, 2, 3, 1], [2, 3, 3, 6]),
+        ([2, 4, 6, 9], [-1, -1, -1, -1], [3, 5, 7, 10]),
+        ([2, 3, 0, 8], [-2, -3, 1, -3], [2, 2, 7, 3]),
+        ([0, 0, 0, 4], [1, 1, 1, 1], [3, 5, 7, 5]),
+        ([0, 0, 0, 1], [1, 1, 1, 3], [3, 5, 7, 3]),
+        ([1, 2, 3, 9], [1, 1, 1, 1], [1, 1, 1, 1]),
+    ] {
+        case(&mut bench, Op::StridedSlice { begin, stride }, &[placed(dims)], out);
+    }
+    let op = Op::StridedSlice { begin: [0, 0, 0, 1], stride: [1, 1, 2, 1] };
+    tails(&mut bench, &op, &[placed([1, 3, 4, 6])], [1, 3, 2, 5], true);
+    bench.finish();
+}
+
+#[test]
+fn transposes_of_every_permutation() {
+    let mut bench = Bench::new();
+    let dims = [2, 3, 5, 6];
+    for i in 0..256usize {
+        let perm = [i & 3, i >> 2 & 3, i >> 4 & 3, i >> 6 & 3];
+        let mut sorted = perm;
+        sorted.sort_unstable();
+        if sorted == [0, 1, 2, 3] {
+            case(&mut bench, Op::Transpose { perm }, &[placed(dims)], perm.map(|axis| dims[axis]));
+        }
+    }
+    bench.finish();
+}
+
+#[test]
+fn reshapes_keep_dense_order() {
+    let mut bench = Bench::new();
+    for (from, to) in [
+        ([1, 3, 4, 5], [1, 1, 1, 60]),
+        ([1, 1, 1, 60], [1, 3, 4, 5]),
+        ([2, 3, 4, 8], [1, 6, 2, 16]),
+        ([2, 3, 4, 6], [3, 2, 8, 3]),
+        ([1, 4, 4, 6], [1, 1, 32, 3]),
+        ([1, 2, 2, 16], [1, 4, 16, 1]),
+        ([1, 1, 7, 1], [1, 1, 1, 7]),
+    ] {
+        case(&mut bench, Op::Reshape, &[placed(from)], to);
+    }
+    tails(&mut bench, &Op::Reshape, &[placed([1, 4, 4, 6])], [1, 2, 16, 3], true);
+    bench.finish();
+}
+
+#[test]
+fn depth_and_space_are_exchanged() {
+    let mut bench = Bench::new();
+    for (deep, block, wide) in [
+        ([1, 2, 3, 16], 2, [1, 4, 6, 4]),
+        ([2, 2, 3, 12], 2, [2, 4, 6, 3]),
+        ([1, 3, 2, 9], 3, [1, 9, 6, 1]),
+        ([1, 1, 2, 32], 4, [1, 4, 8, 2]),
+        ([1, 5, 3, 32], 2, [1, 10, 6, 8]),
+    ] {
+        case(&mut bench, Op::DepthToSpace { block }, &[placed(deep)], wide);
+        case(&mut bench, Op::SpaceToDepth { block }, &[placed(wide)], deep);
+    }
+    bench.finish();
+}
+
+/// Concatenates parts of these extents along `axis`; those marked are constants.
+fn concat(bench: &mut Bench, axis: usize, parts: &[(usize, bool)]) {
+    let mut out = [2, 3, 5, 6];
+    let operands: Vec<Source> = parts
+        .iter()
+        .map(|&(extent, is_constant)| {
+            let mut dims = out;
+            dims[axis] = extent;
+            if is_constant { constant(dims) } else { placed(dims) }
+        })
+        .collect();
+    out[axis] = parts.iter().map(|part| part.0).sum();
+    case(bench, Op::Concat { axis }, &operands, out);
+}
+
+#[test]
+fn parts_are_joined_on_every_axis() {
+    let mut bench = Bench::new();
+    for axis in 0..4 {
+        concat(&mut bench, axis, &[(3, false)]);
+        concat(&mut bench, axis, &[(1, false), (2, false)]);
+        concat(&mut bench, axis, &[(2, false), (4, false), (3, false)]);
+        concat(&mut bench, axis, &[(2, true), (3, false), (2, true)]);
+        concat(&mut bench, axis, &[(4, false), (5, true), (1, true), (2, false)]);
+    }
+    bench.finish();
+}
+
+#[test]
+fn parts_meet_inside_a_texel() {
+    let mut bench = Bench::new();
+    for parts in [
+        &[(5, false), (7, false), (8, false)][..],
+        &[(4, false), (8, false), (4, false)],
+        &[(1, false), (9, false), (3, false), (3, false)],
+        &[(3, false), (1, true), (2, false), (2, false)],
+        &[(1, true), (1, false), (1, true), (1, false), (6, true)],
+        &[(6, true), (3, false), (5, true), (9, false), (1, true)],
+        &[(2, false), (0, false), (2, false), (4, false)],
+    ] {
+        concat(&mut bench, 3, parts);
+    }
+    let parts = [placed([1, 2, 3, 4]), placed([1, 2, 3, 8])];
+    tails(&mut bench, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 12], true);
+    let parts = [placed([1, 2, 3, 3]), constant([1, 2, 3, 4])];
+    tails(&mut bench, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 7], true);
+    let parts = [placed([1, 2, 3, 3]), placed([1, 2, 3, 4])];
+    tails(&mut bench, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 7], false);
+    bench.finish();
+}

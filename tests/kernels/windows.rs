@@ -1,0 +1,56 @@
+//! Pools and resizes.
+
+use texpool::graph::{CoordMode, Op, Padding, Pool2d, PoolKind, ResizeMode};
+
+use super::{case, hostile::Bench, placed, tails};
+
+#[test]
+fn pools_of_any_window() {
+    let mut bench = Bench::new();
+    let none = Padding::default();
+    let around = Padding { top: 1, bottom: 1, left: 2, right: 1 };
+    for kind in [PoolKind::Max, PoolKind::Average] {
+        for (window, stride, padding, input) in [
+            ([2, 2], [2, 2], none, [1, 6, 8, 4]),
+            ([3, 3], [1, 1], around, [2, 5, 7, 6]),
+            ([3, 2], [2, 1], Padding { top: 0, bottom: 1, left: 1, right: 0 }, [1, 7, 5, 3]),
+            ([1, 1], [2, 3], none, [1, 7, 9, 9]),
+            ([5, 7], [1, 1], none, [2, 5, 7, 10]),
+            ([3, 3], [2, 2], around, [1, 9, 66, 5]),
+        ] {
+            let pool = Pool2d { kind, window, stride, padding };
+            let out = [
+                input[0],
+                (input[1] + padding.top + padding.bottom - window[0]) / stride[0] + 1,
+                (input[2] + padding.left + padding.right - window[1]) / stride[1] + 1,
+                input[3],
+            ];
+            case(&mut bench, Op::Pool2d(pool), &[placed(input)], out);
+        }
+        let pool = Pool2d { kind, window: [2, 2], stride: [1, 1], padding: none };
+        tails(&mut bench, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
+    }
+    bench.finish();
+}
+
+#[test]
+fn resizes_in_every_convention() {
+    let mut bench = Bench::new();
+    for mode in [ResizeMode::Bilinear, ResizeMode::Nearest] {
+        for coords in [CoordMode::Asymmetric, CoordMode::HalfPixel, CoordMode::AlignCorners] {
+            for (from, to) in [
+                ([2, 3, 4, 5], [2, 6, 8, 5]),
+                ([1, 3, 5, 4], [1, 7, 3, 4]),
+                ([1, 1, 1, 6], [1, 5, 4, 6]),
+                ([1, 9, 7, 3], [1, 4, 1, 3]),
+                ([1, 4, 4, 8], [1, 4, 4, 8]),
+                ([1, 5, 3, 2], [1, 33, 40, 2]),
+            ] {
+                case(&mut bench, Op::Resize { mode, coords }, &[placed(from)], to);
+            }
+        }
+    }
+    let op = Op::Resize { mode: ResizeMode::Bilinear, coords: CoordMode::HalfPixel };
+    tails(&mut bench, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
+    bench.finish();
+}

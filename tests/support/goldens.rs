@@ -1,0 +1,67 @@
+//! Goldens: a photo, and what the reference runtime made of it (`tests/data/goldens/README.md`).
+
+use std::{
+    fs::File,
+    io::BufReader,
+    path::{Path, PathBuf},
+};
+
+use texpool::graph::Graph;
+
+/// One output of the reference runtime.
+pub(crate) struct Expected {
+    pub(crate) name: String,
+    /// None where only a part of the output is kept.
+    pub(crate) values: Option<Vec<f32>>,
+    /// Ten times the difference of two CPU runtimes, or 1e-5 of the largest value where that is more.
+    pub(crate) tolerance: f32,
+}
+
+/// A photo through a model.
+pub(crate) struct Golden {
+    pub(crate) folder: PathBuf,
+    pub(crate) model: String,
+    pub(crate) input: Vec<f32>,
+    pub(crate) outputs: Vec<Expected>,
+}
+
+/// The golden of that name.
+pub(crate) fn golden(name: &str) -> Golden {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/goldens");
+    let manifest: serde_json::Value =
+        serde_json::from_reader(BufReader::new(File::open(root.join("manifest.json")).unwrap())).unwrap();
+    let entry = &manifest["goldens"][name];
+    let folder = root.join(name);
+    let bytes: Vec<u8> = array(&folder.join("input_u8.npy"));
+    let scale: fn(u8) -> f32 = match entry["preprocessing"].as_str().unwrap() {
+        "float32(u8)/127.5 - 1.0, NHWC, RGB" => |v| f32::from(v) / 127.5 - 1.0,
+        "float32(u8)/255.0, NHWC, RGB" => |v| f32::from(v) / 255.0,
+        other => panic!("{name}: unknown preprocessing {other}"),
+    };
+    let outputs = entry["outputs"].as_object().unwrap().iter().map(|(tensor, facts)| {
+        let fact = |key: &str| facts[key].as_f64().unwrap() as f32;
+        let file = folder.join(format!("out_{}.npy", tensor.replace('/', "_")));
+        Expected {
+            name: tensor.clone(),
+            values: file.exists().then(|| array(&file)),
+            tolerance: (10.0 * fact("ref_vs_xnnpack_max_abs_diff")).max(1e-5 * fact("max_abs")),
+        }
+    });
+    Golden {
+        model: entry["model_file"].as_str().unwrap().to_owned(),
+        input: bytes.into_iter().map(scale).collect(),
+        outputs: outputs.collect(),
+        folder,
+    }
+}
+
+/// The values of an array, dense.
+pub(crate) fn array<T: npyz::Deserialize>(path: &Path) -> Vec<T> {
+    let file = File::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    npyz::NpyFile::new(BufReader::new(file)).unwrap().into_vec().unwrap()
+}
+
+/// Index among the graph's outputs of the tensor with that name.
+pub(crate) fn output(graph: &Graph, name: &str) -> usize {
+    graph.outputs.iter().position(|&t| graph.tensors[t].name == name).unwrap_or_else(|| panic!("no output {name}"))
+}
