@@ -2,6 +2,7 @@
 
 #![cfg(feature = "import")]
 
+#[cfg(test)]
 #[path = "support/models.rs"]
 mod models;
 
