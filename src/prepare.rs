@@ -70,7 +70,7 @@ pub enum PrepareError {
 /// # Errors
 /// Where the graph is not whole or no texture can hold a tensor.
 pub fn prepare(graph: &Graph, options: &PrepareOptions) -> Result<Prepared, PrepareError> {
-    let rewritten = rewrite::rewrite(graph, &options.rules);
+    let rewritten = rewrite::rewrite(&rewrite::split(graph), &options.rules);
     let graph = rewritten.graph;
     let schedule = schedule::schedule(&graph, &rewritten.views)?;
     let best = plan::best(&schedule.records, &schedule.uses, options.budget)?;

@@ -141,3 +141,23 @@ fn file_facts_that_the_executor_relies_on() {
     assert_eq!(up.inputs.len(), 3);
     assert_eq!(selfie.shape(up.outputs[0]).dims(), [1, 256, 256, 1]);
 }
+
+#[test]
+fn real_models_cut_or_changed_are_an_answer_or_an_error() {
+    for name in ["face_detection_short_range", "selfie_segmentation"] {
+        let file = fs::read(models::model(&format!("{name}.tflite"))).unwrap();
+        let import = |bytes: Vec<u8>| texpool::import::from_bytes(std::sync::Arc::new(bytes));
+        // The tables lie in front or behind the weights, so a spread of places reaches both.
+        for place in (0..file.len()).step_by(127) {
+            let mut changed = file.clone();
+            changed[place] ^= 0xff;
+            if let Ok(graph) = import(changed) {
+                assert_eq!(texpool::graph::check(&graph), Ok(()), "{name}, byte {place}");
+            }
+        }
+        for length in (0..file.len()).step_by(1009) {
+            let cut = import(file[..length].to_vec());
+            assert!(cut.is_err() || length > file.len() * 9 / 10, "{name}, cut to {length}");
+        }
+    }
+}

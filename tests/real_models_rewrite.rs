@@ -36,7 +36,7 @@ mod tests {
 
     /// The records of a published file: intervals, size in texels by the extents, size in bytes as stated.
     fn published(name: &str) -> Vec<(UsageRecord, u64)> {
-        let csv = fs::read_to_string(models::shared(&format!("records/{name}.csv"))).unwrap();
+        let csv = fs::read_to_string(format!("{}/tests/data/records/{name}.csv", env!("CARGO_MANIFEST_DIR"))).unwrap();
         let record = |line: &str| {
             let fields: Vec<&str> = line.splitn(6, ',').collect();
             let dims: Vec<usize> = fields[4].split('x').map(|extent| extent.parse().unwrap()).collect();
@@ -121,7 +121,7 @@ mod tests {
             let made = rewrite(&graph, &Rules::all());
             let len = graph.shape(graph.inputs[0]).len();
             let image: Vec<f32> = (0..len).map(|i| ((i * 37 + i / 384 * 11) % 101) as f32 / 50.0 - 1.0).collect();
-            let before = twin::graph(&graph, &[image.clone()]).unwrap();
+            let before = twin::graph(&graph, std::slice::from_ref(&image)).unwrap();
             let after = twin::graph(&made.graph, &[image]).unwrap();
             assert!(made.report.count("arithmetic") == 0, "{model} rounds as before");
             for &output in &graph.outputs {

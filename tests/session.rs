@@ -1,7 +1,7 @@
 //! A small network on the device against its CPU twin, under every strategy, with and without poison.
 
 use texpool::{
-    gpu::{Gpu, GpuOptions, Session, SessionOptions},
+    gpu::{Brought, Gpu, GpuError, GpuOptions, Role, Session, SessionOptions, TextureSet, io_texture},
     graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, Padding, Unary},
     kernels::twin,
     plan::{Strategy, TexelFormat},
@@ -72,7 +72,7 @@ fn a_network_equals_its_twin_under_every_strategy() {
     let graph = network();
     let values = twin::graph(&graph, &[noise(99, graph.shape(graph.inputs[0]).len())]).unwrap();
     for (format, tolerance) in [(TexelFormat::Rgba32Float, 1e-5), (TexelFormat::Rgba16Float, 5e-3)] {
-        for rules in [Rules::all()] {
+        for rules in [Rules::none(), Rules::all()] {
             let base = run(&gpu, &graph, &options(format, Some(Strategy::Naive), rules.clone(), false));
             for (&tensor, found) in graph.outputs.iter().zip(&base) {
                 let expected = values[tensor].as_ref().unwrap();
@@ -89,4 +89,60 @@ fn a_network_equals_its_twin_under_every_strategy() {
             }
         }
     }
+}
+
+#[test]
+fn textures_of_the_callers_are_read_and_written_in_place() {
+    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let graph = network();
+    let options = SessionOptions::default();
+    let expected = run(&gpu, &graph, &options);
+
+    // The caller's input: channels packed by hand, three to a texel.
+    let shape = graph.shape(graph.inputs[0]);
+    let limit = gpu.device.limits().max_texture_dimension_2d;
+    let mut textures = TextureSet::new(&gpu);
+    let input = textures.create("in", io_texture(shape, TexelFormat::Rgba32Float, limit), Role::Shared).unwrap();
+    let texels: Vec<[f32; 4]> = noise(99, shape.len()).chunks(3).map(|c| [c[0], c[1], c[2], 0.0]).collect();
+    textures.write_rows(input, 0, &texels).unwrap();
+    let out_shape = graph.shape(graph.outputs[1]);
+    let output = textures.create("out", io_texture(out_shape, TexelFormat::Rgba32Float, limit), Role::Shared).unwrap();
+    let brought = Brought {
+        inputs: vec![Some(textures.texture(input).clone())],
+        outputs: vec![None, Some(textures.texture(output).clone())],
+    };
+    let mut session = Session::with_textures(&gpu, &graph, &options, brought).unwrap();
+    let found = session.run(&[]).unwrap();
+    assert_eq!(found, expected[..1]);
+
+    let texels = textures.read(output).unwrap();
+    for (i, &value) in expected[1].iter().enumerate() {
+        let (pixel, c) = (i / out_shape.c, i % out_shape.c);
+        let texel = pixel / out_shape.w * out_shape.row_texels() + c / 4 * out_shape.w + pixel % out_shape.w;
+        assert_eq!(texels[texel][c % 4], value, "element {i}");
+    }
+}
+
+#[test]
+fn a_texture_that_is_not_as_planned_is_refused() {
+    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let graph = network();
+    let mut textures = TextureSet::new(&gpu);
+    let spec = io_texture(graph.shape(graph.inputs[0]), TexelFormat::Rgba16Float, 8192);
+    let input = textures.create("in", spec, Role::Shared).unwrap();
+    let brought = Brought { inputs: vec![Some(textures.texture(input).clone())], outputs: vec![] };
+    let error = Session::with_textures(&gpu, &graph, &SessionOptions::default(), brought).unwrap_err();
+    assert!(matches!(error, GpuError::Texture { .. }), "{error}");
+    assert!(error.to_string().contains("Rgba16Float"), "{error}");
+}
+
+#[test]
+fn wrong_inputs_are_refused_by_count() {
+    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let graph = network();
+    let mut session = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap();
+    let error = session.run(&[&[0.0; 7]]).unwrap_err();
+    assert!(matches!(error, GpuError::Input { expected: 1311, found: 7, .. }), "{error}");
+    let error = session.run(&[]).unwrap_err();
+    assert!(matches!(error, GpuError::Input { expected: 1, found: 0, .. }), "{error}");
 }

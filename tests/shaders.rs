@@ -1,6 +1,8 @@
 //! Every shader, with every constant it is made with, in both formats and with both tables, through naga to SPIR-V, MSL
 //! and HLSL, and the SPIR-V through `spirv-val`. Failures are collected and shown together. Needs no adapter.
 
+#![cfg(test)]
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -17,8 +19,11 @@ use texpool::{
     plan::TexelFormat,
 };
 
+/// A family's `override` constants by name.
+type Constants = &'static [(&'static str, &'static [f64])];
+
 /// Values that `override` constants take, by family. A family must list every constant of its own.
-const CONSTANTS: &[(&str, &[(&str, &[f64])])] = &[
+const CONSTANTS: &[(&str, Constants)] = &[
     ("binary", &[("FUNCTION", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), ("CONSTANT", &[0.0, 1.0, 2.0])]),
     ("concat", &[("FIRST_PART", &[0.0, 1.0]), ("SECOND_PART", &[0.0, 1.0]), ("CONSTANTS", &[0.0, 1.0])]),
     ("conv", &[("PIXELS", &[1.0, 8.0]), ("SLICES", &[1.0, 4.0])]),
@@ -56,7 +61,7 @@ fn family(name: &'static str) -> Shader {
 }
 
 /// Every choice of one value for each constant.
-fn choices(constants: &[(&'static str, &[f64])]) -> Vec<Vec<(&'static str, f64)>> {
+fn choices(constants: Constants) -> Vec<Vec<(&'static str, f64)>> {
     constants.iter().fold(vec![Vec::new()], |chosen, &(name, values)| {
         let with = |made: &Vec<_>| values.iter().map(|&value| [made.as_slice(), &[(name, value)]].concat()).collect();
         chosen.iter().flat_map(|made| -> Vec<Vec<_>> { with(made) }).collect()

@@ -1,5 +1,7 @@
 //! The CPU twins against values worked out by hand or published with TensorFlow Lite's own tests.
 
+#![cfg(test)]
+
 mod support;
 
 use support::{Source, add_tensor, one_node};
@@ -76,7 +78,8 @@ fn a_transposed_convolution_scatters_and_cuts() {
     // `SimpleTestWithPaddingValid` of TensorFlow Lite's transpose_conv_test.cc, cut by one on the top and left.
     let conv = TransposeConv { stride: [2, 2], padding: NO_PADDING };
     let weights = constant([1, 3, 3, 1], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
-    let found = run(Op::TransposeConv(conv), [1, 2, 2, 1], &[1.0, 2.0, 3.0, 4.0], &[weights.clone()], [1, 5, 5, 1]);
+    let found =
+        run(Op::TransposeConv(conv), [1, 2, 2, 1], &[1.0, 2.0, 3.0, 4.0], std::slice::from_ref(&weights), [1, 5, 5, 1]);
     let full = [
         1.0, 2.0, 5.0, 4.0, 6.0, 4.0, 5.0, 14.0, 10.0, 12.0, 10.0, 14.0, 36.0, 24.0, 30.0, 12.0, 15.0, 34.0, 20.0,
         24.0, 21.0, 24.0, 55.0, 32.0, 36.0,

@@ -17,5 +17,5 @@ pub use error::GpuError;
 pub use pipelines::{PipelineRecipe, Pipelines, Table, source};
 pub use profile::DispatchTime;
 pub use program::Program;
-pub use session::{Memory, Session, SessionOptions};
+pub use session::{Brought, Memory, Session, SessionOptions, io_texture};
 pub use textures::{Role, TextureSet};

@@ -9,8 +9,8 @@ use super::{
     weights,
 };
 use crate::{
-    graph::Graph,
-    plan::{TextureLimits, TextureSpec},
+    graph::{Graph, Shape},
+    plan::{TexelFormat, TextureLimits, TextureSpec},
     prepare::{PrepareOptions, Prepared, prepare},
     schedule::StorageKind,
 };
@@ -23,6 +23,18 @@ pub struct SessionOptions {
     /// Writes NaN over every pool texture before a run and over each tensor as it dies: what reads memory it should not
     /// shows. For tests.
     pub poison: bool,
+}
+
+/// Textures of the caller's for inputs and outputs, by index; missing ones are created.
+///
+/// Each must be as [`io_texture`] says and have the usage `STORAGE_BINDING`. The session neither uploads to nor
+/// downloads from a texture that was brought: its values come and go on the device, by [`Session::encode`].
+#[derive(Clone, Debug, Default)]
+pub struct Brought {
+    /// For the graph's inputs.
+    pub inputs: Vec<Option<wgpu::Texture>>,
+    /// For the graph's outputs.
+    pub outputs: Vec<Option<wgpu::Texture>>,
 }
 
 /// What the driver says that a session's parts take, in bytes.
@@ -63,6 +75,19 @@ impl Session {
     /// [`GpuError::Prepare`] where no plan can be made, [`GpuError::Kernel`] for a step without a kernel, and what the
     /// device says.
     pub fn new(gpu: &Gpu, graph: &Graph, options: &SessionOptions) -> Result<Self, GpuError> {
+        Self::with_textures(gpu, graph, options, Brought::default())
+    }
+
+    /// The same with textures of the caller's for some inputs and outputs.
+    ///
+    /// # Errors
+    /// [`GpuError::Texture`] where one is not as [`io_texture`] says, and as [`new`](Self::new).
+    pub fn with_textures(
+        gpu: &Gpu,
+        graph: &Graph,
+        options: &SessionOptions,
+        brought: Brought,
+    ) -> Result<Self, GpuError> {
         let begun = Instant::now();
         let max_extent = gpu.device.limits().max_texture_dimension_2d;
         let limits = TextureLimits { max_extent };
@@ -80,19 +105,25 @@ impl Session {
         let (mut uploads, mut downloads) = (Vec::new(), Vec::new());
         let mut place = Vec::with_capacity(prepared.schedule.storages.len());
         for storage in &prepared.schedule.storages {
-            let (way, list) = match storage.kind {
+            let (way, list, from) = match storage.kind {
                 StorageKind::Intermediate(record) => {
                     place.push(prepared.plan.placements[record].texture);
                     continue;
                 }
-                StorageKind::Input(_) => (Way::Up, &mut uploads),
-                StorageKind::Output(_) => (Way::Down, &mut downloads),
+                StorageKind::Input(i) => (Way::Up, &mut uploads, brought.inputs.get(i)),
+                StorageKind::Output(i) => (Way::Down, &mut downloads, brought.outputs.get(i)),
             };
-            let spec = TextureSpec { format, ..io_spec(storage.texels(), max_extent) };
-            let name = &prepared.graph.tensors[storage.tensor].name;
-            let texture = textures.create(name, spec, Role::Shared)?;
+            let tensor = &prepared.graph.tensors[storage.tensor];
+            let spec = io_texture(tensor.shape, format, max_extent);
+            let texture = match from {
+                Some(Some(texture)) => textures.adopt(spec, texture.clone())?,
+                _ => {
+                    let texture = textures.create(&tensor.name, spec, Role::Shared)?;
+                    list.push(Transfer::new(gpu, &textures, texture, tensor.shape, way)?);
+                    texture
+                }
+            };
             memory.io_planned += spec.bytes();
-            list.push(Transfer::new(gpu, &textures, texture, prepared.graph.shape(storage.tensor), way)?);
             place.push(texture);
         }
         let (weight_places, weight_bytes) = weights::upload(gpu, &mut textures, &prepared.graph, format)?;
@@ -117,6 +148,7 @@ impl Session {
     }
 
     /// Runs the model on dense values in the file's order, one slice a graph input; answers one vector a graph output.
+    /// Inputs and outputs whose textures were brought do not count.
     ///
     /// # Errors
     /// [`GpuError::Input`] for a wrong number of inputs or values, [`GpuError::Lost`].
@@ -165,6 +197,11 @@ impl Session {
         Ok(())
     }
 
+    /// Encodes a run into a command encoder of the caller's: inputs are what lies in their textures.
+    pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
+        self.program.encode(encoder, None);
+    }
+
     /// Runs the model on the inputs of the last run, each dispatch in a pass of its own, and answers their times in
     /// order; `None` where the device has no timestamps.
     ///
@@ -207,14 +244,16 @@ fn expect(what: &str, expected: usize, found: usize) -> Result<(), GpuError> {
     if expected == found { Ok(()) } else { Err(GpuError::Input { what: what.to_owned(), expected, found }) }
 }
 
-/// A texture for a tensor of the caller's: 256 texels wide, wider where the height would pass the device's limit.
-fn io_spec(texels: u64, max_extent: u32) -> TextureSpec {
+/// The texture that holds a graph input or output of that shape, whole, row after row from its first texel: 256 texels
+/// wide, wider where the height would pass `max_extent`.
+pub fn io_texture(shape: Shape, format: TexelFormat, max_extent: u32) -> TextureSpec {
+    let texels = shape.texels() as u64;
     let mut width = 256u64;
     while texels.div_ceil(width) > u64::from(max_extent) && width * 2 <= u64::from(max_extent) {
         width *= 2;
     }
-    let height = texels.div_ceil(width).try_into().unwrap_or(u32::MAX);
-    TextureSpec { width: width as u32, height, format: crate::plan::TexelFormat::Rgba32Float }
+    let height = u32::try_from(texels.div_ceil(width)).unwrap_or(u32::MAX);
+    TextureSpec { width: width as u32, height, format }
 }
 
 fn texture_bytes(gpu: &Gpu) -> u64 {

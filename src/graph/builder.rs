@@ -1,52 +1,11 @@
 //! Building a graph by hand: for tests, and for callers who have a model in another form.
 
 use super::{
-    Act, Bytes, CheckError, Constant, Conv2d, CoordMode, DType, Graph, Node, Op, Pool2d, Reduce, ResizeMode, Shape,
-    ShapeError, Tail, Tensor, TensorId, TransposeConv, Unary,
+    Act, BuildError, Bytes, Constant, Conv2d, CoordMode, DType, Graph, Node, Op, Pool2d, Reduce, ResizeMode, Shape,
+    Tail, Tensor, TensorId, TransposeConv, Unary,
     check::{check, size},
     infer,
 };
-
-/// Why a graph could not be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// Operands that the operator cannot take.
-    #[error("node {node} {operator}, `{name}`: {source}")]
-    Shape {
-        /// Index the node would have had.
-        node: usize,
-        /// Its operator.
-        operator: &'static str,
-        /// Name of its result.
-        name: String,
-        /// Why not.
-        source: Box<ShapeError>,
-    },
-    /// An operand that this builder did not give out.
-    #[error("node {node} {operator}, `{name}`: there is no tensor {id}")]
-    NoSuchTensor {
-        /// Index the node would have had.
-        node: usize,
-        /// Its operator.
-        operator: &'static str,
-        /// Name of its result.
-        name: String,
-        /// The id.
-        id: TensorId,
-    },
-    /// Extents that no shape of four has: more than four that are not one in front.
-    #[error("tensor `{name}`: {dims:?} has more than four extents")]
-    Rank {
-        /// Name of the tensor.
-        name: String,
-        /// Its extents.
-        dims: Vec<usize>,
-    },
-    /// The finished graph is not valid.
-    #[error(transparent)]
-    Check(#[from] CheckError),
-}
 
 /// Builds a [`Graph`] node by node, inferring shapes.
 ///

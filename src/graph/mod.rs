@@ -3,13 +3,15 @@
 mod builder;
 mod check;
 mod constant;
+mod error;
 mod infer;
 mod op;
 mod shape;
 
-pub use builder::{BuildError, GraphBuilder};
-pub use check::{CheckError, MAX_ELEMENTS, check};
+pub use builder::GraphBuilder;
+pub use check::{MAX_ELEMENTS, check};
 pub use constant::{Bytes, Constant, DType};
+pub use error::{BuildError, CheckError};
 pub use infer::{ShapeError, infer};
 pub use op::{
     Act, Binary, Conv2d, CoordMode, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Tail, TransposeConv, Unary,

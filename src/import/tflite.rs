@@ -61,13 +61,15 @@ pub fn from_bytes(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Graph, Im
     let tensors = tensors.iter().map(|t| FileTensor::read(t, &buffers, bytes.len())).collect::<Result<Vec<_>, _>>();
     let tensors = tensors.map_err(|what| ImportError::Damaged { what })?;
 
+    let [inputs, outputs] = [("input", subgraph.inputs()), ("output", subgraph.outputs())]
+        .map(|(role, ids)| Ports { role, ids: ids.unwrap_or_default() });
     let mut lowering = Lowering {
         graph: Graph {
             name: subgraph.name().unwrap_or_default(),
             tensors: tensors.iter().map(placeholder).collect(),
             nodes: Vec::new(),
-            inputs: ports("input", subgraph.inputs(), &tensors)?,
-            outputs: ports("output", subgraph.outputs(), &tensors)?,
+            inputs: inputs.indices(tensors.len())?,
+            outputs: outputs.indices(tensors.len())?,
         },
         tensors,
         budget: dense_budget(bytes.len()),
@@ -76,6 +78,8 @@ pub fn from_bytes(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Graph, Im
     if !refusals.is_empty() {
         return Err(ImportError::Unsupported(refusals));
     }
+    inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
+    outputs.computable(&lowering.graph.outputs, &lowering.tensors)?;
     let graph = pruned(lowering.graph);
     check(&graph)?;
     tracing::debug!(model = graph.name, nodes = graph.nodes.len(), tensors = graph.tensors.len(), "imported");
@@ -128,20 +132,31 @@ fn placeholder(tensor: &FileTensor<'_>) -> Tensor {
 }
 
 /// The graph's inputs or outputs.
-fn ports(role: &'static str, ids: Option<Vec<i32>>, tensors: &[FileTensor<'_>]) -> Result<Vec<TensorId>, ImportError> {
-    let port = |id: i32| {
-        let index = usize::try_from(id).ok().filter(|&index| index < tensors.len());
-        let index = index
-            .ok_or_else(|| ImportError::Damaged { what: format!("graph {role} {id} is no tensor of the file") })?;
-        let refuse = |Problem { reason, remedy }| ImportError::Port {
-            role,
-            tensor: tensors[index].name.clone(),
+struct Ports {
+    role: &'static str,
+    ids: Vec<i32>,
+}
+
+impl Ports {
+    fn indices(&self, tensors: usize) -> Result<Vec<TensorId>, ImportError> {
+        let index = |&id: &i32| {
+            let missing =
+                || ImportError::Damaged { what: format!("graph {} {id} is no tensor of the file", self.role) };
+            usize::try_from(id).ok().filter(|&index| index < tensors).ok_or_else(missing)
+        };
+        self.ids.iter().map(index).collect()
+    }
+
+    /// Asked only once all operators are lowered: those that read or write a bad tensor say so in the list of refusals.
+    fn computable(&self, ids: &[TensorId], tensors: &[FileTensor<'_>]) -> Result<(), ImportError> {
+        let refuse = |tensor: &FileTensor<'_>, Problem { reason, remedy }| ImportError::Port {
+            role: self.role,
+            tensor: tensor.name.clone(),
             reason,
             remedy: remedy.to_owned(),
         };
-        tensors[index].computable().map(|()| index).map_err(refuse)
-    };
-    ids.unwrap_or_default().into_iter().map(port).collect()
+        ids.iter().try_for_each(|&id| tensors[id].computable().map_err(|problem| refuse(&tensors[id], problem)))
+    }
 }
 
 /// What an operator code stands for.

@@ -2,7 +2,7 @@
 //!
 //! Along channels parts may meet inside a texel. No dispatch can read what another wrote, so the dispatch that owns the
 //! texel reads the part that follows, too, and the constants among the parts come out of the weights. Where more than
-//! two computed parts meet in a texel, no dispatch can do it; [`split`](super::split) makes such nodes into several.
+//! two computed parts meet in a texel, no dispatch can do it; the rewriter's `split` makes such nodes into several.
 
 use super::{Dispatch, KernelError, Operand, Shader, StepContext, TailPlan, Words, family, pack};
 use crate::graph::{Graph, Node, Shape};
@@ -11,15 +11,15 @@ const SHADER: Shader = Shader { name: "concat", source: include_str!("../../shad
 
 /// A part of the result: which operand, and where it begins and ends along the axis.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
-    pub(super) operand: usize,
-    pub(super) begin: usize,
-    pub(super) end: usize,
-    pub(super) constant: bool,
+struct Part {
+    operand: usize,
+    begin: usize,
+    end: usize,
+    constant: bool,
 }
 
 /// The parts of a concatenation in order, those of no extent left out.
-pub(super) fn parts(graph: &Graph, node: &Node, axis: usize) -> Vec<Part> {
+fn parts(graph: &Graph, node: &Node, axis: usize) -> Vec<Part> {
     let mut begin = 0;
     let mut parts = Vec::with_capacity(node.inputs.len());
     for (operand, &tensor) in node.inputs.iter().enumerate() {

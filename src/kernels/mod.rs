@@ -18,7 +18,6 @@ mod pool;
 mod reduce;
 mod resize;
 mod softmax;
-mod split;
 mod tail;
 mod transpose_conv;
 pub mod twin;
@@ -27,7 +26,6 @@ mod words;
 
 pub use dispatch::{Constants, Dispatch, FOLD, KernelError, Operand, Shader, StepContext, WeightPlace};
 pub use fill::fill;
-pub use split::split;
 pub use tail::TailPlan;
 pub use words::Words;
 

@@ -7,7 +7,7 @@ const SHADER: Shader = Shader { name: "resize", source: include_str!("../../shad
 
 /// Input pixels per output pixel, in the 32-bit arithmetic of TensorFlow Lite's reference; worked out here because a
 /// device's division need not be exact.
-pub(super) fn scale(input: usize, output: usize, coords: CoordMode) -> f32 {
+fn scale(input: usize, output: usize, coords: CoordMode) -> f32 {
     if coords == CoordMode::AlignCorners && output > 1 {
         (input - 1) as f32 / (output - 1) as f32
     } else {

@@ -1,21 +1,79 @@
-//! The choice: every strategy is run, the smallest plan that textures can hold is kept, and the reason is recorded.
+//! The choice: strategies, the proven optimum and banks are tried, the smallest plan that textures can hold is kept,
+//! and the reason is recorded.
 
-use super::{Bounds, Layout, PlanError, Problem, StepUse, Strategy, UsageRecord, bounds, check_layout};
+use std::{fmt, str::FromStr};
 
-/// How far to search beyond the portfolio. Never counted in time, so that the same input gives the same plan on every
-/// machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+use super::{
+    Bounds, Certificate, Layout, PlanError, Problem, StepUse, Strategy, UsageRecord, banks, bounds, check_layout,
+    optimum,
+};
+
+/// How far to search beyond the portfolio. Counted in steps of the algorithms, never in time, so that the same input
+/// gives the same plan on every machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Budget {
-    /// Units of work for the searches; the portfolio always runs whole.
-    pub work: u64,
+    /// Linear relaxations the exact solver may solve; 0 leaves it out.
+    pub nodes: u64,
+    /// Moves the search for banks may make; 0 leaves it out.
+    pub moves: u64,
 }
 
-/// What one strategy came to.
+impl Budget {
+    /// Greedy strategies only: well under a millisecond on a network.
+    pub const PORTFOLIO: Self = Self { nodes: 0, moves: 0 };
+}
+
+impl Default for Budget {
+    /// Enough to prove every network tried, in a fraction of a second.
+    fn default() -> Self {
+        Self { nodes: 100, moves: 200_000 }
+    }
+}
+
+/// What may be asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Choice {
+    /// The smallest of all.
+    #[default]
+    Best,
+    /// The Shared Objects optimum.
+    Optimum,
+    /// Banks, searched from the optimum.
+    Banks,
+    /// One strategy, whatever it comes to.
+    Strategy(Strategy),
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Best => "best",
+            Self::Optimum => "optimum",
+            Self::Banks => "banks",
+            Self::Strategy(strategy) => strategy.name(),
+        })
+    }
+}
+
+impl FromStr for Choice {
+    type Err = PlanError;
+
+    fn from_str(name: &str) -> Result<Self, PlanError> {
+        match name {
+            "best" => Ok(Self::Best),
+            "optimum" => Ok(Self::Optimum),
+            "banks" => Ok(Self::Banks),
+            _ => name.parse().map(Self::Strategy),
+        }
+    }
+}
+
+/// What one way to plan came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Candidate {
-    /// Name of the strategy.
+    /// Name of the strategy, or `optimum`, or `banks`.
     pub name: String,
     /// The problem it solves.
     pub problem: Problem,
@@ -31,56 +89,165 @@ pub struct Candidate {
 pub struct Best {
     /// The chosen layout: Shared Objects or banks, never one arena.
     pub layout: Layout,
-    /// Name of the strategy that found it.
+    /// Name of what found it.
     pub strategy: String,
     /// Why it was chosen, in a sentence.
     pub reason: String,
     /// Naïve total and lower bounds.
     pub bounds: Bounds,
-    /// Every strategy that was tried.
+    /// The best proven lower bound of Shared Objects, where the exact solver ran.
+    pub certificate: Option<Certificate>,
+    /// Everything that was tried.
     pub candidates: Vec<Candidate>,
 }
 
 /// The smallest layout that textures can hold; ties go to fewer regions, then to the shorter reuse distance, then to
-/// the order of [`Strategy::ALL`].
+/// what was tried first.
 ///
 /// Records are planned in a canonical order, so their order in the list changes no total.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`], [`PlanError::Overflow`], or what the checker finds wrong with `uses`.
 pub fn best(records: &[UsageRecord], uses: &[StepUse], budget: Budget) -> Result<Best, PlanError> {
-    let Budget { work: _ } = budget;
-    let bounds = bounds(records)?;
-    let mut order: Vec<usize> = (0..records.len()).collect();
-    order.sort_by_key(|&i| (records[i].first, records[i].last, records[i].size, i));
-    let sorted: Vec<UsageRecord> = order.iter().map(|&i| records[i]).collect();
+    choose(records, uses, Choice::Best, budget)
+}
 
-    let mut candidates = Vec::new();
-    let mut chosen: Option<(u64, usize, u128, Layout, &'static str)> = None;
-    for &strategy in Strategy::ALL {
-        let layout = strategy.place(&sorted)?;
-        let (total, regions) = (layout.total(), layout.regions.len());
-        candidates.push(Candidate { name: strategy.name().to_owned(), problem: layout.problem, total, regions });
-        let reuse = reuse_distance(&sorted, &layout);
-        if chosen.as_ref().is_none_or(|c| (total, regions, reuse) < (c.0, c.1, c.2)) {
-            chosen = Some((total, regions, reuse, layout, strategy.name()));
+/// As [`best`], or exactly what is asked for.
+///
+/// # Errors
+/// As [`best`], and [`PlanError::NotForTextures`] if the strategy answers one arena.
+pub fn choose(records: &[UsageRecord], uses: &[StepUse], choice: Choice, budget: Budget) -> Result<Best, PlanError> {
+    let bounds = bounds(records)?;
+    check_uses(records, uses)?;
+    let mut table = Table { records, candidates: Vec::new(), chosen: None };
+    let mut certificate = None;
+    if let Choice::Strategy(strategy) = choice {
+        if strategy.problem() == Problem::Offsets {
+            return Err(PlanError::NotForTextures { strategy: strategy.name() });
+        }
+        table.add(strategy.name(), strategy.place(records)?);
+    } else {
+        let order = Order::canonical(records);
+        let sorted: Vec<UsageRecord> = order.0.iter().map(|&i| records[i]).collect();
+        for &strategy in Strategy::PORTFOLIO {
+            table.add(strategy.name(), order.restore(strategy.place(&sorted)?));
+        }
+        let open = table.total() > bounds.shared_objects || choice != Choice::Best;
+        if open && budget.nodes > 0 {
+            let mut exact = optimum(&sorted, budget.nodes, &mut |_| {})?;
+            exact.certificate.proof.renumber(&order.0);
+            certificate = Some(exact.certificate);
+            if choice != Choice::Best {
+                table.chosen = None;
+            }
+            table.add("optimum", order.restore(exact.layout));
+        }
+        let open = table.total() > bounds.offsets || choice == Choice::Banks;
+        let seed = table.chosen.as_ref().filter(|_| open && budget.moves > 0 && choice != Choice::Optimum);
+        if let Some(seed) = seed.map(|chosen| order.sort(&chosen.layout)) {
+            let found = banks(&sorted, &order.sort_uses(uses), &seed, budget.moves)?;
+            if choice == Choice::Banks {
+                table.chosen = None;
+            }
+            table.add("banks", order.restore(found));
         }
     }
-    let Some((total, _, _, mut layout, name)) = chosen else {
-        return Err(PlanError::Count { what: "strategies", expected: records.len(), found: 0 });
+    let Table { candidates, chosen, .. } = table;
+    let Some(Chosen { layout, name, .. }) = chosen else {
+        return Err(PlanError::Count { what: "candidates", expected: 1, found: 0 });
     };
-    let mut places = layout.places.clone();
-    for (sorted, &original) in order.iter().enumerate() {
-        places[original] = layout.places[sorted];
-    }
-    layout.places = places;
     check_layout(records, uses, &layout)?;
-    let reason = if total == bounds.shared_objects {
-        format!("{name} reaches the Shared Objects bound, so no other Shared Objects plan is smaller")
-    } else {
-        format!("{name} is the smallest of {} candidates", candidates.len())
+    let reason = reason(choice, name, layout.total(), &bounds, certificate.as_ref(), candidates.len());
+    Ok(Best { layout, strategy: name.to_owned(), reason, bounds, certificate, candidates })
+}
+
+/// An index outside the records must not reach the search; the rest is the checker's.
+fn check_uses(records: &[UsageRecord], uses: &[StepUse]) -> Result<(), PlanError> {
+    for (step, touch) in uses.iter().enumerate() {
+        if let Some(&record) = touch.reads.iter().chain(&touch.writes).find(|&&record| record >= records.len()) {
+            return Err(PlanError::UseOutsideLife { step, record, first: 0, last: 0 });
+        }
+    }
+    Ok(())
+}
+
+fn reason(
+    choice: Choice,
+    name: &str,
+    total: u64,
+    bounds: &Bounds,
+    certificate: Option<&Certificate>,
+    candidates: usize,
+) -> String {
+    let proven = certificate.map_or(bounds.shared_objects, |c| c.bound.max(bounds.shared_objects));
+    let versus = match total.cmp(&proven) {
+        std::cmp::Ordering::Less => format!("{} less than any Shared Objects plan can be ({proven})", proven - total),
+        std::cmp::Ordering::Equal => format!("the proven Shared Objects optimum ({proven})"),
+        std::cmp::Ordering::Greater => format!("{} above the Shared Objects bound ({proven})", total - proven),
     };
-    Ok(Best { layout, strategy: name.to_owned(), reason, bounds, candidates })
+    if choice != Choice::Best {
+        format!("{name} was asked for: {total}, {versus}")
+    } else if total == bounds.offsets {
+        format!("{name} reaches the widest step ({total}), which no plan of any kind can go below")
+    } else {
+        format!("{name} is the smallest of {candidates} candidates: {total}, {versus}")
+    }
+}
+
+struct Chosen {
+    key: (u64, usize, u128),
+    layout: Layout,
+    name: &'static str,
+}
+
+/// What was tried, and the best of it.
+struct Table<'a> {
+    records: &'a [UsageRecord],
+    candidates: Vec<Candidate>,
+    chosen: Option<Chosen>,
+}
+
+impl Table<'_> {
+    fn add(&mut self, name: &'static str, layout: Layout) {
+        let (total, regions) = (layout.total(), layout.regions.len());
+        self.candidates.push(Candidate { name: name.to_owned(), problem: layout.problem, total, regions });
+        let key = (total, regions, reuse_distance(self.records, &layout));
+        if self.chosen.as_ref().is_none_or(|chosen| key < chosen.key) {
+            self.chosen = Some(Chosen { key, layout, name });
+        }
+    }
+
+    fn total(&self) -> u64 {
+        self.chosen.as_ref().map_or(u64::MAX, |chosen| chosen.key.0)
+    }
+}
+
+/// Records in an order that does not depend on their order in the list: for each place, the record that takes it.
+struct Order(Vec<usize>);
+
+impl Order {
+    fn canonical(records: &[UsageRecord]) -> Self {
+        let mut order: Vec<usize> = (0..records.len()).collect();
+        order.sort_by_key(|&i| (records[i].first, records[i].last, records[i].size, i));
+        Self(order)
+    }
+
+    fn sort(&self, layout: &Layout) -> Layout {
+        Layout { places: self.0.iter().map(|&i| layout.places[i]).collect(), ..layout.clone() }
+    }
+
+    fn sort_uses(&self, uses: &[StepUse]) -> Vec<StepUse> {
+        let mut place = vec![0; self.0.len()];
+        self.0.iter().enumerate().for_each(|(at, &i)| place[i] = at);
+        let map = |list: &Vec<usize>| list.iter().map(|&i| place[i]).collect();
+        uses.iter().map(|step| StepUse { reads: map(&step.reads), writes: map(&step.writes) }).collect()
+    }
+
+    fn restore(&self, mut layout: Layout) -> Layout {
+        let sorted = layout.places.clone();
+        self.0.iter().zip(sorted).for_each(|(&i, place)| layout.places[i] = place);
+        layout
+    }
 }
 
 /// Steps that regions lie idle between one tensor and the next, summed: the shorter, the warmer the cache.

@@ -173,4 +173,10 @@ pub enum PlanError {
         /// What is wrong.
         why: String,
     },
+    /// The strategy answers one arena, which some step would read and write.
+    #[error("{strategy} puts every tensor into one arena; textures need a plan of shared objects or banks")]
+    NotForTextures {
+        /// Name of the strategy.
+        strategy: &'static str,
+    },
 }

@@ -1,6 +1,34 @@
 //! Operator profiles: which records are alive at a step, and how wide the step is.
 
-use super::UsageRecord;
+use super::{MAX_STEPS, PlanError, UsageRecord};
+
+/// Entries above which profiles are refused rather than listed.
+const MAX_ENTRIES: usize = 1 << 26;
+
+/// The records alive at each step from 0 on, largest first, equals by index: the operator profiles of Pisarchyk and
+/// Lee (2020), section 3.
+///
+/// # Errors
+/// [`PlanError::ReversedInterval`], or [`PlanError::TooManySteps`] if the list would be too long to be of use.
+pub fn operator_profiles(records: &[UsageRecord]) -> Result<Vec<Vec<usize>>, PlanError> {
+    let mut entries = 0usize;
+    for (record, r) in records.iter().enumerate() {
+        if r.first > r.last {
+            return Err(PlanError::ReversedInterval { record, first: r.first, last: r.last });
+        }
+        entries = entries.saturating_add(r.last - r.first).saturating_add(1);
+        if r.last >= MAX_STEPS || entries > MAX_ENTRIES {
+            return Err(PlanError::TooManySteps { record, last: r.last, limit: MAX_STEPS });
+        }
+    }
+    let mut profiles = vec![Vec::new(); records.iter().map(|r| r.last + 1).max().unwrap_or(0)];
+    let mut order: Vec<usize> = (0..records.len()).collect();
+    order.sort_by_key(|&i| std::cmp::Reverse(records[i].size));
+    for i in order {
+        profiles[records[i].first..=records[i].last].iter_mut().for_each(|p: &mut Vec<usize>| p.push(i));
+    }
+    Ok(profiles)
+}
 
 /// The breadth of every step at which a record is born or dies, in step order.
 ///
@@ -36,8 +64,8 @@ pub(super) fn breadths(records: &[UsageRecord]) -> Vec<(usize, u64)> {
 pub(super) struct AliveOnce {
     births: Vec<usize>,
     record_of: Vec<usize>,
-    /// Latest death below each node, plus one; 0 where nothing is left.
-    tree: Vec<usize>,
+    /// Latest death below each node; `None` where nothing is left.
+    tree: Vec<Option<usize>>,
     leaves: usize,
 }
 
@@ -46,9 +74,9 @@ impl AliveOnce {
         let mut record_of: Vec<usize> = (0..records.len()).collect();
         record_of.sort_by_key(|&i| records[i].first);
         let leaves = records.len().next_power_of_two();
-        let mut tree = vec![0; 2 * leaves];
+        let mut tree = vec![None; 2 * leaves];
         for (leaf, &i) in record_of.iter().enumerate() {
-            tree[leaves + leaf] = records[i].last.saturating_add(1);
+            tree[leaves + leaf] = Some(records[i].last);
         }
         for node in (1..leaves).rev() {
             tree[node] = tree[2 * node].max(tree[2 * node + 1]);
@@ -65,11 +93,11 @@ impl AliveOnce {
     }
 
     fn walk(&mut self, node: usize, from: usize, to: usize, born: usize, step: usize, found: &mut Vec<usize>) {
-        if from >= born || self.tree[node] <= step {
+        if from >= born || self.tree[node] < Some(step) {
             return;
         }
         if node >= self.leaves {
-            self.tree[node] = 0;
+            self.tree[node] = None;
             found.push(self.record_of[from]);
             return;
         }

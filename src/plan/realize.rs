@@ -35,7 +35,7 @@ const PREFERRED: std::ops::RangeInclusive<u32> = 64..=1024;
 
 /// Cuts textures from a layout whose sizes are texels; every tensor lies whole, row after row.
 ///
-/// The plan's strategy is the problem's name until the caller writes a better one.
+/// The plan's strategy is the problem's name until [`Plan::attribute`] writes a better one.
 ///
 /// # Errors
 /// [`PlanError::Count`] or [`PlanError::SizeMismatch`] where the lists disagree, [`PlanError::NoSuchPlace`] and
@@ -77,7 +77,13 @@ pub fn realize(
         let rows = RowTable::Whole { base, rows, row_texels };
         placements.push(Placement { record, texture: place.region, rows, first: r.first, last: r.last });
     }
-    Ok(Plan { strategy: layout.problem.name().to_owned(), problem: layout.problem, textures, placements })
+    Ok(Plan {
+        strategy: layout.problem.name().to_owned(),
+        evidence: None,
+        problem: layout.problem,
+        textures,
+        placements,
+    })
 }
 
 /// The texture that holds `texels`: among the preferred widths the least rounding, then the widest; beyond them the

@@ -1,62 +1,132 @@
-//! The strategies by name.
+//! The strategies by name, and each published reading of them.
 
 use std::{fmt, str::FromStr};
 
-use super::{Layout, PlanError, Problem, UsageRecord, shared};
+use super::{
+    Layout, PlanError, Problem, UsageRecord, offsets,
+    offsets::{Gap, Stretch},
+    shared,
+    shared::{Homeless, Pick, Stages, Ties},
+};
 
-/// A published way to place tensors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Strategy {
-    /// Every tensor in an object of its own.
-    Naive,
-    /// Pisarchyk and Lee 2020, section 4.3.
-    GreedyBySize,
+/// Writes the enum, its list and its names from one table.
+macro_rules! strategies {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $problem:ident $place:expr;)*) => {
+        /// A published way to place tensors. Where the text leaves something open, each reading is a variant of its
+        /// own, named `strategy/reading`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Strategy {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Strategy {
+            /// All strategies, in the order in which ties between them are broken.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name on the command line and in reports.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// The problem it solves.
+            pub const fn problem(self) -> Problem {
+                match self {
+                    $(Self::$variant => Problem::$problem,)*
+                }
+            }
+
+            /// Places the records.
+            ///
+            /// # Errors
+            /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+            pub fn place(self, records: &[UsageRecord]) -> Result<Layout, PlanError> {
+                match self {
+                    $(Self::$variant => ($place)(records),)*
+                }
+            }
+        }
+    };
+}
+
+strategies! {
     /// Pisarchyk and Lee 2020, section 4.4.
-    GreedyBySizeImproved,
+    GreedyBySizeImproved "greedy_by_size_improved" SharedObjects
+        |r| shared::greedy_by_size_improved(r, Stages::Split, Homeless::Last);
     /// The same with the TensorFlow Lite delegate's stages.
-    GreedyBySizeImprovedMerged,
+    GreedyBySizeImprovedMerged "greedy_by_size_improved/merged_stages" SharedObjects
+        |r| shared::greedy_by_size_improved(r, Stages::Merged, Homeless::Last);
+    /// The same, tensors that suit no object first.
+    GreedyBySizeImprovedHomelessFirst "greedy_by_size_improved/homeless_first" SharedObjects
+        |r| shared::greedy_by_size_improved(r, Stages::Split, Homeless::First);
+    /// The delegate's stages, tensors that suit no object first.
+    GreedyBySizeImprovedMergedHomelessFirst "greedy_by_size_improved/merged_homeless_first" SharedObjects
+        |r| shared::greedy_by_size_improved(r, Stages::Merged, Homeless::First);
     /// Pisarchyk and Lee 2020, section 4.2.
-    GreedyByBreadth,
+    GreedyByBreadth "greedy_by_breadth" SharedObjects |r| shared::greedy_by_breadth(r, Ties::Lower);
+    /// The same, ties by higher index.
+    GreedyByBreadthHigher "greedy_by_breadth/higher_index" SharedObjects |r| shared::greedy_by_breadth(r, Ties::Higher);
+    /// The same, ties inside a step by higher index.
+    GreedyByBreadthHigherTensor "greedy_by_breadth/higher_tensor" SharedObjects
+        |r| shared::greedy_by_breadth(r, Ties::HigherTensor);
+    /// The same, ties between steps by later step.
+    GreedyByBreadthLaterStep "greedy_by_breadth/later_step" SharedObjects
+        |r| shared::greedy_by_breadth(r, Ties::LaterStep);
+    /// Pisarchyk and Lee 2020, section 4.3.
+    GreedyBySize "greedy_by_size" SharedObjects |r| shared::greedy_by_size(r, Pick::Smallest);
+    /// The same, into the first suitable object opened.
+    GreedyBySizeFirst "greedy_by_size/first_object" SharedObjects |r| shared::greedy_by_size(r, Pick::First);
+    /// The same, into the last suitable object opened.
+    GreedyBySizeLast "greedy_by_size/last_object" SharedObjects |r| shared::greedy_by_size(r, Pick::Last);
     /// Lee et al. 2019.
-    GreedyInOrder,
+    GreedyInOrder "greedy_in_order" SharedObjects shared::greedy_in_order;
+    /// Lee et al. 2019.
+    MinCostFlow "min_cost_flow" SharedObjects shared::min_cost_flow;
+    /// Only tensors of the very same size share.
+    Equality "equality" SharedObjects shared::equality;
+    /// Every tensor in an object of its own.
+    Naive "naive" SharedObjects shared::naive;
+    /// Pisarchyk and Lee 2020, section 5.2.
+    OffsetsGreedyBySize "offsets_greedy_by_size" Offsets |r| offsets::greedy_by_size(r, 1);
+    /// TensorFlow Lite Micro: by size, later of equals first, lowest gap.
+    OffsetsGreedyBySizeMicro "offsets_greedy_by_size/micro" Offsets offsets::micro_greedy;
+    /// Pisarchyk and Lee 2020, section 5.3.
+    OffsetsGreedyByBreadth "offsets_greedy_by_breadth" Offsets offsets::greedy_by_breadth;
+    /// Sekiyama et al. 2018.
+    OffsetsStripPacking "offsets_strip_packing" Offsets |r| offsets::strip_packing(r, Stretch::Earliest);
+    /// Lee et al. 2019, the smallest gap.
+    OffsetsGreedyInOrder "offsets_greedy_in_order" Offsets |r| offsets::greedy_in_order(r, Gap::Smallest);
+    /// The same, the lowest gap.
+    OffsetsGreedyInOrderLowest "offsets_greedy_in_order/lowest_gap" Offsets
+        |r| offsets::greedy_in_order(r, Gap::Lowest);
+    /// Shared objects of Greedy by Size Improved, back to back.
+    OffsetsBackToBack "offsets_back_to_back" Offsets |r| {
+        shared::greedy_by_size_improved(r, Stages::Split, Homeless::Last).map(|layout| offsets::back_to_back(&layout))
+    };
+    /// Tensors one after another.
+    OffsetsNaive "offsets_naive" Offsets offsets::naive;
 }
 
 impl Strategy {
-    /// All strategies, the order in which ties between them are broken.
-    pub const ALL: &'static [Self] =
-        &[Self::GreedyBySizeImproved, Self::GreedyByBreadth, Self::GreedyBySize, Self::GreedyInOrder, Self::Naive];
-
-    /// The name on the command line and in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Naive => "naive",
-            Self::GreedyBySize => "greedy_by_size",
-            Self::GreedyBySizeImproved => "greedy_by_size_improved",
-            Self::GreedyBySizeImprovedMerged => "greedy_by_size_improved/merged_stages",
-            Self::GreedyByBreadth => "greedy_by_breadth",
-            Self::GreedyInOrder => "greedy_in_order",
-        }
-    }
-
-    /// The problem it solves.
-    pub const fn problem(self) -> Problem {
-        Problem::SharedObjects
-    }
-
-    /// Places the records.
-    ///
-    /// # Errors
-    /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-    pub fn place(self, records: &[UsageRecord]) -> Result<Layout, PlanError> {
-        match self {
-            Self::Naive => shared::naive(records),
-            Self::GreedyBySize => shared::greedy_by_size(records),
-            Self::GreedyBySizeImproved => shared::greedy_by_size_improved(records, shared::Stages::Split),
-            Self::GreedyBySizeImprovedMerged => shared::greedy_by_size_improved(records, shared::Stages::Merged),
-            Self::GreedyByBreadth => shared::greedy_by_breadth(records),
-            Self::GreedyInOrder => shared::greedy_in_order(records),
-        }
-    }
+    /// What is tried when the best is asked for: every greedy reading of Shared Objects. Min-cost Flow is left out, for
+    /// it takes longer than all of them and the exact solver is never worse.
+    pub const PORTFOLIO: &'static [Self] = &[
+        Self::GreedyBySizeImproved,
+        Self::GreedyBySizeImprovedMerged,
+        Self::GreedyBySizeImprovedHomelessFirst,
+        Self::GreedyBySizeImprovedMergedHomelessFirst,
+        Self::GreedyByBreadth,
+        Self::GreedyByBreadthHigher,
+        Self::GreedyByBreadthHigherTensor,
+        Self::GreedyByBreadthLaterStep,
+        Self::GreedyBySize,
+        Self::GreedyBySizeFirst,
+        Self::GreedyBySizeLast,
+        Self::GreedyInOrder,
+        Self::Equality,
+        Self::Naive,
+    ];
 }
 
 impl fmt::Display for Strategy {

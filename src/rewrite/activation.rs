@@ -2,7 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
-    rules::Rule,
+    rules::{Order, Rule},
     site::Site,
     tail::join,
     why_not::WhyNot,
@@ -13,10 +13,11 @@ pub(super) const RULE: Rule = Rule {
     name: "activation",
     about: "lets the node that computes a value apply the activation that follows, also through a reshape between them",
     bits: "the same",
+    order: Order::Forward,
     look,
 };
 
-fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     let (&[from, ..], &[to]) = (&node.inputs[..], &node.outputs[..]) else { return Ok(None) };
     let act = match node.op {
@@ -44,7 +45,7 @@ fn look(site: &Site<'_>, id: NodeId) -> Verdict {
 }
 
 /// The node that computes `tensor`, with the activation and what follows it added.
-fn fused(site: &Site<'_>, tensor: TensorId, act: Act, follows: &Node) -> Result<(NodeId, Node), WhyNot> {
+fn fused(site: &Site, tensor: TensorId, act: Act, follows: &Node) -> Result<(NodeId, Node), WhyNot> {
     let maker = site.private_maker(tensor)?;
     let node = site.node(maker);
     let tail = join(node.tail, act, follows.tail).ok_or(WhyNot::TailTaken { op: node.op.name() })?;
@@ -52,7 +53,7 @@ fn fused(site: &Site<'_>, tensor: TensorId, act: Act, follows: &Node) -> Result<
 }
 
 /// The activation that a PRELU node is: one alpha a channel, or one for all.
-fn prelu(site: &Site<'_>, node: &Node, to: TensorId) -> Result<Act, WhyNot> {
+fn prelu(site: &Site, node: &Node, to: TensorId) -> Result<Act, WhyNot> {
     let &[_, alpha, ..] = &node.inputs[..] else { return Ok(Act::None) };
     let alphas = site.per_channel(alpha, site.graph.shape(to).c)?;
     match (site.graph.tensors[alpha].constant.as_ref(), &alphas[..]) {

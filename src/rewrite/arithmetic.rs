@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     edit::{Edit, Verdict},
-    rules::Rule,
+    rules::{Order, Rule},
     site::Site,
     why_not::WhyNot,
 };
@@ -16,10 +16,11 @@ pub(super) const RULE: Rule = Rule {
     about: "folds a constant (one value, or one a channel) that is added, subtracted, multiplied or divided by into \
             the weights and bias of the convolution or fully connected node before it",
     bits: "rounded at another place: weights are rounded once more, the result once less",
+    order: Order::Forward,
     look,
 };
 
-fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     let (&Op::Binary(binary @ (Add | Sub | Mul | Div)), &[a, b], &[to]) =
         (&node.op, &node.inputs[..], &node.outputs[..])
@@ -86,7 +87,7 @@ impl Affine {
 }
 
 /// The operands of a node whose result is scaled and shifted; constants may be shared, so changed ones are new.
-fn fold(site: &Site<'_>, node: &Node, affine: &Affine, edit: &mut Edit) -> Result<Vec<TensorId>, WhyNot> {
+fn fold(site: &Site, node: &Node, affine: &Affine, edit: &mut Edit) -> Result<Vec<TensorId>, WhyNot> {
     let neighbour = || WhyNot::Neighbour { op: node.op.name() };
     let (weights, bias) = match node.inputs[..] {
         [_, weights] => (weights, None),
@@ -128,19 +129,13 @@ fn fold(site: &Site<'_>, node: &Node, affine: &Affine, edit: &mut Edit) -> Resul
     Ok(inputs)
 }
 
-fn values<'a>(site: &Site<'a>, tensor: TensorId) -> Result<Cow<'a, [f32]>, WhyNot> {
+fn values(site: &Site, tensor: TensorId) -> Result<Cow<'_, [f32]>, WhyNot> {
     let constant = site.graph.tensors[tensor].constant.as_ref();
     constant.map(Constant::to_f32).ok_or_else(|| WhyNot::NotConstant { tensor: site.name(tensor) })
 }
 
 /// Adds a constant of other values in the place of `old`.
-fn changed(
-    site: &Site<'_>,
-    old: TensorId,
-    shape: Shape,
-    values: Vec<f32>,
-    edit: &mut Edit,
-) -> Result<TensorId, WhyNot> {
+fn changed(site: &Site, old: TensorId, shape: Shape, values: Vec<f32>, edit: &mut Edit) -> Result<TensorId, WhyNot> {
     let name = site.name(old);
     if values.iter().any(|value| !value.is_finite()) {
         return Err(WhyNot::NotFinite { tensor: name });
@@ -150,5 +145,5 @@ fn changed(
         false => vec![values.len()],
     };
     let constant = Some(Constant::from_f32(&values));
-    Ok(edit.add(site.graph, Tensor { name, shape, dims, constant }))
+    Ok(edit.add(&site.graph, Tensor { name, shape, dims, constant }))
 }

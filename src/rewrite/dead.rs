@@ -2,7 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
-    rules::Rule,
+    rules::{Order, Rule},
     site::Site,
 };
 use crate::graph::NodeId;
@@ -11,10 +11,11 @@ pub(super) const RULE: Rule = Rule {
     name: "dead",
     about: "takes out nodes whose results are neither read nor taken by the caller",
     bits: "the same",
+    order: Order::Backward,
     look,
 };
 
-fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+fn look(site: &Site, id: NodeId) -> Verdict {
     let seen = |&tensor: &_| site.goes_out(tensor) || !site.readers(tensor).is_empty();
     let dead = !site.node(id).outputs.iter().any(seen);
     Ok(dead.then(|| Edit::default().take_out(id)))

@@ -1,4 +1,4 @@
-//! What a rule answers: a change to the graph as data, and the one place where changes are made.
+//! What a rule answers: a change to the graph as data. Knows no rule, and makes no change.
 
 use super::WhyNot;
 use crate::graph::{Act, Graph, Node, NodeId, Tensor, TensorId};
@@ -6,15 +6,15 @@ use crate::graph::{Act, Graph, Node, NodeId, Tensor, TensorId};
 /// What a rule says of one node: nothing to do with it, a change, or why there is none.
 pub(super) type Verdict = Result<Option<Edit>, WhyNot>;
 
-/// A change. Tensors keep their ids; nodes are renumbered where some are taken out.
+/// A change. Tensors and nodes keep their ids.
 #[derive(Default)]
 pub(super) struct Edit {
     /// New tensors; the first takes the id after the graph's last.
-    tensors: Vec<Tensor>,
+    pub(super) tensors: Vec<Tensor>,
     /// Nodes put in the place of others, or taken out.
-    nodes: Vec<(NodeId, Option<Node>)>,
+    pub(super) nodes: Vec<(NodeId, Option<Node>)>,
     /// Tensors read in place of others, by every node.
-    replaced: Vec<(TensorId, TensorId)>,
+    pub(super) replaced: Vec<(TensorId, TensorId)>,
 }
 
 impl Edit {
@@ -38,25 +38,10 @@ impl Edit {
         self.tensors.push(tensor);
         graph.tensors.len() + self.tensors.len() - 1
     }
-
-    pub(super) fn apply(self, graph: &mut Graph) {
-        graph.tensors.extend(self.tensors);
-        let mut kept = vec![true; graph.nodes.len()];
-        for (place, node) in self.nodes {
-            match node {
-                Some(node) => graph.nodes[place] = node,
-                None => kept[place] = false,
-            }
-        }
-        for (old, new) in self.replaced {
-            graph.nodes.iter_mut().for_each(|node| read_instead(node, old, new));
-        }
-        let mut kept = kept.into_iter();
-        graph.nodes.retain(|_| kept.next().unwrap_or(true));
-    }
 }
 
-fn read_instead(node: &mut Node, old: TensorId, new: TensorId) {
+/// Makes a node read `new` wherever it read `old`.
+pub(super) fn read_instead(node: &mut Node, old: TensorId, new: TensorId) {
     let alphas = [&mut node.tail.first, &mut node.tail.then].into_iter().filter_map(|act| match act {
         Act::Prelu(alpha) => Some(alpha),
         Act::None | Act::Unary(_) => None,

@@ -2,7 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
-    rules::Rule,
+    rules::{Order, Rule},
     site::Site,
     why_not::WhyNot,
 };
@@ -12,10 +12,11 @@ pub(super) const RULE: Rule = Rule {
     name: "flatten",
     about: "lets a fully connected node read the operand of a reshape that could be no view",
     bits: "the same products; they may be summed in another order",
+    order: Order::Forward,
     look,
 };
 
-fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     let (Op::FullyConnected, &[flat, ..]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
     let Some(reshape) = site.maker(flat) else { return Ok(None) };

@@ -2,7 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
-    rules::Rule,
+    rules::{Order, Rule},
     site::Site,
     why_not::WhyNot,
 };
@@ -13,10 +13,11 @@ pub(super) const RULE: Rule = Rule {
     about: "takes out nodes that compute nothing: reshapes, resizes, pads, slices, transposes and concatenations that \
             change nothing, pools of one pixel, + 0 and * 1",
     bits: "the same; adding zero would have turned -0 to 0",
+    order: Order::Forward,
     look,
 };
 
-fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     let Some(from) = passed_on(site, node) else { return Ok(None) };
     let &[to] = &node.outputs[..] else { return Ok(None) };
@@ -40,7 +41,7 @@ fn look(site: &Site<'_>, id: NodeId) -> Verdict {
 }
 
 /// The operand whose values a node passes on, if its result has the same extents.
-fn passed_on(site: &Site<'_>, node: &Node) -> Option<TensorId> {
+fn passed_on(site: &Site, node: &Node) -> Option<TensorId> {
     let &first = node.inputs.first()?;
     let dims = site.graph.shape(first).dims();
     let all = |tensor: Option<&TensorId>, value| tensor.is_some_and(|&t| site.one_value(t) == Some(value));

@@ -15,6 +15,7 @@ mod reshape_chain;
 mod residual;
 mod rules;
 mod site;
+mod split;
 mod tail;
 mod transpose_reshape;
 mod views;
@@ -23,10 +24,12 @@ mod why_not;
 pub use report::{Fired, Missed, Place, Report};
 pub use rules::{RULES, Rule, Rules, UnknownRule};
 pub(crate) use site::operands;
+pub use split::split;
 pub use views::{Views, texels_agree};
 pub use why_not::WhyNot;
 
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeId};
+use rules::Order;
 use site::Site;
 
 /// What the rewriter made of a graph.
@@ -41,52 +44,53 @@ pub struct Rewritten {
 }
 
 /// Applies the rules that are on until none of them finds anything more. With none on the graph is a copy.
+///
+/// The graph must have passed its checker: tensor ids are taken at their word.
 pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
-    let mut made = graph.clone();
+    let mut site = Site::new(graph.clone());
     let mut report = Report { nodes_before: graph.nodes.len(), ..Report::default() };
     loop {
         let fired = report.fired.len();
         report.missed.clear();
         for rule in rules.iter() {
-            sweep(&mut made, rule, &mut report);
+            sweep(&mut site, rule, &mut report);
         }
         if report.fired.len() == fired {
             break;
         }
     }
+    let site = Site::new(site.into_graph());
     let views = match rules.is_on(views::NAME) {
-        true => views::find(&Site::new(&made), &mut report),
+        true => views::find(&site, &mut report),
         false => Views::none(),
     };
-    report.nodes_after = made.nodes.len() - views.len();
-    Rewritten { graph: made, views, report }
+    report.nodes_after = site.graph.nodes.len() - views.len();
+    Rewritten { graph: site.graph, views, report }
 }
 
-/// Shows every node to a rule. After a change the same place is shown again, for another node may stand there now;
-/// what a change makes possible further up is found in the next round.
-fn sweep(graph: &mut Graph, rule: &Rule, report: &mut Report) {
-    let mut id = 0;
-    while id < graph.nodes.len() {
-        let site = Site::new(graph);
-        id = look_from(&site, id, rule, report).map_or(graph.nodes.len(), |(id, edit)| {
-            edit.apply(graph);
-            id
-        });
+/// Shows every node to a rule, in its order. What a change makes possible elsewhere is found in the next round.
+fn sweep(site: &mut Site, rule: &Rule, report: &mut Report) {
+    match rule.order {
+        Order::Forward => site.ids().for_each(|id| show(site, id, rule, report)),
+        Order::Backward => site.ids().rev().for_each(|id| show(site, id, rule, report)),
     }
 }
 
-/// Shows nodes to a rule from `id` on, up to the first that it changes.
-fn look_from(site: &Site<'_>, first: usize, rule: &Rule, report: &mut Report) -> Option<(usize, edit::Edit)> {
-    for id in first..site.graph.nodes.len() {
-        let place = || Place::of(site.graph, site.node(id));
-        match (rule.look)(site, id) {
-            Ok(None) => {}
+/// Shows a node to a rule until the rule has nothing more to change there.
+fn show(site: &mut Site, id: NodeId, rule: &Rule, report: &mut Report) {
+    while !site.is_gone(id) {
+        let verdict = (rule.look)(site, id);
+        let place = || Place::of(&site.graph, site.node(id));
+        match verdict {
+            Ok(None) => break,
             Ok(Some(edit)) => {
                 report.fired.push(Fired { rule: rule.name, place: place() });
-                return Some((id, edit));
+                site.apply(edit);
             }
-            Err(why) => report.missed.push(Missed { rule: rule.name, place: place(), why }),
+            Err(why) => {
+                report.missed.push(Missed { rule: rule.name, place: place(), why });
+                break;
+            }
         }
     }
-    None
 }

@@ -2,7 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
-    rules::Rule,
+    rules::{Order, Rule},
     site::Site,
     why_not::WhyNot,
 };
@@ -13,10 +13,11 @@ pub(super) const RULE: Rule = Rule {
     about: "adds zeros put around an image to the padding of the convolutions that read it, and to that of greatest \
             value pools where no value is below zero",
     bits: "the same; zeros may differ in sign",
+    order: Order::Backward,
     look,
 };
 
-fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     let (Op::Pad { before, after, value }, &[from, ..], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else {
         return Ok(None);
@@ -41,7 +42,7 @@ fn look(site: &Site<'_>, id: NodeId) -> Verdict {
 }
 
 /// A reader of the padded image `to` that reads `from` instead and pads it by itself.
-fn padded(site: &Site<'_>, node: &Node, (from, to): (TensorId, TensorId), around: Padding) -> Result<Node, WhyNot> {
+fn padded(site: &Site, node: &Node, (from, to): (TensorId, TensorId), around: Padding) -> Result<Node, WhyNot> {
     let neighbour = || WhyNot::Neighbour { op: node.op.name() };
     let op = match &node.op {
         Op::Conv2d(conv) => Op::Conv2d(Conv2d { padding: sum(conv.padding, around), ..*conv }),
@@ -68,7 +69,7 @@ fn sum(a: Padding, b: Padding) -> Padding {
 }
 
 /// Whether a tensor is computed by a node that ends in a function without negative values.
-fn never_negative(site: &Site<'_>, tensor: TensorId) -> bool {
+fn never_negative(site: &Site, tensor: TensorId) -> bool {
     let Some(maker) = site.maker(tensor) else { return false };
     let node = site.node(maker);
     let last = match (node.tail.then, node.tail.first) {

@@ -2,16 +2,21 @@
 
 use super::{
     edit::{Edit, Verdict},
-    rules::Rule,
+    rules::{Order, Rule},
     site::Site,
     why_not::WhyNot,
 };
 use crate::graph::{Node, NodeId, Op};
 
-pub(super) const RULE: Rule =
-    Rule { name: "reshape-chain", about: "makes one reshape of two that follow each other", bits: "the same", look };
+pub(super) const RULE: Rule = Rule {
+    name: "reshape-chain",
+    about: "makes one reshape of two that follow each other",
+    bits: "the same",
+    order: Order::Forward,
+    look,
+};
 
-fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     let (Op::Reshape, &[between, ..]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
     let Some(first) = site.maker(between) else { return Ok(None) };

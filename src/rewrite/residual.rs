@@ -2,7 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
-    rules::Rule,
+    rules::{Order, Rule},
     site::Site,
     tail::{join, takes_addend},
     why_not::WhyNot,
@@ -14,10 +14,11 @@ pub(super) const RULE: Rule = Rule {
     about: "lets a convolution or fully connected node add the other operand of the addition that follows, zeros put \
             behind that operand's last channel left out",
     bits: "the same; zeros left out would have turned -0 to 0",
+    order: Order::Forward,
     look,
 };
 
-fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     let (Op::Binary(Binary::Add), &[a, b], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else {
         return Ok(None);
@@ -34,7 +35,7 @@ fn look(site: &Site<'_>, id: NodeId) -> Verdict {
 }
 
 /// Lets the node that computes `sum` add `addend`.
-fn add_in(site: &Site<'_>, id: NodeId, to: TensorId, (sum, addend): (TensorId, TensorId)) -> Result<Edit, WhyNot> {
+fn add_in(site: &Site, id: NodeId, to: TensorId, (sum, addend): (TensorId, TensorId)) -> Result<Edit, WhyNot> {
     let node = site.node(id);
     let maker = site.private_maker(sum)?;
     let maker_node = site.node(maker);
@@ -67,7 +68,7 @@ fn add_in(site: &Site<'_>, id: NodeId, to: TensorId, (sum, addend): (TensorId, T
 }
 
 /// The node that puts zeros behind the last channel of a tensor, and the tensor without them.
-fn padding(site: &Site<'_>, tensor: TensorId) -> Option<(NodeId, TensorId)> {
+fn padding(site: &Site, tensor: TensorId) -> Option<(NodeId, TensorId)> {
     let maker = site.maker(tensor)?;
     let node = site.node(maker);
     match (&node.op, &node.inputs[..]) {

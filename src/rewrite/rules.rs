@@ -14,7 +14,18 @@ pub struct Rule {
     pub about: &'static str,
     /// What it does to the numbers.
     pub bits: &'static str,
-    pub(super) look: fn(&Site<'_>, NodeId) -> Verdict,
+    /// Which way it goes through the nodes, so that one change leads to the next in one sweep.
+    pub(super) order: Order,
+    pub(super) look: fn(&Site, NodeId) -> Verdict,
+}
+
+/// Which way a rule goes through the nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// From those that come first in a run.
+    Forward,
+    /// From those that come last.
+    Backward,
 }
 
 /// Every rule, in the order they are tried; the whole list is gone through until none fires.

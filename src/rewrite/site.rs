@@ -1,6 +1,10 @@
 //! What a rule is shown: the graph, and who makes and who reads each tensor.
 
-use super::{WhyNot, texels_agree};
+use super::{
+    WhyNot,
+    edit::{Edit, read_instead},
+    texels_agree,
+};
 use crate::graph::{Act, Graph, Node, NodeId, Op, TensorId};
 
 /// Every tensor a node reads, constants included: operands, then the tail's alphas and addend.
@@ -12,25 +16,105 @@ pub(crate) fn operands(node: &Node) -> impl Iterator<Item = TensorId> + '_ {
     node.inputs.iter().copied().chain(alphas).chain(node.tail.add)
 }
 
-/// A graph as it stands between two edits.
-pub(super) struct Site<'a> {
-    pub(super) graph: &'a Graph,
-    maker: Vec<Option<NodeId>>,
-    readers: Vec<Vec<NodeId>>,
+fn same_operands(a: &Node, b: &Node) -> bool {
+    operands(a).eq(operands(b))
 }
 
-impl<'a> Site<'a> {
-    pub(super) fn new(graph: &'a Graph) -> Self {
-        let mut maker = vec![None; graph.tensors.len()];
-        let mut readers = vec![Vec::new(); graph.tensors.len()];
-        for (id, node) in graph.nodes.iter().enumerate() {
-            node.outputs.iter().for_each(|&tensor| maker[tensor] = Some(id));
-            operands(node).for_each(|tensor| readers[tensor].push(id));
+/// A graph while it is rewritten. Nodes keep their ids until [`Site::into_graph`]; those taken out have no operands,
+/// no result and are shown to no rule.
+pub(super) struct Site {
+    pub(super) graph: Graph,
+    gone: Vec<bool>,
+    maker: Vec<Option<NodeId>>,
+    readers: Vec<Vec<NodeId>>,
+    outputs: Vec<bool>,
+}
+
+impl Site {
+    pub(super) fn new(graph: Graph) -> Self {
+        let tensors = graph.tensors.len();
+        let mut outputs = vec![false; tensors];
+        graph.outputs.iter().for_each(|&output| outputs[output] = true);
+        let mut site = Self {
+            gone: vec![false; graph.nodes.len()],
+            maker: vec![None; tensors],
+            readers: vec![Vec::new(); tensors],
+            outputs,
+            graph,
+        };
+        for (id, node) in site.graph.nodes.iter().enumerate() {
+            node.outputs.iter().for_each(|&tensor| site.maker[tensor] = Some(id));
+            operands(node).for_each(|tensor| site.readers[tensor].push(id));
         }
-        Self { graph, maker, readers }
+        site
     }
 
-    pub(super) fn node(&self, id: NodeId) -> &'a Node {
+    /// The graph without the nodes that were taken out.
+    pub(super) fn into_graph(self) -> Graph {
+        let mut graph = self.graph;
+        let mut gone = self.gone.into_iter();
+        graph.nodes.retain(|_| !gone.next().unwrap_or(false));
+        graph
+    }
+
+    /// The nodes still there, in order.
+    pub(super) fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
+        let ids: Vec<NodeId> = (0..self.gone.len()).filter(|&id| !self.gone[id]).collect();
+        ids.into_iter()
+    }
+
+    pub(super) fn is_gone(&self, id: NodeId) -> bool {
+        self.gone[id]
+    }
+
+    /// Makes a change. The work is in the nodes it touches, not in the graph.
+    pub(super) fn apply(&mut self, edit: Edit) {
+        let Edit { tensors, nodes, replaced } = edit;
+        self.graph.tensors.extend(tensors);
+        self.maker.resize(self.graph.tensors.len(), None);
+        self.readers.resize(self.graph.tensors.len(), Vec::new());
+        self.outputs.resize(self.graph.tensors.len(), false);
+        for (id, node) in &nodes {
+            self.leave(*id, node.as_ref());
+        }
+        for (id, node) in nodes {
+            match node {
+                Some(node) => self.enter(id, node),
+                None => self.gone[id] = true,
+            }
+        }
+        for (old, new) in replaced {
+            let readers = std::mem::take(&mut self.readers[old]);
+            readers.iter().for_each(|&id| read_instead(&mut self.graph.nodes[id], old, new));
+            self.readers[new].extend(readers);
+        }
+    }
+
+    /// Puts a node in a place that the one before it has left.
+    fn enter(&mut self, id: NodeId, node: Node) {
+        node.outputs.iter().for_each(|&tensor| self.maker[tensor] = Some(id));
+        if !same_operands(&self.graph.nodes[id], &node) {
+            operands(&node).for_each(|tensor| self.readers[tensor].push(id));
+        }
+        self.graph.nodes[id] = node;
+    }
+
+    /// Takes back what is known of a node. One that reads the same after it stays a reader: a tensor may have many.
+    fn leave(&mut self, id: NodeId, next: Option<&Node>) {
+        let node = &self.graph.nodes[id];
+        node.outputs.iter().for_each(|&tensor| self.maker[tensor] = None);
+        if next.is_some_and(|next| same_operands(node, next)) {
+            return;
+        }
+        for tensor in operands(node) {
+            let readers = &mut self.readers[tensor];
+            if let Some(place) = readers.iter().rposition(|&reader| reader == id) {
+                readers.remove(place);
+            }
+        }
+    }
+
+    pub(super) fn node(&self, id: NodeId) -> &Node {
         &self.graph.nodes[id]
     }
 
@@ -49,7 +133,7 @@ impl<'a> Site<'a> {
     }
 
     pub(super) fn goes_out(&self, tensor: TensorId) -> bool {
-        self.graph.outputs.contains(&tensor)
+        self.outputs[tensor]
     }
 
     /// Whether a tensor is read once and seen by nobody else, so that it may vanish.

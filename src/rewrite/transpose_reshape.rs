@@ -3,7 +3,7 @@
 use super::{
     edit::{Edit, Verdict},
     identity::keeps_order,
-    rules::Rule,
+    rules::{Order, Rule},
     site::Site,
 };
 use crate::graph::{Node, NodeId, Op};
@@ -12,10 +12,11 @@ pub(super) const RULE: Rule = Rule {
     name: "transpose-as-reshape",
     about: "turns a transpose that leaves the order of the elements as it is into a reshape",
     bits: "the same",
+    order: Order::Forward,
     look,
 };
 
-fn look(site: &Site<'_>, id: NodeId) -> Verdict {
+fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     match (&node.op, &node.inputs[..]) {
         (Op::Transpose { perm }, &[from, ..]) if keeps_order(site.graph.shape(from).dims(), *perm) => {

@@ -65,8 +65,8 @@ pub fn texels_agree(a: Shape, b: Shape) -> bool {
 }
 
 /// Finds the reshapes that need no step: their texels agree, and no two graph inputs or outputs come to share texels.
-pub(super) fn find(site: &Site<'_>, report: &mut Report) -> Views {
-    let graph = site.graph;
+pub(super) fn find(site: &Site, report: &mut Report) -> Views {
+    let graph = &site.graph;
     // The tensor at the head of each chain of views, and for each head the input or output among its views.
     let mut head: Vec<TensorId> = (0..graph.tensors.len()).collect();
     let mut external: Vec<Option<TensorId>> = vec![None; graph.tensors.len()];
@@ -88,12 +88,7 @@ pub(super) fn find(site: &Site<'_>, report: &mut Report) -> Views {
     Views(views)
 }
 
-fn check(
-    site: &Site<'_>,
-    node: &Node,
-    (from, to): (TensorId, TensorId),
-    shared: Option<TensorId>,
-) -> Result<(), WhyNot> {
+fn check(site: &Site, node: &Node, (from, to): (TensorId, TensorId), shared: Option<TensorId>) -> Result<(), WhyNot> {
     let (from_shape, to_shape) = (site.graph.shape(from), site.graph.shape(to));
     if !node.tail.is_empty() {
         return Err(WhyNot::TailTaken { op: node.op.name() });

@@ -18,7 +18,7 @@ fn extents(input: [usize; 4], kernel: [usize; 2], conv: &Conv2d, channels: usize
 /// Weights, and biases in every second case.
 fn operands(input: [usize; 4], weights: [usize; 4], channels: usize) -> Vec<Source> {
     let mut operands = vec![placed(input), constant(weights)];
-    if (input[1] + channels) % 2 == 0 {
+    if (input[1] + channels).is_multiple_of(2) {
         operands.push(constant([1, 1, 1, channels]));
     }
     operands

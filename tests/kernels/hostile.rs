@@ -160,8 +160,8 @@ impl Bench {
 
 /// Row ranges that together are the whole result.
 fn bands(rows: u32, habitat: u64) -> Vec<Range<u32>> {
-    let cut = rows / 3;
-    if habitat < 2 || cut == 0 { vec![0..rows] } else { vec![0..cut, cut..rows] }
+    let cut = if habitat < 2 { 0 } else { rows / 3 };
+    [0..cut, cut..rows].into_iter().filter(|band| !band.is_empty()).collect()
 }
 
 impl Sheet {

@@ -1,5 +1,7 @@
 //! Every kernel against its CPU twin in a hostile pool. Needs an adapter.
 
+#![cfg(test)]
+
 mod conv;
 mod elementwise;
 mod hostile;

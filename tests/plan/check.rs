@@ -155,6 +155,7 @@ fn scattered_rows_are_checked_row_by_row() {
     let texture = |width, height| TextureSpec { width, height, format: TexelFormat::Rgba16Float };
     let plan = |second: Vec<u32>| Plan {
         strategy: "by hand".into(),
+        evidence: None,
         problem: Problem::Banks,
         textures: vec![texture(4, 2), texture(1, 1)],
         placements: vec![

@@ -37,6 +37,10 @@ pub(crate) fn numbers(value: &Value) -> Vec<u64> {
     value.as_array().expect("numbers").iter().map(|v| v.as_u64().expect("number")).collect()
 }
 
+pub(crate) fn lists(value: &Value) -> Vec<Vec<u64>> {
+    value.as_array().expect("lists").iter().map(numbers).collect()
+}
+
 /// `tests/data/minimalloc/NAME.csv`: `id,lower,upper,size`, upper exclusive.
 pub(crate) fn minimalloc(name: &str) -> Vec<UsageRecord> {
     let text = fs::read_to_string(path(&format!("minimalloc/{name}.csv"))).expect(name);

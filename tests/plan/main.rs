@@ -1,6 +1,8 @@
 //! The planner's public behaviour.
 
 #[cfg(test)]
+mod banks;
+#[cfg(test)]
 mod check;
 #[cfg(test)]
 mod data;

@@ -1,52 +1,153 @@
-//! The published unit-test vectors of the TensorFlow Lite memory planners.
+//! Every published unit-test vector of the TensorFlow Lite memory planners.
 
-use crate::data::{json, json_records, numbers};
-use texpool::plan::{Layout, Strategy, bounds};
+use serde_json::Value;
+use texpool::plan::{
+    Layout, Place, Problem, Strategy, bounds,
+    engines::{ExtentRecord, Rule, place_extents},
+    offsets::{back_to_back, greedy_by_size, micro_greedy, simple_arena},
+    operator_profiles, reallocation_graph,
+};
 
-fn ids(layout: &Layout) -> Vec<u64> {
+use crate::data::{json, json_records, lists, numbers};
+
+fn regions(layout: &Layout) -> Vec<u64> {
     layout.places.iter().map(|p| p.region as u64).collect()
 }
 
-/// There, `GREEDY_BY_SIZE` over objects is the paper's Greedy by Size Improved.
-fn strategy(name: &str) -> Option<Strategy> {
-    Some(match name {
+fn offsets(layout: &Layout) -> Vec<u64> {
+    layout.places.iter().map(|p| p.offset).collect()
+}
+
+/// There, `GREEDY_BY_SIZE` over objects is Greedy by Size Improved.
+fn strategy(name: &str) -> Strategy {
+    match name {
         "NAIVE" => Strategy::Naive,
+        "EQUALITY" => Strategy::Equality,
         "GREEDY_IN_ORDER" => Strategy::GreedyInOrder,
+        "MINCOSTFLOW" => Strategy::MinCostFlow,
         "GREEDY_BY_BREADTH" => Strategy::GreedyByBreadth,
         "GREEDY_BY_SIZE" => Strategy::GreedyBySizeImprovedMerged,
-        _ => return None,
-    })
+        _ => panic!("{name}"),
+    }
+}
+
+fn cases(dim: &str) -> Vec<Value> {
+    let vectors = json("tflite_memory_vectors.json");
+    let cases = vectors["gpu_delegate"]["cases"].as_array().unwrap();
+    cases.iter().filter(|case| case["dim"] == dim).cloned().collect()
 }
 
 #[test]
-fn shared_objects_of_one_dimension() {
-    let vectors = json("tflite_memory_vectors.json");
-    let mut seen = 0;
-    for case in vectors["gpu_delegate"]["cases"].as_array().unwrap() {
-        if case["dim"] != "1d" {
-            continue;
-        }
+fn numbers_as_sizes() {
+    let (mut objects, mut arenas) = (0, 0);
+    for case in cases("1d") {
         let records = json_records(&case["records"]);
         for (name, expected) in case["objects"].as_object().into_iter().flatten() {
-            let Some(strategy) = strategy(name) else { continue };
-            let layout = strategy.place(&records).unwrap();
-            assert_eq!(ids(&layout), numbers(&expected["object_ids"]), "{} {name}", case["name"]);
+            let layout = strategy(name).place(&records).unwrap();
+            assert_eq!(regions(&layout), numbers(&expected["object_ids"]), "{} {name}", case["name"]);
             assert_eq!(layout.regions, numbers(&expected["object_sizes"]), "{} {name}", case["name"]);
-            seen += 1;
+            objects += 1;
+        }
+        for expected in case["offsets"].as_array().unwrap() {
+            let align = expected["base_addr_align_bytes"].as_u64().unwrap();
+            let layout = greedy_by_size(&records, align).unwrap();
+            assert_eq!(offsets(&layout), numbers(&expected["offsets"]), "{}", case["name"]);
+            assert_eq!(Some(layout.total()), expected["total_size"].as_u64(), "{}", case["name"]);
+            arenas += 1;
         }
         let b = bounds(&records).unwrap();
-        let derived = &case["derived"];
-        assert_eq!(b.positional_maximums, numbers(&derived["positional_maximums"]));
-        assert_eq!(Some(b.shared_objects), derived["objects_lower_bound"].as_u64());
-        assert_eq!(Some(b.offsets), derived["offsets_lower_bound"].as_u64());
+        assert_eq!(b.positional_maximums, numbers(&case["derived"]["positional_maximums"]));
+        assert_eq!(Some(b.shared_objects), case["derived"]["objects_lower_bound"].as_u64());
+        assert_eq!(Some(b.offsets), case["derived"]["offsets_lower_bound"].as_u64());
     }
-    assert_eq!(seen, 16);
+    assert_eq!((objects, arenas), (24, 5));
+}
+
+/// Extents as sizes: equality takes the texture freed last where sizes are hashed, the first created where scanned.
+fn extents<const D: usize>(dim: &str, equality: Rule) -> usize {
+    let mut seen = 0;
+    for case in cases(dim) {
+        let record = |v: &Value| ExtentRecord::<D> {
+            first: v["first"].as_u64().unwrap() as usize,
+            last: v["last"].as_u64().unwrap() as usize,
+            extents: numbers(&v["size"]).try_into().unwrap(),
+        };
+        let records: Vec<ExtentRecord<D>> = case["records"].as_array().unwrap().iter().map(record).collect();
+        for (name, expected) in case["objects"].as_object().unwrap() {
+            let layout = match name.as_str() {
+                "EQUALITY" => place_extents(&records, equality).unwrap(),
+                "GREEDY_IN_ORDER" => place_extents(&records, Rule::Covering).unwrap(),
+                "NAIVE" => continue,
+                _ => panic!("{name}"),
+            };
+            let texture_of: Vec<u64> = layout.texture_of.iter().map(|&t| t as u64).collect();
+            assert_eq!(texture_of, numbers(&expected["object_ids"]), "{dim} {name}");
+            let textures: Vec<Vec<u64>> = layout.textures.iter().map(|e| e.to_vec()).collect();
+            assert_eq!(textures, lists(&expected["object_sizes"]), "{dim} {name}");
+            seen += 1;
+        }
+    }
+    seen
 }
 
 #[test]
-fn positional_maximums() {
+fn extents_as_sizes() {
+    assert_eq!(extents::<4>("bhwc", Rule::EqualLastFreed), 1);
+    assert_eq!(extents::<2>("uint2", Rule::EqualFirstCreated), 2);
+    assert_eq!(extents::<3>("uint3", Rule::EqualFirstCreated), 2);
+}
+
+#[test]
+fn objects_back_to_back() {
+    for case in json("tflite_memory_vectors.json")["object_to_offset"].as_array().unwrap() {
+        let place = |region| Place { region: region as usize, offset: 0 };
+        let places = numbers(&case["object_ids"]).into_iter().map(place).collect();
+        let objects = Layout { problem: Problem::SharedObjects, regions: numbers(&case["object_sizes"]), places };
+        let arena = back_to_back(&objects);
+        assert_eq!(offsets(&arena), numbers(&case["offsets"]), "{}", case["name"]);
+        let total = case["total_size"].as_u64().or(case["derived_total_size"].as_u64());
+        assert_eq!(Some(arena.total()), total, "{}", case["name"]);
+    }
+}
+
+#[test]
+fn task_profiles() {
     for case in json("tflite_memory_vectors.json")["task_profiles"].as_array().unwrap() {
         let records = json_records(&case["records"]);
         assert_eq!(bounds(&records).unwrap().positional_maximums, numbers(&case["positional_maximums"]));
+        let profiles = operator_profiles(&records).unwrap();
+        let profiles: Vec<Vec<u64>> = profiles.iter().map(|p| p.iter().map(|&i| i as u64).collect()).collect();
+        assert_eq!(profiles, lists(&case["task_profiles"]), "{}", case["name"]);
+    }
+}
+
+#[test]
+fn reallocation_graphs() {
+    let graph = |value: &Value| -> Vec<Vec<usize>> {
+        lists(value).into_iter().map(|list| list.into_iter().map(|i| i as usize).collect()).collect()
+    };
+    for case in json("tflite_memory_vectors.json")["reallocation_graph"].as_array().unwrap() {
+        let found = reallocation_graph(&graph(&case["deps_graph"])).unwrap();
+        assert_eq!(found, graph(&case["reallocation_graph"]), "{}", case["name"]);
+    }
+    assert!(reallocation_graph(&[vec![1]]).is_err());
+}
+
+#[test]
+fn micro_planner() {
+    for case in json("tflite_memory_vectors.json")["micro_greedy"].as_array().unwrap() {
+        let layout = micro_greedy(&json_records(&case["records"])).unwrap();
+        let published = ["offsets", "derived_offsets"].into_iter().find(|&key| case[key].is_array()).unwrap();
+        assert_eq!(offsets(&layout), numbers(&case[published]), "{}", case["name"]);
+        let total = case["total_size"].as_u64().or(case["derived_total_size"].as_u64());
+        assert_eq!(Some(layout.total()), total, "{}", case["name"]);
+    }
+}
+
+#[test]
+fn interpreter_arena() {
+    for case in json("tflite_memory_vectors.json")["simple_memory_arena"].as_array().unwrap() {
+        let layout = simple_arena(&json_records(&case["calls"]), case["alignment"].as_u64().unwrap()).unwrap();
+        assert_eq!(offsets(&layout), numbers(&case["offsets"]), "{}", case["name"]);
     }
 }

@@ -122,3 +122,15 @@ fn a_reshape_takes_it_only_where_it_is_a_step_anyway() {
     assert_eq!(made.graph.nodes[0].tail, Tail::of(RELU));
     assert_eq!(rewritten(&through(&[1, 1, 1, 64]), &Rules::all()).report.nodes_after, 1);
 }
+
+#[test]
+fn a_prelu_does_not_pass_a_reshape_that_moves_channels() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let y = net.conv(x, 6, 3);
+    let y = net.reshape(y, &[1, 4, 6, 4]);
+    let alpha = net.weights(&[4]);
+    let z = net.node(Op::Prelu, &[y, alpha]);
+    let made = fires(&net.finish(&[z]), "activation", 1);
+    assert!(made.graph.nodes[0].tail.is_empty() && !made.graph.nodes[1].tail.is_empty());
+}

@@ -65,3 +65,20 @@ fn dead_nodes_go_with_all_that_only_they_read() {
     let made = fires(&net.finish(&[y]), "dead", 2);
     assert_eq!(ops(&made.graph), ["CONV_2D"]);
 }
+
+#[test]
+fn the_work_grows_with_the_graph_and_not_with_its_square() {
+    const LONG: usize = 30_000;
+    let mut net = Net::default();
+    let x = net.input(&[1, 1, 1, 4]);
+    let out = net.relu(x);
+    let (mut dead, mut flat) = (x, x);
+    for _ in 0..LONG {
+        dead = net.relu(dead);
+        flat = net.reshape(flat, &[1, 4]);
+        net.unary(Unary::Tanh, x);
+    }
+    let flat = net.relu(flat);
+    let made = rewrite(&net.finish(&[out, flat]), &Rules::all());
+    assert_eq!((made.report.nodes_before, made.report.nodes_after), (3 * LONG + 2, 2));
+}

@@ -50,6 +50,24 @@ pub enum Proof {
     },
 }
 
+impl Proof {
+    /// Renames the records of the proof: record `i` becomes `order[i]`.
+    pub(in crate::plan) fn renumber(&mut self, order: &[usize]) {
+        match self {
+            Self::Leaf(_) => {}
+            Self::Count { fewer, enough, .. } => {
+                fewer.renumber(order);
+                enough.renumber(order);
+            }
+            Self::Record { record, smaller, larger, .. } => {
+                *record = order[*record];
+                smaller.renumber(order);
+                larger.renumber(order);
+            }
+        }
+    }
+}
+
 /// Multipliers of the linear relaxation's dual, in units of `1 / scale`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

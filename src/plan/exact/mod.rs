@@ -51,11 +51,9 @@ const MAX_COST: u64 = 1 << 40;
 pub fn optimum(records: &[UsageRecord], nodes: u64, progress: &mut dyn FnMut(Progress)) -> Result<Optimum, PlanError> {
     let bounds = bounds(records)?;
     let mut layout = Strategy::Naive.place(records)?;
-    for &strategy in Strategy::ALL {
+    for &strategy in Strategy::PORTFOLIO {
         let other = strategy.place(records)?;
-        if other.problem == Problem::SharedObjects
-            && (other.total(), other.regions.len()) < (layout.total(), layout.regions.len())
-        {
+        if (other.total(), other.regions.len()) < (layout.total(), layout.regions.len()) {
             layout = other;
         }
     }

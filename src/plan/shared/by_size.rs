@@ -3,28 +3,39 @@
 use super::objects::Objects;
 use crate::plan::{Layout, PlanError, UsageRecord, naive_total};
 
-/// Places tensors from the largest to the smallest, each into the smallest suitable object. `O(k n log n)` for `k`
+/// Which of the suitable objects a tensor takes. Objects never grow here and are opened from the largest to the
+/// smallest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// The smallest, the one opened first of equals: the paper's text.
+    Smallest,
+    /// The one opened first, and so a largest.
+    First,
+    /// The one opened last, and so a smallest: the paper's Algorithm 2 to the letter.
+    Last,
+}
+
+/// Places tensors from the largest to the smallest, each into the object that `pick` names. `O(k n log n)` for `k`
 /// objects.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn greedy_by_size(records: &[UsageRecord]) -> Result<Layout, PlanError> {
+pub fn greedy_by_size(records: &[UsageRecord], pick: Pick) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(records[i].size));
     let mut objects = Objects::new(records);
     for record in order {
-        // Objects never grow here and are opened from the largest to the smallest; equal ones count as one step.
-        let mut best: Option<usize> = None;
-        for object in (0..objects.len()).rev() {
-            if best.is_some_and(|best| objects.size(object) > objects.size(best)) {
-                break;
-            }
-            if objects.suits(object, record) {
-                best = Some(object);
-            }
-        }
-        match best {
+        let suits = |&object: &usize| objects.suits(object, record);
+        let object = match pick {
+            Pick::First => (0..objects.len()).find(suits),
+            Pick::Last => (0..objects.len()).rev().find(suits),
+            Pick::Smallest => (0..objects.len()).rev().find(suits).map(|last| {
+                let equals = (0..=last).rev().take_while(|&object| objects.size(object) == objects.size(last));
+                equals.filter(suits).last().unwrap_or(last)
+            }),
+        };
+        match object {
             Some(object) => objects.put(record, object),
             None => {
                 objects.open(record);

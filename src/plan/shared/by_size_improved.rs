@@ -22,12 +22,24 @@ pub enum Stages {
     Merged,
 }
 
-/// Places stage by stage; inside a stage the smallest idle gap first, then the largest tensor, and tensors that suit
-/// no object last. `O(k n^2)` at worst, close to `O(n^2 / k)` on networks.
+/// When a tensor that suits no object is placed, within its stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Homeless {
+    /// After all that have one.
+    Last,
+    /// Before them, so that its new object is there for them.
+    First,
+}
+
+/// Places stage by stage; inside a stage the smallest idle gap first, then the largest tensor, then the lower index. `O(k n^2)` at worst, close to `O(n^2 / k)` on networks.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn greedy_by_size_improved(records: &[UsageRecord], stages: Stages) -> Result<Layout, PlanError> {
+pub fn greedy_by_size_improved(
+    records: &[UsageRecord],
+    stages: Stages,
+    homeless: Homeless,
+) -> Result<Layout, PlanError> {
     let maximums = bounds(records)?.positional_maximums;
     // Maximums never increase: so many are large enough, and whether the last of them is exact.
     let stage = |size: u64| {
@@ -41,7 +53,7 @@ pub fn greedy_by_size_improved(records: &[UsageRecord], stages: Stages) -> Resul
     for members in order.chunk_by(|a, b| a.0 == b.0) {
         let mut waiting: Vec<Waiting> =
             members.iter().map(|&(_, record)| Waiting { record, nearest: nearest(&objects, record) }).collect();
-        while let Some(at) = pick(&waiting, records) {
+        while let Some(at) = pick(&waiting, records, homeless) {
             // Keeps the order of the rest, which breaks the remaining ties by index.
             let Waiting { record, nearest: found } = waiting.remove(at);
             let object = match found {
@@ -60,10 +72,11 @@ pub fn greedy_by_size_improved(records: &[UsageRecord], stages: Stages) -> Resul
 }
 
 /// The waiting tensor to place next.
-fn pick(waiting: &[Waiting], records: &[UsageRecord]) -> Option<usize> {
+fn pick(waiting: &[Waiting], records: &[UsageRecord], homeless: Homeless) -> Option<usize> {
+    let without = if homeless == Homeless::Last { usize::MAX } else { 0 };
     (0..waiting.len()).min_by_key(|&i| {
         let tensor = &waiting[i];
-        (tensor.nearest.map_or(usize::MAX, |(gap, _)| gap), Reverse(records[tensor.record].size), i)
+        (tensor.nearest.map_or(without, |(gap, _)| gap), Reverse(records[tensor.record].size), i)
     })
 }
 

@@ -1,0 +1,195 @@
+//! What can be wrong with a graph, or with building one.
+
+use super::{Shape, ShapeError, TensorId};
+
+/// What is wrong with a graph.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// A tensor with an extent of zero.
+    #[error("tensor `{tensor}` is empty: {dims:?}")]
+    Empty {
+        /// Name of the tensor.
+        tensor: String,
+        /// Its extents.
+        dims: Vec<usize>,
+    },
+    /// A tensor of more than [`MAX_ELEMENTS`](super::MAX_ELEMENTS) elements.
+    #[error("tensor `{tensor}` is too large: {dims:?} is more than 2^31 elements")]
+    TooLarge {
+        /// Name of the tensor.
+        tensor: String,
+        /// Its extents.
+        dims: Vec<usize>,
+    },
+    /// A tensor whose stated extents and shape have different numbers of elements.
+    #[error("tensor `{tensor}`: {dims:?} and {shape} are not the same elements")]
+    Dims {
+        /// Name of the tensor.
+        tensor: String,
+        /// Extents as stated.
+        dims: Vec<usize>,
+        /// Extents as computed with.
+        shape: Shape,
+    },
+    /// A constant whose values are too few or too many.
+    #[error("constant `{tensor}` has {found} bytes, {expected} are needed")]
+    Constant {
+        /// Name of the tensor.
+        tensor: String,
+        /// Bytes that its shape and element type ask for.
+        expected: usize,
+        /// Bytes there are.
+        found: usize,
+    },
+    /// A tensor id that is no index into the graph's tensors.
+    #[error("{place}: there is no tensor {id}")]
+    NoSuchTensor {
+        /// Which node, or the graph's inputs or outputs.
+        place: String,
+        /// The id.
+        id: TensorId,
+    },
+    /// A node without exactly one result.
+    #[error("node {node} {operator}: has {found} results, must have 1")]
+    Results {
+        /// The node, by [`Node::origin`](super::Node::origin).
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Number of results.
+        found: usize,
+    },
+    /// A tensor that two nodes write, or that a node writes though it is an input or a constant.
+    #[error("node {node} {operator}: tensor `{tensor}` has a value already")]
+    Rewritten {
+        /// The second node, by [`Node::origin`](super::Node::origin).
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of the tensor.
+        tensor: String,
+    },
+    /// A tensor that is read before it has a value: nodes out of order, a cycle, or no producer at all.
+    #[error("node {node} {operator}: tensor `{tensor}` has no value yet (nodes out of order, or a cycle)")]
+    Unset {
+        /// The reader, by [`Node::origin`](super::Node::origin).
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of the tensor.
+        tensor: String,
+    },
+    /// An operand that must be part of the model is computed.
+    #[error("node {node} {operator}: the {role} `{tensor}` must be constant")]
+    NotConstant {
+        /// The node, by [`Node::origin`](super::Node::origin).
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Weights, bias or alpha.
+        role: &'static str,
+        /// Name of the tensor.
+        tensor: String,
+    },
+    /// Operands that the operator cannot take.
+    #[error("node {node} {operator}, `{tensor}`: {source}")]
+    Shape {
+        /// The node, by [`Node::origin`](super::Node::origin).
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of the result.
+        tensor: String,
+        /// Why not.
+        source: Box<ShapeError>,
+    },
+    /// A result whose shape is not the one its operator gives.
+    #[error("node {node} {operator}: `{tensor}` is {stated}, its operands give {inferred}")]
+    Disagrees {
+        /// The node, by [`Node::origin`](super::Node::origin).
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of the result.
+        tensor: String,
+        /// The shape it has.
+        stated: Shape,
+        /// The shape it should have.
+        inferred: Shape,
+    },
+    /// A tail that does not fit the result.
+    #[error("node {node} {operator}: the tail's `{tensor}`, {found}, does not fit a result of {result}")]
+    Tail {
+        /// The node, by [`Node::origin`](super::Node::origin).
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of the tail's tensor.
+        tensor: String,
+        /// Its shape.
+        found: Shape,
+        /// Shape of the result.
+        result: Shape,
+    },
+    /// A graph input that is a constant, or stands twice.
+    #[error("input `{tensor}` is {what}")]
+    Input {
+        /// Name of the tensor.
+        tensor: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A graph output that no node computes, or that stands twice.
+    #[error("output `{tensor}` is {what}")]
+    Output {
+        /// Name of the tensor.
+        tensor: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A graph without outputs.
+    #[error("the graph has no outputs")]
+    NoOutputs,
+}
+
+/// Why a graph could not be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Operands that the operator cannot take.
+    #[error("node {node} {operator}, `{name}`: {source}")]
+    Shape {
+        /// Index the node would have had.
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of its result.
+        name: String,
+        /// Why not.
+        source: Box<ShapeError>,
+    },
+    /// An operand that this builder did not give out.
+    #[error("node {node} {operator}, `{name}`: there is no tensor {id}")]
+    NoSuchTensor {
+        /// Index the node would have had.
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Name of its result.
+        name: String,
+        /// The id.
+        id: TensorId,
+    },
+    /// Extents that no shape of four has: more than four that are not one in front.
+    #[error("tensor `{name}`: {dims:?} has more than four extents")]
+    Rank {
+        /// Name of the tensor.
+        name: String,
+        /// Its extents.
+        dims: Vec<usize>,
+    },
+    /// The finished graph is not valid.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+}

@@ -1,0 +1,116 @@
+//! Min-cost Flow (Lee et al. 2019): who hands its object to whom, as a matching of least growth.
+//!
+//! Each tensor either opens an object, which costs its size, or takes over from one that is dead, which costs what it
+//! is larger. The matching is exact, the cost is not: a tensor that inherits twice pays against its last owner only.
+
+use std::collections::VecDeque;
+
+use crate::plan::{Layout, Place, PlanError, Problem, UsageRecord, naive_total};
+
+/// An arc of unit capacity; arc `i ^ 1` runs the other way.
+struct Arc {
+    to: usize,
+    open: bool,
+    cost: i128,
+}
+
+#[derive(Default)]
+struct Network {
+    arcs: Vec<Arc>,
+    from: Vec<Vec<usize>>,
+}
+
+impl Network {
+    fn join(&mut self, from: usize, to: usize, cost: u64) {
+        self.from[from].push(self.arcs.len());
+        self.arcs.push(Arc { to, open: true, cost: cost.into() });
+        self.from[to].push(self.arcs.len());
+        self.arcs.push(Arc { to: from, open: false, cost: -i128::from(cost) });
+    }
+
+    /// Sends one unit along the cheapest path, found round by round; false if there is none.
+    fn augment(&mut self, source: usize, sink: usize) -> bool {
+        let mut distance: Vec<Option<i128>> = vec![None; self.from.len()];
+        let mut arc_into = vec![0; self.from.len()];
+        let mut queued_in = vec![0usize; self.from.len()];
+        distance[source] = Some(0);
+        let mut round = VecDeque::from([source]);
+        let mut count = 0;
+        while !round.is_empty() {
+            count += 1;
+            let mut next = VecDeque::new();
+            for at in round {
+                let Some(here) = distance[at] else { continue };
+                for &id in &self.from[at] {
+                    let arc = &self.arcs[id];
+                    let there = here + arc.cost;
+                    if arc.open && distance[arc.to].is_none_or(|old| there < old) {
+                        distance[arc.to] = Some(there);
+                        arc_into[arc.to] = id;
+                        if queued_in[arc.to] != count {
+                            queued_in[arc.to] = count;
+                            next.push_back(arc.to);
+                        }
+                    }
+                }
+            }
+            round = next;
+        }
+        if distance[sink].is_none() {
+            return false;
+        }
+        let mut at = sink;
+        while at != source {
+            let id = arc_into[at];
+            self.arcs[id].open = false;
+            self.arcs[id ^ 1].open = true;
+            at = self.arcs[id ^ 1].to;
+        }
+        true
+    }
+}
+
+/// Matches tensors to the dead tensors whose object they take over. `O(n^3)` and more; for comparison.
+///
+/// # Errors
+/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+pub fn min_cost_flow(records: &[UsageRecord]) -> Result<Layout, PlanError> {
+    naive_total(records)?;
+    let n = records.len();
+    let mut births: Vec<usize> = (0..n).collect();
+    births.sort_by_key(|&i| records[i].first);
+    let mut deaths = births.clone();
+    deaths.sort_by_key(|&i| (records[i].last, i));
+    let (source, sink) = (2 * n, 2 * n + 1);
+    let mut network = Network { from: vec![Vec::new(); 2 * n + 2], ..Network::default() };
+    let mut dead = 0;
+    let mut opens = vec![0; n];
+    for &i in &births {
+        while records[deaths[dead]].last < records[i].first {
+            dead += 1;
+        }
+        network.join(source, i, 0);
+        network.join(n + i, sink, 0);
+        opens[i] = network.arcs.len();
+        network.join(source, n + i, records[i].size);
+        for &owner in &deaths[..dead] {
+            network.join(owner, n + i, records[i].size.saturating_sub(records[owner].size));
+        }
+    }
+    while network.augment(source, sink) {}
+
+    let mut regions = Vec::new();
+    let mut places = vec![Place { region: 0, offset: 0 }; n];
+    for &i in births.iter().filter(|&&i| !network.arcs[opens[i]].open) {
+        let mut size = 0;
+        let mut holder = Some(i);
+        while let Some(tensor) = holder {
+            size = records[tensor].size.max(size);
+            places[tensor].region = regions.len();
+            let heir = |&id: &usize| (n..2 * n).contains(&network.arcs[id].to) && !network.arcs[id].open;
+            holder = network.from[tensor].iter().copied().find(heir).map(|id| network.arcs[id].to - n);
+        }
+        regions.push(size);
+    }
+    Ok(Layout { problem: Problem::SharedObjects, regions, places })
+}

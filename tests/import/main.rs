@@ -1,0 +1,25 @@
+//! The `.tflite` importer on files written by the tests themselves: no reference folder is needed.
+
+#![cfg(feature = "import")]
+
+mod constants;
+mod eval;
+mod hostile;
+mod layout;
+mod operators;
+mod refusals;
+#[path = "../support/tflite.rs"]
+mod tflite;
+mod tiny;
+
+use std::sync::Arc;
+
+use texpool::{
+    graph::Graph,
+    import::{ImportError, from_bytes},
+};
+
+/// Imports a file of bytes.
+fn import(bytes: Vec<u8>) -> Result<Graph, ImportError> {
+    from_bytes(Arc::new(bytes))
+}

@@ -1,0 +1,78 @@
+//! Concatenations of which more parts meet in a texel than a step can read.
+
+#![cfg(test)]
+
+use texpool::{
+    gpu::{Gpu, GpuOptions, Session, SessionOptions},
+    graph::{Act, Graph, GraphBuilder, Op},
+    kernels::twin,
+    rewrite::split,
+};
+
+/// A concatenation of parts of so many channels; those marked are constants.
+fn concatenation(parts: &[(usize, bool)]) -> Graph {
+    let mut b = GraphBuilder::new("parts");
+    let mut tensors = Vec::new();
+    for (i, &(c, constant)) in parts.iter().enumerate() {
+        let dims = [1, 3, 5, c];
+        let values: Vec<f32> = (0..15 * c).map(|v| (100 * i + v) as f32 + 0.5).collect();
+        let name = format!("part{i}");
+        tensors.push(if constant { b.constant(&name, &dims, &values) } else { b.input(&name, &dims) }.unwrap());
+    }
+    let joined = b.node("all", Op::Concat { axis: 3 }, &tensors, Act::None).unwrap();
+    b.finish(&[joined]).unwrap()
+}
+
+/// Most computed parts that meet in a texel of any concatenation.
+fn most_that_meet(graph: &Graph) -> usize {
+    let mut most = 0;
+    for node in &graph.nodes {
+        let mut owners = Vec::new();
+        for &tensor in &node.inputs {
+            owners.extend(std::iter::repeat_n((tensor, graph.is_constant(tensor)), graph.shape(tensor).c));
+        }
+        for texel in owners.chunks(4) {
+            let mut computed: Vec<usize> = texel.iter().filter(|o| !o.1).map(|o| o.0).collect();
+            computed.dedup();
+            most = most.max(computed.len());
+        }
+    }
+    most
+}
+
+#[test]
+fn crowded_concatenations_become_chains() {
+    let gpu = Gpu::open(&GpuOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    for parts in [
+        &[(1, false), (1, false), (1, false), (1, false)][..],
+        &[(3, false), (1, false), (1, false), (1, false), (2, false)],
+        &[(1, false), (1, true), (1, false), (1, false), (7, false)],
+        &[(1, true), (1, false), (1, false), (1, false)],
+        &[(2, false), (1, false), (6, false), (1, false), (1, false), (1, true), (1, false)],
+    ] {
+        let graph = concatenation(parts);
+        assert!(most_that_meet(&graph) > 2, "{parts:?} needs no splitting");
+        let made = split(&graph);
+        assert!(most_that_meet(&made) <= 2, "{parts:?}");
+        let inputs: Vec<Vec<f32>> = graph
+            .inputs
+            .iter()
+            .enumerate()
+            .map(|(i, &t)| (0..graph.shape(t).len()).map(|v| (1000 * i + v) as f32).collect())
+            .collect();
+        let expected = twin::graph(&graph, &inputs).unwrap()[graph.outputs[0]].clone().unwrap();
+        assert_eq!(twin::graph(&made, &inputs).unwrap()[made.outputs[0]].as_ref(), Some(&expected), "{parts:?}");
+        let mut session = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap();
+        let brought: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+        assert_eq!(session.run(&brought).unwrap()[0], expected, "{parts:?}");
+    }
+}
+
+#[test]
+fn others_stay_as_they_are() {
+    for parts in
+        [&[(1, false), (1, true), (1, false), (1, true), (4, false)][..], &[(2, false), (2, false), (80, false)]]
+    {
+        assert!(matches!(split(&concatenation(parts)), std::borrow::Cow::Borrowed(_)), "{parts:?}");
+    }
+}
