@@ -1,5 +1,7 @@
 //! Real photos through real models, against the reference runtime's answers.
 
+#![cfg(test)]
+
 #[path = "support/goldens.rs"]
 mod goldens;
 #[path = "support/models.rs"]
@@ -14,7 +16,7 @@ use texpool::{
 };
 
 fn run(golden: &Golden, format: TexelFormat) -> (Graph, Vec<Vec<f32>>) {
-    let graph = texpool::import::open(&models::model(&golden.model)).unwrap();
+    let graph = texpool::import::open(models::model(&golden.model)).unwrap();
     let gpu = Gpu::open(&GpuOptions::default()).unwrap();
     let prepare = PrepareOptions { format, ..PrepareOptions::default() };
     let mut session = Session::new(&gpu, &graph, &SessionOptions { prepare, ..SessionOptions::default() }).unwrap();

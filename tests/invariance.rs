@@ -1,6 +1,8 @@
 //! Plan invariance: a model's outputs are the same bits under every plan, with poison on, run after run, process after
 //! process.
 
+#![cfg(test)]
+
 #[path = "support/hash.rs"]
 mod hash;
 #[path = "support/models.rs"]
@@ -35,13 +37,13 @@ fn run(gpu: &Gpu, graph: &Graph, prepare: PrepareOptions, poison: bool) -> u64 {
 /// Every strategy and the best plan, rewritten or not, in both formats, all with poison, against naïve without.
 fn is_invariant(file: &str) {
     let gpu = Gpu::open(&GpuOptions::default()).unwrap();
-    let graph = texpool::import::open(&models::model(file)).unwrap();
+    let graph = texpool::import::open(models::model(file)).unwrap();
     for (format, rules) in [
         (TexelFormat::Rgba32Float, Rules::all()),
         (TexelFormat::Rgba32Float, Rules::none()),
         (TexelFormat::Rgba16Float, Rules::all()),
     ] {
-        let options = |strategy| PrepareOptions { format, strategy, rules: rules.clone(), ..PrepareOptions::default() };
+        let options = |strategy| PrepareOptions { format, strategy, rules, ..PrepareOptions::default() };
         let naive = run(&gpu, &graph, options(Some(Strategy::Naive)), false);
         for strategy in Strategy::ALL.iter().copied().map(Some).chain([None]) {
             let found = run(&gpu, &graph, options(strategy), true);
@@ -97,7 +99,7 @@ const CHILD: &str = "TEXPOOL_TEST_PRINT_BITS";
 fn child_prints_bits() {
     if std::env::var_os(CHILD).is_some() {
         let gpu = Gpu::open(&GpuOptions::default()).unwrap();
-        let graph = texpool::import::open(&models::model("face_detection_short_range.tflite")).unwrap();
+        let graph = texpool::import::open(models::model("face_detection_short_range.tflite")).unwrap();
         println!("bits {:016x}", run(&gpu, &graph, PrepareOptions::default(), false));
     }
 }

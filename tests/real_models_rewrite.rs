@@ -1,5 +1,6 @@
 //! Real model files in steps: usage records as published, and how much smaller the rewriter makes each graph.
 
+#![cfg(test)]
 #![cfg(feature = "import")]
 
 #[path = "support/models.rs"]
