@@ -1,6 +1,7 @@
 //! Real photos through real models, against the reference runtime's answers.
 
 #![cfg(test)]
+#![cfg(feature = "cli")]
 
 #[path = "support/goldens.rs"]
 mod goldens;

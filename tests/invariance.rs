@@ -2,6 +2,7 @@
 //! process.
 
 #![cfg(test)]
+#![cfg(feature = "cli")]
 
 #[path = "support/hash.rs"]
 mod hash;

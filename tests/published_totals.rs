@@ -1,6 +1,7 @@
 //! With rewriting off, the pools of real models are those of the published tables, to the texel.
 
 #![cfg(test)]
+#![cfg(feature = "cli")]
 
 #[path = "support/models.rs"]
 mod models;

@@ -1,6 +1,7 @@
 //! A small network on the device against its CPU twin, under every strategy, with and without poison.
 
 #![cfg(test)]
+#![cfg(feature = "cli")]
 
 use texpool::{
     gpu::{Brought, Gpu, GpuError, GpuOptions, Role, Session, SessionOptions, TextureSet, io_texture},
