@@ -1,13 +1,15 @@
 //! A small network on the device against its CPU twin, under every strategy, with and without poison.
 
 use texpool::{
-    gpu::{Gpu, GpuOptions, Session, SessionOptions},
+    gpu::{Gpu, Session, SessionOptions},
     graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, Padding, Unary},
     kernels::twin,
     plan::{Strategy, TexelFormat},
     prepare::PrepareOptions,
     rewrite::Rules,
 };
+
+use crate::support::open;
 
 fn noise(seed: u32, len: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(2_654_435_761) | 1;
@@ -68,7 +70,7 @@ fn options(format: TexelFormat, strategy: Option<Strategy>, rules: Rules, poison
 
 #[test]
 fn a_network_equals_its_twin_under_every_strategy() {
-    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let gpu = open();
     let graph = network();
     let values = twin::graph(&graph, &[noise(99, graph.shape(graph.inputs[0]).len())]).unwrap();
     for (format, tolerance) in [(TexelFormat::Rgba32Float, 1e-5), (TexelFormat::Rgba16Float, 5e-3)] {
