@@ -42,7 +42,7 @@ fn bare() -> Gpu {
 fn every_model_runs_on_a_callers_device_of_core_limits() {
     let gpu = bare();
     for file in MODELS {
-        let graph = texpool::import::open(&models::model(file)).unwrap();
+        let graph = texpool::import::open(models::model(file)).unwrap();
         let mut session = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap();
         let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| vec![0.5; graph.shape(t).len()]).collect();
         let outputs = session.run(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();

@@ -75,7 +75,7 @@ fn a_network_equals_its_twin_under_every_strategy() {
     let values = twin::graph(&graph, &[noise(99, graph.shape(graph.inputs[0]).len())]).unwrap();
     for (format, tolerance) in [(TexelFormat::Rgba32Float, 1e-5), (TexelFormat::Rgba16Float, 5e-3)] {
         for rules in [Rules::all()] {
-            let base = run(&gpu, &graph, &options(format, Some(Strategy::Naive), rules.clone(), false));
+            let base = run(&gpu, &graph, &options(format, Some(Strategy::Naive), rules, false));
             for (&tensor, found) in graph.outputs.iter().zip(&base) {
                 let expected = values[tensor].as_ref().unwrap();
                 let largest = expected.iter().fold(0f32, |m, v| m.max(v.abs()));
@@ -85,7 +85,7 @@ fn a_network_equals_its_twin_under_every_strategy() {
             }
             for strategy in Strategy::ALL.iter().copied().map(Some).chain([None]) {
                 for poison in [false, true] {
-                    let other = run(&gpu, &graph, &options(format, strategy, rules.clone(), poison));
+                    let other = run(&gpu, &graph, &options(format, strategy, rules, poison));
                     assert_eq!(base, other, "{strategy:?}, poison {poison}, {format:?}");
                 }
             }

@@ -24,7 +24,7 @@ fn recipes() -> Vec<(PipelineRecipe, &'static str)> {
     let gpu = open();
     let mut all = BTreeMap::new();
     for file in MODELS {
-        let graph = texpool::import::open(&models::model(file)).unwrap();
+        let graph = texpool::import::open(models::model(file)).unwrap();
         for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
             for rules in [Rules::all(), Rules::none()] {
                 let prepare = PrepareOptions { format, rules, ..PrepareOptions::default() };
