@@ -1,5 +1,6 @@
 //! Graphs built by hand: what inference gives, and what the checker and the builder refuse, by name.
 
+#![cfg(test)]
 #![cfg(feature = "import")]
 
 use texpool::graph::{

@@ -1,5 +1,8 @@
 //! With rewriting off, the pools of real models are those of the published tables, to the texel.
 
+#![cfg(test)]
+#![cfg(feature = "cli")]
+
 #[path = "support/models.rs"]
 mod models;
 
@@ -27,10 +30,10 @@ fn records(name: &str) -> Vec<UsageRecord> {
 }
 
 fn totals_agree(file: &str, published: &str, rules: &Rules) {
-    let graph = texpool::import::open(&models::model(file)).unwrap();
+    let graph = texpool::import::open(models::model(file)).unwrap();
     let published_records = records(published);
     for &strategy in Strategy::ALL {
-        let options = PrepareOptions { rules: rules.clone(), strategy: Some(strategy), ..PrepareOptions::default() };
+        let options = PrepareOptions { rules: *rules, strategy: Some(strategy), ..PrepareOptions::default() };
         let prepared = prepare(&graph, &options).unwrap();
         assert_eq!(prepared.best.bounds, bounds(&published_records).unwrap(), "{published}: bounds");
         let ours = strategy.place(&prepared.schedule.records).unwrap().total();

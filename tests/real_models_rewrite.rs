@@ -1,7 +1,9 @@
 //! Real model files in steps: usage records as published, and how much smaller the rewriter makes each graph.
 
+#![cfg(test)]
 #![cfg(feature = "import")]
 
+#[cfg(test)]
 #[path = "support/models.rs"]
 mod models;
 

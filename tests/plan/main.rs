@@ -1,5 +1,7 @@
 //! The planner's public behaviour.
 
+#![cfg(test)]
+
 #[cfg(test)]
 mod banks;
 #[cfg(test)]
