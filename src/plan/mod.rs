@@ -15,6 +15,7 @@ mod layout;
 pub mod offsets;
 mod order;
 mod parallel;
+mod picture;
 mod placement;
 mod pool;
 mod profile;
@@ -35,6 +36,7 @@ pub use exact::{Certificate, Optimum, Prices, Progress, Proof, optimum, verify_c
 pub use layout::{Layout, Place, Problem};
 pub use order::{MAX_DOWNSETS, Reordered, records_from_uses, reorder};
 pub use parallel::reallocation_graph;
+pub use picture::{plan_svg, profile_svg};
 pub use placement::{Evidence, Placement, Plan, RowTable, TexelFormat, TextureSpec};
 pub use pool::{Pool, share};
 pub use profile::{Ties, operator_profiles};
