@@ -10,6 +10,7 @@ mod dynamic;
 pub mod engines;
 mod error;
 mod exact;
+pub mod guide;
 pub mod io;
 mod layout;
 pub mod offsets;

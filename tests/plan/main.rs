@@ -9,6 +9,7 @@ mod exact;
 mod io;
 mod offsets;
 mod order;
+mod pictures;
 mod properties;
 mod published;
 mod rounds;
