@@ -140,6 +140,28 @@ fn shrinking_averages_as_pillow_does() {
 }
 
 #[test]
+fn a_photo_becomes_what_pillow_makes_of_it() {
+    let bar = texpool::fetch::Bar::default();
+    let fetcher = texpool::fetch::Fetcher::new(&bar).unwrap();
+    // The crops are those the goldens' manifest states.
+    for (photo, golden, [x, y, width, height], size) in [
+        ("astronaut", "blazeface_short_range", [96, 0, 256, 256], 128),
+        ("coffee", "mobilenet_v1_1.0_224", [100, 0, 400, 400], 224),
+        ("astronaut", "posenet_mv1_075_337", [0, 0, 512, 512], 337),
+    ] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/goldens").join(golden).join("input_u8.npy");
+        let expected: Vec<u8> = npyz::NpyFile::new(File::open(path).unwrap()).unwrap().into_vec().unwrap();
+        let whole = read_picture(&fetcher.get(photo).unwrap()).unwrap();
+        let part = image::imageops::crop_imm(&whole, x, y, width, height).to_image();
+        let found = prepare(&part, size, size, Fit::Stretch, Range::Raw).values;
+        assert_eq!(found.len(), expected.len());
+        let differences = found.iter().zip(&expected).map(|(a, &b)| (a - f32::from(b)).abs());
+        let worst = differences.fold(0.0, f32::max);
+        assert!(worst <= 1.0, "{golden}: off by {worst} of 255");
+    }
+}
+
+#[test]
 fn outputs_are_named_by_index_and_safe_name() {
     assert_eq!(output_file_name(0, "MobilenetV1/Predictions/Reshape_1"), "0_MobilenetV1_Predictions_Reshape_1.npy");
     assert_eq!(output_file_name(3, "a:b\\c\0d"), "3_a_b_c_d.npy");
