@@ -3,6 +3,7 @@
 #![cfg(test)]
 #![cfg(feature = "import")]
 
+#[cfg(test)]
 #[path = "support/models.rs"]
 mod models;
 
