@@ -179,4 +179,14 @@ pub enum PlanError {
         /// Name of the strategy.
         strategy: &'static str,
     },
+    /// A text of records cannot be read.
+    #[error("line {line}, column {column}: {why}")]
+    Read {
+        /// Line, counted from 1.
+        line: usize,
+        /// Column in characters, counted from 1.
+        column: usize,
+        /// What is wrong there.
+        why: String,
+    },
 }

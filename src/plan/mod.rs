@@ -9,6 +9,7 @@ mod check;
 pub mod engines;
 mod error;
 mod exact;
+pub mod io;
 mod layout;
 pub mod offsets;
 mod parallel;

@@ -11,6 +11,10 @@ mod data;
 #[cfg(test)]
 mod exact;
 #[cfg(test)]
+mod io;
+#[cfg(test)]
+mod offsets;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod totals;

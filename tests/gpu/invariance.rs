@@ -1,23 +1,17 @@
 //! Plan invariance: a model's outputs are the same bits under every plan, with poison on, run after run, process after
 //! process.
 
-#![cfg(test)]
-#![cfg(feature = "cli")]
-
-#[path = "support/hash.rs"]
-mod hash;
-#[path = "support/models.rs"]
-mod models;
-
-use std::process::Command;
-
-use hash::bits;
 use texpool::{
-    gpu::{Gpu, GpuOptions, Session, SessionOptions},
+    gpu::{Gpu, Session, SessionOptions},
     graph::Graph,
     plan::{Strategy, TexelFormat},
     prepare::PrepareOptions,
     rewrite::Rules,
+};
+
+use crate::{
+    support::{hash::bits, models, open},
+    witness::Child,
 };
 
 /// A picture of no meaning: values in -1..1 that repeat nowhere.
@@ -37,14 +31,14 @@ fn run(gpu: &Gpu, graph: &Graph, prepare: PrepareOptions, poison: bool) -> u64 {
 
 /// Every strategy and the best plan, rewritten or not, in both formats, all with poison, against naïve without.
 fn is_invariant(file: &str) {
-    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let gpu = open();
     let graph = texpool::import::open(models::model(file)).unwrap();
     for (format, rules) in [
         (TexelFormat::Rgba32Float, Rules::all()),
         (TexelFormat::Rgba32Float, Rules::none()),
         (TexelFormat::Rgba16Float, Rules::all()),
     ] {
-        let options = |strategy| PrepareOptions { format, strategy, rules, ..PrepareOptions::default() };
+        let options = |strategy| PrepareOptions { format, strategy, rules: rules, ..PrepareOptions::default() };
         let naive = run(&gpu, &graph, options(Some(Strategy::Naive)), false);
         for strategy in Strategy::ALL.iter().copied().map(Some).chain([None]) {
             let found = run(&gpu, &graph, options(strategy), true);
@@ -93,25 +87,20 @@ fn deeplab() {
     is_invariant("deeplabv3_257_mv_gpu.tflite");
 }
 
-const CHILD: &str = "TEXPOOL_TEST_PRINT_BITS";
-
-/// What a child process of [`fresh_processes_agree`] does: prints the bits of one run.
 #[test]
-fn child_prints_bits() {
-    if std::env::var_os(CHILD).is_some() {
-        let gpu = Gpu::open(&GpuOptions::default()).unwrap();
-        let graph = texpool::import::open(models::model("face_detection_short_range.tflite")).unwrap();
-        println!("bits {:016x}", run(&gpu, &graph, PrepareOptions::default(), false));
-    }
+fn one_process() {
+    let gpu = open();
+    let graph = texpool::import::open(models::model("face_detection_short_range.tflite")).unwrap();
+    println!("{BITS}{:016x}", run(&gpu, &graph, PrepareOptions::default(), false));
 }
+
+/// What [`one_process`] prints before the bits of its run.
+const BITS: &str = "bits: ";
 
 #[test]
 fn fresh_processes_agree() {
-    let child = || {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "child_prints_bits", "--nocapture"]).env(CHILD, "1");
-        let output = String::from_utf8(command.output().unwrap().stdout).unwrap();
-        output.lines().find(|line| line.contains("bits ")).unwrap_or_else(|| panic!("no bits in {output}")).to_owned()
-    };
-    assert_eq!(child(), child());
+    let bits = || Child::new().only("invariance::one_process").run().values(BITS);
+    let first = bits();
+    assert_eq!(first.len(), 1);
+    assert_eq!(first, bits());
 }
