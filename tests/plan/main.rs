@@ -15,7 +15,13 @@ mod io;
 #[cfg(test)]
 mod offsets;
 #[cfg(test)]
+mod order;
+#[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod published;
+#[cfg(test)]
+mod rounds;
 #[cfg(test)]
 mod totals;
 #[cfg(test)]
