@@ -25,6 +25,7 @@ mod realize;
 mod record;
 pub mod shared;
 mod strategy;
+mod survey;
 mod uses;
 
 pub use banks::banks;
@@ -44,4 +45,5 @@ pub use profile::{Ties, operator_profiles};
 pub use realize::{TensorRows, TextureLimits, realize};
 pub use record::UsageRecord;
 pub use strategy::Strategy;
+pub use survey::{Survey, survey};
 pub use uses::{MAX_STEPS, StepUse, uses_from_records};
