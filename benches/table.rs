@@ -1,11 +1,12 @@
-//! The table of the 23 sets: every strategy's best reading, the proven optimum, banks, one arena, and the times.
+//! The table of the 23 sets: every strategy's best reading, the proven optimum, banks, one arena, and the times; then
+//! the public hard instances.
 //! Run with `cargo bench --no-default-features --bench table`.
 
 use std::{fs, path::PathBuf, time::Instant};
 
 use serde_json::Value;
 use texpool::plan::{
-    Budget, PlanError, Strategy, UsageRecord, banks, best, bounds, offsets, optimum, uses_from_records,
+    Budget, PlanError, Strategy, UsageRecord, banks, best, bounds, io::from_csv, offsets, optimum, uses_from_records,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -27,6 +28,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             |r: &Value| UsageRecord::new(number(r, "first") as usize, number(r, "last") as usize, number(r, "size"));
         let records: Vec<UsageRecord> = set["records"].as_array().into_iter().flatten().map(record).collect();
         println!("| {name} | {} | {} |", records.len(), row(&records)?);
+    }
+    println!("\n| instance | tensors | optimum | proven | s | fits 1048576 | s |\n|---|---:|---:|---|---:|---|---:|");
+    for name in ["A", "B", "C", "D", "E", "F"] {
+        let text = fs::read_to_string(folder.join(format!("../minimalloc/{name}.1048576.csv")))?;
+        let records = from_csv(&text)?.records;
+        let start = Instant::now();
+        let exact = optimum(&records, 1000, &mut |_| {})?;
+        let seconds = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let fits = matches!(offsets::fit(&records, 1_048_576, 3_000_000)?, offsets::Fit::Fits(_));
+        println!(
+            "| {name} | {} | {} | {} | {seconds:.1} | {fits} | {:.1} |",
+            records.len(),
+            exact.layout.total(),
+            exact.proven,
+            start.elapsed().as_secs_f64()
+        );
     }
     Ok(())
 }

@@ -55,6 +55,19 @@ fn uses_of_records_that_are_not_there_are_refused() {
     assert!(matches!(refused, Err(PlanError::UseOutsideLife { step: 1, record: 2, .. })));
 }
 
+/// Sets beyond any network are planned by the greedy strategies at once, not searched for ever.
+#[test]
+fn very_large_sets_are_answered() {
+    let chain: Vec<UsageRecord> = (0..8000).map(|i| UsageRecord::new(i, i + 1 + i % 7, 1000 + i as u64)).collect();
+    let uses = uses_from_records(&chain).unwrap();
+    let found = best(&chain, &uses, Budget { nodes: 10, moves: 1000 }).unwrap();
+    assert_eq!(check_layout(&chain, &uses, &found.layout), Ok(()));
+    let crowd: Vec<UsageRecord> = (0..1500).map(|i| UsageRecord::new(i, 9000, 1 + i as u64)).collect();
+    let uses = uses_from_records(&crowd).unwrap();
+    let found = best(&crowd, &uses, Budget { nodes: 10, moves: 1000 }).unwrap();
+    assert_eq!(found.layout.total(), found.bounds.naive);
+}
+
 proptest! {
     #[test]
     fn every_bank_plan_passes_the_checker(

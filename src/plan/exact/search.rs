@@ -56,7 +56,7 @@ impl<'a> Search<'a> {
             size: self.model.levels[level],
             count: self.model.most[level] as u64 + 1,
             fewer: Box::new(proof),
-            enough: Box::new(Proof::Leaf(positional_prices(self.model, SCALE))),
+            enough: Box::new(Proof::Leaf(positional_prices(&self.model.levels, SCALE))),
         })
     }
 
@@ -146,10 +146,10 @@ fn cost(model: &Model, levels: &[usize]) -> u64 {
 }
 
 /// Prices that prove the sum of the positional maximums: each object is worth what it is larger than the next.
-pub(super) fn positional_prices(model: &Model, scale: u64) -> Prices {
+pub(super) fn positional_prices(levels: &[u64], scale: u64) -> Prices {
     let mut below = 0;
     let mut prices = Prices::default();
-    for &size in &model.levels {
+    for &size in levels {
         prices.count.push((size, (size - below).saturating_mul(scale)));
         below = size;
     }

@@ -20,6 +20,9 @@ pub enum Fit {
     Undecided,
 }
 
+/// Tensors above which no search is begun: who meets whom would outgrow memory.
+const MAX_TENSORS: usize = 1 << 12;
+
 /// Searches for a layout within `capacity`, placing at most `nodes` tensors in all.
 ///
 /// Three orders of preference take turns, each with twice the nodes of the turn before.
@@ -28,6 +31,9 @@ pub enum Fit {
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
 pub fn fit(records: &[UsageRecord], capacity: u64, nodes: u64) -> Result<Fit, PlanError> {
     naive_total(records)?;
+    if records.len() > MAX_TENSORS {
+        return Ok(Fit::Undecided);
+    }
     let mut left = nodes;
     let mut turn = 64 * records.len() as u64 + 64;
     loop {
