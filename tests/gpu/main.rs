@@ -10,5 +10,6 @@ mod invariance;
 mod kernels;
 mod portability;
 mod session;
+mod split;
 mod support;
 mod witness;
