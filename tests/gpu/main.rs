@@ -11,5 +11,6 @@ mod kernels;
 mod memory;
 mod portability;
 mod session;
+mod split;
 mod support;
 mod witness;

@@ -1,6 +1,11 @@
 //! What the tests on a device share.
 
-use texpool::gpu::{Gpu, GpuOptions};
+use texpool::{
+    gpu::{Gpu, GpuOptions},
+    graph::Graph,
+    plan::{Problem, Strategy},
+    prepare::{PrepareOptions, prepare},
+};
 
 #[path = "../support/goldens.rs"]
 pub(crate) mod goldens;
@@ -35,4 +40,19 @@ pub(crate) fn open() -> Gpu {
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// Strategies whose plans a device can run, `None` for the best; of those that place the model alike only the first.
+/// Plans of one arena are none: there a step would read and write the same texture.
+pub(crate) fn strategies(graph: &Graph, options: &PrepareOptions) -> Vec<Option<Strategy>> {
+    let runnable = Strategy::ALL.iter().copied().filter(|strategy| strategy.problem() != Problem::Offsets);
+    let mut seen = Vec::new();
+    let mut different = |&strategy: &Option<Strategy>| {
+        let plan = prepare(graph, &PrepareOptions { strategy, ..options.clone() }).unwrap().plan;
+        let place = (plan.textures, plan.placements);
+        let new = !seen.contains(&place);
+        seen.push(place);
+        new
+    };
+    runnable.map(Some).chain([None]).filter(&mut different).collect()
 }
