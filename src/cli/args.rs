@@ -6,7 +6,7 @@ use crate::{
     gpu::{Gpu, GpuOptions},
     graph::Graph,
     import,
-    plan::{Strategy, TexelFormat},
+    plan::{Problem, Strategy, TexelFormat},
     prepare::PrepareOptions,
     rewrite::Rules,
     setup,
@@ -20,7 +20,7 @@ pub(super) struct ModelArgs {
     /// A .tflite file, or a name from `texpool models list`.
     model: String,
     /// Plan with this strategy; without it, the best of all is taken.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = strategy)]
     strategy: Option<Strategy>,
     /// How activations and weights are stored; arithmetic is always in 32 bits.
     #[arg(long, value_enum, default_value_t)]
@@ -37,6 +37,21 @@ enum Precision {
     F32,
     /// 16-bit floats.
     F16,
+}
+
+fn strategy(text: &str) -> Result<Strategy, String> {
+    let runnable = |s: &&Strategy| s.problem() != Problem::Offsets;
+    match text.parse::<Strategy>() {
+        Ok(strategy) if runnable(&&strategy) => Ok(strategy),
+        parsed => {
+            let why = match parsed {
+                Ok(_) => "it plans one arena, and no step may read and write the same texture".to_owned(),
+                Err(_) => format!("no strategy is called `{text}`"),
+            };
+            let names: Vec<&str> = Strategy::ALL.iter().filter(runnable).map(|s| s.name()).collect();
+            Err(format!("{why}; choose from: {}", names.join(", ")))
+        }
+    }
 }
 
 fn rules(text: &str) -> Result<Rules, String> {
