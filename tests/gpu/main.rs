@@ -8,6 +8,7 @@ mod faults;
 mod goldens;
 mod invariance;
 mod kernels;
+mod memory;
 mod portability;
 mod session;
 mod split;

@@ -2,21 +2,16 @@
 
 #![cfg(test)]
 
-#[cfg(test)]
 mod banks;
-#[cfg(test)]
 mod check;
-#[cfg(test)]
 mod data;
-#[cfg(test)]
 mod exact;
-#[cfg(test)]
 mod io;
-#[cfg(test)]
 mod offsets;
-#[cfg(test)]
+mod order;
+mod pictures;
 mod properties;
-#[cfg(test)]
+mod published;
+mod rounds;
 mod totals;
-#[cfg(test)]
 mod vectors;

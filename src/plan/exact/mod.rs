@@ -57,7 +57,7 @@ pub fn optimum(records: &[UsageRecord], nodes: u64, progress: &mut dyn FnMut(Pro
             layout = other;
         }
     }
-    let model = Model::new(records);
+    let model = Model::new(records, layout.total());
     let unit = model.unit();
     let mut certificate = Certificate {
         bound: bounds.shared_objects,

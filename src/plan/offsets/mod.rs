@@ -9,11 +9,12 @@ mod greedy;
 mod smallest;
 mod strip;
 
+pub(super) use arena::Arena;
 pub use arena::Gap;
 pub use fit::{Fit, fit};
 pub use greedy::{greedy_by_breadth, greedy_by_size, greedy_in_order, micro_greedy, naive, simple_arena};
 pub use smallest::{Smallest, smallest};
-pub use strip::{Stretch, strip_packing};
+pub use strip::{Longest, strip_packing};
 
 use super::{Layout, Place, Problem};
 

@@ -1,7 +1,7 @@
 //! The smallest arena: the greedy strategies, then the exact search wherever they leave a gap to the widest step.
 
-use super::{Fit, Gap, Stretch, fit, greedy_by_breadth, greedy_by_size, greedy_in_order, micro_greedy, strip_packing};
-use crate::plan::{Layout, PlanError, UsageRecord, bounds};
+use super::{Fit, Gap, Longest, fit, greedy_by_breadth, greedy_by_size, greedy_in_order, micro_greedy, strip_packing};
+use crate::plan::{Layout, PlanError, Ties, UsageRecord, bounds};
 
 /// The smallest arena found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub fn smallest(records: &[UsageRecord], nodes: u64) -> Result<Smallest, PlanErr
     let mut bound = bounds(records)?.offsets;
     let mut layout = greedy_by_size(records, 1)?;
     let others = [
-        greedy_by_breadth(records)?,
-        strip_packing(records, Stretch::Earliest)?,
+        greedy_by_breadth(records, Ties::Lower)?,
+        strip_packing(records, Longest::Largest)?,
         greedy_in_order(records, Gap::Smallest)?,
         micro_greedy(records)?,
     ];
