@@ -29,15 +29,11 @@ fn run(gpu: &Gpu, graph: &Graph, prepare: PrepareOptions, poison: bool) -> u64 {
     bits(&first)
 }
 
-/// Every strategy and the best plan, rewritten or not, in both formats, all with poison, against naïve without.
-fn is_invariant(file: &str) {
+/// Plans of `strategies`, all with poison, against the naïve plan without.
+fn agree(file: &str, configurations: &[(TexelFormat, Rules)], strategies: Strategies) {
     let gpu = open();
     let graph = texpool::import::open(models::model(file)).unwrap();
-    for (format, rules) in [
-        (TexelFormat::Rgba32Float, Rules::all()),
-        (TexelFormat::Rgba32Float, Rules::none()),
-        (TexelFormat::Rgba16Float, Rules::all()),
-    ] {
+    for &(format, rules) in configurations {
         let options = |strategy| PrepareOptions { format, strategy, rules, ..PrepareOptions::default() };
         let naive = run(&gpu, &graph, options(Some(Strategy::Naive)), false);
         for strategy in strategies(&graph, &options(None)) {
@@ -47,44 +43,50 @@ fn is_invariant(file: &str) {
     }
 }
 
-#[test]
-fn blazeface() {
-    is_invariant("face_detection_short_range.tflite");
+/// Which strategies to try on a model.
+type Strategies = fn(&Graph, &PrepareOptions) -> Vec<Option<Strategy>>;
+
+/// Every strategy, rewritten or not, in both formats.
+fn every_strategy_agrees(file: &str) {
+    let configurations = [
+        (TexelFormat::Rgba32Float, Rules::all()),
+        (TexelFormat::Rgba32Float, Rules::none()),
+        (TexelFormat::Rgba16Float, Rules::all()),
+    ];
+    agree(file, &configurations, strategies);
 }
 
-#[test]
-fn blazeface_2019() {
-    is_invariant("face_detection_front_2019.tflite");
+/// What a user runs: the best plan, rewritten, in both formats.
+fn best_plan_agrees(file: &str) {
+    let configurations = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float].map(|format| (format, Rules::all()));
+    agree(file, &configurations, |_, _| vec![None]);
 }
 
-#[test]
-fn mobilenet_v1() {
-    is_invariant("mobilenet_v1_1.0_224.tflite");
+/// A test for each model.
+macro_rules! models {
+    ($check:ident: $($name:ident $file:literal)*) => {
+        $(#[test] fn $name() { super::$check($file); })*
+    };
+    ($check:ident) => {
+        models! { $check:
+            blazeface "face_detection_short_range.tflite"
+            blazeface_2019 "face_detection_front_2019.tflite"
+            mobilenet_v1 "mobilenet_v1_1.0_224.tflite"
+            face_landmark "face_landmark.tflite"
+            hand_landmark "hand_landmark_lite.tflite"
+            selfie_segmentation "selfie_segmentation.tflite"
+            posenet "posenet_mv1_075_float_from_checkpoints.tflite"
+            deeplab "deeplabv3_257_mv_gpu.tflite"
+        }
+    };
 }
 
-#[test]
-fn face_landmark() {
-    is_invariant("face_landmark.tflite");
+mod every_strategy {
+    models!(every_strategy_agrees);
 }
 
-#[test]
-fn hand_landmark() {
-    is_invariant("hand_landmark_lite.tflite");
-}
-
-#[test]
-fn selfie_segmentation() {
-    is_invariant("selfie_segmentation.tflite");
-}
-
-#[test]
-fn posenet() {
-    is_invariant("posenet_mv1_075_float_from_checkpoints.tflite");
-}
-
-#[test]
-fn deeplab() {
-    is_invariant("deeplabv3_257_mv_gpu.tflite");
+mod best_plan {
+    models!(best_plan_agrees);
 }
 
 #[test]
