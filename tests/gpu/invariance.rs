@@ -4,13 +4,13 @@
 use texpool::{
     gpu::{Gpu, Session, SessionOptions},
     graph::Graph,
-    plan::{Strategy, TexelFormat},
+    plan::{Choice, Strategy, TexelFormat},
     prepare::PrepareOptions,
     rewrite::Rules,
 };
 
 use crate::{
-    support::{hash::bits, models, open, strategies},
+    support::{choices, hash::bits, models, open},
     witness::Child,
 };
 
@@ -29,37 +29,37 @@ fn run(gpu: &Gpu, graph: &Graph, prepare: PrepareOptions, poison: bool) -> u64 {
     bits(&first)
 }
 
-/// Plans of `strategies`, all with poison, against the naïve plan without.
-fn agree(file: &str, configurations: &[(TexelFormat, Rules)], strategies: Strategies) {
+/// The plans chosen by `plans`, all with poison, against the naïve plan without.
+fn agree(file: &str, configurations: &[(TexelFormat, Rules)], plans: Plans) {
     let gpu = open();
     let graph = texpool::import::open(models::model(file)).unwrap();
     for &(format, rules) in configurations {
-        let options = |strategy| PrepareOptions { format, strategy, rules, ..PrepareOptions::default() };
-        let naive = run(&gpu, &graph, options(Some(Strategy::Naive)), false);
-        for strategy in strategies(&graph, &options(None)) {
-            let found = run(&gpu, &graph, options(strategy), true);
-            assert_eq!(naive, found, "{file}: {strategy:?} with poison, {format:?}");
+        let options = |choice| PrepareOptions { format, choice, rules, ..PrepareOptions::default() };
+        let naive = run(&gpu, &graph, options(Choice::Strategy(Strategy::Naive)), false);
+        for choice in plans(&graph, &options(Choice::Best)) {
+            let found = run(&gpu, &graph, options(choice), true);
+            assert_eq!(naive, found, "{file}: {choice} with poison, {format:?}");
         }
     }
 }
 
-/// Which strategies to try on a model.
-type Strategies = fn(&Graph, &PrepareOptions) -> Vec<Option<Strategy>>;
+/// Which plans to try on a model.
+type Plans = fn(&Graph, &PrepareOptions) -> Vec<Choice>;
 
-/// Every strategy, rewritten or not, in both formats.
+/// Every strategy, the optimum and banks, rewritten or not, in both formats.
 fn every_strategy_agrees(file: &str) {
     let configurations = [
         (TexelFormat::Rgba32Float, Rules::all()),
         (TexelFormat::Rgba32Float, Rules::none()),
         (TexelFormat::Rgba16Float, Rules::all()),
     ];
-    agree(file, &configurations, strategies);
+    agree(file, &configurations, choices);
 }
 
 /// What a user runs: the best plan, rewritten, in both formats.
 fn best_plan_agrees(file: &str) {
     let configurations = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float].map(|format| (format, Rules::all()));
-    agree(file, &configurations, |_, _| vec![None]);
+    agree(file, &configurations, |_, _| vec![Choice::Best]);
 }
 
 /// A test for each model.

@@ -3,7 +3,7 @@
 use texpool::{
     gpu::{Gpu, GpuOptions},
     graph::Graph,
-    plan::{Problem, Strategy},
+    plan::{Choice, Problem, Strategy},
     prepare::{PrepareOptions, prepare},
 };
 
@@ -42,18 +42,18 @@ pub(crate) fn open() -> Gpu {
     }
 }
 
-/// Strategies whose plans a device can run, `None` for the best; of those that place the model alike only the first.
-/// Plans of one arena are none: there a step would read and write the same texture.
-pub(crate) fn strategies(graph: &Graph, options: &PrepareOptions) -> Vec<Option<Strategy>> {
-    let prepared = prepare(graph, options).unwrap();
-    let mut layouts = vec![prepared.best.layout];
-    let mut found = vec![None];
-    for &strategy in Strategy::ALL.iter().filter(|strategy| strategy.problem() != Problem::Offsets) {
-        let layout = strategy.place(&prepared.schedule.records).unwrap();
-        if !layouts.contains(&layout) {
-            layouts.push(layout);
-            found.push(Some(strategy));
-        }
-    }
-    found
+/// The plans a device can run: every strategy, the optimum, banks and the best; of those that place the model alike only
+/// the first. Plans of one arena are none: there a step would read and write the same texture.
+pub(crate) fn choices(graph: &Graph, options: &PrepareOptions) -> Vec<Choice> {
+    let runnable = Strategy::ALL.iter().copied().filter(|strategy| strategy.problem() != Problem::Offsets);
+    let mut seen = Vec::new();
+    let mut different = |&choice: &Choice| {
+        let plan = prepare(graph, &PrepareOptions { choice, ..options.clone() }).unwrap().plan;
+        let place = (plan.textures, plan.placements);
+        let new = !seen.contains(&place);
+        seen.push(place);
+        new
+    };
+    let searched = [Choice::Optimum, Choice::Banks, Choice::Best];
+    runnable.map(Choice::Strategy).chain(searched).filter(&mut different).collect()
 }
