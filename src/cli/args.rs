@@ -6,7 +6,7 @@ use crate::{
     gpu::{Gpu, GpuOptions},
     graph::Graph,
     import,
-    plan::{Strategy, TexelFormat},
+    plan::{Choice, Problem, Strategy, TexelFormat},
     prepare::PrepareOptions,
     rewrite::Rules,
     setup,
@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 pub(super) struct ModelArgs {
     /// A .tflite file, or a name from `texpool models list`.
     model: String,
-    /// Plan with this strategy; without it, the best of all is taken.
-    #[arg(long, value_name = "NAME")]
-    strategy: Option<Strategy>,
+    /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all.
+    #[arg(long, value_name = "NAME", default_value = "best", value_parser = choice)]
+    strategy: Choice,
     /// How activations and weights are stored; arithmetic is always in 32 bits.
     #[arg(long, value_enum, default_value_t)]
     precision: Precision,
@@ -37,6 +37,21 @@ enum Precision {
     F32,
     /// 16-bit floats.
     F16,
+}
+
+/// What textures can hold: every name but those of strategies that plan one arena.
+pub(super) fn choice(text: &str) -> Result<Choice, String> {
+    let one_arena = |s: &Strategy| s.problem() == Problem::Offsets;
+    let why = match text.parse::<Choice>() {
+        Ok(Choice::Strategy(strategy)) if one_arena(&strategy) => {
+            "it plans one arena, and no step may read and write the same texture".to_owned()
+        }
+        Ok(choice) => return Ok(choice),
+        Err(_) => format!("no strategy is called `{text}`"),
+    };
+    let strategies = Strategy::ALL.iter().filter(|s| !one_arena(s)).map(|s| s.name());
+    let names: Vec<&str> = ["best", "optimum", "banks"].into_iter().chain(strategies).collect();
+    Err(format!("{why}; choose from: {}", names.join(", ")))
 }
 
 fn rules(text: &str) -> Result<Rules, String> {
@@ -59,12 +74,7 @@ impl ModelArgs {
 
     /// What is asked of the plan.
     pub(super) fn prepare_options(&self) -> PrepareOptions {
-        PrepareOptions {
-            rules: self.rules,
-            format: self.format(),
-            strategy: self.strategy,
-            ..PrepareOptions::default()
-        }
+        PrepareOptions { rules: self.rules, format: self.format(), choice: self.strategy, ..PrepareOptions::default() }
     }
 
     /// Where the model file is, fetched if need be.

@@ -4,13 +4,13 @@
 use texpool::{
     gpu::{Gpu, Session, SessionOptions},
     graph::Graph,
-    plan::{Strategy, TexelFormat},
+    plan::{Choice, Strategy, TexelFormat},
     prepare::PrepareOptions,
     rewrite::Rules,
 };
 
 use crate::{
-    support::{hash::bits, models, open},
+    support::{choices, hash::bits, models, open},
     witness::Child,
 };
 
@@ -29,62 +29,64 @@ fn run(gpu: &Gpu, graph: &Graph, prepare: PrepareOptions, poison: bool) -> u64 {
     bits(&first)
 }
 
-/// Every strategy and the best plan, rewritten or not, in both formats, all with poison, against naïve without.
-fn is_invariant(file: &str) {
+/// The plans chosen by `plans`, all with poison, against the naïve plan without.
+fn agree(file: &str, configurations: &[(TexelFormat, Rules)], plans: Plans) {
     let gpu = open();
     let graph = texpool::import::open(models::model(file)).unwrap();
-    for (format, rules) in [
-        (TexelFormat::Rgba32Float, Rules::all()),
-        (TexelFormat::Rgba32Float, Rules::none()),
-        (TexelFormat::Rgba16Float, Rules::all()),
-    ] {
-        let options = |strategy| PrepareOptions { format, strategy, rules, ..PrepareOptions::default() };
-        let naive = run(&gpu, &graph, options(Some(Strategy::Naive)), false);
-        for strategy in Strategy::ALL.iter().copied().map(Some).chain([None]) {
-            let found = run(&gpu, &graph, options(strategy), true);
-            assert_eq!(naive, found, "{file}: {strategy:?} with poison, {format:?}");
+    for &(format, rules) in configurations {
+        let options = |choice| PrepareOptions { format, choice, rules, ..PrepareOptions::default() };
+        let naive = run(&gpu, &graph, options(Choice::Strategy(Strategy::Naive)), false);
+        for choice in plans(&graph, &options(Choice::Best)) {
+            let found = run(&gpu, &graph, options(choice), true);
+            assert_eq!(naive, found, "{file}: {choice} with poison, {format:?}");
         }
     }
 }
 
-#[test]
-fn blazeface() {
-    is_invariant("face_detection_short_range.tflite");
+/// Which plans to try on a model.
+type Plans = fn(&Graph, &PrepareOptions) -> Vec<Choice>;
+
+/// Every strategy, the optimum and banks, rewritten or not, in both formats.
+fn every_strategy_agrees(file: &str) {
+    let configurations = [
+        (TexelFormat::Rgba32Float, Rules::all()),
+        (TexelFormat::Rgba32Float, Rules::none()),
+        (TexelFormat::Rgba16Float, Rules::all()),
+    ];
+    agree(file, &configurations, choices);
 }
 
-#[test]
-fn blazeface_2019() {
-    is_invariant("face_detection_front_2019.tflite");
+/// What a user runs: the best plan, rewritten, in both formats.
+fn best_plan_agrees(file: &str) {
+    let configurations = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float].map(|format| (format, Rules::all()));
+    agree(file, &configurations, |_, _| vec![Choice::Best]);
 }
 
-#[test]
-fn mobilenet_v1() {
-    is_invariant("mobilenet_v1_1.0_224.tflite");
+/// A test for each model.
+macro_rules! models {
+    ($check:ident: $($name:ident $file:literal)*) => {
+        $(#[test] fn $name() { super::$check($file); })*
+    };
+    ($check:ident) => {
+        models! { $check:
+            blazeface "face_detection_short_range.tflite"
+            blazeface_2019 "face_detection_front_2019.tflite"
+            mobilenet_v1 "mobilenet_v1_1.0_224.tflite"
+            face_landmark "face_landmark.tflite"
+            hand_landmark "hand_landmark_lite.tflite"
+            selfie_segmentation "selfie_segmentation.tflite"
+            posenet "posenet_mv1_075_float_from_checkpoints.tflite"
+            deeplab "deeplabv3_257_mv_gpu.tflite"
+        }
+    };
 }
 
-#[test]
-fn face_landmark() {
-    is_invariant("face_landmark.tflite");
+mod every_strategy {
+    models!(every_strategy_agrees);
 }
 
-#[test]
-fn hand_landmark() {
-    is_invariant("hand_landmark_lite.tflite");
-}
-
-#[test]
-fn selfie_segmentation() {
-    is_invariant("selfie_segmentation.tflite");
-}
-
-#[test]
-fn posenet() {
-    is_invariant("posenet_mv1_075_float_from_checkpoints.tflite");
-}
-
-#[test]
-fn deeplab() {
-    is_invariant("deeplabv3_257_mv_gpu.tflite");
+mod best_plan {
+    models!(best_plan_agrees);
 }
 
 #[test]
@@ -99,7 +101,7 @@ const BITS: &str = "bits: ";
 
 #[test]
 fn fresh_processes_agree() {
-    let bits = || Child::new().only("invariance::one_process").run().values(BITS);
+    let bits = || Child::new().only("invariance::one_process").run().must_pass().values(BITS);
     let first = bits();
     assert_eq!(first.len(), 1);
     assert_eq!(first, bits());

@@ -1,6 +1,11 @@
 //! What the tests on a device share.
 
-use texpool::gpu::{Gpu, GpuOptions};
+use texpool::{
+    gpu::{Gpu, GpuOptions},
+    graph::Graph,
+    plan::{Choice, Problem, Strategy},
+    prepare::{PrepareOptions, prepare},
+};
 
 #[path = "../support/goldens.rs"]
 pub(crate) mod goldens;
@@ -35,4 +40,20 @@ pub(crate) fn open() -> Gpu {
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// The plans a device can run: every strategy, the optimum, banks and the best; of those that place the model alike only
+/// the first. Plans of one arena are none: there a step would read and write the same texture.
+pub(crate) fn choices(graph: &Graph, options: &PrepareOptions) -> Vec<Choice> {
+    let runnable = Strategy::ALL.iter().copied().filter(|strategy| strategy.problem() != Problem::Offsets);
+    let mut seen = Vec::new();
+    let mut different = |&choice: &Choice| {
+        let plan = prepare(graph, &PrepareOptions { choice, ..options.clone() }).unwrap().plan;
+        let place = (plan.textures, plan.placements);
+        let new = !seen.contains(&place);
+        seen.push(place);
+        new
+    };
+    let searched = [Choice::Optimum, Choice::Banks, Choice::Best];
+    runnable.map(Choice::Strategy).chain(searched).filter(&mut different).collect()
 }

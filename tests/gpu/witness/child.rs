@@ -62,7 +62,9 @@ impl Child {
 impl Outcome {
     /// Fails with all that was printed, unless every test passed and there was at least one.
     pub(crate) fn must_pass(self) -> Self {
-        assert!(self.failed == 0 && self.ignored == 0 && self.passed > 0, "{}", self.output);
+        // Indented, so that it is not taken for the output of this process.
+        let printed = || self.output.replace('\n', "\n  ");
+        assert!(self.failed == 0 && self.ignored == 0 && self.passed > 0, "a child failed:\n  {}", printed());
         self
     }
 
