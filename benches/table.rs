@@ -15,8 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok(serde_json::from_str(&fs::read_to_string(folder.join(name))?)?)
     };
     println!(
-        "| set | tensors | naive | GBS | GBSI | GBB | in order | min-cost flow | bound | optimum | ms | banks | ms | arena | \
-         widest step | portfolio ms |"
+        "| set | tensors | naive | GBS | GBSI | GBB | in order | min-cost flow | bound | optimum | ms | banks | ms | \
+         arena | widest step | portfolio ms |"
     );
     println!("|---|{}", "---:|".repeat(15));
     let index = read("index.json")?;

@@ -70,7 +70,8 @@ impl Canvas {
         let (y, right) = (MARGIN + top, MARGIN + WIDTH);
         let _ = writeln!(
             self.text,
-            "<line x1=\"{MARGIN}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#c00\" stroke-dasharray=\"5 3\"/>\
+            "<line x1=\"{MARGIN}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#c00\" \
+             stroke-dasharray=\"5 3\"/>\
              <text x=\"{right}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#c00\">{}</text>",
             y - 4.0,
             escape(label)

@@ -108,7 +108,8 @@ mod as_json {
             ("[\n{\"first\": 2, \"last\": 1, \"size\": 1}]", 2, 35, "before it begins"),
             ("[{\"first\": 0, \"last\": 1, \"size\": 1e30}]", 1, 37, "invalid type"),
             (
-                "[{\"first\":0,\"last\":1,\"size\":1,\"name\":\"a\"},\n {\"first\":0,\"last\":1,\"size\":1,\"name\":\"a\"}]",
+                "[{\"first\":0,\"last\":1,\"size\":1,\"name\":\"a\"},\n \
+                 {\"first\":0,\"last\":1,\"size\":1,\"name\":\"a\"}]",
                 2,
                 42,
                 "twice",

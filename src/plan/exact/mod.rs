@@ -90,7 +90,7 @@ pub fn optimum(records: &[UsageRecord], nodes: u64, progress: &mut dyn FnMut(Pro
 }
 
 /// The sum of the positional maximums, priced: each object is worth what it is larger than the next size.
-fn positional_certificate(records: &[UsageRecord], bound: u64) -> Certificate {
+pub(super) fn positional_certificate(records: &[UsageRecord], bound: u64) -> Certificate {
     let mut sizes: Vec<u64> = records.iter().map(|r| r.size).filter(|&size| size > 0).collect();
     sizes.sort_unstable();
     sizes.dedup();

@@ -2,8 +2,8 @@
 //!
 //! Tensors are placed from the floor up (Moffitt 2023, the search of minimalloc): every layout can be pushed down until
 //! each tensor lies on another or on the floor, and then built in rising order of offset. So only the lowest offset of
-//! each tensor is tried, in rising order; a branch is cut where what still has to fit above some point's floor does not,
-//! and where the stretch of time falls apart, its parts are searched one by one.
+//! each tensor is tried, in rising order; a branch is cut where what still has to fit above some point's floor does
+//! not, and where the stretch of time falls apart, its parts are searched one by one.
 
 use std::cmp::Reverse;
 

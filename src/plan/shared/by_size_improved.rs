@@ -33,7 +33,7 @@ pub enum Turn {
     Largest,
 }
 
-/// Places stage by stage; inside a stage the smallest idle gap first, then the largest tensor, then the lower index. `O(k n^2)` at worst, close to `O(n^2 / k)` on networks.
+/// Places stage by stage; inside a stage as `turn` says. `O(k n^2)` at worst, close to `O(n^2 / k)` on networks.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
