@@ -20,8 +20,15 @@ pub(super) struct ModelArgs {
     /// A .tflite file, or a name from `texpool models list`.
     model: String,
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all.
-    #[arg(long, value_name = "NAME", default_value = "best", value_parser = choice)]
+    #[arg(long, value_name = "NAME", default_value = "best", value_parser = runnable)]
     strategy: Choice,
+    #[command(flatten)]
+    how: How,
+}
+
+/// How a model is stored and rewritten.
+#[derive(Debug, clap::Args)]
+pub(super) struct How {
     /// How activations and weights are stored; arithmetic is always in 32 bits.
     #[arg(long, value_enum, default_value_t)]
     precision: Precision,
@@ -39,19 +46,26 @@ enum Precision {
     F16,
 }
 
-/// What textures can hold: every name but those of strategies that plan one arena.
+/// Any plan by name.
 pub(super) fn choice(text: &str) -> Result<Choice, String> {
-    let one_arena = |s: &Strategy| s.problem() == Problem::Offsets;
-    let why = match text.parse::<Choice>() {
-        Ok(Choice::Strategy(strategy)) if one_arena(&strategy) => {
-            "it plans one arena, and no step may read and write the same texture".to_owned()
-        }
-        Ok(choice) => return Ok(choice),
-        Err(_) => format!("no strategy is called `{text}`"),
-    };
-    let strategies = Strategy::ALL.iter().filter(|s| !one_arena(s)).map(|s| s.name());
-    let names: Vec<&str> = ["best", "optimum", "banks"].into_iter().chain(strategies).collect();
-    Err(format!("{why}; choose from: {}", names.join(", ")))
+    text.parse().map_err(|_| format!("no strategy is called `{text}`; choose from: {}", names(|_| true)))
+}
+
+/// A plan that textures can hold, by name: not one of one arena.
+fn runnable(text: &str) -> Result<Choice, String> {
+    let textures = |s: Strategy| s.problem() != Problem::Offsets;
+    match choice(text)? {
+        Choice::Strategy(strategy) if !textures(strategy) => Err(format!(
+            "it plans one arena, and no step may read and write the same texture; choose from: {}",
+            names(textures)
+        )),
+        choice => Ok(choice),
+    }
+}
+
+fn names(which: impl Fn(Strategy) -> bool) -> String {
+    let strategies = Strategy::ALL.iter().filter(|&&s| which(s)).map(|s| s.name());
+    ["best", "optimum", "banks"].into_iter().chain(strategies).collect::<Vec<_>>().join(", ")
 }
 
 fn rules(text: &str) -> Result<Rules, String> {
@@ -63,7 +77,7 @@ fn rules(text: &str) -> Result<Rules, String> {
     }
 }
 
-impl ModelArgs {
+impl How {
     /// The texel format of the precision asked for.
     pub(super) fn format(&self) -> TexelFormat {
         match self.precision {
@@ -73,19 +87,31 @@ impl ModelArgs {
     }
 
     /// What is asked of the plan.
+    pub(super) fn prepare_options(&self, choice: Choice) -> PrepareOptions {
+        PrepareOptions { rules: self.rules, format: self.format(), choice, ..PrepareOptions::default() }
+    }
+}
+
+impl ModelArgs {
+    /// The texel format of the precision asked for.
+    pub(super) fn format(&self) -> TexelFormat {
+        self.how.format()
+    }
+
+    /// What is asked of the plan.
     pub(super) fn prepare_options(&self) -> PrepareOptions {
-        PrepareOptions { rules: self.rules, format: self.format(), choice: self.strategy, ..PrepareOptions::default() }
+        self.how.prepare_options(self.strategy)
     }
 
     /// Where the model file is, fetched if need be.
     pub(super) fn path(&self) -> Result<PathBuf, CliError> {
         file_or_name(&self.model)
     }
+}
 
-    /// Reads the model.
-    pub(super) fn import(path: &Path) -> Result<Graph, CliError> {
-        import::open(path).map_err(|source| CliError::Import { path: path.into(), source: Box::new(source) })
-    }
+/// Reads a model.
+pub(super) fn import(path: &Path) -> Result<Graph, CliError> {
+    import::open(path).map_err(|source| CliError::Import { path: path.into(), source: Box::new(source) })
 }
 
 /// Which adapter to use.

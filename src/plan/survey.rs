@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::{
-    Best, Budget, Candidate, Optimum, PlanError, Problem, StepUse, Strategy, UsageRecord, best, offsets, optimum,
+    Best, Budget, Candidate, Optimum, PlanError, Problem, Progress, StepUse, Strategy, UsageRecord, best, offsets,
+    optimum,
 };
 
 /// What every way to plan comes to on one set of records.
@@ -22,13 +23,18 @@ pub struct Survey {
     pub best: Best,
 }
 
-/// Runs everything, however slow; the budget is for the searches.
+/// Runs everything, however slow; the budget is for the searches, and `progress` is told how far the exact one is.
 ///
 /// # Errors
 /// As [`best`].
-pub fn survey(records: &[UsageRecord], uses: &[StepUse], budget: Budget) -> Result<Survey, PlanError> {
-    let best = best(records, uses, budget)?;
-    let optimum = optimum(records, budget.nodes, &mut |_| {})?;
+pub fn survey(
+    records: &[UsageRecord],
+    uses: &[StepUse],
+    budget: Budget,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Survey, PlanError> {
+    let optimum = optimum(records, budget.nodes, progress)?;
+    let best = best(records, uses, Budget { nodes: budget.nodes.min(Budget::default().nodes), ..budget })?;
     let arena = offsets::smallest(records, budget.moves)?.layout;
     let mut candidates = Vec::new();
     let mut add = |name: &str, problem, total, regions| {

@@ -116,8 +116,8 @@ fn rules_of_other_engines_give_the_reference_texels() {
 fn a_survey_tells_everything() {
     let records = csv_records("mobilenet_v2");
     let uses = uses_from_records(&records).unwrap();
-    let survey = survey(&records, &uses, Budget::default()).unwrap();
-    assert_eq!(survey, texpool::plan::survey(&records, &uses, Budget::default()).unwrap());
+    let survey = survey(&records, &uses, Budget::default(), &mut |_| {}).unwrap();
+    assert_eq!(survey, texpool::plan::survey(&records, &uses, Budget::default(), &mut |_| {}).unwrap());
     for name in Strategy::ALL.iter().map(|s| s.name()).chain(["optimum", "banks", "offsets_smallest"]) {
         assert!(survey.candidates.iter().any(|c| c.name == name), "{name}");
     }

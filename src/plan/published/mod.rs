@@ -8,6 +8,7 @@ use super::{PlanError, Problem, Strategy, UsageRecord, bounds, io::from_csv};
 
 /// One cell: what was published, what comes out here, and how they agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Cell {
     /// Table 1 is Shared Objects, Table 2 is Offset Calculation.
     pub table: Problem,
@@ -25,6 +26,7 @@ pub struct Cell {
 
 /// How a cell agrees with the published one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 pub enum Verdict {
     /// To the last digit.
     Exact,
