@@ -14,8 +14,10 @@ pub mod offsets;
 mod parallel;
 mod placement;
 mod profile;
+mod random;
 mod realize;
 mod record;
+mod rows;
 pub mod shared;
 mod strategy;
 mod uses;
@@ -32,5 +34,9 @@ pub use placement::{Evidence, Placement, Plan, RowTable, TexelFormat, TextureSpe
 pub use profile::operator_profiles;
 pub use realize::{TensorRows, TextureLimits, realize};
 pub use record::UsageRecord;
+pub use rows::{
+    Life, RowEffort, RowLayout, RowProblem, RowStep, RowUse, check_rows, live_row_bound, place_rows, realize_rows,
+    row_lives,
+};
 pub use strategy::Strategy;
 pub use uses::{MAX_STEPS, StepUse, uses_from_records};

@@ -7,6 +7,7 @@ mod arena;
 mod greedy;
 mod strip;
 
+pub(super) use arena::Arena;
 pub use arena::Gap;
 pub use greedy::{greedy_by_breadth, greedy_by_size, greedy_in_order, micro_greedy, naive, simple_arena};
 pub use strip::{Stretch, strip_packing};
