@@ -33,6 +33,9 @@ pub(super) fn apart(records: usize, steps: &[RowStep]) -> Vec<Vec<usize>> {
     apart
 }
 
+/// Starts of a search: the greedy one, then by chance.
+const STARTS: u64 = 5;
+
 /// Splits into at most `textures` textures, the best few of all that were seen; none where a first one is not found.
 pub(super) fn splits(
     curves: &[Curve],
@@ -42,22 +45,35 @@ pub(super) fn splits(
     moves: u64,
     keep: usize,
 ) -> Vec<Split> {
-    let Some(start) = first_split(curves, points, apart, textures) else { return Vec::new() };
-    let mut climb = Climb {
-        curves,
-        apart,
-        loads: vec![Load::empty(points); textures],
-        texture_of: start,
-        random: Random::new(),
-        best: Vec::new(),
-        keep,
-    };
-    for (record, &texture) in climb.texture_of.iter().enumerate() {
-        climb.loads[texture].add(&curves[record]);
+    let mut random = Random::new();
+    let mut best = Vec::new();
+    for start in 0..STARTS {
+        let first = match start {
+            0 => first_split(curves, points, apart, textures),
+            _ => chance_split(apart, textures, &mut random),
+        };
+        let Some(texture_of) = first else { continue };
+        let loads = vec![Load::empty(points); textures];
+        let mut climb = Climb { curves, apart, loads, texture_of, random, best, keep };
+        for (record, &texture) in climb.texture_of.iter().enumerate() {
+            climb.loads[texture].add(&curves[record]);
+        }
+        climb.note();
+        climb.run(moves / STARTS);
+        (random, best) = (climb.random, climb.best);
     }
-    climb.note();
-    climb.run(moves);
-    climb.best
+    best
+}
+
+/// Each tensor into any texture that it may enter.
+fn chance_split(apart: &[Vec<usize>], textures: usize, random: &mut Random) -> Option<Vec<usize>> {
+    let mut texture_of: Vec<Option<usize>> = vec![None; apart.len()];
+    for record in 0..apart.len() {
+        let open = |texture: &usize| apart[record].iter().all(|&other| texture_of[other] != Some(*texture));
+        let open: Vec<usize> = (0..textures).filter(open).collect();
+        texture_of[record] = Some(*open.get(random.below(open.len()))?);
+    }
+    texture_of.into_iter().collect()
 }
 
 /// Tensors by birth, each into the texture whose peak grows least among those it may enter.
