@@ -1,3 +1,8 @@
 // Textures of 32-bit floats.
 alias Readable = texture_storage_2d<rgba32float, read>;
 alias Writable = texture_storage_2d<rgba32float, write>;
+
+// A value as it is after it was stored and read again.
+fn stored(v: vec4<f32>) -> vec4<f32> {
+    return v;
+}

@@ -1,5 +1,8 @@
 // Mean over any axes: row by row, within a row from left to right. One texel of the result an invocation.
-// Own words: 8  whether B, H, W, C are reduced; 9  how many values make one, as the bits of a float.
+// Where both W and rows are reduced it is the mean of the rows' means, each as if it had been stored: a mean of rows
+// that was computed row by row is then the same to the bit.
+// Own words: 8  whether B, H, W, C are reduced
+//            9  as the bits of a float: how many values make one, how many of them in a row; whether by rows.
 
 // The indices `.x..<.y` of an axis that make one of the result.
 fn span(reduced: u32, index: u32, extent: u32) -> vec2<u32> {
@@ -21,18 +24,22 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let lines = span(reduced.y, row % dst.h, src.h);
     let pixels = span(reduced.z, ox, src.w);
     let slices = span(reduced.w, slice, src.slices);
+    let values = param(9u);
     var sum = vec4(0.0);
     for (var b = batches.x; b < batches.y; b++) {
         for (var y = lines.x; y < lines.y; y++) {
             let start = row_start(src, b * src.h + y);
+            var line = vec4(0.0);
             for (var x = pixels.x; x < pixels.y; x++) {
                 for (var s = slices.x; s < slices.y; s++) {
-                    sum += read_input(src, start + s * src.w + x);
+                    line += read_input(src, start + s * src.w + x);
                 }
             }
+            if values.z != 0u { line = stored(line / bitcast<f32>(values.y)); }
+            sum += line;
         }
     }
     // Lanes past the last channel are zero, so all four may be added.
     if reduced.w != 0u { sum = vec4((sum.x + sum.y) + (sum.z + sum.w), 0.0, 0.0, 0.0); }
-    emit(dst, row, ox, slice, sum / bitcast<f32>(param(9u).x));
+    emit(dst, row, ox, slice, sum / bitcast<f32>(values.x));
 }

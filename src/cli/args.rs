@@ -7,7 +7,7 @@ use crate::{
     graph::Graph,
     import,
     plan::{Choice, Problem, Strategy, TexelFormat},
-    prepare::PrepareOptions,
+    prepare::{Phases, PrepareOptions},
     rewrite::Rules,
     setup,
 };
@@ -35,6 +35,23 @@ pub(super) struct How {
     /// Rewriting rules to apply: `all`, `none`, or names with commas between them.
     #[arg(long, default_value = "all", value_parser = rules)]
     rules: Rules,
+    /// Run operators in bands of rows, so that tensors need never be whole: the same bits from a smaller pool.
+    #[arg(long, value_enum, default_value_t)]
+    phases: PhasesArg,
+    /// The fastest plan whose pool is no larger than this, in phases where it must be: 2MiB, 512KiB, 1500000.
+    #[arg(long, value_name = "SIZE", value_parser = super::size::parse, conflicts_with = "phases")]
+    budget: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum PhasesArg {
+    /// Every operator at once.
+    #[default]
+    Off,
+    /// Where a percent of bytes still costs less than a percent of time.
+    Auto,
+    /// The smallest pool.
+    Min,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -88,7 +105,13 @@ impl How {
 
     /// What is asked of the plan.
     pub(super) fn prepare_options(&self, choice: Choice) -> PrepareOptions {
-        PrepareOptions { rules: self.rules, format: self.format(), choice, ..PrepareOptions::default() }
+        let phases = match (self.budget, self.phases) {
+            (Some(bytes), _) => Phases::Budget(bytes),
+            (None, PhasesArg::Off) => Phases::Off,
+            (None, PhasesArg::Auto) => Phases::Auto,
+            (None, PhasesArg::Min) => Phases::Min,
+        };
+        PrepareOptions { rules: self.rules, format: self.format(), choice, phases, ..PrepareOptions::default() }
     }
 }
 

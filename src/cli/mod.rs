@@ -9,6 +9,7 @@ mod models;
 mod out;
 mod plan;
 mod run;
+mod size;
 
 use clap::{Parser, Subcommand};
 use error::CliError;

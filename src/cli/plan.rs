@@ -15,8 +15,8 @@ use crate::{
         Budget, Choice, Layout, StepUse, Strategy, Survey, UsageRecord, choose, io as records_io, published, survey,
         uses_from_records,
     },
-    prepare::prepare,
-    report::MemoryReport,
+    prepare::{frontier, prepare},
+    report::{Front, MemoryReport},
 };
 
 #[derive(Debug, clap::Args)]
@@ -46,6 +46,9 @@ pub(super) struct Args {
     /// Print instead which rewriting rules fired, and why others did not.
     #[arg(long, conflicts_with = "json")]
     why: bool,
+    /// Print instead the front of pool bytes against predicted time: no plan of it is beaten in both by another.
+    #[arg(long, conflicts_with_all = ["why", "budget", "phases"])]
+    frontier: bool,
 }
 
 /// What `--strategy` may ask for here.
@@ -73,7 +76,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Wanted::One(choice) => choice,
         Wanted::All => Choice::Best,
     };
-    let prepared = prepare(&graph, &args.how.prepare_options(choice))?;
+    let options = args.how.prepare_options(choice);
+    if args.frontier {
+        let front = Front::of(&graph.name, &frontier(&graph, &options)?);
+        return if json { out::json(&front) } else { out::text(&front.to_string()) };
+    }
+    let prepared = prepare(&graph, &options)?;
     if args.why {
         return out::text(&prepared.rewriting.to_string());
     }

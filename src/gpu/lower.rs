@@ -33,9 +33,11 @@ pub(super) fn dispatches(
         Some(Operand { shape: graph.shape(tensor), texture, shift: textures.spec(texture).shift(), rows })
     };
     let mut all = Vec::new();
+    let dying = if poison { schedule.dying() } else { Vec::new() };
     if poison {
         for (texture, &spec) in plan.textures.iter().enumerate() {
-            all.push((None, poisoned(&whole(texture, spec))));
+            let rows = 0..spec.height;
+            all.push((None, kernels::fill(&whole(texture, spec), rows, f32::NAN)));
         }
     }
     for (index, step) in schedule.steps.iter().enumerate() {
@@ -56,19 +58,12 @@ pub(super) fn dispatches(
             weights: weights[step.node],
         })?;
         all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
-        if poison {
-            let dead = schedule
-                .storages
-                .iter()
-                .filter(|s| matches!(s.kind, StorageKind::Intermediate(r) if schedule.records[r].last == index));
-            all.extend(dead.filter_map(|s| operand(s.tensor)).map(|operand| (None, poisoned(&operand))));
+        for (storage, rows) in dying.get(index).into_iter().flatten() {
+            let tensor = schedule.storages[*storage].tensor;
+            all.extend(operand(tensor).map(|operand| (None, kernels::fill(&operand, rows.clone(), f32::NAN))));
         }
     }
     Ok(all)
-}
-
-fn poisoned(operand: &Operand) -> Dispatch {
-    kernels::fill(operand, 0..operand.rows.rows(), f32::NAN)
 }
 
 /// A whole texture as one tensor of four channels.

@@ -5,15 +5,28 @@ use crate::graph::Reduce;
 
 const SHADER: Shader = Shader { name: "reduce", source: include_str!("../../shaders/reduce.wgsl") };
 
+/// Whether it is a mean of the rows' means.
+const fn by_rows([_, height, width, channels]: [bool; 4]) -> bool {
+    height && width && !channels
+}
+
 /// One texel of the result an invocation; it sums in one order, whatever the rows of the step.
 pub(super) fn dispatches(step: &StepContext<'_>, kind: Reduce, axes: [bool; 4]) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let plan = TailPlan::new(step.graph, step.node, 0);
     let items = family::texels(step);
     let extents = input.shape.dims();
+    let by_rows = by_rows(axes);
+    let reduced = |axis: &usize| axes[*axis] && !(by_rows && *axis == 2);
     let divisor = match kind {
-        Reduce::Mean => (0..4).filter(|&axis| axes[axis]).map(|axis| extents[axis]).product::<usize>() as f32,
+        Reduce::Mean => (0..4).filter(reduced).map(|axis| extents[axis]).product::<usize>() as f32,
     };
-    let words = Words::new(step, &plan, items).input(input).own(axes.map(u32::from)).own([divisor.to_bits(), 0, 0, 0]);
+    let row = (extents[2] as f32).to_bits();
+    let words = Words::new(step, &plan, items).input(input).own(axes.map(u32::from)).own([
+        divisor.to_bits(),
+        row,
+        u32::from(by_rows),
+        0,
+    ]);
     Ok(vec![family::dispatch(step, SHADER, &plan, words, items, Vec::new()).reading(input)])
 }

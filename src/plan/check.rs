@@ -43,7 +43,7 @@ pub fn check_layout(records: &[UsageRecord], uses: &[StepUse], layout: &Layout) 
                 return Err(PlanError::Shape { problem, why });
             }
             Problem::SharedObjects => (0, u64::MAX),
-            Problem::Offsets | Problem::Banks => (place.offset, place.offset + r.size),
+            Problem::Offsets | Problem::Banks | Problem::Rows => (place.offset, place.offset + r.size),
         };
         spans.push(Span { record, region: place.region, start, end });
     }
@@ -57,6 +57,8 @@ pub fn check_layout(records: &[UsageRecord], uses: &[StepUse], layout: &Layout) 
 
 /// Checks a plan, texel by texel: textures the device allows, a placement a record, every row inside its texture,
 /// nothing alive on top of each other, and no step that reads and writes the same texture.
+///
+/// A tensor is taken to be alive as a whole; [`check_rows`](super::check_rows) knows of rows that die one by one.
 ///
 /// # Errors
 /// The first rule that is broken, naming records, step and texture.

@@ -167,6 +167,28 @@ pub enum PlanError {
         /// What differs.
         why: &'static str,
     },
+    /// A step touches rows that it cannot.
+    #[error("step {step} and record {record}: {why}")]
+    BadRowUse {
+        /// The step.
+        step: usize,
+        /// Index of the record.
+        record: usize,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// A step reads a row that was not written yet, or written over.
+    #[error("step {step} reads row {row} of record {record}, which is not in texture {texture} any more, or not yet")]
+    RowNotThere {
+        /// The step.
+        step: usize,
+        /// Index of the record.
+        record: usize,
+        /// The row.
+        row: u32,
+        /// Index of the texture.
+        texture: usize,
+    },
     /// A certificate does not prove what it claims.
     #[error("the certificate does not hold: {why}")]
     BadCertificate {

@@ -1,6 +1,6 @@
 //! Layouts: what a strategy answers, before textures are cut from it.
 
-/// The three placement problems, from the strictest to the freest.
+/// The placement problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -11,6 +11,8 @@ pub enum Problem {
     Offsets,
     /// Several arenas, and no step reads and writes the same one.
     Banks,
+    /// Banks whose tensors are placed row by row, each row for as long as it is needed.
+    Rows,
 }
 
 impl Problem {
@@ -20,6 +22,7 @@ impl Problem {
             Self::SharedObjects => "shared_objects",
             Self::Offsets => "offsets",
             Self::Banks => "banks",
+            Self::Rows => "rows",
         }
     }
 }
@@ -34,7 +37,7 @@ pub struct Place {
     pub offset: u64,
 }
 
-/// An answer to one of the three problems: region sizes, and a place for each record, in record order.
+/// An answer to one of the first three problems: region sizes, and a place for each record, in record order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Layout {

@@ -21,8 +21,10 @@ mod placement;
 mod pool;
 mod profile;
 pub mod published;
+mod random;
 mod realize;
 mod record;
+mod rows;
 pub mod shared;
 mod strategy;
 mod survey;
@@ -44,6 +46,10 @@ pub use pool::{Pool, share};
 pub use profile::{Ties, operator_profiles};
 pub use realize::{TensorRows, TextureLimits, realize};
 pub use record::UsageRecord;
+pub use rows::{
+    Life, RowEffort, RowLayout, RowProblem, RowStep, RowUse, check_rows, live_row_bound, place_rows, realize_rows,
+    row_lives,
+};
 pub use strategy::Strategy;
 pub use survey::{Survey, survey};
 pub use uses::{MAX_STEPS, StepUse, uses_from_records};

@@ -94,7 +94,12 @@ fn allocated(spec: &TextureSpec) -> (u64, u64) {
 
 /// The texture that holds `texels`: among the preferred widths the least rounding, then the widest; beyond them the
 /// narrowest that fits.
-fn texture(region: usize, texels: u64, format: TexelFormat, limits: TextureLimits) -> Result<TextureSpec, PlanError> {
+pub(super) fn texture(
+    region: usize,
+    texels: u64,
+    format: TexelFormat,
+    limits: TextureLimits,
+) -> Result<TextureSpec, PlanError> {
     let max_extent = limits.max_extent;
     let widest = max_extent.checked_ilog2().map_or(0, |log| 1u32 << log);
     let limit = (u64::from(widest) * u64::from(max_extent)).min(u64::from(u32::MAX));

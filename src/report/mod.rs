@@ -4,17 +4,21 @@
 
 mod digits;
 #[cfg(feature = "import")]
+mod front;
+#[cfg(feature = "import")]
 mod prepared;
 mod residency;
 mod text;
 
-use crate::plan::{Best, Plan, Problem, TexelFormat};
+use crate::plan::{Best, Plan, Problem, RowTable, TexelFormat};
 use serde::{Deserialize, Serialize};
 
 pub use digits::grouped;
+#[cfg(feature = "import")]
+pub use front::{Front, FrontPoint};
 
 /// What a plan costs and where everything lies. Bytes everywhere.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryReport {
     /// Name of the model.
     pub model: String,
@@ -28,6 +32,9 @@ pub struct MemoryReport {
     pub strategies: Vec<StrategyBytes>,
     /// The plan that was chosen.
     pub plan: PlanReport,
+    /// What is known of its phases; only where it has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<PhaseReport>,
     /// What the driver says the pool's textures take; only where a device was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_bytes: Option<u64>,
@@ -38,6 +45,28 @@ pub struct MemoryReport {
     /// What each step does, for the residency table.
     #[serde(skip)]
     pub rows: Vec<StepRow>,
+}
+
+/// Operators that run band by band of rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseReport {
+    /// Runs of operators that are interleaved.
+    pub segments: Vec<SegmentReport>,
+    /// Bytes of the rows alive at the fullest step: no placement of this schedule takes less.
+    pub live_bytes: u64,
+    /// Dispatches of a run.
+    pub dispatches: u64,
+    /// Predicted time of a run.
+    pub predicted_ms: f64,
+}
+
+/// Operators that run interleaved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentReport {
+    /// How many operators.
+    pub operators: usize,
+    /// Into how many bands each is cut, as far as it has rows; none where it is cut row by row.
+    pub phases: Option<u32>,
 }
 
 /// The two lower bounds.
@@ -101,6 +130,12 @@ pub struct PlacementReport {
     pub texel: u32,
     /// Number of rows.
     pub rows: u32,
+    /// Rows there is room for, where row `r` lies where row `r - ring` was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring: Option<u32>,
+    /// The texel where each row starts, where each lies by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row_starts: Option<Vec<u32>>,
     /// First step that touches it.
     pub first: usize,
     /// Last step that touches it, inclusive.
@@ -158,6 +193,14 @@ impl MemoryReport {
             texture: p.texture,
             texel: p.rows.starts().next().unwrap_or(0),
             rows: p.rows.rows(),
+            ring: match &p.rows {
+                RowTable::Ring { ring, .. } => Some(*ring),
+                RowTable::Whole { .. } | RowTable::Scattered { .. } => None,
+            },
+            row_starts: match &p.rows {
+                RowTable::Scattered { row_starts, .. } => Some(row_starts.clone()),
+                RowTable::Whole { .. } | RowTable::Ring { .. } => None,
+            },
             first: p.first,
             last: p.last,
         };
@@ -177,6 +220,7 @@ impl MemoryReport {
                 textures: facts.plan.textures.iter().map(texture).collect(),
                 placements: facts.plan.placements.iter().map(placement).collect(),
             },
+            phases: None,
             driver_bytes: None,
             io_bytes: facts.io_bytes,
             weight_bytes: facts.weight_bytes,

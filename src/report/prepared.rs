@@ -1,11 +1,11 @@
 //! The report of a prepared model: what its graph, schedule and plan say.
 
-use super::{Facts, MemoryReport, StepRow};
+use super::{Facts, MemoryReport, PhaseReport, SegmentReport, StepRow};
 use crate::{
     kernels,
     plan::TexelFormat,
     prepare::Prepared,
-    schedule::{Storage, StorageKind},
+    schedule::{Storage, StorageKind, phases::Segment},
 };
 
 impl MemoryReport {
@@ -26,7 +26,7 @@ impl MemoryReport {
             })
             .collect();
         let weights: usize = graph.nodes.iter().map(|node| kernels::weights(graph, node).len()).sum();
-        Self::new(&Facts {
+        let mut report = Self::new(&Facts {
             model: &graph.name,
             names: &names,
             rows: &rows,
@@ -35,7 +35,14 @@ impl MemoryReport {
             format,
             io_bytes: beside.iter().map(|s| s.texels()).sum::<u64>() * format.texel_bytes(),
             weight_bytes: weights as u64 * format.texel_bytes(),
-        })
+        });
+        report.phases = prepared.phased.as_ref().map(|phased| PhaseReport {
+            segments: segments(&phased.segments),
+            live_bytes: phased.live_bytes,
+            dispatches: phased.dispatches,
+            predicted_ms: phased.predicted_us / 1e3,
+        });
+        report
     }
 
     /// The same with what a device has: the pool as its driver reports it, and the textures made for inputs and outputs
@@ -46,4 +53,13 @@ impl MemoryReport {
         (self.io_bytes, self.weight_bytes) = (io_bytes, weight_bytes);
         self
     }
+}
+
+/// Segments as they are reported.
+pub(super) fn segments(segments: &[Segment]) -> Vec<SegmentReport> {
+    let of = |segment: &Segment| SegmentReport {
+        operators: segment.operators.len(),
+        phases: (segment.phases != u32::MAX).then_some(segment.phases),
+    };
+    segments.iter().map(of).collect()
 }

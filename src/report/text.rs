@@ -26,6 +26,11 @@ impl fmt::Display for MemoryReport {
         line(f, "naive: every tensor in a texture of its own", self.naive_bytes, "")?;
         let textures = self.plan.textures.len();
         line(f, "pool as planned", self.plan.bytes, &format!("in {textures} textures, {}", self.plan.strategy))?;
+        if let Some(phases) = &self.phases {
+            let (segments, dispatches) = (phases.segments.len(), phases.dispatches);
+            let note = format!("{segments} segments, {dispatches} dispatches, about {:.1} ms", phases.predicted_ms);
+            line(f, "rows alive at the fullest of its phases", phases.live_bytes, &note)?;
+        }
         if let Some(bytes) = self.driver_bytes {
             line(f, "pool as the driver reports it", bytes, "")?;
         }

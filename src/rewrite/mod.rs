@@ -13,6 +13,7 @@ mod pad;
 mod report;
 mod reshape_chain;
 mod residual;
+mod row_means;
 mod rules;
 mod site;
 mod split;
@@ -22,6 +23,7 @@ mod views;
 mod why_not;
 
 pub use report::{Fired, Missed, Place, Report};
+pub use row_means::row_means;
 pub use rules::{RULES, Rule, Rules, UnknownRule};
 pub(crate) use site::operands;
 pub use split::split;

@@ -120,23 +120,17 @@ impl<'a> Builder<'a> {
             }
         };
         let uses = StepUse {
-            reads: reads.iter().filter_map(|&storage| self.record(storage)).collect(),
-            writes: self.record(writes).into_iter().collect(),
+            reads: reads.iter().filter_map(|&storage| self.made.record(storage)).collect(),
+            writes: self.made.record(writes).into_iter().collect(),
         };
         for &record in &uses.reads {
             self.made.records[record].last = step;
         }
         let (rows, _) = self.rows(result)?;
-        self.made.steps.push(Step { node: id, rows: 0..rows, reads, writes });
+        let read_rows = reads.iter().map(|&storage| 0..self.made.storages[storage].rows).collect();
+        self.made.steps.push(Step { node: id, rows: 0..rows, reads, read_rows, writes });
         self.made.uses.push(uses);
         Ok(())
-    }
-
-    fn record(&self, storage: StorageId) -> Option<usize> {
-        match self.made.storages[storage].kind {
-            StorageKind::Intermediate(record) => Some(record),
-            StorageKind::Input(_) | StorageKind::Output(_) => None,
-        }
     }
 
     fn check_computed(&self, node: &Node) -> Result<(), ScheduleError> {

@@ -4,6 +4,7 @@
 
 mod build;
 mod error;
+pub mod phases;
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ pub use error::ScheduleError;
 
 use crate::{
     graph::{Graph, NodeId, TensorId},
-    plan::{RowTable, StepUse, UsageRecord},
+    plan::{RowStep, RowTable, RowUse, StepUse, TensorRows, UsageRecord},
 };
 
 /// Index of a storage in [`Schedule::storages`].
@@ -54,10 +55,12 @@ impl Storage {
 pub struct Step {
     /// The node.
     pub node: NodeId,
-    /// Rows computed; here always all of them.
+    /// Rows computed: all of them, or those of one phase.
     pub rows: Range<u32>,
     /// What it reads, each storage once, in operand order, the tail's addend last. Constants are no storage.
     pub reads: Vec<StorageId>,
+    /// Of each of `reads`, the rows that are read.
+    pub read_rows: Vec<Range<u32>>,
     /// What it writes.
     pub writes: StorageId,
 }
@@ -78,6 +81,68 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// The record of a storage that lives in the pool.
+    pub fn record(&self, storage: StorageId) -> Option<usize> {
+        match self.storages.get(storage)?.kind {
+            StorageKind::Intermediate(record) => Some(record),
+            StorageKind::Input(_) | StorageKind::Output(_) => None,
+        }
+    }
+
+    /// Rows of each record.
+    pub fn tensors(&self) -> Vec<TensorRows> {
+        let pool = self.storages.iter().filter(|storage| matches!(storage.kind, StorageKind::Intermediate(_)));
+        pool.map(|storage| TensorRows { rows: storage.rows, row_texels: storage.row_texels }).collect()
+    }
+
+    /// For each record, whether a view looks at it in other rows than its own, so that it must lie whole.
+    pub fn whole(&self, graph: &Graph) -> Vec<bool> {
+        let mut whole = vec![false; self.records.len()];
+        for (tensor, &storage) in self.storage_of.iter().enumerate() {
+            let Some(storage) = storage else { continue };
+            let (shape, held) = (graph.shape(tensor), &self.storages[storage]);
+            let alike = (shape.rows(), shape.row_texels()) == (held.rows as usize, held.row_texels as usize);
+            if let (StorageKind::Intermediate(record), false) = (held.kind, alike) {
+                whole[record] = true;
+            }
+        }
+        whole
+    }
+
+    /// For each step, the rows of the pool that nothing reads after it: runs of neighbours, by storage.
+    pub fn dying(&self) -> Vec<Vec<(StorageId, Range<u32>)>> {
+        let mut last: Vec<Vec<Option<usize>>> = self.storages.iter().map(|s| vec![None; s.rows as usize]).collect();
+        for (number, step) in self.steps.iter().enumerate() {
+            let reads = step.reads.iter().zip(&step.read_rows);
+            for (&storage, rows) in reads.chain([(&step.writes, &step.rows)]) {
+                last[storage][rows.start as usize..rows.end as usize].fill(Some(number));
+            }
+        }
+        let mut dying: Vec<Vec<(StorageId, Range<u32>)>> = vec![Vec::new(); self.steps.len()];
+        for (storage, rows) in last.iter().enumerate().filter(|&(storage, _)| self.record(storage).is_some()) {
+            for (row, step) in (0..).zip(rows) {
+                let Some(step) = *step else { continue };
+                match dying[step].last_mut() {
+                    Some((other, run)) if *other == storage && run.end == row => run.end = row + 1,
+                    _ => dying[step].push((storage, row..row + 1)),
+                }
+            }
+        }
+        dying
+    }
+
+    /// What each step does to the rows of the pool.
+    pub fn row_steps(&self) -> Vec<RowStep> {
+        let used = |storage: StorageId, rows: &Range<u32>| {
+            self.record(storage).map(|record| RowUse { record, rows: rows.clone() })
+        };
+        let step = |step: &Step| RowStep {
+            reads: step.reads.iter().zip(&step.read_rows).filter_map(|(&s, rows)| used(s, rows)).collect(),
+            writes: used(step.writes, &step.rows).into_iter().collect(),
+        };
+        self.steps.iter().map(step).collect()
+    }
+
     /// The row table of `tensor`, given that of the storage it lives in. A view has rows of its own, which start at
     /// the storage's first texel; its storage must then be whole.
     ///

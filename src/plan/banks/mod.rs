@@ -7,7 +7,7 @@
 mod pack;
 mod state;
 
-use super::{Layout, Place, PlanError, Problem, StepUse, UsageRecord, bounds};
+use super::{Layout, Place, PlanError, Problem, StepUse, UsageRecord, bounds, random::Random};
 use state::{Board, State};
 
 /// Moves that cost as much work as packing one plan.
@@ -36,7 +36,7 @@ pub fn banks(records: &[UsageRecord], uses: &[StepUse], seed: &Layout, work: u64
     let board = Board::new(records, uses);
     let bank_of: Vec<usize> = seed.places.iter().map(|p| p.region).collect();
     let best_total = best.total();
-    let mut search = Search { records, board: &board, bound, best, best_total, random: Random(0x9e37_79b9_7f4a_7c15) };
+    let mut search = Search { records, board: &board, bound, best, best_total, random: Random::new() };
     if records.is_empty() {
         return Ok(search.best);
     }
@@ -73,18 +73,6 @@ fn split(board: &Board, records: &[UsageRecord], banks: usize) -> Option<Vec<usi
         bank_of[tensor] = Some(bank);
     }
     bank_of.into_iter().collect()
-}
-
-/// Marsaglia's xorshift: the same numbers on every machine.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (((self.0 >> 32) * limit as u64) >> 32) as usize
-    }
 }
 
 struct Search<'a> {

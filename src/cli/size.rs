@@ -1,0 +1,57 @@
+//! Sizes in bytes as people write them.
+
+/// Units and their bytes.
+const UNITS: [(&str, u64); 10] = [
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("kB", 1_000),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("K", 1 << 10),
+    ("M", 1 << 20),
+    ("B", 1),
+];
+
+/// Bytes of a size such as `2MiB`, `1.5 MB` or `4096`.
+pub(super) fn parse(text: &str) -> Result<u64, String> {
+    let fail =
+        || format!("`{text}` is no size; write a number and a unit, such as 2MiB, 512KiB, 1.5MB or 4096 (bytes)");
+    let trimmed = text.trim();
+    let unit = UNITS.iter().find(|(unit, _)| trimmed.ends_with(unit));
+    let (number, bytes) = match unit {
+        Some((unit, bytes)) => (trimmed[..trimmed.len() - unit.len()].trim_end(), *bytes),
+        None => (trimmed, 1),
+    };
+    let value: f64 = number.parse().map_err(|_| fail())?;
+    let size = value * bytes as f64;
+    if size.is_finite() && size >= 1.0 && size < u64::MAX as f64 { Ok(size as u64) } else { Err(fail()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn sizes_are_read_with_and_without_units() {
+        for (text, bytes) in [
+            ("2MiB", 2 << 20),
+            ("1KiB", 1024),
+            ("1.5 MB", 1_500_000),
+            ("4096", 4096),
+            ("512K", 512 << 10),
+            ("0.5GiB", 1 << 29),
+            ("7B", 7),
+        ] {
+            assert_eq!(parse(text), Ok(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused() {
+        for text in ["", "MiB", "two", "-1KiB", "0", "nan", "inf", "1e30GiB", "1 parsec"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Tensors to textures: a colouring in which no step reads and writes one colour, least in the sum of the textures'
+//! fullest points. Late acceptance hill climbing, bounded by a count of moves.
+
+use super::{
+    RowStep,
+    curves::{Curve, Load},
+};
+use crate::plan::random::Random;
+
+/// A split of the tensors into textures.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Split {
+    /// Sum of the textures' fullest points.
+    pub(super) bound: u64,
+    pub(super) texture_of: Vec<usize>,
+}
+
+/// For each tensor, those that some step reads while it writes the tensor, or writes while it reads it.
+pub(super) fn apart(records: usize, steps: &[RowStep]) -> Vec<Vec<usize>> {
+    let mut apart = vec![Vec::new(); records];
+    for step in steps {
+        for write in &step.writes {
+            for read in step.reads.iter().filter(|read| read.record != write.record) {
+                apart[write.record].push(read.record);
+                apart[read.record].push(write.record);
+            }
+        }
+    }
+    for list in &mut apart {
+        list.sort_unstable();
+        list.dedup();
+    }
+    apart
+}
+
+/// Starts of a search: the greedy one, then by chance.
+const STARTS: u64 = 5;
+
+/// Splits into at most `textures` textures, the best few of all that were seen; none where a first one is not found.
+pub(super) fn splits(
+    curves: &[Curve],
+    points: usize,
+    apart: &[Vec<usize>],
+    textures: usize,
+    moves: u64,
+    keep: usize,
+) -> Vec<Split> {
+    let mut random = Random::new();
+    let mut best = Vec::new();
+    for start in 0..STARTS {
+        let first = match start {
+            0 => first_split(curves, points, apart, textures),
+            _ => chance_split(apart, textures, &mut random),
+        };
+        let Some(texture_of) = first else { continue };
+        let loads = vec![Load::empty(points); textures];
+        let mut climb = Climb { curves, apart, loads, texture_of, random, best, keep };
+        for (record, &texture) in climb.texture_of.iter().enumerate() {
+            climb.loads[texture].add(&curves[record]);
+        }
+        climb.note();
+        climb.run(moves / STARTS);
+        (random, best) = (climb.random, climb.best);
+    }
+    best
+}
+
+/// Each tensor into any texture that it may enter.
+fn chance_split(apart: &[Vec<usize>], textures: usize, random: &mut Random) -> Option<Vec<usize>> {
+    let mut texture_of: Vec<Option<usize>> = vec![None; apart.len()];
+    for record in 0..apart.len() {
+        let open = |texture: &usize| apart[record].iter().all(|&other| texture_of[other] != Some(*texture));
+        let open: Vec<usize> = (0..textures).filter(open).collect();
+        texture_of[record] = Some(*open.get(random.below(open.len()))?);
+    }
+    texture_of.into_iter().collect()
+}
+
+/// Tensors by birth, each into the texture whose peak grows least among those it may enter.
+fn first_split(curves: &[Curve], points: usize, apart: &[Vec<usize>], textures: usize) -> Option<Vec<usize>> {
+    let mut order: Vec<usize> = (0..curves.len()).collect();
+    order.sort_by_key(|&record| (curves[record].from, record));
+    let mut loads = vec![Load::empty(points); textures];
+    let mut texture_of: Vec<Option<usize>> = vec![None; curves.len()];
+    for record in order {
+        let grown = |texture: usize| {
+            let mut load = loads[texture].clone();
+            load.add(&curves[record]);
+            load.peak - loads[texture].peak
+        };
+        let open = |&texture: &usize| apart[record].iter().all(|&other| texture_of[other] != Some(texture));
+        let texture = (0..textures).filter(open).min_by_key(|&texture| (grown(texture), texture))?;
+        loads[texture].add(&curves[record]);
+        texture_of[record] = Some(texture);
+    }
+    texture_of.into_iter().collect()
+}
+
+struct Climb<'a> {
+    curves: &'a [Curve],
+    apart: &'a [Vec<usize>],
+    loads: Vec<Load>,
+    texture_of: Vec<usize>,
+    random: Random,
+    /// The best splits seen, best first.
+    best: Vec<Split>,
+    keep: usize,
+}
+
+/// Tensors that one move may carry along before it is given up.
+const CHAIN: usize = 16;
+/// Costs that a move is compared with: a longer history climbs further and slower.
+const HISTORY: usize = 500;
+
+impl Climb<'_> {
+    fn cost(&self) -> u64 {
+        self.loads.iter().map(|load| load.peak).sum()
+    }
+
+    fn note(&mut self) {
+        let split = Split { bound: self.cost(), texture_of: self.texture_of.clone() };
+        if let Err(at) = self.best.binary_search(&split) {
+            self.best.insert(at, split);
+            self.best.truncate(self.keep);
+        }
+    }
+
+    fn shift(&mut self, record: usize, to: usize) {
+        let from = std::mem::replace(&mut self.texture_of[record], to);
+        self.loads[from].remove(&self.curves[record]);
+        self.loads[to].add(&self.curves[record]);
+    }
+
+    fn run(&mut self, moves: u64) {
+        if self.loads.len() < 2 || self.curves.is_empty() {
+            return;
+        }
+        let mut history = [self.cost(); HISTORY];
+        for spent in 0..moves {
+            let before = self.cost();
+            let Some(chain) = self.propose() else { continue };
+            let back: Vec<(usize, usize)> =
+                chain.iter().map(|&(record, _)| (record, self.texture_of[record])).collect();
+            chain.into_iter().for_each(|(record, to)| self.shift(record, to));
+            let cost = self.cost();
+            let slot = (spent % HISTORY as u64) as usize;
+            if cost <= before || cost <= history[slot] {
+                if self.best.len() < self.keep || self.best.last().is_some_and(|worst| cost < worst.bound) {
+                    self.note();
+                }
+            } else {
+                back.into_iter().for_each(|(record, to)| self.shift(record, to));
+            }
+            history[slot] = self.cost().min(history[slot]);
+        }
+    }
+
+    /// Tensors and the textures they go to: one tensor, and along with it those it may not meet, the other way.
+    fn propose(&mut self) -> Option<Vec<(usize, usize)>> {
+        let first = self.random.below(self.curves.len());
+        let (from, to) = (self.texture_of[first], self.random.below(self.loads.len()));
+        if from == to {
+            return None;
+        }
+        let mut chain = vec![(first, to)];
+        let mut next = 0;
+        while next < chain.len() {
+            let (record, target) = chain[next];
+            next += 1;
+            for &other in &self.apart[record] {
+                if self.texture_of[other] == target && !chain.iter().any(|&(moved, _)| moved == other) {
+                    if chain.len() == CHAIN {
+                        return None;
+                    }
+                    chain.push((other, if target == to { from } else { to }));
+                }
+            }
+        }
+        Some(chain)
+    }
+}

@@ -1,0 +1,161 @@
+//! The independent checker of plans whose rows live one by one: it runs the steps over an empty memory and looks at
+//! what lies where.
+//!
+//! Shares no code with the planner and must never learn how a plan was found.
+
+use std::collections::BTreeMap;
+
+use super::{RowStep, RowUse};
+use crate::plan::{Placement, Plan, PlanError, RowTable, TensorRows, TextureLimits};
+
+/// What lies in the pool: for each texture, by first texel, one past the last and whose row it is.
+struct Memory<'a> {
+    plan: &'a Plan,
+    runs: Vec<BTreeMap<u64, (u64, usize, u32)>>,
+}
+
+/// Checks a plan by running its steps: textures the device allows, every row inside its texture, every row that is read
+/// still there as it was written, and no step that reads and writes the same texture. Records marked `whole` must lie
+/// row after row, and are there to be read only with all their rows.
+///
+/// # Errors
+/// The first rule that is broken, naming step, record and row.
+pub fn check_rows(
+    tensors: &[TensorRows],
+    whole: &[bool],
+    steps: &[RowStep],
+    plan: &Plan,
+    limits: TextureLimits,
+) -> Result<(), PlanError> {
+    for (what, found) in [("placements", plan.placements.len()), ("marks of whole tensors", whole.len())] {
+        if found != tensors.len() {
+            return Err(PlanError::Count { what, expected: tensors.len(), found });
+        }
+    }
+    check_textures(plan, limits)?;
+    for (record, (placement, tensor)) in plan.placements.iter().zip(tensors).enumerate() {
+        check_table(record, placement, tensor, whole[record], plan)?;
+    }
+    let mut memory = Memory { plan, runs: vec![BTreeMap::new(); plan.textures.len()] };
+    for (number, step) in steps.iter().enumerate() {
+        for touched in step.reads.iter().chain(&step.writes) {
+            let rows = tensors.get(touched.record).map_or(0, |t| t.rows);
+            if touched.record >= tensors.len() || touched.rows.end > rows {
+                return Err(bad(number, touched, "there are no such rows"));
+            }
+        }
+        for write in &step.writes {
+            let region = plan.placements[write.record].texture;
+            let same = |read: &&RowUse| plan.placements[read.record].texture == region;
+            if let Some(read) = step.reads.iter().find(same) {
+                let (read, write) = (read.record, write.record);
+                return Err(PlanError::ReadsAndWrites { step: number, read, write, region });
+            }
+        }
+        for read in &step.reads {
+            let rows = if whole[read.record] && !read.rows.is_empty() {
+                0..tensors[read.record].rows
+            } else {
+                read.rows.clone()
+            };
+            for row in rows {
+                memory.read(number, read.record, row)?;
+            }
+        }
+        for write in &step.writes {
+            for row in write.rows.clone() {
+                memory.write(number, write.record, row)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn bad(step: usize, touched: &RowUse, why: &'static str) -> PlanError {
+    PlanError::BadRowUse { step, record: touched.record, why }
+}
+
+fn check_textures(plan: &Plan, limits: TextureLimits) -> Result<(), PlanError> {
+    for (texture, spec) in plan.textures.iter().enumerate() {
+        let (width, height) = (spec.width, spec.height);
+        let why = match (width, height) {
+            _ if width == 0 || width & (width - 1) != 0 => "the width is no power of two",
+            (_, 0) => "it has no rows",
+            _ if width.max(height) > limits.max_extent => "an extent is above the device's limit",
+            _ => continue,
+        };
+        return Err(PlanError::BadTexture { texture, width, height, why });
+    }
+    Ok(())
+}
+
+fn check_table(
+    record: usize,
+    placement: &Placement,
+    tensor: &TensorRows,
+    whole: bool,
+    plan: &Plan,
+) -> Result<(), PlanError> {
+    let wrong = |why| Err(PlanError::WrongPlacement { placement: record, why });
+    let (rows, row_texels, sound) = match &placement.rows {
+        RowTable::Whole { rows, row_texels, .. } => (*rows, *row_texels, true),
+        RowTable::Ring { rows, row_texels, ring, .. } => (*rows, *row_texels, *ring > 0 && !whole),
+        RowTable::Scattered { row_starts, row_texels } => (row_starts.len() as u32, *row_texels, !whole),
+    };
+    if placement.record != record {
+        return wrong("it names another record");
+    } else if (rows, row_texels) != (tensor.rows, tensor.row_texels) {
+        return wrong("its rows are not the tensor's");
+    } else if !sound {
+        return wrong("its rows must lie one after another");
+    } else if placement.texture >= plan.textures.len() {
+        let (index, count) = (placement.texture, plan.textures.len());
+        return Err(PlanError::NoSuchPlace { record, what: "texture", index, count });
+    }
+    Ok(())
+}
+
+impl Memory<'_> {
+    /// Texture, first texel and one past the last of a row.
+    fn place(&self, record: usize, row: u32) -> (usize, u64, u64) {
+        let Placement { texture, rows, .. } = &self.plan.placements[record];
+        let (start, length) = match rows {
+            RowTable::Whole { base, row_texels, .. } => (u64::from(*base) + u64::from(row * row_texels), *row_texels),
+            RowTable::Ring { base, row_texels, ring, .. } => {
+                (u64::from(*base) + u64::from(row % ring) * u64::from(*row_texels), *row_texels)
+            }
+            RowTable::Scattered { row_starts, row_texels } => (row_starts[row as usize].into(), *row_texels),
+        };
+        (*texture, start, start + u64::from(length))
+    }
+
+    fn read(&self, step: usize, record: usize, row: u32) -> Result<(), PlanError> {
+        let (texture, start, end) = self.place(record, row);
+        match self.runs[texture].get(&start) {
+            Some(&found) if found == (end, record, row) => Ok(()),
+            _ => Err(PlanError::RowNotThere { step, record, row, texture }),
+        }
+    }
+
+    /// Puts a row where the plan says; whatever it touches is no longer there.
+    fn write(&mut self, step: usize, record: usize, row: u32) -> Result<(), PlanError> {
+        let (texture, start, end) = self.place(record, row);
+        let spec = &self.plan.textures[texture];
+        let size = u64::from(spec.width) * u64::from(spec.height);
+        if end > size {
+            return Err(PlanError::OutOfRegion { record, region: texture, end: end.into(), size });
+        }
+        let runs = &mut self.runs[texture];
+        // Runs never overlap each other, so those that reach past `start` are the last ones that begin before `end`.
+        let hit: Vec<u64> = runs.range(..end).rev().take_while(|(_, run)| run.0 > start).map(|(&at, _)| at).collect();
+        for at in hit {
+            if let Some((_, lost, lost_row)) = runs.remove(&at)
+                && (lost, lost_row) == (record, row)
+            {
+                return Err(PlanError::BadRowUse { step, record, why: "it writes a row that has a value already" });
+            }
+        }
+        runs.insert(start, (end, record, row));
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! Lives of rows, and the runs of rows that are placed.
+
+use std::ops::Range;
+
+use super::{Life, RowProblem, RowStep};
+use crate::plan::{PlanError, TensorRows, UsageRecord};
+
+/// Rows that are placed as one run: a single row, or a whole tensor.
+pub(super) struct Item {
+    pub(super) record: usize,
+    pub(super) rows: Range<u32>,
+    pub(super) usage: UsageRecord,
+}
+
+/// The life of each row of each tensor; none for rows that no step writes.
+///
+/// # Errors
+/// [`PlanError::BadRowUse`] where a step names a record or row that is not there, writes a row again, or reads one
+/// that is not written before.
+pub fn row_lives(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Option<Life>>>, PlanError> {
+    let mut lives: Vec<Vec<Option<Life>>> = tensors.iter().map(|t| vec![None; t.rows as usize]).collect();
+    for (step, touched) in steps.iter().enumerate() {
+        for used in &touched.reads {
+            let bad = |why| PlanError::BadRowUse { step, record: used.record, why };
+            let rows = lives.get_mut(used.record).ok_or_else(|| bad("there is no such record"))?;
+            let rows = rows.get_mut(used.rows.start as usize..used.rows.end as usize);
+            for row in rows.ok_or_else(|| bad("it reads rows that are not there"))? {
+                match row {
+                    Some(life) => life.last = step,
+                    None => return Err(bad("it reads a row that no step has written")),
+                }
+            }
+        }
+        for used in &touched.writes {
+            let bad = |why| PlanError::BadRowUse { step, record: used.record, why };
+            let rows = lives.get_mut(used.record).ok_or_else(|| bad("there is no such record"))?;
+            let rows = rows.get_mut(used.rows.start as usize..used.rows.end as usize);
+            for row in rows.ok_or_else(|| bad("it writes rows that are not there"))? {
+                if row.replace(Life { first: step, last: step }).is_some() {
+                    return Err(bad("it writes a row that has a value already"));
+                }
+            }
+        }
+    }
+    Ok(lives)
+}
+
+/// What is placed, in the order of records and rows.
+pub(super) fn items(problem: &RowProblem<'_>) -> Result<Vec<Item>, PlanError> {
+    let RowProblem { tensors, whole, steps } = *problem;
+    if whole.len() != tensors.len() {
+        return Err(PlanError::Count { what: "marks of whole tensors", expected: tensors.len(), found: whole.len() });
+    }
+    let mut items = Vec::new();
+    for (record, lives) in row_lives(tensors, steps)?.into_iter().enumerate() {
+        let t = tensors[record];
+        if whole[record] {
+            let first = lives.iter().flatten().map(|life| life.first).min();
+            let last = lives.iter().flatten().map(|life| life.last).max();
+            if let (Some(first), Some(last)) = (first, last) {
+                items.push(Item { record, rows: 0..t.rows, usage: UsageRecord::new(first, last, t.texels()) });
+            }
+            continue;
+        }
+        for (row, life) in (0..).zip(lives) {
+            let Some(Life { first, last }) = life else { continue };
+            let usage = UsageRecord::new(first, last, t.row_texels.into());
+            items.push(Item { record, rows: row..row + 1, usage });
+        }
+    }
+    Ok(items)
+}
+
+/// Texels of the rows that are alive at the fullest step: no placement of this schedule goes below.
+///
+/// # Errors
+/// As [`row_lives`].
+pub fn live_row_bound(problem: &RowProblem<'_>) -> Result<u64, PlanError> {
+    let mut change = vec![0i64; problem.steps.len() + 1];
+    for item in items(problem)? {
+        change[item.usage.first] += item.usage.size as i64;
+        change[item.usage.last + 1] -= item.usage.size as i64;
+    }
+    let sums = change.iter().scan(0i64, |live, c| {
+        *live += c;
+        Some(*live)
+    });
+    Ok(sums.max().unwrap_or(0).unsigned_abs())
+}

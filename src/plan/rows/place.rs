@@ -1,0 +1,92 @@
+//! A layout of rows: tensors to textures, then rows to texels, for several numbers of textures; the smallest is kept.
+
+use super::{RowEffort, RowLayout, RowProblem, banks, curves::curves, items, items::Item, pack::pack};
+use crate::plan::{PlanError, UsageRecord};
+
+/// Numbers of textures that are tried; a network that needs more gets a layout of as many as it needs.
+const FEWEST: usize = 2;
+const MOST: usize = 4;
+/// Splits that are packed, for each number of textures.
+const PACKED: usize = 3;
+
+/// Places every row of every record; the same answer for the same problem and effort.
+///
+/// # Errors
+/// As [`row_lives`](super::row_lives); [`PlanError::Overflow`] where the rows add up to more than 64 bits hold.
+pub fn place_rows(problem: &RowProblem<'_>, effort: RowEffort) -> Result<RowLayout, PlanError> {
+    let items = items::items(problem)?;
+    let usages: Vec<UsageRecord> = items.iter().map(|item| item.usage).collect();
+    crate::plan::naive_total(&usages)?;
+    let records = problem.tensors.len();
+    let (curves, points) = curves(records, &items);
+    let apart = banks::apart(records, problem.steps);
+    let mut splits = Vec::new();
+    let mut textures = FEWEST.min(records.max(1));
+    // With a texture for each tensor there is always a split.
+    while textures <= MOST || splits.is_empty() {
+        let share = effort.moves / (MOST - FEWEST + 1) as u64;
+        splits.extend(banks::splits(&curves, points, &apart, textures, share, PACKED));
+        textures += 1;
+    }
+    splits.sort();
+    let share = (effort.packings / splits.len().max(1) as u64).max(1);
+    let mut best: Option<RowLayout> = None;
+    for split in &splits {
+        let total = best.as_ref().map_or(u64::MAX, RowLayout::total);
+        if split.bound >= total {
+            break;
+        }
+        let mut packings = share;
+        let layout = packed(problem, &items, &split.texture_of, &mut packings);
+        if layout.total() < total {
+            best = Some(layout);
+        }
+    }
+    Ok(best.unwrap_or_else(|| packed(problem, &items, &vec![0; records], &mut 0)))
+}
+
+fn packed(problem: &RowProblem<'_>, items: &[Item], texture_of: &[usize], packings: &mut u64) -> RowLayout {
+    let textures = texture_of.iter().max().map_or(0, |&most| most + 1);
+    let mut starts: Vec<Vec<u64>> = problem.tensors.iter().map(|t| vec![0; t.rows as usize]).collect();
+    let mut heights = Vec::with_capacity(textures);
+    for texture in 0..textures {
+        let members: Vec<&Item> = items.iter().filter(|item| texture_of[item.record] == texture).collect();
+        let rows: Vec<UsageRecord> = members.iter().map(|item| item.usage).collect();
+        let mut mine = *packings / textures as u64;
+        let (offsets, height) = pack(&rows, breadth(&rows), &mut mine);
+        for (item, offset) in members.iter().zip(offsets) {
+            let row_texels = u64::from(problem.tensors[item.record].row_texels);
+            for (i, row) in item.rows.clone().enumerate() {
+                starts[item.record][row as usize] = offset + i as u64 * row_texels;
+            }
+        }
+        heights.push(height);
+    }
+    compact(RowLayout { textures: heights, texture_of: texture_of.to_vec(), starts })
+}
+
+/// Texels alive at the fullest step.
+fn breadth(rows: &[UsageRecord]) -> u64 {
+    let end = rows.iter().map(|r| r.last + 2).max().unwrap_or(0);
+    let mut change = vec![0i64; end];
+    for r in rows {
+        change[r.first] += r.size as i64;
+        change[r.last + 1] -= r.size as i64;
+    }
+    let (mut live, mut most) = (0, 0);
+    for c in change {
+        live += c;
+        most = most.max(live);
+    }
+    most.unsigned_abs()
+}
+
+/// Without textures that hold nothing, but for the one of tensors that are never written.
+fn compact(mut layout: RowLayout) -> RowLayout {
+    let kept: Vec<usize> = (0..layout.textures.len()).filter(|&t| layout.textures[t] > 0).collect();
+    for texture in &mut layout.texture_of {
+        *texture = kept.iter().position(|kept| kept == texture).unwrap_or(0);
+    }
+    layout.textures = kept.iter().map(|&t| layout.textures[t]).collect();
+    layout
+}

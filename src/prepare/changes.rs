@@ -1,0 +1,54 @@
+//! Small changes of a division into segments, drawn in the same order every time.
+
+use crate::schedule::phases::Segment;
+
+/// Numbers of phases that a segment may change to.
+const PHASES: [u32; 8] = [u32::MAX, 64, 32, 16, 8, 4, 2, 1];
+
+/// Draws changes.
+pub(super) struct Changes(u64);
+
+impl Changes {
+    pub(super) const fn new() -> Self {
+        Self(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (((self.0 >> 32) * limit as u64) >> 32) as usize
+    }
+
+    /// The division with a border moved, taken out or put in, or a segment cut more finely or less.
+    pub(super) fn next(&mut self, segments: &[Segment], operators: usize) -> Vec<Segment> {
+        let mut ends: Vec<(usize, u32)> = segments.iter().map(|s| (s.operators.end, s.phases)).collect();
+        let at = self.below(ends.len());
+        let phases = PHASES[self.below(PHASES.len())];
+        match self.below(4) {
+            0 if at + 1 < ends.len() => {
+                let step = 1 + self.below(3);
+                ends[at].0 = if self.below(2) == 0 { ends[at].0.saturating_sub(step) } else { ends[at].0 + step };
+            }
+            1 if at + 1 < ends.len() => {
+                ends.remove(at);
+            }
+            2 => {
+                let begin = if at == 0 { 0 } else { ends[at - 1].0 };
+                let inner = begin + 1 + self.below((ends[at].0 - begin).max(1));
+                ends.insert(at, (inner, if self.below(2) == 0 { phases } else { ends[at].1 }));
+            }
+            _ => ends[at].1 = phases,
+        }
+        let mut made: Vec<Segment> = Vec::with_capacity(ends.len());
+        let mut begin = 0;
+        for (end, phases) in ends {
+            let end = end.min(operators);
+            if end > begin {
+                made.push(Segment { operators: begin..end, phases });
+                begin = end;
+            }
+        }
+        made
+    }
+}

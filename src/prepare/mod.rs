@@ -1,0 +1,148 @@
+//! All that can be known of a run without a device: the rewritten graph, its steps, and the plan of the pool.
+//!
+//! Joins the rewriter, the scheduler and the planner; knows no kernel and no device.
+
+mod changes;
+mod phases;
+
+pub use phases::{Figures, Phases, Point};
+
+use std::borrow::Cow;
+
+use crate::{
+    graph::Graph,
+    plan::{self, Best, Budget, Choice, Plan, PlanError, RowEffort, TexelFormat, TextureLimits},
+    rewrite::{self, Report, Rules},
+    schedule::{self, Schedule, ScheduleError, phases::Segment},
+};
+
+/// What is asked of the plan.
+#[derive(Clone, Debug)]
+pub struct PrepareOptions {
+    /// Which rewriting rules are on.
+    pub rules: Rules,
+    /// Texel format of the pool.
+    pub format: TexelFormat,
+    /// Which plan: the smallest, or what is named.
+    pub choice: Choice,
+    /// How far to search for a better plan.
+    pub budget: Budget,
+    /// Whether operators run band by band of rows.
+    pub phases: Phases,
+    /// What the device takes for a dispatch and for arithmetic; decides between phased plans.
+    pub figures: Figures,
+    /// What the device allows of a texture.
+    pub limits: TextureLimits,
+}
+
+/// `maxTextureDimension2D` that every WebGPU device has.
+const CORE_EXTENT: u32 = 8192;
+
+impl Default for PrepareOptions {
+    fn default() -> Self {
+        Self {
+            rules: Rules::all(),
+            format: TexelFormat::Rgba32Float,
+            choice: Choice::Best,
+            budget: Budget::default(),
+            phases: Phases::default(),
+            figures: Figures::default(),
+            limits: TextureLimits { max_extent: CORE_EXTENT },
+        }
+    }
+}
+
+/// A model ready to be put on a device.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The model as it will run.
+    pub graph: Graph,
+    /// Which rules fired, and why others did not.
+    pub rewriting: Report,
+    /// Its steps and usage records.
+    pub schedule: Schedule,
+    /// What the planner tried, and what it would choose; sizes in texels.
+    pub best: Best,
+    /// The pool, checked.
+    pub plan: Plan,
+    /// What is known of its phases; none where it has none.
+    pub phased: Option<Phased>,
+}
+
+/// The phases of a prepared model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phased {
+    /// Operators that run interleaved, by the steps of the schedule without phases.
+    pub segments: Vec<Segment>,
+    /// Bytes of the rows alive at the fullest step; no placement of this schedule takes less.
+    pub live_bytes: u64,
+    /// Dispatches of a run.
+    pub dispatches: u64,
+    /// Predicted time of a run.
+    pub predicted_us: f64,
+}
+
+/// Why a model cannot be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// The graph has no schedule.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// The records have no plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// No plan fits the budget.
+    #[error("no plan fits a pool of {bytes} bytes; the smallest that was found takes {least} bytes")]
+    Budget {
+        /// The budget.
+        bytes: u64,
+        /// The smallest pool that was found.
+        least: u64,
+    },
+}
+
+/// Rewrites, schedules and plans a model, and checks the plan.
+///
+/// # Errors
+/// Where the graph is not whole, no texture can hold a tensor, or no plan fits the budget.
+pub fn prepare(graph: &Graph, options: &PrepareOptions) -> Result<Prepared, PrepareError> {
+    let mut prepared = unphased(graph, options, options.phases != Phases::Off)?;
+    if let Some(point) = phases::choose(&prepared.graph, &prepared.schedule, &prepared.plan, options)?
+        && !point.segments.is_empty()
+    {
+        let Point { segments, live_bytes, dispatches, predicted_us, schedule, plan, .. } = point;
+        prepared.phased = Some(Phased { segments, live_bytes, dispatches, predicted_us });
+        (prepared.schedule, prepared.plan) = (schedule, plan);
+    }
+    Ok(prepared)
+}
+
+/// The Pareto front of pool bytes against predicted time, the fastest first: no point is beaten in both by another.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn frontier(graph: &Graph, options: &PrepareOptions) -> Result<Vec<Point>, PrepareError> {
+    let prepared = unphased(graph, options, true)?;
+    phases::Front::new(&prepared.graph, &prepared.schedule, options).points(&prepared.plan, RowEffort::default())
+}
+
+/// The plan without phases; the graph is made ready for phases if `ready`.
+fn unphased(graph: &Graph, options: &PrepareOptions, ready: bool) -> Result<Prepared, PrepareError> {
+    let graph = rewrite::split(graph);
+    let graph = if ready { rewrite::row_means(&graph) } else { Cow::Borrowed(&*graph) };
+    let rewritten = rewrite::rewrite(&graph, &options.rules);
+    let graph = rewritten.graph;
+    let schedule = schedule::schedule(&graph, &rewritten.views)?;
+    // A strategy that is named needs no search; the report still says what the others come to.
+    let budget = if matches!(options.choice, Choice::Strategy(_)) { Budget::PORTFOLIO } else { options.budget };
+    let best = plan::best(&schedule.records, &schedule.uses, budget)?;
+    let chosen = match options.choice {
+        Choice::Best => best.clone(),
+        other => plan::choose(&schedule.records, &schedule.uses, other, budget)?,
+    };
+    let tensors = schedule.tensors();
+    let mut plan = plan::realize(&chosen.layout, &schedule.records, &tensors, options.format, options.limits)?;
+    plan.strategy = chosen.strategy;
+    plan::check(&schedule.records, &tensors, &schedule.uses, &plan, options.limits)?;
+    Ok(Prepared { graph, rewriting: rewritten.report, schedule, best, plan, phased: None })
+}

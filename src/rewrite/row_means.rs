@@ -1,0 +1,41 @@
+//! Means over height and width as two: of each row, then of the rows. Not a rule: it makes graphs larger, so that rows
+//! may die one by one; kernels and twins give both forms the same bits.
+
+use std::borrow::Cow;
+
+use crate::graph::{Graph, Node, Op, Reduce, Shape, Tail, Tensor};
+
+/// The graph with every mean over height and width in two steps; the graph itself where there is none.
+pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
+    let in_two = |node: &Node| match (&node.op, &node.inputs[..]) {
+        (&Op::Reduce { kind: Reduce::Mean, axes: [batch, true, true, false] }, &[x, ..]) if graph.shape(x).h > 1 => {
+            Some((batch, x))
+        }
+        _ => None,
+    };
+    if !graph.nodes.iter().any(|node| in_two(node).is_some()) {
+        return Cow::Borrowed(graph);
+    }
+    let mut made = Graph { nodes: Vec::with_capacity(graph.nodes.len() + 1), ..graph.clone() };
+    for node in &graph.nodes {
+        let Some((batch, x)) = in_two(node) else {
+            made.nodes.push(node.clone());
+            continue;
+        };
+        let shape = Shape { w: 1, ..graph.shape(x) };
+        let rows = made.tensors.len();
+        let name = format!("{}/rows", graph.tensors[x].name);
+        made.tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), constant: None });
+        let mean = |axes| Op::Reduce { kind: Reduce::Mean, axes };
+        made.nodes.push(Node {
+            op: mean([false, false, true, false]),
+            inputs: vec![x],
+            outputs: vec![rows],
+            tail: Tail::default(),
+            origin: node.origin,
+        });
+        let op = mean([batch, true, false, false]);
+        made.nodes.push(Node { op, inputs: vec![rows], ..node.clone() });
+    }
+    Cow::Owned(made)
+}

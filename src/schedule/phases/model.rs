@@ -1,0 +1,136 @@
+//! A schedule as phases see it: operators, what they need row by row, and who makes it.
+
+use std::ops::Range;
+
+use super::needs::needs;
+use crate::{
+    graph::{Graph, Op},
+    schedule::{Schedule, StorageId, StorageKind},
+};
+
+/// One operand of an operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Where the operand lives.
+    pub storage: StorageId,
+    /// The operator that writes it; none for the graph's inputs.
+    pub maker: Option<usize>,
+    /// For each row of the result, the rows that are read.
+    pub needs: Vec<Range<u32>>,
+}
+
+impl Reading {
+    /// The rows that a band of the result reads: from the first to the last that any of its rows needs.
+    pub fn rows(&self, band: &Range<u32>) -> Range<u32> {
+        let needed = self.needs[band.start as usize..band.end as usize].iter().filter(|rows| !rows.is_empty());
+        let hull = needed.fold(None, |hull: Option<Range<u32>>, rows| {
+            Some(hull.map_or(rows.clone(), |hull| hull.start.min(rows.start)..hull.end.max(rows.end)))
+        });
+        hull.unwrap_or(0..0)
+    }
+}
+
+/// One operator of the network: a step of the schedule before it is cut into phases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator {
+    /// Rows of its result.
+    pub rows: u32,
+    /// Where its result lives.
+    pub writes: StorageId,
+    /// What it reads, each storage once.
+    pub reads: Vec<Reading>,
+    /// Dispatches that a band of it takes.
+    pub dispatches: u32,
+}
+
+/// What is kept of a storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Texels of a row; none where it is no part of the pool.
+    pub row_texels: u64,
+    /// Rows.
+    pub rows: u32,
+    /// Whether all its rows live as long as any.
+    pub whole: bool,
+    /// The last operator that reads it, where one does.
+    pub last_reader: Option<usize>,
+    /// Whether it goes out of the graph.
+    pub output: bool,
+    /// The operator that writes it.
+    pub maker: Option<usize>,
+}
+
+/// A network in phases: operators in order, and the storages between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// One an operator, in the order of the schedule's steps.
+    pub operators: Vec<Operator>,
+    /// One a storage of the schedule.
+    pub storages: Vec<Held>,
+}
+
+impl Model {
+    /// The model of a schedule whose every step computes all rows of its result.
+    pub fn new(graph: &Graph, schedule: &Schedule) -> Self {
+        let whole = schedule.whole(graph);
+        let mut storages: Vec<Held> = schedule
+            .storages
+            .iter()
+            .map(|storage| {
+                let (pool, whole) = match storage.kind {
+                    StorageKind::Intermediate(record) => (true, whole[record]),
+                    StorageKind::Input(_) | StorageKind::Output(_) => (false, false),
+                };
+                Held {
+                    row_texels: if pool { u64::from(storage.row_texels) } else { 0 },
+                    rows: storage.rows,
+                    whole,
+                    last_reader: None,
+                    output: matches!(storage.kind, StorageKind::Output(_)),
+                    maker: None,
+                }
+            })
+            .collect();
+        let mut operators = Vec::with_capacity(schedule.steps.len());
+        for (index, step) in schedule.steps.iter().enumerate() {
+            let node = &graph.nodes[step.node];
+            let mut reads: Vec<Reading> = Vec::new();
+            for operand in 0..=node.inputs.len() {
+                let Some(found) = needs(graph, node, operand) else { continue };
+                let tensor = node.inputs.get(operand).copied().or(node.tail.add);
+                let Some((tensor, storage)) = tensor.and_then(|t| Some((t, schedule.storage_of[t]?))) else { continue };
+                let held = &mut storages[storage];
+                held.last_reader = Some(index);
+                let shape = graph.shape(tensor);
+                let alike = shape.rows() == held.rows as usize
+                    && shape.row_texels() == schedule.storages[storage].row_texels as usize;
+                let needs = if held.whole || !alike { vec![0..held.rows; step.rows.len()] } else { found };
+                match reads.iter_mut().find(|read| read.storage == storage) {
+                    Some(read) => join(&mut read.needs, &needs),
+                    None => reads.push(Reading { storage, maker: held.maker, needs }),
+                }
+            }
+            let dispatches = if let Op::Concat { .. } = node.op { node.inputs.len() as u32 } else { 1 };
+            storages[step.writes].maker = Some(index);
+            operators.push(Operator { rows: step.rows.end, writes: step.writes, reads, dispatches });
+        }
+        Self { operators, storages }
+    }
+
+    /// Whether what `operator` writes is still wanted after operator `end - 1`.
+    pub(super) fn outlives(&self, operator: usize, end: usize) -> bool {
+        let held = &self.storages[self.operators[operator].writes];
+        held.output || held.last_reader.is_none_or(|reader| reader >= end)
+    }
+}
+
+/// Widens `all` by what a second operand in the same storage needs.
+fn join(all: &mut [Range<u32>], more: &[Range<u32>]) {
+    for (rows, more) in all.iter_mut().zip(more) {
+        *rows = match (rows.start >= rows.end, more.start >= more.end) {
+            (true, _) => more.clone(),
+            (_, true) => rows.clone(),
+            _ => rows.start.min(more.start)..rows.end.max(more.end),
+        };
+    }
+}

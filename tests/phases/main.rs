@@ -1,0 +1,21 @@
+//! Phases: what operators need row by row, the order that follows, where rows lie, and how small pools become.
+
+#[cfg(test)]
+mod needs;
+#[cfg(test)]
+mod networks;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod sizes;
+
+/// Numbers in -1..1 that repeat nowhere.
+#[cfg(test)]
+fn noise(seed: u32, len: usize) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(2_654_435_761) | 1;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+    };
+    (0..len).map(|_| next()).collect()
+}

@@ -1,0 +1,195 @@
+//! Random small graphs in random phases: each band is computed from nothing but the rows it says it reads, and every
+//! plan passes the checker.
+
+use crate::noise;
+use proptest::{prelude::*, strategy::Strategy};
+use texpool::{
+    graph::{Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, Op, Padding, Pool2d, PoolKind, ResizeMode, TensorId},
+    kernels::twin,
+    plan::{
+        Plan, RowEffort, RowProblem, RowStep, RowTable, TensorRows, TexelFormat, TextureLimits, check_rows,
+        live_row_bound, place_rows, realize_rows,
+    },
+    rewrite::Views,
+    schedule::{
+        Schedule, StorageKind,
+        phases::{Model, Segment, phased},
+        schedule,
+    },
+};
+
+/// A layer that is drawn: what it is, and a number that chooses among its forms or operands.
+type Layer = (u8, u8);
+
+fn network(layers: &[Layer], two_outputs: bool) -> Graph {
+    let mut b = GraphBuilder::new("random");
+    let mut made: Vec<(TensorId, [usize; 4])> = vec![(b.input("x", &[1, 12, 5, 4]).unwrap(), [1, 12, 5, 4])];
+    for &(kind, form) in layers {
+        let &(x, dims) = made.last().unwrap();
+        let [_, h, w, c] = dims;
+        let (stride, dilation) = ([1, 2, 1][form as usize % 3], [1, 1, 2][form as usize % 3]);
+        let padding = Padding { top: dilation, bottom: dilation, left: 1, right: 1 };
+        let conv = Conv2d { stride: [stride, 1], dilation: [dilation, 1], padding, groups: 1 };
+        let same = made.iter().rev().skip(1).filter(|(_, other)| *other == dims).nth(form as usize % 2).map(|m| m.0);
+        let after = (h - 1) / stride + 1;
+        let next = match kind {
+            0 => {
+                let weights = b.constant("w", &[4, 3, 3, c], &noise(9, 36 * c)).unwrap();
+                (b.conv2d("conv", conv, x, weights, None, Act::None).unwrap(), [1, after, w, 4])
+            }
+            1 => {
+                let weights = b.constant("w", &[1, 3, 3, c], &noise(8, 9 * c)).unwrap();
+                (b.depthwise("dw", conv, x, weights, None, Act::None).unwrap(), [1, after, w, c])
+            }
+            2 => {
+                let pool = Pool2d { kind: PoolKind::Max, window: [2, 1], stride: [2, 1], padding: Padding::default() };
+                if h < 2 {
+                    continue;
+                }
+                (b.pool("pool", pool, x).unwrap(), [1, h / 2, w, c])
+            }
+            3 => match same {
+                Some(other) => (b.binary("add", Binary::Add, x, other, Act::None).unwrap(), dims),
+                None => continue,
+            },
+            4 => match same {
+                Some(other) => (b.concat("concat", 3, &[x, other]).unwrap(), [1, h, w, 2 * c]),
+                None => continue,
+            },
+            5 if h < 12 => {
+                let (mode, coords) = (ResizeMode::Bilinear, CoordMode::HalfPixel);
+                (b.resize("resize", mode, coords, x, [2 * h, w]).unwrap(), [1, 2 * h, w, c])
+            }
+            6 => {
+                let op = Op::Pad { before: [0, 1, 0, 0], after: [0; 4], value: 0.5 };
+                (b.node("pad", op, &[x], Act::None).unwrap(), [1, h + 1, w, c])
+            }
+            _ => {
+                let weights = b.constant("w", &[4, 1, 1, c], &noise(5, 4 * c)).unwrap();
+                let pointwise = Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding::default(), groups: 1 };
+                (b.conv2d("pw", pointwise, x, weights, None, Act::None).unwrap(), [1, h, w, 4])
+            }
+        };
+        made.push(next);
+    }
+    let weights =
+        b.constant("w", &[2, 1, 1, made.last().unwrap().1[3]], &noise(4, 64)[..2 * made.last().unwrap().1[3]]);
+    let pointwise = Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding::default(), groups: 1 };
+    let out = b.conv2d("out", pointwise, made.last().unwrap().0, weights.unwrap(), None, Act::None).unwrap();
+    let mut outputs = vec![out];
+    if two_outputs && made.len() > 2 {
+        outputs.push(b.unary("side", texpool::graph::Unary::Abs, made[made.len() / 2].0).unwrap());
+    }
+    b.finish(&outputs).unwrap()
+}
+
+/// Cuts the operators at the marks; each segment in as many phases as its mark says.
+fn segments(operators: usize, marks: &[(bool, u32)]) -> Vec<Segment> {
+    let mut made: Vec<Segment> = Vec::new();
+    for operator in 0..operators {
+        let (cut, phases) = marks[operator % marks.len()];
+        match made.last_mut() {
+            Some(segment) if !cut => segment.operators.end = operator + 1,
+            _ => made.push(Segment { operators: operator..operator + 1, phases }),
+        }
+    }
+    made
+}
+
+struct Case {
+    graph: Graph,
+    schedule: Schedule,
+    tensors: Vec<TensorRows>,
+    whole: Vec<bool>,
+    steps: Vec<RowStep>,
+}
+
+fn case(layers: &[Layer], two_outputs: bool, marks: &[(bool, u32)]) -> Case {
+    let graph = network(layers, two_outputs);
+    let plain = schedule(&graph, &Views::none()).unwrap();
+    let model = Model::new(&graph, &plain);
+    let schedule = phased(&plain, &model, &segments(plain.steps.len(), marks));
+    let (tensors, whole, steps) = (schedule.tensors(), schedule.whole(&graph), schedule.row_steps());
+    Case { graph, schedule, tensors, whole, steps }
+}
+
+const LIMITS: TextureLimits = TextureLimits { max_extent: 2048 };
+
+fn planned(case: &Case) -> (Plan, u64) {
+    let problem = RowProblem { tensors: &case.tensors, whole: &case.whole, steps: &case.steps };
+    let layout = place_rows(&problem, RowEffort { moves: 500, packings: 10 }).unwrap();
+    assert!(layout.total() >= live_row_bound(&problem).unwrap());
+    assert_eq!(layout, place_rows(&problem, RowEffort { moves: 500, packings: 10 }).unwrap());
+    (realize_rows(&layout, &problem, TexelFormat::Rgba32Float, LIMITS).unwrap(), layout.total())
+}
+
+fn inputs() -> impl Strategy<Value = (Vec<Layer>, bool, Vec<(bool, u32)>)> {
+    let phases = prop::sample::select(vec![1, 2, 3, 5, u32::MAX]);
+    let marks = prop::collection::vec((prop::bool::weighted(0.3), phases), 1..8);
+    (prop::collection::vec((0u8..9, any::<u8>()), 2..12), any::<bool>(), marks)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn every_band_follows_from_the_rows_it_reads((layers, two, marks) in inputs()) {
+        let case = case(&layers, two, &marks);
+        let input = noise(3, 240);
+        let expected = twin::graph(&case.graph, std::slice::from_ref(&input)).unwrap();
+        // Only what was made so far has values; all else is NaN, and so is what a step does not say it reads.
+        let mut values: Vec<Option<Vec<f32>>> =
+            case.graph.tensors.iter().map(|t| Some(vec![f32::NAN; t.shape.len()])).collect();
+        values[case.graph.inputs[0]] = Some(input);
+        for step in &case.schedule.steps {
+            let node = &case.graph.nodes[step.node];
+            let mut seen = values.clone();
+            for (&storage, rows) in step.reads.iter().zip(&step.read_rows) {
+                let tensor = case.schedule.storages[storage].tensor;
+                let shape = case.graph.shape(tensor);
+                for (row, cells) in (0..).zip(seen[tensor].as_mut().unwrap().chunks_mut(shape.w * shape.c)) {
+                    if !rows.contains(&row) {
+                        cells.fill(f32::NAN);
+                    }
+                }
+            }
+            let result = twin::node(&case.graph, node, &seen).unwrap();
+            let shape = case.graph.shape(node.outputs[0]);
+            let cells = step.rows.start as usize * shape.w * shape.c..step.rows.end as usize * shape.w * shape.c;
+            prop_assert_eq!(&result[cells.clone()], &expected[node.outputs[0]].as_ref().unwrap()[cells.clone()]);
+            values[node.outputs[0]].as_mut().unwrap()[cells.clone()].copy_from_slice(&result[cells]);
+        }
+        for &output in &case.graph.outputs {
+            prop_assert_eq!(&values[output], &expected[output]);
+        }
+    }
+
+    #[test]
+    fn plans_pass_the_checker_and_broken_ones_do_not((layers, two, marks) in inputs()) {
+        let case = case(&layers, two, &marks);
+        let (plan, _) = planned(&case);
+        let check = |plan: &Plan| check_rows(&case.tensors, &case.whole, &case.steps, plan, LIMITS);
+        prop_assert_eq!(check(&plan), Ok(()));
+        for placement in &plan.placements {
+            // A ring has no row to spare.
+            if let RowTable::Ring { base, rows, row_texels, ring } = placement.rows {
+                let mut tight = plan.clone();
+                tight.placements[placement.record].rows = RowTable::Ring { base, rows, row_texels, ring: ring - 1 };
+                prop_assert!(check(&tight).is_err(), "a ring of {} rows is enough", ring - 1);
+            }
+        }
+        if plan.textures.len() > 1 && case.steps.iter().any(|step| !step.reads.is_empty() && !step.writes.is_empty()) {
+            let mut one = plan.clone();
+            one.placements.iter_mut().for_each(|p| p.texture = 0);
+            prop_assert!(check(&one).is_err());
+        }
+    }
+
+    #[test]
+    fn intermediates_keep_their_storages((layers, two, marks) in inputs()) {
+        let case = case(&layers, two, &marks);
+        let pool = case.schedule.storages.iter().filter(|s| matches!(s.kind, StorageKind::Intermediate(_))).count();
+        prop_assert_eq!(pool, case.schedule.records.len());
+        prop_assert_eq!(case.schedule.uses.len(), case.schedule.steps.len());
+    }
+}

@@ -1,0 +1,88 @@
+//! How small the pools of published networks become.
+
+use crate::networks;
+use texpool::{
+    graph::Graph,
+    plan::TexelFormat,
+    prepare::{Phases, PrepareError, PrepareOptions, frontier, prepare},
+    rewrite::Rules,
+};
+
+fn options(phases: Phases) -> PrepareOptions {
+    PrepareOptions { rules: Rules::none(), phases, ..PrepareOptions::default() }
+}
+
+/// The smallest pool in MiB of 32-bit and in half of that of 16-bit floats, at most `most`.
+fn is_small(graph: &Graph, most: f64) {
+    for (format, most) in [(TexelFormat::Rgba32Float, most), (TexelFormat::Rgba16Float, most / 2.0)] {
+        let prepared = prepare(graph, &PrepareOptions { format, ..options(Phases::Min) }).unwrap();
+        let phased = prepared.phased.unwrap();
+        let (bytes, name) = (prepared.plan.bytes(), &graph.name);
+        let mib = bytes as f64 / f64::from(1 << 20);
+        println!(
+            "{name} {format:?}: {mib:.4} MiB, {} bytes alive, {} dispatches",
+            phased.live_bytes, phased.dispatches
+        );
+        // The figures it is held to have three digits.
+        assert!(mib < most + 0.0005, "{name}: {mib} MiB, not {most}");
+        assert!(phased.live_bytes <= bytes);
+    }
+}
+
+#[test]
+fn mobilenet_v1() {
+    is_small(&networks::mobilenet_v1(), 0.547);
+}
+
+#[test]
+fn mobilenet_v2() {
+    is_small(&networks::mobilenet_v2(), 0.455);
+}
+
+#[test]
+fn squeezenet() {
+    is_small(&networks::squeezenet(), 0.257);
+}
+
+#[test]
+fn resnet18() {
+    is_small(&networks::resnet18(), 0.547);
+}
+
+#[test]
+fn vgg19() {
+    is_small(&networks::vgg19(), 1.641);
+}
+
+#[test]
+fn no_point_of_a_front_is_worse_than_another() {
+    for graph in [networks::mobilenet_v1(), networks::resnet18()] {
+        let points = frontier(&graph, &options(Phases::Off)).unwrap();
+        assert!(points.len() >= 5, "{} has {} points", graph.name, points.len());
+        for pair in points.windows(2) {
+            assert!(pair[0].bytes > pair[1].bytes && pair[0].predicted_us <= pair[1].predicted_us);
+        }
+        let again = frontier(&graph, &options(Phases::Off)).unwrap();
+        assert!(points.iter().zip(&again).all(|(a, b)| a.plan == b.plan), "two fronts of {} differ", graph.name);
+    }
+}
+
+#[test]
+fn a_budget_takes_the_fastest_plan_that_fits() {
+    let graph = networks::mobilenet_v2();
+    let points = frontier(&graph, &options(Phases::Off)).unwrap();
+    let middle = &points[points.len() / 2];
+    let prepared = prepare(&graph, &options(Phases::Budget(middle.bytes))).unwrap();
+    assert_eq!(prepared.plan, middle.plan);
+    // Where everything fits, nothing is cut.
+    assert_eq!(prepare(&graph, &options(Phases::Budget(1 << 30))).unwrap().phased, None);
+}
+
+#[test]
+fn a_budget_that_nothing_fits_names_the_least() {
+    let graph = networks::mobilenet_v1();
+    let Err(error) = prepare(&graph, &options(Phases::Budget(1024))) else { panic!("1 KiB is enough") };
+    let PrepareError::Budget { bytes: 1024, least } = error else { panic!("{error}") };
+    assert_eq!(prepare(&graph, &options(Phases::Min)).unwrap().plan.bytes(), least);
+    assert!(error.to_string().contains(&least.to_string()), "{error}");
+}
