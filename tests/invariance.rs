@@ -44,7 +44,7 @@ fn is_invariant(file: &str) {
         (TexelFormat::Rgba32Float, Rules::none()),
         (TexelFormat::Rgba16Float, Rules::all()),
     ] {
-        let options = |strategy| PrepareOptions { format, strategy, rules: rules, ..PrepareOptions::default() };
+        let options = |strategy| PrepareOptions { format, strategy, rules, ..PrepareOptions::default() };
         let naive = run(&gpu, &graph, options(Some(Strategy::Naive)), false);
         for strategy in Strategy::ALL.iter().copied().map(Some).chain([None]) {
             let found = run(&gpu, &graph, options(strategy), true);
