@@ -1,8 +1,9 @@
 // Mean over any axes: row by row, within a row from left to right. One texel of the result an invocation.
 // Where both W and rows are reduced it is the mean of the rows' means, each as if it had been stored: a mean of rows
-// that was computed row by row is then the same to the bit.
+// that was computed row by row is then the same to the bit. The mean of a row is rounded before it is stored, too, for
+// devices round as they like.
 // Own words: 8  whether B, H, W, C are reduced
-//            9  as the bits of a float: how many values make one, how many of them in a row; whether by rows.
+//            9  as the bits of a float: how many values make one, how many of them in a row; 1 where it is of both, 2 where it is of W.
 
 // The indices `.x..<.y` of an axis that make one of the result.
 fn span(reduced: u32, index: u32, extent: u32) -> vec2<u32> {
@@ -35,11 +36,13 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
                     line += read_input(src, start + s * src.w + x);
                 }
             }
-            if values.z != 0u { line = stored(line / bitcast<f32>(values.y)); }
+            if values.z == 1u { line = stored(line / bitcast<f32>(values.y)); }
             sum += line;
         }
     }
     // Lanes past the last channel are zero, so all four may be added.
     if reduced.w != 0u { sum = vec4((sum.x + sum.y) + (sum.z + sum.w), 0.0, 0.0, 0.0); }
-    emit(dst, row, ox, slice, sum / bitcast<f32>(values.x));
+    var mean = sum / bitcast<f32>(values.x);
+    if values.z == 2u { mean = stored(mean); }
+    emit(dst, row, ox, slice, mean);
 }

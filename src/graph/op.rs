@@ -151,6 +151,13 @@ pub struct Pool2d {
     pub padding: Padding,
 }
 
+impl Pool2d {
+    /// Whether its one window is the whole image of an operand of shape `x`, and its kind the mean.
+    pub fn is_mean_of(&self, x: super::Shape) -> bool {
+        self.kind == PoolKind::Average && self.window == [x.h, x.w] && self.padding == Padding::default()
+    }
+}
+
 /// Which reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reduce {

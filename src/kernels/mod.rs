@@ -29,7 +29,7 @@ pub use fill::fill;
 pub use tail::TailPlan;
 pub use words::Words;
 
-use crate::graph::{Graph, Node, Op};
+use crate::graph::{Graph, Node, Op, Reduce};
 
 /// The texels that a node's kernel reads beside its tensors: weights, biases, PReLU alphas.
 pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
@@ -57,6 +57,9 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
         Op::FullyConnected => fully_connected::dispatches(step),
         Op::Unary(unary) => unary::dispatches(step, *unary),
         Op::TransposeConv(op) => transpose_conv::dispatches(step, op),
+        Op::Pool2d(pool) if step.node.inputs.first().is_some_and(|&x| pool.is_mean_of(step.graph.shape(x))) => {
+            reduce::dispatches(step, Reduce::Mean, [false, true, true, false])
+        }
         Op::Pool2d(pool) => pool::dispatches(step, pool),
         Op::Reduce { kind, axes } => reduce::dispatches(step, *kind, *axes),
         Op::Binary(binary) => binary::dispatches(step, binary::code(*binary)),

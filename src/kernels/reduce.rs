@@ -5,9 +5,23 @@ use crate::graph::Reduce;
 
 const SHADER: Shader = Shader { name: "reduce", source: include_str!("../../shaders/reduce.wgsl") };
 
-/// Whether it is a mean of the rows' means.
-const fn by_rows([_, height, width, channels]: [bool; 4]) -> bool {
-    height && width && !channels
+/// How a mean over width is taken.
+#[derive(Clone, Copy, PartialEq)]
+enum Rows {
+    /// Not over width, or over channels too.
+    Plain = 0,
+    /// Over height and width: the mean of the rows' means.
+    Both = 1,
+    /// Over width alone.
+    One = 2,
+}
+
+const fn rows([_, height, width, channels]: [bool; 4]) -> Rows {
+    match (height, width, channels) {
+        (true, true, false) => Rows::Both,
+        (false, true, false) => Rows::One,
+        _ => Rows::Plain,
+    }
 }
 
 /// One texel of the result an invocation; it sums in one order, whatever the rows of the step.
@@ -16,8 +30,8 @@ pub(super) fn dispatches(step: &StepContext<'_>, kind: Reduce, axes: [bool; 4]) 
     let plan = TailPlan::new(step.graph, step.node, 0);
     let items = family::texels(step);
     let extents = input.shape.dims();
-    let by_rows = by_rows(axes);
-    let reduced = |axis: &usize| axes[*axis] && !(by_rows && *axis == 2);
+    let rows = rows(axes);
+    let reduced = |axis: &usize| axes[*axis] && !(rows == Rows::Both && *axis == 2);
     let divisor = match kind {
         Reduce::Mean => (0..4).filter(reduced).map(|axis| extents[axis]).product::<usize>() as f32,
     };
@@ -25,7 +39,7 @@ pub(super) fn dispatches(step: &StepContext<'_>, kind: Reduce, axes: [bool; 4]) 
     let words = Words::new(step, &plan, items).input(input).own(axes.map(u32::from)).own([
         divisor.to_bits(),
         row,
-        u32::from(by_rows),
+        rows as u32,
         0,
     ]);
     Ok(vec![family::dispatch(step, SHADER, &plan, words, items, Vec::new()).reading(input)])

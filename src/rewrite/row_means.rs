@@ -1,4 +1,4 @@
-//! Means over height and width as two: of each row, then of the rows. Not a rule: it makes graphs larger, so that rows
+//! Means over height and width, and pools that are such means, as two: of each row, then of the rows. Not a rule: it makes graphs larger, so that rows
 //! may die one by one; kernels and twins give both forms the same bits.
 
 use std::borrow::Cow;
@@ -11,6 +11,7 @@ pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
         (&Op::Reduce { kind: Reduce::Mean, axes: [batch, true, true, false] }, &[x, ..]) if graph.shape(x).h > 1 => {
             Some((batch, x))
         }
+        (Op::Pool2d(pool), &[x]) if pool.is_mean_of(graph.shape(x)) && graph.shape(x).h > 1 => Some((false, x)),
         _ => None,
     };
     if !graph.nodes.iter().any(|node| in_two(node).is_some()) {

@@ -13,7 +13,7 @@ mod shuffle;
 mod tail;
 mod view;
 
-use crate::graph::{Binary, Graph, Node, Op, Shape, TensorId};
+use crate::graph::{Binary, Graph, Node, Op, Reduce, Shape, TensorId};
 use view::View;
 
 /// Why a twin has no answer.
@@ -75,6 +75,9 @@ pub fn node(graph: &Graph, node: &Node, values: &[Option<Vec<f32>>]) -> Result<V
         Op::DepthwiseConv2d(conv) => conv::depthwise(&x, &operands.get(1)?, operands.optional(2)?, conv, out),
         Op::TransposeConv(conv) => conv::transpose(&x, &operands.get(1)?, operands.optional(2)?, conv, out),
         Op::FullyConnected => dense::fully_connected(&x, &operands.get(1)?, operands.optional(2)?, out),
+        Op::Pool2d(pool) if pool.is_mean_of(x.shape) => {
+            reduce::reduce(&x, Reduce::Mean, [false, true, true, false], out)
+        }
         Op::Pool2d(pool) => pool::pool(&x, pool, out),
         Op::Reduce { kind, axes } => reduce::reduce(&x, *kind, *axes, out),
         Op::Binary(binary) => pixel::two(&x, &operands.get(1)?, out, |a, b| function(*binary, a, b)),

@@ -7,9 +7,12 @@ use crate::plan::{
     offsets::{Arena, Gap},
 };
 
+/// What rows are ordered by before they are placed.
+type Key = (Reverse<u64>, usize, Reverse<usize>);
+
 /// Offsets of `rows`, and the height they take; tries again until `goal` is met or `packings` are spent.
 pub(super) fn pack(rows: &[UsageRecord], goal: u64, packings: &mut u64) -> (Vec<u64>, u64) {
-    let by = |key: &dyn Fn(&UsageRecord) -> (Reverse<u64>, usize, Reverse<usize>)| {
+    let by = |key: &dyn Fn(&UsageRecord) -> Key| {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.sort_by_key(|&i| (key(&rows[i]), i));
         order
