@@ -29,3 +29,8 @@ pub mod rewrite;
 pub mod schedule;
 #[cfg(feature = "cli")]
 pub mod setup;
+
+/// The library code in the README is compiled with the tests, so that it stays true.
+#[cfg(all(doctest, feature = "cli"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -72,6 +72,9 @@ fn exit_codes_are_documented_and_kept() {
     {
         assert_eq!(texpool(usage).status.code(), Some(2), "{usage:?}");
     }
+    let arena = texpool(&["plan", "x", "--strategy", "offsets_greedy_by_size"]);
+    assert_eq!(arena.status.code(), Some(2));
+    assert!(stderr(&arena).contains("one arena") && stderr(&arena).contains("greedy_by_breadth"), "{}", stderr(&arena));
     let rules = texpool(&["plan", "x", "--rules", "magic"]);
     assert_eq!(rules.status.code(), Some(2));
     assert!(stderr(&rules).contains("magic"), "{}", stderr(&rules));

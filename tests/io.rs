@@ -106,6 +106,40 @@ fn a_file_that_is_no_picture_is_refused() {
 }
 
 #[test]
+fn a_picture_that_claims_to_be_huge_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("huge.png");
+    write_png(&path, &RgbImage::new(2, 2)).unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    // The header: length, "IHDR", width, height, five bytes, checksum over name and content.
+    bytes[16..24].copy_from_slice(&[0, 1, 0x86, 0xa0, 0, 1, 0x86, 0xa0]);
+    let mut crc = flate2::Crc::new();
+    crc.update(&bytes[12..29]);
+    bytes[29..33].copy_from_slice(&crc.sum().to_be_bytes());
+    fs::write(&path, bytes).unwrap();
+    let error = read_picture(&path).unwrap_err();
+    assert!(matches!(error, IoError::NotAPicture { .. }), "{error}");
+    assert!(error.to_string().contains("imit"), "{error}");
+}
+
+#[test]
+fn a_picture_is_turned_as_its_camera_noted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("photo.jpg");
+    let mut jpeg = Vec::new();
+    let photo = RgbImage::from_fn(32, 16, |x, _| Rgb([if x < 16 { 0 } else { 255 }; 3]));
+    photo.write_to(&mut io::Cursor::new(&mut jpeg), image::ImageFormat::Jpeg).unwrap();
+    // An Exif segment with one entry: orientation (0x0112) 6, to be turned a quarter clockwise.
+    let exif = b"Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+    let segment = [&[0xff, 0xe1, 0, exif.len() as u8 + 2][..], exif].concat();
+    jpeg.splice(2..2, segment);
+    fs::write(&path, jpeg).unwrap();
+    let turned = read_picture(&path).unwrap();
+    assert_eq!(turned.dimensions(), (16, 32));
+    assert!(turned.get_pixel(8, 2).0[0] < 40 && turned.get_pixel(8, 29).0[0] > 215);
+}
+
+#[test]
 fn values_are_scaled_and_the_frame_says_where_they_come_from() {
     let mut photo = RgbImage::from_pixel(40, 20, Rgb([255, 0, 127]));
     let signed = prepare(&photo, 8, 8, Fit::Stretch, Range::Signed);
@@ -137,6 +171,28 @@ fn shrinking_averages_as_pillow_does() {
     let photo = RgbImage::from_fn(8, 1, |x, _| Rgb([if x % 2 == 0 { 0 } else { 200 }; 3]));
     let small = prepare(&photo, 2, 1, Fit::Stretch, Range::Raw);
     assert_eq!(small.values, [93.0, 93.0, 93.0, 107.0, 107.0, 107.0]);
+}
+
+#[test]
+fn a_photo_becomes_what_pillow_makes_of_it() {
+    let bar = texpool::fetch::Bar::default();
+    let fetcher = texpool::fetch::Fetcher::new(&bar).unwrap();
+    // The crops are those the goldens' manifest states.
+    for (photo, golden, [x, y, width, height], size) in [
+        ("astronaut", "blazeface_short_range", [96, 0, 256, 256], 128),
+        ("coffee", "mobilenet_v1_1.0_224", [100, 0, 400, 400], 224),
+        ("astronaut", "posenet_mv1_075_337", [0, 0, 512, 512], 337),
+    ] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/goldens").join(golden).join("input_u8.npy");
+        let expected: Vec<u8> = npyz::NpyFile::new(File::open(path).unwrap()).unwrap().into_vec().unwrap();
+        let whole = read_picture(&fetcher.get(photo).unwrap()).unwrap();
+        let part = image::imageops::crop_imm(&whole, x, y, width, height).to_image();
+        let found = prepare(&part, size, size, Fit::Stretch, Range::Raw).values;
+        assert_eq!(found.len(), expected.len());
+        let differences = found.iter().zip(&expected).map(|(a, &b)| (a - f32::from(b)).abs());
+        let worst = differences.fold(0.0, f32::max);
+        assert!(worst <= 1.0, "{golden}: off by {worst} of 255");
+    }
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Real model files import, and what they import to is what was recorded of them elsewhere.
 
-#![cfg(test)]
-#![cfg(feature = "import")]
+#![cfg(feature = "cli")]
 
 #[path = "support/models.rs"]
 mod models;

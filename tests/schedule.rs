@@ -1,5 +1,7 @@
 //! Steps, storages and usage records of hand-built graphs.
 
+#![cfg(test)]
+
 use texpool::{
     graph::{Act, Constant, Graph, Node, Op, Shape, Tail, Tensor, TensorId, Unary},
     plan::{RowTable, StepUse, UsageRecord},

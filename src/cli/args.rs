@@ -6,7 +6,7 @@ use crate::{
     gpu::{Gpu, GpuOptions},
     graph::Graph,
     import,
-    plan::{Strategy, TexelFormat},
+    plan::{Choice, Problem, Strategy, TexelFormat},
     prepare::{Phases, PrepareOptions},
     rewrite::Rules,
     setup,
@@ -19,9 +19,16 @@ use std::path::{Path, PathBuf};
 pub(super) struct ModelArgs {
     /// A .tflite file, or a name from `texpool models list`.
     model: String,
-    /// Plan with this strategy; without it, the best of all is taken.
-    #[arg(long, value_name = "NAME")]
-    strategy: Option<Strategy>,
+    /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all.
+    #[arg(long, value_name = "NAME", default_value = "best", value_parser = runnable)]
+    strategy: Choice,
+    #[command(flatten)]
+    how: How,
+}
+
+/// How a model is stored and rewritten.
+#[derive(Debug, clap::Args)]
+pub(super) struct How {
     /// How activations and weights are stored; arithmetic is always in 32 bits.
     #[arg(long, value_enum, default_value_t)]
     precision: Precision,
@@ -56,6 +63,28 @@ enum Precision {
     F16,
 }
 
+/// Any plan by name.
+pub(super) fn choice(text: &str) -> Result<Choice, String> {
+    text.parse().map_err(|_| format!("no strategy is called `{text}`; choose from: {}", names(|_| true)))
+}
+
+/// A plan that textures can hold, by name: not one of one arena.
+fn runnable(text: &str) -> Result<Choice, String> {
+    let textures = |s: Strategy| s.problem() != Problem::Offsets;
+    match choice(text)? {
+        Choice::Strategy(strategy) if !textures(strategy) => Err(format!(
+            "it plans one arena, and no step may read and write the same texture; choose from: {}",
+            names(textures)
+        )),
+        choice => Ok(choice),
+    }
+}
+
+fn names(which: impl Fn(Strategy) -> bool) -> String {
+    let strategies = Strategy::ALL.iter().filter(|&&s| which(s)).map(|s| s.name());
+    ["best", "optimum", "banks"].into_iter().chain(strategies).collect::<Vec<_>>().join(", ")
+}
+
 fn rules(text: &str) -> Result<Rules, String> {
     let with_names = |e| format!("{e}; there are: {}", Rules::names().collect::<Vec<_>>().join(", "));
     match text {
@@ -65,7 +94,7 @@ fn rules(text: &str) -> Result<Rules, String> {
     }
 }
 
-impl ModelArgs {
+impl How {
     /// The texel format of the precision asked for.
     pub(super) fn format(&self) -> TexelFormat {
         match self.precision {
@@ -75,30 +104,37 @@ impl ModelArgs {
     }
 
     /// What is asked of the plan.
+    pub(super) fn prepare_options(&self, choice: Choice) -> PrepareOptions {
+        let phases = match (self.budget, self.phases) {
+            (Some(bytes), _) => Phases::Budget(bytes),
+            (None, PhasesArg::Off) => Phases::Off,
+            (None, PhasesArg::Auto) => Phases::Auto,
+            (None, PhasesArg::Min) => Phases::Min,
+        };
+        PrepareOptions { rules: self.rules, format: self.format(), choice, phases, ..PrepareOptions::default() }
+    }
+}
+
+impl ModelArgs {
+    /// The texel format of the precision asked for.
+    pub(super) fn format(&self) -> TexelFormat {
+        self.how.format()
+    }
+
+    /// What is asked of the plan.
     pub(super) fn prepare_options(&self) -> PrepareOptions {
-        PrepareOptions {
-            rules: self.rules,
-            format: self.format(),
-            strategy: self.strategy,
-            phases: match (self.budget, self.phases) {
-                (Some(bytes), _) => Phases::Budget(bytes),
-                (None, PhasesArg::Off) => Phases::Off,
-                (None, PhasesArg::Auto) => Phases::Auto,
-                (None, PhasesArg::Min) => Phases::Min,
-            },
-            ..PrepareOptions::default()
-        }
+        self.how.prepare_options(self.strategy)
     }
 
     /// Where the model file is, fetched if need be.
     pub(super) fn path(&self) -> Result<PathBuf, CliError> {
         file_or_name(&self.model)
     }
+}
 
-    /// Reads the model.
-    pub(super) fn import(path: &Path) -> Result<Graph, CliError> {
-        import::open(path).map_err(|source| CliError::Import { path: path.into(), source: Box::new(source) })
-    }
+/// Reads a model.
+pub(super) fn import(path: &Path) -> Result<Graph, CliError> {
+    import::open(path).map_err(|source| CliError::Import { path: path.into(), source: Box::new(source) })
 }
 
 /// Which adapter to use.

@@ -2,7 +2,7 @@
 
 use super::{
     CliError,
-    args::{AdapterArgs, ModelArgs},
+    args::{self, AdapterArgs, ModelArgs},
     inputs::random,
     out,
 };
@@ -80,7 +80,7 @@ struct Step {
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let path = args.model.path()?;
     let cold = Instant::now();
-    let graph = ModelArgs::import(&path)?;
+    let graph = args::import(&path)?;
     let gpu = args.adapter.open(true)?;
     let options = SessionOptions { prepare: args.model.prepare_options(), poison: false };
     let mut session = Session::new(&gpu, &graph, &options)?;

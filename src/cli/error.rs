@@ -1,7 +1,8 @@
 //! What makes the command fail: the errors of the rooms below, as they are.
 
 use crate::{
-    fetch::FetchError, gpu::GpuError, import::ImportError, io::IoError, prepare::PrepareError, setup::SetupError,
+    fetch::FetchError, gpu::GpuError, import::ImportError, io::IoError, plan::PlanError, prepare::PrepareError,
+    setup::SetupError,
 };
 use std::path::PathBuf;
 
@@ -18,6 +19,12 @@ pub(super) enum CliError {
     Import { path: PathBuf, source: Box<ImportError> },
     #[error(transparent)]
     Prepare(#[from] PrepareError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error("{}: {source}", path.display())]
+    Records { path: PathBuf, source: PlanError },
+    #[error("say which model to plan (a file or a name), or --records FILE, or --published")]
+    NothingToPlan,
     #[error(transparent)]
     Gpu(#[from] GpuError),
     #[error("`{text}` is no file, and nothing that can be fetched is called that; there are: {known}")]

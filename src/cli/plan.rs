@@ -1,33 +1,148 @@
-//! `texpool plan`: what memory a model would take, without a device.
+//! `texpool plan`: what memory a model, or a set of usage records, would take, without a device.
 
-use super::{CliError, args::ModelArgs, out};
+use std::{fs, path::PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{
+    CliError,
+    args::{self, How},
+    out,
+};
 use crate::{
+    io::{IoError, write_whole},
+    plan::{
+        Budget, Choice, Layout, StepUse, Strategy, Survey, UsageRecord, choose, io as records_io, published, survey,
+        uses_from_records,
+    },
     prepare::{frontier, prepare},
     report::{Front, MemoryReport},
 };
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
+    /// A .tflite file, or a name from `texpool models list`.
+    #[arg(required_unless_present_any = ["records", "published"])]
+    model: Option<String>,
+    /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all; `all` shows every one, the
+    /// bounds, the optimum with its proof, banks, and the reason for the choice.
+    #[arg(long, value_name = "NAME", default_value = "best", value_parser = wanted)]
+    strategy: Wanted,
     #[command(flatten)]
-    model: ModelArgs,
+    how: How,
+    /// Plan usage records instead of a model: minimalloc's CSV (`id,lower,upper,size`), a CSV of
+    /// `tensor,first_op,last_op,size_bytes`, or JSON.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "why"])]
+    records: Option<PathBuf>,
+    /// With --records: write the plan as minimalloc's CSV with an offset for each record, whole or not at all.
+    #[arg(long, value_name = "FILE", requires = "records")]
+    write: Option<PathBuf>,
+    /// Relaxations the exact solver may solve before it gives up proving.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    nodes: u64,
+    /// Print the two published tables of Pisarchyk and Lee cell by cell: theirs, ours, and how they agree.
+    #[arg(long, conflicts_with_all = ["model", "records", "why"])]
+    published: bool,
     /// Print instead which rewriting rules fired, and why others did not.
     #[arg(long, conflicts_with = "json")]
     why: bool,
     /// Print instead the front of pool bytes against predicted time: no plan of it is beaten in both by another.
-    #[arg(long, conflicts_with_all = ["why", "budget", "phases"])]
+    #[arg(long, conflicts_with_all = ["why", "budget", "phases", "records"])]
     frontier: bool,
 }
 
+/// What `--strategy` may ask for here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    All,
+    One(Choice),
+}
+
+fn wanted(text: &str) -> Result<Wanted, String> {
+    if text == "all" { Ok(Wanted::All) } else { args::choice(text).map(Wanted::One) }
+}
+
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
-    let graph = ModelArgs::import(&args.model.path()?)?;
+    if args.published {
+        let cells = published::tables()?;
+        return if json { out::json(&cells) } else { out::text(&published::tables_text()?) };
+    }
+    if let Some(path) = &args.records {
+        return plan_records(args, path, json);
+    }
+    let model = args.model.as_deref().ok_or(CliError::NothingToPlan)?;
+    let graph = args::import(&args::file_or_name(model)?)?;
+    let choice = match args.strategy {
+        Wanted::One(choice) => choice,
+        Wanted::All => Choice::Best,
+    };
     if args.frontier {
-        let front = Front::of(&graph.name, &frontier(&graph, &args.model.prepare_options())?);
+        let front = Front::of(&graph.name, &frontier(&graph, &args.how.prepare_options(choice))?);
         return if json { out::json(&front) } else { out::text(&front.to_string()) };
     }
-    let prepared = prepare(&graph, &args.model.prepare_options())?;
+    let prepared = prepare(&graph, &args.how.prepare_options(choice))?;
     if args.why {
         return out::text(&prepared.rewriting.to_string());
     }
-    let report = MemoryReport::of(&prepared, args.model.format());
+    if args.strategy == Wanted::All {
+        let found = watched(&prepared.schedule.records, &prepared.schedule.uses, args.nodes)?;
+        return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
+    }
+    let report = MemoryReport::of(&prepared, args.how.format());
     if json { out::json(&report) } else { out::text(&report.to_string()) }
+}
+
+fn plan_records(args: &Args, path: &PathBuf, json: bool) -> Result<(), CliError> {
+    let text = fs::read_to_string(path).map_err(|e| IoError::read(path, e))?;
+    let wrong = |source| CliError::Records { path: path.clone(), source };
+    let set = records_io::from_text(&text).map_err(wrong)?;
+    let uses = uses_from_records(&set.records).map_err(wrong)?;
+    let layout = match args.strategy {
+        Wanted::All | Wanted::One(Choice::Best) => {
+            let found = watched(&set.records, &uses, args.nodes)?;
+            if json {
+                out::json(&found)?
+            } else {
+                out::text(&found.to_string())?
+            }
+            found.best.layout
+        }
+        Wanted::One(choice) => {
+            let layout = place(&set.records, &uses, choice, args.nodes)?;
+            if json {
+                out::json(&layout)?;
+            } else {
+                out::text(&format!("{choice}: {} in {} regions\n", layout.total(), layout.regions.len()))?;
+            }
+            layout
+        }
+    };
+    let Some(to) = &args.write else { return Ok(()) };
+    let csv = records_io::to_minimalloc(&set, Some(&layout))?;
+    write_whole(to, |file| file.write_all(csv.as_bytes())).map_err(|e| CliError::Io(IoError::write(to, e)))
+}
+
+/// What was asked for; one arena too, which no texture can hold but a buffer can.
+fn place(records: &[UsageRecord], uses: &[StepUse], choice: Choice, nodes: u64) -> Result<Layout, CliError> {
+    let placed = match choice {
+        Choice::Strategy(strategy) => Strategy::place(strategy, records)?,
+        other => choose(records, uses, other, Budget { nodes, ..Budget::default() })?.layout,
+    };
+    Ok(placed)
+}
+
+/// Everything at once, with a bar for the exact search.
+fn watched(records: &[UsageRecord], uses: &[StepUse], nodes: u64) -> Result<Survey, CliError> {
+    let bar = ProgressBar::new(nodes);
+    if let Ok(style) =
+        ProgressStyle::with_template("exact search {bar:30} {pos}/{len} relaxations, best {msg}, {elapsed}")
+    {
+        bar.set_style(style);
+    }
+    let found = survey(records, uses, Budget { nodes, ..Budget::default() }, &mut |progress| {
+        bar.set_position(progress.nodes);
+        bar.set_message(progress.best.to_string());
+    });
+    bar.finish_and_clear();
+    Ok(found?)
 }

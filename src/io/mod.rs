@@ -86,11 +86,11 @@ pub enum IoError {
 }
 
 impl IoError {
-    fn read(path: &Path, source: std::io::Error) -> Self {
+    pub(crate) fn read(path: &Path, source: std::io::Error) -> Self {
         Self::Read { path: path.into(), source }
     }
 
-    fn write(path: &Path, source: std::io::Error) -> Self {
+    pub(crate) fn write(path: &Path, source: std::io::Error) -> Self {
         match source.kind() {
             std::io::ErrorKind::StorageFull => Self::DiskFull { path: path.into() },
             _ => Self::Write { path: path.into(), source },

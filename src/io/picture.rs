@@ -2,8 +2,9 @@
 
 use super::{IoError, write_whole};
 use image::{
-    ImageFormat, ImageReader, Rgb, RgbImage,
+    DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, Rgb, RgbImage,
     imageops::{self, FilterType},
+    metadata::Orientation,
 };
 use std::{
     fs::File,
@@ -76,7 +77,8 @@ pub struct Prepared {
     pub frame: Frame,
 }
 
-/// Decodes a PNG or JPEG; transparency is dropped, grey becomes three equal channels.
+/// Decodes a PNG or JPEG and turns it the way up that its camera noted; transparency is dropped, grey becomes three equal
+/// channels.
 ///
 /// # Errors
 /// [`IoError::Read`], [`IoError::NotAPicture`].
@@ -84,10 +86,18 @@ pub fn read_picture(path: &Path) -> Result<RgbImage, IoError> {
     let file = File::open(path).map_err(|e| IoError::read(path, e))?;
     let bad = |reason: String| IoError::NotAPicture { path: path.into(), reason };
     let reader = ImageReader::new(BufReader::new(file)).with_guessed_format().map_err(|e| IoError::read(path, e))?;
-    let picture = reader.decode().map_err(|e| bad(e.to_string()))?.to_rgb8();
-    match picture.dimensions() {
+    let mut decoder = reader.into_decoder().map_err(|e| bad(e.to_string()))?;
+    // A few bytes can claim any extents; what would not fit in the decoder's own limit is refused before it is decoded.
+    let mut limits = Limits::default();
+    limits.reserve(decoder.total_bytes()).map_err(|e| bad(e.to_string()))?;
+    decoder.set_limits(limits).map_err(|e| bad(e.to_string()))?;
+    // A note that cannot be read is no reason to refuse the picture.
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let mut picture = DynamicImage::from_decoder(decoder).map_err(|e| bad(e.to_string()))?;
+    picture.apply_orientation(orientation);
+    match (picture.width(), picture.height()) {
         (0, _) | (_, 0) => Err(bad("it has no pixels".into())),
-        _ => Ok(picture),
+        _ => Ok(picture.to_rgb8()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 
 use super::{
     Bounds, Certificate, Layout, PlanError, Problem, StepUse, Strategy, UsageRecord, banks, bounds, check_layout,
-    optimum,
+    exact::positional_certificate, optimum,
 };
 
 /// How far to search beyond the portfolio. Counted in steps of the algorithms, never in time, so that the same input
@@ -95,8 +95,8 @@ pub struct Best {
     pub reason: String,
     /// Naïve total and lower bounds.
     pub bounds: Bounds,
-    /// The best proven lower bound of Shared Objects, where the exact solver ran.
-    pub certificate: Option<Certificate>,
+    /// The best proven lower bound of Shared Objects; the positional one where the exact solver did not run.
+    pub certificate: Certificate,
     /// Everything that was tried.
     pub candidates: Vec<Candidate>,
 }
@@ -120,7 +120,7 @@ pub fn choose(records: &[UsageRecord], uses: &[StepUse], choice: Choice, budget:
     let bounds = bounds(records)?;
     check_uses(records, uses)?;
     let mut table = Table { records, candidates: Vec::new(), chosen: None };
-    let mut certificate = None;
+    let mut certificate = positional_certificate(records, bounds.shared_objects);
     if let Choice::Strategy(strategy) = choice {
         if strategy.problem() == Problem::Offsets {
             return Err(PlanError::NotForTextures { strategy: strategy.name() });
@@ -136,7 +136,7 @@ pub fn choose(records: &[UsageRecord], uses: &[StepUse], choice: Choice, budget:
         if open && budget.nodes > 0 {
             let mut exact = optimum(&sorted, budget.nodes, &mut |_| {})?;
             exact.certificate.proof.renumber(&order.0);
-            certificate = Some(exact.certificate);
+            certificate = exact.certificate;
             if choice != Choice::Best {
                 table.chosen = None;
             }
@@ -157,7 +157,7 @@ pub fn choose(records: &[UsageRecord], uses: &[StepUse], choice: Choice, budget:
         return Err(PlanError::Count { what: "candidates", expected: 1, found: 0 });
     };
     check_layout(records, uses, &layout)?;
-    let reason = reason(choice, name, layout.total(), &bounds, certificate.as_ref(), candidates.len());
+    let reason = reason(choice, name, layout.total(), &bounds, certificate.bound, candidates.len());
     Ok(Best { layout, strategy: name.to_owned(), reason, bounds, certificate, candidates })
 }
 
@@ -171,15 +171,7 @@ fn check_uses(records: &[UsageRecord], uses: &[StepUse]) -> Result<(), PlanError
     Ok(())
 }
 
-fn reason(
-    choice: Choice,
-    name: &str,
-    total: u64,
-    bounds: &Bounds,
-    certificate: Option<&Certificate>,
-    candidates: usize,
-) -> String {
-    let proven = certificate.map_or(bounds.shared_objects, |c| c.bound.max(bounds.shared_objects));
+fn reason(choice: Choice, name: &str, total: u64, bounds: &Bounds, proven: u64, candidates: usize) -> String {
     let versus = match total.cmp(&proven) {
         std::cmp::Ordering::Less => format!("{} less than any Shared Objects plan can be ({proven})", proven - total),
         std::cmp::Ordering::Equal => format!("the proven Shared Objects optimum ({proven})"),

@@ -201,4 +201,30 @@ pub enum PlanError {
         /// Name of the strategy.
         strategy: &'static str,
     },
+    /// A text of records cannot be read.
+    #[error("line {line}, column {column}: {why}")]
+    Read {
+        /// Line, counted from 1.
+        line: usize,
+        /// Column in characters, counted from 1.
+        column: usize,
+        /// What is wrong there.
+        why: String,
+    },
+    /// No step touches a tensor, so it has no life.
+    #[error("tensor {record} is touched by no step")]
+    NeverUsed {
+        /// Index of the tensor.
+        record: usize,
+    },
+    /// A tensor is born before its size is known.
+    #[error("the size of record {record} is known at step {known_at}, after its first step {first}")]
+    KnownTooLate {
+        /// Index of the record.
+        record: usize,
+        /// The step at which its size is known.
+        known_at: usize,
+        /// Its first step.
+        first: usize,
+    },
 }

@@ -165,8 +165,8 @@ pub struct Evidence {
     pub reason: String,
     /// Naïve total and lower bounds.
     pub bounds: Bounds,
-    /// The certificate of the best Shared Objects bound, where the exact solver ran.
-    pub certificate: Option<Certificate>,
+    /// The certificate of the best Shared Objects bound.
+    pub certificate: Certificate,
 }
 
 impl Plan {

@@ -1,5 +1,7 @@
 //! Operator profiles: which records are alive at a step, and how wide the step is.
 
+use std::cmp::Reverse;
+
 use super::{MAX_STEPS, PlanError, UsageRecord};
 
 /// Entries above which profiles are refused rather than listed.
@@ -23,7 +25,7 @@ pub fn operator_profiles(records: &[UsageRecord]) -> Result<Vec<Vec<usize>>, Pla
     }
     let mut profiles = vec![Vec::new(); records.iter().map(|r| r.last + 1).max().unwrap_or(0)];
     let mut order: Vec<usize> = (0..records.len()).collect();
-    order.sort_by_key(|&i| std::cmp::Reverse(records[i].size));
+    order.sort_by_key(|&i| Reverse(records[i].size));
     for i in order {
         profiles[records[i].first..=records[i].last].iter_mut().for_each(|p: &mut Vec<usize>| p.push(i));
     }
@@ -34,7 +36,7 @@ pub fn operator_profiles(records: &[UsageRecord]) -> Result<Vec<Vec<usize>>, Pla
 ///
 /// Steps between them hold a subset of a neighbour's records, so no strategy needs them, and steps may be as far
 /// apart as a `usize` allows.
-pub(super) fn breadths(records: &[UsageRecord]) -> Vec<(usize, u64)> {
+fn breadths(records: &[UsageRecord]) -> Vec<(usize, u64)> {
     let mut steps: Vec<usize> = records.iter().flat_map(|r| [r.first, r.last]).collect();
     steps.sort_unstable();
     steps.dedup();
@@ -61,7 +63,7 @@ pub(super) fn breadths(records: &[UsageRecord]) -> Vec<(usize, u64)> {
 /// Records by birth in a tree of latest deaths: finds, and forgets, those alive at a step.
 ///
 /// Every record is found once in all, so a pass over all steps costs `O(n log n)` however long the records live.
-pub(super) struct AliveOnce {
+struct AliveOnce {
     births: Vec<usize>,
     record_of: Vec<usize>,
     /// Latest death below each node; `None` where nothing is left.
@@ -70,7 +72,7 @@ pub(super) struct AliveOnce {
 }
 
 impl AliveOnce {
-    pub(super) fn new(records: &[UsageRecord]) -> Self {
+    fn new(records: &[UsageRecord]) -> Self {
         let mut record_of: Vec<usize> = (0..records.len()).collect();
         record_of.sort_by_key(|&i| records[i].first);
         let leaves = records.len().next_power_of_two();
@@ -85,7 +87,7 @@ impl AliveOnce {
     }
 
     /// The records alive at `step` that no earlier call returned.
-    pub(super) fn take(&mut self, step: usize) -> Vec<usize> {
+    fn take(&mut self, step: usize) -> Vec<usize> {
         let born = self.births.partition_point(|&first| first <= step);
         let mut found = Vec::new();
         self.walk(1, 0, self.leaves, born, step, &mut found);
@@ -106,4 +108,39 @@ impl AliveOnce {
         self.walk(2 * node + 1, middle, to, born, step, found);
         self.tree[node] = self.tree[2 * node].max(self.tree[2 * node + 1]);
     }
+}
+
+/// How equals are ordered: steps of equal breadth, and in a step tensors of equal size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ties {
+    /// Lower index first, steps and tensors.
+    Lower,
+    /// Higher index first, steps and tensors.
+    Higher,
+    /// Earlier step first, higher tensor first.
+    HigherTensor,
+    /// Later step first, lower tensor first.
+    LaterStep,
+}
+
+/// Records from the widest step to the narrowest, at each those that no wider step has, largest first: the order of
+/// Greedy by Breadth. The sizes must add up.
+pub(super) fn by_breadth(records: &[UsageRecord], ties: Ties) -> Vec<usize> {
+    let mut steps = breadths(records);
+    if matches!(ties, Ties::Higher | Ties::LaterStep) {
+        steps.reverse();
+    }
+    steps.sort_by_key(|&(_, breadth)| Reverse(breadth));
+    let mut alive = AliveOnce::new(records);
+    let mut order = Vec::with_capacity(records.len());
+    for (step, _) in steps {
+        let mut profile = alive.take(step);
+        profile.sort_unstable();
+        if matches!(ties, Ties::Higher | Ties::HigherTensor) {
+            profile.reverse();
+        }
+        profile.sort_by_key(|&i| Reverse(records[i].size));
+        order.extend(profile);
+    }
+    order
 }

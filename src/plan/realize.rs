@@ -86,6 +86,12 @@ pub fn realize(
     })
 }
 
+/// Texels that a driver sets aside, as far as one knows without asking: software drivers and tiled memories alike round
+/// the height up to four rows or more.
+fn allocated(spec: &TextureSpec) -> (u64, u64) {
+    (u64::from(spec.width) * u64::from(spec.height.next_multiple_of(4)), spec.texels())
+}
+
 /// The texture that holds `texels`: among the preferred widths the least rounding, then the widest; beyond them the
 /// narrowest that fits.
 pub(super) fn texture(
@@ -110,7 +116,7 @@ pub(super) fn texture(
         if height <= u64::from(max_extent) {
             let spec = TextureSpec { width, height: height as u32, format };
             match best {
-                Some(best) if width > *PREFERRED.end() || spec.texels() > best.texels() => {}
+                Some(best) if width > *PREFERRED.end() || allocated(&spec) > allocated(&best) => {}
                 _ => best = Some(spec),
             }
         }

@@ -3,10 +3,10 @@
 use std::{fmt, str::FromStr};
 
 use super::{
-    Layout, PlanError, Problem, UsageRecord, offsets,
-    offsets::{Gap, Stretch},
+    Layout, PlanError, Problem, Ties, UsageRecord, offsets,
+    offsets::{Gap, Longest},
     shared,
-    shared::{Homeless, Pick, Stages, Ties},
+    shared::{Pick, Stages, Turn},
 };
 
 /// Writes the enum, its list and its names from one table.
@@ -53,16 +53,19 @@ macro_rules! strategies {
 strategies! {
     /// Pisarchyk and Lee 2020, section 4.4.
     GreedyBySizeImproved "greedy_by_size_improved" SharedObjects
-        |r| shared::greedy_by_size_improved(r, Stages::Split, Homeless::Last);
+        |r| shared::greedy_by_size_improved(r, Stages::Split, Turn::Nearest);
     /// The same with the TensorFlow Lite delegate's stages.
     GreedyBySizeImprovedMerged "greedy_by_size_improved/merged_stages" SharedObjects
-        |r| shared::greedy_by_size_improved(r, Stages::Merged, Homeless::Last);
+        |r| shared::greedy_by_size_improved(r, Stages::Merged, Turn::Nearest);
     /// The same, tensors that suit no object first.
     GreedyBySizeImprovedHomelessFirst "greedy_by_size_improved/homeless_first" SharedObjects
-        |r| shared::greedy_by_size_improved(r, Stages::Split, Homeless::First);
+        |r| shared::greedy_by_size_improved(r, Stages::Split, Turn::HomelessFirst);
     /// The delegate's stages, tensors that suit no object first.
     GreedyBySizeImprovedMergedHomelessFirst "greedy_by_size_improved/merged_homeless_first" SharedObjects
-        |r| shared::greedy_by_size_improved(r, Stages::Merged, Homeless::First);
+        |r| shared::greedy_by_size_improved(r, Stages::Merged, Turn::HomelessFirst);
+    /// The same, the largest tensor of a stage first.
+    GreedyBySizeImprovedLargestFirst "greedy_by_size_improved/largest_first" SharedObjects
+        |r| shared::greedy_by_size_improved(r, Stages::Split, Turn::Largest);
     /// Pisarchyk and Lee 2020, section 4.2.
     GreedyByBreadth "greedy_by_breadth" SharedObjects |r| shared::greedy_by_breadth(r, Ties::Lower);
     /// The same, ties by higher index.
@@ -92,9 +95,21 @@ strategies! {
     /// TensorFlow Lite Micro: by size, later of equals first, lowest gap.
     OffsetsGreedyBySizeMicro "offsets_greedy_by_size/micro" Offsets offsets::micro_greedy;
     /// Pisarchyk and Lee 2020, section 5.3.
-    OffsetsGreedyByBreadth "offsets_greedy_by_breadth" Offsets offsets::greedy_by_breadth;
+    OffsetsGreedyByBreadth "offsets_greedy_by_breadth" Offsets |r| offsets::greedy_by_breadth(r, Ties::Lower);
+    /// The same, ties by higher index.
+    OffsetsGreedyByBreadthHigher "offsets_greedy_by_breadth/higher_index" Offsets
+        |r| offsets::greedy_by_breadth(r, Ties::Higher);
+    /// The same, ties inside a step by higher index.
+    OffsetsGreedyByBreadthHigherTensor "offsets_greedy_by_breadth/higher_tensor" Offsets
+        |r| offsets::greedy_by_breadth(r, Ties::HigherTensor);
+    /// The same, ties between steps by later step.
+    OffsetsGreedyByBreadthLaterStep "offsets_greedy_by_breadth/later_step" Offsets
+        |r| offsets::greedy_by_breadth(r, Ties::LaterStep);
     /// Sekiyama et al. 2018.
-    OffsetsStripPacking "offsets_strip_packing" Offsets |r| offsets::strip_packing(r, Stretch::Earliest);
+    OffsetsStripPacking "offsets_strip_packing" Offsets |r| offsets::strip_packing(r, Longest::Largest);
+    /// The same, ties by lower index.
+    OffsetsStripPackingIndex "offsets_strip_packing/lower_index" Offsets
+        |r| offsets::strip_packing(r, Longest::LowestIndex);
     /// Lee et al. 2019, the smallest gap.
     OffsetsGreedyInOrder "offsets_greedy_in_order" Offsets |r| offsets::greedy_in_order(r, Gap::Smallest);
     /// The same, the lowest gap.
@@ -102,27 +117,28 @@ strategies! {
         |r| offsets::greedy_in_order(r, Gap::Lowest);
     /// Shared objects of Greedy by Size Improved, back to back.
     OffsetsBackToBack "offsets_back_to_back" Offsets |r| {
-        shared::greedy_by_size_improved(r, Stages::Split, Homeless::Last).map(|layout| offsets::back_to_back(&layout))
+        shared::greedy_by_size_improved(r, Stages::Split, Turn::Nearest).map(|layout| offsets::back_to_back(&layout))
     };
     /// Tensors one after another.
     OffsetsNaive "offsets_naive" Offsets offsets::naive;
 }
 
 impl Strategy {
-    /// What is tried when the best is asked for: every greedy reading of Shared Objects. Min-cost Flow is left out, for
-    /// it takes longer than all of them and the exact solver is never worse.
+    /// What is tried when the best is asked for: the greedy readings of Shared Objects. Left out are Min-cost Flow,
+    /// which takes longer than all of them and is never better than the exact solver, and a reading that differs among
+    /// equals only.
     pub const PORTFOLIO: &'static [Self] = &[
         Self::GreedyBySizeImproved,
         Self::GreedyBySizeImprovedMerged,
         Self::GreedyBySizeImprovedHomelessFirst,
         Self::GreedyBySizeImprovedMergedHomelessFirst,
+        Self::GreedyBySizeImprovedLargestFirst,
         Self::GreedyByBreadth,
         Self::GreedyByBreadthHigher,
         Self::GreedyByBreadthHigherTensor,
         Self::GreedyByBreadthLaterStep,
         Self::GreedyBySize,
         Self::GreedyBySizeFirst,
-        Self::GreedyBySizeLast,
         Self::GreedyInOrder,
         Self::Equality,
         Self::Naive,

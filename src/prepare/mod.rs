@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use crate::{
     graph::Graph,
-    plan::{self, Best, Budget, Plan, PlanError, RowEffort, Strategy, TexelFormat, TextureLimits},
+    plan::{self, Best, Budget, Choice, Plan, PlanError, RowEffort, TexelFormat, TextureLimits},
     rewrite::{self, Report, Rules},
     schedule::{self, Schedule, ScheduleError, phases::Segment},
 };
@@ -23,8 +23,8 @@ pub struct PrepareOptions {
     pub rules: Rules,
     /// Texel format of the pool.
     pub format: TexelFormat,
-    /// The strategy to use; the best one where none is named.
-    pub strategy: Option<Strategy>,
+    /// Which plan: the smallest, or what is named.
+    pub choice: Choice,
     /// How far to search for a better plan.
     pub budget: Budget,
     /// Whether operators run band by band of rows.
@@ -43,7 +43,7 @@ impl Default for PrepareOptions {
         Self {
             rules: Rules::all(),
             format: TexelFormat::Rgba32Float,
-            strategy: None,
+            choice: Choice::Best,
             budget: Budget::default(),
             phases: Phases::default(),
             figures: Figures::default(),
@@ -61,7 +61,7 @@ pub struct Prepared {
     pub rewriting: Report,
     /// Its steps and usage records.
     pub schedule: Schedule,
-    /// What the planner tried, and its choice; sizes in texels.
+    /// What the planner tried, and what it would choose; sizes in texels.
     pub best: Best,
     /// The pool, checked.
     pub plan: Plan,
@@ -133,14 +133,16 @@ fn unphased(graph: &Graph, options: &PrepareOptions, ready: bool) -> Result<Prep
     let rewritten = rewrite::rewrite(&graph, &options.rules);
     let graph = rewritten.graph;
     let schedule = schedule::schedule(&graph, &rewritten.views)?;
-    let best = plan::best(&schedule.records, &schedule.uses, options.budget)?;
-    let layout = match options.strategy {
-        Some(strategy) => &strategy.place(&schedule.records)?,
-        None => &best.layout,
+    // A strategy that is named needs no search; the report still says what the others come to.
+    let budget = if matches!(options.choice, Choice::Strategy(_)) { Budget::PORTFOLIO } else { options.budget };
+    let best = plan::best(&schedule.records, &schedule.uses, budget)?;
+    let chosen = match options.choice {
+        Choice::Best => best.clone(),
+        other => plan::choose(&schedule.records, &schedule.uses, other, budget)?,
     };
     let tensors = schedule.tensors();
-    let mut plan = plan::realize(layout, &schedule.records, &tensors, options.format, options.limits)?;
-    plan.strategy = options.strategy.map_or_else(|| best.strategy.clone(), |s| s.name().to_owned());
+    let mut plan = plan::realize(&chosen.layout, &schedule.records, &tensors, options.format, options.limits)?;
+    plan.strategy = chosen.strategy;
     plan::check(&schedule.records, &tensors, &schedule.uses, &plan, options.limits)?;
     Ok(Prepared { graph, rewriting: rewritten.report, schedule, best, plan, phased: None })
 }

@@ -7,21 +7,21 @@ impl fmt::Display for MemoryReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {} steps, {} tensors in the pool", self.model, self.steps, self.plan.placements.len())?;
         writeln!(f)?;
-        writeln!(f, "  {:<40} {:>14} {:>9} {:>9}", "strategy", "bytes", "objects", "of naive")?;
+        writeln!(f, "  {:<46} {:>14} {:>9} {:>9}", "strategy", "bytes", "objects", "of naive")?;
         for s in &self.strategies {
             let mark = if s.name == self.plan.strategy { '*' } else { ' ' };
             let share = self.share(s.bytes);
-            writeln!(f, "{mark} {:<40} {:>14} {:>9} {share:>9}", s.name, grouped(s.bytes), s.objects)?;
+            writeln!(f, "{mark} {:<46} {:>14} {:>9} {share:>9}", s.name, grouped(s.bytes), s.objects)?;
         }
         for (name, bytes) in [
             ("lower bound of shared objects", self.bounds.shared_objects),
             ("lower bound of any plan", self.bounds.offsets),
         ] {
-            writeln!(f, "  {name:<40} {:>14} {:>9} {:>9}", grouped(bytes), "", self.share(bytes))?;
+            writeln!(f, "  {name:<46} {:>14} {:>9} {:>9}", grouped(bytes), "", self.share(bytes))?;
         }
         writeln!(f)?;
         let line = |f: &mut fmt::Formatter<'_>, what: &str, bytes: u64, note: &str| {
-            writeln!(f, "{}", format!("  {what:<40} {:>14} {note}", grouped(bytes)).trim_end())
+            writeln!(f, "{}", format!("  {what:<46} {:>14} {note}", grouped(bytes)).trim_end())
         };
         line(f, "naive: every tensor in a texture of its own", self.naive_bytes, "")?;
         let textures = self.plan.textures.len();

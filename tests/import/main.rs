@@ -1,5 +1,6 @@
 //! The `.tflite` importer on files written by the tests themselves: no reference folder is needed.
 
+#![cfg(test)]
 #![cfg(feature = "import")]
 
 mod constants;

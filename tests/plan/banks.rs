@@ -36,9 +36,9 @@ fn what_is_asked_for_is_what_is_planned() {
     assert!(found[0].reason.contains("401408 less than any Shared Objects plan"), "{}", found[0].reason);
     assert!(found[1].reason.contains("the proven Shared Objects optimum"), "{}", found[1].reason);
     for best in &found[..3] {
-        let certificate = best.certificate.as_ref().unwrap();
-        assert_eq!(verify_certificate(records, certificate), Ok(7_024_640));
+        assert_eq!(verify_certificate(records, &best.certificate), Ok(7_024_640));
     }
+    assert_eq!(verify_certificate(records, &found[3].certificate), Ok(6_924_288));
     let arena = plan(Strategy::OffsetsGreedyBySize.name()).unwrap_err();
     assert_eq!(arena, PlanError::NotForTextures { strategy: "offsets_greedy_by_size" });
     assert!(matches!(plan("optimum").map(|b| b.layout.problem), Ok(Problem::SharedObjects)));
@@ -53,6 +53,19 @@ fn uses_of_records_that_are_not_there_are_refused() {
     uses[1].reads.push(2);
     let refused = best(&records, &uses, Budget::default());
     assert!(matches!(refused, Err(PlanError::UseOutsideLife { step: 1, record: 2, .. })));
+}
+
+/// Sets beyond any network are planned by the greedy strategies at once, not searched for ever.
+#[test]
+fn very_large_sets_are_answered() {
+    let chain: Vec<UsageRecord> = (0..8000).map(|i| UsageRecord::new(i, i + 1 + i % 7, 1000 + i as u64)).collect();
+    let uses = uses_from_records(&chain).unwrap();
+    let found = best(&chain, &uses, Budget { nodes: 10, moves: 1000 }).unwrap();
+    assert_eq!(check_layout(&chain, &uses, &found.layout), Ok(()));
+    let crowd: Vec<UsageRecord> = (0..1500).map(|i| UsageRecord::new(i, 9000, 1 + i as u64)).collect();
+    let uses = uses_from_records(&crowd).unwrap();
+    let found = best(&crowd, &uses, Budget { nodes: 10, moves: 1000 }).unwrap();
+    assert_eq!(found.layout.total(), found.bounds.naive);
 }
 
 proptest! {

@@ -1,16 +1,17 @@
 //! The planner's public behaviour.
 
-#[cfg(test)]
+#![cfg(test)]
+
 mod banks;
-#[cfg(test)]
 mod check;
-#[cfg(test)]
 mod data;
-#[cfg(test)]
 mod exact;
-#[cfg(test)]
+mod io;
+mod offsets;
+mod order;
+mod pictures;
 mod properties;
-#[cfg(test)]
+mod published;
+mod rounds;
 mod totals;
-#[cfg(test)]
 mod vectors;

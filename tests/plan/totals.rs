@@ -1,7 +1,11 @@
 //! Bounds and totals of the strategies on real networks, against figures from an independent implementation.
 
 use crate::data::{csv_records, json, usage_record_sets};
-use texpool::plan::{Budget, Problem, Strategy, best, bounds, check_layout, uses_from_records};
+use texpool::plan::{
+    Budget, Problem, Strategy, UsageRecord, best, bounds, check_layout,
+    engines::{ExtentRecord, Rule, place_extents},
+    optimum, survey, uses_from_records,
+};
 
 #[test]
 fn naive_total_and_both_bounds_of_every_network() {
@@ -46,6 +50,10 @@ fn strategies_give_the_reference_bytes_on_the_second_data_set() {
         assert_eq!(Some(b.shared_objects), instance["objects_lower_bound"].as_u64(), "{name}");
         assert_eq!(Some(b.offsets), instance["offsets_lower_bound"].as_u64(), "{name}");
         for (strategy, key) in [
+            (Strategy::Equality, "equality"),
+            (Strategy::MinCostFlow, "mincostflow"),
+            (Strategy::OffsetsGreedyBySize, "offsets_greedy_by_size"),
+            (Strategy::OffsetsGreedyByBreadth, "offsets_greedy_by_breadth"),
             (Strategy::GreedyInOrder, "greedy_in_order"),
             (Strategy::GreedyByBreadth, "greedy_by_breadth"),
             (Strategy::GreedyBySizeImprovedMerged, "greedy_by_size_improved"),
@@ -67,5 +75,54 @@ fn best_is_checked_explained_and_no_larger_than_any_candidate() {
         assert!(best.reason.contains(&best.strategy), "{name}: {}", best.reason);
         assert!(best.candidates.iter().all(|c| c.problem == Problem::Offsets || best.layout.total() <= c.total));
         assert!(best.candidates.iter().any(|c| c.name == best.strategy && c.total == best.layout.total()));
+    }
+}
+
+/// Texels of the two rules by extents, and of linear addressing, on every set: 2-D textures are `B * W` by
+/// `H * ceil(C / 4)`, 3-D ones `B * W` by `H` by `ceil(C / 4)`.
+#[test]
+fn rules_of_other_engines_give_the_reference_texels() {
+    for (instance, _) in usage_record_sets() {
+        let name = instance["name"].as_str().unwrap();
+        let set = json(&format!("usage_records/{name}.json"));
+        let (mut flat, mut deep, mut linear) = (Vec::new(), Vec::new(), Vec::new());
+        for record in set["records"].as_array().unwrap() {
+            let number = |key: &str| record[key].as_u64().unwrap() as usize;
+            let (first, last) = (number("first"), number("last"));
+            let shape: Vec<u64> = record["shape"].as_array().unwrap().iter().map(|v| v.as_u64().unwrap()).collect();
+            let (width, height, slices) = (shape[0] * shape[2], shape[1], shape[3].div_ceil(4));
+            flat.push(ExtentRecord { first, last, extents: [width, height * slices] });
+            deep.push(ExtentRecord { first, last, extents: [width, height, slices] });
+            linear.push(UsageRecord::new(first, last, width * height * slices));
+        }
+        let texels = &instance["texels"];
+        let is = |total: u64, key: &str| assert_eq!(Some(total), texels[key].as_u64(), "{name} {key}");
+        is(place_extents(&flat, Rule::EqualFirstCreated).unwrap().total(), "equality_2d");
+        is(place_extents(&deep, Rule::EqualFirstCreated).unwrap().total(), "equality_3d");
+        is(place_extents(&flat, Rule::Covering).unwrap().total(), "in_order_cover_2d");
+        is(place_extents(&deep, Rule::Covering).unwrap().total(), "in_order_cover_3d");
+        is(bounds(&linear).unwrap().shared_objects, "linear_lower_bound");
+        is(Strategy::GreedyBySizeImprovedMerged.place(&linear).unwrap().total(), "linear_gbsi");
+        is(optimum(&linear, 100, &mut |_| {}).unwrap().layout.total(), "linear_optimum");
+        let grown = place_extents(&flat, Rule::CoveringWithGrowth).unwrap();
+        let covers = |(r, &t): (&ExtentRecord<2>, &usize)| {
+            r.extents.iter().zip(grown.textures[t]).all(|(&want, have)| want <= have)
+        };
+        assert!(flat.iter().zip(&grown.texture_of).all(covers), "{name}");
+    }
+}
+
+#[test]
+fn a_survey_tells_everything() {
+    let records = csv_records("mobilenet_v2");
+    let uses = uses_from_records(&records).unwrap();
+    let survey = survey(&records, &uses, Budget::default(), &mut |_| {}).unwrap();
+    assert_eq!(survey, texpool::plan::survey(&records, &uses, Budget::default(), &mut |_| {}).unwrap());
+    for name in Strategy::ALL.iter().map(|s| s.name()).chain(["optimum", "banks", "offsets_smallest"]) {
+        assert!(survey.candidates.iter().any(|c| c.name == name), "{name}");
+    }
+    let text = survey.to_string();
+    for words in ["65 tensors over 66 steps, 27591136 in all", "7024640 proven optimal", "chosen: banks"] {
+        assert!(text.contains(words), "{text}");
     }
 }

@@ -1,5 +1,7 @@
 //! The rewriter: every rule where it fires and where it does not, and the answers before and after by the CPU twins.
 
+#![cfg(test)]
+
 #[cfg(test)]
 mod activation;
 #[cfg(test)]

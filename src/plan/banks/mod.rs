@@ -13,18 +13,28 @@ use state::{Board, State};
 /// Moves that cost as much work as packing one plan.
 const PACKING: u64 = 200;
 
+/// Entries of the tables above which no search is begun: they would outgrow memory.
+const MAX_ENTRIES: usize = 1 << 24;
+
+/// Points of the timeline that can be looked over in the time of one move.
+const POINTS_A_MOVE: u64 = 512;
+
 /// Banks no larger than `seed`, a layout of shared objects or banks, after at most `work` moves.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`]; [`PlanError::Count`] if the seed is another set's.
 pub fn banks(records: &[UsageRecord], uses: &[StepUse], seed: &Layout, work: u64) -> Result<Layout, PlanError> {
-    let bound = bounds(records)?.offsets;
+    let bounds = bounds(records)?;
+    let bound = bounds.offsets;
     if seed.places.len() != records.len() {
         return Err(PlanError::Count { what: "places", expected: records.len(), found: seed.places.len() });
     }
+    let best = Layout { problem: Problem::Banks, ..seed.clone() };
+    if seed.regions.len().max(bounds.positional_maximums.len()).saturating_mul(records.len()) > MAX_ENTRIES {
+        return Ok(best);
+    }
     let board = Board::new(records, uses);
     let bank_of: Vec<usize> = seed.places.iter().map(|p| p.region).collect();
-    let best = Layout { problem: Problem::Banks, ..seed.clone() };
     let best_total = best.total();
     let mut search = Search { records, board: &board, bound, best, best_total, random: Random::new() };
     if records.is_empty() {
@@ -85,7 +95,7 @@ impl Search<'_> {
         let mut spent = 0u64;
         let mut since = 0u64;
         while spent < work && self.best_total > self.bound {
-            spent += 1;
+            spent += 1 + self.board.points as u64 / POINTS_A_MOVE;
             let before = state.cost();
             let Some(moves) = self.propose(&state) else { continue };
             let back: Vec<(usize, usize)> = moves.iter().map(|&(t, _)| (t, state.bank_of[t])).collect();

@@ -1,8 +1,8 @@
 //! One bank packed: an Offset Calculation of its own, by several orders, the lowest kept.
 
 use crate::plan::{
-    PlanError, UsageRecord,
-    offsets::{Gap, Stretch, greedy_by_breadth, greedy_by_size, greedy_in_order, strip_packing},
+    PlanError, Ties, UsageRecord,
+    offsets::{Gap, Longest, greedy_by_breadth, greedy_by_size, greedy_in_order, strip_packing},
 };
 
 /// Offsets of the members of one bank, and its height; stops at `goal`, below which nothing can go.
@@ -11,8 +11,8 @@ pub(super) fn pack(members: &[UsageRecord], goal: u64) -> Result<(Vec<u64>, u64)
     for attempt in 0..4 {
         let layout = match attempt {
             0 => greedy_by_size(members, 1)?,
-            1 => strip_packing(members, Stretch::Earliest)?,
-            2 => greedy_by_breadth(members)?,
+            1 => strip_packing(members, Longest::Largest)?,
+            2 => greedy_by_breadth(members, Ties::Lower)?,
             _ => greedy_in_order(members, Gap::Smallest)?,
         };
         let height = layout.total();

@@ -42,9 +42,13 @@ pub struct Progress {
 /// Sizes above which relaxations lose the last digits: beyond, only the positional bound is claimed.
 const MAX_COST: u64 = 1 << 40;
 
+/// Tensors times distinct sizes above which the model is not built: it would outgrow memory before it is solved.
+const MAX_CHOICES: usize = 1 << 18;
+
 /// Finds the Shared Objects optimum, solving at most `nodes` relaxations, and certifies it.
 ///
-/// The greedy strategies go first: where one reaches the positional bound, nothing is left to solve.
+/// The greedy strategies go first: where one reaches the positional bound, nothing is left to solve. Very large sets
+/// (thousands of tensors, each of another size) are answered with the best greedy plan and the positional bound.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
@@ -57,32 +61,40 @@ pub fn optimum(records: &[UsageRecord], nodes: u64, progress: &mut dyn FnMut(Pro
             layout = other;
         }
     }
-    let model = Model::new(records);
-    let unit = model.unit();
-    let mut certificate = Certificate {
-        bound: bounds.shared_objects,
-        scale: 1,
-        proof: Proof::Leaf(search::positional_prices(&model, 1)),
-    };
-    let seed = layout.total();
+    let mut certificate = positional_certificate(records, bounds.shared_objects);
+    let mut sizes: Vec<u64> = records.iter().map(|r| r.size).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
     let mut solved = 0;
-    if seed > bounds.shared_objects && seed / unit < MAX_COST && nodes > 0 {
-        let mut tell = |nodes, best: u64| progress(Progress { nodes, best: best * unit });
-        let mut search = Search::new(&model, seed / unit, nodes, &mut tell);
-        let proof = search.run();
-        solved = nodes - search.nodes_left;
-        if let Some(levels) = search.levels {
-            layout = colour(records, &model, &levels);
-        }
-        if let Some((bound, proof)) = proof {
-            let found = Certificate { bound: bound * unit, scale: prices::SCALE, proof };
-            if found.bound > certificate.bound && verify_certificate(records, &found).is_ok() {
-                certificate = found;
+    if nodes > 0 && layout.total() > bounds.shared_objects && records.len() * sizes.len() <= MAX_CHOICES {
+        let model = Model::new(records, layout.total());
+        let unit = model.unit();
+        if layout.total() / unit < MAX_COST {
+            let mut tell = |nodes, best: u64| progress(Progress { nodes, best: best * unit });
+            let mut search = Search::new(&model, layout.total() / unit, nodes, &mut tell);
+            let proof = search.run();
+            solved = nodes - search.nodes_left;
+            if let Some(levels) = search.levels {
+                layout = colour(records, &model, &levels);
+            }
+            if let Some((bound, proof)) = proof {
+                let found = Certificate { bound: bound * unit, scale: prices::SCALE, proof };
+                if found.bound > certificate.bound && verify_certificate(records, &found).is_ok() {
+                    certificate = found;
+                }
             }
         }
     }
     let proven = layout.total() == certificate.bound;
     Ok(Optimum { layout, certificate, proven, nodes: solved })
+}
+
+/// The sum of the positional maximums, priced: each object is worth what it is larger than the next size.
+pub(super) fn positional_certificate(records: &[UsageRecord], bound: u64) -> Certificate {
+    let mut sizes: Vec<u64> = records.iter().map(|r| r.size).filter(|&size| size > 0).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    Certificate { bound, scale: 1, proof: Proof::Leaf(search::positional_prices(&sizes, 1)) }
 }
 
 /// Levels to objects: on each level, tensors by birth into the first free object of it.

@@ -15,10 +15,14 @@ pub(super) struct Model {
     pub(super) levels: Vec<u64>,
     /// Level of each tensor's own size.
     pub(super) own: Vec<usize>,
-    /// For each level, the maximal cliques of the tensors small enough to live on it.
+    /// One past the last level open to each tensor, and the step that closes the rest.
+    pub(super) closed: Vec<(usize, Option<usize>)>,
+    /// For each level, the maximal cliques of the tensors it is open to.
     pub(super) cliques: Vec<Vec<Clique>>,
     /// For each level, the most tensors of at least that size alive at once.
     pub(super) needed: Vec<usize>,
+    /// For each level, the most objects of at least its size that a plan smaller than the one known can have.
+    pub(super) most: Vec<usize>,
 }
 
 /// Tensors that are all alive at `step`.
@@ -28,7 +32,8 @@ pub(super) struct Clique {
 }
 
 impl Model {
-    pub(super) fn new(records: &[UsageRecord]) -> Self {
+    /// The model of the plans that cost less than `known`.
+    pub(super) fn new(records: &[UsageRecord], known: u64) -> Self {
         let record_of: Vec<usize> = (0..records.len()).filter(|&i| records[i].size > 0).collect();
         let tensors: Vec<UsageRecord> = record_of.iter().map(|&i| records[i]).collect();
         let mut levels: Vec<u64> = tensors.iter().map(|t| t.size).collect();
@@ -38,14 +43,32 @@ impl Model {
         let mut order: Vec<usize> = (0..tensors.len()).collect();
         order.sort_by_key(|&i| tensors[i].first);
         let select = |keep: &dyn Fn(usize) -> bool| {
-            let members: Vec<usize> = order.iter().copied().filter(|&i| keep(own[i])).collect();
+            let members: Vec<usize> = order.iter().copied().filter(|&i| keep(i)).collect();
             maximal_cliques(&tensors, &members)
         };
-        let cliques: Vec<Vec<Clique>> = (0..levels.len()).map(|level| select(&|own| own <= level)).collect();
-        let needed = (0..levels.len())
-            .map(|level| select(&|own| own >= level).iter().map(|c| c.members.len()).max().unwrap_or(0))
-            .collect();
-        Self { tensors, record_of, levels, own, cliques, needed }
+        let above: Vec<Vec<Clique>> = (0..levels.len()).map(|level| select(&|i| own[i] >= level)).collect();
+        let widest = |cliques: &Vec<Clique>| cliques.iter().map(|c| c.members.len()).max().unwrap_or(0);
+        let needed: Vec<usize> = above.iter().map(widest).collect();
+        // Each object that is not needed costs what its level is larger than the next, on top of the bound.
+        let steps: Vec<u64> =
+            levels.iter().scan(0, |below, &size| Some(size - std::mem::replace(below, size))).collect();
+        let bound: u64 = steps.iter().zip(&needed).map(|(step, &needed)| step * needed as u64).sum();
+        let spare = known.saturating_sub(bound).saturating_sub(1);
+        let extra = |step: u64| usize::try_from(spare / step).unwrap_or(usize::MAX);
+        let most: Vec<usize> =
+            steps.iter().zip(&needed).map(|(&step, &needed)| needed.saturating_add(extra(step))).collect();
+        // Where a level's own tensors are as many as it may have objects, nothing smaller can come up.
+        let mut closed = vec![(levels.len(), None); tensors.len()];
+        for (level, cliques) in above.iter().enumerate().rev() {
+            for clique in cliques.iter().filter(|clique| clique.members.len() >= most[level]) {
+                let here = |t: &UsageRecord| t.first <= clique.step && clique.step <= t.last;
+                for tensor in (0..tensors.len()).filter(|&j| own[j] < level && here(&tensors[j])) {
+                    closed[tensor] = (level, Some(clique.step));
+                }
+            }
+        }
+        let cliques = (0..levels.len()).map(|level| select(&|i| (own[i]..closed[i].0).contains(&level))).collect();
+        Self { tensors, record_of, levels, own, closed, cliques, needed, most }
     }
 
     /// The greatest common divisor of the sizes: every total is a multiple of it.

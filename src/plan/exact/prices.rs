@@ -1,5 +1,7 @@
 //! Prices for a leaf: the dual of the relaxation, solved and rounded to integers that a certificate can hold.
 
+use std::collections::BTreeMap;
+
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 
 use super::{certificate::Prices, model::Model, relax::Branch};
@@ -17,11 +19,10 @@ struct Case {
 
 impl Case {
     fn new(model: &Model, path: &[Branch]) -> Self {
-        let levels = model.levels.len();
         let mut case = Self {
             needed: model.needed.clone(),
-            at_most: vec![None; levels],
-            open: model.own.iter().map(|&own| (own, levels)).collect(),
+            at_most: vec![None; model.levels.len()],
+            open: model.own.iter().zip(&model.closed).map(|(&own, &(end, _))| (own, end)).collect(),
         };
         for &branch in path {
             match branch {
@@ -98,7 +99,32 @@ pub(super) fn prices(model: &Model, path: &[Branch], tight: &[Vec<usize>], targe
         }
     }
     repair(model, &mut prices);
+    guard(model, &case, &mut prices);
     Some(prices)
+}
+
+/// Prices the levels that the model has closed to a tensor, so that it gains nothing by going there.
+///
+/// At the step that closes a level, its own tensors are as many as it may have objects. Whatever load at that step is
+/// paid from that level up can be taken back from the objects: it cancels out, but for the tensor that has no place.
+fn guard(model: &Model, case: &Case, prices: &mut Prices) {
+    let mut wanted: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    for (tensor, &(end, step)) in model.closed.iter().enumerate() {
+        let Some(step) = step else { continue };
+        let life = &model.tensors[tensor];
+        let pay = |level: usize| -> u64 {
+            let here = prices.clique.iter().filter(|p| p.0 == model.levels[level]);
+            here.filter(|p| life.first <= p.1 && p.1 <= life.last).map(|p| p.2).sum()
+        };
+        let (from, to) = case.open[tensor];
+        let worth = (from..to).map(pay).min().unwrap_or(0);
+        let guard = wanted.entry((end, step)).or_default();
+        *guard = worth.max(*guard);
+    }
+    for ((end, step), price) in wanted.into_iter().filter(|&(_, price)| price > 0) {
+        prices.clique.extend(model.levels[end..].iter().map(|&size| (size, step, price)));
+        prices.refund.push((model.levels[end], price));
+    }
 }
 
 /// Takes back what the solver's tolerance paid an object too much.

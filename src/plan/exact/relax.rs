@@ -35,9 +35,9 @@ impl Relaxation {
         let any = (0.0, f64::INFINITY);
         let unit = model.unit();
         let objects: Vec<Variable> = model.levels.iter().map(|&size| lp.add_var((size / unit) as f64, any)).collect();
-        let level_count = model.levels.len();
+        let open = model.own.iter().zip(&model.closed);
         let lives: Vec<Vec<Variable>> =
-            model.own.iter().map(|&own| (own..level_count).map(|_| lp.add_var(0.0, any)).collect()).collect();
+            open.map(|(&own, &(end, _))| (own..end).map(|_| lp.add_var(0.0, any)).collect()).collect();
         for levels in &lives {
             lp.add_constraint(levels.iter().map(|&v| (v, 1.0)), ComparisonOp::Eq, 1.0);
         }

@@ -3,7 +3,7 @@
 use super::{
     certificate::{Prices, Proof},
     model::Model,
-    prices::prices,
+    prices::{SCALE, prices},
     relax::{Branch, Relaxation},
 };
 
@@ -43,7 +43,21 @@ impl<'a> Search<'a> {
         let tree = self.explore(root, root_bound);
         let proven = tree.proven().min(self.best);
         let proof = tree.proof(self.model, proven, &mut Vec::new())?;
-        Some((proven, proof))
+        Some((proven, self.assume(proof)))
+    }
+
+    /// Puts what the model takes for granted in front of the proof: more objects than it allows cost too much.
+    fn assume(&self, proof: Proof) -> Proof {
+        let mut levels: Vec<usize> =
+            self.model.closed.iter().filter(|closed| closed.1.is_some()).map(|closed| closed.0).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        levels.into_iter().fold(proof, |proof, level| Proof::Count {
+            size: self.model.levels[level],
+            count: self.model.most[level] as u64 + 1,
+            fewer: Box::new(proof),
+            enough: Box::new(Proof::Leaf(positional_prices(&self.model.levels, SCALE))),
+        })
     }
 
     fn explore(&mut self, relaxation: Relaxation, root_bound: u64) -> Node {
@@ -132,10 +146,10 @@ fn cost(model: &Model, levels: &[usize]) -> u64 {
 }
 
 /// Prices that prove the sum of the positional maximums: each object is worth what it is larger than the next.
-pub(super) fn positional_prices(model: &Model, scale: u64) -> Prices {
+pub(super) fn positional_prices(levels: &[u64], scale: u64) -> Prices {
     let mut below = 0;
     let mut prices = Prices::default();
-    for &size in &model.levels {
+    for &size in levels {
         prices.count.push((size, (size - below).saturating_mul(scale)));
         below = size;
     }

@@ -3,10 +3,7 @@
 use std::cmp::Reverse;
 
 use super::arena::{Arena, Gap};
-use crate::plan::{
-    Layout, PlanError, UsageRecord, naive_total,
-    profile::{AliveOnce, breadths},
-};
+use crate::plan::{Layout, PlanError, Ties, UsageRecord, naive_total, profile::by_breadth};
 
 /// Tensors one after another, nothing shared, in `O(n)`.
 ///
@@ -61,18 +58,9 @@ pub fn simple_arena(records: &[UsageRecord], align: u64) -> Result<Layout, PlanE
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn greedy_by_breadth(records: &[UsageRecord]) -> Result<Layout, PlanError> {
+pub fn greedy_by_breadth(records: &[UsageRecord], ties: Ties) -> Result<Layout, PlanError> {
     naive_total(records)?;
-    let mut steps = breadths(records);
-    steps.sort_by_key(|&(_, breadth)| Reverse(breadth));
-    let mut alive = AliveOnce::new(records);
-    let mut order = Vec::with_capacity(records.len());
-    for (step, _) in steps {
-        let mut profile = alive.take(step);
-        profile.sort_by_key(|&i| (Reverse(records[i].size), i));
-        order.extend(profile);
-    }
-    Ok(place(records, &order, 1, Gap::Smallest))
+    Ok(place(records, &by_breadth(records, ties), 1, Gap::Smallest))
 }
 
 /// In order of birth, each into the gap that `gap` names. `O(n^2)`.

@@ -4,13 +4,17 @@
 //! read and write it. Knows records alone.
 
 mod arena;
+mod fit;
 mod greedy;
+mod smallest;
 mod strip;
 
 pub(super) use arena::Arena;
 pub use arena::Gap;
+pub use fit::{Fit, fit};
 pub use greedy::{greedy_by_breadth, greedy_by_size, greedy_in_order, micro_greedy, naive, simple_arena};
-pub use strip::{Stretch, strip_packing};
+pub use smallest::{Smallest, smallest};
+pub use strip::{Longest, strip_packing};
 
 use super::{Layout, Place, Problem};
 

@@ -5,15 +5,13 @@ use std::cmp::Reverse;
 
 use crate::plan::{Layout, Place, PlanError, Problem, UsageRecord, naive_total};
 
-/// Which of several equally low stretches is filled first.
+/// Which of equally long-lived tensors is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stretch {
-    /// The earliest.
-    Earliest,
-    /// The widest, then the earliest.
-    Widest,
-    /// The narrowest, then the earliest.
-    Narrowest,
+pub enum Longest {
+    /// The largest.
+    Largest,
+    /// The lowest index.
+    LowestIndex,
 }
 
 /// A stretch of points of the timeline over which the skyline is equally high.
@@ -28,26 +26,25 @@ struct Segment {
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn strip_packing(records: &[UsageRecord], stretch: Stretch) -> Result<Layout, PlanError> {
+pub fn strip_packing(records: &[UsageRecord], ties: Longest) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut points: Vec<usize> = records.iter().flat_map(|r| [r.first, r.last]).collect();
     points.sort_unstable();
     points.dedup();
     let point = |step: usize| points.partition_point(|&p| p < step);
     let spans: Vec<(usize, usize)> = records.iter().map(|r| (point(r.first), point(r.last) + 1)).collect();
-    // Longest-lived first, then the largest; lifetimes in steps, walls in points.
+    // Longest-lived first; lifetimes in steps, walls in points.
     let mut waiting: Vec<usize> = (0..records.len()).collect();
-    waiting.sort_by_key(|&i| (Reverse(records[i].last - records[i].first), Reverse(records[i].size), i));
+    if ties == Longest::Largest {
+        waiting.sort_by_key(|&i| Reverse(records[i].size));
+    }
+    waiting.sort_by_key(|&i| Reverse(records[i].last - records[i].first));
     let mut offsets = vec![0u64; records.len()];
     let mut top = 0;
     let mut skyline = vec![Segment { from: 0, to: points.len(), height: 0 }];
     while !waiting.is_empty() {
-        let key = |s: &Segment| match stretch {
-            Stretch::Earliest => (s.height, 0, s.from),
-            Stretch::Widest => (s.height, usize::MAX - (s.to - s.from), s.from),
-            Stretch::Narrowest => (s.height, s.to - s.from, s.from),
-        };
-        let Some(at) = (0..skyline.len()).min_by_key(|&i| key(&skyline[i])) else { break };
+        // The earliest of equals: which one makes no difference to the published totals.
+        let Some(at) = (0..skyline.len()).min_by_key(|&i| skyline[i].height) else { break };
         let segment = skyline[at];
         let fits = |&i: &usize| segment.from <= spans[i].0 && spans[i].1 <= segment.to;
         match waiting.iter().position(fits) {

@@ -22,24 +22,22 @@ pub enum Stages {
     Merged,
 }
 
-/// When a tensor that suits no object is placed, within its stage.
+/// Whose turn it is within a stage; what is left equal goes by size, largest first, then by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Homeless {
-    /// After all that have one.
-    Last,
-    /// Before them, so that its new object is there for them.
-    First,
+pub enum Turn {
+    /// The shortest idle gap first, tensors that suit no object last.
+    Nearest,
+    /// Tensors that suit no object first, so that their new objects are there for the rest.
+    HomelessFirst,
+    /// The largest tensor first, whatever gap it leaves.
+    Largest,
 }
 
-/// Places stage by stage; inside a stage the smallest idle gap first, then the largest tensor, then the lower index. `O(k n^2)` at worst, close to `O(n^2 / k)` on networks.
+/// Places stage by stage; inside a stage as `turn` says. `O(k n^2)` at worst, close to `O(n^2 / k)` on networks.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn greedy_by_size_improved(
-    records: &[UsageRecord],
-    stages: Stages,
-    homeless: Homeless,
-) -> Result<Layout, PlanError> {
+pub fn greedy_by_size_improved(records: &[UsageRecord], stages: Stages, turn: Turn) -> Result<Layout, PlanError> {
     let maximums = bounds(records)?.positional_maximums;
     // Maximums never increase: so many are large enough, and whether the last of them is exact.
     let stage = |size: u64| {
@@ -53,7 +51,7 @@ pub fn greedy_by_size_improved(
     for members in order.chunk_by(|a, b| a.0 == b.0) {
         let mut waiting: Vec<Waiting> =
             members.iter().map(|&(_, record)| Waiting { record, nearest: nearest(&objects, record) }).collect();
-        while let Some(at) = pick(&waiting, records, homeless) {
+        while let Some(at) = pick(&waiting, records, turn) {
             // Keeps the order of the rest, which breaks the remaining ties by index.
             let Waiting { record, nearest: found } = waiting.remove(at);
             let object = match found {
@@ -72,11 +70,15 @@ pub fn greedy_by_size_improved(
 }
 
 /// The waiting tensor to place next.
-fn pick(waiting: &[Waiting], records: &[UsageRecord], homeless: Homeless) -> Option<usize> {
-    let without = if homeless == Homeless::Last { usize::MAX } else { 0 };
+fn pick(waiting: &[Waiting], records: &[UsageRecord], turn: Turn) -> Option<usize> {
+    let gap = |tensor: &Waiting| match (turn, tensor.nearest) {
+        (Turn::Largest, _) | (Turn::HomelessFirst, None) => 0,
+        (Turn::Nearest, None) => usize::MAX,
+        (_, Some((gap, _))) => gap,
+    };
     (0..waiting.len()).min_by_key(|&i| {
         let tensor = &waiting[i];
-        (tensor.nearest.map_or(without, |(gap, _)| gap), Reverse(records[tensor.record].size), i)
+        (gap(tensor), Reverse(records[tensor.record].size), i)
     })
 }
 

@@ -12,10 +12,11 @@ mod min_cost_flow;
 mod naive;
 mod objects;
 
-pub use by_breadth::{Ties, greedy_by_breadth};
+pub use by_breadth::greedy_by_breadth;
 pub use by_size::{Pick, greedy_by_size};
-pub use by_size_improved::{Homeless, Stages, greedy_by_size_improved};
+pub use by_size_improved::{Stages, Turn, greedy_by_size_improved};
 pub use equality::equality;
 pub use in_order::greedy_in_order;
 pub use min_cost_flow::min_cost_flow;
 pub use naive::naive;
+pub(super) use objects::Objects;

@@ -18,7 +18,7 @@ impl Busy {
 }
 
 /// Objects under construction.
-pub(super) struct Objects<'a> {
+pub(in crate::plan) struct Objects<'a> {
     records: &'a [UsageRecord],
     sizes: Vec<u64>,
     busy: Vec<Busy>,
@@ -26,20 +26,20 @@ pub(super) struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    pub(super) fn new(records: &'a [UsageRecord]) -> Self {
+    pub(in crate::plan) fn new(records: &'a [UsageRecord]) -> Self {
         Self { records, sizes: Vec::new(), busy: Vec::new(), object_of: vec![None; records.len()] }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::plan) fn len(&self) -> usize {
         self.sizes.len()
     }
 
-    pub(super) fn size(&self, object: usize) -> u64 {
+    pub(in crate::plan) fn size(&self, object: usize) -> u64 {
         self.sizes[object]
     }
 
     /// Whether `object` is free while `record` lives.
-    pub(super) fn suits(&self, object: usize, record: usize) -> bool {
+    pub(in crate::plan) fn suits(&self, object: usize, record: usize) -> bool {
         self.busy[object].slot(&self.records[record]).is_some()
     }
 
@@ -53,7 +53,7 @@ impl<'a> Objects<'a> {
     }
 
     /// Puts `record` into `object`, which grows if it must. The caller has asked [`suits`](Self::suits).
-    pub(super) fn put(&mut self, record: usize, object: usize) {
+    pub(in crate::plan) fn put(&mut self, record: usize, object: usize) {
         let r = &self.records[record];
         let at = self.busy[object].0.partition_point(|&(_, last)| last < r.first);
         self.busy[object].0.insert(at, (r.first, r.last));
@@ -62,7 +62,7 @@ impl<'a> Objects<'a> {
     }
 
     /// Puts `record` into an object of its own.
-    pub(super) fn open(&mut self, record: usize) -> usize {
+    pub(in crate::plan) fn open(&mut self, record: usize) -> usize {
         self.sizes.push(0);
         self.busy.push(Busy::default());
         self.put(record, self.sizes.len() - 1);
@@ -70,7 +70,7 @@ impl<'a> Objects<'a> {
     }
 
     /// The layout; a record that was never placed gets an object of its own.
-    pub(super) fn into_layout(mut self) -> Layout {
+    pub(in crate::plan) fn into_layout(mut self) -> Layout {
         for record in 0..self.records.len() {
             if self.object_of[record].is_none() {
                 self.open(record);

@@ -1,16 +1,15 @@
 //! A small network on the device against its CPU twin, under every strategy, with and without poison.
 
-#![cfg(test)]
-#![cfg(feature = "cli")]
-
 use texpool::{
-    gpu::{Brought, Gpu, GpuError, GpuOptions, Role, Session, SessionOptions, TextureSet, io_texture},
+    gpu::{Brought, Gpu, GpuError, Role, Session, SessionOptions, TextureSet, io_texture},
     graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, Padding, Unary},
     kernels::twin,
-    plan::{Strategy, TexelFormat},
+    plan::{Choice, Strategy, TexelFormat},
     prepare::PrepareOptions,
     rewrite::Rules,
 };
+
+use crate::support::{choices, open};
 
 fn noise(seed: u32, len: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(2_654_435_761) | 1;
@@ -65,18 +64,18 @@ fn run(gpu: &Gpu, graph: &Graph, options: &SessionOptions) -> Vec<Vec<f32>> {
     first
 }
 
-fn options(format: TexelFormat, strategy: Option<Strategy>, rules: Rules, poison: bool) -> SessionOptions {
-    SessionOptions { prepare: PrepareOptions { format, strategy, rules, ..PrepareOptions::default() }, poison }
+fn options(format: TexelFormat, choice: Choice, rules: Rules, poison: bool) -> SessionOptions {
+    SessionOptions { prepare: PrepareOptions { format, choice, rules, ..PrepareOptions::default() }, poison }
 }
 
 #[test]
 fn a_network_equals_its_twin_under_every_strategy() {
-    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let gpu = open();
     let graph = network();
     let values = twin::graph(&graph, &[noise(99, graph.shape(graph.inputs[0]).len())]).unwrap();
     for (format, tolerance) in [(TexelFormat::Rgba32Float, 1e-5), (TexelFormat::Rgba16Float, 5e-3)] {
         for rules in [Rules::none(), Rules::all()] {
-            let base = run(&gpu, &graph, &options(format, Some(Strategy::Naive), rules, false));
+            let base = run(&gpu, &graph, &options(format, Choice::Strategy(Strategy::Naive), rules, false));
             for (&tensor, found) in graph.outputs.iter().zip(&base) {
                 let expected = values[tensor].as_ref().unwrap();
                 let largest = expected.iter().fold(0f32, |m, v| m.max(v.abs()));
@@ -84,10 +83,10 @@ fn a_network_equals_its_twin_under_every_strategy() {
                     assert!((e - f).abs() <= tolerance * largest, "tensor {tensor} [{i}]: {e} on the CPU, {f} here");
                 }
             }
-            for strategy in Strategy::ALL.iter().copied().map(Some).chain([None]) {
+            for choice in choices(&graph, &options(format, Choice::Best, rules, false).prepare) {
                 for poison in [false, true] {
-                    let other = run(&gpu, &graph, &options(format, strategy, rules, poison));
-                    assert_eq!(base, other, "{strategy:?}, poison {poison}, {format:?}");
+                    let other = run(&gpu, &graph, &options(format, choice, rules, poison));
+                    assert_eq!(base, other, "{choice}, poison {poison}, {format:?}");
                 }
             }
         }
@@ -96,7 +95,7 @@ fn a_network_equals_its_twin_under_every_strategy() {
 
 #[test]
 fn textures_of_the_callers_are_read_and_written_in_place() {
-    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let gpu = open();
     let graph = network();
     let options = SessionOptions::default();
     let expected = run(&gpu, &graph, &options);
@@ -128,7 +127,7 @@ fn textures_of_the_callers_are_read_and_written_in_place() {
 
 #[test]
 fn a_texture_that_is_not_as_planned_is_refused() {
-    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let gpu = open();
     let graph = network();
     let mut textures = TextureSet::new(&gpu);
     let spec = io_texture(graph.shape(graph.inputs[0]), TexelFormat::Rgba16Float, 8192);
@@ -141,7 +140,7 @@ fn a_texture_that_is_not_as_planned_is_refused() {
 
 #[test]
 fn wrong_inputs_are_refused_by_count() {
-    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let gpu = open();
     let graph = network();
     let mut session = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap();
     let error = session.run(&[&[0.0; 7]]).unwrap_err();

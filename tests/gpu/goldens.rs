@@ -1,24 +1,20 @@
 //! Real photos through real models, against the reference runtime's answers.
 
-#![cfg(test)]
-#![cfg(feature = "cli")]
-
-#[path = "support/goldens.rs"]
-mod goldens;
-#[path = "support/models.rs"]
-mod models;
-
-use goldens::{Golden, array, golden, output};
 use texpool::{
-    gpu::{Gpu, GpuOptions, Session, SessionOptions},
+    gpu::{Session, SessionOptions},
     graph::Graph,
     plan::TexelFormat,
     prepare::PrepareOptions,
 };
 
+use crate::support::{
+    goldens::{Golden, array, golden, output},
+    models, open,
+};
+
 fn run(golden: &Golden, format: TexelFormat) -> (Graph, Vec<Vec<f32>>) {
     let graph = texpool::import::open(models::model(&golden.model)).unwrap();
-    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let gpu = open();
     let prepare = PrepareOptions { format, ..PrepareOptions::default() };
     let mut session = Session::new(&gpu, &graph, &SessionOptions { prepare, ..SessionOptions::default() }).unwrap();
     let outputs = session.run(&[&golden.input]).unwrap();

@@ -6,6 +6,7 @@ use texpool::{
 };
 
 use super::{case, constant, hostile::Bench, placed, tails};
+use crate::support::graphs::add_tensor;
 
 const BINARIES: [Binary; 6] = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Maximum, Binary::Minimum];
 
@@ -106,7 +107,7 @@ fn two_operands_and_an_added_tensor_are_refused() {
         dims.into(),
         texpool::graph::Tail::default(),
     );
-    let add = super::support::add_tensor(&mut graph, dims.into(), None);
+    let add = add_tensor(&mut graph, dims.into(), None);
     graph.nodes[0].tail.add = Some(add);
     let operand = kernels::Operand {
         shape: dims.into(),

@@ -8,13 +8,14 @@ use std::ops::Range;
 
 use half::f16;
 use texpool::{
-    gpu::{Gpu, GpuOptions, Pipelines, Program, Role, TextureSet},
+    gpu::{Gpu, Pipelines, Program, Role, TextureSet},
     graph::{Constant, Graph, Shape},
     kernels::{self, Operand, StepContext, WeightPlace, twin},
     plan::{RowTable, TexelFormat, TextureSpec},
 };
 
 use super::rng::Rng;
+use crate::support::open;
 
 const POISON: [f32; 4] = [f32::NAN; 4];
 /// Widths of textures, in the order the habitats take them.
@@ -38,10 +39,7 @@ struct Sheet {
 impl Bench {
     /// Opens the device; a machine without one is told what to install.
     pub(crate) fn new() -> Self {
-        let gpu = match Gpu::open(&GpuOptions::default()) {
-            Ok(gpu) => gpu,
-            Err(error) => panic!("{error}"),
-        };
+        let gpu = open();
         let pipelines = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float]
             .map(|format| (format, Pipelines::new(&gpu, format).unwrap()));
         Self { gpu, pipelines, failures: Vec::new(), runs: 0 }

@@ -9,12 +9,10 @@ mod moves;
 mod rng;
 mod windows;
 
-#[path = "../support/mod.rs"]
-mod support;
-
 use rng::Rng;
-use support::{Source, one_node};
 use texpool::graph::{Act, Op, Shape, Tail, Unary};
+
+use crate::support::graphs::{Source, add_tensor, one_node};
 
 /// An operand that is computed.
 fn placed(dims: [usize; 4]) -> Source {
@@ -40,18 +38,15 @@ fn tails(bench: &mut hostile::Bench, op: &Op, operands: &[Source], out: [usize; 
     bench.check(&plain);
     let mut with_prelu = plain.clone();
     let alphas = Rng::new(5).values(shape.c);
-    let alpha = support::add_tensor(
-        &mut with_prelu,
-        Shape::new(1, 1, 1, shape.c),
-        Some(texpool::graph::Constant::from_f32(&alphas)),
-    );
+    let alpha =
+        add_tensor(&mut with_prelu, Shape::new(1, 1, 1, shape.c), Some(texpool::graph::Constant::from_f32(&alphas)));
     with_prelu.nodes[0].tail =
         Tail { first: Act::Unary(Unary::LeakyRelu { alpha: 0.5 }), add: None, then: Act::Prelu(alpha) };
     bench.check(&with_prelu);
     if may_add {
         for c in [shape.c, shape.c.div_ceil(2)] {
             let mut graph = with_prelu.clone();
-            let add = support::add_tensor(&mut graph, Shape { c, ..shape }, None);
+            let add = add_tensor(&mut graph, Shape { c, ..shape }, None);
             graph.inputs.push(add);
             graph.nodes[0].tail = Tail { first: Act::Prelu(alpha), add: Some(add), then: relu };
             bench.check(&graph);

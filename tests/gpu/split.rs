@@ -1,13 +1,13 @@
 //! Concatenations of which more parts meet in a texel than a step can read.
 
-#![cfg(test)]
-
 use texpool::{
-    gpu::{Gpu, GpuOptions, Session, SessionOptions},
+    gpu::{Session, SessionOptions},
     graph::{Act, Graph, GraphBuilder, Op},
     kernels::twin,
     rewrite::split,
 };
+
+use crate::support::open;
 
 /// A concatenation of parts of so many channels; those marked are constants.
 fn concatenation(parts: &[(usize, bool)]) -> Graph {
@@ -42,7 +42,7 @@ fn most_that_meet(graph: &Graph) -> usize {
 
 #[test]
 fn crowded_concatenations_become_chains() {
-    let gpu = Gpu::open(&GpuOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let gpu = open();
     for parts in [
         &[(1, false), (1, false), (1, false), (1, false)][..],
         &[(3, false), (1, false), (1, false), (1, false), (2, false)],

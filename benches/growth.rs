@@ -1,0 +1,51 @@
+//! How the strategies grow, on a generated family of networks: chains with residual connections, and a few tensors that
+//! live long. Run with `cargo bench --no-default-features --bench growth`.
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use texpool::plan::{Strategy, UsageRecord};
+
+/// One tensor a step; most are read by the next step, every fourth within 16 steps, every hundredth within 1000.
+fn network(tensors: usize) -> Vec<UsageRecord> {
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    let mut below = |limit: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 33) as usize % limit
+    };
+    let mut record = |step: usize| {
+        let life = match below(100) {
+            0 => 1 + below(1000),
+            1..25 => 1 + below(16),
+            _ => 1,
+        };
+        let channels = 4 * (1 + below(128));
+        let side = 112 >> below(5);
+        UsageRecord::new(step, step + life, (side * side * channels * 4) as u64)
+    };
+    (0..tensors).map(&mut record).collect()
+}
+
+fn growth(c: &mut Criterion) {
+    let cases = [
+        (Strategy::GreedyBySize, 100_000),
+        (Strategy::GreedyByBreadth, 100_000),
+        (Strategy::GreedyInOrder, 100_000),
+        (Strategy::GreedyBySizeImproved, 10_000),
+        (Strategy::GreedyBySizeImprovedMerged, 10_000),
+    ];
+    for (strategy, largest) in cases {
+        let mut group = c.benchmark_group(strategy.name());
+        group.sample_size(10);
+        for tensors in [100, 1000, 10_000, 100_000].into_iter().filter(|&n| n <= largest) {
+            let records = network(tensors);
+            group.bench_with_input(BenchmarkId::from_parameter(tensors), &records, |b, records| {
+                b.iter(|| strategy.place(records));
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, growth);
+criterion_main!(benches);

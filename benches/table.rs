@@ -1,0 +1,91 @@
+//! The table of the 23 sets: every strategy's best reading, the proven optimum, banks, one arena, and the times; then
+//! the public hard instances.
+//! Run with `cargo bench --no-default-features --bench table`.
+
+use std::{fs, path::PathBuf, time::Instant};
+
+use serde_json::Value;
+use texpool::plan::{
+    Budget, PlanError, Strategy, UsageRecord, banks, best, bounds, io::from_csv, offsets, optimum, uses_from_records,
+};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/usage_records");
+    let read = |name: &str| -> Result<Value, Box<dyn std::error::Error>> {
+        Ok(serde_json::from_str(&fs::read_to_string(folder.join(name))?)?)
+    };
+    println!(
+        "| set | tensors | naive | GBS | GBSI | GBB | in order | min-cost flow | bound | optimum | ms | banks | ms | \
+         arena | widest step | portfolio ms |"
+    );
+    println!("|---|{}", "---:|".repeat(15));
+    let index = read("index.json")?;
+    for instance in index["instances"].as_array().into_iter().flatten() {
+        let Some(name) = instance["name"].as_str() else { continue };
+        let set = read(&format!("{name}.json"))?;
+        let number = |record: &Value, key: &str| record[key].as_u64().unwrap_or(0);
+        let record =
+            |r: &Value| UsageRecord::new(number(r, "first") as usize, number(r, "last") as usize, number(r, "size"));
+        let records: Vec<UsageRecord> = set["records"].as_array().into_iter().flatten().map(record).collect();
+        println!("| {name} | {} | {} |", records.len(), row(&records)?);
+    }
+    println!("\n| instance | tensors | optimum | proven | s | fits 1048576 | s |\n|---|---:|---:|---|---:|---|---:|");
+    for name in ["A", "B", "C", "D", "E", "F"] {
+        let text = fs::read_to_string(folder.join(format!("../minimalloc/{name}.1048576.csv")))?;
+        let records = from_csv(&text)?.records;
+        let start = Instant::now();
+        let exact = optimum(&records, 1000, &mut |_| {})?;
+        let seconds = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let fits = matches!(offsets::fit(&records, 1_048_576, 3_000_000)?, offsets::Fit::Fits(_));
+        println!(
+            "| {name} | {} | {} | {} | {seconds:.1} | {fits} | {:.1} |",
+            records.len(),
+            exact.layout.total(),
+            exact.proven,
+            start.elapsed().as_secs_f64()
+        );
+    }
+    Ok(())
+}
+
+fn row(records: &[UsageRecord]) -> Result<String, PlanError> {
+    let uses = uses_from_records(records)?;
+    let b = bounds(records)?;
+    let start = Instant::now();
+    best(records, &uses, Budget::PORTFOLIO)?;
+    let portfolio = start.elapsed().as_secs_f64() * 1e3;
+    let start = Instant::now();
+    let exact = optimum(records, 100, &mut |_| {})?;
+    let exact_ms = start.elapsed().as_secs_f64() * 1e3;
+    let start = Instant::now();
+    let banked = banks(records, &uses, &exact.layout, 400_000)?;
+    let banked_ms = start.elapsed().as_secs_f64() * 1e3;
+    let arena = offsets::smallest(records, 100_000)?;
+    let least = |strategy: Strategy| -> Result<u64, PlanError> {
+        let mut least = u64::MAX;
+        for reading in Strategy::ALL.iter().filter(|s| s.name().split('/').next() == Some(strategy.name())) {
+            least = least.min(reading.place(records)?.total());
+        }
+        Ok(least)
+    };
+    let mut cells = vec![b.naive.to_string()];
+    for strategy in [
+        Strategy::GreedyBySize,
+        Strategy::GreedyBySizeImproved,
+        Strategy::GreedyByBreadth,
+        Strategy::GreedyInOrder,
+        Strategy::MinCostFlow,
+    ] {
+        cells.push(least(strategy)?.to_string());
+    }
+    cells.push(b.shared_objects.to_string());
+    cells.push(format!("{}{}", exact.layout.total(), if exact.proven { "" } else { "?" }));
+    cells.push(format!("{exact_ms:.1}"));
+    cells.push(banked.total().to_string());
+    cells.push(format!("{banked_ms:.1}"));
+    cells.push(arena.layout.total().to_string());
+    cells.push(b.offsets.to_string());
+    cells.push(format!("{portfolio:.2}"));
+    Ok(cells.join(" | "))
+}

@@ -1,0 +1,85 @@
+//! The order of steps: another topological order may need less memory.
+//!
+//! Small graphs are solved exactly for the widest step, by dynamic programming over downsets; large ones by a
+//! deterministic search. Either way the file's order is kept unless the plan gets smaller. Knows steps and tensors as
+//! numbers, no operators.
+
+mod downsets;
+mod graph;
+mod search;
+
+use super::{PlanError, StepUse, Strategy, UsageRecord, bounds};
+use graph::Graph;
+
+/// Records of tensors that steps read and write: from the first step that touches each to the last.
+///
+/// # Errors
+/// [`PlanError::NeverUsed`] for a tensor that no step touches, [`PlanError::NoSuchPlace`] for one that has no size.
+pub fn records_from_uses(uses: &[StepUse], sizes: &[u64]) -> Result<Vec<UsageRecord>, PlanError> {
+    let mut records: Vec<Option<UsageRecord>> = vec![None; sizes.len()];
+    for (step, touch) in uses.iter().enumerate() {
+        for &tensor in touch.reads.iter().chain(&touch.writes) {
+            let (what, count) = ("tensor", sizes.len());
+            let Some(record) = records.get_mut(tensor) else {
+                return Err(PlanError::NoSuchPlace { record: tensor, what, index: tensor, count });
+            };
+            let first = record.map_or(step, |r: UsageRecord| r.first);
+            *record = Some(UsageRecord::new(first, step, sizes[tensor]));
+        }
+    }
+    let found = |(record, r): (usize, Option<UsageRecord>)| r.ok_or(PlanError::NeverUsed { record });
+    records.into_iter().enumerate().map(found).collect()
+}
+
+/// An order of steps, and what it gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reordered {
+    /// For each place in the new order, the step of the file that runs there.
+    pub order: Vec<usize>,
+    /// The records in the new order, tensor by tensor.
+    pub records: Vec<UsageRecord>,
+    /// The steps in the new order.
+    pub uses: Vec<StepUse>,
+    /// The widest step of the narrowest order there is, where the graph was small enough to solve.
+    pub narrowest: Option<u64>,
+}
+
+/// Downsets above which a graph is searched rather than solved.
+pub const MAX_DOWNSETS: usize = 1 << 17;
+
+/// Reorders steps for a smaller plan, with at most `moves` moves where the graph is too large to solve. The order stays
+/// legal: steps that touch the same tensor, one of them writing it, keep their order. What is compared is the smallest
+/// greedy Shared Objects plan, then the widest step; the file's order wins ties.
+///
+/// # Errors
+/// As [`records_from_uses`], and those of the records.
+pub fn reorder(uses: &[StepUse], sizes: &[u64], moves: u64) -> Result<Reordered, PlanError> {
+    let file: Vec<usize> = (0..uses.len()).collect();
+    let records = records_from_uses(uses, sizes)?;
+    let graph = Graph::new(uses, sizes);
+    let mut least = score(&records)?;
+    let solved = downsets::narrowest(&graph, MAX_DOWNSETS);
+    let narrowest = solved.as_ref().map(|solved| solved.0);
+    let start = solved.map_or_else(|| file.clone(), |solved| solved.1);
+    let mut best = Reordered { order: file, records, uses: uses.to_vec(), narrowest };
+    // The narrowest order need not give the smallest plan, so it is only where the search begins.
+    let searched = search::improve(&graph, start.clone(), moves)?;
+    for order in [start, searched] {
+        let (records, uses) = graph.apply(&order)?;
+        let score = score(&records)?;
+        if score < least {
+            least = score;
+            best = Reordered { order, records, uses, narrowest };
+        }
+    }
+    Ok(best)
+}
+
+/// The smallest greedy Shared Objects plan, then the widest step.
+fn score(records: &[UsageRecord]) -> Result<(u64, u64), PlanError> {
+    let mut least = u64::MAX;
+    for strategy in Strategy::PORTFOLIO {
+        least = least.min(strategy.place(records)?.total());
+    }
+    Ok((least, bounds(records)?.offsets))
+}

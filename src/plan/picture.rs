@@ -1,0 +1,147 @@
+//! Pictures of plans as SVG text: time from left to right, memory upwards, a rectangle a tensor.
+//!
+//! Knows records and layouts; the pages that explain the planner are drawn with it.
+
+use std::fmt::Write;
+
+use super::{Layout, PlanError, UsageRecord, operator_profiles};
+
+/// What a picture may be as wide and as high as, in pixels.
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 300.0;
+const MARGIN: f64 = 28.0;
+/// Space between regions.
+const GAP: f64 = 6.0;
+
+/// Hues far apart for neighbours: the golden angle.
+fn colour(record: usize) -> String {
+    format!("hsl({:.0},55%,68%)", (record as f64 * 137.508) % 360.0)
+}
+
+struct Canvas {
+    text: String,
+    column: f64,
+}
+
+impl Canvas {
+    fn new(title: &str, steps: usize, regions: usize) -> Self {
+        let height = HEIGHT + 2.0 * MARGIN + GAP * regions.saturating_sub(1) as f64;
+        let width = WIDTH + 2.0 * MARGIN;
+        let mut text = String::new();
+        let _ = writeln!(
+            text,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
+             font-family=\"sans-serif\" font-size=\"11\">\n<title>{}</title>",
+            escape(title)
+        );
+        let _ = writeln!(text, "<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>");
+        let _ = writeln!(text, "<text x=\"{MARGIN}\" y=\"16\" font-size=\"13\">{}</text>", escape(title));
+        Self { text, column: WIDTH / steps.max(1) as f64 }
+    }
+
+    /// A rectangle from step to step, inclusive; `top` and `height` in pixels below the title.
+    fn tensor(&mut self, record: usize, (first, last): (usize, usize), top: f64, height: f64, label: &str) {
+        let (x, y) = (MARGIN + first as f64 * self.column, MARGIN + top);
+        let width = (last - first + 1) as f64 * self.column;
+        let _ = writeln!(
+            self.text,
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{}\" stroke=\"#444\" \
+             stroke-width=\"0.5\"><title>{}</title></rect>",
+            colour(record),
+            escape(label)
+        );
+        if width > 22.0 && height > 12.0 {
+            let (cx, cy) = (x + width / 2.0, y + height / 2.0 + 4.0);
+            let _ = writeln!(self.text, "<text x=\"{cx:.1}\" y=\"{cy:.1}\" text-anchor=\"middle\">{record}</text>");
+        }
+    }
+
+    fn frame(&mut self, top: f64, height: f64, label: &str) {
+        let y = MARGIN + top;
+        let _ = writeln!(
+            self.text,
+            "<rect x=\"{MARGIN}\" y=\"{y:.1}\" width=\"{WIDTH}\" height=\"{height:.1}\" fill=\"none\" stroke=\"#999\">\
+             <title>{}</title></rect>",
+            escape(label)
+        );
+    }
+
+    fn line(&mut self, top: f64, label: &str) {
+        let (y, right) = (MARGIN + top, MARGIN + WIDTH);
+        let _ = writeln!(
+            self.text,
+            "<line x1=\"{MARGIN}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#c00\" \
+             stroke-dasharray=\"5 3\"/>\
+             <text x=\"{right}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#c00\">{}</text>",
+            y - 4.0,
+            escape(label)
+        );
+    }
+
+    fn finish(mut self) -> String {
+        self.text.push_str("</svg>\n");
+        self.text
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+fn steps(records: &[UsageRecord]) -> usize {
+    records.iter().map(|r| r.last + 1).max().unwrap_or(0)
+}
+
+/// The plan: regions one under another, in each the tensors where and while they lie there.
+///
+/// # Errors
+/// [`PlanError::Count`] if the layout is another set's, [`PlanError::NoSuchPlace`] if it names a region it does not
+/// have, and those of [`operator_profiles`] where there are too many steps to draw.
+pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result<String, PlanError> {
+    operator_profiles(records)?;
+    if layout.places.len() != records.len() {
+        return Err(PlanError::Count { what: "places", expected: records.len(), found: layout.places.len() });
+    }
+    let unit = HEIGHT / (layout.total().max(1) as f64);
+    let mut canvas = Canvas::new(title, steps(records), layout.regions.len());
+    let mut tops = Vec::with_capacity(layout.regions.len());
+    let mut top = 0.0;
+    for (region, &size) in layout.regions.iter().enumerate() {
+        let height = size as f64 * unit;
+        canvas.frame(top, height, &format!("region {region}: {size}"));
+        tops.push(top + height);
+        top += height + GAP;
+    }
+    for (record, (r, place)) in records.iter().zip(&layout.places).enumerate() {
+        let (index, count) = (place.region, tops.len());
+        let bottom = *tops.get(index).ok_or(PlanError::NoSuchPlace { record, what: "region", index, count })?;
+        let height = r.size as f64 * unit;
+        let label = format!("tensor {record}: {}, steps {} to {}", r.size, r.first, r.last);
+        canvas.tensor(record, (r.first, r.last), bottom - place.offset as f64 * unit - height, height, &label);
+    }
+    Ok(canvas.finish())
+}
+
+/// The operator profiles: at each step the tensors alive, largest below, with the widest step as a line.
+///
+/// # Errors
+/// Those of [`operator_profiles`].
+pub fn profile_svg(title: &str, records: &[UsageRecord]) -> Result<String, PlanError> {
+    let profiles = operator_profiles(records)?;
+    let breadth = |profile: &Vec<usize>| profile.iter().map(|&i| records[i].size as f64).sum::<f64>();
+    let widest = profiles.iter().map(breadth).fold(1.0, f64::max);
+    let unit = HEIGHT / widest;
+    let mut canvas = Canvas::new(title, profiles.len(), 1);
+    canvas.frame(0.0, HEIGHT, "profiles");
+    for (step, profile) in profiles.iter().enumerate() {
+        let mut base = HEIGHT;
+        for &record in profile {
+            let height = records[record].size as f64 * unit;
+            base -= height;
+            let label = format!("step {step}, tensor {record}: {}", records[record].size);
+            canvas.tensor(record, (step, step), base, height, &label);
+        }
+    }
+    canvas.line(0.0, &format!("widest step: {widest:.0}"));
+    Ok(canvas.finish())
+}

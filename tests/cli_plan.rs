@@ -1,0 +1,67 @@
+//! `texpool plan` on usage records and on the published tables.
+
+#![cfg(test)]
+
+use std::{fs, process::Command};
+
+use serde_json::Value;
+
+fn texpool(args: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_texpool")).args(args).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn records_are_surveyed_and_the_plan_written_with_offsets() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("records.csv");
+    fs::write(&records, "id,lower,upper,size\na,0,2,8\nb,1,3,4\nc,2,4,8\n").unwrap();
+    let planned = folder.path().join("planned.csv");
+    let (records, planned) = (records.to_str().unwrap(), planned.to_str().unwrap());
+    let (code, out, err) = texpool(&["plan", "--records", records, "--write", planned, "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let survey: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(survey["optimum"]["proven"], true);
+    assert_eq!(survey["best"]["bounds"]["offsets"], 12);
+    let written = fs::read_to_string(planned).unwrap();
+    assert!(written.starts_with("id,lower,upper,size,offset\na,0,2,8,"), "{written}");
+    assert_eq!(written.lines().count(), 4);
+    // What was written is read again.
+    assert_eq!(texpool(&["plan", "--records", planned, "--strategy", "greedy_by_size"]).0, Some(0));
+}
+
+#[test]
+fn a_wrong_record_is_named_by_file_line_and_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("records.csv");
+    fs::write(&records, "id,lower,upper,size\na,5,2,8\n").unwrap();
+    let (code, _, err) = texpool(&["plan", "--records", records.to_str().unwrap()]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("records.csv") && err.contains("line 2"), "{err}");
+    assert_eq!(texpool(&["plan", "--records", "nowhere.csv"]).0, Some(1));
+}
+
+#[test]
+fn nothing_to_plan_is_a_usage_error() {
+    assert_eq!(texpool(&["plan"]).0, Some(2));
+    assert_eq!(texpool(&["plan", "x", "--published"]).0, Some(2));
+}
+
+#[test]
+fn the_published_tables_are_printed_cell_by_cell() {
+    let (code, out, _) = texpool(&["plan", "--published"]);
+    assert_eq!(code, Some(0));
+    assert!(out.contains("Table 1") && out.contains("Table 2") && out.contains("BlazeFace"), "{out}");
+    let (_, out, _) = texpool(&["plan", "--published", "--json"]);
+    assert!(serde_json::from_str::<Value>(&out).unwrap().as_array().unwrap().len() > 50);
+}
+
+#[test]
+fn a_model_shows_every_strategy_and_the_reason_for_the_choice() {
+    let (code, out, err) = texpool(&["plan", "tests/data/tiny.tflite", "--strategy", "all"]);
+    assert_eq!(code, Some(0), "{err}");
+    for word in ["greedy_by_breadth", "min_cost_flow", "offsets_smallest", "proven optimal", "chosen: "] {
+        assert!(out.contains(word), "{word} is missing: {out}");
+    }
+}

@@ -1,0 +1,17 @@
+//! All that needs an adapter, in one binary, so that the `witness` module can run it again: on a second driver, under
+//! the validation layer, and where there is no driver at all.
+
+#![cfg(test)]
+
+mod core_only;
+mod faults;
+mod goldens;
+mod invariance;
+mod kernels;
+mod memory;
+mod phases;
+mod portability;
+mod session;
+mod split;
+mod support;
+mod witness;

@@ -1,0 +1,59 @@
+//! What the tests on a device share.
+
+use texpool::{
+    gpu::{Gpu, GpuOptions},
+    graph::Graph,
+    plan::{Choice, Problem, Strategy},
+    prepare::{PrepareOptions, prepare},
+};
+
+#[path = "../support/goldens.rs"]
+pub(crate) mod goldens;
+#[path = "../support/mod.rs"]
+pub(crate) mod graphs;
+#[path = "../support/hash.rs"]
+pub(crate) mod hash;
+#[path = "../support/models.rs"]
+pub(crate) mod models;
+
+/// Files of every model that the project is measured by.
+pub(crate) const MODELS: [&str; 8] = [
+    "face_detection_short_range.tflite",
+    "face_detection_front_2019.tflite",
+    "mobilenet_v1_1.0_224.tflite",
+    "face_landmark.tflite",
+    "hand_landmark_lite.tflite",
+    "selfie_segmentation.tflite",
+    "posenet_mv1_075_float_from_checkpoints.tflite",
+    "deeplabv3_257_mv_gpu.tflite",
+];
+
+/// What [`open`] prints before the adapter's name.
+pub(crate) const ADAPTER: &str = "adapter: ";
+
+/// Opens the device; a machine without one is told what to install.
+pub(crate) fn open() -> Gpu {
+    match Gpu::open(&GpuOptions::default()) {
+        Ok(gpu) => {
+            println!("{ADAPTER}{}", gpu.device.adapter_info().name);
+            gpu
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The plans a device can run: every strategy, the optimum, banks and the best; of those that place the model alike only
+/// the first. Plans of one arena are none: there a step would read and write the same texture.
+pub(crate) fn choices(graph: &Graph, options: &PrepareOptions) -> Vec<Choice> {
+    let runnable = Strategy::ALL.iter().copied().filter(|strategy| strategy.problem() != Problem::Offsets);
+    let mut seen = Vec::new();
+    let mut different = |&choice: &Choice| {
+        let plan = prepare(graph, &PrepareOptions { choice, ..options.clone() }).unwrap().plan;
+        let place = (plan.textures, plan.placements);
+        let new = !seen.contains(&place);
+        seen.push(place);
+        new
+    };
+    let searched = [Choice::Optimum, Choice::Banks, Choice::Best];
+    runnable.map(Choice::Strategy).chain(searched).filter(&mut different).collect()
+}

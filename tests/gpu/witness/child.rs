@@ -1,0 +1,75 @@
+//! This test binary in a child process.
+
+use std::{ffi::OsStr, process::Command};
+
+/// A run of this binary's tests to be, all but the witnesses' own.
+pub(crate) struct Child {
+    command: Command,
+}
+
+/// What came of it.
+pub(crate) struct Outcome {
+    /// All that was printed: by tests, by drivers, by layers.
+    pub(crate) output: String,
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    pub(crate) ignored: usize,
+}
+
+impl Child {
+    pub(crate) fn new() -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args(["--show-output", "--skip", "witness::"])
+            .env_remove("WGPU_ADAPTER_NAME")
+            .env("RUST_BACKTRACE", "0");
+        Self { command }
+    }
+
+    /// Only the tests whose path holds `name`.
+    pub(crate) fn only(mut self, name: &str) -> Self {
+        self.command.arg(name);
+        self
+    }
+
+    /// Not the tests whose path holds `name`.
+    pub(crate) fn skip(mut self, name: &str) -> Self {
+        self.command.args(["--skip", name]);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Runs it to its end, whatever that is.
+    pub(crate) fn run(mut self) -> Outcome {
+        let printed = self.command.output().unwrap();
+        let output =
+            [printed.stdout, printed.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        let counts = output.lines().find(|line| line.starts_with("test result: "));
+        let counts = counts.unwrap_or_else(|| panic!("the tests did not end ({}):\n{output}", printed.status));
+        let count = |what: &str| {
+            let before = counts.split(what).next().unwrap().trim_end();
+            before.rsplit(' ').next().unwrap().parse().unwrap()
+        };
+        let (passed, failed, ignored) = (count("passed"), count("failed"), count("ignored"));
+        Outcome { output, passed, failed, ignored }
+    }
+}
+
+impl Outcome {
+    /// Fails with all that was printed, unless every test passed and there was at least one.
+    pub(crate) fn must_pass(self) -> Self {
+        // Indented, so that it is not taken for the output of this process.
+        let printed = || self.output.replace('\n', "\n  ");
+        assert!(self.failed == 0 && self.ignored == 0 && self.passed > 0, "a child failed:\n  {}", printed());
+        self
+    }
+
+    /// What stands behind `label` on every line that begins with it.
+    pub(crate) fn values(&self, label: &str) -> Vec<String> {
+        self.output.lines().filter_map(|line| line.strip_prefix(label)).map(str::to_owned).collect()
+    }
+}

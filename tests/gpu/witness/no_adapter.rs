@@ -1,0 +1,24 @@
+//! Without an adapter every test fails, and each says which package to install.
+
+use super::Child;
+
+/// Tests that stand beside others of their family and get along without a device.
+const NEED_NONE: [&str; 3] = [
+    "kernels::elementwise::two_operands_and_an_added_tensor_are_refused",
+    "portability::dialect::",
+    "split::others_stay_as_they_are",
+];
+
+#[test]
+fn every_test_fails_and_names_the_package() {
+    let all = Child::new().env("VK_DRIVER_FILES", "/nonexistent");
+    let outcome = NEED_NONE.into_iter().fold(all, Child::skip).run();
+    assert_eq!((outcome.passed, outcome.ignored), (0, 0), "{}", outcome.output);
+    let failures: Vec<&str> = outcome.output.split("\n---- ").skip(1).collect();
+    assert_eq!(failures.len(), outcome.failed);
+    let silent: Vec<_> = failures
+        .iter()
+        .filter(|failure| !failure.contains("apt-get install") || !failure.contains("mesa-vulkan-drivers"))
+        .collect();
+    assert!(silent.is_empty(), "these do not name the package: {silent:#?}");
+}

@@ -1,0 +1,50 @@
+//! The Khronos validation layer, synchronization validation on, has nothing to say about any run of any model.
+
+use std::fs;
+
+use super::Child;
+use crate::support::ADAPTER;
+
+/// What the layer is told. It shows its settings as an information message, once an instance.
+const SETTINGS: &str = "\
+khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG
+khronos_validation.log_filename = stdout
+khronos_validation.report_flags = error,warn,perf,info
+khronos_validation.enable_message_limit = false
+khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT
+";
+const STATUS: &str = "Khronos Validation Layer Active";
+/// What every message of the layer holds.
+const MESSAGE: &str = "): msgNum: ";
+
+#[test]
+fn the_validation_layer_is_silent() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("vk_layer_settings.txt"), SETTINGS).unwrap();
+    let outcome = Child::new()
+        // Makes sessions, and runs none.
+        .skip("portability::")
+        // Models run by their naïve and their best plans, the small network under every strategy.
+        .skip("invariance::every_strategy::")
+        .env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
+        .env("VK_LAYER_SETTINGS_PATH", folder.path())
+        // wgpu would set up the layer its own way.
+        .env("WGPU_VALIDATION", "0")
+        // In debug builds wgpu has naga name WGSL as the source language (`OpSource`, enumerant 10). Layers older than
+        // that enumerant, Debian 12's among them, refuse the module and then check nothing in it.
+        .env("WGPU_DEBUG", "0")
+        .run();
+    let lines: Vec<&str> = outcome.output.lines().collect();
+    let active = lines.iter().filter(|line| line.contains(STATUS)).count();
+    assert!(
+        active > 0,
+        "the layer did not load; `apt-get install vulkan-validationlayers` installs it: {}",
+        outcome.output
+    );
+    let synchronized = lines.iter().filter(|line| line.contains("ENABLE_SYNCHRONIZATION_VALIDATION")).count();
+    assert_eq!(synchronized, active, "synchronization validation is not on everywhere");
+    let messages: Vec<_> = lines.iter().filter(|line| line.contains(MESSAGE) && !line.contains(STATUS)).collect();
+    assert!(messages.is_empty(), "{} messages: {messages:#?}", messages.len());
+    let opened = outcome.must_pass().values(ADAPTER).len();
+    assert!(active >= opened, "{opened} devices were opened, but {active} were watched");
+}
