@@ -9,6 +9,7 @@ mod goldens;
 mod invariance;
 mod kernels;
 mod memory;
+mod phases;
 mod portability;
 mod session;
 mod split;

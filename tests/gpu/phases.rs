@@ -1,18 +1,14 @@
 //! Phased plans on the device: the same bits as without phases, at several points of the front, with rows poisoned as
 //! they die.
 
-#![cfg(test)]
-#![cfg(feature = "cli")]
-
-#[path = "support/models.rs"]
-mod models;
-
 use texpool::{
-    gpu::{Gpu, GpuOptions, Session, SessionOptions},
+    gpu::{Gpu, Session, SessionOptions},
     graph::Graph,
     plan::TexelFormat,
     prepare::{Phases, PrepareOptions, frontier},
 };
+
+use crate::support::{models, open};
 
 fn input(len: usize) -> Vec<f32> {
     (0..len).map(|i| (i as f32 * 0.618_034).fract() * 2.0 - 1.0).collect()
@@ -29,7 +25,7 @@ fn run(gpu: &Gpu, graph: &Graph, prepare: PrepareOptions, poison: bool) -> (Vec<
 
 /// The middle of the front, what `auto` takes and the smallest pool, in both formats.
 fn is_invariant(file: &str) {
-    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let gpu = open();
     let graph = texpool::import::open(models::model(file)).unwrap();
     for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
         let options = |phases| PrepareOptions { format, phases, ..PrepareOptions::default() };
