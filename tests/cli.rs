@@ -239,11 +239,10 @@ fn a_reader_who_has_seen_enough_is_no_failure() {
 #[test]
 fn phases_are_asked_for_by_name_and_by_budget() {
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/models/face_detection_front_2019.tflite");
-    let front: serde_json::Value =
-        serde_json::from_slice(&texpool(&["plan", model, "--frontier", "--json"]).stdout).unwrap();
+    let front: Value = serde_json::from_slice(&texpool(&["plan", model, "--frontier", "--json"]).stdout).unwrap();
     let bytes: Vec<u64> = front["points"].as_array().unwrap().iter().map(|p| p["bytes"].as_u64().unwrap()).collect();
     assert!(bytes.len() > 2 && bytes.windows(2).all(|pair| pair[1] < pair[0]), "{bytes:?}");
-    let planned = |args: &[&str]| -> serde_json::Value {
+    let planned = |args: &[&str]| -> Value {
         serde_json::from_slice(&texpool(&[&["plan", model, "--json"], args].concat()).stdout).unwrap()
     };
     let least = planned(&["--phases", "min"])["plan"]["bytes"].as_u64().unwrap();
