@@ -2,7 +2,12 @@
 alias Readable = texture_storage_2d<rgba16float, read>;
 alias Writable = texture_storage_2d<rgba16float, write>;
 
-// A value as it is after it was stored and read again.
+// The nearest values that 16 bits hold, ties to even: what is stored is then the same however a device rounds.
 fn stored(v: vec4<f32>) -> vec4<f32> {
-    return vec4(unpack2x16float(pack2x16float(v.xy)), unpack2x16float(pack2x16float(v.zw)));
+    let bits = bitcast<vec4<u32>>(v);
+    let even = (bits >> vec4(13u)) & vec4(1u);
+    let near = bitcast<vec4<f32>>((bits + 0xfffu + even) & vec4(0xffffe000u));
+    // Below 2^-14 the steps are 2^-24.
+    let small = round(v * 16777216.0) * (1.0 / 16777216.0);
+    return select(near, small, abs(v) < vec4(1.0 / 16384.0));
 }

@@ -235,3 +235,26 @@ fn a_reader_who_has_seen_enough_is_no_failure() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
+
+#[test]
+fn phases_are_asked_for_by_name_and_by_budget() {
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/models/face_detection_front_2019.tflite");
+    let front: Value = serde_json::from_slice(&texpool(&["plan", model, "--frontier", "--json"]).stdout).unwrap();
+    let bytes: Vec<u64> = front["points"].as_array().unwrap().iter().map(|p| p["bytes"].as_u64().unwrap()).collect();
+    assert!(bytes.len() > 2 && bytes.windows(2).all(|pair| pair[1] < pair[0]), "{bytes:?}");
+    let planned = |args: &[&str]| -> Value {
+        serde_json::from_slice(&texpool(&[&["plan", model, "--json"], args].concat()).stdout).unwrap()
+    };
+    let least = planned(&["--phases", "min"])["plan"]["bytes"].as_u64().unwrap();
+    assert!(least <= bytes[bytes.len() - 1]);
+    let budget = bytes[1].to_string();
+    let found = planned(&["--budget", &budget]);
+    assert_eq!(found["plan"]["bytes"].as_u64(), Some(bytes[1]));
+    assert!(found["phases"]["dispatches"].as_u64().unwrap() > 0);
+    let none = texpool(&["plan", model, "--budget", "1KiB"]);
+    assert_eq!(none.status.code(), Some(1));
+    assert!(stderr(&none).contains(&format!("takes {least} bytes")), "{}", stderr(&none));
+    let wrong = texpool(&["plan", model, "--budget", "much"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("2MiB"), "{}", stderr(&wrong));
+}

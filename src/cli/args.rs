@@ -20,7 +20,7 @@ pub(super) struct ModelArgs {
     /// A .tflite file, or a name from `texpool models list`.
     model: String,
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all.
-    #[arg(long, value_name = "NAME", default_value = "best", value_parser = runnable)]
+    #[arg(long, value_name = "NAME", default_value = "best", value_parser = runnable_by_name)]
     strategy: Choice,
     #[command(flatten)]
     how: How,
@@ -68,10 +68,15 @@ pub(super) fn choice(text: &str) -> Result<Choice, String> {
     text.parse().map_err(|_| format!("no strategy is called `{text}`; choose from: {}", names(|_| true)))
 }
 
-/// A plan that textures can hold, by name: not one of one arena.
-fn runnable(text: &str) -> Result<Choice, String> {
+/// A plan that textures can hold, by name.
+fn runnable_by_name(text: &str) -> Result<Choice, String> {
+    choice(text).and_then(runnable)
+}
+
+/// Refuses a plan of one arena, which textures cannot hold.
+pub(super) fn runnable(choice: Choice) -> Result<Choice, String> {
     let textures = |s: Strategy| s.problem() != Problem::Offsets;
-    match choice(text)? {
+    match choice {
         Choice::Strategy(strategy) if !textures(strategy) => Err(format!(
             "it plans one arena, and no step may read and write the same texture; choose from: {}",
             names(textures)

@@ -23,8 +23,8 @@ pub(super) enum CliError {
     Plan(#[from] PlanError),
     #[error("{}: {source}", path.display())]
     Records { path: PathBuf, source: PlanError },
-    #[error("say which model to plan (a file or a name), or --records FILE, or --published")]
-    NothingToPlan,
+    #[error("{0}")]
+    Usage(String),
     #[error(transparent)]
     Gpu(#[from] GpuError),
     #[error("`{text}` is no file, and nothing that can be fetched is called that; there are: {known}")]

@@ -70,12 +70,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if let Some(path) = &args.records {
         return plan_records(args, path, json);
     }
-    let model = args.model.as_deref().ok_or(CliError::NothingToPlan)?;
-    let graph = args::import(&args::file_or_name(model)?)?;
+    let Some(model) = &args.model else {
+        return Err(CliError::Usage("say which model to plan, or --records FILE, or --published".into()));
+    };
     let choice = match args.strategy {
-        Wanted::One(choice) => choice,
+        Wanted::One(choice) => args::runnable(choice).map_err(CliError::Usage)?,
         Wanted::All => Choice::Best,
     };
+    let graph = args::import(&args::file_or_name(model)?)?;
     let options = args.how.prepare_options(choice);
     if args.frontier {
         let front = Front::of(&graph.name, &frontier(&graph, &options)?);
