@@ -5,6 +5,7 @@
 
 mod conv;
 mod dense;
+mod moves;
 mod pixel;
 mod pool;
 mod reduce;
@@ -13,7 +14,7 @@ mod shuffle;
 mod tail;
 mod view;
 
-use crate::graph::{Binary, Graph, Node, Op, Reduce, Shape, TensorId};
+use crate::graph::{Binary, Graph, Node, Op, Reduce, Shape, TensorId, follows_tensorflow};
 use view::View;
 
 /// Why a twin has no answer.
@@ -84,14 +85,20 @@ pub fn node(graph: &Graph, node: &Node, values: &[Option<Vec<f32>>]) -> Result<V
         Op::Prelu => pixel::two(&x, &operands.get(1)?, out, |x, alpha| if x < 0.0 { alpha * x } else { x }),
         Op::Unary(unary) => pixel::one(&x, *unary),
         Op::Softmax { beta } => pixel::softmax(&x, *beta),
-        Op::Pad { before, value, .. } => shuffle::pad(&x, *before, *value, out),
+        Op::Pad { before, after, mode } => moves::pad(&x, *before, *after, *mode, out),
+        Op::Tile => moves::tile(&x, out),
+        Op::Gather { axis } => moves::gather(&x, &operands.get(1)?, *axis, out),
+        Op::GatherElements { axis } => moves::gather_elements(&x, &operands.get(1)?, *axis, out),
         Op::Concat { axis } => shuffle::concat(&operands.all()?, *axis, out),
         Op::StridedSlice { begin, stride } => shuffle::slice(&x, *begin, *stride, out),
         Op::Reshape => x.data.to_vec(),
         Op::Transpose { perm } => shuffle::transpose(&x, *perm, out),
-        Op::DepthToSpace { block } => shuffle::depth_to_space(&x, *block, out),
+        Op::DepthToSpace { block, order } => shuffle::depth_to_space(&x, *block, *order, out),
         Op::SpaceToDepth { block } => shuffle::space_to_depth(&x, *block, out),
-        Op::Resize { mode, coords } => resize::resize(&x, *mode, *coords, out),
+        Op::Resize { mode, coords, scale } if follows_tensorflow(*mode, *coords, *scale) => {
+            resize::tensorflow(&x, *mode, *coords, out)
+        }
+        Op::Resize { coords, .. } => resize::taps(&x, &node.op, *coords, out),
     };
     tail::apply(&operands, result, out)
 }
