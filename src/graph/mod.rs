@@ -4,6 +4,7 @@ mod builder;
 mod check;
 mod constant;
 mod error;
+mod function;
 mod infer;
 mod op;
 mod shape;
@@ -12,10 +13,9 @@ pub use builder::GraphBuilder;
 pub use check::{MAX_ELEMENTS, check};
 pub use constant::{Bytes, Constant, DType};
 pub use error::{BuildError, CheckError};
+pub use function::{Binary, Reduce, Unary};
 pub use infer::{ShapeError, infer};
-pub use op::{
-    Act, Binary, Conv2d, CoordMode, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Tail, TransposeConv, Unary,
-};
+pub use op::{Act, Conv2d, CoordMode, Op, Padding, Pool2d, PoolKind, ResizeMode, Tail, TransposeConv};
 pub use shape::Shape;
 
 /// Index of a tensor in [`Graph::tensors`].
