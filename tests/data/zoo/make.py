@@ -89,7 +89,7 @@ CASES = {
             ("zfnet512", "gpu_0/data_0"))
     },
     "tiny_yolo_v2": ("yolov2_tiny.tflite", tflite(416, UNIT, 48, 0), {}),
-    "inception_v3": ("inception_v3_quant.tflite", {"": picture("coffee", 180, 60, 299, 299, RAW, "NHWC")}, {}),
+    "inception_v3": ("inception_v3_quant.tflite", {"": picture("coffee", 180, 60, 299, 299, {"divide": 128.0, "subtract": [1.0] * 3}, "NHWC")}, {}),
     "face_detection_full_range": ("face_detection_full_range_sparse.tflite", tflite(192, SIGNED), {}),
     "hand_landmark_full": ("hand_landmark_full.tflite", tflite(224, UNIT), {}),
     "hand_landmark_lite": ("hand_landmark_lite.tflite", tflite(224, UNIT), {}),
@@ -134,7 +134,11 @@ def by_litert(path, feeds):
         interpreter = Interpreter(str(path), experimental_op_resolver_type=resolver, num_threads=1)
         interpreter.allocate_tensors()
         entry = interpreter.get_input_details()[0]
-        interpreter.set_tensor(entry["index"], feeds[""].astype(entry["dtype"]))
+        x = feeds[""]
+        if entry["dtype"] != np.float32:
+            scale, zero = entry["quantization"]
+            x = np.round(x / np.float32(scale) + zero).astype(entry["dtype"])
+        interpreter.set_tensor(entry["index"], x)
         interpreter.invoke()
         outputs = interpreter.get_output_details()
         values = []
