@@ -1,4 +1,5 @@
-// A function of one value, its alpha in the first own word. One texel an invocation.
+// A function of one value. One texel an invocation.
+// Own words: 8  its two parameters as bits.
 override FUNCTION: u32 = 0u;
 
 @compute @workgroup_size(LANES)
@@ -12,5 +13,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let i = id % row_texels;
     let slice = i / dst.w;
     let value = read_input(src, row_start(src, row) + i);
-    emit(dst, row, i % dst.w, slice, activate(FUNCTION, value, slice, param(8u).x, 0u));
+    emit(dst, row, i % dst.w, slice, activate(FUNCTION, value, slice, param(8u).x, param(8u).y));
 }

@@ -1,59 +1,6 @@
 //! Operators and their attributes. Every extent is `[B, H, W, C]` ([`Shape`](super::Shape)); every padding is explicit.
 
-use super::{CoordMode, PadMode, ResizeMode, TensorId};
-
-/// Functions of one value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Unary {
-    /// `max(x, 0)`
-    Relu,
-    /// `min(max(x, 0), 6)`
-    Relu6,
-    /// `min(max(x, -1), 1)`
-    ReluN1To1,
-    /// `x < 0 ? alpha * x : x`
-    LeakyRelu {
-        /// Slope below zero.
-        alpha: f32,
-    },
-    /// `x < 0 ? exp(x) - 1 : x`
-    Elu,
-    /// `x * min(max(x + 3, 0), 6) / 6`
-    HardSwish,
-    /// `1 / (1 + exp(-x))`
-    Logistic,
-    /// Hyperbolic tangent.
-    Tanh,
-    /// `e^x`
-    Exp,
-    /// Square root.
-    Sqrt,
-    /// `1 / sqrt(x)`
-    Rsqrt,
-    /// `x * x`
-    Square,
-    /// Absolute value.
-    Abs,
-    /// `-x`
-    Neg,
-}
-
-/// Functions of two values, with broadcasting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Binary {
-    /// `a + b`
-    Add,
-    /// `a - b`
-    Sub,
-    /// `a * b`
-    Mul,
-    /// `a / b`
-    Div,
-    /// The greater.
-    Maximum,
-    /// The lesser.
-    Minimum,
-}
+use super::{Binary, CoordMode, PadMode, Reduce, ResizeMode, TensorId, Unary};
 
 /// One step of a [`Tail`].
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -189,13 +136,6 @@ impl Pool2d {
     }
 }
 
-/// Which reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reduce {
-    /// Arithmetic mean.
-    Mean,
-}
-
 /// In which order the channels of a block of pixels lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DepthOrder {
@@ -218,7 +158,7 @@ pub enum Op {
     FullyConnected,
     /// `x`
     Pool2d(Pool2d),
-    /// `x`; reduces the axes marked.
+    /// `x`; reduces the axes marked (exactly one where the result is an index).
     Reduce {
         /// Which.
         kind: Reduce,
@@ -298,11 +238,55 @@ pub enum Op {
     Softmax {
         /// Factor of the exponent.
         beta: f32,
+        /// Whether the result is the logarithm.
+        log: bool,
+    },
+    /// `a [B, H, M, K], b [B, H, K, N]`; the result is `[B, H, M, N]`. B and H broadcast; either may be a constant.
+    MatMul {
+        /// Whether `b` is `[B, H, N, K]`.
+        transpose_b: bool,
+    },
+    /// `x`; the `k` greatest or least channels of each pixel, sorted; of equal ones the lower channel comes first.
+    TopK {
+        /// How many.
+        k: usize,
+        /// Whether the greatest.
+        largest: bool,
+        /// Whether the result is their channels' numbers, not their values.
+        indices: bool,
+    },
+    /// `x`; over channels, `x / (bias + alpha / size * sum)^beta` with the sum of the squares of the `size` channels from
+    /// `c - floor((size - 1) / 2)` on, as many as there are.
+    Lrn {
+        /// Channels of the window.
+        size: usize,
+        /// Factor of the mean of the squares.
+        alpha: f32,
+        /// Exponent.
+        beta: f32,
+        /// What is added.
+        bias: f32,
+    },
+    /// `x`; `(x - mean) / sqrt(variance + epsilon)` over the axes marked, the variance that of a whole population.
+    Normalize {
+        /// Axes of one mean and variance, in `B, H, W, C` order.
+        axes: [bool; 4],
+        /// What is added to the variance.
+        epsilon: f32,
+    },
+    /// `x`; the sum of all elements up to each along an axis.
+    CumSum {
+        /// 0 to 3, in `B, H, W, C` order.
+        axis: usize,
+        /// Whether the element itself does not count.
+        exclusive: bool,
+        /// Whether from the end.
+        reverse: bool,
     },
 }
 
 impl Op {
-    /// The operator's name as the TensorFlow Lite schema writes it, or would.
+    /// The operator's name as the TensorFlow Lite schema writes it, or as ONNX does where the schema has none.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Conv2d(_) => "CONV_2D",
@@ -313,13 +297,8 @@ impl Op {
             Self::Pool2d(Pool2d { kind: PoolKind::Average, .. }) => "AVERAGE_POOL_2D",
             Self::Pool2d(Pool2d { kind: PoolKind::Lp { p: 2 }, .. }) => "L2_POOL_2D",
             Self::Pool2d(Pool2d { kind: PoolKind::Lp { .. }, .. }) => "LP_POOL_2D",
-            Self::Reduce { kind: Reduce::Mean, .. } => "MEAN",
-            Self::Binary(Binary::Add) => "ADD",
-            Self::Binary(Binary::Sub) => "SUB",
-            Self::Binary(Binary::Mul) => "MUL",
-            Self::Binary(Binary::Div) => "DIV",
-            Self::Binary(Binary::Maximum) => "MAXIMUM",
-            Self::Binary(Binary::Minimum) => "MINIMUM",
+            Self::Reduce { kind, .. } => kind.name(),
+            Self::Binary(binary) => binary.name(),
             Self::Unary(unary) => unary.name(),
             Self::Prelu => "PRELU",
             Self::Pad { .. } => "PAD",
@@ -335,29 +314,13 @@ impl Op {
             Self::Resize { mode: ResizeMode::Linear, .. } => "RESIZE_BILINEAR",
             Self::Resize { mode: ResizeMode::Nearest(_), .. } => "RESIZE_NEAREST_NEIGHBOR",
             Self::Resize { mode: ResizeMode::Cubic { .. }, .. } => "RESIZE_BICUBIC",
-            Self::Softmax { .. } => "SOFTMAX",
-        }
-    }
-}
-
-impl Unary {
-    /// The function's name as the TensorFlow Lite schema writes it.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Relu => "RELU",
-            Self::Relu6 => "RELU6",
-            Self::ReluN1To1 => "RELU_N1_TO_1",
-            Self::LeakyRelu { .. } => "LEAKY_RELU",
-            Self::Elu => "ELU",
-            Self::HardSwish => "HARD_SWISH",
-            Self::Logistic => "LOGISTIC",
-            Self::Tanh => "TANH",
-            Self::Exp => "EXP",
-            Self::Sqrt => "SQRT",
-            Self::Rsqrt => "RSQRT",
-            Self::Square => "SQUARE",
-            Self::Abs => "ABS",
-            Self::Neg => "NEG",
+            Self::Softmax { log: false, .. } => "SOFTMAX",
+            Self::Softmax { log: true, .. } => "LOG_SOFTMAX",
+            Self::MatMul { .. } => "BATCH_MATMUL",
+            Self::TopK { .. } => "TOPK_V2",
+            Self::Lrn { .. } => "LOCAL_RESPONSE_NORMALIZATION",
+            Self::Normalize { .. } => "MeanVarianceNormalization",
+            Self::CumSum { .. } => "CUMSUM",
         }
     }
 }

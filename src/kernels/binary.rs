@@ -9,15 +9,16 @@ const SHADER: Shader = Shader { name: "binary", source: include_str!("../../shad
 pub(super) const PRELU: u32 = 6;
 
 /// The code of a function in `binary.wgsl`.
-pub(super) const fn code(binary: Binary) -> u32 {
-    match binary {
+pub(super) const fn code(binary: Binary) -> Option<u32> {
+    Some(match binary {
         Binary::Add => 0,
         Binary::Sub => 1,
         Binary::Mul => 2,
         Binary::Div => 3,
         Binary::Maximum => 4,
         Binary::Minimum => 5,
-    }
+        _ => return None,
+    })
 }
 
 /// The constant operand's number, if there is one.

@@ -54,6 +54,7 @@ pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
 /// # Errors
 /// [`KernelError::Unsupported`] where no kernel runs this form of the operator.
 pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+    tail::check(step)?;
     match &step.node.op {
         Op::Conv2d(op) => conv::dispatches(step, op, conv::Kind::Full),
         Op::DepthwiseConv2d(op) => depthwise::dispatches(step, op),
@@ -65,7 +66,10 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
         }
         Op::Pool2d(pool) => pool::dispatches(step, pool),
         Op::Reduce { kind, axes } => reduce::dispatches(step, *kind, *axes),
-        Op::Binary(binary) => binary::dispatches(step, binary::code(*binary)),
+        Op::Binary(binary) => match binary::code(*binary) {
+            Some(code) => binary::dispatches(step, code),
+            None => Err(family::unsupported(step, "there is no kernel for it yet".into())),
+        },
         Op::Prelu => binary::dispatches(step, binary::PRELU),
         Op::Pad { before, mode: PadMode::Constant(value), .. } => {
             gather::dispatches(step, gather::pad(*before, *value))
@@ -86,6 +90,12 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
             resize::dispatches(step, *mode, *coords)
         }
         Op::Resize { .. } => Err(family::unsupported(step, NO_KERNEL.into())),
-        Op::Softmax { beta } => softmax::dispatches(step, *beta),
+        Op::Softmax { beta, log: false } => softmax::dispatches(step, *beta),
+        Op::Softmax { log: true, .. }
+        | Op::MatMul { .. }
+        | Op::TopK { .. }
+        | Op::Lrn { .. }
+        | Op::Normalize { .. }
+        | Op::CumSum { .. } => Err(family::unsupported(step, "there is no kernel for it yet".into())),
     }
 }

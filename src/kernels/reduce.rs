@@ -33,7 +33,10 @@ pub(super) fn dispatches(step: &StepContext<'_>, kind: Reduce, axes: [bool; 4]) 
     let rows = rows(axes);
     let reduced = |axis: &usize| axes[*axis] && !(rows == Rows::Both && *axis == 2);
     let divisor = match kind {
-        Reduce::Mean => (0..4).filter(reduced).map(|axis| extents[axis]).product::<usize>() as f32,
+        _ if kind != Reduce::Mean => {
+            return Err(family::unsupported(step, "there is no kernel for it yet".into()));
+        }
+        _ => (0..4).filter(reduced).map(|axis| extents[axis]).product::<usize>() as f32,
     };
     let row = (extents[2] as f32).to_bits();
     let words = Words::new(step, &plan, items).input(input).own(axes.map(u32::from)).own([

@@ -1,7 +1,7 @@
 //! Functions of one value.
 
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family, tail};
-use crate::graph::{Act, Unary};
+use crate::graph::Unary;
 
 const SHADER: Shader = Shader { name: "unary", source: include_str!("../../shaders/unary.wgsl") };
 
@@ -9,41 +9,12 @@ const SHADER: Shader = Shader { name: "unary", source: include_str!("../../shade
 pub(super) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let plan = TailPlan::new(step.graph, step.node, 0);
-    let alpha = if let Unary::LeakyRelu { alpha } = unary { alpha } else { 0.0 };
+    let Some((code, parameters)) = tail::function(unary) else {
+        return Err(family::unsupported(step, format!("there is no kernel for {} yet", unary.name())));
+    };
     let items = step.rows.len() as u32 * step.output.shape.row_texels() as u32;
-    let words = Words::new(step, &plan, items).input(input).own([alpha.to_bits(), 0, 0, 0]);
-    let function = ("FUNCTION", f64::from(tail::code(Act::Unary(unary))));
+    let words =
+        Words::new(step, &plan, items).input(input).own([parameters[0].to_bits(), parameters[1].to_bits(), 0, 0]);
+    let function = ("FUNCTION", f64::from(code));
     Ok(vec![family::dispatch(step, SHADER, &plan, words, items, vec![function]).reading(input)])
-}
-
-/// The CPU twin: one value.
-pub(super) fn twin(unary: Unary, x: f32) -> f32 {
-    match unary {
-        Unary::Relu => x.max(0.0),
-        Unary::Relu6 => x.clamp(0.0, 6.0),
-        Unary::ReluN1To1 => x.clamp(-1.0, 1.0),
-        Unary::LeakyRelu { alpha } => {
-            if x < 0.0 {
-                alpha * x
-            } else {
-                x
-            }
-        }
-        Unary::Elu => {
-            if x < 0.0 {
-                x.exp() - 1.0
-            } else {
-                x
-            }
-        }
-        Unary::HardSwish => x * (x + 3.0).clamp(0.0, 6.0) / 6.0,
-        Unary::Logistic => 1.0 / (1.0 + (-x).exp()),
-        Unary::Tanh => x.tanh(),
-        Unary::Exp => x.exp(),
-        Unary::Sqrt => x.sqrt(),
-        Unary::Rsqrt => x.sqrt().recip(),
-        Unary::Square => x * x,
-        Unary::Abs => x.abs(),
-        Unary::Neg => -x,
-    }
 }

@@ -56,7 +56,7 @@ fn passed_on(site: &Site, node: &Node) -> Option<TensorId> {
         }
         Op::Transpose { perm } => keeps_order(dims, *perm),
         Op::Pool2d(Pool2d { kind: PoolKind::Max | PoolKind::Average, window: [1, 1], stride: [1, 1], .. }) => true,
-        Op::Reduce { axes, .. } => (0..4).all(|axis| !axes[axis] || dims[axis] == 1),
+        Op::Reduce { kind, axes } => kind.keeps_one() && (0..4).all(|axis| !axes[axis] || dims[axis] == 1),
         Op::Prelu => all(second, 1.0),
         Op::Binary(Binary::Add | Binary::Sub) if all(second, 0.0) => true,
         Op::Binary(Binary::Mul | Binary::Div) if all(second, 1.0) => true,

@@ -210,7 +210,7 @@ fn every_function_of_one_value() {
         (20, None, Unary::ReluN1To1),
         (21, None, Unary::Relu6),
         (98, alpha, Unary::LeakyRelu { alpha: 0.25 }),
-        (111, None, Unary::Elu),
+        (111, None, Unary::Elu { alpha: 1.0 }),
         (117, None, Unary::HardSwish),
         (14, None, Unary::Logistic),
         (28, None, Unary::Tanh),
@@ -254,7 +254,7 @@ fn prelu_softmax_and_blocks() {
     assert_eq!(only(one(54, &[1, 2, 2, 3], &[&[2, 2, 3]], None, &[1, 2, 2, 3])).0, Op::Prelu);
     assert!(one(54, &[1, 1, 1, 3], &[&[2, 2, 3]], None, &[1, 2, 2, 3]).is_err(), "alpha repeats, not the input");
     let beta = Some((9, Table(vec![(4, Field::F32(0.5))])));
-    assert_eq!(only(one(25, &[2, 7], &[], beta, &[2, 7])).0, Op::Softmax { beta: 0.5 });
+    assert_eq!(only(one(25, &[2, 7], &[], beta, &[2, 7])).0, Op::Softmax { beta: 0.5, log: false });
     assert_eq!(
         only(one(5, &[1, 2, 3, 8], &[], numbers(94, &[2]), &[1, 4, 6, 2])).0,
         Op::DepthToSpace { block: 2, order: DepthOrder::Dcr }

@@ -21,7 +21,20 @@ fn every_function_of_one_value_moves() {
         Abs, Elu, Exp, HardSwish, LeakyRelu, Logistic, Neg, Relu, Relu6, ReluN1To1, Rsqrt, Sqrt, Square, Tanh,
     };
     let alpha = 0.3;
-    for unary in [Relu, Relu6, ReluN1To1, LeakyRelu { alpha }, Elu, HardSwish, Logistic, Tanh, Exp, Square, Abs, Neg] {
+    for unary in [
+        Relu,
+        Relu6,
+        ReluN1To1,
+        LeakyRelu { alpha },
+        Elu { alpha: 1.0 },
+        HardSwish,
+        Logistic,
+        Tanh,
+        Exp,
+        Square,
+        Abs,
+        Neg,
+    ] {
         let made = fires(&conv_then(|net, y| net.unary(unary, y)), "activation", 1);
         assert_eq!(made.graph.nodes[0].tail, Tail::of(Act::Unary(unary)));
     }

@@ -55,7 +55,7 @@ pub(super) fn lower(ctx: &mut Context<'_, '_>, operator: &str, custom: Option<&s
         "RELU" => pointwise::unary(ctx, Unary::Relu),
         "RELU6" => pointwise::unary(ctx, Unary::Relu6),
         "RELU_N1_TO_1" => pointwise::unary(ctx, Unary::ReluN1To1),
-        "ELU" => pointwise::unary(ctx, Unary::Elu),
+        "ELU" => pointwise::unary(ctx, Unary::Elu { alpha: 1.0 }),
         "HARD_SWISH" => pointwise::unary(ctx, Unary::HardSwish),
         "LOGISTIC" => pointwise::unary(ctx, Unary::Logistic),
         "TANH" => pointwise::unary(ctx, Unary::Tanh),

@@ -82,5 +82,5 @@ pub(super) fn softmax(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let beta = ctx.options::<SoftmaxOptions<'static>>()?.beta();
     let x = ctx.operand(0)?;
     ctx.gives(ctx.dims(x))?;
-    ctx.emit(Op::Softmax { beta }, &[x], Act::None)
+    ctx.emit(Op::Softmax { beta, log: false }, &[x], Act::None)
 }

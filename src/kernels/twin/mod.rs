@@ -5,6 +5,8 @@
 
 mod conv;
 mod dense;
+mod function;
+mod line;
 mod moves;
 mod pixel;
 mod pool;
@@ -14,7 +16,7 @@ mod shuffle;
 mod tail;
 mod view;
 
-use crate::graph::{Binary, Graph, Node, Op, Reduce, Shape, TensorId, follows_tensorflow};
+use crate::graph::{Graph, Node, Op, Reduce, Shape, TensorId, follows_tensorflow};
 use view::View;
 
 /// Why a twin has no answer.
@@ -81,10 +83,15 @@ pub fn node(graph: &Graph, node: &Node, values: &[Option<Vec<f32>>]) -> Result<V
         }
         Op::Pool2d(pool) => pool::pool(&x, pool, out),
         Op::Reduce { kind, axes } => reduce::reduce(&x, *kind, *axes, out),
-        Op::Binary(binary) => pixel::two(&x, &operands.get(1)?, out, |a, b| function(*binary, a, b)),
+        Op::Binary(binary) => pixel::two(&x, &operands.get(1)?, out, |a, b| function::two(*binary, a, b)),
         Op::Prelu => pixel::two(&x, &operands.get(1)?, out, |x, alpha| if x < 0.0 { alpha * x } else { x }),
         Op::Unary(unary) => pixel::one(&x, *unary),
-        Op::Softmax { beta } => pixel::softmax(&x, *beta),
+        Op::Softmax { beta, log } => pixel::softmax(&x, *beta, *log),
+        Op::MatMul { transpose_b } => dense::matmul(&x, &operands.get(1)?, *transpose_b, out),
+        Op::TopK { k, largest, indices } => line::top_k(&x, *k, *largest, *indices),
+        Op::Lrn { size, alpha, beta, bias } => line::lrn(&x, *size, [*alpha, *beta, *bias]),
+        Op::Normalize { axes, epsilon } => line::normalize(&x, *axes, *epsilon),
+        Op::CumSum { axis, exclusive, reverse } => line::cum_sum(&x, *axis, *exclusive, *reverse),
         Op::Pad { before, after, mode } => moves::pad(&x, *before, *after, *mode, out),
         Op::Tile => moves::tile(&x, out),
         Op::Gather { axis } => moves::gather(&x, &operands.get(1)?, *axis, out),
@@ -134,17 +141,6 @@ pub fn graph(graph: &Graph, inputs: &[Vec<f32>]) -> Result<Vec<Option<Vec<f32>>>
 fn fits(graph: &Graph, tensor: TensorId, found: usize) -> Result<(), TwinError> {
     let shape = graph.shape(tensor);
     if shape.len() == found { Ok(()) } else { Err(TwinError::Length { tensor, shape, expected: shape.len(), found }) }
-}
-
-fn function(binary: Binary, a: f32, b: f32) -> f32 {
-    match binary {
-        Binary::Add => a + b,
-        Binary::Sub => a - b,
-        Binary::Mul => a * b,
-        Binary::Div => a / b,
-        Binary::Maximum => a.max(b),
-        Binary::Minimum => a.min(b),
-    }
 }
 
 /// A node's operands by number.

@@ -27,7 +27,10 @@ pub fn needs(graph: &Graph, node: &Node, index: usize) -> Option<Vec<Range<u32>>
         Op::Conv2d(conv) | Op::DepthwiseConv2d(conv) => image.conv(conv, window(node.inputs.get(1))),
         Op::TransposeConv(conv) => image.transpose_conv(conv, window(node.inputs.get(1))),
         Op::Pool2d(pool) => image.pool(pool),
-        Op::Unary(_) | Op::Prelu | Op::Binary(_) | Op::Softmax { .. } => image.alike(),
+        Op::Unary(_) | Op::Prelu | Op::Binary(_) => image.alike(),
+        Op::Softmax { .. } | Op::MatMul { .. } | Op::TopK { .. } | Op::Lrn { .. } => image.alike(),
+        Op::Normalize { axes, .. } => image.reduce(*axes),
+        Op::CumSum { axis, exclusive, reverse } => image.running(*axis, *exclusive, *reverse),
         Op::FullyConnected if node.inputs.get(1).is_some_and(|&w| graph.shape(w).c == from.c) => image.pixels(),
         Op::FullyConnected => image.everything(),
         Op::Reduce { axes, .. } => image.reduce(*axes),
@@ -144,6 +147,17 @@ impl Image {
         }
         let rows = self.from.h as isize;
         self.each(|y| if height { 0..rows } else { y as isize..y as isize + 1 })
+    }
+
+    /// The rows in front of each, or behind.
+    fn running(&self, axis: usize, exclusive: bool, reverse: bool) -> Vec<Range<u32>> {
+        let own = isize::from(!exclusive);
+        match axis {
+            0 if self.from.b > 1 => self.everything(),
+            1 if reverse => self.each(|y| y as isize + 1 - own..self.from.h as isize),
+            1 => self.each(|y| 0..y as isize + own),
+            _ => self.alike(),
+        }
     }
 
     /// The batch and row that each batch and row of the result reads, if it reads any.

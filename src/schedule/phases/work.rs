@@ -16,6 +16,13 @@ pub fn flops(graph: &Graph, node: &Node) -> u64 {
         (Op::Pool2d(pool), _) => out * (pool.window[0] * pool.window[1]) as u64,
         (Op::Resize { mode: ResizeMode::Cubic { .. }, .. }, _) => 40 * out,
         (Op::Reduce { .. }, _) => input,
+        (Op::MatMul { .. }, _) => {
+            let depth = node.inputs.first().map_or(0, |&a| graph.shape(a).c);
+            2 * out * depth as u64
+        }
+        (Op::TopK { k, .. }, _) => input * *k as u64,
+        (Op::Lrn { size, .. }, _) => 2 * out * *size as u64,
+        (Op::Normalize { .. }, _) => 7 * out,
         _ => out,
     }
 }
