@@ -29,6 +29,8 @@ pub(crate) struct Bench {
     pipelines: [(TexelFormat, Pipelines); 2],
     failures: Vec<String>,
     runs: usize,
+    /// Factor of every input but the first: indices are wider than other values.
+    spread: f32,
 }
 
 /// A texture being filled.
@@ -42,7 +44,12 @@ impl Bench {
         let gpu = open();
         let pipelines = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float]
             .map(|format| (format, Pipelines::new(&gpu, format).unwrap()));
-        Self { gpu, pipelines, failures: Vec::new(), runs: 0 }
+        Self { gpu, pipelines, failures: Vec::new(), runs: 0, spread: 1.0 }
+    }
+
+    /// Multiplies every input but the first from now on.
+    pub(crate) fn spread(&mut self, factor: f32) {
+        self.spread = factor;
     }
 
     /// Runs the graph's only node in several habitats and both formats.
@@ -82,11 +89,12 @@ impl Bench {
         let mut rng = Rng::new(habitat + 1);
         let graph = &rounded(graph, *format);
         let node = &graph.nodes[0];
-        let inputs: Vec<Vec<f32>> = graph
-            .inputs
-            .iter()
-            .map(|&tensor| rng.values(graph.shape(tensor).len()).iter().map(|&v| stored(v, *format)).collect())
-            .collect();
+        let mut inputs = Vec::new();
+        for &tensor in &graph.inputs {
+            let factor = if node.inputs.first() == Some(&tensor) { 1.0 } else { self.spread };
+            let values = rng.values(graph.shape(tensor).len()).into_iter();
+            inputs.push(values.map(|v| stored(v * factor, *format)).collect::<Vec<f32>>());
+        }
         let result = node.outputs[0];
         let expected = &expected(graph, inputs.clone(), *format)?;
 
