@@ -286,7 +286,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// The operator's name as the TensorFlow Lite schema writes it, or as ONNX does where the schema has none.
+    /// The operator's name as the TensorFlow Lite schema writes it or would, or as ONNX does where only it has one.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Conv2d(_) => "CONV_2D",

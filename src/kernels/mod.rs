@@ -33,6 +33,9 @@ pub use words::Words;
 
 use crate::graph::{Graph, Node, Op, Reduce, follows_tensorflow};
 
+/// What is said of a form that only the CPU twin knows.
+const NO_KERNEL: &str = "no kernel runs this form of it";
+
 /// The texels that a node's kernel reads beside its tensors: weights, biases, PReLU alphas.
 pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     let mut texels = match &node.op {
@@ -68,7 +71,7 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
         Op::Reduce { kind, axes } => reduce::dispatches(step, *kind, *axes),
         Op::Binary(binary) => match binary::code(*binary) {
             Some(code) => binary::dispatches(step, code),
-            None => Err(family::unsupported(step, "there is no kernel for it yet".into())),
+            None => Err(family::unsupported(step, NO_KERNEL.into())),
         },
         Op::Prelu => binary::dispatches(step, binary::PRELU),
         Op::Pad { before, after, mode } => gather::dispatches(step, gather::pad(*before, *after, *mode)),
@@ -91,6 +94,6 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
         | Op::TopK { .. }
         | Op::Lrn { .. }
         | Op::Normalize { .. }
-        | Op::CumSum { .. } => Err(family::unsupported(step, "there is no kernel for it yet".into())),
+        | Op::CumSum { .. } => Err(family::unsupported(step, NO_KERNEL.into())),
     }
 }
