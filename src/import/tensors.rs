@@ -7,7 +7,7 @@ use super::{
     schema::{Buffer, Sparsity, Tensor},
     sparse,
 };
-use crate::graph::{Bytes, Constant, DType, MAX_ELEMENTS, Shape};
+use crate::graph::{Bytes, Constant, DType, MAX_ELEMENTS, Quantised, Shape};
 
 /// The file's bytes, shared with every constant borrowed from them.
 pub(super) type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -39,13 +39,16 @@ const TYPES: [&str; 19] = [
     "INT4",
     "BFLOAT16",
 ];
-/// Indices into [`TYPES`] of the types that hold quantised values.
-const QUANTISED: [i8; 5] = [3, 7, 9, 16, 17];
+/// Indices into [`TYPES`] of the types of quantised values that are not read.
+const QUANTISED: [i8; 3] = [7, 16, 17];
 
 const FLOAT32: i8 = 0;
 const FLOAT16: i8 = 1;
 const INT32: i8 = 2;
+const UINT8: i8 = 3;
 const INT64: i8 = 4;
+const BOOL: i8 = 6;
+const INT8: i8 = 9;
 
 /// A tensor as the file has it.
 #[derive(Debug)]
@@ -56,6 +59,8 @@ pub(super) struct FileTensor<'a> {
     /// Where its values lie in the file, if it has any.
     values: Option<Range<usize>>,
     sparsity: Option<Sparsity<'a>>,
+    /// What its integers stand for; computed tensors hold the real values instead.
+    scale: Result<Option<Quantised>, Problem>,
     extents: Result<(Vec<usize>, Shape), Problem>,
 }
 
@@ -71,6 +76,7 @@ impl<'a> FileTensor<'a> {
             None => return Err(format!("tensor `{name}` asks for buffer {index} of {}", buffers.len())),
         };
         Ok(Self {
+            scale: scale(&name, tensor),
             extents: extents(&name, &tensor.shape().unwrap_or_default()),
             name,
             dtype: tensor.dtype(),
@@ -95,7 +101,18 @@ impl<'a> FileTensor<'a> {
         self.values.is_some()
     }
 
-    /// Refuses tensors that cannot be computed with: quantised, variable, not 32-bit floats.
+    /// Whether its elements are whole numbers that stand for themselves.
+    pub(super) fn is_integer(&self) -> bool {
+        matches!(self.dtype, INT32 | INT64 | UINT8 | INT8 | BOOL) && matches!(self.scale, Ok(None))
+    }
+
+    /// Whether its elements are truth values.
+    pub(super) const fn is_bool(&self) -> bool {
+        self.dtype == BOOL
+    }
+
+    /// Refuses tensors that cannot be computed with in 32-bit floats. Integers are held by floats, exact up to 2^24;
+    /// quantised ones are the real values that they stand for.
     pub(super) fn computable(&self) -> Result<(), Problem> {
         let name = &self.name;
         self.extents()?;
@@ -104,7 +121,8 @@ impl<'a> FileTensor<'a> {
             return Err(Problem::new(reason, "make the state an input and an output"));
         }
         match self.dtype {
-            FLOAT32 => Ok(()),
+            FLOAT32 | INT32 | INT64 | BOOL => Ok(()),
+            INT8 | UINT8 => self.scale.as_ref().map(|_| ()).map_err(Problem::clone),
             FLOAT16 => Err(Problem::new(
                 format!("tensor `{name}` is FLOAT16 and computed"),
                 "convert the model with 32-bit activations; 16-bit constants are fine",
@@ -136,6 +154,9 @@ impl<'a> FileTensor<'a> {
             FLOAT16 => DType::F16,
             INT32 => DType::I32,
             INT64 => DType::I64,
+            INT8 => DType::I8,
+            UINT8 => DType::U8,
+            BOOL => DType::Bool,
             other => return Err(self.wrong_type(other)),
         };
         let outside = || Problem::malformed(format!("values of tensor `{}` lie outside the file", self.name));
@@ -155,7 +176,8 @@ impl<'a> FileTensor<'a> {
             let reason = format!("constant `{}` has {found} bytes, its extents {dims:?} ask for {expected}", self.name);
             return Err(Problem::malformed(reason));
         }
-        Ok(Some(Constant::new(dtype, bytes)))
+        let scale = if matches!(dtype, DType::I8 | DType::U8 | DType::I32) { self.scale.clone()? } else { None };
+        Ok(Some(Constant { dtype, bytes, scale }))
     }
 }
 
@@ -174,6 +196,29 @@ fn range(buffer: &Buffer<'_>, file: usize) -> Option<Option<Range<usize>>> {
         return (end <= file).then_some((start < end).then_some(start..end));
     }
     Some(buffer.data().filter(|range| !range.is_empty()))
+}
+
+/// What a tensor's integers stand for, if the file says so.
+fn scale(name: &str, tensor: &Tensor<'_>) -> Result<Option<Quantised>, Problem> {
+    let Some(stated) = tensor.quantization() else { return Ok(None) };
+    let scale = stated.scale().unwrap_or_default();
+    let malformed = |what: &str| Problem::malformed(format!("the {what} of tensor `{name}` make no sense"));
+    let zero: Result<Vec<i32>, _> = stated.zero_point().unwrap_or_default().into_iter().map(i32::try_from).collect();
+    let zero = zero.map_err(|_| malformed("zero points"))?;
+    if !scale.iter().all(|scale| scale.is_finite()) {
+        return Err(malformed("scales"));
+    }
+    match scale.as_slice() {
+        [] => Ok(None),
+        &[one] => Ok(Some(Quantised::whole(one, zero.first().copied().unwrap_or(0)))),
+        _ => {
+            let zero = if zero.is_empty() { vec![0] } else { zero };
+            let dims: Option<Vec<usize>> =
+                tensor.shape().unwrap_or_default().into_iter().map(|extent| usize::try_from(extent).ok()).collect();
+            let axis = usize::try_from(stated.dimension()).unwrap_or(usize::MAX);
+            Quantised::along(scale, zero, &dims.unwrap_or_default(), axis).map(Some).ok_or_else(|| malformed("scales"))
+        }
+    }
 }
 
 /// Shape that a tensor of any rank is computed with: above four extents, the outer ones make one.

@@ -173,16 +173,36 @@ fn constants_of_the_wrong_length_are_refused() {
 }
 
 #[test]
-fn quantised_constants_are_refused_with_a_remedy() {
+fn quantised_constants_are_what_they_stand_for() {
     let mut m = Model::new();
-    let (x, q, w, y) =
-        (m.floats("x", &[4]), m.constant("q", &[4], I8, vec![1; 4]), m.floats("w", &[4]), m.floats("y", &[4]));
+    let (x, q) = (m.floats("x", &[2, 2]), m.constant("q", &[2, 2], I8, vec![1, 255, 10, 128]));
+    m.quantise(q, &[0.5, 2.0], &[0, 0], 1);
+    let (w, y, z) = (m.floats("w", &[2, 2]), m.floats("y", &[2, 2]), m.floats("z", &[2, 2]));
     m.op(6, &[q], w, None);
-    m.op(0, &[x, q], y, flags(11, &[0]));
-    let Err(ImportError::Unsupported(refusals)) = import(m.bytes(&[x], &[y])) else { unreachable!("it was imported") };
-    assert_eq!(refusals.len(), 2);
-    for refusal in refusals {
-        assert_eq!(refusal.reason, "tensor `q` is quantised (INT8)");
-        assert!(refusal.remedy.contains("without quantisation"));
+    m.op(0, &[x, w], y, flags(11, &[0]));
+    m.op(0, &[y, q], z, flags(11, &[0]));
+    let graph = import(m.bytes(&[x], &[z])).unwrap();
+    for node in &graph.nodes {
+        let constant = graph.tensors[node.inputs[1]].constant.as_ref().unwrap();
+        assert_eq!(*constant.to_f32(), [0.5, -2.0, 5.0, -256.0]);
+    }
+}
+
+#[test]
+fn scales_that_make_no_sense_are_refused() {
+    for (scale, zero, dimension) in [
+        (&[1.0, 2.0, 3.0][..], &[0][..], 0),
+        (&[1.0, 2.0], &[0, 0], 1),
+        (&[1.0, 2.0], &[0, 0], -1),
+        (&[1.0, 2.0], &[0, 0, 0], 0),
+        (&[f32::NAN], &[0], 0),
+        (&[1.0], &[1 << 40], 0),
+    ] {
+        let mut m = Model::new();
+        let (x, q, y) = (m.floats("x", &[2]), m.constant("q", &[2], I8, vec![1, 2]), m.floats("y", &[2]));
+        m.quantise(q, scale, zero, dimension);
+        m.op(0, &[x, q], y, flags(11, &[0]));
+        let error = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
+        assert!(error.contains("of tensor `q` make no sense"), "{error}");
     }
 }

@@ -23,6 +23,8 @@ pub(crate) enum Field {
     Bytes(Vec<u8>),
     Shorts(Vec<u16>),
     Ints(Vec<i32>),
+    Longs(Vec<i64>),
+    Floats(Vec<f32>),
     Table(Table),
     Tables(Vec<Table>),
 }
@@ -59,6 +61,8 @@ fn below(builder: &mut FlatBufferBuilder<'_>, field: &Field) -> Option<u32> {
         Field::Bytes(bytes) => Some(builder.create_vector(bytes).value()),
         Field::Shorts(shorts) => Some(builder.create_vector(shorts).value()),
         Field::Ints(ints) => Some(builder.create_vector(ints).value()),
+        Field::Longs(longs) => Some(builder.create_vector(longs).value()),
+        Field::Floats(floats) => Some(builder.create_vector(floats).value()),
         Field::Table(table) => Some(write(builder, table).value()),
         Field::Tables(tables) => {
             let tables: Vec<_> = tables.iter().map(|table| write(builder, table)).collect();
@@ -120,6 +124,13 @@ impl Model {
         self.constant(name, &[values.len() as i32], I32, bytes)
     }
 
+    /// States what the integers of a tensor stand for.
+    pub(crate) fn quantise(&mut self, tensor: i32, scale: &[f32], zero: &[i64], dimension: i32) {
+        let stated =
+            vec![(8, Field::Floats(scale.to_vec())), (10, Field::Longs(zero.to_vec())), (16, Field::I32(dimension))];
+        self.tensors[tensor as usize].0.push((12, Field::Table(Table(stated))));
+    }
+
     fn with_buffer(&mut self, name: &str, dims: &[i32], dtype: i8, buffer: i32) -> i32 {
         self.tensors.push(Table(vec![
             (4, Field::Ints(dims.to_vec())),
@@ -132,8 +143,13 @@ impl Model {
 
     /// An operator by its code.
     pub(crate) fn op(&mut self, code: i32, inputs: &[i32], output: i32, options: Option<Options>) {
-        let mut fields =
-            self.operator(Table(vec![(4, Field::I8(code.min(127) as i8)), (10, Field::I32(code))]), inputs, output);
+        self.op_of_many(code, inputs, &[output], options);
+    }
+
+    /// An operator of several results.
+    pub(crate) fn op_of_many(&mut self, code: i32, inputs: &[i32], outputs: &[i32], options: Option<Options>) {
+        let code_table = Table(vec![(4, Field::I8(code.min(127) as i8)), (10, Field::I32(code))]);
+        let mut fields = self.operator(code_table, inputs, outputs);
         if let Some((tag, options)) = options {
             fields.extend([(10, Field::I8(tag)), (12, Field::Table(options))]);
         }
@@ -143,17 +159,17 @@ impl Model {
     /// A custom operator.
     pub(crate) fn custom(&mut self, name: &str, inputs: &[i32], output: i32, options: Vec<u8>) {
         let code = Table(vec![(4, Field::I8(32)), (6, Field::Text(name.to_owned())), (10, Field::I32(32))]);
-        let mut fields = self.operator(code, inputs, output);
+        let mut fields = self.operator(code, inputs, &[output]);
         fields.push((14, Field::Bytes(options)));
         self.operators.push(Table(fields));
     }
 
-    fn operator(&mut self, code: Table, inputs: &[i32], output: i32) -> Vec<(u16, Field)> {
+    fn operator(&mut self, code: Table, inputs: &[i32], outputs: &[i32]) -> Vec<(u16, Field)> {
         self.codes.push(code);
         vec![
             (4, Field::I32(self.codes.len() as i32 - 1)),
             (6, Field::Ints(inputs.to_vec())),
-            (8, Field::Ints(vec![output])),
+            (8, Field::Ints(outputs.to_vec())),
         ]
     }
 
