@@ -22,9 +22,23 @@ use texpool::{
 /// A family's `override` constants by name.
 type Constants = &'static [(&'static str, &'static [f64])];
 
+/// The numbers below `N`.
+const fn below<const N: usize>() -> [f64; N] {
+    let mut numbers = [0.0; N];
+    let mut i = 0;
+    while i < N {
+        numbers[i] = i as f64;
+        i += 1;
+    }
+    numbers
+}
+
+const BINARY: [f64; 24] = below();
+const UNARY: [f64; 61] = below();
+
 /// Values that `override` constants take, by family. A family must list every constant of its own.
 const CONSTANTS: &[(&str, Constants)] = &[
-    ("binary", &[("FUNCTION", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), ("CONSTANT", &[0.0, 1.0, 2.0])]),
+    ("binary", &[("FUNCTION", &BINARY), ("CONSTANT", &[0.0, 1.0, 2.0])]),
     ("concat", &[("FIRST_PART", &[0.0, 1.0]), ("SECOND_PART", &[0.0, 1.0]), ("CONSTANTS", &[0.0, 1.0])]),
     ("conv", &[("PIXELS", &[1.0, 8.0]), ("SLICES", &[1.0, 4.0])]),
     ("dense", &[("ALIGNED", &[0.0, 1.0])]),
@@ -48,7 +62,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("softmax", &[]),
     ("softmax_wide", &[]),
     ("transpose_conv", &[]),
-    ("unary", &[("FUNCTION", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0])]),
+    ("unary", &[("FUNCTION", &UNARY)]),
 ];
 
 /// Constants of `texel.wgsl`: no tail, and every part of one.

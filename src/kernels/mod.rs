@@ -63,10 +63,7 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
         }
         Op::Pool2d(pool) => pool::dispatches(step, pool),
         Op::Reduce { kind, axes } => reduce::dispatches(step, *kind, *axes),
-        Op::Binary(binary) => match binary::code(*binary) {
-            Some(code) => binary::dispatches(step, code),
-            None => Err(family::unsupported(step, "there is no kernel for it yet".into())),
-        },
+        Op::Binary(binary) => binary::dispatches(step, binary::code(*binary)),
         Op::Prelu => binary::dispatches(step, binary::PRELU),
         Op::Pad { before, value, .. } => gather::dispatches(step, gather::pad(*before, *value)),
         Op::StridedSlice { begin, stride } => gather::dispatches(step, gather::slice(*begin, *stride)),

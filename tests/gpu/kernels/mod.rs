@@ -4,6 +4,7 @@
 
 mod conv;
 mod elementwise;
+mod functions;
 mod hostile;
 mod moves;
 mod rng;
