@@ -55,6 +55,15 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ),
     ("fill", &[]),
     ("gather", &[("KIND", &[0.0, 1.0, 2.0, 3.0]), ("WHOLE", &[0.0, 1.0])]),
+    (
+        "matmul",
+        &[
+            ("PIXELS", &[1.0, 8.0]),
+            ("SLICES", &[1.0, 4.0]),
+            ("TRANSPOSED", &[0.0, 1.0]),
+            ("CONSTANT", &[0.0, 1.0, 2.0]),
+        ],
+    ),
     ("pointwise", &[("PIXELS", &[1.0, 8.0]), ("SLICES", &[1.0, 4.0])]),
     ("pool", &[("AVERAGE", &[0.0, 1.0])]),
     ("reduce", &[]),

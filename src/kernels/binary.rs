@@ -1,4 +1,5 @@
-//! Functions of two values, with broadcasting; PReLU is one.
+//! Functions of two values, with broadcasting; PReLU is one. What is known of their constant operands is known to matrix
+//! products, too.
 
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family, pack};
 use crate::graph::{Binary, Graph, Node};
@@ -38,7 +39,7 @@ pub(super) const fn code(binary: Binary) -> u32 {
 }
 
 /// The constant operand's number, if there is one.
-fn constant(graph: &Graph, node: &Node) -> Option<usize> {
+pub(super) fn constant(graph: &Graph, node: &Node) -> Option<usize> {
     node.inputs.iter().take(2).position(|&tensor| graph.is_constant(tensor))
 }
 

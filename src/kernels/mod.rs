@@ -13,6 +13,7 @@ mod family;
 mod fill;
 mod fully_connected;
 mod gather;
+mod matmul;
 mod pack;
 mod pool;
 mod reduce;
@@ -38,7 +39,7 @@ pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
         Op::DepthwiseConv2d(op) => depthwise::weights(graph, node, op),
         Op::FullyConnected => fully_connected::weights(graph, node),
         Op::TransposeConv(_) => transpose_conv::weights(graph, node),
-        Op::Binary(_) | Op::Prelu => binary::weights(graph, node),
+        Op::Binary(_) | Op::Prelu | Op::MatMul { .. } => binary::weights(graph, node),
         Op::Concat { axis } => concat::weights(graph, node, *axis),
         _ => Vec::new(),
     };
@@ -74,11 +75,9 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
         Op::Concat { axis } => concat::dispatches(step, *axis),
         Op::Resize { mode, coords } => resize::dispatches(step, *mode, *coords),
         Op::Softmax { beta, log: false } => softmax::dispatches(step, *beta),
-        Op::Softmax { log: true, .. }
-        | Op::MatMul { .. }
-        | Op::TopK { .. }
-        | Op::Lrn { .. }
-        | Op::Normalize { .. }
-        | Op::CumSum { .. } => Err(family::unsupported(step, "there is no kernel for it yet".into())),
+        Op::MatMul { transpose_b } => matmul::dispatches(step, *transpose_b),
+        Op::Softmax { log: true, .. } | Op::TopK { .. } | Op::Lrn { .. } | Op::Normalize { .. } | Op::CumSum { .. } => {
+            Err(family::unsupported(step, "there is no kernel for it yet".into()))
+        }
     }
 }

@@ -6,6 +6,7 @@ mod conv;
 mod elementwise;
 mod functions;
 mod hostile;
+mod lines;
 mod moves;
 mod rng;
 mod windows;
