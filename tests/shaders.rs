@@ -41,6 +41,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("binary", &[("FUNCTION", &BINARY), ("CONSTANT", &[0.0, 1.0, 2.0])]),
     ("concat", &[("FIRST_PART", &[0.0, 1.0]), ("SECOND_PART", &[0.0, 1.0]), ("CONSTANTS", &[0.0, 1.0])]),
     ("conv", &[("PIXELS", &[1.0, 8.0]), ("SLICES", &[1.0, 4.0])]),
+    ("cum_sum", &[("EXCLUSIVE", &[0.0, 1.0]), ("REVERSE", &[0.0, 1.0])]),
     ("dense", &[("ALIGNED", &[0.0, 1.0])]),
     (
         "depthwise",
@@ -54,7 +55,9 @@ const CONSTANTS: &[(&str, Constants)] = &[
         ],
     ),
     ("fill", &[]),
+    ("fold", &[("KIND", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0])]),
     ("gather", &[("KIND", &[0.0, 1.0, 2.0, 3.0]), ("WHOLE", &[0.0, 1.0])]),
+    ("lrn", &[]),
     (
         "matmul",
         &[
@@ -64,12 +67,14 @@ const CONSTANTS: &[(&str, Constants)] = &[
             ("CONSTANT", &[0.0, 1.0, 2.0]),
         ],
     ),
+    ("normalize", &[("TEAM", &[1.0, 64.0])]),
     ("pointwise", &[("PIXELS", &[1.0, 8.0]), ("SLICES", &[1.0, 4.0])]),
     ("pool", &[("AVERAGE", &[0.0, 1.0])]),
     ("reduce", &[]),
     ("resize", &[("BILINEAR", &[0.0, 1.0]), ("COORDS", &[0.0, 1.0, 2.0])]),
-    ("softmax", &[]),
-    ("softmax_wide", &[]),
+    ("softmax", &[("LOG", &[0.0, 1.0])]),
+    ("softmax_wide", &[("LOG", &[0.0, 1.0])]),
+    ("top_k", &[("LARGEST", &[0.0, 1.0]), ("INDICES", &[0.0, 1.0])]),
     ("transpose_conv", &[]),
     ("unary", &[("FUNCTION", &UNARY)]),
 ];

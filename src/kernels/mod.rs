@@ -13,6 +13,7 @@ mod family;
 mod fill;
 mod fully_connected;
 mod gather;
+mod line;
 mod matmul;
 mod pack;
 mod pool;
@@ -74,10 +75,11 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
         Op::SpaceToDepth { block } => gather::dispatches(step, gather::Map::SpaceToDepth(*block)),
         Op::Concat { axis } => concat::dispatches(step, *axis),
         Op::Resize { mode, coords } => resize::dispatches(step, *mode, *coords),
-        Op::Softmax { beta, log: false } => softmax::dispatches(step, *beta),
+        Op::Softmax { beta, log } => softmax::dispatches(step, *beta, *log),
         Op::MatMul { transpose_b } => matmul::dispatches(step, *transpose_b),
-        Op::Softmax { log: true, .. } | Op::TopK { .. } | Op::Lrn { .. } | Op::Normalize { .. } | Op::CumSum { .. } => {
-            Err(family::unsupported(step, "there is no kernel for it yet".into()))
-        }
+        Op::TopK { largest, indices, .. } => line::top_k(step, *largest, *indices),
+        Op::Lrn { size, alpha, beta, bias } => line::lrn(step, *size, [*alpha, *beta, *bias]),
+        Op::Normalize { axes, epsilon } => line::normalize(step, *axes, *epsilon),
+        Op::CumSum { axis, exclusive, reverse } => line::cum_sum(step, *axis, *exclusive, *reverse),
     }
 }
