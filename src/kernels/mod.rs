@@ -13,6 +13,8 @@ mod family;
 mod fill;
 mod fully_connected;
 mod gather;
+mod line;
+mod matmul;
 mod pack;
 mod pool;
 mod reduce;
@@ -41,7 +43,7 @@ pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
         Op::DepthwiseConv2d(op) => depthwise::weights(graph, node, op),
         Op::FullyConnected => fully_connected::weights(graph, node),
         Op::TransposeConv(_) => transpose_conv::weights(graph, node),
-        Op::Binary(_) | Op::Prelu => binary::weights(graph, node),
+        Op::Binary(_) | Op::Prelu | Op::MatMul { .. } => binary::weights(graph, node),
         Op::Concat { axis } => concat::weights(graph, node, *axis),
         _ => Vec::new(),
     };
@@ -66,10 +68,7 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
         }
         Op::Pool2d(pool) => pool::dispatches(step, pool),
         Op::Reduce { kind, axes } => reduce::dispatches(step, *kind, *axes),
-        Op::Binary(binary) => match binary::code(*binary) {
-            Some(code) => binary::dispatches(step, code),
-            None => Err(family::unsupported(step, NO_KERNEL.into())),
-        },
+        Op::Binary(binary) => binary::dispatches(step, binary::code(*binary)),
         Op::Prelu => binary::dispatches(step, binary::PRELU),
         Op::Pad { before, mode: PadMode::Constant(value), .. } => {
             gather::dispatches(step, gather::pad(*before, *value))
@@ -90,12 +89,11 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
             resize::dispatches(step, *mode, *coords)
         }
         Op::Resize { .. } => Err(family::unsupported(step, NO_KERNEL.into())),
-        Op::Softmax { beta, log: false } => softmax::dispatches(step, *beta),
-        Op::Softmax { log: true, .. }
-        | Op::MatMul { .. }
-        | Op::TopK { .. }
-        | Op::Lrn { .. }
-        | Op::Normalize { .. }
-        | Op::CumSum { .. } => Err(family::unsupported(step, NO_KERNEL.into())),
+        Op::Softmax { beta, log } => softmax::dispatches(step, *beta, *log),
+        Op::MatMul { transpose_b } => matmul::dispatches(step, *transpose_b),
+        Op::TopK { largest, indices, .. } => line::top_k(step, *largest, *indices),
+        Op::Lrn { size, alpha, beta, bias } => line::lrn(step, *size, [*alpha, *beta, *bias]),
+        Op::Normalize { axes, epsilon } => line::normalize(step, *axes, *epsilon),
+        Op::CumSum { axis, exclusive, reverse } => line::cum_sum(step, *axis, *exclusive, *reverse),
     }
 }

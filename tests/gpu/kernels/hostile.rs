@@ -29,6 +29,8 @@ pub(crate) struct Bench {
     pipelines: [(TexelFormat, Pipelines); 2],
     failures: Vec<String>,
     runs: usize,
+    /// What is made of the random values of either sign, a quarter to two, that inputs hold.
+    inputs: fn(f32) -> f32,
 }
 
 /// A texture being filled.
@@ -42,7 +44,12 @@ impl Bench {
         let gpu = open();
         let pipelines = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float]
             .map(|format| (format, Pipelines::new(&gpu, format).unwrap()));
-        Self { gpu, pipelines, failures: Vec::new(), runs: 0 }
+        Self { gpu, pipelines, failures: Vec::new(), runs: 0, inputs: |x| x }
+    }
+
+    /// From now on inputs hold what this makes of random values of either sign, a quarter to two.
+    pub(crate) fn inputs(&mut self, inputs: fn(f32) -> f32) {
+        self.inputs = inputs;
     }
 
     /// Runs the graph's only node in several habitats and both formats.
@@ -78,6 +85,7 @@ impl Bench {
     }
 
     fn run(&mut self, graph: &Graph, habitat: u64, format: usize) -> Result<(), String> {
+        let map = self.inputs;
         let (format, pipelines) = &mut self.pipelines[format];
         let mut rng = Rng::new(habitat + 1);
         let graph = &rounded(graph, *format);
@@ -85,7 +93,7 @@ impl Bench {
         let inputs: Vec<Vec<f32>> = graph
             .inputs
             .iter()
-            .map(|&tensor| rng.values(graph.shape(tensor).len()).iter().map(|&v| stored(v, *format)).collect())
+            .map(|&tensor| rng.values(graph.shape(tensor).len()).iter().map(|&v| stored(map(v), *format)).collect())
             .collect();
         let result = node.outputs[0];
         let expected = &expected(graph, inputs.clone(), *format)?;
