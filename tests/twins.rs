@@ -8,7 +8,7 @@ use support::{Source, add_tensor, one_node};
 use texpool::{
     graph::{
         Act, Binary, Constant, Conv2d, CoordMode, DepthOrder, Op, PadMode, Padding, Pool2d, PoolKind, Reduce,
-        ResizeMode, Shape, Tail, TransposeConv, Unary,
+        ResizeMode, Rounding, Shape, Tail, TransposeConv, Unary,
     },
     kernels::twin::{self, TwinError},
 };
@@ -173,6 +173,82 @@ fn depth_and_space_are_exchanged_and_back() {
     let there = run(Op::DepthToSpace { block: 2, order: DepthOrder::Dcr }, [1, 1, 2, 8], &wide, &[], [1, 2, 4, 2]);
     near(&there[..6], &[0.0, 1.0, 2.0, 3.0, 8.0, 9.0]);
     near(&run(Op::SpaceToDepth { block: 2 }, [1, 2, 4, 2], &there, &[], [1, 1, 2, 8]), &wide);
+}
+
+#[test]
+fn pads_mirror_repeat_and_cut() {
+    let line = |mode, before, after, n: usize| {
+        let op = Op::Pad { before: [0, 0, before, 0], after: [0, 0, after, 0], mode };
+        run(op, [1, 1, 4, 1], &count(4), &[], [1, 1, n, 1])
+    };
+    near(&line(PadMode::Reflect, 3, 4, 11), &[3.0, 2.0, 1.0, 0.0, 1.0, 2.0, 3.0, 2.0, 1.0, 0.0, 1.0]);
+    near(&line(PadMode::Symmetric, 2, 5, 11), &[1.0, 0.0, 0.0, 1.0, 2.0, 3.0, 3.0, 2.0, 1.0, 0.0, 0.0]);
+    near(&line(PadMode::Edge, 2, 1, 7), &[0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 3.0]);
+    near(&line(PadMode::Wrap, 2, 5, 11), &[2.0, 3.0, 0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 2.0, 3.0, 0.0]);
+    // What is cut is cut first.
+    near(&line(PadMode::Reflect, -1, 2, 5), &[1.0, 2.0, 3.0, 2.0, 1.0]);
+    near(&line(PadMode::Constant(9.0), 1, -2, 3), &[9.0, 0.0, 1.0]);
+}
+
+#[test]
+fn tiles_and_lookups() {
+    near(&run(Op::Tile, [1, 1, 2, 1], &[1.0, 2.0], &[], [1, 1, 4, 2]), &[1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 2.0, 2.0]);
+    let indices = constant([1, 1, 1, 4], &[2.0, -1.0, 0.0, 7.0]);
+    let found = run(Op::Gather { axis: 2 }, [1, 1, 3, 2], &count(6), &[indices], [1, 1, 4, 2]);
+    near(&found, &[4.0, 5.0, 4.0, 5.0, 0.0, 1.0, 4.0, 5.0]);
+    let indices = constant([1, 1, 2, 3], &[1.0, 0.0, -1.0, 0.0, 0.0, 1.0]);
+    let found = run(Op::GatherElements { axis: 2 }, [1, 1, 2, 3], &count(6), &[indices], [1, 1, 2, 3]);
+    near(&found, &[3.0, 1.0, 5.0, 0.0, 1.0, 5.0]);
+}
+
+#[test]
+fn pools_with_dilation_and_counted_borders() {
+    let pool = |kind, padding, counted| {
+        let pool = Pool2d { kind, window: [1, 2], stride: [1, 2], dilation: [1, 2], padding, counted };
+        run(Op::Pool2d(pool), [1, 1, 4, 1], &[3.0, -4.0, 5.0, 12.0], &[], [1, 1, 3, 1])
+    };
+    let around = Padding { top: 0, bottom: 0, left: 2, right: 1 };
+    near(&pool(PoolKind::Max, around, None), &[3.0, 5.0, 5.0]);
+    near(&pool(PoolKind::Average, around, None), &[3.0, 4.0, 5.0]);
+    near(&pool(PoolKind::Average, around, Some(Padding { left: 2, ..NO_PADDING })), &[1.5, 4.0, 5.0]);
+    near(&pool(PoolKind::Average, around, Some(Padding { left: 2, right: 1, ..NO_PADDING })), &[1.5, 4.0, 2.5]);
+    near(&pool(PoolKind::Lp { p: 2 }, around, None), &[3.0, 34f32.sqrt(), 5.0]);
+}
+
+#[test]
+fn resizes_by_the_definitions_of_onnx() {
+    // `resize_downsample_scales_cubic` and others of ONNX's node tests.
+    let values: Vec<f32> = (1..17).map(|i| i as f32).collect();
+    let resize =
+        |mode, coords, scale| run(Op::Resize { mode, coords, scale }, [1, 4, 4, 1], &values, &[], [1, 3, 3, 1]);
+    let scale = Some([0.8, 0.8]);
+    let cubic = ResizeMode::Cubic { a: -0.75, exclude_outside: false };
+    let expected =
+        [1.471_191_4, 2.781_25, 4.082_519_5, 6.711_426, 8.021_484, 9.322_754, 11.916_504, 13.226_563, 14.527_832];
+    near(&resize(cubic, CoordMode::HalfPixel, scale), &expected);
+    let within = ResizeMode::Cubic { a: -0.5, exclude_outside: true };
+    let expected =
+        [1.368_126_8, 2.669_501_4, 4.013_337, 6.573_625, 7.875, 9.218_835, 11.948_967, 13.250_341, 14.594_176];
+    near(&resize(within, CoordMode::HalfPixel, scale), &expected);
+    let crop = CoordMode::TfCropAndResize { start: [0.4, 0.6], end: [0.6, 0.8], extrapolation: 0.0 };
+    near(&resize(ResizeMode::Linear, crop, None), &[7.6, 7.9, 8.2, 8.8, 9.1, 9.4, 10.0, 10.3, 10.6]);
+    let crop = CoordMode::TfCropAndResize { start: [0.4, 0.6], end: [1.2, 1.7], extrapolation: 10.0 };
+    let expected = [7.6, 10.0, 10.0, 12.4, 10.0, 10.0, 10.0, 10.0, 10.0];
+    near(&resize(ResizeMode::Linear, crop, None), &expected);
+    let line = |mode, coords, scale, n: usize| {
+        run(Op::Resize { mode, coords, scale: Some([1.0, scale]) }, [1, 1, 4, 1], &values[..4], &[], [1, 1, n, 1])
+    };
+    near(&line(ResizeMode::Linear, CoordMode::AlignCorners, 0.6, 2), &[1.0, 3.142_857]);
+    near(&line(ResizeMode::Linear, CoordMode::HalfPixelSymmetric, 0.6, 2), &[1.666_667, 3.333_333]);
+    use Rounding::{Ceil, Floor, PreferCeil, PreferFloor};
+    for (rounding, expected) in [
+        (PreferFloor, [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0]),
+        (PreferCeil, [1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0, 4.0]),
+        (Floor, [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0]),
+        (Ceil, [1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0, 4.0]),
+    ] {
+        near(&line(ResizeMode::Nearest(rounding), CoordMode::Asymmetric, 2.0, 8), &expected);
+    }
 }
 
 #[test]

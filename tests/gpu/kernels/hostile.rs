@@ -31,6 +31,8 @@ pub(crate) struct Bench {
     runs: usize,
     /// What is made of the random values of either sign, a quarter to two, that inputs hold.
     inputs: fn(f32) -> f32,
+    /// Factor of every input but the first: indices are wider than other values.
+    spread: f32,
 }
 
 /// A texture being filled.
@@ -44,12 +46,17 @@ impl Bench {
         let gpu = open();
         let pipelines = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float]
             .map(|format| (format, Pipelines::new(&gpu, format).unwrap()));
-        Self { gpu, pipelines, failures: Vec::new(), runs: 0, inputs: |x| x }
+        Self { gpu, pipelines, failures: Vec::new(), runs: 0, inputs: |x| x, spread: 1.0 }
     }
 
     /// From now on inputs hold what this makes of random values of either sign, a quarter to two.
     pub(crate) fn inputs(&mut self, inputs: fn(f32) -> f32) {
         self.inputs = inputs;
+    }
+
+    /// Multiplies every input but the first from now on.
+    pub(crate) fn spread(&mut self, factor: f32) {
+        self.spread = factor;
     }
 
     /// Runs the graph's only node in several habitats and both formats.
@@ -90,11 +97,12 @@ impl Bench {
         let mut rng = Rng::new(habitat + 1);
         let graph = &rounded(graph, *format);
         let node = &graph.nodes[0];
-        let inputs: Vec<Vec<f32>> = graph
-            .inputs
-            .iter()
-            .map(|&tensor| rng.values(graph.shape(tensor).len()).iter().map(|&v| stored(map(v), *format)).collect())
-            .collect();
+        let mut inputs = Vec::new();
+        for &tensor in &graph.inputs {
+            let factor = if node.inputs.first() == Some(&tensor) { 1.0 } else { self.spread };
+            let values = rng.values(graph.shape(tensor).len()).into_iter();
+            inputs.push(values.map(|v| stored(map(v) * factor, *format)).collect::<Vec<f32>>());
+        }
         let result = node.outputs[0];
         let expected = &expected(graph, inputs.clone(), *format)?;
 
