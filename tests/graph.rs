@@ -4,8 +4,8 @@
 #![cfg(feature = "import")]
 
 use texpool::graph::{
-    Act, Binary, BuildError, CheckError, Constant, Conv2d, CoordMode, Graph, GraphBuilder, Op, Padding, Pool2d,
-    PoolKind, ResizeMode, Shape, ShapeError, Tail, Tensor, TransposeConv, Unary, check, infer,
+    Act, Binary, BuildError, CheckError, Constant, Conv2d, CoordMode, DepthOrder, Graph, GraphBuilder, Op, PadMode,
+    Padding, Pool2d, PoolKind, ResizeMode, Shape, ShapeError, Tail, Tensor, TransposeConv, Unary, check, infer,
 };
 
 fn conv(stride: usize, padding: usize) -> Conv2d {
@@ -23,7 +23,7 @@ fn network() -> Result<Graph, BuildError> {
     let w = b.constant("dw", &[1, 3, 3, 4], &[0.5; 36])?;
     let second = b.depthwise("second", conv(1, 1), first, w, None, Act::None)?;
     let sum = b.binary("sum", Binary::Add, first, second, Act::None)?;
-    let window = Pool2d { kind: PoolKind::Max, window: [2, 2], stride: [2, 2], padding: Padding::default() };
+    let window = Pool2d::plain(PoolKind::Max, [2, 2], [2, 2], Padding::default());
     let pooled = b.pool("pooled", window, sum)?;
     let mean = b.mean("mean", [false, true, true, false], pooled)?;
     let w = b.constant("fc", &[5, 4], &[0.5; 20])?;
@@ -66,9 +66,9 @@ fn open_shapes_are_checked_for_being_possible() {
     let mut b = GraphBuilder::new("g");
     let x = b.input("x", &[1, 4, 4, 8]).unwrap();
     let w = b.constant("w", &[2, 3, 3, 8], &[0.5; 144]).unwrap();
-    let transposed = TransposeConv { stride: [2, 2], padding: Padding::default() };
+    let transposed = TransposeConv::plain([2, 2], Padding::default());
     let up = b.transpose_conv("up", transposed, [x, w], None, [9, 9]).unwrap();
-    let resized = b.resize("resized", ResizeMode::Bilinear, CoordMode::HalfPixel, up, [3, 5]).unwrap();
+    let resized = b.resize("resized", ResizeMode::Linear, CoordMode::HalfPixel, up, [3, 5]).unwrap();
     let flat = b.reshape("flat", resized, &[30]).unwrap();
     let joined = b.concat("joined", 3, &[flat, flat]).unwrap();
     assert!(b.reshape("wrong", resized, &[31]).is_err());
@@ -152,7 +152,7 @@ fn attributes_of_zero_or_without_bound_are_errors() {
     let max = usize::MAX;
     let good = conv(1, 1);
     let wide = Padding { top: max, ..Padding::default() };
-    let pool = |window, stride, padding| Op::Pool2d(Pool2d { kind: PoolKind::Average, window, stride, padding });
+    let pool = |window, stride, padding| Op::Pool2d(Pool2d::plain(PoolKind::Average, window, stride, padding));
     let border = Padding { top: 2, ..Padding::default() };
     let one: [(Op, &[Shape]); 20] = [
         (Op::Conv2d(Conv2d { stride: [0, 1], ..good }), &[x, w]),
@@ -166,20 +166,20 @@ fn attributes_of_zero_or_without_bound_are_errors() {
         (Op::Conv2d(good), &[x]),
         (Op::DepthwiseConv2d(good), &[x, Shape::new(1, 3, 3, 6)]),
         (Op::DepthwiseConv2d(good), &[x, Shape::new(2, 3, 3, 4)]),
-        (Op::TransposeConv(TransposeConv { stride: [1, 0], padding: Padding::default() }), &[x, w]),
+        (Op::TransposeConv(TransposeConv::plain([1, 0], Padding::default())), &[x, w]),
         (pool([0, 1], [1, 1], Padding::default()), &[x]),
         (pool([9, 1], [1, 1], Padding::default()), &[x]),
         (pool([2, 2], [1, 1], border), &[x]),
         (Op::Concat { axis: 4 }, &[x, x]),
         (Op::Concat { axis: 0 }, &[]),
         (Op::Transpose { perm: [0, 1, 2, 2] }, &[x]),
-        (Op::DepthToSpace { block: 0 }, &[x]),
+        (Op::DepthToSpace { block: 0, order: DepthOrder::Dcr }, &[x]),
         (Op::SpaceToDepth { block: 3 }, &[x]),
     ];
     for (op, shapes) in one {
         assert!(infer(&op, shapes, x).is_err(), "{op:?}");
     }
-    let pad = Op::Pad { before: [0, max, 0, 0], after: [0; 4], value: 0.0 };
+    let pad = Op::Pad { before: [0, isize::MAX, 0, 0], after: [0; 4], mode: PadMode::Constant(0.0) };
     assert_eq!(infer(&pad, &[x], x), Err(ShapeError::Overflow { what: "height" }));
     let slice = |begin, stride| infer(&Op::StridedSlice { begin, stride }, &[x], Shape::new(1, 4, 8, 4));
     assert!(slice([0, 1, 0, 0], [1, 2, 1, 1]).is_ok());

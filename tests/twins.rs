@@ -7,8 +7,8 @@ mod support;
 use support::{Source, add_tensor, one_node};
 use texpool::{
     graph::{
-        Act, Binary, Constant, Conv2d, CoordMode, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Shape, Tail,
-        TransposeConv, Unary,
+        Act, Binary, Constant, Conv2d, CoordMode, DepthOrder, Op, PadMode, Padding, Pool2d, PoolKind, Reduce,
+        ResizeMode, Shape, Tail, TransposeConv, Unary,
     },
     kernels::twin::{self, TwinError},
 };
@@ -76,7 +76,7 @@ fn a_depthwise_convolution_repeats_channels_by_its_multiplier() {
 #[test]
 fn a_transposed_convolution_scatters_and_cuts() {
     // `SimpleTestWithPaddingValid` of TensorFlow Lite's transpose_conv_test.cc, cut by one on the top and left.
-    let conv = TransposeConv { stride: [2, 2], padding: NO_PADDING };
+    let conv = TransposeConv::plain([2, 2], NO_PADDING);
     let weights = constant([1, 3, 3, 1], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
     let found =
         run(Op::TransposeConv(conv), [1, 2, 2, 1], &[1.0, 2.0, 3.0, 4.0], std::slice::from_ref(&weights), [1, 5, 5, 1]);
@@ -85,7 +85,7 @@ fn a_transposed_convolution_scatters_and_cuts() {
         24.0, 21.0, 24.0, 55.0, 32.0, 36.0,
     ];
     near(&found, &full);
-    let cut = TransposeConv { stride: [2, 2], padding: Padding { top: 1, bottom: 0, left: 1, right: 0 } };
+    let cut = TransposeConv::plain([2, 2], Padding { top: 1, bottom: 0, left: 1, right: 0 });
     let found = run(Op::TransposeConv(cut), [1, 2, 2, 1], &[1.0, 2.0, 3.0, 4.0], &[weights], [1, 4, 4, 1]);
     let expected: Vec<f32> = (1..5).flat_map(|y| full[y * 5 + 1..y * 5 + 5].to_vec()).collect();
     near(&found, &expected);
@@ -101,12 +101,7 @@ fn a_fully_connected_layer_reads_dense_rows() {
 
 #[test]
 fn pools_count_only_what_lies_in_the_image() {
-    let mut pool = Pool2d {
-        kind: PoolKind::Average,
-        window: [2, 2],
-        stride: [2, 2],
-        padding: Padding { top: 0, bottom: 1, left: 1, right: 0 },
-    };
+    let mut pool = Pool2d::plain(PoolKind::Average, [2, 2], [2, 2], Padding { top: 0, bottom: 1, left: 1, right: 0 });
     let values = [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0, -9.0];
     near(&run(Op::Pool2d(pool), [1, 3, 3, 1], &values, &[], [1, 2, 2, 1]), &[-2.5, -4.0, -7.0, -8.5]);
     pool.kind = PoolKind::Max;
@@ -141,7 +136,7 @@ fn prelu_scales_only_below_zero() {
 
 #[test]
 fn padding_adds_elements_on_every_axis() {
-    let op = Op::Pad { before: [0, 1, 0, 1], after: [0, 0, 0, 0], value: 9.0 };
+    let op = Op::Pad { before: [0, 1, 0, 1], after: [0, 0, 0, 0], mode: PadMode::Constant(9.0) };
     near(&run(op, [1, 1, 2, 1], &[1.0, 2.0], &[], [1, 2, 2, 2]), &[9.0, 9.0, 9.0, 9.0, 9.0, 1.0, 9.0, 2.0]);
 }
 
@@ -170,24 +165,27 @@ fn a_transpose_moves_axes() {
 fn depth_and_space_are_exchanged_and_back() {
     // `Float32` of TensorFlow Lite's depth_to_space_test.cc.
     let values = [1.4, 2.3, 3.2, 4.1];
-    near(&run(Op::DepthToSpace { block: 2 }, [1, 1, 1, 4], &values, &[], [1, 2, 2, 1]), &values);
+    near(
+        &run(Op::DepthToSpace { block: 2, order: DepthOrder::Dcr }, [1, 1, 1, 4], &values, &[], [1, 2, 2, 1]),
+        &values,
+    );
     let wide = count(16);
-    let there = run(Op::DepthToSpace { block: 2 }, [1, 1, 2, 8], &wide, &[], [1, 2, 4, 2]);
+    let there = run(Op::DepthToSpace { block: 2, order: DepthOrder::Dcr }, [1, 1, 2, 8], &wide, &[], [1, 2, 4, 2]);
     near(&there[..6], &[0.0, 1.0, 2.0, 3.0, 8.0, 9.0]);
     near(&run(Op::SpaceToDepth { block: 2 }, [1, 2, 4, 2], &there, &[], [1, 1, 2, 8]), &wide);
 }
 
 #[test]
 fn resizes_follow_the_three_conventions() {
-    let resize = |mode, coords| Op::Resize { mode, coords };
+    let resize = |mode, coords| Op::Resize { mode, coords, scale: None };
     let line = |mode, coords, n: usize| run(resize(mode, coords), [1, 1, 2, 1], &[3.0, 6.0], &[], [1, 1, n, 1]);
-    near(&line(ResizeMode::Bilinear, CoordMode::Asymmetric, 3), &[3.0, 5.0, 6.0]);
-    near(&line(ResizeMode::Bilinear, CoordMode::HalfPixel, 4), &[3.0, 3.75, 5.25, 6.0]);
-    near(&line(ResizeMode::Bilinear, CoordMode::AlignCorners, 4), &[3.0, 4.0, 5.0, 6.0]);
-    near(&line(ResizeMode::Nearest, CoordMode::Asymmetric, 3), &[3.0, 3.0, 6.0]);
-    near(&line(ResizeMode::Nearest, CoordMode::HalfPixel, 3), &[3.0, 6.0, 6.0]);
+    near(&line(ResizeMode::Linear, CoordMode::Asymmetric, 3), &[3.0, 5.0, 6.0]);
+    near(&line(ResizeMode::Linear, CoordMode::HalfPixel, 4), &[3.0, 3.75, 5.25, 6.0]);
+    near(&line(ResizeMode::Linear, CoordMode::AlignCorners, 4), &[3.0, 4.0, 5.0, 6.0]);
+    near(&line(ResizeMode::nearest_in(CoordMode::Asymmetric), CoordMode::Asymmetric, 3), &[3.0, 3.0, 6.0]);
+    near(&line(ResizeMode::nearest_in(CoordMode::HalfPixel), CoordMode::HalfPixel, 3), &[3.0, 6.0, 6.0]);
     // Halves go away from zero.
-    near(&line(ResizeMode::Nearest, CoordMode::AlignCorners, 3), &[3.0, 6.0, 6.0]);
+    near(&line(ResizeMode::nearest_in(CoordMode::AlignCorners), CoordMode::AlignCorners, 3), &[3.0, 6.0, 6.0]);
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl GraphBuilder {
     /// # Errors
     /// As [`constant`](Self::constant).
     pub fn constant_f16(&mut self, name: &str, dims: &[usize], bytes: Bytes) -> Result<TensorId, BuildError> {
-        self.tensor(name, dims, Some(Constant { dtype: DType::F16, bytes }))
+        self.tensor(name, dims, Some(Constant::new(DType::F16, bytes)))
     }
 
     /// A convolution of `x` by `weights [O, KH, KW, I / groups]`.
@@ -205,7 +205,7 @@ impl GraphBuilder {
         x: TensorId,
         [h, w]: [usize; 2],
     ) -> Result<TensorId, BuildError> {
-        self.node_to(name, Op::Resize { mode, coords }, &[x], &[1, h, w, 1], Act::None)
+        self.node_to(name, Op::Resize { mode, coords, scale: None }, &[x], &[1, h, w, 1], Act::None)
     }
 
     /// Any node whose operator determines its result's shape.

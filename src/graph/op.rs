@@ -1,6 +1,6 @@
 //! Operators and their attributes. Every extent is `[B, H, W, C]` ([`Shape`](super::Shape)); every padding is explicit.
 
-use super::{Binary, Reduce, TensorId, Unary};
+use super::{Binary, CoordMode, PadMode, Reduce, ResizeMode, TensorId, Unary};
 
 /// One step of a [`Tail`].
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -72,8 +72,20 @@ pub struct Conv2d {
 pub struct TransposeConv {
     /// Stride `[y, x]`.
     pub stride: [usize; 2],
-    /// What is cut off the full result (of extent `(in - 1) * stride + kernel`) above and to the left.
+    /// Dilation `[y, x]`.
+    pub dilation: [usize; 2],
+    /// What is cut off the full result (of extent `(in - 1) * stride + (kernel - 1) * dilation + 1`) above and to the
+    /// left.
     pub padding: Padding,
+    /// Channel groups.
+    pub groups: usize,
+}
+
+impl TransposeConv {
+    /// One without dilation and groups.
+    pub const fn plain(stride: [usize; 2], padding: Padding) -> Self {
+        Self { stride, dilation: [1, 1], padding, groups: 1 }
+    }
 }
 
 /// Which pool.
@@ -81,8 +93,13 @@ pub struct TransposeConv {
 pub enum PoolKind {
     /// The greatest of the window's pixels that lie in the image.
     Max,
-    /// The mean of the window's pixels that lie in the image.
+    /// The mean of the window's pixels that count.
     Average,
+    /// The norm of the window's pixels that lie in the image: the `p`-th root of the sum of their `p`-th powers.
+    Lp {
+        /// The power, at least 1.
+        p: u32,
+    },
 }
 
 /// A 2-D pool.
@@ -94,35 +111,38 @@ pub struct Pool2d {
     pub window: [usize; 2],
     /// Stride `[y, x]`.
     pub stride: [usize; 2],
-    /// Border of the image that windows may reach into; its pixels do not count.
+    /// Dilation `[y, x]`: the distance between neighbouring pixels of a window.
+    pub dilation: [usize; 2],
+    /// Border of the image that windows may reach into, however far the last ones hang over.
     pub padding: Padding,
+    /// The part of the border whose pixels count, as zeros, in a mean; where there is none, only pixels of the image
+    /// count. Pixels beyond it never do.
+    pub counted: Option<Padding>,
 }
 
 impl Pool2d {
+    /// One without dilation, of which only pixels of the image count.
+    pub const fn plain(kind: PoolKind, window: [usize; 2], stride: [usize; 2], padding: Padding) -> Self {
+        Self { kind, window, stride, dilation: [1, 1], padding, counted: None }
+    }
+
     /// Whether its one window is the whole image of an operand of shape `x`, and its kind the mean.
     pub fn is_mean_of(&self, x: super::Shape) -> bool {
-        self.kind == PoolKind::Average && self.window == [x.h, x.w] && self.padding == Padding::default()
+        let none = Padding::default();
+        self.kind == PoolKind::Average
+            && self.window == [x.h, x.w]
+            && self.padding == none
+            && self.counted.unwrap_or(none) == none
     }
 }
 
-/// How a resize fills pixels in between.
+/// In which order the channels of a block of pixels lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ResizeMode {
-    /// Linear in both directions.
-    Bilinear,
-    /// The nearest pixel.
-    Nearest,
-}
-
-/// Where an output pixel lies in the input image, TensorFlow's three conventions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CoordMode {
-    /// `x * in / out`
-    Asymmetric,
-    /// `(x + 0.5) * in / out - 0.5`
-    HalfPixel,
-    /// `x * (in - 1) / (out - 1)`
-    AlignCorners,
+pub enum DepthOrder {
+    /// The block's row, its column, then the channel (TensorFlow's order).
+    Dcr,
+    /// The channel, then the block's row and its column.
+    Crd,
 }
 
 /// What a node computes. Operands in brackets may be missing.
@@ -132,7 +152,7 @@ pub enum Op {
     Conv2d(Conv2d),
     /// `x, weights [1, KH, KW, I * multiplier], [bias]`; output channel `o` reads input channel `o / multiplier`.
     DepthwiseConv2d(Conv2d),
-    /// `x, weights [O, KH, KW, I], [bias [O]]`
+    /// `x, weights [O, KH, KW, I / groups], [bias [O]]`
     TransposeConv(TransposeConv),
     /// `x, weights [O, I], [bias [O]]`; every `I` values of `x` in dense order make a row of the result.
     FullyConnected,
@@ -153,12 +173,26 @@ pub enum Op {
     Prelu,
     /// `x`
     Pad {
-        /// Elements added in front of each axis.
-        before: [usize; 4],
-        /// Elements added behind each axis.
-        after: [usize; 4],
+        /// Elements added in front of each axis; a negative number cuts off as many.
+        before: [isize; 4],
+        /// Elements added behind each axis; a negative number cuts off as many.
+        after: [isize; 4],
         /// What they hold.
-        value: f32,
+        mode: PadMode,
+    },
+    /// `x`; repeated whole along each axis until the result's extent is filled.
+    Tile,
+    /// `x, indices [1, 1, 1, n]`; element `i` of the result along `axis` is the operand's element `indices[i]`. Negative
+    /// indices count from the end, those outside are held inside.
+    Gather {
+        /// 0 to 3, in `B, H, W, C` order.
+        axis: usize,
+    },
+    /// `x, indices`; each element of the result is the operand's at the same place but for `axis`, where the element of
+    /// `indices` says which. Negative indices count from the end, those outside are held inside.
+    GatherElements {
+        /// 0 to 3, in `B, H, W, C` order.
+        axis: usize,
     },
     /// One or more operands, alike but along `axis`.
     Concat {
@@ -179,22 +213,26 @@ pub enum Op {
         /// A permutation of 0 to 3.
         perm: [usize; 4],
     },
-    /// `x`; channels to `block` by `block` pixels (TensorFlow's order: row, column, channel).
+    /// `x`; channels to `block` by `block` pixels.
     DepthToSpace {
         /// Edge of the block in pixels.
         block: usize,
+        /// How the channels of a block lie.
+        order: DepthOrder,
     },
-    /// `x`; the inverse.
+    /// `x`; the inverse, of the order [`Dcr`](DepthOrder::Dcr).
     SpaceToDepth {
         /// Edge of the block in pixels.
         block: usize,
     },
-    /// `x`
+    /// `x`; height and width.
     Resize {
         /// How pixels in between are filled.
         mode: ResizeMode,
         /// Where an output pixel lies in the input.
         coords: CoordMode,
+        /// Output by input of height and width; without it, the quotients of the extents.
+        scale: Option<[f32; 2]>,
     },
     /// `x`; over channels, of `beta * x`.
     Softmax {
@@ -248,7 +286,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// The operator's name as the TensorFlow Lite schema writes it, or as ONNX does where the schema has none.
+    /// The operator's name as the TensorFlow Lite schema writes it or would, or as ONNX does where only it has one.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Conv2d(_) => "CONV_2D",
@@ -257,19 +295,25 @@ impl Op {
             Self::FullyConnected => "FULLY_CONNECTED",
             Self::Pool2d(Pool2d { kind: PoolKind::Max, .. }) => "MAX_POOL_2D",
             Self::Pool2d(Pool2d { kind: PoolKind::Average, .. }) => "AVERAGE_POOL_2D",
+            Self::Pool2d(Pool2d { kind: PoolKind::Lp { p: 2 }, .. }) => "L2_POOL_2D",
+            Self::Pool2d(Pool2d { kind: PoolKind::Lp { .. }, .. }) => "LP_POOL_2D",
             Self::Reduce { kind, .. } => kind.name(),
             Self::Binary(binary) => binary.name(),
             Self::Unary(unary) => unary.name(),
             Self::Prelu => "PRELU",
             Self::Pad { .. } => "PAD",
+            Self::Tile => "TILE",
+            Self::Gather { .. } => "GATHER",
+            Self::GatherElements { .. } => "GATHER_ELEMENTS",
             Self::Concat { .. } => "CONCATENATION",
             Self::StridedSlice { .. } => "STRIDED_SLICE",
             Self::Reshape => "RESHAPE",
             Self::Transpose { .. } => "TRANSPOSE",
             Self::DepthToSpace { .. } => "DEPTH_TO_SPACE",
             Self::SpaceToDepth { .. } => "SPACE_TO_DEPTH",
-            Self::Resize { mode: ResizeMode::Bilinear, .. } => "RESIZE_BILINEAR",
-            Self::Resize { mode: ResizeMode::Nearest, .. } => "RESIZE_NEAREST_NEIGHBOR",
+            Self::Resize { mode: ResizeMode::Linear, .. } => "RESIZE_BILINEAR",
+            Self::Resize { mode: ResizeMode::Nearest(_), .. } => "RESIZE_NEAREST_NEIGHBOR",
+            Self::Resize { mode: ResizeMode::Cubic { .. }, .. } => "RESIZE_BICUBIC",
             Self::Softmax { log: false, .. } => "SOFTMAX",
             Self::Softmax { log: true, .. } => "LOG_SOFTMAX",
             Self::MatMul { .. } => "BATCH_MATMUL",

@@ -155,7 +155,7 @@ impl<'a> FileTensor<'a> {
             let reason = format!("constant `{}` has {found} bytes, its extents {dims:?} ask for {expected}", self.name);
             return Err(Problem::malformed(reason));
         }
-        Ok(Some(Constant { dtype, bytes }))
+        Ok(Some(Constant::new(dtype, bytes)))
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) enum Map {
 const IN_ORDER: [usize; 4] = [0, 1, 2, 3];
 
 /// A pad.
-pub(super) fn pad(before: [usize; 4], value: f32) -> Map {
-    Map::Axes { axes: IN_ORDER, first: before.map(|v| -(v as isize)), stride: [1; 4], value }
+pub(super) fn pad(before: [isize; 4], value: f32) -> Map {
+    Map::Axes { axes: IN_ORDER, first: before.map(|v| -v), stride: [1; 4], value }
 }
 
 /// A strided slice.

@@ -31,7 +31,10 @@ pub use fill::fill;
 pub use tail::TailPlan;
 pub use words::Words;
 
-use crate::graph::{Graph, Node, Op, Reduce};
+use crate::graph::{DepthOrder, Graph, Node, Op, PadMode, Reduce, follows_tensorflow};
+
+/// What is said of a form that only the CPU twin knows.
+const NO_KERNEL: &str = "no kernel runs this form of it";
 
 /// The texels that a node's kernel reads beside its tensors: weights, biases, PReLU alphas.
 pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
@@ -67,14 +70,25 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
         Op::Reduce { kind, axes } => reduce::dispatches(step, *kind, *axes),
         Op::Binary(binary) => binary::dispatches(step, binary::code(*binary)),
         Op::Prelu => binary::dispatches(step, binary::PRELU),
-        Op::Pad { before, value, .. } => gather::dispatches(step, gather::pad(*before, *value)),
+        Op::Pad { before, mode: PadMode::Constant(value), .. } => {
+            gather::dispatches(step, gather::pad(*before, *value))
+        }
+        Op::Pad { .. } | Op::Tile | Op::Gather { .. } | Op::GatherElements { .. } => {
+            Err(family::unsupported(step, NO_KERNEL.into()))
+        }
         Op::StridedSlice { begin, stride } => gather::dispatches(step, gather::slice(*begin, *stride)),
         Op::Transpose { perm } => gather::dispatches(step, gather::transpose(*perm)),
         Op::Reshape => gather::dispatches(step, gather::Map::Reshape),
-        Op::DepthToSpace { block } => gather::dispatches(step, gather::Map::DepthToSpace(*block)),
+        Op::DepthToSpace { block, order: DepthOrder::Crd } if *block > 1 => {
+            Err(family::unsupported(step, NO_KERNEL.into()))
+        }
+        Op::DepthToSpace { block, .. } => gather::dispatches(step, gather::Map::DepthToSpace(*block)),
         Op::SpaceToDepth { block } => gather::dispatches(step, gather::Map::SpaceToDepth(*block)),
         Op::Concat { axis } => concat::dispatches(step, *axis),
-        Op::Resize { mode, coords } => resize::dispatches(step, *mode, *coords),
+        Op::Resize { mode, coords, scale } if follows_tensorflow(*mode, *coords, *scale) => {
+            resize::dispatches(step, *mode, *coords)
+        }
+        Op::Resize { .. } => Err(family::unsupported(step, NO_KERNEL.into())),
         Op::Softmax { beta, log } => softmax::dispatches(step, *beta, *log),
         Op::MatMul { transpose_b } => matmul::dispatches(step, *transpose_b),
         Op::TopK { largest, indices, .. } => line::top_k(step, *largest, *indices),

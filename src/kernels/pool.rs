@@ -7,6 +7,9 @@ const SHADER: Shader = Shader { name: "pool", source: include_str!("../../shader
 
 /// One texel an invocation.
 pub(super) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Dispatch>, KernelError> {
+    if pool.dilation != [1, 1] || pool.counted.is_some() || matches!(pool.kind, PoolKind::Lp { .. }) {
+        return Err(family::unsupported(step, super::NO_KERNEL.into()));
+    }
     let input = family::placed(step, 0)?;
     let plan = TailPlan::new(step.graph, step.node, 0);
     let items = family::texels(step);

@@ -34,6 +34,9 @@ pub(super) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
 
 /// One texel an invocation.
 pub(super) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result<Vec<Dispatch>, KernelError> {
+    if conv.dilation != [1, 1] || conv.groups != 1 {
+        return Err(family::unsupported(step, super::NO_KERNEL.into()));
+    }
     let input = family::placed(step, 0)?;
     family::constant(step, 1)?;
     if step.node.inputs.len() > 2 {

@@ -3,6 +3,7 @@
 
 #![cfg(test)]
 
+mod compare;
 mod core_only;
 mod faults;
 mod goldens;

@@ -4,8 +4,8 @@
 use crate::noise;
 use texpool::{
     graph::{
-        Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Shape,
-        TensorId, TransposeConv,
+        Act, Binary, Conv2d, CoordMode, DepthOrder, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind,
+        Reduce, ResizeMode, Shape, TensorId, TransposeConv,
     },
     kernels::twin,
     schedule::phases::needs,
@@ -91,7 +91,7 @@ fn convolutions() {
         agrees(&what, &one(Op::DepthwiseConv2d(conv), &[x], &[[1, window, 3, 3]], ANY), claim);
         for kind in [PoolKind::Max, PoolKind::Average] {
             if dilation == 1 && top < window && bottom < window {
-                let pool = Pool2d { kind, window: [window, 3], stride: [stride, 1], padding: padding(top, bottom) };
+                let pool = Pool2d::plain(kind, [window, 3], [stride, 1], padding(top, bottom));
                 agrees(&what, &one(Op::Pool2d(pool), &[x], &[], ANY), claim);
             }
         }
@@ -116,7 +116,7 @@ fn transposed_convolutions() {
         [(1, 3, 1, 5), (2, 2, 0, 4), (2, 3, 1, 5), (3, 2, 0, 3), (2, 4, 1, 4), (3, 5, 2, 4)]
     {
         let full = (height - 1) * stride + window;
-        let conv = TransposeConv { stride: [stride, 1], padding: padding(top, top) };
+        let conv = TransposeConv::plain([stride, 1], padding(top, top));
         let graph = one(Op::TransposeConv(conv), &[[2, height, 4, 3]], &[[2, window, 3, 3]], [2, full - 2 * top, 4, 2]);
         agrees(&format!("stride {stride}, window {window}"), &graph, Claim::Exact);
     }
@@ -184,7 +184,7 @@ fn operators_along_axes() {
 #[test]
 fn operators_that_move_values() {
     let x = [2, 6, 4, 8];
-    let pad = Op::Pad { before: [0, 2, 1, 0], after: [1, 1, 0, 0], value: 3.0 };
+    let pad = Op::Pad { before: [0, 2, 1, 0], after: [1, 1, 0, 0], mode: PadMode::Constant(3.0) };
     agrees("pad", &one(pad, &[x], &[], ANY), Claim::Exact);
     let slice = Op::StridedSlice { begin: [1, 4, 0, 0], stride: [1, -2, 1, 1] };
     agrees("slice", &one(slice, &[x], &[], [1, 3, 4, 8]), Claim::Exact);
@@ -192,7 +192,7 @@ fn operators_that_move_values() {
     agrees("transpose rows", &one(Op::Transpose { perm: [0, 2, 1, 3] }, &[x], &[], ANY), Claim::Safe);
     agrees("reshape", &one(Op::Reshape, &[x], &[], [1, 3, 16, 8]), Claim::Exact);
     agrees("reshape across rows", &one(Op::Reshape, &[x], &[], [1, 16, 3, 8]), Claim::Exact);
-    agrees("depth to space", &one(Op::DepthToSpace { block: 2 }, &[x], &[], ANY), Claim::Exact);
+    agrees("depth to space", &one(Op::DepthToSpace { block: 2, order: DepthOrder::Dcr }, &[x], &[], ANY), Claim::Exact);
     agrees("space to depth", &one(Op::SpaceToDepth { block: 2 }, &[x], &[], ANY), Claim::Exact);
     for axis in 0..4 {
         let mut other = x;
@@ -203,15 +203,15 @@ fn operators_that_move_values() {
 
 #[test]
 fn resizes() {
-    for mode in [ResizeMode::Bilinear, ResizeMode::Nearest] {
-        for coords in [CoordMode::Asymmetric, CoordMode::HalfPixel, CoordMode::AlignCorners] {
+    for coords in [CoordMode::Asymmetric, CoordMode::HalfPixel, CoordMode::AlignCorners] {
+        for mode in [ResizeMode::Linear, ResizeMode::nearest_in(coords)] {
             for (from, to) in [(4, 8), (5, 7), (9, 4), (3, 3), (1, 5), (6, 1)] {
-                let op = Op::Resize { mode, coords };
+                let op = Op::Resize { mode, coords, scale: None };
                 let graph = one(op, &[[2, from, 3, 2]], &[], [2, to, 3, 2]);
                 agrees(&format!("{mode:?} {coords:?} {from} to {to}"), &graph, Claim::Safe);
                 let node = &graph.nodes[0];
                 let most = needs(&graph, node, 0).unwrap().iter().map(|rows| rows.len()).max().unwrap();
-                assert!(most <= if mode == ResizeMode::Bilinear { 3 } else { 2 }, "{mode:?} {coords:?}: {most} rows");
+                assert!(most <= if mode == ResizeMode::Linear { 3 } else { 2 }, "{mode:?} {coords:?}: {most} rows");
             }
         }
     }

@@ -9,7 +9,7 @@ mod pointwise;
 mod slice;
 
 use super::{context::Context, error::Problem, schema::*};
-use crate::graph::{Binary, PoolKind, ResizeMode, Unary};
+use crate::graph::{Binary, PoolKind, Unary};
 
 /// MediaPipe's transposed convolution with a bias.
 const TRANSPOSE_BIAS: &str = "Convolution2DTransposeBias";
@@ -83,11 +83,11 @@ pub(super) fn lower(ctx: &mut Context<'_, '_>, operator: &str, custom: Option<&s
         }
         "RESIZE_BILINEAR" => {
             let options = ctx.options::<ResizeBilinearOptions<'static>>()?;
-            layout::resize(ctx, ResizeMode::Bilinear, options.align_corners(), options.half_pixel_centers())
+            layout::resize(ctx, true, options.align_corners(), options.half_pixel_centers())
         }
         "RESIZE_NEAREST_NEIGHBOR" => {
             let options = ctx.options::<ResizeNearestOptions<'static>>()?;
-            layout::resize(ctx, ResizeMode::Nearest, options.align_corners(), options.half_pixel_centers())
+            layout::resize(ctx, false, options.align_corners(), options.half_pixel_centers())
         }
         _ => Err(Problem::unsupported("the operator is not supported")),
     }

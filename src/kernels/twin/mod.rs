@@ -7,6 +7,7 @@ mod conv;
 mod dense;
 mod function;
 mod line;
+mod moves;
 mod pixel;
 mod pool;
 mod reduce;
@@ -15,7 +16,7 @@ mod shuffle;
 mod tail;
 mod view;
 
-use crate::graph::{Graph, Node, Op, Reduce, Shape, TensorId};
+use crate::graph::{Graph, Node, Op, Reduce, Shape, TensorId, follows_tensorflow};
 use view::View;
 
 /// Why a twin has no answer.
@@ -91,14 +92,20 @@ pub fn node(graph: &Graph, node: &Node, values: &[Option<Vec<f32>>]) -> Result<V
         Op::Lrn { size, alpha, beta, bias } => line::lrn(&x, *size, [*alpha, *beta, *bias]),
         Op::Normalize { axes, epsilon } => line::normalize(&x, *axes, *epsilon),
         Op::CumSum { axis, exclusive, reverse } => line::cum_sum(&x, *axis, *exclusive, *reverse),
-        Op::Pad { before, value, .. } => shuffle::pad(&x, *before, *value, out),
+        Op::Pad { before, after, mode } => moves::pad(&x, *before, *after, *mode, out),
+        Op::Tile => moves::tile(&x, out),
+        Op::Gather { axis } => moves::gather(&x, &operands.get(1)?, *axis, out),
+        Op::GatherElements { axis } => moves::gather_elements(&x, &operands.get(1)?, *axis, out),
         Op::Concat { axis } => shuffle::concat(&operands.all()?, *axis, out),
         Op::StridedSlice { begin, stride } => shuffle::slice(&x, *begin, *stride, out),
         Op::Reshape => x.data.to_vec(),
         Op::Transpose { perm } => shuffle::transpose(&x, *perm, out),
-        Op::DepthToSpace { block } => shuffle::depth_to_space(&x, *block, out),
+        Op::DepthToSpace { block, order } => shuffle::depth_to_space(&x, *block, *order, out),
         Op::SpaceToDepth { block } => shuffle::space_to_depth(&x, *block, out),
-        Op::Resize { mode, coords } => resize::resize(&x, *mode, *coords, out),
+        Op::Resize { mode, coords, scale } if follows_tensorflow(*mode, *coords, *scale) => {
+            resize::tensorflow(&x, *mode, *coords, out)
+        }
+        Op::Resize { coords, .. } => resize::taps(&x, &node.op, *coords, out),
     };
     tail::apply(&operands, result, out)
 }

@@ -84,12 +84,12 @@ fn transposed_convolutions_of_any_form() {
         ([1, 5, 4, 2], 1, [4, 3], [1, 3], Padding { top: 2, bottom: 1, left: 1, right: 0 }, [5, 11]),
         ([1, 3, 3, 4], 4, [1, 2], [3, 3], NONE, [9, 9]),
     ] {
-        let conv = TransposeConv { stride, padding };
+        let conv = TransposeConv::plain(stride, padding);
         let weights = [channels, kernel[0], kernel[1], input[3]];
         let out = [input[0], out[0], out[1], channels];
         case(&mut bench, Op::TransposeConv(conv), &operands(input, weights, channels), out);
     }
-    let conv = TransposeConv { stride: [2, 2], padding: NONE };
+    let conv = TransposeConv::plain([2, 2], NONE);
     tails(&mut bench, &Op::TransposeConv(conv), &operands([1, 3, 3, 4], [6, 2, 2, 4], 6), [1, 6, 6, 6], true);
     bench.finish();
 }

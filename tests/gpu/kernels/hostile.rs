@@ -155,7 +155,7 @@ impl Bench {
             };
             let dispatches = kernels::dispatches(&step).map_err(|e| e.to_string())?;
             let program = Program::new(&self.gpu, &mut textures, pipelines, *format, &dispatches);
-            program.and_then(|program| program.run(&self.gpu)).map_err(|e| e.to_string())?;
+            program.and_then(|program| program.run(&self.gpu, 0..program.len())).map_err(|e| e.to_string())?;
             let found = textures.read(output).map_err(|e| e.to_string())?;
             compare(&found, expected, shape, &rows, band, *format)?;
         }

@@ -1,6 +1,6 @@
 //! Operators that move values: pad, slice, transpose, reshape, depth and space, concatenation.
 
-use texpool::graph::Op;
+use texpool::graph::{DepthOrder, Op, PadMode};
 
 use super::{Source, case, constant, hostile::Bench, placed, tails};
 
@@ -15,10 +15,10 @@ fn pads_on_every_axis() {
         ([1, 2, 3, 6], [0, 0, 0, 8], [0, 0, 0, 1], 0.5),
         ([1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1], 3.0),
     ] {
-        let out = std::array::from_fn(|axis| before[axis] + dims[axis] + after[axis]);
-        case(&mut bench, Op::Pad { before, after, value }, &[placed(dims)], out);
+        let out = std::array::from_fn(|axis| usize::strict_add_signed(dims[axis], before[axis] + after[axis]));
+        case(&mut bench, Op::Pad { before, after, mode: PadMode::Constant(value) }, &[placed(dims)], out);
     }
-    let op = Op::Pad { before: [0, 1, 1, 0], after: [0, 1, 1, 1], value: 0.0 };
+    let op = Op::Pad { before: [0, 1, 1, 0], after: [0, 1, 1, 1], mode: PadMode::Constant(0.0) };
     tails(&mut bench, &op, &[placed([1, 3, 3, 5])], [1, 5, 5, 6], true);
     bench.finish();
 }
@@ -86,7 +86,7 @@ fn depth_and_space_are_exchanged() {
         ([1, 1, 2, 32], 4, [1, 4, 8, 2]),
         ([1, 5, 3, 32], 2, [1, 10, 6, 8]),
     ] {
-        case(&mut bench, Op::DepthToSpace { block }, &[placed(deep)], wide);
+        case(&mut bench, Op::DepthToSpace { block, order: DepthOrder::Dcr }, &[placed(deep)], wide);
         case(&mut bench, Op::SpaceToDepth { block }, &[placed(wide)], deep);
     }
     bench.finish();

@@ -18,7 +18,7 @@ fn pools_of_any_window() {
             ([5, 7], [1, 1], none, [2, 5, 7, 10]),
             ([3, 3], [2, 2], around, [1, 9, 66, 5]),
         ] {
-            let pool = Pool2d { kind, window, stride, padding };
+            let pool = Pool2d::plain(kind, window, stride, padding);
             let out = [
                 input[0],
                 (input[1] + padding.top + padding.bottom - window[0]) / stride[0] + 1,
@@ -27,7 +27,7 @@ fn pools_of_any_window() {
             ];
             case(&mut bench, Op::Pool2d(pool), &[placed(input)], out);
         }
-        let pool = Pool2d { kind, window: [2, 2], stride: [1, 1], padding: none };
+        let pool = Pool2d::plain(kind, [2, 2], [1, 1], none);
         tails(&mut bench, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
     }
     bench.finish();
@@ -36,8 +36,8 @@ fn pools_of_any_window() {
 #[test]
 fn resizes_in_every_convention() {
     let mut bench = Bench::new();
-    for mode in [ResizeMode::Bilinear, ResizeMode::Nearest] {
-        for coords in [CoordMode::Asymmetric, CoordMode::HalfPixel, CoordMode::AlignCorners] {
+    for coords in [CoordMode::Asymmetric, CoordMode::HalfPixel, CoordMode::AlignCorners] {
+        for mode in [ResizeMode::Linear, ResizeMode::nearest_in(coords)] {
             for (from, to) in [
                 ([2, 3, 4, 5], [2, 6, 8, 5]),
                 ([1, 3, 5, 4], [1, 7, 3, 4]),
@@ -46,11 +46,11 @@ fn resizes_in_every_convention() {
                 ([1, 4, 4, 8], [1, 4, 4, 8]),
                 ([1, 5, 3, 2], [1, 33, 40, 2]),
             ] {
-                case(&mut bench, Op::Resize { mode, coords }, &[placed(from)], to);
+                case(&mut bench, Op::Resize { mode, coords, scale: None }, &[placed(from)], to);
             }
         }
     }
-    let op = Op::Resize { mode: ResizeMode::Bilinear, coords: CoordMode::HalfPixel };
+    let op = Op::Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None };
     tails(&mut bench, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
     bench.finish();
 }
