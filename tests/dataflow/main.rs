@@ -1,0 +1,6 @@
+//! The dataflow model: what was published, random graphs, hostile graphs, SDF3's XML.
+
+#![cfg(test)]
+
+mod example;
+mod random;
