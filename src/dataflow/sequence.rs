@@ -27,6 +27,11 @@ impl Sequence {
         Self { runs }
     }
 
+    /// The same number in every phase.
+    pub fn constant(phases: u64, tokens: u64) -> Self {
+        Self { runs: if phases == 0 { Vec::new() } else { vec![(phases, tokens)] } }
+    }
+
     /// `(count, tokens)` of each run, neighbours different.
     pub fn runs(&self) -> &[(u64, u64)] {
         &self.runs

@@ -4,3 +4,5 @@
 
 mod example;
 mod random;
+mod table;
+mod xml;
