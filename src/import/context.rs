@@ -5,7 +5,7 @@ use super::{
     schema::{Operator, Options},
     tensors::{FileTensor, MAX_RANK, Owner, shape_of},
 };
-use crate::graph::{Act, Constant, Graph, Node, Op, Shape, Tail, Tensor, TensorId, infer};
+use crate::graph::{Act, Constant, Graph, Node, Op, Shape, Tail, Tensor, TensorId, Unary, infer};
 
 /// The graph being made. Its tensors begin with the file's, under the same indices.
 #[derive(Debug)]
@@ -288,7 +288,8 @@ impl<'l, 'a> Context<'l, 'a> {
         let name = format!("{}/{}", tensors[self.output].name, self.lowering.graph.nodes.len());
         let id = tensors.len();
         tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), constant: None });
-        self.push(op, inputs, Act::None, id);
+        // What 8 bits can say binds the result, not what is on the way to it.
+        self.append(op, inputs, Act::None, id);
         Ok(id)
     }
 
@@ -313,7 +314,26 @@ impl<'l, 'a> Context<'l, 'a> {
         Ok(tensors.len() - 1)
     }
 
+    /// An activation and then the bounds of what the result's 8 bits can say: where a file is quantised, those bounds
+    /// often are the activation.
+    fn within_range(&self, act: Act) -> Act {
+        let Some([low, high]) = self.lowering.tensors[self.output].range() else { return act };
+        let [least, most] = match act {
+            Act::None => [f32::NEG_INFINITY, f32::INFINITY],
+            Act::Unary(Unary::Relu) => [0.0, f32::INFINITY],
+            Act::Unary(Unary::Relu6) => [0.0, 6.0],
+            Act::Unary(Unary::ReluN1To1) => [-1.0, 1.0],
+            other => return other,
+        };
+        Act::Unary(Unary::Clip { min: low.max(least), max: high.min(most) })
+    }
+
     fn push(&mut self, op: Op, inputs: &[TensorId], act: Act, output: TensorId) {
+        let act = if op.moves_only() { act } else { self.within_range(act) };
+        self.append(op, inputs, act, output);
+    }
+
+    fn append(&mut self, op: Op, inputs: &[TensorId], act: Act, output: TensorId) {
         let (inputs, outputs) = (inputs.to_vec(), vec![output]);
         self.lowering.graph.nodes.push(Node { op, inputs, outputs, tail: Tail::of(act), origin: self.index });
     }

@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     error::Problem,
-    schema::{Buffer, Sparsity, Tensor},
+    schema::{Buffer, Quantization, Sparsity, Tensor},
     sparse,
 };
 use crate::graph::{Bytes, Constant, DType, MAX_ELEMENTS, Quantised, Shape};
@@ -39,7 +39,7 @@ const TYPES: [&str; 19] = [
     "INT4",
     "BFLOAT16",
 ];
-/// Indices into [`TYPES`] of the types of quantised values that are not read.
+/// Indices into [`TYPES`] of the types that hold quantised values, but for those of 8 bits.
 const QUANTISED: [i8; 3] = [7, 16, 17];
 
 const FLOAT32: i8 = 0;
@@ -59,7 +59,7 @@ pub(super) struct FileTensor<'a> {
     /// Where its values lie in the file, if it has any.
     values: Option<Range<usize>>,
     sparsity: Option<Sparsity<'a>>,
-    /// What its integers stand for; computed tensors hold the real values instead.
+    /// What its integers stand for, if not for themselves.
     scale: Result<Option<Quantised>, Problem>,
     extents: Result<(Vec<usize>, Shape), Problem>,
 }
@@ -75,9 +75,10 @@ impl<'a> FileTensor<'a> {
             None if index == 0 => None,
             None => return Err(format!("tensor `{name}` asks for buffer {index} of {}", buffers.len())),
         };
+        let extents = extents(&name, &tensor.shape().unwrap_or_default());
         Ok(Self {
-            scale: scale(&name, tensor),
-            extents: extents(&name, &tensor.shape().unwrap_or_default()),
+            scale: quantised(&name, tensor.quantization(), extents.as_ref().map_or(&[], |(dims, _)| dims)),
+            extents,
             name,
             dtype: tensor.dtype(),
             variable: tensor.is_variable(),
@@ -103,7 +104,7 @@ impl<'a> FileTensor<'a> {
 
     /// Whether its elements are whole numbers that stand for themselves.
     pub(super) fn is_integer(&self) -> bool {
-        matches!(self.dtype, INT32 | INT64 | UINT8 | INT8 | BOOL) && matches!(self.scale, Ok(None))
+        matches!(self.dtype, INT32 | INT64 | BOOL) && matches!(self.scale, Ok(None))
     }
 
     /// Whether its elements are truth values.
@@ -111,8 +112,8 @@ impl<'a> FileTensor<'a> {
         self.dtype == BOOL
     }
 
-    /// Refuses tensors that cannot be computed with in 32-bit floats. Integers are held by floats, exact up to 2^24;
-    /// quantised ones are the real values that they stand for.
+    /// Refuses tensors that cannot be computed with: variable ones, and those whose elements 32-bit floats do not hold.
+    /// Integers are held exactly up to 2^24; those that stand for reals are computed as the reals.
     pub(super) fn computable(&self) -> Result<(), Problem> {
         let name = &self.name;
         self.extents()?;
@@ -121,8 +122,9 @@ impl<'a> FileTensor<'a> {
             return Err(Problem::new(reason, "make the state an input and an output"));
         }
         match self.dtype {
-            FLOAT32 | INT32 | INT64 | BOOL => Ok(()),
-            INT8 | UINT8 => self.scale.as_ref().map(|_| ()).map_err(Problem::clone),
+            FLOAT32 | INT64 | BOOL => Ok(()),
+            INT32 => self.scale.as_ref().map(|_| ()).map_err(Problem::clone),
+            UINT8 | INT8 if self.scale.as_ref().map_err(Problem::clone)?.is_some() => Ok(()),
             FLOAT16 => Err(Problem::new(
                 format!("tensor `{name}` is FLOAT16 and computed"),
                 "convert the model with 32-bit activations; 16-bit constants are fine",
@@ -131,13 +133,30 @@ impl<'a> FileTensor<'a> {
         }
     }
 
+    /// The least and the greatest value that 8 bits of this tensor stand for, if it has 8 bits and one scale.
+    pub(super) fn range(&self) -> Option<[f32; 2]> {
+        let bits = match self.dtype {
+            UINT8 => [0, 255],
+            INT8 => [-128, 127],
+            _ => return None,
+        };
+        let scale = self.scale.as_ref().ok()?.as_ref()?;
+        (scale.scale.len() == 1).then(|| bits.map(|q| scale.value(0, q)))
+    }
+
     fn wrong_type(&self, dtype: i8) -> Problem {
         let name = &self.name;
         let spelled = usize::try_from(dtype).ok().and_then(|t| TYPES.get(t)).unwrap_or(&"of an unknown type");
+        if matches!(dtype, UINT8 | INT8) {
+            return Problem::new(
+                format!("tensor `{name}` is {spelled} without a scale"),
+                "convert the model with quantisation parameters, or to compute in 32-bit floats",
+            );
+        }
         if QUANTISED.contains(&dtype) {
             return Problem::new(
                 format!("tensor `{name}` is quantised ({spelled})"),
-                "convert the model without quantisation, or with float16 weights only",
+                "convert the model without quantisation, to 8 bits, or with float16 weights only",
             );
         }
         Problem::new(format!("tensor `{name}` is {spelled}"), "convert the model to compute in 32-bit floats")
@@ -176,8 +195,34 @@ impl<'a> FileTensor<'a> {
             let reason = format!("constant `{}` has {found} bytes, its extents {dims:?} ask for {expected}", self.name);
             return Err(Problem::malformed(reason));
         }
-        let scale = if matches!(dtype, DType::I8 | DType::U8 | DType::I32) { self.scale.clone()? } else { None };
-        Ok(Some(Constant { dtype, bytes, scale }))
+        let scale = if matches!(dtype, DType::F32 | DType::F16) { None } else { self.scale.clone()? };
+        if scale.is_none() && matches!(dtype, DType::U8 | DType::I8) {
+            return Err(self.wrong_type(self.dtype));
+        }
+        Ok(Some(Constant { scale, ..Constant::new(dtype, bytes) }))
+    }
+}
+
+/// The file's scales and zero points; the axis is only meant where there are several.
+fn quantised(name: &str, stated: Option<Quantization<'_>>, dims: &[usize]) -> Result<Option<Quantised>, Problem> {
+    let Some(scale) = stated.as_ref().and_then(Quantization::scale).filter(|scale| !scale.is_empty()) else {
+        return Ok(None);
+    };
+    let malformed = || Problem::malformed(format!("tensor `{name}` has scales or zero points that do not fit it"));
+    let zero = stated.as_ref().and_then(Quantization::zero_point).unwrap_or_default();
+    let zero: Vec<i32> = zero.into_iter().map(i32::try_from).collect::<Result<_, _>>().map_err(|_| malformed())?;
+    if !scale.iter().all(|scale| scale.is_finite()) {
+        return Err(malformed());
+    }
+    match (&scale[..], &zero[..]) {
+        (&[scale], []) => Ok(Some(Quantised::whole(scale, 0))),
+        (&[scale], &[zero]) => Ok(Some(Quantised::whole(scale, zero))),
+        _ => {
+            let axis = stated.map_or(0, |stated| stated.axis());
+            let zero = if zero.is_empty() { vec![0] } else { zero };
+            let along = usize::try_from(axis).ok().and_then(|axis| Quantised::along(scale, zero, dims, axis));
+            along.map(Some).ok_or_else(malformed)
+        }
     }
 }
 
@@ -196,29 +241,6 @@ fn range(buffer: &Buffer<'_>, file: usize) -> Option<Option<Range<usize>>> {
         return (end <= file).then_some((start < end).then_some(start..end));
     }
     Some(buffer.data().filter(|range| !range.is_empty()))
-}
-
-/// What a tensor's integers stand for, if the file says so.
-fn scale(name: &str, tensor: &Tensor<'_>) -> Result<Option<Quantised>, Problem> {
-    let Some(stated) = tensor.quantization() else { return Ok(None) };
-    let scale = stated.scale().unwrap_or_default();
-    let malformed = |what: &str| Problem::malformed(format!("the {what} of tensor `{name}` make no sense"));
-    let zero: Result<Vec<i32>, _> = stated.zero_point().unwrap_or_default().into_iter().map(i32::try_from).collect();
-    let zero = zero.map_err(|_| malformed("zero points"))?;
-    if !scale.iter().all(|scale| scale.is_finite()) {
-        return Err(malformed("scales"));
-    }
-    match scale.as_slice() {
-        [] => Ok(None),
-        &[one] => Ok(Some(Quantised::whole(one, zero.first().copied().unwrap_or(0)))),
-        _ => {
-            let zero = if zero.is_empty() { vec![0] } else { zero };
-            let dims: Option<Vec<usize>> =
-                tensor.shape().unwrap_or_default().into_iter().map(|extent| usize::try_from(extent).ok()).collect();
-            let axis = usize::try_from(stated.dimension()).unwrap_or(usize::MAX);
-            Quantised::along(scale, zero, &dims.unwrap_or_default(), axis).map(Some).ok_or_else(|| malformed("scales"))
-        }
-    }
 }
 
 /// Shape that a tensor of any rank is computed with: above four extents, the outer ones make one.

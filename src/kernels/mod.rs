@@ -13,7 +13,9 @@ mod family;
 mod fill;
 mod fully_connected;
 mod gather;
+mod line;
 mod lookup;
+mod matmul;
 mod pack;
 mod pool;
 mod reduce;
@@ -33,9 +35,6 @@ pub use words::Words;
 
 use crate::graph::{Graph, Node, Op, Reduce, follows_tensorflow};
 
-/// What is said of a form that only the CPU twin knows.
-const NO_KERNEL: &str = "no kernel runs this form of it";
-
 /// The texels that a node's kernel reads beside its tensors: weights, biases, PReLU alphas.
 pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     let mut texels = match &node.op {
@@ -43,7 +42,7 @@ pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
         Op::DepthwiseConv2d(op) => depthwise::weights(graph, node, op),
         Op::FullyConnected => fully_connected::weights(graph, node),
         Op::TransposeConv(op) => transpose_conv::weights(graph, node, op),
-        Op::Binary(_) | Op::Prelu => binary::weights(graph, node),
+        Op::Binary(_) | Op::Prelu | Op::MatMul { .. } => binary::weights(graph, node),
         Op::Gather { .. } | Op::GatherElements { .. } => lookup::weights(graph, node),
         Op::Concat { axis } => concat::weights(graph, node, *axis),
         _ => Vec::new(),
@@ -69,10 +68,7 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
         }
         Op::Pool2d(pool) => pool::dispatches(step, pool),
         Op::Reduce { kind, axes } => reduce::dispatches(step, *kind, *axes),
-        Op::Binary(binary) => match binary::code(*binary) {
-            Some(code) => binary::dispatches(step, code),
-            None => Err(family::unsupported(step, NO_KERNEL.into())),
-        },
+        Op::Binary(binary) => binary::dispatches(step, binary::code(*binary)),
         Op::Prelu => binary::dispatches(step, binary::PRELU),
         Op::Pad { before, after, mode } => gather::dispatches(step, gather::pad(*before, *after, *mode)),
         Op::Tile => gather::dispatches(step, gather::tile()),
@@ -88,12 +84,11 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
             resize::dispatches(step, *mode, *coords)
         }
         Op::Resize { .. } => resample::dispatches(step),
-        Op::Softmax { beta, log: false } => softmax::dispatches(step, *beta),
-        Op::Softmax { log: true, .. }
-        | Op::MatMul { .. }
-        | Op::TopK { .. }
-        | Op::Lrn { .. }
-        | Op::Normalize { .. }
-        | Op::CumSum { .. } => Err(family::unsupported(step, NO_KERNEL.into())),
+        Op::Softmax { beta, log } => softmax::dispatches(step, *beta, *log),
+        Op::MatMul { transpose_b } => matmul::dispatches(step, *transpose_b),
+        Op::TopK { largest, indices, .. } => line::top_k(step, *largest, *indices),
+        Op::Lrn { size, alpha, beta, bias } => line::lrn(step, *size, [*alpha, *beta, *bias]),
+        Op::Normalize { axes, epsilon } => line::normalize(step, *axes, *epsilon),
+        Op::CumSum { axis, exclusive, reverse } => line::cum_sum(step, *axis, *exclusive, *reverse),
     }
 }

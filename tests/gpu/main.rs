@@ -16,3 +16,4 @@ mod session;
 mod split;
 mod support;
 mod witness;
+mod zoo;

@@ -251,13 +251,13 @@ fn types_are_floats_that_hold_them() {
 fn quantised_tensors_are_real_values() {
     let mut m = Model::new();
     let x = m.tensor("x", &[1, 1, 1, 2], U8);
-    m.quantise(x, &[0.5], &[10], 0);
+    m.scaled(x, &[0.5], &[10], 0);
     let w = m.constant("w", &[2, 1, 1, 2], I8, vec![2, 255, 4, 8]);
-    m.quantise(w, &[0.5, 0.25], &[0, 0], 0);
+    m.scaled(w, &[0.5, 0.25], &[0, 0], 0);
     let bias = m.constant("b", &[2], I32, [8i32, -8].iter().flat_map(|v| v.to_le_bytes()).collect());
-    m.quantise(bias, &[0.25, 0.125], &[0, 0], 0);
+    m.scaled(bias, &[0.25, 0.125], &[0, 0], 0);
     let (q, y) = (m.tensor("q", &[1, 1, 1, 2], I8), m.floats("y", &[1, 1, 1, 2]));
-    m.quantise(q, &[0.1], &[3], 0);
+    m.scaled(q, &[0.1], &[3], 0);
     m.op(3, &[x, w, bias], q, crate::tflite::conv(1, 1, 1, 0));
     m.op(6, &[q], y, None);
     let graph = import(m.bytes(&[x], &[y])).unwrap();

@@ -157,6 +157,36 @@ fn dense_layers_and_means() {
 }
 
 #[test]
+fn operators_along_axes() {
+    let x = [2, 4, 3, 5];
+    for (axes, claim) in [
+        ([false, false, false, true], Claim::Exact),
+        ([false, true, true, false], Claim::Exact),
+        ([true, false, true, false], Claim::Safe),
+    ] {
+        let op = Op::Normalize { axes, epsilon: 0.1 };
+        agrees(&format!("normalize {axes:?}"), &one(op, &[x], &[], ANY), claim);
+    }
+    for axis in 0..4 {
+        let claim = if axis == 0 { Claim::Safe } else { Claim::Exact };
+        for (exclusive, reverse) in [(false, false), (true, false), (false, true), (true, true)] {
+            let op = Op::CumSum { axis, exclusive, reverse };
+            agrees(&format!("running sum {axis} {exclusive} {reverse}"), &one(op, &[x], &[], ANY), claim);
+        }
+    }
+    for axis in 0..4 {
+        let axes = std::array::from_fn(|i| i == axis);
+        let op = Op::Reduce { kind: Reduce::SumSquare, axes };
+        agrees(&format!("sum of squares {axis}"), &one(op, &[x], &[], ANY), Claim::Safe);
+    }
+    for (a, b) in [([2, 4, 3, 5], [2, 4, 5, 2]), ([2, 1, 3, 5], [1, 4, 5, 2]), ([1, 4, 3, 5], [2, 1, 5, 2])] {
+        agrees("product", &one(Op::MatMul { transpose_b: false }, &[a, b], &[], ANY), Claim::Exact);
+    }
+    agrees("top", &one(Op::TopK { k: 2, largest: true, indices: false }, &[x], &[], ANY), Claim::Exact);
+    agrees("lrn", &one(Op::Lrn { size: 3, alpha: 0.1, beta: 0.75, bias: 1.0 }, &[x], &[], ANY), Claim::Exact);
+}
+
+#[test]
 fn operators_that_move_values() {
     let x = [2, 6, 4, 8];
     let pad = Op::Pad { before: [0, 2, 1, 0], after: [1, 1, 0, 0], mode: PadMode::Constant(3.0) };

@@ -9,6 +9,7 @@ pub(crate) const F32: i8 = 0;
 pub(crate) const F16: i8 = 1;
 pub(crate) const I32: i8 = 2;
 pub(crate) const I64: i8 = 4;
+pub(crate) const U8: i8 = 3;
 pub(crate) const I8: i8 = 9;
 
 /// A value of a table's field.
@@ -124,11 +125,12 @@ impl Model {
         self.constant(name, &[values.len() as i32], I32, bytes)
     }
 
-    /// States what the integers of a tensor stand for.
-    pub(crate) fn quantise(&mut self, tensor: i32, scale: &[f32], zero: &[i64], dimension: i32) {
-        let stated =
-            vec![(8, Field::Floats(scale.to_vec())), (10, Field::Longs(zero.to_vec())), (16, Field::I32(dimension))];
-        self.tensors[tensor as usize].0.push((12, Field::Table(Table(stated))));
+    /// Says what a tensor's integers stand for.
+    pub(crate) fn scaled(&mut self, tensor: i32, scale: &[f32], zero: &[i64], axis: i32) -> i32 {
+        let scales = (8, Field::Floats(scale.to_vec()));
+        let stated = Table(vec![scales, (10, Field::Longs(zero.to_vec())), (16, Field::I32(axis))]);
+        self.tensors[tensor as usize].0.push((12, Field::Table(stated)));
+        tensor
     }
 
     fn with_buffer(&mut self, name: &str, dims: &[i32], dtype: i8, buffer: i32) -> i32 {

@@ -98,11 +98,11 @@ tables! {
         is_variable: bool = 14, false;
         sparsity: One<Sparsity<'static>> = 16;
     }
-    /// What a tensor's integers stand for.
+    /// What a tensor's integers stand for: one scale and zero point, or one for each index of `axis`.
     Quantization {
         scale: Numbers<f32> = 8;
         zero_point: Numbers<i64> = 10;
-        dimension: i32 = 16, 0;
+        axis: i32 = 16, 0;
     }
     /// Values: inside the file's tables, or behind them at `offset` (then `offset` is above 1).
     Buffer {

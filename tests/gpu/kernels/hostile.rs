@@ -29,6 +29,8 @@ pub(crate) struct Bench {
     pipelines: [(TexelFormat, Pipelines); 2],
     failures: Vec<String>,
     runs: usize,
+    /// What is made of the random values of either sign, a quarter to two, that inputs hold.
+    inputs: fn(f32) -> f32,
     /// Factor of every input but the first: indices are wider than other values.
     spread: f32,
 }
@@ -44,7 +46,12 @@ impl Bench {
         let gpu = open();
         let pipelines = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float]
             .map(|format| (format, Pipelines::new(&gpu, format).unwrap()));
-        Self { gpu, pipelines, failures: Vec::new(), runs: 0, spread: 1.0 }
+        Self { gpu, pipelines, failures: Vec::new(), runs: 0, inputs: |x| x, spread: 1.0 }
+    }
+
+    /// From now on inputs hold what this makes of random values of either sign, a quarter to two.
+    pub(crate) fn inputs(&mut self, inputs: fn(f32) -> f32) {
+        self.inputs = inputs;
     }
 
     /// Multiplies every input but the first from now on.
@@ -85,6 +92,7 @@ impl Bench {
     }
 
     fn run(&mut self, graph: &Graph, habitat: u64, format: usize) -> Result<(), String> {
+        let map = self.inputs;
         let (format, pipelines) = &mut self.pipelines[format];
         let mut rng = Rng::new(habitat + 1);
         let graph = &rounded(graph, *format);
@@ -93,7 +101,7 @@ impl Bench {
         for &tensor in &graph.inputs {
             let factor = if node.inputs.first() == Some(&tensor) { 1.0 } else { self.spread };
             let values = rng.values(graph.shape(tensor).len()).into_iter();
-            inputs.push(values.map(|v| stored(v * factor, *format)).collect::<Vec<f32>>());
+            inputs.push(values.map(|v| stored(map(v) * factor, *format)).collect::<Vec<f32>>());
         }
         let result = node.outputs[0];
         let expected = &expected(graph, inputs.clone(), *format)?;
