@@ -5,7 +5,7 @@
 
 use texpool::graph::{
     Act, Binary, BuildError, CheckError, Constant, Conv2d, CoordMode, DepthOrder, Graph, GraphBuilder, Op, PadMode,
-    Padding, Pool2d, PoolKind, ResizeMode, Shape, ShapeError, Tail, Tensor, TransposeConv, Unary, check, infer,
+    Padding, Pool2d, PoolKind, Reduce, ResizeMode, Shape, ShapeError, Tail, Tensor, TransposeConv, Unary, check, infer,
 };
 
 fn conv(stride: usize, padding: usize) -> Conv2d {
@@ -188,4 +188,26 @@ fn attributes_of_zero_or_without_bound_are_errors() {
     assert!(slice([0, 5, 0, 0], [1, -2, 1, 1]).is_err());
     assert!(slice([0, max, 0, 0], [1, isize::MIN, 1, 1]).is_err());
     assert!(slice([0, 0, 0, 0], [1, 0, 1, 1]).is_err());
+}
+
+#[test]
+fn operators_on_values_check_their_operands() {
+    let x = Shape::new(2, 4, 3, 5);
+    let result = |op: Op, shapes: &[Shape]| infer(&op, shapes, x);
+    let product = |transpose_b| Op::MatMul { transpose_b };
+    assert_eq!(result(product(false), &[x, Shape::new(1, 4, 5, 7)]), Ok(Shape::new(2, 4, 3, 7)));
+    assert_eq!(result(product(true), &[x, Shape::new(2, 1, 7, 5)]), Ok(Shape::new(2, 4, 3, 7)));
+    assert!(result(product(false), &[x, Shape::new(1, 4, 7, 5)]).is_err());
+    assert!(result(product(false), &[x, Shape::new(3, 4, 5, 7)]).is_err());
+    let top = |k| Op::TopK { k, largest: true, indices: false };
+    assert_eq!(result(top(5), &[x]), Ok(x));
+    assert_eq!(result(top(2), &[x]), Ok(Shape { c: 2, ..x }));
+    assert!(result(top(0), &[x]).is_err());
+    assert!(result(top(6), &[x]).is_err());
+    let index = |axes| Op::Reduce { kind: Reduce::ArgMax { last: false }, axes };
+    assert_eq!(result(index([false, false, true, false]), &[x]), Ok(Shape { w: 1, ..x }));
+    assert!(result(index([false, false, true, true]), &[x]).is_err());
+    assert!(result(index([false; 4]), &[x]).is_err());
+    assert!(result(Op::CumSum { axis: 4, exclusive: false, reverse: false }, &[x]).is_err());
+    assert!(result(Op::Lrn { size: 0, alpha: 1.0, beta: 1.0, bias: 1.0 }, &[x]).is_err());
 }
