@@ -17,6 +17,8 @@ pub(crate) mod hash;
 pub(crate) mod models;
 #[path = "../support/reference.rs"]
 pub(crate) mod reference;
+#[path = "../support/zoo.rs"]
+pub(crate) mod zoo;
 
 /// Files of every model that the project is measured by.
 pub(crate) const MODELS: [&str; 8] = [

@@ -165,7 +165,7 @@ impl Array {
         let constant = match elem {
             Elem::F16 => {
                 let bytes: Vec<u8> = values.iter().flat_map(|&v| half::f16::from_f32(v).to_le_bytes()).collect();
-                Constant { dtype: DType::F16, bytes: bytes.into(), scale: None }
+                Constant::new(DType::F16, bytes.into())
             }
             _ => Constant::from_f32(values),
         };

@@ -44,8 +44,8 @@ impl Values {
             return Err(Problem::malformed(format!("its values are {found} bytes, {dims:?} needs {expected}")));
         }
         Ok(match elem {
-            Elem::F32 => Array::of_constant(dims, Constant { dtype: DType::F32, bytes, scale: None }),
-            Elem::F16 => Array::of_constant(dims, Constant { dtype: DType::F16, bytes, scale: None }),
+            Elem::F32 => Array::of_constant(dims, Constant::new(DType::F32, bytes)),
+            Elem::F16 => Array::of_constant(dims, Constant::new(DType::F16, bytes)),
             _ => Array::of_ints(dims, elem, integers(elem, bytes.as_slice())),
         })
     }
@@ -61,7 +61,7 @@ fn typed(tensor: &Tensor, elem: Elem, dims: Vec<usize>, elements: usize) -> Resu
         Elem::F32 => Array::of_floats(dims, elem, &tensor.floats),
         Elem::F16 => {
             let bytes: Vec<u8> = tensor.ints.iter().flat_map(|&bits| (bits as u16).to_le_bytes()).collect();
-            Array::of_constant(dims, Constant { dtype: DType::F16, bytes: bytes.into(), scale: None })
+            Array::of_constant(dims, Constant::new(DType::F16, bytes.into()))
         }
         _ => Array::of_ints(dims, elem, tensor.ints.clone()),
     })

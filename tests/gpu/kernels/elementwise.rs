@@ -140,6 +140,7 @@ fn softmax_of_few_and_of_many_channels() {
         ([1, 1, 1, 4100], 1.0),
     ] {
         case(&mut bench, Op::Softmax { beta, log: false }, &[placed(dims)], dims);
+        case(&mut bench, Op::Softmax { beta, log: true }, &[placed(dims)], dims);
     }
     tails(&mut bench, &Op::Softmax { beta: 1.0, log: false }, &[placed([1, 2, 2, 6])], [1, 2, 2, 6], true);
     bench.finish();
