@@ -35,8 +35,6 @@ pub use words::Words;
 
 use crate::graph::{Graph, Node, Op, Reduce, follows_tensorflow};
 
-/// What is said of a form that only the CPU twin knows.
-
 /// The texels that a node's kernel reads beside its tensors: weights, biases, PReLU alphas.
 pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     let mut texels = match &node.op {
