@@ -5,7 +5,7 @@
 
 use texpool::graph::{
     Act, Binary, BuildError, Bytes, CheckError, Constant, Conv2d, CoordMode, DType, DepthOrder, Graph, GraphBuilder,
-    Op, PadMode, Padding, Pool2d, PoolKind, Quantised, Reduce, ResizeMode, Shape, ShapeError, Tail, Tensor,
+    Op, Order, PadMode, Padding, Pool2d, PoolKind, Quantised, Reduce, ResizeMode, Shape, ShapeError, Tail, Tensor,
     TransposeConv, Unary, check, infer,
 };
 
@@ -110,6 +110,7 @@ fn the_checker_finds_every_kind_of_damage() {
                 name: "alpha".to_owned(),
                 shape: Shape::new(1, 1, 1, 3),
                 dims: vec![3],
+                order: Order::default(),
                 constant: Some(Constant::from_f32(&[1.0; 3])),
             });
             g.nodes[0].tail = Tail::of(Act::Prelu(id));

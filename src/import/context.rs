@@ -5,7 +5,7 @@ use super::{
     schema::{Operator, Options},
     tensors::{FileTensor, MAX_RANK, Owner},
 };
-use crate::graph::{Act, Constant, DType, Graph, Node, Op, Shape, Tail, Tensor, TensorId, Unary, infer};
+use crate::graph::{Act, Constant, DType, Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, Unary, infer};
 
 /// The graph being made. Its tensors begin with the file's, under the same indices.
 #[derive(Debug)]
@@ -244,7 +244,7 @@ impl<'l, 'a> Context<'l, 'a> {
         }
         let tensors = &mut self.lowering.graph.tensors;
         let name = format!("{} as {shape}", tensors[like].name);
-        tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), constant: None });
+        tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
         Ok(tensors.len() - 1)
     }
 

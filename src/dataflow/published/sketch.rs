@@ -204,7 +204,13 @@ impl Sketch {
 
     fn tensor(&mut self, shape: Shape, constant: Option<Constant>) -> TensorId {
         let id = self.graph.tensors.len();
-        self.graph.tensors.push(Tensor { name: format!("t{id}"), shape, dims: shape.dims().to_vec(), constant });
+        self.graph.tensors.push(Tensor {
+            name: format!("t{id}"),
+            shape,
+            dims: shape.dims().to_vec(),
+            order: Default::default(),
+            constant,
+        });
         id
     }
 
