@@ -83,7 +83,7 @@ fn truth(yes: vec4<bool>) -> vec4<f32> {
 }
 
 // Infinities and what is no number are known by their bits: comparisons may be compiled as if there were none.
-const INFINITY: u32 = 0x7f800000u;
+const INFINITE_BITS: u32 = 0x7f800000u;
 
 // The nearest value of 16 bits, ties to even, by arithmetic that every backend has.
 fn to_half(x: vec4<f32>) -> vec4<f32> {
@@ -93,8 +93,8 @@ fn to_half(x: vec4<f32>) -> vec4<f32> {
     let even = (magnitude >> vec4(13u)) & vec4(1u);
     var near = (magnitude + 0xfffu + even) & vec4(0xffffe000u);
     // From 65520 on it is infinite.
-    near = select(near, vec4(INFINITY), near > vec4(0x477fe000u));
-    near = select(near, magnitude, magnitude > vec4(INFINITY));
+    near = select(near, vec4(INFINITE_BITS), near > vec4(0x477fe000u));
+    near = select(near, magnitude, magnitude > vec4(INFINITE_BITS));
     // Below 2^-14 the steps are 2^-24.
     let small = round(x * 16777216.0) * (1.0 / 16777216.0);
     return select(bitcast<vec4<f32>>(near | negative), small, magnitude < vec4(0x38800000u));
@@ -132,11 +132,11 @@ fn function(x: vec4<f32>, slice: u32, own: vec2<u32>) -> vec4<f32> {
         case 56u: { return to_half(x); }
         case 57u: { return truth(x == vec4(0.0)); }
         case 58u: { return truth(magnitude != vec4(0u)); }
-        case 59u: { return truth(magnitude > vec4(INFINITY)); }
+        case 59u: { return truth(magnitude > vec4(INFINITE_BITS)); }
         case 60u: {
             let negative = bitcast<vec4<u32>>(x) != magnitude;
             let counts = select(vec4(own.y), vec4(own.x), negative) != vec4(0u);
-            return truth((magnitude == vec4(INFINITY)) & counts);
+            return truth((magnitude == vec4(INFINITE_BITS)) & counts);
         }
         default: { return activate(FUNCTION, x, slice, own.x, own.y); }
     }

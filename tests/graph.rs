@@ -5,8 +5,8 @@
 
 use texpool::graph::{
     Act, Binary, BuildError, Bytes, CheckError, Constant, Conv2d, CoordMode, DType, DepthOrder, Graph, GraphBuilder,
-    Op, PadMode, Padding, Pool2d, PoolKind, Quantised, ResizeMode, Shape, ShapeError, Tail, Tensor, TransposeConv,
-    Unary, check, infer,
+    Op, Order, PadMode, Padding, Pool2d, PoolKind, Quantised, Reduce, ResizeMode, Shape, ShapeError, Tail, Tensor,
+    TransposeConv, Unary, check, infer,
 };
 
 fn conv(stride: usize, padding: usize) -> Conv2d {
@@ -110,6 +110,7 @@ fn the_checker_finds_every_kind_of_damage() {
                 name: "alpha".to_owned(),
                 shape: Shape::new(1, 1, 1, 3),
                 dims: vec![3],
+                order: Order::default(),
                 constant: Some(Constant::from_f32(&[1.0; 3])),
             });
             g.nodes[0].tail = Tail::of(Act::Prelu(id));
@@ -228,4 +229,26 @@ fn quantised_constants_stand_for_what_their_scales_say() {
     assert_eq!(Quantised::along(vec![1.0, 2.0], vec![0], &[2, 3], 1), None);
     assert_eq!(*Constant::new(DType::U8, bytes(&[0, 200])).to_f32(), [0.0, 200.0]);
     assert_eq!(*Constant::new(DType::Bool, bytes(&[0, 200, 1])).to_f32(), [0.0, 1.0, 1.0]);
+}
+
+#[test]
+fn operators_on_values_check_their_operands() {
+    let x = Shape::new(2, 4, 3, 5);
+    let result = |op: Op, shapes: &[Shape]| infer(&op, shapes, x);
+    let product = |transpose_b| Op::MatMul { transpose_b };
+    assert_eq!(result(product(false), &[x, Shape::new(1, 4, 5, 7)]), Ok(Shape::new(2, 4, 3, 7)));
+    assert_eq!(result(product(true), &[x, Shape::new(2, 1, 7, 5)]), Ok(Shape::new(2, 4, 3, 7)));
+    assert!(result(product(false), &[x, Shape::new(1, 4, 7, 5)]).is_err());
+    assert!(result(product(false), &[x, Shape::new(3, 4, 5, 7)]).is_err());
+    let top = |k| Op::TopK { k, largest: true, indices: false };
+    assert_eq!(result(top(5), &[x]), Ok(x));
+    assert_eq!(result(top(2), &[x]), Ok(Shape { c: 2, ..x }));
+    assert!(result(top(0), &[x]).is_err());
+    assert!(result(top(6), &[x]).is_err());
+    let index = |axes| Op::Reduce { kind: Reduce::ArgMax { last: false }, axes };
+    assert_eq!(result(index([false, false, true, false]), &[x]), Ok(Shape { w: 1, ..x }));
+    assert!(result(index([false, false, true, true]), &[x]).is_err());
+    assert!(result(index([false; 4]), &[x]).is_err());
+    assert!(result(Op::CumSum { axis: 4, exclusive: false, reverse: false }, &[x]).is_err());
+    assert!(result(Op::Lrn { size: 0, alpha: 1.0, beta: 1.0, bias: 1.0 }, &[x]).is_err());
 }

@@ -124,7 +124,7 @@ impl Session {
                 Some(Some(texture)) => textures.adopt(spec, texture.clone())?,
                 _ => {
                     let texture = textures.create(&tensor.name, spec, Role::Shared)?;
-                    list.push(Transfer::new(gpu, &textures, texture, tensor.shape, way)?);
+                    list.push(Transfer::new(gpu, &textures, texture, tensor, way)?);
                     texture
                 }
             };

@@ -5,7 +5,7 @@ use super::{
     schema::{Operator, Options},
     tensors::{FileTensor, MAX_RANK, Owner, shape_of},
 };
-use crate::graph::{Act, Constant, Graph, Node, Op, Shape, Tail, Tensor, TensorId, Unary, infer};
+use crate::graph::{Act, Constant, Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, Unary, infer};
 
 /// The graph being made. Its tensors begin with the file's, under the same indices.
 #[derive(Debug)]
@@ -287,7 +287,7 @@ impl<'l, 'a> Context<'l, 'a> {
         let tensors = &mut self.lowering.graph.tensors;
         let name = format!("{}/{}", tensors[self.output].name, self.lowering.graph.nodes.len());
         let id = tensors.len();
-        tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), constant: None });
+        tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
         // What 8 bits can say binds the result, not what is on the way to it.
         self.append(op, inputs, Act::None, id);
         Ok(id)
@@ -298,7 +298,8 @@ impl<'l, 'a> Context<'l, 'a> {
         let constant = Some(Constant::from_f32(&[value]));
         let tensors = &mut self.lowering.graph.tensors;
         let shape = Shape::new(1, 1, 1, 1);
-        tensors.push(Tensor { name: value.to_string(), shape, dims: vec![1; 4], constant });
+        let (name, dims, order) = (value.to_string(), vec![1; 4], Order::default());
+        tensors.push(Tensor { name, shape, dims, order, constant });
         tensors.len() - 1
     }
 
@@ -310,7 +311,7 @@ impl<'l, 'a> Context<'l, 'a> {
         }
         let tensors = &mut self.lowering.graph.tensors;
         let name = format!("{} as {shape}", tensors[like].name);
-        tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), constant: None });
+        tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
         Ok(tensors.len() - 1)
     }
 

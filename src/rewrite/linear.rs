@@ -34,7 +34,13 @@ fn look(site: &Site, id: NodeId) -> Verdict {
         let turned: Vec<f32> = (0..values.len()).map(|i| values[i % shape.w * columns + i / shape.w]).collect();
         let shape = Shape { w: columns, c: shape.w, ..shape };
         let constant = Some(Constant::from_f32(&turned));
-        let tensor = Tensor { name: site.name(matrix), shape, dims: vec![shape.w, shape.c], constant };
+        let tensor = Tensor {
+            name: site.name(matrix),
+            shape,
+            dims: vec![shape.w, shape.c],
+            order: Default::default(),
+            constant,
+        };
         edit.add(&site.graph, tensor)
     };
     let layer = Node { op: Op::FullyConnected, inputs: vec![x, weights], ..node.clone() };

@@ -175,9 +175,8 @@ fn constants_of_the_wrong_length_are_refused() {
 #[test]
 fn bytes_without_a_scale_are_refused_with_a_remedy() {
     let mut m = Model::new();
-    let (x, q) = (m.floats("x", &[2, 2]), m.constant("q", &[2, 2], I8, vec![1, 255, 10, 128]));
-    m.quantise(q, &[0.5, 2.0], &[0, 0], 1);
-    let (w, y, z) = (m.floats("w", &[2, 2]), m.floats("y", &[2, 2]), m.floats("z", &[2, 2]));
+    let (x, q, w, y) =
+        (m.floats("x", &[4]), m.constant("q", &[4], I8, vec![1; 4]), m.floats("w", &[4]), m.floats("y", &[4]));
     m.op(6, &[q], w, None);
     m.op(0, &[x, q], y, flags(11, &[0]));
     let Err(ImportError::Unsupported(refusals)) = import(m.bytes(&[x], &[y])) else { unreachable!("it was imported") };

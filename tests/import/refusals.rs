@@ -4,7 +4,7 @@ use texpool::import::ImportError;
 
 use crate::{
     import,
-    tflite::{Field, I32, Model, Table, file, flags},
+    tflite::{Field, I8, I32, Model, Table, file, flags},
 };
 
 #[test]
