@@ -15,7 +15,7 @@ use crate::support::{choices, open};
 const WORDS: usize = 300;
 
 /// An embedding of nine tokens, and what may become of it.
-fn network() -> Graph {
+pub(crate) fn network() -> Graph {
     let mut b = GraphBuilder::new("moves");
     let tokens = b.input("tokens", &[1, 1, 1, 9]).unwrap();
     let values: Vec<f32> = (0..WORDS * 10).map(|i| (i as f32 * 0.37).sin()).collect();
