@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod csdf;
 mod devices;
 mod error;
 mod inputs;
@@ -46,6 +47,8 @@ enum Subject {
     Run(run::Args),
     /// Plan a model's memory and report it; needs no device.
     Plan(plan::Args),
+    /// Show a model as cyclo-static dataflow with its least buffers, and write it for SDF3; needs no device.
+    Csdf(csdf::Args),
     /// Measure a model's time and memory.
     Bench(bench::Args),
     /// List the models and photos there are, and fetch them.
@@ -72,6 +75,7 @@ impl Subject {
         match self {
             Self::Run(args) => run::run(&args, json),
             Self::Plan(args) => plan::run(&args, json),
+            Self::Csdf(args) => csdf::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
             Self::Models(args) => models::run(&args, json),
             Self::Devices => devices::run(json),
