@@ -1,8 +1,9 @@
 // What every kernel shares: where a tensor's texels lie, and what is done to a value before it is stored.
 //
 // A step's words (`src/kernels/words.rs` writes them):
-//   0  items, first output row, alpha of `first`, alpha of `then` (the alphas as bits)
-//   1  weight base, weight shift, texel of the PReLU alphas of `first`, of `then` (both from the base)
+//   0  items, first output row, first parameter of `first`, of `then` (as bits)
+//   1  weight base, weight shift, second parameter of `first`, of `then` (as bits; of PReLU: the texel of its alphas,
+//      from the base)
 //   2  output tensor, two words; 4  first input; 6  second input; 8.. the family's own; then the row tables
 @group(0) @binding(1) var target_texture: Writable;
 @group(0) @binding(2) var input_texture: Readable;
@@ -75,13 +76,41 @@ fn read_weight(i: u32) -> vec4<f32> {
     return textureLoad(weight_texture, at(place.x + i, place.y));
 }
 
-fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: u32, alphas: u32) -> vec4<f32> {
+// The error function as XLA and Eigen have it: a rational approximation of the odd part, within 3 units of the last
+// place.
+fn erf(v: vec4<f32>) -> vec4<f32> {
+    let x = clamp(v, vec4(-4.0), vec4(4.0));
+    let s = x * x;
+    let p = ((((((s * -2.72614225801306e-10 + 2.77068142495902e-8) * s - 2.10102402082508e-6) * s
+        - 5.69250639462346e-5) * s - 7.34990630326855e-4) * s - 2.95459980854025e-3) * s - 1.60960333262415e-2) * x;
+    let q = (((s * -1.45660718464996e-5 - 2.13374055278905e-4) * s - 1.68282697438203e-3) * s
+        - 7.37332916720468e-3) * s - 1.42647390514189e-2;
+    return clamp(p / q, vec4(-1.0), vec4(1.0));
+}
+
+// log(1 + exp(x)) without overflow, and with digits left where it is small.
+fn softplus(x: vec4<f32>) -> vec4<f32> {
+    let e = exp(-abs(x));
+    let small = e * (1.0 - e * (0.5 - e * (1.0 / 3.0)));
+    return max(x, vec4(0.0)) + select(log(1.0 + e), small, e < vec4(0.01));
+}
+
+// `x * tanh(softplus(x))`, in powers of `e^x`.
+fn mish(x: vec4<f32>) -> vec4<f32> {
+    let e = exp(min(x, vec4(20.0)));
+    let n = e * (e + 2.0);
+    return x * (n / (n + 2.0));
+}
+
+// The function `code` of `src/kernels/tail.rs` with its two parameters as bits.
+fn activate(code: u32, x: vec4<f32>, slice: u32, first: u32, second: u32) -> vec4<f32> {
+    let alpha = bitcast<f32>(first);
     switch code {
         case 1u: { return max(x, vec4(0.0)); }
         case 2u: { return clamp(x, vec4(0.0), vec4(6.0)); }
         case 3u: { return clamp(x, vec4(-1.0), vec4(1.0)); }
-        case 4u: { return select(x, x * bitcast<f32>(alpha), x < vec4(0.0)); }
-        case 5u: { return select(x, exp(x) - 1.0, x < vec4(0.0)); }
+        case 4u: { return select(x, x * alpha, x < vec4(0.0)); }
+        case 5u: { return select(x, alpha * (exp(x) - 1.0), x < vec4(0.0)); }
         case 6u: { return x * clamp(x + 3.0, vec4(0.0), vec4(6.0)) * (1.0 / 6.0); }
         case 7u: { return 1.0 / (1.0 + exp(-x)); }
         case 8u: { return tanh(x); }
@@ -91,23 +120,33 @@ fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: u32, alphas: u32) -> vec
         case 12u: { return x * x; }
         case 13u: { return abs(x); }
         case 14u: { return -x; }
-        case 15u: { return select(x, x * read_weight(alphas + slice), x < vec4(0.0)); }
+        case 15u: { return select(x, x * read_weight(second + slice), x < vec4(0.0)); }
+        case 16u: { return min(max(x, vec4(alpha)), vec4(bitcast<f32>(second))); }
+        case 17u: { return clamp(alpha * x + bitcast<f32>(second), vec4(0.0), vec4(1.0)); }
+        case 18u: { return x / (1.0 + exp(-x)); }
+        case 19u: { return 0.5 * x * (1.0 + erf(x * 0.70710678)); }
+        case 20u: {
+            let inner = 0.79788456 * (x + 0.044715 * x * x * x);
+            return 0.5 * x * (1.0 + tanh(clamp(inner, vec4(-15.0), vec4(15.0))));
+        }
+        case 21u: { return softplus(x); }
+        case 22u: { return mish(x); }
         default: { return x; }
     }
 }
 
 // Applies the tail and stores pixel `x` of `row` and `slice`. Lanes past the last channel become zero.
 fn emit(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>) {
-    let alpha = param(0u).zw;
-    let alphas = param(1u).zw;
-    var v = activate(FIRST, value, slice, alpha.x, alphas.x);
+    let first = param(0u).zw;
+    let second = param(1u).zw;
+    var v = activate(FIRST, value, slice, first.x, second.x);
     if ADD {
         let s = second_tensor();
         if slice < s.slices {
             v += read_second(s, row_start(s, row) + slice * s.w + x);
         }
     }
-    v = activate(THEN, v, slice, alpha.y, alphas.y);
+    v = activate(THEN, v, slice, first.y, second.y);
     let lanes = vec4(0u, 1u, 2u, 3u) + slice * 4u < vec4(t.c);
     textureStore(target_texture, at(row_start(t, row) + slice * t.w + x, t.shift), select(vec4(0.0), v, lanes));
 }

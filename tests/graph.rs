@@ -4,8 +4,9 @@
 #![cfg(feature = "import")]
 
 use texpool::graph::{
-    Act, Binary, BuildError, CheckError, Constant, Conv2d, CoordMode, Graph, GraphBuilder, Op, Padding, Pool2d,
-    PoolKind, ResizeMode, Shape, ShapeError, Tail, Tensor, TransposeConv, Unary, check, infer,
+    Act, Binary, BuildError, Bytes, CheckError, Constant, Conv2d, CoordMode, DType, DepthOrder, Graph, GraphBuilder,
+    Op, PadMode, Padding, Pool2d, PoolKind, Quantised, ResizeMode, Shape, ShapeError, Tail, Tensor, TransposeConv,
+    Unary, check, infer,
 };
 
 fn conv(stride: usize, padding: usize) -> Conv2d {
@@ -23,7 +24,7 @@ fn network() -> Result<Graph, BuildError> {
     let w = b.constant("dw", &[1, 3, 3, 4], &[0.5; 36])?;
     let second = b.depthwise("second", conv(1, 1), first, w, None, Act::None)?;
     let sum = b.binary("sum", Binary::Add, first, second, Act::None)?;
-    let window = Pool2d { kind: PoolKind::Max, window: [2, 2], stride: [2, 2], padding: Padding::default() };
+    let window = Pool2d::plain(PoolKind::Max, [2, 2], [2, 2], Padding::default());
     let pooled = b.pool("pooled", window, sum)?;
     let mean = b.mean("mean", [false, true, true, false], pooled)?;
     let w = b.constant("fc", &[5, 4], &[0.5; 20])?;
@@ -66,9 +67,9 @@ fn open_shapes_are_checked_for_being_possible() {
     let mut b = GraphBuilder::new("g");
     let x = b.input("x", &[1, 4, 4, 8]).unwrap();
     let w = b.constant("w", &[2, 3, 3, 8], &[0.5; 144]).unwrap();
-    let transposed = TransposeConv { stride: [2, 2], padding: Padding::default() };
+    let transposed = TransposeConv::plain([2, 2], Padding::default());
     let up = b.transpose_conv("up", transposed, [x, w], None, [9, 9]).unwrap();
-    let resized = b.resize("resized", ResizeMode::Bilinear, CoordMode::HalfPixel, up, [3, 5]).unwrap();
+    let resized = b.resize("resized", ResizeMode::Linear, CoordMode::HalfPixel, up, [3, 5]).unwrap();
     let flat = b.reshape("flat", resized, &[30]).unwrap();
     let joined = b.concat("joined", 3, &[flat, flat]).unwrap();
     assert!(b.reshape("wrong", resized, &[31]).is_err());
@@ -152,7 +153,7 @@ fn attributes_of_zero_or_without_bound_are_errors() {
     let max = usize::MAX;
     let good = conv(1, 1);
     let wide = Padding { top: max, ..Padding::default() };
-    let pool = |window, stride, padding| Op::Pool2d(Pool2d { kind: PoolKind::Average, window, stride, padding });
+    let pool = |window, stride, padding| Op::Pool2d(Pool2d::plain(PoolKind::Average, window, stride, padding));
     let border = Padding { top: 2, ..Padding::default() };
     let one: [(Op, &[Shape]); 20] = [
         (Op::Conv2d(Conv2d { stride: [0, 1], ..good }), &[x, w]),
@@ -166,21 +167,43 @@ fn attributes_of_zero_or_without_bound_are_errors() {
         (Op::Conv2d(good), &[x]),
         (Op::DepthwiseConv2d(good), &[x, Shape::new(1, 3, 3, 6)]),
         (Op::DepthwiseConv2d(good), &[x, Shape::new(2, 3, 3, 4)]),
-        (Op::TransposeConv(TransposeConv { stride: [1, 0], padding: Padding::default() }), &[x, w]),
+        (Op::TransposeConv(TransposeConv::plain([1, 0], Padding::default())), &[x, w]),
         (pool([0, 1], [1, 1], Padding::default()), &[x]),
         (pool([9, 1], [1, 1], Padding::default()), &[x]),
         (pool([2, 2], [1, 1], border), &[x]),
         (Op::Concat { axis: 4 }, &[x, x]),
         (Op::Concat { axis: 0 }, &[]),
         (Op::Transpose { perm: [0, 1, 2, 2] }, &[x]),
-        (Op::DepthToSpace { block: 0 }, &[x]),
+        (Op::DepthToSpace { block: 0, order: DepthOrder::Dcr }, &[x]),
         (Op::SpaceToDepth { block: 3 }, &[x]),
     ];
     for (op, shapes) in one {
         assert!(infer(&op, shapes, x).is_err(), "{op:?}");
     }
-    let pad = Op::Pad { before: [0, max, 0, 0], after: [0; 4], value: 0.0 };
+    let pad = Op::Pad { before: [0, isize::MAX, 0, 0], after: [0; 4], mode: PadMode::Constant(0.0) };
     assert_eq!(infer(&pad, &[x], x), Err(ShapeError::Overflow { what: "height" }));
+    let line = |window, stride, dilation, padding| {
+        let [window, stride, dilation] = [window, stride, dilation].map(|n| [n, 1]);
+        let pool = Pool2d { kind: PoolKind::Max, window, stride, dilation, padding, counted: None };
+        infer(&Op::Pool2d(pool), &[x], x)
+    };
+    let below = |bottom| Padding { bottom, ..Padding::default() };
+    assert_eq!(line(3, 2, 1, below(1)).map(|shape| shape.h), Ok(4));
+    assert_eq!(line(3, 3, 1, below(3)).map(|shape| shape.h), Ok(3), "the last window hangs over");
+    assert!(matches!(line(2, 3, 1, below(3)), Err(ShapeError::Outside { position: 3, .. })));
+    assert_eq!(line(2, 1, 3, Padding { top: 3, ..below(3) }).map(|shape| shape.h), Ok(11));
+    assert!(line(2, 1, 3, Padding { top: 4, ..below(3) }).is_err());
+    assert!(line(3, 1, 9, Padding { top: 10, ..below(9) }).is_err(), "a window may not straddle the image");
+    let cut =
+        |before, after, mode| infer(&Op::Pad { before: [0, before, 0, 0], after: [0, after, 0, 0], mode }, &[x], x);
+    assert_eq!(cut(-3, 1, PadMode::Reflect).map(|shape| shape.h), Ok(6));
+    assert!(matches!(cut(-4, -4, PadMode::Constant(0.0)), Err(ShapeError::Cut { axis: 1, .. })));
+    assert!(cut(-8, 2, PadMode::Edge).is_err());
+    assert!(cut(-9, 2, PadMode::Constant(0.0)).is_err());
+    assert!(infer(&Op::Tile, &[x], Shape::new(1, 12, 8, 4)).is_err());
+    assert!(infer(&Op::Gather { axis: 4 }, &[x, Shape::new(1, 1, 1, 3)], x).is_err());
+    assert!(infer(&Op::Gather { axis: 1 }, &[x, Shape::new(1, 1, 2, 3)], x).is_err());
+    assert!(infer(&Op::GatherElements { axis: 1 }, &[x, Shape::new(1, 9, 9, 4)], x).is_err());
     let slice = |begin, stride| infer(&Op::StridedSlice { begin, stride }, &[x], Shape::new(1, 4, 8, 4));
     assert!(slice([0, 1, 0, 0], [1, 2, 1, 1]).is_ok());
     assert!(slice([0, 7, 0, 0], [1, -2, 1, 1]).is_ok());
@@ -188,4 +211,21 @@ fn attributes_of_zero_or_without_bound_are_errors() {
     assert!(slice([0, 5, 0, 0], [1, -2, 1, 1]).is_err());
     assert!(slice([0, max, 0, 0], [1, isize::MIN, 1, 1]).is_err());
     assert!(slice([0, 0, 0, 0], [1, 0, 1, 1]).is_err());
+}
+
+#[test]
+fn quantised_constants_stand_for_what_their_scales_say() {
+    let bytes = |values: &[u8]| Bytes::from(values.to_vec());
+    let mut constant = Constant::new(DType::I8, bytes(&[0, 127, 128, 255, 10, 246]));
+    assert_eq!(*constant.to_f32(), [0.0, 127.0, -128.0, -1.0, 10.0, -10.0]);
+    constant.scale = Some(Quantised::whole(0.5, -2));
+    assert_eq!(*constant.to_f32(), [1.0, 64.5, -63.0, 0.5, 6.0, -4.0]);
+    assert_eq!(constant.to_i64(), Some(vec![0, 127, -128, -1, 10, -10]), "integers are what is stored");
+    constant.scale = Quantised::along(vec![1.0, 10.0], vec![0], &[2, 3], 0);
+    assert_eq!(*constant.to_f32(), [0.0, 127.0, -128.0, -10.0, 100.0, -100.0]);
+    constant.scale = Quantised::along(vec![1.0, 2.0, 3.0], vec![0, 0, 1], &[2, 3], 1);
+    assert_eq!(*constant.to_f32(), [0.0, 254.0, -387.0, -1.0, 20.0, -33.0]);
+    assert_eq!(Quantised::along(vec![1.0, 2.0], vec![0], &[2, 3], 1), None);
+    assert_eq!(*Constant::new(DType::U8, bytes(&[0, 200])).to_f32(), [0.0, 200.0]);
+    assert_eq!(*Constant::new(DType::Bool, bytes(&[0, 200, 1])).to_f32(), [0.0, 1.0, 1.0]);
 }

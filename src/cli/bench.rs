@@ -82,7 +82,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let cold = Instant::now();
     let graph = args::import(&path)?;
     let gpu = args.adapter.open(true)?;
-    let options = SessionOptions { prepare: args.model.prepare_options(), poison: false };
+    let options = SessionOptions { prepare: args.model.prepare_options(), ..SessionOptions::default() };
     let mut session = Session::new(&gpu, &graph, &options)?;
     let inputs = random(&graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();

@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod compare;
 mod csdf;
 mod devices;
 mod error;
@@ -51,6 +52,8 @@ enum Subject {
     Csdf(csdf::Args),
     /// Measure a model's time and memory.
     Bench(bench::Args),
+    /// Find the first step whose result is not what it should be.
+    Compare(compare::Args),
     /// List the models and photos there are, and fetch them.
     Models(models::Args),
     /// List the GPU adapters.
@@ -77,6 +80,7 @@ impl Subject {
             Self::Plan(args) => plan::run(&args, json),
             Self::Csdf(args) => csdf::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
+            Self::Compare(args) => compare::run(&args, json),
             Self::Models(args) => models::run(&args, json),
             Self::Devices => devices::run(json),
         }

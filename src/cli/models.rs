@@ -16,10 +16,11 @@ pub(super) struct Args {
 enum What {
     /// List every model, photo and list of labels that can be fetched.
     List,
-    /// Fetch one of them, or all.
+    /// Fetch some of them, or all.
     Fetch {
-        /// A name from the list, or `all`.
-        name: String,
+        /// Names from the list, or `all`.
+        #[arg(required = true)]
+        names: Vec<String>,
     },
 }
 
@@ -44,7 +45,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let fetcher = Fetcher::new(&bar)?;
     match &args.what {
         What::List => list(&fetcher, json),
-        What::Fetch { name } => fetch(&fetcher, name, json),
+        What::Fetch { names } => fetch(&fetcher, names, json),
     }
 }
 
@@ -60,16 +61,17 @@ fn list(fetcher: &Fetcher<'_>, json: bool) -> Result<(), CliError> {
         let from = entry.sources.iter().map(|s| s.label()).collect::<Vec<_>>().join(", ");
         let (name, kind, bytes) = (&entry.name, entry.kind.name(), entry.bytes);
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name:<20} {kind:<8} {bytes:>9} bytes  {at_hand:<8} {}", entry.about);
-        let _ = writeln!(text, "{:<20} {}; {from}", "", entry.licence);
+        let _ = writeln!(text, "{name:<30} {kind:<8} {bytes:>9} bytes  {at_hand:<8} {}", entry.about);
+        let _ = writeln!(text, "{:<30} {}; {from}", "", entry.licence);
     }
     out::text(&text)
 }
 
-fn fetch(fetcher: &Fetcher<'_>, name: &str, json: bool) -> Result<(), CliError> {
-    let wanted = match name {
-        "all" => fetcher.catalog.files.iter().collect(),
-        _ => vec![fetcher.catalog.entry(name)?],
+fn fetch(fetcher: &Fetcher<'_>, names: &[String], json: bool) -> Result<(), CliError> {
+    let wanted: Vec<&Entry> = if names.iter().any(|name| name == "all") {
+        fetcher.catalog.files.iter().collect()
+    } else {
+        names.iter().map(|name| fetcher.catalog.entry(name)).collect::<Result<_, _>>()?
     };
     let mut fetched = Vec::new();
     for Entry { name, bytes, sha256, .. } in wanted {

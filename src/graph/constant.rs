@@ -13,12 +13,19 @@ pub enum DType {
     I32,
     /// 64-bit integer: indices, paddings, shapes.
     I64,
+    /// 8-bit signed integer.
+    I8,
+    /// 8-bit unsigned integer.
+    U8,
+    /// One byte, true where it is not zero.
+    Bool,
 }
 
 impl DType {
     /// Bytes of one element.
     pub const fn size(self) -> usize {
         match self {
+            Self::I8 | Self::U8 | Self::Bool => 1,
             Self::F16 => 2,
             Self::F32 | Self::I32 => 4,
             Self::I64 => 8,
@@ -59,6 +66,42 @@ impl fmt::Debug for Bytes {
     }
 }
 
+/// What quantised integers stand for: `(q - zero) * scale`, with numbers of their own for each index of one axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantised {
+    /// Scales, one for each index of the axis, or one for all.
+    pub scale: Vec<f32>,
+    /// Zero points, as many as there are scales.
+    pub zero: Vec<i32>,
+    /// Elements from one index of the axis to the next. Unlike the axis itself, it outlives a reshape.
+    pub inner: usize,
+}
+
+impl Quantised {
+    /// One scale and one zero point for all elements.
+    pub fn whole(scale: f32, zero: i32) -> Self {
+        Self { scale: vec![scale], zero: vec![zero], inner: 1 }
+    }
+
+    /// Scales and zero points along `axis` of a tensor of these extents; a zero point may stand for all. `None` where
+    /// their numbers do not fit.
+    pub fn along(scale: Vec<f32>, mut zero: Vec<i32>, dims: &[usize], axis: usize) -> Option<Self> {
+        if let &[one] = zero.as_slice() {
+            zero.resize(scale.len(), one);
+        }
+        let fits = dims.get(axis).is_some_and(|&extent| extent == scale.len()) && zero.len() == scale.len();
+        fits.then(|| Self { scale, zero, inner: dims[axis + 1..].iter().product::<usize>().max(1) })
+    }
+
+    /// The value of element `i`. Worked out in 64 bits, so that what is rounded is the value alone.
+    pub fn value(&self, i: usize, q: i64) -> f32 {
+        let at = i / self.inner % self.scale.len().max(1);
+        let number = |zero: Option<&i32>| zero.copied().map_or(0, i64::from);
+        let scale = self.scale.get(at).copied().unwrap_or(1.0);
+        (f64::from(scale) * (q - number(self.zero.get(at))) as f64) as f32
+    }
+}
+
 /// The values of a constant tensor, little-endian, dense in the order of its extents.
 #[derive(Clone, Debug)]
 pub struct Constant {
@@ -66,19 +109,26 @@ pub struct Constant {
     pub dtype: DType,
     /// The elements.
     pub bytes: Bytes,
+    /// What integers stand for, where they do not stand for themselves.
+    pub scale: Option<Quantised>,
 }
 
 impl Constant {
+    /// A constant whose elements stand for themselves.
+    pub const fn new(dtype: DType, bytes: Bytes) -> Self {
+        Self { dtype, bytes, scale: None }
+    }
+
     /// A constant of 32-bit floats.
     pub fn from_f32(values: &[f32]) -> Self {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        Self { dtype: DType::F32, bytes: bytes.into() }
+        Self::new(DType::F32, bytes.into())
     }
 
     /// A constant of 32-bit integers.
     pub fn from_i32(values: &[i32]) -> Self {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        Self { dtype: DType::I32, bytes: bytes.into() }
+        Self::new(DType::I32, bytes.into())
     }
 
     /// Number of elements.
@@ -91,7 +141,7 @@ impl Constant {
         self.len() == 0
     }
 
-    /// The elements as 32-bit floats; borrowed where the bytes are such already and aligned.
+    /// The elements as 32-bit floats, scaled where a scale is stated; borrowed where the bytes are such already and aligned.
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
         let bytes = self.bytes.as_slice();
         match self.dtype {
@@ -101,17 +151,25 @@ impl Constant {
             }
             DType::F32 => Cow::Owned(elements(bytes, f32::from_le_bytes)),
             DType::F16 => Cow::Owned(elements(bytes, |b| half::f16::from_le_bytes(b).to_f32())),
-            DType::I32 => Cow::Owned(elements(bytes, |b| i32::from_le_bytes(b) as f32)),
-            DType::I64 => Cow::Owned(elements(bytes, |b| i64::from_le_bytes(b) as f32)),
+            _ => {
+                let integers = self.to_i64().unwrap_or_default().into_iter();
+                Cow::Owned(match &self.scale {
+                    None => integers.map(|q| q as f32).collect(),
+                    Some(scale) => integers.enumerate().map(|(i, q)| scale.value(i, q)).collect(),
+                })
+            }
         }
     }
 
-    /// The elements as integers, or `None` if they are floats.
+    /// The elements as the integers they are, scaled or not, or `None` if they are floats.
     pub fn to_i64(&self) -> Option<Vec<i64>> {
         let bytes = self.bytes.as_slice();
         match self.dtype {
             DType::I32 => Some(elements(bytes, |b| i64::from(i32::from_le_bytes(b)))),
             DType::I64 => Some(elements(bytes, i64::from_le_bytes)),
+            DType::I8 => Some(elements(bytes, |b| i64::from(i8::from_le_bytes(b)))),
+            DType::U8 => Some(elements(bytes, |[b]| i64::from(b))),
+            DType::Bool => Some(elements(bytes, |[b]| i64::from(b != 0))),
             DType::F32 | DType::F16 => None,
         }
     }

@@ -4,18 +4,24 @@ mod builder;
 mod check;
 mod constant;
 mod error;
+mod function;
 mod infer;
+mod lookup;
 mod op;
+mod pad;
+mod resize;
 mod shape;
 
 pub use builder::GraphBuilder;
 pub use check::{MAX_ELEMENTS, check};
-pub use constant::{Bytes, Constant, DType};
+pub use constant::{Bytes, Constant, DType, Quantised};
 pub use error::{BuildError, CheckError};
+pub use function::{Binary, Reduce, Unary};
 pub use infer::{ShapeError, infer};
-pub use op::{
-    Act, Binary, Conv2d, CoordMode, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Tail, TransposeConv, Unary,
-};
+pub use lookup::named;
+pub use op::{Act, Conv2d, DepthOrder, Op, Padding, Pool2d, PoolKind, Tail, TransposeConv};
+pub use pad::{PadAxis, PadMode};
+pub use resize::{CoordMode, ResizeAxis, ResizeMode, Rounding, Taps, follows_tensorflow};
 pub use shape::Shape;
 
 /// Index of a tensor in [`Graph::tensors`].

@@ -1,59 +1,6 @@
 //! Operators and their attributes. Every extent is `[B, H, W, C]` ([`Shape`](super::Shape)); every padding is explicit.
 
-use super::TensorId;
-
-/// Functions of one value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Unary {
-    /// `max(x, 0)`
-    Relu,
-    /// `min(max(x, 0), 6)`
-    Relu6,
-    /// `min(max(x, -1), 1)`
-    ReluN1To1,
-    /// `x < 0 ? alpha * x : x`
-    LeakyRelu {
-        /// Slope below zero.
-        alpha: f32,
-    },
-    /// `x < 0 ? exp(x) - 1 : x`
-    Elu,
-    /// `x * min(max(x + 3, 0), 6) / 6`
-    HardSwish,
-    /// `1 / (1 + exp(-x))`
-    Logistic,
-    /// Hyperbolic tangent.
-    Tanh,
-    /// `e^x`
-    Exp,
-    /// Square root.
-    Sqrt,
-    /// `1 / sqrt(x)`
-    Rsqrt,
-    /// `x * x`
-    Square,
-    /// Absolute value.
-    Abs,
-    /// `-x`
-    Neg,
-}
-
-/// Functions of two values, with broadcasting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Binary {
-    /// `a + b`
-    Add,
-    /// `a - b`
-    Sub,
-    /// `a * b`
-    Mul,
-    /// `a / b`
-    Div,
-    /// The greater.
-    Maximum,
-    /// The lesser.
-    Minimum,
-}
+use super::{Binary, CoordMode, PadMode, Reduce, ResizeMode, TensorId, Unary};
 
 /// One step of a [`Tail`].
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -125,8 +72,20 @@ pub struct Conv2d {
 pub struct TransposeConv {
     /// Stride `[y, x]`.
     pub stride: [usize; 2],
-    /// What is cut off the full result (of extent `(in - 1) * stride + kernel`) above and to the left.
+    /// Dilation `[y, x]`.
+    pub dilation: [usize; 2],
+    /// What is cut off the full result (of extent `(in - 1) * stride + (kernel - 1) * dilation + 1`) above and to the
+    /// left.
     pub padding: Padding,
+    /// Channel groups.
+    pub groups: usize,
+}
+
+impl TransposeConv {
+    /// One without dilation and groups.
+    pub const fn plain(stride: [usize; 2], padding: Padding) -> Self {
+        Self { stride, dilation: [1, 1], padding, groups: 1 }
+    }
 }
 
 /// Which pool.
@@ -134,8 +93,13 @@ pub struct TransposeConv {
 pub enum PoolKind {
     /// The greatest of the window's pixels that lie in the image.
     Max,
-    /// The mean of the window's pixels that lie in the image.
+    /// The mean of the window's pixels that count.
     Average,
+    /// The norm of the window's pixels that lie in the image: the `p`-th root of the sum of their `p`-th powers.
+    Lp {
+        /// The power, at least 1.
+        p: u32,
+    },
 }
 
 /// A 2-D pool.
@@ -147,42 +111,38 @@ pub struct Pool2d {
     pub window: [usize; 2],
     /// Stride `[y, x]`.
     pub stride: [usize; 2],
-    /// Border of the image that windows may reach into; its pixels do not count.
+    /// Dilation `[y, x]`: the distance between neighbouring pixels of a window.
+    pub dilation: [usize; 2],
+    /// Border of the image that windows may reach into, however far the last ones hang over.
     pub padding: Padding,
+    /// The part of the border whose pixels count, as zeros, in a mean; where there is none, only pixels of the image
+    /// count. Pixels beyond it never do.
+    pub counted: Option<Padding>,
 }
 
 impl Pool2d {
+    /// One without dilation, of which only pixels of the image count.
+    pub const fn plain(kind: PoolKind, window: [usize; 2], stride: [usize; 2], padding: Padding) -> Self {
+        Self { kind, window, stride, dilation: [1, 1], padding, counted: None }
+    }
+
     /// Whether its one window is the whole image of an operand of shape `x`, and its kind the mean.
     pub fn is_mean_of(&self, x: super::Shape) -> bool {
-        self.kind == PoolKind::Average && self.window == [x.h, x.w] && self.padding == Padding::default()
+        let none = Padding::default();
+        self.kind == PoolKind::Average
+            && self.window == [x.h, x.w]
+            && self.padding == none
+            && self.counted.unwrap_or(none) == none
     }
 }
 
-/// Which reduction.
+/// In which order the channels of a block of pixels lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reduce {
-    /// Arithmetic mean.
-    Mean,
-}
-
-/// How a resize fills pixels in between.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ResizeMode {
-    /// Linear in both directions.
-    Bilinear,
-    /// The nearest pixel.
-    Nearest,
-}
-
-/// Where an output pixel lies in the input image, TensorFlow's three conventions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CoordMode {
-    /// `x * in / out`
-    Asymmetric,
-    /// `(x + 0.5) * in / out - 0.5`
-    HalfPixel,
-    /// `x * (in - 1) / (out - 1)`
-    AlignCorners,
+pub enum DepthOrder {
+    /// The block's row, its column, then the channel (TensorFlow's order).
+    Dcr,
+    /// The channel, then the block's row and its column.
+    Crd,
 }
 
 /// What a node computes. Operands in brackets may be missing.
@@ -192,13 +152,13 @@ pub enum Op {
     Conv2d(Conv2d),
     /// `x, weights [1, KH, KW, I * multiplier], [bias]`; output channel `o` reads input channel `o / multiplier`.
     DepthwiseConv2d(Conv2d),
-    /// `x, weights [O, KH, KW, I], [bias [O]]`
+    /// `x, weights [O, KH, KW, I / groups], [bias [O]]`
     TransposeConv(TransposeConv),
     /// `x, weights [O, I], [bias [O]]`; every `I` values of `x` in dense order make a row of the result.
     FullyConnected,
     /// `x`
     Pool2d(Pool2d),
-    /// `x`; reduces the axes marked.
+    /// `x`; reduces the axes marked (exactly one where the result is an index).
     Reduce {
         /// Which.
         kind: Reduce,
@@ -213,12 +173,26 @@ pub enum Op {
     Prelu,
     /// `x`
     Pad {
-        /// Elements added in front of each axis.
-        before: [usize; 4],
-        /// Elements added behind each axis.
-        after: [usize; 4],
+        /// Elements added in front of each axis; a negative number cuts off as many.
+        before: [isize; 4],
+        /// Elements added behind each axis; a negative number cuts off as many.
+        after: [isize; 4],
         /// What they hold.
-        value: f32,
+        mode: PadMode,
+    },
+    /// `x`; repeated whole along each axis until the result's extent is filled.
+    Tile,
+    /// `x, indices [1, 1, 1, n]`; element `i` of the result along `axis` is the operand's element `indices[i]`. Negative
+    /// indices count from the end, those outside are held inside.
+    Gather {
+        /// 0 to 3, in `B, H, W, C` order.
+        axis: usize,
+    },
+    /// `x, indices`; each element of the result is the operand's at the same place but for `axis`, where the element of
+    /// `indices` says which. Negative indices count from the end, those outside are held inside.
+    GatherElements {
+        /// 0 to 3, in `B, H, W, C` order.
+        axis: usize,
     },
     /// One or more operands, alike but along `axis`.
     Concat {
@@ -239,32 +213,98 @@ pub enum Op {
         /// A permutation of 0 to 3.
         perm: [usize; 4],
     },
-    /// `x`; channels to `block` by `block` pixels (TensorFlow's order: row, column, channel).
+    /// `x`; channels to `block` by `block` pixels.
     DepthToSpace {
         /// Edge of the block in pixels.
         block: usize,
+        /// How the channels of a block lie.
+        order: DepthOrder,
     },
-    /// `x`; the inverse.
+    /// `x`; the inverse, of the order [`Dcr`](DepthOrder::Dcr).
     SpaceToDepth {
         /// Edge of the block in pixels.
         block: usize,
     },
-    /// `x`
+    /// `x`; height and width.
     Resize {
         /// How pixels in between are filled.
         mode: ResizeMode,
         /// Where an output pixel lies in the input.
         coords: CoordMode,
+        /// Output by input of height and width; without it, the quotients of the extents.
+        scale: Option<[f32; 2]>,
     },
     /// `x`; over channels, of `beta * x`.
     Softmax {
         /// Factor of the exponent.
         beta: f32,
+        /// Whether the result is the logarithm.
+        log: bool,
+    },
+    /// `a [B, H, M, K], b [B, H, K, N]`; the result is `[B, H, M, N]`. B and H broadcast; either may be a constant.
+    MatMul {
+        /// Whether `b` is `[B, H, N, K]`.
+        transpose_b: bool,
+    },
+    /// `x`; the `k` greatest or least channels of each pixel, sorted; of equal ones the lower channel comes first.
+    TopK {
+        /// How many.
+        k: usize,
+        /// Whether the greatest.
+        largest: bool,
+        /// Whether the result is their channels' numbers, not their values.
+        indices: bool,
+    },
+    /// `x`; over channels, `x / (bias + alpha / size * sum)^beta` with the sum of the squares of the `size` channels from
+    /// `c - floor((size - 1) / 2)` on, as many as there are.
+    Lrn {
+        /// Channels of the window.
+        size: usize,
+        /// Factor of the mean of the squares.
+        alpha: f32,
+        /// Exponent.
+        beta: f32,
+        /// What is added.
+        bias: f32,
+    },
+    /// `x`; `(x - mean) / sqrt(variance + epsilon)` over the axes marked, the variance that of a whole population.
+    Normalize {
+        /// Axes of one mean and variance, in `B, H, W, C` order.
+        axes: [bool; 4],
+        /// What is added to the variance.
+        epsilon: f32,
+    },
+    /// `x`; the sum of all elements up to each along an axis.
+    CumSum {
+        /// 0 to 3, in `B, H, W, C` order.
+        axis: usize,
+        /// Whether the element itself does not count.
+        exclusive: bool,
+        /// Whether from the end.
+        reverse: bool,
     },
 }
 
 impl Op {
-    /// The operator's name as the TensorFlow Lite schema writes it.
+    /// Whether each value of the result is a value of an operand.
+    pub const fn moves_only(&self) -> bool {
+        match self {
+            Self::Pad { .. }
+            | Self::Tile
+            | Self::Gather { .. }
+            | Self::GatherElements { .. }
+            | Self::Concat { .. }
+            | Self::StridedSlice { .. }
+            | Self::Reshape
+            | Self::Transpose { .. }
+            | Self::DepthToSpace { .. }
+            | Self::SpaceToDepth { .. } => true,
+            Self::Pool2d(pool) => matches!(pool.kind, PoolKind::Max),
+            _ => false,
+        }
+    }
+
+    /// The operator's name as the TensorFlow Lite schema writes it or would, or as ONNX does where only it has one.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Conv2d(_) => "CONV_2D",
@@ -273,47 +313,32 @@ impl Op {
             Self::FullyConnected => "FULLY_CONNECTED",
             Self::Pool2d(Pool2d { kind: PoolKind::Max, .. }) => "MAX_POOL_2D",
             Self::Pool2d(Pool2d { kind: PoolKind::Average, .. }) => "AVERAGE_POOL_2D",
-            Self::Reduce { kind: Reduce::Mean, .. } => "MEAN",
-            Self::Binary(Binary::Add) => "ADD",
-            Self::Binary(Binary::Sub) => "SUB",
-            Self::Binary(Binary::Mul) => "MUL",
-            Self::Binary(Binary::Div) => "DIV",
-            Self::Binary(Binary::Maximum) => "MAXIMUM",
-            Self::Binary(Binary::Minimum) => "MINIMUM",
+            Self::Pool2d(Pool2d { kind: PoolKind::Lp { p: 2 }, .. }) => "L2_POOL_2D",
+            Self::Pool2d(Pool2d { kind: PoolKind::Lp { .. }, .. }) => "LP_POOL_2D",
+            Self::Reduce { kind, .. } => kind.name(),
+            Self::Binary(binary) => binary.name(),
             Self::Unary(unary) => unary.name(),
             Self::Prelu => "PRELU",
             Self::Pad { .. } => "PAD",
+            Self::Tile => "TILE",
+            Self::Gather { .. } => "GATHER",
+            Self::GatherElements { .. } => "GATHER_ELEMENTS",
             Self::Concat { .. } => "CONCATENATION",
             Self::StridedSlice { .. } => "STRIDED_SLICE",
             Self::Reshape => "RESHAPE",
             Self::Transpose { .. } => "TRANSPOSE",
             Self::DepthToSpace { .. } => "DEPTH_TO_SPACE",
             Self::SpaceToDepth { .. } => "SPACE_TO_DEPTH",
-            Self::Resize { mode: ResizeMode::Bilinear, .. } => "RESIZE_BILINEAR",
-            Self::Resize { mode: ResizeMode::Nearest, .. } => "RESIZE_NEAREST_NEIGHBOR",
-            Self::Softmax { .. } => "SOFTMAX",
-        }
-    }
-}
-
-impl Unary {
-    /// The function's name as the TensorFlow Lite schema writes it.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Relu => "RELU",
-            Self::Relu6 => "RELU6",
-            Self::ReluN1To1 => "RELU_N1_TO_1",
-            Self::LeakyRelu { .. } => "LEAKY_RELU",
-            Self::Elu => "ELU",
-            Self::HardSwish => "HARD_SWISH",
-            Self::Logistic => "LOGISTIC",
-            Self::Tanh => "TANH",
-            Self::Exp => "EXP",
-            Self::Sqrt => "SQRT",
-            Self::Rsqrt => "RSQRT",
-            Self::Square => "SQUARE",
-            Self::Abs => "ABS",
-            Self::Neg => "NEG",
+            Self::Resize { mode: ResizeMode::Linear, .. } => "RESIZE_BILINEAR",
+            Self::Resize { mode: ResizeMode::Nearest(_), .. } => "RESIZE_NEAREST_NEIGHBOR",
+            Self::Resize { mode: ResizeMode::Cubic { .. }, .. } => "RESIZE_BICUBIC",
+            Self::Softmax { log: false, .. } => "SOFTMAX",
+            Self::Softmax { log: true, .. } => "LOG_SOFTMAX",
+            Self::MatMul { .. } => "BATCH_MATMUL",
+            Self::TopK { .. } => "TOPK_V2",
+            Self::Lrn { .. } => "LOCAL_RESPONSE_NORMALIZATION",
+            Self::Normalize { .. } => "MeanVarianceNormalization",
+            Self::CumSum { .. } => "CUMSUM",
         }
     }
 }

@@ -28,10 +28,10 @@ pub(super) fn dispatches(
     let y = scale(from.h, to.h, coords).to_bits();
     let words = Words::new(step, &plan, items).input(input).own([y, scale(from.w, to.w, coords).to_bits(), 0, 0]);
     let code = match coords {
-        CoordMode::Asymmetric => 0.0,
         CoordMode::HalfPixel => 1.0,
         CoordMode::AlignCorners => 2.0,
+        _ => 0.0,
     };
-    let constants = vec![("BILINEAR", f64::from(u8::from(mode == ResizeMode::Bilinear))), ("COORDS", code)];
+    let constants = vec![("BILINEAR", f64::from(u8::from(mode == ResizeMode::Linear))), ("COORDS", code)];
     Ok(vec![family::dispatch(step, SHADER, &plan, words, items, constants).reading(input)])
 }

@@ -1,6 +1,6 @@
 //! The tail in a kernel: its override constants, its alphas, and its CPU twin.
 
-use super::Constants;
+use super::{Constants, KernelError, StepContext, family};
 use crate::graph::{Act, Graph, Node, Unary};
 
 /// A node's tail as `texel.wgsl` wants it.
@@ -10,10 +10,10 @@ pub struct TailPlan {
     pub codes: [u32; 2],
     /// Whether a tensor is added in between.
     pub add: bool,
-    /// Slopes of leaky functions.
+    /// First parameters of the functions: slopes, bounds.
     pub alpha: [f32; 2],
-    /// Texels of the PReLU alphas, counted from the step's first weight texel.
-    pub alphas: [u32; 2],
+    /// Second parameters as bits; for PReLU the texel of its alphas, counted from the step's first weight texel.
+    pub second: [u32; 2],
     /// PReLU alphas to be packed behind the family's own weights.
     texels: Vec<[f32; 4]>,
 }
@@ -23,14 +23,19 @@ impl TailPlan {
     pub fn new(graph: &Graph, node: &Node, own: usize) -> Self {
         let mut plan = Self { add: node.tail.add.is_some(), ..Self::default() };
         for (i, act) in [node.tail.first, node.tail.then].into_iter().enumerate() {
-            plan.codes[i] = code(act);
             match act {
-                Act::Unary(Unary::LeakyRelu { alpha }) => plan.alpha[i] = alpha,
+                Act::None => {}
+                Act::Unary(unary) => {
+                    let (code, [first, second]) = function(unary).unwrap_or_default();
+                    plan.codes[i] = code;
+                    plan.alpha[i] = first;
+                    plan.second[i] = second.to_bits();
+                }
                 Act::Prelu(tensor) => {
-                    plan.alphas[i] = (own + plan.texels.len()) as u32;
+                    plan.codes[i] = PRELU;
+                    plan.second[i] = (own + plan.texels.len()) as u32;
                     plan.texels.extend(channel_texels(graph, tensor));
                 }
-                Act::Unary(_) | Act::None => {}
             }
         }
         plan
@@ -54,6 +59,18 @@ impl TailPlan {
     }
 }
 
+/// Checks that `activate` of `texel.wgsl` knows the functions of a step's tail.
+pub(super) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
+    for act in [step.node.tail.first, step.node.tail.then] {
+        if let Act::Unary(unary) = act
+            && function(unary).is_none()
+        {
+            return Err(family::unsupported(step, format!("no tail can hold {}", unary.name())));
+        }
+    }
+    Ok(())
+}
+
 /// A constant of one value per channel as texels, zeros behind.
 pub(crate) fn channel_texels(graph: &Graph, tensor: usize) -> Vec<[f32; 4]> {
     let Some(constant) = &graph.tensors[tensor].constant else { return Vec::new() };
@@ -68,26 +85,33 @@ pub(crate) fn channel_texels(graph: &Graph, tensor: usize) -> Vec<[f32; 4]> {
         .collect()
 }
 
-/// The code of a function in `activate` of `texel.wgsl`.
-pub(crate) fn code(act: Act) -> u32 {
-    match act {
-        Act::None => 0,
-        Act::Unary(unary) => match unary {
-            Unary::Relu => 1,
-            Unary::Relu6 => 2,
-            Unary::ReluN1To1 => 3,
-            Unary::LeakyRelu { .. } => 4,
-            Unary::Elu => 5,
-            Unary::HardSwish => 6,
-            Unary::Logistic => 7,
-            Unary::Tanh => 8,
-            Unary::Exp => 9,
-            Unary::Sqrt => 10,
-            Unary::Rsqrt => 11,
-            Unary::Square => 12,
-            Unary::Abs => 13,
-            Unary::Neg => 14,
-        },
-        Act::Prelu(_) => 15,
-    }
+/// The code of PReLU in `activate` of `texel.wgsl`.
+const PRELU: u32 = 15;
+
+/// The code and the two parameters of a function in `activate` of `texel.wgsl`; none of those that it does not know.
+pub(crate) fn function(unary: Unary) -> Option<(u32, [f32; 2])> {
+    Some(match unary {
+        Unary::Relu => (1, [0.0; 2]),
+        Unary::Relu6 => (2, [0.0; 2]),
+        Unary::ReluN1To1 => (3, [0.0; 2]),
+        Unary::LeakyRelu { alpha } => (4, [alpha, 0.0]),
+        Unary::Elu { alpha } => (5, [alpha, 0.0]),
+        Unary::HardSwish => (6, [0.0; 2]),
+        Unary::Logistic => (7, [0.0; 2]),
+        Unary::Tanh => (8, [0.0; 2]),
+        Unary::Exp => (9, [0.0; 2]),
+        Unary::Sqrt => (10, [0.0; 2]),
+        Unary::Rsqrt => (11, [0.0; 2]),
+        Unary::Square => (12, [0.0; 2]),
+        Unary::Abs => (13, [0.0; 2]),
+        Unary::Neg => (14, [0.0; 2]),
+        Unary::Clip { min, max } => (16, [min, max]),
+        Unary::HardSigmoid { alpha, beta } => (17, [alpha, beta]),
+        Unary::Silu => (18, [0.0; 2]),
+        Unary::Gelu => (19, [0.0; 2]),
+        Unary::GeluTanh => (20, [0.0; 2]),
+        Unary::Softplus => (21, [0.0; 2]),
+        Unary::Mish => (22, [0.0; 2]),
+        _ => return None,
+    })
 }

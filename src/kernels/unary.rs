@@ -1,7 +1,7 @@
 //! Functions of one value.
 
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family, tail};
-use crate::graph::{Act, Unary};
+use crate::graph::Unary;
 
 const SHADER: Shader = Shader { name: "unary", source: include_str!("../../shaders/unary.wgsl") };
 
@@ -9,41 +9,49 @@ const SHADER: Shader = Shader { name: "unary", source: include_str!("../../shade
 pub(super) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let plan = TailPlan::new(step.graph, step.node, 0);
-    let alpha = if let Unary::LeakyRelu { alpha } = unary { alpha } else { 0.0 };
+    let Some((code, parameters)) = tail::function(unary).or_else(|| own(unary)) else {
+        return Err(family::unsupported(step, format!("there is no kernel for {}", unary.name())));
+    };
     let items = step.rows.len() as u32 * step.output.shape.row_texels() as u32;
-    let words = Words::new(step, &plan, items).input(input).own([alpha.to_bits(), 0, 0, 0]);
-    let function = ("FUNCTION", f64::from(tail::code(Act::Unary(unary))));
+    let words =
+        Words::new(step, &plan, items).input(input).own([parameters[0].to_bits(), parameters[1].to_bits(), 0, 0]);
+    let function = ("FUNCTION", f64::from(code));
     Ok(vec![family::dispatch(step, SHADER, &plan, words, items, vec![function]).reading(input)])
 }
 
-/// The CPU twin: one value.
-pub(super) fn twin(unary: Unary, x: f32) -> f32 {
-    match unary {
-        Unary::Relu => x.max(0.0),
-        Unary::Relu6 => x.clamp(0.0, 6.0),
-        Unary::ReluN1To1 => x.clamp(-1.0, 1.0),
-        Unary::LeakyRelu { alpha } => {
-            if x < 0.0 {
-                alpha * x
-            } else {
-                x
-            }
-        }
-        Unary::Elu => {
-            if x < 0.0 {
-                x.exp() - 1.0
-            } else {
-                x
-            }
-        }
-        Unary::HardSwish => x * (x + 3.0).clamp(0.0, 6.0) / 6.0,
-        Unary::Logistic => 1.0 / (1.0 + (-x).exp()),
-        Unary::Tanh => x.tanh(),
-        Unary::Exp => x.exp(),
-        Unary::Sqrt => x.sqrt(),
-        Unary::Rsqrt => x.sqrt().recip(),
-        Unary::Square => x * x,
-        Unary::Abs => x.abs(),
-        Unary::Neg => -x,
-    }
+/// The code and the two parameters of a function that `unary.wgsl` knows itself.
+fn own(unary: Unary) -> Option<(u32, [f32; 2])> {
+    let flag = |on: bool| f32::from(u8::from(on));
+    Some(match unary {
+        Unary::Selu { alpha, gamma } => (32, [alpha, gamma]),
+        Unary::Celu { alpha } => (33, [alpha, 0.0]),
+        Unary::ThresholdedRelu { alpha } => (34, [alpha, 0.0]),
+        Unary::Softsign => (35, [0.0; 2]),
+        Unary::Shrink { bias, lambda } => (36, [bias, lambda]),
+        Unary::Log => (37, [0.0; 2]),
+        Unary::Reciprocal => (38, [0.0; 2]),
+        Unary::Sign => (39, [0.0; 2]),
+        Unary::Erf => (40, [0.0; 2]),
+        Unary::Sin => (41, [0.0; 2]),
+        Unary::Cos => (42, [0.0; 2]),
+        Unary::Tan => (43, [0.0; 2]),
+        Unary::Asin => (44, [0.0; 2]),
+        Unary::Acos => (45, [0.0; 2]),
+        Unary::Atan => (46, [0.0; 2]),
+        Unary::Sinh => (47, [0.0; 2]),
+        Unary::Cosh => (48, [0.0; 2]),
+        Unary::Asinh => (49, [0.0; 2]),
+        Unary::Acosh => (50, [0.0; 2]),
+        Unary::Atanh => (51, [0.0; 2]),
+        Unary::Floor => (52, [0.0; 2]),
+        Unary::Ceil => (53, [0.0; 2]),
+        Unary::Round => (54, [0.0; 2]),
+        Unary::Trunc => (55, [0.0; 2]),
+        Unary::ToHalf => (56, [0.0; 2]),
+        Unary::Not => (57, [0.0; 2]),
+        Unary::NotZero => (58, [0.0; 2]),
+        Unary::IsNan => (59, [0.0; 2]),
+        Unary::IsInf { negative, positive } => (60, [flag(negative), flag(positive)]),
+        _ => return None,
+    })
 }

@@ -21,7 +21,7 @@ impl Words {
     pub fn new(step: &StepContext<'_>, tail: &TailPlan, items: u32) -> Self {
         let mut words = Self::bare(&step.output, step.rows.start, items);
         words.head[0][2..].copy_from_slice(&tail.alpha.map(f32::to_bits));
-        words.head[1] = [step.weights.base, step.weights.shift, tail.alphas[0], tail.alphas[1]];
+        words.head[1] = [step.weights.base, step.weights.shift, tail.second[0], tail.second[1]];
         if let Some(add) = &step.add {
             words.operand(SECOND, add);
         }

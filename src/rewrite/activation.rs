@@ -21,7 +21,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     let (&[from, ..], &[to]) = (&node.inputs[..], &node.outputs[..]) else { return Ok(None) };
     let act = match node.op {
-        Op::Unary(unary) => Act::Unary(unary),
+        Op::Unary(unary) if unary.fits_tails() => Act::Unary(unary),
         Op::Prelu => prelu(site, node, to)?,
         _ => return Ok(None),
     };

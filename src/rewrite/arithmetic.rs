@@ -8,7 +8,7 @@ use super::{
     site::Site,
     why_not::WhyNot,
 };
-use crate::graph::Binary::{self, Add, Div, Maximum, Minimum, Mul, Sub};
+use crate::graph::Binary::{self, Add, Div, Mul, Sub};
 use crate::graph::{Constant, Node, NodeId, Op, Shape, Tensor, TensorId};
 
 pub(super) const RULE: Rule = Rule {
@@ -67,7 +67,7 @@ impl Affine {
             (Sub, false) => (None, Some(values.iter().map(|v| -v).collect())),
             (Sub, true) => (Some(vec![-1.0; channels]), Some(values)),
             (Mul, _) | (Div, false) => (Some(values), None),
-            (Div, true) | (Maximum | Minimum, _) => return None,
+            _ => return None,
         };
         Some(Self { channels, scale, shift, divide: binary == Div })
     }

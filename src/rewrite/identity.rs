@@ -6,11 +6,11 @@ use super::{
     site::Site,
     why_not::WhyNot,
 };
-use crate::graph::{Binary, Node, NodeId, Op, Pool2d, TensorId};
+use crate::graph::{Binary, Node, NodeId, Op, Pool2d, PoolKind, TensorId, follows_tensorflow};
 
 pub(super) const RULE: Rule = Rule {
     name: "identity",
-    about: "takes out nodes that compute nothing: reshapes, resizes, pads, slices, transposes and concatenations that \
+    about: "takes out nodes that compute nothing: reshapes, resizes, tiles, pads, slices, transposes and concatenations that \
             change nothing, pools of one pixel, + 0 and * 1",
     bits: "the same; adding zero would have turned -0 to 0",
     order: Order::Forward,
@@ -47,15 +47,16 @@ fn passed_on(site: &Site, node: &Node) -> Option<TensorId> {
     let all = |tensor: Option<&TensorId>, value| tensor.is_some_and(|&t| site.one_value(t) == Some(value));
     let second = node.inputs.get(1);
     let passes = match &node.op {
-        Op::Reshape | Op::Resize { .. } | Op::DepthToSpace { block: 1 } | Op::SpaceToDepth { block: 1 } => true,
+        Op::Reshape | Op::Tile | Op::DepthToSpace { block: 1, .. } | Op::SpaceToDepth { block: 1 } => true,
+        Op::Resize { mode, coords, scale } => follows_tensorflow(*mode, *coords, *scale),
         Op::Pad { before, after, .. } => before.iter().chain(after).all(|&n| n == 0),
         Op::Concat { .. } => node.inputs.len() == 1,
         Op::StridedSlice { begin, stride } => {
             (0..4).all(|axis| begin[axis] == 0 && (stride[axis] == 1 || dims[axis] == 1))
         }
         Op::Transpose { perm } => keeps_order(dims, *perm),
-        Op::Pool2d(Pool2d { window: [1, 1], stride: [1, 1], .. }) => true,
-        Op::Reduce { axes, .. } => (0..4).all(|axis| !axes[axis] || dims[axis] == 1),
+        Op::Pool2d(Pool2d { kind: PoolKind::Max | PoolKind::Average, window: [1, 1], stride: [1, 1], .. }) => true,
+        Op::Reduce { kind, axes } => kind.keeps_one() && (0..4).all(|axis| !axes[axis] || dims[axis] == 1),
         Op::Prelu => all(second, 1.0),
         Op::Binary(Binary::Add | Binary::Sub) if all(second, 0.0) => true,
         Op::Binary(Binary::Mul | Binary::Div) if all(second, 1.0) => true,

@@ -6,7 +6,7 @@ use super::{
     site::Site,
     why_not::WhyNot,
 };
-use crate::graph::{Act, Conv2d, Node, NodeId, Op, Padding, Pool2d, PoolKind, TensorId, Unary};
+use crate::graph::{Act, Conv2d, Node, NodeId, Op, PadMode, Padding, Pool2d, PoolKind, TensorId, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "pad",
@@ -19,14 +19,13 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
-    let (Op::Pad { before, after, value }, &[from, ..], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else {
+    let (Op::Pad { before, after, mode }, &[from, ..], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else {
         return Ok(None);
     };
-    let &[0, top, left, 0] = before else { return Err(WhyNot::NotZerosAround) };
-    let &[0, bottom, right, 0] = after else { return Err(WhyNot::NotZerosAround) };
-    if *value != 0.0 {
+    let (Some([top, left]), Some([bottom, right]), PadMode::Constant(0.0)) = (around(*before), around(*after), mode)
+    else {
         return Err(WhyNot::NotZerosAround);
-    }
+    };
     if !node.tail.is_empty() {
         return Err(WhyNot::TailTaken { op: node.op.name() });
     }
@@ -39,6 +38,12 @@ fn look(site: &Site, id: NodeId) -> Verdict {
         edit = edit.put(reader, padded(site, site.node(reader), (from, to), around)?);
     }
     Ok((!site.readers(to).is_empty()).then_some(edit))
+}
+
+/// Rows and columns, if nothing is cut off and neither batches nor channels are added.
+fn around(amounts: [isize; 4]) -> Option<[usize; 2]> {
+    let [0, rows, columns, 0] = amounts else { return None };
+    Some([usize::try_from(rows).ok()?, usize::try_from(columns).ok()?])
 }
 
 /// A reader of the padded image `to` that reads `from` instead and pads it by itself.
@@ -87,5 +92,5 @@ fn never_negative(site: &Site, tensor: TensorId) -> bool {
 /// Whether every window of a pool holds a pixel of the image: no border is as wide as the window.
 fn windows_meet(pool: Pool2d) -> bool {
     let Padding { top, bottom, left, right } = pool.padding;
-    top.max(bottom) < pool.window[0] && left.max(right) < pool.window[1]
+    pool.dilation == [1, 1] && top.max(bottom) < pool.window[0] && left.max(right) < pool.window[1]
 }

@@ -7,7 +7,7 @@ use super::{
     tail::{join, takes_addend},
     why_not::WhyNot,
 };
-use crate::graph::{Act, Binary, Node, NodeId, Op, Tail, TensorId};
+use crate::graph::{Act, Binary, Node, NodeId, Op, PadMode, Tail, TensorId};
 
 pub(super) const RULE: Rule = Rule {
     name: "residual",
@@ -72,8 +72,8 @@ fn padding(site: &Site, tensor: TensorId) -> Option<(NodeId, TensorId)> {
     let maker = site.maker(tensor)?;
     let node = site.node(maker);
     match (&node.op, &node.inputs[..]) {
-        (&Op::Pad { before: [0, 0, 0, 0], after: [0, 0, 0, _], value: 0.0 }, &[inner, ..])
-            if node.tail.is_empty() && !site.graph.is_constant(inner) =>
+        (&Op::Pad { before: [0, 0, 0, 0], after: [0, 0, 0, more], mode: PadMode::Constant(0.0) }, &[inner, ..])
+            if more >= 0 && node.tail.is_empty() && !site.graph.is_constant(inner) =>
         {
             Some((maker, inner))
         }

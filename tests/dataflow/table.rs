@@ -95,9 +95,9 @@ fn products(
 fn a_graph_with_joins_and_a_resize_converts() {
     let mut b = GraphBuilder::new("joins");
     let x = b.input("x", &[1, 8, 8, 4]).unwrap();
-    let pool = Pool2d { kind: PoolKind::Max, window: [2; 2], stride: [2; 2], padding: Padding::default() };
+    let pool = Pool2d::plain(PoolKind::Max, [2; 2], [2; 2], Padding::default());
     let half = b.pool("half", pool, x).unwrap();
-    let (mode, coords) = (texpool::graph::ResizeMode::Bilinear, texpool::graph::CoordMode::HalfPixel);
+    let (mode, coords) = (texpool::graph::ResizeMode::Linear, texpool::graph::CoordMode::HalfPixel);
     let back = b.resize("back", mode, coords, half, [8, 8]).unwrap();
     let both = b.concat("both", 3, &[x, back]).unwrap();
     let flat = b.reshape("flat", both, &[1, 512]).unwrap();

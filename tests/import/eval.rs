@@ -1,6 +1,6 @@
 //! The result of a graph that only moves elements, computed element by element.
 
-use texpool::graph::{Graph, Op, Shape};
+use texpool::graph::{Graph, Op, PadMode, Shape};
 
 /// Runs a graph of layout operators on inputs that count on from 0; gives the first output.
 pub(crate) fn run(graph: &Graph) -> Vec<f32> {
@@ -28,7 +28,8 @@ pub(crate) fn run(graph: &Graph) -> Vec<f32> {
             Op::StridedSlice { begin, stride } => gather(y, |at| {
                 input[index(x, [0, 1, 2, 3].map(|i| (begin[i] as isize + at[i] as isize * stride[i]) as usize))]
             }),
-            Op::Pad { before, value, .. } => gather(y, |at| {
+            Op::Pad { before, mode: PadMode::Constant(value), .. } => gather(y, |at| {
+                let before = before.map(|n| usize::try_from(n).unwrap());
                 let inside = (0..4).all(|i| (before[i]..before[i] + x.dims()[i]).contains(&at[i]));
                 if inside { input[index(x, [0, 1, 2, 3].map(|i| at[i] - before[i]))] } else { *value }
             }),

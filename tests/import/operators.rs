@@ -1,7 +1,7 @@
 //! Operators that compute: options, explicit padding, fused activations, weights.
 
 use texpool::graph::{
-    Act, Binary, Conv2d, CoordMode, Graph, Op, Padding, Pool2d, PoolKind, ResizeMode, TransposeConv, Unary,
+    Act, Binary, Conv2d, CoordMode, DepthOrder, Graph, Op, Padding, Pool2d, PoolKind, ResizeMode, TransposeConv, Unary,
 };
 
 use crate::{
@@ -123,13 +123,10 @@ fn pools_and_their_windows() {
     };
     let (op, act) = only(one(1, &[1, 5, 6, 2], &[], options(0), &[1, 5, 3, 2]));
     let padding = Padding { top: 0, bottom: 1, left: 0, right: 1 };
-    assert_eq!(op, Op::Pool2d(Pool2d { kind: PoolKind::Average, window: [2, 3], stride: [1, 2], padding }));
+    assert_eq!(op, Op::Pool2d(Pool2d::plain(PoolKind::Average, [2, 3], [1, 2], padding)));
     assert_eq!(act, Act::Unary(Unary::Relu));
     let (op, _) = only(one(17, &[1, 5, 6, 2], &[], options(1), &[1, 4, 2, 2]));
-    assert_eq!(
-        op,
-        Op::Pool2d(Pool2d { kind: PoolKind::Max, window: [2, 3], stride: [1, 2], padding: Padding::default() })
-    );
+    assert_eq!(op, Op::Pool2d(Pool2d::plain(PoolKind::Max, [2, 3], [1, 2], Padding::default())));
 }
 
 /// TRANSPOSE_CONV of `x` to a stated result.
@@ -160,13 +157,13 @@ fn transposed_convolutions() {
     let graph = transposed(&[1, 4, 4, 2], &[3, 3, 3, 2], &[1, 8, 8, 3], 0, 2, true);
     assert_eq!(graph.as_ref().map(|g| g.nodes[0].inputs.len()), Ok(3), "input, weights, bias; no shape");
     let padding = Padding { top: 0, bottom: 1, left: 0, right: 1 };
-    assert_eq!(only(graph), (Op::TransposeConv(TransposeConv { stride: [2, 2], padding }), Act::Unary(Unary::Relu)));
+    assert_eq!(only(graph), (Op::TransposeConv(TransposeConv::plain([2, 2], padding)), Act::Unary(Unary::Relu)));
     // SAME to 7: the convolution of 7 has a border of one on both sides.
     let padding = Padding { top: 1, bottom: 1, left: 1, right: 1 };
     let (op, _) = only(transposed(&[1, 4, 4, 2], &[3, 3, 3, 2], &[1, 7, 7, 3], 0, 2, false));
-    assert_eq!(op, Op::TransposeConv(TransposeConv { stride: [2, 2], padding }));
+    assert_eq!(op, Op::TransposeConv(TransposeConv::plain([2, 2], padding)));
     let (op, _) = only(transposed(&[1, 4, 4, 2], &[3, 3, 3, 2], &[1, 9, 9, 3], 1, 2, false));
-    assert_eq!(op, Op::TransposeConv(TransposeConv { stride: [2, 2], padding: Padding::default() }));
+    assert_eq!(op, Op::TransposeConv(TransposeConv::plain([2, 2], Padding::default())));
     assert!(transposed(&[1, 4, 4, 1], &[3, 3, 3, 2], &[1, 9, 9, 3], 1, 2, false).is_err());
 }
 
@@ -180,11 +177,11 @@ fn mediapipes_transposed_convolution_with_a_bias() {
         import(m.bytes(&[x], &[y])).map_err(|e| e.to_string())
     };
     let (op, _) = only(custom(&[2, 2, 3], &[1, 13, 12, 3]));
-    assert_eq!(op, Op::TransposeConv(TransposeConv { stride: [3, 2], padding: Padding::default() }));
+    assert_eq!(op, Op::TransposeConv(TransposeConv::plain([3, 2], Padding::default())));
     // SAME cuts max(0, 4 - 3 % 3 - 1) = 3 rows, one above, and max(0, 4 - 4 % 2 - 1) = 3 columns, one before.
     let (op, _) = only(custom(&[1, 2, 3], &[1, 10, 9, 3]));
     let padding = Padding { top: 1, bottom: 2, left: 1, right: 2 };
-    assert_eq!(op, Op::TransposeConv(TransposeConv { stride: [3, 2], padding }));
+    assert_eq!(op, Op::TransposeConv(TransposeConv::plain([3, 2], padding)));
     assert!(custom(&[1, 2], &[1, 10, 9, 3]).unwrap_err().contains("cut short"));
     assert!(custom(&[0, 2, 3], &[1, 10, 9, 3]).unwrap_err().contains("padding 0"));
     assert!(custom(&[1, 2, 3], &[1, 9, 9, 3]).unwrap_err().contains("stated as [1, 9, 9, 3]"));
@@ -213,7 +210,7 @@ fn every_function_of_one_value() {
         (20, None, Unary::ReluN1To1),
         (21, None, Unary::Relu6),
         (98, alpha, Unary::LeakyRelu { alpha: 0.25 }),
-        (111, None, Unary::Elu),
+        (111, None, Unary::Elu { alpha: 1.0 }),
         (117, None, Unary::HardSwish),
         (14, None, Unary::Logistic),
         (28, None, Unary::Tanh),
@@ -257,8 +254,11 @@ fn prelu_softmax_and_blocks() {
     assert_eq!(only(one(54, &[1, 2, 2, 3], &[&[2, 2, 3]], None, &[1, 2, 2, 3])).0, Op::Prelu);
     assert!(one(54, &[1, 1, 1, 3], &[&[2, 2, 3]], None, &[1, 2, 2, 3]).is_err(), "alpha repeats, not the input");
     let beta = Some((9, Table(vec![(4, Field::F32(0.5))])));
-    assert_eq!(only(one(25, &[2, 7], &[], beta, &[2, 7])).0, Op::Softmax { beta: 0.5 });
-    assert_eq!(only(one(5, &[1, 2, 3, 8], &[], numbers(94, &[2]), &[1, 4, 6, 2])).0, Op::DepthToSpace { block: 2 });
+    assert_eq!(only(one(25, &[2, 7], &[], beta, &[2, 7])).0, Op::Softmax { beta: 0.5, log: false });
+    assert_eq!(
+        only(one(5, &[1, 2, 3, 8], &[], numbers(94, &[2]), &[1, 4, 6, 2])).0,
+        Op::DepthToSpace { block: 2, order: DepthOrder::Dcr }
+    );
     assert_eq!(only(one(26, &[1, 4, 6, 2], &[], numbers(19, &[2]), &[1, 2, 3, 8])).0, Op::SpaceToDepth { block: 2 });
     assert!(one(5, &[1, 2, 3, 6], &[], numbers(94, &[2]), &[1, 4, 6, 1]).unwrap_err().contains("no multiple of 4"));
     assert!(one(26, &[1, 4, 6, 2], &[], numbers(19, &[0]), &[1, 4, 6, 2]).unwrap_err().contains("block is 0"));
@@ -277,10 +277,11 @@ fn resizes_in_all_coordinate_modes() {
         (false, true, CoordMode::HalfPixel),
         (true, false, CoordMode::AlignCorners),
     ];
-    for (code, tag, mode, corners) in [(23, 15, ResizeMode::Bilinear, 8), (97, 74, ResizeMode::Nearest, 4)] {
+    for (code, tag, linear, corners) in [(23, 15, true, 8), (97, 74, false, 4)] {
         for (align, half, coords) in modes {
             let (op, _) = only(resize(code, tag, [(corners, align), (corners + 2, half)], &[8, 6]));
-            assert_eq!(op, Op::Resize { mode, coords });
+            let mode = if linear { ResizeMode::Linear } else { ResizeMode::nearest_in(coords) };
+            assert_eq!(op, Op::Resize { mode, coords, scale: None });
         }
         assert!(resize(code, tag, [(corners, true), (corners + 2, true)], &[8, 6]).unwrap_err().contains("at once"));
         assert!(resize(code, tag, [(corners, false), (corners + 2, false)], &[6, 8]).unwrap_err().contains("stated"));

@@ -53,7 +53,7 @@ impl Net {
         let out = self.halved(x, 2);
         let pad = (k - 1) / 2;
         let padding = Padding { top: pad, bottom: pad, left: pad, right: pad };
-        let pool = Pool2d { kind: PoolKind::Max, window: [k; 2], stride: [2; 2], padding };
+        let pool = Pool2d::plain(PoolKind::Max, [k; 2], [2; 2], padding);
         self.node(Op::Pool2d(pool), vec![x], out, None)
     }
 

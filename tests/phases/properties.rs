@@ -4,7 +4,10 @@
 use crate::noise;
 use proptest::{prelude::*, strategy::Strategy};
 use texpool::{
-    graph::{Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, Op, Padding, Pool2d, PoolKind, ResizeMode, TensorId},
+    graph::{
+        Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, ResizeMode,
+        TensorId,
+    },
     kernels::twin,
     plan::{
         Plan, RowEffort, RowProblem, RowStep, RowTable, TensorRows, TexelFormat, TextureLimits, check_rows,
@@ -42,7 +45,7 @@ fn network(layers: &[Layer], two_outputs: bool) -> Graph {
                 (b.depthwise("dw", conv, x, weights, None, Act::None).unwrap(), [1, after, w, c])
             }
             2 => {
-                let pool = Pool2d { kind: PoolKind::Max, window: [2, 1], stride: [2, 1], padding: Padding::default() };
+                let pool = Pool2d::plain(PoolKind::Max, [2, 1], [2, 1], Padding::default());
                 if h < 2 {
                     continue;
                 }
@@ -57,11 +60,11 @@ fn network(layers: &[Layer], two_outputs: bool) -> Graph {
                 None => continue,
             },
             5 if h < 12 => {
-                let (mode, coords) = (ResizeMode::Bilinear, CoordMode::HalfPixel);
+                let (mode, coords) = (ResizeMode::Linear, CoordMode::HalfPixel);
                 (b.resize("resize", mode, coords, x, [2 * h, w]).unwrap(), [1, 2 * h, w, c])
             }
             6 => {
-                let op = Op::Pad { before: [0, 1, 0, 0], after: [0; 4], value: 0.5 };
+                let op = Op::Pad { before: [0, 1, 0, 0], after: [0; 4], mode: PadMode::Constant(0.5) };
                 (b.node("pad", op, &[x], Act::None).unwrap(), [1, h + 1, w, c])
             }
             _ => {

@@ -21,7 +21,20 @@ fn every_function_of_one_value_moves() {
         Abs, Elu, Exp, HardSwish, LeakyRelu, Logistic, Neg, Relu, Relu6, ReluN1To1, Rsqrt, Sqrt, Square, Tanh,
     };
     let alpha = 0.3;
-    for unary in [Relu, Relu6, ReluN1To1, LeakyRelu { alpha }, Elu, HardSwish, Logistic, Tanh, Exp, Square, Abs, Neg] {
+    for unary in [
+        Relu,
+        Relu6,
+        ReluN1To1,
+        LeakyRelu { alpha },
+        Elu { alpha: 1.0 },
+        HardSwish,
+        Logistic,
+        Tanh,
+        Exp,
+        Square,
+        Abs,
+        Neg,
+    ] {
         let made = fires(&conv_then(|net, y| net.unary(unary, y)), "activation", 1);
         assert_eq!(made.graph.nodes[0].tail, Tail::of(Act::Unary(unary)));
     }
@@ -133,4 +146,14 @@ fn a_prelu_does_not_pass_a_reshape_that_moves_channels() {
     let z = net.node(Op::Prelu, &[y, alpha]);
     let made = fires(&net.finish(&[z]), "activation", 1);
     assert!(made.graph.nodes[0].tail.is_empty() && !made.graph.nodes[1].tail.is_empty());
+}
+
+#[test]
+fn a_function_that_no_tail_knows_stays_a_step() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let y = net.conv(x, 6, 3);
+    let z = net.unary(Unary::Erf, y);
+    let made = rewritten(&net.finish(&[z]), &Rules::all());
+    assert_eq!(ops(&made.graph), ["CONV_2D", "Erf"]);
 }

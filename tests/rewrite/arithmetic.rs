@@ -39,7 +39,7 @@ fn followed(kind: Kind, binary: Binary, constant: &[f32], constant_first: bool) 
         Kind::Depthwise => net.depthwise(x),
         Kind::Transpose => {
             let weights = net.weights(&[6, 2, 2, 6]);
-            let op = Op::TransposeConv(TransposeConv { stride: [2, 2], padding: Padding::default() });
+            let op = Op::TransposeConv(TransposeConv::plain([2, 2], Padding::default()));
             net.node_to(op, &[x, weights], &[1, 8, 8, 6], Act::None)
         }
         Kind::FullyConnected => {

@@ -1,7 +1,7 @@
 //! Nodes that compute nothing.
 
 use texpool::{
-    graph::{Act, Binary, CoordMode, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Unary},
+    graph::{Act, Binary, CoordMode, DepthOrder, Op, PadMode, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Unary},
     rewrite::WhyNot,
 };
 
@@ -12,17 +12,21 @@ const DIMS: [usize; 4] = [1, 3, 4, 5];
 /// Every node whose result is its operand, between two that compute.
 #[test]
 fn each_kind_is_taken_out() {
-    let pool = |kind| Op::Pool2d(Pool2d { kind, window: [1, 1], stride: [1, 1], padding: Padding::default() });
+    let pool = |kind| Op::Pool2d(Pool2d::plain(kind, [1, 1], [1, 1], Padding::default()));
     let one_operand = [
         Op::Reshape,
-        Op::Resize { mode: ResizeMode::Bilinear, coords: CoordMode::HalfPixel },
-        Op::Resize { mode: ResizeMode::Nearest, coords: CoordMode::AlignCorners },
-        Op::Pad { before: [0; 4], after: [0; 4], value: 3.0 },
+        Op::Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None },
+        Op::Resize {
+            mode: ResizeMode::nearest_in(CoordMode::AlignCorners),
+            coords: CoordMode::AlignCorners,
+            scale: None,
+        },
+        Op::Pad { before: [0; 4], after: [0; 4], mode: PadMode::Constant(3.0) },
         Op::Concat { axis: 2 },
         Op::StridedSlice { begin: [0; 4], stride: [1; 4] },
         Op::StridedSlice { begin: [0; 4], stride: [-1, 1, 1, 1] },
         Op::Transpose { perm: [0, 1, 2, 3] },
-        Op::DepthToSpace { block: 1 },
+        Op::DepthToSpace { block: 1, order: DepthOrder::Dcr },
         Op::SpaceToDepth { block: 1 },
         Op::Reduce { kind: Reduce::Mean, axes: [true, false, false, false] },
         pool(PoolKind::Max),
@@ -70,7 +74,7 @@ fn neutral_constants_are_taken_out_on_the_sides_where_they_are() {
 fn what_changes_something_stays() {
     let cases = [
         (Op::Reshape, vec![1, 4, 3, 5]),
-        (Op::Resize { mode: ResizeMode::Bilinear, coords: CoordMode::HalfPixel }, vec![1, 3, 8, 5]),
+        (Op::Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None }, vec![1, 3, 8, 5]),
         (Op::Transpose { perm: [0, 2, 1, 3] }, vec![1, 4, 3, 5]),
         (Op::StridedSlice { begin: [0; 4], stride: [1, 1, 1, -1] }, vec![1, 3, 4, 1]),
         (Op::Reduce { kind: Reduce::Mean, axes: [false, true, false, false] }, vec![1, 1, 4, 5]),

@@ -54,7 +54,7 @@ fn grow(net: &mut Net, made: &[TensorId], (kind, a, b, n): Draw) -> Option<Tenso
         }
         15 if shape.h > 1 && shape.w > 1 => {
             let kind = if n.is_multiple_of(2) { PoolKind::Max } else { PoolKind::Average };
-            let pool = Pool2d { kind, window: [2, 2], stride: [1 + b % 2; 2], padding: Padding::default() };
+            let pool = Pool2d::plain(kind, [2, 2], [1 + b % 2; 2], Padding::default());
             net.node(Op::Pool2d(pool), &[x])
         }
         16 => net.node(Op::Transpose { perm: [[0, 2, 1, 3], [0, 1, 3, 2], [1, 0, 2, 3]][n % 3] }, &[x]),

@@ -142,7 +142,7 @@ fn blaze_blocks_become_a_depthwise_and_a_pointwise_convolution() {
     let y = net.depthwise(padded);
     let halve = Op::StridedSlice { begin: [0; 4], stride: [1, 2, 2, 1] };
     let y = net.node_to(halve, &[y], &[1, 2, 3, 8], Act::None);
-    let window = Pool2d { kind: PoolKind::Max, window: [2, 2], stride: [2, 2], padding: Padding::default() };
+    let window = Pool2d::plain(PoolKind::Max, [2, 2], [2, 2], Padding::default());
     let pooled = net.node(Op::Pool2d(window), &[x]);
     let y = net.conv(y, 12, 1);
     let skip = net.pad(pooled, [0; 4], [0, 0, 0, 4]);

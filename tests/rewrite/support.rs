@@ -1,7 +1,7 @@
 //! Graphs in few words, and the comparison of a graph with what the rewriter makes of it.
 
 use texpool::{
-    graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, Padding, Shape, TensorId, Unary, check},
+    graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, PadMode, Padding, Shape, TensorId, Unary, check},
     kernels::twin,
     rewrite::{Rewritten, Rules, WhyNot, rewrite},
     schedule::schedule,
@@ -103,7 +103,8 @@ impl Net {
     }
 
     pub(crate) fn pad(&mut self, x: TensorId, before: [usize; 4], after: [usize; 4]) -> TensorId {
-        self.node(Op::Pad { before, after, value: 0.0 }, &[x])
+        let [before, after] = [before, after].map(|amounts| amounts.map(|n| n as isize));
+        self.node(Op::Pad { before, after, mode: PadMode::Constant(0.0) }, &[x])
     }
 
     pub(crate) fn finish(self, outputs: &[TensorId]) -> Graph {

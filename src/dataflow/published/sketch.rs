@@ -63,14 +63,14 @@ impl Sketch {
         self.each("dropout", x, 0)
     }
 
-    /// A normalisation over channels; in the graph a function of one value stands for it, which takes as much memory.
     pub(super) fn lrn(&mut self, x: usize) -> usize {
-        self.node(Op::Unary(Unary::Square), vec![self.tensors[x]], self.shapes[x]);
+        let lrn = Op::Lrn { size: 5, alpha: 1e-4, beta: 0.75, bias: 1.0 };
+        self.node(lrn, vec![self.tensors[x]], self.shapes[x]);
         self.each("lrn", x, 0)
     }
 
     pub(super) fn softmax(&mut self, x: usize) -> usize {
-        self.node(Op::Softmax { beta: 1.0 }, vec![self.tensors[x]], self.shapes[x]);
+        self.node(Op::Softmax { beta: 1.0, log: false }, vec![self.tensors[x]], self.shapes[x]);
         self.each("softmax", x, 0)
     }
 
@@ -126,7 +126,7 @@ impl Sketch {
     fn pooled(&mut self, x: usize, (k, s, pad): Slide, more: usize) -> usize {
         let to = self.slid(x, (k, s, pad), self.shapes[x].c, more);
         let padding = border(pad, pad + more);
-        let pool = Pool2d { kind: PoolKind::Max, window: [k; 2], stride: [s; 2], padding };
+        let pool = Pool2d::plain(PoolKind::Max, [k; 2], [s; 2], padding);
         self.node(Op::Pool2d(pool), vec![self.tensors[x]], to);
         self.slide("pool", x, to, (k, s, pad), 0)
     }

@@ -1,19 +1,64 @@
 //! Operators that move elements and compute nothing, and resizes.
 
-use super::{ShapeError, count, multiple, only, same};
-use crate::graph::Shape;
+use super::{ShapeError, count, multiple, only, pair, same};
+use crate::graph::{CoordMode, Op, PadAxis, PadMode, Shape};
 
 const AXIS: [&str; 4] = ["batches", "height", "width", "channels"];
 
-pub(super) fn pad(before: &[usize; 4], after: &[usize; 4], inputs: &[Shape]) -> Result<Shape, ShapeError> {
+pub(super) fn pad(
+    before: &[isize; 4],
+    after: &[isize; 4],
+    mode: PadMode,
+    inputs: &[Shape],
+) -> Result<Shape, ShapeError> {
     let mut dims = only(inputs)?.dims();
     for axis in 0..4 {
-        dims[axis] = dims[axis]
-            .checked_add(before[axis])
-            .and_then(|d| d.checked_add(after[axis]))
+        let around = [before[axis], after[axis]];
+        let kept = PadAxis::new(dims[axis], around[0], around[1]).map(|axis| axis.kept);
+        let filled = matches!(mode, PadMode::Constant(_)) && around.iter().any(|&n| n > 0);
+        if kept.is_none() || kept == Some(0) && !filled {
+            return Err(ShapeError::Cut { axis, before: around[0], after: around[1], extent: dims[axis] });
+        }
+        dims[axis] = around
+            .iter()
+            .try_fold(dims[axis] as isize, |extent, &n| extent.checked_add(n))
+            .and_then(|extent| usize::try_from(extent).ok())
             .ok_or(ShapeError::Overflow { what: AXIS[axis] })?;
     }
     Ok(dims.into())
+}
+
+/// Each extent of the result is some number of the operand's.
+pub(super) fn tile(inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
+    let x = only(inputs)?.dims();
+    for (axis, extent) in stated.dims().into_iter().enumerate() {
+        multiple(AXIS[axis], extent, x[axis])?;
+    }
+    Ok(stated)
+}
+
+pub(super) fn gather(axis: usize, inputs: &[Shape]) -> Result<Shape, ShapeError> {
+    let (x, indices) = pair(inputs)?;
+    for outer in [indices.b, indices.h, indices.w] {
+        same("outer extents of the indices", 1, outer)?;
+    }
+    let mut dims = x.dims();
+    *dims.get_mut(axis).ok_or(ShapeError::Axes { what: "the axis" })? = indices.c;
+    Ok(dims.into())
+}
+
+/// The indices have no more elements along the other axes than there are.
+pub(super) fn gather_elements(axis: usize, inputs: &[Shape]) -> Result<Shape, ShapeError> {
+    let (x, indices) = pair(inputs)?;
+    if axis > 3 {
+        return Err(ShapeError::Axes { what: "the axis" });
+    }
+    for (other, (extent, wanted)) in x.dims().into_iter().zip(indices.dims()).enumerate() {
+        if other != axis && wanted > extent {
+            return Err(ShapeError::Index { axis: other, index: wanted as i128 - 1, extent });
+        }
+    }
+    Ok(indices)
 }
 
 pub(super) fn concat(axis: usize, inputs: &[Shape]) -> Result<Shape, ShapeError> {
@@ -88,8 +133,18 @@ pub(super) fn space_to_depth(block: usize, inputs: &[Shape]) -> Result<Shape, Sh
     Ok(Shape::new(x.b, x.h / block, x.w / block, times(times(x.c, block)?, block)?))
 }
 
-pub(super) fn resize(inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
+pub(super) fn resize(op: &Op, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
     let x = only(inputs)?;
+    if let Op::Resize { scale: Some(scale), .. } = op
+        && !scale.iter().all(|scale| scale.is_finite() && *scale > 0.0)
+    {
+        return Err(ShapeError::Range { what: "the scale" });
+    }
+    if let Op::Resize { coords: CoordMode::TfCropAndResize { start, end, .. }, .. } = op
+        && !start.iter().chain(end).all(|part| part.is_finite())
+    {
+        return Err(ShapeError::Range { what: "the corner" });
+    }
     Ok(Shape { b: x.b, c: x.c, ..stated })
 }
 

@@ -54,13 +54,35 @@ pub enum ShapeError {
         /// The image's extent, padding included.
         extent: usize,
     },
-    /// A border so wide that whole windows would lie in it.
-    #[error("a border of {border} is not narrower than the window of {window}")]
-    Border {
-        /// Pixels of border.
-        border: usize,
-        /// Extent of the window.
+    /// A window without a pixel of the image: there is nothing to take the greatest or the mean of.
+    #[error("a {what} of {window} lies outside the image of {extent} at position {position}")]
+    Outside {
+        /// Which window.
+        what: &'static str,
+        /// Its extent, dilation included.
         window: usize,
+        /// Which position of the window.
+        position: usize,
+        /// The image's extent.
+        extent: usize,
+    },
+    /// More is cut off an axis than there is.
+    #[error("axis {axis}: paddings of {before} and {after} leave nothing of an extent of {extent}")]
+    Cut {
+        /// 0 to 3.
+        axis: usize,
+        /// Elements put in front; negative ones cut off.
+        before: isize,
+        /// Elements put behind; negative ones cut off.
+        after: isize,
+        /// Extent of the operand along the axis.
+        extent: usize,
+    },
+    /// A number that is not finite, or not above zero where it must be.
+    #[error("{what} is out of range")]
+    Range {
+        /// Which attribute.
+        what: &'static str,
     },
     /// Two shapes of which neither repeats into the other.
     #[error("{a} and {b} do not broadcast")]
@@ -96,7 +118,7 @@ pub enum ShapeError {
 
 /// The shape that `op` gives for operands of the shapes `inputs`.
 ///
-/// Where the operator leaves its result's shape open (reshape, resize, slice, transposed convolution, and the outer
+/// Where the operator leaves its result's shape open (reshape, resize, slice, tile, transposed convolution, and the outer
 /// extents of a fully connected layer), `stated` decides, and is checked for being possible.
 ///
 /// # Errors
@@ -108,18 +130,25 @@ pub fn infer(op: &Op, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeErr
         Op::TransposeConv(conv) => window::transpose_conv(conv, inputs, stated),
         Op::Pool2d(pool) => window::pool(pool, inputs),
         Op::FullyConnected => pointwise::fully_connected(inputs, stated),
-        Op::Reduce { axes, .. } => pointwise::reduce(*axes, inputs),
+        Op::Reduce { kind, axes } => pointwise::reduce(*kind, *axes, inputs),
         Op::Binary(_) => pointwise::binary(inputs),
         Op::Prelu => pointwise::prelu(inputs),
-        Op::Unary(_) | Op::Softmax { .. } => only(inputs),
-        Op::Pad { before, after, .. } => layout::pad(before, after, inputs),
+        Op::Unary(_) | Op::Softmax { .. } | Op::Normalize { .. } => only(inputs),
+        Op::MatMul { transpose_b } => pointwise::matmul(*transpose_b, inputs),
+        Op::TopK { k, .. } => pointwise::top_k(*k, inputs),
+        Op::Lrn { size, .. } => pointwise::lrn(*size, inputs),
+        Op::CumSum { axis, .. } => pointwise::cum_sum(*axis, inputs),
+        Op::Pad { before, after, mode } => layout::pad(before, after, *mode, inputs),
+        Op::Tile => layout::tile(inputs, stated),
+        Op::Gather { axis } => layout::gather(*axis, inputs),
+        Op::GatherElements { axis } => layout::gather_elements(*axis, inputs),
         Op::Concat { axis } => layout::concat(*axis, inputs),
         Op::StridedSlice { begin, stride } => layout::slice(begin, stride, inputs, stated),
         Op::Reshape => layout::reshape(inputs, stated),
         Op::Transpose { perm } => layout::transpose(*perm, inputs),
-        Op::DepthToSpace { block } => layout::depth_to_space(*block, inputs),
+        Op::DepthToSpace { block, .. } => layout::depth_to_space(*block, inputs),
         Op::SpaceToDepth { block } => layout::space_to_depth(*block, inputs),
-        Op::Resize { .. } => layout::resize(inputs, stated),
+        Op::Resize { .. } => layout::resize(op, inputs, stated),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Operators that slide a window over an image: convolutions and pools.
 
 use super::{ShapeError, bias_fits, multiple, only, same, weighted};
-use crate::graph::{Conv2d, Padding, Pool2d, Shape, TransposeConv};
+use crate::graph::{Conv2d, MAX_ELEMENTS, Padding, Pool2d, PoolKind, Shape, TransposeConv};
 
 pub(super) fn conv2d(conv: &Conv2d, inputs: &[Shape]) -> Result<Shape, ShapeError> {
     let (x, weights, bias) = weighted(inputs)?;
@@ -25,29 +25,57 @@ pub(super) fn depthwise(conv: &Conv2d, inputs: &[Shape]) -> Result<Shape, ShapeE
 /// The image may be of any extent: pixels that the full result does not reach hold the bias alone.
 pub(super) fn transpose_conv(conv: &TransposeConv, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
     let (x, weights, bias) = weighted(inputs)?;
-    same("input channels of the weights", x.c, weights.c)?;
+    multiple("input channels by groups", x.c, conv.groups)?;
+    multiple("output channels by groups", weights.b, conv.groups)?;
+    same("input channels of the weights", x.c / conv.groups, weights.c)?;
     bias_fits(bias, weights.b)?;
-    for stride in conv.stride {
-        nonzero("stride", stride)?;
+    for axis in 0..2 {
+        nonzero("stride", conv.stride[axis])?;
+        nonzero("dilation", conv.dilation[axis])?;
     }
     nonzero("height of the window", weights.h)?;
     nonzero("width of the window", weights.w)?;
+    reach("height of the window", weights.h, conv.dilation[0])?;
+    reach("width of the window", weights.w, conv.dilation[1])?;
     Ok(Shape { b: x.b, c: weights.b, ..stated })
 }
 
 pub(super) fn pool(pool: &Pool2d, inputs: &[Shape]) -> Result<Shape, ShapeError> {
     let x = only(inputs)?;
-    let Padding { top, bottom, left, right } = pool.padding;
-    for (border, window) in
-        [(top, pool.window[0]), (bottom, pool.window[0]), (left, pool.window[1]), (right, pool.window[1])]
-    {
-        // A window wholly in the border would have no pixel to take the greatest or the mean of.
-        if border > 0 && border >= window {
-            return Err(ShapeError::Border { border, window });
-        }
+    if pool.kind == (PoolKind::Lp { p: 0 }) {
+        return Err(ShapeError::Zero { what: "power" });
     }
-    let [h, w] = slide(x, pool.window, pool.stride, [1, 1], pool.padding)?;
+    let [h, w] = slide(x, pool.window, pool.stride, pool.dilation, pool.padding)?;
+    for (axis, what, extent, positions, before) in
+        [(0, "window height", x.h, h, pool.padding.top), (1, "window width", x.w, w, pool.padding.left)]
+    {
+        meets(what, [pool.window[axis], pool.dilation[axis]], extent, before, (positions, pool.stride[axis]))?;
+    }
     Ok(Shape { h, w, ..x })
+}
+
+/// Every window has a pixel of the image.
+fn meets(
+    what: &'static str,
+    [window, dilation]: [usize; 2],
+    extent: usize,
+    before: usize,
+    (positions, stride): (usize, usize),
+) -> Result<(), ShapeError> {
+    if positions > MAX_ELEMENTS {
+        return Err(ShapeError::Overflow { what });
+    }
+    let lands = |position: usize| {
+        let outside = before.saturating_sub(position * stride);
+        let tap = outside.div_ceil(dilation);
+        tap < window && (position * stride + tap * dilation).checked_sub(before).is_some_and(|y| y < extent)
+    };
+    // Only a window whose pixels are further apart than the image is wide can miss the image from both sides.
+    let mut all = if dilation <= extent { vec![0, positions - 1] } else { (0..positions).collect() }.into_iter();
+    match all.find(|&position| !lands(position)) {
+        Some(position) => Err(ShapeError::Outside { what, window: reach(what, window, dilation)?, position, extent }),
+        None => Ok(()),
+    }
 }
 
 fn slide(
@@ -76,12 +104,17 @@ fn steps(
     nonzero("dilation", dilation)?;
     nonzero(what, window)?;
     let overflow = ShapeError::Overflow { what };
-    let reach = (window - 1).checked_mul(dilation).and_then(|r| r.checked_add(1)).ok_or(overflow.clone())?;
+    let reach = reach(what, window, dilation)?;
     let room = extent.checked_add(border[0]).and_then(|r| r.checked_add(border[1])).ok_or(overflow)?;
     match room.checked_sub(reach) {
         Some(rest) => Ok(rest / stride + 1),
         None => Err(ShapeError::Window { what, window: reach, extent: room }),
     }
+}
+
+/// Extent of a window, dilation included.
+fn reach(what: &'static str, window: usize, dilation: usize) -> Result<usize, ShapeError> {
+    (window - 1).checked_mul(dilation).and_then(|r| r.checked_add(1)).ok_or(ShapeError::Overflow { what })
 }
 
 fn nonzero(what: &'static str, value: usize) -> Result<(), ShapeError> {

@@ -57,7 +57,7 @@ pub(super) fn pool(ctx: &mut Context<'_, '_>, kind: PoolKind) -> Result<(), Prob
     let stride = [positive("stride", options.stride_h())?, positive("stride", options.stride_w())?];
     let window = [positive("window", options.filter_h())?, positive("window", options.filter_w())?];
     let padding = Scheme::of(options.padding())?.around([image.h, image.w], window, stride, [1, 1])?;
-    let pool = Pool2d { kind, window, stride, padding };
+    let pool = Pool2d::plain(kind, window, stride, padding);
     ctx.emit(Op::Pool2d(pool), &[x], activation(options.activation())?)
 }
 
@@ -75,7 +75,7 @@ pub(super) fn transpose_conv(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     // The border is that of the convolution which this one undoes: of the result's image.
     let border = Scheme::of(options.padding())?.around([result.h, result.w], [weights.h, weights.w], stride, [1, 1])?;
     let padding = cut(x, weights, result, stride, [border.top, border.left])?;
-    ctx.emit(Op::TransposeConv(TransposeConv { stride, padding }), &inputs, activation(options.activation())?)
+    ctx.emit(Op::TransposeConv(TransposeConv::plain(stride, padding)), &inputs, activation(options.activation())?)
 }
 
 /// Options are three or more 32-bit numbers: padding (1 SAME, 2 VALID), stride along the width, along the height.
@@ -99,7 +99,7 @@ pub(super) fn transpose_conv_bias(ctx: &mut Context<'_, '_>) -> Result<(), Probl
     let result = Shape::new(x.b, full[0] - tall, full[1] - wide, weights.b);
     ctx.gives(&result.dims())?;
     let padding = cut(x, weights, result, stride, [tall / 2, wide / 2])?;
-    ctx.emit(Op::TransposeConv(TransposeConv { stride, padding }), &inputs, Act::None)
+    ctx.emit(Op::TransposeConv(TransposeConv::plain(stride, padding)), &inputs, Act::None)
 }
 
 /// Extents of the full result of a transposed convolution.

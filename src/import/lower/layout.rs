@@ -6,7 +6,7 @@ use super::{
     positive,
 };
 use crate::{
-    graph::{Act, CoordMode, Op, ResizeMode},
+    graph::{Act, CoordMode, DepthOrder, Op, PadMode, ResizeMode},
     import::{
         context::Context,
         error::Problem,
@@ -42,11 +42,11 @@ pub(super) fn pad(ctx: &mut Context<'_, '_>, valued: bool) -> Result<(), Problem
     let folded = fold(&dims, |axis| touched(axis).then_some(axis), |axis| !touched(axis))?;
     let (mut before, mut after, mut shape) = ([0; 4], [0; 4], folded.extents);
     for (axis, &slot) in folded.of.iter().enumerate().filter(|&(axis, _)| touched(axis)) {
-        [before[slot], after[slot]] = padded[axis].1;
+        [before[slot], after[slot]] = padded[axis].1.map(|n| n as isize);
         shape[slot] = padded[axis].0;
     }
     let x = ctx.view(x, folded.extents.into())?;
-    ctx.emit_as(Op::Pad { before, after, value }, &[x], Act::None, shape.into())
+    ctx.emit_as(Op::Pad { before, after, mode: PadMode::Constant(value) }, &[x], Act::None, shape.into())
 }
 
 pub(super) fn concat(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
@@ -161,7 +161,7 @@ fn without_ones(dims: &[usize], source: &[usize]) -> (Vec<usize>, Vec<usize>) {
 }
 
 pub(super) fn depth_to_space(ctx: &mut Context<'_, '_>, block: i32) -> Result<(), Problem> {
-    rearrange(ctx, Op::DepthToSpace { block: positive("block", block)? })
+    rearrange(ctx, Op::DepthToSpace { block: positive("block", block)?, order: DepthOrder::Dcr })
 }
 
 pub(super) fn space_to_depth(ctx: &mut Context<'_, '_>, block: i32) -> Result<(), Problem> {
@@ -178,7 +178,7 @@ fn rearrange(ctx: &mut Context<'_, '_>, op: Op) -> Result<(), Problem> {
 
 pub(super) fn resize(
     ctx: &mut Context<'_, '_>,
-    mode: ResizeMode,
+    linear: bool,
     align_corners: bool,
     half_pixel_centers: bool,
 ) -> Result<(), Problem> {
@@ -189,6 +189,7 @@ pub(super) fn resize(
         (true, false) => CoordMode::AlignCorners,
         (true, true) => return Err(Problem::malformed("it asks for aligned corners and half-pixel centres at once")),
     };
+    let mode = if linear { ResizeMode::Linear } else { ResizeMode::nearest_in(coords) };
     let x = ctx.operand(0)?;
     let image = ctx.image(x, "the input")?;
     let size = ctx.integers(1, "new extents")?;
@@ -197,5 +198,5 @@ pub(super) fn resize(
         return Err(Problem::malformed(format!("its new extents are {size:?}, must be two")));
     };
     ctx.gives(&[image.b, h, w, image.c])?;
-    ctx.emit(Op::Resize { mode, coords }, &[x], Act::None)
+    ctx.emit(Op::Resize { mode, coords, scale: None }, &[x], Act::None)
 }

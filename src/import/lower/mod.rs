@@ -9,7 +9,7 @@ mod pointwise;
 mod slice;
 
 use super::{context::Context, error::Problem, schema::*};
-use crate::graph::{Binary, PoolKind, ResizeMode, Unary};
+use crate::graph::{Binary, PoolKind, Unary};
 
 /// MediaPipe's transposed convolution with a bias.
 const TRANSPOSE_BIAS: &str = "Convolution2DTransposeBias";
@@ -17,7 +17,8 @@ const TRANSPOSE_BIAS: &str = "Convolution2DTransposeBias";
 /// Adds the nodes that compute the operator's result, or makes the result a constant.
 pub(super) fn lower(ctx: &mut Context<'_, '_>, operator: &str, custom: Option<&str>) -> Result<(), Problem> {
     match operator {
-        "DEQUANTIZE" | "DENSIFY" => ctx.operands(1, 1).and_then(|()| ctx.fold()),
+        "DENSIFY" => ctx.operands(1, 1).and_then(|()| ctx.fold()),
+        "DEQUANTIZE" | "QUANTIZE" => pointwise::requantise(ctx),
 
         "CONV_2D" => conv::conv2d(ctx),
         "DEPTHWISE_CONV_2D" => conv::depthwise(ctx),
@@ -55,7 +56,7 @@ pub(super) fn lower(ctx: &mut Context<'_, '_>, operator: &str, custom: Option<&s
         "RELU" => pointwise::unary(ctx, Unary::Relu),
         "RELU6" => pointwise::unary(ctx, Unary::Relu6),
         "RELU_N1_TO_1" => pointwise::unary(ctx, Unary::ReluN1To1),
-        "ELU" => pointwise::unary(ctx, Unary::Elu),
+        "ELU" => pointwise::unary(ctx, Unary::Elu { alpha: 1.0 }),
         "HARD_SWISH" => pointwise::unary(ctx, Unary::HardSwish),
         "LOGISTIC" => pointwise::unary(ctx, Unary::Logistic),
         "TANH" => pointwise::unary(ctx, Unary::Tanh),
@@ -83,11 +84,11 @@ pub(super) fn lower(ctx: &mut Context<'_, '_>, operator: &str, custom: Option<&s
         }
         "RESIZE_BILINEAR" => {
             let options = ctx.options::<ResizeBilinearOptions<'static>>()?;
-            layout::resize(ctx, ResizeMode::Bilinear, options.align_corners(), options.half_pixel_centers())
+            layout::resize(ctx, true, options.align_corners(), options.half_pixel_centers())
         }
         "RESIZE_NEAREST_NEIGHBOR" => {
             let options = ctx.options::<ResizeNearestOptions<'static>>()?;
-            layout::resize(ctx, ResizeMode::Nearest, options.align_corners(), options.half_pixel_centers())
+            layout::resize(ctx, false, options.align_corners(), options.half_pixel_centers())
         }
         _ => Err(Problem::unsupported("the operator is not supported")),
     }

@@ -1,6 +1,6 @@
 //! Matrix products.
 
-use super::view::View;
+use super::view::{View, each};
 use crate::graph::Shape;
 
 /// `weights [O, I]`; every `I` values of `x` make a row of the result.
@@ -14,4 +14,17 @@ pub(super) fn fully_connected(x: &View<'_>, weights: &View<'_>, bias: Option<Vie
         }
     }
     values
+}
+
+/// `a [B, H, M, K]` by `b [B, H, K, N]`, or by `[B, H, N, K]`.
+pub(super) fn matmul(a: &View<'_>, b: &View<'_>, transpose_b: bool, out: Shape) -> Vec<f32> {
+    let repeated = |x: &View<'_>, batch: usize, row: usize| [batch.min(x.shape.b - 1), row.min(x.shape.h - 1)];
+    each(out, |[batch, row, m, n]| {
+        let [a_batch, a_row] = repeated(a, batch, row);
+        let [b_batch, b_row] = repeated(b, batch, row);
+        (0..a.shape.c).fold(0.0, |sum, k| {
+            let [w, c] = if transpose_b { [n, k] } else { [k, n] };
+            sum + a.at([a_batch, a_row, m, k]) * b.at([b_batch, b_row, w, c])
+        })
+    })
 }

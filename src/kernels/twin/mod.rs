@@ -5,6 +5,9 @@
 
 mod conv;
 mod dense;
+mod function;
+mod line;
+mod moves;
 mod pixel;
 mod pool;
 mod reduce;
@@ -13,7 +16,7 @@ mod shuffle;
 mod tail;
 mod view;
 
-use crate::graph::{Binary, Graph, Node, Op, Reduce, Shape, TensorId};
+use crate::graph::{Graph, Node, Op, Reduce, Shape, TensorId, follows_tensorflow};
 use view::View;
 
 /// Why a twin has no answer.
@@ -80,18 +83,29 @@ pub fn node(graph: &Graph, node: &Node, values: &[Option<Vec<f32>>]) -> Result<V
         }
         Op::Pool2d(pool) => pool::pool(&x, pool, out),
         Op::Reduce { kind, axes } => reduce::reduce(&x, *kind, *axes, out),
-        Op::Binary(binary) => pixel::two(&x, &operands.get(1)?, out, |a, b| function(*binary, a, b)),
+        Op::Binary(binary) => pixel::two(&x, &operands.get(1)?, out, |a, b| function::two(*binary, a, b)),
         Op::Prelu => pixel::two(&x, &operands.get(1)?, out, |x, alpha| if x < 0.0 { alpha * x } else { x }),
         Op::Unary(unary) => pixel::one(&x, *unary),
-        Op::Softmax { beta } => pixel::softmax(&x, *beta),
-        Op::Pad { before, value, .. } => shuffle::pad(&x, *before, *value, out),
+        Op::Softmax { beta, log } => pixel::softmax(&x, *beta, *log),
+        Op::MatMul { transpose_b } => dense::matmul(&x, &operands.get(1)?, *transpose_b, out),
+        Op::TopK { k, largest, indices } => line::top_k(&x, *k, *largest, *indices),
+        Op::Lrn { size, alpha, beta, bias } => line::lrn(&x, *size, [*alpha, *beta, *bias]),
+        Op::Normalize { axes, epsilon } => line::normalize(&x, *axes, *epsilon),
+        Op::CumSum { axis, exclusive, reverse } => line::cum_sum(&x, *axis, *exclusive, *reverse),
+        Op::Pad { before, after, mode } => moves::pad(&x, *before, *after, *mode, out),
+        Op::Tile => moves::tile(&x, out),
+        Op::Gather { axis } => moves::gather(&x, &operands.get(1)?, *axis, out),
+        Op::GatherElements { axis } => moves::gather_elements(&x, &operands.get(1)?, *axis, out),
         Op::Concat { axis } => shuffle::concat(&operands.all()?, *axis, out),
         Op::StridedSlice { begin, stride } => shuffle::slice(&x, *begin, *stride, out),
         Op::Reshape => x.data.to_vec(),
         Op::Transpose { perm } => shuffle::transpose(&x, *perm, out),
-        Op::DepthToSpace { block } => shuffle::depth_to_space(&x, *block, out),
+        Op::DepthToSpace { block, order } => shuffle::depth_to_space(&x, *block, *order, out),
         Op::SpaceToDepth { block } => shuffle::space_to_depth(&x, *block, out),
-        Op::Resize { mode, coords } => resize::resize(&x, *mode, *coords, out),
+        Op::Resize { mode, coords, scale } if follows_tensorflow(*mode, *coords, *scale) => {
+            resize::tensorflow(&x, *mode, *coords, out)
+        }
+        Op::Resize { coords, .. } => resize::taps(&x, &node.op, *coords, out),
     };
     tail::apply(&operands, result, out)
 }
@@ -127,17 +141,6 @@ pub fn graph(graph: &Graph, inputs: &[Vec<f32>]) -> Result<Vec<Option<Vec<f32>>>
 fn fits(graph: &Graph, tensor: TensorId, found: usize) -> Result<(), TwinError> {
     let shape = graph.shape(tensor);
     if shape.len() == found { Ok(()) } else { Err(TwinError::Length { tensor, shape, expected: shape.len(), found }) }
-}
-
-fn function(binary: Binary, a: f32, b: f32) -> f32 {
-    match binary {
-        Binary::Add => a + b,
-        Binary::Sub => a - b,
-        Binary::Mul => a * b,
-        Binary::Div => a / b,
-        Binary::Maximum => a.max(b),
-        Binary::Minimum => a.min(b),
-    }
 }
 
 /// A node's operands by number.

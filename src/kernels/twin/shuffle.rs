@@ -1,16 +1,7 @@
 //! Operators that move values about and compute nothing.
 
 use super::view::{View, each};
-use crate::graph::Shape;
-
-/// Elements around, of one value.
-pub(super) fn pad(x: &View<'_>, before: [usize; 4], value: f32, out: Shape) -> Vec<f32> {
-    let extents = x.shape.dims();
-    each(out, |index| {
-        let from = std::array::from_fn::<_, 4, _>(|axis| index[axis].wrapping_sub(before[axis]));
-        if (0..4).all(|axis| from[axis] < extents[axis]) { x.at(from) } else { value }
-    })
-}
+use crate::graph::{DepthOrder, Shape};
 
 /// Parts one behind another along an axis.
 pub(super) fn concat(parts: &[View<'_>], axis: usize, out: Shape) -> Vec<f32> {
@@ -48,9 +39,16 @@ pub(super) fn transpose(x: &View<'_>, perm: [usize; 4], out: Shape) -> Vec<f32> 
     })
 }
 
-/// Channels to pixels: the block's row, then its column, then the channel.
-pub(super) fn depth_to_space(x: &View<'_>, block: usize, out: Shape) -> Vec<f32> {
-    each(out, |[b, h, w, c]| x.at([b, h / block, w / block, (h % block * block + w % block) * out.c + c]))
+/// Channels to pixels; in a block lie its row, its column and the channel in the order stated.
+pub(super) fn depth_to_space(x: &View<'_>, block: usize, order: DepthOrder, out: Shape) -> Vec<f32> {
+    each(out, |[b, h, w, c]| {
+        let pixel = h % block * block + w % block;
+        let channel = match order {
+            DepthOrder::Dcr => pixel * out.c + c,
+            DepthOrder::Crd => c * block * block + pixel,
+        };
+        x.at([b, h / block, w / block, channel])
+    })
 }
 
 /// Pixels to channels: the inverse.

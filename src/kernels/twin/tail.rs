@@ -1,10 +1,7 @@
 //! The tail: `then(first(result) + add)`.
 
-use super::{Operands, TwinError};
-use crate::{
-    graph::{Act, Shape},
-    kernels::unary,
-};
+use super::{Operands, TwinError, function};
+use crate::graph::{Act, Shape};
 
 /// Applies the node's tail to its result.
 pub(super) fn apply(operands: &Operands<'_>, mut result: Vec<f32>, out: Shape) -> Result<Vec<f32>, TwinError> {
@@ -24,7 +21,7 @@ pub(super) fn apply(operands: &Operands<'_>, mut result: Vec<f32>, out: Shape) -
 fn activate(operands: &Operands<'_>, act: Act, values: &mut [f32], out: Shape) -> Result<(), TwinError> {
     match act {
         Act::None => {}
-        Act::Unary(function) => values.iter_mut().for_each(|x| *x = unary::twin(function, *x)),
+        Act::Unary(unary) => values.iter_mut().for_each(|x| *x = function::one(unary, *x)),
         Act::Prelu(alpha) => {
             let alpha = operands.tensor(alpha)?;
             for pixel in values.chunks_mut(out.c.max(1)) {

@@ -7,6 +7,7 @@
 mod certificate;
 mod model;
 mod prices;
+mod reduce;
 mod relax;
 mod search;
 

@@ -3,6 +3,7 @@
 //! An interval graph is perfect, so tensors of which at most `c` are alive at once fit into `c` objects. It is enough
 //! to say on which *level*, an object size of at least its own, each tensor lives, and how many objects a level has.
 
+use super::{certificate::Prices, reduce::reduce};
 use crate::plan::UsageRecord;
 
 /// Tensors, the levels they may live on, and for each level the sets of tensors that are alive together.
@@ -19,10 +20,22 @@ pub(super) struct Model {
     pub(super) closed: Vec<(usize, Option<usize>)>,
     /// For each level, the maximal cliques of the tensors it is open to.
     pub(super) cliques: Vec<Vec<Clique>>,
-    /// For each level, the most tensors of at least that size alive at once.
+    /// For each level, how many objects of at least its size every plan has.
     pub(super) needed: Vec<usize>,
-    /// For each level, the most objects of at least its size that a plan smaller than the one known can have.
-    pub(super) most: Vec<usize>,
+    /// What the model takes for granted, each on the ground of those before it.
+    pub(super) assumed: Vec<Assumption>,
+}
+
+/// Something that every plan smaller than the known one keeps to, and the prices that show it.
+pub(super) struct Assumption {
+    /// It is about the objects at or above this level.
+    pub(super) level: usize,
+    /// They are at least so many, or fewer than so many.
+    pub(super) count: usize,
+    /// Whether it says "at least".
+    pub(super) at_least: bool,
+    /// Prices that prove that a plan that does otherwise is no smaller than the known one.
+    pub(super) otherwise: Prices,
 }
 
 /// Tensors that are all alive at `step`.
@@ -40,35 +53,21 @@ impl Model {
         levels.sort_unstable();
         levels.dedup();
         let own: Vec<usize> = tensors.iter().map(|t| levels.partition_point(|&l| l < t.size)).collect();
-        let mut order: Vec<usize> = (0..tensors.len()).collect();
-        order.sort_by_key(|&i| tensors[i].first);
-        let select = |keep: &dyn Fn(usize) -> bool| {
-            let members: Vec<usize> = order.iter().copied().filter(|&i| keep(i)).collect();
-            maximal_cliques(&tensors, &members)
-        };
-        let above: Vec<Vec<Clique>> = (0..levels.len()).map(|level| select(&|i| own[i] >= level)).collect();
-        let widest = |cliques: &Vec<Clique>| cliques.iter().map(|c| c.members.len()).max().unwrap_or(0);
-        let needed: Vec<usize> = above.iter().map(widest).collect();
-        // Each object that is not needed costs what its level is larger than the next, on top of the bound.
-        let steps: Vec<u64> =
-            levels.iter().scan(0, |below, &size| Some(size - std::mem::replace(below, size))).collect();
-        let bound: u64 = steps.iter().zip(&needed).map(|(step, &needed)| step * needed as u64).sum();
-        let spare = known.saturating_sub(bound).saturating_sub(1);
-        let extra = |step: u64| usize::try_from(spare / step).unwrap_or(usize::MAX);
-        let most: Vec<usize> =
-            steps.iter().zip(&needed).map(|(&step, &needed)| needed.saturating_add(extra(step))).collect();
-        // Where a level's own tensors are as many as it may have objects, nothing smaller can come up.
-        let mut closed = vec![(levels.len(), None); tensors.len()];
-        for (level, cliques) in above.iter().enumerate().rev() {
-            for clique in cliques.iter().filter(|clique| clique.members.len() >= most[level]) {
-                let here = |t: &UsageRecord| t.first <= clique.step && clique.step <= t.last;
-                for tensor in (0..tensors.len()).filter(|&j| own[j] < level && here(&tensors[j])) {
-                    closed[tensor] = (level, Some(clique.step));
-                }
-            }
-        }
-        let cliques = (0..levels.len()).map(|level| select(&|i| (own[i]..closed[i].0).contains(&level))).collect();
-        Self { tensors, record_of, levels, own, closed, cliques, needed, most }
+        let closed = vec![(levels.len(), None); tensors.len()];
+        let (cliques, needed, assumed) = (Vec::new(), Vec::new(), Vec::new());
+        let mut model = Self { tensors, record_of, levels, own, closed, cliques, needed, assumed };
+        reduce(&mut model, known);
+        model.cliques = (0..model.levels.len())
+            .map(|level| model.cliques_of(|j| (model.own[j]..model.closed[j].0).contains(&level)))
+            .collect();
+        model
+    }
+
+    /// The maximal cliques of the tensors that `keep` picks.
+    pub(super) fn cliques_of(&self, keep: impl Fn(usize) -> bool) -> Vec<Clique> {
+        let mut order: Vec<usize> = (0..self.tensors.len()).filter(|&j| keep(j)).collect();
+        order.sort_by_key(|&j| self.tensors[j].first);
+        maximal_cliques(&self.tensors, &order)
     }
 
     /// The greatest common divisor of the sizes: every total is a multiple of it.

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 
-use super::{certificate::Prices, model::Model, relax::Branch};
+use super::{
+    certificate::Prices,
+    model::Model,
+    relax::{Branch, Slackness},
+};
 
 /// Prices are multiples of one part in this many.
 pub(super) const SCALE: u64 = 1 << 20;
@@ -42,21 +46,36 @@ impl Case {
     }
 }
 
-/// Prices that prove `target` units after `path`; `tight` names the cliques that may have a price, by level and place
-/// in the level. `None` if the solver finds none.
-pub(super) fn prices(model: &Model, path: &[Branch], tight: &[Vec<usize>], target: u64) -> Option<Prices> {
+/// Prices that prove `target` units after `path`. `None` if the solver finds none.
+///
+/// With the slackness of a solution any prices that keep to it will do, and the solver only has to find some.
+pub(super) fn prices(model: &Model, path: &[Branch], slackness: Option<&Slackness>, target: u64) -> Option<Prices> {
     let case = Case::new(model, path);
     let unit = model.unit();
     let mut lp = Problem::new(OptimizationDirection::Maximize);
     let any = (0.0, f64::INFINITY);
-    let tensors: Vec<Variable> = model.own.iter().map(|_| lp.add_var(1.0, any)).collect();
-    let counts: Vec<Variable> = case.needed.iter().map(|&needed| lp.add_var(needed as f64, any)).collect();
-    let refunds: Vec<Option<Variable>> =
-        case.at_most.iter().map(|most| most.map(|most| lp.add_var(-(most as f64), any))).collect();
+    let weight = if slackness.is_some() { 0.0 } else { 1.0 };
+    let tensors: Vec<Variable> = model.own.iter().map(|_| lp.add_var(weight, any)).collect();
+    let unless = |idle: bool| if idle { (0.0, 0.0) } else { any };
+    let add_count = |(level, &needed): (usize, &usize)| {
+        lp.add_var(weight * needed as f64, unless(slackness.is_some_and(|s| s.exceeds(level, needed))))
+    };
+    let counts: Vec<Variable> = case.needed.iter().enumerate().map(add_count).collect();
+    let add_refund = |(level, most): (usize, &Option<usize>)| {
+        let idle = |most| slackness.is_some_and(|s| s.falls_short(level, most));
+        most.map(|most| lp.add_var(-weight * most as f64, unless(idle(most))))
+    };
+    let refunds: Vec<Option<Variable>> = case.at_most.iter().enumerate().map(add_refund).collect();
+    if let Some(penalty) = slackness.and_then(Slackness::refunds) {
+        lp.add_constraint(refunds.iter().flatten().map(|&v| (v, 1.0)), ComparisonOp::Eq, penalty);
+    }
     let mut cliques: Vec<(usize, usize, Variable)> = Vec::new();
+    let exactly = |tight: bool| if tight { ComparisonOp::Eq } else { ComparisonOp::Le };
     for (level, size) in model.levels.iter().enumerate() {
         let start = cliques.len();
-        cliques.extend(tight[level].iter().map(|&at| (level, at, lp.add_var(0.0, any))));
+        let all = || (0..model.cliques[level].len()).collect();
+        let priced: Vec<usize> = slackness.map_or_else(all, |s| s.cliques[level].clone());
+        cliques.extend(priced.into_iter().map(|at| (level, at, lp.add_var(0.0, any))));
         let here = &cliques[start..];
         let mut pays: Vec<Vec<(Variable, f64)>> = tensors.iter().map(|&u| vec![(u, 1.0)]).collect();
         for &(_, at, price) in here {
@@ -64,21 +83,25 @@ pub(super) fn prices(model: &Model, path: &[Branch], tight: &[Vec<usize>], targe
                 pays[tensor].push((price, -1.0));
             }
         }
-        for (pay, &(from, to)) in pays.into_iter().zip(&case.open) {
+        for (tensor, (pay, &(from, to))) in pays.into_iter().zip(&case.open).enumerate() {
             if (from..to).contains(&level) {
-                lp.add_constraint(pay, ComparisonOp::Le, 0.0);
+                let lives = slackness.is_some_and(|s| s.lives[tensor][level - model.own[tensor]]);
+                lp.add_constraint(pay, exactly(lives), 0.0);
             }
         }
         let paid = here.iter().map(|&(_, _, v)| v).chain(counts[..=level].iter().copied()).map(|v| (v, 1.0));
         let back = refunds[..=level].iter().flatten().map(|&v| (v, -1.0));
-        lp.add_constraint(paid.chain(back).collect::<Vec<_>>(), ComparisonOp::Le, (size / unit) as f64);
+        let used = slackness.is_some_and(|s| s.objects[level]);
+        lp.add_constraint(paid.chain(back).collect::<Vec<_>>(), exactly(used), (size / unit) as f64);
     }
     // A case that nothing satisfies would be worth any price; what is asked for is enough.
     let worth = tensors.iter().map(|&v| (v, 1.0));
     let worth = worth.chain(counts.iter().zip(&case.needed).map(|(&v, &needed)| (v, needed as f64)));
     let worth =
         worth.chain(refunds.iter().zip(&case.at_most).filter_map(|(v, most)| Some(((*v)?, -((*most)? as f64)))));
-    lp.add_constraint(worth.collect::<Vec<_>>(), ComparisonOp::Le, target as f64);
+    if slackness.is_none() {
+        lp.add_constraint(worth.collect::<Vec<_>>(), ComparisonOp::Le, target as f64);
+    }
     let solution = lp.solve().ok()?.into_solution().ok()?;
 
     let price = |v: Variable| solution.var_value(v).max(0.0) * (unit * SCALE) as f64;
@@ -99,7 +122,7 @@ pub(super) fn prices(model: &Model, path: &[Branch], tight: &[Vec<usize>], targe
         }
     }
     repair(model, &mut prices);
-    guard(model, &case, &mut prices);
+    guard(model, &case.open, &mut prices);
     Some(prices)
 }
 
@@ -107,7 +130,7 @@ pub(super) fn prices(model: &Model, path: &[Branch], tight: &[Vec<usize>], targe
 ///
 /// At the step that closes a level, its own tensors are as many as it may have objects. Whatever load at that step is
 /// paid from that level up can be taken back from the objects: it cancels out, but for the tensor that has no place.
-fn guard(model: &Model, case: &Case, prices: &mut Prices) {
+pub(super) fn guard(model: &Model, open: &[(usize, usize)], prices: &mut Prices) {
     let mut wanted: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     for (tensor, &(end, step)) in model.closed.iter().enumerate() {
         let Some(step) = step else { continue };
@@ -116,7 +139,7 @@ fn guard(model: &Model, case: &Case, prices: &mut Prices) {
             let here = prices.clique.iter().filter(|p| p.0 == model.levels[level]);
             here.filter(|p| life.first <= p.1 && p.1 <= life.last).map(|p| p.2).sum()
         };
-        let (from, to) = case.open[tensor];
+        let (from, to) = open[tensor];
         let worth = (from..to).map(pay).min().unwrap_or(0);
         let guard = wanted.entry((end, step)).or_default();
         *guard = worth.max(*guard);

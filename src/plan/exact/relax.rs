@@ -2,7 +2,7 @@
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Solution, Variable};
 
-use super::model::Model;
+use super::model::{Clique, Model};
 
 /// One side of a branching: what it adds to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,19 +22,57 @@ pub(super) enum Branch {
 pub(super) struct Relaxation {
     objects: Vec<Variable>,
     lives: Vec<Vec<Variable>>,
+    /// Objects beyond what branches allow, each at the price of the plan known at the root: a side that nothing
+    /// satisfies is thus one that costs too much, and has a dual like any other.
+    excess: Variable,
+    penalty: f64,
     solution: Solution,
+}
+
+/// Complementary slackness: what a solution says of every optimal dual.
+pub(super) struct Slackness {
+    /// By level, the cliques that fill its objects: only they may have a price.
+    pub(super) cliques: Vec<Vec<usize>>,
+    /// By tensor and level from its own, whether it lives there: if so, it pays there all that it is worth.
+    pub(super) lives: Vec<Vec<bool>>,
+    /// By level, whether it has objects: if so, they are paid all that they cost.
+    pub(super) objects: Vec<bool>,
+    /// By level, the objects at or above it: they may have a price if they are as few as can be.
+    counts: Vec<f64>,
+    /// Objects beyond what branches allow.
+    excess: f64,
+    penalty: f64,
+}
+
+impl Slackness {
+    /// Whether there are more objects at or above `level` than `needed`.
+    pub(super) fn exceeds(&self, level: usize, needed: usize) -> bool {
+        self.counts[level] > needed as f64 + TOLERANCE
+    }
+
+    /// Whether there are fewer objects at or above `level` than the `most` allowed.
+    pub(super) fn falls_short(&self, level: usize, most: usize) -> bool {
+        self.counts[level] - self.excess < most as f64 - TOLERANCE
+    }
+
+    /// What refunds come to together, where objects are beyond what branches allow.
+    pub(super) fn refunds(&self) -> Option<f64> {
+        (self.excess > TOLERANCE).then_some(self.penalty)
+    }
 }
 
 /// Closer to an integer than this is an integer.
 const TOLERANCE: f64 = 1e-5;
 
 impl Relaxation {
-    /// Solves the root; `None` if the solver gives up.
-    pub(super) fn solve(model: &Model) -> Option<Self> {
+    /// Solves the root, where a plan of `known` units is at hand; `None` if the solver gives up.
+    pub(super) fn solve(model: &Model, known: u64) -> Option<Self> {
         let mut lp = Problem::new(OptimizationDirection::Minimize);
         let any = (0.0, f64::INFINITY);
         let unit = model.unit();
         let objects: Vec<Variable> = model.levels.iter().map(|&size| lp.add_var((size / unit) as f64, any)).collect();
+        let penalty = known as f64;
+        let excess = lp.add_var(penalty, any);
         let open = model.own.iter().zip(&model.closed);
         let lives: Vec<Vec<Variable>> =
             open.map(|(&own, &(end, _))| (own..end).map(|_| lp.add_var(0.0, any)).collect()).collect();
@@ -50,23 +88,23 @@ impl Relaxation {
             lp.add_constraint(above, ComparisonOp::Ge, model.needed[level] as f64);
         }
         let solution = lp.solve().ok()?.into_solution().ok()?;
-        Some(Self { objects, lives, solution })
+        Some(Self { objects, lives, excess, penalty, solution })
     }
 
     /// The relaxation with one more branch; `None` if nothing satisfies it.
     pub(super) fn narrow(&self, model: &Model, branch: Branch) -> Option<Self> {
         let this = self.clone();
+        let from = |tensor: usize, level: usize| &self.lives[tensor][level.saturating_sub(model.own[tensor])..];
         let (terms, op, bound) = match branch {
             Branch::AtMost { level, count } => (&self.objects[level..], ComparisonOp::Le, count as f64),
             Branch::AtLeast { level, count } => (&self.objects[level..], ComparisonOp::Ge, count as f64),
-            Branch::Below { tensor, level } => {
-                (&self.lives[tensor][level.saturating_sub(model.own[tensor])..], ComparisonOp::Le, 0.0)
-            }
-            Branch::AtOrAbove { tensor, level } => {
-                (&self.lives[tensor][level.saturating_sub(model.own[tensor])..], ComparisonOp::Ge, 1.0)
-            }
+            Branch::Below { tensor, level } => (from(tensor, level), ComparisonOp::Le, 0.0),
+            Branch::AtOrAbove { tensor, level } => (from(tensor, level), ComparisonOp::Ge, 1.0),
         };
-        let terms: Vec<(Variable, f64)> = terms.iter().map(|&v| (v, 1.0)).collect();
+        let mut terms: Vec<(Variable, f64)> = terms.iter().map(|&v| (v, 1.0)).collect();
+        if let Branch::AtMost { .. } = branch {
+            terms.push((self.excess, -1.0));
+        }
         let solution = this.solution.add_constraint(terms, op, bound).ok()?.into_solution().ok()?;
         Some(Self { solution, ..this })
     }
@@ -90,11 +128,26 @@ impl Relaxation {
         self.lives.iter().zip(&model.own).map(|(lives, own)| own + most(lives)).collect()
     }
 
-    /// How much of tensor `j` lives on `level`, and whether a clique of `level` fills its objects: what the dual may
-    /// lean on.
-    pub(super) fn is_tight(&self, model: &Model, level: usize, members: &[usize]) -> bool {
-        let load: f64 = members.iter().map(|&j| self.solution.var_value(self.lives[j][level - model.own[j]])).sum();
-        self.solution.var_value(self.objects[level]) - load < TOLERANCE
+    /// What the prices of an optimal dual must keep to.
+    pub(super) fn slackness(&self, model: &Model) -> Slackness {
+        let value = |&v: &Variable| self.solution.var_value(v);
+        let fills = |level: usize, clique: &Clique| {
+            let load: f64 = clique.members.iter().map(|&j| value(&self.lives[j][level - model.own[j]])).sum();
+            value(&self.objects[level]) - load < TOLERANCE
+        };
+        let cliques = model.cliques.iter().enumerate().map(|(level, cliques)| {
+            cliques.iter().enumerate().filter(|(_, clique)| fills(level, clique)).map(|(at, _)| at).collect()
+        });
+        let lives = self.lives.iter().map(|lives| lives.iter().map(|v| value(v) > TOLERANCE).collect());
+        let counts = (0..model.levels.len()).map(|level| self.objects[level..].iter().map(value).sum());
+        Slackness {
+            cliques: cliques.collect(),
+            lives: lives.collect(),
+            objects: self.objects.iter().map(|v| value(v) > TOLERANCE).collect(),
+            counts: counts.collect(),
+            excess: value(&self.excess),
+            penalty: self.penalty,
+        }
     }
 
     /// The branching to try next, first side first: object counts before tensors. `None` if all is integer.

@@ -3,16 +3,16 @@
 use super::{
     certificate::{Prices, Proof},
     model::Model,
-    prices::{SCALE, prices},
-    relax::{Branch, Relaxation},
+    prices::prices,
+    relax::{Branch, Relaxation, Slackness},
 };
 
 /// A node of the search, as much of it as the proof may need.
 struct Node {
     /// Least cost below it, in units; as much as one likes if nothing satisfies it.
     bound: u64,
-    /// Cliques that may have a price, by level; `None` means all.
-    tight: Option<Vec<Vec<usize>>>,
+    /// What its prices must keep to; `None` where nothing is known.
+    slackness: Option<Slackness>,
     split: Option<Box<[(Branch, Node); 2]>>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Search<'a> {
 
     /// Runs the search; the proof of the best bound found, and that bound in units.
     pub(super) fn run(&mut self) -> Option<(u64, Proof)> {
-        let root = Relaxation::solve(self.model)?;
+        let root = Relaxation::solve(self.model, self.best)?;
         let root_bound = root.bound();
         let tree = self.explore(root, root_bound);
         let proven = tree.proven().min(self.best);
@@ -46,17 +46,13 @@ impl<'a> Search<'a> {
         Some((proven, self.assume(proof)))
     }
 
-    /// Puts what the model takes for granted in front of the proof: more objects than it allows cost too much.
+    /// Puts what the model takes for granted in front of the proof, the first of it outermost.
     fn assume(&self, proof: Proof) -> Proof {
-        let mut levels: Vec<usize> =
-            self.model.closed.iter().filter(|closed| closed.1.is_some()).map(|closed| closed.0).collect();
-        levels.sort_unstable();
-        levels.dedup();
-        levels.into_iter().fold(proof, |proof, level| Proof::Count {
-            size: self.model.levels[level],
-            count: self.model.most[level] as u64 + 1,
-            fewer: Box::new(proof),
-            enough: Box::new(Proof::Leaf(positional_prices(&self.model.levels, SCALE))),
+        self.model.assumed.iter().rev().fold(proof, |proof, assumption| {
+            let (size, count) = (self.model.levels[assumption.level], assumption.count as u64);
+            let (proof, otherwise) = (Box::new(proof), Box::new(Proof::Leaf(assumption.otherwise.clone())));
+            let (fewer, enough) = if assumption.at_least { (otherwise, proof) } else { (proof, otherwise) };
+            Proof::Count { size, count, fewer, enough }
         })
     }
 
@@ -65,10 +61,7 @@ impl<'a> Search<'a> {
         self.nodes_left = self.nodes_left.saturating_sub(1);
         self.solved += 1;
         let bound = relaxation.bound();
-        let tight = |(level, cliques): (usize, &Vec<super::model::Clique>)| {
-            (0..cliques.len()).filter(|&at| relaxation.is_tight(model, level, &cliques[at].members)).collect()
-        };
-        let tight = Some(model.cliques.iter().enumerate().map(tight).collect());
+        let slackness = Some(relaxation.slackness(model));
         if bound < self.best {
             let levels = relaxation.rounded(model);
             let cost = cost(model, &levels);
@@ -77,16 +70,16 @@ impl<'a> Search<'a> {
             }
         }
         (self.progress)(self.solved, self.best);
-        let mut node = Node { bound, tight, split: None };
+        let mut node = Node { bound, slackness, split: None };
         if bound >= self.best || self.nodes_left == 0 {
             return node;
         }
         let Some((first, second)) = relaxation.fraction(model) else { return node };
         let mut side = |branch| match relaxation.narrow(model, branch) {
             // Once the root's bound is reached, the root alone is the proof.
-            Some(_) if self.best <= root_bound => Node { bound, tight: None, split: None },
+            Some(_) if self.best <= root_bound => Node { bound, slackness: None, split: None },
             Some(narrowed) => self.explore(narrowed, root_bound),
-            None => Node { bound: u64::MAX, tight: None, split: None },
+            None => Node { bound: u64::MAX, slackness: None, split: None },
         };
         let sides = [(first, side(first)), (second, side(second))];
         node.split = Some(Box::new(sides));
@@ -105,9 +98,9 @@ impl Node {
 
     fn proof(&self, model: &Model, target: u64, path: &mut Vec<Branch>) -> Option<Proof> {
         let Some(sides) = self.split.as_ref().filter(|_| self.bound < target) else {
-            let all = || model.cliques.iter().map(|cliques| (0..cliques.len()).collect()).collect();
-            let tight = self.tight.clone().unwrap_or_else(all);
-            return Some(Proof::Leaf(prices(model, path, &tight, target)?));
+            // Where rounding has misled the slackness, prices are looked for without it.
+            let led = self.slackness.as_ref().and_then(|slackness| prices(model, path, Some(slackness), target));
+            return Some(Proof::Leaf(led.or_else(|| prices(model, path, None, target))?));
         };
         let mut side = |at: usize| {
             path.push(sides[at].0);

@@ -1,6 +1,6 @@
 //! Arithmetic of an operator, for costs that are predicted.
 
-use crate::graph::{Graph, Node, Op};
+use crate::graph::{Graph, Node, Op, ResizeMode};
 
 /// Floating point operations of a node, tails not counted.
 pub fn flops(graph: &Graph, node: &Node) -> u64 {
@@ -14,7 +14,15 @@ pub fn flops(graph: &Graph, node: &Node) -> u64 {
         (Op::TransposeConv(_), Some(k)) => 2 * input * (k.b * k.h * k.w) as u64,
         (Op::FullyConnected, Some(k)) => 2 * out * k.c as u64,
         (Op::Pool2d(pool), _) => out * (pool.window[0] * pool.window[1]) as u64,
+        (Op::Resize { mode: ResizeMode::Cubic { .. }, .. }, _) => 40 * out,
         (Op::Reduce { .. }, _) => input,
+        (Op::MatMul { .. }, _) => {
+            let depth = node.inputs.first().map_or(0, |&a| graph.shape(a).c);
+            2 * out * depth as u64
+        }
+        (Op::TopK { k, .. }, _) => input * *k as u64,
+        (Op::Lrn { size, .. }, _) => 2 * out * *size as u64,
+        (Op::Normalize { .. }, _) => 7 * out,
         _ => out,
     }
 }

@@ -19,7 +19,7 @@ fn functions_of_one_value() {
         Unary::Relu6,
         Unary::ReluN1To1,
         Unary::LeakyRelu { alpha: 0.3 },
-        Unary::Elu,
+        Unary::Elu { alpha: 0.7 },
         Unary::HardSwish,
         Unary::Logistic,
         Unary::Tanh,
@@ -139,9 +139,10 @@ fn softmax_of_few_and_of_many_channels() {
         ([2, 2, 3, 130], 2.0),
         ([1, 1, 1, 4100], 1.0),
     ] {
-        case(&mut bench, Op::Softmax { beta }, &[placed(dims)], dims);
+        case(&mut bench, Op::Softmax { beta, log: false }, &[placed(dims)], dims);
+        case(&mut bench, Op::Softmax { beta, log: true }, &[placed(dims)], dims);
     }
-    tails(&mut bench, &Op::Softmax { beta: 1.0 }, &[placed([1, 2, 2, 6])], [1, 2, 2, 6], true);
+    tails(&mut bench, &Op::Softmax { beta: 1.0, log: false }, &[placed([1, 2, 2, 6])], [1, 2, 2, 6], true);
     bench.finish();
 }
 

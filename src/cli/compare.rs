@@ -1,0 +1,154 @@
+//! `texpool compare`: a run on a device beside the CPU twins, step by step, or beside arrays that another runtime wrote.
+
+use super::{
+    CliError,
+    args::{self, AdapterArgs, ModelArgs},
+    inputs::InputArgs,
+    out,
+};
+use crate::{
+    gpu::{Gpu, Session, SessionOptions, StepDifference, compare, tolerance},
+    graph::Graph,
+    io::read_npy,
+};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::fmt::Write;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    model: ModelArgs,
+    #[command(flatten)]
+    inputs: InputArgs,
+    #[command(flatten)]
+    adapter: AdapterArgs,
+    /// `cpu` for the CPU twins, step by step; or a .npy array for each output of the model, in order.
+    #[arg(long, value_name = "cpu|FILE", required = true)]
+    against: Vec<String>,
+    /// The greatest difference that is allowed, as a part of the tensor's greatest magnitude.
+    #[arg(long, value_name = "PART")]
+    tolerance: Option<f32>,
+}
+
+/// A step or an output, and how far it is off.
+#[derive(Serialize)]
+struct Row {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator: Option<String>,
+    tensor: String,
+    worst: f32,
+    relative: f32,
+    at: Vec<usize>,
+    found: f32,
+    expected: f32,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    tolerance: f32,
+    /// Whether everything is within the tolerance.
+    agrees: bool,
+    rows: Vec<Row>,
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    let graph = args::import(&args.model.path()?)?;
+    let inputs = args.inputs.read(&graph)?;
+    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+    let gpu = args.adapter.open(false)?;
+    let tolerance = args.tolerance.unwrap_or(tolerance(args.model.format()));
+    let rows = match &args.against[..] {
+        [one] if one == "cpu" => steps(args, &gpu, &graph, &slices, tolerance)?,
+        _ => outputs(args, &gpu, &graph, &slices)?,
+    };
+    let far = |row: &&Row| row.relative.is_nan() || row.relative > tolerance;
+    let first = rows.iter().find(far).map(|row| match &row.operator {
+        Some(operator) => format!("step {} ({operator}), tensor `{}`", row.step.unwrap_or(0), row.tensor),
+        None => format!("output `{}`", row.tensor),
+    });
+    let answer = Answer { tolerance, agrees: first.is_none(), rows };
+    if json { out::json(&answer) } else { out::text(&text(&answer)) }?;
+    first.map_or(Ok(()), |what| Err(CliError::Diverges(format!("{what} is the first that diverges"))))
+}
+
+fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], tolerance: f32) -> Result<Vec<Row>, CliError> {
+    let style = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} steps");
+    let bar = ProgressBar::new(0).with_prefix("comparing");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let differences = compare(gpu, graph, args.model.prepare_options(), inputs, tolerance, |done, of| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    let row = |d: StepDifference| Row {
+        step: Some(d.step),
+        operator: Some(format!("operator {} {}", d.origin, d.op)),
+        relative: d.relative(),
+        tensor: d.tensor,
+        worst: d.worst,
+        at: d.at.to_vec(),
+        found: d.device,
+        expected: d.twin,
+    };
+    Ok(differences?.into_iter().map(row).collect())
+}
+
+fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<Vec<Row>, CliError> {
+    if args.against.len() != graph.outputs.len() {
+        let (outputs, files) = (graph.outputs.len(), args.against.len());
+        return Err(CliError::Usage(format!(
+            "the model has {outputs} outputs, {files} arrays were given; say --against once for each, or `--against cpu`"
+        )));
+    }
+    let options = SessionOptions { prepare: args.model.prepare_options(), ..SessionOptions::default() };
+    let found = Session::new(gpu, graph, &options)?.run(inputs)?;
+    let mut rows = Vec::new();
+    for ((file, values), &tensor) in args.against.iter().zip(&found).zip(&graph.outputs) {
+        let tensor = &graph.tensors[tensor];
+        let expected = read_npy(file.as_ref(), &tensor.dims)?;
+        let apart = |i: usize| {
+            let apart = (values[i] - expected[i]).abs();
+            if apart.is_nan() { f32::INFINITY } else { apart }
+        };
+        let at = (0..values.len()).max_by(|&a, &b| apart(a).total_cmp(&apart(b))).unwrap_or(0);
+        let worst = if values.is_empty() { 0.0 } else { apart(at) };
+        let largest = expected.iter().fold(1.0f32, |largest, v| largest.max(v.abs()));
+        rows.push(Row {
+            step: None,
+            operator: None,
+            tensor: tensor.name.clone(),
+            worst,
+            relative: worst / largest,
+            at: place(at, &tensor.dims),
+            found: values.get(at).copied().unwrap_or(0.0),
+            expected: expected.get(at).copied().unwrap_or(0.0),
+        });
+    }
+    Ok(rows)
+}
+
+/// The index along each axis of element `at`.
+fn place(mut at: usize, dims: &[usize]) -> Vec<usize> {
+    let mut place: Vec<usize> = dims.iter().rev().map(|&d| (at % d.max(1), at /= d.max(1)).0).collect();
+    place.reverse();
+    place
+}
+
+fn text(answer: &Answer) -> String {
+    let mut text = String::new();
+    for Row { step, operator, tensor, worst, relative, at, found, expected } in &answer.rows {
+        let step = step.map(|step| format!("{step:>4} ")).unwrap_or_default();
+        let operator = operator.as_deref().map(|operator| format!("{operator:<34} ")).unwrap_or_default();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{step}{operator}differs by {worst:<10.2e} ({relative:.1e} of the largest) at {at:?}: {found} for {expected}  {tensor}"
+        );
+    }
+    let verdict = if answer.agrees { "all within" } else { "not within" };
+    let _ = writeln!(text, "{verdict} {:e} of the largest", answer.tolerance);
+    text
+}

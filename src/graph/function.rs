@@ -1,0 +1,375 @@
+//! Functions of one value, of two, and of many: what the operators on values compute.
+//!
+//! Whole numbers and truth values are floats that hold them exactly; a truth value is 0 or 1, and anything but 0 is
+//! true.
+
+/// Functions of one value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Unary {
+    /// `max(x, 0)`
+    Relu,
+    /// `min(max(x, 0), 6)`
+    Relu6,
+    /// `min(max(x, -1), 1)`
+    ReluN1To1,
+    /// `x < 0 ? alpha * x : x`
+    LeakyRelu {
+        /// Slope below zero.
+        alpha: f32,
+    },
+    /// `x < 0 ? alpha * (exp(x) - 1) : x`
+    Elu {
+        /// What is approached far below zero, negated.
+        alpha: f32,
+    },
+    /// `gamma * (x <= 0 ? alpha * (exp(x) - 1) : x)`
+    Selu {
+        /// As that of [`Elu`](Self::Elu).
+        alpha: f32,
+        /// Factor of everything.
+        gamma: f32,
+    },
+    /// `max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))`
+    Celu {
+        /// What is approached far below zero, negated.
+        alpha: f32,
+    },
+    /// `x > alpha ? x : 0`
+    ThresholdedRelu {
+        /// Above which values pass.
+        alpha: f32,
+    },
+    /// `max(0, min(1, alpha * x + beta))`
+    HardSigmoid {
+        /// Slope.
+        alpha: f32,
+        /// Value at zero.
+        beta: f32,
+    },
+    /// `min(max(x, min), max)`
+    Clip {
+        /// Least result.
+        min: f32,
+        /// Greatest result.
+        max: f32,
+    },
+    /// `x * min(max(x + 3, 0), 6) / 6`
+    HardSwish,
+    /// `1 / (1 + exp(-x))`
+    Logistic,
+    /// `x / (1 + exp(-x))`
+    Silu,
+    /// `x / 2 * (1 + erf(x / sqrt(2)))`
+    Gelu,
+    /// `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`
+    GeluTanh,
+    /// `log(1 + exp(x))`
+    Softplus,
+    /// `x / (1 + |x|)`
+    Softsign,
+    /// `x * tanh(log(1 + exp(x)))`
+    Mish,
+    /// `x < -lambda ? x + bias : x > lambda ? x - bias : 0`
+    Shrink {
+        /// By how much values come nearer to zero.
+        bias: f32,
+        /// Up to which absolute value they become zero.
+        lambda: f32,
+    },
+    /// `e^x`
+    Exp,
+    /// Natural logarithm.
+    Log,
+    /// Square root.
+    Sqrt,
+    /// `1 / sqrt(x)`
+    Rsqrt,
+    /// `x * x`
+    Square,
+    /// `1 / x`
+    Reciprocal,
+    /// Absolute value.
+    Abs,
+    /// `-x`
+    Neg,
+    /// -1, 0 or 1.
+    Sign,
+    /// The error function.
+    Erf,
+    /// Sine of radians.
+    Sin,
+    /// Cosine of radians.
+    Cos,
+    /// Tangent of radians.
+    Tan,
+    /// Its inverse: radians.
+    Asin,
+    /// Its inverse: radians.
+    Acos,
+    /// Its inverse: radians.
+    Atan,
+    /// Hyperbolic sine.
+    Sinh,
+    /// Hyperbolic cosine.
+    Cosh,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Inverse hyperbolic sine.
+    Asinh,
+    /// Inverse hyperbolic cosine.
+    Acosh,
+    /// Inverse hyperbolic tangent.
+    Atanh,
+    /// The greatest whole number not above `x`.
+    Floor,
+    /// The least whole number not below `x`.
+    Ceil,
+    /// The nearest whole number, halves to the even one.
+    Round,
+    /// The whole number next to `x` in the direction of zero.
+    Trunc,
+    /// The nearest value that 16 bits hold.
+    ToHalf,
+    /// `x == 0`
+    Not,
+    /// `x != 0`
+    NotZero,
+    /// Whether `x` is no number.
+    IsNan,
+    /// Whether `x` is infinite.
+    IsInf {
+        /// Whether negative infinity counts.
+        negative: bool,
+        /// Whether positive infinity counts.
+        positive: bool,
+    },
+}
+
+impl Unary {
+    /// The function's name as the TensorFlow Lite schema writes it, or as ONNX does where the schema has none.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Relu => "RELU",
+            Self::Relu6 => "RELU6",
+            Self::ReluN1To1 => "RELU_N1_TO_1",
+            Self::LeakyRelu { .. } => "LEAKY_RELU",
+            Self::Elu { .. } => "ELU",
+            Self::Selu { .. } => "Selu",
+            Self::Celu { .. } => "Celu",
+            Self::ThresholdedRelu { .. } => "ThresholdedRelu",
+            Self::HardSigmoid { .. } => "HardSigmoid",
+            Self::Clip { .. } => "Clip",
+            Self::HardSwish => "HARD_SWISH",
+            Self::Logistic => "LOGISTIC",
+            Self::Silu => "Swish",
+            Self::Gelu | Self::GeluTanh => "GELU",
+            Self::Softplus => "Softplus",
+            Self::Softsign => "Softsign",
+            Self::Mish => "Mish",
+            Self::Shrink { .. } => "Shrink",
+            Self::Exp => "EXP",
+            Self::Log => "LOG",
+            Self::Sqrt => "SQRT",
+            Self::Rsqrt => "RSQRT",
+            Self::Square => "SQUARE",
+            Self::Reciprocal => "Reciprocal",
+            Self::Abs => "ABS",
+            Self::Neg => "NEG",
+            Self::Sign => "SIGN",
+            Self::Erf => "Erf",
+            Self::Sin => "SIN",
+            Self::Cos => "COS",
+            Self::Tan => "Tan",
+            Self::Asin => "Asin",
+            Self::Acos => "Acos",
+            Self::Atan => "Atan",
+            Self::Sinh => "Sinh",
+            Self::Cosh => "Cosh",
+            Self::Tanh => "TANH",
+            Self::Asinh => "Asinh",
+            Self::Acosh => "Acosh",
+            Self::Atanh => "Atanh",
+            Self::Floor => "FLOOR",
+            Self::Ceil => "CEIL",
+            Self::Round => "ROUND",
+            Self::Trunc | Self::ToHalf | Self::NotZero => "CAST",
+            Self::Not => "LOGICAL_NOT",
+            Self::IsNan => "IsNaN",
+            Self::IsInf { .. } => "IsInf",
+        }
+    }
+
+    /// Whether a tail may hold the function: those that follow convolutions in networks, and are short. The others are
+    /// steps of their own, so that the shaders of all other operators need not know them.
+    pub const fn fits_tails(&self) -> bool {
+        matches!(
+            self,
+            Self::Relu
+                | Self::Relu6
+                | Self::ReluN1To1
+                | Self::LeakyRelu { .. }
+                | Self::Elu { .. }
+                | Self::HardSigmoid { .. }
+                | Self::Clip { .. }
+                | Self::HardSwish
+                | Self::Logistic
+                | Self::Silu
+                | Self::Gelu
+                | Self::GeluTanh
+                | Self::Softplus
+                | Self::Mish
+                | Self::Exp
+                | Self::Sqrt
+                | Self::Rsqrt
+                | Self::Square
+                | Self::Abs
+                | Self::Neg
+                | Self::Tanh
+        )
+    }
+}
+
+/// Functions of two values, with broadcasting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binary {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a * b`
+    Mul,
+    /// `a / b`
+    Div,
+    /// The greater.
+    Maximum,
+    /// The lesser.
+    Minimum,
+    /// `a^b`; 1 where `b` is 0, and no number where `a` is negative and `b` not whole.
+    Pow,
+    /// `a - b * floor(a / b)`: has the sign of `b`.
+    Mod,
+    /// `a - b * trunc(a / b)`: has the sign of `a`.
+    Fmod,
+    /// `floor(a / b)`
+    FloorDiv,
+    /// `trunc(a / b)`
+    TruncDiv,
+    /// `(a - b)^2`
+    SquaredDifference,
+    /// `a == b`
+    Equal,
+    /// `a != b`
+    NotEqual,
+    /// `a < b`
+    Less,
+    /// `a <= b`
+    LessEqual,
+    /// `a > b`
+    Greater,
+    /// `a >= b`
+    GreaterEqual,
+    /// Whether both are true.
+    And,
+    /// Whether one is true, or both.
+    Or,
+    /// Whether one is true, and not both.
+    Xor,
+    /// `a != 0 ? b : 0`
+    KeepIf,
+    /// `a != 0 ? 0 : b`
+    KeepUnless,
+}
+
+impl Binary {
+    /// The function's name as the TensorFlow Lite schema writes it, or as ONNX does where the schema has none.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Add => "ADD",
+            Self::Sub => "SUB",
+            Self::Mul => "MUL",
+            Self::Div | Self::TruncDiv => "DIV",
+            Self::Maximum => "MAXIMUM",
+            Self::Minimum => "MINIMUM",
+            Self::Pow => "POW",
+            Self::Mod => "FLOOR_MOD",
+            Self::Fmod => "Mod",
+            Self::FloorDiv => "FLOOR_DIV",
+            Self::SquaredDifference => "SQUARED_DIFFERENCE",
+            Self::Equal => "EQUAL",
+            Self::NotEqual => "NOT_EQUAL",
+            Self::Less => "LESS",
+            Self::LessEqual => "LESS_EQUAL",
+            Self::Greater => "GREATER",
+            Self::GreaterEqual => "GREATER_EQUAL",
+            Self::And => "LOGICAL_AND",
+            Self::Or => "LOGICAL_OR",
+            Self::Xor => "Xor",
+            Self::KeepIf | Self::KeepUnless => "SELECT_V2",
+        }
+    }
+}
+
+/// Functions of all values along some axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reduce {
+    /// Arithmetic mean.
+    Mean,
+    /// Sum.
+    Sum,
+    /// Sum of the squares.
+    SumSquare,
+    /// The greatest.
+    Max,
+    /// The least.
+    Min,
+    /// Product.
+    Prod,
+    /// Sum of the absolute values.
+    L1,
+    /// Square root of the sum of the squares.
+    L2,
+    /// Natural logarithm of the sum.
+    LogSum,
+    /// Natural logarithm of the sum of `e^x`.
+    LogSumExp,
+    /// Index of the greatest along the one axis marked.
+    ArgMax {
+        /// Whether of equal ones the last counts, not the first.
+        last: bool,
+    },
+    /// Index of the least along the one axis marked.
+    ArgMin {
+        /// Whether of equal ones the last counts, not the first.
+        last: bool,
+    },
+}
+
+impl Reduce {
+    /// The function's name as the TensorFlow Lite schema writes it, or as ONNX does where the schema has none.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "MEAN",
+            Self::Sum => "SUM",
+            Self::SumSquare => "ReduceSumSquare",
+            Self::Max => "REDUCE_MAX",
+            Self::Min => "REDUCE_MIN",
+            Self::Prod => "REDUCE_PROD",
+            Self::L1 => "ReduceL1",
+            Self::L2 => "ReduceL2",
+            Self::LogSum => "ReduceLogSum",
+            Self::LogSumExp => "ReduceLogSumExp",
+            Self::ArgMax { .. } => "ARG_MAX",
+            Self::ArgMin { .. } => "ARG_MIN",
+        }
+    }
+
+    /// Whether the function of one value alone is that value.
+    pub const fn keeps_one(self) -> bool {
+        matches!(self, Self::Mean | Self::Sum | Self::Max | Self::Min | Self::Prod | Self::LogSumExp)
+    }
+
+    /// Whether the result is an index, along one axis.
+    pub const fn is_index(self) -> bool {
+        matches!(self, Self::ArgMax { .. } | Self::ArgMin { .. })
+    }
+}
