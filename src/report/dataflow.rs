@@ -214,6 +214,12 @@ impl NetworkReport {
     }
 }
 
+const NOTE: &str = "
+`found` is by execution, in a convention inferred from their totals: 4 bytes an element, a buffer for each edge and
+loop, nothing fused, layers with several inputs put their result out whole. The pool holds no inputs and outputs; its
+throughput is predicted for an assumed device, theirs comes from measurements on a board.
+";
+
 impl fmt::Display for PublishedCsdf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Minakova and Stefanov 2020, Table II: bytes of b12, b23, b34, b45 and their sum\n")?;
@@ -246,15 +252,7 @@ impl fmt::Display for PublishedCsdf {
             let verdict = format!("{}, {}{why}", verdict[0], verdict[1]);
             writeln!(f, "  {:<14}{published:>17}{found:>22}{pool:>24}{throughput:>24}  {verdict}", row.network)?;
         }
-        writeln!(
-            f,
-            "\n`found` is by execution in their convention (4 bytes an element, one buffer an edge, nothing fused,"
-        )?;
-        writeln!(
-            f,
-            "layers with several inputs put their result out whole). The pool holds no inputs and outputs; its"
-        )?;
-        writeln!(f, "throughput is predicted from figures of a software driver, theirs from measurements on a board.")
+        f.write_str(NOTE)
     }
 }
 
