@@ -3,6 +3,7 @@
 mod args;
 mod bench;
 mod compare;
+mod csdf;
 mod devices;
 mod error;
 mod inputs;
@@ -47,6 +48,8 @@ enum Subject {
     Run(run::Args),
     /// Plan a model's memory and report it; needs no device.
     Plan(plan::Args),
+    /// Show a model as cyclo-static dataflow with its least buffers, and write it for SDF3; needs no device.
+    Csdf(csdf::Args),
     /// Measure a model's time and memory.
     Bench(bench::Args),
     /// Find the first step whose result is not what it should be.
@@ -75,6 +78,7 @@ impl Subject {
         match self {
             Self::Run(args) => run::run(&args, json),
             Self::Plan(args) => plan::run(&args, json),
+            Self::Csdf(args) => csdf::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
             Self::Compare(args) => compare::run(&args, json),
             Self::Models(args) => models::run(&args, json),

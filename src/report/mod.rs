@@ -2,6 +2,8 @@
 //!
 //! [`MemoryReport`] is data with a stable JSON form; its `Display` is the table that the command prints.
 
+#[cfg(feature = "import")]
+mod dataflow;
 mod digits;
 #[cfg(feature = "import")]
 mod front;
@@ -13,6 +15,10 @@ mod text;
 use crate::plan::{Best, Plan, Problem, RowTable, TexelFormat};
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "import")]
+pub use dataflow::{
+    ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf, PublishedError, csdf_report,
+};
 pub use digits::grouped;
 #[cfg(feature = "import")]
 pub use front::{Front, FrontPoint};
