@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::BufReader,
     path::{Path, PathBuf},
@@ -28,6 +29,8 @@ pub(crate) struct Answer {
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) file: String,
+    /// Values of symbolic dimensions.
+    pub(crate) dims: BTreeMap<String, usize>,
     inputs: Vec<(String, Vec<f32>)>,
     pub(crate) answers: Vec<Answer>,
 }
@@ -43,6 +46,11 @@ pub(crate) fn names() -> Vec<String> {
 
 fn manifest() -> Value {
     serde_json::from_reader(BufReader::new(File::open(folder().join("manifest.json")).unwrap())).unwrap()
+}
+
+/// Its model file.
+pub(crate) fn file(name: &str) -> String {
+    manifest()[name]["file"].as_str().unwrap().into()
 }
 
 /// The network of that name.
@@ -64,7 +72,13 @@ pub(crate) fn case(name: &str) -> Case {
     Case {
         answers: answers.collect(),
         name: name.into(),
-        file: entry["file"].as_str().unwrap().into(),
+        file: file(name),
+        dims: entry["dims"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(k, v)| (k.clone(), v.as_u64().unwrap() as usize))
+            .collect(),
         inputs: entry["inputs"].as_object().unwrap().iter().map(|(k, v)| (k.clone(), input(v))).collect(),
     }
 }
