@@ -10,7 +10,7 @@ use crate::{
 /// Texels uploaded at a time: bounds what lies in the driver's staging memory.
 const CHUNK: usize = 1 << 16;
 
-/// Widest weight texture.
+/// Widest weight texture, unless one node alone needs a wider one.
 const WIDTH: usize = 1024;
 
 /// Uploads every node's weights. Answers where each node's begin, and the bytes of the textures.
@@ -28,11 +28,13 @@ pub(super) fn upload(
     let mut first = 0;
     for (i, node) in graph.nodes.iter().enumerate() {
         let packed = kernels::weights(graph, node);
-        if packed.len() > capacity {
+        // Widths are powers of two.
+        let widest = 1usize << limit.max(1).ilog2();
+        if packed.len() > widest * limit {
             return Err(GpuError::Limit {
                 what: format!("the weights of operator {} ({})", node.origin, node.op.name()),
                 limit: "maxTextureDimension2D",
-                needed: packed.len().div_ceil(WIDTH) as u64,
+                needed: packed.len().div_ceil(widest) as u64,
                 allowed: limit as u64,
             });
         }
@@ -58,7 +60,9 @@ fn store(
     if texels.is_empty() {
         return Ok(0);
     }
-    let width = texels.len().isqrt().next_power_of_two().clamp(16, WIDTH);
+    let limit = gpu.device.limits().max_texture_dimension_2d as usize;
+    let least = texels.len().div_ceil(limit).next_power_of_two();
+    let width = texels.len().isqrt().next_power_of_two().clamp(16, WIDTH).max(least);
     let spec = TextureSpec { width: width as u32, height: texels.len().div_ceil(width) as u32, format };
     let texture = textures.create("weights", spec, Role::Weights)?;
     for place in places {

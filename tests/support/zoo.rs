@@ -3,15 +3,20 @@
 #![cfg(test)]
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::BufReader,
     path::{Path, PathBuf},
 };
 
 use serde_json::Value;
-use texpool::graph::Graph;
+use texpool::{
+    fetch::{Fetcher, Quiet},
+    graph::Graph,
+    import::{ImportError, ImportOptions, open_with},
+};
 
-use super::{goldens::array, models::model};
+use super::{arrays::array, models::model};
 
 /// One output of the reference runtime.
 pub(crate) struct Answer {
@@ -28,6 +33,7 @@ pub(crate) struct Answer {
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) file: String,
+    dims: BTreeMap<String, usize>,
     inputs: Vec<(String, Vec<f32>)>,
     pub(crate) answers: Vec<Answer>,
 }
@@ -65,11 +71,29 @@ pub(crate) fn case(name: &str) -> Case {
         answers: answers.collect(),
         name: name.into(),
         file: entry["file"].as_str().unwrap().into(),
+        dims: entry["dims"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(k, v)| (k.clone(), v.as_u64().unwrap() as usize))
+            .collect(),
         inputs: entry["inputs"].as_object().unwrap().iter().map(|(k, v)| (k.clone(), input(v))).collect(),
     }
 }
 
 impl Case {
+    /// Whether the network's file comes in a package, or was written into the cache by `models/make.py`.
+    pub(crate) fn is_there(&self) -> bool {
+        let fetcher = Fetcher::new(&Quiet).unwrap();
+        fetcher.catalog.files.iter().any(|entry| entry.file == self.file) || fetcher.folder.join(&self.file).exists()
+    }
+
+    /// The network, with its open extents bound.
+    pub(crate) fn graph(&self) -> Result<Graph, ImportError> {
+        let options = ImportOptions { dims: self.dims.clone(), ..ImportOptions::default() };
+        open_with(model(&self.file), &options)
+    }
+
     /// The values of the graph's inputs, in its order.
     pub(crate) fn inputs(&self, graph: &Graph) -> Vec<&[f32]> {
         let of = |&tensor: &usize| {
