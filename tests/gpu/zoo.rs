@@ -1,17 +1,13 @@
 //! Every network of the catalogue on parts of real pictures, against what other runtimes answer.
 
-use texpool::{
-    gpu::{Gpu, Session, SessionOptions},
-    import::ImportOptions,
-};
+use texpool::gpu::{Gpu, Session, SessionOptions};
 
-use crate::support::{models, open, zoo};
+use crate::support::{open, zoo};
 
 /// What is further off than two CPU runs allow, or cannot be run at all.
 fn far(gpu: &Gpu, name: &str) -> Vec<String> {
     let case = zoo::case(name);
-    let options = ImportOptions { dims: case.dims.clone(), ..ImportOptions::default() };
-    let graph = match texpool::import::open_with(models::model(&case.file), &options) {
+    let graph = match case.graph() {
         Ok(graph) => graph,
         Err(error) => return vec![format!("{name}: {error}")],
     };

@@ -10,9 +10,12 @@ use std::{
 };
 
 use serde_json::Value;
-use texpool::graph::Graph;
+use texpool::{
+    graph::Graph,
+    import::{ImportError, ImportOptions, open_with},
+};
 
-use super::{goldens::array, models::model};
+use super::{arrays::array, models::model};
 
 /// One output of the reference runtime.
 pub(crate) struct Answer {
@@ -28,9 +31,9 @@ pub(crate) struct Answer {
 /// A network, what goes in and what comes out.
 pub(crate) struct Case {
     pub(crate) name: String,
-    pub(crate) file: String,
+    file: String,
     /// Values of symbolic dimensions.
-    pub(crate) dims: BTreeMap<String, usize>,
+    dims: BTreeMap<String, usize>,
     inputs: Vec<(String, Vec<f32>)>,
     pub(crate) answers: Vec<Answer>,
 }
@@ -84,6 +87,12 @@ pub(crate) fn case(name: &str) -> Case {
 }
 
 impl Case {
+    /// The network, with its open extents bound.
+    pub(crate) fn graph(&self) -> Result<Graph, ImportError> {
+        let options = ImportOptions { dims: self.dims.clone(), ..ImportOptions::default() };
+        open_with(model(&self.file), &options)
+    }
+
     /// The values of the graph's inputs, in its order.
     pub(crate) fn inputs(&self, graph: &Graph) -> Vec<&[f32]> {
         let of = |&tensor: &usize| {
