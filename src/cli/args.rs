@@ -41,9 +41,25 @@ pub(super) struct How {
     /// The fastest plan whose pool is no larger than this, in phases where it must be: 2MiB, 512KiB, 1500000.
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse, conflicts_with = "phases")]
     budget: Option<u64>,
+    #[command(flatten)]
+    dims: Dims,
+}
+
+/// What an .onnx file leaves open.
+#[derive(Debug, clap::Args)]
+pub(super) struct Dims {
     /// Bind an extent that an .onnx file leaves open, by its name, or by INPUT:AXIS; once for each.
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = dim)]
     dims: Vec<(String, usize)>,
+}
+
+impl Dims {
+    /// Reads a model, with its open extents bound.
+    pub(super) fn import(&self, path: &Path) -> Result<Graph, CliError> {
+        let options = ImportOptions { dims: self.dims.iter().cloned().collect(), ..ImportOptions::default() };
+        import::open_with(path, &options)
+            .map_err(|source| CliError::Import { path: path.into(), source: Box::new(source) })
+    }
 }
 
 /// A name and the extent that it is bound to.
@@ -114,9 +130,7 @@ fn rules(text: &str) -> Result<Rules, String> {
 impl How {
     /// Reads a model, with its open extents bound.
     pub(super) fn import(&self, path: &Path) -> Result<Graph, CliError> {
-        let options = ImportOptions { dims: self.dims.iter().cloned().collect(), ..ImportOptions::default() };
-        import::open_with(path, &options)
-            .map_err(|source| CliError::Import { path: path.into(), source: Box::new(source) })
+        self.dims.import(path)
     }
 
     /// The texel format of the precision asked for.
