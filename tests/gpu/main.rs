@@ -18,3 +18,4 @@ mod split;
 mod support;
 mod witness;
 mod zoo;
+mod zoo_plans;
