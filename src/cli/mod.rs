@@ -2,12 +2,15 @@
 
 mod args;
 mod bench;
+mod compare;
 mod devices;
 mod error;
 mod inputs;
+mod late;
 mod models;
 mod out;
 mod plan;
+mod ready;
 mod run;
 mod size;
 
@@ -50,8 +53,8 @@ enum Subject {
     Bench(bench::Args),
     /// List the models and photos there are, and fetch them.
     Models(models::Args),
-    /// List the GPU adapters.
-    Devices,
+    /// List the GPU adapters, and measure what one takes for what it does.
+    Devices(devices::Args),
 }
 
 /// What `main` does: reads the command line, does what it says, and answers with the exit code.
@@ -74,7 +77,7 @@ impl Subject {
             Self::Plan(args) => plan::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
             Self::Models(args) => models::run(&args, json),
-            Self::Devices => devices::run(json),
+            Self::Devices(args) => devices::run(&args, json),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod device;
 mod error;
 mod lower;
+mod measure;
 mod pack;
 mod pipelines;
 mod profile;
@@ -14,6 +15,7 @@ mod weights;
 
 pub use device::{AdapterSummary, Gpu, GpuOptions, adapters};
 pub use error::GpuError;
+pub use measure::{Stopwatch, measure_figures};
 pub use pipelines::{PipelineRecipe, Pipelines, Table, source};
 pub use profile::DispatchTime;
 pub use program::Program;
