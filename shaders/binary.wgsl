@@ -19,7 +19,46 @@ fn repeated_lanes(t: Tensor, v: vec4<f32>) -> vec4<f32> {
     return select(v, v.xxxx, t.c == 1u);
 }
 
+fn truth(yes: vec4<bool>) -> vec4<f32> {
+    return select(vec4(0.0), vec4(1.0), yes);
+}
+
+// `a / b` rounded towards zero. A device's division need not be exact, so that of whole numbers is put right.
+fn whole_quotient(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+    let divisor = abs(b);
+    var q = trunc(abs(a) / divisor);
+    let rest = abs(a) - q * divisor;
+    q = select(q, q - 1.0, rest < vec4(0.0));
+    q = select(q, q + 1.0, rest >= divisor);
+    return select(q, -q, (a < vec4(0.0)) != (b < vec4(0.0)));
+}
+
+// What `whole_quotient` leaves over; it has the sign of `a`.
+fn rest_of(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+    return a - whole_quotient(a, b) * b;
+}
+
+// Whole exponents of a few factors are multiplied out: powers of whole numbers are then exact.
+fn power(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+    let whole = b == trunc(b);
+    let odd = whole & (abs(b) - 2.0 * trunc(abs(b) * 0.5) == vec4(1.0));
+    let negative = a < vec4(0.0);
+    // The logarithm of zero has a bound, so that a zero to the power of a negative number is as large as there is.
+    var by_logarithm = select(exp2(b * log2(abs(a))), vec4(0.0), (a == vec4(0.0)) & (b > vec4(0.0)));
+    by_logarithm = select(by_logarithm, -by_logarithm, negative & odd);
+    // No number: the logarithm of a negative one.
+    by_logarithm = select(by_logarithm, log2(a), negative & !whole);
+    var product = vec4(1.0);
+    for (var i = 1u; i <= 16u; i++) {
+        product = select(product, product * a, vec4(f32(i)) <= abs(b));
+    }
+    product = select(product, 1.0 / product, b < vec4(0.0));
+    return select(by_logarithm, product, whole & (abs(b) <= vec4(16.0)));
+}
+
 fn both(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+    let yes_a = a != vec4(0.0);
+    let yes_b = b != vec4(0.0);
     switch FUNCTION {
         case 0u: { return a + b; }
         case 1u: { return a - b; }
@@ -27,6 +66,30 @@ fn both(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
         case 3u: { return a / b; }
         case 4u: { return max(a, b); }
         case 5u: { return min(a, b); }
+        case 7u: { return power(a, b); }
+        case 8u: {
+            let rest = rest_of(a, b);
+            return select(rest, rest + b, (rest != vec4(0.0)) & ((rest < vec4(0.0)) != (b < vec4(0.0))));
+        }
+        case 9u: { return rest_of(a, b); }
+        case 10u: {
+            let q = whole_quotient(a, b);
+            let rest = a - q * b;
+            return select(q, q - 1.0, (rest != vec4(0.0)) & ((rest < vec4(0.0)) != (b < vec4(0.0))));
+        }
+        case 11u: { return whole_quotient(a, b); }
+        case 12u: { return (a - b) * (a - b); }
+        case 13u: { return truth(a == b); }
+        case 14u: { return truth(a != b); }
+        case 15u: { return truth(a < b); }
+        case 16u: { return truth(a <= b); }
+        case 17u: { return truth(a > b); }
+        case 18u: { return truth(a >= b); }
+        case 19u: { return truth(yes_a & yes_b); }
+        case 20u: { return truth(yes_a | yes_b); }
+        case 21u: { return truth(yes_a != yes_b); }
+        case 22u: { return select(vec4(0.0), b, yes_a); }
+        case 23u: { return select(b, vec4(0.0), yes_a); }
         default: { return select(a, a * b, a < vec4(0.0)); }
     }
 }

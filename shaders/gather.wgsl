@@ -1,11 +1,33 @@
 // Operators that only move values: each element of the result is an element of the input, or a fixed value.
 // One texel an invocation.
 // Own words: 8  which axis of the result each input axis follows; 9  first index; 10  stride (both as signed bits);
-//            11  fixed value as bits, block edge.
-// 0: each input index is `first + stride * index of an axis`; 1: reshape; 2: depth to space; 3: space to depth.
+//            11  fixed value as bits, block edge; 12  elements cut off the input's front; 13  elements kept.
+// 0: each input index is `first + stride * index of an axis`; 1: reshape; 2: depth to space, a block's row, column and
+// channel; 3: its inverse; 4: depth to space, channel, row and column.
 override KIND: u32 = 0u;
+// What lies outside. 0: the fixed value; 1: mirrored without the border; 2: mirrored with it; 3: the border; 4: the
+// elements again.
+override AROUND: u32 = 0u;
 // The four lanes of a texel of the result are the four lanes of a texel of the input.
 override WHOLE: bool = false;
+
+// The index in `0..n` that stands for index `i`.
+fn around(i: vec4<i32>, n: vec4<i32>) -> vec4<i32> {
+    switch AROUND {
+        case 1u: {
+            let period = max(2 * n - 2, vec4(1));
+            let at = (i % period + period) % period;
+            return min(at, period - at);
+        }
+        case 2u: {
+            let at = (i % (2 * n) + 2 * n) % (2 * n);
+            return min(at, 2 * n - 1 - at);
+        }
+        case 3u: { return clamp(i, vec4(0), n - 1); }
+        case 4u: { return (i % n + n) % n; }
+        default: { return i; }
+    }
+}
 
 // The input element, `B, H, W, C`, that makes element `o` of the result; it may lie outside.
 fn source_of(o: vec4<u32>, dst: Tensor, src: Tensor) -> vec4<i32> {
@@ -14,7 +36,10 @@ fn source_of(o: vec4<u32>, dst: Tensor, src: Tensor) -> vec4<i32> {
         case 0u: {
             let axes = param(8u);
             let index = vec4<i32>(vec4(o[axes.x], o[axes.y], o[axes.z], o[axes.w]));
-            return bitcast<vec4<i32>>(param(9u)) + index * bitcast<vec4<i32>>(param(10u));
+            let at = bitcast<vec4<i32>>(param(9u)) + index * bitcast<vec4<i32>>(param(10u));
+            if AROUND == 0u { return at; }
+            let cut = bitcast<vec4<i32>>(param(12u));
+            return around(at - cut, bitcast<vec4<i32>>(param(13u))) + cut;
         }
         case 1u: {
             let element = ((o.x * dst.h + o.y) * dst.w + o.z) * dst.c + o.w;
@@ -25,6 +50,10 @@ fn source_of(o: vec4<u32>, dst: Tensor, src: Tensor) -> vec4<i32> {
         case 2u: {
             let part = (o.y % block) * block + o.z % block;
             return vec4<i32>(vec4(o.x, o.y / block, o.z / block, part * dst.c + o.w));
+        }
+        case 4u: {
+            let part = (o.y % block) * block + o.z % block;
+            return vec4<i32>(vec4(o.x, o.y / block, o.z / block, o.w * block * block + part));
         }
         default: {
             let part = o.w / src.c;

@@ -1,5 +1,7 @@
 // Softmax over the channels of a pixel. One pixel an invocation; softmax_wide.wgsl is for few pixels of many channels.
 // Own words: 8  beta as bits.
+// Whether the result is the logarithm.
+override LOG: bool = false;
 
 // The value where there is a channel, `other` where there is none.
 fn channels(t: Tensor, slice: u32, value: vec4<f32>, other: f32) -> vec4<f32> {
@@ -27,6 +29,11 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     }
     let sum = (sums.x + sums.y) + (sums.z + sums.w);
     for (var s = 0u; s < src.slices; s++) {
-        emit(dst, row, x, s, exp((read_input(src, start + s * src.w) - greatest) * beta) / sum);
+        let power = (read_input(src, start + s * src.w) - greatest) * beta;
+        if LOG {
+            emit(dst, row, x, s, power - log(sum));
+        } else {
+            emit(dst, row, x, s, exp(power) / sum);
+        }
     }
 }

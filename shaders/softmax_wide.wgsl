@@ -1,6 +1,8 @@
 // Softmax over the channels of a pixel, one pixel a workgroup of 64: each lane takes every 64th slice, and the lanes'
 // parts are put together in an order that never changes.
 // Own words: 8  beta as bits.
+// Whether the result is the logarithm.
+override LOG: bool = false;
 var<workgroup> parts: array<f32, 64>;
 
 fn channels(t: Tensor, slice: u32, value: vec4<f32>, other: f32) -> vec4<f32> {
@@ -42,7 +44,12 @@ fn main(
     for (var i = 0u; i < 64u; i++) { sum += parts[i]; }
     if id < items {
         for (var s = lane; s < src.slices; s += 64u) {
-            emit(dst, row, x, s, exp((read_input(src, start + s * src.w) - greatest) * beta) / sum);
+            let power = (read_input(src, start + s * src.w) - greatest) * beta;
+            if LOG {
+                emit(dst, row, x, s, power - log(sum));
+            } else {
+                emit(dst, row, x, s, exp(power) / sum);
+            }
         }
     }
 }

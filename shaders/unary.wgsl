@@ -1,6 +1,146 @@
 // A function of one value. One texel an invocation.
 // Own words: 8  its two parameters as bits.
+// Codes from 32 on are of `src/kernels/unary.rs`, those below of `activate`.
 override FUNCTION: u32 = 0u;
+
+const HALF_PI: f32 = 1.57079632679;
+const QUARTER_PI: f32 = 0.78539816339;
+
+// Inverse hyperbolic tangent of what is at most a third, by its series.
+fn small_atanh(x: vec4<f32>) -> vec4<f32> {
+    let z = x * x;
+    return x + x * z * (1.0 / 3.0 + z * (1.0 / 5.0 + z * (1.0 / 7.0 + z * (1.0 / 9.0 + z * (1.0 / 11.0
+        + z * (1.0 / 13.0))))));
+}
+
+// log(1 + x) of what is not negative, with digits left where it is small.
+fn log_plus_one(x: vec4<f32>) -> vec4<f32> {
+    let s = min(x, vec4(1.0));
+    return select(log(1.0 + x), 2.0 * small_atanh(s / (2.0 + s)), x < vec4(1.0));
+}
+
+// Cephes' `atanf`: three ranges and a polynomial.
+fn arc_tangent(v: vec4<f32>) -> vec4<f32> {
+    let x = abs(v);
+    let far = x > vec4(2.414213562373095);
+    let middle = x > vec4(0.4142135623730950);
+    let base = select(select(vec4(0.0), vec4(QUARTER_PI), middle), vec4(HALF_PI), far);
+    let y = select(select(x, (x - 1.0) / (x + 1.0), middle), -1.0 / x, far);
+    let z = y * y;
+    let p = ((z * 8.05374449538e-2 - 1.38776856032e-1) * z + 1.99777106478e-1) * z - 3.33329491539e-1;
+    return sign(v) * (base + (p * z * y + y));
+}
+
+// Cephes' `asinf` for what is not negative and at most a half.
+fn small_asin(x: vec4<f32>) -> vec4<f32> {
+    let z = x * x;
+    return ((((z * 4.2163199048e-2 + 2.4181311049e-2) * z + 4.5470025998e-2) * z + 7.4953002686e-2) * z
+        + 1.6666752422e-1) * z * x + x;
+}
+
+// Arc cosine of |x| where that is above a half.
+fn outer_acos(x: vec4<f32>) -> vec4<f32> {
+    return 2.0 * small_asin(sqrt(0.5 * (1.0 - x)));
+}
+
+fn arc_sine(v: vec4<f32>) -> vec4<f32> {
+    let x = abs(v);
+    return sign(v) * select(small_asin(x), HALF_PI - outer_acos(x), x > vec4(0.5));
+}
+
+fn arc_cosine(v: vec4<f32>) -> vec4<f32> {
+    let x = abs(v);
+    let outer = outer_acos(x);
+    let inner = HALF_PI - sign(v) * small_asin(x);
+    return select(inner, select(outer, 2.0 * HALF_PI - outer, v < vec4(0.0)), x > vec4(0.5));
+}
+
+fn hyperbolic_sine(x: vec4<f32>) -> vec4<f32> {
+    let z = x * x;
+    let small = x + x * z * (1.0 / 6.0 + z * (1.0 / 120.0 + z * (1.0 / 5040.0 + z * (1.0 / 362880.0))));
+    return select(0.5 * (exp(x) - exp(-x)), small, abs(x) < vec4(1.0));
+}
+
+fn inverse_hyperbolic_sine(v: vec4<f32>) -> vec4<f32> {
+    let x = abs(v);
+    let z = x * x;
+    // Beyond 2^12 the square root is x, and far beyond it the square is infinite.
+    let near = log_plus_one(x + z / (1.0 + sqrt(z + 1.0)));
+    return sign(v) * select(near, log(x) + 0.69314718, x > vec4(4096.0));
+}
+
+fn inverse_hyperbolic_cosine(x: vec4<f32>) -> vec4<f32> {
+    let t = x - 1.0;
+    return select(log_plus_one(t + sqrt(t * (t + 2.0))), log(x) + 0.69314718, x > vec4(4096.0));
+}
+
+fn inverse_hyperbolic_tangent(x: vec4<f32>) -> vec4<f32> {
+    return select(0.5 * log((1.0 + x) / (1.0 - x)), small_atanh(x), abs(x) < vec4(0.3));
+}
+
+fn truth(yes: vec4<bool>) -> vec4<f32> {
+    return select(vec4(0.0), vec4(1.0), yes);
+}
+
+// Infinities and what is no number are known by their bits: comparisons may be compiled as if there were none.
+const INFINITE_BITS: u32 = 0x7f800000u;
+
+// The nearest value of 16 bits, ties to even, by arithmetic that every backend has.
+fn to_half(x: vec4<f32>) -> vec4<f32> {
+    let bits = bitcast<vec4<u32>>(x);
+    let magnitude = bits & vec4(0x7fffffffu);
+    let negative = bits & vec4(0x80000000u);
+    let even = (magnitude >> vec4(13u)) & vec4(1u);
+    var near = (magnitude + 0xfffu + even) & vec4(0xffffe000u);
+    // From 65520 on it is infinite.
+    near = select(near, vec4(INFINITE_BITS), near > vec4(0x477fe000u));
+    near = select(near, magnitude, magnitude > vec4(INFINITE_BITS));
+    // Below 2^-14 the steps are 2^-24.
+    let small = round(x * 16777216.0) * (1.0 / 16777216.0);
+    return select(bitcast<vec4<f32>>(near | negative), small, magnitude < vec4(0x38800000u));
+}
+
+fn function(x: vec4<f32>, slice: u32, own: vec2<u32>) -> vec4<f32> {
+    let alpha = bitcast<f32>(own.x);
+    let beta = bitcast<f32>(own.y);
+    let magnitude = bitcast<vec4<u32>>(x) & vec4(0x7fffffffu);
+    switch FUNCTION {
+        case 32u: { return beta * select(x, alpha * (exp(x) - 1.0), x <= vec4(0.0)); }
+        case 33u: { return max(x, vec4(0.0)) + min(alpha * (exp(x / alpha) - 1.0), vec4(0.0)); }
+        case 34u: { return select(vec4(0.0), x, x > vec4(alpha)); }
+        case 35u: { return x / (1.0 + abs(x)); }
+        case 36u: { return select(select(vec4(0.0), x - alpha, x > vec4(beta)), x + alpha, x < vec4(-beta)); }
+        case 37u: { return log(x); }
+        case 38u: { return 1.0 / x; }
+        case 39u: { return sign(x); }
+        case 40u: { return erf(x); }
+        case 41u: { return sin(x); }
+        case 42u: { return cos(x); }
+        case 43u: { return tan(x); }
+        case 44u: { return arc_sine(x); }
+        case 45u: { return arc_cosine(x); }
+        case 46u: { return arc_tangent(x); }
+        case 47u: { return hyperbolic_sine(x); }
+        case 48u: { return 0.5 * (exp(x) + exp(-x)); }
+        case 49u: { return inverse_hyperbolic_sine(x); }
+        case 50u: { return inverse_hyperbolic_cosine(x); }
+        case 51u: { return inverse_hyperbolic_tangent(x); }
+        case 52u: { return floor(x); }
+        case 53u: { return ceil(x); }
+        case 54u: { return round(x); }
+        case 55u: { return trunc(x); }
+        case 56u: { return to_half(x); }
+        case 57u: { return truth(x == vec4(0.0)); }
+        case 58u: { return truth(magnitude != vec4(0u)); }
+        case 59u: { return truth(magnitude > vec4(INFINITE_BITS)); }
+        case 60u: {
+            let negative = bitcast<vec4<u32>>(x) != magnitude;
+            let counts = select(vec4(own.y), vec4(own.x), negative) != vec4(0u);
+            return truth((magnitude == vec4(INFINITE_BITS)) & counts);
+        }
+        default: { return activate(FUNCTION, x, slice, own.x, own.y); }
+    }
+}
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
@@ -13,5 +153,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let i = id % row_texels;
     let slice = i / dst.w;
     let value = read_input(src, row_start(src, row) + i);
-    emit(dst, row, i % dst.w, slice, activate(FUNCTION, value, slice, param(8u).x, param(8u).y));
+    emit(dst, row, i % dst.w, slice, function(value, slice, param(8u).xy));
 }

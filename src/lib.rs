@@ -6,6 +6,8 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "import")]
+pub mod dataflow;
 #[cfg(feature = "cli")]
 pub mod fetch;
 #[cfg(feature = "gpu")]

@@ -129,6 +129,29 @@ fn a_bench_prints_one_document_with_every_number() {
 }
 
 #[test]
+fn a_run_is_compared_with_the_twins_and_with_arrays() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().to_str().unwrap();
+    let model = fetched("blazeface");
+    let twins = json(&["compare", &model, "--against", "cpu", "--json"]);
+    assert!(twins["agrees"] == true && twins["rows"].as_array().unwrap().len() > 30, "{twins}");
+    json(&["run", &model, "--output", folder, "--json"]);
+    let [regressors, scores] = ["0_regressors.npy", "1_classificators.npy"].map(|name| format!("{folder}/{name}"));
+    let same = json(&["compare", &model, "--against", &regressors, "--against", &scores, "--json"]);
+    assert!(same["rows"].as_array().unwrap().iter().all(|row| row["worst"] == 0.0), "{same}");
+
+    let mut values = read_npy(scores.as_ref(), &[1, 896, 1]).unwrap();
+    values[700] += 5.0;
+    write_npy(scores.as_ref(), &[1, 896, 1], &values).unwrap();
+    let output = texpool(&["compare", &model, "--against", &regressors, "--against", &scores]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("at [0, 700, 0]"));
+    assert!(stderr(&output).contains("output `classificators` is the first that diverges"), "{}", stderr(&output));
+    let few = texpool(&["compare", &model, "--against", &scores]);
+    assert!(few.status.code() == Some(2) && stderr(&few).contains("2 outputs, 1 arrays"), "{}", stderr(&few));
+}
+
+#[test]
 fn wrong_inputs_say_what_was_expected_and_what_came() {
     let dir = tempfile::tempdir().unwrap();
     let model = fetched("blazeface");

@@ -4,8 +4,9 @@
 #![cfg(feature = "import")]
 
 use texpool::graph::{
-    Act, Binary, BuildError, CheckError, Constant, Conv2d, CoordMode, DepthOrder, Graph, GraphBuilder, Op, PadMode,
-    Padding, Pool2d, PoolKind, ResizeMode, Shape, ShapeError, Tail, Tensor, TransposeConv, Unary, check, infer,
+    Act, Binary, BuildError, Bytes, CheckError, Constant, Conv2d, CoordMode, DType, DepthOrder, Graph, GraphBuilder,
+    Op, Order, PadMode, Padding, Pool2d, PoolKind, Quantised, Reduce, ResizeMode, Shape, ShapeError, Tail, Tensor,
+    TransposeConv, Unary, check, infer,
 };
 
 fn conv(stride: usize, padding: usize) -> Conv2d {
@@ -109,6 +110,7 @@ fn the_checker_finds_every_kind_of_damage() {
                 name: "alpha".to_owned(),
                 shape: Shape::new(1, 1, 1, 3),
                 dims: vec![3],
+                order: Order::default(),
                 constant: Some(Constant::from_f32(&[1.0; 3])),
             });
             g.nodes[0].tail = Tail::of(Act::Prelu(id));
@@ -181,6 +183,28 @@ fn attributes_of_zero_or_without_bound_are_errors() {
     }
     let pad = Op::Pad { before: [0, isize::MAX, 0, 0], after: [0; 4], mode: PadMode::Constant(0.0) };
     assert_eq!(infer(&pad, &[x], x), Err(ShapeError::Overflow { what: "height" }));
+    let line = |window, stride, dilation, padding| {
+        let [window, stride, dilation] = [window, stride, dilation].map(|n| [n, 1]);
+        let pool = Pool2d { kind: PoolKind::Max, window, stride, dilation, padding, counted: None };
+        infer(&Op::Pool2d(pool), &[x], x)
+    };
+    let below = |bottom| Padding { bottom, ..Padding::default() };
+    assert_eq!(line(3, 2, 1, below(1)).map(|shape| shape.h), Ok(4));
+    assert_eq!(line(3, 3, 1, below(3)).map(|shape| shape.h), Ok(3), "the last window hangs over");
+    assert!(matches!(line(2, 3, 1, below(3)), Err(ShapeError::Outside { position: 3, .. })));
+    assert_eq!(line(2, 1, 3, Padding { top: 3, ..below(3) }).map(|shape| shape.h), Ok(11));
+    assert!(line(2, 1, 3, Padding { top: 4, ..below(3) }).is_err());
+    assert!(line(3, 1, 9, Padding { top: 10, ..below(9) }).is_err(), "a window may not straddle the image");
+    let cut =
+        |before, after, mode| infer(&Op::Pad { before: [0, before, 0, 0], after: [0, after, 0, 0], mode }, &[x], x);
+    assert_eq!(cut(-3, 1, PadMode::Reflect).map(|shape| shape.h), Ok(6));
+    assert!(matches!(cut(-4, -4, PadMode::Constant(0.0)), Err(ShapeError::Cut { axis: 1, .. })));
+    assert!(cut(-8, 2, PadMode::Edge).is_err());
+    assert!(cut(-9, 2, PadMode::Constant(0.0)).is_err());
+    assert!(infer(&Op::Tile, &[x], Shape::new(1, 12, 8, 4)).is_err());
+    assert!(infer(&Op::Gather { axis: 4 }, &[x, Shape::new(1, 1, 1, 3)], x).is_err());
+    assert!(infer(&Op::Gather { axis: 1 }, &[x, Shape::new(1, 1, 2, 3)], x).is_err());
+    assert!(infer(&Op::GatherElements { axis: 1 }, &[x, Shape::new(1, 9, 9, 4)], x).is_err());
     let slice = |begin, stride| infer(&Op::StridedSlice { begin, stride }, &[x], Shape::new(1, 4, 8, 4));
     assert!(slice([0, 1, 0, 0], [1, 2, 1, 1]).is_ok());
     assert!(slice([0, 7, 0, 0], [1, -2, 1, 1]).is_ok());
@@ -188,4 +212,43 @@ fn attributes_of_zero_or_without_bound_are_errors() {
     assert!(slice([0, 5, 0, 0], [1, -2, 1, 1]).is_err());
     assert!(slice([0, max, 0, 0], [1, isize::MIN, 1, 1]).is_err());
     assert!(slice([0, 0, 0, 0], [1, 0, 1, 1]).is_err());
+}
+
+#[test]
+fn quantised_constants_stand_for_what_their_scales_say() {
+    let bytes = |values: &[u8]| Bytes::from(values.to_vec());
+    let mut constant = Constant::new(DType::I8, bytes(&[0, 127, 128, 255, 10, 246]));
+    assert_eq!(*constant.to_f32(), [0.0, 127.0, -128.0, -1.0, 10.0, -10.0]);
+    constant.scale = Some(Quantised::whole(0.5, -2));
+    assert_eq!(*constant.to_f32(), [1.0, 64.5, -63.0, 0.5, 6.0, -4.0]);
+    assert_eq!(constant.to_i64(), Some(vec![0, 127, -128, -1, 10, -10]), "integers are what is stored");
+    constant.scale = Quantised::along(vec![1.0, 10.0], vec![0], &[2, 3], 0);
+    assert_eq!(*constant.to_f32(), [0.0, 127.0, -128.0, -10.0, 100.0, -100.0]);
+    constant.scale = Quantised::along(vec![1.0, 2.0, 3.0], vec![0, 0, 1], &[2, 3], 1);
+    assert_eq!(*constant.to_f32(), [0.0, 254.0, -387.0, -1.0, 20.0, -33.0]);
+    assert_eq!(Quantised::along(vec![1.0, 2.0], vec![0], &[2, 3], 1), None);
+    assert_eq!(*Constant::new(DType::U8, bytes(&[0, 200])).to_f32(), [0.0, 200.0]);
+    assert_eq!(*Constant::new(DType::Bool, bytes(&[0, 200, 1])).to_f32(), [0.0, 1.0, 1.0]);
+}
+
+#[test]
+fn operators_on_values_check_their_operands() {
+    let x = Shape::new(2, 4, 3, 5);
+    let result = |op: Op, shapes: &[Shape]| infer(&op, shapes, x);
+    let product = |transpose_b| Op::MatMul { transpose_b };
+    assert_eq!(result(product(false), &[x, Shape::new(1, 4, 5, 7)]), Ok(Shape::new(2, 4, 3, 7)));
+    assert_eq!(result(product(true), &[x, Shape::new(2, 1, 7, 5)]), Ok(Shape::new(2, 4, 3, 7)));
+    assert!(result(product(false), &[x, Shape::new(1, 4, 7, 5)]).is_err());
+    assert!(result(product(false), &[x, Shape::new(3, 4, 5, 7)]).is_err());
+    let top = |k| Op::TopK { k, largest: true, indices: false };
+    assert_eq!(result(top(5), &[x]), Ok(x));
+    assert_eq!(result(top(2), &[x]), Ok(Shape { c: 2, ..x }));
+    assert!(result(top(0), &[x]).is_err());
+    assert!(result(top(6), &[x]).is_err());
+    let index = |axes| Op::Reduce { kind: Reduce::ArgMax { last: false }, axes };
+    assert_eq!(result(index([false, false, true, false]), &[x]), Ok(Shape { w: 1, ..x }));
+    assert!(result(index([false, false, true, true]), &[x]).is_err());
+    assert!(result(index([false; 4]), &[x]).is_err());
+    assert!(result(Op::CumSum { axis: 4, exclusive: false, reverse: false }, &[x]).is_err());
+    assert!(result(Op::Lrn { size: 0, alpha: 1.0, beta: 1.0, bias: 1.0 }, &[x]).is_err());
 }

@@ -3,7 +3,7 @@
 #![cfg(test)]
 
 use texpool::{
-    graph::{Act, Constant, Graph, Node, Op, Shape, Tail, Tensor, TensorId, Unary},
+    graph::{Act, Constant, Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, Unary},
     plan::{RowTable, StepUse, UsageRecord},
     rewrite::Views,
     schedule::{Schedule, ScheduleError, StorageKind, schedule},
@@ -15,6 +15,7 @@ fn graph(shapes: &[[usize; 4]], inputs: &[TensorId], outputs: &[TensorId]) -> Gr
         name: format!("t{id}"),
         shape: Shape::from(dims),
         dims: dims.to_vec(),
+        order: Order::default(),
         constant: None,
     };
     let tensors = shapes.iter().enumerate().map(tensor).collect();

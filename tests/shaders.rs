@@ -22,11 +22,26 @@ use texpool::{
 /// A family's `override` constants by name.
 type Constants = &'static [(&'static str, &'static [f64])];
 
+/// The numbers below `N`.
+const fn below<const N: usize>() -> [f64; N] {
+    let mut numbers = [0.0; N];
+    let mut i = 0;
+    while i < N {
+        numbers[i] = i as f64;
+        i += 1;
+    }
+    numbers
+}
+
+const BINARY: [f64; 24] = below();
+const UNARY: [f64; 61] = below();
+
 /// Values that `override` constants take, by family. A family must list every constant of its own.
 const CONSTANTS: &[(&str, Constants)] = &[
-    ("binary", &[("FUNCTION", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), ("CONSTANT", &[0.0, 1.0, 2.0])]),
+    ("binary", &[("FUNCTION", &BINARY), ("CONSTANT", &[0.0, 1.0, 2.0])]),
     ("concat", &[("FIRST_PART", &[0.0, 1.0]), ("SECOND_PART", &[0.0, 1.0]), ("CONSTANTS", &[0.0, 1.0])]),
     ("conv", &[("PIXELS", &[1.0, 8.0]), ("SLICES", &[1.0, 4.0])]),
+    ("cum_sum", &[("EXCLUSIVE", &[0.0, 1.0]), ("REVERSE", &[0.0, 1.0])]),
     ("dense", &[("ALIGNED", &[0.0, 1.0])]),
     (
         "depthwise",
@@ -40,15 +55,30 @@ const CONSTANTS: &[(&str, Constants)] = &[
         ],
     ),
     ("fill", &[]),
-    ("gather", &[("KIND", &[0.0, 1.0, 2.0, 3.0]), ("WHOLE", &[0.0, 1.0])]),
+    ("fold", &[("KIND", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0])]),
+    ("gather", &[("KIND", &[0.0, 1.0, 2.0, 3.0, 4.0]), ("AROUND", &[0.0, 1.0, 2.0, 3.0, 4.0]), ("WHOLE", &[0.0, 1.0])]),
+    ("lookup", &[("TABLE", &[0.0, 1.0]), ("INDICES", &[0.0, 1.0, 2.0]), ("EACH", &[0.0, 1.0]), ("WHOLE", &[0.0, 1.0])]),
+    ("lrn", &[]),
+    (
+        "matmul",
+        &[
+            ("PIXELS", &[1.0, 8.0]),
+            ("SLICES", &[1.0, 4.0]),
+            ("TRANSPOSED", &[0.0, 1.0]),
+            ("CONSTANT", &[0.0, 1.0, 2.0]),
+        ],
+    ),
+    ("normalize", &[("TEAM", &[1.0, 64.0])]),
     ("pointwise", &[("PIXELS", &[1.0, 8.0]), ("SLICES", &[1.0, 4.0])]),
-    ("pool", &[("AVERAGE", &[0.0, 1.0])]),
+    ("pool", &[("KIND", &[0.0, 1.0, 2.0]), ("COUNTED", &[0.0, 1.0])]),
     ("reduce", &[]),
+    ("resample", &[("TAPS", &[1.0, 2.0, 4.0]), ("OUTSIDE", &[0.0, 1.0])]),
     ("resize", &[("BILINEAR", &[0.0, 1.0]), ("COORDS", &[0.0, 1.0, 2.0])]),
-    ("softmax", &[]),
-    ("softmax_wide", &[]),
+    ("softmax", &[("LOG", &[0.0, 1.0])]),
+    ("softmax_wide", &[("LOG", &[0.0, 1.0])]),
+    ("top_k", &[("LARGEST", &[0.0, 1.0]), ("INDICES", &[0.0, 1.0])]),
     ("transpose_conv", &[]),
-    ("unary", &[("FUNCTION", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0])]),
+    ("unary", &[("FUNCTION", &UNARY)]),
 ];
 
 /// Constants of `texel.wgsl`: no tail, and every part of one.

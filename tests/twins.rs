@@ -8,7 +8,7 @@ use support::{Source, add_tensor, one_node};
 use texpool::{
     graph::{
         Act, Binary, Constant, Conv2d, CoordMode, DepthOrder, Op, PadMode, Padding, Pool2d, PoolKind, Reduce,
-        ResizeMode, Shape, Tail, TransposeConv, Unary,
+        ResizeMode, Rounding, Shape, Tail, TransposeConv, Unary,
     },
     kernels::twin::{self, TwinError},
 };
@@ -176,6 +176,82 @@ fn depth_and_space_are_exchanged_and_back() {
 }
 
 #[test]
+fn pads_mirror_repeat_and_cut() {
+    let line = |mode, before, after, n: usize| {
+        let op = Op::Pad { before: [0, 0, before, 0], after: [0, 0, after, 0], mode };
+        run(op, [1, 1, 4, 1], &count(4), &[], [1, 1, n, 1])
+    };
+    near(&line(PadMode::Reflect, 3, 4, 11), &[3.0, 2.0, 1.0, 0.0, 1.0, 2.0, 3.0, 2.0, 1.0, 0.0, 1.0]);
+    near(&line(PadMode::Symmetric, 2, 5, 11), &[1.0, 0.0, 0.0, 1.0, 2.0, 3.0, 3.0, 2.0, 1.0, 0.0, 0.0]);
+    near(&line(PadMode::Edge, 2, 1, 7), &[0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 3.0]);
+    near(&line(PadMode::Wrap, 2, 5, 11), &[2.0, 3.0, 0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 2.0, 3.0, 0.0]);
+    // What is cut is cut first.
+    near(&line(PadMode::Reflect, -1, 2, 5), &[1.0, 2.0, 3.0, 2.0, 1.0]);
+    near(&line(PadMode::Constant(9.0), 1, -2, 3), &[9.0, 0.0, 1.0]);
+}
+
+#[test]
+fn tiles_and_lookups() {
+    near(&run(Op::Tile, [1, 1, 2, 1], &[1.0, 2.0], &[], [1, 1, 4, 2]), &[1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 2.0, 2.0]);
+    let indices = constant([1, 1, 1, 4], &[2.0, -1.0, 0.0, 7.0]);
+    let found = run(Op::Gather { axis: 2 }, [1, 1, 3, 2], &count(6), &[indices], [1, 1, 4, 2]);
+    near(&found, &[4.0, 5.0, 4.0, 5.0, 0.0, 1.0, 4.0, 5.0]);
+    let indices = constant([1, 1, 2, 3], &[1.0, 0.0, -1.0, 0.0, 0.0, 1.0]);
+    let found = run(Op::GatherElements { axis: 2 }, [1, 1, 2, 3], &count(6), &[indices], [1, 1, 2, 3]);
+    near(&found, &[3.0, 1.0, 5.0, 0.0, 1.0, 5.0]);
+}
+
+#[test]
+fn pools_with_dilation_and_counted_borders() {
+    let pool = |kind, padding, counted| {
+        let pool = Pool2d { kind, window: [1, 2], stride: [1, 2], dilation: [1, 2], padding, counted };
+        run(Op::Pool2d(pool), [1, 1, 4, 1], &[3.0, -4.0, 5.0, 12.0], &[], [1, 1, 3, 1])
+    };
+    let around = Padding { top: 0, bottom: 0, left: 2, right: 1 };
+    near(&pool(PoolKind::Max, around, None), &[3.0, 5.0, 5.0]);
+    near(&pool(PoolKind::Average, around, None), &[3.0, 4.0, 5.0]);
+    near(&pool(PoolKind::Average, around, Some(Padding { left: 2, ..NO_PADDING })), &[1.5, 4.0, 5.0]);
+    near(&pool(PoolKind::Average, around, Some(Padding { left: 2, right: 1, ..NO_PADDING })), &[1.5, 4.0, 2.5]);
+    near(&pool(PoolKind::Lp { p: 2 }, around, None), &[3.0, 34f32.sqrt(), 5.0]);
+}
+
+#[test]
+fn resizes_by_the_definitions_of_onnx() {
+    // `resize_downsample_scales_cubic` and others of ONNX's node tests.
+    let values: Vec<f32> = (1..17).map(|i| i as f32).collect();
+    let resize =
+        |mode, coords, scale| run(Op::Resize { mode, coords, scale }, [1, 4, 4, 1], &values, &[], [1, 3, 3, 1]);
+    let scale = Some([0.8, 0.8]);
+    let cubic = ResizeMode::Cubic { a: -0.75, exclude_outside: false };
+    let expected =
+        [1.471_191_4, 2.781_25, 4.082_519_5, 6.711_426, 8.021_484, 9.322_754, 11.916_504, 13.226_563, 14.527_832];
+    near(&resize(cubic, CoordMode::HalfPixel, scale), &expected);
+    let within = ResizeMode::Cubic { a: -0.5, exclude_outside: true };
+    let expected =
+        [1.368_126_8, 2.669_501_4, 4.013_337, 6.573_625, 7.875, 9.218_835, 11.948_967, 13.250_341, 14.594_176];
+    near(&resize(within, CoordMode::HalfPixel, scale), &expected);
+    let crop = CoordMode::TfCropAndResize { start: [0.4, 0.6], end: [0.6, 0.8], extrapolation: 0.0 };
+    near(&resize(ResizeMode::Linear, crop, None), &[7.6, 7.9, 8.2, 8.8, 9.1, 9.4, 10.0, 10.3, 10.6]);
+    let crop = CoordMode::TfCropAndResize { start: [0.4, 0.6], end: [1.2, 1.7], extrapolation: 10.0 };
+    let expected = [7.6, 10.0, 10.0, 12.4, 10.0, 10.0, 10.0, 10.0, 10.0];
+    near(&resize(ResizeMode::Linear, crop, None), &expected);
+    let line = |mode, coords, scale, n: usize| {
+        run(Op::Resize { mode, coords, scale: Some([1.0, scale]) }, [1, 1, 4, 1], &values[..4], &[], [1, 1, n, 1])
+    };
+    near(&line(ResizeMode::Linear, CoordMode::AlignCorners, 0.6, 2), &[1.0, 3.142_857]);
+    near(&line(ResizeMode::Linear, CoordMode::HalfPixelSymmetric, 0.6, 2), &[1.666_667, 3.333_333]);
+    use Rounding::{Ceil, Floor, PreferCeil, PreferFloor};
+    for (rounding, expected) in [
+        (PreferFloor, [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0]),
+        (PreferCeil, [1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0, 4.0]),
+        (Floor, [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0]),
+        (Ceil, [1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0, 4.0]),
+    ] {
+        near(&line(ResizeMode::Nearest(rounding), CoordMode::Asymmetric, 2.0, 8), &expected);
+    }
+}
+
+#[test]
 fn resizes_follow_the_three_conventions() {
     let resize = |mode, coords| Op::Resize { mode, coords, scale: None };
     let line = |mode, coords, n: usize| run(resize(mode, coords), [1, 1, 2, 1], &[3.0, 6.0], &[], [1, 1, n, 1]);
@@ -215,4 +291,121 @@ fn wrong_values_are_errors() {
     assert!(matches!(twin::graph(&graph, &[]), Err(TwinError::Inputs { expected: 1, found: 0 })));
     assert!(matches!(twin::graph(&graph, &[vec![0.0; 3]]), Err(TwinError::Length { expected: 4, found: 3, .. })));
     assert!(matches!(twin::node(&graph, &graph.nodes[0], &[]), Err(TwinError::NoValue { tensor: 0, .. })));
+}
+
+#[test]
+fn functions_of_one_value_are_those_of_the_tables() {
+    for (unary, x, expected) in [
+        (Unary::Erf, 0.5, 0.520_499_9),
+        (Unary::Erf, -3.0, -0.999_977_9),
+        (Unary::Gelu, 1.0, 0.841_344_7),
+        (Unary::GeluTanh, 1.0, 0.841_192),
+        (Unary::Mish, 1.0, 0.865_098_4),
+        (Unary::Softplus, 1.0, 1.313_261_7),
+        (Unary::Round, 2.5, 2.0),
+        (Unary::Round, -1.5, -2.0),
+        (Unary::Trunc, -1.7, -1.0),
+        (Unary::ToHalf, 65_520.0, f32::INFINITY),
+        (Unary::ToHalf, 0.1, 0.099_975_586),
+        (Unary::Selu { alpha: 1.5, gamma: 2.0 }, -1.0, -1.896_361_7),
+        (Unary::Celu { alpha: 2.0 }, -1.0, -0.786_938_7),
+        (Unary::HardSigmoid { alpha: 0.2, beta: 0.5 }, 1.0, 0.7),
+        (Unary::Shrink { bias: 0.25, lambda: 0.5 }, -2.0, -1.75),
+    ] {
+        let found = run(Op::Unary(unary), [1, 1, 1, 1], &[x], &[], [1, 1, 1, 1])[0];
+        assert!(found == expected || (found - expected).abs() <= 2e-6, "{unary:?} of {x} is {found}, not {expected}");
+    }
+}
+
+#[test]
+fn functions_of_two_values_are_those_of_onnx() {
+    // `test_mod_mixed_sign_int64` and `test_mod_int64_fmod` of ONNX's node tests.
+    let a = [-4.0, 7.0, 5.0, 4.0, -7.0, 8.0];
+    let b = constant([1, 1, 1, 6], &[2.0, -3.0, 8.0, -2.0, 3.0, 5.0]);
+    let two = |binary| run(Op::Binary(binary), [1, 1, 1, 6], &a, std::slice::from_ref(&b), [1, 1, 1, 6]);
+    assert_eq!(two(Binary::Mod), [0.0, -2.0, 5.0, 0.0, 2.0, 3.0]);
+    assert_eq!(two(Binary::Fmod), [0.0, 1.0, 5.0, 0.0, -1.0, 3.0]);
+    assert_eq!(two(Binary::FloorDiv), [-2.0, -3.0, 0.0, -2.0, -3.0, 1.0]);
+    assert_eq!(two(Binary::TruncDiv), [-2.0, -2.0, 0.0, -2.0, -2.0, 1.0]);
+    assert_eq!(two(Binary::Pow), [16.0, 7f32.powi(-3), 390_625.0, 0.0625, -343.0, 32_768.0]);
+    assert_eq!(two(Binary::GreaterEqual), [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
+    let mask = constant([1, 1, 1, 6], &[0.0, 1.0, 0.0, 2.0, 0.0, -1.0]);
+    let by_mask = |binary| {
+        let graph = one_node(
+            Op::Binary(binary),
+            &[mask.clone(), Source::Input(shape([1, 1, 1, 6]))],
+            shape([1, 1, 1, 6]),
+            Tail::default(),
+        );
+        twin::graph(&graph, &[a.to_vec()]).unwrap()[graph.outputs[0]].clone().unwrap()
+    };
+    assert_eq!(by_mask(Binary::KeepIf), [0.0, 7.0, 0.0, 4.0, 0.0, 8.0]);
+    assert_eq!(by_mask(Binary::KeepUnless), [-4.0, 0.0, 5.0, 0.0, -7.0, 0.0]);
+}
+
+#[test]
+fn reductions_are_those_of_their_names() {
+    let values = [3.0, -4.0, 1.0, 3.0];
+    let all = [false, false, false, true];
+    for (kind, expected) in [
+        (Reduce::Sum, 3.0),
+        (Reduce::SumSquare, 35.0),
+        (Reduce::Max, 3.0),
+        (Reduce::Min, -4.0),
+        (Reduce::Prod, -36.0),
+        (Reduce::L1, 11.0),
+        (Reduce::L2, 35f32.sqrt()),
+        (Reduce::LogSum, 3f32.ln()),
+        (Reduce::LogSumExp, 3.759_051),
+        (Reduce::ArgMax { last: false }, 0.0),
+        (Reduce::ArgMax { last: true }, 3.0),
+        (Reduce::ArgMin { last: true }, 1.0),
+    ] {
+        near(&run(Op::Reduce { kind, axes: all }, [1, 1, 1, 4], &values, &[], [1, 1, 1, 1]), &[expected]);
+    }
+    let found = run(
+        Op::Reduce { kind: Reduce::ArgMax { last: false }, axes: [false, true, false, false] },
+        [1, 2, 1, 2],
+        &values,
+        &[],
+        [1, 1, 1, 2],
+    );
+    near(&found, &[0.0, 1.0]);
+}
+
+#[test]
+fn a_matrix_product_repeats_outer_extents() {
+    let b = constant([1, 1, 2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let found = run(Op::MatMul { transpose_b: false }, [1, 2, 1, 2], &[1.0, 10.0, 2.0, 0.0], &[b], [1, 2, 1, 3]);
+    near(&found, &[41.0, 52.0, 63.0, 2.0, 4.0, 6.0]);
+    let b = constant([1, 1, 3, 2], &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    let found = run(Op::MatMul { transpose_b: true }, [1, 2, 1, 2], &[1.0, 10.0, 2.0, 0.0], &[b], [1, 2, 1, 3]);
+    near(&found, &[41.0, 52.0, 63.0, 2.0, 4.0, 6.0]);
+}
+
+#[test]
+fn the_greatest_channels_come_in_order() {
+    // Of equal values the lower channel comes first, whichever way.
+    let values = [0.0, 3.0, 3.0, -1.0];
+    let top = |largest, indices| run(Op::TopK { k: 3, largest, indices }, [1, 1, 1, 4], &values, &[], [1, 1, 1, 3]);
+    assert_eq!(top(true, false), [3.0, 3.0, 0.0]);
+    assert_eq!(top(true, true), [1.0, 2.0, 0.0]);
+    assert_eq!(top(false, true), [3.0, 0.0, 1.0]);
+}
+
+#[test]
+fn normalizations_and_running_sums() {
+    let op = Op::Normalize { axes: [false, false, true, false], epsilon: 0.0 };
+    near(&run(op, [1, 1, 2, 2], &[1.0, 10.0, 3.0, 30.0], &[], [1, 1, 2, 2]), &[-1.0, -1.0, 1.0, 1.0]);
+    // A window of four reaches one channel to the left and two to the right.
+    let op = Op::Lrn { size: 4, alpha: 4.0, beta: 1.0, bias: 1.0 };
+    near(&run(op, [1, 1, 1, 4], &[1.0, 2.0, 3.0, 4.0], &[], [1, 1, 1, 4]), &[1.0 / 15.0, 2.0 / 31.0, 0.1, 4.0 / 26.0]);
+    let sum = |exclusive, reverse| {
+        let op = Op::CumSum { axis: 3, exclusive, reverse };
+        run(op, [1, 1, 1, 3], &[1.0, 2.0, 3.0], &[], [1, 1, 1, 3])
+    };
+    assert_eq!(sum(false, false), [1.0, 3.0, 6.0]);
+    assert_eq!(sum(true, false), [0.0, 1.0, 3.0]);
+    assert_eq!(sum(false, true), [6.0, 5.0, 3.0]);
+    assert_eq!(sum(true, true), [5.0, 3.0, 0.0]);
 }

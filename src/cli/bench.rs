@@ -3,9 +3,8 @@
 use super::{
     CliError,
     args::{self, AdapterArgs, Dial, ModelArgs},
-    compare,
     inputs::random,
-    out, ready,
+    out, ready, turns,
 };
 use crate::{
     gpu::{DispatchTime, Session, SessionOptions},
@@ -35,7 +34,7 @@ pub(super) struct Args {
     /// Compare plans side by side, run by run in turns: `off`, `auto`, `min` and budgets such as `2MiB`, with commas
     /// between them. Ratios are to the first.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = args::dial, conflicts_with_all = ["phases", "budget"])]
-    compare: Vec<Dial>,
+    plans: Vec<Dial>,
 }
 
 #[derive(Serialize)]
@@ -82,10 +81,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let cold = Instant::now();
     let graph = args::import(&path)?;
     let gpu = args.adapter.open(true)?;
-    if !args.compare.is_empty() {
-        return compare::run(&gpu, &graph, &args.model.prepare_options(), &args.compare, args.seconds, json);
+    if !args.plans.is_empty() {
+        return turns::run(&gpu, &graph, &args.model.prepare_options(), &args.plans, args.seconds, json);
     }
-    let options = SessionOptions { prepare: args.model.prepare_options(), poison: false };
+    let options = SessionOptions { prepare: args.model.prepare_options(), ..SessionOptions::default() };
     let mut session = ready::session(&gpu, &graph, &options)?;
     let inputs = random(&graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();

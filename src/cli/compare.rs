@@ -1,138 +1,154 @@
-//! `texpool bench --compare`: plans of one model side by side, run by run in turns, so that what else the machine does
-//! meets them alike.
+//! `texpool compare`: a run on a device beside the CPU twins, step by step, or beside arrays that another runtime wrote.
 
 use super::{
     CliError,
-    args::Dial,
-    bench::{ms, percentile},
-    inputs::random,
-    out, ready,
+    args::{self, AdapterArgs, ModelArgs},
+    inputs::InputArgs,
+    out,
 };
 use crate::{
-    gpu::{Gpu, Session, SessionOptions},
+    gpu::{Gpu, Session, SessionOptions, StepDifference, compare, tolerance},
     graph::Graph,
-    prepare::PrepareOptions,
-    report::grouped,
+    io::read_npy,
 };
-use cpu_time::ProcessTime;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use std::time::{Duration, Instant};
+use std::fmt::Write;
 
-/// However short the time given, this often.
-const FEWEST_ROUNDS: usize = 5;
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    model: ModelArgs,
+    #[command(flatten)]
+    inputs: InputArgs,
+    #[command(flatten)]
+    adapter: AdapterArgs,
+    /// `cpu` for the CPU twins, step by step; or a .npy array for each output of the model, in order.
+    #[arg(long, value_name = "cpu|FILE", required = true)]
+    against: Vec<String>,
+    /// The greatest difference that is allowed, as a part of the tensor's greatest magnitude.
+    #[arg(long, value_name = "PART")]
+    tolerance: Option<f32>,
+}
+
+/// A step or an output, and how far it is off.
+#[derive(Serialize)]
+struct Row {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator: Option<String>,
+    tensor: String,
+    worst: f32,
+    relative: f32,
+    at: Vec<usize>,
+    found: f32,
+    expected: f32,
+}
 
 #[derive(Serialize)]
 struct Answer {
-    model: String,
-    rounds: usize,
-    plans: Vec<Plan>,
+    tolerance: f32,
+    /// Whether everything is within the tolerance.
+    agrees: bool,
+    rows: Vec<Row>,
 }
 
-#[derive(Serialize)]
-struct Plan {
-    phases: String,
-    pool_bytes: u64,
-    dispatches: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    predicted_ms: Option<f64>,
-    wall_ms: Times,
-    cpu_ms: Times,
-    /// Median of the rounds' ratios of wall time to the first plan's.
-    wall_ratio: f64,
-    /// The same of processor time.
-    cpu_ratio: f64,
-    /// The fastest run's to the first plan's fastest.
-    fastest_ratio: f64,
-    same_bits: bool,
-}
-
-#[derive(Serialize)]
-struct Times {
-    fastest: f64,
-    median: f64,
-}
-
-struct Lane {
-    session: Session,
-    outputs: Vec<Vec<f32>>,
-    wall: Vec<f64>,
-    cpu: Vec<f64>,
-}
-
-pub(super) fn run(
-    gpu: &Gpu,
-    graph: &Graph,
-    options: &PrepareOptions,
-    dials: &[Dial],
-    time: Duration,
-    json: bool,
-) -> Result<(), CliError> {
-    let inputs = random(graph);
+pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    let graph = args::import(&args.model.path()?)?;
+    let inputs = args.inputs.read(&graph)?;
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let lane = |dial: &Dial| -> Result<Lane, CliError> {
-        let prepare = PrepareOptions { phases: dial.phases, ..options.clone() };
-        let mut session = ready::session(gpu, graph, &SessionOptions { prepare, poison: false })?;
-        let outputs = session.run(&slices)?;
-        Ok(Lane { session, outputs, wall: Vec::new(), cpu: Vec::new() })
+    let gpu = args.adapter.open(false)?;
+    let tolerance = args.tolerance.unwrap_or(tolerance(args.model.format()));
+    let rows = match &args.against[..] {
+        [one] if one == "cpu" => steps(args, &gpu, &graph, &slices, tolerance)?,
+        _ => outputs(args, &gpu, &graph, &slices)?,
     };
-    let mut lanes = dials.iter().map(lane).collect::<Result<Vec<_>, _>>()?;
-    let end = Instant::now() + time;
-    let mut rounds = 0;
-    while rounds < FEWEST_ROUNDS || Instant::now() < end {
-        for lane in &mut lanes {
-            let (begun, burnt) = (Instant::now(), ProcessTime::now());
-            lane.session.run_into(&slices, &mut lane.outputs)?;
-            lane.wall.push(ms(begun.elapsed()));
-            lane.cpu.push(ms(burnt.elapsed()));
-        }
-        rounds += 1;
-    }
-    let plans = dials.iter().zip(&lanes).map(|(dial, lane)| plan(dial, lane, &lanes[0])).collect();
-    let answer = Answer { model: graph.name.clone(), rounds, plans };
-    if json { out::json(&answer) } else { out::text(&text(&answer)) }
+    let far = |row: &&Row| row.relative.is_nan() || row.relative > tolerance;
+    let first = rows.iter().find(far).map(|row| match &row.operator {
+        Some(operator) => format!("step {} ({operator}), tensor `{}`", row.step.unwrap_or(0), row.tensor),
+        None => format!("output `{}`", row.tensor),
+    });
+    let answer = Answer { tolerance, agrees: first.is_none(), rows };
+    if json { out::json(&answer) } else { out::text(&text(&answer)) }?;
+    first.map_or(Ok(()), |what| Err(CliError::Diverges(format!("{what} is the first that diverges"))))
 }
 
-fn plan(dial: &Dial, lane: &Lane, first: &Lane) -> Plan {
-    let fastest = |values: &[f64]| percentile(values, 0.0);
-    let times = |values: &[f64]| Times { fastest: fastest(values), median: percentile(values, 0.5) };
-    let ratio = |mine: &[f64], others: &[f64]| {
-        let ratios: Vec<f64> = mine.iter().zip(others).map(|(a, b)| a / b).collect();
-        percentile(&ratios, 0.5)
+fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], tolerance: f32) -> Result<Vec<Row>, CliError> {
+    let style = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} steps");
+    let bar = ProgressBar::new(0).with_prefix("comparing");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let differences = compare(gpu, graph, args.model.prepare_options(), inputs, tolerance, |done, of| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    let row = |d: StepDifference| Row {
+        step: Some(d.step),
+        operator: Some(format!("operator {} {}", d.origin, d.op)),
+        relative: d.relative(),
+        tensor: d.tensor,
+        worst: d.worst,
+        at: d.at.to_vec(),
+        found: d.device,
+        expected: d.twin,
     };
-    let bits = |outputs: &[Vec<f32>]| outputs.iter().flatten().map(|v| v.to_bits()).collect::<Vec<_>>();
-    Plan {
-        phases: dial.name.clone(),
-        pool_bytes: lane.session.memory().pool_planned,
-        dispatches: lane.session.dispatches(),
-        predicted_ms: lane.session.prepared().phased.as_ref().map(|phased| phased.predicted_us / 1e3),
-        wall_ms: times(&lane.wall),
-        cpu_ms: times(&lane.cpu),
-        wall_ratio: ratio(&lane.wall, &first.wall),
-        cpu_ratio: ratio(&lane.cpu, &first.cpu),
-        fastest_ratio: fastest(&lane.wall) / fastest(&first.wall),
-        same_bits: bits(&lane.outputs) == bits(&first.outputs),
+    Ok(differences?.into_iter().map(row).collect())
+}
+
+fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<Vec<Row>, CliError> {
+    if args.against.len() != graph.outputs.len() {
+        let (outputs, files) = (graph.outputs.len(), args.against.len());
+        return Err(CliError::Usage(format!(
+            "the model has {outputs} outputs, {files} arrays were given; say --against once for each, or `--against cpu`"
+        )));
     }
+    let options = SessionOptions { prepare: args.model.prepare_options(), ..SessionOptions::default() };
+    let found = Session::new(gpu, graph, &options)?.run(inputs)?;
+    let mut rows = Vec::new();
+    for ((file, values), &tensor) in args.against.iter().zip(&found).zip(&graph.outputs) {
+        let tensor = &graph.tensors[tensor];
+        let expected = read_npy(file.as_ref(), &tensor.dims)?;
+        let apart = |i: usize| {
+            let apart = (values[i] - expected[i]).abs();
+            if apart.is_nan() { f32::INFINITY } else { apart }
+        };
+        let at = (0..values.len()).max_by(|&a, &b| apart(a).total_cmp(&apart(b))).unwrap_or(0);
+        let worst = if values.is_empty() { 0.0 } else { apart(at) };
+        let largest = expected.iter().fold(1.0f32, |largest, v| largest.max(v.abs()));
+        rows.push(Row {
+            step: None,
+            operator: None,
+            tensor: tensor.name.clone(),
+            worst,
+            relative: worst / largest,
+            at: place(at, &tensor.dims),
+            found: values.get(at).copied().unwrap_or(0.0),
+            expected: expected.get(at).copied().unwrap_or(0.0),
+        });
+    }
+    Ok(rows)
+}
+
+/// The index along each axis of element `at`.
+fn place(mut at: usize, dims: &[usize]) -> Vec<usize> {
+    let mut place: Vec<usize> = dims.iter().rev().map(|&d| (at % d.max(1), at /= d.max(1)).0).collect();
+    place.reverse();
+    place
 }
 
 fn text(answer: &Answer) -> String {
-    let mut text = format!("{}: {} rounds, plans in turns\n\n", answer.model, answer.rounds);
-    text += &format!(
-        "  {:>10} {:>14} {:>11} {:>11} {:>11} {:>11} {:>7} {:>7} {:>9}\n",
-        "phases", "pool bytes", "dispatches", "fastest ms", "median ms", "cpu ms", "wall", "cpu", "same bits"
-    );
-    for p in &answer.plans {
-        text += &format!(
-            "  {:>10} {:>14} {:>11} {:>11.2} {:>11.2} {:>11.2} {:>6.3}x {:>6.3}x {:>9}\n",
-            p.phases,
-            grouped(p.pool_bytes),
-            p.dispatches,
-            p.wall_ms.fastest,
-            p.wall_ms.median,
-            p.cpu_ms.median,
-            p.wall_ratio,
-            p.cpu_ratio,
-            if p.same_bits { "yes" } else { "NO" }
+    let mut text = String::new();
+    for Row { step, operator, tensor, worst, relative, at, found, expected } in &answer.rows {
+        let step = step.map(|step| format!("{step:>4} ")).unwrap_or_default();
+        let operator = operator.as_deref().map(|operator| format!("{operator:<34} ")).unwrap_or_default();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{step}{operator}differs by {worst:<10.2e} ({relative:.1e} of the largest) at {at:?}: {found} for {expected}  {tensor}"
         );
     }
+    let verdict = if answer.agrees { "all within" } else { "not within" };
+    let _ = writeln!(text, "{verdict} {:e} of the largest", answer.tolerance);
     text
 }

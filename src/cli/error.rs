@@ -31,6 +31,8 @@ pub(super) enum CliError {
     NoSuchFile { text: String, known: String },
     #[error("the model takes {expected} inputs ({shapes}), {found} were given; say --input once for each, or never")]
     InputCount { expected: usize, found: usize, shapes: String },
+    #[error("{0}")]
+    Diverges(String),
     #[error("cannot write to standard output: {0}")]
     Print(std::io::Error),
     #[error("cannot write JSON: {0}")]

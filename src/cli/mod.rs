@@ -13,6 +13,7 @@ mod plan;
 mod ready;
 mod run;
 mod size;
+mod turns;
 
 use clap::{Parser, Subcommand};
 use error::CliError;
@@ -51,6 +52,8 @@ enum Subject {
     Plan(plan::Args),
     /// Measure a model's time and memory.
     Bench(bench::Args),
+    /// Find the first step whose result is not what it should be.
+    Compare(compare::Args),
     /// List the models and photos there are, and fetch them.
     Models(models::Args),
     /// List the GPU adapters, and measure what one takes for what it does.
@@ -76,6 +79,7 @@ impl Subject {
             Self::Run(args) => run::run(&args, json),
             Self::Plan(args) => plan::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
+            Self::Compare(args) => compare::run(&args, json),
             Self::Models(args) => models::run(&args, json),
             Self::Devices(args) => devices::run(&args, json),
         }

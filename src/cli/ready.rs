@@ -72,7 +72,7 @@ pub(super) fn measured(
     for turn in 0..PASSES * points {
         bar.at(turn, PASSES * points);
         let (point, fastest) = (&front.points[turn % points], &mut all[turn % points]);
-        let options = SessionOptions { prepare: options.clone(), poison: false };
+        let options = SessionOptions { prepare: options.clone(), ..SessionOptions::default() };
         let mut session = Session::of(gpu, front.prepared(point), &options, Brought::default())?;
         let mut outputs = session.run(inputs)?;
         let end = Instant::now() + time / PASSES as u32;

@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let graph = args::import(&args.model.path()?)?;
     let inputs = args.inputs.read(&graph)?;
     let gpu = args.adapter.open(false)?;
-    let options = SessionOptions { prepare: args.model.prepare_options(), poison: args.poison };
+    let options = SessionOptions { prepare: args.model.prepare_options(), poison: args.poison, watched: false };
     let mut session = ready::session(&gpu, &graph, &options)?;
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let values = session.run(&slices)?;

@@ -1,6 +1,10 @@
 //! What can go wrong on the device.
 
-use crate::{kernels::KernelError, plan::TextureSpec, prepare::PrepareError};
+use crate::{
+    kernels::{KernelError, twin::TwinError},
+    plan::TextureSpec,
+    prepare::PrepareError,
+};
 
 /// Why the device could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -88,4 +92,7 @@ pub enum GpuError {
     /// A step has no kernel.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    /// A twin has no answer to compare with.
+    #[error(transparent)]
+    Twin(#[from] TwinError),
 }

@@ -9,17 +9,18 @@ use crate::{
     schedule::StorageKind,
 };
 
-/// The dispatches of all steps in order, each with its step; poison has none. `textures_of` is the texture of each
-/// storage.
-pub(super) fn dispatches(
-    prepared: &Prepared,
-    textures: &TextureSet,
-    textures_of: &[usize],
-    weights: &[WeightPlace],
-    poison: bool,
-) -> Result<Vec<(Option<usize>, Dispatch)>, GpuError> {
-    let Prepared { graph, schedule, plan, .. } = prepared;
-    let operand = |tensor: TensorId| -> Option<Operand> {
+/// Where a prepared model's tensors lie on the device.
+pub(super) struct Placed<'a> {
+    pub(super) prepared: &'a Prepared,
+    pub(super) textures: &'a TextureSet,
+    /// The texture of each storage.
+    pub(super) of: &'a [usize],
+}
+
+impl Placed<'_> {
+    /// A tensor and its place; none for constants and what no step touches.
+    pub(super) fn operand(&self, tensor: TensorId) -> Option<Operand> {
+        let Prepared { graph, schedule, plan, .. } = self.prepared;
         let storage = schedule.storage_of[tensor]?;
         let held = &schedule.storages[storage];
         let rows = match held.kind {
@@ -29,41 +30,50 @@ pub(super) fn dispatches(
             }
         };
         let rows = schedule.row_table(graph, tensor, &rows)?;
-        let texture = textures_of[storage];
-        Some(Operand { shape: graph.shape(tensor), texture, shift: textures.spec(texture).shift(), rows })
-    };
-    let mut all = Vec::new();
-    let dying = if poison { schedule.dying() } else { Vec::new() };
-    if poison {
-        for (texture, &spec) in plan.textures.iter().enumerate() {
-            let rows = 0..spec.height;
-            all.push((None, kernels::fill(&whole(texture, spec), rows, f32::NAN)));
-        }
+        let texture = self.of[storage];
+        Some(Operand { shape: graph.shape(tensor), texture, shift: self.textures.spec(texture).shift(), rows })
     }
-    for (index, step) in schedule.steps.iter().enumerate() {
-        let node = &graph.nodes[step.node];
-        let (Some(&result), true) = (node.outputs.first(), node.outputs.len() == 1) else {
-            return Err(GpuError::NotPlaced { origin: node.origin, op: node.op.name() });
-        };
-        let Some(output) = operand(result) else {
-            return Err(GpuError::NotPlaced { origin: node.origin, op: node.op.name() });
-        };
-        let dispatches = kernels::dispatches(&StepContext {
-            graph,
-            node,
-            inputs: node.inputs.iter().map(|&tensor| operand(tensor)).collect(),
-            add: node.tail.add.and_then(operand),
-            output,
-            rows: step.rows.clone(),
-            weights: weights[step.node],
-        })?;
-        all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
-        for (storage, rows) in dying.get(index).into_iter().flatten() {
-            let tensor = schedule.storages[*storage].tensor;
-            all.extend(operand(tensor).map(|operand| (None, kernels::fill(&operand, rows.clone(), f32::NAN))));
+
+    /// The dispatches of all steps in order, each with its step; poison has none.
+    pub(super) fn dispatches(
+        &self,
+        weights: &[WeightPlace],
+        poison: bool,
+    ) -> Result<Vec<(Option<usize>, Dispatch)>, GpuError> {
+        let Prepared { graph, schedule, plan, .. } = self.prepared;
+        let mut all = Vec::new();
+        let dying = if poison { schedule.dying() } else { Vec::new() };
+        if poison {
+            for (texture, &spec) in plan.textures.iter().enumerate() {
+                let rows = 0..spec.height;
+                all.push((None, kernels::fill(&whole(texture, spec), rows, f32::NAN)));
+            }
         }
+        for (index, step) in schedule.steps.iter().enumerate() {
+            let node = &graph.nodes[step.node];
+            let (Some(&result), true) = (node.outputs.first(), node.outputs.len() == 1) else {
+                return Err(GpuError::NotPlaced { origin: node.origin, op: node.op.name() });
+            };
+            let Some(output) = self.operand(result) else {
+                return Err(GpuError::NotPlaced { origin: node.origin, op: node.op.name() });
+            };
+            let dispatches = kernels::dispatches(&StepContext {
+                graph,
+                node,
+                inputs: node.inputs.iter().map(|&tensor| self.operand(tensor)).collect(),
+                add: node.tail.add.and_then(|tensor| self.operand(tensor)),
+                output,
+                rows: step.rows.clone(),
+                weights: weights[step.node],
+            })?;
+            all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
+            for (storage, rows) in dying.get(index).into_iter().flatten() {
+                let operand = self.operand(schedule.storages[*storage].tensor);
+                all.extend(operand.map(|operand| (None, kernels::fill(&operand, rows.clone(), f32::NAN))));
+            }
+        }
+        Ok(all)
     }
-    Ok(all)
 }
 
 /// A whole texture as one tensor of four channels.

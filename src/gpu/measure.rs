@@ -151,7 +151,7 @@ impl Meter<'_> {
 
     fn session(&self, graph: &Graph) -> Result<Session, GpuError> {
         let prepare = PrepareOptions { rules: Rules::none(), format: self.format, ..PrepareOptions::default() };
-        Session::new(self.gpu, graph, &SessionOptions { prepare, poison: false })
+        Session::new(self.gpu, graph, &SessionOptions { prepare, ..SessionOptions::default() })
     }
 
     fn since(&self, begun: Duration) -> f64 {

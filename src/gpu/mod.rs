@@ -1,5 +1,6 @@
 //! The executor on wgpu: device, textures, pipelines, programs. Knows no file format.
 
+mod compare;
 mod device;
 mod error;
 mod lower;
@@ -13,6 +14,7 @@ mod textures;
 mod transfer;
 mod weights;
 
+pub use compare::{StepDifference, compare, tolerance};
 pub use device::{AdapterSummary, Gpu, GpuOptions, adapters};
 pub use error::GpuError;
 pub use measure::{Stopwatch, measure_figures};

@@ -1,5 +1,7 @@
 //! A program: dispatches bound to textures, ready to be encoded run after run.
 
+use std::ops::Range;
+
 use super::{Gpu, GpuError, Pipelines, Role, Table, TextureSet};
 use crate::{
     kernels::Dispatch,
@@ -105,14 +107,16 @@ impl Program {
         }
     }
 
-    /// Runs every dispatch once and waits.
+    /// Runs some of the dispatches once, each in a pass of its own, and waits.
     ///
     /// # Errors
     /// What the device says.
-    pub fn run(&self, gpu: &Gpu) -> Result<(), GpuError> {
+    pub fn run(&self, gpu: &Gpu, which: Range<usize>) -> Result<(), GpuError> {
         gpu.scoped("running", || {
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            self.encode(&mut encoder, None);
+            for dispatch in self.bound.get(which).into_iter().flatten() {
+                dispatch.encode(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
+            }
             gpu.queue.submit([encoder.finish()]);
         })?;
         gpu.wait()

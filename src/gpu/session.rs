@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::{
-    Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, TextureSet, lower,
+    Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, TextureSet,
+    lower::Placed,
     profile::{Clock, DispatchTime},
     transfer::{Transfer, Way},
     weights,
@@ -23,6 +24,8 @@ pub struct SessionOptions {
     /// Writes NaN over every pool texture before a run and over each tensor as it dies: what reads memory it should not
     /// shows. For tests.
     pub poison: bool,
+    /// Makes pool textures that can be read back, for [`Session::watch`].
+    pub watched: bool,
 }
 
 /// Textures of the caller's for inputs and outputs, by index; missing ones are created.
@@ -61,6 +64,8 @@ pub struct Session {
     program: Program,
     /// The step of each dispatch.
     steps: Vec<Option<usize>>,
+    /// The texture of each storage.
+    place: Vec<usize>,
     pipelines: Vec<PipelineRecipe>,
     uploads: Vec<Transfer>,
     downloads: Vec<Transfer>,
@@ -108,7 +113,7 @@ impl Session {
 
         let before = texture_bytes(gpu);
         for (i, &spec) in prepared.plan.textures.iter().enumerate() {
-            textures.create(&format!("pool {i}"), spec, Role::Pool)?;
+            textures.create(&format!("pool {i}"), spec, if options.watched { Role::Shared } else { Role::Pool })?;
         }
         let pool_driver = texture_bytes(gpu).saturating_sub(before);
         let mut memory = Memory { pool_planned: prepared.plan.bytes(), pool_driver, ..Memory::default() };
@@ -130,7 +135,7 @@ impl Session {
                 Some(Some(texture)) => textures.adopt(spec, texture.clone())?,
                 _ => {
                     let texture = textures.create(&tensor.name, spec, Role::Shared)?;
-                    list.push(Transfer::new(gpu, &textures, texture, tensor.shape, way)?);
+                    list.push(Transfer::new(gpu, &textures, texture, tensor, way)?);
                     texture
                 }
             };
@@ -139,8 +144,9 @@ impl Session {
         }
         let (weight_places, weight_bytes) = weights::upload(gpu, &mut textures, &prepared.graph, format)?;
         memory.weights = weight_bytes;
+        let placed = Placed { prepared: &prepared, textures: &textures, of: &place };
         let (steps, dispatches): (Vec<_>, Vec<_>) =
-            lower::dispatches(&prepared, &textures, &place, &weight_places, options.poison)?.into_iter().unzip();
+            placed.dispatches(&weight_places, options.poison)?.into_iter().unzip();
         let mut pipelines = Pipelines::new(gpu, format)?;
         let program = Program::new(gpu, &mut textures, &mut pipelines, format, &dispatches)?;
         memory.reserved = reserved_bytes(gpu);
@@ -150,6 +156,7 @@ impl Session {
             textures,
             program,
             steps,
+            place,
             pipelines: pipelines.recipes(),
             uploads,
             downloads,
@@ -174,18 +181,11 @@ impl Session {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn run_into(&mut self, inputs: &[&[f32]], outputs: &mut [Vec<f32>]) -> Result<(), GpuError> {
-        self.gpu.alive()?;
-        expect("inputs", self.uploads.len(), inputs.len())?;
         expect("outputs", self.downloads.len(), outputs.len())?;
-        for (i, (transfer, values)) in self.uploads.iter().zip(inputs).enumerate() {
-            expect(&format!("values of input {i}"), transfer.shape.len(), values.len())?;
-        }
         for (i, (transfer, values)) in self.downloads.iter().zip(&*outputs).enumerate() {
             expect(&format!("values of output {i}"), transfer.shape.len(), values.len())?;
         }
-        for (transfer, values) in self.uploads.iter_mut().zip(inputs) {
-            transfer.load(&self.textures, values)?;
-        }
+        self.load(inputs)?;
         self.gpu.scoped("running the model", || {
             let mut encoder =
                 self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("run") });
@@ -204,6 +204,54 @@ impl Session {
         self.gpu.wait()?;
         for (transfer, values) in self.downloads.iter().zip(outputs) {
             transfer.take(&self.textures, values)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the inputs where the device fetches them.
+    fn load(&mut self, inputs: &[&[f32]]) -> Result<(), GpuError> {
+        self.gpu.alive()?;
+        expect("inputs", self.uploads.len(), inputs.len())?;
+        for (i, (transfer, values)) in self.uploads.iter().zip(inputs).enumerate() {
+            expect(&format!("values of input {i}"), transfer.shape.len(), values.len())?;
+        }
+        for (transfer, values) in self.uploads.iter_mut().zip(inputs) {
+            transfer.load(&self.textures, values)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the model one step at a time and shows what each has written: the step's number in the schedule, and the rows
+    /// it computed in dense order. Goes on while `seen` answers true. The session must have been made with
+    /// [`watched`](SessionOptions::watched).
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn watch(&mut self, inputs: &[&[f32]], mut seen: impl FnMut(usize, &[f32]) -> bool) -> Result<(), GpuError> {
+        self.load(inputs)?;
+        self.gpu.scoped("bringing the inputs", || {
+            let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            for transfer in &self.uploads {
+                transfer.encode(&self.textures, &mut encoder);
+            }
+            self.gpu.queue.submit([encoder.finish()]);
+            for transfer in &self.uploads {
+                transfer.map();
+            }
+        })?;
+        self.gpu.wait()?;
+        let placed = Placed { prepared: &self.prepared, textures: &self.textures, of: &self.place };
+        let mut next = 0;
+        for (number, step) in self.prepared.schedule.steps.iter().enumerate() {
+            // Poison that goes before a step is part of it; what comes behind it is the next one's.
+            let end = next + self.steps[next..].iter().rposition(|&of| of == Some(number)).map_or(0, |last| last + 1);
+            self.program.run(&self.gpu, next..end)?;
+            next = end;
+            let result = self.prepared.graph.nodes[step.node].outputs.first().and_then(|&t| placed.operand(t));
+            let Some(operand) = result else { continue };
+            if !seen(number, &self.textures.read_rows(&operand, step.rows.clone())?) {
+                break;
+            }
         }
         Ok(())
     }

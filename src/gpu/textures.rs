@@ -1,9 +1,15 @@
 //! A set of textures by number: the pool, inputs and outputs, weights. Created once, never resized.
 
+use std::ops::Range;
+
 use half::f16;
 
 use super::{Gpu, GpuError};
-use crate::plan::{TexelFormat, TextureSpec};
+use crate::{
+    graph::Shape,
+    kernels::Operand,
+    plan::{TexelFormat, TextureSpec},
+};
 
 /// What a texture is for, and so what may be done with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,6 +176,25 @@ impl TextureSet {
             .get_mapped_range(..)
             .map_err(|e| GpuError::Refused { doing: "mapping a buffer".into(), reason: e.to_string() })?;
         Ok(view.chunks(pitch).flat_map(|row| decode(spec.format, &row[..row_bytes(spec)])).collect())
+    }
+}
+
+impl TextureSet {
+    /// The dense values of some rows of a placed tensor, whose texture must be one that the host may read.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub(super) fn read_rows(&self, operand: &Operand, rows: Range<u32>) -> Result<Vec<f32>, GpuError> {
+        let texels = self.read(operand.texture)?;
+        let Shape { w, c, .. } = operand.shape;
+        let mut values = Vec::with_capacity(rows.len() * w * c);
+        for row in rows {
+            let start = operand.rows.start(row) as usize;
+            for x in 0..w {
+                values.extend((0..c).map(|channel| texels[start + channel / 4 * w + x][channel % 4]));
+            }
+        }
+        Ok(values)
     }
 }
 

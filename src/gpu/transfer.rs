@@ -5,7 +5,7 @@ use super::{
     pack::{pack, unpack},
     textures::row_bytes,
 };
-use crate::graph::Shape;
+use crate::graph::{Order, Shape, Tensor};
 
 /// Which way values go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub(super) enum Way {
 #[derive(Debug)]
 pub(super) struct Transfer {
     pub(super) shape: Shape,
+    order: Order,
     texture: usize,
     buffer: wgpu::Buffer,
     bytes: Vec<u8>,
@@ -25,12 +26,12 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    /// A buffer for `texture`, whose width must make rows a multiple of 256 bytes.
+    /// A buffer for `texture`, which holds `tensor` and whose width must make rows a multiple of 256 bytes.
     pub(super) fn new(
         gpu: &Gpu,
         textures: &TextureSet,
         texture: usize,
-        shape: Shape,
+        tensor: &Tensor,
         way: Way,
     ) -> Result<Self, GpuError> {
         let spec = textures.spec(texture);
@@ -48,12 +49,12 @@ impl Transfer {
             })
         })?;
         let bytes = if way == Way::Up { vec![0; size as usize] } else { Vec::new() };
-        Ok(Self { shape, texture, buffer, bytes, way })
+        Ok(Self { shape: tensor.shape, order: tensor.order.clone(), texture, buffer, bytes, way })
     }
 
-    /// Writes dense values into the mapped buffer and hands it to the device.
+    /// Writes dense values in the file's order into the mapped buffer and hands it to the device.
     pub(super) fn load(&mut self, textures: &TextureSet, values: &[f32]) -> Result<(), GpuError> {
-        pack(values, self.shape, textures.spec(self.texture).format, &mut self.bytes);
+        pack(&self.order.from_file(values), self.shape, textures.spec(self.texture).format, &mut self.bytes);
         self.buffer.get_mapped_range_mut(..).map_err(mapping)?.copy_from_slice(&self.bytes);
         self.buffer.unmap();
         Ok(())
@@ -86,10 +87,14 @@ impl Transfer {
         self.buffer.map_async(mode, .., |_| {});
     }
 
-    /// Reads dense values out of the mapped buffer and gives it back.
+    /// Reads dense values in the file's order out of the mapped buffer and gives it back.
     pub(super) fn take(&self, textures: &TextureSet, values: &mut [f32]) -> Result<(), GpuError> {
         let view = self.buffer.get_mapped_range(..).map_err(mapping)?;
         unpack(&view, self.shape, textures.spec(self.texture).format, values);
+        if !self.order.is_file_order() {
+            let filed = self.order.to_file(values).into_owned();
+            values.copy_from_slice(&filed);
+        }
         drop(view);
         self.buffer.unmap();
         Ok(())

@@ -1,8 +1,8 @@
 //! Building a graph by hand: for tests, and for callers who have a model in another form.
 
 use super::{
-    Act, BuildError, Bytes, Constant, Conv2d, CoordMode, DType, Graph, Node, Op, Pool2d, Reduce, ResizeMode, Shape,
-    Tail, Tensor, TensorId, TransposeConv, Unary,
+    Act, BuildError, Bytes, Constant, Conv2d, CoordMode, DType, Graph, Node, Op, Order, Pool2d, Reduce, ResizeMode,
+    Shape, Tail, Tensor, TensorId, TransposeConv, Unary,
     check::{check, size},
     infer,
 };
@@ -264,7 +264,13 @@ impl GraphBuilder {
     }
 
     fn tensor(&mut self, name: &str, dims: &[usize], constant: Option<Constant>) -> Result<TensorId, BuildError> {
-        let tensor = Tensor { name: name.to_owned(), shape: shape(name, dims)?, dims: dims.to_vec(), constant };
+        let tensor = Tensor {
+            name: name.to_owned(),
+            shape: shape(name, dims)?,
+            dims: dims.to_vec(),
+            order: Order::default(),
+            constant,
+        };
         size(&tensor)?;
         self.graph.tensors.push(tensor);
         Ok(self.graph.tensors.len() - 1)

@@ -69,6 +69,9 @@ pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
     if tensor.shape.checked_len() != Some(elements) {
         return Err(CheckError::Dims { tensor: name(), dims: dims(), shape: tensor.shape });
     }
+    if tensor.order.len().is_some_and(|ordered| ordered != elements) {
+        return Err(CheckError::Order { tensor: name(), dims: dims() });
+    }
     if let Some(constant) = &tensor.constant {
         let (expected, found) = (elements.saturating_mul(constant.dtype.size()), constant.bytes.as_slice().len());
         if expected != found {

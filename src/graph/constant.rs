@@ -94,7 +94,7 @@ impl Quantised {
     }
 
     /// The value of element `i`. Worked out in 64 bits, so that what is rounded is the value alone.
-    fn value(&self, i: usize, q: i64) -> f32 {
+    pub fn value(&self, i: usize, q: i64) -> f32 {
         let at = i / self.inner % self.scale.len().max(1);
         let number = |zero: Option<&i32>| zero.copied().map_or(0, i64::from);
         let scale = self.scale.get(at).copied().unwrap_or(1.0);

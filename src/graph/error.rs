@@ -32,6 +32,14 @@ pub enum CheckError {
         /// Extents as computed with.
         shape: Shape,
     },
+    /// A tensor whose order is that of another number of elements.
+    #[error("tensor `{tensor}`: its order is not one of {dims:?}")]
+    Order {
+        /// Name of the tensor.
+        tensor: String,
+        /// Extents as stated.
+        dims: Vec<usize>,
+    },
     /// A constant whose values are too few or too many.
     #[error("constant `{tensor}` has {found} bytes, {expected} are needed")]
     Constant {

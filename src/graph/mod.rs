@@ -8,6 +8,7 @@ mod function;
 mod infer;
 mod lookup;
 mod op;
+mod order;
 mod pad;
 mod resize;
 mod shape;
@@ -20,6 +21,7 @@ pub use function::{Binary, Reduce, Unary};
 pub use infer::{ShapeError, infer};
 pub use lookup::named;
 pub use op::{Act, Conv2d, DepthOrder, Op, Padding, Pool2d, PoolKind, Tail, TransposeConv};
+pub use order::Order;
 pub use pad::{PadAxis, PadMode};
 pub use resize::{CoordMode, ResizeAxis, ResizeMode, Rounding, Taps, follows_tensorflow};
 pub use shape::Shape;
@@ -38,6 +40,8 @@ pub struct Tensor {
     pub shape: Shape,
     /// Extents as the file states them, any rank: what a caller reads and writes.
     pub dims: Vec<usize>,
+    /// The order in which a caller has the elements, if the tensor is an input or output.
+    pub order: Order,
     /// The values, if they are part of the model.
     pub constant: Option<Constant>,
 }

@@ -286,6 +286,24 @@ pub enum Op {
 }
 
 impl Op {
+    /// Whether each value of the result is a value of an operand.
+    pub const fn moves_only(&self) -> bool {
+        match self {
+            Self::Pad { .. }
+            | Self::Tile
+            | Self::Gather { .. }
+            | Self::GatherElements { .. }
+            | Self::Concat { .. }
+            | Self::StridedSlice { .. }
+            | Self::Reshape
+            | Self::Transpose { .. }
+            | Self::DepthToSpace { .. }
+            | Self::SpaceToDepth { .. } => true,
+            Self::Pool2d(pool) => matches!(pool.kind, PoolKind::Max),
+            _ => false,
+        }
+    }
+
     /// The operator's name as the TensorFlow Lite schema writes it or would, or as ONNX does where only it has one.
     pub fn name(&self) -> &'static str {
         match self {

@@ -5,7 +5,7 @@ use super::{
     schema::{Operator, Options},
     tensors::{FileTensor, MAX_RANK, Owner},
 };
-use crate::graph::{Act, Constant, DType, Graph, Node, Op, Shape, Tail, Tensor, TensorId, infer};
+use crate::graph::{Act, Constant, DType, Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, Unary, infer};
 
 /// The graph being made. Its tensors begin with the file's, under the same indices.
 #[derive(Debug)]
@@ -141,13 +141,19 @@ impl<'l, 'a> Context<'l, 'a> {
         tensors[id].extents().map(|_| ())
     }
 
+    /// Whether the operand's values are part of the file.
+    pub(super) fn known(&self, position: usize) -> Result<bool, Problem> {
+        let id = self.id(position)?;
+        Ok(self.lowering.tensors[id].has_values() || self.lowering.graph.is_constant(id))
+    }
+
     /// Makes the result a constant: the operand's values, as they are.
     pub(super) fn fold(&mut self) -> Result<(), Problem> {
         let input = self.id(0)?;
         self.load(input)?;
         let tensors = &mut self.lowering.graph.tensors;
-        let floats = |constant: &Constant| matches!(constant.dtype, DType::F32 | DType::F16);
-        if !tensors[input].constant.as_ref().is_some_and(floats) {
+        let reals = |constant: &Constant| matches!(constant.dtype, DType::F32 | DType::F16) || constant.scale.is_some();
+        if !tensors[input].constant.as_ref().is_some_and(reals) {
             let name = &tensors[input].name;
             return Err(Problem::new(
                 format!("`{name}` is not a constant of floats"),
@@ -238,11 +244,26 @@ impl<'l, 'a> Context<'l, 'a> {
         }
         let tensors = &mut self.lowering.graph.tensors;
         let name = format!("{} as {shape}", tensors[like].name);
-        tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), constant: None });
+        tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
         Ok(tensors.len() - 1)
     }
 
+    /// An activation and then the bounds of what the result's 8 bits can say: where a file is quantised, those bounds
+    /// often are the activation.
+    fn within_range(&self, act: Act) -> Act {
+        let Some([low, high]) = self.lowering.tensors[self.output].range() else { return act };
+        let [least, most] = match act {
+            Act::None => [f32::NEG_INFINITY, f32::INFINITY],
+            Act::Unary(Unary::Relu) => [0.0, f32::INFINITY],
+            Act::Unary(Unary::Relu6) => [0.0, 6.0],
+            Act::Unary(Unary::ReluN1To1) => [-1.0, 1.0],
+            other => return other,
+        };
+        Act::Unary(Unary::Clip { min: low.max(least), max: high.min(most) })
+    }
+
     fn push(&mut self, op: Op, inputs: &[TensorId], act: Act, output: TensorId) {
+        let act = if op.moves_only() { act } else { self.within_range(act) };
         let (inputs, outputs) = (inputs.to_vec(), vec![output]);
         self.lowering.graph.nodes.push(Node { op, inputs, outputs, tail: Tail::of(act), origin: self.index });
     }

@@ -9,9 +9,9 @@ use crate::graph::CheckError;
 pub struct Refusal {
     /// Index of the operator in the file.
     pub node: usize,
-    /// Name of its result.
+    /// Its name, or that of its result.
     pub name: String,
-    /// The operator, as the TensorFlow Lite schema writes it.
+    /// The operator, as the file's format writes it.
     pub operator: String,
     /// Why not.
     pub reason: String,
@@ -42,8 +42,8 @@ pub enum ImportError {
     #[error("the file is empty")]
     Empty,
     /// The bytes are something else.
-    #[error("not a TensorFlow Lite model: {looks_like}")]
-    NotTflite {
+    #[error("neither a TensorFlow Lite nor an ONNX model: {looks_like}")]
+    NotAModel {
         /// What they look like.
         looks_like: &'static str,
     },
@@ -56,6 +56,31 @@ pub enum ImportError {
     /// A schema version other than 3.
     #[error("schema version {0} is not supported, only 3 is; convert the model again")]
     Version(u32),
+    /// An operator set that is not read.
+    #[error("operator set {version} is not supported, {oldest} to {newest} are; export the model with one of these")]
+    Opset {
+        /// The file's.
+        version: i64,
+        /// Oldest that is read.
+        oldest: i64,
+        /// Newest that is read.
+        newest: i64,
+    },
+    /// All extents that the file leaves open and nobody bound.
+    #[error("{} of the inputs' extents are open:{}\n  bind them by --dim NAME=VALUE", .0.len(), Listed(.0))]
+    Unbound(Vec<Unbound>),
+    /// Extents were bound by names that the file does not have.
+    #[error("no input of the model has an extent called {}", names.join(", "))]
+    NoSuchDim {
+        /// The names.
+        names: Vec<String>,
+    },
+    /// Values were bound to inputs that the file does not have.
+    #[error("the model has no input called {}", names.join(", "))]
+    NoSuchInput {
+        /// The names.
+        names: Vec<String>,
+    },
     /// Graphs beside the first.
     #[error("the model has {} graphs beside its first ({}), only one is supported; convert it without control flow",
         names.len(), names.join(", "))]
@@ -83,11 +108,28 @@ pub enum ImportError {
     Graph(#[from] CheckError),
 }
 
-struct Listed<'a>(&'a [Refusal]);
+/// An extent of an input that the file leaves open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unbound {
+    /// Name of the input.
+    pub input: String,
+    /// Which of its axes.
+    pub axis: usize,
+    /// What to call it when binding it.
+    pub name: String,
+}
 
-impl fmt::Display for Listed<'_> {
+impl fmt::Display for Unbound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|refusal| write!(f, "\n  {refusal}"))
+        write!(f, "{} (axis {} of input `{}`)", self.name, self.axis, self.input)
+    }
+}
+
+struct Listed<'a, T>(&'a [T]);
+
+impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|one| write!(f, "\n  {one}"))
     }
 }
 

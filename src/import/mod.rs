@@ -1,18 +1,117 @@
-//! Importers: model files to [`Graph`](crate::graph::Graph). Knows the format and the graph, and nothing above.
+//! Importers: model files to [`Graph`]. Knows the formats and the graph, and nothing above.
 //!
-//! A `.tflite` file is verified whole before it is read. What the file states is never trusted further: every shape is
-//! inferred again, every constant is measured, and the graph is checked at the end.
+//! A file is measured before it is read. What it states is never trusted further: every shape is inferred again, every
+//! constant is measured, and the graph is checked at the end.
+#![doc = include_str!("OPERATORS.md")]
 
 mod context;
 mod error;
 mod lower;
 mod map;
+mod onnx;
 mod opcode;
+mod prune;
 mod reader;
 mod schema;
 mod sparse;
 mod tensors;
 mod tflite;
 
-pub use error::{ImportError, Refusal};
-pub use tflite::{from_bytes, open};
+use std::{path::Path, sync::Arc};
+
+pub use error::{ImportError, Refusal, Unbound};
+pub use onnx::{Array, Elem, ImportOptions};
+
+use crate::graph::Graph;
+use tensors::Owner;
+
+/// Reads a `.tflite` or `.onnx` file. The graph is named after the file; its constants are borrowed from the mapped file.
+///
+/// The file must not change while the graph is in use: its values would change with it, and cutting it short would end
+/// the process at the next read. Of an `.onnx` file the same holds for the files beside it that it names.
+///
+/// # Errors
+/// If the file cannot be read, is no sound model, or holds operators that are not supported; those are all listed.
+pub fn open(path: impl AsRef<Path>) -> Result<Graph, ImportError> {
+    open_with(path, &ImportOptions::default())
+}
+
+/// Reads a file with open extents or inputs bound.
+///
+/// # Errors
+/// As [`open`], and if a name is bound that the file does not have, or an extent is left open; those are all listed.
+pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Graph, ImportError> {
+    let path = path.as_ref();
+    let bytes = map::map(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
+    let mut graph = read(Arc::new(bytes), Some(path), options)?;
+    if let Some(stem) = path.file_stem() {
+        graph.name = stem.to_string_lossy().into_owned();
+    }
+    Ok(graph)
+}
+
+/// Reads a model from shared bytes. The graph is named as in the file; its constants are borrowed from the bytes.
+///
+/// # Errors
+/// As [`open`].
+pub fn from_bytes(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Graph, ImportError> {
+    from_bytes_with(owner, &ImportOptions::default())
+}
+
+/// Reads a model from shared bytes with open extents or inputs bound.
+///
+/// # Errors
+/// As [`open_with`].
+pub fn from_bytes_with(
+    owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    options: &ImportOptions,
+) -> Result<Graph, ImportError> {
+    read(owner, None, options)
+}
+
+/// The operators that are supported, as Markdown: what `OPERATORS.md` beside this module holds.
+pub fn operators() -> String {
+    onnx::matrix()
+}
+
+fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Graph, ImportError> {
+    let bytes = (*owner).as_ref();
+    let named = path.is_some_and(|path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("onnx")));
+    if bytes.is_empty() {
+        return Err(ImportError::Empty);
+    }
+    if tflite::is(bytes) {
+        let unbound = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
+        if !options.dims.is_empty() {
+            return Err(ImportError::NoSuchDim { names: unbound(options.dims.keys().collect()) });
+        }
+        if !options.constants.is_empty() {
+            return Err(ImportError::NoSuchInput { names: unbound(options.constants.keys().collect()) });
+        }
+        return tflite::read(owner);
+    }
+    match looks_like(bytes) {
+        Some(looks_like) => Err(ImportError::NotAModel { looks_like }),
+        None if named || onnx::looks_right(bytes) => onnx::read(owner, path, options),
+        None => Err(ImportError::NotAModel { looks_like: "its first bytes are those of neither" }),
+    }
+}
+
+/// What a file that is no model begins like.
+fn looks_like(bytes: &[u8]) -> Option<&'static str> {
+    const KNOWN: [(&[u8], &str); 9] = [
+        (b"\x89PNG", "it is a PNG picture"),
+        (b"\xff\xd8\xff", "it is a JPEG picture"),
+        (b"PK\x03\x04", "it is a zip archive; unpack it first"),
+        (b"\x1f\x8b", "it is a gzip archive; unpack it first"),
+        (b"\x93NUMPY", "it is a NumPy array"),
+        (b"GIF8", "it is a GIF picture"),
+        (b"version https://git-lfs", "it is a Git LFS pointer; fetch the file that it stands for"),
+        (b"<", "it is a web page or XML; the download went wrong"),
+        (b"\x80\x02", "it is a pickle of Python's; export the model first"),
+    ];
+    if bytes.len() < 8 {
+        return Some("it is too short");
+    }
+    KNOWN.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, what)| *what)
+}

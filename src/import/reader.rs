@@ -139,7 +139,7 @@ macro_rules! numbers {
         }
     )* };
 }
-numbers!(i32, u16, u8, f32);
+numbers!(i32, i64, u16, u8, f32);
 
 /// A schema's table type, which wraps a [`Table`].
 pub(super) trait Schema: Verifiable + 'static {

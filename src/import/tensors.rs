@@ -4,10 +4,10 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     error::Problem,
-    schema::{Buffer, Sparsity, Tensor},
+    schema::{Buffer, Quantization, Sparsity, Tensor},
     sparse,
 };
-use crate::graph::{Bytes, Constant, DType, MAX_ELEMENTS, Shape};
+use crate::graph::{Bytes, Constant, DType, MAX_ELEMENTS, Quantised, Shape};
 
 /// The file's bytes, shared with every constant borrowed from them.
 pub(super) type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -39,13 +39,15 @@ const TYPES: [&str; 19] = [
     "INT4",
     "BFLOAT16",
 ];
-/// Indices into [`TYPES`] of the types that hold quantised values.
-const QUANTISED: [i8; 5] = [3, 7, 9, 16, 17];
+/// Indices into [`TYPES`] of the types that hold quantised values, but for those of 8 bits.
+const QUANTISED: [i8; 3] = [7, 16, 17];
 
 const FLOAT32: i8 = 0;
 const FLOAT16: i8 = 1;
 const INT32: i8 = 2;
+const UINT8: i8 = 3;
 const INT64: i8 = 4;
+const INT8: i8 = 9;
 
 /// A tensor as the file has it.
 #[derive(Debug)]
@@ -56,6 +58,8 @@ pub(super) struct FileTensor<'a> {
     /// Where its values lie in the file, if it has any.
     values: Option<Range<usize>>,
     sparsity: Option<Sparsity<'a>>,
+    /// What its integers stand for, if not for themselves.
+    scale: Result<Option<Quantised>, Problem>,
     extents: Result<(Vec<usize>, Shape), Problem>,
 }
 
@@ -70,8 +74,10 @@ impl<'a> FileTensor<'a> {
             None if index == 0 => None,
             None => return Err(format!("tensor `{name}` asks for buffer {index} of {}", buffers.len())),
         };
+        let extents = extents(&name, &tensor.shape().unwrap_or_default());
         Ok(Self {
-            extents: extents(&name, &tensor.shape().unwrap_or_default()),
+            scale: quantised(&name, tensor.quantization(), extents.as_ref().map_or(&[], |(dims, _)| dims)),
+            extents,
             name,
             dtype: tensor.dtype(),
             variable: tensor.is_variable(),
@@ -95,7 +101,8 @@ impl<'a> FileTensor<'a> {
         self.values.is_some()
     }
 
-    /// Refuses tensors that cannot be computed with: quantised, variable, not 32-bit floats.
+    /// Refuses tensors that cannot be computed with: variable ones, and all but 32-bit floats and 8-bit integers that stand
+    /// for reals. Those are computed as the reals they stand for.
     pub(super) fn computable(&self) -> Result<(), Problem> {
         let name = &self.name;
         self.extents()?;
@@ -105,6 +112,7 @@ impl<'a> FileTensor<'a> {
         }
         match self.dtype {
             FLOAT32 => Ok(()),
+            UINT8 | INT8 | INT32 if self.scale.as_ref().map_err(Problem::clone)?.is_some() => Ok(()),
             FLOAT16 => Err(Problem::new(
                 format!("tensor `{name}` is FLOAT16 and computed"),
                 "convert the model with 32-bit activations; 16-bit constants are fine",
@@ -113,13 +121,30 @@ impl<'a> FileTensor<'a> {
         }
     }
 
+    /// The least and the greatest value that 8 bits of this tensor stand for, if it has 8 bits and one scale.
+    pub(super) fn range(&self) -> Option<[f32; 2]> {
+        let bits = match self.dtype {
+            UINT8 => [0, 255],
+            INT8 => [-128, 127],
+            _ => return None,
+        };
+        let scale = self.scale.as_ref().ok()?.as_ref()?;
+        (scale.scale.len() == 1).then(|| bits.map(|q| scale.value(0, q)))
+    }
+
     fn wrong_type(&self, dtype: i8) -> Problem {
         let name = &self.name;
         let spelled = usize::try_from(dtype).ok().and_then(|t| TYPES.get(t)).unwrap_or(&"of an unknown type");
+        if matches!(dtype, UINT8 | INT8) {
+            return Problem::new(
+                format!("tensor `{name}` is {spelled} without a scale"),
+                "convert the model with quantisation parameters, or to compute in 32-bit floats",
+            );
+        }
         if QUANTISED.contains(&dtype) {
             return Problem::new(
                 format!("tensor `{name}` is quantised ({spelled})"),
-                "convert the model without quantisation, or with float16 weights only",
+                "convert the model without quantisation, to 8 bits, or with float16 weights only",
             );
         }
         Problem::new(format!("tensor `{name}` is {spelled}"), "convert the model to compute in 32-bit floats")
@@ -136,6 +161,8 @@ impl<'a> FileTensor<'a> {
             FLOAT16 => DType::F16,
             INT32 => DType::I32,
             INT64 => DType::I64,
+            UINT8 => DType::U8,
+            INT8 => DType::I8,
             other => return Err(self.wrong_type(other)),
         };
         let outside = || Problem::malformed(format!("values of tensor `{}` lie outside the file", self.name));
@@ -155,7 +182,31 @@ impl<'a> FileTensor<'a> {
             let reason = format!("constant `{}` has {found} bytes, its extents {dims:?} ask for {expected}", self.name);
             return Err(Problem::malformed(reason));
         }
-        Ok(Some(Constant::new(dtype, bytes)))
+        let scale = if matches!(dtype, DType::F32 | DType::F16) { None } else { self.scale.clone()? };
+        if scale.is_none() && matches!(dtype, DType::U8 | DType::I8) {
+            return Err(self.wrong_type(self.dtype));
+        }
+        Ok(Some(Constant { scale, ..Constant::new(dtype, bytes) }))
+    }
+}
+
+/// The file's scales and zero points; the axis is only meant where there are several.
+fn quantised(name: &str, stated: Option<Quantization<'_>>, dims: &[usize]) -> Result<Option<Quantised>, Problem> {
+    let Some(scale) = stated.as_ref().and_then(Quantization::scale).filter(|scale| !scale.is_empty()) else {
+        return Ok(None);
+    };
+    let malformed = || Problem::malformed(format!("tensor `{name}` has scales or zero points that do not fit it"));
+    let zero = stated.as_ref().and_then(Quantization::zero_point).unwrap_or_default();
+    let zero: Vec<i32> = zero.into_iter().map(i32::try_from).collect::<Result<_, _>>().map_err(|_| malformed())?;
+    match (&scale[..], &zero[..]) {
+        (&[scale], []) => Ok(Some(Quantised::whole(scale, 0))),
+        (&[scale], &[zero]) => Ok(Some(Quantised::whole(scale, zero))),
+        _ => {
+            let axis = stated.map_or(0, |stated| stated.axis());
+            let zero = if zero.is_empty() { vec![0] } else { zero };
+            let along = usize::try_from(axis).ok().and_then(|axis| Quantised::along(scale, zero, dims, axis));
+            along.map(Some).ok_or_else(malformed)
+        }
     }
 }
 

@@ -1,48 +1,31 @@
 //! The `.tflite` reader: verification, tensors, operators in order, and one list of all refusals.
 
-use std::{path::Path, sync::Arc};
-
 use flatbuffers::{ForwardsUOffset, Verifiable, Verifier, VerifierOptions};
 
 use super::{
     context::{Context, Lowering},
     error::{ImportError, Problem, Refusal},
     lower::lower,
-    map::map,
     opcode,
+    prune::pruned,
     reader::{Schema, Table},
     schema::{Model, OperatorCode, SubGraph},
     tensors::{FileTensor, Owner, dense_budget},
 };
-use crate::graph::{Graph, Shape, Tensor, TensorId, check};
+use crate::graph::{Graph, Order, Shape, Tensor, TensorId, check};
 
 const IDENTIFIER: &[u8] = b"TFL3";
 const VERSION: u32 = 3;
 /// Refusals listed at most: beyond any real model, so that a hostile one cannot make the list its weapon.
 const MAX_REFUSALS: usize = 10_000;
 
-/// Reads a `.tflite` file. The graph is named after the file; its constants are borrowed from the mapped file.
-///
-/// The file must not change while the graph is in use: its values would change with it, and cutting it short would end
-/// the process at the next read.
-///
-/// # Errors
-/// If the file cannot be read, is no sound model, or holds operators that are not supported; those are all listed.
-pub fn open(path: impl AsRef<Path>) -> Result<Graph, ImportError> {
-    let path = path.as_ref();
-    let bytes = map(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
-    let mut graph = from_bytes(Arc::new(bytes))?;
-    if let Some(stem) = path.file_stem() {
-        graph.name = stem.to_string_lossy().into_owned();
-    }
-    Ok(graph)
+/// Whether bytes begin as a model does.
+pub(super) fn is(bytes: &[u8]) -> bool {
+    bytes.get(4..8) == Some(IDENTIFIER)
 }
 
-/// Reads a model from shared bytes. The graph is named as in the file; its constants are borrowed from the bytes.
-///
-/// # Errors
-/// As [`open`].
-pub fn from_bytes(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Graph, ImportError> {
+/// Reads a model. The graph is named as in the file; its constants are borrowed from the bytes.
+pub(super) fn read(owner: Owner) -> Result<Graph, ImportError> {
     let bytes = (*owner).as_ref();
     let model = verified(bytes)?;
     if model.version() != VERSION {
@@ -88,12 +71,6 @@ pub fn from_bytes(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Graph, Im
 
 /// The root table of a file that is verified whole.
 fn verified(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
-    if bytes.is_empty() {
-        return Err(ImportError::Empty);
-    }
-    if bytes.get(4..8) != Some(IDENTIFIER) {
-        return Err(ImportError::NotTflite { looks_like: looks_like(bytes) });
-    }
     let damaged = |what: String| ImportError::Damaged { what };
     // Tables may share parts, so what is visited may exceed the file; a small file that shares without end must not
     // keep the verifier busy.
@@ -106,29 +83,10 @@ fn verified(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
     Table::root(bytes).map(Model::wrap).ok_or_else(|| damaged("it has no root table".to_owned()))
 }
 
-/// What a file that is no model begins like.
-fn looks_like(bytes: &[u8]) -> &'static str {
-    const KNOWN: [(&[u8], &str); 9] = [
-        (b"\x89PNG", "it is a PNG picture"),
-        (b"\xff\xd8\xff", "it is a JPEG picture"),
-        (b"PK\x03\x04", "it is a zip archive; unpack it first"),
-        (b"\x1f\x8b", "it is a gzip archive; unpack it first"),
-        (b"\x93NUMPY", "it is a NumPy array"),
-        (b"GIF8", "it is a GIF picture"),
-        (b"version https://git-lfs", "it is a Git LFS pointer; fetch the file that it stands for"),
-        (b"<", "it is a web page or XML; the download went wrong"),
-        (b"\x08", "it may be an ONNX or TensorFlow model; convert it to TensorFlow Lite"),
-    ];
-    if bytes.len() < 8 {
-        return "it is too short";
-    }
-    KNOWN.iter().find(|(start, _)| bytes.starts_with(start)).map_or("its bytes 4 to 8 are not TFL3", |(_, what)| what)
-}
-
 /// Where the file's tensor will be: not yet with its values, and with no extents if those make no sense.
 fn placeholder(tensor: &FileTensor<'_>) -> Tensor {
     let (dims, shape) = tensor.extents().cloned().unwrap_or((Vec::new(), Shape::new(1, 1, 1, 1)));
-    Tensor { name: tensor.name.clone(), shape, dims, constant: None }
+    Tensor { name: tensor.name.clone(), shape, dims, order: Order::default(), constant: None }
 }
 
 /// The graph's inputs or outputs.
@@ -205,29 +163,4 @@ fn lower_all<'a>(
         }
     }
     refusals
-}
-
-/// The graph with only the tensors that nodes, inputs and outputs name, in the same order.
-fn pruned(mut graph: Graph) -> Graph {
-    let mut used = vec![false; graph.tensors.len()];
-    let nodes = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
-    for &id in nodes.chain(&graph.inputs).chain(&graph.outputs) {
-        used[id] = true;
-    }
-    let mut next = 0;
-    let new: Vec<TensorId> = used
-        .iter()
-        .map(|&used| {
-            let id = next;
-            next += usize::from(used);
-            id
-        })
-        .collect();
-    let mut old = used.iter();
-    graph.tensors.retain(|_| old.next() == Some(&true));
-    let nodes = graph.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain(&mut node.outputs));
-    for id in nodes.chain(&mut graph.inputs).chain(&mut graph.outputs) {
-        *id = new[*id];
-    }
-    graph
 }

@@ -1,4 +1,5 @@
-//! Functions of two values, with broadcasting; PReLU is one.
+//! Functions of two values, with broadcasting; PReLU is one. What is known of their constant operands is known to matrix
+//! products, too.
 
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family, pack};
 use crate::graph::{Binary, Graph, Node};
@@ -9,20 +10,36 @@ const SHADER: Shader = Shader { name: "binary", source: include_str!("../../shad
 pub(super) const PRELU: u32 = 6;
 
 /// The code of a function in `binary.wgsl`.
-pub(super) const fn code(binary: Binary) -> Option<u32> {
-    Some(match binary {
+pub(super) const fn code(binary: Binary) -> u32 {
+    match binary {
         Binary::Add => 0,
         Binary::Sub => 1,
         Binary::Mul => 2,
         Binary::Div => 3,
         Binary::Maximum => 4,
         Binary::Minimum => 5,
-        _ => return None,
-    })
+        Binary::Pow => 7,
+        Binary::Mod => 8,
+        Binary::Fmod => 9,
+        Binary::FloorDiv => 10,
+        Binary::TruncDiv => 11,
+        Binary::SquaredDifference => 12,
+        Binary::Equal => 13,
+        Binary::NotEqual => 14,
+        Binary::Less => 15,
+        Binary::LessEqual => 16,
+        Binary::Greater => 17,
+        Binary::GreaterEqual => 18,
+        Binary::And => 19,
+        Binary::Or => 20,
+        Binary::Xor => 21,
+        Binary::KeepIf => 22,
+        Binary::KeepUnless => 23,
+    }
 }
 
 /// The constant operand's number, if there is one.
-fn constant(graph: &Graph, node: &Node) -> Option<usize> {
+pub(super) fn constant(graph: &Graph, node: &Node) -> Option<usize> {
     node.inputs.iter().take(2).position(|&tensor| graph.is_constant(tensor))
 }
 

@@ -18,39 +18,39 @@ pub(super) enum Kind {
 }
 
 /// A convolution as the kernel sees it; a depthwise one of several outputs an input is one of many groups.
-struct Form {
+pub(super) struct Form {
     /// `[O, KH, KW, I / groups]`, or for a depthwise one `[1, KH, KW, O]`.
-    weights: Shape,
+    pub(super) weights: Shape,
     kind: Kind,
-    out: usize,
-    out_group: usize,
-    in_group: usize,
+    pub(super) out: usize,
+    pub(super) out_group: usize,
+    pub(super) in_group: usize,
     in_slices: usize,
 }
 
 impl Form {
-    fn new(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Self {
+    pub(super) fn new(graph: &Graph, node: &Node, groups: usize, kind: Kind) -> Self {
         let input = graph.shape(node.inputs[0]);
         let file = graph.shape(node.inputs[1]);
         let (weights, out, groups) = match kind {
-            Kind::Full => (file, file.b, conv.groups),
+            Kind::Full => (file, file.b, groups),
             Kind::Depthwise => (file, file.c, input.c),
             Kind::FullyConnected => (Shape::new(file.w, 1, 1, file.c), file.w, 1),
         };
         Self { weights, kind, out, out_group: out / groups, in_group: input.c / groups, in_slices: input.slices() }
     }
 
-    fn slices(&self) -> usize {
+    pub(super) fn slices(&self) -> usize {
         self.out.div_ceil(4)
     }
 
     /// First input slice that a block of output slices starting at `slice` may read.
-    fn start(&self, slice: usize, span: usize) -> usize {
+    pub(super) fn start(&self, slice: usize, span: usize) -> usize {
         ((slice * 4 / self.out_group) * self.in_group / 4).min(self.in_slices - span)
     }
 
     /// Input slices that any `block` output slices together need.
-    fn span(&self, block: usize) -> usize {
+    pub(super) fn span(&self, block: usize) -> usize {
         (0..self.slices())
             .step_by(block)
             .map(|slice| {
@@ -68,7 +68,7 @@ impl Form {
     }
 
     /// Weight of output channel `o` for input channel `i` of the whole input, zero outside its group.
-    fn weight(&self, values: &[f32], o: usize, ky: usize, kx: usize, i: usize) -> f32 {
+    pub(super) fn weight(&self, values: &[f32], o: usize, ky: usize, kx: usize, i: usize) -> f32 {
         let first = o / self.out_group * self.in_group;
         if o >= self.out || !(first..first + self.in_group).contains(&i) {
             0.0
@@ -91,7 +91,7 @@ fn is_pointwise(form: &Form, conv: &Conv2d) -> bool {
 pub(super) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Vec<[f32; 4]> {
     let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
     let values = constant.to_f32();
-    let form = Form::new(graph, node, conv, kind);
+    let form = Form::new(graph, node, conv.groups, kind);
     let block = form.block(graph.shape(node.outputs[0]).pixels()).slices;
     let span = form.span(block);
     let mut texels = Vec::with_capacity(form.slices() * form.weights.h * form.weights.w * span * 4);
@@ -113,7 +113,7 @@ pub(super) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> 
 pub(super) fn dispatches(step: &StepContext<'_>, conv: &Conv2d, kind: Kind) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     family::constant(step, 1)?;
-    let form = Form::new(step.graph, step.node, conv, kind);
+    let form = Form::new(step.graph, step.node, conv.groups, kind);
     let out = step.output.shape;
     let block = form.block(out.pixels());
     let span = form.span(block.slices);

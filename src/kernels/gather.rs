@@ -1,13 +1,14 @@
-//! Operators that move values and compute nothing: pad, strided slice, transpose, reshape, depth to space and back.
+//! Operators that move values and compute nothing: pad, tile, strided slice, transpose, reshape, depth to space and back.
 
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
+use crate::graph::{DepthOrder, PadMode, Shape};
 
 const SHADER: Shader = Shader { name: "gather", source: include_str!("../../shaders/gather.wgsl") };
 
 /// Which element of the input makes an element of the result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Map {
-    /// Input axis `a` reads `first[a] + stride[a] * index of output axis axes[a]`; what lies outside is `value`.
+    /// Input axis `a` reads `first[a] + stride[a] * index of output axis axes[a]`.
     Axes {
         /// Output axis that each input axis follows.
         axes: [usize; 4],
@@ -16,26 +17,36 @@ pub(super) enum Map {
         /// Distance between indices.
         stride: [isize; 4],
         /// What lies outside.
-        value: f32,
+        outside: PadMode,
+        /// Elements at both ends of each axis that lie outside, too.
+        cut: [[isize; 4]; 2],
     },
     /// The same place in dense order.
     Reshape,
     /// Channels to blocks of pixels with this edge.
-    DepthToSpace(usize),
+    DepthToSpace(usize, DepthOrder),
     /// Blocks of pixels with this edge to channels.
     SpaceToDepth(usize),
 }
 
 const IN_ORDER: [usize; 4] = [0, 1, 2, 3];
+const NOTHING: PadMode = PadMode::Constant(0.0);
 
 /// A pad.
-pub(super) fn pad(before: [isize; 4], value: f32) -> Map {
-    Map::Axes { axes: IN_ORDER, first: before.map(|v| -v), stride: [1; 4], value }
+pub(super) fn pad(before: [isize; 4], after: [isize; 4], outside: PadMode) -> Map {
+    let cut = [before, after].map(|amounts| amounts.map(|n| (-n).max(0)));
+    Map::Axes { axes: IN_ORDER, first: before.map(|n| -n), stride: [1; 4], outside, cut }
+}
+
+/// A tile: the input again and again.
+pub(super) fn tile() -> Map {
+    pad([0; 4], [0; 4], PadMode::Wrap)
 }
 
 /// A strided slice.
 pub(super) fn slice(begin: [usize; 4], stride: [isize; 4]) -> Map {
-    Map::Axes { axes: IN_ORDER, first: begin.map(|v| v as isize), stride, value: 0.0 }
+    let first = begin.map(|v| v as isize);
+    Map::Axes { axes: IN_ORDER, first, stride, outside: NOTHING, cut: [[0; 4]; 2] }
 }
 
 /// A transpose: output axis `i` is input axis `perm[i]`.
@@ -44,7 +55,36 @@ pub(super) fn transpose(perm: [usize; 4]) -> Map {
     for (output, &input) in perm.iter().enumerate() {
         axes[input] = output;
     }
-    Map::Axes { axes, first: [0; 4], stride: [1; 4], value: 0.0 }
+    Map::Axes { axes, first: [0; 4], stride: [1; 4], outside: NOTHING, cut: [[0; 4]; 2] }
+}
+
+/// The code of a mode in `gather.wgsl`.
+const fn code(mode: PadMode) -> u8 {
+    match mode {
+        PadMode::Constant(_) => 0,
+        PadMode::Reflect => 1,
+        PadMode::Symmetric => 2,
+        PadMode::Edge => 3,
+        PadMode::Wrap => 4,
+    }
+}
+
+impl Map {
+    /// Whether the four lanes of a texel of the result are the four lanes of a texel of the input.
+    fn moves_texels(&self, from: Shape, to: Shape) -> bool {
+        match *self {
+            Self::Axes { axes: [.., 3], first: [.., first], stride: [.., 1], outside, .. } => match outside {
+                PadMode::Constant(_) => first % 4 == 0,
+                PadMode::Wrap if from.c.is_multiple_of(4) => first % 4 == 0,
+                _ => first == 0 && from.c == to.c,
+            },
+            Self::Axes { .. } => false,
+            Self::Reshape => from.c.is_multiple_of(4) && to.c.is_multiple_of(4),
+            Self::DepthToSpace(_, DepthOrder::Dcr) => to.c.is_multiple_of(4),
+            Self::DepthToSpace(block, DepthOrder::Crd) => block == 1,
+            Self::SpaceToDepth(_) => from.c.is_multiple_of(4),
+        }
+    }
 }
 
 /// One texel an invocation: four lanes gathered one by one, or at once where they lie together.
@@ -52,16 +92,18 @@ pub(super) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatc
     let input = family::placed(step, 0)?;
     let plan = TailPlan::new(step.graph, step.node, 0);
     let items = family::texels(step);
-    let (from, to) = (input.shape.c % 4, step.output.shape.c % 4);
-    let (kind, whole, axes, first, stride, value, block) = match map {
-        Map::Axes { axes, first, stride, value } => {
-            let whole = axes[3] == 3 && stride[3] == 1 && first[3] % 4 == 0;
-            (0u8, whole, axes, first, stride, value, 0)
-        }
-        Map::Reshape => (1, from == 0 && to == 0, IN_ORDER, [0; 4], [1; 4], 0.0, 0),
-        Map::DepthToSpace(block) => (2, to == 0, IN_ORDER, [0; 4], [1; 4], 0.0, block),
-        Map::SpaceToDepth(block) => (3, from == 0, IN_ORDER, [0; 4], [1; 4], 0.0, block),
+    let whole = map.moves_texels(input.shape, step.output.shape);
+    let none = ([0; 4], [1; 4], NOTHING, [[0; 4]; 2]);
+    let (kind, axes, (first, stride, outside, cut), block) = match map {
+        Map::Axes { axes, first, stride, outside, cut } => (0u8, axes, (first, stride, outside, cut), 0),
+        Map::Reshape => (1, IN_ORDER, none, 0),
+        Map::DepthToSpace(block, DepthOrder::Dcr) => (2, IN_ORDER, none, block),
+        Map::SpaceToDepth(block) => (3, IN_ORDER, none, block),
+        Map::DepthToSpace(block, DepthOrder::Crd) => (4, IN_ORDER, none, block),
     };
+    let value = if let PadMode::Constant(value) = outside { value } else { 0.0 };
+    let extents = input.shape.dims();
+    let kept = std::array::from_fn(|axis| extents[axis] as isize - cut[0][axis] - cut[1][axis]);
     // Signed words, two's complement.
     let signed = |values: [isize; 4]| values.map(|v| v as i32 as u32);
     let words = Words::new(step, &plan, items)
@@ -69,7 +111,10 @@ pub(super) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatc
         .own(axes.map(|axis| axis as u32))
         .own(signed(first))
         .own(signed(stride))
-        .own([value.to_bits(), block as u32, 0, 0]);
-    let constants = vec![("KIND", f64::from(kind)), ("WHOLE", f64::from(u8::from(whole)))];
+        .own([value.to_bits(), block as u32, 0, 0])
+        .own(signed(cut[0]))
+        .own(signed(kept));
+    let constants =
+        vec![("KIND", f64::from(kind)), ("WHOLE", f64::from(u8::from(whole))), ("AROUND", f64::from(code(outside)))];
     Ok(vec![family::dispatch(step, SHADER, &plan, words, items, constants).reading(input)])
 }

@@ -13,9 +13,13 @@ mod family;
 mod fill;
 mod fully_connected;
 mod gather;
+mod line;
+mod lookup;
+mod matmul;
 mod pack;
 mod pool;
 mod reduce;
+mod resample;
 mod resize;
 mod softmax;
 mod tail;
@@ -29,10 +33,7 @@ pub use fill::fill;
 pub use tail::TailPlan;
 pub use words::Words;
 
-use crate::graph::{DepthOrder, Graph, Node, Op, PadMode, Reduce, follows_tensorflow};
-
-/// What is said of a form that only the CPU twin knows.
-const NO_KERNEL: &str = "no kernel runs this form of it";
+use crate::graph::{Graph, Node, Op, Reduce, follows_tensorflow};
 
 /// The texels that a node's kernel reads beside its tensors: weights, biases, PReLU alphas.
 pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
@@ -40,8 +41,9 @@ pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
         Op::Conv2d(op) => conv::weights(graph, node, op, conv::Kind::Full),
         Op::DepthwiseConv2d(op) => depthwise::weights(graph, node, op),
         Op::FullyConnected => fully_connected::weights(graph, node),
-        Op::TransposeConv(_) => transpose_conv::weights(graph, node),
-        Op::Binary(_) | Op::Prelu => binary::weights(graph, node),
+        Op::TransposeConv(op) => transpose_conv::weights(graph, node, op),
+        Op::Binary(_) | Op::Prelu | Op::MatMul { .. } => binary::weights(graph, node),
+        Op::Gather { .. } | Op::GatherElements { .. } => lookup::weights(graph, node),
         Op::Concat { axis } => concat::weights(graph, node, *axis),
         _ => Vec::new(),
     };
@@ -66,36 +68,27 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
         }
         Op::Pool2d(pool) => pool::dispatches(step, pool),
         Op::Reduce { kind, axes } => reduce::dispatches(step, *kind, *axes),
-        Op::Binary(binary) => match binary::code(*binary) {
-            Some(code) => binary::dispatches(step, code),
-            None => Err(family::unsupported(step, NO_KERNEL.into())),
-        },
+        Op::Binary(binary) => binary::dispatches(step, binary::code(*binary)),
         Op::Prelu => binary::dispatches(step, binary::PRELU),
-        Op::Pad { before, mode: PadMode::Constant(value), .. } => {
-            gather::dispatches(step, gather::pad(*before, *value))
-        }
-        Op::Pad { .. } | Op::Tile | Op::Gather { .. } | Op::GatherElements { .. } => {
-            Err(family::unsupported(step, NO_KERNEL.into()))
-        }
+        Op::Pad { before, after, mode } => gather::dispatches(step, gather::pad(*before, *after, *mode)),
+        Op::Tile => gather::dispatches(step, gather::tile()),
+        Op::Gather { axis } => lookup::dispatches(step, *axis, false),
+        Op::GatherElements { axis } => lookup::dispatches(step, *axis, true),
         Op::StridedSlice { begin, stride } => gather::dispatches(step, gather::slice(*begin, *stride)),
         Op::Transpose { perm } => gather::dispatches(step, gather::transpose(*perm)),
         Op::Reshape => gather::dispatches(step, gather::Map::Reshape),
-        Op::DepthToSpace { block, order: DepthOrder::Crd } if *block > 1 => {
-            Err(family::unsupported(step, NO_KERNEL.into()))
-        }
-        Op::DepthToSpace { block, .. } => gather::dispatches(step, gather::Map::DepthToSpace(*block)),
+        Op::DepthToSpace { block, order } => gather::dispatches(step, gather::Map::DepthToSpace(*block, *order)),
         Op::SpaceToDepth { block } => gather::dispatches(step, gather::Map::SpaceToDepth(*block)),
         Op::Concat { axis } => concat::dispatches(step, *axis),
         Op::Resize { mode, coords, scale } if follows_tensorflow(*mode, *coords, *scale) => {
             resize::dispatches(step, *mode, *coords)
         }
-        Op::Resize { .. } => Err(family::unsupported(step, NO_KERNEL.into())),
-        Op::Softmax { beta, log: false } => softmax::dispatches(step, *beta),
-        Op::Softmax { log: true, .. }
-        | Op::MatMul { .. }
-        | Op::TopK { .. }
-        | Op::Lrn { .. }
-        | Op::Normalize { .. }
-        | Op::CumSum { .. } => Err(family::unsupported(step, NO_KERNEL.into())),
+        Op::Resize { .. } => resample::dispatches(step),
+        Op::Softmax { beta, log } => softmax::dispatches(step, *beta, *log),
+        Op::MatMul { transpose_b } => matmul::dispatches(step, *transpose_b),
+        Op::TopK { largest, indices, .. } => line::top_k(step, *largest, *indices),
+        Op::Lrn { size, alpha, beta, bias } => line::lrn(step, *size, [*alpha, *beta, *bias]),
+        Op::Normalize { axes, epsilon } => line::normalize(step, *axes, *epsilon),
+        Op::CumSum { axis, exclusive, reverse } => line::cum_sum(step, *axis, *exclusive, *reverse),
     }
 }

@@ -1,22 +1,34 @@
-//! Pools: the greatest or the mean of a window.
+//! Pools: the greatest, the mean or the norm of a window.
 
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
-use crate::graph::{Pool2d, PoolKind};
+use crate::graph::{Padding, Pool2d, PoolKind, Shape};
 
 const SHADER: Shader = Shader { name: "pool", source: include_str!("../../shaders/pool.wgsl") };
 
+/// First and last but one row and column that count in a mean, from the corner of the image with all its border.
+fn counted(around: Padding, counted: Padding, image: Shape) -> [u32; 4] {
+    let first = |padding: usize, border: usize| padding as i32 - border as i32;
+    let [y, x] = [first(around.top, counted.top), first(around.left, counted.left)];
+    let end = |padding: usize, extent: usize, border: usize| (padding + extent + border) as i32;
+    [y, end(around.top, image.h, counted.bottom), x, end(around.left, image.w, counted.right)].map(|v| v as u32)
+}
+
 /// One texel an invocation.
 pub(super) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Dispatch>, KernelError> {
-    if pool.dilation != [1, 1] || pool.counted.is_some() || matches!(pool.kind, PoolKind::Lp { .. }) {
-        return Err(family::unsupported(step, super::NO_KERNEL.into()));
-    }
     let input = family::placed(step, 0)?;
     let plan = TailPlan::new(step.graph, step.node, 0);
     let items = family::texels(step);
+    let (kind, power) = match pool.kind {
+        PoolKind::Max => (0u8, 0),
+        PoolKind::Average => (1, 0),
+        PoolKind::Lp { p } => (2, p),
+    };
     let words = Words::new(step, &plan, items)
         .input(input)
         .own([pool.window[0], pool.window[1], pool.stride[0], pool.stride[1]].map(|v| v as u32))
-        .own([pool.padding.top as u32, pool.padding.left as u32, 0, 0]);
-    let average = ("AVERAGE", f64::from(u8::from(pool.kind == PoolKind::Average)));
-    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, vec![average]).reading(input)])
+        .own([pool.padding.top, pool.padding.left, pool.dilation[0], pool.dilation[1]].map(|v| v as u32))
+        .own(counted(pool.padding, pool.counted.unwrap_or_default(), input.shape))
+        .own([power, 0, 0, 0]);
+    let constants = vec![("KIND", f64::from(kind)), ("COUNTED", f64::from(u8::from(pool.counted.is_some())))];
+    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, constants).reading(input)])
 }

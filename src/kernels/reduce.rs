@@ -3,7 +3,8 @@
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
 use crate::graph::Reduce;
 
-const SHADER: Shader = Shader { name: "reduce", source: include_str!("../../shaders/reduce.wgsl") };
+const MEAN: Shader = Shader { name: "reduce", source: include_str!("../../shaders/reduce.wgsl") };
+const FOLD: Shader = Shader { name: "fold", source: include_str!("../../shaders/fold.wgsl") };
 
 /// How a mean over width is taken.
 #[derive(Clone, Copy, PartialEq)]
@@ -29,21 +30,36 @@ pub(super) fn dispatches(step: &StepContext<'_>, kind: Reduce, axes: [bool; 4]) 
     let input = family::placed(step, 0)?;
     let plan = TailPlan::new(step.graph, step.node, 0);
     let items = family::texels(step);
+    let words = Words::new(step, &plan, items).input(input).own(axes.map(u32::from));
+    if let Some(code) = code(kind) {
+        let kind = ("KIND", f64::from(code));
+        return Ok(vec![family::dispatch(step, FOLD, &plan, words, items, vec![kind]).reading(input)]);
+    }
     let extents = input.shape.dims();
     let rows = rows(axes);
     let reduced = |axis: &usize| axes[*axis] && !(rows == Rows::Both && *axis == 2);
-    let divisor = match kind {
-        _ if kind != Reduce::Mean => {
-            return Err(family::unsupported(step, "there is no kernel for it yet".into()));
-        }
-        _ => (0..4).filter(reduced).map(|axis| extents[axis]).product::<usize>() as f32,
-    };
+    let divisor = (0..4).filter(reduced).map(|axis| extents[axis]).product::<usize>() as f32;
     let row = (extents[2] as f32).to_bits();
-    let words = Words::new(step, &plan, items).input(input).own(axes.map(u32::from)).own([
-        divisor.to_bits(),
-        row,
-        rows as u32,
-        0,
-    ]);
-    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, Vec::new()).reading(input)])
+    let words = words.own([divisor.to_bits(), row, rows as u32, 0]);
+    Ok(vec![family::dispatch(step, MEAN, &plan, words, items, Vec::new()).reading(input)])
+}
+
+/// The code of a reduction in `fold.wgsl`; the mean has a shader of its own.
+const fn code(kind: Reduce) -> Option<u32> {
+    Some(match kind {
+        Reduce::Mean => return None,
+        Reduce::Sum => 1,
+        Reduce::SumSquare => 2,
+        Reduce::Max => 3,
+        Reduce::Min => 4,
+        Reduce::Prod => 5,
+        Reduce::L1 => 6,
+        Reduce::L2 => 7,
+        Reduce::LogSum => 8,
+        Reduce::LogSumExp => 9,
+        Reduce::ArgMax { last: false } => 10,
+        Reduce::ArgMin { last: false } => 11,
+        Reduce::ArgMax { last: true } => 12,
+        Reduce::ArgMin { last: true } => 13,
+    })
 }

@@ -1,11 +1,11 @@
 //! The choice: strategies, the proven optimum and banks are tried, the smallest plan that textures can hold is kept,
 //! and the reason is recorded.
 
-use std::{fmt, str::FromStr};
+use std::{cmp::Ordering, fmt, str::FromStr};
 
 use super::{
-    Bounds, Certificate, Layout, PlanError, Problem, StepUse, Strategy, UsageRecord, banks, bounds, check_layout,
-    exact::positional_certificate, optimum,
+    Bounds, Certificate, Layout, Optimum, PlanError, Problem, Progress, StepUse, Strategy, UsageRecord, banks, bounds,
+    check_layout, exact::positional_certificate, optimum,
 };
 
 /// How far to search beyond the portfolio. Counted in steps of the algorithms, never in time, so that the same input
@@ -112,53 +112,72 @@ pub fn best(records: &[UsageRecord], uses: &[StepUse], budget: Budget) -> Result
     choose(records, uses, Choice::Best, budget)
 }
 
-/// As [`best`], or exactly what is asked for.
+/// As [`best`], or exactly what is asked for; the candidates then say what else was tried on the way.
 ///
 /// # Errors
 /// As [`best`], and [`PlanError::NotForTextures`] if the strategy answers one arena.
 pub fn choose(records: &[UsageRecord], uses: &[StepUse], choice: Choice, budget: Budget) -> Result<Best, PlanError> {
+    Ok(search(records, uses, choice, budget, &mut |_| {})?.0)
+}
+
+/// As [`choose`], with the exact solver's answer where it was asked.
+pub(super) fn search(
+    records: &[UsageRecord],
+    uses: &[StepUse],
+    choice: Choice,
+    budget: Budget,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Best, Option<Optimum>), PlanError> {
     let bounds = bounds(records)?;
     check_uses(records, uses)?;
-    let mut table = Table { records, candidates: Vec::new(), chosen: None };
-    let mut certificate = positional_certificate(records, bounds.shared_objects);
+    let order = Order::canonical(records);
+    let sorted: Vec<UsageRecord> = order.0.iter().map(|&i| records[i]).collect();
+    let mut table = Table { records: &sorted, candidates: Vec::new(), chosen: None };
+    for &strategy in Strategy::PORTFOLIO.iter().filter(|&&strategy| choice != Choice::Strategy(strategy)) {
+        table.add(strategy.name(), strategy.place(&sorted)?);
+    }
+    let mut exact = None;
     if let Choice::Strategy(strategy) = choice {
         if strategy.problem() == Problem::Offsets {
             return Err(PlanError::NotForTextures { strategy: strategy.name() });
         }
-        table.add(strategy.name(), strategy.place(records)?);
+        // Named strategies see the records as they are given.
+        table.insist(strategy.name(), order.sort(strategy.place(records)?));
     } else {
-        let order = Order::canonical(records);
-        let sorted: Vec<UsageRecord> = order.0.iter().map(|&i| records[i]).collect();
-        for &strategy in Strategy::PORTFOLIO {
-            table.add(strategy.name(), order.restore(strategy.place(&sorted)?));
-        }
         let open = table.total() > bounds.shared_objects || choice != Choice::Best;
         if open && budget.nodes > 0 {
-            let mut exact = optimum(&sorted, budget.nodes, &mut |_| {})?;
-            exact.certificate.proof.renumber(&order.0);
-            certificate = exact.certificate;
-            if choice != Choice::Best {
-                table.chosen = None;
+            let found = exact.insert(optimum(&sorted, budget.nodes, progress)?);
+            match choice {
+                Choice::Best => table.add("optimum", found.layout.clone()),
+                _ => table.insist("optimum", found.layout.clone()),
             }
-            table.add("optimum", order.restore(exact.layout));
         }
         let open = table.total() > bounds.offsets || choice == Choice::Banks;
         let seed = table.chosen.as_ref().filter(|_| open && budget.moves > 0 && choice != Choice::Optimum);
-        if let Some(seed) = seed.map(|chosen| order.sort(&chosen.layout)) {
-            let found = banks(&sorted, &order.sort_uses(uses), &seed, budget.moves)?;
-            if choice == Choice::Banks {
-                table.chosen = None;
+        if let Some(seed) = seed {
+            let found = banks(&sorted, &order.sort_uses(uses), &seed.layout, budget.moves)?;
+            match choice {
+                Choice::Best => table.add("banks", found),
+                _ => table.insist("banks", found),
             }
-            table.add("banks", order.restore(found));
         }
     }
     let Table { candidates, chosen, .. } = table;
-    let Some(Chosen { layout, name, .. }) = chosen else {
+    let Some(Chosen { layout, name }) = chosen else {
         return Err(PlanError::Count { what: "candidates", expected: 1, found: 0 });
     };
+    let layout = order.restore(layout);
     check_layout(records, uses, &layout)?;
+    if let Some(exact) = &mut exact {
+        exact.certificate.proof.renumber(&order.0);
+        exact.layout = order.restore(exact.layout.clone());
+    }
+    let certificate = match &exact {
+        Some(exact) => exact.certificate.clone(),
+        None => positional_certificate(records, bounds.shared_objects),
+    };
     let reason = reason(choice, name, layout.total(), &bounds, certificate.bound, candidates.len());
-    Ok(Best { layout, strategy: name.to_owned(), reason, bounds, certificate, candidates })
+    Ok((Best { layout, strategy: name.to_owned(), reason, bounds, certificate, candidates }, exact))
 }
 
 /// An index outside the records must not reach the search; the rest is the checker's.
@@ -173,9 +192,9 @@ fn check_uses(records: &[UsageRecord], uses: &[StepUse]) -> Result<(), PlanError
 
 fn reason(choice: Choice, name: &str, total: u64, bounds: &Bounds, proven: u64, candidates: usize) -> String {
     let versus = match total.cmp(&proven) {
-        std::cmp::Ordering::Less => format!("{} less than any Shared Objects plan can be ({proven})", proven - total),
-        std::cmp::Ordering::Equal => format!("the proven Shared Objects optimum ({proven})"),
-        std::cmp::Ordering::Greater => format!("{} above the Shared Objects bound ({proven})", total - proven),
+        Ordering::Less => format!("{} less than any Shared Objects plan can be ({proven})", proven - total),
+        Ordering::Equal => format!("the proven Shared Objects optimum ({proven})"),
+        Ordering::Greater => format!("{} above the Shared Objects bound ({proven})", total - proven),
     };
     if choice != Choice::Best {
         format!("{name} was asked for: {total}, {versus}")
@@ -187,12 +206,11 @@ fn reason(choice: Choice, name: &str, total: u64, bounds: &Bounds, proven: u64, 
 }
 
 struct Chosen {
-    key: (u64, usize, u128),
     layout: Layout,
     name: &'static str,
 }
 
-/// What was tried, and the best of it.
+/// What was tried, and the best of it, in the canonical order of records.
 struct Table<'a> {
     records: &'a [UsageRecord],
     candidates: Vec<Candidate>,
@@ -200,17 +218,34 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
+    /// Notes a candidate, and keeps it if it is better than what is kept.
     fn add(&mut self, name: &'static str, layout: Layout) {
-        let (total, regions) = (layout.total(), layout.regions.len());
-        self.candidates.push(Candidate { name: name.to_owned(), problem: layout.problem, total, regions });
-        let key = (total, regions, reuse_distance(self.records, &layout));
-        if self.chosen.as_ref().is_none_or(|chosen| key < chosen.key) {
-            self.chosen = Some(Chosen { key, layout, name });
+        let key = |layout: &Layout| (layout.total(), layout.regions.len());
+        let better = |chosen: &Chosen| match key(&layout).cmp(&key(&chosen.layout)) {
+            Ordering::Less => true,
+            Ordering::Equal => reuse_distance(self.records, &layout) < reuse_distance(self.records, &chosen.layout),
+            Ordering::Greater => false,
+        };
+        if self.chosen.as_ref().is_none_or(better) {
+            self.insist(name, layout);
+        } else {
+            self.note(name, &layout);
         }
     }
 
+    /// Notes a candidate, and keeps it whatever it comes to.
+    fn insist(&mut self, name: &'static str, layout: Layout) {
+        self.note(name, &layout);
+        self.chosen = Some(Chosen { layout, name });
+    }
+
+    fn note(&mut self, name: &str, layout: &Layout) {
+        let (problem, total, regions) = (layout.problem, layout.total(), layout.regions.len());
+        self.candidates.push(Candidate { name: name.to_owned(), problem, total, regions });
+    }
+
     fn total(&self) -> u64 {
-        self.chosen.as_ref().map_or(u64::MAX, |chosen| chosen.key.0)
+        self.chosen.as_ref().map_or(u64::MAX, |chosen| chosen.layout.total())
     }
 }
 
@@ -224,8 +259,9 @@ impl Order {
         Self(order)
     }
 
-    fn sort(&self, layout: &Layout) -> Layout {
-        Layout { places: self.0.iter().map(|&i| layout.places[i]).collect(), ..layout.clone() }
+    fn sort(&self, mut layout: Layout) -> Layout {
+        layout.places = self.0.iter().map(|&i| layout.places[i]).collect();
+        layout
     }
 
     fn sort_uses(&self, uses: &[StepUse]) -> Vec<StepUse> {

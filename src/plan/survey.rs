@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    Best, Budget, Candidate, Optimum, PlanError, Problem, Progress, StepUse, Strategy, UsageRecord, best, offsets,
-    optimum,
+    Best, Budget, Candidate, Choice, Optimum, PlanError, Problem, Progress, StepUse, Strategy, UsageRecord,
+    best::search, offsets, optimum,
 };
 
 /// What every way to plan comes to on one set of records.
@@ -26,15 +26,19 @@ pub struct Survey {
 /// Runs everything, however slow; the budget is for the searches, and `progress` is told how far the exact one is.
 ///
 /// # Errors
-/// As [`best`].
+/// As [`best`](super::best()).
 pub fn survey(
     records: &[UsageRecord],
     uses: &[StepUse],
     budget: Budget,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Survey, PlanError> {
-    let optimum = optimum(records, budget.nodes, progress)?;
-    let best = best(records, uses, Budget { nodes: budget.nodes.min(Budget::default().nodes), ..budget })?;
+    let (best, exact) = search(records, uses, Choice::Best, budget, progress)?;
+    let optimum = match exact {
+        Some(exact) => exact,
+        // A greedy plan has reached the bound, or nothing may be solved.
+        None => optimum(records, 0, progress)?,
+    };
     let arena = offsets::smallest(records, budget.moves)?.layout;
     let mut candidates = Vec::new();
     let mut add = |name: &str, problem, total, regions| {

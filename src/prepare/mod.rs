@@ -5,6 +5,7 @@
 mod changes;
 mod figures;
 mod phases;
+mod spread;
 
 pub use figures::{Clock, Figures, Rate};
 pub use phases::{Peak, Phases, Point};
@@ -63,7 +64,7 @@ pub struct Prepared {
     pub rewriting: Report,
     /// Its steps and usage records.
     pub schedule: Schedule,
-    /// What the planner tried, and what it would choose; sizes in texels.
+    /// What the planner tried, and what it chose; sizes in texels.
     pub best: Best,
     /// The pool, checked.
     pub plan: Plan,
@@ -175,16 +176,10 @@ fn unphased(graph: &Graph, options: &PrepareOptions, ready: bool) -> Result<Prep
     let rewritten = rewrite::rewrite(&graph, &options.rules);
     let graph = rewritten.graph;
     let schedule = schedule::schedule(&graph, &rewritten.views)?;
-    // A strategy that is named needs no search; the report still says what the others come to.
-    let budget = if matches!(options.choice, Choice::Strategy(_)) { Budget::PORTFOLIO } else { options.budget };
-    let best = plan::best(&schedule.records, &schedule.uses, budget)?;
-    let chosen = match options.choice {
-        Choice::Best => best.clone(),
-        other => plan::choose(&schedule.records, &schedule.uses, other, budget)?,
-    };
+    let best = plan::choose(&schedule.records, &schedule.uses, options.choice, options.budget)?;
     let tensors = schedule.tensors();
-    let mut plan = plan::realize(&chosen.layout, &schedule.records, &tensors, options.format, options.limits)?;
-    plan.strategy = chosen.strategy;
+    let mut plan = plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits)?;
+    plan.strategy = best.strategy.clone();
     plan::check(&schedule.records, &tensors, &schedule.uses, &plan, options.limits)?;
     Ok(Prepared { graph, rewriting: rewritten.report, schedule, best, plan, phased: None })
 }

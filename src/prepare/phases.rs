@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{PrepareError, PrepareOptions, Watch, changes::Changes};
+use super::{PrepareError, PrepareOptions, Watch, changes::Changes, spread::spread};
 use crate::{
     graph::Graph,
     plan::{
@@ -161,9 +161,11 @@ impl<'a> Front<'a> {
         let finest = std::iter::once(self.table.least(true).1);
         for segments in self.limits().into_iter().filter_map(|limit| self.table.within(limit)).chain(finest) {
             if !tried.contains(&segments) {
-                points.push(self.point(segments.clone(), effort)?);
                 tried.push(segments);
             }
+        }
+        for point in spread(&tried, |segments| self.point(segments.clone(), effort)) {
+            points.push(point?);
         }
         Ok(unbeaten(points))
     }

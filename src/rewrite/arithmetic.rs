@@ -145,5 +145,5 @@ fn changed(site: &Site, old: TensorId, shape: Shape, values: Vec<f32>, edit: &mu
         false => vec![values.len()],
     };
     let constant = Some(Constant::from_f32(&values));
-    Ok(edit.add(&site.graph, Tensor { name, shape, dims, constant }))
+    Ok(edit.add(&site.graph, Tensor { name, shape, dims, order: Default::default(), constant }))
 }

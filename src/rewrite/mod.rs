@@ -9,6 +9,7 @@ mod dead;
 mod edit;
 mod flatten;
 mod identity;
+mod linear;
 mod pad;
 mod report;
 mod reshape_chain;

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::graph::{Graph, Node, Op, Reduce, Shape, Tail, Tensor};
+use crate::graph::{Graph, Node, Op, Order, Reduce, Shape, Tail, Tensor};
 
 /// The graph with every mean over height and width in two steps; the graph itself where there is none.
 pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
@@ -26,7 +26,7 @@ pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
         let shape = Shape { w: 1, ..graph.shape(x) };
         let rows = made.tensors.len();
         let name = format!("{}/rows", graph.tensors[x].name);
-        made.tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), constant: None });
+        made.tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
         let mean = |axes| Op::Reduce { kind: Reduce::Mean, axes };
         made.nodes.push(Node {
             op: mean([false, false, true, false]),

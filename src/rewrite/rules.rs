@@ -1,7 +1,7 @@
 //! The registry: every rule by name, and which of them are on.
 
 use super::{
-    activation, arithmetic, dead, edit::Verdict, flatten, identity, pad, reshape_chain, residual, site::Site,
+    activation, arithmetic, dead, edit::Verdict, flatten, identity, linear, pad, reshape_chain, residual, site::Site,
     transpose_reshape, views,
 };
 use crate::graph::NodeId;
@@ -32,10 +32,11 @@ pub(super) enum Order {
 ///
 /// Arithmetic is folded before activations are moved, which would otherwise stand between; activations before
 /// additions, so that an addition finds the activation in front of it already in its producer.
-pub static RULES: [Rule; 9] = [
+pub static RULES: [Rule; 10] = [
     identity::RULE,
     transpose_reshape::RULE,
     reshape_chain::RULE,
+    linear::RULE,
     arithmetic::RULE,
     pad::RULE,
     activation::RULE,

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::graph::{Graph, Node, NodeId, Op, Shape, Tail, Tensor};
+use crate::graph::{Graph, Node, NodeId, Op, Order, Shape, Tail, Tensor};
 
 /// Computed tensors that a step can put together in a texel.
 const MEET: usize = 2;
@@ -64,7 +64,7 @@ fn join(graph: &mut Graph, at: NodeId, [first, last]: [usize; 2]) -> Node {
     let shape = Shape { c: channels, ..graph.shape(joined[0]) };
     let name = format!("{}/joined", graph.tensors[node.outputs[0]].name);
     let id = graph.tensors.len();
-    graph.tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), constant: None });
+    graph.tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
     let node = &mut graph.nodes[at];
     node.inputs.splice(first..=last, [id]);
     Node { op: Op::Concat { axis: 3 }, inputs: joined, outputs: vec![id], tail: Tail::default(), origin: node.origin }

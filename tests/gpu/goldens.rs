@@ -10,6 +10,7 @@ use texpool::{
 use crate::support::{
     goldens::{Golden, array, golden, output},
     models, open,
+    reference::reference,
 };
 
 fn run(golden: &Golden, format: TexelFormat) -> (Graph, Vec<Vec<f32>>) {
@@ -67,6 +68,18 @@ fn posenet_agrees() {
 fn a_photo_that_nothing_was_tuned_on_agrees() {
     for name in ["chelsea_blazeface", "chelsea_mobilenet_v1", "chelsea_face_landmark"] {
         agrees(name);
+    }
+}
+
+#[test]
+fn onnx_models_agree() {
+    for name in ["mobilenet_v2_torchvision", "squeezenet_v1.1"] {
+        let Some(golden) = reference(name) else { continue };
+        let graph = texpool::import::open(&golden.model).unwrap();
+        let mut session = Session::new(&open(), &graph, &SessionOptions::default()).unwrap();
+        let worst = difference(&session.run(&[&golden.input]).unwrap()[0], &golden.output);
+        println!("{name}: differs by {worst:e}, {:e} allowed", golden.tolerance);
+        assert!(worst <= golden.tolerance, "{name}: {worst} > {}", golden.tolerance);
     }
 }
 

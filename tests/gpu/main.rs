@@ -3,6 +3,7 @@
 
 #![cfg(test)]
 
+mod compare;
 mod core_only;
 mod faults;
 mod goldens;
@@ -15,3 +16,4 @@ mod session;
 mod split;
 mod support;
 mod witness;
+mod zoo;

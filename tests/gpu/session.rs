@@ -65,7 +65,11 @@ fn run(gpu: &Gpu, graph: &Graph, options: &SessionOptions) -> Vec<Vec<f32>> {
 }
 
 fn options(format: TexelFormat, choice: Choice, rules: Rules, poison: bool) -> SessionOptions {
-    SessionOptions { prepare: PrepareOptions { format, choice, rules, ..PrepareOptions::default() }, poison }
+    SessionOptions {
+        prepare: PrepareOptions { format, choice, rules, ..PrepareOptions::default() },
+        poison,
+        watched: false,
+    }
 }
 
 #[test]

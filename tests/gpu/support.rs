@@ -15,6 +15,10 @@ pub(crate) mod graphs;
 pub(crate) mod hash;
 #[path = "../support/models.rs"]
 pub(crate) mod models;
+#[path = "../support/reference.rs"]
+pub(crate) mod reference;
+#[path = "../support/zoo.rs"]
+pub(crate) mod zoo;
 
 /// Files of every model that the project is measured by.
 pub(crate) const MODELS: [&str; 8] = [

@@ -4,7 +4,7 @@ use texpool::{graph::DType, import::ImportError};
 
 use crate::{
     import,
-    tflite::{F16, F32, Field, I8, Model, Table, file, flags},
+    tflite::{F16, F32, Field, I8, Model, Table, U8, conv, file, flags},
 };
 
 #[test]
@@ -173,7 +173,7 @@ fn constants_of_the_wrong_length_are_refused() {
 }
 
 #[test]
-fn quantised_constants_are_refused_with_a_remedy() {
+fn bytes_without_a_scale_are_refused_with_a_remedy() {
     let mut m = Model::new();
     let (x, q, w, y) =
         (m.floats("x", &[4]), m.constant("q", &[4], I8, vec![1; 4]), m.floats("w", &[4]), m.floats("y", &[4]));
@@ -182,7 +182,44 @@ fn quantised_constants_are_refused_with_a_remedy() {
     let Err(ImportError::Unsupported(refusals)) = import(m.bytes(&[x], &[y])) else { unreachable!("it was imported") };
     assert_eq!(refusals.len(), 2);
     for refusal in refusals {
-        assert_eq!(refusal.reason, "tensor `q` is quantised (INT8)");
-        assert!(refusal.remedy.contains("without quantisation"));
+        assert_eq!(refusal.reason, "tensor `q` is INT8 without a scale");
+        assert!(refusal.remedy.contains("quantisation parameters"));
+    }
+}
+
+#[test]
+fn an_8_bit_model_is_computed_as_the_reals_it_stands_for() {
+    let mut m = Model::new();
+    let x = m.tensor("x", &[1, 1, 1, 2], U8);
+    let x = m.scaled(x, &[0.5], &[10], 0);
+    // Two outputs with scales of their own: rows (2, -4) * 0.25 and (6, 8) * 2.
+    let w = m.constant("w", &[2, 1, 1, 2], I8, [2i8, -4, 6, 8].map(|v| v as u8).to_vec());
+    let w = m.scaled(w, &[0.25, 2.0], &[0, 0], 0);
+    let b = m.ints("b", &[8, 1]);
+    let b = m.scaled(b, &[0.125, 1.0], &[0, 0], 0);
+    let y = m.tensor("y", &[1, 1, 1, 2], U8);
+    let y = m.scaled(y, &[0.5], &[0], 0);
+    m.op(3, &[x, w, b], y, conv(1, 1, 1, 0));
+    let z = m.floats("z", &[1, 1, 1, 2]);
+    m.op(6, &[y], z, None);
+    let graph = import(m.bytes(&[x], &[z])).unwrap();
+    let run = |x: [f32; 2]| {
+        let values = texpool::kernels::twin::graph(&graph, &[x.to_vec()]).unwrap();
+        values[graph.outputs[0]].clone().unwrap()
+    };
+    assert_eq!(run([2.0, 0.5]), [1.0 - 0.5 + 1.0, 24.0 + 8.0 + 1.0]);
+    assert_eq!(run([-3.0, 20.0]), [0.0, 127.5], "what its 8 bits cannot say is cut off");
+}
+
+#[test]
+fn scales_that_do_not_fit_are_refused() {
+    for (scale, zero, axis) in [(&[1.0, 2.0][..], &[0, 0][..], 0), (&[1.0; 3], &[0, 0], 0), (&[1.0; 3], &[0; 3], 7)] {
+        let mut m = Model::new();
+        let (x, y) = (m.floats("x", &[3]), m.floats("y", &[3]));
+        let w = m.constant("w", &[3], I8, vec![1; 3]);
+        let w = m.scaled(w, scale, zero, axis);
+        m.op(0, &[x, w], y, flags(11, &[0]));
+        let error = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
+        assert!(error.contains("scales or zero points that do not fit it"), "{error}");
     }
 }

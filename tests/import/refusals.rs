@@ -35,7 +35,13 @@ fn all_unsupported_operators_come_in_one_error() {
 
 #[test]
 fn inputs_of_other_types_are_refused_by_name() {
-    for (dtype, reason) in [(I8, "quantised (INT8)"), (I32, "is INT32"), (5, "is STRING"), (77, "of an unknown type")] {
+    for (dtype, reason) in [
+        (I8, "INT8 without a scale"),
+        (7, "quantised (INT16)"),
+        (I32, "is INT32"),
+        (5, "is STRING"),
+        (77, "of an unknown type"),
+    ] {
         let mut m = Model::new();
         let (x, z) = (m.tensor("image", &[4], dtype), m.floats("z", &[4]));
         let y = m.floats("y", &[4]);

@@ -5,7 +5,7 @@ use crate::noise;
 use texpool::{
     graph::{
         Act, Binary, Conv2d, CoordMode, DepthOrder, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind,
-        Reduce, ResizeMode, Shape, TensorId, TransposeConv,
+        Reduce, ResizeMode, Rounding, Shape, TensorId, TransposeConv,
     },
     kernels::twin,
     schedule::phases::needs,
@@ -90,8 +90,9 @@ fn convolutions() {
         agrees(&what, &one(Op::Conv2d(conv), &[x], &[[2, window, 3, 3], [1, 1, 1, 2]], ANY), claim);
         agrees(&what, &one(Op::DepthwiseConv2d(conv), &[x], &[[1, window, 3, 3]], ANY), claim);
         for kind in [PoolKind::Max, PoolKind::Average] {
-            if dilation == 1 && top < window && bottom < window {
+            if top <= (window - 1) * dilation && bottom <= (window - 1) * dilation {
                 let pool = Pool2d::plain(kind, [window, 3], [stride, 1], padding(top, bottom));
+                let pool = Pool2d { dilation: [dilation, 1], ..pool };
                 agrees(&what, &one(Op::Pool2d(pool), &[x], &[], ANY), claim);
             }
         }
@@ -119,6 +120,10 @@ fn transposed_convolutions() {
         let conv = TransposeConv::plain([stride, 1], padding(top, top));
         let graph = one(Op::TransposeConv(conv), &[[2, height, 4, 3]], &[[2, window, 3, 3]], [2, full - 2 * top, 4, 2]);
         agrees(&format!("stride {stride}, window {window}"), &graph, Claim::Exact);
+        let conv = TransposeConv { dilation: [2, 1], groups: 3, ..conv };
+        let full = full + window - 1;
+        let graph = one(Op::TransposeConv(conv), &[[2, height, 4, 3]], &[[3, window, 3, 1]], [2, full - 2 * top, 4, 3]);
+        agrees(&format!("stride {stride}, dilated window {window}"), &graph, Claim::Safe);
     }
 }
 
@@ -152,10 +157,45 @@ fn dense_layers_and_means() {
 }
 
 #[test]
+fn operators_along_axes() {
+    let x = [2, 4, 3, 5];
+    for (axes, claim) in [
+        ([false, false, false, true], Claim::Exact),
+        ([false, true, true, false], Claim::Exact),
+        ([true, false, true, false], Claim::Safe),
+    ] {
+        let op = Op::Normalize { axes, epsilon: 0.1 };
+        agrees(&format!("normalize {axes:?}"), &one(op, &[x], &[], ANY), claim);
+    }
+    for axis in 0..4 {
+        let claim = if axis == 0 { Claim::Safe } else { Claim::Exact };
+        for (exclusive, reverse) in [(false, false), (true, false), (false, true), (true, true)] {
+            let op = Op::CumSum { axis, exclusive, reverse };
+            agrees(&format!("running sum {axis} {exclusive} {reverse}"), &one(op, &[x], &[], ANY), claim);
+        }
+    }
+    for axis in 0..4 {
+        let axes = std::array::from_fn(|i| i == axis);
+        let op = Op::Reduce { kind: Reduce::SumSquare, axes };
+        agrees(&format!("sum of squares {axis}"), &one(op, &[x], &[], ANY), Claim::Safe);
+    }
+    for (a, b) in [([2, 4, 3, 5], [2, 4, 5, 2]), ([2, 1, 3, 5], [1, 4, 5, 2]), ([1, 4, 3, 5], [2, 1, 5, 2])] {
+        agrees("product", &one(Op::MatMul { transpose_b: false }, &[a, b], &[], ANY), Claim::Exact);
+    }
+    agrees("top", &one(Op::TopK { k: 2, largest: true, indices: false }, &[x], &[], ANY), Claim::Exact);
+    agrees("lrn", &one(Op::Lrn { size: 3, alpha: 0.1, beta: 0.75, bias: 1.0 }, &[x], &[], ANY), Claim::Exact);
+}
+
+#[test]
 fn operators_that_move_values() {
     let x = [2, 6, 4, 8];
     let pad = Op::Pad { before: [0, 2, 1, 0], after: [1, 1, 0, 0], mode: PadMode::Constant(3.0) };
     agrees("pad", &one(pad, &[x], &[], ANY), Claim::Exact);
+    for mode in [PadMode::Reflect, PadMode::Symmetric, PadMode::Edge, PadMode::Wrap] {
+        let pad = Op::Pad { before: [1, 9, 1, 0], after: [0, -2, 0, 3], mode };
+        agrees(&format!("pad {mode:?}"), &one(pad, &[x], &[], ANY), Claim::Exact);
+    }
+    agrees("tile", &one(Op::Tile, &[x], &[], [4, 18, 4, 8]), Claim::Exact);
     let slice = Op::StridedSlice { begin: [1, 4, 0, 0], stride: [1, -2, 1, 1] };
     agrees("slice", &one(slice, &[x], &[], [1, 3, 4, 8]), Claim::Exact);
     agrees("transpose", &one(Op::Transpose { perm: [0, 1, 3, 2] }, &[x], &[], ANY), Claim::Exact);
@@ -168,6 +208,55 @@ fn operators_that_move_values() {
         let mut other = x;
         other[axis] += 3;
         agrees(&format!("concat {axis}"), &one(Op::Concat { axis }, &[x, other, x], &[], ANY), Claim::Exact);
+    }
+}
+
+/// A lookup in an input by constant indices, or by indices that are an input, too.
+fn lookup(op: Op, x: [usize; 4], shape: [usize; 4], indices: Option<&[f32]>) -> Graph {
+    let mut b = GraphBuilder::new("lookup");
+    let table = b.input("x", &x).unwrap();
+    let indices = match indices {
+        Some(values) => b.constant("indices", &shape, values).unwrap(),
+        None => b.input("indices", &shape).unwrap(),
+    };
+    let y = b.node_to("y", op, &[table, indices], &ANY, Act::None).unwrap();
+    b.finish(&[y]).unwrap()
+}
+
+#[test]
+fn lookups() {
+    let (x, some) = ([2, 6, 4, 8], [1.0, -1.0, 0.0, 1.0, 5.0]);
+    for axis in 0..4 {
+        let op = Op::Gather { axis };
+        let known = lookup(op.clone(), x, [1, 1, 1, 5], Some(&some));
+        agrees(&format!("gather {axis}"), &known, if axis < 3 { Claim::Exact } else { Claim::Safe });
+        agrees(&format!("gather computed {axis}"), &lookup(op, x, [1, 1, 1, 5], None), Claim::Safe);
+        let mut indices = [1, 4, 3, 8];
+        indices[axis] += 1;
+        let op = Op::GatherElements { axis };
+        agrees(&format!("elements {axis}"), &lookup(op, x, indices, None), Claim::Safe);
+    }
+}
+
+#[test]
+fn resizes_by_tables() {
+    let modes = [
+        ResizeMode::Nearest(Rounding::PreferFloor),
+        ResizeMode::Linear,
+        ResizeMode::Cubic { a: -0.75, exclude_outside: false },
+        ResizeMode::Cubic { a: -0.5, exclude_outside: true },
+    ];
+    let crop = CoordMode::TfCropAndResize { start: [-0.3, 0.1], end: [0.9, 0.8], extrapolation: 1.0 };
+    for mode in modes {
+        for coords in [CoordMode::Asymmetric, CoordMode::HalfPixelSymmetric, CoordMode::PytorchHalfPixel, crop] {
+            for (from, to) in [(4, 8), (5, 7), (9, 4), (1, 5), (6, 1)] {
+                let op = Op::Resize { mode, coords, scale: Some([to as f32 / from as f32 * 0.9, 1.0]) };
+                let graph = one(op, &[[2, from, 3, 2]], &[], [2, to, 3, 2]);
+                agrees(&format!("{mode:?} {coords:?} {from} to {to}"), &graph, Claim::Safe);
+                let most = needs(&graph, &graph.nodes[0], 0).unwrap().iter().map(|rows| rows.len()).max().unwrap();
+                assert!(most <= 4, "{mode:?} {coords:?}: {most} rows");
+            }
+        }
     }
 }
 

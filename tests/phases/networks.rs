@@ -1,7 +1,7 @@
 //! Published networks as topologies: shapes, windows and strides, weights without values. Good for planning alone.
 
 use texpool::graph::{
-    Constant, Conv2d, Graph, Node, Op, Padding, Pool2d, PoolKind, Reduce, Shape, Tail, Tensor, TensorId,
+    Constant, Conv2d, Graph, Node, Op, Order, Padding, Pool2d, PoolKind, Reduce, Shape, Tail, Tensor, TensorId,
 };
 
 /// A graph under construction; convolutions pad so that a window of `k` rows has `(k - 1) / 2` above it.
@@ -19,7 +19,13 @@ impl Net {
 
     fn tensor(&mut self, shape: Shape, constant: Option<Constant>) -> TensorId {
         let id = self.graph.tensors.len();
-        self.graph.tensors.push(Tensor { name: format!("t{id}"), shape, dims: shape.dims().to_vec(), constant });
+        self.graph.tensors.push(Tensor {
+            name: format!("t{id}"),
+            shape,
+            dims: shape.dims().to_vec(),
+            order: Order::default(),
+            constant,
+        });
         id
     }
 

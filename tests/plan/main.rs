@@ -6,6 +6,7 @@ mod banks;
 mod check;
 mod data;
 mod exact;
+mod improved;
 mod io;
 mod offsets;
 mod order;

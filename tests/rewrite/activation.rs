@@ -147,3 +147,13 @@ fn a_prelu_does_not_pass_a_reshape_that_moves_channels() {
     let made = fires(&net.finish(&[z]), "activation", 1);
     assert!(made.graph.nodes[0].tail.is_empty() && !made.graph.nodes[1].tail.is_empty());
 }
+
+#[test]
+fn a_function_that_no_tail_knows_stays_a_step() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let y = net.conv(x, 6, 3);
+    let z = net.unary(Unary::Erf, y);
+    let made = rewritten(&net.finish(&[z]), &Rules::all());
+    assert_eq!(ops(&made.graph), ["CONV_2D", "Erf"]);
+}

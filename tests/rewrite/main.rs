@@ -9,6 +9,8 @@ mod arithmetic;
 #[cfg(test)]
 mod identity;
 #[cfg(test)]
+mod linear;
+#[cfg(test)]
 mod pad;
 #[cfg(test)]
 mod property;

@@ -1,6 +1,6 @@
 //! What the tests share: graphs of one node.
 
-use texpool::graph::{Constant, Graph, Node, Op, Shape, Tail, Tensor};
+use texpool::graph::{Constant, Graph, Node, Op, Order, Shape, Tail, Tensor};
 
 /// An operand of a one-node graph.
 #[derive(Clone, Debug)]
@@ -35,6 +35,12 @@ pub(crate) fn one_node(op: Op, operands: &[Source], output: Shape, tail: Tail) -
 /// Adds a tensor and returns its id.
 pub(crate) fn add_tensor(graph: &mut Graph, shape: Shape, constant: Option<Constant>) -> usize {
     let id = graph.tensors.len();
-    graph.tensors.push(Tensor { name: format!("t{id}"), shape, dims: shape.dims().to_vec(), constant });
+    graph.tensors.push(Tensor {
+        name: format!("t{id}"),
+        shape,
+        dims: shape.dims().to_vec(),
+        order: Order::default(),
+        constant,
+    });
     id
 }

@@ -9,6 +9,7 @@ pub(crate) const F32: i8 = 0;
 pub(crate) const F16: i8 = 1;
 pub(crate) const I32: i8 = 2;
 pub(crate) const I64: i8 = 4;
+pub(crate) const U8: i8 = 3;
 pub(crate) const I8: i8 = 9;
 
 /// A value of a table's field.
@@ -23,6 +24,8 @@ pub(crate) enum Field {
     Bytes(Vec<u8>),
     Shorts(Vec<u16>),
     Ints(Vec<i32>),
+    Longs(Vec<i64>),
+    Floats(Vec<f32>),
     Table(Table),
     Tables(Vec<Table>),
 }
@@ -59,6 +62,8 @@ fn below(builder: &mut FlatBufferBuilder<'_>, field: &Field) -> Option<u32> {
         Field::Bytes(bytes) => Some(builder.create_vector(bytes).value()),
         Field::Shorts(shorts) => Some(builder.create_vector(shorts).value()),
         Field::Ints(ints) => Some(builder.create_vector(ints).value()),
+        Field::Longs(longs) => Some(builder.create_vector(longs).value()),
+        Field::Floats(floats) => Some(builder.create_vector(floats).value()),
         Field::Table(table) => Some(write(builder, table).value()),
         Field::Tables(tables) => {
             let tables: Vec<_> = tables.iter().map(|table| write(builder, table)).collect();
@@ -118,6 +123,14 @@ impl Model {
     pub(crate) fn ints(&mut self, name: &str, values: &[i32]) -> i32 {
         let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         self.constant(name, &[values.len() as i32], I32, bytes)
+    }
+
+    /// Says what a tensor's integers stand for.
+    pub(crate) fn scaled(&mut self, tensor: i32, scale: &[f32], zero: &[i64], axis: i32) -> i32 {
+        let scales = (8, Field::Floats(scale.to_vec()));
+        let stated = Table(vec![scales, (10, Field::Longs(zero.to_vec())), (16, Field::I32(axis))]);
+        self.tensors[tensor as usize].0.push((12, Field::Table(stated)));
+        tensor
     }
 
     fn with_buffer(&mut self, name: &str, dims: &[i32], dtype: i8, buffer: i32) -> i32 {

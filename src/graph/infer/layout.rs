@@ -14,9 +14,9 @@ pub(super) fn pad(
     let mut dims = only(inputs)?.dims();
     for axis in 0..4 {
         let around = [before[axis], after[axis]];
-        let kept = PadAxis::new(dims[axis], around[0], around[1]).map_or(0, |axis| axis.kept);
-        let constant = matches!(mode, PadMode::Constant(_));
-        if kept == 0 && dims[axis] > 0 && (!constant || around.iter().all(|&n| n <= 0)) {
+        let kept = PadAxis::new(dims[axis], around[0], around[1]).map(|axis| axis.kept);
+        let filled = matches!(mode, PadMode::Constant(_)) && around.iter().any(|&n| n > 0);
+        if kept.is_none() || kept == Some(0) && !filled {
             return Err(ShapeError::Cut { axis, before: around[0], after: around[1], extent: dims[axis] });
         }
         dims[axis] = around

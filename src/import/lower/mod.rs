@@ -17,7 +17,8 @@ const TRANSPOSE_BIAS: &str = "Convolution2DTransposeBias";
 /// Adds the nodes that compute the operator's result, or makes the result a constant.
 pub(super) fn lower(ctx: &mut Context<'_, '_>, operator: &str, custom: Option<&str>) -> Result<(), Problem> {
     match operator {
-        "DEQUANTIZE" | "DENSIFY" => ctx.operands(1, 1).and_then(|()| ctx.fold()),
+        "DENSIFY" => ctx.operands(1, 1).and_then(|()| ctx.fold()),
+        "DEQUANTIZE" | "QUANTIZE" => pointwise::requantise(ctx),
 
         "CONV_2D" => conv::conv2d(ctx),
         "DEPTHWISE_CONV_2D" => conv::depthwise(ctx),

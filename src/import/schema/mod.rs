@@ -94,8 +94,15 @@ tables! {
         dtype: i8 = 6, 0;
         buffer: u32 = 8, 0;
         name: Text = 10;
+        quantization: One<Quantization<'static>> = 12;
         is_variable: bool = 14, false;
         sparsity: One<Sparsity<'static>> = 16;
+    }
+    /// What a tensor's integers stand for: one scale and zero point, or one for each index of `axis`.
+    Quantization {
+        scale: Numbers<f32> = 8;
+        zero_point: Numbers<i64> = 10;
+        axis: i32 = 16, 0;
     }
     /// Values: inside the file's tables, or behind them at `offset` (then `offset` is above 1).
     Buffer {

@@ -11,7 +11,8 @@ pub(super) fn top_k(x: &View<'_>, k: usize, largest: bool, indices: bool) -> Vec
         // The sort is stable, so equal ones stay in the order of their channels.
         order.sort_by(|&a, &b| {
             let (a, b) = if largest { (b, a) } else { (a, b) };
-            pixel[a].total_cmp(&pixel[b])
+            // Both zeros are one.
+            (pixel[a] + 0.0).total_cmp(&(pixel[b] + 0.0))
         });
         values.extend(order.iter().take(k).map(|&c| if indices { c as f32 } else { pixel[c] }));
     }

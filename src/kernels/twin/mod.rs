@@ -110,8 +110,9 @@ pub fn node(graph: &Graph, node: &Node, values: &[Option<Vec<f32>>]) -> Result<V
     tail::apply(&operands, result, out)
 }
 
-/// The values of every tensor of the graph, given those of its inputs in the graph's order. Constants have no entry of
-/// their own unless the graph returns them.
+/// The values of every tensor of the graph, given those of its inputs in the graph's order, each as the file has it
+/// ([`Tensor::order`](crate::graph::Tensor::order)). What is answered lies as it is computed with; constants have no entry
+/// of their own unless the graph returns them.
 ///
 /// # Errors
 /// [`TwinError`] where the inputs do not fit the graph, or a node cannot be computed.
@@ -122,7 +123,7 @@ pub fn graph(graph: &Graph, inputs: &[Vec<f32>]) -> Result<Vec<Option<Vec<f32>>>
     let mut values = vec![None; graph.tensors.len()];
     for (&tensor, input) in graph.inputs.iter().zip(inputs) {
         fits(graph, tensor, input.len())?;
-        values[tensor] = Some(input.clone());
+        values[tensor] = Some(graph.tensors[tensor].order.from_file(input).into_owned());
     }
     for step in &graph.nodes {
         let result = node(graph, step, &values)?;
@@ -136,6 +137,20 @@ pub fn graph(graph: &Graph, inputs: &[Vec<f32>]) -> Result<Vec<Option<Vec<f32>>>
         }
     }
     Ok(values)
+}
+
+/// The values of the graph's outputs as the file has them, given those of its inputs likewise.
+///
+/// # Errors
+/// As [`graph`].
+pub fn outputs(model: &Graph, inputs: &[Vec<f32>]) -> Result<Vec<Vec<f32>>, TwinError> {
+    let values = graph(model, inputs)?;
+    let missing = |tensor| TwinError::NoValue { origin: 0, op: "output", tensor };
+    let output = |&tensor: &TensorId| {
+        let lying = values[tensor].as_deref().ok_or_else(|| missing(tensor))?;
+        Ok(model.tensors[tensor].order.to_file(lying).into_owned())
+    };
+    model.outputs.iter().map(output).collect()
 }
 
 fn fits(graph: &Graph, tensor: TensorId, found: usize) -> Result<(), TwinError> {

@@ -15,6 +15,16 @@ impl Busy {
             _ => Some(at),
         }
     }
+
+    /// Idle steps beside an interval that goes in front of the one at `at`; `None` if they overlap.
+    fn gap(&self, at: usize, r: &UsageRecord) -> Option<usize> {
+        let after = match self.0.get(at) {
+            Some(&(first, _)) if first <= r.last => return None,
+            Some(&(first, _)) => first - r.last,
+            None => usize::MAX,
+        };
+        Some(at.checked_sub(1).map_or(after, |before| after.min(r.first - self.0[before].1)))
+    }
 }
 
 /// Objects under construction.
@@ -45,11 +55,30 @@ impl<'a> Objects<'a> {
 
     /// Steps between `record` and the nearest tensor of `object`; `None` if the object is busy.
     pub(super) fn distance(&self, object: usize, record: usize) -> Option<usize> {
-        let (busy, r) = (&self.busy[object].0, &self.records[record]);
-        let at = self.busy[object].slot(r)?;
-        let before = at.checked_sub(1).map_or(usize::MAX, |i| r.first - busy[i].1);
-        let after = busy.get(at).map_or(usize::MAX, |&(first, _)| first - r.last);
-        Some(before.min(after))
+        let r = &self.records[record];
+        self.busy[object].gap(self.busy[object].0.partition_point(|&(_, last)| last < r.first), r)
+    }
+
+    /// The distance from `object` of each of `records`, which are in order of birth.
+    pub(super) fn distances(
+        &self,
+        object: usize,
+        records: impl Iterator<Item = usize>,
+    ) -> impl Iterator<Item = Option<usize>> {
+        let busy = &self.busy[object];
+        let mut at = 0;
+        records.map(move |record| {
+            let r = &self.records[record];
+            at += busy.0[at..].iter().take_while(|&&(_, last)| last < r.first).count();
+            busy.gap(at, r)
+        })
+    }
+
+    /// Last step of the tensor before `record` in `object`, and first step of the one after.
+    pub(super) fn neighbours(&self, object: usize, record: usize) -> (Option<usize>, Option<usize>) {
+        let busy = &self.busy[object].0;
+        let at = busy.partition_point(|&(_, last)| last < self.records[record].first);
+        (at.checked_sub(1).map(|before| busy[before].1), busy.get(at).map(|next| next.0))
     }
 
     /// Puts `record` into `object`, which grows if it must. The caller has asked [`suits`](Self::suits).

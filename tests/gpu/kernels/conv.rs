@@ -37,6 +37,9 @@ fn convolutions_of_any_form() {
         ([1, 5, 5, 8], 4, [1, 1], [2, 2], [1, 1], NONE, 2),
         ([1, 4, 40, 16], 20, [3, 3], [1, 1], [2, 2], Padding { top: 2, bottom: 2, left: 2, right: 2 }, 1),
         ([1, 3, 3, 6], 6, [1, 1], [1, 1], [1, 1], NONE, 6),
+        ([1, 5, 6, 15], 25, [3, 3], [1, 1], [1, 1], AROUND, 5),
+        ([2, 4, 5, 9], 6, [1, 1], [1, 1], [1, 1], NONE, 3),
+        ([1, 4, 5, 14], 21, [2, 2], [1, 2], [2, 1], AROUND, 7),
     ] {
         let conv = Conv2d { stride, dilation, padding, groups };
         let weights = [out, kernel[0], kernel[1], input[3] / groups];
@@ -59,6 +62,7 @@ fn depthwise_convolutions_of_any_form() {
         ([2, 9, 8, 6], 1, [5, 5], [2, 2], [1, 1], AROUND),
         ([1, 7, 9, 5], 1, [3, 2], [1, 2], [2, 2], AROUND),
         ([1, 5, 5, 3], 2, [3, 3], [1, 1], [1, 1], AROUND),
+        ([2, 5, 5, 5], 3, [3, 2], [2, 1], [1, 2], AROUND),
         ([1, 5, 5, 1], 8, [3, 3], [2, 1], [1, 1], NONE),
         ([1, 4, 66, 4], 4, [1, 1], [1, 1], [1, 1], NONE),
     ] {
@@ -86,6 +90,19 @@ fn transposed_convolutions_of_any_form() {
     ] {
         let conv = TransposeConv::plain(stride, padding);
         let weights = [channels, kernel[0], kernel[1], input[3]];
+        let out = [input[0], out[0], out[1], channels];
+        case(&mut bench, Op::TransposeConv(conv), &operands(input, weights, channels), out);
+    }
+    for (input, channels, kernel, stride, dilation, groups, out) in [
+        ([1, 4, 5, 8], 6, [2, 3], [2, 2], [2, 1], 2, [9, 11]),
+        ([2, 3, 4, 6], 9, [3, 2], [1, 3], [1, 3], 3, [6, 13]),
+        ([1, 3, 4, 5], 5, [3, 3], [2, 1], [2, 2], 5, [9, 8]),
+        ([1, 3, 3, 10], 15, [2, 2], [2, 2], [3, 2], 5, [8, 7]),
+        ([1, 3, 4, 5], 3, [3, 3], [3, 2], [2, 4], 1, [11, 15]),
+    ] {
+        let padding = Padding { top: 1, bottom: 0, left: 0, right: 1 };
+        let conv = TransposeConv { stride, dilation, padding, groups };
+        let weights = [channels, kernel[0], kernel[1], input[3] / groups];
         let out = [input[0], out[0], out[1], channels];
         case(&mut bench, Op::TransposeConv(conv), &operands(input, weights, channels), out);
     }

@@ -109,23 +109,38 @@ fn two_operands_and_an_added_tensor_are_refused() {
     );
     let add = add_tensor(&mut graph, dims.into(), None);
     graph.nodes[0].tail.add = Some(add);
+    let error = refusal(&graph, true);
+    assert!(error.contains("ADD") && error.contains("tail cannot add"), "{error}");
+}
+
+#[test]
+fn a_tail_of_a_function_that_it_does_not_know_is_refused() {
+    let dims = [1, 2, 2, 4];
+    let tail = texpool::graph::Tail::of(texpool::graph::Act::Unary(Unary::Erf));
+    let graph = super::one_node(Op::Unary(Unary::Neg), &[placed(dims)], dims.into(), tail);
+    let error = refusal(&graph, false);
+    assert!(error.contains("NEG") && error.contains("no tail can hold Erf"), "{error}");
+}
+
+/// Why the graph's only node, of operands of one texel a pixel, cannot run.
+fn refusal(graph: &texpool::graph::Graph, adds: bool) -> String {
+    let node = &graph.nodes[0];
     let operand = kernels::Operand {
-        shape: dims.into(),
+        shape: graph.shape(node.outputs[0]),
         texture: 0,
         shift: 3,
         rows: texpool::plan::RowTable::Whole { base: 0, rows: 2, row_texels: 2 },
     };
     let step = kernels::StepContext {
-        graph: &graph,
-        node: &graph.nodes[0],
-        inputs: vec![Some(operand.clone()), Some(operand.clone())],
-        add: Some(operand.clone()),
+        graph,
+        node,
+        inputs: vec![Some(operand.clone()); node.inputs.len()],
+        add: adds.then(|| operand.clone()),
         output: operand,
         rows: 0..2,
         weights: kernels::WeightPlace::default(),
     };
-    let error = kernels::dispatches(&step).unwrap_err().to_string();
-    assert!(error.contains("ADD") && error.contains("tail cannot add"), "{error}");
+    kernels::dispatches(&step).unwrap_err().to_string()
 }
 
 #[test]
@@ -140,6 +155,7 @@ fn softmax_of_few_and_of_many_channels() {
         ([1, 1, 1, 4100], 1.0),
     ] {
         case(&mut bench, Op::Softmax { beta, log: false }, &[placed(dims)], dims);
+        case(&mut bench, Op::Softmax { beta, log: true }, &[placed(dims)], dims);
     }
     tails(&mut bench, &Op::Softmax { beta: 1.0, log: false }, &[placed([1, 2, 2, 6])], [1, 2, 2, 6], true);
     bench.finish();

@@ -29,6 +29,10 @@ pub(crate) struct Bench {
     pipelines: [(TexelFormat, Pipelines); 2],
     failures: Vec<String>,
     runs: usize,
+    /// What is made of the random values of either sign, a quarter to two, that inputs hold.
+    inputs: fn(f32) -> f32,
+    /// Factor of every input but the first: indices are wider than other values.
+    spread: f32,
 }
 
 /// A texture being filled.
@@ -42,7 +46,17 @@ impl Bench {
         let gpu = open();
         let pipelines = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float]
             .map(|format| (format, Pipelines::new(&gpu, format).unwrap()));
-        Self { gpu, pipelines, failures: Vec::new(), runs: 0 }
+        Self { gpu, pipelines, failures: Vec::new(), runs: 0, inputs: |x| x, spread: 1.0 }
+    }
+
+    /// From now on inputs hold what this makes of random values of either sign, a quarter to two.
+    pub(crate) fn inputs(&mut self, inputs: fn(f32) -> f32) {
+        self.inputs = inputs;
+    }
+
+    /// Multiplies every input but the first from now on.
+    pub(crate) fn spread(&mut self, factor: f32) {
+        self.spread = factor;
     }
 
     /// Runs the graph's only node in several habitats and both formats.
@@ -78,15 +92,17 @@ impl Bench {
     }
 
     fn run(&mut self, graph: &Graph, habitat: u64, format: usize) -> Result<(), String> {
+        let map = self.inputs;
         let (format, pipelines) = &mut self.pipelines[format];
         let mut rng = Rng::new(habitat + 1);
         let graph = &rounded(graph, *format);
         let node = &graph.nodes[0];
-        let inputs: Vec<Vec<f32>> = graph
-            .inputs
-            .iter()
-            .map(|&tensor| rng.values(graph.shape(tensor).len()).iter().map(|&v| stored(v, *format)).collect())
-            .collect();
+        let mut inputs = Vec::new();
+        for &tensor in &graph.inputs {
+            let factor = if node.inputs.first() == Some(&tensor) { 1.0 } else { self.spread };
+            let values = rng.values(graph.shape(tensor).len()).into_iter();
+            inputs.push(values.map(|v| stored(map(v) * factor, *format)).collect::<Vec<f32>>());
+        }
         let result = node.outputs[0];
         let expected = &expected(graph, inputs.clone(), *format)?;
 
@@ -147,7 +163,7 @@ impl Bench {
             };
             let dispatches = kernels::dispatches(&step).map_err(|e| e.to_string())?;
             let program = Program::new(&self.gpu, &mut textures, pipelines, *format, &dispatches);
-            program.and_then(|program| program.run(&self.gpu)).map_err(|e| e.to_string())?;
+            program.and_then(|program| program.run(&self.gpu, 0..program.len())).map_err(|e| e.to_string())?;
             let found = textures.read(output).map_err(|e| e.to_string())?;
             compare(&found, expected, shape, &rows, band, *format)?;
         }

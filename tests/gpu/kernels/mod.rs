@@ -4,7 +4,9 @@
 
 mod conv;
 mod elementwise;
+mod functions;
 mod hostile;
+mod lines;
 mod moves;
 mod rng;
 mod windows;

@@ -1,8 +1,8 @@
 //! Operators that move values: pad, slice, transpose, reshape, depth and space, concatenation.
 
-use texpool::graph::{DepthOrder, Op, PadMode};
+use texpool::graph::{DepthOrder, Op, PadMode, Shape};
 
-use super::{Source, case, constant, hostile::Bench, placed, tails};
+use super::{Source, case, constant, hostile::Bench, placed, rng::Rng, tails};
 
 #[test]
 fn pads_on_every_axis() {
@@ -20,6 +20,85 @@ fn pads_on_every_axis() {
     }
     let op = Op::Pad { before: [0, 1, 1, 0], after: [0, 1, 1, 1], mode: PadMode::Constant(0.0) };
     tails(&mut bench, &op, &[placed([1, 3, 3, 5])], [1, 5, 5, 6], true);
+    bench.finish();
+}
+
+#[test]
+fn pads_with_what_is_there() {
+    let mut bench = Bench::new();
+    for mode in [PadMode::Reflect, PadMode::Symmetric, PadMode::Edge, PadMode::Wrap, PadMode::Constant(1.5)] {
+        for (dims, before, after) in [
+            ([1, 3, 4, 5], [0, 1, 2, 0], [0, 2, 1, 0]),
+            ([2, 3, 4, 6], [1, 0, 0, 3], [0, 1, 0, 2]),
+            ([1, 2, 3, 3], [0, 5, 7, 8], [0, 4, 9, 11]),
+            ([3, 4, 7, 9], [-1, 2, -3, -2], [2, -1, 1, 4]),
+            ([1, 5, 6, 8], [0, -2, -1, 0], [0, -1, -2, 0]),
+            ([1, 2, 3, 8], [0, 0, 1, 4], [0, 3, 0, 4]),
+            ([1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]),
+        ] {
+            let out = std::array::from_fn(|axis| usize::strict_add_signed(dims[axis], before[axis] + after[axis]));
+            case(&mut bench, Op::Pad { before, after, mode }, &[placed(dims)], out);
+        }
+    }
+    let op = Op::Pad { before: [0, 1, 1, 0], after: [0, 1, -1, 1], mode: PadMode::Reflect };
+    tails(&mut bench, &op, &[placed([1, 3, 3, 5])], [1, 5, 3, 6], true);
+    bench.finish();
+}
+
+#[test]
+fn tiles_on_every_axis() {
+    let mut bench = Bench::new();
+    for (dims, times) in [
+        ([2, 3, 2, 5], [1, 2, 3, 1]),
+        ([2, 2, 3, 3], [2, 1, 1, 3]),
+        ([1, 2, 3, 8], [1, 1, 2, 2]),
+        ([1, 1, 1, 1], [2, 3, 4, 5]),
+        ([1, 1, 1, 7], [2, 3, 4, 1]),
+    ] {
+        let out = std::array::from_fn(|axis| dims[axis] * times[axis]);
+        case(&mut bench, Op::Tile, &[placed(dims)], out);
+    }
+    tails(&mut bench, &Op::Tile, &[placed([1, 2, 3, 3])], [1, 4, 3, 6], true);
+    bench.finish();
+}
+
+/// Constant indices from `-extent - 1` to `extent`: from the start, from the end, and outside.
+fn numbers(dims: [usize; 4], extent: usize) -> Source {
+    let mut rng = Rng::new(extent as u64);
+    let shape = Shape::from(dims);
+    let index = |_| rng.below(2 * extent + 2) as f32 - extent as f32 - 1.0;
+    Source::Constant(shape, (0..shape.len()).map(index).collect())
+}
+
+#[test]
+fn elements_are_looked_up_on_every_axis() {
+    let mut bench = Bench::new();
+    let dims = [2, 3, 5, 6];
+    bench.spread(4.0);
+    for axis in 0..4 {
+        let mut out = dims;
+        for n in [1, 4, 7] {
+            out[axis] = n;
+            for x in [placed(dims), constant(dims)] {
+                for indices in [placed([1, 1, 1, n]), numbers([1, 1, 1, n], dims[axis])] {
+                    case(&mut bench, Op::Gather { axis }, &[x.clone(), indices], out);
+                }
+            }
+        }
+        let mut each = [1, 2, 4, 5];
+        each[axis] = 7;
+        for x in [placed(dims), constant(dims)] {
+            for indices in [placed(each), numbers(each, dims[axis])] {
+                case(&mut bench, Op::GatherElements { axis }, &[x.clone(), indices], each);
+            }
+        }
+    }
+    let operands = [placed([1, 2, 5, 6]), numbers([1, 1, 1, 3], 5)];
+    tails(&mut bench, &Op::Gather { axis: 2 }, &operands, [1, 2, 3, 6], true);
+    let operands = [constant([1, 1, 9, 7]), placed([1, 1, 1, 3])];
+    tails(&mut bench, &Op::Gather { axis: 2 }, &operands, [1, 1, 3, 7], true);
+    let operands = [placed([1, 2, 5, 6]), placed([1, 2, 3, 6])];
+    tails(&mut bench, &Op::GatherElements { axis: 2 }, &operands, [1, 2, 3, 6], false);
     bench.finish();
 }
 
@@ -86,7 +165,9 @@ fn depth_and_space_are_exchanged() {
         ([1, 1, 2, 32], 4, [1, 4, 8, 2]),
         ([1, 5, 3, 32], 2, [1, 10, 6, 8]),
     ] {
-        case(&mut bench, Op::DepthToSpace { block, order: DepthOrder::Dcr }, &[placed(deep)], wide);
+        for order in [DepthOrder::Dcr, DepthOrder::Crd] {
+            case(&mut bench, Op::DepthToSpace { block, order }, &[placed(deep)], wide);
+        }
         case(&mut bench, Op::SpaceToDepth { block }, &[placed(wide)], deep);
     }
     bench.finish();

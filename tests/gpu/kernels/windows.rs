@@ -1,6 +1,6 @@
 //! Pools and resizes.
 
-use texpool::graph::{CoordMode, Op, Padding, Pool2d, PoolKind, ResizeMode};
+use texpool::graph::{CoordMode, Op, Padding, Pool2d, PoolKind, ResizeMode, Rounding};
 
 use super::{case, hostile::Bench, placed, tails};
 
@@ -30,6 +30,70 @@ fn pools_of_any_window() {
         let pool = Pool2d::plain(kind, [2, 2], [1, 1], none);
         tails(&mut bench, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
     }
+    bench.finish();
+}
+
+#[test]
+fn pools_with_dilation_overhang_and_counted_borders() {
+    let mut bench = Bench::new();
+    let wide = Padding { top: 1, bottom: 3, left: 2, right: 2 };
+    let border = Padding { top: 1, bottom: 1, left: 2, right: 1 };
+    let kinds = [PoolKind::Max, PoolKind::Average, PoolKind::Lp { p: 1 }, PoolKind::Lp { p: 2 }, PoolKind::Lp { p: 3 }];
+    for kind in kinds {
+        for counted in [None, Some(border), Some(Padding::default())] {
+            for (window, stride, dilation, padding, input) in [
+                ([3, 3], [2, 2], [1, 1], wide, [2, 6, 7, 5]),
+                ([3, 2], [1, 2], [2, 3], wide, [1, 6, 7, 6]),
+                ([2, 3], [2, 1], [3, 2], Padding::default(), [1, 7, 9, 3]),
+                ([3, 3], [2, 2], [2, 2], border, [2, 5, 6, 9]),
+            ] {
+                let pool = Pool2d { kind, window, stride, dilation, padding, counted };
+                let extent = |n: usize, axis: usize| (n - (window[axis] - 1) * dilation[axis] - 1) / stride[axis] + 1;
+                let (h, w) = (input[1] + padding.top + padding.bottom, input[2] + padding.left + padding.right);
+                case(&mut bench, Op::Pool2d(pool), &[placed(input)], [input[0], extent(h, 0), extent(w, 1), input[3]]);
+            }
+        }
+    }
+    let pool = Pool2d::plain(PoolKind::Lp { p: 2 }, [2, 2], [1, 1], Padding::default());
+    tails(&mut bench, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
+    bench.finish();
+}
+
+#[test]
+fn resizes_by_any_definition() {
+    let mut bench = Bench::new();
+    let modes = [
+        ResizeMode::Nearest(Rounding::PreferFloor),
+        ResizeMode::Nearest(Rounding::PreferCeil),
+        ResizeMode::Nearest(Rounding::Floor),
+        ResizeMode::Nearest(Rounding::Ceil),
+        ResizeMode::Linear,
+        ResizeMode::Cubic { a: -0.75, exclude_outside: false },
+        ResizeMode::Cubic { a: -0.5, exclude_outside: true },
+    ];
+    let crop = CoordMode::TfCropAndResize { start: [0.2, -0.1], end: [1.3, 0.8], extrapolation: 3.5 };
+    for mode in modes {
+        for coords in [
+            CoordMode::Asymmetric,
+            CoordMode::HalfPixel,
+            CoordMode::PytorchHalfPixel,
+            CoordMode::AlignCorners,
+            CoordMode::HalfPixelSymmetric,
+            crop,
+        ] {
+            for (from, to, scale) in [
+                ([2, 3, 4, 5], [2, 6, 8, 5], None),
+                ([1, 3, 5, 4], [1, 7, 3, 4], Some([2.5, 0.7])),
+                ([1, 1, 1, 6], [1, 5, 4, 6], None),
+                ([1, 9, 7, 3], [1, 4, 1, 3], None),
+            ] {
+                case(&mut bench, Op::Resize { mode, coords, scale }, &[placed(from)], to);
+            }
+        }
+    }
+    let mode = ResizeMode::Cubic { a: -0.75, exclude_outside: false };
+    let op = Op::Resize { mode, coords: CoordMode::HalfPixel, scale: None };
+    tails(&mut bench, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
     bench.finish();
 }
 

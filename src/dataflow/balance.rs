@@ -1,0 +1,128 @@
+//! Consistency: how many cycles of each actor bring every channel back to where it was.
+
+use std::collections::VecDeque;
+
+use super::{Channel, Csdf, DataflowError};
+
+/// The repetition vector: the least whole numbers of cycles, one an actor, under which every channel is given as many
+/// tokens as are taken from it. Parts of the graph that no channel joins are balanced each by itself.
+///
+/// # Errors
+/// As [`Csdf::check`]; [`DataflowError::Unbalanced`] names a channel that no numbers satisfy;
+/// [`DataflowError::Overflow`].
+pub fn repetition(csdf: &Csdf) -> Result<Vec<u64>, DataflowError> {
+    csdf.check()?;
+    let mut touching = vec![Vec::new(); csdf.actors.len()];
+    for (index, channel) in csdf.channels.iter().enumerate() {
+        touching[channel.from].push(index);
+        touching[channel.to].push(index);
+    }
+    let mut cycles: Vec<Option<Ratio>> = vec![None; csdf.actors.len()];
+    let mut whole = vec![0; csdf.actors.len()];
+    for first in 0..csdf.actors.len() {
+        if cycles[first].is_some() {
+            continue;
+        }
+        cycles[first] = Some(Ratio { top: 1, bottom: 1 });
+        let (mut part, mut next) = (Vec::new(), VecDeque::from([first]));
+        while let Some(actor) = next.pop_front() {
+            part.push(actor);
+            for channel in touching[actor].iter().map(|&index| &csdf.channels[index]) {
+                if let Some(other) = carry(csdf, channel, actor, &mut cycles)? {
+                    next.push_back(other);
+                }
+            }
+        }
+        scale(csdf, &part, &cycles, &mut whole)?;
+    }
+    Ok(whole)
+}
+
+/// A positive fraction in lowest terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ratio {
+    top: u128,
+    bottom: u128,
+}
+
+impl Ratio {
+    fn times(self, top: u128, bottom: u128) -> Option<Self> {
+        let common = gcd(top, bottom);
+        let (top, bottom) = (top / common, bottom / common);
+        let (a, b) = (gcd(self.top, bottom), gcd(top, self.bottom));
+        let top = (self.top / a).checked_mul(top / b)?;
+        Some(Self { top, bottom: (self.bottom / b).checked_mul(bottom / a)? })
+    }
+}
+
+/// Carries an actor's cycles over a channel to its other end; yields that end where it had none yet.
+fn carry(
+    csdf: &Csdf,
+    channel: &Channel,
+    actor: usize,
+    cycles: &mut [Option<Ratio>],
+) -> Result<Option<usize>, DataflowError> {
+    let (produced, consumed) = (channel.production.sum(), channel.consumption.sum());
+    let overflow = || DataflowError::Overflow { channel: channel.name.clone() };
+    let Some(known) = cycles[actor] else { return Ok(None) };
+    if produced == 0 && consumed == 0 {
+        return Ok(None);
+    }
+    let (other, given, taken) =
+        if channel.from == actor { (channel.to, produced, consumed) } else { (channel.from, consumed, produced) };
+    let unbalanced = |there: Ratio| {
+        let (from, to) = if channel.from == actor { (known, there) } else { (there, known) };
+        let (from_cycles, to_cycles) = from.top.checked_mul(to.bottom).zip(to.top.checked_mul(from.bottom))?;
+        Some(DataflowError::Unbalanced {
+            channel: channel.name.clone(),
+            from: csdf.actors[channel.from].name.clone(),
+            to: csdf.actors[channel.to].name.clone(),
+            produced: from_cycles.checked_mul(produced)?,
+            consumed: to_cycles.checked_mul(consumed)?,
+        })
+    };
+    if given == 0 || taken == 0 {
+        return Err(unbalanced(cycles[other].unwrap_or(Ratio { top: 1, bottom: 1 })).unwrap_or_else(overflow));
+    }
+    let asked = known.times(given, taken).ok_or_else(overflow)?;
+    match cycles[other] {
+        None => {
+            cycles[other] = Some(asked);
+            Ok(Some(other))
+        }
+        Some(there) if there == asked => Ok(None),
+        Some(there) => Err(unbalanced(there).unwrap_or_else(overflow)),
+    }
+}
+
+/// The least whole numbers in the ratios of a connected part.
+fn scale(csdf: &Csdf, part: &[usize], cycles: &[Option<Ratio>], whole: &mut [u64]) -> Result<(), DataflowError> {
+    let overflow = || {
+        let near = |channel: &&Channel| part.contains(&channel.from);
+        let channel = csdf.channels.iter().find(near).map_or_else(String::new, |channel| channel.name.clone());
+        DataflowError::Overflow { channel }
+    };
+    let ratios = || part.iter().filter_map(|&actor| cycles[actor].map(|ratio| (actor, ratio)));
+    let mut common: u128 = 1;
+    for (_, ratio) in ratios() {
+        common = (common / gcd(common, ratio.bottom)).checked_mul(ratio.bottom).ok_or_else(overflow)?;
+    }
+    let mut least = 0;
+    let mut scaled = Vec::with_capacity(part.len());
+    for (actor, ratio) in ratios() {
+        let cycles = ratio.top.checked_mul(common / ratio.bottom).ok_or_else(overflow)?;
+        least = gcd(cycles, least);
+        scaled.push((actor, cycles));
+    }
+    for (actor, cycles) in scaled {
+        whole[actor] = u64::try_from(cycles / least.max(1)).map_err(|_| overflow())?;
+    }
+    Ok(())
+}
+
+pub(super) fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

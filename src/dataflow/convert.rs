@@ -1,0 +1,232 @@
+//! From a network to its dataflow graph: Algorithm 1 of Minakova and Stefanov.
+//!
+//! An actor fires once for each band of rows of its layer's result (a row, unless told otherwise). From each channel it
+//! takes what its window reaches and has not reached before; the rows that the next window reaches again it puts on a
+//! loop. In their words, with a window of `K` rows, a stride of `s` and padding: the first phase takes `K - above` rows,
+//! those between `s`, the last what remains, and the loop carries `K - s` rows from each phase to the next. The cycle is
+//! the shortest that repeats, so a layer without overlap and padding has one phase, and the repetition vector says how
+//! often it fires (their Line 9); a layer that reaches everything has one phase too.
+//!
+//! Where the text of the algorithm would break the graph, its intent is followed: rows are counted up to the input's
+//! end, so no phase takes a negative number (5 x 5 windows with two rows of padding); a stride beyond the window takes the
+//! rows in between as well (1 x 1 windows with a stride of two); dilation makes the window taller; a layer with several
+//! inputs has one loop for what it keeps of all.
+
+use std::collections::HashSet;
+
+use super::{Actor, Channel, Csdf, DataflowError, Input, Layer, Network, Reach, Sequence, Window};
+
+/// How layers are divided into phases.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Phasing {
+    /// How many bands of rows a layer's result has.
+    pub bands: Bands,
+    /// What becomes of rows that two bands of a layer both read.
+    pub overlap: Overlap,
+}
+
+/// How many bands of rows a layer's result has, as even as whole rows allow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Bands {
+    /// A row each: the least that a phase can be.
+    #[default]
+    Rows,
+    /// So many at most; one is the execution without phases.
+    AtMost(usize),
+    /// So many at most, by layer.
+    PerLayer(Vec<usize>),
+}
+
+/// What becomes of rows that two bands of a layer both read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overlap {
+    /// They are kept on a loop.
+    #[default]
+    Kept,
+    /// Where both ends of an edge have as many bands, the source sends each band all it reads, some rows twice.
+    SentAgain,
+}
+
+/// The dataflow graph of a network; a token is an element.
+///
+/// # Errors
+/// As [`Network::check`]; [`DataflowError::Bands`].
+pub fn convert(network: &Network, phasing: &Phasing) -> Result<Csdf, DataflowError> {
+    network.check()?;
+    let layers = &network.layers;
+    let bands = bands(layers, &phasing.bands)?;
+    let mut csdf = Csdf { name: network.name.clone(), ..Csdf::default() };
+    let mut wide = Vec::new();
+    for (index, layer) in layers.iter().enumerate() {
+        let mut kept = vec![0; bands[index].len()];
+        for input in &layer.inputs {
+            let source = &layers[input.from];
+            let reached = Reached::new(input, layer, source.rows, &bands[index]);
+            let again = phasing.overlap == Overlap::SentAgain && bands[input.from].len() == bands[index].len();
+            let elements = |rows: &[usize]| rows.iter().map(|&rows| (rows * source.row_elements) as u64).collect();
+            let (produced, consumed): (Vec<u64>, Vec<u64>) = if again {
+                (elements(&reached.spans), elements(&reached.spans))
+            } else {
+                for (kept, rows) in kept.iter_mut().zip(&reached.kept) {
+                    *kept += (rows * source.row_elements) as u64;
+                }
+                (produced(source, &bands[input.from]), elements(&reached.taken))
+            };
+            wide.push((input.from, index, produced, consumed));
+        }
+        if kept.iter().any(|&tokens| tokens > 0) {
+            let mut taken = kept.clone();
+            taken.rotate_right(1);
+            wide.push((index, index, kept, taken));
+        }
+    }
+    let cycles: Vec<usize> = (0..layers.len())
+        .map(|layer| {
+            let sources = wide.iter().filter(|edge| edge.0 == layer).map(|edge| edge.2.as_slice());
+            let sinks = wide.iter().filter(|edge| edge.1 == layer).map(|edge| edge.3.as_slice());
+            shortest_cycle(bands[layer].len(), &sources.chain(sinks).collect::<Vec<_>>())
+        })
+        .collect();
+    let mut names = Names::default();
+    for (layer, &phases) in layers.iter().zip(&cycles) {
+        csdf.actors.push(Actor { name: names.unlike(&layer.name), op: layer.op.clone(), phases: phases as u64 });
+    }
+    for (from, to, produced, consumed) in wide {
+        csdf.channels.push(Channel {
+            name: names.unlike(&format!("{} -> {}", csdf.actors[from].name, csdf.actors[to].name)),
+            from,
+            to,
+            production: Sequence::new(produced[..cycles[from]].iter().copied()),
+            consumption: Sequence::new(consumed[..cycles[to]].iter().copied()),
+            initial: 0,
+        });
+    }
+    Ok(csdf)
+}
+
+/// The ends of each layer's bands, in rows of its result.
+fn bands(layers: &[Layer], bands: &Bands) -> Result<Vec<Vec<usize>>, DataflowError> {
+    if let Bands::PerLayer(counts) = bands
+        && counts.len() != layers.len()
+    {
+        return Err(DataflowError::Bands { expected: layers.len(), found: counts.len() });
+    }
+    let ends = |(index, layer): (usize, &Layer)| {
+        let wanted = match bands {
+            Bands::Rows => layer.rows,
+            Bands::AtMost(most) => *most,
+            Bands::PerLayer(counts) => counts[index],
+        };
+        let whole = layer.inputs.iter().any(|input| input.reach == Reach::Whole);
+        let height = if whole { layer.rows } else { layer.rows.div_ceil(wanted.clamp(1, layer.rows)) };
+        (1..=layer.rows.div_ceil(height)).map(|band| (band * height).min(layer.rows)).collect()
+    };
+    Ok(layers.iter().enumerate().map(ends).collect())
+}
+
+/// Elements that a layer puts on each edge out of it, by band.
+fn produced(layer: &Layer, bands: &[usize]) -> Vec<u64> {
+    let mut before = 0;
+    let last = bands.len() - 1;
+    let band = |(index, &end): (usize, &usize)| {
+        let rows = end - std::mem::replace(&mut before, end);
+        let rows = match (layer.at_the_end, index == last) {
+            (false, _) => rows,
+            (true, true) => layer.rows,
+            (true, false) => 0,
+        };
+        (rows * layer.row_elements) as u64
+    };
+    bands.iter().enumerate().map(band).collect()
+}
+
+/// Rows of an input by band of the layer that reads it.
+#[derive(Default)]
+struct Reached {
+    /// Rows taken from the channel.
+    taken: Vec<usize>,
+    /// Rows kept for the next band.
+    kept: Vec<usize>,
+    /// Rows that the band reads, whether or not one before it did.
+    spans: Vec<usize>,
+}
+
+impl Reached {
+    fn new(input: &Input, layer: &Layer, rows: usize, bands: &[usize]) -> Self {
+        let span = Span::new(&input.reach, layer.rows, rows);
+        let mut reached = Self::default();
+        let (mut before, mut first) = (0, 0);
+        for &end in bands {
+            let last = end == layer.rows;
+            let upto = if last { rows } else { span.upto[end - 1] };
+            // A window keeps rows of padding too, as the algorithm has it.
+            let kept = match &input.reach {
+                _ if last => 0,
+                Reach::Window(window) => window.height.saturating_sub(window.stride),
+                _ => upto - span.from[end].min(upto),
+            };
+            reached.taken.push(upto - before);
+            reached.kept.push(kept);
+            reached.spans.push(upto - span.from[first].min(upto));
+            (before, first) = (upto, end);
+        }
+        reached
+    }
+}
+
+/// By row of a result: where the input's rows end that it and those before it need, and where those begin that it and
+/// those after it need.
+struct Span {
+    upto: Vec<usize>,
+    from: Vec<usize>,
+}
+
+impl Span {
+    fn new(reach: &Reach, results: usize, rows: usize) -> Self {
+        let needs = |row: usize| match reach {
+            Reach::Whole => 0..rows,
+            Reach::Window(Window { height, stride, above }) => {
+                let at = |row: usize| row.saturating_add_signed(above.saturating_neg()).min(rows);
+                let start = if row == 0 { 0 } else { at(row.saturating_mul(*stride)) };
+                start..at(row.saturating_mul(*stride).saturating_add(*height.max(stride)))
+            }
+            Reach::Rows(needs) => match needs.get(row) {
+                Some(needs) if !needs.is_empty() => needs.start as usize..(needs.end as usize).min(rows),
+                _ => rows..0,
+            },
+        };
+        let (mut upto, mut from): (Vec<_>, Vec<_>) = (0..results).map(|row| (needs(row).end, needs(row).start)).unzip();
+        for row in 1..results {
+            upto[row] = upto[row].max(upto[row - 1]);
+            let later = results - 1 - row;
+            from[later] = from[later].min(from[later + 1]);
+        }
+        Self { upto, from }
+    }
+}
+
+/// The shortest cycle after which all sequences repeat.
+fn shortest_cycle(phases: usize, sequences: &[&[u64]]) -> usize {
+    let repeats = |cycle: &usize| {
+        phases.is_multiple_of(*cycle) && sequences.iter().all(|tokens| tokens[*cycle..] == tokens[..phases - cycle])
+    };
+    (1..=phases).find(repeats).unwrap_or(phases)
+}
+
+/// Names that are given once.
+#[derive(Default)]
+struct Names {
+    given: HashSet<String>,
+}
+
+impl Names {
+    fn unlike(&mut self, name: &str) -> String {
+        let mut unlike = name.to_owned();
+        let mut count = 1;
+        while !self.given.insert(unlike.clone()) {
+            count += 1;
+            unlike = format!("{name} ({count})");
+        }
+        unlike
+    }
+}

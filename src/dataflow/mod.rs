@@ -1,0 +1,30 @@
+//! Cyclo-static dataflow: a network as actors that fire in phases, the least buffers between them, and SDF3's XML.
+//!
+//! This is the model of Minakova and Stefanov ("Buffer Sizes Reduction for Memory-efficient CNN Inference on Mobile and
+//! Embedded Devices", 2020), in which each edge has a first-in, first-out buffer of its own and nothing is shared.
+//! Knows graphs and which rows operators need, no textures and no devices.
+
+mod balance;
+mod blocks;
+mod buffers;
+mod convert;
+mod error;
+mod execute;
+mod footprint;
+mod from_graph;
+mod model;
+mod network;
+pub mod published;
+mod sdf3;
+mod sequence;
+
+pub use balance::repetition;
+pub use buffers::{Buffers, SEARCH_LIMIT, least_buffers, least_buffers_within};
+pub use convert::{Bands, Overlap, Phasing, convert};
+pub use error::DataflowError;
+pub use execute::{FIRING_LIMIT, check_live, executes};
+pub use footprint::{Footprint, footprint};
+pub use model::{Actor, Channel, Csdf};
+pub use network::{Input, Layer, Network, Reach, Window};
+pub use sdf3::to_sdf3;
+pub use sequence::Sequence;

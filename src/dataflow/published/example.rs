@@ -1,0 +1,70 @@
+//! Table II: four executions of a network of five layers.
+//!
+//! The table's buffers are those of the four edges between layers, an element taking one byte; what a layer keeps from
+//! one phase to the next lies in the same rows (Ex3 counts the 17 rows of a window once), so loops are not added.
+
+use crate::dataflow::{
+    Bands, Buffers, Csdf, DataflowError, Input, Layer, Network, Overlap, Phasing, Reach, Window, convert, least_buffers,
+};
+
+/// A row of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// Its name there.
+    pub name: &'static str,
+    /// Phases of each layer in an iteration.
+    pub phases: [usize; 5],
+    /// What becomes of rows that two phases read.
+    pub overlap: Overlap,
+    /// The published sizes of the buffers between layers, in bytes.
+    pub published: [u64; 4],
+}
+
+/// The rows of Table II.
+pub const EXAMPLES: [Example; 4] = {
+    use Overlap::{Kept, SentAgain};
+    [
+        Example { name: "Ex1", phases: [1, 1, 1, 1, 1], overlap: Kept, published: [1024, 1024, 48, 2] },
+        Example { name: "Ex2", phases: [2, 2, 1, 1, 1], overlap: SentAgain, published: [768, 1024, 48, 2] },
+        Example { name: "Ex3", phases: [32, 16, 1, 1, 1], overlap: Kept, published: [544, 1024, 48, 2] },
+        Example { name: "Ex4", phases: [32, 16, 4, 1, 1], overlap: Kept, published: [544, 384, 48, 2] },
+    ]
+};
+
+impl Example {
+    /// Its dataflow graph.
+    ///
+    /// # Errors
+    /// As [`convert`]; it gives rise to none.
+    pub fn csdf(&self) -> Result<Csdf, DataflowError> {
+        convert(&example(), &Phasing { bands: Bands::PerLayer(self.phases.to_vec()), overlap: self.overlap })
+    }
+
+    /// The least sizes of the buffers between layers, found by execution, in bytes.
+    ///
+    /// # Errors
+    /// As [`least_buffers`]; it gives rise to none.
+    pub fn found(&self) -> Result<Vec<u64>, DataflowError> {
+        let csdf = self.csdf()?;
+        let Buffers { capacities, .. } = least_buffers(&csdf)?;
+        let edges = csdf.channels.iter().zip(capacities).filter(|(channel, _)| !channel.is_loop());
+        Ok(edges.map(|(_, size)| size).collect())
+    }
+}
+
+/// The network of the example: data, two convolutions (the second crops a row all around), a dense layer, data.
+pub fn example() -> Network {
+    let window = |height, stride, above| Reach::Window(Window { height, stride, above });
+    let layers: [(&str, &str, usize, usize, Option<Reach>); 5] = [
+        ("n1", "input", 32, 32, None),
+        ("n2", "conv", 16, 16 * 4, Some(window(17, 1, 0))),
+        ("n3", "conv", 4, 4 * 3, Some(window(5, 3, -1))),
+        ("n4", "dot", 1, 2, Some(Reach::Whole)),
+        ("n5", "output", 1, 2, Some(Reach::ROW)),
+    ];
+    let layer = |(index, (name, op, rows, row_elements, reach)): (usize, (&str, &str, usize, usize, Option<Reach>))| {
+        let inputs = reach.into_iter().map(|reach| Input { from: index - 1, reach }).collect();
+        Layer { name: name.into(), op: op.into(), rows, row_elements, inputs, parameters: 0, at_the_end: false }
+    };
+    Network { name: "example".into(), layers: layers.into_iter().enumerate().map(layer).collect() }
+}

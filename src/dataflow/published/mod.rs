@@ -1,0 +1,9 @@
+//! What Minakova and Stefanov published (2020), computed again: the example of Table II, the seven networks of Table III.
+
+mod example;
+mod networks;
+mod sketch;
+mod table;
+
+pub use example::{EXAMPLES, Example, example};
+pub use table::{ELEMENT_BYTES, ROWS, Row};

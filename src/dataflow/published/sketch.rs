@@ -1,0 +1,228 @@
+//! A network drawn once, kept twice: as layers the way the public file has them, and as a graph the way this program
+//! would run it, normalisations folded into weights and activations fused. Weights have shapes and no values.
+
+use crate::{
+    dataflow::{Input, Layer, Network, Reach, Window},
+    graph::{
+        Act, Binary, Constant, Conv2d, Graph, Node, Op, Padding, Pool2d, PoolKind, Reduce, Shape, Tail, Tensor,
+        TensorId, Unary,
+    },
+};
+
+/// A network under construction. Layers are named by what they do and their index.
+pub(super) struct Sketch {
+    pub(super) network: Network,
+    pub(super) graph: Graph,
+    /// Extents of each layer's result.
+    shapes: Vec<Shape>,
+    /// The graph's tensor that holds it.
+    tensors: Vec<TensorId>,
+}
+
+/// How a window slides: its height and width, its stride, rows and columns of padding on each side.
+type Slide = (usize, usize, usize);
+
+impl Sketch {
+    pub(super) fn new(name: &str, side: usize) -> (Self, usize) {
+        let mut sketch = Self {
+            network: Network { name: name.into(), ..Network::default() },
+            graph: Graph { name: name.into(), ..Graph::default() },
+            shapes: Vec::new(),
+            tensors: Vec::new(),
+        };
+        let shape = Shape::new(1, side, side, 3);
+        let input = sketch.layer("input", shape, Vec::new(), 0);
+        let tensor = sketch.tensor(shape, None);
+        sketch.graph.inputs.push(tensor);
+        sketch.tensors.push(tensor);
+        (sketch, input)
+    }
+
+    pub(super) fn channels(&self, x: usize) -> usize {
+        self.shapes[x].c
+    }
+
+    pub(super) fn relu(&mut self, x: usize) -> usize {
+        let layer = self.each("relu", x, 0);
+        let tensor = self.tensors[x];
+        let relu = Op::Unary(Unary::Relu);
+        // What is concatenated is read as it is by others too.
+        let fused = self.graph.nodes.iter_mut().find(|node| node.outputs == [tensor] && node.tail.is_empty());
+        match fused {
+            Some(node) if !matches!(node.op, Op::Concat { .. }) => {
+                node.tail = Tail::of(Act::Unary(Unary::Relu));
+                self.tensors.push(tensor);
+            }
+            _ => self.node(relu, vec![tensor], self.shapes[x]),
+        }
+        layer
+    }
+
+    pub(super) fn dropout(&mut self, x: usize) -> usize {
+        self.tensors.push(self.tensors[x]);
+        self.each("dropout", x, 0)
+    }
+
+    /// A normalisation over channels; in the graph a function of one value stands for it, which takes as much memory.
+    pub(super) fn lrn(&mut self, x: usize) -> usize {
+        self.node(Op::Unary(Unary::Square), vec![self.tensors[x]], self.shapes[x]);
+        self.each("lrn", x, 0)
+    }
+
+    pub(super) fn softmax(&mut self, x: usize) -> usize {
+        self.node(Op::Softmax { beta: 1.0, log: false }, vec![self.tensors[x]], self.shapes[x]);
+        self.each("softmax", x, 0)
+    }
+
+    /// Scale, offset, mean and variance of each channel.
+    fn norm(&mut self, x: usize) -> usize {
+        self.tensors.push(self.tensors[x]);
+        self.each("norm", x, 4 * self.shapes[x].c)
+    }
+
+    /// A normalisation of two layers, and an activation.
+    pub(super) fn scaled_relu(&mut self, x: usize) -> usize {
+        let x = self.norm(x);
+        self.tensors.push(self.tensors[x]);
+        let x = self.each("scale", x, 0);
+        self.relu(x)
+    }
+
+    /// A convolution without bias.
+    pub(super) fn conv_bare(&mut self, x: usize, channels: usize, (k, s, pad): Slide) -> usize {
+        let (from, to) = (self.shapes[x], self.slid(x, (k, s, pad), channels, 0));
+        let layer = self.slide("conv", x, to, (k, s, pad), k * k * from.c * channels);
+        let weights = self.tensor(Shape::new(channels, k, k, from.c), Some(Constant::from_f32(&[])));
+        let conv = Conv2d { stride: [s; 2], dilation: [1; 2], padding: border(pad, pad), groups: 1 };
+        self.node(Op::Conv2d(conv), vec![self.tensors[x], weights], to);
+        layer
+    }
+
+    pub(super) fn conv(&mut self, x: usize, channels: usize, slide: Slide) -> usize {
+        let layer = self.conv_bare(x, channels, slide);
+        self.network.layers[layer].parameters += channels as u64;
+        layer
+    }
+
+    pub(super) fn conv_norm(&mut self, x: usize, channels: usize, slide: Slide) -> usize {
+        let x = self.conv_bare(x, channels, slide);
+        self.norm(x)
+    }
+
+    pub(super) fn conv_relu(&mut self, x: usize, channels: usize, slide: Slide) -> usize {
+        let x = self.conv(x, channels, slide);
+        self.relu(x)
+    }
+
+    pub(super) fn pool(&mut self, x: usize, slide: Slide) -> usize {
+        self.pooled(x, slide, 0)
+    }
+
+    /// A pool with a row and a column more of padding below and to the right: for windows that would not fit.
+    pub(super) fn pool_below(&mut self, x: usize, slide: Slide) -> usize {
+        self.pooled(x, slide, 1)
+    }
+
+    fn pooled(&mut self, x: usize, (k, s, pad): Slide, more: usize) -> usize {
+        let to = self.slid(x, (k, s, pad), self.shapes[x].c, more);
+        let padding = border(pad, pad + more);
+        let pool = Pool2d::plain(PoolKind::Max, [k; 2], [s; 2], padding);
+        self.node(Op::Pool2d(pool), vec![self.tensors[x]], to);
+        self.slide("pool", x, to, (k, s, pad), 0)
+    }
+
+    pub(super) fn mean(&mut self, x: usize) -> usize {
+        let to = Shape::new(1, 1, 1, self.shapes[x].c);
+        let op = Op::Reduce { kind: Reduce::Mean, axes: [false, true, true, false] };
+        self.node(op, vec![self.tensors[x]], to);
+        self.layer("mean", to, vec![Input { from: x, reach: Reach::Whole }], 0)
+    }
+
+    pub(super) fn dense(&mut self, x: usize, channels: usize) -> usize {
+        let (depth, to) = (self.shapes[x].len(), Shape::new(1, 1, 1, channels));
+        let weights = self.tensor(Shape::new(1, 1, channels, depth), Some(Constant::from_f32(&[])));
+        self.node(Op::FullyConnected, vec![self.tensors[x], weights], to);
+        self.layer("dense", to, vec![Input { from: x, reach: Reach::Whole }], (depth + 1) * channels)
+    }
+
+    pub(super) fn add(&mut self, a: usize, b: usize) -> usize {
+        self.join(Op::Binary(Binary::Add), "add", &[a, b], self.shapes[a])
+    }
+
+    pub(super) fn concat(&mut self, parts: &[usize]) -> usize {
+        let c = parts.iter().map(|&part| self.shapes[part].c).sum();
+        let to = Shape { c, ..self.shapes[parts[0]] };
+        self.join(Op::Concat { axis: 3 }, "concat", parts, to)
+    }
+
+    pub(super) fn output(mut self, x: usize) -> Self {
+        self.each("output", x, 0);
+        self.graph.outputs.push(self.tensors[x]);
+        self
+    }
+
+    /// The published totals have room for the whole result of every layer with several inputs, by reader.
+    fn join(&mut self, op: Op, name: &str, parts: &[usize], to: Shape) -> usize {
+        self.node(op, parts.iter().map(|&part| self.tensors[part]).collect(), to);
+        let inputs = parts.iter().map(|&from| Input { from, reach: Reach::ROW }).collect();
+        let layer = self.layer(name, to, inputs, 0);
+        self.network.layers[layer].at_the_end = true;
+        layer
+    }
+
+    /// A layer that computes each element, or each pixel, alone.
+    fn each(&mut self, op: &str, x: usize, parameters: usize) -> usize {
+        self.layer(op, self.shapes[x], vec![Input { from: x, reach: Reach::ROW }], parameters)
+    }
+
+    /// Extents after a window has slid, `more` rows and columns of padding behind.
+    fn slid(&self, x: usize, (k, s, pad): Slide, channels: usize, more: usize) -> Shape {
+        let positions = |extent: usize| (extent + 2 * pad + more - k) / s + 1;
+        let Shape { h, w, .. } = self.shapes[x];
+        Shape::new(1, positions(h), positions(w), channels)
+    }
+
+    fn slide(&mut self, op: &str, x: usize, to: Shape, (k, s, pad): Slide, parameters: usize) -> usize {
+        let reach = Reach::Window(Window { height: k, stride: s, above: pad as isize });
+        self.layer(op, to, vec![Input { from: x, reach }], parameters)
+    }
+
+    fn layer(&mut self, op: &str, shape: Shape, inputs: Vec<Input>, parameters: usize) -> usize {
+        let index = self.network.layers.len();
+        self.network.layers.push(Layer {
+            name: format!("{op}{index}"),
+            op: op.into(),
+            rows: shape.h,
+            row_elements: shape.w * shape.c,
+            inputs,
+            parameters: parameters as u64,
+            at_the_end: false,
+        });
+        self.shapes.push(shape);
+        index
+    }
+
+    fn tensor(&mut self, shape: Shape, constant: Option<Constant>) -> TensorId {
+        let id = self.graph.tensors.len();
+        self.graph.tensors.push(Tensor {
+            name: format!("t{id}"),
+            shape,
+            dims: shape.dims().to_vec(),
+            order: Default::default(),
+            constant,
+        });
+        id
+    }
+
+    /// The graph's node for the layer that comes next.
+    fn node(&mut self, op: Op, inputs: Vec<TensorId>, shape: Shape) {
+        let result = self.tensor(shape, None);
+        let origin = self.graph.nodes.len();
+        self.graph.nodes.push(Node { op, inputs, outputs: vec![result], tail: Tail::default(), origin });
+        self.tensors.push(result);
+    }
+}
+
+fn border(before: usize, after: usize) -> Padding {
+    Padding { top: before, bottom: after, left: before, right: after }
+}

@@ -1,0 +1,109 @@
+//! Comparing a run on the device with the CPU twins, step by step.
+
+use super::{Gpu, GpuError, Session, SessionOptions};
+use crate::{graph::Graph, kernels::twin, plan::TexelFormat, prepare::PrepareOptions};
+
+/// How far a step's result is from the twin's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepDifference {
+    /// The step's number in the schedule.
+    pub step: usize,
+    /// Index of its operator in the model file.
+    pub origin: usize,
+    /// The operator's name.
+    pub op: &'static str,
+    /// The tensor that it writes.
+    pub tensor: String,
+    /// The greatest difference of two values; infinite where one of them only is no number.
+    pub worst: f32,
+    /// Where that is, `[B, H, W, C]`.
+    pub at: [usize; 4],
+    /// What the device has there.
+    pub device: f32,
+    /// What the twin has there.
+    pub twin: f32,
+    /// The greatest magnitude of the twin's result.
+    pub largest: f32,
+}
+
+impl StepDifference {
+    /// The difference as a part of the tensor's greatest magnitude (of one, where that is smaller).
+    pub fn relative(&self) -> f32 {
+        self.worst / self.largest.max(1.0)
+    }
+}
+
+/// By how much of a tensor's greatest magnitude a result may differ from the twin's before it counts as diverging:
+/// roundings add up along a model, and 16-bit textures round every value to 11 bits.
+pub const fn tolerance(format: TexelFormat) -> f32 {
+    match format {
+        TexelFormat::Rgba32Float => 1e-4,
+        TexelFormat::Rgba16Float => 3e-2,
+    }
+}
+
+/// Runs the model on the device as `prepare` plans it, and beside it the CPU twins from the same inputs. Answers how far
+/// each step's result is from the twin's, in order, up to the first that is further than `tolerance`, if one is.
+/// `progress` is told the number of each step that is done, and of how many.
+///
+/// # Errors
+/// As [`Session::new`] and [`Session::run`]; [`GpuError::Twin`] where a twin has no answer.
+pub fn compare(
+    gpu: &Gpu,
+    graph: &Graph,
+    prepare: PrepareOptions,
+    inputs: &[&[f32]],
+    tolerance: f32,
+    mut progress: impl FnMut(usize, usize),
+) -> Result<Vec<StepDifference>, GpuError> {
+    let options = SessionOptions { prepare, watched: true, ..SessionOptions::default() };
+    let mut session = Session::new(gpu, graph, &options)?;
+    let prepared = session.prepared().clone();
+    let owned: Vec<Vec<f32>> = inputs.iter().map(|values| values.to_vec()).collect();
+    let twins = twin::graph(&prepared.graph, &owned)?;
+    let steps = prepared.schedule.steps.len();
+    let mut differences = Vec::new();
+    session.watch(inputs, |number, values| {
+        let step = &prepared.schedule.steps[number];
+        let node = &prepared.graph.nodes[step.node];
+        let result = node.outputs.first().and_then(|&tensor| Some((tensor, twins[tensor].as_ref()?)));
+        let Some((tensor, expected)) = result else { return true };
+        let shape = prepared.graph.shape(tensor);
+        let (row, mut worst, mut at) = (shape.w * shape.c, 0.0, 0);
+        let first = step.rows.start as usize * row;
+        for (i, (&device, &twin)) in values.iter().zip(&expected[first..]).enumerate() {
+            let apart = apart(device, twin);
+            if apart > worst {
+                (worst, at) = (apart, i);
+            }
+        }
+        let place = first + at;
+        let (y, x) = (place / row, place % row / shape.c.max(1));
+        let difference = StepDifference {
+            step: number,
+            origin: node.origin,
+            op: node.op.name(),
+            tensor: prepared.graph.tensors[tensor].name.clone(),
+            worst,
+            at: [y / shape.h, y % shape.h, x, place % shape.c],
+            device: values.get(at).copied().unwrap_or(0.0),
+            twin: expected.get(place).copied().unwrap_or(0.0),
+            largest: expected.iter().filter(|v| v.is_finite()).fold(0.0, |largest: f32, v| largest.max(v.abs())),
+        };
+        let near = difference.relative() <= tolerance;
+        differences.push(difference);
+        progress(number + 1, steps);
+        near
+    })?;
+    Ok(differences)
+}
+
+/// Equal values, infinite ones too, are no distance apart, nor are two that are no numbers.
+fn apart(a: f32, b: f32) -> f32 {
+    if a == b || a.is_nan() && b.is_nan() {
+        0.0
+    } else {
+        let apart = (a - b).abs();
+        if apart.is_nan() { f32::INFINITY } else { apart }
+    }
+}

@@ -1,0 +1,172 @@
+//! Which layout an operator wants, chosen so that little has to move. Knows layouts alone, no graph.
+
+use std::ops::Range;
+
+use super::layout::{Layout, spread};
+use crate::import::error::Problem;
+
+/// A layout in which no physical axis holds atoms of different marks.
+pub(super) fn uniform<M: PartialEq>(layout: &Layout, mark: impl Fn(usize) -> M) -> Result<Layout, Problem> {
+    let alike = |list: &Vec<usize>| list.iter().all(|&a| mark(a) == mark(list[0]));
+    if layout.places.iter().all(alike) {
+        return Ok(layout.clone());
+    }
+    let sequence = layout.sequence();
+    let mut runs: Vec<Vec<usize>> = Vec::new();
+    for &atom in &sequence {
+        match runs.last_mut() {
+            Some(run) if mark(run[0]) == mark(atom) => run.push(atom),
+            _ => runs.push(vec![atom]),
+        }
+    }
+    if runs.len() > 4 {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for run in runs {
+            match groups.iter_mut().find(|group| mark(group[0]) == mark(run[0])) {
+                Some(group) => group.extend(run),
+                None => groups.push(run),
+            }
+        }
+        runs = groups;
+    }
+    placed(layout, &runs)
+}
+
+/// The layout with these groups of atoms on its axes, in order.
+fn placed(layout: &Layout, groups: &[Vec<usize>]) -> Result<Layout, Problem> {
+    let places = spread(&layout.atoms, groups, &layout.places)
+        .ok_or_else(|| Problem::unsupported("it treats more than four axes differently"))?;
+    Ok(Layout { atoms: layout.atoms.clone(), places })
+}
+
+/// A layout in which logical `axes` have a physical axis each, and which. At most three axes, or all there are.
+pub(super) fn isolated(layout: &Layout, dims: &[usize], axes: &[usize]) -> Result<(Layout, Vec<usize>), Problem> {
+    let runs = layout.runs(dims);
+    let wanted: Vec<Vec<usize>> = axes.iter().map(|&axis| runs[axis].clone().collect()).collect();
+    let empty = wanted.iter().filter(|list| list.is_empty()).count();
+    let fits = |layout: &Layout| {
+        let alone = |list: &Vec<usize>| list.is_empty() || layout.places.contains(list);
+        wanted.iter().all(alone) && layout.places.iter().filter(|list| list.is_empty()).count() >= empty
+    };
+    let layout = if fits(layout) { layout.clone() } else { separated(layout, &runs, axes, empty)? };
+    let mut free = (0..4).filter(|&slot| layout.places[slot].is_empty());
+    let slot = |list: &Vec<usize>| match list.is_empty() {
+        true => free.next(),
+        false => layout.places.iter().position(|place| place == list),
+    };
+    let slots = wanted.iter().map(slot).collect::<Option<Vec<_>>>();
+    let slots = slots.ok_or_else(|| Problem::unsupported("it treats more than four axes differently"))?;
+    Ok((layout, slots))
+}
+
+fn separated(layout: &Layout, runs: &[Range<usize>], axes: &[usize], empty: usize) -> Result<Layout, Problem> {
+    let axis_of = |atom: usize| axes.iter().copied().find(|&axis| runs[axis].contains(&atom));
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for atom in layout.sequence() {
+        match groups.last_mut() {
+            Some(group) if axis_of(group[0]) == axis_of(atom) => group.push(atom),
+            _ => groups.push(vec![atom]),
+        }
+    }
+    let whole = |&axis: &usize| {
+        let atoms: Vec<usize> = runs[axis].clone().collect();
+        atoms.is_empty() || groups.contains(&atoms)
+    };
+    if groups.len() + empty > 4 || !axes.iter().all(whole) {
+        let others = layout.sequence().into_iter().filter(|&atom| axis_of(atom).is_none()).collect::<Vec<_>>();
+        let named = axes.iter().map(|&axis| runs[axis].clone().collect::<Vec<_>>());
+        groups = std::iter::once(others).chain(named).filter(|group| !group.is_empty()).collect();
+    }
+    if groups.len() + empty > 4 {
+        return Err(Problem::unsupported("it treats more than four axes differently"));
+    }
+    placed(layout, &groups)
+}
+
+/// A layout with the atoms of logical `axes`, in that order, on C, and those of `rows` on W if such are named.
+pub(super) fn last(layout: &Layout, dims: &[usize], axes: &[usize], rows: Option<&[usize]>) -> Layout {
+    let channels = layout.atoms_of(dims, axes);
+    let rows = rows.map(|rows| layout.atoms_of(dims, rows));
+    let other = |atom: &usize| !channels.contains(atom) && !rows.as_ref().is_some_and(|rows| rows.contains(atom));
+    let mut groups: Vec<Vec<usize>> = layout
+        .places
+        .iter()
+        .map(|list| list.iter().copied().filter(other).collect::<Vec<_>>())
+        .filter(|group| !group.is_empty())
+        .collect();
+    let room = if rows.is_some() { 2 } else { 3 };
+    while groups.len() > room {
+        if let Some(group) = groups.pop()
+            && let Some(before) = groups.last_mut()
+        {
+            before.extend(group);
+        }
+    }
+    let mut like = layout.places.clone();
+    like[room..].iter_mut().for_each(Vec::clear);
+    // Spread over all four axes with the last ones taken, so that the others keep their places.
+    let mut best = None;
+    for mask in 0u32..1 << room {
+        if mask.count_ones() as usize != groups.len() {
+            continue;
+        }
+        let mut places: [Vec<usize>; 4] = Default::default();
+        let slots = (0..room).filter(|slot| mask >> slot & 1 == 1);
+        slots.zip(&groups).for_each(|(slot, group)| places[slot] = group.clone());
+        let same = (0..room).filter(|&slot| places[slot] == like[slot]).count();
+        // Towards W where nothing else decides: a row is what a kernel walks along.
+        if best.as_ref().is_none_or(|(other, _)| same >= *other) {
+            best = Some((same, places));
+        }
+    }
+    let mut places = best.map(|(_, places)| places).unwrap_or_default();
+    if let Some(rows) = rows {
+        places[2] = rows;
+    }
+    places[3] = channels;
+    Layout { atoms: layout.atoms.clone(), places }
+}
+
+/// The layout after logical `axis`, alone on physical `slot`, has come to another extent.
+pub(super) fn resized(layout: &Layout, dims: &[usize], axis: usize, slot: usize, extent: usize) -> Layout {
+    let run = layout.runs(dims)[axis].clone();
+    let added = usize::from(extent != 1);
+    let renumber = |&atom: &usize| match atom {
+        _ if atom < run.start => Some(atom),
+        _ if atom < run.end => None,
+        _ => Some(atom - run.len() + added),
+    };
+    let mut atoms = layout.atoms[..run.start].to_vec();
+    atoms.extend((added == 1).then_some(extent));
+    atoms.extend(&layout.atoms[run.end..]);
+    let mut places = layout.places.each_ref().map(|list| list.iter().filter_map(renumber).collect::<Vec<_>>());
+    if added == 1 {
+        places[slot] = vec![run.start];
+    }
+    Layout { atoms, places }
+}
+
+/// The atoms that divide an axis for all of these at once: each a list of extents with the same product.
+pub(super) fn common(lists: &[&[usize]]) -> Option<Vec<usize>> {
+    let mut borders: Vec<usize> = Vec::new();
+    for list in lists {
+        let mut product = 1;
+        for extent in list.iter().rev() {
+            product *= extent;
+            borders.push(product);
+        }
+    }
+    borders.sort_unstable();
+    borders.dedup();
+    let mut atoms = Vec::new();
+    let mut before = 1;
+    for border in borders {
+        if !border.is_multiple_of(before) {
+            return None;
+        }
+        atoms.push(border / before);
+        before = border;
+    }
+    atoms.reverse();
+    Some(atoms)
+}

@@ -1,0 +1,330 @@
+//! Arrays on the host: what is known of a model before any run. Knows no file and no graph node.
+
+use std::{borrow::Cow, sync::Arc};
+
+use crate::{
+    graph::{Constant, DType},
+    import::error::Problem,
+};
+
+/// Most elements of an array that is made while importing.
+pub(super) const MAX_KNOWN: usize = 1 << 28;
+
+/// Element types that are computed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Elem {
+    /// 32-bit float.
+    F32,
+    /// 16-bit float.
+    F16,
+    /// 8-bit integer with a sign.
+    I8,
+    /// 8-bit integer.
+    U8,
+    /// 16-bit integer with a sign.
+    I16,
+    /// 16-bit integer.
+    U16,
+    /// 32-bit integer with a sign.
+    I32,
+    /// 32-bit integer.
+    U32,
+    /// 64-bit integer with a sign.
+    I64,
+    /// 64-bit integer.
+    U64,
+    /// True or false, as one or zero.
+    Bool,
+}
+
+/// Element types of the format, by number.
+const NAMES: [&str; 25] = [
+    "no type",
+    "float",
+    "uint8",
+    "int8",
+    "uint16",
+    "int16",
+    "int32",
+    "int64",
+    "string",
+    "bool",
+    "float16",
+    "double",
+    "uint32",
+    "uint64",
+    "complex64",
+    "complex128",
+    "bfloat16",
+    "float8e4m3fn",
+    "float8e4m3fnuz",
+    "float8e5m2",
+    "float8e5m2fnuz",
+    "uint4",
+    "int4",
+    "float4e2m1",
+    "float8e8m0",
+];
+
+impl Elem {
+    /// From the format's number.
+    pub(super) fn of(code: i64) -> Result<Self, Problem> {
+        Ok(match code {
+            1 => Self::F32,
+            2 => Self::U8,
+            3 => Self::I8,
+            4 => Self::U16,
+            5 => Self::I16,
+            6 => Self::I32,
+            7 => Self::I64,
+            9 => Self::Bool,
+            10 => Self::F16,
+            12 => Self::U32,
+            13 => Self::U64,
+            other => {
+                let name = usize::try_from(other).ok().and_then(|i| NAMES.get(i)).copied().unwrap_or("unknown");
+                return Err(Problem::new(
+                    format!("its elements are of type {name} ({other})"),
+                    "convert it to float, float16, an integer or bool",
+                ));
+            }
+        })
+    }
+
+    /// Whether elements are floats.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F16)
+    }
+
+    /// Bytes of an element in a file.
+    pub(super) fn size(self) -> usize {
+        match self {
+            Self::I8 | Self::U8 | Self::Bool => 1,
+            Self::F16 | Self::I16 | Self::U16 => 2,
+            Self::F32 | Self::I32 | Self::U32 => 4,
+            Self::I64 | Self::U64 => 8,
+        }
+    }
+
+    /// What an integer of 64 bits becomes in this type: its low bits.
+    pub(super) fn wrap(self, value: i64) -> i64 {
+        match self {
+            Self::I8 => (value as i8).into(),
+            Self::U8 => (value as u8).into(),
+            Self::I16 => (value as i16).into(),
+            Self::U16 => (value as u16).into(),
+            Self::I32 => (value as i32).into(),
+            Self::U32 => (value as u32).into(),
+            Self::Bool => (value != 0).into(),
+            Self::I64 | Self::U64 | Self::F32 | Self::F16 => value,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Values {
+    Floats(Constant),
+    Ints(Arc<[i64]>),
+}
+
+/// An array of any rank, dense and row by row.
+#[derive(Clone, Debug)]
+pub struct Array {
+    dims: Vec<usize>,
+    elem: Elem,
+    values: Values,
+}
+
+/// Number of elements, if it can be counted and is no more than may be made while importing.
+pub(super) fn count(dims: &[usize]) -> Result<usize, Problem> {
+    let product = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_KNOWN);
+    product.ok_or_else(|| Problem::malformed(format!("an array of extents {dims:?} is too large")))
+}
+
+impl Array {
+    /// 32-bit floats; `None` if there are not as many as the extents say.
+    pub fn floats(dims: &[usize], values: &[f32]) -> Option<Self> {
+        let fits = count(dims).ok()? == values.len();
+        fits.then(|| Self::of_floats(dims.to_vec(), Elem::F32, values))
+    }
+
+    /// 64-bit integers; `None` if there are not as many as the extents say.
+    pub fn ints(dims: &[usize], values: &[i64]) -> Option<Self> {
+        let fits = count(dims).ok()? == values.len();
+        fits.then(|| Self::of_ints(dims.to_vec(), Elem::I64, values.to_vec()))
+    }
+
+    /// Truth values; `None` if there are not as many as the extents say.
+    pub fn bools(dims: &[usize], values: &[bool]) -> Option<Self> {
+        let fits = count(dims).ok()? == values.len();
+        fits.then(|| Self::of_ints(dims.to_vec(), Elem::Bool, values.iter().map(|&b| b.into()).collect()))
+    }
+
+    /// Floats whose number has been checked; those of 16 bits are rounded to such.
+    pub(super) fn of_floats(dims: Vec<usize>, elem: Elem, values: &[f32]) -> Self {
+        let constant = match elem {
+            Elem::F16 => {
+                let bytes: Vec<u8> = values.iter().flat_map(|&v| half::f16::from_f32(v).to_le_bytes()).collect();
+                Constant::new(DType::F16, bytes.into())
+            }
+            _ => Constant::from_f32(values),
+        };
+        Self { dims, elem, values: Values::Floats(constant) }
+    }
+
+    /// Integers or truth values whose number has been checked, brought into the type's range.
+    pub(super) fn of_ints(dims: Vec<usize>, elem: Elem, mut values: Vec<i64>) -> Self {
+        if elem != Elem::I64 {
+            values.iter_mut().for_each(|v| *v = elem.wrap(*v));
+        }
+        Self { dims, elem, values: Values::Ints(values.into()) }
+    }
+
+    /// Floats that lie in a file, whose number has been checked.
+    pub(super) fn of_constant(dims: Vec<usize>, constant: Constant) -> Self {
+        let elem = if constant.dtype == DType::F16 { Elem::F16 } else { Elem::F32 };
+        Self { dims, elem, values: Values::Floats(constant) }
+    }
+
+    /// Extents.
+    pub fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    /// Element type.
+    pub fn elem(&self) -> Elem {
+        self.elem
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The elements as 32-bit floats, borrowed where they are such.
+    pub fn to_f32(&self) -> Cow<'_, [f32]> {
+        match &self.values {
+            Values::Floats(constant) => constant.to_f32(),
+            Values::Ints(ints) => ints.iter().map(|&i| i as f32).collect(),
+        }
+    }
+
+    /// The elements as integers, if they are integers or truth values.
+    pub fn to_i64(&self) -> Option<&[i64]> {
+        match &self.values {
+            Values::Floats(_) => None,
+            Values::Ints(ints) => Some(ints),
+        }
+    }
+
+    /// The values as a constant of a graph.
+    pub(super) fn to_constant(&self) -> Constant {
+        match &self.values {
+            Values::Floats(constant) => constant.clone(),
+            Values::Ints(_) => Constant::from_f32(&self.to_f32()),
+        }
+    }
+
+    /// The same elements under other extents, of which the number must be the same.
+    pub(super) fn reshaped(&self, dims: &[usize]) -> Result<Self, Problem> {
+        if count(dims)? != self.len() {
+            return Err(Problem::malformed(format!("{:?} and {dims:?} are not the same elements", self.dims)));
+        }
+        Ok(Self { dims: dims.to_vec(), ..self.clone() })
+    }
+
+    /// The elements at `indices`, which must lie inside, under new extents.
+    pub(super) fn taken(&self, dims: Vec<usize>, indices: impl Iterator<Item = usize>) -> Self {
+        let values = match &self.values {
+            Values::Floats(constant) => {
+                let from = constant.to_f32();
+                let taken: Vec<f32> = indices.map(|i| from[i]).collect();
+                return Self::of_floats(dims, self.elem, &taken);
+            }
+            Values::Ints(ints) => Values::Ints(indices.map(|i| ints[i]).collect()),
+        };
+        Self { dims, elem: self.elem, values }
+    }
+
+    /// With the axes in the order `perm`.
+    pub(super) fn transposed(&self, perm: &[usize]) -> Self {
+        if perm.iter().copied().eq(0..self.dims.len()) {
+            return self.clone();
+        }
+        let strides = strides(&self.dims);
+        let dims: Vec<usize> = perm.iter().map(|&axis| self.dims[axis]).collect();
+        let by: Vec<usize> = perm.iter().map(|&axis| strides[axis]).collect();
+        self.taken(dims.clone(), walk(&dims, &by))
+    }
+
+    /// Repeated along axes of extent one, and along new ones in front, to extents that it broadcasts to.
+    pub(super) fn broadcast(&self, dims: &[usize]) -> Result<Self, Problem> {
+        if self.dims == dims {
+            return Ok(self.clone());
+        }
+        count(dims)?;
+        let front = dims.len().checked_sub(self.dims.len());
+        let fits = front.is_some_and(|front| self.dims.iter().zip(&dims[front..]).all(|(&d, &to)| d == to || d == 1));
+        let (Some(front), true) = (front, fits) else {
+            return Err(Problem::malformed(format!("{:?} does not broadcast to {dims:?}", self.dims)));
+        };
+        let strides = strides(&self.dims);
+        let by = (0..dims.len()).map(|axis| match axis.checked_sub(front) {
+            Some(own) if self.dims[own] != 1 => strides[own],
+            _ => 0,
+        });
+        let by: Vec<usize> = by.collect();
+        Ok(self.taken(dims.to_vec(), walk(dims, &by)))
+    }
+}
+
+/// The extents that operands broadcast to.
+pub(super) fn broadcast(operands: &[&[usize]]) -> Result<Vec<usize>, Problem> {
+    let rank = operands.iter().map(|dims| dims.len()).max().unwrap_or(0);
+    let mut result = vec![1; rank];
+    for dims in operands {
+        for (r, &d) in result[rank - dims.len()..].iter_mut().zip(*dims) {
+            match (*r, d) {
+                (1, d) => *r = d,
+                (r, d) if d == r || d == 1 => {}
+                _ => return Err(Problem::malformed(format!("extents {operands:?} do not broadcast"))),
+            }
+        }
+    }
+    Ok(result)
+}
+
+/// Elements between neighbours along each axis.
+pub(super) fn strides(dims: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; dims.len()];
+    for axis in (1..dims.len()).rev() {
+        strides[axis - 1] = strides[axis] * dims[axis];
+    }
+    strides
+}
+
+/// For each element of `dims` in order, the sum of its indices times `by`.
+pub(super) fn walk(dims: &[usize], by: &[usize]) -> impl Iterator<Item = usize> {
+    let (dims, by) = (dims.to_vec(), by.to_vec());
+    let total: usize = dims.iter().product();
+    let mut index = vec![0usize; dims.len()];
+    let mut at = 0usize;
+    (0..total).map(move |_| {
+        let here = at;
+        for axis in (0..dims.len()).rev() {
+            index[axis] += 1;
+            at += by[axis];
+            if index[axis] < dims[axis] {
+                break;
+            }
+            at -= by[axis] * dims[axis];
+            index[axis] = 0;
+        }
+        here
+    })
+}

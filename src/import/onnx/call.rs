@@ -1,0 +1,214 @@
+//! One node being lowered: its operands, attributes and results.
+
+use super::{
+    array::{Array, Elem},
+    layout::Layout,
+    model::{Attribute, Node, Tensor},
+    site::Site,
+    tensor::Values,
+    value::{Computed, Value},
+};
+use crate::{
+    graph::{Op, Shape, TensorId},
+    import::error::Problem,
+};
+
+/// One node being lowered.
+#[derive(Debug)]
+pub(super) struct Call<'c> {
+    pub(super) site: &'c mut Site,
+    pub(super) node: &'c Node,
+    /// Version of the operator set of the node's domain.
+    pub(super) opset: i64,
+    pub(super) operands: Vec<Option<Value>>,
+    pub(super) results: Vec<Option<Value>>,
+    /// Which results anything reads.
+    pub(super) read: Vec<bool>,
+    pub(super) values: &'c mut Values,
+}
+
+impl Call<'_> {
+    /// Number of operands, missing ones at the end not counted.
+    pub(super) fn count(&self) -> usize {
+        self.operands.len()
+    }
+
+    /// An operand that may be missing.
+    pub(super) fn optional(&self, position: usize) -> Option<Value> {
+        self.operands.get(position).cloned().flatten()
+    }
+
+    /// An operand that must be there.
+    pub(super) fn operand(&self, position: usize) -> Result<Value, Problem> {
+        self.optional(position).ok_or_else(|| Problem::malformed(format!("it has no operand {position}")))
+    }
+
+    /// An operand as a tensor of the graph, a known one in the file's order.
+    pub(super) fn computed(&mut self, position: usize) -> Result<Computed, Problem> {
+        let value = self.operand(position)?;
+        self.compute(&value)
+    }
+
+    /// A value as a tensor of the graph, a known one in the file's order.
+    pub(super) fn compute(&mut self, value: &Value) -> Result<Computed, Problem> {
+        match value {
+            Value::Computed(computed) => Ok(computed.clone()),
+            Value::Known(array) => {
+                let layout = Layout::natural(array.dims());
+                let tensor = self.site.place(value, &layout)?;
+                Ok(Computed { tensor, dims: array.dims().to_vec(), layout, elem: array.elem() })
+            }
+        }
+    }
+
+    /// An operand whose values must be known now.
+    pub(super) fn known(&self, position: usize, role: &str) -> Result<Array, Problem> {
+        match self.operand(position)? {
+            Value::Known(array) => Ok(array),
+            Value::Computed(_) => Err(Problem::new(
+                format!("its {role} (operand {position}) is computed at run time"),
+                "make it part of the model, or bind the inputs that it is computed from to values",
+            )),
+        }
+    }
+
+    /// The integers of an operand that must be known.
+    pub(super) fn integers(&self, position: usize, role: &str) -> Result<Vec<i64>, Problem> {
+        let array = self.known(position, role)?;
+        let integers = array.to_i64().map(<[i64]>::to_vec);
+        integers.ok_or_else(|| Problem::malformed(format!("its {role} (operand {position}) is no integers")))
+    }
+
+    /// The one number of an operand that must be known; `None` if it is missing.
+    pub(super) fn scalar(&self, position: usize, role: &str) -> Result<Option<f32>, Problem> {
+        if self.optional(position).is_none() {
+            return Ok(None);
+        }
+        match *self.known(position, role)?.to_f32() {
+            [value] => Ok(Some(value)),
+            _ => Err(Problem::malformed(format!("its {role} (operand {position}) is no single number"))),
+        }
+    }
+
+    fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.node.attributes.iter().find(|attribute| attribute.name == name)
+    }
+
+    /// Whether an attribute is there.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.attribute(name).is_some()
+    }
+
+    /// An integer attribute.
+    pub(super) fn int(&self, name: &str) -> Result<Option<i64>, Problem> {
+        self.of(name, "an integer", |a| a.int)
+    }
+
+    /// An integer attribute that is a number of something.
+    pub(super) fn size(&self, name: &str, default: usize) -> Result<usize, Problem> {
+        match self.int(name)? {
+            None => Ok(default),
+            Some(value) => {
+                let size = usize::try_from(value).ok().filter(|&n| n <= MAX_NUMBER);
+                size.ok_or_else(|| Problem::malformed(format!("its {name} is {value}")))
+            }
+        }
+    }
+
+    /// An attribute that is true if it is not zero.
+    pub(super) fn flag(&self, name: &str, default: bool) -> Result<bool, Problem> {
+        Ok(self.int(name)?.map_or(default, |i| i != 0))
+    }
+
+    /// A float attribute.
+    pub(super) fn float(&self, name: &str, default: f32) -> Result<f32, Problem> {
+        Ok(self.of(name, "a float", |a| a.float)?.unwrap_or(default))
+    }
+
+    /// A text attribute.
+    pub(super) fn text(&self, name: &str, default: &str) -> Result<String, Problem> {
+        Ok(self.of(name, "a text", |a| a.text.clone())?.unwrap_or_else(|| default.to_owned()))
+    }
+
+    /// A tensor attribute.
+    pub(super) fn tensor(&mut self, name: &str) -> Result<Option<Array>, Problem> {
+        let tensor: Option<Tensor> = self.of(name, "a tensor", |a| a.tensor.clone())?;
+        tensor.map(|tensor| self.values.array(&tensor)).transpose()
+    }
+
+    /// A list of integers.
+    pub(super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.attribute(name).map(|a| a.ints.clone())
+    }
+
+    /// A list of floats.
+    pub(super) fn floats(&self, name: &str) -> Option<Vec<f32>> {
+        self.attribute(name).map(|a| a.floats.clone())
+    }
+
+    fn of<T>(&self, name: &str, what: &str, get: impl Fn(&Attribute) -> Option<T>) -> Result<Option<T>, Problem> {
+        let Some(attribute) = self.attribute(name) else { return Ok(None) };
+        let value = get(attribute).ok_or_else(|| Problem::malformed(format!("its {name} is not {what}")))?;
+        Ok(Some(value))
+    }
+
+    /// A list of integers from an attribute, or from the operand that newer operator sets have in its place.
+    pub(super) fn list(&self, name: &str, position: usize) -> Result<Option<Vec<i64>>, Problem> {
+        if let Some(list) = self.ints(name) {
+            return Ok(Some(list));
+        }
+        match self.optional(position) {
+            Some(_) => self.integers(position, name).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// An axis by the attribute `axis`.
+    pub(super) fn axis(&self, rank: usize, default: i64) -> Result<usize, Problem> {
+        axis(self.int("axis")?.unwrap_or(default), rank)
+    }
+
+    /// A node of the graph.
+    pub(super) fn emit(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
+        self.site.emit(op, inputs, shape)
+    }
+
+    /// States a result.
+    pub(super) fn give(&mut self, position: usize, value: Value) {
+        if let Some(result) = self.results.get_mut(position) {
+            *result = Some(value);
+        }
+    }
+
+    /// States the first result: a tensor with its extents in the file's order.
+    pub(super) fn answer(&mut self, tensor: TensorId, dims: Vec<usize>, layout: Layout, elem: Elem) {
+        self.give(0, Value::Computed(Computed { tensor, layout: layout.tidy(&dims), dims, elem }));
+    }
+
+    /// Whether anything reads a result.
+    pub(super) fn wants(&self, position: usize) -> bool {
+        self.read.get(position).copied().unwrap_or(false)
+    }
+}
+
+/// Largest number an attribute may state: sums of a few stay far from overflow.
+const MAX_NUMBER: usize = 1 << 31;
+
+/// An axis counted from the front, or from behind if negative.
+pub(super) fn axis(index: i64, rank: usize) -> Result<usize, Problem> {
+    let counted = if index < 0 { index.checked_add(rank as i64) } else { Some(index) };
+    counted
+        .and_then(|i| usize::try_from(i).ok())
+        .filter(|&i| i < rank)
+        .ok_or_else(|| Problem::malformed(format!("there is no axis {index} of {rank}")))
+}
+
+/// Different axes, in order.
+pub(super) fn axes(indices: &[i64], rank: usize) -> Result<Vec<usize>, Problem> {
+    let mut axes = indices.iter().map(|&index| axis(index, rank)).collect::<Result<Vec<_>, _>>()?;
+    axes.sort_unstable();
+    match axes.windows(2).any(|pair| pair[0] == pair[1]) {
+        true => Err(Problem::malformed(format!("its axes {indices:?} name one twice"))),
+        false => Ok(axes),
+    }
+}

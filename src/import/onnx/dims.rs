@@ -1,0 +1,75 @@
+//! Extents that a file leaves open, bound to numbers; those that are not bound are listed all at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::model::{Extent, Port, PortType};
+use crate::{
+    graph::MAX_ELEMENTS,
+    import::error::{ImportError, Unbound},
+};
+
+/// Extents of the inputs, by what `--dim` and the file say.
+#[derive(Debug)]
+pub(super) struct Binding<'o> {
+    bound: &'o BTreeMap<String, usize>,
+    used: BTreeSet<&'o str>,
+    unbound: Vec<Unbound>,
+}
+
+impl<'o> Binding<'o> {
+    pub(super) fn new(bound: &'o BTreeMap<String, usize>) -> Self {
+        Self { bound, used: BTreeSet::new(), unbound: Vec::new() }
+    }
+
+    /// The extents of an input; those left open count as 1 and are listed.
+    pub(super) fn dims(&mut self, port: &Port) -> Result<Vec<usize>, ImportError> {
+        let damaged = |what: String| ImportError::Damaged { what };
+        let PortType::Tensor(_, Some(extents)) = &port.kind else {
+            return Err(damaged(format!("input `{}` states no extents", port.name)));
+        };
+        let mut dims = Vec::with_capacity(extents.len());
+        for (axis, extent) in extents.iter().enumerate() {
+            let by_place = format!("{}:{axis}", port.name);
+            let (name, known) = match extent {
+                Extent::Known(n) if *n > 0 => (by_place.clone(), usize::try_from(*n).ok()),
+                Extent::Known(_) | Extent::Unknown => (by_place.clone(), None),
+                Extent::Named(name) if name.is_empty() => (by_place.clone(), None),
+                Extent::Named(name) => (name.clone(), None),
+            };
+            let asked = self.find(&by_place).or_else(|| self.find(&name));
+            let extent = match (known, asked) {
+                (Some(known), Some(asked)) if known != asked => {
+                    return Err(damaged(format!(
+                        "axis {axis} of input `{}` is {known}, `{by_place}` was bound to {asked}",
+                        port.name
+                    )));
+                }
+                (known, asked) => known.or(asked),
+            };
+            let extent = extent.unwrap_or_else(|| {
+                self.unbound.push(Unbound { input: port.name.clone(), axis, name });
+                1
+            });
+            if extent == 0 || extent > MAX_ELEMENTS {
+                return Err(damaged(format!("axis {axis} of input `{}` is {extent}", port.name)));
+            }
+            dims.push(extent);
+        }
+        Ok(dims)
+    }
+
+    fn find(&mut self, name: &str) -> Option<usize> {
+        let (name, &extent) = self.bound.get_key_value(name)?;
+        self.used.insert(name);
+        Some(extent)
+    }
+
+    /// Refuses the model if an extent is open, or a name was bound that no input has.
+    pub(super) fn finish(self) -> Result<(), ImportError> {
+        if !self.unbound.is_empty() {
+            return Err(ImportError::Unbound(self.unbound));
+        }
+        let unused: Vec<String> = self.bound.keys().filter(|k| !self.used.contains(k.as_str())).cloned().collect();
+        if unused.is_empty() { Ok(()) } else { Err(ImportError::NoSuchDim { names: unused }) }
+    }
+}

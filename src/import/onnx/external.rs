@@ -1,0 +1,83 @@
+//! Values in files beside the model: only inside the model's folder, whatever the file says.
+
+use std::{
+    collections::BTreeMap,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
+
+use memmap2::Mmap;
+
+use crate::{
+    graph::Bytes,
+    import::{error::Problem, map::map},
+};
+
+const REMEDY: &str = "put the file with the values into the model's folder, and name it relative to that";
+
+/// The model's folder, and the files of it that were asked for.
+#[derive(Debug, Default)]
+pub(super) struct External {
+    /// Resolved, without symbolic links; none for a model that is no file.
+    folder: Option<PathBuf>,
+    files: BTreeMap<String, Arc<Mmap>>,
+}
+
+impl External {
+    /// For a model in this file.
+    pub(super) fn beside(model: &Path) -> Self {
+        let folder = match model.parent() {
+            Some(parent) if parent.as_os_str().is_empty() => Some(Path::new(".")),
+            parent => parent,
+        };
+        Self { folder: folder.and_then(|f| f.canonicalize().ok()), files: BTreeMap::new() }
+    }
+
+    /// The bytes that a tensor's keys and values name.
+    pub(super) fn bytes(&mut self, keys: &[(String, String)]) -> Result<Bytes, Problem> {
+        let find = |key: &str| keys.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str());
+        let number = |key: &str| match find(key) {
+            None => Ok(None),
+            Some(text) => match text.parse::<usize>() {
+                Ok(number) => Ok(Some(number)),
+                Err(_) => Err(Problem::malformed(format!("the {key} of its values is `{text}`"))),
+            },
+        };
+        let location = find("location").ok_or_else(|| Problem::malformed("it names no file with its values"))?;
+        let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
+        let file = self.file(location)?;
+        let size = file.len();
+        let end = length.map_or(Some(size), |length| offset.checked_add(length)).filter(|&end| end <= size);
+        let range = end.filter(|&end| offset <= end).map(|end| offset..end);
+        range.and_then(|range| Bytes::new(file, range)).ok_or_else(|| {
+            let asked = length.map_or_else(|| "to the end".to_owned(), |l| format!("{l} bytes"));
+            Problem::new(format!("`{location}` has {size} bytes, not {asked} from {offset} on"), REMEDY)
+        })
+    }
+
+    fn file(&mut self, location: &str) -> Result<Arc<Mmap>, Problem> {
+        if let Some(file) = self.files.get(location) {
+            return Ok(file.clone());
+        }
+        let Some(folder) = &self.folder else {
+            return Err(Problem::new(
+                format!("its values lie in the file `{location}`, and the model was given as bytes"),
+                "open the model as a file",
+            ));
+        };
+        let relative = Path::new(location);
+        let inside = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if !inside || location.is_empty() {
+            return Err(Problem::new(format!("its values lie in `{location}`, outside the model's folder"), REMEDY));
+        }
+        let cannot = |e: std::io::Error| Problem::new(format!("cannot read `{location}`: {e}"), REMEDY);
+        let path = folder.join(relative).canonicalize().map_err(cannot)?;
+        // Asked of what the path resolves to, so that no link leads out.
+        if !path.starts_with(folder) {
+            return Err(Problem::new(format!("`{location}` leads out of the model's folder"), REMEDY));
+        }
+        let file = Arc::new(map(&path).map_err(cannot)?);
+        self.files.insert(location.to_owned(), file.clone());
+        Ok(file)
+    }
+}

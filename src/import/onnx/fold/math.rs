@@ -1,0 +1,203 @@
+//! Functions of known values, element by element; integers exactly.
+
+use crate::{
+    graph::Binary,
+    import::{
+        error::Problem,
+        onnx::{
+            array::{Array, Elem, broadcast, count},
+            call::Call,
+            value::Value,
+        },
+    },
+};
+
+/// A single float.
+pub(in crate::import::onnx) fn scalar(value: f32) -> Value {
+    Value::Known(Array::of_floats(Vec::new(), Elem::F32, &[value]))
+}
+
+/// Truth values that are all true.
+pub(in crate::import::onnx) fn ones(dims: &[usize]) -> Result<Value, Problem> {
+    Ok(Value::Known(Array::of_ints(dims.to_vec(), Elem::Bool, vec![1; count(dims)?])))
+}
+
+fn answer(call: &mut Call<'_>, array: Array) -> Result<(), Problem> {
+    call.give(0, Value::Known(array));
+    Ok(())
+}
+
+/// A function of floats, or of integers.
+pub(in crate::import::onnx) fn either(
+    call: &mut Call<'_>,
+    float: impl Fn(f32) -> f32,
+    int: impl Fn(i64) -> i64,
+) -> Result<(), Problem> {
+    let x = call.known(0, "input")?;
+    let dims = x.dims().to_vec();
+    let result = match x.to_i64() {
+        Some(ints) => Array::of_ints(dims, x.elem(), ints.iter().map(|&v| int(v)).collect()),
+        None => Array::of_floats(dims, x.elem(), &x.to_f32().iter().map(|&v| float(v)).collect::<Vec<_>>()),
+    };
+    answer(call, result)
+}
+
+/// A function of floats; integers pass.
+pub(in crate::import::onnx) fn unary(call: &mut Call<'_>, float: impl Fn(f32) -> f32) -> Result<(), Problem> {
+    either(call, float, |v| v)
+}
+
+pub(in crate::import::onnx) fn not(call: &mut Call<'_>) -> Result<(), Problem> {
+    either(call, |v| f32::from(v == 0.0), |v| i64::from(v == 0))
+}
+
+/// The bounds of a CLIP, by attributes or operands.
+pub(in crate::import::onnx) fn bounds(call: &Call<'_>) -> Result<(f32, f32), Problem> {
+    if call.opset < 11 {
+        return Ok((call.float("min", f32::MIN)?, call.float("max", f32::MAX)?));
+    }
+    let (min, max) = (call.scalar(1, "lower bound")?, call.scalar(2, "upper bound")?);
+    Ok((min.unwrap_or(f32::MIN), max.unwrap_or(f32::MAX)))
+}
+
+pub(in crate::import::onnx) fn clip(call: &mut Call<'_>) -> Result<(), Problem> {
+    let (min, max) = bounds(call)?;
+    either(call, |v| v.max(min).min(max), |v| v.max(min as i64).min(max as i64))
+}
+
+/// The type that a CAST names.
+pub(in crate::import::onnx) fn cast_type(call: &Call<'_>) -> Result<Elem, Problem> {
+    let code = call.int("to")?.ok_or_else(|| Problem::malformed("it names no type"))?;
+    Elem::of(code).map_err(|problem| Problem { reason: format!("what it casts to: {}", problem.reason), ..problem })
+}
+
+pub(in crate::import::onnx) fn cast(call: &mut Call<'_>) -> Result<(), Problem> {
+    let to = match call.node.op.as_str() {
+        "CastLike" => call.operand(1)?.elem(),
+        _ => cast_type(call)?,
+    };
+    let x = call.known(0, "input")?;
+    let dims = x.dims().to_vec();
+    let result = match (x.to_i64(), to) {
+        (_, Elem::F32 | Elem::F16) => Array::of_floats(dims, to, &x.to_f32()),
+        (Some(ints), to) => Array::of_ints(dims, to, ints.to_vec()),
+        (None, Elem::Bool) => Array::of_ints(dims, to, x.to_f32().iter().map(|&v| i64::from(v != 0.0)).collect()),
+        (None, to) => Array::of_ints(dims, to, x.to_f32().iter().map(|&v| v as i64).collect()),
+    };
+    answer(call, result)
+}
+
+/// A function of two arrays.
+pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary) -> Result<Array, Problem> {
+    let dims = broadcast(&[a.dims(), b.dims()])?;
+    let (a, b) = (a.broadcast(&dims)?, b.broadcast(&dims)?);
+    let truth = matches!(
+        binary,
+        Binary::Equal
+            | Binary::Less
+            | Binary::LessEqual
+            | Binary::Greater
+            | Binary::GreaterEqual
+            | Binary::And
+            | Binary::Or
+            | Binary::Xor
+    );
+    let elem = if truth { Elem::Bool } else { a.elem() };
+    if let (Some(x), Some(y)) = (a.to_i64(), b.to_i64()) {
+        let values = x.iter().zip(y).map(|(&x, &y)| integers(binary, x, y)).collect::<Option<Vec<i64>>>();
+        let values = values.ok_or_else(|| Problem::malformed("it divides integers by zero, or is not for integers"))?;
+        return Ok(Array::of_ints(dims, elem, values));
+    }
+    let values: Vec<f32> = a.to_f32().iter().zip(b.to_f32().iter()).map(|(&x, &y)| floats(binary, x, y)).collect();
+    Ok(match truth {
+        true => Array::of_ints(dims, elem, values.iter().map(|&v| i64::from(v != 0.0)).collect()),
+        false if elem.is_float() => Array::of_floats(dims, elem, &values),
+        // An integer to a power that is a float.
+        false => Array::of_ints(dims, elem, values.iter().map(|&v| v as i64).collect()),
+    })
+}
+
+fn integers(binary: Binary, a: i64, b: i64) -> Option<i64> {
+    let floor = |a: i64, b: i64| a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r });
+    Some(match binary {
+        Binary::Add => a.wrapping_add(b),
+        Binary::Sub => a.wrapping_sub(b),
+        Binary::Mul => a.wrapping_mul(b),
+        Binary::Div => a.checked_div(b)?,
+        Binary::Mod => floor(a, b)?,
+        Binary::Fmod => a.checked_rem(b)?,
+        Binary::Pow => a.wrapping_pow(u32::try_from(b).ok()?),
+        Binary::Maximum => a.max(b),
+        Binary::Minimum => a.min(b),
+        Binary::Equal => i64::from(a == b),
+        Binary::Less => i64::from(a < b),
+        Binary::LessEqual => i64::from(a <= b),
+        Binary::Greater => i64::from(a > b),
+        Binary::GreaterEqual => i64::from(a >= b),
+        Binary::And => i64::from(a != 0 && b != 0),
+        Binary::Or => i64::from(a != 0 || b != 0),
+        Binary::Xor => i64::from((a != 0) != (b != 0)),
+        _ => return None,
+    })
+}
+
+fn floats(binary: Binary, a: f32, b: f32) -> f32 {
+    let truth = |truth: bool| f32::from(truth);
+    match binary {
+        Binary::Add => a + b,
+        Binary::Sub => a - b,
+        Binary::Mul => a * b,
+        Binary::Div => a / b,
+        Binary::Mod => a - b * (a / b).floor(),
+        Binary::Fmod => a % b,
+        Binary::Pow => a.powf(b),
+        Binary::Maximum => a.max(b),
+        Binary::Minimum => a.min(b),
+        Binary::Equal => truth(a == b),
+        Binary::Less => truth(a < b),
+        Binary::LessEqual => truth(a <= b),
+        Binary::Greater => truth(a > b),
+        Binary::GreaterEqual => truth(a >= b),
+        Binary::And => truth(a != 0.0 && b != 0.0),
+        Binary::Or => truth(a != 0.0 || b != 0.0),
+        Binary::Xor => truth((a != 0.0) != (b != 0.0)),
+        _ => f32::NAN,
+    }
+}
+
+pub(in crate::import::onnx) fn binary(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {
+    let result = two(&call.known(0, "first operand")?, &call.known(1, "second operand")?, binary)?;
+    answer(call, result)
+}
+
+pub(in crate::import::onnx) fn modulo(call: &mut Call<'_>) -> Result<(), Problem> {
+    let fmod = call.flag("fmod", false)?;
+    binary(call, if fmod { Binary::Fmod } else { Binary::Mod })
+}
+
+pub(in crate::import::onnx) fn many(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {
+    let mut result = call.known(0, "first operand")?;
+    for position in 1..call.count() {
+        result = two(&result, &call.known(position, "operand")?, binary)?;
+    }
+    answer(call, result)
+}
+
+pub(in crate::import::onnx) fn select(call: &mut Call<'_>) -> Result<(), Problem> {
+    let [condition, x, y] = [call.known(0, "condition")?, call.known(1, "input")?, call.known(2, "input")?];
+    let dims = broadcast(&[condition.dims(), x.dims(), y.dims()])?;
+    let [condition, x, y] = [condition.broadcast(&dims)?, x.broadcast(&dims)?, y.broadcast(&dims)?];
+    let mask = condition.to_f32();
+    let result = match (x.to_i64(), y.to_i64()) {
+        (Some(a), Some(b)) => {
+            let values = mask.iter().zip(a.iter().zip(b)).map(|(&m, (&a, &b))| if m != 0.0 { a } else { b });
+            Array::of_ints(dims, x.elem(), values.collect())
+        }
+        _ => {
+            let (a, b) = (x.to_f32(), y.to_f32());
+            let values = mask.iter().zip(a.iter().zip(b.iter())).map(|(&m, (&a, &b))| if m != 0.0 { a } else { b });
+            Array::of_floats(dims, x.elem(), &values.collect::<Vec<_>>())
+        }
+    };
+    answer(call, result)
+}

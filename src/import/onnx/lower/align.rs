@@ -1,0 +1,160 @@
+//! Operands of an operator element by element, brought to one layout: that of the largest, so that it need not move.
+
+use crate::{
+    graph::TensorId,
+    import::{
+        error::Problem,
+        onnx::{
+            arrange::{common, uniform},
+            array::broadcast,
+            layout::Layout,
+            site::Site,
+            value::{Computed, Value},
+        },
+    },
+};
+
+/// Operands in one layout, and what they broadcast to.
+#[derive(Debug)]
+pub(super) struct Aligned {
+    pub(super) dims: Vec<usize>,
+    pub(super) layout: Layout,
+    pub(super) tensors: Vec<TensorId>,
+}
+
+/// An operand, its extents with ones in front, and its layout.
+struct Part {
+    value: Value,
+    dims: Vec<usize>,
+    layout: Layout,
+}
+
+/// Brings operands to one layout.
+pub(super) fn align(site: &mut Site, operands: &[Value]) -> Result<Aligned, Problem> {
+    let all: Vec<&[usize]> = operands.iter().map(Value::dims).collect();
+    let dims = broadcast(&all)?;
+    if dims.contains(&0) {
+        return Err(Problem::unsupported(format!("its result has no elements: its extents are {dims:?}")));
+    }
+    let mut parts: Vec<Part> = operands.iter().map(|value| part(value, dims.len())).collect();
+    let atoms = refined(site, &mut parts, &dims)?;
+
+    // For each operand, which of the result's atoms its own are.
+    let result = Layout { atoms: atoms.concat(), places: Default::default() };
+    let runs = result.runs(&dims);
+    let own = |part: &Part| -> Vec<usize> {
+        (0..dims.len()).filter(|&axis| part.dims[axis] != 1).flat_map(|axis| runs[axis].clone()).collect()
+    };
+    let own: Vec<Vec<usize>> = parts.iter().map(own).collect();
+    let computed = |i: &usize| matches!(parts[*i].value, Value::Computed(_));
+    let size = |i: &usize| (computed(i), parts[*i].value.len(), std::cmp::Reverse(*i));
+    let main = (0..parts.len()).max_by_key(size).ok_or_else(|| Problem::malformed("it has no operands"))?;
+
+    let mut places =
+        parts[main].layout.places.each_ref().map(|list| list.iter().map(|&a| own[main][a]).collect::<Vec<_>>());
+    for atom in 0..result.atoms.len() {
+        if own[main].contains(&atom) {
+            continue;
+        }
+        // Behind the atom that precedes it in the file's order, or on an axis that is free.
+        let before = atom.checked_sub(1).and_then(|b| places.iter().position(|list| list.contains(&b)));
+        let free = places.iter().rposition(|list| list.is_empty());
+        let slot = free.or(before).unwrap_or(0);
+        let at = before.filter(|&b| b == slot).and_then(|b| places[b].iter().position(|&a| a + 1 == atom));
+        places[slot].insert(at.map_or(0, |at| at + 1), atom);
+    }
+    let layout = Layout { places, ..result };
+    let layout = uniform(&layout, |atom| own.iter().map(|own| own.contains(&atom)).collect::<Vec<_>>())?;
+
+    let mut tensors = Vec::with_capacity(parts.len());
+    for (part, own) in parts.iter().zip(&own) {
+        let local = |atom: &usize| own.iter().position(|a| a == atom);
+        let places = layout.places.each_ref().map(|list| list.iter().filter_map(local).collect());
+        let wanted = Layout { atoms: part.layout.atoms.clone(), places };
+        tensors.push(site.place(&part.value, &wanted)?);
+    }
+    Ok(Aligned { dims, layout, tensors })
+}
+
+fn part(value: &Value, rank: usize) -> Part {
+    let dims = [vec![1; rank - value.dims().len()], value.dims().to_vec()].concat();
+    let layout = match value {
+        Value::Known(array) => Layout::natural(array.dims()),
+        Value::Computed(computed) => computed.layout.clone(),
+    };
+    Part { value: value.clone(), dims, layout }
+}
+
+/// Divides all operands' atoms so that they match; gives the atoms of each axis.
+fn refined(site: &mut Site, parts: &mut [Part], dims: &[usize]) -> Result<Vec<Vec<usize>>, Problem> {
+    let mut atoms = Vec::with_capacity(dims.len());
+    for (axis, &extent) in dims.iter().enumerate() {
+        let lists: Vec<Vec<usize>> = parts
+            .iter()
+            .filter(|part| part.dims[axis] == extent && extent != 1)
+            .map(|part| part.layout.atoms[part.layout.runs(&part.dims)[axis].clone()].to_vec())
+            .collect();
+        let lists: Vec<&[usize]> = lists.iter().map(Vec::as_slice).collect();
+        match common(&lists) {
+            Some(list) => atoms.push(list),
+            None => {
+                // Divided in ways that do not match: each becomes one atom.
+                for part in parts.iter_mut().filter(|part| part.dims[axis] == extent) {
+                    let run = part.layout.runs(&part.dims)[axis].clone();
+                    if let Value::Computed(computed) = &part.value {
+                        let joined = joined(site, computed, run.clone())?;
+                        part.layout = joined.layout.clone();
+                        part.value = Value::Computed(joined);
+                    }
+                }
+                atoms.push(vec![extent]);
+            }
+        }
+    }
+    for part in parts {
+        let own: Vec<usize> =
+            (0..dims.len()).filter(|&axis| part.dims[axis] != 1).flat_map(|axis| atoms[axis].clone()).collect();
+        let mismatch = |_| Problem::unsupported("its operands are divided in ways that do not match");
+        part.layout.refine(&own).map_err(mismatch)?;
+        if let Value::Computed(computed) = &mut part.value {
+            computed.layout = part.layout.clone();
+        }
+    }
+    Ok(atoms)
+}
+
+/// A tensor with a run of atoms as one.
+pub(super) fn joined(site: &mut Site, x: &Computed, run: std::ops::Range<usize>) -> Result<Computed, Problem> {
+    if let Some(layout) = x.layout.merged(run.clone()) {
+        return Ok(Computed { layout, ..x.clone() });
+    }
+    let mut places = x.layout.places.clone();
+    let slot = places.iter().position(|list| list.contains(&run.start)).unwrap_or(3);
+    places.iter_mut().for_each(|list| list.retain(|a| *a == run.start || !run.contains(a)));
+    let at = places[slot].iter().position(|&a| a == run.start).unwrap_or(0);
+    places[slot].splice(at + 1..at + 1, run.clone().skip(1));
+    let wanted = Layout { atoms: x.layout.atoms.clone(), places };
+    let tensor = site.bring(x, &wanted)?;
+    let layout = wanted.merged(run).ok_or_else(|| Problem::unsupported("its axes cannot be joined"))?;
+    Ok(Computed { tensor, layout, ..x.clone() })
+}
+
+/// A value as a tensor in a layout of one atom an axis; the value's own atoms may divide those.
+pub(super) fn placed_as(site: &mut Site, value: &Value, wanted: &Layout) -> Result<TensorId, Problem> {
+    let Value::Computed(x) = value else { return site.place(value, wanted) };
+    let mut x = x.clone();
+    // Each round makes one atom of two or more.
+    for _ in 0..=x.layout.atoms.len() {
+        let mut layout = x.layout.clone();
+        match layout.refine(&wanted.atoms) {
+            Ok(()) => {
+                let mut wanted = wanted.clone();
+                let mismatch = |_| Problem::unsupported("its operand is divided in ways that do not match");
+                wanted.refine(&layout.atoms).map_err(mismatch)?;
+                return site.bring(&Computed { layout, ..x }, &wanted);
+            }
+            Err(run) => x = joined(site, &Computed { layout, ..x }, run)?,
+        }
+    }
+    Err(Problem::unsupported("its operand is divided in ways that do not match"))
+}

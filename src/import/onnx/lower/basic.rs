@@ -1,0 +1,134 @@
+//! Operators on two or more values, element by element.
+
+use super::align::align;
+use crate::{
+    graph::{Binary, Op, Shape, Unary},
+    import::{
+        error::Problem,
+        onnx::{
+            array::Elem,
+            call::Call,
+            facts::Fact,
+            fold::math,
+            value::{Computed, Value},
+        },
+    },
+};
+
+pub(super) const FACTS: &[Fact] = &[
+    Fact::new("Add", "binary", |c| arithmetic(c, Binary::Add)).tflite("ADD").fold(|c| math::binary(c, Binary::Add)),
+    Fact::new("Sub", "binary", |c| arithmetic(c, Binary::Sub)).tflite("SUB").fold(|c| math::binary(c, Binary::Sub)),
+    Fact::new("Mul", "binary", |c| arithmetic(c, Binary::Mul)).tflite("MUL").fold(|c| math::binary(c, Binary::Mul)),
+    Fact::new("Div", "binary", div).tflite("DIV").fold(|c| math::binary(c, Binary::Div)),
+    Fact::new("Pow", "binary", |c| arithmetic(c, Binary::Pow)).tflite("POW").fold(|c| math::binary(c, Binary::Pow)),
+    Fact::new("Mod", "binary", modulo).tflite("FLOOR_MOD").fold(math::modulo),
+    Fact::new("Max", "binary", |c| many(c, Binary::Maximum)).tflite("MAXIMUM").fold(|c| math::many(c, Binary::Maximum)),
+    Fact::new("Min", "binary", |c| many(c, Binary::Minimum)).tflite("MINIMUM").fold(|c| math::many(c, Binary::Minimum)),
+    Fact::new("Sum", "binary", |c| many(c, Binary::Add)).tflite("ADD_N").fold(|c| math::many(c, Binary::Add)),
+    Fact::new("Mean", "binary", mean),
+    Fact::new("Equal", "binary", |c| truth(c, Binary::Equal)).tflite("EQUAL").fold(|c| math::binary(c, Binary::Equal)),
+    Fact::new("Less", "binary", |c| truth(c, Binary::Less)).tflite("LESS").fold(|c| math::binary(c, Binary::Less)),
+    Fact::new("LessOrEqual", "binary", |c| truth(c, Binary::LessEqual))
+        .tflite("LESS_EQUAL")
+        .fold(|c| math::binary(c, Binary::LessEqual)),
+    Fact::new("Greater", "binary", |c| truth(c, Binary::Greater))
+        .tflite("GREATER")
+        .fold(|c| math::binary(c, Binary::Greater)),
+    Fact::new("GreaterOrEqual", "binary", |c| truth(c, Binary::GreaterEqual))
+        .tflite("GREATER_EQUAL")
+        .fold(|c| math::binary(c, Binary::GreaterEqual)),
+    Fact::new("And", "binary", |c| truth(c, Binary::And)).tflite("LOGICAL_AND").fold(|c| math::binary(c, Binary::And)),
+    Fact::new("Or", "binary", |c| truth(c, Binary::Or)).tflite("LOGICAL_OR").fold(|c| math::binary(c, Binary::Or)),
+    Fact::new("Xor", "binary", |c| truth(c, Binary::Xor)).fold(|c| math::binary(c, Binary::Xor)),
+    Fact::new("Where", "binary", select).tflite("SELECT_V2").fold(math::select),
+    Fact::new("PRelu", "binary", prelu).tflite("PRELU"),
+];
+
+/// A function of two values.
+pub(super) fn two(call: &mut Call<'_>, binary: Binary, a: &Value, b: &Value, elem: Elem) -> Result<Computed, Problem> {
+    let aligned = align(call.site, &[a.clone(), b.clone()])?;
+    let tensor = call.emit(Op::Binary(binary), &aligned.tensors, aligned.layout.shape())?;
+    Ok(Computed { tensor, layout: aligned.layout.tidy(&aligned.dims), dims: aligned.dims, elem })
+}
+
+fn pair(call: &mut Call<'_>, binary: Binary, elem: Elem) -> Result<(), Problem> {
+    let (a, b) = (call.operand(0)?, call.operand(1)?);
+    let result = two(call, binary, &a, &b, elem)?;
+    call.give(0, Value::Computed(result));
+    Ok(())
+}
+
+fn arithmetic(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {
+    let elem = call.operand(0)?.elem();
+    pair(call, binary, elem)
+}
+
+fn truth(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {
+    pair(call, binary, Elem::Bool)
+}
+
+/// Integers divide towards zero.
+fn div(call: &mut Call<'_>) -> Result<(), Problem> {
+    let float = call.operand(0)?.elem().is_float();
+    arithmetic(call, if float { Binary::Div } else { Binary::TruncDiv })
+}
+
+fn modulo(call: &mut Call<'_>) -> Result<(), Problem> {
+    let fmod = call.flag("fmod", false)?;
+    arithmetic(call, if fmod { Binary::Fmod } else { Binary::Mod })
+}
+
+fn folded(call: &mut Call<'_>, binary: Binary) -> Result<Value, Problem> {
+    let mut result = call.operand(0)?;
+    for position in 1..call.count() {
+        let next = call.operand(position)?;
+        let elem = result.elem();
+        result = Value::Computed(two(call, binary, &result, &next, elem)?);
+    }
+    Ok(result)
+}
+
+fn many(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {
+    let result = folded(call, binary)?;
+    call.give(0, result);
+    Ok(())
+}
+
+fn mean(call: &mut Call<'_>) -> Result<(), Problem> {
+    let sum = folded(call, Binary::Add)?;
+    let share = math::scalar(1.0 / call.count() as f32);
+    let elem = sum.elem();
+    let result = two(call, Binary::Mul, &sum, &share, elem)?;
+    call.give(0, Value::Computed(result));
+    Ok(())
+}
+
+/// `condition ? x : y`, as what is kept of `x` and what is kept of `y`.
+fn select(call: &mut Call<'_>) -> Result<(), Problem> {
+    let [condition, x, y] = [call.operand(0)?, call.operand(1)?, call.operand(2)?];
+    let elem = x.elem();
+    // The kernels read floats alone where the operand is a mask.
+    let kept = two(call, Binary::KeepIf, &condition, &x, elem)?;
+    let rest = two(call, Binary::KeepUnless, &condition, &y, elem)?;
+    let result = two(call, Binary::Add, &Value::Computed(kept), &Value::Computed(rest), elem)?;
+    call.give(0, Value::Computed(result));
+    Ok(())
+}
+
+fn prelu(call: &mut Call<'_>) -> Result<(), Problem> {
+    let (x, slope) = (call.computed(0)?, call.operand(1)?);
+    let aligned = align(call.site, &[Value::Computed(x.clone()), slope])?;
+    if aligned.dims != x.dims {
+        return Err(Problem::malformed("its slopes do not repeat into its input"));
+    }
+    let tensor = call.emit(Op::Prelu, &aligned.tensors, aligned.layout.shape())?;
+    call.answer(tensor, aligned.dims, aligned.layout, x.elem);
+    Ok(())
+}
+
+/// A function of one value, in the layout that its operand has.
+pub(super) fn one(call: &mut Call<'_>, unary: Unary, x: &Computed, elem: Elem) -> Result<Computed, Problem> {
+    let shape: Shape = x.layout.shape();
+    let tensor = call.emit(Op::Unary(unary), &[x.tensor], shape)?;
+    Ok(Computed { tensor, elem, ..x.clone() })
+}

@@ -1,0 +1,288 @@
+//! Convolutions of one and two dimensions, and their transposes.
+
+use super::align::placed_as;
+use crate::{
+    graph::{Conv2d, Op, Padding, Shape, TensorId, TransposeConv},
+    import::{
+        error::Problem,
+        onnx::{
+            array::Array,
+            call::Call,
+            facts::Fact,
+            layout::Layout,
+            value::{Computed, Value},
+        },
+    },
+};
+
+pub(super) const FACTS: &[Fact] = &[
+    Fact::new("Conv", "conv, depthwise", conv)
+        .tflite("CONV_2D, DEPTHWISE_CONV_2D")
+        .limits("one or two dimensions; weights and biases must be known"),
+    Fact::new("ConvTranspose", "transpose_conv", transpose)
+        .tflite("TRANSPOSE_CONV")
+        .limits("one or two dimensions; weights and biases must be known"),
+];
+
+/// An image with its channels on C, and the extents of a window over it.
+#[derive(Debug)]
+pub(super) struct Image {
+    pub(super) x: Computed,
+    pub(super) shape: Shape,
+}
+
+/// The operand with its second axis on C and the spatial ones on H and W.
+pub(super) fn image(call: &mut Call<'_>, x: &Computed) -> Result<Image, Problem> {
+    if !(3..=4).contains(&x.dims.len()) {
+        let reason = format!("its input has the extents {:?}: only one and two dimensions are supported", x.dims);
+        return Err(Problem::unsupported(reason));
+    }
+    let wanted = Layout::channels_second(&x.dims);
+    let shape = wanted.shape();
+    let tensor = placed_as(call.site, &Value::Computed(x.clone()), &wanted)?;
+    Ok(Image { x: Computed { tensor, layout: wanted, ..x.clone() }, shape })
+}
+
+/// Window, stride, dilation and border, each for `[y, x]`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub(super) extent: [usize; 2],
+    pub(super) stride: [usize; 2],
+    pub(super) dilation: [usize; 2],
+    pub(super) padding: Padding,
+    pub(super) auto: Auto,
+}
+
+/// How borders are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Auto {
+    Stated,
+    /// As `extent / stride` results need, the odd pixel behind or in front.
+    Same {
+        in_front: bool,
+    },
+    None,
+}
+
+/// A list of one number a dimension, as `[y, x]`.
+pub(super) fn spatial(call: &Call<'_>, name: &str, dimensions: usize, default: usize) -> Result<[usize; 2], Problem> {
+    let Some(list) = call.ints(name) else { return Ok([default; 2]) };
+    let sizes: Vec<usize> = list.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
+    match (sizes.as_slice(), dimensions) {
+        (&[x], 1) if x > 0 && x <= MOST => Ok([1, x]),
+        (&[y, x], 2) if y > 0 && x > 0 && y.max(x) <= MOST => Ok([y, x]),
+        _ => Err(Problem::malformed(format!("its {name} are {list:?} for {dimensions} dimensions"))),
+    }
+}
+
+/// Largest window, stride, dilation or border.
+const MOST: usize = 1 << 30;
+
+/// The window that a node's attributes describe.
+pub(super) fn window(call: &Call<'_>, dimensions: usize, extent: [usize; 2]) -> Result<Window, Problem> {
+    let auto = match call.text("auto_pad", "NOTSET")?.as_str() {
+        "NOTSET" | "" => Auto::Stated,
+        "SAME_UPPER" => Auto::Same { in_front: false },
+        "SAME_LOWER" => Auto::Same { in_front: true },
+        "VALID" => Auto::None,
+        other => return Err(Problem::malformed(format!("its auto_pad is {other}"))),
+    };
+    let pads = call.ints("pads").unwrap_or_default();
+    let sizes: Vec<usize> = pads.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
+    if sizes.iter().any(|&n| n > MOST) {
+        return Err(Problem::unsupported(format!("its pads are {pads:?}")));
+    }
+    let padding = match (sizes.as_slice(), dimensions) {
+        _ if auto != Auto::Stated => Padding::default(),
+        (&[], _) => Padding::default(),
+        (&[left, right], 1) => Padding { left, right, ..Padding::default() },
+        (&[top, left, bottom, right], 2) => Padding { top, bottom, left, right },
+        _ => return Err(Problem::malformed(format!("its pads are {pads:?} for {dimensions} dimensions"))),
+    };
+    let mut stride = spatial(call, "strides", dimensions, 1)?;
+    let mut dilation = spatial(call, "dilations", dimensions, 1)?;
+    if dimensions == 1 {
+        (stride[0], dilation[0]) = (1, 1);
+    }
+    for axis in 0..2 {
+        let reach = extent[axis].checked_sub(1).and_then(|w| w.checked_mul(dilation[axis]));
+        if reach.is_none_or(|reach| reach > MOST) {
+            return Err(Problem::malformed(format!("a window of {extent:?}, dilated by {dilation:?}")));
+        }
+    }
+    Ok(Window { extent, stride, dilation, padding, auto })
+}
+
+impl Window {
+    /// Extent of the dilated window.
+    pub(super) fn reach(&self, axis: usize) -> usize {
+        (self.extent[axis] - 1) * self.dilation[axis] + 1
+    }
+
+    /// The border of an image of extents `[h, w]`.
+    pub(super) fn around(&self, image: [usize; 2]) -> Padding {
+        let Auto::Same { in_front } = self.auto else { return self.padding };
+        let side = |axis: usize| {
+            let last = (image[axis].div_ceil(self.stride[axis]) - 1) * self.stride[axis];
+            let border = (last + self.reach(axis)).saturating_sub(image[axis]);
+            let small = border / 2;
+            if in_front { [border - small, small] } else { [small, border - small] }
+        };
+        let ([top, bottom], [left, right]) = (side(0), side(1));
+        Padding { top, bottom, left, right }
+    }
+}
+
+/// Weights of `[O, I, window]` or `[I, O, window]` as `[_, _, y, x]`.
+fn weights(call: &Call<'_>, rank: usize) -> Result<Array, Problem> {
+    let weights = call.known(1, "weights")?;
+    if weights.is_empty() || weights.dims().len() != rank {
+        return Err(Problem::malformed(format!("its weights have the extents {:?}", weights.dims())));
+    }
+    match *weights.dims() {
+        [a, b, x] => weights.reshaped(&[a, b, 1, x]),
+        _ => Ok(weights),
+    }
+}
+
+/// The extents of the window, which an attribute may state again.
+fn stated_window(call: &Call<'_>, weights: &Array, dimensions: usize) -> Result<[usize; 2], Problem> {
+    let extent = [weights.dims()[2], weights.dims()[3]];
+    let stated = if call.has("kernel_shape") { spatial(call, "kernel_shape", dimensions, 1)? } else { extent };
+    match stated == extent {
+        true => Ok(extent),
+        false => Err(Problem::malformed(format!("its window is stated as {stated:?}, its weights have {extent:?}"))),
+    }
+}
+
+fn bias(call: &mut Call<'_>, channels: usize, inputs: &mut Vec<TensorId>) -> Result<(), Problem> {
+    if call.optional(2).is_some() {
+        let bias = call.known(2, "biases")?;
+        if bias.dims() != [channels] {
+            return Err(Problem::malformed(format!("its biases have the extents {:?}", bias.dims())));
+        }
+        inputs.push(call.site.constant(&bias, Shape::new(1, 1, 1, channels))?);
+    }
+    Ok(())
+}
+
+/// The result of an image operator: channels second again, in the file's order.
+pub(super) fn answer_image(call: &mut Call<'_>, tensor: TensorId, of: &Image, shape: Shape) {
+    let dims = match of.x.dims.len() {
+        3 => vec![shape.b, shape.c, shape.w],
+        _ => vec![shape.b, shape.c, shape.h, shape.w],
+    };
+    let layout = Layout::channels_second(&dims);
+    call.answer(tensor, dims, layout, of.x.elem);
+}
+
+fn conv(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.computed(0)?;
+    let rank = x.dims.len();
+    let image = image(call, &x)?;
+    let weights = weights(call, rank)?;
+    let extent = stated_window(call, &weights, rank - 2)?;
+    let window = window(call, rank - 2, extent)?;
+    let groups = call.size("group", 1)?;
+    let [outputs, inputs, ..] = *weights.dims() else {
+        return Err(Problem::malformed("its weights have too few extents"));
+    };
+    if groups == 0 || inputs.checked_mul(groups) != Some(image.shape.c) || !outputs.is_multiple_of(groups) {
+        let reason = format!("{groups} groups, {} channels, weights of {:?}", image.shape.c, weights.dims());
+        return Err(Problem::malformed(reason));
+    }
+    let padding = window.around([image.shape.h, image.shape.w]);
+    let conv = Conv2d { stride: window.stride, dilation: window.dilation, padding, groups };
+    let depthwise = groups == image.shape.c && groups > 1;
+    let (turned, shape) = match depthwise {
+        // One input channel a group: `[O, 1, y, x]` to `[1, y, x, O]`.
+        true => (weights.transposed(&[1, 2, 3, 0]), Shape::new(1, extent[0], extent[1], outputs)),
+        false => (weights.transposed(&[0, 2, 3, 1]), Shape::new(outputs, extent[0], extent[1], inputs)),
+    };
+    let mut operands = vec![image.x.tensor, call.site.constant(&turned, shape)?];
+    bias(call, outputs, &mut operands)?;
+    let [h, w] = slid(&window, padding, [image.shape.h, image.shape.w])?;
+    let shape = Shape::new(image.shape.b, h, w, outputs);
+    let op = if depthwise { Op::DepthwiseConv2d(Conv2d { groups: 1, ..conv }) } else { Op::Conv2d(conv) };
+    let tensor = call.emit(op, &operands, shape)?;
+    answer_image(call, tensor, &image, shape);
+    Ok(())
+}
+
+/// How many positions a window has, whole ones alone.
+pub(super) fn slid(window: &Window, padding: Padding, image: [usize; 2]) -> Result<[usize; 2], Problem> {
+    let Padding { top, bottom, left, right } = padding;
+    let count = |axis: usize, border: usize| {
+        let rest = (image[axis] + border).checked_sub(window.reach(axis));
+        let rest = rest
+            .ok_or_else(|| Problem::malformed(format!("a window of {:?} in an image of {image:?}", window.extent)))?;
+        Ok(rest / window.stride[axis] + 1)
+    };
+    Ok([count(0, top + bottom)?, count(1, left + right)?])
+}
+
+fn transpose(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.computed(0)?;
+    let rank = x.dims.len();
+    let image = image(call, &x)?;
+    let weights = weights(call, rank)?;
+    let extent = stated_window(call, &weights, rank - 2)?;
+    let window = window(call, rank - 2, extent)?;
+    let groups = call.size("group", 1)?;
+    let [inputs, each, ..] = *weights.dims() else {
+        return Err(Problem::malformed("its weights have too few extents"));
+    };
+    if groups == 0 || inputs != image.shape.c || !inputs.is_multiple_of(groups) {
+        let reason = format!("{groups} groups, {} channels, weights of {:?}", image.shape.c, weights.dims());
+        return Err(Problem::malformed(reason));
+    }
+    let outputs = each.checked_mul(groups).ok_or_else(|| Problem::malformed("its channels overflow"))?;
+    // `[I, O / groups, y, x]` to `[O, y, x, I / groups]`.
+    let grouped = weights.reshaped(&[groups, inputs / groups, each, extent[0], extent[1]])?;
+    let turned = grouped.transposed(&[0, 2, 3, 4, 1]);
+    let shape = Shape::new(outputs, extent[0], extent[1], inputs / groups);
+    let mut operands = vec![image.x.tensor, call.site.constant(&turned, shape)?];
+    bias(call, outputs, &mut operands)?;
+
+    let list = |name: &str| call.ints(name).unwrap_or_default();
+    let more: Vec<usize> = list("output_padding").iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
+    let asked: Vec<usize> = list("output_shape").iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
+    let pick = |list: &[usize], axis: usize| match (list, rank) {
+        (&[x], 3) => (axis == 1).then_some(x),
+        // Some files state batch and channels, too.
+        (list, 4) => list.len().checked_sub(2).and_then(|front| list.get(front + axis)).copied(),
+        _ => None,
+    };
+    let Padding { top, bottom, left, right } = window.padding;
+    let mut result = [0; 2];
+    let mut cut = [[top, bottom], [left, right]];
+    for axis in 0..2 {
+        let extent = [image.shape.h, image.shape.w][axis];
+        let full = (extent - 1).checked_mul(window.stride[axis]).and_then(|n| n.checked_add(window.reach(axis)));
+        let full = full.ok_or_else(|| Problem::malformed("its result overflows"))?;
+        let more = pick(&more, axis).unwrap_or(0);
+        let wanted = match (pick(&asked, axis), window.auto) {
+            (Some(asked), _) => Some(asked),
+            (None, Auto::Same { .. }) => extent.checked_mul(window.stride[axis]),
+            _ => None,
+        };
+        let of =
+            |n: Option<usize>| n.filter(|&n| n > 0).ok_or_else(|| Problem::malformed("nothing is left of its result"));
+        if let Some(wanted) = wanted {
+            let total = (full + more).saturating_sub(wanted);
+            let small = total / 2;
+            // The odd pixel is cut off behind, unless that is asked for in front.
+            let front = if matches!(window.auto, Auto::Same { in_front: false }) { small } else { total - small };
+            cut[axis] = if wanted == 0 { [0, 0] } else { [front, total - front] };
+            result[axis] = of(Some(wanted))?;
+        } else {
+            result[axis] = of((full + more).checked_sub(cut[axis][0] + cut[axis][1]))?;
+        }
+    }
+    let padding = Padding { top: cut[0][0], bottom: cut[0][1], left: cut[1][0], right: cut[1][1] };
+    let conv = TransposeConv { stride: window.stride, dilation: window.dilation, padding, groups };
+    let shape = Shape::new(image.shape.b, result[0], result[1], outputs);
+    let tensor = call.emit(Op::TransposeConv(conv), &operands, shape)?;
+    answer_image(call, tensor, &image, shape);
+    Ok(())
+}

@@ -1,0 +1,274 @@
+//! Products of matrices.
+
+use super::{align::placed_as, basic::two, shapes::reshaped, softmax::channels};
+use crate::{
+    graph::{Binary, Op, Shape},
+    import::{
+        error::Problem,
+        onnx::{
+            array::{Array, Elem, broadcast},
+            call::Call,
+            facts::Fact,
+            fold::math,
+            layout::Layout,
+            value::{Computed, Value},
+        },
+    },
+};
+
+pub(super) const FACTS: &[Fact] = &[
+    Fact::new("MatMul", "dense, matmul", |c| {
+        let result = product(c, &c.operand(0)?, &c.operand(1)?)?;
+        c.give(0, result);
+        Ok(())
+    })
+    .tflite("FULLY_CONNECTED, BATCH_MATMUL"),
+    Fact::new("Gemm", "dense, matmul", gemm).tflite("FULLY_CONNECTED"),
+    Fact::new("Einsum", "matmul", einsum).limits("one or two operands, as a product of matrices"),
+];
+
+/// The product of `[.., M, K]` and `[.., K, N]`, with one axis less for each operand of one.
+pub(super) fn product(call: &mut Call<'_>, a: &Value, b: &Value) -> Result<Value, Problem> {
+    let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
+    if a_dims.is_empty() || b_dims.is_empty() {
+        return Err(Problem::malformed("it multiplies by a single number"));
+    }
+    let a = if a_dims.len() == 1 { reshaped(call.site, a, &[1, a_dims[0]])? } else { a.clone() };
+    let b = if b_dims.len() == 1 { reshaped(call.site, b, &[b_dims[0], 1])? } else { b.clone() };
+    let result = matrices(call, &a, &b)?;
+    let mut dims = result.dims.clone();
+    if b_dims.len() == 1 {
+        dims.pop();
+    }
+    if a_dims.len() == 1 {
+        dims.remove(dims.len() - if b_dims.len() == 1 { 1 } else { 2 });
+    }
+    reshaped(call.site, &Value::Computed(result), &dims)
+}
+
+fn matrices(call: &mut Call<'_>, a: &Value, b: &Value) -> Result<Computed, Problem> {
+    let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
+    let (a_rank, b_rank) = (a_dims.len(), b_dims.len());
+    let (depth, columns) = (b_dims[b_rank - 2], b_dims[b_rank - 1]);
+    if a_dims[a_rank - 1] != depth {
+        return Err(Problem::malformed(format!("{a_dims:?} and {b_dims:?} are no matrices to multiply")));
+    }
+    let batch = broadcast(&[&a_dims[..a_rank - 2], &b_dims[..b_rank - 2]])?;
+    if let (Value::Known(weights), Value::Computed(x)) = (b, a)
+        && b_dims[..b_rank - 2].iter().all(|&d| d == 1)
+        && batch.len() == a_rank - 2
+    {
+        let weights = weights.reshaped(&[depth, columns])?.transposed(&[1, 0]);
+        return dense(call, x, &weights, None);
+    }
+    batched(call, a, b, &batch)
+}
+
+/// A layer of known weights `[O, I]` and perhaps biases, over the last axis.
+fn dense(call: &mut Call<'_>, x: &Computed, weights: &Array, bias: Option<&Array>) -> Result<Computed, Problem> {
+    let last = x.dims.len() - 1;
+    let (outputs, depth) = (weights.dims()[0], weights.dims()[1]);
+    let x = channels(call, x, &[last])?;
+    let mut operands = vec![x.tensor, call.site.constant(weights, Shape::new(1, 1, outputs, depth))?];
+    if let Some(bias) = bias {
+        operands.push(call.site.constant(bias, Shape::new(1, 1, 1, outputs))?);
+    }
+    let layout = crate::import::onnx::arrange::resized(&x.layout, &x.dims, last, 3, outputs);
+    let mut dims = x.dims.clone();
+    dims[last] = outputs;
+    let tensor = call.emit(Op::FullyConnected, &operands, layout.shape())?;
+    Ok(Computed { tensor, layout: layout.tidy(&dims), dims, elem: x.elem })
+}
+
+/// Rows on W and columns on C; the outer axes on B and H, where each operand has all of one or none.
+fn batched(call: &mut Call<'_>, a: &Value, b: &Value, batch: &[usize]) -> Result<Computed, Problem> {
+    let rank = batch.len() + 2;
+    let padded = |value: &Value| {
+        let front = rank - value.dims().len();
+        [vec![1; front], value.dims().to_vec()].concat()
+    };
+    let (a_dims, b_dims) = (padded(a), padded(b));
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mark = |axis: usize| (a_dims[axis] != 1, b_dims[axis] != 1);
+    for axis in (0..batch.len()).filter(|&axis| batch[axis] != 1) {
+        match groups.last_mut() {
+            Some(group) if mark(group[0]) == mark(axis) => group.push(axis),
+            _ => groups.push(vec![axis]),
+        }
+    }
+    let mut outer = [Vec::new(), Vec::new()];
+    match groups.as_slice() {
+        [] => {}
+        [one] => outer[1].clone_from(one),
+        [first, second] => outer = [first.clone(), second.clone()],
+        _ => return Err(Problem::unsupported("its outer axes repeat in more than two ways")),
+    }
+    let [first, second] = outer;
+    let axes = |rows: usize, columns: usize| [first.clone(), second.clone(), vec![rows], vec![columns]];
+    let a_value = reshaped(call.site, a, &a_dims)?;
+    let b_value = reshaped(call.site, b, &b_dims)?;
+    // Whether the second matrix lies with what is summed over on C already.
+    let transpose_b = match &b_value {
+        Value::Computed(x) => {
+            let run = x.layout.runs(&x.dims)[rank - 2].clone();
+            !run.is_empty() && x.layout.places[3].contains(&run.start)
+        }
+        Value::Known(_) => false,
+    };
+    let natural = axes(rank - 2, rank - 1);
+    let a_tensor = placed_as(call.site, &a_value, &Layout::of(&a_dims, &natural))?;
+    let b_axes = if transpose_b { axes(rank - 1, rank - 2) } else { natural.clone() };
+    let b_tensor = placed_as(call.site, &b_value, &Layout::of(&b_dims, &b_axes))?;
+    let dims = [batch, &[a_dims[rank - 2], b_dims[rank - 1]]].concat();
+    let layout = Layout::of(&dims, &natural);
+    let tensor = call.emit(Op::MatMul { transpose_b }, &[a_tensor, b_tensor], layout.shape())?;
+    Ok(Computed { tensor, layout, dims, elem: a.elem() })
+}
+
+fn gemm(call: &mut Call<'_>) -> Result<(), Problem> {
+    let (a, b, c) = (call.operand(0)?, call.operand(1)?, call.optional(2));
+    let (alpha, beta) = (call.float("alpha", 1.0)?, call.float("beta", 1.0)?);
+    if a.dims().len() != 2 || b.dims().len() != 2 {
+        return Err(Problem::malformed(format!("{:?} and {:?} are no matrices", a.dims(), b.dims())));
+    }
+    let turned = |value: Value, turn: bool| match (turn, value) {
+        (false, value) => value,
+        (true, Value::Known(array)) => Value::Known(array.transposed(&[1, 0])),
+        (true, Value::Computed(x)) => Value::Computed(x.transposed(&[1, 0])),
+    };
+    let (a, b) = (turned(a, call.flag("transA", false)?), turned(b, call.flag("transB", false)?));
+    let (depth, outputs) = (b.dims()[0], b.dims()[1]);
+    if a.dims()[1] != depth {
+        return Err(Problem::malformed(format!("{:?} and {:?} do not multiply", a.dims(), b.dims())));
+    }
+    let scaled = |array: &Array, by: f32| -> Array {
+        let values: Vec<f32> = array.to_f32().iter().map(|v| v * by).collect();
+        Array::of_floats(array.dims().to_vec(), Elem::F32, &values)
+    };
+    let bias = match &c {
+        Some(Value::Known(c)) if c.len() == 1 || (c.len() == outputs && c.dims().last() == Some(&outputs)) => {
+            Some(scaled(&c.reshaped(&[c.len()])?.broadcast(&[outputs])?, beta))
+        }
+        _ => None,
+    };
+    let elem = a.elem();
+    let mut result = match (&a, &b) {
+        (Value::Computed(x), Value::Known(weights)) => {
+            let weights = weights.transposed(&[1, 0]);
+            let weights = if alpha == 1.0 { weights } else { scaled(&weights, alpha) };
+            dense(call, x, &weights, bias.as_ref())?
+        }
+        _ => {
+            let mut result = matrices(call, &a, &b)?;
+            if alpha != 1.0 {
+                result = two(call, Binary::Mul, &Value::Computed(result), &math::scalar(alpha), elem)?;
+            }
+            if let Some(bias) = &bias {
+                result = two(call, Binary::Add, &Value::Computed(result), &Value::Known(bias.clone()), elem)?;
+            }
+            result
+        }
+    };
+    if let (Some(mut c), None) = (c, bias) {
+        if beta != 1.0 {
+            c = match c {
+                Value::Known(c) => Value::Known(scaled(&c, beta)),
+                c => Value::Computed(two(call, Binary::Mul, &c, &math::scalar(beta), elem)?),
+            };
+        }
+        result = two(call, Binary::Add, &Value::Computed(result), &c, elem)?;
+    }
+    call.give(0, Value::Computed(result));
+    Ok(())
+}
+
+/// The indices of each operand and of the result, an ellipsis written out.
+fn indices(call: &Call<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Problem> {
+    let equation: String = call.text("equation", "")?.chars().filter(|c| !c.is_whitespace()).collect();
+    let (left, right) = match equation.split_once("->") {
+        Some((left, right)) => (left, Some(right)),
+        None => (equation.as_str(), None),
+    };
+    let terms: Vec<&str> = left.split(',').collect();
+    if terms.len() != call.count() {
+        return Err(Problem::malformed(format!("its equation `{equation}` is for {} operands", terms.len())));
+    }
+    // An ellipsis stands for as many axes as are left, counted from behind.
+    let named = |term: &str| term.replace("...", "").chars().count();
+    let mut widest = 0;
+    let mut operands = Vec::new();
+    for (position, term) in terms.iter().enumerate() {
+        let rank = call.operand(position)?.dims().len();
+        let hidden = rank.checked_sub(named(term)).filter(|&n| n == 0 || term.contains("..."));
+        let hidden = hidden.ok_or_else(|| Problem::malformed(format!("`{term}` for {rank} axes")))?;
+        widest = widest.max(hidden);
+        operands.push((term.to_string(), hidden));
+    }
+    let dots = |n: usize| (widest - n..widest).filter_map(|i| char::from_u32(0xE000 + i as u32)).collect::<String>();
+    let terms: Vec<Vec<char>> =
+        operands.iter().map(|(term, hidden)| term.replace("...", &dots(*hidden)).chars().collect()).collect();
+    let result = match right {
+        Some(right) => right.replace("...", &dots(widest)).chars().collect(),
+        None => {
+            let all: Vec<char> = terms.concat();
+            let mut once: Vec<char> = all
+                .iter()
+                .copied()
+                .filter(|c| *c < '\u{E000}' && all.iter().filter(|d| *d == c).count() == 1)
+                .collect();
+            once.sort_unstable();
+            dots(widest).chars().chain(once).collect()
+        }
+    };
+    let twice = |list: &Vec<char>| (1..list.len()).any(|i| list[..i].contains(&list[i]));
+    if terms.iter().chain([&result]).any(twice) {
+        return Err(Problem::unsupported(format!("an operand or the result of `{equation}` names an index twice")));
+    }
+    Ok((terms, result))
+}
+
+fn einsum(call: &mut Call<'_>) -> Result<(), Problem> {
+    let (terms, result) = indices(call)?;
+    let ordered = |value: &Value, term: &[char], order: &[char]| -> Result<Value, Problem> {
+        let perm = order.iter().map(|c| term.iter().position(|t| t == c)).collect::<Option<Vec<_>>>();
+        let perm = perm.ok_or_else(|| Problem::unsupported("its result names an index of no operand"))?;
+        Ok(match value {
+            Value::Known(array) => Value::Known(array.transposed(&perm)),
+            Value::Computed(x) => Value::Computed(x.transposed(&perm)),
+        })
+    };
+    let [a_term, b_term] = match terms.as_slice() {
+        [one] if one.len() == result.len() => {
+            let turned = ordered(&call.operand(0)?, one, &result)?;
+            call.give(0, turned);
+            return Ok(());
+        }
+        [a, b] => [a.clone(), b.clone()],
+        _ => return Err(Problem::unsupported("it is no product of two operands")),
+    };
+    let (a, b) = (call.operand(0)?, call.operand(1)?);
+    let pick = |in_a: bool, in_b: bool, out: bool| -> Vec<char> {
+        let all = a_term.iter().chain(b_term.iter().filter(|c| !a_term.contains(c)));
+        let here = |c: &char| a_term.contains(c) == in_a && b_term.contains(c) == in_b && result.contains(c) == out;
+        all.copied().filter(here).collect()
+    };
+    let (batch, rows, columns, summed) =
+        (pick(true, true, true), pick(true, false, true), pick(false, true, true), pick(true, true, false));
+    if !pick(true, false, false).is_empty() || !pick(false, true, false).is_empty() {
+        return Err(Problem::unsupported("it sums over an index of one operand alone"));
+    }
+    let a = ordered(&a, &a_term, &[batch.clone(), rows.clone(), summed.clone()].concat())?;
+    let b = ordered(&b, &b_term, &[batch.clone(), summed.clone(), columns.clone()].concat())?;
+    let (n, r, s) = (batch.len(), rows.len(), summed.len());
+    let size = |list: &[usize]| list.iter().product::<usize>();
+    let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
+    let a = reshaped(call.site, &a, &[&a_dims[..n], &[size(&a_dims[n..n + r]), size(&a_dims[n + r..])]].concat())?;
+    let b = reshaped(call.site, &b, &[&b_dims[..n], &[size(&b_dims[n..n + s]), size(&b_dims[n + s..])]].concat())?;
+    let outer = broadcast(&[&a_dims[..n], &b_dims[..n]])?;
+    let product = Value::Computed(matrices(call, &a, &b)?);
+    let dims = [&outer[..], &a_dims[n..n + r], &b_dims[n + s..]].concat();
+    let product = reshaped(call.site, &product, &dims)?;
+    let turned = ordered(&product, &[batch, rows, columns].concat(), &result)?;
+    call.give(0, turned);
+    Ok(())
+}

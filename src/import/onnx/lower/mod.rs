@@ -1,0 +1,31 @@
+//! From the file's nodes to the graph's: one file a group of operators, which also states what is known of them.
+//! Names no other operator than its own.
+
+mod align;
+mod basic;
+mod conv;
+mod matmul;
+mod moves;
+mod norm;
+mod pool;
+mod reduce;
+mod shapes;
+mod softmax;
+mod unary;
+
+use super::facts::Fact;
+pub(super) use reduce::{named_axes, reduced_dims};
+
+/// All operators, group by group.
+pub(super) static FACTS: [&[Fact]; 10] = [
+    conv::FACTS,
+    pool::FACTS,
+    matmul::FACTS,
+    norm::FACTS,
+    softmax::FACTS,
+    reduce::FACTS,
+    basic::FACTS,
+    unary::FACTS,
+    moves::FACTS,
+    shapes::FACTS,
+];

@@ -1,0 +1,284 @@
+//! Operators that move elements: joined, cut, repeated, picked.
+
+use super::align::placed_as;
+use crate::{
+    graph::{Op, Shape},
+    import::{
+        error::Problem,
+        onnx::{
+            arrange::{isolated, resized},
+            array::{Array, count, strides, walk},
+            call::{Call, axis},
+            facts::Fact,
+            layout::Layout,
+            value::{Computed, Value},
+        },
+    },
+};
+
+pub(super) const FACTS: &[Fact] = &[
+    Fact::new("Concat", "concat", concat).tflite("CONCATENATION, PACK").fold(concat),
+    Fact::new("Slice", "gather", slice).tflite("STRIDED_SLICE, SLICE").limits("indices must be known").fold(slice),
+    Fact::new("Split", "gather", split).tflite("SPLIT, SPLIT_V, UNPACK").limits("sizes must be known").fold(split),
+];
+
+/// What is taken of an axis: the first index, the distance between indices, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub(super) axis: usize,
+    pub(super) begin: usize,
+    pub(super) stride: isize,
+    pub(super) count: usize,
+}
+
+/// A tensor with each of these axes alone on a physical one, and which; at most three axes at once.
+pub(super) fn isolate(call: &mut Call<'_>, x: &Computed, axes: &[usize]) -> Result<(Computed, Vec<usize>), Problem> {
+    let (layout, slots) = isolated(&x.layout, &x.dims, axes)?;
+    let tensor = call.site.bring(x, &layout)?;
+    Ok((Computed { tensor, layout, ..x.clone() }, slots))
+}
+
+/// Takes of some axes what is named.
+pub(super) fn take(call: &mut Call<'_>, value: &Value, all: &[Taken]) -> Result<Value, Problem> {
+    match value {
+        Value::Known(array) => {
+            let mut dims = array.dims().to_vec();
+            let by = strides(&dims);
+            let mut first = 0isize;
+            let mut steps: Vec<isize> = by.iter().map(|&s| s as isize).collect();
+            for taken in all {
+                dims[taken.axis] = taken.count;
+                first += (taken.begin * by[taken.axis]) as isize;
+                steps[taken.axis] *= taken.stride;
+            }
+            let index: Vec<Vec<isize>> =
+                steps.iter().zip(&dims).map(|(&s, &d)| (0..d as isize).map(|i| i * s).collect()).collect();
+            let ones: Vec<usize> = strides(&dims);
+            let at = walk(&dims, &ones).map(|flat| {
+                let mut at = first;
+                for (axis, list) in index.iter().enumerate() {
+                    at += list[flat / ones[axis] % dims[axis]];
+                }
+                at as usize
+            });
+            count(&dims)?;
+            Ok(Value::Known(array.taken(dims.clone(), at)))
+        }
+        Value::Computed(x) => {
+            let mut x = x.clone();
+            for group in all.chunks(3) {
+                let axes: Vec<usize> = group.iter().map(|taken| taken.axis).collect();
+                let (y, slots) = isolate(call, &x, &axes)?;
+                let mut extents = y.layout.shape().dims();
+                let (mut begin, mut stride) = ([0; 4], [1; 4]);
+                let (mut layout, mut dims) = (y.layout.clone(), y.dims.clone());
+                for (taken, &slot) in group.iter().zip(&slots) {
+                    (begin[slot], stride[slot], extents[slot]) = (taken.begin, taken.stride, taken.count);
+                    layout = resized(&layout, &dims, taken.axis, slot, taken.count);
+                    dims[taken.axis] = taken.count;
+                }
+                let shape: Shape = extents.into();
+                if shape.is_empty() {
+                    return Err(Problem::unsupported("nothing is left of its input"));
+                }
+                let tensor = call.emit(Op::StridedSlice { begin, stride }, &[y.tensor], shape)?;
+                x = Computed { tensor, dims, layout, elem: y.elem };
+            }
+            x.layout = x.layout.tidy(&x.dims);
+            Ok(Value::Computed(x))
+        }
+    }
+}
+
+fn concat(call: &mut Call<'_>) -> Result<(), Problem> {
+    let values = (0..call.count()).map(|i| call.operand(i)).collect::<Result<Vec<_>, _>>()?;
+    let Some(first) = values.first() else { return Err(Problem::malformed("it has no operands")) };
+    let along = call.axis(first.dims().len(), 1)?;
+    let result = joined(call, &values, along)?;
+    call.give(0, result);
+    Ok(())
+}
+
+/// Values one behind the other.
+pub(super) fn joined(call: &mut Call<'_>, values: &[Value], along: usize) -> Result<Value, Problem> {
+    let first = &values[0];
+    let mut dims = first.dims().to_vec();
+    dims[along] = 0;
+    for value in values {
+        let other = value.dims();
+        let alike = other.len() == dims.len() && (0..dims.len()).all(|a| a == along || other[a] == dims[a]);
+        if !alike {
+            return Err(Problem::malformed(format!("{:?} and {other:?} do not join along axis {along}", first.dims())));
+        }
+        dims[along] = dims[along].saturating_add(other[along]);
+    }
+    let known: Option<Vec<&Array>> = values.iter().map(Value::known).collect();
+    if let Some(arrays) = known {
+        return known_joined(&arrays, dims, along).map(Value::Known);
+    }
+    let values: Vec<&Value> = values.iter().filter(|value| value.len() > 0).collect();
+    // The layout of the largest, with the axis alone.
+    let largest = values.iter().filter_map(|value| match value {
+        Value::Computed(computed) => Some(computed),
+        Value::Known(_) => None,
+    });
+    let Some(main) = largest.max_by_key(|x| x.dims.iter().product::<usize>()) else {
+        return Err(Problem::unsupported("nothing is left of its operands"));
+    };
+    // Other axes are one atom each here: the operands may be divided in different ways.
+    let others: Vec<usize> = (0..dims.len()).filter(|&a| a != along).collect();
+    let order = axis_order(main, &others);
+    let (layout, slot) = joint_layout(&dims, along, &order, main)?;
+    let mut tensors = Vec::with_capacity(values.len());
+    for value in values {
+        let part = resized(&layout, &dims, along, slot, value.dims()[along]);
+        let tensor = placed_as(call.site, value, &part)?;
+        tensors.push(tensor);
+    }
+    let tensor = match tensors.as_slice() {
+        [one] => *one,
+        _ => call.emit(Op::Concat { axis: slot }, &tensors, layout.shape())?,
+    };
+    let elem = main.elem;
+    Ok(Value::Computed(Computed { tensor, layout: layout.tidy(&dims), dims, elem }))
+}
+
+/// Logical axes by where their first atoms lie.
+fn axis_order(x: &Computed, axes: &[usize]) -> [Vec<usize>; 4] {
+    let runs = x.layout.runs(&x.dims);
+    let mut order: [Vec<usize>; 4] = Default::default();
+    for (slot, list) in x.layout.places.iter().enumerate() {
+        for &atom in list {
+            order[slot].extend(axes.iter().filter(|&&axis| runs[axis].start == atom && !runs[axis].is_empty()));
+        }
+    }
+    order
+}
+
+/// The result's layout: other axes whole as in `order`, `along` alone on the axis where the largest operand has it.
+fn joint_layout(
+    dims: &[usize],
+    along: usize,
+    order: &[Vec<usize>; 4],
+    main: &Computed,
+) -> Result<(Layout, usize), Problem> {
+    let run = main.layout.runs(&main.dims)[along].clone();
+    let own = main.layout.places.iter().position(|list| list.contains(&run.start) && !run.is_empty());
+    let free = own.filter(|&slot| order[slot].is_empty()).or_else(|| (0..4).find(|&slot| order[slot].is_empty()));
+    let mut axes = order.clone();
+    let slot = match free {
+        Some(slot) => slot,
+        None => {
+            let last = std::mem::take(&mut axes[1]);
+            axes[0].extend(last);
+            1
+        }
+    };
+    axes[slot] = vec![along];
+    Ok((Layout::of(dims, &axes), slot))
+}
+
+fn known_joined(arrays: &[&Array], dims: Vec<usize>, along: usize) -> Result<Array, Problem> {
+    let elements = count(&dims)?;
+    let inner: usize = dims[along + 1..].iter().product();
+    let outer: usize = dims[..along].iter().product();
+    let elem = arrays[0].elem();
+    let pieces = |outer: usize| {
+        arrays.iter().map(move |array| (array, outer * array.dims()[along] * inner, array.dims()[along] * inner))
+    };
+    let ints: Option<Vec<&[i64]>> = arrays.iter().map(|array| array.to_i64()).collect();
+    Ok(match ints {
+        Some(ints) => {
+            let mut values = Vec::with_capacity(elements);
+            for o in 0..outer {
+                for (list, (_, start, length)) in ints.iter().zip(pieces(o)) {
+                    values.extend_from_slice(&list[start..start + length]);
+                }
+            }
+            Array::of_ints(dims, elem, values)
+        }
+        None => {
+            let floats: Vec<_> = arrays.iter().map(|array| array.to_f32()).collect();
+            let mut values = Vec::with_capacity(elements);
+            for o in 0..outer {
+                for (list, (_, start, length)) in floats.iter().zip(pieces(o)) {
+                    values.extend_from_slice(&list[start..start + length]);
+                }
+            }
+            Array::of_floats(dims, elem, &values)
+        }
+    })
+}
+
+fn slice(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.operand(0)?;
+    let rank = x.dims().len();
+    let need = |list: Option<Vec<i64>>| list.ok_or_else(|| Problem::malformed("it names no indices"));
+    let starts = need(call.list("starts", 1)?)?;
+    let ends = need(call.list("ends", 2)?)?;
+    let named = call.list("axes", 3)?.unwrap_or_else(|| (0..starts.len() as i64).collect());
+    let steps = if call.optional(4).is_some() { call.integers(4, "steps")? } else { vec![1; starts.len()] };
+    if [ends.len(), named.len(), steps.len()] != [starts.len(); 3] {
+        return Err(Problem::malformed("its lists of indices differ in length"));
+    }
+    let mut all: Vec<Taken> = Vec::new();
+    for (i, &name) in named.iter().enumerate() {
+        let axis = axis(name, rank)?;
+        if all.iter().any(|taken| taken.axis == axis) {
+            return Err(Problem::malformed(format!("it names axis {axis} twice")));
+        }
+        all.push(range(axis, x.dims()[axis], starts[i], ends[i], steps[i])?);
+    }
+    all.retain(|t| *t != Taken { axis: t.axis, begin: 0, stride: 1, count: x.dims()[t.axis] });
+    let result = if all.is_empty() { x } else { take(call, &x, &all)? };
+    call.give(0, result);
+    Ok(())
+}
+
+/// A range of an axis; indices may be negative or beyond it, as in Python.
+fn range(axis: usize, extent: usize, start: i64, end: i64, step: i64) -> Result<Taken, Problem> {
+    let size = extent as i64;
+    let (lowest, highest) = if step > 0 { (0, size) } else { (-1, size - 1) };
+    let from_end = |i: i64| if i < 0 { i.saturating_add(size) } else { i };
+    let first = from_end(start).clamp(lowest.max(0), highest.max(0));
+    let last = from_end(end).clamp(lowest, highest);
+    let distance = if step > 0 { last - first } else { first - last };
+    let count = match step {
+        0 => return Err(Problem::malformed("it takes steps of 0")),
+        _ if extent == 0 => 0,
+        _ => distance.max(0).unsigned_abs().div_ceil(step.unsigned_abs()),
+    };
+    let stride = if count <= 1 { 1 } else { step };
+    match (usize::try_from(first), isize::try_from(stride), usize::try_from(count)) {
+        (Ok(begin), Ok(stride), Ok(count)) => Ok(Taken { axis, begin, stride, count }),
+        _ => Err(Problem::malformed(format!("it takes {start} to {end} by {step} of {extent}"))),
+    }
+}
+
+fn split(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.operand(0)?;
+    let along = call.axis(x.dims().len(), 0)?;
+    let (extent, parts) = (x.dims()[along], call.results.len());
+    let sizes: Vec<usize> = match call.list("split", 1)? {
+        Some(sizes) => sizes.iter().map(|&s| usize::try_from(s).unwrap_or(usize::MAX)).collect(),
+        None => {
+            let each = extent.div_ceil(parts.max(1));
+            (0..parts).map(|i| each.min(extent.saturating_sub(i * each))).collect()
+        }
+    };
+    if sizes.len() != parts || sizes.iter().try_fold(0usize, |n, &s| n.checked_add(s)) != Some(extent) {
+        return Err(Problem::malformed(format!("it splits {extent} into {sizes:?}, {parts} results")));
+    }
+    let mut begin = 0;
+    for (position, size) in sizes.into_iter().enumerate() {
+        if call.wants(position) {
+            let result = match size == extent {
+                true => x.clone(),
+                false => take(call, &x, &[Taken { axis: along, begin, stride: 1, count: size }])?,
+            };
+            call.give(position, result);
+        }
+        begin += size;
+    }
+    Ok(())
+}

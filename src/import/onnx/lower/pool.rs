@@ -1,0 +1,93 @@
+//! Pools, whole-image ones included.
+
+use super::conv::{Auto, Image, Window, answer_image, image, slid, spatial, window};
+use crate::{
+    graph::{Op, Padding, Pool2d, PoolKind, Reduce, Shape},
+    import::{
+        error::Problem,
+        onnx::{call::Call, facts::Fact},
+    },
+};
+
+const LIMITS: &str = "one or two dimensions";
+
+pub(super) const FACTS: &[Fact] = &[
+    Fact::new("MaxPool", "pool", |c| pool(c, PoolKind::Max))
+        .tflite("MAX_POOL_2D")
+        .limits("one or two dimensions; no indices as a second result"),
+    Fact::new("AveragePool", "pool", |c| pool(c, PoolKind::Average)).tflite("AVERAGE_POOL_2D").limits(LIMITS),
+    Fact::new("LpPool", "pool", |c| {
+        let p = power(c)?;
+        pool(c, PoolKind::Lp { p })
+    })
+    .tflite("L2_POOL_2D")
+    .limits(LIMITS),
+    Fact::new("GlobalAveragePool", "reduce", |c| global(c, Reduce::Mean)).tflite("MEAN"),
+    Fact::new("GlobalMaxPool", "reduce", |c| global(c, Reduce::Max)).tflite("REDUCE_MAX"),
+    Fact::new("GlobalLpPool", "pool", global_lp),
+];
+
+fn power(call: &Call<'_>) -> Result<u32, Problem> {
+    let p = call.int("p")?.unwrap_or(2);
+    u32::try_from(p).ok().filter(|&p| p > 0).ok_or_else(|| Problem::malformed(format!("its p is {p}")))
+}
+
+fn pool(call: &mut Call<'_>, kind: PoolKind) -> Result<(), Problem> {
+    if call.wants(1) {
+        return Err(Problem::unsupported("its second result, the indices, is read"));
+    }
+    let x = call.computed(0)?;
+    let image = image(call, &x)?;
+    let dimensions = x.dims.len() - 2;
+    if !call.has("kernel_shape") {
+        return Err(Problem::malformed("it states no window"));
+    }
+    let extent = spatial(call, "kernel_shape", dimensions, 1)?;
+    let window = window(call, dimensions, extent)?;
+    let counted = kind == PoolKind::Average && call.flag("count_include_pad", false)?;
+    let ceil = call.flag("ceil_mode", false)? && window.auto == Auto::Stated;
+    let size = [image.shape.h, image.shape.w];
+    let border = window.around(size);
+    let padding = if ceil { overhanging(&window, border, size) } else { border };
+    let [h, w] = slid(&window, padding, size)?;
+    let pool = Pool2d {
+        kind,
+        window: window.extent,
+        stride: window.stride,
+        dilation: window.dilation,
+        padding,
+        counted: counted.then_some(border),
+    };
+    let shape = Shape { h, w, ..image.shape };
+    let tensor = call.emit(Op::Pool2d(pool), &[image.x.tensor], shape)?;
+    answer_image(call, tensor, &image, shape);
+    Ok(())
+}
+
+/// The border with what the last window hangs over, if it begins in the image or the border in front.
+fn overhanging(window: &Window, border: Padding, image: [usize; 2]) -> Padding {
+    let more = |axis: usize, front: usize, back: usize| {
+        let room = (image[axis] + front + back).saturating_sub(window.reach(axis));
+        let mut steps = room.div_ceil(window.stride[axis]);
+        if steps * window.stride[axis] >= image[axis] + front {
+            steps -= 1;
+        }
+        back + (steps * window.stride[axis]).saturating_sub(room)
+    };
+    Padding { bottom: more(0, border.top, border.bottom), right: more(1, border.left, border.right), ..border }
+}
+
+fn global(call: &mut Call<'_>, kind: Reduce) -> Result<(), Problem> {
+    super::reduce::over_image(call, kind)
+}
+
+fn global_lp(call: &mut Call<'_>) -> Result<(), Problem> {
+    let p = power(call)?;
+    let x = call.computed(0)?;
+    let image: Image = image(call, &x)?;
+    let pool = Pool2d::plain(PoolKind::Lp { p }, [image.shape.h, image.shape.w], [1, 1], Padding::default());
+    let shape = Shape { h: 1, w: 1, ..image.shape };
+    let tensor = call.emit(Op::Pool2d(pool), &[image.x.tensor], shape)?;
+    answer_image(call, tensor, &image, shape);
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! Reductions, indices of the greatest and the least, and running sums.
+
+use super::{basic::one, moves::isolate};
+use crate::{
+    graph::{Op, Reduce, Unary},
+    import::{
+        error::Problem,
+        onnx::{
+            arrange::uniform,
+            array::Elem,
+            call::{Call, axes},
+            facts::Fact,
+            fold::reduce as fold,
+            value::{Computed, Value},
+        },
+    },
+};
+
+pub(super) const FACTS: &[Fact] = &[
+    Fact::new("ReduceMean", "reduce", |c| reduce(c, Reduce::Mean))
+        .tflite("MEAN")
+        .fold(|c| fold::reduce(c, Reduce::Mean)),
+    Fact::new("ReduceSum", "reduce", |c| reduce(c, Reduce::Sum)).tflite("SUM").fold(|c| fold::reduce(c, Reduce::Sum)),
+    Fact::new("ReduceSumSquare", "reduce", |c| reduce(c, Reduce::SumSquare)),
+    Fact::new("ReduceMax", "reduce", |c| reduce(c, Reduce::Max))
+        .tflite("REDUCE_MAX")
+        .fold(|c| fold::reduce(c, Reduce::Max)),
+    Fact::new("ReduceMin", "reduce", |c| reduce(c, Reduce::Min))
+        .tflite("REDUCE_MIN")
+        .fold(|c| fold::reduce(c, Reduce::Min)),
+    Fact::new("ReduceProd", "reduce", |c| reduce(c, Reduce::Prod))
+        .tflite("REDUCE_PROD")
+        .fold(|c| fold::reduce(c, Reduce::Prod)),
+    Fact::new("ReduceL1", "reduce", |c| reduce(c, Reduce::L1)),
+    Fact::new("ReduceL2", "reduce", |c| reduce(c, Reduce::L2)),
+    Fact::new("ReduceLogSum", "reduce", |c| reduce(c, Reduce::LogSum)),
+    Fact::new("ReduceLogSumExp", "reduce", |c| reduce(c, Reduce::LogSumExp)),
+    Fact::new("ArgMax", "reduce", |c| index(c, true)).tflite("ARG_MAX"),
+    Fact::new("ArgMin", "reduce", |c| index(c, false)).tflite("ARG_MIN"),
+    Fact::new("CumSum", "cum_sum", cum_sum).tflite("CUMSUM").limits("axis must be known"),
+];
+
+/// The axes that a reduction names; `None` where it reduces nothing.
+pub(in crate::import::onnx) fn named_axes(call: &Call<'_>, rank: usize) -> Result<Option<Vec<usize>>, Problem> {
+    let named = call.list("axes", 1)?.filter(|list| !list.is_empty());
+    match named {
+        Some(named) => axes(&named, rank).map(Some),
+        None if call.flag("noop_with_empty_axes", false)? => Ok(None),
+        None => Ok(Some((0..rank).collect())),
+    }
+}
+
+/// The extents after a reduction.
+pub(in crate::import::onnx) fn reduced_dims(dims: &[usize], reduced: &[usize], keep: bool) -> Vec<usize> {
+    let axes = (0..dims.len()).filter(|axis| keep || !reduced.contains(axis));
+    axes.map(|axis| if reduced.contains(&axis) { 1 } else { dims[axis] }).collect()
+}
+
+fn reduce(call: &mut Call<'_>, kind: Reduce) -> Result<(), Problem> {
+    let x = call.computed(0)?;
+    let keep = call.flag("keepdims", true)?;
+    let Some(over) = named_axes(call, x.dims.len())? else {
+        // What is reduced over nothing is still squared, or its logarithm taken.
+        let unary = match kind {
+            Reduce::SumSquare => Some(Unary::Square),
+            Reduce::L1 | Reduce::L2 => Some(Unary::Abs),
+            Reduce::LogSum => Some(Unary::Log),
+            _ => None,
+        };
+        let result = match unary {
+            Some(unary) => one(call, unary, &x, x.elem)?,
+            None => x,
+        };
+        call.give(0, Value::Computed(result));
+        return Ok(());
+    };
+    let dims = reduced_dims(&x.dims, &over, keep);
+    let result = reduced_over(call, &x, kind, &over)?;
+    call.give(0, Value::Computed(Computed { layout: result.layout.tidy(&dims), dims, ..result }));
+    Ok(())
+}
+
+/// A tensor reduced over some axes, which stay as ones.
+pub(super) fn reduced_over(
+    call: &mut Call<'_>,
+    x: &Computed,
+    kind: Reduce,
+    over: &[usize],
+) -> Result<Computed, Problem> {
+    let dims = reduced_dims(&x.dims, over, true);
+    let gone = x.layout.atoms_of(&x.dims, over);
+    let layout = uniform(&x.layout, |atom| gone.contains(&atom))?;
+    let tensor = call.site.bring(x, &layout)?;
+    let marks = layout.places.each_ref().map(|list| list.first().is_some_and(|atom| gone.contains(atom)));
+    if gone.is_empty() && kind.keeps_one() {
+        return Ok(Computed { dims, ..x.clone() });
+    }
+    // Where only axes of one are reduced, one of those is as good as another.
+    let mut axes = marks;
+    if gone.is_empty()
+        && let Some(slot) = layout.places.iter().position(Vec::is_empty)
+    {
+        axes[slot] = true;
+    }
+    let kept: Vec<usize> = (0..layout.atoms.len()).filter(|atom| !gone.contains(atom)).collect();
+    let result = layout.renumbered(&kept);
+    let tensor = call.emit(Op::Reduce { kind, axes }, &[tensor], result.shape())?;
+    Ok(Computed { tensor, layout: result.tidy(&dims), dims, elem: x.elem })
+}
+
+/// Over height and width of an image: all axes but the first two.
+pub(super) fn over_image(call: &mut Call<'_>, kind: Reduce) -> Result<(), Problem> {
+    let x = call.computed(0)?;
+    let over: Vec<usize> = (2..x.dims.len()).collect();
+    let result = reduced_over(call, &x, kind, &over)?;
+    call.give(0, Value::Computed(result));
+    Ok(())
+}
+
+fn index(call: &mut Call<'_>, greatest: bool) -> Result<(), Problem> {
+    let x = call.computed(0)?;
+    let axis = call.axis(x.dims.len(), 0)?;
+    let (keep, last) = (call.flag("keepdims", true)?, call.flag("select_last_index", false)?);
+    let kind = if greatest { Reduce::ArgMax { last } } else { Reduce::ArgMin { last } };
+    let dims = reduced_dims(&x.dims, &[axis], keep);
+    let (x, slots) = isolate(call, &x, &[axis])?;
+    let mut axes = [false; 4];
+    slots.iter().for_each(|&slot| axes[slot] = true);
+    let run = x.layout.runs(&x.dims)[axis].clone();
+    let kept: Vec<usize> = (0..x.layout.atoms.len()).filter(|atom| !run.contains(atom)).collect();
+    let layout = x.layout.renumbered(&kept);
+    let tensor = call.emit(Op::Reduce { kind, axes }, &[x.tensor], layout.shape())?;
+    call.answer(tensor, dims, layout, Elem::I64);
+    Ok(())
+}
+
+fn cum_sum(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.computed(0)?;
+    let axis = match call.integers(1, "axis")?.as_slice() {
+        &[axis] => crate::import::onnx::call::axis(axis, x.dims.len())?,
+        other => return Err(Problem::malformed(format!("its axis is {other:?}"))),
+    };
+    let (exclusive, reverse) = (call.flag("exclusive", false)?, call.flag("reverse", false)?);
+    let (x, slots) = isolate(call, &x, &[axis])?;
+    let slot = slots.first().copied().unwrap_or(0);
+    let tensor = call.emit(Op::CumSum { axis: slot, exclusive, reverse }, &[x.tensor], x.layout.shape())?;
+    call.answer(tensor, x.dims, x.layout, x.elem);
+    Ok(())
+}

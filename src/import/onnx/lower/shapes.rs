@@ -1,0 +1,236 @@
+//! Operators on extents alone: no element moves, unless extents are drawn across axes that lie apart.
+
+use super::align::joined;
+use crate::import::{
+    error::Problem,
+    onnx::{
+        array::{Array, Elem, count},
+        call::{Call, axes, axis},
+        facts::Fact,
+        site::Site,
+        value::{Computed, Value},
+    },
+};
+
+pub(super) const FACTS: &[Fact] = &[
+    Fact::new("Shape", "none", shape).tflite("SHAPE").fold(shape),
+    Fact::new("Size", "none", size).fold(size),
+    Fact::new("Reshape", "gather", reshape).tflite("RESHAPE").limits("extents must be known").fold(reshape),
+    Fact::new("Flatten", "gather", flatten).fold(flatten),
+    Fact::new("Squeeze", "none", squeeze).tflite("SQUEEZE").fold(squeeze),
+    Fact::new("Unsqueeze", "none", unsqueeze).tflite("EXPAND_DIMS").fold(unsqueeze),
+    Fact::new("Transpose", "gather", transpose).tflite("TRANSPOSE").fold(transpose),
+    Fact::new("Constant", "none", constant).fold(constant),
+    Fact::new("ConstantOfShape", "none", filled).tflite("FILL").limits("extents must be known").fold(filled),
+    Fact::new("Range", "none", range).tflite("RANGE").limits("bounds must be known").fold(range),
+    Fact::new("EyeLike", "none", eye).fold(eye),
+];
+
+/// The same elements under other extents.
+pub(super) fn reshaped(site: &mut Site, value: &Value, dims: &[usize]) -> Result<Value, Problem> {
+    match value {
+        Value::Known(array) => array.reshaped(dims).map(Value::Known),
+        Value::Computed(x) => {
+            if count(dims).ok() != Some(value.len()) {
+                return Err(Problem::malformed(format!("{:?} and {dims:?} are not the same elements", x.dims)));
+            }
+            let mut x = x.clone();
+            // Each round makes one atom of two or more.
+            for _ in 0..=x.layout.atoms.len() {
+                let mut layout = x.layout.clone();
+                match layout.refine(dims) {
+                    Ok(()) => {
+                        let layout = layout.tidy(dims);
+                        return Ok(Value::Computed(Computed { layout, dims: dims.to_vec(), ..x }));
+                    }
+                    // The run is of the atoms as they were divided, so it is those that are joined.
+                    Err(run) => x = joined(site, &Computed { layout, ..x }, run)?,
+                }
+            }
+            Err(Problem::unsupported(format!("{:?} cannot be seen as {dims:?}", x.dims)))
+        }
+    }
+}
+
+fn answer(call: &mut Call<'_>, dims: &[usize]) -> Result<(), Problem> {
+    let x = call.operand(0)?;
+    let result = reshaped(call.site, &x, dims)?;
+    call.give(0, result);
+    Ok(())
+}
+
+fn shape(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.operand(0)?;
+    let rank = x.dims().len() as i64;
+    let bound = |name: &str, default: i64| -> Result<usize, Problem> {
+        let index = call.int(name)?.unwrap_or(default);
+        let index = if index < 0 { index.saturating_add(rank) } else { index };
+        Ok(index.clamp(0, rank) as usize)
+    };
+    let (start, end) = (bound("start", 0)?, bound("end", rank)?);
+    let extents: Vec<i64> = x.dims().get(start..end).unwrap_or_default().iter().map(|&d| d as i64).collect();
+    call.give(0, Value::Known(Array::of_ints(vec![extents.len()], Elem::I64, extents)));
+    Ok(())
+}
+
+fn size(call: &mut Call<'_>) -> Result<(), Problem> {
+    let elements = call.operand(0)?.len();
+    call.give(0, Value::Known(Array::of_ints(Vec::new(), Elem::I64, vec![elements as i64])));
+    Ok(())
+}
+
+/// A 0 stands for the operand's extent at that place, a -1 for what is left.
+fn reshape(call: &mut Call<'_>) -> Result<(), Problem> {
+    let asked = call.integers(1, "new extents")?;
+    let keep_zero = call.flag("allowzero", false)?;
+    let x = call.operand(0)?;
+    let mut dims = Vec::with_capacity(asked.len());
+    let mut open = None;
+    for (place, &extent) in asked.iter().enumerate() {
+        dims.push(match extent {
+            0 if !keep_zero => {
+                let own = x.dims().get(place).copied();
+                own.ok_or_else(|| Problem::malformed(format!("new extents {asked:?} for {:?}", x.dims())))?
+            }
+            -1 if open.is_none() => {
+                open = Some(place);
+                1
+            }
+            n => usize::try_from(n).map_err(|_| Problem::malformed(format!("its new extents are {asked:?}")))?,
+        });
+    }
+    if let Some(place) = open {
+        let known = count(&dims)?;
+        if known == 0 || !x.len().is_multiple_of(known) {
+            return Err(Problem::malformed(format!("{:?} and {asked:?} are not the same elements", x.dims())));
+        }
+        dims[place] = x.len() / known;
+    }
+    answer(call, &dims)
+}
+
+fn flatten(call: &mut Call<'_>) -> Result<(), Problem> {
+    let dims = call.operand(0)?.dims().to_vec();
+    let at = call.int("axis")?.unwrap_or(1);
+    let at = if at == dims.len() as i64 { dims.len() } else { axis(at, dims.len())? };
+    answer(call, &[dims[..at].iter().product(), dims[at..].iter().product()])
+}
+
+fn squeeze(call: &mut Call<'_>) -> Result<(), Problem> {
+    let dims = call.operand(0)?.dims().to_vec();
+    let named = call.list("axes", 1)?;
+    let dropped = match &named {
+        Some(named) => axes(named, dims.len())?,
+        None => (0..dims.len()).filter(|&a| dims[a] == 1).collect(),
+    };
+    if let Some(&axis) = dropped.iter().find(|&&axis| dims[axis] != 1) {
+        return Err(Problem::malformed(format!("axis {axis} of {dims:?} is not 1")));
+    }
+    let kept: Vec<usize> = (0..dims.len()).filter(|axis| !dropped.contains(axis)).map(|axis| dims[axis]).collect();
+    answer(call, &kept)
+}
+
+fn unsqueeze(call: &mut Call<'_>) -> Result<(), Problem> {
+    let dims = call.operand(0)?.dims().to_vec();
+    let named = call.list("axes", 1)?.ok_or_else(|| Problem::malformed("it names no axes"))?;
+    let rank = dims.len() + named.len();
+    let added = axes(&named, rank)?;
+    let mut own = dims.into_iter();
+    let dims: Vec<usize> =
+        (0..rank).map(|axis| if added.contains(&axis) { 1 } else { own.next().unwrap_or(1) }).collect();
+    answer(call, &dims)
+}
+
+fn transpose(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.operand(0)?;
+    let rank = x.dims().len();
+    let perm = match call.ints("perm") {
+        Some(perm) => perm.iter().map(|&i| axis(i, rank)).collect::<Result<Vec<_>, _>>()?,
+        None => (0..rank).rev().collect(),
+    };
+    let mut sorted = perm.clone();
+    sorted.sort_unstable();
+    if !sorted.into_iter().eq(0..rank) {
+        return Err(Problem::malformed(format!("{perm:?} is no permutation of {rank} axes")));
+    }
+    let result = match x {
+        Value::Known(array) => Value::Known(array.transposed(&perm)),
+        Value::Computed(computed) => Value::Computed(computed.transposed(&perm)),
+    };
+    call.give(0, result);
+    Ok(())
+}
+
+fn constant(call: &mut Call<'_>) -> Result<(), Problem> {
+    let array = if let Some(array) = call.tensor("value")? {
+        array
+    } else if let Some(value) = call.int("value_int")? {
+        Array::of_ints(Vec::new(), Elem::I64, vec![value])
+    } else if call.has("value_float") {
+        Array::of_floats(Vec::new(), Elem::F32, &[call.float("value_float", 0.0)?])
+    } else if let Some(values) = call.ints("value_ints") {
+        Array::of_ints(vec![values.len()], Elem::I64, values)
+    } else if let Some(values) = call.floats("value_floats") {
+        Array::of_floats(vec![values.len()], Elem::F32, &values)
+    } else {
+        return Err(Problem::unsupported("it is sparse, or holds texts"));
+    };
+    call.give(0, Value::Known(array));
+    Ok(())
+}
+
+fn filled(call: &mut Call<'_>) -> Result<(), Problem> {
+    let asked = call.integers(0, "extents")?;
+    let dims = asked.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<Vec<_>>>();
+    let dims = dims.ok_or_else(|| Problem::malformed(format!("its extents are {asked:?}")))?;
+    let elements = count(&dims)?;
+    let value = match call.tensor("value")? {
+        Some(value) if value.len() == 1 => value,
+        Some(value) => return Err(Problem::malformed(format!("its value has extents {:?}", value.dims()))),
+        None => Array::of_floats(vec![1], Elem::F32, &[0.0]),
+    };
+    let array = value.taken(dims, std::iter::repeat_n(0, elements));
+    call.give(0, Value::Known(array));
+    Ok(())
+}
+
+fn range(call: &mut Call<'_>) -> Result<(), Problem> {
+    let [start, limit, delta] = [call.known(0, "start")?, call.known(1, "limit")?, call.known(2, "delta")?];
+    let array = match (start.to_i64(), limit.to_i64(), delta.to_i64()) {
+        (Some(&[start]), Some(&[limit]), Some(&[delta])) if delta != 0 => {
+            let span = if delta > 0 { limit.saturating_sub(start) } else { start.saturating_sub(limit) };
+            let length = usize::try_from(span.max(0).unsigned_abs().div_ceil(delta.unsigned_abs()));
+            let length = count(&[length.unwrap_or(usize::MAX)])?;
+            let values = (0..length as i64).map(|i| start.wrapping_add(i.wrapping_mul(delta)));
+            Array::of_ints(vec![length], Elem::I64, values.collect())
+        }
+        (None, None, None) => {
+            let (&[start], &[limit], &[delta]) = (&*start.to_f32(), &*limit.to_f32(), &*delta.to_f32()) else {
+                return Err(Problem::malformed("its bounds are no single numbers"));
+            };
+            let length = count(&[(f64::from(limit - start) / f64::from(delta)).ceil().max(0.0) as usize])?;
+            let values: Vec<f32> = (0..length).map(|i| start + i as f32 * delta).collect();
+            Array::of_floats(vec![length], Elem::F32, &values)
+        }
+        _ => return Err(Problem::malformed("its bounds are no single numbers of one type, or it goes nowhere")),
+    };
+    call.give(0, Value::Known(array));
+    Ok(())
+}
+
+fn eye(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.operand(0)?;
+    let &[rows, columns] = x.dims() else {
+        return Err(Problem::malformed(format!("its input has the extents {:?}", x.dims())));
+    };
+    let elem = call.int("dtype")?.map_or(Ok(x.elem()), Elem::of)?;
+    let k = call.int("k")?.unwrap_or(0);
+    let one = |i: usize| ((i / columns) as i64).saturating_add(k) == (i % columns) as i64;
+    let values: Vec<i64> = (0..count(&[rows, columns])?).map(|i| i64::from(one(i))).collect();
+    let array = match elem.is_float() {
+        true => Array::of_floats(vec![rows, columns], elem, &values.iter().map(|&v| v as f32).collect::<Vec<_>>()),
+        false => Array::of_ints(vec![rows, columns], elem, values),
+    };
+    call.give(0, Value::Known(array));
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Operators along one line of values: SOFTMAX, and what takes the greatest.
+
+use crate::{
+    graph::{Binary, Op, Reduce, Shape},
+    import::{
+        error::Problem,
+        onnx::{
+            arrange::{last, resized},
+            array::{Array, Elem},
+            call::{Call, axis},
+            facts::Fact,
+            value::{Computed, Value},
+        },
+    },
+};
+
+pub(super) const FACTS: &[Fact] = &[
+    Fact::new("Softmax", "softmax", |c| softmax(c, false)).tflite("SOFTMAX"),
+    Fact::new("LogSoftmax", "softmax", |c| softmax(c, true)).tflite("LOG_SOFTMAX"),
+    Fact::new("Hardmax", "reduce, binary", hardmax).limits("one axis"),
+    Fact::new("TopK", "top_k", top_k).tflite("TOPK_V2").limits("the number must be known"),
+];
+
+/// A tensor with the atoms of some axes on C.
+pub(super) fn channels(call: &mut Call<'_>, x: &Computed, axes: &[usize]) -> Result<Computed, Problem> {
+    let layout = last(&x.layout, &x.dims, axes, None);
+    let tensor = call.site.bring(x, &layout)?;
+    Ok(Computed { tensor, layout, ..x.clone() })
+}
+
+/// The axes that are one line: before operator set 13, all from the axis on.
+fn line(call: &Call<'_>, rank: usize) -> Result<Vec<usize>, Problem> {
+    let old = call.opset < 13;
+    let at = call.int("axis")?.unwrap_or(if old { 1 } else { -1 });
+    if old && at == rank as i64 {
+        return Ok(Vec::new());
+    }
+    let axis = axis(at, rank)?;
+    Ok(if old { (axis..rank).collect() } else { vec![axis] })
+}
+
+fn softmax(call: &mut Call<'_>, log: bool) -> Result<(), Problem> {
+    let x = call.computed(0)?;
+    let line = line(call, x.dims.len())?;
+    let x = channels(call, &x, &line)?;
+    let tensor = call.emit(Op::Softmax { beta: 1.0, log }, &[x.tensor], x.layout.shape())?;
+    call.answer(tensor, x.dims, x.layout, x.elem);
+    Ok(())
+}
+
+/// 1 at the first of the greatest, and 0 elsewhere.
+fn hardmax(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.computed(0)?;
+    let line = line(call, x.dims.len())?;
+    let x = channels(call, &x, &line)?;
+    let shape = x.layout.shape();
+    let axes = [false, false, false, true];
+    let kind = Reduce::ArgMax { last: false };
+    let best = call.emit(Op::Reduce { kind, axes }, &[x.tensor], Shape { c: 1, ..shape })?;
+    let numbers = Array::of_ints(vec![shape.c], Elem::I64, (0..shape.c as i64).collect());
+    let numbers = call.site.constant(&numbers, Shape::new(1, 1, 1, shape.c))?;
+    let tensor = call.emit(Op::Binary(Binary::Equal), &[best, numbers], shape)?;
+    call.answer(tensor, x.dims, x.layout, x.elem);
+    Ok(())
+}
+
+fn top_k(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.computed(0)?;
+    let along = call.axis(x.dims.len(), -1)?;
+    let k = match call.optional(1) {
+        Some(_) => match call.integers(1, "number")?.as_slice() {
+            &[k] => usize::try_from(k).unwrap_or(0),
+            other => return Err(Problem::malformed(format!("its number is {other:?}"))),
+        },
+        None => call.size("k", 0)?,
+    };
+    let largest = call.flag("largest", true)?;
+    let x = channels(call, &x, &[along])?;
+    let layout = resized(&x.layout, &x.dims, along, 3, k);
+    let mut dims = x.dims.clone();
+    dims[along] = k;
+    for (position, indices) in [(0, false), (1, true)] {
+        if call.wants(position) {
+            let tensor = call.emit(Op::TopK { k, largest, indices }, &[x.tensor], layout.shape())?;
+            let elem = if indices { Elem::I64 } else { x.elem };
+            let layout = layout.clone().tidy(&dims);
+            call.give(position, Value::Computed(Computed { tensor, dims: dims.clone(), layout, elem }));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,313 @@
+//! The messages of an ONNX file, as far as inference needs them. Bodies of control flow are noted, never entered.
+
+use std::ops::Range;
+
+use super::wire::{Broken, Message, Value};
+
+type Read<T> = Result<T, Broken>;
+
+/// `ModelProto`.
+#[derive(Debug, Default)]
+pub(super) struct Model {
+    /// Version of each operator set, by domain.
+    pub(super) opsets: Vec<(String, i64)>,
+    pub(super) graph: Option<Graph>,
+    /// Whether operators are defined in the file itself.
+    pub(super) functions: Vec<String>,
+}
+
+/// `GraphProto`.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    pub(super) name: String,
+    pub(super) nodes: Vec<Node>,
+    pub(super) initializers: Vec<Tensor>,
+    /// Names of initializers in sparse form.
+    pub(super) sparse: Vec<String>,
+    pub(super) inputs: Vec<Port>,
+    pub(super) outputs: Vec<Port>,
+}
+
+/// `NodeProto`.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    pub(super) name: String,
+    pub(super) op: String,
+    pub(super) domain: String,
+    pub(super) inputs: Vec<String>,
+    pub(super) outputs: Vec<String>,
+    pub(super) attributes: Vec<Attribute>,
+}
+
+/// `AttributeProto`.
+#[derive(Debug, Default)]
+pub(super) struct Attribute {
+    pub(super) name: String,
+    pub(super) float: Option<f32>,
+    pub(super) int: Option<i64>,
+    pub(super) text: Option<String>,
+    pub(super) tensor: Option<Tensor>,
+    pub(super) floats: Vec<f32>,
+    pub(super) ints: Vec<i64>,
+    pub(super) texts: Vec<String>,
+    /// Whether it is the body of a control flow operator.
+    pub(super) graph: bool,
+}
+
+/// `TensorProto`: where its values are, not the values themselves.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tensor {
+    pub(super) name: String,
+    pub(super) dims: Vec<i64>,
+    pub(super) kind: i64,
+    /// Where the values lie in the file, dense and little-endian.
+    pub(super) raw: Option<Range<usize>>,
+    pub(super) floats: Vec<f32>,
+    /// Integers of 32 bits and less, and bits of 16-bit floats; or of 64 bits.
+    pub(super) ints: Vec<i64>,
+    /// Keys and values that say which part of which file holds the values.
+    pub(super) external: Vec<(String, String)>,
+    pub(super) is_external: bool,
+}
+
+/// `ValueInfoProto`: a graph input or output.
+#[derive(Debug, Default)]
+pub(super) struct Port {
+    pub(super) name: String,
+    pub(super) kind: PortType,
+}
+
+/// `TypeProto`.
+#[derive(Debug, Default)]
+pub(super) enum PortType {
+    /// No type is stated.
+    #[default]
+    Unstated,
+    /// A tensor of an element type; extents if any are stated.
+    Tensor(i64, Option<Vec<Extent>>),
+    /// A sequence, map, optional or sparse tensor.
+    Other(&'static str),
+}
+
+/// An extent as stated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    Unknown,
+    Known(i64),
+    Named(String),
+}
+
+/// Calls `field` for every field of a message.
+fn each<'a>(mut message: Message<'a>, mut field: impl FnMut(&Message<'a>, u64, &Value) -> Read<()>) -> Read<()> {
+    while let Some((number, value)) = message.next()? {
+        field(&message, number, &value)?;
+    }
+    Ok(())
+}
+
+impl Model {
+    pub(super) fn read(bytes: &[u8]) -> Read<Self> {
+        let mut model = Self::default();
+        each(Message::of(bytes), |m, number, value| {
+            match number {
+                7 => model.graph = Some(Graph::read(m.message(value)?)?),
+                8 => model.opsets.push(opset(m.message(value)?)?),
+                25 => model.functions.push(first_text(m.message(value)?, 1)?),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(model)
+    }
+}
+
+fn opset(message: Message<'_>) -> Read<(String, i64)> {
+    let mut opset = (String::new(), 0);
+    each(message, |m, number, value| {
+        match number {
+            1 => opset.0 = m.text(value)?,
+            2 => opset.1 = m.int(value)?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(opset)
+}
+
+/// The text of the field with that number.
+fn first_text(message: Message<'_>, wanted: u64) -> Read<String> {
+    let mut text = String::new();
+    each(message, |m, number, value| {
+        if number == wanted {
+            text = m.text(value)?;
+        }
+        Ok(())
+    })?;
+    Ok(text)
+}
+
+impl Graph {
+    fn read(message: Message<'_>) -> Read<Self> {
+        let mut graph = Self::default();
+        each(message, |m, number, value| {
+            match number {
+                1 => graph.nodes.push(Node::read(m.message(value)?)?),
+                2 => graph.name = m.text(value)?,
+                5 => graph.initializers.push(Tensor::read(m.message(value)?)?),
+                11 => graph.inputs.push(Port::read(m.message(value)?)?),
+                12 => graph.outputs.push(Port::read(m.message(value)?)?),
+                15 => each(m.message(value)?, |m, number, value| {
+                    if number == 1 {
+                        graph.sparse.push(first_text(m.message(value)?, 8)?);
+                    }
+                    Ok(())
+                })?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(graph)
+    }
+}
+
+impl Node {
+    fn read(message: Message<'_>) -> Read<Self> {
+        let mut node = Self::default();
+        each(message, |m, number, value| {
+            match number {
+                1 => node.inputs.push(m.text(value)?),
+                2 => node.outputs.push(m.text(value)?),
+                3 => node.name = m.text(value)?,
+                4 => node.op = m.text(value)?,
+                5 => node.attributes.push(Attribute::read(m.message(value)?)?),
+                7 => node.domain = m.text(value)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(node)
+    }
+}
+
+impl Attribute {
+    fn read(message: Message<'_>) -> Read<Self> {
+        let mut attribute = Self::default();
+        each(message, |m, number, value| {
+            match number {
+                1 => attribute.name = m.text(value)?,
+                2 => attribute.float = Some(m.float(value)?),
+                3 => attribute.int = Some(m.int(value)?),
+                4 => attribute.text = Some(m.text(value)?),
+                5 => attribute.tensor = Some(Tensor::read(m.message(value)?)?),
+                6 | 11 => attribute.graph = true,
+                7 => m.floats(value, &mut attribute.floats)?,
+                8 => m.ints(value, &mut attribute.ints)?,
+                9 => attribute.texts.push(m.text(value)?),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(attribute)
+    }
+}
+
+impl Tensor {
+    fn read(message: Message<'_>) -> Read<Self> {
+        let mut tensor = Self::default();
+        each(message, |m, number, value| {
+            match number {
+                1 => m.ints(value, &mut tensor.dims)?,
+                2 => tensor.kind = m.int(value)?,
+                4 => m.floats(value, &mut tensor.floats)?,
+                5 | 7 | 11 => m.ints(value, &mut tensor.ints)?,
+                8 => tensor.name = m.text(value)?,
+                9 => tensor.raw = Some(m.bytes(value)?),
+                13 => tensor.external.push(pair(m.message(value)?)?),
+                14 => tensor.is_external = m.int(value)? == 1,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(tensor)
+    }
+}
+
+fn pair(message: Message<'_>) -> Read<(String, String)> {
+    let mut pair = (String::new(), String::new());
+    each(message, |m, number, value| {
+        match number {
+            1 => pair.0 = m.text(value)?,
+            2 => pair.1 = m.text(value)?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(pair)
+}
+
+impl Port {
+    fn read(message: Message<'_>) -> Read<Self> {
+        let mut port = Self::default();
+        each(message, |m, number, value| {
+            match number {
+                1 => port.name = m.text(value)?,
+                2 => port.kind = PortType::read(m.message(value)?)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(port)
+    }
+}
+
+impl PortType {
+    fn read(message: Message<'_>) -> Read<Self> {
+        let mut kind = Self::Unstated;
+        each(message, |m, number, value| {
+            kind = match number {
+                1 => Self::tensor(m.message(value)?)?,
+                4 => Self::Other("sequence"),
+                5 => Self::Other("map"),
+                8 => Self::Other("sparse tensor"),
+                9 => Self::Other("optional"),
+                _ => return Ok(()),
+            };
+            Ok(())
+        })?;
+        Ok(kind)
+    }
+
+    fn tensor(message: Message<'_>) -> Read<Self> {
+        let (mut kind, mut extents) = (0, None);
+        each(message, |m, number, value| {
+            match number {
+                1 => kind = m.int(value)?,
+                2 => {
+                    let extents = extents.insert(Vec::new());
+                    each(m.message(value)?, |m, number, value| {
+                        if number == 1 {
+                            extents.push(extent(m.message(value)?)?);
+                        }
+                        Ok(())
+                    })?;
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(Self::Tensor(kind, extents))
+    }
+}
+
+fn extent(message: Message<'_>) -> Read<Extent> {
+    let mut extent = Extent::Unknown;
+    each(message, |m, number, value| {
+        match number {
+            1 => extent = Extent::Known(m.int(value)?),
+            2 => extent = Extent::Named(m.text(value)?),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(extent)
+}

@@ -1,0 +1,167 @@
+//! The names of a file, and what they stand for at the node that is being lowered.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    model::{Graph, Node, Tensor},
+    site::Site,
+    tensor::Values,
+    value::Value,
+};
+use crate::import::error::Problem;
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+enum Entry {
+    /// An index into the file's initializers, not yet read.
+    Initializer(usize),
+    Value(Value),
+    /// An initializer that cannot be read.
+    Bad(Problem),
+    /// A result of a node that was refused, or not looked at.
+    Missing,
+}
+
+/// An operand of a node.
+#[derive(Clone, Debug)]
+pub(super) enum Operand {
+    /// Left out.
+    Absent,
+    Value(Value),
+    /// A result of a node that was refused.
+    Missing,
+}
+
+impl Operand {
+    /// `None` for a missing one.
+    pub(super) fn into_value(self) -> Option<Option<Value>> {
+        match self {
+            Self::Absent => Some(None),
+            Self::Value(value) => Some(Some(value)),
+            Self::Missing => None,
+        }
+    }
+}
+
+/// The names of a file.
+#[derive(Debug)]
+pub(super) struct Names<'m> {
+    initializers: &'m [Tensor],
+    entries: HashMap<&'m str, Entry>,
+    /// Results that a later node of the file computes.
+    later: HashSet<&'m str>,
+    read: HashSet<&'m str>,
+}
+
+impl<'m> Names<'m> {
+    pub(super) fn new(file: &'m Graph) -> Self {
+        let mut entries: HashMap<&str, Entry> =
+            file.initializers.iter().enumerate().map(|(i, t)| (t.name.as_str(), Entry::Initializer(i))).collect();
+        for name in &file.sparse {
+            let problem =
+                Problem::new(format!("`{name}` is a sparse constant"), "export the model with dense constants");
+            entries.insert(name, Entry::Bad(problem));
+        }
+        let later = file.nodes.iter().flat_map(|node| &node.outputs).map(String::as_str).collect();
+        let outputs = file.outputs.iter().map(|port| port.name.as_str());
+        let read = file.nodes.iter().flat_map(|node| &node.inputs).map(String::as_str).chain(outputs).collect();
+        Self { initializers: &file.initializers, entries, later, read }
+    }
+
+    /// Whether the file gives the name a value of its own.
+    pub(super) fn is_initializer(&self, name: &str) -> bool {
+        matches!(self.entries.get(name), Some(Entry::Initializer(_)))
+    }
+
+    /// Whether a node or an output reads it.
+    pub(super) fn is_read(&self, name: &str) -> bool {
+        !name.is_empty() && self.read.contains(name)
+    }
+
+    /// Gives a name its value; false if it has one already.
+    pub(super) fn define(&mut self, name: &'m str, value: Value) -> bool {
+        self.entries.insert(name, Entry::Value(value)).is_none()
+    }
+
+    /// Notes that a node is next: its results must be new names.
+    pub(super) fn claim(&mut self, node: &'m Node) -> Result<(), Problem> {
+        let mut twice = None;
+        for name in node.outputs.iter().filter(|name| !name.is_empty()) {
+            self.later.remove(name.as_str());
+            if self.entries.contains_key(name.as_str()) {
+                twice = Some(name);
+            } else {
+                self.entries.insert(name, Entry::Missing);
+            }
+        }
+        match twice {
+            Some(name) => Err(Problem::malformed(format!("its result `{name}` has a value already"))),
+            None => Ok(()),
+        }
+    }
+
+    /// The operands of a node.
+    pub(super) fn operands(&mut self, node: &Node, values: &mut Values) -> Result<Vec<Operand>, Problem> {
+        node.inputs.iter().map(|name| self.operand(name, values)).collect()
+    }
+
+    fn operand(&mut self, name: &str, values: &mut Values) -> Result<Operand, Problem> {
+        if name.is_empty() {
+            return Ok(Operand::Absent);
+        }
+        let initializers = self.initializers;
+        let Some(entry) = self.entries.get_mut(name) else {
+            return Err(Problem::malformed(match self.later.contains(name) {
+                true => format!("its operand `{name}` is computed after it (nodes out of order, or a cycle)"),
+                false => format!("its operand `{name}` is computed by no node"),
+            }));
+        };
+        if let Entry::Initializer(index) = *entry {
+            // Kept, so that a thousand nodes that share a constant do not read it a thousand times.
+            *entry = match values.array(&initializers[index]) {
+                Ok(array) => Entry::Value(Value::Known(array)),
+                Err(problem) => {
+                    Entry::Bad(Problem { reason: format!("constant `{name}`: {}", problem.reason), ..problem })
+                }
+            };
+        }
+        match entry {
+            Entry::Value(value) => Ok(Operand::Value(value.clone())),
+            Entry::Bad(problem) => Err(problem.clone()),
+            Entry::Missing | Entry::Initializer(_) => Ok(Operand::Missing),
+        }
+    }
+
+    /// The value of a graph output.
+    pub(super) fn output(&mut self, name: &str, values: &mut Values) -> Result<Value, Problem> {
+        match self.operand(name, values)?.into_value().flatten() {
+            Some(value) => Ok(value),
+            None => Err(Problem::malformed("it has no value")),
+        }
+    }
+
+    /// States the results of a node; tensors from `before` on are called after them.
+    pub(super) fn state(
+        &mut self,
+        node: &'m Node,
+        results: Vec<Option<Value>>,
+        before: usize,
+        site: &mut Site,
+    ) -> Result<(), Problem> {
+        for (name, result) in node.outputs.iter().zip(results) {
+            match result {
+                Some(value) => {
+                    if let Value::Computed(computed) = &value
+                        && computed.tensor >= before
+                    {
+                        site.graph.tensors[computed.tensor].name.clone_from(name);
+                    }
+                    self.entries.insert(name, Entry::Value(value));
+                }
+                None if !self.is_read(name) => {}
+                None => return Err(Problem::unsupported(format!("its result `{name}` is not supported"))),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,182 @@
+//! The graph being made: nodes, constants, and tensors brought from one layout to another.
+
+use std::collections::HashMap;
+
+use super::{
+    array::Array,
+    layout::{Layout, Places, shape, spread},
+    value::{Computed, Value},
+};
+use crate::{
+    graph::{Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, infer},
+    import::error::Problem,
+};
+
+/// The graph being made.
+#[derive(Debug, Default)]
+pub(super) struct Site {
+    pub(super) graph: Graph,
+    /// Index of the file's node that is being lowered.
+    pub(super) origin: usize,
+    /// What new tensors are called after.
+    pub(super) label: String,
+    /// Tensors that were brought to a layout already.
+    brought: HashMap<(TensorId, Layout, Places), TensorId>,
+}
+
+impl Site {
+    /// A node, and the tensor of `shape` that it computes.
+    pub(super) fn emit(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
+        let shapes: Vec<Shape> = inputs.iter().map(|&id| self.graph.shape(id)).collect();
+        let inferred = infer(&op, &shapes, shape).map_err(|e| Problem::malformed(e.to_string()))?;
+        if inferred != shape {
+            let reason = format!("{} gives {inferred} where {shape} is needed", op.name());
+            return Err(Problem::malformed(reason));
+        }
+        let name = format!("{} / {}", self.label, op.name());
+        let output = self.tensor(name, shape, None)?;
+        let inputs = inputs.to_vec();
+        self.graph.nodes.push(Node { op, inputs, outputs: vec![output], tail: Tail::default(), origin: self.origin });
+        Ok(output)
+    }
+
+    fn tensor(
+        &mut self,
+        name: String,
+        shape: Shape,
+        constant: Option<crate::graph::Constant>,
+    ) -> Result<TensorId, Problem> {
+        let elements = shape.checked_len().filter(|&n| n <= crate::graph::MAX_ELEMENTS);
+        if elements.is_none_or(|n| n == 0) {
+            return Err(Problem::malformed(format!("a tensor of {shape} is empty or too large")));
+        }
+        let dims = shape.dims().to_vec();
+        self.graph.tensors.push(Tensor { name, shape, dims, order: Order::default(), constant });
+        Ok(self.graph.tensors.len() - 1)
+    }
+
+    /// A tensor that the caller brings.
+    pub(super) fn input(&mut self, name: &str, shape: Shape) -> Result<TensorId, Problem> {
+        self.tensor(name.to_owned(), shape, None)
+    }
+
+    /// A constant tensor of `shape`, of elements in that order.
+    pub(super) fn constant(&mut self, array: &Array, shape: Shape) -> Result<TensorId, Problem> {
+        let name = format!("{} / constant", self.label);
+        self.tensor(name, shape, Some(array.to_constant()))
+    }
+
+    /// The same elements under another shape.
+    pub(super) fn reshape(&mut self, id: TensorId, shape: Shape) -> Result<TensorId, Problem> {
+        if self.graph.shape(id) == shape {
+            return Ok(id);
+        }
+        self.emit(Op::Reshape, &[id], shape)
+    }
+
+    /// A value as a tensor whose atoms lie at `layout`'s places. Both layouts must have the same atoms.
+    pub(super) fn place(&mut self, value: &Value, layout: &Layout) -> Result<TensorId, Problem> {
+        match value {
+            Value::Known(array) => {
+                let turned = array.reshaped(&layout.atoms)?.transposed(&layout.sequence());
+                self.constant(&turned, layout.shape())
+            }
+            Value::Computed(computed) => self.bring(computed, layout),
+        }
+    }
+
+    /// A tensor with its atoms at other places: itself, under another shape, or turned.
+    pub(super) fn bring(&mut self, x: &Computed, to: &Layout) -> Result<TensorId, Problem> {
+        if x.layout == *to {
+            return Ok(x.tensor);
+        }
+        if x.layout.atoms != to.atoms {
+            return Err(Problem::malformed(format!("{:?} and {:?} are not the same atoms", x.layout, to)));
+        }
+        let key = (x.tensor, x.layout.clone(), to.places.clone());
+        if let Some(&tensor) = self.brought.get(&key) {
+            return Ok(tensor);
+        }
+        let tensor = self.turn(x.tensor, &x.layout, &to.places)?;
+        self.brought.insert(key, tensor);
+        Ok(tensor)
+    }
+
+    fn turn(&mut self, tensor: TensorId, from: &Layout, to: &Places) -> Result<TensorId, Problem> {
+        let atoms = &from.atoms;
+        let (mut tensor, mut places) = (tensor, from.places.clone());
+        loop {
+            let (here, there) = (places.concat(), to.concat());
+            if here == there {
+                return self.reshape(tensor, shape(atoms, to));
+            }
+            if let Some(perm) = direct(&places, to) {
+                return self.transpose(tensor, perm);
+            }
+            let segments = segments(&here, &there);
+            if segments.len() <= 4 {
+                let mut from_order = segments.clone();
+                from_order.sort_by_key(|segment| here.iter().position(|a| *a == segment[0]));
+                let start = spread(atoms, &from_order, &places);
+                let end = spread(atoms, &segments, to);
+                let (Some(start), Some(end)) = (start, end) else {
+                    return Err(Problem::unsupported("it turns more than four axes"));
+                };
+                tensor = self.reshape(tensor, shape(atoms, &start))?;
+                let Some(perm) = direct(&start, &end) else {
+                    return Err(Problem::unsupported("it turns axes that do not match"));
+                };
+                tensor = self.transpose(tensor, perm)?;
+                return self.reshape(tensor, shape(atoms, to));
+            }
+            // More than four runs change places: the first that is not where it belongs is moved there.
+            let done = here.iter().zip(&there).take_while(|(a, b)| a == b).count();
+            let Some(next) = segments.iter().find(|segment| segment[0] == there[done]) else {
+                return Err(Problem::unsupported("it turns axes that do not match"));
+            };
+            let at = here.iter().position(|a| *a == next[0]).unwrap_or(done);
+            let end = at + next.len();
+            let parts = [&here[..done], &here[done..at], &here[at..end], &here[end..]].map(<[usize]>::to_vec);
+            tensor = self.reshape(tensor, shape(atoms, &parts))?;
+            tensor = self.transpose(tensor, [0, 2, 1, 3])?;
+            let [a, b, c, d] = parts;
+            places = [a, c, b, d];
+        }
+    }
+
+    /// A named step that turns a tensor.
+    fn transpose(&mut self, tensor: TensorId, perm: [usize; 4]) -> Result<TensorId, Problem> {
+        let extents = self.graph.shape(tensor).dims();
+        self.emit(Op::Transpose { perm }, &[tensor], perm.map(|axis| extents[axis]).into())
+    }
+}
+
+/// The permutation of physical axes that makes `from` of `to`, if whole axes only change places.
+fn direct(from: &Places, to: &Places) -> Option<[usize; 4]> {
+    let mut perm = [None; 4];
+    for (source, list) in perm.iter_mut().zip(to).filter(|(_, list)| !list.is_empty()) {
+        *source = Some(from.iter().position(|other| other == list)?);
+    }
+    // An empty axis stays where it is, if it can.
+    for slot in 0..4 {
+        let free = |s: &usize| from[*s].is_empty() && !perm.contains(&Some(*s));
+        if perm[slot].is_none() {
+            perm[slot] = Some(Some(slot).filter(free).or_else(|| (0..4).find(free))?);
+        }
+    }
+    let [Some(a), Some(b), Some(c), Some(d)] = perm else { return None };
+    Some([a, b, c, d])
+}
+
+/// The longest runs of atoms that follow each other in both orders, in the order `there`.
+fn segments(here: &[usize], there: &[usize]) -> Vec<Vec<usize>> {
+    let mut segments: Vec<Vec<usize>> = Vec::new();
+    for &atom in there {
+        let follows = |last: usize| here.windows(2).any(|pair| pair == [last, atom]);
+        match segments.last_mut() {
+            Some(segment) if segment.last().is_some_and(|&last| follows(last)) => segment.push(atom),
+            _ => segments.push(vec![atom]),
+        }
+    }
+    segments
+}

@@ -1,0 +1,168 @@
+//! The protobuf wire format: fields one after another, each checked against the bytes there are. Knows no message.
+//!
+//! Nothing is copied and nothing is entered that is not asked for, so that a file's nesting and stated lengths cost
+//! neither stack nor memory. `prost` and `rten-onnx` recurse as deep as a file says.
+
+use std::ops::Range;
+
+/// A message's bytes: a range of the file.
+#[derive(Clone, Debug)]
+pub(super) struct Message<'a> {
+    file: &'a [u8],
+    range: Range<usize>,
+}
+
+/// A field's value.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    /// A number of variable length.
+    Varint(u64),
+    /// Four bytes.
+    Four([u8; 4]),
+    /// Eight bytes, which nothing that is read has.
+    Eight,
+    /// Bytes, a text, a message or packed numbers: where they lie in the file.
+    Bytes(Range<usize>),
+}
+
+/// What is wrong with a message, and where in the file.
+#[derive(Clone, Debug)]
+pub(super) struct Broken {
+    pub(super) what: &'static str,
+    pub(super) at: usize,
+}
+
+type Read<T> = Result<T, Broken>;
+
+impl<'a> Message<'a> {
+    /// The whole file as a message.
+    pub(super) fn of(file: &'a [u8]) -> Self {
+        Self { file, range: 0..file.len() }
+    }
+
+    fn at(&self, range: Range<usize>) -> Self {
+        Self { file: self.file, range }
+    }
+
+    /// The next field's number and value; `None` at the end.
+    pub(super) fn next(&mut self) -> Read<Option<(u64, Value)>> {
+        if self.range.is_empty() {
+            return Ok(None);
+        }
+        let at = self.range.start;
+        let key = self.varint()?;
+        let value = match key & 7 {
+            0 => Value::Varint(self.varint()?),
+            1 => {
+                self.fixed::<8>()?;
+                Value::Eight
+            }
+            2 => {
+                let length = usize::try_from(self.varint()?).ok();
+                let start = self.range.start;
+                let end = length.and_then(|length| start.checked_add(length)).filter(|&end| end <= self.range.end);
+                let end = end.ok_or(Broken { what: "a field is longer than what holds it", at })?;
+                self.range.start = end;
+                Value::Bytes(start..end)
+            }
+            5 => Value::Four(self.fixed()?),
+            _ => return Err(Broken { what: "a field has an unknown wire type", at }),
+        };
+        match key >> 3 {
+            0 => Err(Broken { what: "a field has the number 0", at }),
+            number => Ok(Some((number, value))),
+        }
+    }
+
+    fn varint(&mut self) -> Read<u64> {
+        let at = self.range.start;
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let [byte] = self.fixed()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(Broken { what: "a number has more than ten bytes", at })
+    }
+
+    fn fixed<const N: usize>(&mut self) -> Read<[u8; N]> {
+        let at = self.range.start;
+        let bytes = self.file.get(self.range.clone()).and_then(|rest| rest.first_chunk::<N>());
+        let bytes = *bytes.ok_or(Broken { what: "it ends inside a field", at })?;
+        self.range.start += N;
+        Ok(bytes)
+    }
+
+    /// The message that a value is.
+    pub(super) fn message(&self, value: &Value) -> Read<Self> {
+        Ok(self.at(self.bytes(value)?))
+    }
+
+    /// Where the bytes that a value is lie in the file.
+    pub(super) fn bytes(&self, value: &Value) -> Read<Range<usize>> {
+        match value {
+            Value::Bytes(range) => Ok(range.clone()),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// The text that a value is, cut at a kilobyte: names go into messages, and must not swell them without end. What is
+    /// not UTF-8 is replaced.
+    pub(super) fn text(&self, value: &Value) -> Read<String> {
+        let Range { start, end } = self.bytes(value)?;
+        let kept = self.file.get(start..end.min(start.saturating_add(TEXT_BYTES))).unwrap_or_default();
+        Ok(String::from_utf8_lossy(kept).into_owned())
+    }
+
+    /// The integer that a value is.
+    pub(super) fn int(&self, value: &Value) -> Read<i64> {
+        match value {
+            Value::Varint(v) => Ok(*v as i64),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// The float that a value is.
+    pub(super) fn float(&self, value: &Value) -> Read<f32> {
+        match value {
+            Value::Four(bytes) => Ok(f32::from_le_bytes(*bytes)),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// Adds the integers of a repeated field, of which this is one or a packed run.
+    pub(super) fn ints(&self, value: &Value, to: &mut Vec<i64>) -> Read<()> {
+        let Value::Bytes(range) = value else {
+            to.push(self.int(value)?);
+            return Ok(());
+        };
+        let mut packed = self.at(range.clone());
+        while !packed.range.is_empty() {
+            to.push(packed.varint()? as i64);
+        }
+        Ok(())
+    }
+
+    /// Adds the floats of a repeated field, of which this is one or a packed run.
+    pub(super) fn floats(&self, value: &Value, to: &mut Vec<f32>) -> Read<()> {
+        let Value::Bytes(range) = value else {
+            to.push(self.float(value)?);
+            return Ok(());
+        };
+        let (floats, rest) = self.file.get(range.clone()).unwrap_or_default().as_chunks::<4>();
+        if !rest.is_empty() {
+            return Err(Broken { what: "packed floats end inside a float", at: range.start });
+        }
+        to.extend(floats.iter().map(|&bytes| f32::from_le_bytes(bytes)));
+        Ok(())
+    }
+
+    fn unexpected(&self) -> Broken {
+        Broken { what: "a field has another type than the format gives it", at: self.range.start }
+    }
+}
+
+/// Most bytes of a text that are kept.
+const TEXT_BYTES: usize = 1024;

@@ -1,0 +1,73 @@
+//! Elements looked up by index. The operand and the indices may each be computed or constant: a constant operand lies
+//! among the weights, constant indices among the words, where every index is exact.
+
+use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family, pack};
+use crate::graph::{Graph, Node, Shape, named};
+
+const SHADER: Shader = Shader { name: "lookup", source: include_str!("../../shaders/lookup.wgsl") };
+
+/// Own words in front of constant indices.
+const HEAD: u32 = 8 + 3;
+
+/// The constant operand as a whole tensor.
+pub(super) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+    if graph.is_constant(node.inputs[0]) { pack::tensor(graph, node.inputs[0]) } else { Vec::new() }
+}
+
+/// Texels that the constant operand takes.
+fn own(graph: &Graph, node: &Node) -> usize {
+    if graph.is_constant(node.inputs[0]) { graph.shape(node.inputs[0]).texels() } else { 0 }
+}
+
+/// The indices that are part of the model, counted from the start and held inside.
+fn indices(graph: &Graph, node: &Node, extent: usize) -> Option<Vec<u32>> {
+    let constant = graph.tensors[node.inputs[1]].constant.as_ref()?;
+    let mut words: Vec<u32> = constant.to_f32().iter().map(|&index| named(index, extent) as u32).collect();
+    words.resize(words.len().next_multiple_of(4), 0);
+    Some(words)
+}
+
+/// One texel an invocation. `each` is whether every element has an index of its own.
+pub(super) fn dispatches(step: &StepContext<'_>, axis: usize, each: bool) -> Result<Vec<Dispatch>, KernelError> {
+    let (graph, node) = (step.graph, step.node);
+    let x: Shape = graph.shape(node.inputs[0]);
+    let extent = x.dims()[axis];
+    let table = graph.is_constant(node.inputs[0]);
+    let constant = indices(graph, node, extent);
+    let plan = TailPlan::new(graph, node, own(graph, node));
+    let items = family::texels(step);
+    let mut words = Words::new(step, &plan, items);
+    let first = if table { None } else { Some(family::placed(step, 0)?) };
+    let computed = if constant.is_some() { None } else { Some(family::placed(step, 1)?) };
+    if let Some(first) = first.or(computed) {
+        words = words.input(first);
+    }
+    let second = computed.filter(|_| first.is_some());
+    if let Some(second) = second {
+        family::no_added_tensor(step)?;
+        words = words.second(second);
+    }
+    words = words.own([axis as u32, extent as u32, HEAD, 0]).own_tensor(x);
+    for &group in constant.iter().flat_map(|words| words.as_chunks::<4>().0) {
+        words = words.own(group);
+    }
+    // Where the indices are: among the words, in the first texture, in the second.
+    let place = match (computed, second) {
+        (None, _) => 0u8,
+        (Some(_), None) => 1,
+        (Some(_), Some(_)) => 2,
+    };
+    let flag = |on: bool| f64::from(u8::from(on));
+    let constants = vec![
+        ("TABLE", flag(table)),
+        ("INDICES", f64::from(place)),
+        ("EACH", flag(each)),
+        ("WHOLE", flag(!each && axis != 3)),
+    ];
+    let mut dispatch = family::dispatch(step, SHADER, &plan, words, items, constants);
+    dispatch.input = first.or(computed).map(|operand| operand.texture);
+    if let Some(second) = second {
+        dispatch = dispatch.reading_second(second);
+    }
+    Ok(vec![if table { dispatch.reading_weights(step) } else { dispatch }])
+}

@@ -1,0 +1,36 @@
+//! Matrix products of two tensors, one of which may be a constant.
+
+use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, binary, block::Block, family};
+
+const SHADER: Shader = Shader { name: "matmul", source: include_str!("../../shaders/matmul.wgsl") };
+
+/// One dispatch over the step's rows, each of which is a whole product.
+pub(super) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Vec<Dispatch>, KernelError> {
+    let out = step.output.shape;
+    let depth = step.node.inputs.first().map_or(1, |&a| step.graph.shape(a).slices());
+    let block = Block::for_convolution(out.w, out.slices(), depth);
+    let blocks = out.w.div_ceil(block.pixels);
+    let items = (step.rows.len() * blocks * out.slices().div_ceil(block.slices)) as u32;
+    let constants = |constant: f64| {
+        vec![
+            ("PIXELS", block.pixels as f64),
+            ("SLICES", block.slices as f64),
+            ("TRANSPOSED", f64::from(u8::from(transpose_b))),
+            ("CONSTANT", constant),
+        ]
+    };
+    let own = [blocks as u32, 0, 0, 0];
+    if let Some(index) = binary::constant(step.graph, step.node) {
+        let shape = step.graph.shape(step.node.inputs[index]);
+        let input = family::placed(step, 1 - index)?;
+        let plan = TailPlan::new(step.graph, step.node, shape.texels());
+        let words = Words::new(step, &plan, items).input(input).own(own).own_tensor(shape);
+        let dispatch = family::dispatch(step, SHADER, &plan, words, items, constants(index as f64 + 1.0));
+        return Ok(vec![dispatch.reading(input).reading_weights(step)]);
+    }
+    let (a, b) = (family::placed(step, 0)?, family::placed(step, 1)?);
+    family::no_added_tensor(step)?;
+    let plan = TailPlan::new(step.graph, step.node, 0);
+    let words = Words::new(step, &plan, items).input(a).second(b).own(own);
+    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, constants(0.0)).reading(a).reading_second(b)])
+}

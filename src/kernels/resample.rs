@@ -1,0 +1,61 @@
+//! Resizes of every convention: the pixels and parts that make each row and column are worked out here, in 64 bits.
+
+use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
+use crate::graph::{CoordMode, Op, ResizeAxis};
+
+const SHADER: Shader = Shader { name: "resample", source: include_str!("../../shaders/resample.wgsl") };
+
+/// What stands for the first pixel of what lies outside.
+const OUTSIDE: u32 = i32::MIN as u32;
+
+/// Own words in front of the tables.
+const HEAD: u32 = 8 + 2;
+
+/// Words of a table of the first pixels, four in each group.
+fn first_pixels(axis: &ResizeAxis, extent: usize) -> Vec<u32> {
+    let mut words: Vec<u32> = (0..extent).map(|i| axis.at(i).map_or(OUTSIDE, |t| t.first as i32 as u32)).collect();
+    words.resize(extent.next_multiple_of(4), 0);
+    words
+}
+
+/// Words of a table of parts, four for each place.
+fn parts(axis: &ResizeAxis, extent: usize) -> Vec<u32> {
+    (0..extent).flat_map(|i| axis.at(i).map_or([0.0; 4], |t| t.weights).map(f32::to_bits)).collect()
+}
+
+/// One texel an invocation.
+pub(super) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+    let input = family::placed(step, 0)?;
+    let op = &step.node.op;
+    let (from, to) = (input.shape, step.output.shape);
+    let axes = [ResizeAxis::new(op, 0, from.h, to.h), ResizeAxis::new(op, 1, from.w, to.w)];
+    let [Some(down), Some(across)] = axes else { return Err(family::unsupported(step, "it is no resize".into())) };
+    let extrapolation = match op {
+        Op::Resize { coords: CoordMode::TfCropAndResize { extrapolation, .. }, .. } => Some(*extrapolation),
+        _ => None,
+    };
+    let taps = down.taps();
+    let mut tables = [first_pixels(&down, to.h), first_pixels(&across, to.w), Vec::new(), Vec::new()];
+    if taps > 1 {
+        [tables[2], tables[3]] = [parts(&down, to.h), parts(&across, to.w)];
+    }
+    let mut next = HEAD;
+    let starts = tables.each_ref().map(|table| {
+        let start = next;
+        next += table.len() as u32 / 4;
+        start
+    });
+    let plan = TailPlan::new(step.graph, step.node, 0);
+    let items = family::texels(step);
+    let mut words = Words::new(step, &plan, items).input(input).own(starts).own([
+        extrapolation.unwrap_or_default().to_bits(),
+        0,
+        0,
+        0,
+    ]);
+    for &group in tables.iter().flat_map(|table| table.as_chunks::<4>().0) {
+        words = words.own(group);
+    }
+    let constants = vec![("TAPS", taps as f64), ("OUTSIDE", f64::from(u8::from(extrapolation.is_some())))];
+    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, constants).reading(input)])
+}

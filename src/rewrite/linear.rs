@@ -1,0 +1,48 @@
+//! Turns matrix products by a constant into fully connected nodes, which take biases, scales and residuals.
+
+use super::{
+    edit::{Edit, Verdict},
+    rules::{Order, Rule},
+    site::Site,
+    why_not::WhyNot,
+};
+use crate::graph::{Constant, Node, NodeId, Op, Shape, Tensor};
+
+pub(super) const RULE: Rule = Rule {
+    name: "linear",
+    about: "makes a matrix product by one constant matrix a fully connected node",
+    bits: "summed in another order",
+    order: Order::Forward,
+    look,
+};
+
+fn look(site: &Site, id: NodeId) -> Verdict {
+    let node = site.node(id);
+    let (&Op::MatMul { transpose_b }, &[x, matrix]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
+    let shape = site.graph.shape(matrix);
+    let Some(constant) = &site.graph.tensors[matrix].constant else {
+        return Err(WhyNot::NotConstant { tensor: site.name(matrix) });
+    };
+    if (shape.b, shape.h) != (1, 1) {
+        return Err(WhyNot::OtherExtents { tensor: site.name(matrix) });
+    }
+    let mut edit = Edit::default();
+    let weights = if transpose_b {
+        matrix
+    } else {
+        let (values, columns) = (constant.to_f32(), shape.c);
+        let turned: Vec<f32> = (0..values.len()).map(|i| values[i % shape.w * columns + i / shape.w]).collect();
+        let shape = Shape { w: columns, c: shape.w, ..shape };
+        let constant = Some(Constant::from_f32(&turned));
+        let tensor = Tensor {
+            name: site.name(matrix),
+            shape,
+            dims: vec![shape.w, shape.c],
+            order: Default::default(),
+            constant,
+        };
+        edit.add(&site.graph, tensor)
+    };
+    let layer = Node { op: Op::FullyConnected, inputs: vec![x, weights], ..node.clone() };
+    Ok(Some(edit.put(id, layer)))
+}

@@ -1,0 +1,41 @@
+//! Comparing with the twins step by step, and the plans that are compared.
+
+use texpool::{
+    gpu::{compare, tolerance},
+    plan::TexelFormat,
+    prepare::{Phases, PrepareOptions},
+};
+
+use crate::support::{goldens::golden, models, open};
+
+#[test]
+fn every_step_of_every_kind_of_plan_is_near_its_twin() {
+    let golden = golden("blazeface_short_range");
+    let graph = texpool::import::open(models::model(&golden.model)).unwrap();
+    let gpu = open();
+    for (format, phases) in [
+        (TexelFormat::Rgba32Float, Phases::Off),
+        (TexelFormat::Rgba16Float, Phases::Off),
+        (TexelFormat::Rgba32Float, Phases::Min),
+    ] {
+        let prepare = PrepareOptions { format, phases, ..PrepareOptions::default() };
+        let mut told = Vec::new();
+        let progress = |done, of| told.push((done, of));
+        let steps = compare(&gpu, &graph, prepare, &[&golden.input], tolerance(format), progress).unwrap();
+        let worst = steps.iter().map(|step| step.relative()).fold(0.0, f32::max);
+        println!("{format:?} {phases:?}: {} steps, {worst:e} of the largest", steps.len());
+        assert!(worst <= tolerance(format), "{:?}", steps.last());
+        assert_eq!(told.last(), Some(&(steps.len(), steps.len())));
+    }
+}
+
+#[test]
+fn the_first_step_beyond_the_tolerance_is_the_last_that_is_answered() {
+    let golden = golden("blazeface_short_range");
+    let graph = texpool::import::open(models::model(&golden.model)).unwrap();
+    let prepare = PrepareOptions::default();
+    let steps = compare(&open(), &graph, prepare, &[&golden.input], 0.0, |_, _| {}).unwrap();
+    let (last, before) = steps.split_last().unwrap();
+    assert!(last.worst > 0.0 && (last.device - last.twin).abs() == last.worst, "{last:?}");
+    assert!(before.iter().all(|step| step.worst == 0.0), "{before:?}");
+}

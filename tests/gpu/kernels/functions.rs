@@ -1,0 +1,178 @@
+//! Functions of one and two values that have a step of their own, over the ranges in which they are defined.
+
+use texpool::graph::{Act, Binary, Op, Tail, Unary};
+
+use super::{case, constant, hostile::Bench, one_node, placed};
+
+const DIMS: [usize; 4] = [2, 3, 5, 7];
+
+fn check(bench: &mut Bench, inputs: fn(f32) -> f32, unaries: &[Unary]) {
+    bench.inputs(inputs);
+    for &unary in unaries {
+        case(bench, Op::Unary(unary), &[placed(DIMS)], DIMS);
+    }
+}
+
+#[test]
+fn activations() {
+    let mut bench = Bench::new();
+    let activations = [
+        Unary::Elu { alpha: 1.3 },
+        Unary::Selu { alpha: 1.673, gamma: 1.0507 },
+        Unary::Celu { alpha: 0.8 },
+        Unary::ThresholdedRelu { alpha: 0.7 },
+        Unary::HardSigmoid { alpha: 0.3, beta: 0.4 },
+        Unary::Clip { min: -0.5, max: 1.25 },
+        Unary::Silu,
+        Unary::Gelu,
+        Unary::GeluTanh,
+        Unary::Softplus,
+        Unary::Softsign,
+        Unary::Mish,
+        Unary::Shrink { bias: 0.25, lambda: 0.5 },
+    ];
+    check(&mut bench, |x| x, &activations);
+    check(&mut bench, |x| 12.0 * x, &activations);
+    check(&mut bench, |x| 0.001 * x, &[Unary::Softplus, Unary::Mish, Unary::Gelu]);
+    bench.finish();
+}
+
+#[test]
+fn activations_in_tails() {
+    let mut bench = Bench::new();
+    for unary in [
+        Unary::Elu { alpha: 1.3 },
+        Unary::HardSigmoid { alpha: 0.3, beta: 0.4 },
+        Unary::Clip { min: -0.5, max: 1.25 },
+        Unary::Silu,
+        Unary::Gelu,
+        Unary::GeluTanh,
+        Unary::Softplus,
+        Unary::Mish,
+    ] {
+        let clip = Act::Unary(Unary::Clip { min: -1.0, max: 0.75 });
+        for tail in [
+            Tail::of(Act::Unary(unary)),
+            Tail { first: clip, add: None, then: Act::Unary(unary) },
+            Tail { first: Act::Unary(unary), add: None, then: clip },
+        ] {
+            bench.check(&one_node(Op::Unary(Unary::Neg), &[placed(DIMS)], DIMS.into(), tail));
+        }
+    }
+    bench.finish();
+}
+
+#[test]
+fn elementary_functions() {
+    let mut bench = Bench::new();
+    let everywhere = [Unary::Erf, Unary::Sin, Unary::Cos, Unary::Atan, Unary::Sinh, Unary::Cosh, Unary::Asinh];
+    check(&mut bench, |x| x, &everywhere);
+    check(&mut bench, |x| 4.0 * x, &everywhere);
+    check(&mut bench, |x| 0.01 * x, &everywhere);
+    check(&mut bench, |x| 0.7 * x, &[Unary::Tan]);
+    check(&mut bench, |x| 1e4 * x, &[Unary::Atan, Unary::Asinh]);
+    check(&mut bench, |x| 0.499 * x, &[Unary::Asin, Unary::Acos, Unary::Atanh]);
+    check(&mut bench, |x| 0.01 * x, &[Unary::Asin, Unary::Acos, Unary::Atanh]);
+    check(&mut bench, |x| x.abs(), &[Unary::Log, Unary::Reciprocal]);
+    check(&mut bench, |x| 100.0 * x.abs(), &[Unary::Log, Unary::Reciprocal]);
+    check(&mut bench, |x| x.abs() + 1.0, &[Unary::Acosh]);
+    check(&mut bench, |x| 1.0 + x.abs() / 100.0, &[Unary::Acosh]);
+    check(&mut bench, |x| 1.0 + x.abs() * 3e4, &[Unary::Acosh]);
+    bench.finish();
+}
+
+#[test]
+fn roundings() {
+    let mut bench = Bench::new();
+    let roundings = [Unary::Floor, Unary::Ceil, Unary::Round, Unary::Trunc, Unary::Sign, Unary::Not, Unary::NotZero];
+    check(&mut bench, |x| x, &roundings);
+    // Halves and whole numbers, zero among them.
+    check(&mut bench, |x| (x * 4.0).round() / 2.0 - 1.0, &roundings);
+    bench.finish();
+}
+
+#[test]
+fn halves_infinities_and_no_numbers() {
+    let mut bench = Bench::new();
+    check(&mut bench, |x| x, &[Unary::ToHalf]);
+    check(&mut bench, |x| x * 30_000.0, &[Unary::ToHalf]);
+    check(&mut bench, |x| x * 1e-6, &[Unary::ToHalf]);
+    let unusual = |x: f32| match (x * 4096.0) as i32 % 4 {
+        0 => x,
+        1 => f32::INFINITY,
+        2 => f32::NAN,
+        3 => f32::NEG_INFINITY,
+        _ => 0.0,
+    };
+    let kinds = [[false, false], [true, false], [false, true], [true, true]]
+        .map(|[negative, positive]| Unary::IsInf { negative, positive });
+    check(&mut bench, unusual, &[Unary::IsNan, Unary::NotZero]);
+    check(&mut bench, unusual, &kinds);
+    bench.finish();
+}
+
+fn pairs(bench: &mut Bench, inputs: fn(f32) -> f32, binaries: &[Binary]) {
+    bench.inputs(inputs);
+    for &binary in binaries {
+        case(bench, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
+        case(bench, Op::Binary(binary), &[placed(DIMS), constant([1, 1, 1, 7])], DIMS);
+        case(bench, Op::Binary(binary), &[constant([1, 3, 1, 1]), placed(DIMS)], DIMS);
+    }
+}
+
+#[test]
+fn comparisons_logic_and_choices() {
+    let mut bench = Bench::new();
+    let all = [
+        Binary::Equal,
+        Binary::NotEqual,
+        Binary::Less,
+        Binary::LessEqual,
+        Binary::Greater,
+        Binary::GreaterEqual,
+        Binary::And,
+        Binary::Or,
+        Binary::Xor,
+        Binary::KeepIf,
+        Binary::KeepUnless,
+        Binary::SquaredDifference,
+    ];
+    pairs(&mut bench, |x| x.round(), &all);
+    pairs(&mut bench, |x| x.max(0.0).floor(), &all);
+    bench.finish();
+}
+
+#[test]
+fn quotients_and_rests() {
+    let mut bench = Bench::new();
+    let all = [Binary::Mod, Binary::Fmod, Binary::FloorDiv, Binary::TruncDiv];
+    // Whole numbers, never zero: quotients that a device's division may miss.
+    bench.inputs(|x| (x * 40.0).trunc());
+    for binary in all {
+        case(&mut bench, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
+    }
+    bench.inputs(|x| (x * 4096.0).trunc() * 3.0);
+    for binary in all {
+        case(&mut bench, Op::Binary(binary), &[placed(DIMS), placed([1, 1, 1, 7])], DIMS);
+    }
+    bench.finish();
+}
+
+#[test]
+fn powers() {
+    let mut bench = Bench::new();
+    // Of negative numbers, too, where exponents are whole; zero to the power of zero.
+    bench.inputs(|x| x.round());
+    let out = [1, 3, 4, 6];
+    case(&mut bench, Op::Binary(Binary::Pow), &[placed(out), whole(&[0.0, 1.0, 2.0, 3.0, 15.0, 4.0])], out);
+    bench.inputs(|x| x.abs());
+    case(&mut bench, Op::Binary(Binary::Pow), &[placed(out), placed(out)], out);
+    case(&mut bench, Op::Binary(Binary::Pow), &[placed(out), constant([1, 1, 1, 6])], out);
+    bench.inputs(|x| x.signum() * x.abs().clamp(0.75, 1.5));
+    case(&mut bench, Op::Binary(Binary::Pow), &[placed(out), whole(&[-1.0, -2.0, -3.0, 18.0, -17.0, 2.0])], out);
+    bench.finish();
+}
+
+fn whole(values: &[f32]) -> crate::support::graphs::Source {
+    crate::support::graphs::Source::Constant([1, 1, 1, values.len()].into(), values.to_vec())
+}
