@@ -71,8 +71,10 @@ const LOOKED_AT: u64 = 3_000_000;
 const LIMITS: u32 = 10;
 /// Changes of the smallest schedule that are tried.
 const CHANGES: usize = 120;
-/// Steps that are placed while they are tried.
-const PLACED: u64 = 150_000;
+/// Work of placing them, which grows with the square of their steps.
+const PLACED: u64 = 200_000_000;
+/// With more steps than these, the last placement has less effort.
+const THOROUGH: u64 = 1_500;
 
 /// All that a point is made from.
 pub(super) struct Front<'a> {
@@ -207,12 +209,15 @@ impl<'a> Front<'a> {
                 continue;
             }
             let point = self.point(segments, RowEffort { moves: 4_000, packings: 24 })?;
-            spent += point.schedule.steps.len() as u64;
+            spent += (point.schedule.steps.len() as u64).pow(2);
             if (point.bytes, point.dispatches) < (best.bytes, best.dispatches) {
                 best = point;
             }
         }
-        let thorough = self.point(best.segments.clone(), RowEffort { moves: 200_000, packings: 2_000 })?;
+        let steps = (best.schedule.steps.len() as u64).max(THOROUGH);
+        let share = |effort: u64| effort * THOROUGH.pow(2) / steps.pow(2);
+        let effort = RowEffort { moves: share(200_000), packings: share(2_000) };
+        let thorough = self.point(best.segments.clone(), effort)?;
         watch(CHANGES, CHANGES);
         Ok(if thorough.bytes < best.bytes { thorough } else { best })
     }
