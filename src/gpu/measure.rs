@@ -62,7 +62,17 @@ pub fn measure_figures(
     }
     meter.transfers()?;
     watch(parts, parts);
-    Ok(meter.figures)
+    Ok(rounded(meter.figures))
+}
+
+/// To thousandths: what is finer is chance, and text holds it as it is.
+fn rounded(mut figures: Figures) -> Figures {
+    let Figures { dispatch_us, run_us, transfer_us, abreast, rates, .. } = &mut figures;
+    let of_rates = rates.values_mut().flat_map(|rate| [&mut rate.mflop_us, &mut rate.ktexel_us]);
+    for figure in [dispatch_us, run_us, transfer_us, abreast].into_iter().chain(of_rates) {
+        *figure = (*figure * 1e3).round() / 1e3;
+    }
+    figures
 }
 
 struct Meter<'a> {

@@ -72,9 +72,9 @@ const LIMITS: u32 = 10;
 /// Changes of the smallest schedule that are tried.
 const CHANGES: usize = 120;
 /// Work of placing them, which grows with the square of their steps.
-const PLACED: u64 = 200_000_000;
+const PLACED: u64 = 600_000_000;
 /// With more steps than these, the last placement has less effort.
-const THOROUGH: u64 = 1_500;
+const THOROUGH: u64 = 2_500;
 
 /// All that a point is made from.
 pub(super) struct Front<'a> {
