@@ -6,6 +6,7 @@
 mod compare;
 mod core_only;
 mod faults;
+mod figures;
 mod goldens;
 mod invariance;
 mod kernels;
