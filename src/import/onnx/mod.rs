@@ -103,6 +103,19 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
     Ok(graph)
 }
 
+/// Reads a tensor that is a file of its own.
+pub(super) fn read_tensor(owner: Owner) -> Result<Array, ImportError> {
+    let broken = |e: wire::Broken| ImportError::Damaged { what: format!("{} at byte {}", e.what, e.at) };
+    let tensor = model::Tensor::read(wire::Message::of((*owner).as_ref())).map_err(broken)?;
+    let refused = |problem: Problem| ImportError::Port {
+        role: "value",
+        tensor: tensor.name.clone(),
+        reason: problem.reason,
+        remedy: problem.remedy.to_owned(),
+    };
+    Values { external: External::default(), owner: Owned(owner) }.array(&tensor).map_err(refused)
+}
+
 /// Adds what computes a node's results, or states them.
 fn lower<'m>(
     index: usize,
