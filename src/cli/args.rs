@@ -5,7 +5,7 @@ use crate::{
     fetch::{Bar, FetchError, Fetcher},
     gpu::{Gpu, GpuOptions},
     graph::Graph,
-    import,
+    import::{self, ImportOptions},
     plan::{Choice, Problem, Strategy, TexelFormat},
     prepare::{Phases, PrepareOptions},
     rewrite::Rules,
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// The model, and how it is to be rewritten and planned.
 #[derive(Debug, clap::Args)]
 pub(super) struct ModelArgs {
-    /// A .tflite file, or a name from `texpool models list`.
+    /// A .tflite or .onnx file, or a name from `texpool models list`.
     model: String,
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all.
     #[arg(long, value_name = "NAME", default_value = "best", value_parser = runnable_by_name)]
@@ -41,6 +41,18 @@ pub(super) struct How {
     /// The fastest plan whose pool is no larger than this, in phases where it must be: 2MiB, 512KiB, 1500000.
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse, conflicts_with = "phases")]
     budget: Option<u64>,
+    /// Bind an extent that an .onnx file leaves open, by its name, or by INPUT:AXIS; once for each.
+    #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = dim)]
+    dims: Vec<(String, usize)>,
+}
+
+/// A name and the extent that it is bound to.
+fn dim(text: &str) -> Result<(String, usize), String> {
+    let (name, extent) = text.rsplit_once('=').ok_or_else(|| "it must be NAME=VALUE".to_owned())?;
+    match extent.parse() {
+        Ok(extent) if extent > 0 && !name.is_empty() => Ok((name.to_owned(), extent)),
+        _ => Err(format!("`{extent}` is no extent")),
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -100,6 +112,13 @@ fn rules(text: &str) -> Result<Rules, String> {
 }
 
 impl How {
+    /// Reads a model, with its open extents bound.
+    pub(super) fn import(&self, path: &Path) -> Result<Graph, CliError> {
+        let options = ImportOptions { dims: self.dims.iter().cloned().collect(), ..ImportOptions::default() };
+        import::open_with(path, &options)
+            .map_err(|source| CliError::Import { path: path.into(), source: Box::new(source) })
+    }
+
     /// The texel format of the precision asked for.
     pub(super) fn format(&self) -> TexelFormat {
         match self.precision {
@@ -135,11 +154,16 @@ impl ModelArgs {
     pub(super) fn path(&self) -> Result<PathBuf, CliError> {
         file_or_name(&self.model)
     }
-}
 
-/// Reads a model.
-pub(super) fn import(path: &Path) -> Result<Graph, CliError> {
-    import::open(path).map_err(|source| CliError::Import { path: path.into(), source: Box::new(source) })
+    /// Reads the model, fetched if need be.
+    pub(super) fn import(&self) -> Result<Graph, CliError> {
+        self.import_from(&self.path()?)
+    }
+
+    /// Reads the model from where it is.
+    pub(super) fn import_from(&self, path: &Path) -> Result<Graph, CliError> {
+        self.how.import(path)
+    }
 }
 
 /// Which adapter to use.

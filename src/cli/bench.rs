@@ -2,7 +2,7 @@
 
 use super::{
     CliError,
-    args::{self, AdapterArgs, ModelArgs},
+    args::{AdapterArgs, ModelArgs},
     inputs::random,
     out,
 };
@@ -78,9 +78,10 @@ struct Step {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    // Fetched before the clock starts.
     let path = args.model.path()?;
     let cold = Instant::now();
-    let graph = args::import(&path)?;
+    let graph = args.model.import_from(&path)?;
     let gpu = args.adapter.open(true)?;
     let options = SessionOptions { prepare: args.model.prepare_options(), ..SessionOptions::default() };
     let mut session = Session::new(&gpu, &graph, &options)?;

@@ -10,6 +10,7 @@ mod goldens;
 mod invariance;
 mod kernels;
 mod memory;
+mod moves;
 mod phases;
 mod portability;
 mod session;

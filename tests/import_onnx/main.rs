@@ -2,8 +2,7 @@
 
 #![cfg(test)]
 
-#[path = "../support/reference.rs"]
-mod reference;
-
 mod matrix;
 mod real;
+mod support;
+mod zoo;

@@ -49,7 +49,7 @@ pub struct ImportOptions {
 
 /// Operator sets that are read.
 const OLDEST: i64 = 7;
-const NEWEST: i64 = 27;
+const NEWEST: i64 = 28;
 
 /// Refusals listed at most: beyond any real model, so that a hostile one cannot make the list its weapon.
 const MAX_REFUSALS: usize = 10_000;
