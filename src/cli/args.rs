@@ -1,18 +1,17 @@
 //! Arguments that several subcommands share.
 
-use super::CliError;
+use super::{
+    CliError,
+    opening::{DimArgs, Found},
+};
 use crate::{
-    fetch::{Bar, FetchError, Fetcher},
     gpu::{Gpu, GpuOptions},
-    graph::Graph,
-    import::{self, ImportOptions},
     plan::{Choice, Problem, Strategy, TexelFormat},
     prepare::{Phases, PrepareOptions},
     rewrite::Rules,
     setup,
 };
 use clap::ValueEnum;
-use std::path::{Path, PathBuf};
 
 /// The model, and how it is to be rewritten and planned.
 #[derive(Debug, clap::Args)]
@@ -41,18 +40,8 @@ pub(super) struct How {
     /// The fastest plan whose pool is no larger than this, in phases where it must be: 2MiB, 512KiB, 1500000.
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse, conflicts_with = "phases")]
     budget: Option<u64>,
-    /// Bind an extent that an .onnx file leaves open, by its name, or by INPUT:AXIS; once for each.
-    #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = dim)]
-    dims: Vec<(String, usize)>,
-}
-
-/// A name and the extent that it is bound to.
-fn dim(text: &str) -> Result<(String, usize), String> {
-    let (name, extent) = text.rsplit_once('=').ok_or_else(|| "it must be NAME=VALUE".to_owned())?;
-    match extent.parse() {
-        Ok(extent) if extent > 0 && !name.is_empty() => Ok((name.to_owned(), extent)),
-        _ => Err(format!("`{extent}` is no extent")),
-    }
+    #[command(flatten)]
+    pub(super) dims: DimArgs,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -112,13 +101,6 @@ fn rules(text: &str) -> Result<Rules, String> {
 }
 
 impl How {
-    /// Reads a model, with its open extents bound.
-    pub(super) fn import(&self, path: &Path) -> Result<Graph, CliError> {
-        let options = ImportOptions { dims: self.dims.iter().cloned().collect(), ..ImportOptions::default() };
-        import::open_with(path, &options)
-            .map_err(|source| CliError::Import { path: path.into(), source: Box::new(source) })
-    }
-
     /// The texel format of the precision asked for.
     pub(super) fn format(&self) -> TexelFormat {
         match self.precision {
@@ -150,19 +132,9 @@ impl ModelArgs {
         self.how.prepare_options(self.strategy)
     }
 
-    /// Where the model file is, fetched if need be.
-    pub(super) fn path(&self) -> Result<PathBuf, CliError> {
-        file_or_name(&self.model)
-    }
-
-    /// Reads the model, fetched if need be.
-    pub(super) fn import(&self) -> Result<Graph, CliError> {
-        self.import_from(&self.path()?)
-    }
-
-    /// Reads the model from where it is.
-    pub(super) fn import_from(&self, path: &Path) -> Result<Graph, CliError> {
-        self.how.import(path)
+    /// Finds the model, fetched if need be.
+    pub(super) fn find(&self) -> Result<Found, CliError> {
+        self.how.dims.find(&self.model)
     }
 }
 
@@ -178,19 +150,5 @@ impl AdapterArgs {
     /// Opens the adapter; where there is none at all, the software driver is installed first if that may be done.
     pub(super) fn open(&self, timestamps: bool) -> Result<Gpu, CliError> {
         Ok(setup::open_gpu(&GpuOptions { adapter: self.adapter.clone(), timestamps })?)
-    }
-}
-
-/// A file as it is; else what the catalogue has under that name, fetched if need be.
-pub(super) fn file_or_name(text: &str) -> Result<PathBuf, CliError> {
-    let path = PathBuf::from(text);
-    if path.exists() {
-        return Ok(path);
-    }
-    let bar = Bar::default();
-    let fetcher = Fetcher::new(&bar)?;
-    match fetcher.get(text) {
-        Err(FetchError::UnknownName { known, .. }) => Err(CliError::NoSuchFile { text: text.into(), known }),
-        got => Ok(got?),
     }
 }

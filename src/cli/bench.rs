@@ -79,9 +79,9 @@ struct Step {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     // Fetched before the clock starts.
-    let path = args.model.path()?;
+    let found = args.model.find()?;
     let cold = Instant::now();
-    let graph = args.model.import_from(&path)?;
+    let graph = found.import()?;
     let gpu = args.adapter.open(true)?;
     let options = SessionOptions { prepare: args.model.prepare_options(), ..SessionOptions::default() };
     let mut session = Session::new(&gpu, &graph, &options)?;

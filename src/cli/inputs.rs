@@ -1,6 +1,6 @@
 //! What a model is run on: arrays, pictures, or numbers out of a hat.
 
-use super::{CliError, args::file_or_name};
+use super::{CliError, opening::file_or_name};
 use crate::{
     graph::{Graph, TensorId},
     io::{Fit, IoError, Range, prepare, read_npy, read_picture},

@@ -8,10 +8,12 @@ mod devices;
 mod error;
 mod inputs;
 mod models;
+mod opening;
 mod out;
 mod plan;
 mod run;
 mod size;
+mod table;
 
 use clap::{Parser, Subcommand};
 use error::CliError;
@@ -54,6 +56,8 @@ enum Subject {
     Bench(bench::Args),
     /// Find the first step whose result is not what it should be.
     Compare(compare::Args),
+    /// Put networks side by side: operators, memory under every kind of plan, time, and what was published.
+    Table(table::Args),
     /// List the models and photos there are, and fetch them.
     Models(models::Args),
     /// List the GPU adapters.
@@ -81,6 +85,7 @@ impl Subject {
             Self::Csdf(args) => csdf::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
             Self::Compare(args) => compare::run(&args, json),
+            Self::Table(args) => table::run(&args, json),
             Self::Models(args) => models::run(&args, json),
             Self::Devices => devices::run(json),
         }

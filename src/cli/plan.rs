@@ -77,7 +77,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Wanted::One(choice) => args::runnable(choice).map_err(CliError::Usage)?,
         Wanted::All => Choice::Best,
     };
-    let graph = args.how.import(&args::file_or_name(model)?)?;
+    let graph = args.how.dims.find(model)?.import()?;
     let options = args.how.prepare_options(choice);
     if args.frontier {
         let front = Front::of(&graph.name, &frontier(&graph, &options)?);

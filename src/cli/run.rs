@@ -47,7 +47,7 @@ struct Output {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
-    let graph = args.model.import()?;
+    let graph = args.model.find()?.import()?;
     let inputs = args.inputs.read(&graph)?;
     let gpu = args.adapter.open(false)?;
     let options =

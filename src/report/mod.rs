@@ -8,6 +8,8 @@ mod digits;
 #[cfg(feature = "import")]
 mod front;
 #[cfg(feature = "import")]
+mod networks;
+#[cfg(feature = "import")]
 mod prepared;
 mod residency;
 mod text;
@@ -22,6 +24,8 @@ pub use dataflow::{
 pub use digits::grouped;
 #[cfg(feature = "import")]
 pub use front::{Front, FrontPoint};
+#[cfg(feature = "import")]
+pub use networks::{NetworkRow, NetworkTable, Phased as PhasedFigures, Published as PublishedFigures};
 
 /// What a plan costs and where everything lies. Bytes everywhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
