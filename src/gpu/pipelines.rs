@@ -48,12 +48,13 @@ pub fn source(shader: Shader, format: TexelFormat, table: Table) -> String {
 
 /// What tells pipelines apart. Constants by name and bits.
 type Key = (Shader, Table, Vec<(&'static str, u64)>);
+type DeviceKey = (wgpu::Device, TexelFormat, Key);
 
 /// Pipelines that sessions share: who runs many models on a device compiles each kernel once. Clones hold the same
 /// pipelines; they live as long as the last of them.
 #[derive(Clone, Debug, Default)]
 pub struct PipelineCache {
-    made: Arc<Mutex<HashMap<(wgpu::Device, TexelFormat, Key), wgpu::ComputePipeline>>>,
+    made: Arc<Mutex<HashMap<DeviceKey, wgpu::ComputePipeline>>>,
 }
 
 impl PipelineCache {
