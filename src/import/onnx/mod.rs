@@ -16,6 +16,7 @@ mod model;
 mod names;
 mod ports;
 mod site;
+mod six;
 mod tensor;
 mod value;
 mod wire;
@@ -48,7 +49,7 @@ pub struct ImportOptions {
 }
 
 /// Operator sets that are read.
-const OLDEST: i64 = 7;
+const OLDEST: i64 = 6;
 const NEWEST: i64 = 28;
 
 /// Refusals listed at most: beyond any real model, so that a hostile one cannot make the list its weapon.
@@ -142,6 +143,7 @@ fn lower<'m>(
     let results = vec![None; node.outputs.len()];
     let before = site.graph.tensors.len();
     let mut call = Call { site, node, opset, operands, results, read, values };
+    six::renew(&mut call)?;
     match fact.fold {
         Some(fold) if known => fold(&mut call)?,
         None if known => {
