@@ -123,6 +123,21 @@ fn wheel(members: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
+fn a_whole_package_is_fetched_where_no_path_is_named() {
+    let place = Place::new();
+    place.serve("whole.tgz", CONTENT.to_vec());
+    let mut fetcher = place.fetcher("whole");
+    for entry in &mut fetcher.catalog.files {
+        entry.sources[0].path.clear();
+    }
+    assert_eq!(fs::read(fetcher.get("thing").unwrap()).unwrap(), CONTENT);
+    place.serve("other.tgz", b"other bytes".to_vec());
+    let mut fetcher = Fetcher { folder: place.0.path().join("cache2"), ..place.fetcher("other") };
+    fetcher.catalog.files[0].sources[0].path.clear();
+    assert!(matches!(fetcher.get("thing"), Err(FetchError::Mismatch { .. })));
+}
+
+#[test]
 fn an_npm_package_is_fetched_once_and_its_other_files_are_kept() {
     let place = Place::new();
     place.serve("good.tgz", tgz(&[("in/other", b"no"), ("in/thing.bin", CONTENT), ("in/sibling.bin", CONTENT)]));

@@ -46,7 +46,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let graph = args.model.find()?.import()?;
     let inputs = args.inputs.read(&graph)?;
     let gpu = args.adapter.open(false)?;
-    let options = SessionOptions { prepare: args.model.prepare_options(), poison: args.poison, watched: false };
+    let options =
+        SessionOptions { prepare: args.model.prepare_options(), poison: args.poison, ..SessionOptions::default() };
     let mut session = ready::session(&gpu, &graph, &options)?;
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let values = session.run(&slices)?;

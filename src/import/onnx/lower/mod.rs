@@ -18,6 +18,7 @@ mod unary;
 
 use super::facts::Fact;
 pub(super) use reduce::{named_axes, reduced_dims};
+pub(super) use shapes::reshaped;
 
 /// All operators, group by group.
 pub(super) static FACTS: [&[Fact]; 13] = [
