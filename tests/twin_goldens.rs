@@ -2,6 +2,8 @@
 
 #![cfg(test)]
 
+#[path = "support/arrays.rs"]
+mod arrays;
 #[path = "support/goldens.rs"]
 mod goldens;
 #[path = "support/models.rs"]

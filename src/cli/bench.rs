@@ -77,9 +77,10 @@ struct Step {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
-    let path = args.model.path()?;
+    // Fetched before the clock starts.
+    let found = args.model.find()?;
     let cold = Instant::now();
-    let graph = args::import(&path)?;
+    let graph = found.import()?;
     let gpu = args.adapter.open(true)?;
     if !args.plans.is_empty() {
         return turns::run(&gpu, &graph, &args.model.prepare_options(), &args.plans, args.seconds, json);

@@ -1,8 +1,8 @@
 //! What makes the command fail: the errors of the rooms below, as they are.
 
 use crate::{
-    fetch::FetchError, gpu::GpuError, import::ImportError, io::IoError, plan::PlanError, prepare::PrepareError,
-    setup::SetupError,
+    dataflow::DataflowError, fetch::FetchError, gpu::GpuError, import::ImportError, io::IoError, plan::PlanError,
+    prepare::PrepareError, report::PublishedError, setup::SetupError,
 };
 use std::path::PathBuf;
 
@@ -23,6 +23,10 @@ pub(super) enum CliError {
     Plan(#[from] PlanError),
     #[error("{}: {source}", path.display())]
     Records { path: PathBuf, source: PlanError },
+    #[error(transparent)]
+    Dataflow(#[from] DataflowError),
+    #[error(transparent)]
+    Published(#[from] PublishedError),
     #[error("{0}")]
     Usage(String),
     #[error(transparent)]

@@ -3,16 +3,19 @@
 mod args;
 mod bench;
 mod compare;
+mod csdf;
 mod devices;
 mod error;
 mod inputs;
 mod late;
 mod models;
+mod opening;
 mod out;
 mod plan;
 mod ready;
 mod run;
 mod size;
+mod table;
 mod turns;
 
 use clap::{Parser, Subcommand};
@@ -50,10 +53,14 @@ enum Subject {
     Run(run::Args),
     /// Plan a model's memory and report it; needs no device.
     Plan(plan::Args),
+    /// Show a model as cyclo-static dataflow with its least buffers, and write it for SDF3; needs no device.
+    Csdf(csdf::Args),
     /// Measure a model's time and memory.
     Bench(bench::Args),
     /// Find the first step whose result is not what it should be.
     Compare(compare::Args),
+    /// Put networks side by side: operators, memory under every kind of plan, time, and what was published.
+    Table(table::Args),
     /// List the models and photos there are, and fetch them.
     Models(models::Args),
     /// List the GPU adapters, and measure what one takes for what it does.
@@ -78,8 +85,10 @@ impl Subject {
         match self {
             Self::Run(args) => run::run(&args, json),
             Self::Plan(args) => plan::run(&args, json),
+            Self::Csdf(args) => csdf::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
             Self::Compare(args) => compare::run(&args, json),
+            Self::Table(args) => table::run(&args, json),
             Self::Models(args) => models::run(&args, json),
             Self::Devices(args) => devices::run(&args, json),
         }

@@ -23,7 +23,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// A .tflite file, or a name from `texpool models list`.
+    /// A .tflite or .onnx file, or a name from `texpool models list`.
     #[arg(required_unless_present_any = ["records", "published"])]
     model: Option<String>,
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all; `all` shows every one, the
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Wanted::One(choice) => args::runnable(choice).map_err(CliError::Usage)?,
         Wanted::All => Choice::Best,
     };
-    let graph = args::import(&args::file_or_name(model)?)?;
+    let graph = args.how.dims.find(model)?.import()?;
     let options = args.how.prepare_options(choice);
     if args.frontier {
         let front = front(args, &graph, options)?;

@@ -2,7 +2,7 @@
 
 use super::{
     CliError,
-    args::{self, AdapterArgs, ModelArgs},
+    args::{AdapterArgs, ModelArgs},
     inputs::InputArgs,
     out, ready,
 };
@@ -43,7 +43,7 @@ struct Output {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
-    let graph = args::import(&args.model.path()?)?;
+    let graph = args.model.find()?.import()?;
     let inputs = args.inputs.read(&graph)?;
     let gpu = args.adapter.open(false)?;
     let options = SessionOptions { prepare: args.model.prepare_options(), poison: args.poison, watched: false };

@@ -82,10 +82,10 @@ fn reach(graph: &Graph, node: &Node, index: usize) -> Reach {
     match &node.op {
         Op::Conv2d(conv) | Op::DepthwiseConv2d(conv) if index == 0 && first.is_some_and(|x| x.b == 1) => {
             let taps = node.inputs.get(1).map_or(1, |&weights| graph.shape(weights).h);
-            whole(window((taps - 1) * conv.dilation[0] + 1, conv.stride[0], conv.padding.top))
+            whole(window(taps.saturating_sub(1) * conv.dilation[0] + 1, conv.stride[0], conv.padding.top))
         }
         Op::Pool2d(pool) if index == 0 && first.is_some_and(|x| x.b == 1) => {
-            whole(window(pool.window[0], pool.stride[0], pool.padding.top))
+            whole(window(pool.window[0].saturating_sub(1) * pool.dilation[0] + 1, pool.stride[0], pool.padding.top))
         }
         _ => needs(graph, node, index).map_or(Reach::Whole, Reach::Rows),
     }

@@ -27,6 +27,12 @@ pub(super) fn extract(archive: &Path, inside: &str, entry: &Entry, out: &mut dyn
     }
 }
 
+/// Writes the plain file `made` to `out` if it is `entry` to the bit.
+pub(super) fn copy_file(made: &Path, entry: &Entry, out: &mut dyn Write) -> Result<(), Stop> {
+    let package = Package { archive: made, inside: "", entry };
+    package.copy(&mut File::open(made).map_err(|e| package.damaged(e))?, out)
+}
+
 struct Package<'a> {
     archive: &'a Path,
     inside: &'a str,

@@ -13,12 +13,12 @@ mod progress;
 mod said;
 
 use std::{
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     time::Duration,
 };
 
 pub use cache::{cache_folder, default_folder};
-pub use catalog::{Catalog, Entry, Kind, Source, Via};
+pub use catalog::{Catalog, Entry, Kind, Recipe, Source, Via};
 pub use client::Clients;
 pub use error::FetchError;
 pub use progress::{Bar, Quiet, Watch};
@@ -71,10 +71,18 @@ impl<'a> Fetcher<'a> {
             return Ok(path);
         }
         let cache = Cache::new(&self.folder);
+        // Before the lock is taken, because it is fetched under the same one.
+        let from = match &entry.made {
+            Some(recipe) if self.catalog.entry(&recipe.from).is_ok() => Some(self.get(&recipe.from)?),
+            _ => None,
+        };
         let _lock = cache.lock(self.watch)?;
         // Another process may have brought it while this one waited.
         if let Some(path) = self.find(entry) {
             return Ok(path);
+        }
+        if let Some(recipe) = &entry.made {
+            return self.make(&cache, entry, recipe, from);
         }
         let mut failed = Vec::new();
         for source in &entry.sources {
@@ -84,6 +92,25 @@ impl<'a> Fetcher<'a> {
             }
         }
         Err(FetchError::of_all(name, failed))
+    }
+
+    /// Has the file written, and keeps it if it is the pinned one.
+    fn make(
+        &self,
+        cache: &Cache<'_>,
+        entry: &Entry,
+        recipe: &Recipe,
+        from: Option<PathBuf>,
+    ) -> Result<PathBuf, FetchError> {
+        let work = cache.work_folder()?;
+        let made = work.path().join(&entry.file);
+        let from = match from {
+            Some(path) => path::absolute(&path).map_err(|e| FetchError::folder(path, e))?.into(),
+            None => recipe.from.clone().into(),
+        };
+        let to = path::absolute(&made).map_err(|e| FetchError::folder(&made, e))?;
+        self.clients.make(&recipe.network, &from, &to, work.path(), self.watch)?;
+        cache.store(entry, |out| archive::copy_file(&made, entry, out))
     }
 
     fn try_source(&self, cache: &Cache, entry: &Entry, source: &Source) -> Result<PathBuf, FetchError> {

@@ -10,7 +10,7 @@ use crate::{
 /// Texels uploaded at a time: bounds what lies in the driver's staging memory.
 const CHUNK: usize = 1 << 16;
 
-/// Widest weight texture.
+/// Widest weight texture, but for one that a single node's weights would make too high.
 const WIDTH: usize = 1024;
 
 /// Uploads every node's weights. Answers where each node's begin, and the bytes of the textures.
@@ -22,28 +22,29 @@ pub(super) fn upload(
 ) -> Result<(Vec<WeightPlace>, u64), GpuError> {
     let limit = gpu.device.limits().max_texture_dimension_2d as usize;
     let capacity = WIDTH * limit;
+    let widest = (limit + 1).next_power_of_two() / 2;
     let mut places = vec![WeightPlace::default(); graph.nodes.len()];
     let mut bytes = 0;
     let mut texels: Vec<[f32; 4]> = Vec::new();
     let mut first = 0;
     for (i, node) in graph.nodes.iter().enumerate() {
         let packed = kernels::weights(graph, node);
-        if packed.len() > capacity {
+        if packed.len() > widest * limit {
             return Err(GpuError::Limit {
                 what: format!("the weights of operator {} ({})", node.origin, node.op.name()),
                 limit: "maxTextureDimension2D",
-                needed: packed.len().div_ceil(WIDTH) as u64,
+                needed: packed.len().div_ceil(widest) as u64,
                 allowed: limit as u64,
             });
         }
         if texels.len() + packed.len() > capacity {
-            bytes += store(gpu, textures, &mut texels, &mut places[first..i], format)?;
+            bytes += store(gpu, textures, &mut texels, &mut places[first..i], format, limit)?;
             first = i;
         }
         places[i].base = texels.len() as u32;
         texels.extend(packed);
     }
-    bytes += store(gpu, textures, &mut texels, &mut places[first..], format)?;
+    bytes += store(gpu, textures, &mut texels, &mut places[first..], format, limit)?;
     Ok((places, bytes))
 }
 
@@ -54,11 +55,13 @@ fn store(
     texels: &mut Vec<[f32; 4]>,
     places: &mut [WeightPlace],
     format: TexelFormat,
+    limit: usize,
 ) -> Result<u64, GpuError> {
     if texels.is_empty() {
         return Ok(0);
     }
     let width = texels.len().isqrt().next_power_of_two().clamp(16, WIDTH);
+    let width = width.max(texels.len().div_ceil(limit).next_power_of_two());
     let spec = TextureSpec { width: width as u32, height: texels.len().div_ceil(width) as u32, format };
     let texture = textures.create("weights", spec, Role::Weights)?;
     for place in places {

@@ -3,9 +3,9 @@
 use super::{
     error::Problem,
     schema::{Operator, Options},
-    tensors::{FileTensor, MAX_RANK, Owner},
+    tensors::{FileTensor, MAX_RANK, Owner, shape_of},
 };
-use crate::graph::{Act, Constant, DType, Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, Unary, infer};
+use crate::graph::{Act, Constant, Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, Unary, infer};
 
 /// The graph being made. Its tensors begin with the file's, under the same indices.
 #[derive(Debug)]
@@ -23,6 +23,9 @@ pub(super) struct Context<'l, 'a> {
     operator: Operator<'a>,
     index: usize,
     inputs: Vec<i32>,
+    /// The results; most operators have one.
+    outputs: Vec<TensorId>,
+    /// The result being made.
     output: TensorId,
 }
 
@@ -34,13 +37,45 @@ impl<'l, 'a> Context<'l, 'a> {
         index: usize,
     ) -> Result<Self, Problem> {
         let outputs = operator.outputs().unwrap_or_default();
-        let &[output] = outputs.as_slice() else {
-            return Err(Problem::malformed(format!("it has {} results, must have 1", outputs.len())));
+        let known = |id: i32| usize::try_from(id).ok().filter(|&id| id < lowering.tensors.len());
+        let outputs: Option<Vec<TensorId>> = outputs.into_iter().map(known).collect();
+        let outputs = outputs.ok_or_else(|| Problem::malformed("its result is no tensor of the file"))?;
+        let &[output, ..] = outputs.as_slice() else {
+            return Err(Problem::malformed("it has no result"));
         };
-        let output = usize::try_from(output).ok().filter(|&id| id < lowering.tensors.len());
-        let output = output.ok_or_else(|| Problem::malformed("its result is no tensor of the file"))?;
         let inputs = operator.inputs().unwrap_or_default();
-        Ok(Self { lowering, owner, operator, index, inputs, output })
+        Ok(Self { lowering, owner, operator, index, inputs, outputs, output })
+    }
+
+    /// Refuses the operator if it has not so many results.
+    pub(super) fn results(&self, wanted: usize) -> Result<(), Problem> {
+        let found = self.outputs.len();
+        if found == wanted {
+            return Ok(());
+        }
+        Err(Problem::malformed(format!("it has {found} results, must have {wanted}")))
+    }
+
+    pub(super) fn result_count(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// Makes another result the one that is made.
+    pub(super) fn select(&mut self, result: usize) -> Result<(), Problem> {
+        let missing = || Problem::malformed(format!("it has no result {result}"));
+        self.output = *self.outputs.get(result).ok_or_else(missing)?;
+        Ok(())
+    }
+
+    /// Whether an operand's elements are whole numbers that stand for themselves.
+    pub(super) fn is_integer(&self, id: TensorId) -> bool {
+        self.lowering.tensors.get(id).is_some_and(FileTensor::is_integer)
+    }
+
+    /// Whether the result's elements are such numbers; and whether they are truth values.
+    pub(super) fn gives_integers(&self) -> [bool; 2] {
+        let result = &self.lowering.tensors[self.output];
+        [result.is_integer(), result.is_bool()]
     }
 
     /// The options, which must be `O`'s.
@@ -82,14 +117,14 @@ impl<'l, 'a> Context<'l, 'a> {
         self.inputs.get(position).is_some_and(|&id| id != -1)
     }
 
-    /// An operand to compute with: 32-bit floats, or a constant of 32-bit or 16-bit floats.
+    /// An operand to compute with: what 32-bit floats hold, or a constant of any type.
     pub(super) fn operand(&mut self, position: usize) -> Result<TensorId, Problem> {
         let id = self.id(position)?;
         self.load(id)?;
         let tensor = &self.lowering.tensors[id];
         match &self.lowering.graph.tensors[id].constant {
-            Some(constant) if matches!(constant.dtype, DType::F32 | DType::F16) => Ok(id),
-            _ => tensor.computable().map(|()| id),
+            Some(_) => Ok(id),
+            None => tensor.computable().map(|()| id),
         }
     }
 
@@ -119,7 +154,15 @@ impl<'l, 'a> Context<'l, 'a> {
         }
     }
 
-    /// The one value of a constant operand of floats.
+    /// The one value of a constant operand of integers.
+    pub(super) fn integer(&mut self, position: usize, role: &str) -> Result<i64, Problem> {
+        match self.integers(position, role)?.as_slice() {
+            &[value] => Ok(value),
+            _ => Err(Problem::malformed(format!("its {role} is no single number"))),
+        }
+    }
+
+    /// The one value of a constant operand.
     pub(super) fn scalar(&mut self, position: usize, role: &str) -> Result<f32, Problem> {
         let id = self.constant(position, role)?;
         match self.lowering.graph.tensors[id].constant.as_ref().map(|c| c.to_f32().into_owned()).as_deref() {
@@ -141,25 +184,14 @@ impl<'l, 'a> Context<'l, 'a> {
         tensors[id].extents().map(|_| ())
     }
 
-    /// Whether the operand's values are part of the file.
-    pub(super) fn known(&self, position: usize) -> Result<bool, Problem> {
-        let id = self.id(position)?;
-        Ok(self.lowering.tensors[id].has_values() || self.lowering.graph.is_constant(id))
-    }
-
-    /// Makes the result a constant: the operand's values, as they are.
-    pub(super) fn fold(&mut self) -> Result<(), Problem> {
-        let input = self.id(0)?;
-        self.load(input)?;
-        let tensors = &mut self.lowering.graph.tensors;
-        let reals = |constant: &Constant| matches!(constant.dtype, DType::F32 | DType::F16) || constant.scale.is_some();
-        if !tensors[input].constant.as_ref().is_some_and(reals) {
-            let name = &tensors[input].name;
-            return Err(Problem::new(
-                format!("`{name}` is not a constant of floats"),
-                "convert the model with 32-bit activations; 16-bit and sparse constants are fine",
-            ));
+    /// Gives the operand on: a constant stays one, a computed tensor is the same under another name.
+    pub(super) fn pass_on(&mut self) -> Result<(), Problem> {
+        let input = self.operand(0)?;
+        if !self.lowering.graph.is_constant(input) {
+            self.gives(self.dims(input))?;
+            return self.emit(Op::Reshape, &[input], Act::None);
         }
+        let tensors = &mut self.lowering.graph.tensors;
         self.lowering.tensors[self.output].extents()?;
         if tensors[input].dims != tensors[self.output].dims {
             return Err(Problem::malformed("operand and result differ in shape"));
@@ -185,7 +217,7 @@ impl<'l, 'a> Context<'l, 'a> {
         }
     }
 
-    /// The result, which must be 32-bit floats.
+    /// The result, which 32-bit floats must hold.
     pub(super) fn output(&self) -> Result<TensorId, Problem> {
         self.lowering.tensors[self.output].computable().map(|()| self.output)
     }
@@ -236,6 +268,41 @@ impl<'l, 'a> Context<'l, 'a> {
         Ok(view)
     }
 
+    /// The elements of `id` under other extents of the file's kind.
+    pub(super) fn view_as(&mut self, id: TensorId, dims: &[usize]) -> Result<TensorId, Problem> {
+        let shape = shape_of(dims).ok_or_else(|| Problem::malformed(format!("{dims:?} is no shape")))?;
+        let view = self.tensor(id, shape)?;
+        self.lowering.graph.tensors[view].dims = dims.to_vec();
+        match self.lowering.graph.tensors[id].constant.clone() {
+            Some(constant) => self.lowering.graph.tensors[view].constant = Some(constant),
+            None => self.push(Op::Reshape, &[id], Act::None, view),
+        }
+        Ok(view)
+    }
+
+    /// The result of a node in between, of `shape`.
+    pub(super) fn between(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
+        let shapes: Vec<Shape> = inputs.iter().map(|&id| self.shape(id)).collect();
+        let shape = infer(&op, &shapes, shape).map_err(|e| Problem::malformed(e.to_string()))?;
+        let tensors = &mut self.lowering.graph.tensors;
+        let name = format!("{}/{}", tensors[self.output].name, self.lowering.graph.nodes.len());
+        let id = tensors.len();
+        tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
+        // What 8 bits can say binds the result, not what is on the way to it.
+        self.append(op, inputs, Act::None, id);
+        Ok(id)
+    }
+
+    /// A constant of one value.
+    pub(super) fn number(&mut self, value: f32) -> TensorId {
+        let constant = Some(Constant::from_f32(&[value]));
+        let tensors = &mut self.lowering.graph.tensors;
+        let shape = Shape::new(1, 1, 1, 1);
+        let (name, dims, order) = (value.to_string(), vec![1; 4], Order::default());
+        tensors.push(Tensor { name, shape, dims, order, constant });
+        tensors.len() - 1
+    }
+
     /// A tensor that the file does not have: the elements of `like` under another shape.
     fn tensor(&mut self, like: TensorId, shape: Shape) -> Result<TensorId, Problem> {
         if shape.checked_len() != Some(self.shape(like).len()) {
@@ -264,6 +331,10 @@ impl<'l, 'a> Context<'l, 'a> {
 
     fn push(&mut self, op: Op, inputs: &[TensorId], act: Act, output: TensorId) {
         let act = if op.moves_only() { act } else { self.within_range(act) };
+        self.append(op, inputs, act, output);
+    }
+
+    fn append(&mut self, op: Op, inputs: &[TensorId], act: Act, output: TensorId) {
         let (inputs, outputs) = (inputs.to_vec(), vec![output]);
         self.lowering.graph.nodes.push(Node { op, inputs, outputs, tail: Tail::of(act), origin: self.index });
     }

@@ -47,6 +47,7 @@ const FLOAT16: i8 = 1;
 const INT32: i8 = 2;
 const UINT8: i8 = 3;
 const INT64: i8 = 4;
+const BOOL: i8 = 6;
 const INT8: i8 = 9;
 
 /// A tensor as the file has it.
@@ -101,8 +102,18 @@ impl<'a> FileTensor<'a> {
         self.values.is_some()
     }
 
-    /// Refuses tensors that cannot be computed with: variable ones, and all but 32-bit floats and 8-bit integers that stand
-    /// for reals. Those are computed as the reals they stand for.
+    /// Whether its elements are whole numbers that stand for themselves.
+    pub(super) fn is_integer(&self) -> bool {
+        matches!(self.dtype, INT32 | INT64 | BOOL) && matches!(self.scale, Ok(None))
+    }
+
+    /// Whether its elements are truth values.
+    pub(super) const fn is_bool(&self) -> bool {
+        self.dtype == BOOL
+    }
+
+    /// Refuses tensors that cannot be computed with: variable ones, and those whose elements 32-bit floats do not hold.
+    /// Integers are held exactly up to 2^24; those that stand for reals are computed as the reals.
     pub(super) fn computable(&self) -> Result<(), Problem> {
         let name = &self.name;
         self.extents()?;
@@ -111,8 +122,9 @@ impl<'a> FileTensor<'a> {
             return Err(Problem::new(reason, "make the state an input and an output"));
         }
         match self.dtype {
-            FLOAT32 => Ok(()),
-            UINT8 | INT8 | INT32 if self.scale.as_ref().map_err(Problem::clone)?.is_some() => Ok(()),
+            FLOAT32 | INT64 | BOOL => Ok(()),
+            INT32 => self.scale.as_ref().map(|_| ()).map_err(Problem::clone),
+            UINT8 | INT8 if self.scale.as_ref().map_err(Problem::clone)?.is_some() => Ok(()),
             FLOAT16 => Err(Problem::new(
                 format!("tensor `{name}` is FLOAT16 and computed"),
                 "convert the model with 32-bit activations; 16-bit constants are fine",
@@ -161,8 +173,9 @@ impl<'a> FileTensor<'a> {
             FLOAT16 => DType::F16,
             INT32 => DType::I32,
             INT64 => DType::I64,
-            UINT8 => DType::U8,
             INT8 => DType::I8,
+            UINT8 => DType::U8,
+            BOOL => DType::Bool,
             other => return Err(self.wrong_type(other)),
         };
         let outside = || Problem::malformed(format!("values of tensor `{}` lie outside the file", self.name));
@@ -198,6 +211,9 @@ fn quantised(name: &str, stated: Option<Quantization<'_>>, dims: &[usize]) -> Re
     let malformed = || Problem::malformed(format!("tensor `{name}` has scales or zero points that do not fit it"));
     let zero = stated.as_ref().and_then(Quantization::zero_point).unwrap_or_default();
     let zero: Vec<i32> = zero.into_iter().map(i32::try_from).collect::<Result<_, _>>().map_err(|_| malformed())?;
+    if !scale.iter().all(|scale| scale.is_finite()) {
+        return Err(malformed());
+    }
     match (&scale[..], &zero[..]) {
         (&[scale], []) => Ok(Some(Quantised::whole(scale, 0))),
         (&[scale], &[zero]) => Ok(Some(Quantised::whole(scale, zero))),

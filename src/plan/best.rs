@@ -5,7 +5,7 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 
 use super::{
     Bounds, Certificate, Layout, Optimum, PlanError, Problem, Progress, StepUse, Strategy, UsageRecord, banks, bounds,
-    check_layout, exact::positional_certificate, optimum,
+    check_layout, exact::positional_certificate, optimum, uses::records_exist,
 };
 
 /// How far to search beyond the portfolio. Counted in steps of the algorithms, never in time, so that the same input
@@ -129,7 +129,7 @@ pub(super) fn search(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Best, Option<Optimum>), PlanError> {
     let bounds = bounds(records)?;
-    check_uses(records, uses)?;
+    records_exist(records, uses)?;
     let order = Order::canonical(records);
     let sorted: Vec<UsageRecord> = order.0.iter().map(|&i| records[i]).collect();
     let mut table = Table { records: &sorted, candidates: Vec::new(), chosen: None };
@@ -178,16 +178,6 @@ pub(super) fn search(
     };
     let reason = reason(choice, name, layout.total(), &bounds, certificate.bound, candidates.len());
     Ok((Best { layout, strategy: name.to_owned(), reason, bounds, certificate, candidates }, exact))
-}
-
-/// An index outside the records must not reach the search; the rest is the checker's.
-fn check_uses(records: &[UsageRecord], uses: &[StepUse]) -> Result<(), PlanError> {
-    for (step, touch) in uses.iter().enumerate() {
-        if let Some(&record) = touch.reads.iter().chain(&touch.writes).find(|&&record| record >= records.len()) {
-            return Err(PlanError::UseOutsideLife { step, record, first: 0, last: 0 });
-        }
-    }
-    Ok(())
 }
 
 fn reason(choice: Choice, name: &str, total: u64, bounds: &Bounds, proven: u64, candidates: usize) -> String {

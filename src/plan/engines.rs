@@ -3,9 +3,7 @@
 //! A texture of extents is no number, so a tensor of the same volume may not fit. Linear texel addressing is what makes
 //! these rules unnecessary; here they show what that is worth.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
-
-use super::PlanError;
+use super::{PlanError, shared::InUse};
 
 /// A usage record whose size is `D` extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +19,8 @@ pub struct ExtentRecord<const D: usize> {
 /// When a free texture may be taken again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
+    /// Never: a texture a tensor, what the other rules are measured against.
+    Naive,
     /// Only by a tensor of the same extents; the texture freed last is taken first.
     EqualLastFreed,
     /// Only by a tensor of the same extents; the texture created first is taken first.
@@ -64,16 +64,12 @@ pub fn place_extents<const D: usize>(records: &[ExtentRecord<D>], rule: Rule) ->
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by_key(|&i| records[i].first);
     let mut layout = ExtentLayout { textures: Vec::new(), texture_of: vec![0; records.len()] };
-    let mut in_use: BinaryHeap<Reverse<(usize, usize)>> = BinaryHeap::new();
+    let mut in_use = InUse::default();
     // In the order in which they were freed.
     let mut free: Vec<usize> = Vec::new();
     for record in order {
         let r = &records[record];
-        while let Some(&Reverse((last, texture))) = in_use.peek() {
-            if last >= r.first {
-                break;
-            }
-            in_use.pop();
+        while let Some(texture) = in_use.free_before(r.first) {
             free.push(texture);
         }
         let texture = match pick(&layout.textures, &free, &r.extents, rule) {
@@ -88,7 +84,7 @@ pub fn place_extents<const D: usize>(records: &[ExtentRecord<D>], rule: Rule) ->
             }
         };
         layout.texture_of[record] = texture;
-        in_use.push(Reverse((r.last, texture)));
+        in_use.hold(texture, r.last);
     }
     Ok(layout)
 }
@@ -109,6 +105,7 @@ fn pick<const D: usize>(
     };
     let places = 0..free.len();
     match rule {
+        Rule::Naive => None,
         Rule::EqualLastFreed => places.rev().find(equal).map(|at| (at, *wanted)),
         Rule::EqualFirstCreated => places.filter(equal).min_by_key(|&at| free[at]).map(|at| (at, *wanted)),
         Rule::Covering | Rule::CoveringWithGrowth => {

@@ -30,7 +30,7 @@ mod strategy;
 mod survey;
 mod uses;
 
-pub use banks::banks;
+pub use banks::{bank_bound, banks};
 pub use best::{Best, Budget, Candidate, Choice, best, choose};
 pub use bounds::{Bounds, bounds, naive_total};
 pub use check::{check, check_layout};

@@ -60,53 +60,35 @@ fn breadths(records: &[UsageRecord]) -> Vec<(usize, u64)> {
     out
 }
 
-/// Records by birth in a tree of latest deaths: finds, and forgets, those alive at a step.
-///
-/// Every record is found once in all, so a pass over all steps costs `O(n log n)` however long the records live.
-struct AliveOnce {
-    births: Vec<usize>,
-    record_of: Vec<usize>,
-    /// Latest death below each node; `None` where nothing is left.
-    tree: Vec<Option<usize>>,
-    leaves: usize,
-}
+/// Answers the least of any stretch of a list in `O(log n)`: a tree of minimums.
+struct Least(Vec<usize>);
 
-impl AliveOnce {
-    fn new(records: &[UsageRecord]) -> Self {
-        let mut record_of: Vec<usize> = (0..records.len()).collect();
-        record_of.sort_by_key(|&i| records[i].first);
-        let leaves = records.len().next_power_of_two();
-        let mut tree = vec![None; 2 * leaves];
-        for (leaf, &i) in record_of.iter().enumerate() {
-            tree[leaves + leaf] = Some(records[i].last);
+impl Least {
+    fn new(list: &[usize]) -> Self {
+        let mut tree = vec![usize::MAX; list.len()];
+        tree.extend(list);
+        for node in (1..list.len()).rev() {
+            tree[node] = tree[2 * node].min(tree[2 * node + 1]);
         }
-        for node in (1..leaves).rev() {
-            tree[node] = tree[2 * node].max(tree[2 * node + 1]);
-        }
-        Self { births: record_of.iter().map(|&i| records[i].first).collect(), record_of, tree, leaves }
+        Self(tree)
     }
 
-    /// The records alive at `step` that no earlier call returned.
-    fn take(&mut self, step: usize) -> Vec<usize> {
-        let born = self.births.partition_point(|&first| first <= step);
-        let mut found = Vec::new();
-        self.walk(1, 0, self.leaves, born, step, &mut found);
-        found
-    }
-
-    fn walk(&mut self, node: usize, from: usize, to: usize, born: usize, step: usize, found: &mut Vec<usize>) {
-        if from >= born || self.tree[node] < Some(step) {
-            return;
+    /// The least from `from` up to, and without, `to`.
+    fn of(&self, from: usize, to: usize) -> usize {
+        let leaves = self.0.len() / 2;
+        let (mut from, mut to, mut least) = (from + leaves, to + leaves, usize::MAX);
+        while from < to {
+            if from % 2 == 1 {
+                least = least.min(self.0[from]);
+                from += 1;
+            }
+            if to % 2 == 1 {
+                to -= 1;
+                least = least.min(self.0[to]);
+            }
+            (from, to) = (from / 2, to / 2);
         }
-        if node >= self.leaves {
-            self.tree[node] = None;
-            found.push(self.record_of[from]);
-            return;
-        }
-        let middle = from.midpoint(to);
-        self.walk(2 * node, from, middle, born, step, found);
-        self.walk(2 * node + 1, middle, to, born, step, found);
-        self.tree[node] = self.tree[2 * node].max(self.tree[2 * node + 1]);
+        least
     }
 }
 
@@ -126,21 +108,23 @@ pub enum Ties {
 /// Records from the widest step to the narrowest, at each those that no wider step has, largest first: the order of
 /// Greedy by Breadth. The sizes must add up.
 pub(super) fn by_breadth(records: &[UsageRecord], ties: Ties) -> Vec<usize> {
-    let mut steps = breadths(records);
+    let steps = breadths(records);
+    let mut widest: Vec<usize> = (0..steps.len()).collect();
     if matches!(ties, Ties::Higher | Ties::LaterStep) {
-        steps.reverse();
+        widest.reverse();
     }
-    steps.sort_by_key(|&(_, breadth)| Reverse(breadth));
-    let mut alive = AliveOnce::new(records);
-    let mut order = Vec::with_capacity(records.len());
-    for (step, _) in steps {
-        let mut profile = alive.take(step);
-        profile.sort_unstable();
-        if matches!(ties, Ties::Higher | Ties::HigherTensor) {
-            profile.reverse();
-        }
-        profile.sort_by_key(|&i| Reverse(records[i].size));
-        order.extend(profile);
-    }
-    order
+    widest.sort_by_key(|&at| Reverse(steps[at].1));
+    let mut rank = vec![0; steps.len()];
+    widest.into_iter().enumerate().for_each(|(place, at)| rank[at] = place);
+    // A record is placed at the first step, in that order, at which it is alive.
+    let least = Least::new(&rank);
+    let turn = |(i, r): (usize, &UsageRecord)| {
+        let from = steps.partition_point(|&(step, _)| step < r.first);
+        let to = from + steps[from..].partition_point(|&(step, _)| step <= r.last);
+        let index = if matches!(ties, Ties::Higher | Ties::HigherTensor) { records.len() - i } else { i };
+        (least.of(from, to), Reverse(r.size), index, i)
+    };
+    let mut order: Vec<(usize, Reverse<u64>, usize, usize)> = records.iter().enumerate().map(turn).collect();
+    order.sort_unstable();
+    order.into_iter().map(|(.., i)| i).collect()
 }

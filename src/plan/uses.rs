@@ -37,3 +37,13 @@ pub fn uses_from_records(records: &[UsageRecord]) -> Result<Vec<StepUse>, PlanEr
     }
     Ok(uses)
 }
+
+/// An index outside the records must not reach the search; the rest is the checker's.
+pub(super) fn records_exist(records: &[UsageRecord], uses: &[StepUse]) -> Result<(), PlanError> {
+    for (step, touch) in uses.iter().enumerate() {
+        if let Some(&record) = touch.reads.iter().chain(&touch.writes).find(|&&record| record >= records.len()) {
+            return Err(PlanError::UseOutsideLife { step, record, first: 0, last: 0 });
+        }
+    }
+    Ok(())
+}

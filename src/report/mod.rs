@@ -2,9 +2,13 @@
 //!
 //! [`MemoryReport`] is data with a stable JSON form; its `Display` is the table that the command prints.
 
+#[cfg(feature = "import")]
+mod dataflow;
 mod digits;
 #[cfg(feature = "import")]
 mod front;
+#[cfg(feature = "import")]
+mod networks;
 #[cfg(feature = "import")]
 mod prepared;
 mod residency;
@@ -13,9 +17,15 @@ mod text;
 use crate::plan::{Best, Plan, Problem, RowTable, TexelFormat};
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "import")]
+pub use dataflow::{
+    ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf, PublishedError, csdf_report,
+};
 pub use digits::grouped;
 #[cfg(feature = "import")]
 pub use front::{Front, FrontPoint};
+#[cfg(feature = "import")]
+pub use networks::{NetworkRow, NetworkTable, Phased as PhasedFigures, Published as PublishedFigures};
 
 /// What a plan costs and where everything lies. Bytes everywhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use super::{
     tail::join,
     why_not::WhyNot,
 };
-use crate::graph::{Act, Node, NodeId, Op, TensorId, Unary};
+use crate::graph::{Act, Node, NodeId, Op, Tail, TensorId, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "activation",
@@ -30,7 +30,9 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     }
     let maker = site.private_maker(from)?;
     let maker_node = site.node(maker);
-    if let (Op::Reshape, Act::Unary(_), true) = (&maker_node.op, act, maker_node.tail.is_empty()) {
+    if let (Op::Reshape, Act::Unary(_), true) = (&maker_node.op, act, maker_node.tail.is_empty())
+        && alike_everywhere(node.tail)
+    {
         let through = maker_node.inputs.first().map(|&operand| fused(site, operand, act, node));
         if let Some(Ok((before, fused))) = through {
             let reshape = Node { outputs: vec![to], ..maker_node.clone() };
@@ -42,6 +44,12 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     }
     let (maker, fused) = fused(site, from, act, node)?;
     Ok(Some(Edit::default().put(maker, Node { outputs: vec![to], ..fused }).take_out(id)))
+}
+
+/// Whether a tail does the same to every element, whatever the extents.
+fn alike_everywhere(tail: Tail) -> bool {
+    let alike = |act| !matches!(act, Act::Prelu(_));
+    tail.add.is_none() && alike(tail.first) && alike(tail.then)
 }
 
 /// The node that computes `tensor`, with the activation and what follows it added.

@@ -50,7 +50,8 @@ fn passed_on(site: &Site, node: &Node) -> Option<TensorId> {
         Op::Reshape | Op::Tile | Op::DepthToSpace { block: 1, .. } | Op::SpaceToDepth { block: 1 } => true,
         Op::Resize { mode, coords, scale } => follows_tensorflow(*mode, *coords, *scale),
         Op::Pad { before, after, .. } => before.iter().chain(after).all(|&n| n == 0),
-        Op::Concat { .. } => node.inputs.len() == 1,
+        // Of one constant it is how a constant becomes a tensor, for operators that read no constants.
+        Op::Concat { .. } => node.inputs.len() == 1 && !site.graph.is_constant(first),
         Op::StridedSlice { begin, stride } => {
             (0..4).all(|axis| begin[axis] == 0 && (stride[axis] == 1 || dims[axis] == 1))
         }

@@ -7,6 +7,8 @@ use texpool::{
     prepare::{PrepareOptions, prepare},
 };
 
+#[path = "../support/arrays.rs"]
+pub(crate) mod arrays;
 #[path = "../support/goldens.rs"]
 pub(crate) mod goldens;
 #[path = "../support/mod.rs"]

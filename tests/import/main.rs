@@ -12,6 +12,7 @@ mod refusals;
 #[path = "../support/tflite.rs"]
 mod tflite;
 mod tiny;
+mod wide;
 
 use std::sync::Arc;
 

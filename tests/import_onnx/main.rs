@@ -2,8 +2,12 @@
 
 #![cfg(test)]
 
-#[path = "../support/reference.rs"]
-mod reference;
-
+mod fold;
+mod hostile;
+mod layout;
 mod matrix;
+mod options;
 mod real;
+mod refusals;
+mod support;
+mod zoo;

@@ -2,7 +2,7 @@
 
 use texpool::kernels::twin;
 
-use crate::reference::reference;
+use crate::support::reference::reference;
 
 fn agrees(name: &str) {
     let Some(golden) = reference(name) else { return };

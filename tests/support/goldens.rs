@@ -8,6 +8,8 @@ use std::{
 
 use texpool::graph::Graph;
 
+pub(crate) use super::arrays::array;
+
 /// One output of the reference runtime.
 pub(crate) struct Expected {
     pub(crate) name: String,
@@ -53,12 +55,6 @@ pub(crate) fn golden(name: &str) -> Golden {
         outputs: outputs.collect(),
         folder,
     }
-}
-
-/// The values of an array, dense.
-pub(crate) fn array<T: npyz::Deserialize>(path: &Path) -> Vec<T> {
-    let file = File::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    npyz::NpyFile::new(BufReader::new(file)).unwrap().into_vec().unwrap()
 }
 
 /// Index among the graph's outputs of the tensor with that name.

@@ -13,6 +13,10 @@ pub(crate) fn model(file: &str) -> PathBuf {
         return kept;
     }
     let fetcher = Fetcher::new(&Quiet).unwrap();
+    let made = fetcher.folder.join(file);
+    if made.exists() {
+        return made;
+    }
     let name = fetcher.catalog.files.iter().find(|entry| entry.file == file).map(|entry| entry.name.clone());
     let name = name.unwrap_or_else(|| panic!("models/models.json has no file {file}"));
     fetcher.get(&name).unwrap_or_else(|e| panic!("{file}: {e}"))

@@ -1,11 +1,9 @@
 //! ONNX models and what the reference runtime made of a photo, from the folder of reference data beside the repository.
 //! A clone without that folder has none: the models come in no package.
 
-use std::{
-    fs::File,
-    io::BufReader,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+
+use super::arrays::array;
 
 /// A photo through an ONNX model.
 pub(crate) struct Reference {
@@ -35,9 +33,4 @@ pub(crate) fn reference(name: &str) -> Option<Reference> {
         output: array(&folder.join(format!("out_{output}.npy"))),
         tolerance: (10.0 * fact("unoptimised_vs_optimised_max_abs_diff")).max(1e-5 * fact("max_abs")),
     })
-}
-
-fn array(path: &Path) -> Vec<f32> {
-    let file = File::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    npyz::NpyFile::new(BufReader::new(file)).unwrap().into_vec().unwrap()
 }

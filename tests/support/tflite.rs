@@ -145,8 +145,13 @@ impl Model {
 
     /// An operator by its code.
     pub(crate) fn op(&mut self, code: i32, inputs: &[i32], output: i32, options: Option<Options>) {
-        let mut fields =
-            self.operator(Table(vec![(4, Field::I8(code.min(127) as i8)), (10, Field::I32(code))]), inputs, output);
+        self.op_of_many(code, inputs, &[output], options);
+    }
+
+    /// An operator of several results.
+    pub(crate) fn op_of_many(&mut self, code: i32, inputs: &[i32], outputs: &[i32], options: Option<Options>) {
+        let code_table = Table(vec![(4, Field::I8(code.min(127) as i8)), (10, Field::I32(code))]);
+        let mut fields = self.operator(code_table, inputs, outputs);
         if let Some((tag, options)) = options {
             fields.extend([(10, Field::I8(tag)), (12, Field::Table(options))]);
         }
@@ -156,17 +161,17 @@ impl Model {
     /// A custom operator.
     pub(crate) fn custom(&mut self, name: &str, inputs: &[i32], output: i32, options: Vec<u8>) {
         let code = Table(vec![(4, Field::I8(32)), (6, Field::Text(name.to_owned())), (10, Field::I32(32))]);
-        let mut fields = self.operator(code, inputs, output);
+        let mut fields = self.operator(code, inputs, &[output]);
         fields.push((14, Field::Bytes(options)));
         self.operators.push(Table(fields));
     }
 
-    fn operator(&mut self, code: Table, inputs: &[i32], output: i32) -> Vec<(u16, Field)> {
+    fn operator(&mut self, code: Table, inputs: &[i32], outputs: &[i32]) -> Vec<(u16, Field)> {
         self.codes.push(code);
         vec![
             (4, Field::I32(self.codes.len() as i32 - 1)),
             (6, Field::Ints(inputs.to_vec())),
-            (8, Field::Ints(vec![output])),
+            (8, Field::Ints(outputs.to_vec())),
         ]
     }
 

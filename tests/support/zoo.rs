@@ -3,15 +3,19 @@
 #![cfg(test)]
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::BufReader,
     path::{Path, PathBuf},
 };
 
 use serde_json::Value;
-use texpool::graph::Graph;
+use texpool::{
+    graph::Graph,
+    import::{ImportError, ImportOptions, open_with},
+};
 
-use super::{goldens::array, models::model};
+use super::{arrays::array, models::model};
 
 /// One output of the reference runtime.
 pub(crate) struct Answer {
@@ -27,7 +31,9 @@ pub(crate) struct Answer {
 /// A network, what goes in and what comes out.
 pub(crate) struct Case {
     pub(crate) name: String,
-    pub(crate) file: String,
+    file: String,
+    /// Values of symbolic dimensions.
+    dims: BTreeMap<String, usize>,
     inputs: Vec<(String, Vec<f32>)>,
     pub(crate) answers: Vec<Answer>,
 }
@@ -43,6 +49,11 @@ pub(crate) fn names() -> Vec<String> {
 
 fn manifest() -> Value {
     serde_json::from_reader(BufReader::new(File::open(folder().join("manifest.json")).unwrap())).unwrap()
+}
+
+/// Its model file.
+pub(crate) fn file(name: &str) -> String {
+    manifest()[name]["file"].as_str().unwrap().into()
 }
 
 /// The network of that name.
@@ -64,12 +75,24 @@ pub(crate) fn case(name: &str) -> Case {
     Case {
         answers: answers.collect(),
         name: name.into(),
-        file: entry["file"].as_str().unwrap().into(),
+        file: file(name),
+        dims: entry["dims"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(k, v)| (k.clone(), v.as_u64().unwrap() as usize))
+            .collect(),
         inputs: entry["inputs"].as_object().unwrap().iter().map(|(k, v)| (k.clone(), input(v))).collect(),
     }
 }
 
 impl Case {
+    /// The network, with its open extents bound.
+    pub(crate) fn graph(&self) -> Result<Graph, ImportError> {
+        let options = ImportOptions { dims: self.dims.clone(), ..ImportOptions::default() };
+        open_with(model(&self.file), &options)
+    }
+
     /// The values of the graph's inputs, in its order.
     pub(crate) fn inputs(&self, graph: &Graph) -> Vec<&[f32]> {
         let of = |&tensor: &usize| {

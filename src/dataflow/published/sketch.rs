@@ -63,9 +63,9 @@ impl Sketch {
         self.each("dropout", x, 0)
     }
 
-    /// A normalisation over channels; in the graph a function of one value stands for it, which takes as much memory.
     pub(super) fn lrn(&mut self, x: usize) -> usize {
-        self.node(Op::Unary(Unary::Square), vec![self.tensors[x]], self.shapes[x]);
+        let lrn = Op::Lrn { size: 5, alpha: 1e-4, beta: 0.75, bias: 1.0 };
+        self.node(lrn, vec![self.tensors[x]], self.shapes[x]);
         self.each("lrn", x, 0)
     }
 

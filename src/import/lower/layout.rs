@@ -6,11 +6,11 @@ use super::{
     positive,
 };
 use crate::{
-    graph::{Act, CoordMode, DepthOrder, Op, PadMode, ResizeMode},
+    graph::{Act, CoordMode, DepthOrder, Op, PadMode, ResizeMode, TensorId},
     import::{
         context::Context,
         error::Problem,
-        schema::{ConcatOptions, ReshapeOptions, SqueezeOptions},
+        schema::{ConcatOptions, MirrorPadOptions, PackOptions, ReshapeOptions, SqueezeOptions},
     },
 };
 
@@ -18,6 +18,21 @@ use crate::{
 pub(super) fn pad(ctx: &mut Context<'_, '_>, valued: bool) -> Result<(), Problem> {
     let count = if valued { 3 } else { 2 };
     ctx.operands(count, count)?;
+    let value = if valued { ctx.scalar(2, "value")? } else { 0.0 };
+    pad_with(ctx, PadMode::Constant(value))
+}
+
+/// Mode 0 leaves the border out, mode 1 repeats it.
+pub(super) fn mirror_pad(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    match ctx.options::<MirrorPadOptions<'static>>()?.mode() {
+        0 => pad_with(ctx, PadMode::Reflect),
+        1 => pad_with(ctx, PadMode::Symmetric),
+        other => Err(Problem::malformed(format!("its mode {other} is unknown"))),
+    }
+}
+
+fn pad_with(ctx: &mut Context<'_, '_>, mode: PadMode) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
     let numbers = ctx.integers(1, "paddings")?;
@@ -37,7 +52,6 @@ pub(super) fn pad(ctx: &mut Context<'_, '_>, valued: bool) -> Result<(), Problem
         }
     }
     ctx.gives(&padded.iter().map(|(extent, _)| *extent).collect::<Vec<_>>())?;
-    let value = if valued { ctx.scalar(2, "value")? } else { 0.0 };
     let touched = |axis: usize| padded[axis].1 != [0, 0];
     let folded = fold(&dims, |axis| touched(axis).then_some(axis), |axis| !touched(axis))?;
     let (mut before, mut after, mut shape) = ([0; 4], [0; 4], folded.extents);
@@ -46,7 +60,7 @@ pub(super) fn pad(ctx: &mut Context<'_, '_>, valued: bool) -> Result<(), Problem
         shape[slot] = padded[axis].0;
     }
     let x = ctx.view(x, folded.extents.into())?;
-    ctx.emit_as(Op::Pad { before, after, mode: PadMode::Constant(value) }, &[x], Act::None, shape.into())
+    ctx.emit_as(Op::Pad { before, after, mode }, &[x], Act::None, shape.into())
 }
 
 pub(super) fn concat(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
@@ -77,6 +91,77 @@ pub(super) fn concat(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.gives(&dims)?;
     let op = Op::Concat { axis: folded.of[along] };
     ctx.emit_as(op, &views, activation(options.activation())?, folded.extents.into())
+}
+
+/// Operands of equal extents one behind the other along an axis of their own.
+pub(super) fn pack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(1, usize::MAX)?;
+    let options = ctx.options::<PackOptions<'static>>()?;
+    let inputs = (0..ctx.operand_count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
+    let mut dims = ctx.dims(inputs[0]).to_vec();
+    if let Some(&other) = inputs.iter().find(|&&id| ctx.dims(id) != dims) {
+        return Err(Problem::malformed(format!("{dims:?} and {:?} do not pack", ctx.dims(other))));
+    }
+    let along = axis(i64::from(options.axis()), dims.len() + 1)?;
+    dims.insert(along, 1);
+    let part = fold(&dims, |axis| axis.cmp(&along), |axis| axis != along)?;
+    dims[along] = inputs.len();
+    let all = fold(&dims, |axis| axis.cmp(&along), |axis| axis != along)?;
+    ctx.gives(&dims)?;
+    let views = inputs.into_iter().map(|id| ctx.view(id, part.extents.into())).collect::<Result<Vec<_>, _>>()?;
+    ctx.emit_as(Op::Concat { axis: all.of[along] }, &views, Act::None, all.extents.into())
+}
+
+/// The operand so many times along each axis.
+pub(super) fn tile(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    let x = ctx.operand(0)?;
+    let dims = ctx.dims(x).to_vec();
+    let stated = ctx.integers(1, "numbers of times")?;
+    let times: Vec<usize> = stated.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
+    if times.len() != dims.len() || times.contains(&0) {
+        return Err(Problem::malformed(format!("{stated:?} times {dims:?}")));
+    }
+    repeat(ctx, x, &dims, &times)
+}
+
+/// Axes of one element repeated up to the extents stated.
+pub(super) fn broadcast_to(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    let x = ctx.operand(0)?;
+    let stated = ctx.integers(1, "extents")?;
+    let wanted: Vec<usize> = stated.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
+    let missing = wanted.len().checked_sub(ctx.dims(x).len());
+    let dims = [vec![1; missing.unwrap_or(0)], ctx.dims(x).to_vec()].concat();
+    let fits = missing.is_some() && dims.iter().zip(&wanted).all(|(&extent, &w)| w > 0 && (extent == w || extent == 1));
+    if !fits {
+        return Err(Problem::malformed(format!("{dims:?} does not broadcast to {stated:?}")));
+    }
+    let times: Vec<usize> = dims.iter().zip(&wanted).map(|(&extent, &wanted)| wanted / extent).collect();
+    repeat(ctx, x, &dims, &times)
+}
+
+fn repeat(ctx: &mut Context<'_, '_>, x: TensorId, dims: &[usize], times: &[usize]) -> Result<(), Problem> {
+    let result: Vec<usize> = dims.iter().zip(times).map(|(&extent, &n)| extent.saturating_mul(n)).collect();
+    ctx.gives(&result)?;
+    let folded = fold(dims, |axis| (times[axis] > 1).then_some(axis), |axis| times[axis] == 1)?;
+    let mut shape = folded.extents;
+    for (axis, &slot) in folded.of.iter().enumerate() {
+        shape[slot] *= times[axis];
+    }
+    let x = ctx.view(x, folded.extents.into())?;
+    ctx.emit_as(Op::Tile, &[x], Act::None, shape.into())
+}
+
+/// An axis of one element more.
+pub(super) fn expand_dims(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    let x = ctx.operand(0)?;
+    let mut dims = ctx.dims(x).to_vec();
+    let at = axis(ctx.integer(1, "axis")?, dims.len() + 1)?;
+    dims.insert(at, 1);
+    ctx.gives(&dims)?;
+    ctx.emit(Op::Reshape, &[x], Act::None)
 }
 
 /// The new shape is an operand, or an option where there is none; one extent may be -1.

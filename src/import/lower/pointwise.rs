@@ -1,11 +1,11 @@
-//! Operators element by element, reductions, and SOFTMAX.
+//! Operators element by element, reductions, and SOFTMAX with its logarithm.
 
 use super::{
     activation::activation,
     axes::{axis, fold},
 };
 use crate::{
-    graph::{Act, Binary, Op, Reduce, Shape, Unary},
+    graph::{Act, Binary, Op, Reduce, Shape, TensorId, Unary},
     import::{
         context::Context,
         error::Problem,
@@ -24,74 +24,126 @@ pub(super) fn binary(ctx: &mut Context<'_, '_>, binary: Binary, fused: i8) -> Re
     broadcast(ctx, Op::Binary(binary), activation(fused)?)
 }
 
+/// Whole numbers are divided towards zero.
+pub(super) fn divide(ctx: &mut Context<'_, '_>, fused: i8) -> Result<(), Problem> {
+    let [whole, _] = ctx.gives_integers();
+    binary(ctx, if whole { Binary::TruncDiv } else { Binary::Div }, fused)
+}
+
 pub(super) fn prelu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     broadcast(ctx, Op::Prelu, Act::None)
+}
+
+/// Several operands as they broadcast into each other, and the extents of what they give.
+struct Together {
+    views: Vec<TensorId>,
+    dims: Vec<usize>,
+    shape: Shape,
+}
+
+fn together(ctx: &mut Context<'_, '_>, inputs: &[TensorId]) -> Result<Together, Problem> {
+    let rank = inputs.iter().map(|&id| ctx.dims(id).len()).max().unwrap_or(0);
+    let aligned = |id: &TensorId| [vec![1; rank - ctx.dims(*id).len()], ctx.dims(*id).to_vec()].concat();
+    let all: Vec<Vec<usize>> = inputs.iter().map(aligned).collect();
+    let longest = |axis: usize| all.iter().map(|dims| dims[axis]).find(|&extent| extent != 1).unwrap_or(1);
+    let dims: Vec<usize> = (0..rank).map(longest).collect();
+    if all.iter().any(|other| other.iter().zip(&dims).any(|(&extent, &result)| extent != result && extent != 1)) {
+        let all: Vec<String> = all.iter().map(|dims| format!("{dims:?}")).collect();
+        return Err(Problem::malformed(format!("{} do not broadcast", all.join(" and "))));
+    }
+    // Neighbouring axes are one long axis where each operand repeats along both, or along neither.
+    let role = |axis: usize| all.iter().map(|other| other[axis] == dims[axis]).collect::<Vec<_>>();
+    let axes = fold(&dims, role, |_| true)?;
+    let mut views = Vec::with_capacity(inputs.len());
+    for (&id, other) in inputs.iter().zip(&all) {
+        let mut extents = [1; 4];
+        other.iter().zip(&axes.of).for_each(|(extent, &slot)| extents[slot] *= extent);
+        views.push(ctx.view(id, extents.into())?);
+    }
+    Ok(Together { views, dims, shape: axes.extents.into() })
 }
 
 fn broadcast(ctx: &mut Context<'_, '_>, op: Op, act: Act) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let inputs = [ctx.operand(0)?, ctx.operand(1)?];
-    let rank = ctx.dims(inputs[0]).len().max(ctx.dims(inputs[1]).len());
-    let [a, b] = inputs.map(|id| {
-        let dims = ctx.dims(id);
-        [vec![1; rank - dims.len()], dims.to_vec()].concat()
-    });
-    let result: Vec<usize> = a.iter().zip(&b).map(|(&a, &b)| if a == 1 { b } else { a }).collect();
-    if b.iter().zip(&result).any(|(&b, &r)| b != r && b != 1) {
-        return Err(Problem::malformed(format!("{:?} and {:?} do not broadcast", a, b)));
-    }
-    ctx.gives(&result)?;
-    // Neighbouring axes are one long axis where each operand repeats along both, or along neither.
-    let axes = fold(&result, |axis| (a[axis] == result[axis], b[axis] == result[axis]), |_| true)?;
-    let part = |dims: &[usize]| {
-        let mut extents = [1; 4];
-        dims.iter().zip(&axes.of).for_each(|(extent, &slot)| extents[slot] *= extent);
-        Shape::from(extents)
-    };
-    let inputs = [ctx.view(inputs[0], part(&a))?, ctx.view(inputs[1], part(&b))?];
-    ctx.emit_as(op, &inputs, act, axes.extents.into())
+    let Together { views, dims, shape } = together(ctx, &inputs)?;
+    ctx.gives(&dims)?;
+    ctx.emit_as(op, &views, act, shape)
 }
 
-pub(super) fn mean(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+/// A condition and two values, of which the one or the other is taken. In the first version a condition of one axis
+/// chooses whole rows.
+pub(super) fn select(ctx: &mut Context<'_, '_>, rows: bool) -> Result<(), Problem> {
+    ctx.operands(3, 3)?;
+    let [mut condition, yes, no] = [ctx.operand(0)?, ctx.operand(1)?, ctx.operand(2)?];
+    let rank = ctx.dims(yes).len();
+    if let (true, &[extent]) = (rows && rank > 1, ctx.dims(condition)) {
+        let mut dims = vec![1; rank];
+        dims[0] = extent;
+        condition = ctx.view_as(condition, &dims)?;
+    }
+    let Together { views, dims, shape } = together(ctx, &[condition, yes, no])?;
+    ctx.gives(&dims)?;
+    let [yes, no] = [(Binary::KeepIf, views[1]), (Binary::KeepUnless, views[2])]
+        .map(|(keep, value)| ctx.between(Op::Binary(keep), &[views[0], value], shape));
+    ctx.emit_as(Op::Binary(Binary::Add), &[yes?, no?], Act::None, shape)
+}
+
+/// Over the axes that the second operand lists.
+pub(super) fn reduce(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let keep = ctx.options::<ReducerOptions<'static>>()?.keep_dims();
+    let listed = ctx.integers(1, "axes")?;
+    reduce_over(ctx, kind, &listed, keep)
+}
+
+/// The index of the greatest or the least; the axis disappears.
+pub(super) fn index_of(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    let along = ctx.integer(1, "axis")?;
+    reduce_over(ctx, kind, &[along], false)
+}
+
+fn reduce_over(ctx: &mut Context<'_, '_>, kind: Reduce, listed: &[i64], keep: bool) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
     let mut reduced = vec![false; dims.len()];
-    for index in ctx.integers(1, "axes")? {
+    for &index in listed {
         reduced[axis(index, dims.len())?] = true;
     }
     let kept = dims.iter().zip(&reduced).filter(|(_, reduced)| keep || !**reduced);
     ctx.gives(&kept.map(|(&extent, &reduced)| if reduced { 1 } else { extent }).collect::<Vec<_>>())?;
-    let folded = fold(&dims, |axis| reduced[axis], |_| true)?;
+    // An index of one element is 0, not the element, so that its axis counts.
+    let counts = |axis: usize| reduced[axis] && (dims[axis] > 1 || !kind.keeps_one());
+    let folded = fold(&dims, |axis| reduced[axis], |axis| !reduced[axis] || !counts(axis))?;
     let mut axes = [false; 4];
     let mut shape = folded.extents;
     for (axis, &slot) in folded.of.iter().enumerate() {
-        if reduced[axis] && dims[axis] > 1 {
+        if counts(axis) {
             axes[slot] = true;
             shape[slot] = 1;
         }
     }
     let x = ctx.view(x, folded.extents.into())?;
-    ctx.emit_as(Op::Reduce { kind: Reduce::Mean, axes }, &[x], Act::None, shape.into())
+    ctx.emit_as(Op::Reduce { kind, axes }, &[x], Act::None, shape.into())
+}
+
+/// To whole numbers, truth values or 16 bits what is not such already.
+pub(super) fn cast(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(1, 1)?;
+    let x = ctx.operand(0)?;
+    match ctx.gives_integers() {
+        [_, true] => unary(ctx, Unary::NotZero),
+        [true, _] if !ctx.is_integer(x) => unary(ctx, Unary::Trunc),
+        _ => ctx.pass_on(),
+    }
 }
 
 /// Over the last axis, whatever the rank.
-pub(super) fn softmax(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(super) fn softmax(ctx: &mut Context<'_, '_>, log: bool) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
-    let beta = ctx.options::<SoftmaxOptions<'static>>()?.beta();
+    let beta = if log { 1.0 } else { ctx.options::<SoftmaxOptions<'static>>()?.beta() };
     let x = ctx.operand(0)?;
     ctx.gives(ctx.dims(x))?;
-    ctx.emit(Op::Softmax { beta, log: false }, &[x], Act::None)
-}
-
-/// To integers or back. All is computed as the reals that integers stand for, so the values pass through as they are.
-pub(super) fn requantise(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
-    ctx.operands(1, 1)?;
-    if ctx.known(0)? {
-        return ctx.fold();
-    }
-    let x = ctx.operand(0)?;
-    ctx.gives(ctx.dims(x))?;
-    ctx.emit(Op::Reshape, &[x], Act::None)
+    ctx.emit(Op::Softmax { beta, log }, &[x], Act::None)
 }

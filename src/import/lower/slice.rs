@@ -1,9 +1,14 @@
-//! STRIDED_SLICE: five masks, negative indices and strides, made plain numbers.
+//! Parts of a tensor: STRIDED_SLICE with its five masks, negative indices and strides made plain numbers, and what takes
+//! parts one behind the other.
 
-use super::axes::fold;
+use super::axes::{axis, fold};
 use crate::{
-    graph::{Act, Op},
-    import::{context::Context, error::Problem, schema::StridedSliceOptions},
+    graph::{Act, Op, TensorId},
+    import::{
+        context::Context,
+        error::Problem,
+        schema::{StridedSliceOptions, UnpackOptions},
+    },
 };
 
 /// What is taken of one axis.
@@ -28,7 +33,12 @@ pub(super) fn strided_slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let bounds: Vec<[i64; 3]> = (0..begin.len()).map(|i| [begin[i], end[i], stride[i]]).collect();
     let (taken, result) = plan(&options, &dims, &bounds)?;
     ctx.gives(&result)?;
+    take(ctx, x, &taken)
+}
 
+/// The part of `x` that is taken of each axis, as the result.
+fn take(ctx: &mut Context<'_, '_>, x: TensorId, taken: &[Taken]) -> Result<(), Problem> {
+    let dims = ctx.dims(x).to_vec();
     let whole = |axis: usize| taken[axis] == Taken { begin: 0, stride: 1, count: dims[axis] };
     let folded = fold(&dims, |axis| (!whole(axis)).then_some(axis), whole)?;
     let (mut begin, mut stride, mut shape) = ([0; 4], [1; 4], folded.extents);
@@ -37,6 +47,95 @@ pub(super) fn strided_slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     }
     let x = ctx.view(x, folded.extents.into())?;
     ctx.emit_as(Op::StridedSlice { begin, stride }, &[x], Act::None, shape.into())
+}
+
+/// First index and extent of each axis; -1 is all that follow.
+pub(super) fn slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(3, 3)?;
+    let x = ctx.operand(0)?;
+    let dims = ctx.dims(x).to_vec();
+    let [begin, size] = [ctx.integers(1, "first indices")?, ctx.integers(2, "extents")?];
+    if [begin.len(), size.len()] != [dims.len(); 2] {
+        return Err(Problem::malformed(format!("{} first indices, {} extents of {dims:?}", begin.len(), size.len())));
+    }
+    let mut taken = Vec::with_capacity(dims.len());
+    for (axis, (&begin, &size)) in begin.iter().zip(&size).enumerate() {
+        let begin = usize::try_from(begin).ok().filter(|&begin| begin < dims[axis]);
+        let rest = begin.map_or(0, |begin| dims[axis] - begin);
+        let count =
+            if size == -1 { Some(rest) } else { usize::try_from(size).ok().filter(|&n| (1..=rest).contains(&n)) };
+        match (begin, count) {
+            (Some(begin), Some(count)) => taken.push(Taken { begin, stride: 1, count }),
+            _ => return Err(Problem::malformed(format!("{size} elements of axis {axis} of {dims:?}"))),
+        }
+    }
+    ctx.gives(&taken.iter().map(|taken| taken.count).collect::<Vec<_>>())?;
+    take(ctx, x, &taken)
+}
+
+/// The results one behind the other along an axis, all of one extent; the axis comes first.
+pub(super) fn split(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    let along = ctx.integer(0, "axis")?;
+    let x = ctx.operand(1)?;
+    let along = axis(along, ctx.dims(x).len())?;
+    let (extent, count) = (ctx.dims(x)[along], ctx.result_count());
+    if extent % count != 0 {
+        return Err(Problem::malformed(format!("an axis of {extent} into {count} parts")));
+    }
+    parts(ctx, x, along, &vec![extent / count; count])
+}
+
+/// The results one behind the other along an axis, their extents stated; one may be -1.
+pub(super) fn split_v(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(3, 3)?;
+    let x = ctx.operand(0)?;
+    let along = axis(ctx.integer(2, "axis")?, ctx.dims(x).len())?;
+    let stated = ctx.integers(1, "extents")?;
+    let known: i64 = stated.iter().filter(|&&n| n > 0).sum();
+    let extent = ctx.dims(x)[along];
+    let open = stated.iter().filter(|&&n| n == -1).count();
+    let part = |&n: &i64| usize::try_from(if n == -1 { extent as i64 - known } else { n }).unwrap_or(0);
+    let extents: Vec<usize> = stated.iter().map(part).collect();
+    if open > 1 || extents.contains(&0) || extents.iter().sum::<usize>() != extent {
+        return Err(Problem::malformed(format!("an axis of {extent} into parts of {stated:?}")));
+    }
+    ctx.results(extents.len())?;
+    parts(ctx, x, along, &extents)
+}
+
+fn parts(ctx: &mut Context<'_, '_>, x: TensorId, along: usize, extents: &[usize]) -> Result<(), Problem> {
+    let dims = ctx.dims(x).to_vec();
+    let mut begin = 0;
+    for (result, &count) in extents.iter().enumerate() {
+        ctx.select(result)?;
+        let mut taken: Vec<Taken> = dims.iter().map(|&count| Taken { begin: 0, stride: 1, count }).collect();
+        taken[along] = Taken { begin, stride: 1, count };
+        ctx.gives(&taken.iter().map(|taken| taken.count).collect::<Vec<_>>())?;
+        take(ctx, x, &taken)?;
+        begin += count;
+    }
+    Ok(())
+}
+
+/// A result for each index of an axis, which disappears.
+pub(super) fn unpack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(1, 1)?;
+    let options = ctx.options::<UnpackOptions<'static>>()?;
+    let x = ctx.operand(0)?;
+    let dims = ctx.dims(x).to_vec();
+    let along = axis(i64::from(options.axis()), dims.len())?;
+    ctx.results(dims[along])?;
+    let mut rest = dims.clone();
+    rest.remove(along);
+    for begin in 0..dims[along] {
+        ctx.select(begin)?;
+        ctx.gives(&rest)?;
+        let mut taken: Vec<Taken> = dims.iter().map(|&count| Taken { begin: 0, stride: 1, count }).collect();
+        taken[along] = Taken { begin, stride: 1, count: 1 };
+        take(ctx, x, &taken)?;
+    }
+    Ok(())
 }
 
 /// What is taken of every axis, and the extents of the result.

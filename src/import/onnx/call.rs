@@ -55,7 +55,8 @@ impl Call<'_> {
             Value::Computed(computed) => Ok(computed.clone()),
             Value::Known(array) => {
                 let layout = Layout::natural(array.dims());
-                let tensor = self.site.place(value, &layout)?;
+                let constant = self.site.place(value, &layout)?;
+                let tensor = self.site.stored(constant)?;
                 Ok(Computed { tensor, dims: array.dims().to_vec(), layout, elem: array.elem() })
             }
         }

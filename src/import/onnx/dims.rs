@@ -33,7 +33,8 @@ impl<'o> Binding<'o> {
             let (name, known) = match extent {
                 Extent::Known(n) if *n > 0 => (by_place.clone(), usize::try_from(*n).ok()),
                 Extent::Known(_) | Extent::Unknown => (by_place.clone(), None),
-                Extent::Named(name) if name.is_empty() => (by_place.clone(), None),
+                // Some exporters call what they do not know so.
+                Extent::Named(name) if name.is_empty() || name == "?" => (by_place.clone(), None),
                 Extent::Named(name) => (name.clone(), None),
             };
             let asked = self.find(&by_place).or_else(|| self.find(&name));

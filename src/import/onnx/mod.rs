@@ -49,7 +49,7 @@ pub struct ImportOptions {
 
 /// Operator sets that are read.
 const OLDEST: i64 = 7;
-const NEWEST: i64 = 27;
+const NEWEST: i64 = 28;
 
 /// Refusals listed at most: beyond any real model, so that a hostile one cannot make the list its weapon.
 const MAX_REFUSALS: usize = 10_000;
@@ -112,10 +112,10 @@ fn lower<'m>(
     names: &mut Names<'m>,
     values: &mut Values,
 ) -> Result<(), Problem> {
-    names.claim(node)?;
-    let fact = opsets.find(node);
+    // Looked at before its results have names, so that it cannot read itself.
     let operands = names.operands(node, values);
-    let fact = fact?;
+    names.claim(node)?;
+    let fact = opsets.find(node)?;
     let operands = operands?;
     // A node that reads what a refused node should have computed cannot be looked at further.
     let Some(operands) = operands.into_iter().map(Operand::into_value).collect::<Option<Vec<_>>>() else {

@@ -4,6 +4,7 @@ use super::{
     ImportOptions,
     array::Elem,
     dims::Binding,
+    layout::Layout,
     model::{Graph, Port, PortType},
     names::Names,
     site::Site,
@@ -72,7 +73,7 @@ fn elem(port: &Port) -> Result<Elem, Problem> {
 }
 
 /// Notes on an input or output how the caller has it.
-fn stated(site: &mut Site, tensor: TensorId, dims: &[usize], layout: &super::layout::Layout) {
+fn stated(site: &mut Site, tensor: TensorId, dims: &[usize], layout: &Layout) {
     let tensor = &mut site.graph.tensors[tensor];
     tensor.dims = dims.to_vec();
     tensor.order = Order::new(&layout.atoms, &layout.sequence()).unwrap_or_default();
@@ -98,22 +99,23 @@ fn output(port: &Port, site: &mut Site, names: &mut Names<'_>, values: &mut Valu
     if value.len() == 0 {
         return Err(Problem::unsupported(format!("it has no elements: its extents are {:?}", value.dims())));
     }
-    let (computed, fixed) = match &value {
+    let (computed, known) = match &value {
         Value::Computed(computed) => (computed.clone(), false),
         Value::Known(array) => {
-            let layout = super::layout::Layout::natural(array.dims());
+            let layout = Layout::natural(array.dims());
             let tensor = site.place(&value, &layout)?;
             (Computed { tensor, dims: array.dims().to_vec(), layout, elem: array.elem() }, true)
         }
     };
+    // What goes out is computed by a node, and by one alone.
     let taken = site.graph.inputs.contains(&computed.tensor) || site.graph.outputs.contains(&computed.tensor);
-    let tensor = match fixed || taken || site.graph.is_constant(computed.tensor) {
-        // What goes out is computed by a node, and by one alone.
-        true => {
+    let tensor = match (known, taken) {
+        (true, _) => site.stored(computed.tensor)?,
+        (false, true) => {
             let shape = site.graph.shape(computed.tensor);
             site.emit(Op::Reshape, &[computed.tensor], shape)?
         }
-        false => computed.tensor,
+        (false, false) => computed.tensor,
     };
     stated(site, tensor, &computed.dims, &computed.layout);
     site.graph.tensors[tensor].name.clone_from(&port.name);

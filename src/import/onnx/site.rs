@@ -66,6 +66,12 @@ impl Site {
         self.tensor(name, shape, Some(array.to_constant()))
     }
 
+    /// A constant as a tensor that a node computes, for operators that read no constants, and for outputs.
+    pub(super) fn stored(&mut self, constant: TensorId) -> Result<TensorId, Problem> {
+        let shape = self.graph.shape(constant);
+        self.emit(Op::Concat { axis: 3 }, &[constant], shape)
+    }
+
     /// The same elements under another shape.
     pub(super) fn reshape(&mut self, id: TensorId, shape: Shape) -> Result<TensorId, Problem> {
         if self.graph.shape(id) == shape {

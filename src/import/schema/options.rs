@@ -79,6 +79,24 @@ tables! {
         stride_h: i32 = 8, 0;
         activation: i8 = 10, 0;
     }
+    /// L2_NORMALIZATION
+    L2NormOptions { activation: i8 = 4, 0; }
+    /// LOCAL_RESPONSE_NORMALIZATION
+    LrnOptions { radius: i32 = 4, 0; bias: f32 = 6, 0.0; alpha: f32 = 8, 0.0; beta: f32 = 10, 0.0; }
+    /// GATHER
+    GatherOptions { axis: i32 = 4, 0; batch_dims: i32 = 6, 0; }
+    /// PACK
+    PackOptions { axis: i32 = 6, 0; }
+    /// UNPACK
+    UnpackOptions { axis: i32 = 6, 0; }
+    /// MIRROR_PAD
+    MirrorPadOptions { mode: i8 = 4, 0; }
+    /// BATCH_MATMUL
+    BatchMatMulOptions { adj_x: bool = 4, false; adj_y: bool = 6, false; }
+    /// CUMSUM
+    CumsumOptions { exclusive: bool = 4, false; reverse: bool = 6, false; }
+    /// GELU
+    GeluOptions { approximate: bool = 4, false; }
     /// LEAKY_RELU
     LeakyReluOptions { alpha: f32 = 4, 0.0; }
 }

@@ -1,14 +1,17 @@
 //! Banks: several textures, several live tensors in each, and no step that reads and writes the same one.
 //!
 //! Between Shared Objects and one arena: a Shared Objects plan is a plan of banks, so the search starts there and never
-//! ends above. Late acceptance hill climbing over which bank each tensor is in; deterministic, bounded by a count of
+//! ends above. First a sweep over all divisions into banks, where they are few: it ends with the least that banks can
+//! come to. Then late acceptance hill climbing over which bank each tensor is in; deterministic, bounded by a count of
 //! moves and never by time.
 
 mod pack;
 mod state;
+mod sweep;
 
-use super::{Layout, Place, PlanError, Problem, StepUse, UsageRecord, bounds, random::Random};
+use super::{Layout, Place, PlanError, Problem, StepUse, UsageRecord, bounds, random::Random, uses::records_exist};
 use state::{Board, State};
+use sweep::{Least, least};
 
 /// Moves that cost as much work as packing one plan.
 const PACKING: u64 = 200;
@@ -19,12 +22,33 @@ const MAX_ENTRIES: usize = 1 << 24;
 /// Points of the timeline that can be looked over in the time of one move.
 const POINTS_A_MOVE: u64 = 512;
 
+/// Divisions into banks that [`banks`] looks at, at any point of the timeline, before it searches instead.
+const DIVISIONS: usize = 1000;
+
+/// A lower bound of what banks come to: the least that the banks' fullest points can be together, as far as it can be
+/// told with `divisions` divisions of the tensors alive at a time, and at most `known`, the total of a plan at hand.
+///
+/// No plan of banks is below it, and where it is `known`, no plan of banks is below that.
+///
+/// # Errors
+/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`], or [`PlanError::UseOutsideLife`] if a step names a record
+/// that is not there.
+pub fn bank_bound(records: &[UsageRecord], uses: &[StepUse], known: u64, divisions: usize) -> Result<u64, PlanError> {
+    let bounds = bounds(records)?;
+    records_exist(records, uses)?;
+    if bounds.positional_maximums.len().saturating_mul(records.len()) > MAX_ENTRIES {
+        return Ok(bounds.offsets.min(known));
+    }
+    Ok(least(&Board::new(records, uses), &births(records), bounds.offsets, known, divisions).bound)
+}
+
 /// Banks no larger than `seed`, a layout of shared objects or banks, after at most `work` moves.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`]; [`PlanError::Count`] if the seed is another set's.
+/// As [`bank_bound`], and [`PlanError::Count`] if the seed is another set's.
 pub fn banks(records: &[UsageRecord], uses: &[StepUse], seed: &Layout, work: u64) -> Result<Layout, PlanError> {
     let bounds = bounds(records)?;
+    records_exist(records, uses)?;
     let bound = bounds.offsets;
     if seed.places.len() != records.len() {
         return Err(PlanError::Count { what: "places", expected: records.len(), found: seed.places.len() });
@@ -37,12 +61,21 @@ pub fn banks(records: &[UsageRecord], uses: &[StepUse], seed: &Layout, work: u64
     let bank_of: Vec<usize> = seed.places.iter().map(|p| p.region).collect();
     let best_total = best.total();
     let mut search = Search { records, board: &board, bound, best, best_total, random: Random::new() };
-    if records.is_empty() {
+    if records.is_empty() || search.best_total == bound {
         return Ok(search.best);
+    }
+    let Least { bound, bank_of: division } = least(&board, &births(records), bound, best_total, DIVISIONS);
+    search.bound = bound;
+    if let Some(division) = division {
+        let banks = division.iter().max().map_or(0, |&bank| bank + 1);
+        search.pack(&State::new(&board, division, banks))?;
     }
     let starts: Vec<Option<usize>> = vec![None, Some(2), Some(3), Some(4), Some(5), Some(6)];
     let share = work / starts.len() as u64;
     for start in starts {
+        if search.best_total == search.bound {
+            break;
+        }
         let state = match start {
             None => State::new(&board, bank_of.clone(), seed.regions.len()),
             Some(banks) => match split(&board, records, banks) {
@@ -51,19 +84,21 @@ pub fn banks(records: &[UsageRecord], uses: &[StepUse], seed: &Layout, work: u64
             },
         };
         search.climb(state, share)?;
-        if search.best_total == bound {
-            break;
-        }
     }
     Ok(search.best)
 }
 
-/// A first split into `banks`: tensors by birth, each into the bank that is then least loaded among those it may enter.
-fn split(board: &Board, records: &[UsageRecord], banks: usize) -> Option<Vec<usize>> {
+/// The records by birth.
+fn births(records: &[UsageRecord]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by_key(|&i| (records[i].first, i));
+    order
+}
+
+/// A first split into `banks`: tensors by birth, each into the bank that is then least loaded among those it may enter.
+fn split(board: &Board, records: &[UsageRecord], banks: usize) -> Option<Vec<usize>> {
     let mut bank_of: Vec<Option<usize>> = vec![None; records.len()];
-    for tensor in order {
+    for tensor in births(records) {
         let load = |bank: usize| -> u64 {
             let here = board.alive[board.spans[tensor].0].iter();
             here.filter(|&&other| bank_of[other] == Some(bank)).map(|&other| board.sizes[other]).sum()

@@ -22,6 +22,8 @@ struct Waiting {
     life: UsageRecord,
     /// Idle steps and object of the nearest one so far; `None` while every object is busy.
     nearest: Option<(usize, usize)>,
+    /// Whether the nearest has been taken since: there may be none as near.
+    stale: bool,
 }
 
 /// The rank of a tensor that has its place.
@@ -66,7 +68,7 @@ pub fn greedy_by_size_improved(records: &[UsageRecord], stages: Stages, turn: Tu
     let mut objects = Objects::new(records);
     for members in order.chunk_by(|a, b| a.0 == b.0) {
         let mut stage = Stage::new(members.iter().map(|&(_, _, record)| (record, records[record])), &objects, turn);
-        while let Some((record, nearest)) = stage.next() {
+        while let Some((record, nearest)) = stage.next(&objects, turn) {
             let (object, after, before) = match nearest {
                 Some((_, object)) => {
                     let (after, before) = objects.neighbours(object, record);
@@ -75,7 +77,9 @@ pub fn greedy_by_size_improved(records: &[UsageRecord], stages: Stages, turn: Tu
                 }
                 None => (objects.open(record), None, None),
             };
-            stage.refresh(&objects, turn, (&records[record], object), (after, before));
+            if turn != Turn::Largest {
+                stage.refresh(&objects, turn, (&records[record], object), (after, before));
+            }
         }
     }
     Ok(objects.into_layout())
@@ -83,11 +87,15 @@ pub fn greedy_by_size_improved(records: &[UsageRecord], stages: Stages, turn: Tu
 
 impl Stage {
     fn new(members: impl Iterator<Item = (usize, UsageRecord)>, objects: &Objects<'_>, turn: Turn) -> Self {
-        let mut tensors: Vec<Waiting> = members.map(|(record, life)| Waiting { record, life, nearest: None }).collect();
+        let mut tensors: Vec<Waiting> = members
+            .map(|(record, life)| Waiting { record, life, nearest: None, stale: turn == Turn::Largest })
+            .collect();
         let mut births: Vec<(usize, usize)> = tensors.iter().enumerate().map(|(at, t)| (t.life.first, at)).collect();
         births.sort_unstable();
         let by_birth: Vec<usize> = births.iter().map(|&(_, at)| tensors[at].record).collect();
-        for object in 0..objects.len() {
+        // Where gaps do not say whose turn it is, they are looked at when it comes.
+        let looks = if turn == Turn::Largest { 0 } else { objects.len() };
+        for object in 0..looks {
             for (gap, &(_, at)) in objects.distances(object, by_birth.iter().copied()).zip(&births) {
                 if let Some(gap) = gap
                     && tensors[at].nearest.is_none_or(|best| gap < best.0)
@@ -106,19 +114,32 @@ impl Stage {
     }
 
     /// Takes the tensor whose turn it is: its record, and its nearest object.
-    fn next(&mut self) -> Option<(usize, Option<(usize, usize)>)> {
+    fn next(&mut self, objects: &Objects<'_>, turn: Turn) -> Option<(usize, Option<(usize, usize)>)> {
         let leaves = self.ranks.len() / 2;
-        let least = self.ranks[1];
-        if least == PLACED {
-            return None;
+        loop {
+            let least = self.ranks[1];
+            if least == PLACED {
+                return None;
+            }
+            let mut node = 1;
+            while node < leaves {
+                node = if self.ranks[2 * node] == least { 2 * node } else { 2 * node + 1 };
+            }
+            let at = node - leaves;
+            let tensor = &mut self.tensors[at];
+            let fresh = !std::mem::take(&mut tensor.stale);
+            if !fresh {
+                tensor.nearest = nearest(objects, tensor.record);
+            }
+            let found = (tensor.record, tensor.nearest);
+            let rank = rank(tensor, turn);
+            // What it has now may be farther than what others have.
+            if fresh || rank == least {
+                self.wait(at, PLACED);
+                return Some(found);
+            }
+            self.wait(at, rank);
         }
-        let mut node = 1;
-        while node < leaves {
-            node = if self.ranks[2 * node] == least { 2 * node } else { 2 * node + 1 };
-        }
-        self.wait(node - leaves, PLACED);
-        let tensor = &self.tensors[node - leaves];
-        Some((tensor.record, tensor.nearest))
     }
 
     /// Sets the rank of the tensor at `at`.
@@ -160,6 +181,11 @@ impl Stage {
                 if tensor.nearest.is_none_or(|(_, nearest)| nearest != object) {
                     continue;
                 }
+                if turn == Turn::Nearest {
+                    // The gap that is left can only be longer: time to look when its turn comes.
+                    tensor.stale = true;
+                    continue;
+                }
                 tensor.nearest = nearest(objects, tensor.record);
             } else {
                 let gap = if p.last < r.first { r.first - p.last } else { p.first - r.last };
@@ -167,6 +193,7 @@ impl Stage {
                     continue;
                 }
                 tensor.nearest = Some((gap, object));
+                tensor.stale = false;
             }
             let rank = rank(tensor, turn);
             self.wait(at, rank);

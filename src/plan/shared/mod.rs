@@ -11,6 +11,7 @@ mod in_order;
 mod min_cost_flow;
 mod naive;
 mod objects;
+mod sweep;
 
 pub use by_breadth::greedy_by_breadth;
 pub use by_size::{Pick, greedy_by_size};
@@ -20,3 +21,4 @@ pub use in_order::greedy_in_order;
 pub use min_cost_flow::min_cost_flow;
 pub use naive::naive;
 pub(super) use objects::Objects;
+pub(super) use sweep::InUse;

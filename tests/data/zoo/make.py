@@ -70,8 +70,9 @@ CASES = {
         {"p2o.DynamicDimension.0": 1, "p2o.DynamicDimension.1": 160, "p2o.DynamicDimension.2": 384}),
     "ppocr_rec": (
         "ch_PP-OCRv4_rec_infer.onnx", {"x": picture("page", 0, 0, 320, 48, OCR)},
-        {"p2o.DynamicDimension.0": 1, "p2o.DynamicDimension.1": 320}),
-    "ppocr_cls": ("ch_ppocr_mobile_v2.0_cls_infer.onnx", {"x": picture("page", 0, 0, 192, 48, OCR)}, {}),
+        {"p2o.DynamicDimension.0": 1, "x:2": 48, "p2o.DynamicDimension.1": 320}),
+    "ppocr_cls": ("ch_ppocr_mobile_v2.0_cls_infer.onnx", {"x": picture("page", 0, 0, 192, 48, OCR)},
+        {"x:0": 1, "x:2": 48, "x:3": 192}),
     "mtcnn_pnet": (
         "mtcnn_pnet.onnx", {"input_1": picture("astronaut", 140, 30, 160, 120, {"divide": 128.0, "subtract": [127.5 / 128] * 3}, "NHWC")},
         {"N": 1, "M1": 120, "M2": 160}),

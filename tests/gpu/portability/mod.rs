@@ -23,8 +23,9 @@ const SHOWN: usize = 10;
 fn recipes() -> Vec<(PipelineRecipe, &'static str)> {
     let gpu = open();
     let mut all = BTreeMap::new();
-    for file in MODELS {
-        let graph = texpool::import::open(models::model(file)).unwrap();
+    let models = MODELS.iter().map(|&file| (file, texpool::import::open(models::model(file)).unwrap()));
+    // No model pads by mirrors or looks words up.
+    for (file, graph) in models.chain([("the network of moves", crate::moves::network())]) {
         for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
             for rules in [Rules::all(), Rules::none()] {
                 let prepare = PrepareOptions { format, rules, ..PrepareOptions::default() };

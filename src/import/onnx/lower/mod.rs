@@ -4,10 +4,13 @@
 mod align;
 mod basic;
 mod conv;
+mod image;
 mod matmul;
 mod moves;
 mod norm;
+mod pick;
 mod pool;
+mod quant;
 mod reduce;
 mod shapes;
 mod softmax;
@@ -17,7 +20,7 @@ use super::facts::Fact;
 pub(super) use reduce::{named_axes, reduced_dims};
 
 /// All operators, group by group.
-pub(super) static FACTS: [&[Fact]; 10] = [
+pub(super) static FACTS: [&[Fact]; 13] = [
     conv::FACTS,
     pool::FACTS,
     matmul::FACTS,
@@ -28,4 +31,7 @@ pub(super) static FACTS: [&[Fact]; 10] = [
     unary::FACTS,
     moves::FACTS,
     shapes::FACTS,
+    pick::FACTS,
+    image::FACTS,
+    quant::FACTS,
 ];

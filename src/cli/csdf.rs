@@ -1,0 +1,60 @@
+//! `texpool csdf`: a model as cyclo-static dataflow with its least buffers, without a device.
+
+use std::{num::NonZeroUsize, path::PathBuf};
+
+use indicatif::ProgressBar;
+
+use super::{CliError, opening::DimArgs, out};
+use crate::{
+    dataflow::{Bands, DataflowError, Network, Phasing, convert, to_sdf3},
+    io::{IoError, write_whole},
+    report::{PublishedCsdf, csdf_report},
+};
+
+/// Bytes of an element: 32-bit floats.
+const ELEMENT_BYTES: u64 = 4;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// A model file, or a name from `texpool models list`.
+    #[arg(required_unless_present = "published")]
+    model: Option<String>,
+    #[command(flatten)]
+    dims: DimArgs,
+    /// At most so many phases a layer, bands of rows as even as may be; 1 is the execution without phases. Default: a
+    /// phase a row.
+    #[arg(long, value_name = "N")]
+    phases: Option<NonZeroUsize>,
+    /// Write the graph as SDF3's XML, whole or not at all.
+    #[arg(short, long, value_name = "FILE.xml")]
+    output: Option<PathBuf>,
+    /// Print Tables II and III of Minakova and Stefanov (2020) beside what is found here.
+    #[arg(long, conflicts_with_all = ["model", "phases", "output"])]
+    published: bool,
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    if args.published {
+        let bar = ProgressBar::new_spinner();
+        let tables = PublishedCsdf::compute(&mut |network| {
+            bar.set_message(format!("planning {network}"));
+            bar.tick();
+        });
+        bar.finish_and_clear();
+        let tables = tables?;
+        return if json { out::json(&tables) } else { out::text(&tables.to_string()) };
+    }
+    let Some(model) = &args.model else {
+        return Err(CliError::Usage("say which model to convert, or --published".into()));
+    };
+    let graph = args.dims.find(model)?.import()?;
+    let network = Network::of(&graph).map_err(DataflowError::from)?;
+    let bands = args.phases.map_or(Bands::Rows, |most| Bands::AtMost(most.get()));
+    let csdf = convert(&network, &Phasing { bands, ..Phasing::default() })?;
+    let (buffers, report) = csdf_report(&csdf, ELEMENT_BYTES)?;
+    if let Some(to) = &args.output {
+        let xml = to_sdf3(&csdf, &buffers.capacities, ELEMENT_BYTES);
+        write_whole(to, |file| file.write_all(xml.as_bytes())).map_err(|e| IoError::write(to, e))?;
+    }
+    if json { out::json(&report) } else { out::text(&report.to_string()) }
+}

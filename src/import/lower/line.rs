@@ -1,0 +1,104 @@
+//! Operators that look at whole lines of values: products of matrices, sums so far, the greatest few, and norms.
+
+use super::{
+    activation::activation,
+    axes::{axis, fold},
+};
+use crate::{
+    graph::{Act, Binary, Op, Reduce, Shape, TensorId},
+    import::{
+        context::Context,
+        error::Problem,
+        schema::{BatchMatMulOptions, CumsumOptions, L2NormOptions, LrnOptions},
+    },
+};
+
+/// Below which TensorFlow Lite's reference takes no norm.
+const LEAST_NORM: f32 = 1e-6;
+
+/// A stack of matrices as the last two axes of four, up to two axes of stacking in front.
+fn stack(ctx: &mut Context<'_, '_>, id: TensorId) -> Result<TensorId, Problem> {
+    let dims = ctx.dims(id);
+    if dims.len() < 2 {
+        return Err(Problem::malformed(format!("{dims:?} is no matrix")));
+    }
+    match Shape::from_dims(dims) {
+        Some(shape) => ctx.view(id, shape),
+        None => Err(Problem::unsupported(format!("it stacks matrices along more than two axes: {dims:?}"))),
+    }
+}
+
+/// Rows and columns exchanged.
+fn turned(ctx: &mut Context<'_, '_>, id: TensorId) -> Result<TensorId, Problem> {
+    let shape = ctx.shape(id);
+    ctx.between(Op::Transpose { perm: [0, 1, 3, 2] }, &[id], Shape { w: shape.c, c: shape.w, ..shape })
+}
+
+pub(super) fn matmul(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    let options = ctx.options::<BatchMatMulOptions<'static>>()?;
+    let (a, b) = (ctx.operand(0)?, ctx.operand(1)?);
+    let (mut a, b) = (stack(ctx, a)?, stack(ctx, b)?);
+    if options.adj_x() {
+        a = turned(ctx, a)?;
+    }
+    ctx.emit(Op::MatMul { transpose_b: options.adj_y() }, &[a, b], Act::None)
+}
+
+pub(super) fn cum_sum(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    let options = ctx.options::<CumsumOptions<'static>>()?;
+    let x = ctx.operand(0)?;
+    let dims = ctx.dims(x).to_vec();
+    let along = axis(ctx.integer(1, "axis")?, dims.len())?;
+    ctx.gives(&dims)?;
+    let folded = fold(&dims, |axis| axis.cmp(&along), |axis| axis != along)?;
+    let x = ctx.view(x, folded.extents.into())?;
+    let op = Op::CumSum { axis: folded.of[along], exclusive: options.exclusive(), reverse: options.reverse() };
+    ctx.emit_as(op, &[x], Act::None, folded.extents.into())
+}
+
+/// The values first, then their indices, along the last axis.
+pub(super) fn top_k(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    ctx.results(2)?;
+    let x = ctx.operand(0)?;
+    let k = usize::try_from(ctx.integer(1, "number")?).unwrap_or(0);
+    let mut dims = ctx.dims(x).to_vec();
+    match dims.last_mut() {
+        Some(last) if (1..=*last).contains(&k) => *last = k,
+        _ => return Err(Problem::malformed(format!("the greatest {k} of {dims:?}"))),
+    }
+    for (result, indices) in [false, true].into_iter().enumerate() {
+        ctx.select(result)?;
+        ctx.gives(&dims)?;
+        ctx.emit(Op::TopK { k, largest: true, indices }, &[x], Act::None)?;
+    }
+    Ok(())
+}
+
+/// Every pixel by its norm.
+pub(super) fn l2_normalization(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(1, 1)?;
+    let act = activation(ctx.options::<L2NormOptions<'static>>()?.activation())?;
+    let x = ctx.operand(0)?;
+    ctx.gives(ctx.dims(x))?;
+    let one = Shape { c: 1, ..ctx.shape(x) };
+    let norm = ctx.between(Op::Reduce { kind: Reduce::L2, axes: [false, false, false, true] }, &[x], one)?;
+    let least = ctx.number(LEAST_NORM);
+    let norm = ctx.between(Op::Binary(Binary::Maximum), &[norm, least], one)?;
+    ctx.emit(Op::Binary(Binary::Div), &[x, norm], act)
+}
+
+/// The sum of the squares of `radius` channels on both sides.
+pub(super) fn lrn(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(1, 1)?;
+    let options = ctx.options::<LrnOptions<'static>>()?;
+    let radius = usize::try_from(options.radius()).ok().filter(|&radius| radius <= crate::graph::MAX_ELEMENTS);
+    let size = radius.ok_or_else(|| Problem::malformed(format!("its radius is {}", options.radius())))? * 2 + 1;
+    let x = ctx.operand(0)?;
+    ctx.gives(ctx.dims(x))?;
+    // ONNX's alpha is divided by the size of the window.
+    let op = Op::Lrn { size, alpha: options.alpha() * size as f32, beta: options.beta(), bias: options.bias() };
+    ctx.emit(op, &[x], Act::None)
+}

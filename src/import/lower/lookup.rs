@@ -1,0 +1,41 @@
+//! Lookups by index.
+
+use super::axes::{axis, fold};
+use crate::{
+    graph::{Act, Op, Shape, TensorId},
+    import::{context::Context, error::Problem, schema::GatherOptions},
+};
+
+pub(super) fn gather(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    let options = ctx.options::<GatherOptions<'static>>()?;
+    if options.batch_dims() != 0 {
+        return Err(Problem::unsupported("its indices differ from batch to batch"));
+    }
+    let (x, indices) = (ctx.operand(0)?, ctx.operand(1)?);
+    let along = axis(i64::from(options.axis()), ctx.dims(x).len())?;
+    look_up(ctx, x, indices, along)
+}
+
+/// The indices come first; the table's rows are looked up.
+pub(super) fn embedding(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    let (indices, table) = (ctx.operand(0)?, ctx.operand(1)?);
+    axis(0, ctx.dims(table).len())?;
+    look_up(ctx, table, indices, 0)
+}
+
+/// The indices' axes take the place of the one looked up.
+fn look_up(ctx: &mut Context<'_, '_>, x: TensorId, indices: TensorId, along: usize) -> Result<(), Problem> {
+    let dims = ctx.dims(x).to_vec();
+    let result = [&dims[..along], ctx.dims(indices), &dims[along + 1..]].concat();
+    ctx.gives(&result)?;
+    let folded = fold(&dims, |axis| axis.cmp(&along), |axis| axis != along)?;
+    let slot = folded.of[along];
+    let count = ctx.shape(indices).len();
+    let mut shape = folded.extents;
+    shape[slot] = count;
+    let x = ctx.view(x, folded.extents.into())?;
+    let indices = ctx.view(indices, Shape::new(1, 1, 1, count))?;
+    ctx.emit_as(Op::Gather { axis: slot }, &[x, indices], Act::None, shape.into())
+}

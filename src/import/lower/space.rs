@@ -1,0 +1,97 @@
+//! SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND: every `block`-th pixel of an image as an image of its own, and back. Each
+//! direction of the image is a transpose by itself, so that four axes are enough.
+
+use crate::{
+    graph::{Act, Op, PadMode, Shape, TensorId},
+    import::{context::Context, error::Problem},
+};
+
+/// An operand as an image, the block's edges, and two numbers for rows and for columns: paddings, or what is cut.
+struct Blocks {
+    image: Shape,
+    block: [usize; 2],
+    around: [[usize; 2]; 2],
+}
+
+fn blocks(ctx: &mut Context<'_, '_>, x: TensorId) -> Result<Blocks, Problem> {
+    ctx.operands(3, 3)?;
+    let numbers =
+        |values: Vec<i64>| -> Option<Vec<usize>> { values.into_iter().map(|n| usize::try_from(n).ok()).collect() };
+    let [block, around] = [ctx.integers(1, "block")?, ctx.integers(2, "border")?].map(numbers);
+    let unknown = || Problem::unsupported("its operand is no image of rows and columns, or its numbers make no sense");
+    let (block, around) = (block.ok_or_else(unknown)?, around.ok_or_else(unknown)?);
+    let (image, block, around) = match (ctx.dims(x), block.as_slice(), around.as_chunks::<2>().0) {
+        (&[b, h, w, c], &[rows, columns], &[y, x]) => (Shape::new(b, h, w, c), [rows, columns], [y, x]),
+        (&[b, h, c], &[rows], &[y]) => (Shape::new(b, h, 1, c), [rows, 1], [y, [0, 0]]),
+        _ => return Err(unknown()),
+    };
+    let within = |&n: &usize| n <= crate::graph::MAX_ELEMENTS;
+    if block.contains(&0) || !block.iter().chain(around.as_flattened()).all(within) {
+        return Err(unknown());
+    }
+    Ok(Blocks { image, block, around })
+}
+
+/// Extents of the result as an image, stated with three extents where there are no columns.
+fn gives(ctx: &Context<'_, '_>, x: TensorId, image: Shape) -> Result<(), Problem> {
+    match ctx.dims(x).len() {
+        3 => ctx.gives(&[image.b, image.h, image.c]),
+        _ => ctx.gives(&image.dims()),
+    }
+}
+
+pub(super) fn to_batch(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
+    let Blocks { image, block: [rows, columns], around: [y, across] } = blocks(ctx, x)?;
+    let padded = Shape { h: image.h + y[0] + y[1], w: image.w + across[0] + across[1], ..image };
+    if padded.checked_len().is_none_or(|elements| elements > crate::graph::MAX_ELEMENTS) {
+        return Err(Problem::malformed("its padded image overflows"));
+    }
+    if !padded.h.is_multiple_of(rows) || !padded.w.is_multiple_of(columns) {
+        return Err(Problem::malformed(format!("{padded} is not made of blocks of {rows} by {columns}")));
+    }
+    let result = Shape::new(image.b * rows * columns, padded.h / rows, padded.w / columns, image.c);
+    gives(ctx, x, result)?;
+    let mut now = ctx.view(x, image)?;
+    if padded != image {
+        let amounts = |i: usize| [0, y[i] as isize, across[i] as isize, 0];
+        let op = Op::Pad { before: amounts(0), after: amounts(1), mode: PadMode::Constant(0.0) };
+        now = ctx.between(op, &[now], padded)?;
+    }
+    let perm = [2, 0, 1, 3];
+    now = ctx.view(now, Shape::new(image.b * padded.h, result.w, columns, image.c))?;
+    let outer = Shape::new(columns, image.b * padded.h, result.w, image.c);
+    now = ctx.between(Op::Transpose { perm }, &[now], outer)?;
+    now = ctx.view(now, Shape::new(columns * image.b, result.h, rows, result.w * image.c))?;
+    let turned = Shape::new(rows, columns * image.b, result.h, result.w * image.c);
+    ctx.emit_as(Op::Transpose { perm }, &[now], Act::None, turned)
+}
+
+pub(super) fn to_space(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
+    let Blocks { image, block: [rows, columns], around: [y, across] } = blocks(ctx, x)?;
+    if !image.b.is_multiple_of(rows * columns) {
+        return Err(Problem::malformed(format!("{} images are not made of blocks of {rows} by {columns}", image.b)));
+    }
+    let batches = image.b / (rows * columns);
+    let full = Shape::new(batches, image.h * rows, image.w * columns, image.c);
+    let left = |extent: usize, [front, back]: [usize; 2]| extent.checked_sub(front)?.checked_sub(back);
+    let (Some(h), Some(w)) = (left(full.h, y), left(full.w, across)) else {
+        return Err(Problem::malformed(format!("it cuts more than there is of {full}")));
+    };
+    let result = Shape { h, w, ..full };
+    gives(ctx, x, result)?;
+    let perm = [1, 2, 0, 3];
+    let mut now = ctx.view(x, Shape::new(rows, columns * batches, image.h, image.w * image.c))?;
+    let inner = Shape::new(columns * batches, image.h, rows, image.w * image.c);
+    now = ctx.between(Op::Transpose { perm }, &[now], inner)?;
+    now = ctx.view(now, Shape::new(columns, batches * full.h, image.w, image.c))?;
+    let turned = Shape::new(batches * full.h, image.w, columns, image.c);
+    if result == full {
+        return ctx.emit_as(Op::Transpose { perm }, &[now], Act::None, turned);
+    }
+    now = ctx.between(Op::Transpose { perm }, &[now], turned)?;
+    now = ctx.view(now, full)?;
+    let op = Op::StridedSlice { begin: [0, y[0], across[0], 0], stride: [1; 4] };
+    ctx.emit_as(op, &[now], Act::None, result)
+}

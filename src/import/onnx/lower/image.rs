@@ -1,0 +1,353 @@
+//! Operators on images that move pixels: blocks, borders, resizes.
+
+use super::{
+    align::placed_as,
+    conv::{answer_image, image},
+    moves::isolate,
+};
+use crate::{
+    graph::{CoordMode, DepthOrder, Op, PadMode, ResizeMode, Rounding, Shape},
+    import::{
+        error::Problem,
+        onnx::{
+            arrange::resized,
+            array::{Array, count, strides, walk},
+            call::{Call, axes},
+            facts::Fact,
+            layout::Layout,
+            value::{Computed, Value},
+        },
+    },
+};
+
+pub(super) const FACTS: &[Fact] = &[
+    Fact::new("DepthToSpace", "gather", depth_to_space).tflite("DEPTH_TO_SPACE"),
+    Fact::new("SpaceToDepth", "gather", space_to_depth).tflite("SPACE_TO_DEPTH"),
+    Fact::new("Pad", "gather", pad)
+        .tflite("PAD, PADV2, MIRROR_PAD")
+        .limits("borders and value must be known")
+        .fold(pad),
+    Fact::new("Resize", "resize, resample", resize)
+        .tflite("RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR")
+        .limits("sizes must be known; no antialiasing"),
+    Fact::new("Upsample", "resize, resample", resize).limits("scales must be known"),
+];
+
+fn depth_to_space(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.computed(0)?;
+    let image = image(call, &x)?;
+    let block = call.size("blocksize", 0)?;
+    let order = match call.text("mode", "DCR")?.as_str() {
+        "CRD" => DepthOrder::Crd,
+        _ => DepthOrder::Dcr,
+    };
+    let area = block.checked_mul(block).filter(|&area| area > 0 && image.shape.c.is_multiple_of(area));
+    let area = area.ok_or_else(|| Problem::malformed(format!("{} channels in blocks of {block}", image.shape.c)))?;
+    let Shape { b, h, w, c } = image.shape;
+    let shape = Shape::new(b, h.saturating_mul(block), w.saturating_mul(block), c / area);
+    let tensor = call.emit(Op::DepthToSpace { block, order }, &[image.x.tensor], shape)?;
+    answer_image(call, tensor, &image, shape);
+    Ok(())
+}
+
+fn space_to_depth(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.computed(0)?;
+    let image = image(call, &x)?;
+    let block = call.size("blocksize", 0)?;
+    let Shape { b, h, w, c } = image.shape;
+    if block == 0 || !h.is_multiple_of(block) || !w.is_multiple_of(block) {
+        return Err(Problem::malformed(format!("blocks of {block} in an image of {h} by {w}")));
+    }
+    let shape = Shape::new(b, h / block, w / block, c.saturating_mul(block).saturating_mul(block));
+    let tensor = call.emit(Op::SpaceToDepth { block }, &[image.x.tensor], shape)?;
+    answer_image(call, tensor, &image, shape);
+    Ok(())
+}
+
+/// What is added to an axis in front and behind; negative numbers cut off.
+struct Border {
+    axis: usize,
+    before: i64,
+    after: i64,
+}
+
+fn borders(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Border>, Problem> {
+    let pads = call.list("pads", 1)?.ok_or_else(|| Problem::malformed("it states no borders"))?;
+    let named = match call.optional(3) {
+        Some(_) => {
+            let named = call.integers(3, "axes")?;
+            let unsorted = named.iter().map(|&i| crate::import::onnx::call::axis(i, dims.len()));
+            axes(&named, dims.len())?;
+            unsorted.collect::<Result<Vec<_>, _>>()?
+        }
+        None => (0..dims.len()).collect(),
+    };
+    if pads.len() != 2 * named.len() {
+        return Err(Problem::malformed(format!("{} borders for {} axes", pads.len(), named.len())));
+    }
+    let (before, after) = pads.split_at(named.len());
+    let mut all = Vec::new();
+    for (i, &axis) in named.iter().enumerate() {
+        let extent = (dims[axis] as i64).checked_add(before[i]).and_then(|n| n.checked_add(after[i]));
+        if extent.is_none_or(|n| n <= 0 || n > crate::graph::MAX_ELEMENTS as i64) {
+            return Err(Problem::unsupported(format!(
+                "borders of {} and {} around {}",
+                before[i], after[i], dims[axis]
+            )));
+        }
+        if (before[i], after[i]) != (0, 0) {
+            all.push(Border { axis, before: before[i], after: after[i] });
+        }
+    }
+    Ok(all)
+}
+
+fn pad(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.operand(0)?;
+    let value = match call.scalar(2, "value")? {
+        Some(value) => value,
+        None => call.float("value", 0.0)?,
+    };
+    let mode = match call.text("mode", "constant")?.as_str() {
+        "constant" => PadMode::Constant(value),
+        "reflect" => PadMode::Reflect,
+        "edge" => PadMode::Edge,
+        "wrap" => PadMode::Wrap,
+        other => return Err(Problem::unsupported(format!("its mode is {other}"))),
+    };
+    let all = borders(call, x.dims())?;
+    let result = match &x {
+        Value::Known(array) => Value::Known(known_padded(array, &all, mode)?),
+        Value::Computed(x) => Value::Computed(padded(call, x, &all, mode)?),
+    };
+    call.give(0, result);
+    Ok(())
+}
+
+fn padded(call: &mut Call<'_>, x: &Computed, all: &[Border], mode: PadMode) -> Result<Computed, Problem> {
+    let mut x = x.clone();
+    for group in all.chunks(3) {
+        let axes: Vec<usize> = group.iter().map(|border| border.axis).collect();
+        let (y, slots) = isolate(call, &x, &axes)?;
+        let (mut layout, mut dims) = (y.layout.clone(), y.dims.clone());
+        let (mut before, mut after) = ([0isize; 4], [0isize; 4]);
+        for (border, &slot) in group.iter().zip(&slots) {
+            (before[slot], after[slot]) = (border.before as isize, border.after as isize);
+            let extent = (dims[border.axis] as i64 + border.before + border.after) as usize;
+            layout = resized(&layout, &dims, border.axis, slot, extent);
+            dims[border.axis] = extent;
+        }
+        let tensor = call.emit(Op::Pad { before, after, mode }, &[y.tensor], layout.shape())?;
+        x = Computed { tensor, dims, layout, elem: y.elem };
+    }
+    x.layout = x.layout.tidy(&x.dims);
+    Ok(x)
+}
+
+fn known_padded(array: &Array, all: &[Border], mode: PadMode) -> Result<Array, Problem> {
+    if mode != PadMode::Constant(0.0)
+        && !array.is_empty()
+        && matches!(mode, PadMode::Constant(_))
+        && !array.elem().is_float()
+    {
+        return Err(Problem::unsupported("it pads integers that are known with another value than 0"));
+    }
+    let mut dims = array.dims().to_vec();
+    let mut front = vec![0i64; dims.len()];
+    for border in all {
+        dims[border.axis] = (dims[border.axis] as i64 + border.before + border.after) as usize;
+        front[border.axis] = border.before;
+    }
+    count(&dims)?;
+    let (to, from) = (strides(&dims), strides(array.dims()));
+    let own = array.dims().to_vec();
+    let source = |flat: usize| -> Option<usize> {
+        (0..own.len()).try_fold(0, |at, a| {
+            let index = (flat / to[a] % dims[a]) as i64 - front[a];
+            let extent = own[a] as i64;
+            let index = match mode {
+                _ if (0..extent).contains(&index) => index,
+                PadMode::Constant(_) => return None,
+                PadMode::Edge => index.clamp(0, extent - 1),
+                PadMode::Wrap => index.rem_euclid(extent),
+                PadMode::Reflect | PadMode::Symmetric => {
+                    let period = (2 * extent - 2).max(1);
+                    let folded = index.rem_euclid(period);
+                    if folded < extent { folded } else { period - folded }
+                }
+            };
+            Some(at + index as usize * from[a])
+        })
+    };
+    let sources = walk(&dims, &to).map(source).collect::<Vec<_>>();
+    Ok(match array.to_i64() {
+        Some(ints) => Array::of_ints(dims, array.elem(), sources.iter().map(|s| s.map_or(0, |at| ints[at])).collect()),
+        None => {
+            let PadMode::Constant(outside) = mode else {
+                return Ok(array.taken(dims, sources.into_iter().flatten()));
+            };
+            let floats = array.to_f32();
+            let values: Vec<f32> = sources.iter().map(|s| s.map_or(outside, |at| floats[at])).collect();
+            Array::of_floats(dims, array.elem(), &values)
+        }
+    })
+}
+
+/// How an axis is resized.
+#[derive(Clone, Copy, Debug)]
+struct Sized {
+    axis: usize,
+    extent: usize,
+    /// Output by input, where that is stated.
+    scale: Option<f32>,
+    /// First and last corner of a crop.
+    crop: [f32; 2],
+}
+
+fn sizes(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {
+    let old = call.node.op == "Upsample" || call.opset < 11;
+    let numbers = |position: usize, role: &str| -> Result<Option<Vec<f32>>, Problem> {
+        match call.optional(position) {
+            None => Ok(None),
+            Some(_) => {
+                let list = call.known(position, role)?.to_f32().into_owned();
+                Ok((!list.is_empty()).then_some(list))
+            }
+        }
+    };
+    let named = match call.ints("axes") {
+        Some(named) => {
+            named.iter().map(|&i| crate::import::onnx::call::axis(i, dims.len())).collect::<Result<_, _>>()?
+        }
+        None => (0..dims.len()).collect::<Vec<_>>(),
+    };
+    let (roi, scales, sizes) = match old {
+        true if call.has("scales") => (None, call.floats("scales"), None),
+        true => (None, numbers(1, "scales")?, None),
+        false => (numbers(1, "region")?, numbers(2, "scales")?, numbers(3, "sizes")?),
+    };
+    let fits = |list: &Option<Vec<f32>>, n: usize| list.as_ref().is_none_or(|list| list.len() == n);
+    if !fits(&scales, named.len()) || !fits(&sizes, named.len()) || !fits(&roi, 2 * named.len()) {
+        return Err(Problem::malformed("its scales, sizes or region are not one an axis"));
+    }
+    let policy = call.text("keep_aspect_ratio_policy", "stretch")?;
+    let ratio = |i: usize| sizes.as_ref().map_or(1.0, |sizes| f64::from(sizes[i]) / dims[named[i]] as f64);
+    let ratios = (0..named.len()).map(ratio);
+    let kept = match policy.as_str() {
+        "not_larger" => ratios.reduce(f64::min),
+        "not_smaller" => ratios.reduce(f64::max),
+        _ => None,
+    };
+    let mut all = Vec::new();
+    for (i, &axis) in named.iter().enumerate() {
+        let own = dims[axis] as f64;
+        let (extent, scale) = match (&scales, &sizes, kept) {
+            (Some(scales), None, _) => ((own * f64::from(scales[i])).floor(), Some(scales[i])),
+            (None, Some(_), Some(kept)) => ((own * kept + 0.5).floor(), Some(kept as f32)),
+            (None, Some(sizes), None) => (f64::from(sizes[i]), None),
+            _ => return Err(Problem::malformed("it states neither scales nor sizes, or both")),
+        };
+        if !(1.0..=crate::graph::MAX_ELEMENTS as f64).contains(&extent) {
+            return Err(Problem::malformed(format!("axis {axis} of {dims:?} would become {extent}")));
+        }
+        let crop = roi.as_ref().map_or([0.0, 1.0], |roi| [roi[i], roi[named.len() + i]]);
+        all.push(Sized { axis, extent: extent as usize, scale, crop });
+    }
+    Ok(all)
+}
+
+fn resize(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.computed(0)?;
+    if call.flag("antialias", false)? {
+        return Err(Problem::unsupported("antialiasing is not supported"));
+    }
+    let old = call.node.op == "Upsample" || call.opset < 11;
+    let coords = call.text("coordinate_transformation_mode", if old { "asymmetric" } else { "half_pixel" })?;
+    let nearest = call.text("nearest_mode", if old { "floor" } else { "round_prefer_floor" })?;
+    let mode = match call.text("mode", "nearest")?.as_str() {
+        "nearest" => ResizeMode::Nearest(match nearest.as_str() {
+            "round_prefer_floor" => Rounding::PreferFloor,
+            "round_prefer_ceil" => Rounding::PreferCeil,
+            "floor" => Rounding::Floor,
+            "ceil" => Rounding::Ceil,
+            other => return Err(Problem::malformed(format!("its nearest_mode is {other}"))),
+        }),
+        "linear" | "bilinear" => ResizeMode::Linear,
+        "cubic" => ResizeMode::Cubic {
+            a: call.float("cubic_coeff_a", -0.75)?,
+            exclude_outside: call.flag("exclude_outside", false)?,
+        },
+        other => return Err(Problem::malformed(format!("its mode is {other}"))),
+    };
+    let extrapolation = call.float("extrapolation_value", 0.0)?;
+    let cropped = coords == "tf_crop_and_resize";
+    let changed = |sized: &Sized| {
+        sized.extent != x.dims[sized.axis]
+            || sized.scale.is_some_and(|scale| scale != 1.0)
+            || cropped && sized.crop != [0.0, 1.0]
+    };
+    let mut all: Vec<Sized> = sizes(call, &x.dims)?.into_iter().filter(changed).collect();
+    all.sort_by_key(|sized| sized.axis);
+    // Height and width at once, others by themselves; the last two axes are those.
+    let rank = x.dims.len();
+    let mut y = x;
+    while let Some(last) = all.pop() {
+        let pair = all.last().copied().filter(|before| last.axis + 1 != rank || before.axis + 2 == rank);
+        if pair.is_some() {
+            all.pop();
+        }
+        let height = match pair {
+            Some(pair) => pair.axis,
+            None if last.axis > 0 => last.axis - 1,
+            None => rank,
+        };
+        let whole =
+            Sized { axis: height, extent: y.dims.get(height).copied().unwrap_or(1), scale: None, crop: [0.0, 1.0] };
+        let tall = pair.unwrap_or(whole);
+        let coords = match coords.as_str() {
+            "asymmetric" => CoordMode::Asymmetric,
+            "half_pixel" => CoordMode::HalfPixel,
+            "pytorch_half_pixel" => CoordMode::PytorchHalfPixel,
+            "align_corners" => CoordMode::AlignCorners,
+            "half_pixel_symmetric" => CoordMode::HalfPixelSymmetric,
+            "tf_crop_and_resize" => CoordMode::TfCropAndResize {
+                start: [tall.crop[0], last.crop[0]],
+                end: [tall.crop[1], last.crop[1]],
+                extrapolation,
+            },
+            other => return Err(Problem::malformed(format!("its coordinates are {other}"))),
+        };
+        y = resized_by(call, &y, [tall, last], mode, coords)?;
+    }
+    y.layout = y.layout.tidy(&y.dims);
+    call.give(0, Value::Computed(y));
+    Ok(())
+}
+
+/// Resizes two axes as height and width; the first may be none.
+fn resized_by(
+    call: &mut Call<'_>,
+    x: &Computed,
+    [tall, wide]: [Sized; 2],
+    mode: ResizeMode,
+    coords: CoordMode,
+) -> Result<Computed, Problem> {
+    let rank = x.dims.len();
+    let mut others: Vec<usize> = (0..rank).filter(|axis| *axis != tall.axis && *axis != wide.axis).collect();
+    let channels = if others.len() > 1 { others.split_off(1) } else { Vec::new() };
+    let height = if tall.axis < rank { vec![tall.axis] } else { Vec::new() };
+    let axes = [others, height, vec![wide.axis], channels];
+    let tensor = placed_as(call.site, &Value::Computed(x.clone()), &Layout::of(&x.dims, &axes))?;
+    let mut dims = x.dims.clone();
+    for sized in [tall, wide].iter().filter(|sized| sized.axis < rank) {
+        dims[sized.axis] = sized.extent;
+    }
+    let layout = Layout::of(&dims, &axes);
+    let own = |sized: Sized| {
+        let from = x.dims.get(sized.axis).copied().unwrap_or(1);
+        sized.scale.unwrap_or(sized.extent as f32 / from as f32)
+    };
+    let scale = (tall.scale.is_some() || wide.scale.is_some()).then(|| [own(tall), own(wide)]);
+    let tensor = call.emit(Op::Resize { mode, coords, scale }, &[tensor], layout.shape())?;
+    Ok(Computed { tensor, dims, layout, elem: x.elem })
+}

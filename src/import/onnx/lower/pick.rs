@@ -1,0 +1,265 @@
+//! Operators that look elements up by index, and that repeat them.
+
+use super::{
+    align::placed_as,
+    basic::two,
+    moves::{Taken, isolate, take},
+    shapes::reshaped,
+};
+use crate::{
+    graph::{Binary, Op, Shape},
+    import::{
+        error::Problem,
+        onnx::{
+            arrange::resized,
+            array::{Array, Elem, count, strides, walk},
+            call::{Call, axis},
+            facts::Fact,
+            fold::math,
+            layout::Layout,
+            value::{Computed, Value},
+        },
+    },
+};
+
+pub(super) const FACTS: &[Fact] = &[
+    Fact::new("Gather", "lookup, gather", gather).tflite("GATHER, EMBEDDING_LOOKUP").fold(gather),
+    Fact::new("GatherElements", "lookup", gather_elements)
+        .limits("up to four axes above one, of which all but the one looked up along have the extents of the indices"),
+    Fact::new("Expand", "gather", expand).tflite("BROADCAST_TO").limits("extents must be known").fold(expand),
+    Fact::new("Tile", "gather", tile).tflite("TILE").limits("repeats must be known").fold(tile),
+    Fact::new("OneHot", "binary", one_hot).tflite("ONE_HOT").limits("depth and values must be known"),
+    Fact::new("Trilu", "binary", trilu).limits("the diagonal must be known"),
+    Fact::new("NonZero", "none", non_zero).limits("the input must be known").fold(non_zero),
+];
+
+fn gather(call: &mut Call<'_>) -> Result<(), Problem> {
+    let (x, indices) = (call.operand(0)?, call.operand(1)?);
+    let along = call.axis(x.dims().len(), 0)?;
+    let dims = [&x.dims()[..along], indices.dims(), &x.dims()[along + 1..]].concat();
+    let extent = x.dims()[along];
+    let picked = match &indices {
+        Value::Known(indices) => {
+            let list = indices.to_i64().ok_or_else(|| Problem::malformed("its indices are no integers"))?;
+            let list = list.iter().map(|&i| axis(i, extent)).collect::<Result<Vec<_>, _>>();
+            let list = list.map_err(|_| Problem::malformed(format!("an index lies outside an axis of {extent}")))?;
+            match (&x, stepped(&list)) {
+                (Value::Known(array), _) => Value::Known(known_picked(array, along, &list)?),
+                (Value::Computed(_), Some((begin, stride))) => {
+                    take(call, &x, &[Taken { axis: along, begin, stride, count: list.len() }])?
+                }
+                (Value::Computed(_), None) => {
+                    let indices = Array::of_ints(vec![list.len()], Elem::I64, list.iter().map(|&i| i as i64).collect());
+                    let row = call.site.constant(&indices, Shape::new(1, 1, 1, list.len()))?;
+                    looked_up(call, &x, along, row, list.len())?
+                }
+            }
+        }
+        Value::Computed(indices) => {
+            let row = Value::Computed(indices.clone());
+            let row = reshaped(call.site, &row, &[indices.dims.iter().product()])?;
+            let count = row.len();
+            let all: Layout = Layout::of(&[count], &[vec![], vec![], vec![], vec![0]]);
+            let row = placed_as(call.site, &row, &all)?;
+            looked_up(call, &x, along, row, count)?
+        }
+    };
+    let result = reshaped(call.site, &picked, &dims)?;
+    call.give(0, result);
+    Ok(())
+}
+
+/// First index and distance, if indices are a range.
+fn stepped(list: &[usize]) -> Option<(usize, isize)> {
+    let &first = list.first()?;
+    let stride = list.get(1).map_or(1, |&second| second as isize - first as isize);
+    let fits = list.iter().enumerate().all(|(i, &index)| index as isize == first as isize + i as isize * stride);
+    (fits && (stride != 0 || list.len() == 1)).then_some((first, stride))
+}
+
+fn known_picked(array: &Array, along: usize, list: &[usize]) -> Result<Array, Problem> {
+    let mut dims = array.dims().to_vec();
+    let by = strides(&dims);
+    let (extent, inner) = (dims[along], by[along]);
+    dims[along] = list.len();
+    count(&dims)?;
+    let outer: usize = dims[..along].iter().product();
+    let indices = (0..outer)
+        .flat_map(|o| list.iter().flat_map(move |&i| (0..inner).map(move |rest| (o * extent + i) * inner + rest)));
+    Ok(array.taken(dims, indices))
+}
+
+/// Elements along an axis by a row of indices.
+fn looked_up(
+    call: &mut Call<'_>,
+    x: &Value,
+    along: usize,
+    row: crate::graph::TensorId,
+    count: usize,
+) -> Result<Value, Problem> {
+    let (tensor, layout, slot) = match x {
+        Value::Computed(x) => {
+            let (x, slots) = isolate(call, x, &[along])?;
+            (x.tensor, x.layout, slots.first().copied().unwrap_or(0))
+        }
+        Value::Known(array) => {
+            // A table: what one index picks on C, so that it is whole texels.
+            let others: Vec<usize> = (0..array.dims().len()).filter(|&axis| axis != along).collect();
+            let layout = Layout::of(array.dims(), &[vec![], vec![], vec![along], others]);
+            (call.site.place(x, &layout)?, layout, 2)
+        }
+    };
+    let result = resized(&layout, x.dims(), along, slot, count);
+    let tensor = call.emit(Op::Gather { axis: slot }, &[tensor, row], result.shape())?;
+    let mut dims = x.dims().to_vec();
+    dims[along] = count;
+    Ok(Value::Computed(Computed { tensor, layout: result, dims, elem: x.elem() }))
+}
+
+fn gather_elements(call: &mut Call<'_>) -> Result<(), Problem> {
+    let (x, indices) = (call.operand(0)?, call.operand(1)?);
+    let rank = x.dims().len();
+    let along = call.axis(rank, 0)?;
+    let dims = indices.dims().to_vec();
+    let fits = dims.len() == rank && (0..rank).all(|a| a == along || dims[a] <= x.dims()[a]);
+    if !fits {
+        return Err(Problem::malformed(format!("indices of {dims:?} into {:?}", x.dims())));
+    }
+    // An axis each, so that both operands have the same ones.
+    let open: Vec<usize> = (0..rank).filter(|&a| a == along || x.dims()[a] != 1).collect();
+    if open.len() > 4 {
+        return Err(Problem::unsupported(format!("it looks up in {:?}, more than four axes", x.dims())));
+    }
+    let mut axes: [Vec<usize>; 4] = Default::default();
+    for (i, &axis) in open.iter().enumerate() {
+        axes[4 - open.len() + i].push(axis);
+    }
+    let slot = axes.iter().position(|list| list == &[along]).unwrap_or(3);
+    let table = placed_as(call.site, &x, &Layout::of(x.dims(), &axes))?;
+    let layout = Layout::of(&dims, &axes);
+    let row = placed_as(call.site, &indices, &layout)?;
+    let tensor = call.emit(Op::GatherElements { axis: slot }, &[table, row], layout.shape())?;
+    call.answer(tensor, dims, layout, x.elem());
+    Ok(())
+}
+
+/// Repeats a value along its axes.
+fn repeated(call: &mut Call<'_>, value: &Value, repeats: &[usize]) -> Result<Value, Problem> {
+    let dims: Vec<usize> = value.dims().iter().zip(repeats).map(|(&d, &r)| d.saturating_mul(r)).collect();
+    match value {
+        Value::Known(array) => {
+            let from = strides(array.dims());
+            let to = strides(&dims);
+            let own = array.dims().to_vec();
+            count(&dims)?;
+            let at =
+                walk(&dims, &to).map(|flat| (0..own.len()).map(|a| flat / to[a] % dims[a] % own[a] * from[a]).sum());
+            Ok(Value::Known(array.taken(dims.clone(), at)))
+        }
+        Value::Computed(x) => {
+            let mut x = x.clone();
+            let wanted: Vec<usize> = (0..dims.len()).filter(|&axis| repeats[axis] != 1).collect();
+            for axes in wanted.chunks(3) {
+                let (y, slots) = isolate(call, &x, axes)?;
+                let (mut layout, mut extents) = (y.layout.clone(), y.dims.clone());
+                for (&axis, &slot) in axes.iter().zip(&slots) {
+                    layout = resized(&layout, &extents, axis, slot, dims[axis]);
+                    extents[axis] = dims[axis];
+                }
+                let shape = layout.shape();
+                if extents.contains(&0) {
+                    return Err(Problem::unsupported("nothing is left of its input"));
+                }
+                let tensor = call.emit(Op::Tile, &[y.tensor], shape)?;
+                x = Computed { tensor, layout, dims: extents, elem: y.elem };
+            }
+            x.layout = x.layout.tidy(&x.dims);
+            Ok(Value::Computed(x))
+        }
+    }
+}
+
+fn expand(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.operand(0)?;
+    let asked = call.integers(1, "extents")?;
+    let asked: Vec<usize> = asked.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
+    let dims = crate::import::onnx::array::broadcast(&[x.dims(), &asked])?;
+    let own = [vec![1; dims.len() - x.dims().len()], x.dims().to_vec()].concat();
+    let repeats: Vec<usize> = dims.iter().zip(&own).map(|(&d, &o)| if d == o { 1 } else { d }).collect();
+    let x = reshaped(call.site, &x, &own)?;
+    let result = repeated(call, &x, &repeats)?;
+    call.give(0, result);
+    Ok(())
+}
+
+fn tile(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.operand(0)?;
+    let repeats: Vec<usize> =
+        call.integers(1, "repeats")?.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
+    if repeats.len() != x.dims().len() {
+        return Err(Problem::malformed(format!("{repeats:?} repeats of {:?}", x.dims())));
+    }
+    let result = repeated(call, &x, &repeats)?;
+    call.give(0, result);
+    Ok(())
+}
+
+/// Which of the numbers up to a depth an index is; negative ones count from the end.
+fn one_hot(call: &mut Call<'_>) -> Result<(), Problem> {
+    let indices = call.operand(0)?;
+    let depth = call.scalar(1, "depth")?.unwrap_or(0.0) as usize;
+    let values = call.known(2, "values")?;
+    let &[off, on] = &*values.to_f32() else {
+        return Err(Problem::malformed(format!("it has {} values", values.len())));
+    };
+    let rank = indices.dims().len();
+    let along = call.axis(rank + 1, -1)?;
+    let mut dims = indices.dims().to_vec();
+    dims.insert(along, 1);
+    let indices = reshaped(call.site, &indices, &dims)?;
+    let mut numbers = vec![1; rank + 1];
+    numbers[along] = count(&[depth])?;
+    let row = |first: i64| {
+        let values = (0..depth as i64).map(|i| i + first).collect();
+        Value::Known(Array::of_ints(numbers.clone(), Elem::I64, values))
+    };
+    let elem = values.elem();
+    let here = two(call, Binary::Equal, &indices, &row(0), Elem::Bool)?;
+    let behind = two(call, Binary::Equal, &indices, &row(-(depth as i64)), Elem::Bool)?;
+    let hot = two(call, Binary::Or, &Value::Computed(here), &Value::Computed(behind), elem)?;
+    let scaled = two(call, Binary::Mul, &Value::Computed(hot), &math::scalar(on - off), elem)?;
+    let result = two(call, Binary::Add, &Value::Computed(scaled), &math::scalar(off), elem)?;
+    call.give(0, Value::Computed(result));
+    Ok(())
+}
+
+/// Keeps what lies on one side of a diagonal.
+fn trilu(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.operand(0)?;
+    let upper = call.flag("upper", true)?;
+    let k = if call.optional(1).is_some() { call.integers(1, "diagonal")?.first().copied().unwrap_or(0) } else { 0 };
+    let &[.., rows, columns] = x.dims() else {
+        return Err(Problem::malformed(format!("its input has the extents {:?}", x.dims())));
+    };
+    let kept = |i: usize| {
+        let distance = (i % columns) as i64 - (i / columns) as i64;
+        i64::from(if upper { distance >= k } else { distance <= k })
+    };
+    let mask = Array::of_ints(vec![rows, columns], Elem::Bool, (0..count(&[rows, columns])?).map(kept).collect());
+    let result = two(call, Binary::KeepIf, &Value::Known(mask), &x, x.elem())?;
+    call.give(0, Value::Computed(result));
+    Ok(())
+}
+
+fn non_zero(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.known(0, "input")?;
+    let values = x.to_f32();
+    let found: Vec<usize> = (0..values.len()).filter(|&i| values[i] != 0.0).collect();
+    let by = strides(x.dims());
+    let index = |axis: usize| found.iter().map(move |_| axis).zip(&found);
+    let indices: Vec<i64> = (0..x.dims().len())
+        .flat_map(|axis| index(axis).map(|(axis, &flat)| (flat / by[axis] % x.dims()[axis]) as i64).collect::<Vec<_>>())
+        .collect();
+    call.give(0, Value::Known(Array::of_ints(vec![x.dims().len(), found.len()], Elem::I64, indices)));
+    Ok(())
+}

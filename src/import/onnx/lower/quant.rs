@@ -1,0 +1,119 @@
+//! From reals to 8-bit integers and back. The integers are held in floats.
+
+use super::basic::{one, two};
+use crate::{
+    graph::{Binary, Unary},
+    import::{
+        error::Problem,
+        onnx::{
+            array::{Array, Elem},
+            call::Call,
+            facts::Fact,
+            fold::math,
+            value::Value,
+        },
+    },
+};
+
+pub(super) const FACTS: &[Fact] = &[
+    Fact::new("DequantizeLinear", "binary", dequantize)
+        .tflite("DEQUANTIZE")
+        .limits("8, 16 or 32 bits; not block by block")
+        .fold(dequantize),
+    Fact::new("QuantizeLinear", "binary, unary", quantize)
+        .tflite("QUANTIZE")
+        .limits("8 or 16 bits; zero point must be known; not block by block")
+        .fold(quantize),
+];
+
+/// Scale and zero point, so that they broadcast to the axis they are for.
+fn parameters(call: &mut Call<'_>, rank: usize) -> Result<(Value, Option<Value>), Problem> {
+    if call.int("block_size")?.unwrap_or(0) != 0 {
+        return Err(Problem::unsupported("it scales block by block"));
+    }
+    let scale = call.operand(1)?;
+    let zero = call.optional(2);
+    let shaped = |call: &mut Call<'_>, value: Value| -> Result<Value, Problem> {
+        if value.len() == 1 {
+            return super::shapes::reshaped(call.site, &value, &[]);
+        }
+        let axis = call.axis(rank, 1)?;
+        let mut dims = vec![1; rank];
+        dims[axis] = value.len();
+        super::shapes::reshaped(call.site, &value, &dims)
+    };
+    let scale = shaped(call, scale)?;
+    let zero = match zero {
+        Some(zero) => Some(shaped(call, zero)?),
+        None => None,
+    };
+    Ok((scale, zero))
+}
+
+/// A function of two values, known if both are.
+fn apply(call: &mut Call<'_>, binary: Binary, a: &Value, b: &Value) -> Result<Value, Problem> {
+    match (a, b) {
+        (Value::Known(a), Value::Known(b)) => {
+            let float = |array: &Array| Array::of_floats(array.dims().to_vec(), Elem::F32, &array.to_f32());
+            math::two(&float(a), &float(b), binary).map(Value::Known)
+        }
+        _ => two(call, binary, a, b, Elem::F32).map(Value::Computed),
+    }
+}
+
+fn dequantize(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.operand(0)?;
+    let (scale, zero) = parameters(call, x.dims().len())?;
+    let shifted = match &zero {
+        Some(zero) => apply(call, Binary::Sub, &x, zero)?,
+        None => x,
+    };
+    let result = apply(call, Binary::Mul, &shifted, &scale)?;
+    call.give(0, result);
+    Ok(())
+}
+
+/// Least and greatest number of a type of 8 or 16 bits.
+fn range(elem: Elem) -> Result<(f32, f32), Problem> {
+    match elem {
+        Elem::I8 => Ok((-128.0, 127.0)),
+        Elem::U8 => Ok((0.0, 255.0)),
+        Elem::I16 => Ok((-32768.0, 32767.0)),
+        Elem::U16 => Ok((0.0, 65535.0)),
+        other => Err(Problem::unsupported(format!("it gives integers of type {other:?}"))),
+    }
+}
+
+fn quantize(call: &mut Call<'_>) -> Result<(), Problem> {
+    let x = call.operand(0)?;
+    let (scale, zero) = parameters(call, x.dims().len())?;
+    let elem = match (&zero, call.int("output_dtype")?.filter(|&code| code != 0)) {
+        (Some(zero), _) => zero.elem(),
+        (None, Some(code)) => Elem::of(code)?,
+        (None, None) => Elem::U8,
+    };
+    let (min, max) = range(elem)?;
+    let scaled = apply(call, Binary::Div, &x, &scale)?;
+    let round = |value: Value, call: &mut Call<'_>| -> Result<Value, Problem> {
+        Ok(match value {
+            Value::Known(array) => {
+                let values: Vec<f32> = array.to_f32().iter().map(|v| v.round_ties_even()).collect();
+                Value::Known(Array::of_floats(array.dims().to_vec(), Elem::F32, &values))
+            }
+            Value::Computed(x) => Value::Computed(one(call, Unary::Round, &x, Elem::F32)?),
+        })
+    };
+    let mut value = round(scaled, call)?;
+    if let Some(zero) = &zero {
+        value = apply(call, Binary::Add, &value, zero)?;
+    }
+    let result = match value {
+        Value::Known(array) => {
+            let values = array.to_f32().iter().map(|v| v.clamp(min, max) as i64).collect();
+            Value::Known(Array::of_ints(array.dims().to_vec(), elem, values))
+        }
+        Value::Computed(x) => Value::Computed(one(call, Unary::Clip { min, max }, &x, elem)?),
+    };
+    call.give(0, result);
+    Ok(())
+}

@@ -1,0 +1,267 @@
+//! A network as dataflow: actors, channels and least buffers; and the published tables beside what is found here.
+
+use super::grouped;
+use crate::{
+    dataflow::{
+        Buffers, Csdf, DataflowError, least_buffers,
+        published::{EXAMPLES, ROWS, Row},
+        repetition,
+    },
+    prepare::{PrepareError, PrepareOptions, frontier},
+};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A dataflow graph and its least buffers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CsdfReport {
+    /// Name of the model.
+    pub model: String,
+    /// Bytes of a token.
+    pub token_bytes: u64,
+    /// The actors.
+    pub actors: Vec<ActorReport>,
+    /// The channels.
+    pub channels: Vec<ChannelReport>,
+    /// Bytes of the buffers between actors.
+    pub edge_bytes: u64,
+    /// Bytes of the buffers in which actors keep rows for their next phase.
+    pub loop_bytes: u64,
+    /// Both together.
+    pub total_bytes: u64,
+}
+
+/// An actor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActorReport {
+    /// Its name.
+    pub name: String,
+    /// What it computes.
+    pub op: String,
+    /// Phases of a cycle.
+    pub phases: u64,
+    /// Cycles of an iteration: its entry in the repetition vector.
+    pub cycles: u64,
+}
+
+/// A channel and its buffer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelReport {
+    /// Index of the actor that produces.
+    pub from: usize,
+    /// Index of the actor that consumes; the same one for a loop.
+    pub to: usize,
+    /// Tokens by phase of the source, in runs: `[3*128, 1*0]`.
+    pub production: String,
+    /// Tokens by phase of the sink.
+    pub consumption: String,
+    /// Least capacity in tokens.
+    pub tokens: u64,
+    /// The same in bytes.
+    pub bytes: u64,
+}
+
+impl CsdfReport {
+    /// The report of a graph with its least buffers, found by [`least_buffers`].
+    ///
+    /// # Errors
+    /// As [`repetition`].
+    pub fn of(csdf: &Csdf, buffers: &Buffers, token_bytes: u64) -> Result<Self, DataflowError> {
+        let cycles = repetition(csdf)?;
+        let actors = csdf.actors.iter().zip(cycles).map(|(actor, cycles)| ActorReport {
+            name: actor.name.clone(),
+            op: actor.op.clone(),
+            phases: actor.phases,
+            cycles,
+        });
+        let channels = csdf.channels.iter().zip(&buffers.capacities).map(|(channel, &tokens)| ChannelReport {
+            from: channel.from,
+            to: channel.to,
+            production: channel.production.to_string(),
+            consumption: channel.consumption.to_string(),
+            tokens,
+            bytes: tokens.saturating_mul(token_bytes),
+        });
+        let channels: Vec<ChannelReport> = channels.collect();
+        let bytes = |is_loop: bool| {
+            let some = channels.iter().filter(|channel| (channel.from == channel.to) == is_loop);
+            some.fold(0, |sum: u64, channel| sum.saturating_add(channel.bytes))
+        };
+        let (edge_bytes, loop_bytes) = (bytes(false), bytes(true));
+        let total_bytes = edge_bytes.saturating_add(loop_bytes);
+        let (model, actors) = (csdf.name.clone(), actors.collect());
+        Ok(Self { model, token_bytes, actors, channels, edge_bytes, loop_bytes, total_bytes })
+    }
+}
+
+impl fmt::Display for CsdfReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |index: usize| self.actors.get(index).map_or("", |actor| actor.name.as_str());
+        writeln!(f, "{}: {} actors, {} channels", self.model, self.actors.len(), self.channels.len())?;
+        writeln!(f, "\n  {:>4} {:>7} {:>7} {:>8}  actor", "", "phases", "cycles", "firings")?;
+        for (index, actor) in self.actors.iter().enumerate() {
+            let firings = actor.phases.saturating_mul(actor.cycles);
+            let ActorReport { name, op, phases, cycles } = actor;
+            writeln!(f, "  {index:>4} {phases:>7} {cycles:>7} {firings:>8}  {op} {name}")?;
+        }
+        writeln!(f, "\n  {:>12}  channel", "bytes")?;
+        for channel in &self.channels {
+            let (bytes, from, to) = (grouped(channel.bytes), name(channel.from), name(channel.to));
+            if channel.from == channel.to {
+                writeln!(f, "  {bytes:>12}  {from} keeps {} {}", channel.production, channel.consumption)?;
+            } else {
+                writeln!(f, "  {bytes:>12}  {from} {} -> {to} {}", channel.production, channel.consumption)?;
+            }
+        }
+        writeln!(f, "\n  {:>12}  between actors", grouped(self.edge_bytes))?;
+        writeln!(f, "  {:>12}  kept from phase to phase", grouped(self.loop_bytes))?;
+        writeln!(f, "  {:>12}  in all", grouped(self.total_bytes))
+    }
+}
+
+/// Tables II and III of Minakova and Stefanov (2020), and what comes out here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PublishedCsdf {
+    /// Table II.
+    pub examples: Vec<ExampleReport>,
+    /// Table III.
+    pub networks: Vec<NetworkReport>,
+}
+
+/// A row of Table II: sizes of the buffers b12, b23, b34 and b45 in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExampleReport {
+    /// Its name there.
+    pub name: String,
+    /// As published.
+    pub published: Vec<u64>,
+    /// As found by execution.
+    pub found: Vec<u64>,
+}
+
+/// A row of Table III. Of two figures the first is without phases, the second with them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NetworkReport {
+    /// Its name there.
+    pub network: String,
+    /// Memory of parameters and buffers as published, in megabytes of 10^6 bytes.
+    pub published_megabytes: [u64; 2],
+    /// The same in bytes, found by execution.
+    pub found_bytes: [u64; 2],
+    /// Why these differ, if they do.
+    pub differs: Option<String>,
+    /// Bytes of the parameters and of this program's pool: the fastest plan's, and the smallest's.
+    pub pool_bytes: [u64; 2],
+    /// Bytes of the parameters, counted in both pairs.
+    pub parameter_bytes: u64,
+    /// Published throughput with phases, as a part of that without.
+    pub published_throughput: f64,
+    /// Predicted throughput of this program's smallest plan, as a part of the fastest's.
+    pub predicted_throughput: f64,
+}
+
+/// What keeps the published tables from being computed; nothing does for the networks that come with the library.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishedError {
+    /// In a dataflow graph.
+    #[error(transparent)]
+    Dataflow(#[from] DataflowError),
+    /// In a plan.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+}
+
+impl PublishedCsdf {
+    /// Computes both tables again. `watch` is told each network before its turn.
+    ///
+    /// # Errors
+    /// As [`least_buffers`] and [`frontier`].
+    pub fn compute(watch: &mut dyn FnMut(&str)) -> Result<Self, PublishedError> {
+        let mut tables = Self { examples: Vec::new(), networks: Vec::new() };
+        for example in &EXAMPLES {
+            let (name, published) = (example.name.to_owned(), example.published.to_vec());
+            tables.examples.push(ExampleReport { name, published, found: example.found()? });
+        }
+        for row in &ROWS {
+            watch(row.network);
+            tables.networks.push(NetworkReport::of(row)?);
+        }
+        Ok(tables)
+    }
+}
+
+impl NetworkReport {
+    fn of(row: &Row) -> Result<Self, PublishedError> {
+        use crate::dataflow::published::ELEMENT_BYTES;
+        let parameter_bytes = row.network().parameters() * ELEMENT_BYTES;
+        let front = frontier(&row.graph(), &PrepareOptions::default(), &mut |_, _| {})?.points;
+        let ends = || front.first().zip(front.last());
+        Ok(Self {
+            network: row.network.to_owned(),
+            published_megabytes: row.megabytes,
+            found_bytes: row.found()?,
+            differs: row.differs.map(str::to_owned),
+            pool_bytes: ends().map_or([0; 2], |(a, b)| [a.bytes, b.bytes]).map(|pool| pool + parameter_bytes),
+            parameter_bytes,
+            published_throughput: row.frames[1] / row.frames[0],
+            predicted_throughput: ends().map_or(1.0, |(a, b)| a.predicted_us / b.predicted_us),
+        })
+    }
+
+    /// Whether a column is met to the published digit.
+    pub fn agrees(&self, column: usize) -> bool {
+        (self.found_bytes[column] + 500_000) / 1_000_000 == self.published_megabytes[column]
+    }
+}
+
+const NOTE: &str = "
+`found` is by execution, in a convention inferred from their totals: 4 bytes an element, a buffer for each edge and
+loop, nothing fused, layers with several inputs put their result out whole. The pool holds no inputs and outputs; its
+throughput is predicted for an assumed device, theirs comes from measurements on a board.
+";
+
+impl fmt::Display for PublishedCsdf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Minakova and Stefanov 2020, Table II: bytes of b12, b23, b34, b45 and their sum\n")?;
+        for ExampleReport { name, published, found } in &self.examples {
+            let text = |sizes: &[u64]| {
+                let each: Vec<String> = sizes.iter().map(u64::to_string).collect();
+                format!("{:<18} {:>4}", each.join(" "), sizes.iter().sum::<u64>())
+            };
+            let verdict = if published == found { "exact" } else { "differs" };
+            writeln!(f, "  {name}  published {}  found {}  {verdict}", text(published), text(found))?;
+        }
+        writeln!(f, "\nTable III: parameters and buffers in MB (10^6 bytes), without phases and with them;")?;
+        writeln!(f, "throughput with phases as a part of that without")?;
+        writeln!(
+            f,
+            "\n  {:<14}{:>17}{:>22}{:>24}{:>24}",
+            "", "published", "found", "this program's pool", "throughput"
+        )?;
+        for row in &self.networks {
+            let mb = |bytes: [u64; 2]| bytes.map(|bytes| format!("{:.1}", bytes as f64 / 1e6)).join(" -> ");
+            let published = row.published_megabytes.map(|mb| mb.to_string()).join(" -> ");
+            let throughput = format!("{:.2}, here {:.2}", row.published_throughput, row.predicted_throughput);
+            let (found, pool) = (mb(row.found_bytes), mb(row.pool_bytes));
+            let verdict = [0, 1].map(|column| {
+                let published = row.published_megabytes[column] as f64 * 1e6;
+                let off = (row.found_bytes[column] as f64 - published) / published * 100.0;
+                if row.agrees(column) { "exact".to_owned() } else { format!("{off:+.1} %") }
+            });
+            let why = row.differs.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            let verdict = format!("{}, {}{why}", verdict[0], verdict[1]);
+            writeln!(f, "  {:<14}{published:>17}{found:>22}{pool:>24}{throughput:>24}  {verdict}", row.network)?;
+        }
+        f.write_str(NOTE)
+    }
+}
+
+/// The least buffers of a graph, and its report.
+///
+/// # Errors
+/// As [`least_buffers`].
+pub fn csdf_report(csdf: &Csdf, token_bytes: u64) -> Result<(Buffers, CsdfReport), DataflowError> {
+    let buffers = least_buffers(csdf)?;
+    let report = CsdfReport::of(csdf, &buffers, token_bytes)?;
+    Ok((buffers, report))
+}

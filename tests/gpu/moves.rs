@@ -1,0 +1,75 @@
+//! A network that looks up, pads, repeats and resamples, against its CPU twin under every strategy.
+
+use texpool::{
+    gpu::{Session, SessionOptions},
+    graph::{
+        Act, CoordMode, DepthOrder, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, ResizeMode, Rounding,
+    },
+    kernels::twin,
+    prepare::{Phases, PrepareOptions},
+    rewrite::Rules,
+};
+
+use crate::support::{choices, open};
+
+const WORDS: usize = 300;
+
+/// An embedding of nine tokens, and what may become of it.
+pub(crate) fn network() -> Graph {
+    let mut b = GraphBuilder::new("moves");
+    let tokens = b.input("tokens", &[1, 1, 1, 9]).unwrap();
+    let values: Vec<f32> = (0..WORDS * 10).map(|i| (i as f32 * 0.37).sin()).collect();
+    let table = b.constant("table", &[1, 1, WORDS, 10], &values).unwrap();
+    let node = |b: &mut GraphBuilder, op: Op, inputs: &[usize]| b.node("n", op, inputs, Act::None).unwrap();
+    let words = node(&mut b, Op::Gather { axis: 2 }, &[table, tokens]);
+    let image = b.reshape("image", words, &[1, 3, 3, 10]).unwrap();
+    let (before, after) = ([0, 2, 1, 0], [0, 1, 2, 0]);
+    let padded = node(&mut b, Op::Pad { before, after, mode: PadMode::Reflect }, &[image]);
+    let tiled = b.node_to("tiled", Op::Tile, &[padded], &[1, 12, 6, 10], Act::None).unwrap();
+    let pool = Pool2d {
+        kind: PoolKind::Average,
+        window: [3, 2],
+        stride: [1, 1],
+        dilation: [2, 1],
+        padding: Padding { top: 2, bottom: 2, left: 0, right: 1 },
+        counted: Some(Padding { top: 2, ..Padding::default() }),
+    };
+    let pooled = b.pool("pooled", pool, tiled).unwrap();
+    let cubic = ResizeMode::Cubic { a: -0.75, exclude_outside: false };
+    let large = b.resize("large", cubic, CoordMode::HalfPixel, pooled, [19, 11]).unwrap();
+    let rows = b.constant("rows", &[1, 1, 1, 4], &[-1.0, 3.0, 3.0, 16.0]).unwrap();
+    let some = node(&mut b, Op::Gather { axis: 1 }, &[large, rows]);
+    let nearest = ResizeMode::Nearest(Rounding::PreferFloor);
+    let small = b.resize("small", nearest, CoordMode::HalfPixelSymmetric, some, [2, 5]).unwrap();
+    let picked = node(&mut b, Op::Gather { axis: 3 }, &[small, tokens]);
+    let cut = Op::Pad { before: [0, 0, -1, -1], after: [0; 4], mode: PadMode::Edge };
+    let even = node(&mut b, cut, &[picked]);
+    let wide = node(&mut b, Op::DepthToSpace { block: 2, order: DepthOrder::Crd }, &[even]);
+    b.finish(&[wide, large]).unwrap()
+}
+
+#[test]
+fn a_network_of_moves_agrees_with_its_twin_under_every_plan() {
+    let gpu = open();
+    let graph = network();
+    let tokens = [0.0, 299.0, 17.0, 5.0, 5.0, -1.0, 128.0, 64.0, 2.0].to_vec();
+    let all = twin::graph(&graph, std::slice::from_ref(&tokens)).unwrap();
+    let expected: Vec<&Vec<f32>> = graph.outputs.iter().map(|&id| all[id].as_ref().unwrap()).collect();
+    let mut first: Option<Vec<Vec<f32>>> = None;
+    for rules in [Rules::all(), Rules::none()] {
+        let plain = PrepareOptions { rules, ..PrepareOptions::default() };
+        let phased = PrepareOptions { phases: Phases::Min, ..plain.clone() };
+        let whole = choices(&graph, &plain).into_iter().map(|choice| PrepareOptions { choice, ..plain.clone() });
+        for prepare in whole.chain([phased]) {
+            let what = format!("{:?}, {:?}", prepare.choice, prepare.phases);
+            let options = SessionOptions { prepare, poison: true, watched: false };
+            let mut session = Session::new(&gpu, &graph, &options).unwrap();
+            let found = session.run(&[&tokens]).unwrap();
+            for (found, expected) in found.iter().zip(&expected) {
+                let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5;
+                assert!(found.len() == expected.len() && found.iter().zip(*expected).all(near), "{what}");
+            }
+            assert_eq!(first.get_or_insert_with(|| found.clone()), &found, "{what}: other bits");
+        }
+    }
+}
