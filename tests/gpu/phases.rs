@@ -59,7 +59,7 @@ fn is_invariant(Case { file, factor }: &Case) {
                 &gpu,
                 &graph,
                 front.prepared(point),
-                &SessionOptions { prepare: options.clone(), poison, watched: false },
+                &SessionOptions { prepare: options.clone(), poison, ..SessionOptions::default() },
             )
         };
         let (whole, most) = run(&points[0], false);
