@@ -6,8 +6,10 @@
 
 mod context;
 mod error;
+mod facts;
 mod lower;
 mod map;
+mod matrix;
 mod onnx;
 mod opcode;
 mod prune;
@@ -20,6 +22,7 @@ mod tflite;
 use std::{path::Path, sync::Arc};
 
 pub use error::{ImportError, Refusal, Unbound};
+pub use matrix::{Operator, operators, supported};
 pub use onnx::{Array, Elem, ImportOptions};
 
 use crate::graph::Graph;
@@ -75,11 +78,6 @@ pub fn from_bytes_with(
 /// If the bytes are none, or the elements are of a type that is not computed with.
 pub fn read_tensor(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Array, ImportError> {
     onnx::read_tensor(owner)
-}
-
-/// The operators that are supported, as Markdown: what `OPERATORS.md` beside this module holds.
-pub fn operators() -> String {
-    onnx::matrix()
 }
 
 fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Graph, ImportError> {

@@ -1,8 +1,15 @@
-//! Names of the builtin operators, by code, as the TensorFlow Lite schema writes them. For messages alone.
+//! Names of the builtin operators, by code, as the TensorFlow Lite schema writes them.
 
 /// The operator's name.
 pub(super) fn name(code: i32) -> Option<&'static str> {
     NAMES.get(usize::try_from(code).ok()?).copied()
+}
+
+/// The code of an operator by its name; of a custom one, that of all of them.
+pub(super) fn code(name: &str) -> Option<i32> {
+    let builtin = name.split_once(' ').map_or(name, |(custom, _)| custom);
+    let code = NAMES.iter().position(|&known| known == builtin)?;
+    i32::try_from(code).ok()
 }
 
 #[rustfmt::skip]

@@ -150,8 +150,9 @@ fn lower_all<'a>(
     for (node, operator) in subgraph.operators().unwrap_or_default().into_iter().enumerate() {
         let kind = usize::try_from(operator.opcode()).ok().and_then(|i| kinds.get(i)).unwrap_or(&unknown);
         let result = match kind.builtin {
-            Some(name) => Context::new(lowering, owner, operator, node)
-                .and_then(|mut context| lower(&mut context, name, kind.custom.as_deref())),
+            Some(_) => {
+                Context::new(lowering, owner, operator, node).and_then(|mut context| lower(&mut context, &kind.name()))
+            }
             None => Err(Problem::malformed("its operator code is unknown")),
         };
         let Err(Problem { reason, remedy }) = result else { continue };

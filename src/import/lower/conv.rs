@@ -19,7 +19,7 @@ fn weighted(ctx: &mut Context<'_, '_>, [x, weights, bias]: [usize; 3]) -> Result
     Ok(inputs)
 }
 
-pub(super) fn conv2d(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn conv2d(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 3)?;
     let options = ctx.options::<Conv2dOptions<'static>>()?;
     let inputs = weighted(ctx, [0, 1, 2])?;
@@ -36,7 +36,7 @@ pub(super) fn conv2d(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.emit(Op::Conv2d(conv), &inputs, activation(options.activation())?)
 }
 
-pub(super) fn depthwise(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn depthwise(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 3)?;
     let options = ctx.options::<DepthwiseOptions<'static>>()?;
     let inputs = weighted(ctx, [0, 1, 2])?;
@@ -49,7 +49,7 @@ pub(super) fn depthwise(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.emit(Op::DepthwiseConv2d(conv), &inputs, activation(options.activation())?)
 }
 
-pub(super) fn pool(ctx: &mut Context<'_, '_>, kind: PoolKind) -> Result<(), Problem> {
+pub(in crate::import) fn pool(ctx: &mut Context<'_, '_>, kind: PoolKind) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<PoolOptions<'static>>()?;
     let x = ctx.operand(0)?;
@@ -62,7 +62,7 @@ pub(super) fn pool(ctx: &mut Context<'_, '_>, kind: PoolKind) -> Result<(), Prob
 }
 
 /// The operands are: extents of the result, weights, input, and perhaps a bias.
-pub(super) fn transpose_conv(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn transpose_conv(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 4)?;
     let options = ctx.options::<TransposeConvOptions<'static>>()?;
     let asked: Vec<usize> =
@@ -79,7 +79,7 @@ pub(super) fn transpose_conv(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// Options are three or more 32-bit numbers: padding (1 SAME, 2 VALID), stride along the width, along the height.
-pub(super) fn transpose_conv_bias(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn transpose_conv_bias(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let numbers: Vec<i32> =
         ctx.custom_options()?.as_chunks::<4>().0.iter().map(|&bytes| i32::from_le_bytes(bytes)).collect();
@@ -127,7 +127,7 @@ fn cut(
     Ok(Padding { top, bottom, left, right })
 }
 
-pub(super) fn fully_connected(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn fully_connected(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 3)?;
     let options = ctx.options::<FullyConnectedOptions<'static>>()?;
     if options.weights_format() != 0 {

@@ -10,12 +10,32 @@ use crate::{
     import::{
         context::Context,
         error::Problem,
-        schema::{ConcatOptions, MirrorPadOptions, PackOptions, ReshapeOptions, SqueezeOptions},
+        facts::{All, Fact},
+        schema::{
+            ConcatOptions, DepthToSpaceOptions, MirrorPadOptions, PackOptions, ReshapeOptions, ResizeBilinearOptions,
+            ResizeNearestOptions, SpaceToDepthOptions, SqueezeOptions,
+        },
     },
 };
 
+pub(super) const FACTS: &[Fact] =
+    &[Fact::tflite_alone("DENSIFY", All, "none", densify).limits("the values must be known")];
+
+/// Operands hold real values from the start, whatever the type of the file's.
+pub(in crate::import) fn same(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(1, 1)?;
+    ctx.pass_on()
+}
+
+/// Constants are unfolded when they are read.
+fn densify(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(1, 1)?;
+    ctx.constant(0, "sparse values")?;
+    ctx.pass_on()
+}
+
 /// Paddings are pairs of before and after, one an axis; PADV2 names the value that fills them.
-pub(super) fn pad(ctx: &mut Context<'_, '_>, valued: bool) -> Result<(), Problem> {
+pub(in crate::import) fn pad(ctx: &mut Context<'_, '_>, valued: bool) -> Result<(), Problem> {
     let count = if valued { 3 } else { 2 };
     ctx.operands(count, count)?;
     let value = if valued { ctx.scalar(2, "value")? } else { 0.0 };
@@ -23,7 +43,7 @@ pub(super) fn pad(ctx: &mut Context<'_, '_>, valued: bool) -> Result<(), Problem
 }
 
 /// Mode 0 leaves the border out, mode 1 repeats it.
-pub(super) fn mirror_pad(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn mirror_pad(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     match ctx.options::<MirrorPadOptions<'static>>()?.mode() {
         0 => pad_with(ctx, PadMode::Reflect),
@@ -63,7 +83,7 @@ fn pad_with(ctx: &mut Context<'_, '_>, mode: PadMode) -> Result<(), Problem> {
     ctx.emit_as(Op::Pad { before, after, mode }, &[x], Act::None, shape.into())
 }
 
-pub(super) fn concat(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn concat(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, usize::MAX)?;
     let options = ctx.options::<ConcatOptions<'static>>()?;
     let inputs = (0..ctx.operand_count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
@@ -94,7 +114,7 @@ pub(super) fn concat(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// Operands of equal extents one behind the other along an axis of their own.
-pub(super) fn pack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn pack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, usize::MAX)?;
     let options = ctx.options::<PackOptions<'static>>()?;
     let inputs = (0..ctx.operand_count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
@@ -113,7 +133,7 @@ pub(super) fn pack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The operand so many times along each axis.
-pub(super) fn tile(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn tile(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
@@ -126,7 +146,7 @@ pub(super) fn tile(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// Axes of one element repeated up to the extents stated.
-pub(super) fn broadcast_to(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn broadcast_to(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let stated = ctx.integers(1, "extents")?;
@@ -154,7 +174,7 @@ fn repeat(ctx: &mut Context<'_, '_>, x: TensorId, dims: &[usize], times: &[usize
 }
 
 /// An axis of one element more.
-pub(super) fn expand_dims(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn expand_dims(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let mut dims = ctx.dims(x).to_vec();
@@ -165,7 +185,7 @@ pub(super) fn expand_dims(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The new shape is an operand, or an option where there is none; one extent may be -1.
-pub(super) fn reshape(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn reshape(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 2)?;
     let x = ctx.operand(0)?;
     let asked: Option<Vec<i64>> = if ctx.has(1) {
@@ -188,7 +208,7 @@ pub(super) fn reshape(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.emit(Op::Reshape, &[x], Act::None)
 }
 
-pub(super) fn squeeze(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn squeeze(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<SqueezeOptions<'static>>()?;
     let x = ctx.operand(0)?;
@@ -207,7 +227,7 @@ pub(super) fn squeeze(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.emit(Op::Reshape, &[x], Act::None)
 }
 
-pub(super) fn transpose(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn transpose(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
@@ -245,11 +265,13 @@ fn without_ones(dims: &[usize], source: &[usize]) -> (Vec<usize>, Vec<usize>) {
     (dims.iter().copied().filter(|&extent| extent != 1).collect(), source)
 }
 
-pub(super) fn depth_to_space(ctx: &mut Context<'_, '_>, block: i32) -> Result<(), Problem> {
+pub(in crate::import) fn depth_to_space(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    let block = ctx.options::<DepthToSpaceOptions<'static>>()?.block_size();
     rearrange(ctx, Op::DepthToSpace { block: positive("block", block)?, order: DepthOrder::Dcr })
 }
 
-pub(super) fn space_to_depth(ctx: &mut Context<'_, '_>, block: i32) -> Result<(), Problem> {
+pub(in crate::import) fn space_to_depth(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    let block = ctx.options::<SpaceToDepthOptions<'static>>()?.block_size();
     rearrange(ctx, Op::SpaceToDepth { block: positive("block", block)? })
 }
 
@@ -261,7 +283,17 @@ fn rearrange(ctx: &mut Context<'_, '_>, op: Op) -> Result<(), Problem> {
     ctx.emit(op, &[x], Act::None)
 }
 
-pub(super) fn resize(
+pub(in crate::import) fn resize_bilinear(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    let options = ctx.options::<ResizeBilinearOptions<'static>>()?;
+    resize(ctx, true, options.align_corners(), options.half_pixel_centers())
+}
+
+pub(in crate::import) fn resize_nearest(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    let options = ctx.options::<ResizeNearestOptions<'static>>()?;
+    resize(ctx, false, options.align_corners(), options.half_pixel_centers())
+}
+
+fn resize(
     ctx: &mut Context<'_, '_>,
     linear: bool,
     align_corners: bool,

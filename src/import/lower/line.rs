@@ -9,12 +9,16 @@ use crate::{
     import::{
         context::Context,
         error::Problem,
+        facts::{Fact, Floats},
         schema::{BatchMatMulOptions, CumsumOptions, L2NormOptions, LrnOptions},
     },
 };
 
 /// Below which TensorFlow Lite's reference takes no norm.
 const LEAST_NORM: f32 = 1e-6;
+
+pub(super) const FACTS: &[Fact] =
+    &[Fact::tflite_alone("L2_NORMALIZATION", Floats, "reduce, binary", l2_normalization).limits("over the last axis")];
 
 /// A stack of matrices as the last two axes of four, up to two axes of stacking in front.
 fn stack(ctx: &mut Context<'_, '_>, id: TensorId) -> Result<TensorId, Problem> {
@@ -34,7 +38,7 @@ fn turned(ctx: &mut Context<'_, '_>, id: TensorId) -> Result<TensorId, Problem> 
     ctx.between(Op::Transpose { perm: [0, 1, 3, 2] }, &[id], Shape { w: shape.c, c: shape.w, ..shape })
 }
 
-pub(super) fn matmul(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn matmul(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let options = ctx.options::<BatchMatMulOptions<'static>>()?;
     let (a, b) = (ctx.operand(0)?, ctx.operand(1)?);
@@ -45,7 +49,7 @@ pub(super) fn matmul(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.emit(Op::MatMul { transpose_b: options.adj_y() }, &[a, b], Act::None)
 }
 
-pub(super) fn cum_sum(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn cum_sum(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let options = ctx.options::<CumsumOptions<'static>>()?;
     let x = ctx.operand(0)?;
@@ -59,7 +63,7 @@ pub(super) fn cum_sum(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The values first, then their indices, along the last axis.
-pub(super) fn top_k(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn top_k(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     ctx.results(2)?;
     let x = ctx.operand(0)?;
@@ -78,7 +82,7 @@ pub(super) fn top_k(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// Every pixel by its norm.
-pub(super) fn l2_normalization(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn l2_normalization(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let act = activation(ctx.options::<L2NormOptions<'static>>()?.activation())?;
     let x = ctx.operand(0)?;
@@ -91,7 +95,7 @@ pub(super) fn l2_normalization(ctx: &mut Context<'_, '_>) -> Result<(), Problem>
 }
 
 /// The sum of the squares of `radius` channels on both sides.
-pub(super) fn lrn(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn lrn(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<LrnOptions<'static>>()?;
     let radius = usize::try_from(options.radius()).ok().filter(|&radius| radius <= crate::graph::MAX_ELEMENTS);

@@ -6,7 +6,7 @@ use crate::{
     import::{context::Context, error::Problem, schema::GatherOptions},
 };
 
-pub(super) fn gather(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn gather(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let options = ctx.options::<GatherOptions<'static>>()?;
     if options.batch_dims() != 0 {
@@ -18,7 +18,7 @@ pub(super) fn gather(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The indices come first; the table's rows are looked up.
-pub(super) fn embedding(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn embedding(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let (indices, table) = (ctx.operand(0)?, ctx.operand(1)?);
     axis(0, ctx.dims(table).len())?;

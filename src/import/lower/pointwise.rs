@@ -9,28 +9,66 @@ use crate::{
     import::{
         context::Context,
         error::Problem,
-        schema::{ReducerOptions, SoftmaxOptions},
+        facts::{All, Fact, Floats, Numbers},
+        schema::{
+            AddOptions, DivOptions, GeluOptions, LeakyReluOptions, MulOptions, ReducerOptions, SoftmaxOptions,
+            SubOptions,
+        },
     },
 };
 
-pub(super) fn unary(ctx: &mut Context<'_, '_>, unary: Unary) -> Result<(), Problem> {
+pub(super) const FACTS: &[Fact] = &[
+    Fact::tflite_alone("RSQRT", Floats, "unary", |c| unary(c, Unary::Rsqrt)),
+    Fact::tflite_alone("SQUARE", Floats, "unary", |c| unary(c, Unary::Square)),
+    Fact::tflite_alone("SQUARED_DIFFERENCE", Numbers, "binary", |c| binary(c, Binary::SquaredDifference, 0)),
+    Fact::tflite_alone("FLOOR_DIV", Numbers, "binary", |c| binary(c, Binary::FloorDiv, 0)),
+    Fact::tflite_alone("NOT_EQUAL", All, "binary", |c| binary(c, Binary::NotEqual, 0)),
+];
+
+pub(in crate::import) fn unary(ctx: &mut Context<'_, '_>, unary: Unary) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let x = ctx.operand(0)?;
     ctx.gives(ctx.dims(x))?;
     ctx.emit(Op::Unary(unary), &[x], Act::None)
 }
 
-pub(super) fn binary(ctx: &mut Context<'_, '_>, binary: Binary, fused: i8) -> Result<(), Problem> {
+pub(in crate::import) fn binary(ctx: &mut Context<'_, '_>, binary: Binary, fused: i8) -> Result<(), Problem> {
     broadcast(ctx, Op::Binary(binary), activation(fused)?)
 }
 
-/// Whole numbers are divided towards zero.
-pub(super) fn divide(ctx: &mut Context<'_, '_>, fused: i8) -> Result<(), Problem> {
-    let [whole, _] = ctx.gives_integers();
-    binary(ctx, if whole { Binary::TruncDiv } else { Binary::Div }, fused)
+pub(in crate::import) fn add(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    let act = ctx.options::<AddOptions<'static>>()?.activation();
+    binary(ctx, Binary::Add, act)
 }
 
-pub(super) fn prelu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn sub(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    let act = ctx.options::<SubOptions<'static>>()?.activation();
+    binary(ctx, Binary::Sub, act)
+}
+
+pub(in crate::import) fn mul(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    let act = ctx.options::<MulOptions<'static>>()?.activation();
+    binary(ctx, Binary::Mul, act)
+}
+
+/// Whole numbers are divided towards zero.
+pub(in crate::import) fn div(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    let act = ctx.options::<DivOptions<'static>>()?.activation();
+    let [whole, _] = ctx.gives_integers();
+    binary(ctx, if whole { Binary::TruncDiv } else { Binary::Div }, act)
+}
+
+pub(in crate::import) fn leaky_relu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    let alpha = ctx.options::<LeakyReluOptions<'static>>()?.alpha();
+    unary(ctx, Unary::LeakyRelu { alpha })
+}
+
+pub(in crate::import) fn gelu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    let approximate = ctx.options::<GeluOptions<'static>>()?.approximate();
+    unary(ctx, if approximate { Unary::GeluTanh } else { Unary::Gelu })
+}
+
+pub(in crate::import) fn prelu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     broadcast(ctx, Op::Prelu, Act::None)
 }
 
@@ -73,7 +111,7 @@ fn broadcast(ctx: &mut Context<'_, '_>, op: Op, act: Act) -> Result<(), Problem>
 
 /// A condition and two values, of which the one or the other is taken. In the first version a condition of one axis
 /// chooses whole rows.
-pub(super) fn select(ctx: &mut Context<'_, '_>, rows: bool) -> Result<(), Problem> {
+pub(in crate::import) fn select(ctx: &mut Context<'_, '_>, rows: bool) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let [mut condition, yes, no] = [ctx.operand(0)?, ctx.operand(1)?, ctx.operand(2)?];
     let rank = ctx.dims(yes).len();
@@ -90,7 +128,7 @@ pub(super) fn select(ctx: &mut Context<'_, '_>, rows: bool) -> Result<(), Proble
 }
 
 /// Over the axes that the second operand lists.
-pub(super) fn reduce(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
+pub(in crate::import) fn reduce(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let keep = ctx.options::<ReducerOptions<'static>>()?.keep_dims();
     let listed = ctx.integers(1, "axes")?;
@@ -98,7 +136,7 @@ pub(super) fn reduce(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Prob
 }
 
 /// The index of the greatest or the least; the axis disappears.
-pub(super) fn index_of(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
+pub(in crate::import) fn index_of(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let along = ctx.integer(1, "axis")?;
     reduce_over(ctx, kind, &[along], false)
@@ -129,7 +167,7 @@ fn reduce_over(ctx: &mut Context<'_, '_>, kind: Reduce, listed: &[i64], keep: bo
 }
 
 /// To whole numbers, truth values or 16 bits what is not such already.
-pub(super) fn cast(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn cast(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let x = ctx.operand(0)?;
     match ctx.gives_integers() {
@@ -140,7 +178,7 @@ pub(super) fn cast(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// Over the last axis, whatever the rank.
-pub(super) fn softmax(ctx: &mut Context<'_, '_>, log: bool) -> Result<(), Problem> {
+pub(in crate::import) fn softmax(ctx: &mut Context<'_, '_>, log: bool) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let beta = if log { 1.0 } else { ctx.options::<SoftmaxOptions<'static>>()?.beta() };
     let x = ctx.operand(0)?;

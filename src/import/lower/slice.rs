@@ -19,7 +19,7 @@ struct Taken {
     count: usize,
 }
 
-pub(super) fn strided_slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn strided_slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(4, 4)?;
     let options = ctx.options::<StridedSliceOptions<'static>>()?;
     let x = ctx.operand(0)?;
@@ -50,7 +50,7 @@ fn take(ctx: &mut Context<'_, '_>, x: TensorId, taken: &[Taken]) -> Result<(), P
 }
 
 /// First index and extent of each axis; -1 is all that follow.
-pub(super) fn slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
@@ -74,7 +74,7 @@ pub(super) fn slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The results one behind the other along an axis, all of one extent; the axis comes first.
-pub(super) fn split(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn split(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let along = ctx.integer(0, "axis")?;
     let x = ctx.operand(1)?;
@@ -87,7 +87,7 @@ pub(super) fn split(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The results one behind the other along an axis, their extents stated; one may be -1.
-pub(super) fn split_v(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn split_v(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let x = ctx.operand(0)?;
     let along = axis(ctx.integer(2, "axis")?, ctx.dims(x).len())?;
@@ -119,7 +119,7 @@ fn parts(ctx: &mut Context<'_, '_>, x: TensorId, along: usize, extents: &[usize]
 }
 
 /// A result for each index of an axis, which disappears.
-pub(super) fn unpack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(in crate::import) fn unpack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<UnpackOptions<'static>>()?;
     let x = ctx.operand(0)?;

@@ -3,8 +3,18 @@
 
 use crate::{
     graph::{Act, Op, PadMode, Shape, TensorId},
-    import::{context::Context, error::Problem},
+    import::{
+        context::Context,
+        error::Problem,
+        facts::{All, Fact},
+    },
 };
+
+pub(super) const FACTS: &[Fact] = &[
+    Fact::tflite_alone("SPACE_TO_BATCH_ND", All, "gather", to_batch).limits(LIMITS),
+    Fact::tflite_alone("BATCH_TO_SPACE_ND", All, "gather", to_space).limits(LIMITS),
+];
+const LIMITS: &str = "blocks and borders must be known; images, or lines of pixels";
 
 /// An operand as an image, the block's edges, and two numbers for rows and for columns: paddings, or what is cut.
 struct Blocks {
@@ -40,7 +50,7 @@ fn gives(ctx: &Context<'_, '_>, x: TensorId, image: Shape) -> Result<(), Problem
     }
 }
 
-pub(super) fn to_batch(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn to_batch(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let Blocks { image, block: [rows, columns], around: [y, across] } = blocks(ctx, x)?;
     let padded = Shape { h: image.h + y[0] + y[1], w: image.w + across[0] + across[1], ..image };
@@ -67,7 +77,7 @@ pub(super) fn to_batch(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.emit_as(Op::Transpose { perm }, &[now], Act::None, turned)
 }
 
-pub(super) fn to_space(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn to_space(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let Blocks { image, block: [rows, columns], around: [y, across] } = blocks(ctx, x)?;
     if !image.b.is_multiple_of(rows * columns) {

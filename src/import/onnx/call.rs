@@ -15,7 +15,7 @@ use crate::{
 
 /// One node being lowered.
 #[derive(Debug)]
-pub(super) struct Call<'c> {
+pub(in crate::import) struct Call<'c> {
     pub(super) site: &'c mut Site,
     pub(super) node: &'c Node,
     /// Version of the operator set of the node's domain.

@@ -8,7 +8,6 @@ mod array;
 mod call;
 mod dims;
 mod external;
-mod facts;
 mod fold;
 mod layout;
 mod lower;
@@ -25,14 +24,15 @@ mod wish;
 use std::{collections::BTreeMap, path::Path};
 
 pub use array::{Array, Elem};
-pub(super) use facts::matrix;
+pub(super) use call::Call;
+pub(super) use lower::FACTS;
 
 use super::{
     error::{ImportError, Problem, Refusal},
+    facts::{self, Onnx},
     tensors::Owner,
 };
 use crate::graph::{Graph, check};
-use call::Call;
 use external::External;
 use model::{Model, Node};
 use names::{Names, Operand};
@@ -49,8 +49,8 @@ pub struct ImportOptions {
 }
 
 /// Operator sets that are read.
-const OLDEST: i64 = 6;
-const NEWEST: i64 = 28;
+pub(super) const OLDEST: i64 = 6;
+pub(super) const NEWEST: i64 = 28;
 
 /// Refusals listed at most: beyond any real model, so that a hostile one cannot make the list its weapon.
 const MAX_REFUSALS: usize = 10_000;
@@ -177,8 +177,8 @@ impl<'m> Opsets<'m> {
         all.find(|(name, _)| own(name) == own(domain)).map_or(0, |(_, version)| *version)
     }
 
-    fn find(&self, node: &Node) -> Result<&'static facts::Fact, Problem> {
-        if let Some(fact) = facts::find(&node.domain, &node.op) {
+    fn find(&self, node: &Node) -> Result<&'static Onnx, Problem> {
+        if let Some(fact) = facts::onnx(&node.domain, &node.op) {
             return Ok(fact);
         }
         if node.attributes.iter().any(|attribute| attribute.graph) {

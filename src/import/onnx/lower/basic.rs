@@ -5,10 +5,11 @@ use crate::{
     graph::{Binary, Op, Shape, Unary},
     import::{
         error::Problem,
+        facts::{All, Fact, Floats, Numbers, Truths},
+        lower as tflite,
         onnx::{
             array::Elem,
             call::Call,
-            facts::Fact,
             fold::math,
             value::{Computed, Value},
         },
@@ -16,32 +17,57 @@ use crate::{
 };
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("Add", "binary", |c| arithmetic(c, Binary::Add)).tflite("ADD").fold(|c| math::binary(c, Binary::Add)),
-    Fact::new("Sub", "binary", |c| arithmetic(c, Binary::Sub)).tflite("SUB").fold(|c| math::binary(c, Binary::Sub)),
-    Fact::new("Mul", "binary", |c| arithmetic(c, Binary::Mul)).tflite("MUL").fold(|c| math::binary(c, Binary::Mul)),
-    Fact::new("Div", "binary", div).tflite("DIV").fold(|c| math::binary(c, Binary::Div)),
-    Fact::new("Pow", "binary", |c| arithmetic(c, Binary::Pow)).tflite("POW").fold(|c| math::binary(c, Binary::Pow)),
-    Fact::new("Mod", "binary", modulo).tflite("FLOOR_MOD").fold(math::modulo),
-    Fact::new("Max", "binary", |c| many(c, Binary::Maximum)).tflite("MAXIMUM").fold(|c| math::many(c, Binary::Maximum)),
-    Fact::new("Min", "binary", |c| many(c, Binary::Minimum)).tflite("MINIMUM").fold(|c| math::many(c, Binary::Minimum)),
-    Fact::new("Sum", "binary", |c| many(c, Binary::Add)).tflite("ADD_N").fold(|c| math::many(c, Binary::Add)),
-    Fact::new("Mean", "binary", mean),
-    Fact::new("Equal", "binary", |c| truth(c, Binary::Equal)).tflite("EQUAL").fold(|c| math::binary(c, Binary::Equal)),
-    Fact::new("Less", "binary", |c| truth(c, Binary::Less)).tflite("LESS").fold(|c| math::binary(c, Binary::Less)),
-    Fact::new("LessOrEqual", "binary", |c| truth(c, Binary::LessEqual))
-        .tflite("LESS_EQUAL")
+    Fact::new("Add", 1, Numbers, "binary", |c| arithmetic(c, Binary::Add))
+        .tflite("ADD", tflite::add)
+        .fold(|c| math::binary(c, Binary::Add)),
+    Fact::new("Sub", 1, Numbers, "binary", |c| arithmetic(c, Binary::Sub))
+        .tflite("SUB", tflite::sub)
+        .fold(|c| math::binary(c, Binary::Sub)),
+    Fact::new("Mul", 1, Numbers, "binary", |c| arithmetic(c, Binary::Mul))
+        .tflite("MUL", tflite::mul)
+        .fold(|c| math::binary(c, Binary::Mul)),
+    Fact::new("Div", 1, Numbers, "binary", div).tflite("DIV", tflite::div).fold(|c| math::binary(c, Binary::Div)),
+    Fact::new("Pow", 1, Numbers, "binary", |c| arithmetic(c, Binary::Pow))
+        .tflite("POW", |c| tflite::binary(c, Binary::Pow, 0))
+        .fold(|c| math::binary(c, Binary::Pow)),
+    Fact::new("Mod", 10, Numbers, "binary", modulo)
+        .tflite("FLOOR_MOD", |c| tflite::binary(c, Binary::Mod, 0))
+        .fold(math::modulo),
+    Fact::new("Max", 1, Numbers, "binary", |c| many(c, Binary::Maximum))
+        .tflite("MAXIMUM", |c| tflite::binary(c, Binary::Maximum, 0))
+        .fold(|c| math::many(c, Binary::Maximum)),
+    Fact::new("Min", 1, Numbers, "binary", |c| many(c, Binary::Minimum))
+        .tflite("MINIMUM", |c| tflite::binary(c, Binary::Minimum, 0))
+        .fold(|c| math::many(c, Binary::Minimum)),
+    Fact::new("Sum", 1, Floats, "binary", |c| many(c, Binary::Add)).fold(|c| math::many(c, Binary::Add)),
+    Fact::new("Mean", 1, Floats, "binary", mean),
+    Fact::new("Equal", 1, All, "binary", |c| truth(c, Binary::Equal))
+        .tflite("EQUAL", |c| tflite::binary(c, Binary::Equal, 0))
+        .fold(|c| math::binary(c, Binary::Equal)),
+    Fact::new("Less", 1, Numbers, "binary", |c| truth(c, Binary::Less))
+        .tflite("LESS", |c| tflite::binary(c, Binary::Less, 0))
+        .fold(|c| math::binary(c, Binary::Less)),
+    Fact::new("LessOrEqual", 12, Numbers, "binary", |c| truth(c, Binary::LessEqual))
+        .tflite("LESS_EQUAL", |c| tflite::binary(c, Binary::LessEqual, 0))
         .fold(|c| math::binary(c, Binary::LessEqual)),
-    Fact::new("Greater", "binary", |c| truth(c, Binary::Greater))
-        .tflite("GREATER")
+    Fact::new("Greater", 1, Numbers, "binary", |c| truth(c, Binary::Greater))
+        .tflite("GREATER", |c| tflite::binary(c, Binary::Greater, 0))
         .fold(|c| math::binary(c, Binary::Greater)),
-    Fact::new("GreaterOrEqual", "binary", |c| truth(c, Binary::GreaterEqual))
-        .tflite("GREATER_EQUAL")
+    Fact::new("GreaterOrEqual", 12, Numbers, "binary", |c| truth(c, Binary::GreaterEqual))
+        .tflite("GREATER_EQUAL", |c| tflite::binary(c, Binary::GreaterEqual, 0))
         .fold(|c| math::binary(c, Binary::GreaterEqual)),
-    Fact::new("And", "binary", |c| truth(c, Binary::And)).tflite("LOGICAL_AND").fold(|c| math::binary(c, Binary::And)),
-    Fact::new("Or", "binary", |c| truth(c, Binary::Or)).tflite("LOGICAL_OR").fold(|c| math::binary(c, Binary::Or)),
-    Fact::new("Xor", "binary", |c| truth(c, Binary::Xor)).fold(|c| math::binary(c, Binary::Xor)),
-    Fact::new("Where", "binary", select).tflite("SELECT_V2").fold(math::select),
-    Fact::new("PRelu", "binary", prelu).tflite("PRELU"),
+    Fact::new("And", 1, Truths, "binary", |c| truth(c, Binary::And))
+        .tflite("LOGICAL_AND", |c| tflite::binary(c, Binary::And, 0))
+        .fold(|c| math::binary(c, Binary::And)),
+    Fact::new("Or", 1, Truths, "binary", |c| truth(c, Binary::Or))
+        .tflite("LOGICAL_OR", |c| tflite::binary(c, Binary::Or, 0))
+        .fold(|c| math::binary(c, Binary::Or)),
+    Fact::new("Xor", 1, Truths, "binary", |c| truth(c, Binary::Xor)).fold(|c| math::binary(c, Binary::Xor)),
+    Fact::new("Where", 9, All, "binary", select)
+        .tflite("SELECT", |c| tflite::select(c, true))
+        .tflite("SELECT_V2", |c| tflite::select(c, false))
+        .fold(math::select),
+    Fact::new("PRelu", 1, Numbers, "binary", prelu).tflite("PRELU", tflite::prelu),
 ];
 
 /// A function of two values.

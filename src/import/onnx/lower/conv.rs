@@ -5,10 +5,11 @@ use crate::{
     graph::{Conv2d, Op, Padding, Shape, TensorId, TransposeConv},
     import::{
         error::Problem,
+        facts::{Fact, Floats},
+        lower as tflite,
         onnx::{
             array::Array,
             call::Call,
-            facts::Fact,
             layout::Layout,
             value::{Computed, Value},
         },
@@ -16,11 +17,13 @@ use crate::{
 };
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("Conv", "conv, depthwise", conv)
-        .tflite("CONV_2D, DEPTHWISE_CONV_2D")
+    Fact::new("Conv", 1, Floats, "conv, depthwise", conv)
+        .tflite("CONV_2D", tflite::conv2d)
+        .tflite("DEPTHWISE_CONV_2D", tflite::depthwise)
         .limits("one or two dimensions; weights and biases must be known"),
-    Fact::new("ConvTranspose", "transpose_conv", transpose)
-        .tflite("TRANSPOSE_CONV")
+    Fact::new("ConvTranspose", 1, Floats, "transpose_conv", transpose)
+        .tflite("TRANSPOSE_CONV", tflite::transpose_conv)
+        .tflite("CUSTOM Convolution2DTransposeBias", tflite::transpose_conv_bias)
         .limits("one or two dimensions; weights and biases must be known"),
 ];
 

@@ -9,11 +9,12 @@ use crate::{
     graph::{CoordMode, DepthOrder, Op, PadMode, ResizeMode, Rounding, Shape},
     import::{
         error::Problem,
+        facts::{All, Fact},
+        lower as tflite,
         onnx::{
             arrange::resized,
             array::{Array, count, strides, walk},
             call::{Call, axes},
-            facts::Fact,
             layout::Layout,
             value::{Computed, Value},
         },
@@ -21,16 +22,19 @@ use crate::{
 };
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("DepthToSpace", "gather", depth_to_space).tflite("DEPTH_TO_SPACE"),
-    Fact::new("SpaceToDepth", "gather", space_to_depth).tflite("SPACE_TO_DEPTH"),
-    Fact::new("Pad", "gather", pad)
-        .tflite("PAD, PADV2, MIRROR_PAD")
+    Fact::new("DepthToSpace", 1, All, "gather", depth_to_space).tflite("DEPTH_TO_SPACE", tflite::depth_to_space),
+    Fact::new("SpaceToDepth", 1, All, "gather", space_to_depth).tflite("SPACE_TO_DEPTH", tflite::space_to_depth),
+    Fact::new("Pad", 1, All, "gather", pad)
+        .tflite("PAD", |c| tflite::pad(c, false))
+        .tflite("PADV2", |c| tflite::pad(c, true))
+        .tflite("MIRROR_PAD", tflite::mirror_pad)
         .limits("borders and value must be known")
         .fold(pad),
-    Fact::new("Resize", "resize, resample", resize)
-        .tflite("RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR")
+    Fact::new("Resize", 10, All, "resize, resample", resize)
+        .tflite("RESIZE_BILINEAR", tflite::resize_bilinear)
+        .tflite("RESIZE_NEAREST_NEIGHBOR", tflite::resize_nearest)
         .limits("sizes must be known; no antialiasing"),
-    Fact::new("Upsample", "resize, resample", resize).limits("scales must be known"),
+    Fact::new("Upsample", 7, All, "resize, resample", resize).limits("scales must be known"),
 ];
 
 fn depth_to_space(call: &mut Call<'_>) -> Result<(), Problem> {

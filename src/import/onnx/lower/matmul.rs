@@ -5,10 +5,11 @@ use crate::{
     graph::{Binary, Op, Shape},
     import::{
         error::Problem,
+        facts::{Fact, Numbers},
+        lower as tflite,
         onnx::{
             array::{Array, Elem, broadcast},
             call::Call,
-            facts::Fact,
             fold::math,
             layout::Layout,
             value::{Computed, Value},
@@ -17,14 +18,14 @@ use crate::{
 };
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("MatMul", "dense, matmul", |c| {
+    Fact::new("MatMul", 1, Numbers, "dense, matmul", |c| {
         let result = product(c, &c.operand(0)?, &c.operand(1)?)?;
         c.give(0, result);
         Ok(())
     })
-    .tflite("FULLY_CONNECTED, BATCH_MATMUL"),
-    Fact::new("Gemm", "dense, matmul", gemm).tflite("FULLY_CONNECTED"),
-    Fact::new("Einsum", "matmul", einsum).limits("one or two operands, as a product of matrices"),
+    .tflite("BATCH_MATMUL", tflite::matmul),
+    Fact::new("Gemm", 1, Numbers, "dense, matmul", gemm).tflite("FULLY_CONNECTED", tflite::fully_connected),
+    Fact::new("Einsum", 12, Numbers, "matmul", einsum).limits("one or two operands, as a product of matrices"),
 ];
 
 /// The product of `[.., M, K]` and `[.., K, N]`, with one axis less for each operand of one.

@@ -16,12 +16,12 @@ mod shapes;
 mod softmax;
 mod unary;
 
-use super::facts::Fact;
+use crate::import::facts::Fact;
 pub(super) use reduce::{named_axes, reduced_dims};
 pub(super) use shapes::reshaped;
 
 /// All operators, group by group.
-pub(super) static FACTS: [&[Fact]; 13] = [
+pub(in crate::import) static FACTS: [&[Fact]; 13] = [
     conv::FACTS,
     pool::FACTS,
     matmul::FACTS,

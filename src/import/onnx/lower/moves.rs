@@ -5,11 +5,12 @@ use crate::{
     graph::{Op, Shape},
     import::{
         error::Problem,
+        facts::{All, Fact},
+        lower as tflite,
         onnx::{
             arrange::{isolated, resized},
             array::{Array, count, strides, walk},
             call::{Call, axis},
-            facts::Fact,
             layout::Layout,
             value::{Computed, Value},
         },
@@ -17,9 +18,21 @@ use crate::{
 };
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("Concat", "concat", concat).tflite("CONCATENATION, PACK").fold(concat),
-    Fact::new("Slice", "gather", slice).tflite("STRIDED_SLICE, SLICE").limits("indices must be known").fold(slice),
-    Fact::new("Split", "gather", split).tflite("SPLIT, SPLIT_V, UNPACK").limits("sizes must be known").fold(split),
+    Fact::new("Concat", 1, All, "concat", concat)
+        .tflite("CONCATENATION", tflite::concat)
+        .tflite("PACK", tflite::pack)
+        .fold(concat),
+    Fact::new("Slice", 1, All, "gather", slice)
+        .tflite("STRIDED_SLICE", tflite::strided_slice)
+        .tflite("SLICE", tflite::slice)
+        .limits("indices must be known")
+        .fold(slice),
+    Fact::new("Split", 1, All, "gather", split)
+        .tflite_of_many("SPLIT", tflite::split)
+        .tflite_of_many("SPLIT_V", tflite::split_v)
+        .tflite_of_many("UNPACK", tflite::unpack)
+        .limits("sizes must be known")
+        .fold(split),
 ];
 
 /// What is taken of an axis: the first index, the distance between indices, and how many.

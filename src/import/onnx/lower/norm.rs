@@ -10,11 +10,12 @@ use crate::{
     graph::{Binary, Op, Reduce, Unary},
     import::{
         error::Problem,
+        facts::{Fact, Floats},
+        lower as tflite,
         onnx::{
             arrange::uniform,
             array::{Array, Elem},
             call::{Call, axes, axis},
-            facts::Fact,
             fold::math,
             value::{Computed, Value},
         },
@@ -22,15 +23,16 @@ use crate::{
 };
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("BatchNormalization", "binary", batch).limits("statistics must be known; not in training mode"),
-    Fact::new("InstanceNormalization", "normalize, binary", instance),
-    Fact::new("LayerNormalization", "normalize, binary", layer),
-    Fact::new("GroupNormalization", "normalize, binary", group),
-    Fact::new("MeanVarianceNormalization", "normalize", mean_variance),
-    Fact::new("LpNormalization", "reduce, binary", lp).limits("p of 1 or 2"),
-    Fact::new("RMSNormalization", "reduce, binary", rms),
-    Fact::new("SimplifiedLayerNormalization", "reduce, binary", rms),
-    Fact::new("LRN", "lrn", lrn).tflite("LOCAL_RESPONSE_NORMALIZATION"),
+    Fact::new("BatchNormalization", 1, Floats, "binary", batch)
+        .limits("statistics must be known; not in training mode"),
+    Fact::new("InstanceNormalization", 1, Floats, "normalize, binary", instance),
+    Fact::new("LayerNormalization", 17, Floats, "normalize, binary", layer),
+    Fact::new("GroupNormalization", 18, Floats, "normalize, binary", group),
+    Fact::new("MeanVarianceNormalization", 9, Floats, "normalize", mean_variance),
+    Fact::new("LpNormalization", 1, Floats, "reduce, binary", lp).limits("p of 1 or 2"),
+    Fact::new("RMSNormalization", 23, Floats, "reduce, binary", rms),
+    Fact::new("SimplifiedLayerNormalization", 1, Floats, "reduce, binary", rms),
+    Fact::new("LRN", 1, Floats, "lrn", lrn).tflite("LOCAL_RESPONSE_NORMALIZATION", tflite::lrn),
 ];
 
 /// A list of one value a channel, for the second of `rank` axes.

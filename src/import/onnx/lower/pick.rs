@@ -10,11 +10,12 @@ use crate::{
     graph::{Binary, Op, Shape},
     import::{
         error::Problem,
+        facts::{All, Fact, Numbers},
+        lower as tflite,
         onnx::{
             arrange::resized,
             array::{Array, Elem, count, strides, walk},
             call::{Call, axis},
-            facts::Fact,
             fold::math,
             layout::Layout,
             value::{Computed, Value},
@@ -23,14 +24,20 @@ use crate::{
 };
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("Gather", "lookup, gather", gather).tflite("GATHER, EMBEDDING_LOOKUP").fold(gather),
-    Fact::new("GatherElements", "lookup", gather_elements)
+    Fact::new("Gather", 1, All, "lookup, gather", gather)
+        .tflite("GATHER", tflite::gather)
+        .tflite("EMBEDDING_LOOKUP", tflite::embedding)
+        .fold(gather),
+    Fact::new("GatherElements", 11, All, "lookup", gather_elements)
         .limits("up to four axes above one, of which all but the one looked up along have the extents of the indices"),
-    Fact::new("Expand", "gather", expand).tflite("BROADCAST_TO").limits("extents must be known").fold(expand),
-    Fact::new("Tile", "gather", tile).tflite("TILE").limits("repeats must be known").fold(tile),
-    Fact::new("OneHot", "binary", one_hot).tflite("ONE_HOT").limits("depth and values must be known"),
-    Fact::new("Trilu", "binary", trilu).limits("the diagonal must be known"),
-    Fact::new("NonZero", "none", non_zero).limits("the input must be known").fold(non_zero),
+    Fact::new("Expand", 8, All, "gather", expand)
+        .tflite("BROADCAST_TO", tflite::broadcast_to)
+        .limits("extents must be known")
+        .fold(expand),
+    Fact::new("Tile", 1, All, "gather", tile).tflite("TILE", tflite::tile).limits("repeats must be known").fold(tile),
+    Fact::new("OneHot", 9, Numbers, "binary", one_hot).limits("depth and values must be known"),
+    Fact::new("Trilu", 14, All, "binary", trilu).limits("the diagonal must be known"),
+    Fact::new("NonZero", 9, All, "none", non_zero).limits("the input must be known").fold(non_zero),
 ];
 
 fn gather(call: &mut Call<'_>) -> Result<(), Problem> {

@@ -5,26 +5,29 @@ use crate::{
     graph::{Op, Padding, Pool2d, PoolKind, Reduce, Shape},
     import::{
         error::Problem,
-        onnx::{call::Call, facts::Fact},
+        facts::{Fact, Floats},
+        lower as tflite,
+        onnx::call::Call,
     },
 };
 
 const LIMITS: &str = "one or two dimensions";
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("MaxPool", "pool", |c| pool(c, PoolKind::Max))
-        .tflite("MAX_POOL_2D")
+    Fact::new("MaxPool", 1, Floats, "pool", |c| pool(c, PoolKind::Max))
+        .tflite("MAX_POOL_2D", |c| tflite::pool(c, PoolKind::Max))
         .limits("one or two dimensions; no indices as a second result"),
-    Fact::new("AveragePool", "pool", |c| pool(c, PoolKind::Average)).tflite("AVERAGE_POOL_2D").limits(LIMITS),
-    Fact::new("LpPool", "pool", |c| {
+    Fact::new("AveragePool", 1, Floats, "pool", |c| pool(c, PoolKind::Average))
+        .tflite("AVERAGE_POOL_2D", |c| tflite::pool(c, PoolKind::Average))
+        .limits(LIMITS),
+    Fact::new("LpPool", 1, Floats, "pool", |c| {
         let p = power(c)?;
         pool(c, PoolKind::Lp { p })
     })
-    .tflite("L2_POOL_2D")
     .limits(LIMITS),
-    Fact::new("GlobalAveragePool", "reduce", |c| global(c, Reduce::Mean)).tflite("MEAN"),
-    Fact::new("GlobalMaxPool", "reduce", |c| global(c, Reduce::Max)).tflite("REDUCE_MAX"),
-    Fact::new("GlobalLpPool", "pool", global_lp),
+    Fact::new("GlobalAveragePool", 1, Floats, "reduce", |c| global(c, Reduce::Mean)),
+    Fact::new("GlobalMaxPool", 1, Floats, "reduce", |c| global(c, Reduce::Max)),
+    Fact::new("GlobalLpPool", 1, Floats, "pool", global_lp),
 ];
 
 fn power(call: &Call<'_>) -> Result<u32, Problem> {

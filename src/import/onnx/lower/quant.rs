@@ -5,10 +5,11 @@ use crate::{
     graph::{Binary, Unary},
     import::{
         error::Problem,
+        facts::{Fact, Quantised},
+        lower as tflite,
         onnx::{
             array::{Array, Elem, count},
             call::Call,
-            facts::Fact,
             fold::math,
             value::Value,
         },
@@ -16,12 +17,12 @@ use crate::{
 };
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("DequantizeLinear", "binary", dequantize)
-        .tflite("DEQUANTIZE")
+    Fact::new("DequantizeLinear", 10, Quantised, "binary", dequantize)
+        .tflite("DEQUANTIZE", tflite::same)
         .limits("8, 16 or 32 bits; scales of blocks must be known")
         .fold(dequantize),
-    Fact::new("QuantizeLinear", "binary, unary", quantize)
-        .tflite("QUANTIZE")
+    Fact::new("QuantizeLinear", 10, Quantised, "binary, unary", quantize)
+        .tflite("QUANTIZE", tflite::same)
         .limits("8 or 16 bits; scales of blocks must be known")
         .fold(quantize),
 ];

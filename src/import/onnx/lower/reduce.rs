@@ -5,11 +5,12 @@ use crate::{
     graph::{Op, Reduce, Unary},
     import::{
         error::Problem,
+        facts::{All, Fact, Numbers},
+        lower as tflite,
         onnx::{
             arrange::uniform,
             array::Elem,
             call::{Call, axes},
-            facts::Fact,
             fold::reduce as fold,
             value::{Computed, Value},
         },
@@ -17,27 +18,33 @@ use crate::{
 };
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("ReduceMean", "reduce", |c| reduce(c, Reduce::Mean))
-        .tflite("MEAN")
+    Fact::new("ReduceMean", 1, Numbers, "reduce", |c| reduce(c, Reduce::Mean))
+        .tflite("MEAN", |c| tflite::reduce(c, Reduce::Mean))
         .fold(|c| fold::reduce(c, Reduce::Mean)),
-    Fact::new("ReduceSum", "reduce", |c| reduce(c, Reduce::Sum)).tflite("SUM").fold(|c| fold::reduce(c, Reduce::Sum)),
-    Fact::new("ReduceSumSquare", "reduce", |c| reduce(c, Reduce::SumSquare)),
-    Fact::new("ReduceMax", "reduce", |c| reduce(c, Reduce::Max))
-        .tflite("REDUCE_MAX")
+    Fact::new("ReduceSum", 1, Numbers, "reduce", |c| reduce(c, Reduce::Sum))
+        .tflite("SUM", |c| tflite::reduce(c, Reduce::Sum))
+        .fold(|c| fold::reduce(c, Reduce::Sum)),
+    Fact::new("ReduceSumSquare", 1, Numbers, "reduce", |c| reduce(c, Reduce::SumSquare)),
+    Fact::new("ReduceMax", 1, All, "reduce", |c| reduce(c, Reduce::Max))
+        .tflite("REDUCE_MAX", |c| tflite::reduce(c, Reduce::Max))
+        .tflite("REDUCE_ANY", |c| tflite::reduce(c, Reduce::Max))
         .fold(|c| fold::reduce(c, Reduce::Max)),
-    Fact::new("ReduceMin", "reduce", |c| reduce(c, Reduce::Min))
-        .tflite("REDUCE_MIN")
+    Fact::new("ReduceMin", 1, All, "reduce", |c| reduce(c, Reduce::Min))
+        .tflite("REDUCE_MIN", |c| tflite::reduce(c, Reduce::Min))
+        .tflite("REDUCE_ALL", |c| tflite::reduce(c, Reduce::Min))
         .fold(|c| fold::reduce(c, Reduce::Min)),
-    Fact::new("ReduceProd", "reduce", |c| reduce(c, Reduce::Prod))
-        .tflite("REDUCE_PROD")
+    Fact::new("ReduceProd", 1, Numbers, "reduce", |c| reduce(c, Reduce::Prod))
+        .tflite("REDUCE_PROD", |c| tflite::reduce(c, Reduce::Prod))
         .fold(|c| fold::reduce(c, Reduce::Prod)),
-    Fact::new("ReduceL1", "reduce", |c| reduce(c, Reduce::L1)),
-    Fact::new("ReduceL2", "reduce", |c| reduce(c, Reduce::L2)),
-    Fact::new("ReduceLogSum", "reduce", |c| reduce(c, Reduce::LogSum)),
-    Fact::new("ReduceLogSumExp", "reduce", |c| reduce(c, Reduce::LogSumExp)),
-    Fact::new("ArgMax", "reduce", |c| index(c, true)).tflite("ARG_MAX"),
-    Fact::new("ArgMin", "reduce", |c| index(c, false)).tflite("ARG_MIN"),
-    Fact::new("CumSum", "cum_sum", cum_sum).tflite("CUMSUM").limits("axis must be known"),
+    Fact::new("ReduceL1", 1, Numbers, "reduce", |c| reduce(c, Reduce::L1)),
+    Fact::new("ReduceL2", 1, Numbers, "reduce", |c| reduce(c, Reduce::L2)),
+    Fact::new("ReduceLogSum", 1, Numbers, "reduce", |c| reduce(c, Reduce::LogSum)),
+    Fact::new("ReduceLogSumExp", 1, Numbers, "reduce", |c| reduce(c, Reduce::LogSumExp)),
+    Fact::new("ArgMax", 1, Numbers, "reduce", |c| index(c, true))
+        .tflite("ARG_MAX", |c| tflite::index_of(c, Reduce::ArgMax { last: false })),
+    Fact::new("ArgMin", 1, Numbers, "reduce", |c| index(c, false))
+        .tflite("ARG_MIN", |c| tflite::index_of(c, Reduce::ArgMin { last: false })),
+    Fact::new("CumSum", 11, Numbers, "cum_sum", cum_sum).tflite("CUMSUM", tflite::cum_sum).limits("axis must be known"),
 ];
 
 /// The axes that a reduction names; `None` where it reduces nothing.

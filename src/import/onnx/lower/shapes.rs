@@ -3,27 +3,31 @@
 use super::align::joined;
 use crate::import::{
     error::Problem,
+    facts::{All, Fact, Numbers},
+    lower as tflite,
     onnx::{
         array::{Array, Elem, count},
         call::{Call, axes, axis},
-        facts::Fact,
         site::Site,
         value::{Computed, Value},
     },
 };
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("Shape", "none", shape).tflite("SHAPE").fold(shape),
-    Fact::new("Size", "none", size).fold(size),
-    Fact::new("Reshape", "gather", reshape).tflite("RESHAPE").limits("extents must be known").fold(reshape),
-    Fact::new("Flatten", "gather", flatten).fold(flatten),
-    Fact::new("Squeeze", "none", squeeze).tflite("SQUEEZE").fold(squeeze),
-    Fact::new("Unsqueeze", "none", unsqueeze).tflite("EXPAND_DIMS").fold(unsqueeze),
-    Fact::new("Transpose", "gather", transpose).tflite("TRANSPOSE").fold(transpose),
-    Fact::new("Constant", "none", constant).fold(constant),
-    Fact::new("ConstantOfShape", "none", filled).tflite("FILL").limits("extents must be known").fold(filled),
-    Fact::new("Range", "none", range).tflite("RANGE").limits("bounds must be known").fold(range),
-    Fact::new("EyeLike", "none", eye).fold(eye),
+    Fact::new("Shape", 1, All, "none", shape).fold(shape),
+    Fact::new("Size", 1, All, "none", size).fold(size),
+    Fact::new("Reshape", 1, All, "gather", reshape)
+        .tflite("RESHAPE", tflite::reshape)
+        .limits("extents must be known")
+        .fold(reshape),
+    Fact::new("Flatten", 1, All, "gather", flatten).fold(flatten),
+    Fact::new("Squeeze", 1, All, "none", squeeze).tflite("SQUEEZE", tflite::squeeze).fold(squeeze),
+    Fact::new("Unsqueeze", 1, All, "none", unsqueeze).tflite("EXPAND_DIMS", tflite::expand_dims).fold(unsqueeze),
+    Fact::new("Transpose", 1, All, "gather", transpose).tflite("TRANSPOSE", tflite::transpose).fold(transpose),
+    Fact::new("Constant", 1, All, "none", constant).fold(constant),
+    Fact::new("ConstantOfShape", 9, All, "none", filled).limits("extents must be known").fold(filled),
+    Fact::new("Range", 11, Numbers, "none", range).limits("bounds must be known").fold(range),
+    Fact::new("EyeLike", 9, All, "none", eye).fold(eye),
 ];
 
 /// The same elements under other extents.

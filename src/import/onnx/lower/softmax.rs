@@ -4,21 +4,25 @@ use crate::{
     graph::{Binary, Op, Reduce, Shape},
     import::{
         error::Problem,
+        facts::{Fact, Floats, Numbers},
+        lower as tflite,
         onnx::{
             arrange::{last, resized},
             array::{Array, Elem},
             call::{Call, axis},
-            facts::Fact,
             value::{Computed, Value},
         },
     },
 };
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("Softmax", "softmax", |c| softmax(c, false)).tflite("SOFTMAX"),
-    Fact::new("LogSoftmax", "softmax", |c| softmax(c, true)).tflite("LOG_SOFTMAX"),
-    Fact::new("Hardmax", "reduce, binary", hardmax).limits("one axis"),
-    Fact::new("TopK", "top_k", top_k).tflite("TOPK_V2").limits("the number must be known"),
+    Fact::new("Softmax", 1, Floats, "softmax", |c| softmax(c, false)).tflite("SOFTMAX", |c| tflite::softmax(c, false)),
+    Fact::new("LogSoftmax", 1, Floats, "softmax", |c| softmax(c, true))
+        .tflite("LOG_SOFTMAX", |c| tflite::softmax(c, true)),
+    Fact::new("Hardmax", 1, Floats, "reduce, binary", hardmax).limits("one axis"),
+    Fact::new("TopK", 1, Numbers, "top_k", top_k)
+        .tflite_of_many("TOPK_V2", tflite::top_k)
+        .limits("the number must be known"),
 ];
 
 /// A tensor with the atoms of some axes on C.

@@ -5,99 +5,127 @@ use crate::{
     graph::Unary,
     import::{
         error::Problem,
-        onnx::{array::Elem, call::Call, facts::Fact, fold::math, value::Value},
+        facts::{All, Fact, Floats, Numbers, Truths},
+        lower as tflite,
+        onnx::{array::Elem, call::Call, fold::math, value::Value},
     },
 };
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("Relu", "unary", |c| float(c, Unary::Relu)).tflite("RELU").fold(|c| math::unary(c, |v| v.max(0.0))),
-    Fact::new("LeakyRelu", "unary", |c| {
+    Fact::new("Relu", 1, Numbers, "unary", |c| float(c, Unary::Relu))
+        .tflite("RELU", |c| tflite::unary(c, Unary::Relu))
+        .fold(|c| math::unary(c, |v| v.max(0.0))),
+    Fact::new("LeakyRelu", 1, Floats, "unary", |c| {
         let alpha = c.float("alpha", 0.01)?;
         float(c, Unary::LeakyRelu { alpha })
     })
-    .tflite("LEAKY_RELU"),
-    Fact::new("Elu", "unary", |c| {
+    .tflite("LEAKY_RELU", tflite::leaky_relu),
+    Fact::new("Elu", 1, Floats, "unary", |c| {
         let alpha = c.float("alpha", 1.0)?;
         float(c, Unary::Elu { alpha })
     })
-    .tflite("ELU"),
-    Fact::new("Selu", "unary", |c| {
+    .tflite("ELU", |c| tflite::unary(c, Unary::Elu { alpha: 1.0 })),
+    Fact::new("Selu", 1, Floats, "unary", |c| {
         let (alpha, gamma) = (c.float("alpha", 1.673_263_2)?, c.float("gamma", 1.050_701)?);
         float(c, Unary::Selu { alpha, gamma })
     }),
-    Fact::new("Celu", "unary", |c| {
+    Fact::new("Celu", 12, Floats, "unary", |c| {
         let alpha = c.float("alpha", 1.0)?;
         float(c, Unary::Celu { alpha })
     }),
-    Fact::new("ThresholdedRelu", "unary", |c| {
+    Fact::new("ThresholdedRelu", 10, Floats, "unary", |c| {
         let alpha = c.float("alpha", 1.0)?;
         float(c, Unary::ThresholdedRelu { alpha })
     }),
-    Fact::new("HardSigmoid", "unary", |c| {
+    Fact::new("HardSigmoid", 1, Floats, "unary", |c| {
         let (alpha, beta) = (c.float("alpha", 0.2)?, c.float("beta", 0.5)?);
         float(c, Unary::HardSigmoid { alpha, beta })
     }),
-    Fact::new("HardSwish", "unary", |c| float(c, Unary::HardSwish)).tflite("HARD_SWISH"),
-    Fact::new("Clip", "unary", clip).tflite("RELU6, RELU_N1_TO_1").limits("bounds must be known").fold(math::clip),
-    Fact::new("Sigmoid", "unary", |c| float(c, Unary::Logistic))
-        .tflite("LOGISTIC")
+    Fact::new("HardSwish", 14, Floats, "unary", |c| float(c, Unary::HardSwish))
+        .tflite("HARD_SWISH", |c| tflite::unary(c, Unary::HardSwish)),
+    Fact::new("Clip", 1, Numbers, "unary", clip)
+        .tflite("RELU6", |c| tflite::unary(c, Unary::Relu6))
+        .tflite("RELU_N1_TO_1", |c| tflite::unary(c, Unary::ReluN1To1))
+        .tflite("RELU_0_TO_1", |c| tflite::unary(c, Unary::Clip { min: 0.0, max: 1.0 }))
+        .limits("bounds must be known")
+        .fold(math::clip),
+    Fact::new("Sigmoid", 1, Floats, "unary", |c| float(c, Unary::Logistic))
+        .tflite("LOGISTIC", |c| tflite::unary(c, Unary::Logistic))
         .fold(|c| math::unary(c, |v| 1.0 / (1.0 + (-v).exp()))),
-    Fact::new("Tanh", "unary", |c| float(c, Unary::Tanh)).tflite("TANH").fold(|c| math::unary(c, f32::tanh)),
-    Fact::new("Gelu", "unary", |c| {
+    Fact::new("Tanh", 1, Floats, "unary", |c| float(c, Unary::Tanh))
+        .tflite("TANH", |c| tflite::unary(c, Unary::Tanh))
+        .fold(|c| math::unary(c, f32::tanh)),
+    Fact::new("Gelu", 20, Floats, "unary", |c| {
         let tanh = c.text("approximate", "none")? == "tanh";
         float(c, if tanh { Unary::GeluTanh } else { Unary::Gelu })
     })
-    .tflite("GELU"),
-    Fact::new("Softplus", "unary", |c| float(c, Unary::Softplus)),
-    Fact::new("Softsign", "unary", |c| float(c, Unary::Softsign)),
-    Fact::new("Mish", "unary", |c| float(c, Unary::Mish)),
-    Fact::new("Shrink", "unary", |c| {
+    .tflite("GELU", tflite::gelu),
+    Fact::new("Softplus", 1, Floats, "unary", |c| float(c, Unary::Softplus)),
+    Fact::new("Softsign", 1, Floats, "unary", |c| float(c, Unary::Softsign)),
+    Fact::new("Mish", 18, Floats, "unary", |c| float(c, Unary::Mish)),
+    Fact::new("Shrink", 9, Numbers, "unary", |c| {
         let (bias, lambda) = (c.float("bias", 0.0)?, c.float("lambd", 0.5)?);
         float(c, Unary::Shrink { bias, lambda })
     }),
-    Fact::new("Swish", "unary", swish),
-    Fact::new("Exp", "unary", |c| float(c, Unary::Exp)).tflite("EXP").fold(|c| math::unary(c, f32::exp)),
-    Fact::new("Log", "unary", |c| float(c, Unary::Log)).tflite("LOG").fold(|c| math::unary(c, f32::ln)),
-    Fact::new("Sqrt", "unary", |c| float(c, Unary::Sqrt)).tflite("SQRT").fold(|c| math::unary(c, f32::sqrt)),
-    Fact::new("Reciprocal", "unary", |c| float(c, Unary::Reciprocal)).fold(|c| math::unary(c, f32::recip)),
-    Fact::new("Abs", "unary", |c| float(c, Unary::Abs))
-        .tflite("ABS")
+    Fact::new("Swish", 24, Floats, "unary", swish),
+    Fact::new("Exp", 1, Floats, "unary", |c| float(c, Unary::Exp))
+        .tflite("EXP", |c| tflite::unary(c, Unary::Exp))
+        .fold(|c| math::unary(c, f32::exp)),
+    Fact::new("Log", 1, Floats, "unary", |c| float(c, Unary::Log))
+        .tflite("LOG", |c| tflite::unary(c, Unary::Log))
+        .fold(|c| math::unary(c, f32::ln)),
+    Fact::new("Sqrt", 1, Floats, "unary", |c| float(c, Unary::Sqrt))
+        .tflite("SQRT", |c| tflite::unary(c, Unary::Sqrt))
+        .fold(|c| math::unary(c, f32::sqrt)),
+    Fact::new("Reciprocal", 1, Floats, "unary", |c| float(c, Unary::Reciprocal)).fold(|c| math::unary(c, f32::recip)),
+    Fact::new("Abs", 1, Numbers, "unary", |c| float(c, Unary::Abs))
+        .tflite("ABS", |c| tflite::unary(c, Unary::Abs))
         .fold(|c| math::either(c, f32::abs, i64::wrapping_abs)),
-    Fact::new("Neg", "unary", |c| float(c, Unary::Neg))
-        .tflite("NEG")
+    Fact::new("Neg", 1, Numbers, "unary", |c| float(c, Unary::Neg))
+        .tflite("NEG", |c| tflite::unary(c, Unary::Neg))
         .fold(|c| math::either(c, |v| -v, i64::wrapping_neg)),
-    Fact::new("Sign", "unary", |c| float(c, Unary::Sign))
-        .tflite("SIGN")
+    Fact::new("Sign", 9, Numbers, "unary", |c| float(c, Unary::Sign))
+        .tflite("SIGN", |c| tflite::unary(c, Unary::Sign))
         .fold(|c| math::either(c, |v| if v == 0.0 || v.is_nan() { v } else { v.signum() }, i64::signum)),
-    Fact::new("Erf", "unary", |c| float(c, Unary::Erf)),
-    Fact::new("Sin", "unary", |c| float(c, Unary::Sin)).tflite("SIN").fold(|c| math::unary(c, f32::sin)),
-    Fact::new("Cos", "unary", |c| float(c, Unary::Cos)).tflite("COS").fold(|c| math::unary(c, f32::cos)),
-    Fact::new("Tan", "unary", |c| float(c, Unary::Tan)),
-    Fact::new("Asin", "unary", |c| float(c, Unary::Asin)),
-    Fact::new("Acos", "unary", |c| float(c, Unary::Acos)),
-    Fact::new("Atan", "unary", |c| float(c, Unary::Atan)),
-    Fact::new("Sinh", "unary", |c| float(c, Unary::Sinh)),
-    Fact::new("Cosh", "unary", |c| float(c, Unary::Cosh)),
-    Fact::new("Asinh", "unary", |c| float(c, Unary::Asinh)),
-    Fact::new("Acosh", "unary", |c| float(c, Unary::Acosh)),
-    Fact::new("Atanh", "unary", |c| float(c, Unary::Atanh)),
-    Fact::new("Floor", "unary", |c| float(c, Unary::Floor)).tflite("FLOOR").fold(|c| math::unary(c, f32::floor)),
-    Fact::new("Ceil", "unary", |c| float(c, Unary::Ceil)).tflite("CEIL").fold(|c| math::unary(c, f32::ceil)),
-    Fact::new("Round", "unary", |c| float(c, Unary::Round))
-        .tflite("ROUND")
+    Fact::new("Erf", 9, Floats, "unary", |c| float(c, Unary::Erf)),
+    Fact::new("Sin", 7, Floats, "unary", |c| float(c, Unary::Sin))
+        .tflite("SIN", |c| tflite::unary(c, Unary::Sin))
+        .fold(|c| math::unary(c, f32::sin)),
+    Fact::new("Cos", 7, Floats, "unary", |c| float(c, Unary::Cos))
+        .tflite("COS", |c| tflite::unary(c, Unary::Cos))
+        .fold(|c| math::unary(c, f32::cos)),
+    Fact::new("Tan", 7, Floats, "unary", |c| float(c, Unary::Tan)),
+    Fact::new("Asin", 7, Floats, "unary", |c| float(c, Unary::Asin)),
+    Fact::new("Acos", 7, Floats, "unary", |c| float(c, Unary::Acos)),
+    Fact::new("Atan", 7, Floats, "unary", |c| float(c, Unary::Atan)),
+    Fact::new("Sinh", 9, Floats, "unary", |c| float(c, Unary::Sinh)),
+    Fact::new("Cosh", 9, Floats, "unary", |c| float(c, Unary::Cosh)),
+    Fact::new("Asinh", 9, Floats, "unary", |c| float(c, Unary::Asinh)),
+    Fact::new("Acosh", 9, Floats, "unary", |c| float(c, Unary::Acosh)),
+    Fact::new("Atanh", 9, Floats, "unary", |c| float(c, Unary::Atanh)),
+    Fact::new("Floor", 1, Floats, "unary", |c| float(c, Unary::Floor))
+        .tflite("FLOOR", |c| tflite::unary(c, Unary::Floor))
+        .fold(|c| math::unary(c, f32::floor)),
+    Fact::new("Ceil", 1, Floats, "unary", |c| float(c, Unary::Ceil))
+        .tflite("CEIL", |c| tflite::unary(c, Unary::Ceil))
+        .fold(|c| math::unary(c, f32::ceil)),
+    Fact::new("Round", 11, Floats, "unary", |c| float(c, Unary::Round))
+        .tflite("ROUND", |c| tflite::unary(c, Unary::Round))
         .fold(|c| math::unary(c, f32::round_ties_even)),
-    Fact::new("Not", "unary", |c| truth(c, Unary::Not)).tflite("LOGICAL_NOT").fold(math::not),
-    Fact::new("IsNaN", "unary", |c| truth(c, Unary::IsNan)),
-    Fact::new("IsInf", "unary", |c| {
+    Fact::new("Not", 1, Truths, "unary", |c| truth(c, Unary::Not))
+        .tflite("LOGICAL_NOT", |c| tflite::unary(c, Unary::Not))
+        .fold(math::not),
+    Fact::new("IsNaN", 9, Floats, "unary", |c| truth(c, Unary::IsNan)),
+    Fact::new("IsInf", 10, Floats, "unary", |c| {
         let (negative, positive) = (c.flag("detect_negative", true)?, c.flag("detect_positive", true)?);
         truth(c, Unary::IsInf { negative, positive })
     }),
-    Fact::new("Cast", "unary", cast).tflite("CAST").fold(math::cast),
-    Fact::new("CastLike", "unary", cast_like).fold(math::cast),
-    Fact::new("Identity", "none", same).fold(same),
-    Fact::new("Dropout", "none", dropout).limits("not in training mode").fold(dropout),
-    Fact::new("Gelu", "unary", |c| float(c, Unary::Gelu)).domain("com.microsoft"),
-    Fact::new("QuickGelu", "unary", swish).domain("com.microsoft").limits("alpha of 1"),
+    Fact::new("Cast", 1, All, "unary", cast).tflite("CAST", tflite::cast).fold(math::cast),
+    Fact::new("CastLike", 15, All, "unary", cast_like).fold(math::cast),
+    Fact::new("Identity", 1, All, "none", same).fold(same),
+    Fact::new("Dropout", 1, All, "none", dropout).limits("not in training mode").fold(dropout),
+    Fact::new("Gelu", 1, Floats, "unary", |c| float(c, Unary::Gelu)).domain("com.microsoft"),
+    Fact::new("QuickGelu", 1, Floats, "unary", swish).domain("com.microsoft").limits("alpha of 1"),
 ];
 
 fn float(call: &mut Call<'_>, unary: Unary) -> Result<(), Problem> {

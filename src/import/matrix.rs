@@ -1,0 +1,95 @@
+//! The support matrix, and the same as data for those who test against it.
+
+use std::fmt::Write;
+
+use super::{
+    facts::{self, Fact},
+    onnx::{NEWEST, OLDEST},
+    opcode,
+};
+
+/// How many of ONNX's own cases pass, by operator and by folder, as `tests/onnx_nodes` counts them.
+const OFFICIAL: &str = include_str!("onnx/official.csv");
+
+/// An operator that is supported, under the names that the formats have for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator {
+    /// Its name in ONNX, with the domain in front if it is not the format's own.
+    pub onnx: Option<String>,
+    /// The operator set since which ONNX's is read.
+    pub since: Option<i64>,
+    /// Its names in TensorFlow Lite, each with its code.
+    pub tflite: Vec<(&'static str, i32)>,
+    /// Families of kernels that compute it; none where nothing is left to compute.
+    pub kernels: Vec<&'static str>,
+    /// Elements that it takes, in words.
+    pub types: &'static str,
+    /// What is not supported of it, in words.
+    pub limits: &'static str,
+    /// Whether ONNX's is computed on import where all operands are known.
+    pub folds: bool,
+}
+
+impl Operator {
+    fn of(fact: &Fact) -> Self {
+        let code = |name| opcode::code(name).map(|code| (name, code));
+        Self {
+            onnx: fact.onnx.map(|onnx| onnx.full()),
+            since: fact.onnx.map(|onnx| if onnx.domain.is_empty() { onnx.since.max(OLDEST) } else { onnx.since }),
+            tflite: fact.tflites().filter_map(|tflite| code(tflite.name)).collect(),
+            kernels: fact.kernels.split(", ").filter(|&family| family != "none").collect(),
+            types: fact.types.words(),
+            limits: fact.limits,
+            folds: fact.onnx.is_some_and(|onnx| onnx.fold.is_some()),
+        }
+    }
+}
+
+/// The operators that are supported: ONNX's by name, its own domain first, then those of TensorFlow Lite alone.
+pub fn supported() -> Vec<Operator> {
+    let mut all: Vec<Operator> = facts::all().map(Operator::of).collect();
+    all.sort_by_cached_key(|operator| {
+        let foreign = operator.onnx.as_ref().is_some_and(|name| name.contains('.'));
+        (operator.onnx.is_none(), foreign, operator.onnx.clone(), operator.tflite.clone())
+    });
+    all
+}
+
+/// Cases that pass, and all there are, in words.
+fn official(key: &str) -> Option<String> {
+    let (_, counts) = OFFICIAL.lines().filter_map(|line| line.split_once(',')).find(|(name, _)| *name == key)?;
+    let mut counts = counts.split(',');
+    let [passed, cases, others] = [counts.next()?, counts.next()?, counts.next()?];
+    let others = if others == "0" { String::new() } else { format!(", {others} of other types") };
+    Some(format!("{passed} of {cases}{others}"))
+}
+
+/// The operators that are supported, as Markdown: what `OPERATORS.md` beside this module holds.
+pub fn operators() -> String {
+    let mut text = format!(
+        "# Operators\n\nONNX operator sets {OLDEST} to {NEWEST}; *since* is the operator set of the oldest definition that is \
+         read. Floats have\n32 or 16 bits; integers and truth values are held in floats, exactly up to 2^24; tensors \
+         of TensorFlow Lite that hold 8\nbits with a scale are the real values that they stand for. *Computed on \
+         import* is what happens where all operands are\nknown; *kernels* compute the rest. *Official cases* are \
+         those of ONNX's own tests that are the operator alone, in types that\nare supported: how many of them pass. \
+         Why the others do not stands in `tests/data/onnx_nodes.json`.\n\n\
+         | ONNX | since | TensorFlow Lite | kernels | types | computed on import | official cases | limits |\n\
+         |---|---|---|---|---|---|---|---|\n"
+    );
+    for Operator { onnx, since, tflite, kernels, types, limits, folds } in supported() {
+        let name = onnx.as_deref().unwrap_or_default();
+        let since = since.map(|since| since.to_string()).unwrap_or_default();
+        let tflite: Vec<&str> = tflite.into_iter().map(|(name, _)| name).collect();
+        let kernels = if kernels.is_empty() { "none".to_owned() } else { kernels.join(", ") };
+        let fold = if folds { "yes" } else { "" };
+        let cases = official(name).unwrap_or_default();
+        let tflite = tflite.join(", ");
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "| {name} | {since} | {tflite} | {kernels} | {types} | {fold} | {cases} | {limits} |");
+    }
+    text.push_str("\n| folder of the official cases | pass |\n|---|---|\n");
+    for folder in OFFICIAL.lines().filter_map(|line| line.split(',').next()).filter(|key| key.ends_with('/')) {
+        let _ = writeln!(text, "| {folder} | {} |", official(folder).unwrap_or_default());
+    }
+    text
+}
