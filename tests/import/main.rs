@@ -3,10 +3,12 @@
 #![cfg(test)]
 #![cfg(feature = "import")]
 
+mod cases;
 mod constants;
 mod eval;
 mod hostile;
 mod layout;
+mod one;
 mod operators;
 mod refusals;
 #[path = "../support/tflite.rs"]

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod cases;
 mod fold;
 mod hostile;
 mod layout;

@@ -97,6 +97,7 @@ impl Model {
         self.tensor(name, INT64, &[values.len() as i64], &bytes(9, &raw));
     }
 
+    /// A node of an operator, its domain in front if it has one.
     pub(crate) fn node(&mut self, op: &str, inputs: &[&str], outputs: &[&str], attributes: &[(&str, Attr)]) {
         let names =
             |field: u64, list: &[&str]| -> Vec<u8> { list.iter().flat_map(|n| bytes(field, n.as_bytes())).collect() };
@@ -111,7 +112,9 @@ impl Model {
             bytes(5, &[bytes(1, name.as_bytes()), value].concat())
         };
         let attributes: Vec<u8> = attributes.iter().flat_map(attribute).collect();
-        self.nodes.push([names(1, inputs), names(2, outputs), bytes(4, op.as_bytes()), attributes].concat());
+        let (domain, op) = op.rsplit_once('.').unwrap_or(("", op));
+        let kind = [bytes(4, op.as_bytes()), bytes(7, domain.as_bytes())].concat();
+        self.nodes.push([names(1, inputs), names(2, outputs), kind, attributes].concat());
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
