@@ -12,6 +12,7 @@ use crate::{
     setup,
 };
 use clap::ValueEnum;
+use std::time::Duration;
 
 /// The model, and how it is to be rewritten and planned.
 #[derive(Debug, clap::Args)]
@@ -25,12 +26,29 @@ pub(super) struct ModelArgs {
     how: How,
 }
 
-/// How a model is stored and rewritten.
-#[derive(Debug, clap::Args)]
-pub(super) struct How {
+/// How values are stored.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct Stored {
     /// How activations and weights are stored; arithmetic is always in 32 bits.
     #[arg(long, value_enum, default_value_t)]
     precision: Precision,
+}
+
+impl Stored {
+    /// The texel format of the precision asked for.
+    pub(super) fn format(self) -> TexelFormat {
+        match self.precision {
+            Precision::F32 => TexelFormat::Rgba32Float,
+            Precision::F16 => TexelFormat::Rgba16Float,
+        }
+    }
+}
+
+/// How a model is stored and rewritten.
+#[derive(Debug, clap::Args)]
+pub(super) struct How {
+    #[command(flatten)]
+    stored: Stored,
     /// Rewriting rules to apply: `all`, `none`, or names with commas between them.
     #[arg(long, default_value = "all", value_parser = rules)]
     rules: Rules,
@@ -62,6 +80,24 @@ enum Precision {
     F32,
     /// 16-bit floats.
     F16,
+}
+
+/// A setting of the dial between time and bytes, and what it was called.
+#[derive(Clone, Debug)]
+pub(super) struct Dial {
+    pub(super) name: String,
+    pub(super) phases: Phases,
+}
+
+/// `off`, `auto`, `min`, or a budget.
+pub(super) fn dial(text: &str) -> Result<Dial, String> {
+    let phases = match text {
+        "off" => Phases::Off,
+        "auto" => Phases::Auto,
+        "min" => Phases::Min,
+        size => Phases::Budget(super::size::parse(size).map_err(|e| format!("{e}; or `off`, `auto`, `min`"))?),
+    };
+    Ok(Dial { name: text.to_owned(), phases })
 }
 
 /// Any plan by name.
@@ -103,10 +139,7 @@ fn rules(text: &str) -> Result<Rules, String> {
 impl How {
     /// The texel format of the precision asked for.
     pub(super) fn format(&self) -> TexelFormat {
-        match self.precision {
-            Precision::F32 => TexelFormat::Rgba32Float,
-            Precision::F16 => TexelFormat::Rgba16Float,
-        }
+        self.stored.format()
     }
 
     /// What is asked of the plan.
@@ -136,6 +169,12 @@ impl ModelArgs {
     pub(super) fn find(&self) -> Result<Found, CliError> {
         self.how.dims.find(&self.model)
     }
+}
+
+/// A time in seconds.
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|e| format!("{e}"))?;
+    Duration::try_from_secs_f64(number).map_err(|e| e.to_string())
 }
 
 /// Which adapter to use.

@@ -7,13 +7,16 @@ mod csdf;
 mod devices;
 mod error;
 mod inputs;
+mod late;
 mod models;
 mod opening;
 mod out;
 mod plan;
+mod ready;
 mod run;
 mod size;
 mod table;
+mod turns;
 
 use clap::{Parser, Subcommand};
 use error::CliError;
@@ -60,8 +63,8 @@ enum Subject {
     Table(table::Args),
     /// List the models and photos there are, and fetch them.
     Models(models::Args),
-    /// List the GPU adapters.
-    Devices,
+    /// List the GPU adapters, and measure what one takes for what it does.
+    Devices(devices::Args),
 }
 
 /// What `main` does: reads the command line, does what it says, and answers with the exit code.
@@ -87,7 +90,7 @@ impl Subject {
             Self::Compare(args) => compare::run(&args, json),
             Self::Table(args) => table::run(&args, json),
             Self::Models(args) => models::run(&args, json),
-            Self::Devices => devices::run(json),
+            Self::Devices(args) => devices::run(&args, json),
         }
     }
 }

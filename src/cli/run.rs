@@ -4,13 +4,9 @@ use super::{
     CliError,
     args::{AdapterArgs, ModelArgs},
     inputs::InputArgs,
-    out,
+    out, ready,
 };
-use crate::{
-    gpu::{Session, SessionOptions},
-    io::write_outputs,
-    report::MemoryReport,
-};
+use crate::{gpu::SessionOptions, io::write_outputs, report::MemoryReport};
 use serde::Serialize;
 use std::{fmt::Write, path::PathBuf};
 
@@ -52,7 +48,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let gpu = args.adapter.open(false)?;
     let options =
         SessionOptions { prepare: args.model.prepare_options(), poison: args.poison, ..SessionOptions::default() };
-    let mut session = Session::new(&gpu, &graph, &options)?;
+    let mut session = ready::session(&gpu, &graph, &options)?;
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let values = session.run(&slices)?;
 

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-pub use cache::default_folder;
+pub use cache::{cache_folder, default_folder};
 pub use catalog::{Catalog, Entry, Kind, Recipe, Source, Via};
 pub use client::Clients;
 pub use error::FetchError;
@@ -40,16 +40,12 @@ pub struct Fetcher<'a> {
 }
 
 impl<'a> Fetcher<'a> {
-    /// A fetcher as the command uses it: texpool's own catalogue, the user's cache folder (`TEXPOOL_CACHE`, else
-    /// [`default_folder`]), and `../shared/models` and the folder `TEXPOOL_MODELS` as places to look first.
+    /// A fetcher as the command uses it: texpool's own catalogue, the user's cache folder ([`cache_folder`]), and `../shared/models` and the folder `TEXPOOL_MODELS` as places to look first.
     ///
     /// # Errors
     /// [`FetchError::NoFolder`], [`FetchError::Catalog`].
     pub fn new(watch: &'a dyn Watch) -> Result<Self, FetchError> {
-        let folder = match std::env::var_os("TEXPOOL_CACHE").filter(|v| !v.is_empty()) {
-            Some(folder) => folder.into(),
-            None => default_folder()?,
-        };
+        let folder = cache_folder()?;
         let mut nearby = vec![PathBuf::from("../shared/models")];
         nearby.extend(std::env::var_os("TEXPOOL_MODELS").filter(|v| !v.is_empty()).map(PathBuf::from));
         Ok(Self { catalog: Catalog::own()?, folder, nearby, clients: Clients::default(), watch })

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Shape},
-    plan::{TexelFormat, TextureLimits, TextureSpec},
+    plan::{TexelFormat, TextureSpec},
     prepare::{PrepareOptions, Prepared, prepare},
     schedule::StorageKind,
 };
@@ -96,10 +96,21 @@ impl Session {
         brought: Brought,
     ) -> Result<Self, GpuError> {
         let begun = Instant::now();
-        let max_extent = gpu.device.limits().max_texture_dimension_2d;
-        let limits = TextureLimits { max_extent };
+        let limits = gpu.texture_limits();
         let prepared = prepare(graph, &PrepareOptions { limits, ..options.prepare.clone() })?;
+        let mut session = Self::of(gpu, prepared, options, brought)?;
+        session.set_up = begun.elapsed();
+        Ok(session)
+    }
+
+    /// Puts a model on the device that was prepared for it with `options`, within its [limits](Gpu::texture_limits).
+    ///
+    /// # Errors
+    /// As [`with_textures`](Self::with_textures).
+    pub fn of(gpu: &Gpu, prepared: Prepared, options: &SessionOptions, brought: Brought) -> Result<Self, GpuError> {
+        let begun = Instant::now();
         let format = options.prepare.format;
+        let max_extent = gpu.texture_limits().max_extent;
         let mut textures = TextureSet::new(gpu);
 
         let before = texture_bytes(gpu);

@@ -126,10 +126,10 @@ fn lower<'m>(
     names: &mut Names<'m>,
     values: &mut Values,
 ) -> Result<(), Problem> {
-    names.claim(node)?;
-    let fact = opsets.find(node);
+    // Looked at before its results have names, so that it cannot read itself.
     let operands = names.operands(node, values);
-    let fact = fact?;
+    names.claim(node)?;
+    let fact = opsets.find(node)?;
     let operands = operands?;
     // A node that reads what a refused node should have computed cannot be looked at further.
     let Some(operands) = operands.into_iter().map(Operand::into_value).collect::<Option<Vec<_>>>() else {
