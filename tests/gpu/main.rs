@@ -19,4 +19,5 @@ mod split;
 mod support;
 mod witness;
 mod zoo;
+mod zoo_phases;
 mod zoo_plans;

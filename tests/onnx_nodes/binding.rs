@@ -1,4 +1,5 @@
-//! Which inputs of a case must be part of the model: as few as the importer can do with. Open extents are those of the data.
+//! Which inputs of a case must be part of the model: as few as the importer can do with. Open
+//! extents are those of the data.
 
 use std::cmp::Reverse;
 
@@ -17,7 +18,7 @@ pub(crate) struct Imported {
 }
 
 /// Reasons that speak of what was bound, not of what the model is.
-const OF_BINDING: [&str; 3] = ["at run time", "all its operands are constants", "must be known"];
+const OF_BINDING: [&str; 2] = ["at run time", "must be known"];
 
 /// Imports with no input bound, then with one, then with more, later ones first. The refusal is the first that does not
 /// speak of what was bound.

@@ -6,7 +6,7 @@ use texpool::import::{Array, read_tensor};
 
 use crate::{
     package::Files,
-    proto::{Facts, facts},
+    proto::{Facts, doubles, facts, narrowed},
 };
 
 /// Most that a float holds of an integer exactly.
@@ -24,9 +24,11 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Reads a case; if it is of a type that is not computed with, says so.
-    pub(crate) fn read(files: &Files) -> Result<Self, String> {
-        let model = Arc::new(files["model.onnx"].clone());
+    /// Reads a case; if it is of a type that is not computed with, says so. 64-bit floats become 32-bit ones if they are to
+    /// be narrowed.
+    pub(crate) fn read(files: &Files, narrow: bool) -> Result<Self, String> {
+        let model = &files["model.onnx"];
+        let model = Arc::new(if narrow { narrowed(model) } else { model.clone() });
         let stated = files.get("data.json").map(|json| serde_json::from_slice::<serde_json::Value>(json).unwrap());
         let tolerance = |name: &str, usual: f64| {
             let own = stated.as_ref().and_then(|json| json[name].as_f64());
@@ -39,8 +41,8 @@ impl Case {
         Ok(Self {
             facts,
             model,
-            inputs: arrays(files, "input")?,
-            outputs: arrays(files, "output")?,
+            inputs: arrays(files, "input", narrow)?,
+            outputs: arrays(files, "output", narrow)?,
             rtol: tolerance("rtol", 1e-3),
             atol: tolerance("atol", 1e-7),
         })
@@ -53,13 +55,17 @@ impl Case {
     }
 }
 
-fn arrays(files: &Files, role: &str) -> Result<Vec<Array>, String> {
+fn arrays(files: &Files, role: &str, narrow: bool) -> Result<Vec<Array>, String> {
     let named = (0..).map(|i| (i, files.get(&format!("test_data_set_0/{role}_{i}.pb"))));
     let present = named.map_while(|(i, bytes)| Some((i, bytes?)));
-    present.map(|(i, bytes)| array(bytes).map_err(|reason| format!("{role} {i}: {reason}"))).collect()
+    present.map(|(i, bytes)| array(bytes, narrow).map_err(|reason| format!("{role} {i}: {reason}"))).collect()
 }
 
-fn array(bytes: &[u8]) -> Result<Array, String> {
+fn array(bytes: &[u8], narrow: bool) -> Result<Array, String> {
+    if let Some((dims, values)) = doubles(bytes).filter(|_| narrow) {
+        let values: Vec<f32> = values.iter().map(|&v| v as f32).collect();
+        return Array::floats(&dims, &values).ok_or_else(|| "not as many values as its extents say".to_owned());
+    }
     let array = read_tensor(Arc::new(bytes.to_vec())).map_err(|error| error.to_string())?;
     match array.to_i64().is_some_and(|values| values.iter().any(|v| v.unsigned_abs() > EXACT as u64)) {
         true => Err("it holds integers beyond 2^24".to_owned()),

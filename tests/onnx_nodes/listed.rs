@@ -6,7 +6,7 @@ use crate::run::Outcome;
 
 /// Cases that do not pass for one reason.
 pub(crate) struct Group {
-    /// `failed`, `refused` or `type`.
+    /// `failed`, `refused`, `narrowed` (64-bit floats; passes in 32 bits) or `type`.
     pub(crate) class: String,
     pub(crate) why: String,
     /// `folder/name`, in which a `*` stands for any characters.
@@ -53,6 +53,7 @@ pub(crate) fn class(outcome: &Outcome) -> Option<(&'static str, &str)> {
         Outcome::Passed(_) => None,
         Outcome::Failed(reason) => Some(("failed", reason)),
         Outcome::Refused(reason) => Some(("refused", reason)),
+        Outcome::Narrowed(reason) => Some(("narrowed", reason)),
         Outcome::Type(reason) => Some(("type", reason)),
     }
 }

@@ -19,12 +19,12 @@ use crate::{
 };
 
 /// How a case that passes was computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum How {
     /// Every input came at run time.
     AtRunTime,
-    /// Some inputs were part of the model.
-    Bound,
+    /// These inputs were part of the model.
+    Bound(Vec<usize>),
     /// All were: the importer computed it.
     OnImport,
 }
@@ -37,13 +37,25 @@ pub(crate) enum Outcome {
     Failed(String),
     /// The importer refuses it.
     Refused(String),
+    /// Its data are 64-bit floats; brought in 32 bits, it passes.
+    Narrowed(String),
     /// Its data are of a type that is not computed with.
     Type(String),
 }
 
-/// Runs a case.
+/// Runs a case; one of 64-bit floats in 32 bits, too.
 pub(crate) fn run(gpu: &Gpu, pipelines: &PipelineCache, files: &Files) -> Outcome {
-    let case = match Case::read(files) {
+    let outcome = run_as(gpu, pipelines, files, false);
+    match outcome {
+        Outcome::Type(reason) if matches!(run_as(gpu, pipelines, files, true), Outcome::Passed(_)) => {
+            Outcome::Narrowed(reason)
+        }
+        outcome => outcome,
+    }
+}
+
+fn run_as(gpu: &Gpu, pipelines: &PipelineCache, files: &Files, narrow: bool) -> Outcome {
+    let case = match Case::read(files, narrow) {
         Ok(case) => case,
         Err(reason) => return Outcome::Type(reason),
     };
@@ -57,7 +69,7 @@ pub(crate) fn run(gpu: &Gpu, pipelines: &PipelineCache, files: &Files) -> Outcom
             Err(reason) => Outcome::Failed(reason),
             Ok(()) if imported.bound.is_empty() => Outcome::Passed(How::AtRunTime),
             Ok(()) if imported.graph.inputs.is_empty() => Outcome::Passed(How::OnImport),
-            Ok(()) => Outcome::Passed(How::Bound),
+            Ok(()) => Outcome::Passed(How::Bound(imported.bound.clone())),
         }
     }));
     ran.unwrap_or_else(|panic| Outcome::Failed(format!("it panics: {}", said(&*panic))))
@@ -80,7 +92,7 @@ fn computed(gpu: &Gpu, pipelines: &PipelineCache, case: &Case, imported: &Import
     };
     let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(input).collect();
     let twin = twin::outputs(graph, &inputs).map_err(|e| e.to_string()).and_then(|o| judge(graph, case, &o));
-    let options = SessionOptions { pipelines: pipelines.clone(), ..SessionOptions::default() };
+    let options = SessionOptions { pipelines: pipelines.clone(), poison: true, ..SessionOptions::default() };
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let device = Session::new(gpu, graph, &options)
         .and_then(|mut session| session.run(&slices))

@@ -13,6 +13,7 @@ mod pool;
 mod quant;
 mod reduce;
 mod shapes;
+mod smooth;
 mod softmax;
 mod unary;
 

@@ -24,7 +24,8 @@ pub(super) const FACTS: &[Fact] = &[
     Fact::new("ReduceSum", 1, Numbers, "reduce", |c| reduce(c, Reduce::Sum))
         .tflite("SUM", |c| tflite::reduce(c, Reduce::Sum))
         .fold(|c| fold::reduce(c, Reduce::Sum)),
-    Fact::new("ReduceSumSquare", 1, Numbers, "reduce", |c| reduce(c, Reduce::SumSquare)),
+    Fact::new("ReduceSumSquare", 1, Numbers, "reduce", |c| reduce(c, Reduce::SumSquare))
+        .fold(|c| fold::reduce(c, Reduce::SumSquare)),
     Fact::new("ReduceMax", 1, All, "reduce", |c| reduce(c, Reduce::Max))
         .tflite("REDUCE_MAX", |c| tflite::reduce(c, Reduce::Max))
         .tflite("REDUCE_ANY", |c| tflite::reduce(c, Reduce::Max))
@@ -36,10 +37,12 @@ pub(super) const FACTS: &[Fact] = &[
     Fact::new("ReduceProd", 1, Numbers, "reduce", |c| reduce(c, Reduce::Prod))
         .tflite("REDUCE_PROD", |c| tflite::reduce(c, Reduce::Prod))
         .fold(|c| fold::reduce(c, Reduce::Prod)),
-    Fact::new("ReduceL1", 1, Numbers, "reduce", |c| reduce(c, Reduce::L1)),
-    Fact::new("ReduceL2", 1, Numbers, "reduce", |c| reduce(c, Reduce::L2)),
-    Fact::new("ReduceLogSum", 1, Numbers, "reduce", |c| reduce(c, Reduce::LogSum)),
-    Fact::new("ReduceLogSumExp", 1, Numbers, "reduce", |c| reduce(c, Reduce::LogSumExp)),
+    Fact::new("ReduceL1", 1, Numbers, "reduce", |c| reduce(c, Reduce::L1)).fold(|c| fold::reduce(c, Reduce::L1)),
+    Fact::new("ReduceL2", 1, Numbers, "reduce", |c| reduce(c, Reduce::L2)).fold(|c| fold::reduce(c, Reduce::L2)),
+    Fact::new("ReduceLogSum", 1, Numbers, "reduce", |c| reduce(c, Reduce::LogSum))
+        .fold(|c| fold::reduce(c, Reduce::LogSum)),
+    Fact::new("ReduceLogSumExp", 1, Numbers, "reduce", |c| reduce(c, Reduce::LogSumExp))
+        .fold(|c| fold::reduce(c, Reduce::LogSumExp)),
     Fact::new("ArgMax", 1, Numbers, "reduce", |c| index(c, true))
         .tflite("ARG_MAX", |c| tflite::index_of(c, Reduce::ArgMax { last: false })),
     Fact::new("ArgMin", 1, Numbers, "reduce", |c| index(c, false))
