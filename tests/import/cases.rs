@@ -115,6 +115,7 @@ fn transpose_bias(_: i32) -> Vec<f32> {
 const CASES: &[Case] = &[
     ("ABS", unary, &[1.5, 0.5, 2.0, 2.5]),
     ("ADD", |c| binary_with(c, flags(11, &[0])), &[-5.0, 9.0]),
+    ("ADD_N", |c| one(c, &[X(&[2], TWO), X(&[2], &SIX[3..5]), K(&[2], TWO)], None, &[2]), &[5.0, 8.0]),
     ("ARG_MAX", index_of, &[2.0, 2.0]),
     ("ARG_MIN", index_of, &[0.0, 0.0]),
     ("AVERAGE_POOL_2D", pool, &[1.5]),

@@ -51,6 +51,25 @@ pub(in crate::import) fn mul(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     binary(ctx, Binary::Mul, act)
 }
 
+/// One operand after the other; all have the same extents.
+pub(in crate::import) fn add_n(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+    let mut sum = ctx.operand(0)?;
+    let (dims, shape) = (ctx.dims(sum).to_vec(), ctx.shape(sum));
+    ctx.gives(&dims)?;
+    let last = ctx.operand_count() - 1;
+    for position in 1..=last {
+        let next = ctx.operand(position)?;
+        if ctx.dims(next) != dims {
+            return Err(Problem::malformed(format!("{dims:?} and {:?} are added up", ctx.dims(next))));
+        }
+        if position == last {
+            return ctx.emit(Op::Binary(Binary::Add), &[sum, next], Act::None);
+        }
+        sum = ctx.between(Op::Binary(Binary::Add), &[sum, next], shape)?;
+    }
+    ctx.pass_on()
+}
+
 /// Whole numbers are divided towards zero.
 pub(in crate::import) fn div(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<DivOptions<'static>>()?.activation();

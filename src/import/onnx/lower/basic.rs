@@ -39,7 +39,9 @@ pub(super) const FACTS: &[Fact] = &[
     Fact::new("Min", 1, Numbers, "binary", |c| many(c, Binary::Minimum))
         .tflite("MINIMUM", |c| tflite::binary(c, Binary::Minimum, 0))
         .fold(|c| math::many(c, Binary::Minimum)),
-    Fact::new("Sum", 1, Floats, "binary", |c| many(c, Binary::Add)).fold(|c| math::many(c, Binary::Add)),
+    Fact::new("Sum", 1, Floats, "binary", |c| many(c, Binary::Add))
+        .tflite("ADD_N", tflite::add_n)
+        .fold(|c| math::many(c, Binary::Add)),
     Fact::new("Mean", 1, Floats, "binary", mean),
     Fact::new("Equal", 1, All, "binary", |c| truth(c, Binary::Equal))
         .tflite("EQUAL", |c| tflite::binary(c, Binary::Equal, 0))
