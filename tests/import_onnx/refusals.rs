@@ -65,7 +65,14 @@ fn each_reason_says_what_is_wrong() {
             let linear = ("mode", Attr::Text("linear"));
             m.node("Resize", &["x", "", "s"], &["y"], &[("antialias", Attr::Int(1)), linear, crop]);
         }),
-        ("indices", |m| m.node("MaxPool", &["x"], &["y", "z"], &[("kernel_shape", Attr::Ints(vec![1, 1]))])),
+        ("indices", |m| {
+            m.node(
+                "MaxPool",
+                &["x"],
+                &["y", "z"],
+                &[("kernel_shape", Attr::Ints(vec![400, 1])), ("pads", Attr::Ints(vec![399, 0, 399, 0]))],
+            )
+        }),
         ("training", |m| {
             m.floats("r", &[], &[0.5]);
             m.tensor("t", 9, &[], &crate::support::onnx::bytes(9, &[1]));

@@ -9,6 +9,7 @@ mod matmul;
 mod moves;
 mod norm;
 mod pick;
+mod places;
 mod pool;
 mod quant;
 mod reduce;
