@@ -45,6 +45,8 @@ fn instance() -> wgpu::Instance {
     wgpu::Instance::new(
         wgpu::InstanceDescriptor {
             backends: wgpu::Backends::PRIMARY,
+            // Validation layers only where `WGPU_VALIDATION` asks for them, in debug builds too.
+            flags: wgpu::InstanceFlags::empty(),
             ..wgpu::InstanceDescriptor::new_without_display_handle()
         }
         .with_env(),
