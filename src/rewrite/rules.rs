@@ -1,8 +1,8 @@
 //! The registry: every rule by name, and which of them are on.
 
 use super::{
-    activation, arithmetic, dead, edit::Verdict, flatten, identity, linear, pad, reshape_chain, residual, site::Site,
-    transpose_reshape, views,
+    activation, arithmetic, bounds, dead, edit::Verdict, exact_division, flatten, gated, gelu, hard, identity, linear,
+    normalize, pad, power, reshape_chain, residual, site::Site, softmax, transpose_reshape, views,
 };
 use crate::graph::NodeId;
 
@@ -30,12 +30,21 @@ pub(super) enum Order {
 
 /// Every rule, in the order they are tried; the whole list is gone through until none fires.
 ///
-/// Arithmetic is folded before activations are moved, which would otherwise stand between; activations before
-/// additions, so that an addition finds the activation in front of it already in its producer.
-pub static RULES: [Rule; 10] = [
+/// Functions written out are recognised first, before other rules take their parts for something else. Arithmetic is
+/// folded before activations are moved, which would otherwise stand between; activations before additions, so that an
+/// addition finds the activation in front of it already in its producer.
+pub static RULES: [Rule; 18] = [
     identity::RULE,
     transpose_reshape::RULE,
     reshape_chain::RULE,
+    bounds::RULE,
+    power::RULE,
+    hard::RULE,
+    gated::RULE,
+    gelu::RULE,
+    normalize::RULE,
+    softmax::RULE,
+    exact_division::RULE,
     linear::RULE,
     arithmetic::RULE,
     pad::RULE,

@@ -15,6 +15,8 @@ mod pad;
 #[cfg(test)]
 mod property;
 #[cfg(test)]
+mod recognised;
+#[cfg(test)]
 mod registry;
 #[cfg(test)]
 mod reshapes;
@@ -22,3 +24,5 @@ mod reshapes;
 mod residual;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod written;
