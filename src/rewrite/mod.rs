@@ -4,6 +4,9 @@
 //! file and put it in [`RULES`]. `views` alone changes nothing: it says which nodes that are left need no step.
 
 mod activation;
+mod affine;
+mod affine_chain;
+mod ahead;
 mod arithmetic;
 mod bounds;
 mod dead;
@@ -15,6 +18,7 @@ mod gated;
 mod gelu;
 mod hard;
 mod identity;
+mod inlet;
 mod linear;
 mod normalize;
 mod pad;
@@ -31,6 +35,7 @@ mod tail;
 mod term;
 mod transpose_reshape;
 mod views;
+mod weights;
 mod why_not;
 
 pub use report::{Fired, Missed, Place, Report};

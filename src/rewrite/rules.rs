@@ -1,8 +1,9 @@
 //! The registry: every rule by name, and which of them are on.
 
 use super::{
-    activation, arithmetic, bounds, dead, edit::Verdict, exact_division, flatten, gated, gelu, hard, identity, linear,
-    normalize, pad, power, reshape_chain, residual, site::Site, softmax, transpose_reshape, views,
+    activation, affine_chain, ahead, arithmetic, bounds, dead, edit::Verdict, exact_division, flatten, gated, gelu,
+    hard, identity, linear, normalize, pad, power, reshape_chain, residual, site::Site, softmax, transpose_reshape,
+    views,
 };
 use crate::graph::NodeId;
 
@@ -33,7 +34,7 @@ pub(super) enum Order {
 /// Functions written out are recognised first, before other rules take their parts for something else. Arithmetic is
 /// folded before activations are moved, which would otherwise stand between; activations before additions, so that an
 /// addition finds the activation in front of it already in its producer.
-pub static RULES: [Rule; 18] = [
+pub static RULES: [Rule; 20] = [
     identity::RULE,
     transpose_reshape::RULE,
     reshape_chain::RULE,
@@ -47,6 +48,8 @@ pub static RULES: [Rule; 18] = [
     exact_division::RULE,
     linear::RULE,
     arithmetic::RULE,
+    affine_chain::RULE,
+    ahead::RULE,
     pad::RULE,
     activation::RULE,
     residual::RULE,

@@ -85,6 +85,12 @@ pub enum WhyNot {
         /// The number of the function.
         due: String,
     },
+    /// What is added before the border would have to be added to the border too.
+    #[error("the border that {op} adds would be shifted too")]
+    Border {
+        /// The operator that adds zeros around its operand.
+        op: &'static str,
+    },
     /// Padding that is not zeros in height and width.
     #[error("it does not pad with zeros, in height and width alone")]
     NotZerosAround,

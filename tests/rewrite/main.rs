@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod activation;
 #[cfg(test)]
+mod affine;
+#[cfg(test)]
 mod arithmetic;
 #[cfg(test)]
 mod identity;
