@@ -2,8 +2,8 @@
 
 use super::{
     activation, affine_chain, ahead, arithmetic, bounds, dead, edit::Verdict, exact_division, flatten, gated, gelu,
-    hard, identity, linear, normalize, pad, power, reshape_chain, residual, site::Site, softmax, transpose_reshape,
-    views,
+    hard, identity, linear, mask, normalize, pad, power, reshape_chain, residual, site::Site, softmax, transpose_chain,
+    transpose_reshape, views,
 };
 use crate::graph::NodeId;
 
@@ -34,8 +34,10 @@ pub(super) enum Order {
 /// Functions written out are recognised first, before other rules take their parts for something else. Arithmetic is
 /// folded before activations are moved, which would otherwise stand between; activations before additions, so that an
 /// addition finds the activation in front of it already in its producer.
-pub static RULES: [Rule; 20] = [
+pub static RULES: [Rule; 22] = [
+    mask::RULE,
     identity::RULE,
+    transpose_chain::RULE,
     transpose_reshape::RULE,
     reshape_chain::RULE,
     bounds::RULE,

@@ -11,6 +11,8 @@ mod arithmetic;
 #[cfg(test)]
 mod identity;
 #[cfg(test)]
+mod layout;
+#[cfg(test)]
 mod linear;
 #[cfg(test)]
 mod pad;
