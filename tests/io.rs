@@ -149,6 +149,10 @@ fn values_are_scaled_and_the_frame_says_where_they_come_from() {
     assert_eq!(prepare(&photo, 8, 8, Fit::Stretch, Range::Unit).values[..3], [1.0, 0.0, 127.0 / 255.0]);
     assert_eq!(prepare(&photo, 8, 8, Fit::Stretch, Range::Raw).values[..3], [255.0, 0.0, 127.0]);
 
+    let planar = prepare(&photo, 8, 8, Fit::Stretch, Range::Imagenet).planar();
+    let expected = [(1.0 - 0.485) / 0.229, (0.0 - 0.456) / 0.224, (127.0 / 255.0 - 0.406) / 0.225];
+    assert_eq!([planar[0], planar[64], planar[191]], expected);
+
     // The middle square of the photo alone is white.
     for (x, _, pixel) in photo.enumerate_pixels_mut() {
         *pixel = Rgb([if (10..30).contains(&x) { 255 } else { 0 }; 3]);

@@ -1,23 +1,23 @@
 //! Arguments that several subcommands share.
 
-use super::CliError;
+use super::{
+    CliError,
+    opening::{DimArgs, Found},
+};
 use crate::{
-    fetch::{Bar, FetchError, Fetcher},
     gpu::{Gpu, GpuOptions},
-    graph::Graph,
-    import,
     plan::{Choice, Problem, Strategy, TexelFormat},
     prepare::{Phases, PrepareOptions},
     rewrite::Rules,
     setup,
 };
 use clap::ValueEnum;
-use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The model, and how it is to be rewritten and planned.
 #[derive(Debug, clap::Args)]
 pub(super) struct ModelArgs {
-    /// A .tflite file, or a name from `texpool models list`.
+    /// A .tflite or .onnx file, or a name from `texpool models list`.
     model: String,
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all.
     #[arg(long, value_name = "NAME", default_value = "best", value_parser = runnable_by_name)]
@@ -26,12 +26,29 @@ pub(super) struct ModelArgs {
     how: How,
 }
 
-/// How a model is stored and rewritten.
-#[derive(Debug, clap::Args)]
-pub(super) struct How {
+/// How values are stored.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct Stored {
     /// How activations and weights are stored; arithmetic is always in 32 bits.
     #[arg(long, value_enum, default_value_t)]
     precision: Precision,
+}
+
+impl Stored {
+    /// The texel format of the precision asked for.
+    pub(super) fn format(self) -> TexelFormat {
+        match self.precision {
+            Precision::F32 => TexelFormat::Rgba32Float,
+            Precision::F16 => TexelFormat::Rgba16Float,
+        }
+    }
+}
+
+/// How a model is stored and rewritten.
+#[derive(Debug, clap::Args)]
+pub(super) struct How {
+    #[command(flatten)]
+    stored: Stored,
     /// Rewriting rules to apply: `all`, `none`, or names with commas between them.
     #[arg(long, default_value = "all", value_parser = rules)]
     rules: Rules,
@@ -41,6 +58,8 @@ pub(super) struct How {
     /// The fastest plan whose pool is no larger than this, in phases where it must be: 2MiB, 512KiB, 1500000.
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse, conflicts_with = "phases")]
     budget: Option<u64>,
+    #[command(flatten)]
+    pub(super) dims: DimArgs,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -61,6 +80,24 @@ enum Precision {
     F32,
     /// 16-bit floats.
     F16,
+}
+
+/// A setting of the dial between time and bytes, and what it was called.
+#[derive(Clone, Debug)]
+pub(super) struct Dial {
+    pub(super) name: String,
+    pub(super) phases: Phases,
+}
+
+/// `off`, `auto`, `min`, or a budget.
+pub(super) fn dial(text: &str) -> Result<Dial, String> {
+    let phases = match text {
+        "off" => Phases::Off,
+        "auto" => Phases::Auto,
+        "min" => Phases::Min,
+        size => Phases::Budget(super::size::parse(size).map_err(|e| format!("{e}; or `off`, `auto`, `min`"))?),
+    };
+    Ok(Dial { name: text.to_owned(), phases })
 }
 
 /// Any plan by name.
@@ -102,10 +139,7 @@ fn rules(text: &str) -> Result<Rules, String> {
 impl How {
     /// The texel format of the precision asked for.
     pub(super) fn format(&self) -> TexelFormat {
-        match self.precision {
-            Precision::F32 => TexelFormat::Rgba32Float,
-            Precision::F16 => TexelFormat::Rgba16Float,
-        }
+        self.stored.format()
     }
 
     /// What is asked of the plan.
@@ -131,15 +165,16 @@ impl ModelArgs {
         self.how.prepare_options(self.strategy)
     }
 
-    /// Where the model file is, fetched if need be.
-    pub(super) fn path(&self) -> Result<PathBuf, CliError> {
-        file_or_name(&self.model)
+    /// Finds the model, fetched if need be.
+    pub(super) fn find(&self) -> Result<Found, CliError> {
+        self.how.dims.find(&self.model)
     }
 }
 
-/// Reads a model.
-pub(super) fn import(path: &Path) -> Result<Graph, CliError> {
-    import::open(path).map_err(|source| CliError::Import { path: path.into(), source: Box::new(source) })
+/// A time in seconds.
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|e| format!("{e}"))?;
+    Duration::try_from_secs_f64(number).map_err(|e| e.to_string())
 }
 
 /// Which adapter to use.
@@ -154,19 +189,5 @@ impl AdapterArgs {
     /// Opens the adapter; where there is none at all, the software driver is installed first if that may be done.
     pub(super) fn open(&self, timestamps: bool) -> Result<Gpu, CliError> {
         Ok(setup::open_gpu(&GpuOptions { adapter: self.adapter.clone(), timestamps })?)
-    }
-}
-
-/// A file as it is; else what the catalogue has under that name, fetched if need be.
-pub(super) fn file_or_name(text: &str) -> Result<PathBuf, CliError> {
-    let path = PathBuf::from(text);
-    if path.exists() {
-        return Ok(path);
-    }
-    let bar = Bar::default();
-    let fetcher = Fetcher::new(&bar)?;
-    match fetcher.get(text) {
-        Err(FetchError::UnknownName { known, .. }) => Err(CliError::NoSuchFile { text: text.into(), known }),
-        got => Ok(got?),
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{
     CliError,
-    args::{self, AdapterArgs, ModelArgs},
+    args::{self, AdapterArgs, Dial, ModelArgs},
     inputs::random,
-    out,
+    out, ready, turns,
 };
 use crate::{
     gpu::{DispatchTime, Session, SessionOptions},
@@ -29,13 +29,12 @@ pub(super) struct Args {
     #[command(flatten)]
     adapter: AdapterArgs,
     /// How long to measure, after the first runs.
-    #[arg(long, default_value = "3", value_parser = seconds)]
+    #[arg(long, default_value = "3", value_parser = args::seconds)]
     seconds: Duration,
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|e| format!("{e}"))?;
-    Duration::try_from_secs_f64(number).map_err(|e| e.to_string())
+    /// Compare plans side by side, run by run in turns: `off`, `auto`, `min` and budgets such as `2MiB`, with commas
+    /// between them. Ratios are to the first.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = args::dial, conflicts_with_all = ["phases", "budget"])]
+    plans: Vec<Dial>,
 }
 
 #[derive(Serialize)]
@@ -78,12 +77,16 @@ struct Step {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
-    let path = args.model.path()?;
+    // Fetched before the clock starts.
+    let found = args.model.find()?;
     let cold = Instant::now();
-    let graph = args::import(&path)?;
+    let graph = found.import()?;
     let gpu = args.adapter.open(true)?;
+    if !args.plans.is_empty() {
+        return turns::run(&gpu, &graph, &args.model.prepare_options(), &args.plans, args.seconds, json);
+    }
     let options = SessionOptions { prepare: args.model.prepare_options(), ..SessionOptions::default() };
-    let mut session = Session::new(&gpu, &graph, &options)?;
+    let mut session = ready::session(&gpu, &graph, &options)?;
     let inputs = random(&graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let mut outputs = session.run(&slices)?;
@@ -150,7 +153,7 @@ fn steps(session: &Session, args: &Args, profiles: &[Vec<DispatchTime>]) -> Vec<
     rows.into_iter().enumerate().map(step).collect()
 }
 
-fn ms(duration: Duration) -> f64 {
+pub(super) fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
@@ -160,7 +163,7 @@ fn spread(values: &[f64]) -> Spread {
 }
 
 /// The value below which `share` of all lie, linear between neighbours.
-fn percentile(values: &[f64], share: f64) -> f64 {
+pub(super) fn percentile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let at = share * sorted.len().saturating_sub(1) as f64;

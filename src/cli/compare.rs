@@ -2,7 +2,7 @@
 
 use super::{
     CliError,
-    args::{self, AdapterArgs, ModelArgs},
+    args::{AdapterArgs, ModelArgs},
     inputs::InputArgs,
     out,
 };
@@ -55,7 +55,7 @@ struct Answer {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
-    let graph = args::import(&args.model.path()?)?;
+    let graph = args.model.find()?.import()?;
     let inputs = args.inputs.read(&graph)?;
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let gpu = args.adapter.open(false)?;

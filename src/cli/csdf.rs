@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, path::PathBuf};
 
 use indicatif::ProgressBar;
 
-use super::{CliError, args, out};
+use super::{CliError, opening::DimArgs, out};
 use crate::{
     dataflow::{Bands, DataflowError, Network, Phasing, convert, to_sdf3},
     io::{IoError, write_whole},
@@ -19,6 +19,8 @@ pub(super) struct Args {
     /// A model file, or a name from `texpool models list`.
     #[arg(required_unless_present = "published")]
     model: Option<String>,
+    #[command(flatten)]
+    dims: DimArgs,
     /// At most so many phases a layer, bands of rows as even as may be; 1 is the execution without phases. Default: a
     /// phase a row.
     #[arg(long, value_name = "N")]
@@ -45,7 +47,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let Some(model) = &args.model else {
         return Err(CliError::Usage("say which model to convert, or --published".into()));
     };
-    let graph = args::import(&args::file_or_name(model)?)?;
+    let graph = args.dims.find(model)?.import()?;
     let network = Network::of(&graph).map_err(DataflowError::from)?;
     let bands = args.phases.map_or(Bands::Rows, |most| Bands::AtMost(most.get()));
     let csdf = convert(&network, &Phasing { bands, ..Phasing::default() })?;

@@ -1,7 +1,11 @@
 //! `texpool devices`: the adapters there are.
 
-use super::{CliError, out};
-use crate::gpu;
+use super::{
+    CliError,
+    args::{AdapterArgs, Stored},
+    out, ready,
+};
+use crate::{gpu, prepare::Figures};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -14,7 +18,22 @@ struct Device {
     timestamps: bool,
 }
 
-pub(super) fn run(json: bool) -> Result<(), CliError> {
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Measure instead what a device takes for what it does, and keep the figures: plans in phases are chosen by them.
+    #[arg(long)]
+    measure: bool,
+    #[command(flatten)]
+    how: Stored,
+    #[command(flatten)]
+    adapter: AdapterArgs,
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    if args.measure {
+        let figures = ready::figures(&args.adapter.open(false)?, args.how.format(), true)?;
+        return if json { out::json(&figures) } else { out::text(&text(&figures)) };
+    }
     let devices: Vec<Device> = gpu::adapters()
         .into_iter()
         .map(|a| Device {
@@ -39,4 +58,16 @@ pub(super) fn run(json: bool) -> Result<(), CliError> {
         format!("{name}\n  {backend}, {kind}, {driver}; textures up to {most}x{most}; {timestamps}\n")
     };
     out::text(&devices.iter().map(line).collect::<String>())
+}
+
+fn text(figures: &Figures) -> String {
+    let Figures { clock, dispatch_us, run_us, transfer_us, abreast, rates } = figures;
+    let mut text = format!("{clock:?} time\n\n  {dispatch_us:10.2} us  a dispatch\n  {run_us:10.2} us  a run\n");
+    text += &format!("  {transfer_us:10.2} us  a thousand texels in or out\n");
+    text += &format!("  {abreast:10.2}     workgroups side by side\n\n");
+    text += "  us a million operations, us a thousand texels\n";
+    for (family, rate) in rates {
+        text += &format!("  {:10.2} {:10.2}  {family:?}\n", rate.mflop_us, rate.ktexel_us);
+    }
+    text
 }

@@ -1,6 +1,6 @@
 //! What a model is run on: arrays, pictures, or numbers out of a hat.
 
-use super::{CliError, args::file_or_name};
+use super::{CliError, opening::file_or_name};
 use crate::{
     graph::{Graph, TensorId},
     io::{Fit, IoError, Range, prepare, read_npy, read_picture},
@@ -17,7 +17,8 @@ pub(super) struct InputArgs {
     /// How a picture becomes one of the input's aspect.
     #[arg(long, value_enum, default_value_t)]
     fit: Fit,
-    /// The values that a picture's bytes become: -1 to 1, 0 to 1, or 0 to 255.
+    /// The values that a picture's bytes become: -1 to 1, 0 to 1, 0 to 255, or with the mean and deviation of ImageNet's
+    /// photos taken out of 0 to 1. The model does not say what it wants; most of PyTorch's take `imagenet`.
     #[arg(long, value_enum, default_value_t)]
     range: Range,
 }
@@ -45,6 +46,7 @@ impl InputArgs {
         let picture = read_picture(path)?;
         match dims[..] {
             [1, height, width, 3] => Ok(prepare(&picture, width as u32, height as u32, self.fit, self.range).values),
+            [1, 3, height, width] => Ok(prepare(&picture, width as u32, height as u32, self.fit, self.range).planar()),
             _ => Err(IoError::NotAPictureInput { path: path.into(), expected: dims.clone() }.into()),
         }
     }

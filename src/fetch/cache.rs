@@ -10,6 +10,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The cache folder that the command uses: `TEXPOOL_CACHE`, else [`default_folder`].
+///
+/// # Errors
+/// [`FetchError::NoFolder`] where there is neither.
+pub fn cache_folder() -> Result<PathBuf, FetchError> {
+    match env::var_os("TEXPOOL_CACHE").filter(|v| !v.is_empty()) {
+        Some(folder) => Ok(folder.into()),
+        None => default_folder(),
+    }
+}
+
 /// `texpool` in the user's cache folder: `XDG_CACHE_HOME`, else the system's usual place under the home folder.
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 
 use super::FetchError;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -15,6 +16,8 @@ pub enum Kind {
     Labels,
     /// Weights alone, which a script of `models/` writes into a model.
     Weights,
+    /// A whole package.
+    Package,
 }
 
 impl Kind {
@@ -25,6 +28,7 @@ impl Kind {
             Self::Picture => "picture",
             Self::Labels => "labels",
             Self::Weights => "weights",
+            Self::Package => "package",
         }
     }
 }
@@ -60,7 +64,7 @@ pub struct Source {
     pub version: String,
     /// Bytes of the package as downloaded, for the progress bar.
     pub archive_bytes: u64,
-    /// Path of the file inside the package.
+    /// Path of the file inside the package; empty for the package itself.
     pub path: String,
 }
 
@@ -97,7 +101,23 @@ pub struct Entry {
     /// Licence of the content; packages may have another.
     pub licence: String,
     /// Packages that carry these very bytes, the lightest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
+    /// How the file is written, where no package carries it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Recipe>,
+    /// Numbers for the extents that the file leaves open, where its user names none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dims: BTreeMap<String, usize>,
+}
+
+/// What `models/make.py` is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// The network's name there.
+    pub network: String,
+    /// The entry whose file is read, or a seed.
+    pub from: String,
 }
 
 /// All files that can be fetched.

@@ -13,6 +13,13 @@ use std::{
 /// How often the download is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// The script that writes models, and the packages that it needs.
+const MAKE: &str = include_str!("../../models/make.py");
+const MAKE_NEEDS: [&str; 2] = ["onnx==1.22.0", "numpy"];
+/// Bytes of the larger of them.
+const MAKE_NEEDS_BYTES: u64 = 19_110_720;
+const PIP: &str = "apt-get install python3-pip (or see pip.pypa.io)";
+
 /// The programs that fetch.
 #[derive(Clone, Debug)]
 pub struct Clients {
@@ -20,6 +27,8 @@ pub struct Clients {
     pub npm: OsString,
     /// Python's, the first of these that is installed.
     pub pip: Vec<OsString>,
+    /// Python itself, the first of these that is installed; writes models that no package carries.
+    pub python: Vec<OsString>,
     /// How long a client may go without a byte arriving before it is stopped.
     pub stall: Duration,
 }
@@ -29,6 +38,7 @@ impl Default for Clients {
         Self {
             npm: if cfg!(windows) { "npm.cmd" } else { "npm" }.into(),
             pip: vec!["pip3".into(), "pip".into()],
+            python: vec!["python3".into(), "python".into()],
             stall: STALL,
         }
     }
@@ -42,14 +52,19 @@ impl Clients {
         let work = &std::path::absolute(work).map_err(failed)?;
         let folder = work.join("package");
         fs::create_dir(&folder).map_err(failed)?;
-        let (child, line, said) = self.start(source, work)?;
-        watch.start(&source.label(), source.archive_bytes);
-        let ended = wait(child, &line, work, self.stall, watch);
-        watch.end();
-        let status = ended?;
-        if !status.success() {
-            return Err(explain(line, status, said.last_lines(), work));
-        }
+        let (programs, remedy) = match source.via {
+            Via::Npm => (std::slice::from_ref(&self.npm), "apt-get install npm (or see nodejs.org)"),
+            Via::Pip { .. } | Via::Sdist => (&self.pip[..], PIP),
+        };
+        let job = Job {
+            programs,
+            remedy,
+            arrange: &|command| arrange(command, source, work),
+            line: &|program| line(program, source),
+            label: source.label(),
+            bytes: source.archive_bytes,
+        };
+        let line = self.run(&job, work, watch)?;
         let mut packages = files(&folder).map_err(failed)?;
         match (packages.len(), packages.pop()) {
             (1, Some(package)) => Ok(package),
@@ -57,27 +72,96 @@ impl Clients {
         }
     }
 
-    /// Starts the first program of the source's client that is installed; also its command line, and what it says.
-    fn start(&self, source: &Source, work: &Path) -> Result<(Child, String, Said), FetchError> {
-        let (programs, remedy) = match source.via {
-            Via::Npm => (std::slice::from_ref(&self.npm), "apt-get install npm (or see nodejs.org)"),
-            Via::Pip { .. } | Via::Sdist => (&self.pip[..], "apt-get install python3-pip (or see pip.pypa.io)"),
-        };
-        for program in programs {
-            let mut command = command(program, source, work);
-            let line = line(program, source);
-            let failed = |e| FetchError::Start { command: line.clone(), source: e };
-            let (said, out) = Said::listen().map_err(failed)?;
-            let err = out.try_clone().map_err(failed)?;
-            match command.stdin(Stdio::null()).stdout(out).stderr(err).spawn() {
-                Ok(child) => return Ok((child, line, said)),
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-                Err(e) => return Err(failed(e)),
-            }
-        }
-        let client = programs.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
-        Err(FetchError::NoClient { client, remedy })
+    /// Writes a model with `models/make.py`, whose packages are installed into `work` and go with it.
+    pub(super) fn make(
+        &self,
+        network: &str,
+        from: &OsString,
+        to: &Path,
+        work: &Path,
+        watch: &dyn Watch,
+    ) -> Result<(), FetchError> {
+        let failed = |e| FetchError::folder(work, e);
+        let work = &std::path::absolute(work).map_err(failed)?;
+        let (site, script) = (work.join("site"), work.join("make.py"));
+        fs::write(&script, MAKE).map_err(failed)?;
+        self.run(
+            &Job {
+                programs: &self.pip,
+                remedy: PIP,
+                arrange: &|command| {
+                    command.args(["install", "--quiet", "--no-input", "--no-cache-dir", "--disable-pip-version-check"]);
+                    command.arg("--target").arg(&site).args(MAKE_NEEDS);
+                },
+                line: &|program| format!("{} install {}", program.to_string_lossy(), MAKE_NEEDS.join(" ")),
+                label: format!("pip {}", MAKE_NEEDS.join(" ")),
+                bytes: MAKE_NEEDS_BYTES,
+            },
+            work,
+            watch,
+        )?;
+        self.run(
+            &Job {
+                programs: &self.python,
+                remedy: "apt-get install python3 (or see python.org)",
+                arrange: &|command| {
+                    command.arg(&script).arg(network).arg(from).arg(to).env("PYTHONPATH", &site);
+                },
+                line: &|program| format!("{} models/make.py {network}", program.to_string_lossy()),
+                label: format!("writing {network}"),
+                bytes: 0,
+            },
+            work,
+            watch,
+        )?;
+        Ok(())
     }
+
+    /// Runs the first program of the job that is installed, to a good end; answers its command line.
+    fn run(&self, job: &Job<'_>, work: &Path, watch: &dyn Watch) -> Result<String, FetchError> {
+        let (child, line, said) = start(job, work)?;
+        watch.start(&job.label, job.bytes);
+        let ended = wait(child, &line, work, self.stall, watch);
+        watch.end();
+        let status = ended?;
+        if status.success() { Ok(line) } else { Err(explain(line, status, said.last_lines(), work)) }
+    }
+}
+
+/// A program to be run.
+struct Job<'a> {
+    /// The first of these that is installed.
+    programs: &'a [OsString],
+    /// What installs one.
+    remedy: &'static str,
+    /// Adds the arguments.
+    arrange: &'a dyn Fn(&mut Command),
+    /// What a user would type for the same.
+    line: &'a dyn Fn(&OsString) -> String,
+    /// What it is said to do.
+    label: String,
+    /// Bytes that will arrive, for the progress bar.
+    bytes: u64,
+}
+
+/// Also the command line, and what the program says.
+fn start(job: &Job<'_>, work: &Path) -> Result<(Child, String, Said), FetchError> {
+    for program in job.programs {
+        let mut command = Command::new(program);
+        (job.arrange)(&mut command);
+        command.current_dir(work).env("TMPDIR", work);
+        let line = (job.line)(program);
+        let failed = |e| FetchError::Start { command: line.clone(), source: e };
+        let (said, out) = Said::listen().map_err(failed)?;
+        let err = out.try_clone().map_err(failed)?;
+        match command.stdin(Stdio::null()).stdout(out).stderr(err).spawn() {
+            Ok(child) => return Ok((child, line, said)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(failed(e)),
+        }
+    }
+    let client = job.programs.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
+    Err(FetchError::NoClient { client, remedy: job.remedy })
 }
 
 /// What a user would type to fetch the same.
@@ -92,8 +176,7 @@ fn line(program: &OsString, source: &Source) -> String {
 }
 
 /// Everything a client writes goes under `work`, so that its progress can be seen and nothing of it stays.
-fn command(program: &OsString, source: &Source, work: &Path) -> Command {
-    let mut command = Command::new(program);
+fn arrange(command: &mut Command, source: &Source, work: &Path) {
     let Source { package, version, .. } = source;
     match &source.via {
         Via::Npm => {
@@ -103,13 +186,11 @@ fn command(program: &OsString, source: &Source, work: &Path) -> Command {
             command.env("NO_UPDATE_NOTIFIER", "1");
         }
         Via::Pip { python, abi, platform } => {
-            pip_download(&mut command, source, "--only-binary=:all:", work);
+            pip_download(command, source, "--only-binary=:all:", work);
             command.args(["--python-version", python, "--abi", abi, "--platform", platform, "--implementation", "cp"]);
         }
-        Via::Sdist => pip_download(&mut command, source, "--no-binary=:all:", work),
+        Via::Sdist => pip_download(command, source, "--no-binary=:all:", work),
     }
-    command.current_dir(work).env("TMPDIR", work);
-    command
 }
 
 fn pip_download(command: &mut Command, Source { package, version, .. }: &Source, which: &str, work: &Path) {

@@ -13,12 +13,12 @@ mod progress;
 mod said;
 
 use std::{
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     time::Duration,
 };
 
-pub use cache::default_folder;
-pub use catalog::{Catalog, Entry, Kind, Source, Via};
+pub use cache::{cache_folder, default_folder};
+pub use catalog::{Catalog, Entry, Kind, Recipe, Source, Via};
 pub use client::Clients;
 pub use error::FetchError;
 pub use progress::{Bar, Quiet, Watch};
@@ -40,16 +40,12 @@ pub struct Fetcher<'a> {
 }
 
 impl<'a> Fetcher<'a> {
-    /// A fetcher as the command uses it: texpool's own catalogue, the user's cache folder (`TEXPOOL_CACHE`, else
-    /// [`default_folder`]), and `../shared/models` and the folder `TEXPOOL_MODELS` as places to look first.
+    /// A fetcher as the command uses it: texpool's own catalogue, the user's cache folder ([`cache_folder`]), and `../shared/models` and the folder `TEXPOOL_MODELS` as places to look first.
     ///
     /// # Errors
     /// [`FetchError::NoFolder`], [`FetchError::Catalog`].
     pub fn new(watch: &'a dyn Watch) -> Result<Self, FetchError> {
-        let folder = match std::env::var_os("TEXPOOL_CACHE").filter(|v| !v.is_empty()) {
-            Some(folder) => folder.into(),
-            None => default_folder()?,
-        };
+        let folder = cache_folder()?;
         let mut nearby = vec![PathBuf::from("../shared/models")];
         nearby.extend(std::env::var_os("TEXPOOL_MODELS").filter(|v| !v.is_empty()).map(PathBuf::from));
         Ok(Self { catalog: Catalog::own()?, folder, nearby, clients: Clients::default(), watch })
@@ -75,10 +71,18 @@ impl<'a> Fetcher<'a> {
             return Ok(path);
         }
         let cache = Cache::new(&self.folder);
+        // Before the lock is taken, because it is fetched under the same one.
+        let from = match &entry.made {
+            Some(recipe) if self.catalog.entry(&recipe.from).is_ok() => Some(self.get(&recipe.from)?),
+            _ => None,
+        };
         let _lock = cache.lock(self.watch)?;
         // Another process may have brought it while this one waited.
         if let Some(path) = self.find(entry) {
             return Ok(path);
+        }
+        if let Some(recipe) = &entry.made {
+            return self.make(&cache, entry, recipe, from);
         }
         let mut failed = Vec::new();
         for source in &entry.sources {
@@ -88,6 +92,25 @@ impl<'a> Fetcher<'a> {
             }
         }
         Err(FetchError::of_all(name, failed))
+    }
+
+    /// Has the file written, and keeps it if it is the pinned one.
+    fn make(
+        &self,
+        cache: &Cache<'_>,
+        entry: &Entry,
+        recipe: &Recipe,
+        from: Option<PathBuf>,
+    ) -> Result<PathBuf, FetchError> {
+        let work = cache.work_folder()?;
+        let made = work.path().join(&entry.file);
+        let from = match from {
+            Some(path) => path::absolute(&path).map_err(|e| FetchError::folder(path, e))?.into(),
+            None => recipe.from.clone().into(),
+        };
+        let to = path::absolute(&made).map_err(|e| FetchError::folder(&made, e))?;
+        self.clients.make(&recipe.network, &from, &to, work.path(), self.watch)?;
+        cache.store(entry, |out| archive::copy_file(&made, entry, out))
     }
 
     fn try_source(&self, cache: &Cache, entry: &Entry, source: &Source) -> Result<PathBuf, FetchError> {

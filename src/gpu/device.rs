@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::GpuError;
+use crate::plan::TextureLimits;
 
 /// Which adapter to open.
 #[derive(Clone, Debug, Default)]
@@ -147,6 +148,11 @@ impl Gpu {
             Some(wgpu::Error::OutOfMemory { .. }) => Err(GpuError::OutOfMemory { doing: doing.to_owned() }),
             Some(error) => Err(GpuError::Refused { doing: doing.to_owned(), reason: error.to_string() }),
         }
+    }
+
+    /// What the device allows of a texture.
+    pub fn texture_limits(&self) -> TextureLimits {
+        TextureLimits { max_extent: self.device.limits().max_texture_dimension_2d }
     }
 
     /// Whether the device is still there.

@@ -1,6 +1,9 @@
 //! Pipelines: compiled once, shared by all dispatches that agree on shader and constants.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use super::{Gpu, GpuError, textures::texture_format};
 use crate::{
@@ -45,6 +48,26 @@ pub fn source(shader: Shader, format: TexelFormat, table: Table) -> String {
 
 /// What tells pipelines apart. Constants by name and bits.
 type Key = (Shader, Table, Vec<(&'static str, u64)>);
+type DeviceKey = (wgpu::Device, TexelFormat, Key);
+
+/// Pipelines that sessions share: who runs many models on a device compiles each kernel once. Clones hold the same
+/// pipelines; they live as long as the last of them.
+#[derive(Clone, Debug, Default)]
+pub struct PipelineCache {
+    made: Arc<Mutex<HashMap<DeviceKey, wgpu::ComputePipeline>>>,
+}
+
+impl PipelineCache {
+    fn get(&self, gpu: &Gpu, format: TexelFormat, key: &Key) -> Option<wgpu::ComputePipeline> {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.get(&(gpu.device.clone(), format, key.clone())).cloned()
+    }
+
+    fn keep(&self, gpu: &Gpu, format: TexelFormat, key: &Key, pipeline: &wgpu::ComputePipeline) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.insert((gpu.device.clone(), format, key.clone()), pipeline.clone());
+    }
+}
 
 /// A pipeline that was made: what another compiler would need to make it again.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +97,7 @@ pub struct Pipelines {
     layouts: [wgpu::BindGroupLayout; 2],
     modules: BTreeMap<(Shader, Table), wgpu::ShaderModule>,
     made: BTreeMap<Key, wgpu::ComputePipeline>,
+    cache: PipelineCache,
 }
 
 impl Pipelines {
@@ -82,10 +106,18 @@ impl Pipelines {
     /// # Errors
     /// What the device says of the bind group layouts.
     pub fn new(gpu: &Gpu, format: TexelFormat) -> Result<Self, GpuError> {
+        Self::with_cache(gpu, format, PipelineCache::default())
+    }
+
+    /// No pipeline yet, but those of a cache at hand.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_cache(gpu: &Gpu, format: TexelFormat, cache: PipelineCache) -> Result<Self, GpuError> {
         let layouts = gpu.scoped("creating bind group layouts", || {
             [Table::Uniform, Table::Storage].map(|table| bind_group_layout(gpu, format, table))
         })?;
-        Ok(Self { gpu: gpu.clone(), format, layouts, modules: BTreeMap::new(), made: BTreeMap::new() })
+        Ok(Self { gpu: gpu.clone(), format, layouts, modules: BTreeMap::new(), made: BTreeMap::new(), cache })
     }
 
     /// The pipelines made.
@@ -116,6 +148,10 @@ impl Pipelines {
         if let Some(pipeline) = self.made.get(&key) {
             return Ok(pipeline.clone());
         }
+        if let Some(pipeline) = self.cache.get(&self.gpu, self.format, &key) {
+            self.made.insert(key, pipeline.clone());
+            return Ok(pipeline);
+        }
         let module = match self.modules.get(&(shader, table)) {
             Some(module) => module.clone(),
             None => {
@@ -144,6 +180,7 @@ impl Pipelines {
                 cache: None,
             })
         })?;
+        self.cache.keep(&self.gpu, self.format, &key, &pipeline);
         self.made.insert(key, pipeline.clone());
         Ok(pipeline)
     }

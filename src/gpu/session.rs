@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{
-    Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, TextureSet,
+    Gpu, GpuError, PipelineCache, PipelineRecipe, Pipelines, Program, Role, TextureSet,
     lower::Placed,
     profile::{Clock, DispatchTime},
     transfer::{Transfer, Way},
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Shape},
-    plan::{TexelFormat, TextureLimits, TextureSpec},
+    plan::{TexelFormat, TextureSpec},
     prepare::{PrepareOptions, Prepared, prepare},
     schedule::StorageKind,
 };
@@ -26,6 +26,8 @@ pub struct SessionOptions {
     pub poison: bool,
     /// Makes pool textures that can be read back, for [`Session::watch`].
     pub watched: bool,
+    /// Pipelines that other sessions made; what this one makes is added.
+    pub pipelines: PipelineCache,
 }
 
 /// Textures of the caller's for inputs and outputs, by index; missing ones are created.
@@ -94,10 +96,21 @@ impl Session {
         brought: Brought,
     ) -> Result<Self, GpuError> {
         let begun = Instant::now();
-        let max_extent = gpu.device.limits().max_texture_dimension_2d;
-        let limits = TextureLimits { max_extent };
+        let limits = gpu.texture_limits();
         let prepared = prepare(graph, &PrepareOptions { limits, ..options.prepare.clone() })?;
+        let mut session = Self::of(gpu, prepared, options, brought)?;
+        session.set_up = begun.elapsed();
+        Ok(session)
+    }
+
+    /// Puts a model on the device that was prepared for it with `options`, within its [limits](Gpu::texture_limits).
+    ///
+    /// # Errors
+    /// As [`with_textures`](Self::with_textures).
+    pub fn of(gpu: &Gpu, prepared: Prepared, options: &SessionOptions, brought: Brought) -> Result<Self, GpuError> {
+        let begun = Instant::now();
         let format = options.prepare.format;
+        let max_extent = gpu.texture_limits().max_extent;
         let mut textures = TextureSet::new(gpu);
 
         let before = texture_bytes(gpu);
@@ -136,7 +149,7 @@ impl Session {
         let placed = Placed { prepared: &prepared, textures: &textures, of: &place };
         let (steps, dispatches): (Vec<_>, Vec<_>) =
             placed.dispatches(&weight_places, options.poison)?.into_iter().unzip();
-        let mut pipelines = Pipelines::new(gpu, format)?;
+        let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
         let program = Program::new(gpu, &mut textures, &mut pipelines, format, &dispatches)?;
         memory.reserved = reserved_bytes(gpu);
         Ok(Self {

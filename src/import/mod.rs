@@ -69,6 +69,14 @@ pub fn from_bytes_with(
     read(owner, None, options)
 }
 
+/// Reads an array in ONNX's form for a single tensor (`.pb`), as its own tests have them.
+///
+/// # Errors
+/// If the bytes are none, or the elements are of a type that is not computed with.
+pub fn read_tensor(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Array, ImportError> {
+    onnx::read_tensor(owner)
+}
+
 /// The operators that are supported, as Markdown: what `OPERATORS.md` beside this module holds.
 pub fn operators() -> String {
     onnx::matrix()

@@ -76,7 +76,7 @@ pub enum IoError {
         got: Vec<u64>,
     },
     /// A picture was given for an input that is no picture.
-    #[error("{} is a picture, but the input takes {expected:?}, not [1, height, width, 3]; give a .npy array", path.display())]
+    #[error("{} is a picture, but the input takes {expected:?}, not [1, height, width, 3] or [1, 3, height, width]; give a .npy array", path.display())]
     NotAPictureInput {
         /// The file.
         path: PathBuf,

@@ -36,14 +36,24 @@ pub enum Range {
     Unit,
     /// 0 to 255, as they are.
     Raw,
+    /// `(v / 255 - mean) / deviation` with the mean and deviation of red, green and blue over ImageNet's photos, as
+    /// PyTorch's classifiers take them.
+    Imagenet,
 }
 
+/// Means and deviations of red, green and blue over ImageNet's photos, of values from 0 to 1.
+const IMAGENET: [[f32; 2]; 3] = [[0.485, 0.229], [0.456, 0.224], [0.406, 0.225]];
+
 impl Range {
-    fn apply(self, byte: u8) -> f32 {
+    fn apply(self, byte: u8, channel: usize) -> f32 {
         match self {
             Self::Signed => f32::from(byte) / 127.5 - 1.0,
             Self::Unit => f32::from(byte) / 255.0,
             Self::Raw => f32::from(byte),
+            Self::Imagenet => {
+                let [mean, deviation] = IMAGENET[channel % 3];
+                (f32::from(byte) / 255.0 - mean) / deviation
+            }
         }
     }
 }
@@ -75,6 +85,13 @@ pub struct Prepared {
     pub values: Vec<f32>,
     /// What part of the photo they show.
     pub frame: Frame,
+}
+
+impl Prepared {
+    /// The values as dense `[1, 3, height, width]`.
+    pub fn planar(&self) -> Vec<f32> {
+        (0..3).flat_map(|channel| self.values.iter().skip(channel).step_by(3).copied()).collect()
+    }
 }
 
 /// Decodes a PNG or JPEG and turns it the way up that its camera noted; transparency is dropped, grey becomes three equal
@@ -136,7 +153,10 @@ pub fn prepare(picture: &RgbImage, width: u32, height: u32, fit: Fit, range: Ran
             (canvas, frame)
         }
     };
-    Prepared { values: seen.into_raw().into_iter().map(|byte| range.apply(byte)).collect(), frame }
+    Prepared {
+        values: seen.into_raw().into_iter().enumerate().map(|(i, byte)| range.apply(byte, i % 3)).collect(),
+        frame,
+    }
 }
 
 /// Writes a PNG, whole or not at all.

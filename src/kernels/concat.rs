@@ -135,7 +135,7 @@ pub(super) fn weights(graph: &Graph, node: &Node, axis: usize) -> Vec<[f32; 4]> 
     texels
 }
 
-/// A dispatch for each part that owns a texel.
+/// A dispatch for each part that owns a texel of the step's rows.
 pub(super) fn dispatches(step: &StepContext<'_>, axis: usize) -> Result<Vec<Dispatch>, KernelError> {
     let out = step.output.shape;
     let pieces = pieces(step.graph, step.node, axis);
@@ -149,7 +149,7 @@ pub(super) fn dispatches(step: &StepContext<'_>, axis: usize) -> Result<Vec<Disp
             return Err(family::unsupported(step, reason));
         }
         let texels = piece.constant_texels(axis, out);
-        dispatches.push(dispatch(step, axis, piece, &plan, base)?);
+        dispatches.extend(dispatch(step, axis, piece, &plan, base)?);
         base += texels;
     }
     Ok(dispatches)
@@ -161,9 +161,21 @@ fn dispatch(
     piece: &Piece,
     plan: &TailPlan,
     base: usize,
-) -> Result<Dispatch, KernelError> {
+) -> Result<Option<Dispatch>, KernelError> {
     let out = step.output.shape;
-    let [corner, extents] = piece.cut(axis, out);
+    let constant_slices = piece.constant_slices(axis, out);
+    let [mut corner, mut extents] = piece.cut(axis, out);
+    let mut base = base;
+    // Of one image, the rows of the step are a part of the box; of several, the shader leaves the others out.
+    if out.b == 1 {
+        let (first, end) = (corner[2], corner[2] + extents[2]);
+        corner[2] = first.max(step.rows.start as usize);
+        extents[2] = end.min(step.rows.end as usize).saturating_sub(corner[2]);
+        base += corner[2].saturating_sub(first) * constant_slices * extents[0];
+    }
+    if extents[2] == 0 {
+        return Ok(None);
+    }
     let items = extents.iter().product::<usize>() as u32;
     let read = piece.placed.iter().map(|part| family::placed(step, part.operand)).collect::<Result<Vec<_>, _>>()?;
     let begin = |index: usize| {
@@ -179,7 +191,6 @@ fn dispatch(
         family::no_added_tensor(step)?;
         words = words.second(second);
     }
-    let constant_slices = piece.constant_slices(axis, out);
     let words = words.own(corner.map(|v| v as u32)).own(extents.map(|v| v as u32)).own(begin(0)).own(begin(1)).own([
         step.rows.end,
         base as u32,
@@ -197,5 +208,5 @@ fn dispatch(
     if let Some(second) = read.get(1) {
         dispatch = dispatch.reading_second(second);
     }
-    Ok(if constant_slices > 0 { dispatch.reading_weights(step) } else { dispatch })
+    Ok(Some(if constant_slices > 0 { dispatch.reading_weights(step) } else { dispatch }))
 }

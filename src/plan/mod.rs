@@ -47,8 +47,8 @@ pub use profile::{Ties, operator_profiles};
 pub use realize::{TensorRows, TextureLimits, realize};
 pub use record::UsageRecord;
 pub use rows::{
-    Life, RowEffort, RowLayout, RowProblem, RowStep, RowUse, check_rows, live_row_bound, place_rows, realize_rows,
-    row_lives,
+    Life, LivePeak, RowEffort, RowLayout, RowProblem, RowStep, RowUse, check_rows, live_row_bound, live_row_peak,
+    place_rows, realize_rows, row_lives,
 };
 pub use strategy::Strategy;
 pub use survey::{Survey, survey};

@@ -3,15 +3,18 @@
 //! Joins the rewriter, the scheduler and the planner; knows no kernel and no device.
 
 mod changes;
+mod figures;
 mod phases;
+mod spread;
 
-pub use phases::{Figures, Phases, Point};
+pub use figures::{Clock, Figures, Rate};
+pub use phases::{Peak, Phases, Point};
 
 use std::borrow::Cow;
 
 use crate::{
     graph::Graph,
-    plan::{self, Best, Budget, Choice, Plan, PlanError, RowEffort, TexelFormat, TextureLimits},
+    plan::{self, Best, Budget, Choice, Plan, PlanError, TexelFormat, TextureLimits},
     rewrite::{self, Report, Rules},
     schedule::{self, Schedule, ScheduleError, phases::Segment},
 };
@@ -76,6 +79,8 @@ pub struct Phased {
     pub segments: Vec<Segment>,
     /// Bytes of the rows alive at the fullest step; no placement of this schedule takes less.
     pub live_bytes: u64,
+    /// The fullest step.
+    pub peak: Peak,
     /// Dispatches of a run.
     pub dispatches: u64,
     /// Predicted time of a run.
@@ -101,29 +106,67 @@ pub enum PrepareError {
     },
 }
 
+/// Plans of which none is beaten in both bytes and time by another.
+#[derive(Clone, Debug)]
+pub struct Frontier {
+    /// The model without phases.
+    pub whole: Prepared,
+    /// The points, the fastest first.
+    pub points: Vec<Point>,
+}
+
+impl Frontier {
+    /// The model ready to run as `point` says.
+    pub fn prepared(&self, point: &Point) -> Prepared {
+        self.whole.clone().at(point.clone())
+    }
+}
+
+impl Prepared {
+    fn at(mut self, point: Point) -> Self {
+        if !point.segments.is_empty() {
+            let Point { segments, live_bytes, peak, dispatches, predicted_us, schedule, plan, .. } = point;
+            self.phased = Some(Phased { segments, live_bytes, peak, dispatches, predicted_us });
+            (self.schedule, self.plan) = (schedule, plan);
+        }
+        self
+    }
+}
+
+/// Is told how far a search for the smallest pool is: so many parts of so many.
+pub type Watch<'a> = &'a mut dyn FnMut(usize, usize);
+
 /// Rewrites, schedules and plans a model, and checks the plan.
 ///
 /// # Errors
 /// Where the graph is not whole, no texture can hold a tensor, or no plan fits the budget.
 pub fn prepare(graph: &Graph, options: &PrepareOptions) -> Result<Prepared, PrepareError> {
-    let mut prepared = unphased(graph, options, options.phases != Phases::Off)?;
-    if let Some(point) = phases::choose(&prepared.graph, &prepared.schedule, &prepared.plan, options)?
-        && !point.segments.is_empty()
-    {
-        let Point { segments, live_bytes, dispatches, predicted_us, schedule, plan, .. } = point;
-        prepared.phased = Some(Phased { segments, live_bytes, dispatches, predicted_us });
-        (prepared.schedule, prepared.plan) = (schedule, plan);
-    }
-    Ok(prepared)
+    prepare_watched(graph, options, &mut |_, _| {})
 }
 
-/// The Pareto front of pool bytes against predicted time, the fastest first: no point is beaten in both by another.
+/// The same, and `watch` is told how far the search is.
 ///
 /// # Errors
 /// As [`prepare`].
-pub fn frontier(graph: &Graph, options: &PrepareOptions) -> Result<Vec<Point>, PrepareError> {
-    let prepared = unphased(graph, options, true)?;
-    phases::Front::new(&prepared.graph, &prepared.schedule, options).points(&prepared.plan, RowEffort::default())
+pub fn prepare_watched(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>) -> Result<Prepared, PrepareError> {
+    let prepared = unphased(graph, options, options.phases != Phases::Off)?;
+    let point = phases::choose(&prepared.graph, &prepared.schedule, &prepared.plan, options, watch)?;
+    Ok(match point {
+        Some(point) => prepared.at(point),
+        None => prepared,
+    })
+}
+
+/// The Pareto front of pool bytes against predicted time: no point is beaten in both by another, and the last is what
+/// [`Phases::Min`] takes.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn frontier(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>) -> Result<Frontier, PrepareError> {
+    let whole = unphased(graph, options, true)?;
+    let front = phases::Front::new(&whole.graph, &whole.schedule, options);
+    let points = front.all(&whole.plan, watch)?;
+    Ok(Frontier { whole, points })
 }
 
 /// The plan without phases; the graph is made ready for phases if `ready`.

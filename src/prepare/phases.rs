@@ -4,15 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{PrepareError, PrepareOptions, changes::Changes};
+use super::{PrepareError, PrepareOptions, Watch, changes::Changes, spread::spread};
 use crate::{
     graph::Graph,
     plan::{
-        self, Plan, RowEffort, RowProblem, RowStep, TensorRows, check_rows, live_row_bound, place_rows, realize_rows,
+        LivePeak, Plan, RowEffort, RowProblem, RowStep, TensorRows, check_rows, live_row_peak, place_rows, realize_rows,
     },
     schedule::{
-        Schedule,
-        phases::{Model, Segment, Table, flops, phased},
+        Schedule, StorageKind,
+        phases::{Model, Segment, Table, Work, phased, work},
     },
 };
 
@@ -31,20 +31,17 @@ pub enum Phases {
     Budget(u64),
 }
 
-/// What a device takes for the two things that a plan's time is made of.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figures {
-    /// Microseconds of a dispatch that computes next to nothing.
-    pub dispatch_us: f64,
-    /// Floating point operations in a microsecond.
-    pub flop_per_us: f64,
-}
-
-impl Default for Figures {
-    /// Of lavapipe on two cores: a dispatch costs what a million and a half operations cost.
-    fn default() -> Self {
-        Self { dispatch_us: 17.0, flop_per_us: 88_000.0 }
-    }
+/// Where a schedule is fullest: what keeps its pool from being smaller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peak {
+    /// The step.
+    pub step: usize,
+    /// Its operator.
+    pub operator: &'static str,
+    /// The tensor it writes.
+    pub tensor: String,
+    /// The segment it is in, counted from none; none where there are no phases.
+    pub segment: Option<usize>,
 }
 
 /// One point of the front: a schedule and its plan.
@@ -54,6 +51,8 @@ pub struct Point {
     pub bytes: u64,
     /// Bytes of the rows alive at the fullest step of this schedule; no placement of it takes less.
     pub live_bytes: u64,
+    /// The fullest step.
+    pub peak: Peak,
     /// Dispatches of a run.
     pub dispatches: u64,
     /// Predicted time of a run.
@@ -72,31 +71,42 @@ const LOOKED_AT: u64 = 3_000_000;
 const LIMITS: u32 = 10;
 /// Changes of the smallest schedule that are tried.
 const CHANGES: usize = 120;
+/// Work of placing them, which grows with the square of their steps.
+const PLACED: u64 = 600_000_000;
+/// With more steps than these, the last placement has less effort.
+const THOROUGH: u64 = 2_500;
 
 /// All that a point is made from.
 pub(super) struct Front<'a> {
     options: &'a PrepareOptions,
+    graph: &'a Graph,
     unphased: &'a Schedule,
     model: Model,
     table: Table,
     tensors: Vec<TensorRows>,
     whole: Vec<bool>,
-    arithmetic_us: f64,
+    /// What each operator has to do.
+    work: Vec<Work>,
+    /// Microseconds of a run beside its dispatches.
+    beside_us: f64,
 }
 
 impl<'a> Front<'a> {
-    pub(super) fn new(graph: &Graph, unphased: &'a Schedule, options: &'a PrepareOptions) -> Self {
+    pub(super) fn new(graph: &'a Graph, unphased: &'a Schedule, options: &'a PrepareOptions) -> Self {
         let model = Model::new(graph, unphased);
         let table = Table::new(&model, LOOKED_AT);
-        let flops: u64 = unphased.steps.iter().map(|step| flops(graph, &graph.nodes[step.node])).sum();
+        let outside = unphased.storages.iter().filter(|s| !matches!(s.kind, StorageKind::Intermediate(_)));
+        let moved: u64 = outside.map(|storage| storage.texels()).sum();
         Self {
             options,
+            graph,
             unphased,
             table,
             model,
             tensors: unphased.tensors(),
             whole: unphased.whole(graph),
-            arithmetic_us: flops as f64 / options.figures.flop_per_us,
+            work: unphased.steps.iter().map(|step| work(graph, &graph.nodes[step.node])).collect(),
+            beside_us: options.figures.run_us + options.figures.transfer_us * moved as f64 / 1e3,
         }
     }
 
@@ -109,40 +119,66 @@ impl<'a> Front<'a> {
         let mut plan = realize_rows(&layout, &problem, self.options.format, self.options.limits)?;
         "phases".clone_into(&mut plan.strategy);
         check_rows(&self.tensors, &self.whole, &steps, &plan, self.options.limits)?;
-        let live_bytes = live_row_bound(&problem)? * self.options.format.texel_bytes();
-        Ok(self.measured(segments, schedule, plan, live_bytes))
+        let peak = live_row_peak(&problem)?;
+        Ok(self.priced(segments, schedule, plan, peak))
     }
 
-    fn measured(&self, segments: Vec<Segment>, schedule: Schedule, plan: Plan, live_bytes: u64) -> Point {
-        let mut dispatches_of = BTreeMap::new();
-        for (whole, operator) in self.unphased.steps.iter().zip(&self.model.operators) {
-            dispatches_of.insert(whole.node, u64::from(operator.dispatches));
+    fn priced(&self, segments: Vec<Segment>, schedule: Schedule, plan: Plan, fullest: LivePeak) -> Point {
+        let operators: BTreeMap<_, _> = self.unphased.steps.iter().map(|step| step.node).zip(0..).collect();
+        let figures = &self.options.figures;
+        let (mut dispatches, mut predicted_us) = (0, self.beside_us);
+        for step in &schedule.steps {
+            let Some(&operator) = operators.get(&step.node) else { continue };
+            let (model, work): (_, &Work) = (&self.model.operators[operator], &self.work[operator]);
+            let more = model.dispatches.saturating_sub(1);
+            dispatches += u64::from(model.dispatches);
+            let share = step.rows.len() as f64 / f64::from(model.rows.max(1));
+            predicted_us += figures.band_us(work, share) + f64::from(more) * figures.dispatch_us;
         }
-        let dispatches = schedule.steps.iter().filter_map(|step| dispatches_of.get(&step.node)).sum();
-        let predicted_us = self.arithmetic_us + dispatches as f64 * self.options.figures.dispatch_us;
-        Point { bytes: plan.bytes(), live_bytes, dispatches, predicted_us, segments, schedule, plan }
+        let live_bytes = fullest.texels * self.options.format.texel_bytes();
+        let peak = self.peak(&segments, &schedule, fullest.step);
+        Point { bytes: plan.bytes(), live_bytes, peak, dispatches, predicted_us, segments, schedule, plan }
+    }
+
+    fn peak(&self, segments: &[Segment], schedule: &Schedule, step: usize) -> Peak {
+        let node = schedule.steps.get(step).map(|step| step.node);
+        let operator = self.unphased.steps.iter().position(|whole| Some(whole.node) == node).unwrap_or(0);
+        let written = schedule.steps.get(step).map(|step| schedule.storages[step.writes].tensor);
+        Peak {
+            step,
+            operator: node.map_or("", |node| self.graph.nodes[node].op.name()),
+            tensor: written.map_or_else(String::new, |tensor| self.graph.tensors[tensor].name.clone()),
+            segment: segments.iter().position(|segment| segment.operators.contains(&operator)),
+        }
     }
 
     /// Every point that no other one beats, fewest bytes last. `whole` is the plan without phases.
     pub(super) fn points(&self, whole: &Plan, effort: RowEffort) -> Result<Vec<Point>, PrepareError> {
-        let live: u64 = plan::bounds(&self.unphased.records)?.offsets * self.options.format.texel_bytes();
-        let mut points = vec![self.measured(Vec::new(), self.unphased.clone(), whole.clone(), live)];
+        let steps = self.unphased.row_steps();
+        // Without phases every tensor lives as a whole.
+        let all = vec![true; self.tensors.len()];
+        let live = live_row_peak(&RowProblem { tensors: &self.tensors, whole: &all, steps: &steps })?;
+        let mut points = vec![self.priced(Vec::new(), self.unphased.clone(), whole.clone(), live)];
         let mut tried: Vec<Vec<Segment>> = Vec::new();
         let finest = std::iter::once(self.table.least(true).1);
         for segments in self.limits().into_iter().filter_map(|limit| self.table.within(limit)).chain(finest) {
             if !tried.contains(&segments) {
-                points.push(self.point(segments.clone(), effort)?);
                 tried.push(segments);
             }
         }
-        points.sort_by(|a, b| a.predicted_us.total_cmp(&b.predicted_us).then(a.bytes.cmp(&b.bytes)));
-        let mut least = u64::MAX;
-        points.retain(|point| {
-            let better = point.bytes < least;
-            least = least.min(point.bytes);
-            better
-        });
-        Ok(points)
+        for point in spread(&tried, |segments| self.point(segments.clone(), effort)) {
+            points.push(point?);
+        }
+        Ok(unbeaten(points))
+    }
+
+    /// The same and the smallest pool that is found.
+    pub(super) fn all(&self, whole: &Plan, watch: Watch<'_>) -> Result<Vec<Point>, PrepareError> {
+        let mut points = self.points(whole, RowEffort::default())?;
+        if let Some(last) = points.last().cloned() {
+            points.push(self.smallest(last, watch)?);
+        }
+        Ok(unbeaten(points))
     }
 
     /// Limits in texels, from the least that any schedule keeps within to what no phases at all need.
@@ -155,27 +191,48 @@ impl<'a> Front<'a> {
 
     /// The smallest pool that is found: from the smallest of the front on, borders and numbers of phases are changed one
     /// at a time, and what is left is placed with more effort.
-    fn smallest(&self, whole: &Plan) -> Result<Option<Point>, PrepareError> {
-        let mut points = self.points(whole, RowEffort::default())?;
-        let Some(mut best) = points.pop() else { return Ok(None) };
+    fn smallest(&self, from: Point, watch: Watch<'_>) -> Result<Point, PrepareError> {
+        let mut best = from;
         if best.segments.is_empty() {
-            return Ok(Some(best));
+            return Ok(best);
         }
         let operators = self.model.operators.len();
         let mut changes = Changes::new();
-        for _ in 0..CHANGES {
+        let mut spent = 0;
+        for change in 0..CHANGES {
+            watch(change, CHANGES);
+            if spent >= PLACED {
+                break;
+            }
             let segments = changes.next(&best.segments, operators);
             if self.table.peak(&segments).is_some_and(|peak| peak * self.options.format.texel_bytes() >= best.bytes) {
                 continue;
             }
             let point = self.point(segments, RowEffort { moves: 4_000, packings: 24 })?;
+            spent += (point.schedule.steps.len() as u64).pow(2);
             if (point.bytes, point.dispatches) < (best.bytes, best.dispatches) {
                 best = point;
             }
         }
-        let thorough = self.point(best.segments.clone(), RowEffort { moves: 200_000, packings: 2_000 })?;
-        Ok(Some(if thorough.bytes < best.bytes { thorough } else { best }))
+        let steps = (best.schedule.steps.len() as u64).max(THOROUGH);
+        let share = |effort: u64| effort * THOROUGH.pow(2) / steps.pow(2);
+        let effort = RowEffort { moves: share(200_000), packings: share(2_000) };
+        let thorough = self.point(best.segments.clone(), effort)?;
+        watch(CHANGES, CHANGES);
+        Ok(if thorough.bytes < best.bytes { thorough } else { best })
     }
+}
+
+/// The points that no other one beats, the fastest first.
+fn unbeaten(mut points: Vec<Point>) -> Vec<Point> {
+    points.sort_by(|a, b| a.predicted_us.total_cmp(&b.predicted_us).then(a.bytes.cmp(&b.bytes)));
+    let mut least = u64::MAX;
+    points.retain(|point| {
+        let better = point.bytes < least;
+        least = least.min(point.bytes);
+        better
+    });
+    points
 }
 
 /// The point that `options` asks for; `whole` is the plan without phases.
@@ -184,11 +241,12 @@ pub(super) fn choose(
     unphased: &Schedule,
     whole: &Plan,
     options: &PrepareOptions,
+    watch: Watch<'_>,
 ) -> Result<Option<Point>, PrepareError> {
     let front = || Front::new(graph, unphased, options);
     match options.phases {
         Phases::Off => Ok(None),
-        Phases::Min => front().smallest(whole),
+        Phases::Min => Ok(front().all(whole, watch)?.pop()),
         Phases::Auto => {
             let points = front().points(whole, RowEffort::default())?;
             let worth = |point: &Point| point.bytes as f64 * point.predicted_us;
@@ -197,16 +255,16 @@ pub(super) fn choose(
         Phases::Budget(bytes) if whole.bytes() <= bytes => Ok(None),
         Phases::Budget(bytes) => {
             let front = front();
-            let fits = |point: &Point| point.bytes <= bytes;
-            let points = front.points(whole, RowEffort::default())?;
-            let found = match points.into_iter().find(fits) {
-                Some(point) => Some(point),
-                None => front.smallest(whole)?,
-            };
-            match found {
-                Some(point) if !fits(&point) => Err(PrepareError::Budget { bytes, least: point.bytes }),
-                found => Ok(found),
+            let mut points = front.points(whole, RowEffort::default())?;
+            if let Some(fitting) = points.iter().position(|point| point.bytes <= bytes) {
+                return Ok(Some(points.swap_remove(fitting)));
             }
+            let Some(last) = points.pop() else { return Ok(None) };
+            let least = front.smallest(last, watch)?;
+            if least.bytes > bytes {
+                return Err(PrepareError::Budget { bytes, least: least.bytes });
+            }
+            Ok(Some(least))
         }
     }
 }

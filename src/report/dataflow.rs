@@ -194,7 +194,7 @@ impl NetworkReport {
     fn of(row: &Row) -> Result<Self, PublishedError> {
         use crate::dataflow::published::ELEMENT_BYTES;
         let parameter_bytes = row.network().parameters() * ELEMENT_BYTES;
-        let front = frontier(&row.graph(), &PrepareOptions::default())?;
+        let front = frontier(&row.graph(), &PrepareOptions::default(), &mut |_, _| {})?.points;
         let ends = || front.first().zip(front.last());
         Ok(Self {
             network: row.network.to_owned(),

@@ -1,7 +1,7 @@
 //! The front of phased plans: pool bytes against predicted time.
 
-use super::{SegmentReport, grouped, prepared::segments};
-use crate::prepare::Point;
+use super::{PeakReport, SegmentReport, grouped, prepared::segments};
+use crate::prepare::{Clock, Point};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -10,6 +10,8 @@ use std::fmt;
 pub struct Front {
     /// Name of the model.
     pub model: String,
+    /// Which time is predicted and measured.
+    pub clock: Clock,
     /// The points.
     pub points: Vec<FrontPoint>,
 }
@@ -25,6 +27,14 @@ pub struct FrontPoint {
     pub dispatches: u64,
     /// Predicted time of a run.
     pub predicted_ms: f64,
+    /// The fastest of some runs by the front's clock; only where a device ran it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_ms: Option<f64>,
+    /// The same by the wall's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_ms: Option<f64>,
+    /// The step that keeps the schedule from a smaller pool.
+    pub peak: PeakReport,
     /// Operators that run interleaved; empty where there are no phases.
     pub segments: Vec<SegmentReport>,
 }
@@ -37,24 +47,45 @@ impl Front {
             live_bytes: point.live_bytes,
             dispatches: point.dispatches,
             predicted_ms: point.predicted_us / 1e3,
+            measured_ms: None,
+            wall_ms: None,
+            peak: PeakReport::of(&point.peak),
             segments: segments(&point.segments),
         };
-        Self { model: model.to_owned(), points: points.iter().map(point).collect() }
+        Self { model: model.to_owned(), clock: Clock::default(), points: points.iter().map(point).collect() }
     }
 }
 
 impl fmt::Display for Front {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: pool bytes against predicted time", self.model)?;
+        let measured = self.points.iter().any(|p| p.measured_ms.is_some());
+        let time = match self.clock {
+            Clock::Wall => "time",
+            Clock::Processor => "processor time (of all cores together, which a software device shares)",
+        };
+        writeln!(f, "{}: pool bytes against {} {time}", self.model, if measured { "measured" } else { "predicted" })?;
         writeln!(f)?;
-        writeln!(f, "  {:>14} {:>14} {:>11} {:>10}  segments", "pool bytes", "live rows", "dispatches", "about ms")?;
+        write!(f, "  {:>14} {:>14} {:>11} {:>10}", "pool bytes", "live rows", "dispatches", "about ms")?;
+        if measured {
+            write!(f, " {:>9} {:>6} {:>9}", "ms", "off by", "wall ms")?;
+        }
+        writeln!(f, "  segments")?;
         for p in &self.points {
             let segments = match p.segments.len() {
                 0 => "no phases".to_owned(),
                 segments => segments.to_string(),
             };
             let (bytes, live) = (grouped(p.bytes), grouped(p.live_bytes));
-            writeln!(f, "  {bytes:>14} {live:>14} {:>11} {:>10.1}  {segments}", p.dispatches, p.predicted_ms)?;
+            write!(f, "  {bytes:>14} {live:>14} {:>11} {:>10.1}", p.dispatches, p.predicted_ms)?;
+            if let Some(ms) = p.measured_ms {
+                let wall = p.wall_ms.unwrap_or(ms);
+                write!(f, " {ms:>9.1} {:>+4.0} % {wall:>9.1}", 100.0 * (p.predicted_ms / ms - 1.0))?;
+            }
+            writeln!(f, "  {segments}")?;
+        }
+        if let Some(least) = self.points.last() {
+            writeln!(f)?;
+            writeln!(f, "  the smallest is fullest at {}", least.peak)?;
         }
         Ok(())
     }

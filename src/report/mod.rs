@@ -8,6 +8,8 @@ mod digits;
 #[cfg(feature = "import")]
 mod front;
 #[cfg(feature = "import")]
+mod networks;
+#[cfg(feature = "import")]
 mod prepared;
 mod residency;
 mod text;
@@ -22,6 +24,8 @@ pub use dataflow::{
 pub use digits::grouped;
 #[cfg(feature = "import")]
 pub use front::{Front, FrontPoint};
+#[cfg(feature = "import")]
+pub use networks::{NetworkRow, NetworkTable, Phased as PhasedFigures, Published as PublishedFigures};
 
 /// What a plan costs and where everything lies. Bytes everywhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,10 +64,26 @@ pub struct PhaseReport {
     pub segments: Vec<SegmentReport>,
     /// Bytes of the rows alive at the fullest step: no placement of this schedule takes less.
     pub live_bytes: u64,
+    /// The step at which they are alive.
+    pub peak: PeakReport,
     /// Dispatches of a run.
     pub dispatches: u64,
     /// Predicted time of a run.
     pub predicted_ms: f64,
+}
+
+/// Where a schedule is fullest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeakReport {
+    /// The step.
+    pub step: usize,
+    /// Its operator.
+    pub operator: String,
+    /// The tensor it writes.
+    pub tensor: String,
+    /// The segment it is in, counted from none; none where there are no phases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment: Option<usize>,
 }
 
 /// Operators that run interleaved.

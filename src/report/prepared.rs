@@ -1,12 +1,13 @@
 //! The report of a prepared model: what its graph, schedule and plan say.
 
-use super::{Facts, MemoryReport, PhaseReport, SegmentReport, StepRow};
+use super::{Facts, MemoryReport, PeakReport, PhaseReport, SegmentReport, StepRow};
 use crate::{
     kernels,
     plan::TexelFormat,
-    prepare::Prepared,
+    prepare::{Peak, Prepared},
     schedule::{Storage, StorageKind, phases::Segment},
 };
+use std::fmt;
 
 impl MemoryReport {
     /// The report of a model prepared for texels of `format`, without a device: inputs, outputs and weights are counted
@@ -39,6 +40,7 @@ impl MemoryReport {
         report.phases = prepared.phased.as_ref().map(|phased| PhaseReport {
             segments: segments(&phased.segments),
             live_bytes: phased.live_bytes,
+            peak: PeakReport::of(&phased.peak),
             dispatches: phased.dispatches,
             predicted_ms: phased.predicted_us / 1e3,
         });
@@ -52,6 +54,20 @@ impl MemoryReport {
         self.driver_bytes = Some(driver_bytes);
         (self.io_bytes, self.weight_bytes) = (io_bytes, weight_bytes);
         self
+    }
+}
+
+impl PeakReport {
+    /// The report of a peak.
+    pub fn of(peak: &Peak) -> Self {
+        Self { step: peak.step, operator: peak.operator.to_owned(), tensor: peak.tensor.clone(), segment: peak.segment }
+    }
+}
+
+impl fmt::Display for PeakReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "step {} ({}, {})", self.step, self.operator, self.tensor)?;
+        self.segment.map_or(Ok(()), |segment| write!(f, " of segment {segment}"))
     }
 }
 

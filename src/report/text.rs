@@ -30,6 +30,7 @@ impl fmt::Display for MemoryReport {
             let (segments, dispatches) = (phases.segments.len(), phases.dispatches);
             let note = format!("{segments} segments, {dispatches} dispatches, about {:.1} ms", phases.predicted_ms);
             line(f, "rows alive at the fullest of its phases", phases.live_bytes, &note)?;
+            writeln!(f, "    which is {}", phases.peak)?;
         }
         if let Some(bytes) = self.driver_bytes {
             line(f, "pool as the driver reports it", bytes, "")?;

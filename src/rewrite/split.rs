@@ -3,6 +3,7 @@
 //!
 //! A texel is four channels and is put together in one step out of two computed tensors at most. A concatenation along
 //! channels in which more meet in one texel becomes a chain: two parts that meet are joined into a tensor first.
+//! Where a constant stands that a kernel can only read as a computed tensor, a concatenation of it alone computes it.
 
 use std::borrow::Cow;
 
@@ -16,10 +17,11 @@ pub fn split(graph: &Graph) -> Cow<'_, Graph> {
     let mut made = Cow::Borrowed(graph);
     let mut at: NodeId = 0;
     while let Some(node) = made.nodes.get(at) {
-        match crowded(&made, node) {
-            Some(pair) => {
+        let single = || fixed(&made, node).map(|operand| [operand; 2]);
+        match crowded(&made, node).or_else(single) {
+            Some(operands) => {
                 let graph = made.to_mut();
-                let joined = join(graph, at, pair);
+                let joined = join(graph, at, operands);
                 graph.nodes.insert(at, joined);
             }
             None => at += 1,
@@ -54,6 +56,17 @@ fn crowded(graph: &Graph, node: &Node) -> Option<[usize; 2]> {
         }
     }
     None
+}
+
+/// The constant operand, if there is one that must be computed.
+fn fixed(graph: &Graph, node: &Node) -> Option<usize> {
+    let constant = |operand: usize| node.inputs.get(operand).is_some_and(|&tensor| graph.is_constant(tensor));
+    let wrong = match node.op {
+        Op::Concat { .. } | Op::Gather { .. } | Op::GatherElements { .. } => false,
+        Op::Binary(_) | Op::Prelu | Op::MatMul { .. } => constant(0) && constant(1),
+        _ => constant(0),
+    };
+    wrong.then_some(0)
 }
 
 /// Joins the operands `first..=last` of node `at`; answers the node that does it.

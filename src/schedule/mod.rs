@@ -114,7 +114,8 @@ impl Schedule {
         let mut last: Vec<Vec<Option<usize>>> = self.storages.iter().map(|s| vec![None; s.rows as usize]).collect();
         for (number, step) in self.steps.iter().enumerate() {
             let reads = step.reads.iter().zip(&step.read_rows);
-            for (&storage, rows) in reads.chain([(&step.writes, &step.rows)]) {
+            let touched = reads.chain([(&step.writes, &step.rows)]);
+            for (&storage, rows) in touched.filter(|&(&storage, _)| self.record(storage).is_some()) {
                 last[storage][rows.start as usize..rows.end as usize].fill(Some(number));
             }
         }

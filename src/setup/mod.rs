@@ -1,6 +1,10 @@
 //! What a fresh machine lacks: a GPU adapter. Where it may, this installs the software Vulkan driver by package name.
 //! Knows package managers, and of the executor only whether it finds an adapter.
 
+mod figures;
+
+pub use figures::{clock_of, figures, read};
+
 use crate::gpu::{self, Gpu, GpuError, GpuOptions};
 use std::{
     ffi::OsString,

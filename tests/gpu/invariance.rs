@@ -20,7 +20,8 @@ fn input(len: usize) -> Vec<f32> {
 }
 
 fn run(gpu: &Gpu, graph: &Graph, prepare: PrepareOptions, poison: bool) -> u64 {
-    let mut session = Session::new(gpu, graph, &SessionOptions { prepare, poison, watched: false }).unwrap();
+    let mut session =
+        Session::new(gpu, graph, &SessionOptions { prepare, poison, ..SessionOptions::default() }).unwrap();
     let values: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| input(graph.shape(t).len())).collect();
     let slices: Vec<&[f32]> = values.iter().map(Vec::as_slice).collect();
     let first = session.run(&slices).unwrap();

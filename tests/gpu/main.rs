@@ -6,6 +6,7 @@
 mod compare;
 mod core_only;
 mod faults;
+mod figures;
 mod goldens;
 mod invariance;
 mod kernels;
@@ -18,3 +19,5 @@ mod split;
 mod support;
 mod witness;
 mod zoo;
+mod zoo_phases;
+mod zoo_plans;

@@ -62,7 +62,7 @@ fn a_network_of_moves_agrees_with_its_twin_under_every_plan() {
         let whole = choices(&graph, &plain).into_iter().map(|choice| PrepareOptions { choice, ..plain.clone() });
         for prepare in whole.chain([phased]) {
             let what = format!("{:?}, {:?}", prepare.choice, prepare.phases);
-            let options = SessionOptions { prepare, poison: true, watched: false };
+            let options = SessionOptions { prepare, poison: true, ..SessionOptions::default() };
             let mut session = Session::new(&gpu, &graph, &options).unwrap();
             let found = session.run(&[&tokens]).unwrap();
             for (found, expected) in found.iter().zip(&expected) {

@@ -68,7 +68,7 @@ fn options(format: TexelFormat, choice: Choice, rules: Rules, poison: bool) -> S
     SessionOptions {
         prepare: PrepareOptions { format, choice, rules, ..PrepareOptions::default() },
         poison,
-        watched: false,
+        ..SessionOptions::default()
     }
 }
 

@@ -1,8 +1,8 @@
-//! Concatenations of which more parts meet in a texel than a step can read.
+//! Nodes that no single step can run: more parts in a texel than it can read, constants where it reads none.
 
 use texpool::{
     gpu::{Session, SessionOptions},
-    graph::{Act, Graph, GraphBuilder, Op},
+    graph::{Act, Binary, Graph, GraphBuilder, Op},
     kernels::twin,
     rewrite::split,
 };
@@ -75,4 +75,17 @@ fn others_stay_as_they_are() {
     {
         assert!(matches!(split(&concatenation(parts)), std::borrow::Cow::Borrowed(_)), "{parts:?}");
     }
+}
+
+#[test]
+fn a_constant_that_must_be_computed_is() {
+    let mut b = GraphBuilder::new("constant");
+    let values: Vec<f32> = (0..2 * 3 * 5 * 7).map(|v| v as f32 - 100.5).collect();
+    let x = b.constant("x", &[2, 3, 5, 7], &values).unwrap();
+    let y = b.constant("y", &[1, 1, 1, 7], &values[..7]).unwrap();
+    let turned = b.node("turned", Op::Transpose { perm: [0, 2, 1, 3] }, &[x], Act::None).unwrap();
+    let sum = b.node("sum", Op::Binary(Binary::Add), &[x, y], Act::None).unwrap();
+    let graph = b.finish(&[turned, sum]).unwrap();
+    let mut session = Session::new(&open(), &graph, &SessionOptions::default()).unwrap();
+    assert_eq!(session.run(&[]).unwrap(), twin::outputs(&graph, &[]).unwrap());
 }

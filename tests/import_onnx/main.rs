@@ -2,7 +2,12 @@
 
 #![cfg(test)]
 
+mod fold;
+mod hostile;
+mod layout;
 mod matrix;
+mod options;
 mod real;
+mod refusals;
 mod support;
 mod zoo;

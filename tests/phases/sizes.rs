@@ -57,12 +57,12 @@ fn vgg19() {
 #[test]
 fn no_point_of_a_front_is_worse_than_another() {
     for graph in [networks::mobilenet_v1(), networks::resnet18()] {
-        let points = frontier(&graph, &options(Phases::Off)).unwrap();
+        let points = frontier(&graph, &options(Phases::Off), &mut |_, _| {}).unwrap().points;
         assert!(points.len() >= 5, "{} has {} points", graph.name, points.len());
         for pair in points.windows(2) {
             assert!(pair[0].bytes > pair[1].bytes && pair[0].predicted_us <= pair[1].predicted_us);
         }
-        let again = frontier(&graph, &options(Phases::Off)).unwrap();
+        let again = frontier(&graph, &options(Phases::Off), &mut |_, _| {}).unwrap().points;
         assert!(points.iter().zip(&again).all(|(a, b)| a.plan == b.plan), "two fronts of {} differ", graph.name);
     }
 }
@@ -70,7 +70,7 @@ fn no_point_of_a_front_is_worse_than_another() {
 #[test]
 fn a_budget_takes_the_fastest_plan_that_fits() {
     let graph = networks::mobilenet_v2();
-    let points = frontier(&graph, &options(Phases::Off)).unwrap();
+    let points = frontier(&graph, &options(Phases::Off), &mut |_, _| {}).unwrap().points;
     let middle = &points[points.len() / 2];
     let prepared = prepare(&graph, &options(Phases::Budget(middle.bytes))).unwrap();
     assert_eq!(prepared.plan, middle.plan);

@@ -18,11 +18,6 @@ pub(crate) fn model(file: &str) -> PathBuf {
         return made;
     }
     let name = fetcher.catalog.files.iter().find(|entry| entry.file == file).map(|entry| entry.name.clone());
-    let Some(name) = name else {
-        // Written by `models/make.py` from weights of the catalogue; `tests/run` does that.
-        let made = fetcher.folder.join(file);
-        assert!(made.exists(), "{} is missing; `tests/made_models` writes it", made.display());
-        return made;
-    };
+    let name = name.unwrap_or_else(|| panic!("models/models.json has no file {file}"));
     fetcher.get(&name).unwrap_or_else(|e| panic!("{file}: {e}"))
 }

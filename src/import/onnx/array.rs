@@ -106,6 +106,20 @@ impl Elem {
         }
     }
 
+    /// The least and the greatest integer of the type.
+    pub(super) fn range(self) -> (i64, i64) {
+        match self {
+            Self::I8 => (i8::MIN.into(), i8::MAX.into()),
+            Self::U8 => (0, u8::MAX.into()),
+            Self::I16 => (i16::MIN.into(), i16::MAX.into()),
+            Self::U16 => (0, u16::MAX.into()),
+            Self::I32 => (i32::MIN.into(), i32::MAX.into()),
+            Self::U32 => (0, u32::MAX.into()),
+            Self::Bool => (0, 1),
+            Self::I64 | Self::U64 | Self::F32 | Self::F16 => (i64::MIN, i64::MAX),
+        }
+    }
+
     /// What an integer of 64 bits becomes in this type: its low bits.
     pub(super) fn wrap(self, value: i64) -> i64 {
         match self {

@@ -16,6 +16,7 @@ mod model;
 mod names;
 mod ports;
 mod site;
+mod six;
 mod tensor;
 mod value;
 mod wire;
@@ -48,7 +49,7 @@ pub struct ImportOptions {
 }
 
 /// Operator sets that are read.
-const OLDEST: i64 = 7;
+const OLDEST: i64 = 6;
 const NEWEST: i64 = 28;
 
 /// Refusals listed at most: beyond any real model, so that a hostile one cannot make the list its weapon.
@@ -103,6 +104,19 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
     Ok(graph)
 }
 
+/// Reads a tensor that is a file of its own.
+pub(super) fn read_tensor(owner: Owner) -> Result<Array, ImportError> {
+    let broken = |e: wire::Broken| ImportError::Damaged { what: format!("{} at byte {}", e.what, e.at) };
+    let tensor = model::Tensor::read(wire::Message::of((*owner).as_ref())).map_err(broken)?;
+    let refused = |problem: Problem| ImportError::Port {
+        role: "value",
+        tensor: tensor.name.clone(),
+        reason: problem.reason,
+        remedy: problem.remedy.to_owned(),
+    };
+    Values { external: External::default(), owner: Owned(owner) }.array(&tensor).map_err(refused)
+}
+
 /// Adds what computes a node's results, or states them.
 fn lower<'m>(
     index: usize,
@@ -112,10 +126,10 @@ fn lower<'m>(
     names: &mut Names<'m>,
     values: &mut Values,
 ) -> Result<(), Problem> {
-    names.claim(node)?;
-    let fact = opsets.find(node);
+    // Looked at before its results have names, so that it cannot read itself.
     let operands = names.operands(node, values);
-    let fact = fact?;
+    names.claim(node)?;
+    let fact = opsets.find(node)?;
     let operands = operands?;
     // A node that reads what a refused node should have computed cannot be looked at further.
     let Some(operands) = operands.into_iter().map(Operand::into_value).collect::<Option<Vec<_>>>() else {
@@ -129,12 +143,9 @@ fn lower<'m>(
     let results = vec![None; node.outputs.len()];
     let before = site.graph.tensors.len();
     let mut call = Call { site, node, opset, operands, results, read, values };
+    six::renew(&mut call)?;
     match fact.fold {
         Some(fold) if known => fold(&mut call)?,
-        None if known => {
-            let remedy = "fold the constants of the model before (onnxsim does), or cut the graph behind it";
-            return Err(Problem::new("all its operands are constants, and it is not computed on import", remedy));
-        }
         _ => (fact.lower)(&mut call)?,
     }
     let results = std::mem::take(&mut call.results);

@@ -212,7 +212,7 @@ impl Attribute {
 }
 
 impl Tensor {
-    fn read(message: Message<'_>) -> Read<Self> {
+    pub(super) fn read(message: Message<'_>) -> Read<Self> {
         let mut tensor = Self::default();
         each(message, |m, number, value| {
             match number {

@@ -11,11 +11,22 @@ pub enum Gap {
     Lowest,
 }
 
+/// A placed tensor: all that a newcomer asks of it, side by side in memory.
+#[derive(Clone, Copy)]
+struct Placed {
+    offset: u64,
+    record: usize,
+    /// One past it, rounded up; the sum of sizes was checked, padding saturates.
+    end: u64,
+    first: usize,
+    last: usize,
+}
+
 /// Tensors placed so far, by offset.
 pub(in crate::plan) struct Arena<'a> {
     records: &'a [UsageRecord],
     align: u64,
-    placed: Vec<(u64, usize)>,
+    placed: Vec<Placed>,
     top: u64,
 }
 
@@ -33,12 +44,11 @@ impl<'a> Arena<'a> {
     /// Places `record` and answers its offset.
     pub(in crate::plan) fn put(&mut self, record: usize, gap: Gap) -> u64 {
         let r = &self.records[record];
-        // One past the highest tensor seen so far, rounded up; the sum of sizes was checked, padding saturates.
+        // One past the highest tensor seen so far.
         let mut cursor = 0u64;
         let mut best: Option<(u64, u64)> = None;
-        for &(offset, other) in &self.placed {
-            let o = &self.records[other];
-            if !r.conflicts(o) {
+        for &Placed { offset, end, first, last, .. } in &self.placed {
+            if r.first > last || first > r.last {
                 continue;
             }
             let room = offset.saturating_sub(cursor);
@@ -48,7 +58,7 @@ impl<'a> Arena<'a> {
                     break;
                 }
             }
-            cursor = cursor.max(self.round_up(offset.saturating_add(o.size)));
+            cursor = cursor.max(end);
         }
         let offset = best.map_or(cursor, |(_, at)| at);
         self.insert(record, offset);
@@ -57,9 +67,11 @@ impl<'a> Arena<'a> {
 
     /// Puts `record` at `offset`, which the caller knows to be free.
     pub(in crate::plan) fn insert(&mut self, record: usize, offset: u64) {
-        let at = self.placed.partition_point(|p| *p <= (offset, record));
-        self.placed.insert(at, (offset, record));
-        self.top = self.top.max(offset.saturating_add(self.records[record].size));
+        let UsageRecord { first, last, size } = self.records[record];
+        let top = offset.saturating_add(size);
+        let at = self.placed.partition_point(|p| (p.offset, p.record) <= (offset, record));
+        self.placed.insert(at, Placed { offset, record, end: self.round_up(top), first, last });
+        self.top = self.top.max(top);
     }
 
     fn round_up(&self, offset: u64) -> u64 {
@@ -69,7 +81,7 @@ impl<'a> Arena<'a> {
     /// The layout of an arena that holds every record.
     pub(in crate::plan) fn into_layout(self) -> Layout {
         let mut places = vec![Place { region: 0, offset: 0 }; self.records.len()];
-        for &(offset, record) in &self.placed {
+        for &Placed { offset, record, .. } in &self.placed {
             places[record].offset = offset;
         }
         let regions = if self.records.is_empty() { Vec::new() } else { vec![self.top] };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Life, RowProblem, RowStep};
+use super::{Life, LivePeak, RowProblem, RowStep};
 use crate::plan::{PlanError, TensorRows, UsageRecord};
 
 /// Rows that are placed as one run: a single row, or a whole tensor.
@@ -76,14 +76,25 @@ pub(super) fn items(problem: &RowProblem<'_>) -> Result<Vec<Item>, PlanError> {
 /// # Errors
 /// As [`row_lives`].
 pub fn live_row_bound(problem: &RowProblem<'_>) -> Result<u64, PlanError> {
+    live_row_peak(problem).map(|peak| peak.texels)
+}
+
+/// The first step at which the most texels are alive.
+///
+/// # Errors
+/// As [`row_lives`].
+pub fn live_row_peak(problem: &RowProblem<'_>) -> Result<LivePeak, PlanError> {
     let mut change = vec![0i64; problem.steps.len() + 1];
     for item in items(problem)? {
         change[item.usage.first] += item.usage.size as i64;
         change[item.usage.last + 1] -= item.usage.size as i64;
     }
-    let sums = change.iter().scan(0i64, |live, c| {
-        *live += c;
-        Some(*live)
-    });
-    Ok(sums.max().unwrap_or(0).unsigned_abs())
+    let (mut live, mut peak) = (0i64, LivePeak::default());
+    for (step, c) in change.into_iter().enumerate() {
+        live += c;
+        if live.unsigned_abs() > peak.texels {
+            peak = LivePeak { step, texels: live.unsigned_abs() };
+        }
+    }
+    Ok(peak)
 }

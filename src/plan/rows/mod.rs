@@ -14,7 +14,7 @@ mod realize;
 use std::ops::Range;
 
 pub use check::check_rows;
-pub use items::{live_row_bound, row_lives};
+pub use items::{live_row_bound, live_row_peak, row_lives};
 pub use place::place_rows;
 pub use realize::realize_rows;
 
@@ -47,6 +47,15 @@ pub struct Life {
     pub first: usize,
     /// The last step that reads it, inclusive.
     pub last: usize,
+}
+
+/// The fullest step of a schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LivePeak {
+    /// The step.
+    pub step: usize,
+    /// Texels of the rows that are alive at it.
+    pub texels: u64,
 }
 
 /// What is to be placed.

@@ -10,6 +10,9 @@ use crate::plan::{
 /// What rows are ordered by before they are placed.
 type Key = (Reverse<u64>, usize, Reverse<usize>);
 
+/// Of more rows than these, not every order is tried when packings are spent.
+const MANY: usize = 1_000;
+
 /// Offsets of `rows`, and the height they take; tries again until `goal` is met or `packings` are spent.
 pub(super) fn pack(rows: &[UsageRecord], goal: u64, packings: &mut u64) -> (Vec<u64>, u64) {
     let by = |key: &dyn Fn(&UsageRecord) -> Key| {
@@ -28,7 +31,8 @@ pub(super) fn pack(rows: &[UsageRecord], goal: u64, packings: &mut u64) -> (Vec<
     let mut ranked = Vec::new();
     for order in orders {
         for gap in [Gap::Smallest, Gap::Lowest] {
-            if best.1 <= goal {
+            let enough = *packings == 0 && rows.len() > MANY && best.1 < u64::MAX;
+            if best.1 <= goal || enough {
                 return best;
             }
             *packings = packings.saturating_sub(1);

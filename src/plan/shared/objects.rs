@@ -7,13 +7,9 @@ use crate::plan::{Layout, Place, Problem, UsageRecord};
 struct Busy(Vec<(usize, usize)>);
 
 impl Busy {
-    /// Where an interval would go, if it overlaps none.
-    fn slot(&self, r: &UsageRecord) -> Option<usize> {
-        let at = self.0.partition_point(|&(_, last)| last < r.first);
-        match self.0.get(at) {
-            Some(&(first, _)) if first <= r.last => None,
-            _ => Some(at),
-        }
+    /// Where an interval would go: in front of the first that ends no earlier than it begins.
+    fn place(&self, r: &UsageRecord) -> usize {
+        self.0.partition_point(|&(_, last)| last < r.first)
     }
 
     /// Idle steps beside an interval that goes in front of the one at `at`; `None` if they overlap.
@@ -27,17 +23,59 @@ impl Busy {
     }
 }
 
+/// The steps at which each object is busy, a bit each: where steps are few, the quickest way to see that one is not free.
+struct Steps {
+    /// Words an object; none if steps are too many.
+    words: usize,
+    bits: Vec<u64>,
+}
+
+/// Words above which bits cost more than they save.
+const MAX_WORDS: usize = 64;
+
+impl Steps {
+    fn new(records: &[UsageRecord]) -> Self {
+        let words = records.iter().map(|r| r.last / 64 + 1).max().unwrap_or(0);
+        Self { words: if words > MAX_WORDS { 0 } else { words }, bits: Vec::new() }
+    }
+
+    /// The words of `object` that `r` lives in, each with its steps in it.
+    fn masks(&self, object: usize, r: &UsageRecord) -> impl Iterator<Item = (usize, u64)> + use<> {
+        let (first, last, start) = (r.first / 64, r.last / 64, object * self.words);
+        let (head, tail) = (u64::MAX << (r.first % 64), u64::MAX >> (63 - r.last % 64));
+        let end = if self.words == 0 { first } else { last + 1 };
+        (first..end).map(move |at| {
+            let from = if at == first { head } else { u64::MAX };
+            (start + at, if at == last { from & tail } else { from })
+        })
+    }
+
+    /// Whether `object` is known to be busy at a step of `r`.
+    fn is_busy(&self, object: usize, r: &UsageRecord) -> bool {
+        self.masks(object, r).any(|(at, mask)| self.bits[at] & mask != 0)
+    }
+
+    fn occupy(&mut self, object: usize, r: &UsageRecord) {
+        self.bits.resize(self.bits.len().max((object + 1) * self.words), 0);
+        for (at, mask) in self.masks(object, r) {
+            self.bits[at] |= mask;
+        }
+    }
+}
+
 /// Objects under construction.
 pub(in crate::plan) struct Objects<'a> {
     records: &'a [UsageRecord],
     sizes: Vec<u64>,
     busy: Vec<Busy>,
+    steps: Steps,
     object_of: Vec<Option<usize>>,
 }
 
 impl<'a> Objects<'a> {
     pub(in crate::plan) fn new(records: &'a [UsageRecord]) -> Self {
-        Self { records, sizes: Vec::new(), busy: Vec::new(), object_of: vec![None; records.len()] }
+        let steps = Steps::new(records);
+        Self { records, sizes: Vec::new(), busy: Vec::new(), steps, object_of: vec![None; records.len()] }
     }
 
     pub(in crate::plan) fn len(&self) -> usize {
@@ -50,13 +88,19 @@ impl<'a> Objects<'a> {
 
     /// Whether `object` is free while `record` lives.
     pub(in crate::plan) fn suits(&self, object: usize, record: usize) -> bool {
-        self.busy[object].slot(&self.records[record]).is_some()
+        let r = &self.records[record];
+        if self.steps.is_busy(object, r) {
+            return false;
+        }
+        let busy = &self.busy[object];
+        self.steps.words > 0 || busy.gap(busy.place(r), r).is_some()
     }
 
     /// Steps between `record` and the nearest tensor of `object`; `None` if the object is busy.
     pub(super) fn distance(&self, object: usize, record: usize) -> Option<usize> {
         let r = &self.records[record];
-        self.busy[object].gap(self.busy[object].0.partition_point(|&(_, last)| last < r.first), r)
+        let busy = &self.busy[object];
+        if self.steps.is_busy(object, r) { None } else { busy.gap(busy.place(r), r) }
     }
 
     /// The distance from `object` of each of `records`, which are in order of birth.
@@ -77,14 +121,15 @@ impl<'a> Objects<'a> {
     /// Last step of the tensor before `record` in `object`, and first step of the one after.
     pub(super) fn neighbours(&self, object: usize, record: usize) -> (Option<usize>, Option<usize>) {
         let busy = &self.busy[object].0;
-        let at = busy.partition_point(|&(_, last)| last < self.records[record].first);
+        let at = self.busy[object].place(&self.records[record]);
         (at.checked_sub(1).map(|before| busy[before].1), busy.get(at).map(|next| next.0))
     }
 
     /// Puts `record` into `object`, which grows if it must. The caller has asked [`suits`](Self::suits).
     pub(in crate::plan) fn put(&mut self, record: usize, object: usize) {
         let r = &self.records[record];
-        let at = self.busy[object].0.partition_point(|&(_, last)| last < r.first);
+        let at = self.busy[object].place(r);
+        self.steps.occupy(object, r);
         self.busy[object].0.insert(at, (r.first, r.last));
         self.sizes[object] = self.sizes[object].max(r.size);
         self.object_of[record] = Some(object);

@@ -18,7 +18,7 @@ pub use drive::order;
 pub use model::{Model, Operator, Reading};
 pub use needs::needs;
 pub use segments::{Outline, Table};
-pub use work::flops;
+pub use work::{Family, Work, work};
 
 use super::{Schedule, Step, StorageKind};
 use crate::plan::{StepUse, UsageRecord};

@@ -111,7 +111,10 @@ impl Model {
                 }
             }
             let dispatches = if let Op::Concat { .. } = node.op { node.inputs.len() as u32 } else { 1 };
-            storages[step.writes].maker = Some(index);
+            let written = &mut storages[step.writes];
+            written.maker = Some(index);
+            // A graph output may be a view of what is written, with fewer rows than are written one by one.
+            written.rows = written.rows.max(step.rows.end);
             operators.push(Operator { rows: step.rows.end, writes: step.writes, reads, dispatches });
         }
         Self { operators, storages }

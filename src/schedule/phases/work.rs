@@ -1,28 +1,112 @@
-//! Arithmetic of an operator, for costs that are predicted.
+//! What an operator has to do, for costs that are predicted: a family of kernels, arithmetic, and texels.
 
-use crate::graph::{Graph, Node, Op, ResizeMode};
+use crate::graph::{Graph, Node, Op};
 
-/// Floating point operations of a node, tails not counted.
-pub fn flops(graph: &Graph, node: &Node) -> u64 {
-    let Some(&result) = node.outputs.first() else { return 0 };
-    let out = graph.shape(result).len() as u64;
-    let kernel = node.inputs.get(1).map(|&weights| graph.shape(weights));
-    let input = node.inputs.first().map_or(0, |&x| graph.shape(x).len() as u64);
-    match (&node.op, kernel) {
-        (Op::Conv2d(_), Some(k)) => 2 * out * (k.h * k.w * k.c) as u64,
-        (Op::DepthwiseConv2d(_), Some(k)) => 2 * out * (k.h * k.w) as u64,
-        (Op::TransposeConv(_), Some(k)) => 2 * input * (k.b * k.h * k.w) as u64,
-        (Op::FullyConnected, Some(k)) => 2 * out * k.c as u64,
-        (Op::Pool2d(pool), _) => out * (pool.window[0] * pool.window[1]) as u64,
-        (Op::Resize { mode: ResizeMode::Cubic { .. }, .. }, _) => 40 * out,
-        (Op::Reduce { .. }, _) => input,
-        (Op::MatMul { .. }, _) => {
-            let depth = node.inputs.first().map_or(0, |&a| graph.shape(a).c);
-            2 * out * depth as u64
+/// Operators whose cost follows from arithmetic and texels in one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Family {
+    /// Convolutions of single pixels.
+    Pointwise,
+    /// The same with sums long enough for larger blocks.
+    PointwiseDeep,
+    /// Convolutions with windows, strides or padding.
+    Window,
+    /// The same with sums long enough for larger blocks.
+    WindowDeep,
+    /// Convolutions to at most four channels.
+    Narrow,
+    /// Convolutions to one or two pixels, and fully connected layers.
+    Dense,
+    /// Depthwise convolutions.
+    Depthwise,
+    /// Transposed convolutions.
+    Transposed,
+    /// Pooling, and whatever looks at a window or a row without weights.
+    Pool,
+    /// Reductions.
+    Reduce,
+    /// Functions of single values.
+    Elementwise,
+    /// Softmax.
+    Softmax,
+    /// Resizing.
+    Resize,
+    /// Operators that move values.
+    Move,
+    /// Concatenation.
+    Concat,
+}
+
+/// What an operator has to do for all rows of its result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Its family.
+    pub family: Family,
+    /// Floating point operations, tails not counted; those of lanes past the last channel are done, so they count.
+    pub flops: f64,
+    /// Texels of the result.
+    pub texels: f64,
+    /// Texels that one invocation computes, about.
+    pub block: f64,
+}
+
+/// Input slices from which on convolutions run in the larger blocks.
+const DEEP: usize = 96;
+
+/// What a node has to do.
+pub fn work(graph: &Graph, node: &Node) -> Work {
+    let shape = |index: usize| node.inputs.get(index).map(|&tensor| graph.shape(tensor));
+    let Some(out) = node.outputs.first().map(|&tensor| graph.shape(tensor)) else {
+        return Work { family: Family::Elementwise, flops: 0.0, texels: 0.0, block: 1.0 };
+    };
+    let texels = out.texels();
+    let input = shape(0).map_or(0, |x| x.texels());
+    let depth = shape(0).map_or(1, |x| x.slices());
+    let of = |family, a_texel: usize, block| Work {
+        family,
+        flops: (texels * a_texel * 4) as f64,
+        texels: texels as f64,
+        block: f64::from(block),
+    };
+    match (&node.op, shape(1)) {
+        (Op::Conv2d(conv), Some(k)) => {
+            let plain = k.h * k.w == 1 && conv.stride == [1, 1];
+            // Where groups are narrower than a texel, whole texels are multiplied all the same.
+            let sum = 8 * k.h * k.w * k.slices();
+            match (out.pixels(), out.slices(), plain) {
+                (0..=2, ..) => of(Family::Dense, sum, 4),
+                (_, 1, _) => of(Family::Narrow, sum, 8),
+                (_, 4.., true) if depth >= DEEP => of(Family::PointwiseDeep, sum, 32),
+                (_, 4.., false) if depth >= DEEP => of(Family::WindowDeep, sum, 32),
+                (.., true) => of(Family::Pointwise, sum, 16),
+                (.., false) => of(Family::Window, sum, 16),
+            }
         }
-        (Op::TopK { k, .. }, _) => input * *k as u64,
-        (Op::Lrn { size, .. }, _) => 2 * out * *size as u64,
-        (Op::Normalize { .. }, _) => 7 * out,
-        _ => out,
+        (Op::DepthwiseConv2d(_), Some(k)) if shape(0).is_some_and(|x| x.c == k.c) => {
+            of(Family::Depthwise, 2 * k.h * k.w, 4)
+        }
+        (Op::DepthwiseConv2d(_), Some(k)) => of(Family::Window, 8 * k.h * k.w, 16),
+        (Op::TransposeConv(conv), Some(k)) => {
+            let taps = (k.h * k.w).div_ceil(conv.stride[0].max(1) * conv.stride[1].max(1));
+            of(Family::Transposed, 8 * taps * k.slices(), 1)
+        }
+        (Op::FullyConnected, Some(k)) => of(Family::Dense, 8 * k.slices(), 4),
+        (Op::Pool2d(pool), _) => of(Family::Pool, pool.window[0] * pool.window[1], 1),
+        (Op::Reduce { .. }, _) => of(Family::Reduce, input.div_ceil(texels.max(1)), 1),
+        (Op::MatMul { .. }, _) => of(Family::Dense, 8 * depth, 1),
+        (Op::TopK { k, .. }, _) => of(Family::Pool, *k, 1),
+        (Op::Lrn { size, .. }, _) => of(Family::Pool, 2 * size, 1),
+        (Op::Normalize { .. }, _) => of(Family::Pool, 7, 1),
+        (Op::CumSum { .. }, _) => of(Family::Reduce, input.div_ceil(texels.max(1)), 1),
+        (Op::Softmax { .. }, _) => of(Family::Softmax, 1, 1),
+        (Op::Resize { .. }, _) => of(Family::Resize, 1, 1),
+        (Op::Concat { .. }, _) => of(Family::Concat, 1, 1),
+        // What the other operands add is counted as arithmetic.
+        (Op::Unary(_) | Op::Binary(_) | Op::Prelu, _) => {
+            of(Family::Elementwise, node.inputs.len().saturating_sub(1), 1)
+        }
+        _ => of(Family::Move, 1, 1),
     }
 }

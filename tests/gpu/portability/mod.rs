@@ -31,7 +31,8 @@ fn recipes() -> Vec<(PipelineRecipe, &'static str)> {
                 let prepare = PrepareOptions { format, rules, ..PrepareOptions::default() };
                 // Poison is a pipeline too.
                 let session =
-                    Session::new(&gpu, &graph, &SessionOptions { prepare, poison: true, watched: false }).unwrap();
+                    Session::new(&gpu, &graph, &SessionOptions { prepare, poison: true, ..SessionOptions::default() })
+                        .unwrap();
                 for recipe in session.pipelines() {
                     let name = format!("{} {:?}", recipe.shader.name, (recipe.format, recipe.table, &recipe.constants));
                     all.entry(name).or_insert((recipe.clone(), file));

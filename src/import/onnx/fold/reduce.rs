@@ -1,11 +1,11 @@
-//! Reductions of known values.
+//! Reductions of known values. Those of no values have a result, too.
 
 use crate::{
     graph::Reduce,
     import::{
         error::Problem,
         onnx::{
-            array::Array,
+            array::{Array, Elem, count},
             call::Call,
             lower::{named_axes, reduced_dims},
             value::Value,
@@ -13,43 +13,70 @@ use crate::{
     },
 };
 
+/// A reduction of known values. One without axes is a function of each.
 pub(in crate::import::onnx) fn reduce(call: &mut Call<'_>, kind: Reduce) -> Result<(), Problem> {
     let x = call.known(0, "input")?;
     let keep = call.flag("keepdims", true)?;
-    let Some(over) = named_axes(call, x.dims().len())? else {
-        call.give(0, Value::Known(x));
-        return Ok(());
-    };
+    let rank = x.dims().len();
+    let over = named_axes(call, rank)?.unwrap_or_default();
     let dims = reduced_dims(x.dims(), &over, keep);
+    let rows = count(&dims)?;
     // The axes that are reduced become the innermost.
-    let kept: Vec<usize> = (0..x.dims().len()).filter(|axis| !over.contains(axis)).collect();
+    let kept: Vec<usize> = (0..rank).filter(|axis| !over.contains(axis)).collect();
     let turned = x.transposed(&[kept, over.clone()].concat());
     let length: usize = over.iter().map(|&axis| x.dims()[axis]).product();
-    if length == 0 {
-        return Err(Problem::unsupported("it reduces no elements"));
-    }
     let array = match turned.to_i64() {
         Some(values) => {
-            let one = |row: &[i64]| match kind {
-                Reduce::Sum => row.iter().fold(0i64, |a, &b| a.wrapping_add(b)),
-                Reduce::Prod => row.iter().fold(1i64, |a, &b| a.wrapping_mul(b)),
-                Reduce::Max => row.iter().copied().max().unwrap_or_default(),
-                Reduce::Min => row.iter().copied().min().unwrap_or_default(),
-                _ => row.iter().fold(0i64, |a, &b| a.wrapping_add(b)) / length as i64,
-            };
-            Array::of_ints(dims, x.elem(), values.chunks(length).map(one).collect())
+            let whole = |row: usize| integers(kind, &values[row * length..][..length], x.elem());
+            let values = (0..rows).map(whole).collect::<Option<Vec<i64>>>();
+            let values = values.ok_or_else(|| Problem::unsupported("it takes logarithms of integers"))?;
+            Array::of_ints(dims, x.elem(), values)
         }
         None => {
-            let one = |row: &[f32]| match kind {
-                Reduce::Sum => row.iter().sum(),
-                Reduce::Prod => row.iter().product(),
-                Reduce::Max => row.iter().copied().fold(f32::NEG_INFINITY, f32::max),
-                Reduce::Min => row.iter().copied().fold(f32::INFINITY, f32::min),
-                _ => row.iter().sum::<f32>() / length as f32,
-            };
-            Array::of_floats(dims, x.elem(), &turned.to_f32().chunks(length).map(one).collect::<Vec<f32>>())
+            let values = turned.to_f32();
+            let results: Vec<f32> = (0..rows).map(|row| floats(kind, &values[row * length..][..length])).collect();
+            Array::of_floats(dims, x.elem(), &results)
         }
     };
     call.give(0, Value::Known(array));
     Ok(())
+}
+
+fn integers(kind: Reduce, row: &[i64], elem: Elem) -> Option<i64> {
+    let sum = |part: fn(i64) -> i64| row.iter().fold(0i64, |a, &b| a.wrapping_add(part(b)));
+    Some(match kind {
+        Reduce::Sum => sum(|v| v),
+        Reduce::SumSquare => sum(|v| v.wrapping_mul(v)),
+        Reduce::L1 => sum(i64::wrapping_abs),
+        Reduce::L2 => sum(|v| v.wrapping_mul(v)).max(0).isqrt(),
+        Reduce::Prod => row.iter().fold(1i64, |a, &b| a.wrapping_mul(b)),
+        Reduce::Mean => sum(|v| v).checked_div(row.len() as i64)?,
+        Reduce::Max => row.iter().copied().max().unwrap_or(elem.range().0),
+        Reduce::Min => row.iter().copied().min().unwrap_or(elem.range().1),
+        _ => return None,
+    })
+}
+
+fn floats(kind: Reduce, row: &[f32]) -> f32 {
+    let greatest = || row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum = |part: fn(f32) -> f32| row.iter().map(|&v| f64::from(part(v))).sum::<f64>();
+    match kind {
+        Reduce::Sum => sum(|v| v) as f32,
+        Reduce::SumSquare => sum(|v| v * v) as f32,
+        Reduce::L1 => sum(f32::abs) as f32,
+        Reduce::L2 => sum(|v| v * v).sqrt() as f32,
+        Reduce::LogSum => sum(|v| v).ln() as f32,
+        Reduce::LogSumExp => {
+            let most = greatest();
+            if most.is_infinite() {
+                return most;
+            }
+            let rest: f64 = row.iter().map(|&v| f64::from(v - most).exp()).sum();
+            (f64::from(most) + rest.ln()) as f32
+        }
+        Reduce::Prod => row.iter().product(),
+        Reduce::Max => greatest(),
+        Reduce::Min => row.iter().copied().fold(f32::INFINITY, f32::min),
+        _ => (sum(|v| v) / row.len() as f64) as f32,
+    }
 }

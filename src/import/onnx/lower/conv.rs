@@ -168,12 +168,17 @@ fn bias(call: &mut Call<'_>, channels: usize, inputs: &mut Vec<TensorId>) -> Res
 
 /// The result of an image operator: channels second again, in the file's order.
 pub(super) fn answer_image(call: &mut Call<'_>, tensor: TensorId, of: &Image, shape: Shape) {
+    call.give(0, Value::Computed(imaged(tensor, of, shape)));
+}
+
+/// A tensor of that shape, as the image that it comes of.
+pub(super) fn imaged(tensor: TensorId, of: &Image, shape: Shape) -> Computed {
     let dims = match of.x.dims.len() {
         3 => vec![shape.b, shape.c, shape.w],
         _ => vec![shape.b, shape.c, shape.h, shape.w],
     };
-    let layout = Layout::channels_second(&dims);
-    call.answer(tensor, dims, layout, of.x.elem);
+    let layout = Layout::channels_second(&dims).tidy(&dims);
+    Computed { tensor, dims, layout, elem: of.x.elem }
 }
 
 fn conv(call: &mut Call<'_>) -> Result<(), Problem> {

@@ -4,6 +4,7 @@ use super::{
     align::placed_as,
     conv::{answer_image, image},
     moves::isolate,
+    smooth,
 };
 use crate::{
     graph::{CoordMode, DepthOrder, Op, PadMode, ResizeMode, Rounding, Shape},
@@ -27,9 +28,9 @@ pub(super) const FACTS: &[Fact] = &[
         .tflite("PAD, PADV2, MIRROR_PAD")
         .limits("borders and value must be known")
         .fold(pad),
-    Fact::new("Resize", "resize, resample", resize)
+    Fact::new("Resize", "resize, resample, dense", resize)
         .tflite("RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR")
-        .limits("sizes must be known; no antialiasing"),
+        .limits("sizes must be known"),
     Fact::new("Upsample", "resize, resample", resize).limits("scales must be known"),
 ];
 
@@ -195,11 +196,11 @@ fn known_padded(array: &Array, all: &[Border], mode: PadMode) -> Result<Array, P
 
 /// How an axis is resized.
 #[derive(Clone, Copy, Debug)]
-struct Sized {
-    axis: usize,
-    extent: usize,
+pub(super) struct Sized {
+    pub(super) axis: usize,
+    pub(super) extent: usize,
     /// Output by input, where that is stated.
-    scale: Option<f32>,
+    pub(super) scale: Option<f32>,
     /// First and last corner of a crop.
     crop: [f32; 2],
 }
@@ -258,9 +259,6 @@ fn sizes(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {
 
 fn resize(call: &mut Call<'_>) -> Result<(), Problem> {
     let x = call.computed(0)?;
-    if call.flag("antialias", false)? {
-        return Err(Problem::unsupported("antialiasing is not supported"));
-    }
     let old = call.node.op == "Upsample" || call.opset < 11;
     let coords = call.text("coordinate_transformation_mode", if old { "asymmetric" } else { "half_pixel" })?;
     let nearest = call.text("nearest_mode", if old { "floor" } else { "round_prefer_floor" })?;
@@ -288,6 +286,9 @@ fn resize(call: &mut Call<'_>) -> Result<(), Problem> {
     };
     let mut all: Vec<Sized> = sizes(call, &x.dims)?.into_iter().filter(changed).collect();
     all.sort_by_key(|sized| sized.axis);
+    if call.flag("antialias", false)? && !matches!(mode, ResizeMode::Nearest(_)) && !all.is_empty() {
+        return smooth::resized(call, &x, &all, mode, &coords);
+    }
     // Height and width at once, others by themselves; the last two axes are those.
     let rank = x.dims.len();
     let mut y = x;

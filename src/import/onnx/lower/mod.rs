@@ -9,15 +9,18 @@ mod matmul;
 mod moves;
 mod norm;
 mod pick;
+mod places;
 mod pool;
 mod quant;
 mod reduce;
 mod shapes;
+mod smooth;
 mod softmax;
 mod unary;
 
 use super::facts::Fact;
 pub(super) use reduce::{named_axes, reduced_dims};
+pub(super) use shapes::reshaped;
 
 /// All operators, group by group.
 pub(super) static FACTS: [&[Fact]; 13] = [

@@ -24,7 +24,7 @@ use crate::{
 pub(super) const FACTS: &[Fact] = &[
     Fact::new("BatchNormalization", "binary", batch).limits("statistics must be known; not in training mode"),
     Fact::new("InstanceNormalization", "normalize, binary", instance),
-    Fact::new("LayerNormalization", "normalize, binary", layer).limits("its first result alone"),
+    Fact::new("LayerNormalization", "normalize, binary", layer),
     Fact::new("GroupNormalization", "normalize, binary", group),
     Fact::new("MeanVarianceNormalization", "normalize", mean_variance),
     Fact::new("LpNormalization", "reduce, binary", lp).limits("p of 1 or 2"),
@@ -108,14 +108,22 @@ fn instance(call: &mut Call<'_>) -> Result<(), Problem> {
 }
 
 fn layer(call: &mut Call<'_>) -> Result<(), Problem> {
-    if call.wants(1) || call.wants(2) {
-        return Err(Problem::unsupported("its mean or deviation is read"));
-    }
     let x = call.computed(0)?;
     let epsilon = call.float("epsilon", 1e-5)?;
     let rank = x.dims.len();
     let from = call.axis(rank, -1)?;
-    let y = normalized(call, &x, &(from..rank).collect::<Vec<_>>(), epsilon)?;
+    let over: Vec<usize> = (from..rank).collect();
+    if call.wants(1) || call.wants(2) {
+        let mean = Value::Computed(reduced_over(call, &x, Reduce::Mean, &over)?);
+        let centred = two(call, Binary::Sub, &Value::Computed(x.clone()), &mean, x.elem)?;
+        let squares = one(call, Unary::Square, &centred, x.elem)?;
+        let variance = Value::Computed(reduced_over(call, &squares, Reduce::Mean, &over)?);
+        let raised = two(call, Binary::Add, &variance, &math::scalar(epsilon), x.elem)?;
+        let inverse = one(call, Unary::Rsqrt, &raised, x.elem)?;
+        call.give(1, mean);
+        call.give(2, Value::Computed(inverse));
+    }
+    let y = normalized(call, &x, &over, epsilon)?;
     let (scale, bias) = (call.optional(1), call.optional(2));
     scaled(call, y, scale, bias)
 }
@@ -170,6 +178,8 @@ fn lp(call: &mut Call<'_>) -> Result<(), Problem> {
         p => return Err(Problem::unsupported(format!("its p is {p}"))),
     };
     let norm = reduced_over(call, &x, kind, &[along])?;
+    // What is all zeros stays so.
+    let norm = two(call, Binary::Maximum, &Value::Computed(norm), &math::scalar(f32::MIN_POSITIVE), x.elem)?;
     let y = two(call, Binary::Div, &Value::Computed(x.clone()), &Value::Computed(norm), x.elem)?;
     call.give(0, Value::Computed(y));
     Ok(())

@@ -125,15 +125,19 @@ fn gather_elements(call: &mut Call<'_>) -> Result<(), Problem> {
     if !fits {
         return Err(Problem::malformed(format!("indices of {dims:?} into {:?}", x.dims())));
     }
-    // An axis each, so that both operands have the same ones.
-    let open: Vec<usize> = (0..rank).filter(|&a| a == along || x.dims()[a] != 1).collect();
+    // An axis each, so that both operands have the same ones; where these are too many, all along which both operands
+    // are as long become one.
+    let mut open: Vec<Vec<usize>> = (0..rank).filter(|&a| a == along || x.dims()[a] != 1).map(|a| vec![a]).collect();
+    if open.len() > 4 {
+        let (alike, other): (Vec<_>, Vec<_>) =
+            open.into_iter().partition(|list| list[0] != along && dims[list[0]] == x.dims()[list[0]]);
+        open = std::iter::once(alike.concat()).chain(other).collect();
+    }
     if open.len() > 4 {
         return Err(Problem::unsupported(format!("it looks up in {:?}, more than four axes", x.dims())));
     }
     let mut axes: [Vec<usize>; 4] = Default::default();
-    for (i, &axis) in open.iter().enumerate() {
-        axes[4 - open.len() + i].push(axis);
-    }
+    axes[4 - open.len()..].clone_from_slice(&open);
     let slot = axes.iter().position(|list| list == &[along]).unwrap_or(3);
     let table = placed_as(call.site, &x, &Layout::of(x.dims(), &axes))?;
     let layout = Layout::of(&dims, &axes);

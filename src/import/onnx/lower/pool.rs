@@ -1,20 +1,26 @@
 //! Pools, whole-image ones included.
 
-use super::conv::{Auto, Image, Window, answer_image, image, slid, spatial, window};
+use super::{
+    conv::{Auto, Image, Window, answer_image, image, imaged, slid, spatial, window},
+    places::places,
+};
 use crate::{
     graph::{Op, Padding, Pool2d, PoolKind, Reduce, Shape},
     import::{
         error::Problem,
-        onnx::{call::Call, facts::Fact},
+        onnx::{
+            array::Elem,
+            call::Call,
+            facts::Fact,
+            value::{Computed, Value},
+        },
     },
 };
 
 const LIMITS: &str = "one or two dimensions";
 
 pub(super) const FACTS: &[Fact] = &[
-    Fact::new("MaxPool", "pool", |c| pool(c, PoolKind::Max))
-        .tflite("MAX_POOL_2D")
-        .limits("one or two dimensions; no indices as a second result"),
+    Fact::new("MaxPool", "pool", |c| pool(c, PoolKind::Max)).tflite("MAX_POOL_2D").limits(LIMITS),
     Fact::new("AveragePool", "pool", |c| pool(c, PoolKind::Average)).tflite("AVERAGE_POOL_2D").limits(LIMITS),
     Fact::new("LpPool", "pool", |c| {
         let p = power(c)?;
@@ -33,9 +39,6 @@ fn power(call: &Call<'_>) -> Result<u32, Problem> {
 }
 
 fn pool(call: &mut Call<'_>, kind: PoolKind) -> Result<(), Problem> {
-    if call.wants(1) {
-        return Err(Problem::unsupported("its second result, the indices, is read"));
-    }
     let x = call.computed(0)?;
     let image = image(call, &x)?;
     let dimensions = x.dims.len() - 2;
@@ -60,6 +63,12 @@ fn pool(call: &mut Call<'_>, kind: PoolKind) -> Result<(), Problem> {
     };
     let shape = Shape { h, w, ..image.shape };
     let tensor = call.emit(Op::Pool2d(pool), &[image.x.tensor], shape)?;
+    if call.wants(1) {
+        let columns = call.flag("storage_order", false)?;
+        let places = places(call, &image, &pool, shape, columns)?;
+        let indices = Computed { elem: Elem::I64, ..imaged(places, &image, shape) };
+        call.give(1, Value::Computed(indices));
+    }
     answer_image(call, tensor, &image, shape);
     Ok(())
 }

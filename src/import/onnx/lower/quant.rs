@@ -6,7 +6,7 @@ use crate::{
     import::{
         error::Problem,
         onnx::{
-            array::{Array, Elem},
+            array::{Array, Elem, count},
             call::Call,
             facts::Fact,
             fold::math,
@@ -18,22 +18,24 @@ use crate::{
 pub(super) const FACTS: &[Fact] = &[
     Fact::new("DequantizeLinear", "binary", dequantize)
         .tflite("DEQUANTIZE")
-        .limits("8, 16 or 32 bits; not block by block")
+        .limits("8, 16 or 32 bits; scales of blocks must be known")
         .fold(dequantize),
     Fact::new("QuantizeLinear", "binary, unary", quantize)
         .tflite("QUANTIZE")
-        .limits("8 or 16 bits; zero point must be known; not block by block")
+        .limits("8 or 16 bits; scales of blocks must be known")
         .fold(quantize),
 ];
 
 /// Scale and zero point, so that they broadcast to the axis they are for.
 fn parameters(call: &mut Call<'_>, rank: usize) -> Result<(Value, Option<Value>), Problem> {
-    if call.int("block_size")?.unwrap_or(0) != 0 {
-        return Err(Problem::unsupported("it scales block by block"));
-    }
+    let block = call.size("block_size", 0)?;
+    let extents = call.operand(0)?.dims().to_vec();
     let scale = call.operand(1)?;
     let zero = call.optional(2);
     let shaped = |call: &mut Call<'_>, value: Value| -> Result<Value, Problem> {
+        if block > 0 {
+            return by_block(&value, &extents, call.axis(rank, 1)?, block);
+        }
         if value.len() == 1 {
             return super::shapes::reshaped(call.site, &value, &[]);
         }
@@ -48,6 +50,24 @@ fn parameters(call: &mut Call<'_>, rank: usize) -> Result<(Value, Option<Value>)
         None => None,
     };
     Ok((scale, zero))
+}
+
+/// Values of one a block along an axis, each as often as the block is long.
+fn by_block(value: &Value, extents: &[usize], axis: usize, block: usize) -> Result<Value, Problem> {
+    let Value::Known(array) = value else {
+        return Err(Problem::unsupported(
+            "it scales block by block, and the scales or zero points are computed at run time",
+        ));
+    };
+    let mut blocks = extents.to_vec();
+    blocks[axis] = extents[axis].div_ceil(block);
+    if array.dims() != blocks {
+        return Err(Problem::malformed(format!("{:?} are no blocks of {block} of {extents:?}", array.dims())));
+    }
+    let inner: usize = extents[axis + 1..].iter().product();
+    let whole: usize = extents[axis..].iter().product();
+    let place = |i: usize| (i / whole * blocks[axis] + i % whole / inner / block) * inner + i % inner;
+    Ok(Value::Known(array.taken(extents.to_vec(), (0..count(extents)?).map(place))))
 }
 
 /// A function of two values, known if both are.

@@ -21,7 +21,8 @@ pub(super) const FACTS: &[Fact] = &[
         .tflite("MEAN")
         .fold(|c| fold::reduce(c, Reduce::Mean)),
     Fact::new("ReduceSum", "reduce", |c| reduce(c, Reduce::Sum)).tflite("SUM").fold(|c| fold::reduce(c, Reduce::Sum)),
-    Fact::new("ReduceSumSquare", "reduce", |c| reduce(c, Reduce::SumSquare)),
+    Fact::new("ReduceSumSquare", "reduce", |c| reduce(c, Reduce::SumSquare))
+        .fold(|c| fold::reduce(c, Reduce::SumSquare)),
     Fact::new("ReduceMax", "reduce", |c| reduce(c, Reduce::Max))
         .tflite("REDUCE_MAX")
         .fold(|c| fold::reduce(c, Reduce::Max)),
@@ -31,10 +32,11 @@ pub(super) const FACTS: &[Fact] = &[
     Fact::new("ReduceProd", "reduce", |c| reduce(c, Reduce::Prod))
         .tflite("REDUCE_PROD")
         .fold(|c| fold::reduce(c, Reduce::Prod)),
-    Fact::new("ReduceL1", "reduce", |c| reduce(c, Reduce::L1)),
-    Fact::new("ReduceL2", "reduce", |c| reduce(c, Reduce::L2)),
-    Fact::new("ReduceLogSum", "reduce", |c| reduce(c, Reduce::LogSum)),
-    Fact::new("ReduceLogSumExp", "reduce", |c| reduce(c, Reduce::LogSumExp)),
+    Fact::new("ReduceL1", "reduce", |c| reduce(c, Reduce::L1)).fold(|c| fold::reduce(c, Reduce::L1)),
+    Fact::new("ReduceL2", "reduce", |c| reduce(c, Reduce::L2)).fold(|c| fold::reduce(c, Reduce::L2)),
+    Fact::new("ReduceLogSum", "reduce", |c| reduce(c, Reduce::LogSum)).fold(|c| fold::reduce(c, Reduce::LogSum)),
+    Fact::new("ReduceLogSumExp", "reduce", |c| reduce(c, Reduce::LogSumExp))
+        .fold(|c| fold::reduce(c, Reduce::LogSumExp)),
     Fact::new("ArgMax", "reduce", |c| index(c, true)).tflite("ARG_MAX"),
     Fact::new("ArgMin", "reduce", |c| index(c, false)).tflite("ARG_MIN"),
     Fact::new("CumSum", "cum_sum", cum_sum).tflite("CUMSUM").limits("axis must be known"),

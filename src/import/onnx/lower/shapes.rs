@@ -27,7 +27,7 @@ pub(super) const FACTS: &[Fact] = &[
 ];
 
 /// The same elements under other extents.
-pub(super) fn reshaped(site: &mut Site, value: &Value, dims: &[usize]) -> Result<Value, Problem> {
+pub(in crate::import::onnx) fn reshaped(site: &mut Site, value: &Value, dims: &[usize]) -> Result<Value, Problem> {
     match value {
         Value::Known(array) => array.reshaped(dims).map(Value::Known),
         Value::Computed(x) => {

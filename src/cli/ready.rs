@@ -1,0 +1,89 @@
+//! Models made ready for a device: its figures where they decide, and a bar where the search takes long.
+
+use super::{CliError, late::Late};
+use crate::{
+    fetch::cache_folder,
+    gpu::{Brought, Gpu, Session, SessionOptions},
+    graph::Graph,
+    plan::TexelFormat,
+    prepare::{Figures, Frontier, Phases, PrepareOptions, Prepared, frontier, prepare_watched},
+    setup,
+};
+use std::time::{Duration, Instant};
+
+/// However short the time given, this often.
+const FEWEST_RUNS: usize = 5;
+/// Every point is visited so often, so that a burst of other work does not meet all its runs.
+const PASSES: usize = 2;
+
+/// The fastest of some runs by two clocks.
+#[derive(Clone, Copy)]
+pub(super) struct Fastest {
+    pub(super) ms: f64,
+    pub(super) wall_ms: f64,
+}
+
+/// The device's figures, measured if there are none yet, or `again`.
+pub(super) fn figures(gpu: &Gpu, format: TexelFormat, again: bool) -> Result<Figures, CliError> {
+    let mut bar = Late::new("measuring the device");
+    Ok(setup::figures(gpu, format, &cache_folder()?, again, &mut |done, of| bar.at(done, of))?)
+}
+
+/// The options for that device, with its figures where they decide between plans.
+pub(super) fn options_for(gpu: &Gpu, options: PrepareOptions) -> Result<PrepareOptions, CliError> {
+    let figures = match options.phases {
+        Phases::Auto | Phases::Budget(_) => figures(gpu, options.format, false)?,
+        Phases::Off | Phases::Min => options.figures,
+    };
+    Ok(PrepareOptions { limits: gpu.texture_limits(), figures, ..options })
+}
+
+/// Prepares a model, with a bar where that takes long.
+pub(super) fn prepared(graph: &Graph, options: &PrepareOptions) -> Result<Prepared, CliError> {
+    let mut bar = Late::new("searching for the smallest pool");
+    Ok(prepare_watched(graph, options, &mut |done, of| bar.at(done, of))?)
+}
+
+/// The front of a model, with a bar where that takes long.
+pub(super) fn front(graph: &Graph, options: &PrepareOptions) -> Result<Frontier, CliError> {
+    let mut bar = Late::new("searching for the smallest pool");
+    Ok(frontier(graph, options, &mut |done, of| bar.at(done, of))?)
+}
+
+/// A session of a model, prepared for the device.
+pub(super) fn session(gpu: &Gpu, graph: &Graph, options: &SessionOptions) -> Result<Session, CliError> {
+    let prepare = options_for(gpu, options.prepare.clone())?;
+    let prepared = prepared(graph, &prepare)?;
+    Ok(Session::of(gpu, prepared, &SessionOptions { prepare, ..options.clone() }, Brought::default())?)
+}
+
+/// Milliseconds of the fastest run of each point by the clock of the figures, and by the wall's; each is run for so long.
+pub(super) fn measured(
+    gpu: &Gpu,
+    front: &Frontier,
+    options: &PrepareOptions,
+    inputs: &[&[f32]],
+    time: Duration,
+) -> Result<Vec<Fastest>, CliError> {
+    let mut bar = Late::new("running the points");
+    let clock = options.figures.clock;
+    let points = front.points.len();
+    let mut all = vec![Fastest { ms: f64::INFINITY, wall_ms: f64::INFINITY }; points];
+    for turn in 0..PASSES * points {
+        bar.at(turn, PASSES * points);
+        let (point, fastest) = (&front.points[turn % points], &mut all[turn % points]);
+        let options = SessionOptions { prepare: options.clone(), ..SessionOptions::default() };
+        let mut session = Session::of(gpu, front.prepared(point), &options, Brought::default())?;
+        let mut outputs = session.run(inputs)?;
+        let end = Instant::now() + time / PASSES as u32;
+        let mut runs = 0;
+        while runs < FEWEST_RUNS || Instant::now() < end {
+            let (begun, read) = (Instant::now(), setup::read(clock));
+            session.run_into(inputs, &mut outputs)?;
+            fastest.ms = fastest.ms.min((setup::read(clock) - read).as_secs_f64() * 1e3);
+            fastest.wall_ms = fastest.wall_ms.min(begun.elapsed().as_secs_f64() * 1e3);
+            runs += 1;
+        }
+    }
+    Ok(all)
+}

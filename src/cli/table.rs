@@ -1,0 +1,84 @@
+//! `texpool table`: the catalogue's networks side by side.
+
+use super::{
+    CliError,
+    args::{AdapterArgs, How},
+    inputs::random,
+    out,
+};
+use crate::{
+    fetch::{Catalog, Kind},
+    gpu::{Gpu, Session, SessionOptions},
+    graph::Graph,
+    plan::Choice,
+    prepare::prepare,
+    report::{NetworkRow, NetworkTable},
+};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::time::Instant;
+
+/// Runs of which the median is told.
+const RUNS: usize = 5;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Model files, or names from `texpool models list`; every model that is listed if none is given.
+    models: Vec<String>,
+    #[command(flatten)]
+    how: How,
+    #[command(flatten)]
+    adapter: AdapterArgs,
+    /// Only plan; needs no device.
+    #[arg(long)]
+    plan_only: bool,
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    let models = if args.models.is_empty() {
+        let all = Catalog::own()?.files.into_iter().filter(|entry| entry.kind == Kind::Model);
+        all.map(|entry| entry.name).collect()
+    } else {
+        args.models.clone()
+    };
+    let gpu = if args.plan_only { None } else { Some(args.adapter.open(false)?) };
+    let mut table = NetworkTable { networks: Vec::new(), failed: Vec::new() };
+    let bar = ProgressBar::new(models.len() as u64);
+    if let Ok(style) = ProgressStyle::with_template("{prefix:<30} [{bar:30}] {pos}/{len}") {
+        bar.set_style(style);
+    }
+    for model in models {
+        bar.set_prefix(model.clone());
+        match row(args, &model, gpu.as_ref()) {
+            Ok(row) => table.networks.push(row),
+            Err(error) => table.failed.push((model, error.to_string())),
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if json { out::json(&table) } else { out::text(&table.to_string()) }
+}
+
+fn row(args: &Args, model: &str, gpu: Option<&Gpu>) -> Result<NetworkRow, CliError> {
+    let graph = args.how.dims.find(model)?.import()?;
+    let prepared = prepare(&graph, &args.how.prepare_options(Choice::Best))?;
+    let mut row = NetworkRow::of(model, &graph, &prepared, args.how.format())?;
+    row.milliseconds = gpu.map(|gpu| time(args, gpu, &graph)).transpose()?;
+    Ok(row)
+}
+
+/// Milliseconds of a run, the median of a few, the first not counted.
+fn time(args: &Args, gpu: &Gpu, graph: &Graph) -> Result<f64, CliError> {
+    let options = SessionOptions { prepare: args.how.prepare_options(Choice::Best), ..SessionOptions::default() };
+    let mut session = Session::new(gpu, graph, &options)?;
+    let inputs = random(graph);
+    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+    let mut outputs = session.run(&slices)?;
+    let mut times = Vec::with_capacity(RUNS);
+    for _ in 0..RUNS {
+        let begun = Instant::now();
+        session.run_into(&slices, &mut outputs)?;
+        times.push(begun.elapsed().as_secs_f64() * 1e3);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[RUNS / 2])
+}

@@ -1,0 +1,228 @@
+//! The device's figures: short chains of one operator are run and timed, family by family.
+//!
+//! A chain's time is that of its dispatches plus that of its work. What is known already is taken off, so that a chain
+//! may hold operators of families that were measured before it.
+
+mod probes;
+
+use std::time::Duration;
+
+use self::probes::{PROBES, Probe};
+use super::{Gpu, GpuError, Session, SessionOptions};
+use crate::{
+    graph::{BuildError, Graph, GraphBuilder, TensorId, Unary},
+    plan::TexelFormat,
+    prepare::{Clock, Figures, PrepareOptions, Rate},
+    rewrite::Rules,
+    schedule::phases::{Family, Work, work},
+};
+
+/// Operators of a chain.
+const LINKS: usize = 6;
+/// Runs of a chain of which the fastest counts.
+const RUNS: usize = 12;
+/// Dispatches of the chain that tells what a dispatch takes.
+const SMALL: usize = 96;
+/// A chain's edge is doubled until its work takes this many times what its dispatches take: else it cannot be seen.
+const CLEAR: f64 = 3.0;
+/// Largest factor of an edge.
+const LARGEST: usize = 16;
+
+/// A clock, and how it is read.
+pub struct Stopwatch<'a> {
+    /// Which.
+    pub clock: Clock,
+    /// Reads it.
+    pub read: &'a dyn Fn() -> Duration,
+}
+
+/// Measures what the device takes for texels of `format`, by that clock; `watch` is told how many of how many parts are
+/// done.
+///
+/// # Errors
+/// What the device says.
+pub fn measure_figures(
+    gpu: &Gpu,
+    format: TexelFormat,
+    stopwatch: &Stopwatch<'_>,
+    watch: &mut dyn FnMut(usize, usize),
+) -> Result<Figures, GpuError> {
+    // What idles costs no processor time.
+    let figures = Figures { clock: stopwatch.clock, abreast: 1.0, rates: [].into(), ..Figures::default() };
+    let mut meter = Meter { gpu, format, stopwatch, figures };
+    let parts = PROBES.len() + 1;
+    watch(0, parts);
+    meter.dispatches()?;
+    for (done, (family, probes)) in (1..).zip(PROBES) {
+        watch(done, parts);
+        meter.family(*family, probes)?;
+        if *family == Family::Pointwise && stopwatch.clock == Clock::Wall {
+            meter.abreast()?;
+        }
+    }
+    meter.transfers()?;
+    watch(parts, parts);
+    Ok(rounded(meter.figures))
+}
+
+/// To thousandths: what is finer is chance, and text holds it as it is.
+fn rounded(mut figures: Figures) -> Figures {
+    let Figures { dispatch_us, run_us, transfer_us, abreast, rates, .. } = &mut figures;
+    let of_rates = rates.values_mut().flat_map(|rate| [&mut rate.mflop_us, &mut rate.ktexel_us]);
+    for figure in [dispatch_us, run_us, transfer_us, abreast].into_iter().chain(of_rates) {
+        *figure = (*figure * 1e3).round() / 1e3;
+    }
+    figures
+}
+
+struct Meter<'a> {
+    gpu: &'a Gpu,
+    format: TexelFormat,
+    stopwatch: &'a Stopwatch<'a>,
+    figures: Figures,
+}
+
+/// A measured probe: what its family had to do, and the microseconds it took.
+struct Sample {
+    mflop: f64,
+    ktexels: f64,
+    us: f64,
+}
+
+impl Meter<'_> {
+    /// What a dispatch and what a run take: chains of the smallest operator, a short one and a long one.
+    fn dispatches(&mut self) -> Result<(), GpuError> {
+        let small = |links: usize| chain(&[1, 1, 1, 4], links, |b, x, _| b.unary("y", Unary::Abs, x));
+        let (short, long) = (self.fastest(&small(1)?, SMALL)?, self.fastest(&small(SMALL)?, SMALL)?);
+        self.figures.dispatch_us = ((long - short) / (SMALL - 1) as f64).max(0.0);
+        self.figures.run_us = (short - self.figures.dispatch_us).max(0.0);
+        Ok(())
+    }
+
+    fn family(&mut self, family: Family, probes: &[Probe]) -> Result<(), GpuError> {
+        let samples = probes.iter().map(|probe| self.probe(family, probe)).collect::<Result<Vec<_>, _>>()?;
+        self.figures.rates.insert(family, fit(&samples));
+        Ok(())
+    }
+
+    fn probe(&self, family: Family, probe: &Probe) -> Result<Sample, GpuError> {
+        let mut factor = 1;
+        loop {
+            let edge = probe.edge * factor;
+            let graph = chain(&[1, edge, edge, probe.channels], LINKS, probe.link)?;
+            let works: Vec<Work> = graph.nodes.iter().map(|node| work(&graph, node)).collect();
+            let dispatches = works.len() + works.iter().filter(|w| w.family == Family::Concat).count();
+            let overhead = dispatches as f64 * self.figures.dispatch_us;
+            let total = self.time(&graph)? - self.figures.run_us;
+            if total < (1.0 + CLEAR) * overhead && factor < LARGEST && edge > 1 {
+                factor *= 2;
+                continue;
+            }
+            let (mine, others): (Vec<&Work>, Vec<&Work>) = works.iter().partition(|w| w.family == family);
+            let known: f64 = others.iter().map(|w| self.figures.work_us(w)).sum();
+            return Ok(Sample {
+                mflop: mine.iter().map(|w| w.flops).sum::<f64>() / 1e6,
+                ktexels: mine.iter().map(|w| w.texels).sum::<f64>() / 1e3,
+                us: (total - overhead - known).max(0.0),
+            });
+        }
+    }
+
+    /// How many workgroups run side by side: a workgroup alone takes that many times its share of many.
+    fn abreast(&mut self) -> Result<(), GpuError> {
+        // One workgroup of blocks of eight pixels by two slices: 64 pixels of 64 channels, then half the lanes idle.
+        let one = chain(&[1, 8, 8, 64], LINKS, |b, x, _| probes::conv(b, x, [64, 64], 1))?;
+        let work = work(&one, &one.nodes[0]);
+        let groups = (work.texels / work.block / 64.0).max(1.0);
+        let alone = (self.time(&one)? - self.figures.run_us) / LINKS as f64 - self.figures.dispatch_us;
+        let share = self.figures.work_us(&work) / groups;
+        self.figures.abreast = if share > 0.0 { (alone / share).max(1.0) } else { 1.0 };
+        Ok(())
+    }
+
+    /// What inputs and outputs take to the device and back.
+    fn transfers(&mut self) -> Result<(), GpuError> {
+        let dims = [1, 224, 224, 3];
+        let graph = chain(&dims, 1, |b, x, _| b.unary("y", Unary::Abs, x))?;
+        let mut session = self.session(&graph)?;
+        let values = vec![0.0; dims.iter().product()];
+        let mut outputs = session.run(&[&values])?;
+        let mut best = f64::INFINITY;
+        for _ in 0..RUNS {
+            let begun = (self.stopwatch.read)();
+            session.run_into(&[&values], &mut outputs)?;
+            best = best.min(self.since(begun) * 1e6);
+        }
+        let known = self.figures.run_us + self.figures.band_us(&work(&graph, &graph.nodes[0]), 1.0);
+        let texels = 2 * graph.shape(graph.inputs[0]).texels();
+        self.figures.transfer_us = (best - known).max(0.0) / (texels as f64 / 1e3);
+        Ok(())
+    }
+
+    fn session(&self, graph: &Graph) -> Result<Session, GpuError> {
+        let prepare = PrepareOptions { rules: Rules::none(), format: self.format, ..PrepareOptions::default() };
+        Session::new(self.gpu, graph, &SessionOptions { prepare, ..SessionOptions::default() })
+    }
+
+    fn since(&self, begun: Duration) -> f64 {
+        (self.stopwatch.read)().saturating_sub(begun).as_secs_f64()
+    }
+
+    fn time(&self, graph: &Graph) -> Result<f64, GpuError> {
+        self.fastest(graph, RUNS)
+    }
+
+    /// Microseconds of the fastest of so many runs.
+    fn fastest(&self, graph: &Graph, runs: usize) -> Result<f64, GpuError> {
+        let session = self.session(graph)?;
+        let mut best = f64::INFINITY;
+        for _ in 0..runs {
+            let begun = (self.stopwatch.read)();
+            self.gpu.scoped("measuring", || {
+                let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+                session.encode(&mut encoder);
+                self.gpu.queue.submit([encoder.finish()]);
+            })?;
+            self.gpu.wait()?;
+            best = best.min(self.since(begun) * 1e6);
+        }
+        Ok(best)
+    }
+}
+
+/// A graph in which `link` is repeated, each on the result of the one before.
+fn chain(
+    dims: &[usize; 4],
+    links: usize,
+    link: impl Fn(&mut GraphBuilder, TensorId, usize) -> Result<TensorId, BuildError>,
+) -> Result<Graph, GpuError> {
+    let build = || {
+        let mut builder = GraphBuilder::new("figures");
+        let mut last = builder.input("x", dims)?;
+        for _ in 0..links {
+            last = link(&mut builder, last, dims[1])?;
+        }
+        builder.finish(&[last])
+    };
+    build().map_err(|e| GpuError::Refused { doing: "a chain to measure".into(), reason: e.to_string() })
+}
+
+/// The rate that explains the samples: two are solved for both parts, unless one part would be negative; then arithmetic
+/// alone, or texels where there is none, has to.
+fn fit(samples: &[Sample]) -> Rate {
+    if let [a, b] = samples {
+        let determinant = a.mflop * b.ktexels - b.mflop * a.ktexels;
+        let mflop_us = (a.us * b.ktexels - b.us * a.ktexels) / determinant;
+        let ktexel_us = (a.mflop * b.us - b.mflop * a.us) / determinant;
+        if mflop_us >= 0.0 && ktexel_us >= 0.0 {
+            return Rate { mflop_us, ktexel_us };
+        }
+    }
+    let sum = |part: fn(&Sample) -> f64| samples.iter().map(part).sum::<f64>();
+    let (us, mflop, ktexels) = (sum(|s| s.us), sum(|s| s.mflop), sum(|s| s.ktexels));
+    if mflop > 8.0 * ktexels / 1e3 {
+        Rate { mflop_us: us / mflop, ktexel_us: 0.0 }
+    } else {
+        Rate { mflop_us: 0.0, ktexel_us: us / ktexels.max(1e-9) }
+    }
+}

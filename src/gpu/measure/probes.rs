@@ -1,0 +1,114 @@
+//! The chains that are timed: what one link of each is.
+
+use crate::{
+    graph::{
+        Act, Binary, BuildError, Conv2d, CoordMode, GraphBuilder, Op, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
+        TransposeConv, Unary,
+    },
+    schedule::phases::Family,
+};
+
+type Made = Result<TensorId, BuildError>;
+/// Adds a link to what was made before, whose height and width are the number.
+type Link = fn(&mut GraphBuilder, TensorId, usize) -> Made;
+
+/// One chain.
+pub(super) struct Probe {
+    /// Height and width.
+    pub(super) edge: usize,
+    pub(super) channels: usize,
+    pub(super) link: Link,
+}
+
+const fn probe(edge: usize, channels: usize, link: Link) -> Probe {
+    Probe { edge, channels, link }
+}
+
+/// The chains of each family. A chain may hold operators of families that stand in front of it. Two chains tell
+/// arithmetic from texels.
+pub(super) const PROBES: &[(Family, &[Probe])] = &[
+    (
+        Family::Elementwise,
+        &[
+            probe(56, 32, |b, x, _| b.unary("y", Unary::Abs, x)),
+            probe(56, 32, |b, x, _| b.binary("y", Binary::Add, x, x, Act::None)),
+        ],
+    ),
+    (
+        Family::Pointwise,
+        &[probe(56, 16, |b, x, _| conv(b, x, [16, 16], 1)), probe(28, 128, |b, x, _| conv(b, x, [128, 128], 1))],
+    ),
+    (Family::PointwiseDeep, &[probe(14, 512, |b, x, _| conv(b, x, [512, 512], 1))]),
+    (
+        Family::Window,
+        &[probe(28, 16, |b, x, _| conv(b, x, [16, 16], 3)), probe(14, 128, |b, x, _| conv(b, x, [128, 128], 3))],
+    ),
+    (Family::WindowDeep, &[probe(7, 384, |b, x, _| conv(b, x, [384, 384], 3))]),
+    (
+        Family::Narrow,
+        &[
+            probe(56, 4, |b, x, _| conv(b, x, [4, 4], 3)),
+            probe(28, 128, |b, x, _| conv(b, x, [128, 4], 1).and_then(|y| conv(b, y, [4, 128], 1))),
+        ],
+    ),
+    (
+        Family::Dense,
+        &[probe(1, 512, |b, x, _| conv(b, x, [512, 512], 1)), probe(1, 1536, |b, x, _| conv(b, x, [1536, 1536], 1))],
+    ),
+    (Family::Depthwise, &[probe(56, 32, |b, x, _| depthwise(b, x, 3)), probe(56, 32, |b, x, _| depthwise(b, x, 5))]),
+    (Family::Pool, &[probe(56, 32, |b, x, _| pool(b, x, 3, 1)), probe(56, 32, |b, x, _| pool(b, x, 5, 1))]),
+    (Family::Reduce, &[probe(56, 64, mean)]),
+    (Family::Softmax, &[probe(56, 32, |b, x, _| b.node("y", Op::Softmax { beta: 1.0, log: false }, &[x], Act::None))]),
+    (Family::Resize, &[probe(28, 32, twice)]),
+    (Family::Transposed, &[probe(28, 16, transposed)]),
+    (Family::Move, &[probe(56, 32, |b, x, _| b.node("y", Op::Transpose { perm: [0, 2, 1, 3] }, &[x], Act::None))]),
+    (Family::Concat, &[probe(56, 16, |b, x, _| b.concat("y", 3, &[x, x]).and_then(|y| conv(b, y, [32, 16], 1)))]),
+];
+
+const fn same(window: usize) -> Conv2d {
+    let edge = window / 2;
+    let padding = Padding { top: edge, bottom: edge, left: edge, right: edge };
+    Conv2d { stride: [1, 1], dilation: [1, 1], padding, groups: 1 }
+}
+
+fn weights(b: &mut GraphBuilder, dims: &[usize; 4]) -> Made {
+    b.constant("w", dims, &vec![0.0; dims.iter().product()])
+}
+
+/// A convolution with a square window that keeps height and width.
+pub(super) fn conv(b: &mut GraphBuilder, x: TensorId, [from, to]: [usize; 2], window: usize) -> Made {
+    let weights = weights(b, &[to, window, window, from])?;
+    b.conv2d("y", same(window), x, weights, None, Act::None)
+}
+
+fn depthwise(b: &mut GraphBuilder, x: TensorId, window: usize) -> Made {
+    let weights = weights(b, &[1, window, window, 32])?;
+    b.depthwise("y", same(window), x, weights, None, Act::None)
+}
+
+fn pool(b: &mut GraphBuilder, x: TensorId, window: usize, stride: usize) -> Made {
+    let padding = if stride == 1 { same(window).padding } else { Padding::default() };
+    b.pool("y", Pool2d::plain(PoolKind::Max, [window; 2], [stride; 2], padding), x)
+}
+
+/// The mean of each row, and added to it.
+fn mean(b: &mut GraphBuilder, x: TensorId, _: usize) -> Made {
+    let mean = b.mean("m", [false, false, true, false], x)?;
+    b.binary("y", Binary::Add, x, mean, Act::None)
+}
+
+/// Twice as large and back.
+fn twice(b: &mut GraphBuilder, x: TensorId, edge: usize) -> Made {
+    let size = [2 * edge; 2];
+    let large = b.resize("large", ResizeMode::Linear, CoordMode::HalfPixel, x, size)?;
+    pool(b, large, 2, 2)
+}
+
+/// Twice as large by a transposed convolution, and back.
+fn transposed(b: &mut GraphBuilder, x: TensorId, edge: usize) -> Made {
+    let size = [2 * edge; 2];
+    let weights = weights(b, &[16, 2, 2, 16])?;
+    let up = TransposeConv { stride: [2, 2], padding: Padding::default(), dilation: [1, 1], groups: 1 };
+    let large = b.transpose_conv("large", up, [x, weights], None, size)?;
+    pool(b, large, 2, 2)
+}

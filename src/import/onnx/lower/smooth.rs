@@ -1,0 +1,101 @@
+//! Resizing with a filter that is as wide as what a pixel of the result covers: a product by a known matrix for each axis.
+
+use super::{image::Sized, matmul::product};
+use crate::{
+    graph::ResizeMode,
+    import::{
+        error::Problem,
+        onnx::{
+            array::{Array, Elem, count},
+            call::Call,
+            value::{Computed, Value},
+        },
+    },
+};
+
+/// Resizes axes one after another.
+pub(super) fn resized(
+    call: &mut Call<'_>,
+    x: &Computed,
+    all: &[Sized],
+    mode: ResizeMode,
+    coords: &str,
+) -> Result<(), Problem> {
+    let last = x.dims.len() - 1;
+    let mut y = Value::Computed(x.clone());
+    for sized in all {
+        let weights = weights(sized, x.dims[sized.axis], mode, coords)?;
+        // The axis and the last change places, and do so again.
+        let mut perm: Vec<usize> = (0..=last).collect();
+        perm.swap(sized.axis, last);
+        let turned = |value: Value| match value {
+            Value::Computed(x) => Value::Computed(x.transposed(&perm)),
+            Value::Known(array) => Value::Known(array.transposed(&perm)),
+        };
+        y = turned(product(call, &turned(y), &Value::Known(weights))?);
+    }
+    call.give(0, y);
+    Ok(())
+}
+
+/// What each pixel of the input gives to each of the result, `[input, result]`.
+fn weights(sized: &Sized, extent: usize, mode: ResizeMode, coords: &str) -> Result<Array, Problem> {
+    let dims = vec![extent, sized.extent];
+    let mut values = vec![0.0f32; count(&dims)?];
+    let scale = sized.scale.map_or(sized.extent as f64 / extent as f64, f64::from);
+    let width = scale.min(1.0);
+    let (reach, cubic) = match mode {
+        ResizeMode::Cubic { a, exclude_outside } => (2.0, Some((f64::from(a), exclude_outside))),
+        _ => (1.0, None),
+    };
+    for result in 0..sized.extent {
+        let centre = centre(result as f64, scale, extent as f64, sized.extent as f64, coords)?;
+        // Of a centre on a pixel, that is the one on the right.
+        let left = centre.ceil() - 1.0;
+        let first = (-reach / width).floor() + 1.0;
+        let taps = (2.0 - 2.0 * first) as usize;
+        let mut parts = Vec::with_capacity(taps);
+        for tap in 0..taps {
+            let place = left + first + tap as f64;
+            let distance = ((place - centre) * width).abs();
+            let outside = place < 0.0 || place >= extent as f64;
+            let part = match cubic {
+                Some((_, true)) if outside => 0.0,
+                Some((a, _)) => convolution(distance, a),
+                None => (1.0 - distance).max(0.0),
+            };
+            parts.push((place.clamp(0.0, extent as f64 - 1.0) as usize, part));
+        }
+        let sum: f64 = parts.iter().map(|(_, part)| part).sum();
+        for (source, part) in parts {
+            values[source * sized.extent + result] += (part / sum) as f32;
+        }
+    }
+    Ok(Array::of_floats(dims, Elem::F32, &values))
+}
+
+/// Where the pixel `x` of the result lies in the input.
+fn centre(x: f64, scale: f64, extent: f64, result: f64, coords: &str) -> Result<f64, Problem> {
+    let length = scale * extent;
+    Ok(match coords {
+        "half_pixel" => (x + 0.5) / scale - 0.5,
+        "pytorch_half_pixel" if length == 1.0 => -0.5,
+        "pytorch_half_pixel" => (x + 0.5) / scale - 0.5,
+        "half_pixel_symmetric" => extent / 2.0 * (1.0 - result / length) + (x + 0.5) / scale - 0.5,
+        "asymmetric" => x / scale,
+        "align_corners" if length == 1.0 => 0.0,
+        "align_corners" => x * (extent - 1.0) / (length - 1.0),
+        other => return Err(Problem::unsupported(format!("antialiasing where its coordinates are {other}"))),
+    })
+}
+
+/// Keys' cubic convolution.
+fn convolution(x: f64, a: f64) -> f64 {
+    if x <= 1.0 {
+        ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0
+    } else if x < 2.0 {
+        ((x - 5.0) * x + 8.0) * x * a - 4.0 * a
+    } else {
+        0.0
+    }
+}

@@ -1,0 +1,48 @@
+//! The device's figures: measured, kept whole, and measured again where what is kept is damaged.
+
+use std::fs;
+
+use texpool::{
+    plan::TexelFormat,
+    prepare::Figures,
+    schedule::phases::{Family, Work},
+    setup,
+};
+
+use crate::support::open;
+
+#[test]
+fn figures_are_kept_and_damaged_ones_measured_again() {
+    let gpu = open();
+    let folder = tempfile::tempdir().unwrap();
+    let figures = |again| {
+        let mut parts = 0;
+        let found = setup::figures(&gpu, TexelFormat::Rgba32Float, folder.path(), again, &mut |_, _| parts += 1);
+        (found.unwrap(), parts)
+    };
+    let (first, parts) = figures(false);
+    assert!(parts > 10, "it is told how far it is");
+    sound(&first);
+    assert_eq!(figures(false), (first.clone(), 0), "what is kept is not what was measured");
+    assert!(figures(true).1 > 0, "it was not measured again");
+    let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [file] = &files[..] else { panic!("{files:?}") };
+    let text = fs::read_to_string(file).unwrap();
+    for damaged in ["", &text[..text.len() / 2], &text.replace("texpool", "other")] {
+        fs::write(file, damaged).unwrap();
+        assert!(figures(false).1 > 0, "{damaged:?} was taken for figures");
+        assert_eq!(figures(false).1, 0, "it was not kept");
+    }
+}
+
+/// Everything has a cost, and more work costs more.
+fn sound(figures: &Figures) {
+    assert!(figures.dispatch_us > 0.0 && figures.abreast >= 1.0);
+    for family in [Family::Pointwise, Family::Window, Family::Depthwise, Family::Elementwise, Family::Concat] {
+        let work = |n: f64| Work { family, flops: n * 64.0, texels: n, block: 8.0 };
+        assert!(figures.work_us(&work(1e5)) > 0.0, "{family:?} costs nothing");
+        assert!(figures.band_us(&work(1e6), 1.0) > figures.band_us(&work(1e6), 0.5), "{family:?}");
+        let bands = 4.0 * figures.band_us(&work(1e6), 0.25);
+        assert!(bands > figures.band_us(&work(1e6), 1.0), "{family:?} is cheaper in bands");
+    }
+}
