@@ -13,6 +13,7 @@ mod tests {
 
     use texpool::{
         graph::{Act, Graph, Op, Shape, Tail, Unary, check},
+        import::{ImportOptions, open_with},
         kernels::twin,
         plan::UsageRecord,
         rewrite::{Rewritten, Rules, rewrite},
@@ -102,6 +103,23 @@ mod tests {
                 "{model}\n{}",
                 made.report
             );
+        }
+    }
+
+    #[test]
+    fn functions_written_out_in_files_are_single_steps() {
+        let text = [("p2o.DynamicDimension.0", 1), ("x:2", 48), ("p2o.DynamicDimension.1", 320)];
+        let sentences = [("batch_size", 2), ("sequence_length", 8)];
+        let cases = [
+            ("ch_PP-OCRv4_rec_infer.onnx", &text[..], 405, 108),
+            ("paraphrase-MiniLM-L3-v2.onnx", &sentences, 155, 100),
+            ("light_densenet121.onnx", &[], 789, 308),
+        ];
+        for (file, dims, before, after) in cases {
+            let dims = dims.iter().map(|&(name, extent)| (name.to_owned(), extent)).collect();
+            let options = ImportOptions { dims, ..ImportOptions::default() };
+            let report = rewrite(&open_with(models::model(file), &options).unwrap(), &Rules::all()).report;
+            assert_eq!((report.nodes_before, report.nodes_after), (before, after), "{file}\n{report}");
         }
     }
 

@@ -11,7 +11,7 @@ use crate::graph::{Binary, Node, NodeId, Op, Pool2d, PoolKind, TensorId, follows
 pub(super) const RULE: Rule = Rule {
     name: "identity",
     about: "takes out nodes that compute nothing: reshapes, resizes, tiles, pads, slices, transposes and concatenations that \
-            change nothing, pools of one pixel, + 0 and * 1",
+            change nothing, pools of one pixel, + 0 and * 1, masks that keep all",
     bits: "the same; adding zero would have turned -0 to 0",
     order: Order::Forward,
     look,
@@ -63,6 +63,8 @@ fn passed_on(site: &Site, node: &Node) -> Option<TensorId> {
         Op::Binary(Binary::Mul | Binary::Div) if all(second, 1.0) => true,
         Op::Binary(Binary::Add) if all(Some(&first), 0.0) => return second.copied(),
         Op::Binary(Binary::Mul) if all(Some(&first), 1.0) => return second.copied(),
+        Op::Binary(Binary::KeepIf) if site.is_true(first) => return second.copied(),
+        Op::Binary(Binary::KeepUnless) if all(Some(&first), 0.0) => return second.copied(),
         _ => false,
     };
     passes.then_some(first)

@@ -4,23 +4,40 @@
 //! file and put it in [`RULES`]. `views` alone changes nothing: it says which nodes that are left need no step.
 
 mod activation;
+mod affine;
+mod affine_chain;
+mod ahead;
 mod arithmetic;
+mod bounds;
 mod dead;
 mod edit;
+mod exact_division;
 mod flatten;
+mod found;
+mod gated;
+mod gelu;
+mod hard;
 mod identity;
+mod inlet;
 mod linear;
+mod mask;
+mod normalize;
 mod pad;
+mod power;
 mod report;
 mod reshape_chain;
 mod residual;
 mod row_means;
 mod rules;
 mod site;
+mod softmax;
 mod split;
 mod tail;
+mod term;
+mod transpose_chain;
 mod transpose_reshape;
 mod views;
+mod weights;
 mod why_not;
 
 pub use report::{Fired, Missed, Place, Report};

@@ -1,7 +1,8 @@
 //! The registry: every rule by name, and which of them are on.
 
 use super::{
-    activation, arithmetic, dead, edit::Verdict, flatten, identity, linear, pad, reshape_chain, residual, site::Site,
+    activation, affine_chain, ahead, arithmetic, bounds, dead, edit::Verdict, exact_division, flatten, gated, gelu,
+    hard, identity, linear, mask, normalize, pad, power, reshape_chain, residual, site::Site, softmax, transpose_chain,
     transpose_reshape, views,
 };
 use crate::graph::NodeId;
@@ -30,14 +31,27 @@ pub(super) enum Order {
 
 /// Every rule, in the order they are tried; the whole list is gone through until none fires.
 ///
-/// Arithmetic is folded before activations are moved, which would otherwise stand between; activations before
-/// additions, so that an addition finds the activation in front of it already in its producer.
-pub static RULES: [Rule; 10] = [
+/// Functions written out are recognised first, before other rules take their parts for something else. Arithmetic is
+/// folded before activations are moved, which would otherwise stand between; activations before additions, so that an
+/// addition finds the activation in front of it already in its producer.
+pub static RULES: [Rule; 22] = [
+    mask::RULE,
     identity::RULE,
+    transpose_chain::RULE,
     transpose_reshape::RULE,
     reshape_chain::RULE,
+    bounds::RULE,
+    power::RULE,
+    hard::RULE,
+    gated::RULE,
+    gelu::RULE,
+    normalize::RULE,
+    softmax::RULE,
+    exact_division::RULE,
     linear::RULE,
     arithmetic::RULE,
+    affine_chain::RULE,
+    ahead::RULE,
     pad::RULE,
     activation::RULE,
     residual::RULE,

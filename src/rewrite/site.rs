@@ -159,6 +159,12 @@ impl Site {
         rest.iter().all(|&value| value == first).then_some(first)
     }
 
+    /// Whether a tensor is a constant without a zero.
+    pub(super) fn is_true(&self, tensor: TensorId) -> bool {
+        let constant = self.graph.tensors[tensor].constant.as_ref();
+        constant.is_some_and(|constant| constant.to_f32().iter().all(|&value| value != 0.0))
+    }
+
     /// The values of a constant that has one value, or one a channel, as one a channel.
     pub(super) fn per_channel(&self, tensor: TensorId, channels: usize) -> Result<Vec<f32>, WhyNot> {
         let Some(constant) = &self.graph.tensors[tensor].constant else {

@@ -1,6 +1,7 @@
 //! Arithmetic of tails: whether what follows a node fits in what it does after its result.
 
-use crate::graph::{Act, Op, Tail};
+use super::why_not::WhyNot;
+use crate::graph::{Act, Node, Op, Tail};
 
 /// The tail that does `before`, then `act`, then `after`; `None` if that is more than a tail holds.
 pub(super) fn join(before: Tail, act: Act, after: Tail) -> Option<Tail> {
@@ -21,4 +22,9 @@ pub(super) fn join(before: Tail, act: Act, after: Tail) -> Option<Tail> {
 /// Whether a node of this kind can add a tensor to its result.
 pub(super) const fn takes_addend(op: &Op) -> bool {
     matches!(op, Op::Conv2d(_) | Op::DepthwiseConv2d(_) | Op::FullyConnected)
+}
+
+/// Refuses a node that does something after its result.
+pub(super) fn plain(node: &Node) -> Result<(), WhyNot> {
+    if node.tail.is_empty() { Ok(()) } else { Err(WhyNot::TailTaken { op: node.op.name() }) }
 }

@@ -75,6 +75,22 @@ pub enum WhyNot {
     /// The constant is on the side where it cannot be folded.
     #[error("a constant divided by the result is no scaled result")]
     Dividend,
+    /// The nodes would compute a known function if a number in them were another.
+    #[error("{op} has {due} where {found} is")]
+    OtherNumber {
+        /// The function's operator.
+        op: &'static str,
+        /// The number that is there.
+        found: String,
+        /// The number of the function.
+        due: String,
+    },
+    /// What is added before the border would have to be added to the border too.
+    #[error("the border that {op} adds would be shifted too")]
+    Border {
+        /// The operator that adds zeros around its operand.
+        op: &'static str,
+    },
     /// Padding that is not zeros in height and width.
     #[error("it does not pad with zeros, in height and width alone")]
     NotZerosAround,

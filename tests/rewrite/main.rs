@@ -5,15 +5,21 @@
 #[cfg(test)]
 mod activation;
 #[cfg(test)]
+mod affine;
+#[cfg(test)]
 mod arithmetic;
 #[cfg(test)]
 mod identity;
+#[cfg(test)]
+mod layout;
 #[cfg(test)]
 mod linear;
 #[cfg(test)]
 mod pad;
 #[cfg(test)]
 mod property;
+#[cfg(test)]
+mod recognised;
 #[cfg(test)]
 mod registry;
 #[cfg(test)]
@@ -22,3 +28,5 @@ mod reshapes;
 mod residual;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod written;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use texpool::{
     graph::{Act, Binary, Graph, Op, Padding, Pool2d, PoolKind, Shape, TensorId, Unary},
-    rewrite::Rules,
+    rewrite::{RULES, Rules},
 };
 
 use super::support::{Net, RELU, rewritten};
@@ -105,7 +105,7 @@ proptest! {
     }
 
     #[test]
-    fn any_choice_of_rules_keeps_the_answers(graph in graphs(), on in prop::collection::vec(prop::bool::ANY, 10)) {
+    fn any_choice_of_rules_keeps_the_answers(graph in graphs(), on in prop::collection::vec(prop::bool::ANY, RULES.len())) {
         let names: Vec<&str> = Rules::names().zip(&on).filter_map(|(name, on)| on.then_some(name)).collect();
         rewritten(&graph, &Rules::only(&names).unwrap());
     }

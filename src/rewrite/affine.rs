@@ -1,0 +1,67 @@
+//! Arithmetic with a constant, channel by channel, as a scale and a shift. Knows no rule.
+
+use super::{site::Site, why_not::WhyNot};
+use crate::graph::Binary::{self, Add, Div, Mul, Sub};
+use crate::graph::{Node, Op, TensorId};
+
+/// `scale * x + shift`, channel by channel; `divide` says that the scale is divided by.
+pub(super) struct Affine {
+    pub(super) channels: usize,
+    pub(super) scale: Option<Vec<f32>>,
+    pub(super) shift: Option<Vec<f32>>,
+    divide: bool,
+}
+
+impl Affine {
+    /// What a node does to the operand that is no constant, if it is arithmetic with one that is; its tail left out.
+    pub(super) fn of(site: &Site, node: &Node) -> Result<Option<(TensorId, Self)>, WhyNot> {
+        let (&Op::Binary(binary @ (Add | Sub | Mul | Div)), &[a, b], &[to]) =
+            (&node.op, &node.inputs[..], &node.outputs[..])
+        else {
+            return Ok(None);
+        };
+        let (from, constant, constant_first) = match (site.graph.is_constant(a), site.graph.is_constant(b)) {
+            (false, true) => (a, b, false),
+            (true, false) => (b, a, true),
+            _ => return Ok(None),
+        };
+        if site.graph.shape(from) != site.graph.shape(to) {
+            return Err(WhyNot::OtherExtents { tensor: site.name(from) });
+        }
+        let values = site.per_channel(constant, site.graph.shape(to).c)?;
+        Self::new(binary, constant_first, values).map(|affine| Some((from, affine))).ok_or(WhyNot::Dividend)
+    }
+
+    /// What a binary node with one constant operand does to the other, if that is affine.
+    fn new(binary: Binary, constant_first: bool, values: Vec<f32>) -> Option<Self> {
+        let channels = values.len();
+        let (scale, shift) = match (binary, constant_first) {
+            (Add, _) => (None, Some(values)),
+            (Sub, false) => (None, Some(values.iter().map(|v| -v).collect())),
+            (Sub, true) => (Some(vec![-1.0; channels]), Some(values)),
+            (Mul, _) | (Div, false) => (Some(values), None),
+            _ => return None,
+        };
+        Some(Self { channels, scale, shift, divide: binary == Div })
+    }
+
+    pub(super) fn scaled(&self, value: f32, channel: usize) -> f32 {
+        match &self.scale {
+            Some(scale) if self.divide => value / scale[channel],
+            Some(scale) => value * scale[channel],
+            None => value,
+        }
+    }
+
+    pub(super) fn shifted(&self, value: f32, channel: usize) -> f32 {
+        let value = self.scaled(value, channel);
+        self.shift.as_ref().map_or(value, |shift| value + shift[channel])
+    }
+
+    /// Scale and shift of a channel.
+    pub(super) fn numbers(&self, channel: usize) -> [f64; 2] {
+        let number = |list: &Option<Vec<f32>>| list.as_ref().map(|list| f64::from(list[channel]));
+        let scale = number(&self.scale).map_or(1.0, |scale| if self.divide { scale.recip() } else { scale });
+        [scale, number(&self.shift).unwrap_or(0.0)]
+    }
+}

@@ -1,0 +1,132 @@
+//! Folds arithmetic with constants into the weights and bias of the node that reads the result.
+
+use super::{
+    affine::Affine,
+    edit::{Edit, Verdict},
+    inlet::Inlet,
+    rules::{Order, Rule},
+    site::Site,
+    tail::plain,
+    weights::{changed, list},
+    why_not::WhyNot,
+};
+use crate::graph::{Binary, Node, NodeId, Op, TensorId};
+
+pub(super) const RULE: Rule = Rule {
+    name: "arithmetic-ahead",
+    about: "folds a constant (one value, or one a channel) that is added, subtracted, multiplied or divided by into \
+            the convolution, fully connected or softmax node after it; sums only where that adds no border, or they \
+            are left in front of the product before them",
+    bits: "rounded at another place: weights are rounded once more, their operand once less",
+    order: Order::Backward,
+    look,
+};
+
+fn look(site: &Site, id: NodeId) -> Verdict {
+    let node = site.node(id);
+    let &[to] = &node.outputs[..] else { return Ok(None) };
+    let Some(&reader) = site.readers(to).iter().find(|&&reader| takes(site, reader, to)) else { return Ok(None) };
+    let Some((from, affine)) = Affine::of(site, node)? else { return Ok(None) };
+    plain(node)?;
+    site.check_private(to)?;
+    let reader_node = site.node(reader);
+    let mut edit = Edit::default();
+    if let Op::Softmax { beta, log } = reader_node.op {
+        let beta = beta * even_scale(site, &affine, to)?;
+        let read = Node { op: Op::Softmax { beta, log }, inputs: vec![from], ..reader_node.clone() };
+        return Ok(Some(edit.put(reader, read).take_out(id)));
+    }
+    let inlet = Inlet::of(site, reader_node, affine.channels)?;
+    if affine.shift.is_some() && inlet.has_border {
+        return sum_first(site, id, (from, &affine), (reader, &inlet)).map(Some);
+    }
+    let inputs = fold(site, reader_node, from, &affine, &inlet, &mut edit)?;
+    Ok(Some(edit.put(reader, Node { inputs, ..reader_node.clone() }).take_out(id)))
+}
+
+/// Whether a node is of a kind that arithmetic on its first operand is folded into.
+fn takes(site: &Site, reader: NodeId, operand: TensorId) -> bool {
+    let node = site.node(reader);
+    let kind = matches!(
+        node.op,
+        Op::Conv2d(_) | Op::DepthwiseConv2d(_) | Op::TransposeConv(_) | Op::FullyConnected | Op::Softmax { .. }
+    );
+    kind && node.inputs.first() == Some(&operand)
+}
+
+/// The one positive number that is all that is done.
+fn even_scale(site: &Site, affine: &Affine, to: TensorId) -> Result<f32, WhyNot> {
+    let scales: Vec<f32> = (0..affine.channels).map(|channel| affine.numbers(channel)[0] as f32).collect();
+    match scales[..] {
+        [scale, ref rest @ ..]
+            if affine.shift.is_none() && scale > 0.0 && scale.is_finite() && rest.iter().all(|&s| s == scale) =>
+        {
+            Ok(scale)
+        }
+        _ => Err(WhyNot::NotPerChannel { tensor: site.name(to) }),
+    }
+}
+
+/// The reader's operands when it reads `from` and does the arithmetic by its weights.
+fn fold(
+    site: &Site,
+    reader: &Node,
+    from: TensorId,
+    affine: &Affine,
+    inlet: &Inlet,
+    edit: &mut Edit,
+) -> Result<Vec<TensorId>, WhyNot> {
+    let mut inputs = reader.inputs.clone();
+    inputs[0] = from;
+    if affine.scale.is_some() {
+        let scaled = inlet.weights.iter().enumerate();
+        let scaled: Vec<f32> = scaled.map(|(i, &weight)| affine.scaled(weight, inlet.reads(i))).collect();
+        inputs[1] = changed(site, inputs[1], inlet.shape, &scaled, edit)?;
+    }
+    if affine.shift.is_some() {
+        let mut sums = inlet.bias.clone();
+        for (i, &weight) in inlet.weights.iter().enumerate() {
+            sums[inlet.writes(i)] += f64::from(weight) * affine.numbers(inlet.reads(i))[1];
+        }
+        let sums: Vec<f32> = sums.iter().map(|&sum| sum as f32).collect();
+        let (old, shape) = match reader.inputs[..] {
+            [_, _, bias] => (bias, site.graph.shape(bias)),
+            _ => (reader.inputs[1], list(sums.len())),
+        };
+        inputs.truncate(2);
+        inputs.push(changed(site, old, shape, &sums, edit)?);
+    }
+    Ok(inputs)
+}
+
+/// `(x * s + t)` is `(x + t / s) * s`: folds the product that comes before a sum that must stay.
+fn sum_first(
+    site: &Site,
+    id: NodeId,
+    (product, sum): (TensorId, &Affine),
+    (reader, inlet): (NodeId, &Inlet),
+) -> Result<Edit, WhyNot> {
+    let (node, reader_node) = (site.node(id), site.node(reader));
+    let border = || WhyNot::Border { op: reader_node.op.name() };
+    let before = site.maker(product).ok_or_else(border)?;
+    let Some((x, scale)) = Affine::of(site, site.node(before)).ok().flatten() else { return Err(border()) };
+    if scale.shift.is_some() || sum.scale.is_some() {
+        return Err(border());
+    }
+    plain(site.node(before))?;
+    site.check_private(product)?;
+    let shift = |channel| (sum.numbers(channel)[1] / scale.numbers(channel)[0]) as f32;
+    let mut shifts: Vec<f32> = (0..sum.channels).map(shift).collect();
+    if shifts.windows(2).all(|pair| pair[0] == pair[1]) {
+        shifts.truncate(1);
+    }
+    let mut edit = Edit::default();
+    let constant = node.inputs.iter().copied().find(|&tensor| tensor != product).ok_or_else(border)?;
+    let constant = changed(site, constant, list(shifts.len()), &shifts, &mut edit)?;
+    let &[summed] = &node.outputs[..] else { return Err(border()) };
+    let inputs = fold(site, reader_node, summed, &scale, inlet, &mut edit)?;
+    let origin = site.node(before).origin;
+    let op = Op::Binary(Binary::Add);
+    let first = Node { op, inputs: vec![x, constant], origin, ..node.clone() };
+    Ok(edit.put(id, first).put(reader, Node { inputs, ..reader_node.clone() }).take_out(before))
+}

@@ -1,0 +1,36 @@
+//! Turns quotients by powers of two into products, which other rules know and devices are faster at.
+
+use super::{
+    edit::{Edit, Verdict},
+    rules::{Order, Rule},
+    site::Site,
+};
+use crate::graph::{Binary, Constant, Node, NodeId, Op, Tensor};
+
+pub(super) const RULE: Rule = Rule {
+    name: "exact-division",
+    about: "makes a division by constant powers of two a multiplication by their reciprocals",
+    bits: "the same",
+    order: Order::Forward,
+    look,
+};
+
+fn look(site: &Site, id: NodeId) -> Verdict {
+    let node = site.node(id);
+    let (Op::Binary(Binary::Div), &[x, by]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
+    let Some(constant) = &site.graph.tensors[by].constant else { return Ok(None) };
+    let values = constant.to_f32();
+    if !values.iter().all(|&value| is_exact(value)) {
+        return Ok(None);
+    }
+    let reciprocals: Vec<f32> = values.iter().map(|value| value.recip()).collect();
+    let mut edit = Edit::default();
+    let constant = Some(Constant::from_f32(&reciprocals));
+    let by = edit.add(&site.graph, Tensor { constant, ..site.graph.tensors[by].clone() });
+    Ok(Some(edit.put(id, Node { op: Op::Binary(Binary::Mul), inputs: vec![x, by], ..node.clone() })))
+}
+
+/// Whether the value and its reciprocal are powers of two that lose no digits.
+fn is_exact(value: f32) -> bool {
+    value.is_normal() && value.recip().is_normal() && value.to_bits().trailing_zeros() >= f32::MANTISSA_DIGITS - 1
+}

@@ -1,0 +1,83 @@
+//! A function found written out in several nodes, and the one node put in their place.
+
+use super::{
+    edit::{Edit, Verdict},
+    site::{Site, operands},
+    term::Value,
+    why_not::WhyNot,
+};
+use crate::graph::{Node, NodeId, Op, TensorId, Unary};
+
+/// How far a constant may be from what it should be: as a decimal of seven digits is, read as 32 bits.
+const ROUNDING: f64 = 2.0 * f32::EPSILON as f64;
+
+/// What the nodes up to one compute, if their numbers are what they should be.
+pub(super) struct Found {
+    op: Op,
+    x: Value,
+    /// Each number that is there, and the one that should be.
+    numbers: Vec<[f64; 2]>,
+}
+
+impl Found {
+    pub(super) fn new(op: Op, x: Value, numbers: &[[f64; 2]]) -> Self {
+        Self { op, x, numbers: numbers.to_vec() }
+    }
+
+    pub(super) fn unary(unary: Unary, x: Value, numbers: &[[f64; 2]]) -> Self {
+        Self::new(Op::Unary(unary), x, numbers)
+    }
+}
+
+/// Puts the operator found in the place of a node, and takes out the nodes between `x` and it.
+pub(super) fn recognised(site: &Site, id: NodeId, found: Option<Found>) -> Verdict {
+    let Some(Found { op, x, numbers }) = found else { return Ok(None) };
+    let node = site.node(id);
+    if site.value(x.tensor) != x || site.graph.is_constant(x.tensor) {
+        return Ok(None);
+    }
+    let off = |[found, due]: &&[f64; 2]| (found - due).abs() > due.abs() * ROUNDING || found.is_nan();
+    if let Some(&[found, due]) = numbers.iter().find(off) {
+        return Err(WhyNot::OtherNumber {
+            op: op.name(),
+            found: (found as f32).to_string(),
+            due: (due as f32).to_string(),
+        });
+    }
+    if node.outputs.iter().any(|&to| site.graph.shape(to) != site.graph.shape(x.tensor)) {
+        return Err(WhyNot::OtherExtents { tensor: site.name(x.tensor) });
+    }
+    let between = between(site, id, x.tensor)?;
+    let origin = between.iter().map(|&inner| site.node(inner).origin).fold(node.origin, usize::min);
+    let whole = Node { op, inputs: vec![x.tensor], origin, ..node.clone() };
+    Ok(Some(between.into_iter().fold(Edit::default().put(id, whole), Edit::take_out)))
+}
+
+/// The nodes between `x` and a node's operands, if nothing that they compute is seen elsewhere.
+fn between(site: &Site, id: NodeId, x: TensorId) -> Result<Vec<NodeId>, WhyNot> {
+    let node = site.node(id);
+    let (mut found, mut open) = (Vec::new(), node.inputs.clone());
+    while let Some(tensor) = open.pop() {
+        if tensor == x || site.graph.is_constant(tensor) {
+            continue;
+        }
+        let maker = site.maker(tensor).ok_or_else(|| WhyNot::NotComputed { tensor: site.name(tensor) })?;
+        if site.goes_out(tensor) {
+            return Err(WhyNot::GoesOut { tensor: site.name(tensor) });
+        }
+        if node.tail.add == Some(tensor) {
+            return Err(WhyNot::ReadElsewhere { tensor: site.name(tensor) });
+        }
+        if !found.contains(&maker) {
+            found.push(maker);
+            open.extend(operands(site.node(maker)));
+        }
+    }
+    let inside = |reader: &NodeId| *reader == id || found.contains(reader);
+    for tensor in found.iter().flat_map(|&inner| &site.node(inner).outputs) {
+        if !site.readers(*tensor).iter().all(inside) {
+            return Err(WhyNot::ReadElsewhere { tensor: site.name(*tensor) });
+        }
+    }
+    Ok(found)
+}

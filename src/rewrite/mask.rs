@@ -1,0 +1,43 @@
+//! Choices whose mask is a constant of one value.
+
+use super::{
+    edit::{Edit, Verdict},
+    rules::{Order, Rule},
+    site::Site,
+    why_not::WhyNot,
+};
+use crate::graph::{Binary, Constant, NodeId, Op, Tensor};
+
+pub(super) const RULE: Rule = Rule {
+    name: "mask",
+    about: "makes what a constant mask keeps nothing of zeros",
+    bits: "the same",
+    order: Order::Forward,
+    look,
+};
+
+fn look(site: &Site, id: NodeId) -> Verdict {
+    let node = site.node(id);
+    let (&Op::Binary(binary), &[mask, _], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else {
+        return Ok(None);
+    };
+    let none = match binary {
+        Binary::KeepIf => site.one_value(mask) == Some(0.0),
+        Binary::KeepUnless => site.is_true(mask),
+        _ => false,
+    };
+    if !none {
+        return Ok(None);
+    }
+    if !node.tail.is_empty() {
+        return Err(WhyNot::TailTaken { op: node.op.name() });
+    }
+    if site.goes_out(to) {
+        return Err(WhyNot::GoesOut { tensor: site.name(to) });
+    }
+    let zeros = vec![0.0; site.graph.shape(to).len()];
+    let mut edit = Edit::default();
+    let constant = Some(Constant::from_f32(&zeros));
+    let zeros = edit.add(&site.graph, Tensor { constant, ..site.graph.tensors[to].clone() });
+    Ok(Some(edit.take_out(id).read_instead(to, zeros)))
+}

@@ -1,0 +1,34 @@
+//! Powers by a number that have functions of their own.
+
+use super::{
+    edit::Verdict,
+    found::{Found, recognised},
+    rules::{Order, Rule},
+    site::Site,
+    term::Term,
+};
+use crate::graph::{Binary, NodeId, Unary};
+
+pub(super) const RULE: Rule = Rule {
+    name: "power",
+    about: "makes a value times itself and powers of 2, 1/2, -1/2 and -1 squares, roots and reciprocals",
+    bits: "as rounded as those functions are",
+    order: Order::Forward,
+    look,
+};
+
+fn look(site: &Site, id: NodeId) -> Verdict {
+    let Some(whole) = site.untailed(id) else { return Ok(None) };
+    let found = match site.term(whole) {
+        Term::Two(Binary::Mul, a, b) if a == b => Some((Unary::Square, a)),
+        Term::Two(Binary::Pow, x, power) => match site.one_value(power.tensor) {
+            Some(2.0) => Some((Unary::Square, x)),
+            Some(0.5) => Some((Unary::Sqrt, x)),
+            Some(-0.5) => Some((Unary::Rsqrt, x)),
+            Some(-1.0) => Some((Unary::Reciprocal, x)),
+            _ => None,
+        },
+        _ => None,
+    };
+    recognised(site, id, found.map(|(unary, x)| Found::unary(unary, x, &[])))
+}

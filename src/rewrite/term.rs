@@ -1,0 +1,176 @@
+//! Values seen as terms: which function of which other values they are, whether a node or a tail computes it. What
+//! the rules that recognise a function written out in several nodes have in common. Knows no rule.
+
+use super::site::Site;
+use crate::graph::{Act, Binary, NodeId, Op, Reduce, TensorId, Unary};
+
+/// A tensor, or what its maker has before the rest of its tail is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    pub(super) tensor: TensorId,
+    /// How much is done: nothing of the tail, its first function, its addition, all.
+    stage: usize,
+}
+
+/// What is computed last to give a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Term {
+    One(Unary, Value),
+    Two(Binary, Value, Value),
+    /// A function of all values along the axes marked.
+    Over(Reduce, [bool; 4], Value),
+    /// Anything else, or nothing: an input or constant.
+    Other,
+}
+
+/// A product: a number, and the values multiplied with it.
+pub(super) struct Product {
+    pub(super) factor: f64,
+    pub(super) values: Vec<Value>,
+}
+
+/// A sum: a number, and the values added to it.
+pub(super) struct Sum {
+    pub(super) number: f64,
+    pub(super) values: Vec<Value>,
+}
+
+/// Values that one product or sum is looked through for: more than any function known here has.
+const MOST: usize = 8;
+
+impl Site {
+    /// A tensor as it is stored.
+    pub(super) fn value(&self, tensor: TensorId) -> Value {
+        let mut stage = 3;
+        if let Some(maker) = self.maker(tensor) {
+            let tail = self.node(maker).tail;
+            let nothing = [true, tail.first == Act::None, tail.add.is_none(), tail.then == Act::None];
+            while stage > 0 && nothing[stage] {
+                stage -= 1;
+            }
+        }
+        Value { tensor, stage }
+    }
+
+    /// What a node computes, its tail left out.
+    pub(super) fn untailed(&self, id: NodeId) -> Option<Value> {
+        let &[tensor] = &self.node(id).outputs[..] else { return None };
+        Some(Value { tensor, stage: 0 })
+    }
+
+    pub(super) fn term(&self, value: Value) -> Term {
+        let Some(maker) = self.maker(value.tensor) else { return Term::Other };
+        let node = self.node(maker);
+        let act = match value.stage {
+            0 => return self.computed(maker),
+            1 => node.tail.first,
+            3 => node.tail.then,
+            _ => return Term::Other,
+        };
+        let before = match (value.stage, node.tail.add, node.tail.first) {
+            (3, Some(_), _) => 2,
+            (3, None, Act::Unary(_) | Act::Prelu(_)) => 1,
+            _ => 0,
+        };
+        match act {
+            Act::Unary(unary) => Term::One(unary, Value { stage: before, ..value }),
+            Act::None | Act::Prelu(_) => Term::Other,
+        }
+    }
+
+    fn computed(&self, id: NodeId) -> Term {
+        let node = self.node(id);
+        match (&node.op, &node.inputs[..]) {
+            (&Op::Unary(unary), &[x]) => Term::One(unary, self.value(x)),
+            (&Op::Binary(binary), &[a, b]) => Term::Two(binary, self.value(a), self.value(b)),
+            (&Op::Reduce { kind, axes }, &[x]) => Term::Over(kind, axes, self.value(x)),
+            (Op::Pool2d(pool), &[x]) if pool.is_mean_of(self.graph.shape(x)) => {
+                Term::Over(Reduce::Mean, [false, true, true, false], self.value(x))
+            }
+            _ => Term::Other,
+        }
+    }
+
+    /// The one number that a constant is.
+    pub(super) fn number(&self, value: Value) -> Option<f64> {
+        self.one_value(value.tensor).map(f64::from)
+    }
+
+    /// Whether a value is looked into where a larger term is known: it is the term, or nobody else reads it.
+    fn part_of(&self, value: Value, whole: Value) -> bool {
+        value == whole || self.readers(value.tensor).len() == 1
+    }
+
+    /// A value as a product. Quotients by a number, negations and whole powers are products too.
+    pub(super) fn product(&self, whole: Value) -> Product {
+        let (mut factor, mut values, mut open) = (1.0, Vec::new(), vec![whole]);
+        while let Some(value) = open.pop() {
+            if let Some(number) = self.number(value) {
+                factor *= number;
+                continue;
+            }
+            let term = if self.part_of(value, whole) { self.term(value) } else { Term::Other };
+            let full = open.len() + values.len() >= MOST;
+            match term {
+                Term::Two(Binary::Mul, a, b) if !full => open.extend([b, a]),
+                Term::One(Unary::Neg, x) => {
+                    factor = -factor;
+                    open.push(x);
+                }
+                Term::One(Unary::Square, x) if !full => open.extend([x; 2]),
+                Term::Two(binary @ (Binary::Div | Binary::Pow), x, by) => match (binary, self.number(by)) {
+                    (Binary::Div, Some(number)) => {
+                        factor /= number;
+                        open.push(x);
+                    }
+                    (Binary::Pow, Some(2.0)) if !full => open.extend([x; 2]),
+                    (Binary::Pow, Some(3.0)) if !full => open.extend([x; 3]),
+                    _ => values.push(value),
+                },
+                _ => values.push(value),
+            }
+        }
+        Product { factor, values }
+    }
+
+    /// A value as a sum.
+    pub(super) fn sum(&self, whole: Value) -> Sum {
+        let (mut number, mut values, mut open) = (0.0, Vec::new(), vec![whole]);
+        while let Some(value) = open.pop() {
+            if let Some(known) = self.number(value) {
+                number += known;
+                continue;
+            }
+            let term = if self.part_of(value, whole) { self.term(value) } else { Term::Other };
+            let full = open.len() + values.len() >= MOST;
+            match term {
+                Term::Two(Binary::Add, a, b) if !full => open.extend([b, a]),
+                Term::Two(Binary::Sub, x, by) => match self.number(by) {
+                    Some(known) => {
+                        number -= known;
+                        open.push(x);
+                    }
+                    None => values.push(value),
+                },
+                _ => values.push(value),
+            }
+        }
+        Sum { number, values }
+    }
+
+    /// The axes of more than one element that a mean is taken over, and of what; also one of means.
+    pub(super) fn mean(&self, value: Value) -> Option<([bool; 4], Value)> {
+        let Term::Over(Reduce::Mean, mut axes, mut x) = self.term(value) else { return None };
+        while let Term::Over(Reduce::Mean, more, inner) = self.term(x) {
+            axes = std::array::from_fn(|axis| axes[axis] || more[axis]);
+            x = inner;
+        }
+        Some((self.long(axes, x), x))
+    }
+
+    /// The axes marked along which a value has more than one element.
+    pub(super) fn long(&self, axes: [bool; 4], x: Value) -> [bool; 4] {
+        let dims = self.graph.shape(x.tensor).dims();
+        std::array::from_fn(|axis| axes[axis] && dims[axis] > 1)
+    }
+}

@@ -1,0 +1,32 @@
+//! Makes one transpose of two.
+
+use super::{
+    edit::{Edit, Verdict},
+    rules::{Order, Rule},
+    site::Site,
+    why_not::WhyNot,
+};
+use crate::graph::{Node, NodeId, Op};
+
+pub(super) const RULE: Rule = Rule {
+    name: "transpose-chain",
+    about: "makes one transpose of two that follow each other",
+    bits: "the same",
+    order: Order::Forward,
+    look,
+};
+
+fn look(site: &Site, id: NodeId) -> Verdict {
+    let node = site.node(id);
+    let (&Op::Transpose { perm: then }, &[between, ..]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
+    let Some(first) = site.maker(between) else { return Ok(None) };
+    let first_node = site.node(first);
+    let (&Op::Transpose { perm }, &[from, ..]) = (&first_node.op, &first_node.inputs[..]) else { return Ok(None) };
+    if !first_node.tail.is_empty() {
+        return Err(WhyNot::TailTaken { op: first_node.op.name() });
+    }
+    site.check_private(between)?;
+    let op = Op::Transpose { perm: then.map(|axis| perm[axis]) };
+    let whole = Node { op, inputs: vec![from], origin: first_node.origin, ..node.clone() };
+    Ok(Some(Edit::default().take_out(first).put(id, whole)))
+}

@@ -1,0 +1,36 @@
+//! Constants read and replaced by rules that fold something into them.
+
+use std::borrow::Cow;
+
+use super::{edit::Edit, site::Site, why_not::WhyNot};
+use crate::graph::{Constant, Shape, Tensor, TensorId};
+
+pub(super) fn values(site: &Site, tensor: TensorId) -> Result<Cow<'_, [f32]>, WhyNot> {
+    let constant = site.graph.tensors[tensor].constant.as_ref();
+    constant.map(Constant::to_f32).ok_or_else(|| WhyNot::NotConstant { tensor: site.name(tensor) })
+}
+
+/// Adds a constant of other values in the place of `old`, which others may read too.
+pub(super) fn changed(
+    site: &Site,
+    old: TensorId,
+    shape: Shape,
+    values: &[f32],
+    edit: &mut Edit,
+) -> Result<TensorId, WhyNot> {
+    let name = site.name(old);
+    if values.iter().any(|value| !value.is_finite()) {
+        return Err(WhyNot::NotFinite { tensor: name });
+    }
+    let dims = match site.graph.shape(old) == shape {
+        true => site.graph.tensors[old].dims.clone(),
+        false => vec![values.len()],
+    };
+    let constant = Some(Constant::from_f32(values));
+    Ok(edit.add(&site.graph, Tensor { name, shape, dims, order: Default::default(), constant }))
+}
+
+/// The extents of a list of one value a channel.
+pub(super) const fn list(len: usize) -> Shape {
+    Shape { b: 1, h: 1, w: 1, c: len }
+}

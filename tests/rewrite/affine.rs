@@ -1,0 +1,238 @@
+//! Chains of arithmetic with constants, and arithmetic folded into the node after it.
+
+use proptest::prelude::*;
+use texpool::{
+    graph::{Act, Binary, Conv2d, Graph, Op, Padding, TensorId, TransposeConv, Unary},
+    rewrite::{Rules, WhyNot},
+};
+
+use super::support::{Net, fires, only, ops, reason, rewritten, same};
+use Binary::{Add, Div, Mul, Sub};
+
+/// A function of a value and a constant, and whether the constant comes first.
+type Link = (Binary, bool);
+
+fn chain(net: &mut Net, x: TensorId, links: &[Link]) -> TensorId {
+    links.iter().fold(x, |y, &(binary, first)| {
+        let c = net.weights(&[6]);
+        if first { net.binary(binary, c, y) } else { net.binary(binary, y, c) }
+    })
+}
+
+fn chained(links: &[Link]) -> Graph {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let y = chain(&mut net, x, links);
+    net.finish(&[y])
+}
+
+#[test]
+fn chains_become_a_product_and_a_sum() {
+    let cases: [(&[Link], &[&str]); 8] = [
+        (&[(Mul, false), (Mul, true)], &["MUL"]),
+        (&[(Div, false), (Mul, true)], &["MUL"]),
+        (&[(Add, false), (Sub, false)], &["ADD"]),
+        (&[(Mul, false), (Add, false), (Mul, false), (Add, false)], &["MUL", "ADD"]),
+        (&[(Add, false), (Mul, false), (Add, true)], &["MUL", "ADD"]),
+        (&[(Sub, true), (Mul, false), (Sub, true)], &["MUL", "ADD"]),
+        (&[(Add, false), (Mul, false)], &["ADD", "MUL"]),
+        (&[(Sub, true), (Mul, false)], &["SUB", "MUL"]),
+    ];
+    for (links, expected) in cases {
+        let made = rewritten(&chained(links), &only("affine-chain"));
+        assert_eq!(ops(&made.graph), expected, "{links:?}");
+    }
+}
+
+#[test]
+fn one_value_for_all_stays_one() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let [two, five] = [2.0, 5.0].map(|value| net.constant(&[1], &[value]));
+    let y = net.binary(Mul, x, two);
+    let y = net.binary(Mul, five, y);
+    let made = fires(&net.finish(&[y]), "affine-chain", 1);
+    let constant = made.graph.tensors[made.graph.nodes[0].inputs[1]].constant.clone().unwrap();
+    assert_eq!(*constant.to_f32(), [10.0]);
+}
+
+#[test]
+fn a_chain_read_in_between_stays() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let y = chain(&mut net, x, &[(Mul, false)]);
+    let z = chain(&mut net, y, &[(Mul, false)]);
+    assert!(matches!(reason(&net.finish(&[z, y]), "affine-chain"), WhyNot::GoesOut { .. }));
+
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let c = net.weights(&[6]);
+    let y = net.node_to(Op::Binary(Mul), &[x, c], &[1], Act::Unary(Unary::Tanh));
+    let z = chain(&mut net, y, &[(Mul, false)]);
+    assert_eq!(reason(&net.finish(&[z]), "affine-chain"), WhyNot::TailTaken { op: "MUL" });
+}
+
+#[test]
+fn a_chain_that_overflows_stays() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let big = net.constant(&[1], &[1e30]);
+    let y = net.binary(Mul, x, big);
+    let y = net.binary(Mul, y, big);
+    let made = texpool::rewrite::rewrite(&net.finish(&[y]), &only("affine-chain"));
+    assert!(matches!(made.report.missed[0].why, WhyNot::NotFinite { .. }));
+}
+
+/// What stands behind the arithmetic.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Conv,
+    Grouped,
+    NoBias,
+    Depthwise,
+    Wider,
+    FullyConnected,
+    Rows,
+}
+
+const KINDS: [Kind; 7] =
+    [Kind::Conv, Kind::Grouped, Kind::NoBias, Kind::Depthwise, Kind::Wider, Kind::FullyConnected, Kind::Rows];
+
+/// A node of the kind on an operand of six channels, without padding.
+fn reader(net: &mut Net, y: TensorId, kind: Kind) -> TensorId {
+    let plain = Conv2d { padding: Padding::default(), ..same(3) };
+    match kind {
+        Kind::Conv => {
+            let (weights, bias) = (net.weights(&[5, 3, 3, 6]), net.weights(&[5]));
+            net.node(Op::Conv2d(plain), &[y, weights, bias])
+        }
+        Kind::Grouped => {
+            let (weights, bias) = (net.weights(&[4, 3, 3, 3]), net.weights(&[4]));
+            net.node(Op::Conv2d(Conv2d { groups: 2, ..plain }), &[y, weights, bias])
+        }
+        Kind::NoBias => {
+            let weights = net.weights(&[5, 1, 1, 6]);
+            net.node(Op::Conv2d(same(1)), &[y, weights])
+        }
+        Kind::Depthwise => {
+            let (weights, bias) = (net.weights(&[1, 3, 3, 6]), net.weights(&[6]));
+            net.node(Op::DepthwiseConv2d(plain), &[y, weights, bias])
+        }
+        Kind::Wider => {
+            let weights = net.weights(&[1, 3, 3, 12]);
+            net.node(Op::DepthwiseConv2d(plain), &[y, weights])
+        }
+        Kind::FullyConnected => {
+            let (weights, bias) = (net.weights(&[5, 6]), net.weights(&[5]));
+            net.node_to(Op::FullyConnected, &[y, weights, bias], &[16, 5], Act::None)
+        }
+        Kind::Rows => {
+            let weights = net.weights(&[5, 24]);
+            net.node_to(Op::FullyConnected, &[y, weights], &[4, 5], Act::None)
+        }
+    }
+}
+
+#[test]
+fn every_affine_function_folds_into_every_kind_after_it() {
+    for kind in KINDS {
+        for link in [(Add, false), (Sub, false), (Sub, true), (Mul, true), (Div, false)] {
+            let mut net = Net::default();
+            let x = net.input(&[1, 4, 4, 6]);
+            let y = chain(&mut net, x, &[link]);
+            let z = reader(&mut net, y, kind);
+            let made = fires(&net.finish(&[z]), "arithmetic-ahead", 1);
+            assert_eq!(made.graph.nodes.len(), 1, "{kind:?} {link:?}");
+        }
+    }
+}
+
+#[test]
+fn a_border_takes_products_and_leaves_sums() {
+    let padded = |links: &[Link]| {
+        let mut net = Net::default();
+        let x = net.input(&[1, 4, 4, 6]);
+        let y = chain(&mut net, x, links);
+        let z = net.conv(y, 5, 3);
+        net.finish(&[z])
+    };
+    assert_eq!(ops(&fires(&padded(&[(Mul, false)]), "arithmetic-ahead", 1).graph), ["CONV_2D"]);
+    assert_eq!(reason(&padded(&[(Add, false)]), "arithmetic-ahead"), WhyNot::Border { op: "CONV_2D" });
+    let made = fires(&padded(&[(Mul, false), (Add, true)]), "arithmetic-ahead", 1);
+    assert_eq!(ops(&made.graph), ["ADD", "CONV_2D"]);
+}
+
+#[test]
+fn a_transposed_convolution_takes_products_alone() {
+    let upsampled = |link| {
+        let mut net = Net::default();
+        let x = net.input(&[1, 4, 4, 6]);
+        let y = chain(&mut net, x, &[link]);
+        let weights = net.weights(&[5, 3, 3, 6]);
+        let op = Op::TransposeConv(TransposeConv::plain([2, 2], Padding::default()));
+        let z = net.node_to(op, &[y, weights], &[1, 9, 9, 5], Act::None);
+        net.finish(&[z])
+    };
+    fires(&upsampled((Div, false)), "arithmetic-ahead", 1);
+    assert_eq!(reason(&upsampled((Add, false)), "arithmetic-ahead"), WhyNot::Border { op: "TRANSPOSE_CONV" });
+}
+
+#[test]
+fn a_softmax_takes_one_positive_factor() {
+    let scaled = |factors: &[f32]| {
+        let mut net = Net::default();
+        let x = net.input(&[1, 4, 4, 6]);
+        let c = net.constant(&[factors.len()], factors);
+        let y = net.binary(Mul, x, c);
+        let z = net.node(Op::Softmax { beta: 0.5, log: false }, &[y]);
+        net.finish(&[z])
+    };
+    let made = fires(&scaled(&[3.0]), "arithmetic-ahead", 1);
+    assert_eq!(made.graph.nodes[0].op, Op::Softmax { beta: 1.5, log: false });
+    for factors in [&[-1.0][..], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]] {
+        assert!(matches!(reason(&scaled(factors), "arithmetic-ahead"), WhyNot::NotPerChannel { .. }));
+    }
+}
+
+#[test]
+fn a_value_that_others_read_stays() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let y = chain(&mut net, x, &[(Mul, false)]);
+    let a = net.conv(y, 6, 1);
+    let z = net.add(y, a);
+    assert!(matches!(reason(&net.finish(&[z]), "arithmetic-ahead"), WhyNot::ReadElsewhere { .. }));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn arithmetic_around_nodes_keeps_the_answers(
+        parts in prop::collection::vec((prop::collection::vec((0..5_usize, prop::bool::ANY), 0..5), 0..5_usize), 1..4),
+        rules in 0..3_usize,
+    ) {
+        let mut net = Net::default();
+        let mut y = net.input(&[1, 4, 4, 6]);
+        for (links, kind) in parts {
+            for (link, one) in links {
+                let c = net.weights(if one { &[1] } else { &[6] });
+                let (binary, first) = [(Add, false), (Sub, true), (Mul, true), (Sub, false), (Mul, false)][link];
+                y = if first { net.binary(binary, c, y) } else { net.binary(binary, y, c) };
+            }
+            y = match kind {
+                0 => net.conv(y, 6, 3),
+                1 => net.conv(y, 6, 1),
+                2 => net.depthwise(y),
+                3 => net.unary(Unary::HardSwish, y),
+                _ => net.unary(Unary::Logistic, y),
+            };
+        }
+        let rules = match rules {
+            0 => Rules::all(),
+            1 => only("arithmetic-ahead"),
+            _ => Rules::only(&["affine-chain", "arithmetic-ahead"]).unwrap(),
+        };
+        rewritten(&net.finish(&[y]), &rules);
+    }
+}

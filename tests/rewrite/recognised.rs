@@ -1,0 +1,157 @@
+//! Functions written out in several nodes, made one.
+
+use proptest::prelude::*;
+use texpool::{
+    graph::{Act, Op, Tail, Unary},
+    rewrite::{Rules, WhyNot},
+};
+
+use super::{
+    support::{Net, fires, only, ops, rewritten},
+    written::{ALL, alone, watched, write},
+};
+
+#[test]
+fn each_becomes_one_node() {
+    for (which, &(name, rule, ..)) in ALL.iter().enumerate() {
+        let made = rewritten(&alone(which, 1.0), &only(rule));
+        assert_eq!(ops(&made.graph), [name], "{which}\n{}", made.report);
+    }
+}
+
+#[test]
+fn each_stays_where_a_value_in_between_is_seen() {
+    for (which, &(name, rule, ..)) in ALL.iter().enumerate() {
+        for read in [false, true] {
+            let Some(graph) = watched(which, read) else { continue };
+            let made = rewritten(&graph, &only(rule));
+            assert!(made.graph.nodes.len() > 1 + usize::from(read), "{which} {name}");
+            let told = |why: &WhyNot| matches!(why, WhyNot::GoesOut { .. } | WhyNot::ReadElsewhere { .. });
+            // There is nothing to tell where a part is a function too, or a product ends at the value that is seen.
+            let told = made.report.missed.iter().any(|missed| told(&missed.why));
+            let silent = ["hard-activation", "gelu"].contains(&rule) || made.report.count(rule) > 0;
+            assert!(told || silent, "{which} {name}\n{}", made.report);
+        }
+    }
+}
+
+#[test]
+fn each_stays_where_a_number_is_slightly_off() {
+    for (which, &(name, rule, ..)) in ALL.iter().enumerate().filter(|(_, written)| written.2) {
+        let made = rewritten(&alone(which, 1.0 + 2e-6), &only(rule));
+        assert!(!ops(&made.graph).contains(&name), "{which} {name}\n{}", made.report);
+        let told = made.report.missed.iter().any(|missed| matches!(missed.why, WhyNot::OtherNumber { .. }));
+        assert!(told || rule == "power", "{which} {name}\n{}", made.report);
+    }
+}
+
+#[test]
+fn a_number_in_the_way_is_told() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 2, 2, 4]);
+    let gate = net.unary(Unary::HardSigmoid { alpha: 0.2, beta: 0.5 }, x);
+    let y = net.binary(texpool::graph::Binary::Mul, x, gate);
+    let made = rewritten(&net.finish(&[y]), &only("hard-activation"));
+    assert_eq!(made.report.missed[0].why.to_string(), "HARD_SWISH has 0.16666667 where 0.2 is");
+}
+
+#[test]
+fn what_follows_is_kept_and_what_a_tail_holds_is_seen() {
+    // The sum carries its bound in its tail, as a file may have it.
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let three = net.constant(&[1], &[3.0]);
+    let sixth = net.constant(&[1], &[1.0 / 6.0]);
+    let relu6 = Act::Unary(Unary::Relu6);
+    let sum = net.node_to(Op::Binary(texpool::graph::Binary::Add), &[x, three], &[1], relu6);
+    let y = net.binary(texpool::graph::Binary::Mul, x, sum);
+    let tanh = Act::Unary(Unary::Tanh);
+    let y = net.node_to(Op::Binary(texpool::graph::Binary::Mul), &[y, sixth], &[1], tanh);
+    let made = fires(&net.finish(&[y]), "hard-activation", 1);
+    assert_eq!(ops(&made.graph), ["HARD_SWISH"]);
+    assert_eq!(made.graph.nodes[0].tail, Tail::of(tanh));
+}
+
+#[test]
+fn a_value_that_is_no_tensor_is_not_read() {
+    // The gate is of what the convolution had before its activation.
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let weights = net.weights(&[6, 1, 1, 6]);
+    let conv = Op::Conv2d(super::support::same(1));
+    let y = net.node_to(conv, &[x, weights], &[1, 4, 4, 6], Act::Unary(Unary::Logistic));
+    let z = net.binary(texpool::graph::Binary::Mul, y, y);
+    let made = rewritten(&net.finish(&[z]), &only("gated-activation"));
+    assert_eq!(made.report.count("gated-activation"), 0);
+}
+
+#[test]
+fn an_operand_that_is_broadcast_is_told() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 1]);
+    let wide = net.constant(&[1, 1, 1, 6], &[0.0; 6]);
+    let y = net.binary(texpool::graph::Binary::Maximum, x, wide);
+    let made = rewritten(&net.finish(&[y]), &only("bounds"));
+    assert!(matches!(made.report.missed[0].why, WhyNot::OtherExtents { .. }));
+}
+
+#[test]
+fn statistics_over_other_axes_are_no_normalization() {
+    use texpool::graph::{Binary, Reduce};
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let mean = net.node(Op::Reduce { kind: Reduce::Mean, axes: [false, false, false, true] }, &[x]);
+    let y = net.binary(Binary::Sub, x, mean);
+    let square = net.unary(Unary::Square, y);
+    let variance = net.node(Op::Reduce { kind: Reduce::Mean, axes: [false, true, true, false] }, &[square]);
+    let root = net.unary(Unary::Sqrt, variance);
+    let z = net.binary(Binary::Div, y, root);
+    assert_eq!(rewritten(&net.finish(&[z]), &only("normalization")).report.fired.len(), 0);
+}
+
+#[test]
+fn all_rules_leave_no_part_of_them() {
+    for (which, &(name, ..)) in ALL.iter().enumerate() {
+        let mut net = Net::default();
+        let x = net.input(&[1, 4, 3, 6]);
+        let y = net.conv(x, 6, 3);
+        let (z, _) = write(&mut net, y, which, 1.0);
+        let made = rewritten(&net.finish(&[z]), &Rules::all());
+        let expected =
+            if name == "MUL" || made.graph.nodes.len() == 1 { vec!["CONV_2D"] } else { vec!["CONV_2D", name] };
+        assert_eq!(ops(&made.graph), expected, "{which}\n{}", made.report);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn functions_of_functions_keep_their_answers(
+        chain in prop::collection::vec((0..ALL.len(), 0..3_usize, prop::bool::ANY, 0..4_usize), 1..4)
+    ) {
+        let mut net = Net::default();
+        let x = net.input(&[1, 4, 3, 6]);
+        let (mut y, mut outputs) = (x, Vec::new());
+        for (which, off, seen, between) in chain {
+            y = match between {
+                0 => net.conv(y, 6, 3),
+                1 => net.depthwise(y),
+                2 => {
+                    let alike = net.weights(&[1, 4, 3, 6]);
+                    net.add(alike, y)
+                }
+                _ => y,
+            };
+            // Held where powers and exponentials stay small and roots have answers.
+            y = net.unary(Unary::Logistic, y);
+            let (result, inner) = write(&mut net, y, which, [1.0, 1.0, 1.01][off]);
+            if seen && inner != result {
+                outputs.push(inner);
+            }
+            y = result;
+        }
+        outputs.push(y);
+        rewritten(&net.finish(&outputs), &Rules::all());
+    }
+}
