@@ -43,6 +43,20 @@ fn outer_acos(x: vec4<f32>) -> vec4<f32> {
     return 2.0 * small_asin(sqrt(0.5 * (1.0 - x)));
 }
 
+// Cephes' `sinf` and `cosf`: sine for a `quarter` of 0, cosine for 1. Drivers' own may be off by a two-thousandth.
+fn circular(x: vec4<f32>, quarter: i32) -> vec4<f32> {
+    let quarters = round(x * (2.0 / 3.14159265));
+    // A quarter of a turn in three parts, so that what is taken off is exact.
+    let r = ((x - quarters * 1.5703125) - quarters * 4.83751297e-4) - quarters * 7.54978995e-8;
+    let z = r * r;
+    let sine = r + r * z * (-1.6666654611e-1 + z * (8.3321608736e-3 - z * 1.9515295891e-4));
+    let cosine = 1.0 - 0.5 * z
+        + z * z * (4.166664568298827e-2 + z * (-1.388731625493765e-3 + z * 2.443315711809948e-5));
+    let turn = vec4<i32>(quarters) + quarter;
+    let value = select(sine, cosine, (turn & vec4(1)) != vec4(0));
+    return select(value, -value, (turn & vec4(2)) != vec4(0));
+}
+
 fn arc_sine(v: vec4<f32>) -> vec4<f32> {
     let x = abs(v);
     return sign(v) * select(small_asin(x), HALF_PI - outer_acos(x), x > vec4(0.5));
@@ -114,9 +128,9 @@ fn function(x: vec4<f32>, slice: u32, own: vec2<u32>) -> vec4<f32> {
         case 38u: { return 1.0 / x; }
         case 39u: { return sign(x); }
         case 40u: { return erf(x); }
-        case 41u: { return sin(x); }
-        case 42u: { return cos(x); }
-        case 43u: { return tan(x); }
+        case 41u: { return circular(x, 0); }
+        case 42u: { return circular(x, 1); }
+        case 43u: { return circular(x, 0) / circular(x, 1); }
         case 44u: { return arc_sine(x); }
         case 45u: { return arc_cosine(x); }
         case 46u: { return arc_tangent(x); }

@@ -7,7 +7,6 @@ use crate::{
     prepare::{Peak, Prepared},
     schedule::{Storage, StorageKind, phases::Segment},
 };
-use std::fmt;
 
 impl MemoryReport {
     /// The report of a model prepared for texels of `format`, without a device: inputs, outputs and weights are counted
@@ -61,13 +60,6 @@ impl PeakReport {
     /// The report of a peak.
     pub fn of(peak: &Peak) -> Self {
         Self { step: peak.step, operator: peak.operator.to_owned(), tensor: peak.tensor.clone(), segment: peak.segment }
-    }
-}
-
-impl fmt::Display for PeakReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "step {} ({}, {})", self.step, self.operator, self.tensor)?;
-        self.segment.map_or(Ok(()), |segment| write!(f, " of segment {segment}"))
     }
 }
 

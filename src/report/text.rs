@@ -1,6 +1,6 @@
 //! The report as a table.
 
-use super::{MemoryReport, grouped, residency::Residency};
+use super::{MemoryReport, PeakReport, grouped, residency::Residency};
 use std::fmt;
 
 impl fmt::Display for MemoryReport {
@@ -53,5 +53,12 @@ impl MemoryReport {
             0 => "-".into(),
             naive => format!("{:.1} %", 100.0 * bytes as f64 / naive as f64),
         }
+    }
+}
+
+impl fmt::Display for PeakReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "step {} ({}, {})", self.step, self.operator, self.tensor)?;
+        self.segment.map_or(Ok(()), |segment| write!(f, " of segment {segment}"))
     }
 }

@@ -40,9 +40,7 @@ fn sound(figures: &Figures) {
     assert!(figures.dispatch_us > 0.0 && figures.abreast >= 1.0);
     for family in [Family::Pointwise, Family::Window, Family::Depthwise, Family::Elementwise, Family::Concat] {
         let work = |n: f64| Work { family, flops: n * 64.0, texels: n, block: 8.0 };
-        assert!(figures.work_us(&work(1e5)) > 0.0, "{family:?} costs nothing");
-        assert!(figures.band_us(&work(1e6), 1.0) > figures.band_us(&work(1e6), 0.5), "{family:?}");
-        let bands = 4.0 * figures.band_us(&work(1e6), 0.25);
-        assert!(bands > figures.band_us(&work(1e6), 1.0), "{family:?} is cheaper in bands");
+        let (little, much) = (figures.work_us(&work(1e5)), figures.work_us(&work(1e6)));
+        assert!(0.0 < little && little <= much && much.is_finite(), "{family:?}: {little} and {much}");
     }
 }
