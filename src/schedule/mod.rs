@@ -114,7 +114,9 @@ impl Schedule {
         let mut last: Vec<Vec<Option<usize>>> = self.storages.iter().map(|s| vec![None; s.rows as usize]).collect();
         for (number, step) in self.steps.iter().enumerate() {
             let reads = step.reads.iter().zip(&step.read_rows);
-            for (&storage, rows) in reads.chain([(&step.writes, &step.rows)]) {
+            let pool = |(storage, _): &(&StorageId, _)| self.record(**storage).is_some();
+            // What goes out through a view is written in other rows than the storage's.
+            for (&storage, rows) in reads.chain([(&step.writes, &step.rows)]).filter(pool) {
                 last[storage][rows.start as usize..rows.end as usize].fill(Some(number));
             }
         }

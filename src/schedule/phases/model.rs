@@ -48,7 +48,7 @@ pub struct Operator {
 pub struct Held {
     /// Texels of a row; none where it is no part of the pool.
     pub row_texels: u64,
-    /// Rows.
+    /// Rows, as who writes it counts them.
     pub rows: u32,
     /// Whether all its rows live as long as any.
     pub whole: bool,
@@ -111,7 +111,10 @@ impl Model {
                 }
             }
             let dispatches = if let Op::Concat { .. } = node.op { node.inputs.len() as u32 } else { 1 };
-            storages[step.writes].maker = Some(index);
+            let written = &mut storages[step.writes];
+            written.maker = Some(index);
+            // What goes out of the graph through a view is written in the rows in front of the view.
+            written.rows = step.rows.end;
             operators.push(Operator { rows: step.rows.end, writes: step.writes, reads, dispatches });
         }
         Self { operators, storages }
