@@ -6,9 +6,14 @@
 mod constants;
 mod eval;
 mod hostile;
+#[path = "../support/inputs.rs"]
+mod inputs;
 mod layout;
+#[path = "../support/lines.rs"]
+mod lines;
 mod operators;
 mod refusals;
+mod seeds;
 #[path = "../support/tflite.rs"]
 mod tflite;
 mod tiny;

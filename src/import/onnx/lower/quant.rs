@@ -6,7 +6,7 @@ use crate::{
     import::{
         error::Problem,
         onnx::{
-            array::{Array, Elem},
+            array::{Array, Elem, broadcast},
             call::Call,
             facts::Fact,
             fold::math,
@@ -55,6 +55,7 @@ fn apply(call: &mut Call<'_>, binary: Binary, a: &Value, b: &Value) -> Result<Va
     match (a, b) {
         (Value::Known(a), Value::Known(b)) => {
             let float = |array: &Array| Array::of_floats(array.dims().to_vec(), Elem::F32, &array.to_f32());
+            call.room_for(&broadcast(&[a.dims(), b.dims()])?)?;
             math::two(&float(a), &float(b), binary).map(Value::Known)
         }
         _ => two(call, binary, a, b, Elem::F32).map(Value::Computed),
