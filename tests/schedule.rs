@@ -5,8 +5,12 @@
 use texpool::{
     graph::{Act, Constant, Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, Unary},
     plan::{RowTable, StepUse, UsageRecord},
-    rewrite::Views,
-    schedule::{Schedule, ScheduleError, StorageKind, schedule},
+    rewrite::{Rules, Views, rewrite},
+    schedule::{
+        Schedule, ScheduleError, StorageKind,
+        phases::{Model, Table, phased},
+        schedule,
+    },
 };
 
 /// A graph whose tensors have the given extents; nodes are added by [`node`].
@@ -199,4 +203,23 @@ fn graphs_that_cannot_be_executed_are_refused() {
     large.tensors[1].shape = Shape::new(1, 70_000, 70_000, 1);
     let large = schedule(&large, &Views::none()).unwrap_err();
     assert_eq!(large, ScheduleError::TooLarge { tensor: "t1".into(), shape: "1x70000x70000x1".into() });
+}
+
+/// A step writes through a view into what goes out, in rows of its own.
+#[test]
+fn an_output_that_is_a_view_has_other_rows_than_the_step_that_writes_it() {
+    for shapes in [[[1, 6, 1, 4], [1, 6, 1, 4], [1, 1, 6, 4]], [[1, 1, 6, 4], [1, 1, 6, 4], [1, 6, 1, 4]]] {
+        let mut g = graph(&shapes, &[0], &[2]);
+        node(&mut g, RELU, &[0], 1);
+        node(&mut g, Op::Reshape, &[1], 2);
+        let views = rewrite(&g, &Rules::all()).views;
+        assert!(views.contains(1));
+        let steps = schedule(&g, &views).unwrap();
+        assert_eq!(steps.dying(), [[]], "nothing of it is in the pool");
+        let model = Model::new(&g, &steps);
+        let (_, segments) = Table::new(&model, 1 << 20).least(false);
+        let made = phased(&steps, &model, &segments);
+        let rows: u32 = made.steps.iter().map(|step| step.rows.end - step.rows.start).sum();
+        assert_eq!(rows as usize, shapes[1][1], "all rows are made");
+    }
 }

@@ -7,10 +7,15 @@ mod cases;
 mod constants;
 mod eval;
 mod hostile;
+#[path = "../support/inputs.rs"]
+mod inputs;
 mod layout;
+#[path = "../support/lines.rs"]
+mod lines;
 mod one;
 mod operators;
 mod refusals;
+mod seeds;
 #[path = "../support/tflite.rs"]
 mod tflite;
 mod tiny;

@@ -100,3 +100,35 @@ fn ranges_and_fills_have_a_limit() {
         assert!(error.contains("too large"), "{error}");
     }
 }
+
+/// Each step is within bounds; that there are so many is not.
+#[test]
+fn a_small_file_has_little_made_of_its_constants() {
+    let many = |build: &dyn Fn(&mut Model)| {
+        let mut m = Model::new();
+        m.ints("extents", &[1 << 12, 1 << 11]);
+        m.node("ConstantOfShape", &["extents"], &["f0"], &[]);
+        build(&mut m);
+        import(m.bytes()).unwrap_err().to_string()
+    };
+    let names: Vec<String> = (0..20).map(|i| format!("f{i}")).collect();
+    let turned = many(&|m| {
+        names.windows(2).for_each(|pair| m.node("Transpose", &[&pair[0]], &[&pair[1]], &[]));
+        m.output("f19");
+    });
+    let used = many(&|m| {
+        m.input("x", &[1 << 11, 1 << 12]);
+        m.node("Transpose", &["f0"], &["t"], &[]);
+        m.node("MatMul", &["x", "f0"], &["f1"], &[]);
+        m.node("MatMul", &["x", "f0"], &["f2"], &[]);
+        m.node("Add", &["x", "t"], &["f3"], &[]);
+        (1..=3).for_each(|i| m.output(&names[i]));
+    });
+    let summed = many(&|m| {
+        names[1..].iter().for_each(|name| m.node("ReduceSum", &["f0"], &[name], &[]));
+        m.output("f19");
+    });
+    for error in [turned, used, summed] {
+        assert!(error.contains("made of constants"), "{error}");
+    }
+}

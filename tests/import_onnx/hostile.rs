@@ -136,19 +136,35 @@ fn external(location: &str, offset: &str, length: &str) -> Result<texpool::graph
     std::fs::write(inside.join("values.bin"), [0; 16]).unwrap();
     std::fs::create_dir(inside.join("sub")).unwrap();
     std::fs::write(inside.join("sub/values.bin"), [0; 16]).unwrap();
+    std::fs::create_dir_all(folder.path().join("other/deep")).unwrap();
+    std::fs::write(folder.path().join("other/deep/secret.bin"), [0; 64]).unwrap();
     #[cfg(unix)]
-    std::os::unix::fs::symlink(folder.path().join("secret.bin"), inside.join("link.bin")).unwrap();
+    for (to, link) in [
+        ("secret.bin", "link.bin"),
+        ("other", "sub/away"),
+        ("models/sub/away/deep", "twice"),
+        ("models/sub/../../other", "winding"),
+        ("models/values.bin", "sub/back.bin"),
+        ("nowhere", "dangling.bin"),
+    ] {
+        std::os::unix::fs::symlink(folder.path().join(to), inside.join(link)).unwrap();
+    }
+    let place = location.replace("OUTSIDE", &folder.path().to_string_lossy());
+    let path = inside.join("model.onnx");
+    std::fs::write(&path, naming(&place, offset, length)).unwrap();
+    open(&path)
+}
+
+/// A model whose constant lies in a part of another file.
+fn naming(location: &str, offset: &str, length: &str) -> Vec<u8> {
     let pair = |key: &str, value: &str| bytes(13, &[bytes(1, key.as_bytes()), bytes(2, value.as_bytes())].concat());
     let mut m = Model::new();
     m.input("x", &[1, 2]);
-    let place = location.replace("OUTSIDE", &folder.path().to_string_lossy());
-    let keys = [pair("location", &place), pair("offset", offset), pair("length", length), number(14, 1)].concat();
+    let keys = [pair("location", location), pair("offset", offset), pair("length", length), number(14, 1)].concat();
     m.tensor("c", FLOAT, &[2], &keys);
     m.node("Add", &["x", "c"], &["y"], &[]);
     m.output("y");
-    let path = inside.join("model.onnx");
-    std::fs::write(&path, m.bytes()).unwrap();
-    open(&path)
+    m.bytes()
 }
 
 #[test]
@@ -156,6 +172,8 @@ fn values_beside_the_model_are_read() {
     for (location, offset) in [("values.bin", "0"), ("./values.bin", "8"), ("sub/values.bin", "4")] {
         assert!(external(location, offset, "8").is_ok(), "{location}");
     }
+    #[cfg(unix)]
+    assert!(external("sub/back.bin", "0", "8").is_ok(), "a link that stays inside");
 }
 
 #[test]
@@ -166,16 +184,75 @@ fn values_outside_the_folder_are_never_read() {
         ("OUTSIDE/secret.bin", "outside"),
         ("/etc/hostname", "outside"),
         ("", "outside"),
+        ("..", "outside"),
+        ("./../models/values.bin", "outside"),
+        ("//server/share/secret.bin", "outside"),
         ("link.bin", "leads out"),
+        ("sub/away/deep/secret.bin", "leads out"),
+        ("twice/secret.bin", "leads out"),
+        ("winding/deep/secret.bin", "leads out"),
+        ("dangling.bin", "cannot read"),
         ("missing.bin", "cannot read"),
         ("sub", "cannot read"),
+        (".", "cannot read"),
+        ("values.bin/", "cannot read"),
+        ("values.bin/../../secret.bin", "outside"),
+        ("values.bin\0", "cannot read"),
+        ("~/secret.bin", "cannot read"),
+        ("%2e%2e/secret.bin", "cannot read"),
+        ("file:///etc/hostname", "cannot read"),
     ];
     for (location, reason) in cases {
         let error = external(location, "0", "8").unwrap_err().to_string();
         assert!(error.contains(reason), "{location}: {error}");
     }
-    for (offset, length) in [("9", "8"), ("0", "17"), ("18446744073709551615", "8"), ("-1", "8"), ("0", "4")] {
+    // Roots of another system: outside there, names of files that are not there here.
+    for location in
+        ["C:\\secret.bin", "C:secret.bin", "\\\\server\\share\\secret.bin", "..\\secret.bin", "\\\\?\\C:\\secret.bin"]
+    {
+        assert!(external(location, "0", "8").is_err(), "{location}");
+    }
+}
+
+#[test]
+fn parts_of_a_file_that_it_does_not_have_are_refused() {
+    let most = u64::MAX.to_string();
+    for (offset, length) in [
+        ("9", "8"),
+        ("0", "17"),
+        ("16", "8"),
+        ("17", "0"),
+        (&most, "8"),
+        ("8", &most),
+        (&most, &most),
+        ("340282366920938463463374607431768211456", "8"),
+        ("-1", "8"),
+        ("0", "-8"),
+        ("0x0", "8"),
+        ("", "8"),
+        ("0", "4"),
+        ("0", "0"),
+    ] {
         assert!(external("values.bin", offset, length).is_err(), "{offset} {length}");
+    }
+}
+
+/// Opening a pipe would wait for somebody to write to it: that nothing waits shows that nothing outside is opened, and
+/// nothing inside that is no plain file.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_pipe_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join("models");
+    std::fs::create_dir(&inside).unwrap();
+    for pipe in [folder.path().join("pipe"), inside.join("pipe")] {
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    }
+    std::os::unix::fs::symlink(folder.path().join("pipe"), inside.join("link")).unwrap();
+    for location in ["../pipe", "link", "pipe"] {
+        let path = inside.join("model.onnx");
+        std::fs::write(&path, naming(location, "0", "8")).unwrap();
+        assert!(open(&path).is_err(), "{location}");
     }
 }
 

@@ -10,5 +10,6 @@ mod matrix;
 mod options;
 mod real;
 mod refusals;
+mod seeds;
 mod support;
 mod zoo;

@@ -2,6 +2,10 @@
 
 #[path = "../support/arrays.rs"]
 mod arrays;
+#[path = "../support/inputs.rs"]
+pub(crate) mod inputs;
+#[path = "../support/lines.rs"]
+pub(crate) mod lines;
 #[path = "../support/models.rs"]
 mod models;
 #[path = "../support/onnx.rs"]

@@ -7,6 +7,7 @@ mod check;
 mod data;
 mod exact;
 mod improved;
+mod inputs;
 mod io;
 mod offsets;
 mod order;

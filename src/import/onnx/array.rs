@@ -149,10 +149,12 @@ pub struct Array {
     values: Values,
 }
 
-/// Number of elements, if it can be counted and is no more than may be made while importing.
+/// Number of elements, if it can be counted and is no more than may be made while importing. An empty array is asked
+/// the same of its other extents, so that products of any of them can be counted too.
 pub(super) fn count(dims: &[usize]) -> Result<usize, Problem> {
-    let product = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_KNOWN);
-    product.ok_or_else(|| Problem::malformed(format!("an array of extents {dims:?} is too large")))
+    let most = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1))).filter(|&n| n <= MAX_KNOWN);
+    let most = most.ok_or_else(|| Problem::malformed(format!("an array of extents {dims:?} is too large")))?;
+    Ok(if dims.contains(&0) { 0 } else { most })
 }
 
 impl Array {
@@ -236,6 +238,15 @@ impl Array {
         }
     }
 
+    /// Whether the values are not only the same, but lie in the same place.
+    pub(super) fn shares(&self, other: &Self) -> bool {
+        match (&self.values, &other.values) {
+            (Values::Floats(a), Values::Floats(b)) => std::ptr::eq(a.bytes.as_slice(), b.bytes.as_slice()),
+            (Values::Ints(a), Values::Ints(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
     /// The values as a constant of a graph.
     pub(super) fn to_constant(&self) -> Constant {
         match &self.values {
@@ -255,6 +266,12 @@ impl Array {
     /// The elements at `indices`, which must lie inside, under new extents.
     pub(super) fn taken(&self, dims: Vec<usize>, indices: impl Iterator<Item = usize>) -> Self {
         let values = match &self.values {
+            // A few of many must not cost a pass over all.
+            Values::Floats(constant) if constant.dtype == DType::F16 => {
+                let from = constant.bytes.as_slice().as_chunks::<2>().0;
+                let taken: Vec<u8> = indices.flat_map(|i| from[i]).collect();
+                return Self::of_constant(dims, Constant::new(DType::F16, taken.into()));
+            }
             Values::Floats(constant) => {
                 let from = constant.to_f32();
                 let taken: Vec<f32> = indices.map(|i| from[i]).collect();

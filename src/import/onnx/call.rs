@@ -1,7 +1,7 @@
 //! One node being lowered: its operands, attributes and results.
 
 use super::{
-    array::{Array, Elem},
+    array::{Array, Elem, count},
     layout::Layout,
     model::{Attribute, Node, Tensor},
     site::Site,
@@ -36,6 +36,12 @@ impl Call<'_> {
     /// An operand that may be missing.
     pub(super) fn optional(&self, position: usize) -> Option<Value> {
         self.operands.get(position).cloned().flatten()
+    }
+
+    /// Number of elements of an array that is about to be made, if there is room for it.
+    pub(super) fn room_for(&self, dims: &[usize]) -> Result<usize, Problem> {
+        let elements = count(dims)?;
+        self.site.room.holds(elements).map(|()| elements)
     }
 
     /// An operand that must be there.
@@ -85,8 +91,9 @@ impl Call<'_> {
         if self.optional(position).is_none() {
             return Ok(None);
         }
-        match *self.known(position, role)?.to_f32() {
-            [value] => Ok(Some(value)),
+        let array = self.known(position, role)?;
+        match array.len() {
+            1 => Ok(array.to_f32().first().copied()),
             _ => Err(Problem::malformed(format!("its {role} (operand {position}) is no single number"))),
         }
     }

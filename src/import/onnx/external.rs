@@ -21,6 +21,7 @@ pub(super) struct External {
     /// Resolved, without symbolic links; none for a model that is no file.
     folder: Option<PathBuf>,
     files: BTreeMap<String, Arc<Mmap>>,
+    new: usize,
 }
 
 impl External {
@@ -30,7 +31,12 @@ impl External {
             Some(parent) if parent.as_os_str().is_empty() => Some(Path::new(".")),
             parent => parent,
         };
-        Self { folder: folder.and_then(|f| f.canonicalize().ok()), files: BTreeMap::new() }
+        Self { folder: folder.and_then(|f| f.canonicalize().ok()), files: BTreeMap::new(), new: 0 }
+    }
+
+    /// Bytes of the files that were mapped since this was asked last.
+    pub(super) fn newly_mapped(&mut self) -> usize {
+        std::mem::take(&mut self.new)
     }
 
     /// The bytes that a tensor's keys and values name.
@@ -77,6 +83,7 @@ impl External {
             return Err(Problem::new(format!("`{location}` leads out of the model's folder"), REMEDY));
         }
         let file = Arc::new(map(&path).map_err(cannot)?);
+        self.new = self.new.saturating_add(file.len());
         self.files.insert(location.to_owned(), file.clone());
         Ok(file)
     }

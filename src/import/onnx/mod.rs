@@ -14,6 +14,7 @@ mod lower;
 mod model;
 mod names;
 mod ports;
+mod room;
 mod site;
 mod six;
 mod tensor;
@@ -38,6 +39,7 @@ use model::{Model, Node};
 use names::{Names, Operand};
 use site::Site;
 use tensor::{Owned, Values};
+use value::Value;
 
 /// What is bound when a model is imported.
 #[derive(Clone, Debug, Default)]
@@ -76,8 +78,10 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
     let file = model.graph.as_ref().ok_or_else(|| ImportError::Damaged { what: "it holds no graph".to_owned() })?;
     let opsets = Opsets::new(&model)?;
     let external = path.map(External::beside).unwrap_or_default();
-    let mut values = Values { external, owner: Owned(owner) };
     let mut site = Site::default();
+    site.room.widen((*owner).as_ref().len());
+    options.constants.values().for_each(|array| site.room.widen(array.len()));
+    let mut values = Values { external, owner: Owned(owner) };
     site.graph.name = file.name.clone();
     let mut names = Names::new(file);
     ports::inputs(file, options, &mut site, &mut names)?;
@@ -128,6 +132,7 @@ fn lower<'m>(
 ) -> Result<(), Problem> {
     // Looked at before its results have names, so that it cannot read itself.
     let operands = names.operands(node, values);
+    site.room.widen(values.external.newly_mapped());
     names.claim(node)?;
     let fact = opsets.find(node)?;
     let operands = operands?;
@@ -149,6 +154,10 @@ fn lower<'m>(
         _ => (fact.lower)(&mut call)?,
     }
     let results = std::mem::take(&mut call.results);
+    for made in results.iter().flatten().filter_map(Value::known) {
+        let own = !call.operands.iter().flatten().filter_map(Value::known).any(|operand| operand.shares(made));
+        call.site.room.take(if own { made.len() } else { 0 })?;
+    }
     names.state(node, results, before, site)
 }
 

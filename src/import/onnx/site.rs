@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{
     array::Array,
     layout::{Layout, Places, shape, spread},
+    room::Room,
     value::{Computed, Value},
 };
 use crate::{
@@ -20,6 +21,8 @@ pub(super) struct Site {
     pub(super) origin: usize,
     /// What new tensors are called after.
     pub(super) label: String,
+    /// What may still be made of constants.
+    pub(super) room: Room,
     /// Tensors that were brought to a layout already.
     brought: HashMap<(TensorId, Layout, Places), TensorId>,
 }
@@ -62,6 +65,11 @@ impl Site {
 
     /// A constant tensor of `shape`, of elements in that order.
     pub(super) fn constant(&mut self, array: &Array, shape: Shape) -> Result<TensorId, Problem> {
+        self.room.take(array.len())?;
+        self.hold(array, shape)
+    }
+
+    fn hold(&mut self, array: &Array, shape: Shape) -> Result<TensorId, Problem> {
         let name = format!("{} / constant", self.label);
         self.tensor(name, shape, Some(array.to_constant()))
     }
@@ -84,8 +92,12 @@ impl Site {
     pub(super) fn place(&mut self, value: &Value, layout: &Layout) -> Result<TensorId, Problem> {
         match value {
             Value::Known(array) => {
-                let turned = array.reshaped(&layout.atoms)?.transposed(&layout.sequence());
-                self.constant(&turned, layout.shape())
+                let seen = array.reshaped(&layout.atoms)?;
+                let turned = seen.transposed(&layout.sequence());
+                match turned.shares(&seen) && turned.elem().is_float() {
+                    true => self.hold(&turned, layout.shape()),
+                    false => self.constant(&turned, layout.shape()),
+                }
             }
             Value::Computed(computed) => self.bring(computed, layout),
         }

@@ -48,7 +48,7 @@ pub struct Operator {
 pub struct Held {
     /// Texels of a row; none where it is no part of the pool.
     pub row_texels: u64,
-    /// Rows.
+    /// Rows, as who writes it counts them.
     pub rows: u32,
     /// Whether all its rows live as long as any.
     pub whole: bool,

@@ -166,8 +166,9 @@ fn floats(binary: Binary, a: f32, b: f32) -> f32 {
 }
 
 pub(in crate::import::onnx) fn binary(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {
-    let result = two(&call.known(0, "first operand")?, &call.known(1, "second operand")?, binary)?;
-    answer(call, result)
+    let [a, b] = [call.known(0, "first operand")?, call.known(1, "second operand")?];
+    call.room_for(&broadcast(&[a.dims(), b.dims()])?)?;
+    answer(call, two(&a, &b, binary)?)
 }
 
 pub(in crate::import::onnx) fn modulo(call: &mut Call<'_>) -> Result<(), Problem> {
@@ -178,7 +179,9 @@ pub(in crate::import::onnx) fn modulo(call: &mut Call<'_>) -> Result<(), Problem
 pub(in crate::import::onnx) fn many(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {
     let mut result = call.known(0, "first operand")?;
     for position in 1..call.count() {
-        result = two(&result, &call.known(position, "operand")?, binary)?;
+        let next = call.known(position, "operand")?;
+        call.site.room.take(count(&broadcast(&[result.dims(), next.dims()])?)?)?;
+        result = two(&result, &next, binary)?;
     }
     answer(call, result)
 }
@@ -186,6 +189,7 @@ pub(in crate::import::onnx) fn many(call: &mut Call<'_>, binary: Binary) -> Resu
 pub(in crate::import::onnx) fn select(call: &mut Call<'_>) -> Result<(), Problem> {
     let [condition, x, y] = [call.known(0, "condition")?, call.known(1, "input")?, call.known(2, "input")?];
     let dims = broadcast(&[condition.dims(), x.dims(), y.dims()])?;
+    call.room_for(&dims)?;
     let [condition, x, y] = [condition.broadcast(&dims)?, x.broadcast(&dims)?, y.broadcast(&dims)?];
     let mask = condition.to_f32();
     let result = match (x.to_i64(), y.to_i64()) {

@@ -19,6 +19,8 @@ pub(in crate::import::onnx) fn reduce(call: &mut Call<'_>, kind: Reduce) -> Resu
     let keep = call.flag("keepdims", true)?;
     let rank = x.dims().len();
     let over = named_axes(call, rank)?.unwrap_or_default();
+    // Work is counted as what is made is: a thousand sums of one large array are a thousand passes.
+    call.site.room.take(x.len())?;
     let dims = reduced_dims(x.dims(), &over, keep);
     let rows = count(&dims)?;
     // The axes that are reduced become the innermost.

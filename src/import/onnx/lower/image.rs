@@ -14,7 +14,7 @@ use crate::{
         lower as tflite,
         onnx::{
             arrange::resized,
-            array::{Array, count, strides, walk},
+            array::{Array, strides, walk},
             call::{Call, axes},
             layout::Layout,
             value::{Computed, Value},
@@ -122,7 +122,7 @@ fn pad(call: &mut Call<'_>) -> Result<(), Problem> {
     };
     let all = borders(call, x.dims())?;
     let result = match &x {
-        Value::Known(array) => Value::Known(known_padded(array, &all, mode)?),
+        Value::Known(array) => Value::Known(known_padded(call, array, &all, mode)?),
         Value::Computed(x) => Value::Computed(padded(call, x, &all, mode)?),
     };
     call.give(0, result);
@@ -149,7 +149,7 @@ fn padded(call: &mut Call<'_>, x: &Computed, all: &[Border], mode: PadMode) -> R
     Ok(x)
 }
 
-fn known_padded(array: &Array, all: &[Border], mode: PadMode) -> Result<Array, Problem> {
+fn known_padded(call: &Call<'_>, array: &Array, all: &[Border], mode: PadMode) -> Result<Array, Problem> {
     if mode != PadMode::Constant(0.0)
         && !array.is_empty()
         && matches!(mode, PadMode::Constant(_))
@@ -157,13 +157,16 @@ fn known_padded(array: &Array, all: &[Border], mode: PadMode) -> Result<Array, P
     {
         return Err(Problem::unsupported("it pads integers that are known with another value than 0"));
     }
+    if array.is_empty() && !matches!(mode, PadMode::Constant(_)) {
+        return Err(Problem::malformed("it repeats elements of which there are none"));
+    }
     let mut dims = array.dims().to_vec();
     let mut front = vec![0i64; dims.len()];
     for border in all {
         dims[border.axis] = (dims[border.axis] as i64 + border.before + border.after) as usize;
         front[border.axis] = border.before;
     }
-    count(&dims)?;
+    call.room_for(&dims)?;
     let (to, from) = (strides(&dims), strides(array.dims()));
     let own = array.dims().to_vec();
     let source = |flat: usize| -> Option<usize> {
@@ -222,6 +225,7 @@ fn sizes(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {
     };
     let named = match call.ints("axes") {
         Some(named) => {
+            axes(&named, dims.len())?;
             named.iter().map(|&i| crate::import::onnx::call::axis(i, dims.len())).collect::<Result<_, _>>()?
         }
         None => (0..dims.len()).collect::<Vec<_>>(),

@@ -74,7 +74,6 @@ pub(super) fn take(call: &mut Call<'_>, value: &Value, all: &[Taken]) -> Result<
                 }
                 at as usize
             });
-            count(&dims)?;
             Ok(Value::Known(array.taken(dims.clone(), at)))
         }
         Value::Computed(x) => {
@@ -127,6 +126,7 @@ pub(super) fn joined(call: &mut Call<'_>, values: &[Value], along: usize) -> Res
     }
     let known: Option<Vec<&Array>> = values.iter().map(Value::known).collect();
     if let Some(arrays) = known {
+        call.room_for(&dims)?;
         return known_joined(&arrays, dims, along).map(Value::Known);
     }
     let values: Vec<&Value> = values.iter().filter(|value| value.len() > 0).collect();

@@ -95,8 +95,10 @@ fn scaled(call: &mut Call<'_>, x: Computed, scale: Option<Value>, bias: Option<V
 /// An operand of one value a channel, as what broadcasts to the second of `rank` axes.
 fn channel_operand(call: &mut Call<'_>, position: usize, rank: usize) -> Result<Option<Value>, Problem> {
     let Some(value) = call.optional(position) else { return Ok(None) };
-    let mut dims = vec![1; rank - 1];
-    dims[0] = value.len();
+    let Some(behind) = rank.checked_sub(2) else {
+        return Err(Problem::malformed(format!("its input has {rank} axes, none of them for channels")));
+    };
+    let dims = [vec![value.len()], vec![1; behind]].concat();
     reshaped(call.site, &value, &dims).map(Some)
 }
 
@@ -150,7 +152,8 @@ fn group(call: &mut Call<'_>) -> Result<(), Problem> {
     if by_group {
         let (scale, bias) = (channel_operand(call, 1, rank)?, channel_operand(call, 2, rank)?);
         scaled(call, y, scale, bias)?;
-        let result = call.results[0].take().ok_or_else(|| Problem::malformed("it has no result"))?;
+        let result = call.results.first_mut().and_then(Option::take);
+        let result = result.ok_or_else(|| Problem::malformed("it has no result"))?;
         let result = reshaped(call.site, &result, &x.dims)?;
         call.give(0, result);
         return Ok(());

@@ -14,7 +14,7 @@ use crate::{
         lower as tflite,
         onnx::{
             arrange::resized,
-            array::{Array, Elem, count, strides, walk},
+            array::{Array, Elem, strides, walk},
             call::{Call, axis},
             fold::math,
             layout::Layout,
@@ -51,7 +51,7 @@ fn gather(call: &mut Call<'_>) -> Result<(), Problem> {
             let list = list.iter().map(|&i| axis(i, extent)).collect::<Result<Vec<_>, _>>();
             let list = list.map_err(|_| Problem::malformed(format!("an index lies outside an axis of {extent}")))?;
             match (&x, stepped(&list)) {
-                (Value::Known(array), _) => Value::Known(known_picked(array, along, &list)?),
+                (Value::Known(array), _) => Value::Known(known_picked(call, array, along, &list)?),
                 (Value::Computed(_), Some((begin, stride))) => {
                     take(call, &x, &[Taken { axis: along, begin, stride, count: list.len() }])?
                 }
@@ -84,12 +84,12 @@ fn stepped(list: &[usize]) -> Option<(usize, isize)> {
     (fits && (stride != 0 || list.len() == 1)).then_some((first, stride))
 }
 
-fn known_picked(array: &Array, along: usize, list: &[usize]) -> Result<Array, Problem> {
+fn known_picked(call: &Call<'_>, array: &Array, along: usize, list: &[usize]) -> Result<Array, Problem> {
     let mut dims = array.dims().to_vec();
     let by = strides(&dims);
     let (extent, inner) = (dims[along], by[along]);
     dims[along] = list.len();
-    count(&dims)?;
+    call.room_for(&dims)?;
     let outer: usize = dims[..along].iter().product();
     let indices = (0..outer)
         .flat_map(|o| list.iter().flat_map(move |&i| (0..inner).map(move |rest| (o * extent + i) * inner + rest)));
@@ -159,10 +159,9 @@ fn repeated(call: &mut Call<'_>, value: &Value, repeats: &[usize]) -> Result<Val
     let dims: Vec<usize> = value.dims().iter().zip(repeats).map(|(&d, &r)| d.saturating_mul(r)).collect();
     match value {
         Value::Known(array) => {
-            let from = strides(array.dims());
-            let to = strides(&dims);
+            call.room_for(&dims)?;
+            let (from, to) = (strides(array.dims()), strides(&dims));
             let own = array.dims().to_vec();
-            count(&dims)?;
             let at =
                 walk(&dims, &to).map(|flat| (0..own.len()).map(|a| flat / to[a] % dims[a] % own[a] * from[a]).sum());
             Ok(Value::Known(array.taken(dims.clone(), at)))
@@ -229,7 +228,7 @@ fn one_hot(call: &mut Call<'_>) -> Result<(), Problem> {
     dims.insert(along, 1);
     let indices = reshaped(call.site, &indices, &dims)?;
     let mut numbers = vec![1; rank + 1];
-    numbers[along] = count(&[depth])?;
+    numbers[along] = call.room_for(&[depth])?;
     let row = |first: i64| {
         let values = (0..depth as i64).map(|i| i + first).collect();
         Value::Known(Array::of_ints(numbers.clone(), Elem::I64, values))
@@ -256,7 +255,8 @@ fn trilu(call: &mut Call<'_>) -> Result<(), Problem> {
         let distance = (i % columns) as i64 - (i / columns) as i64;
         i64::from(if upper { distance >= k } else { distance <= k })
     };
-    let mask = Array::of_ints(vec![rows, columns], Elem::Bool, (0..count(&[rows, columns])?).map(kept).collect());
+    let mask =
+        Array::of_ints(vec![rows, columns], Elem::Bool, (0..call.room_for(&[rows, columns])?).map(kept).collect());
     let result = two(call, Binary::KeepIf, &Value::Known(mask), &x, x.elem())?;
     call.give(0, Value::Computed(result));
     Ok(())
@@ -265,6 +265,7 @@ fn trilu(call: &mut Call<'_>) -> Result<(), Problem> {
 fn non_zero(call: &mut Call<'_>) -> Result<(), Problem> {
     let x = call.known(0, "input")?;
     let values = x.to_f32();
+    call.room_for(&[x.dims().len().max(1), x.len()])?;
     let found: Vec<usize> = (0..values.len()).filter(|&i| values[i] != 0.0).collect();
     let by = strides(x.dims());
     let index = |axis: usize| found.iter().map(move |_| axis).zip(&found);

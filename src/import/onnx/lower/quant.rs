@@ -8,7 +8,7 @@ use crate::{
         facts::{Fact, Quantised},
         lower as tflite,
         onnx::{
-            array::{Array, Elem, count},
+            array::{Array, Elem, broadcast, count},
             call::Call,
             fold::math,
             value::Value,
@@ -76,6 +76,7 @@ fn apply(call: &mut Call<'_>, binary: Binary, a: &Value, b: &Value) -> Result<Va
     match (a, b) {
         (Value::Known(a), Value::Known(b)) => {
             let float = |array: &Array| Array::of_floats(array.dims().to_vec(), Elem::F32, &array.to_f32());
+            call.room_for(&broadcast(&[a.dims(), b.dims()])?)?;
             math::two(&float(a), &float(b), binary).map(Value::Known)
         }
         _ => two(call, binary, a, b, Elem::F32).map(Value::Computed),

@@ -187,7 +187,7 @@ fn filled(call: &mut Call<'_>) -> Result<(), Problem> {
     let asked = call.integers(0, "extents")?;
     let dims = asked.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<Vec<_>>>();
     let dims = dims.ok_or_else(|| Problem::malformed(format!("its extents are {asked:?}")))?;
-    let elements = count(&dims)?;
+    let elements = call.room_for(&dims)?;
     let value = match call.tensor("value")? {
         Some(value) if value.len() == 1 => value,
         Some(value) => return Err(Problem::malformed(format!("its value has extents {:?}", value.dims()))),
@@ -204,7 +204,7 @@ fn range(call: &mut Call<'_>) -> Result<(), Problem> {
         (Some(&[start]), Some(&[limit]), Some(&[delta])) if delta != 0 => {
             let span = if delta > 0 { limit.saturating_sub(start) } else { start.saturating_sub(limit) };
             let length = usize::try_from(span.max(0).unsigned_abs().div_ceil(delta.unsigned_abs()));
-            let length = count(&[length.unwrap_or(usize::MAX)])?;
+            let length = call.room_for(&[length.unwrap_or(usize::MAX)])?;
             let values = (0..length as i64).map(|i| start.wrapping_add(i.wrapping_mul(delta)));
             Array::of_ints(vec![length], Elem::I64, values.collect())
         }
@@ -212,7 +212,7 @@ fn range(call: &mut Call<'_>) -> Result<(), Problem> {
             let (&[start], &[limit], &[delta]) = (&*start.to_f32(), &*limit.to_f32(), &*delta.to_f32()) else {
                 return Err(Problem::malformed("its bounds are no single numbers"));
             };
-            let length = count(&[(f64::from(limit - start) / f64::from(delta)).ceil().max(0.0) as usize])?;
+            let length = call.room_for(&[(f64::from(limit - start) / f64::from(delta)).ceil().max(0.0) as usize])?;
             let values: Vec<f32> = (0..length).map(|i| start + i as f32 * delta).collect();
             Array::of_floats(vec![length], Elem::F32, &values)
         }
@@ -230,7 +230,7 @@ fn eye(call: &mut Call<'_>) -> Result<(), Problem> {
     let elem = call.int("dtype")?.map_or(Ok(x.elem()), Elem::of)?;
     let k = call.int("k")?.unwrap_or(0);
     let one = |i: usize| ((i / columns) as i64).saturating_add(k) == (i % columns) as i64;
-    let values: Vec<i64> = (0..count(&[rows, columns])?).map(|i| i64::from(one(i))).collect();
+    let values: Vec<i64> = (0..call.room_for(&[rows, columns])?).map(|i| i64::from(one(i))).collect();
     let array = match elem.is_float() {
         true => Array::of_floats(vec![rows, columns], elem, &values.iter().map(|&v| v as f32).collect::<Vec<_>>()),
         false => Array::of_ints(vec![rows, columns], elem, values),

@@ -1,0 +1,70 @@
+//! The committed inputs of the fuzz targets: what is checked against the writers, and run again by the tests.
+
+#[path = "../../fuzz/src/model.rs"]
+mod model;
+
+use std::{
+    fs,
+    panic::catch_unwind,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use model::drive;
+
+/// Longest that one small input may take: far above what any takes, far below a hang.
+const LONGEST: Duration = Duration::from_secs(20);
+/// Bytes of all inputs of a target that are kept.
+const MOST_BYTES: usize = 200_000;
+
+fn folder(kind: &str, target: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(kind).join(target)
+}
+
+/// Asks that the committed seeds be those written, no more and no fewer.
+pub(crate) fn are_written(target: &str, seeds: &[(String, Vec<u8>)]) {
+    let committed = folder("seeds", target);
+    let same = |(name, bytes): &(String, Vec<u8>)| fs::read(committed.join(name)).is_ok_and(|found| found == *bytes);
+    let count = fs::read_dir(&committed).map_or(0, Iterator::count);
+    if count == seeds.len() && seeds.iter().all(same) {
+        return;
+    }
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("seeds").join(target);
+    let _ = fs::remove_dir_all(&made);
+    fs::create_dir_all(&made).unwrap();
+    seeds.iter().for_each(|(name, bytes)| fs::write(made.join(name), bytes).unwrap());
+    panic!("{} differs from {}, as written just now", committed.display(), made.display());
+}
+
+/// Runs what is committed for a target through all that needs no device: an answer or an error, soon.
+pub(crate) fn are_answered(target: &str) {
+    let mut inputs = Vec::new();
+    for kind in ["seeds", "found"] {
+        // Nothing may have been found.
+        for entry in fs::read_dir(folder(kind, target)).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            inputs.push((path.display().to_string(), fs::read(&path).unwrap()));
+        }
+    }
+    let bytes: usize = inputs.iter().map(|(_, bytes)| bytes.len()).sum();
+    assert!(inputs.len() > 40, "only {} inputs", inputs.len());
+    assert!(bytes < MOST_BYTES, "{bytes} bytes of inputs are too many to keep");
+    answered(inputs);
+}
+
+/// Runs inputs through all that needs no device; those that panic or take long are named, all at once.
+pub(crate) fn answered(inputs: impl IntoIterator<Item = (String, Vec<u8>)>) {
+    let fault = |(name, bytes): (String, Vec<u8>)| {
+        let began = Instant::now();
+        let panicked = catch_unwind(|| drive(&bytes).is_ok()).is_err();
+        let long = began.elapsed() > LONGEST;
+        (panicked || long).then(|| format!("{name} {}", if panicked { "panics" } else { "takes long" }))
+    };
+    let faults: Vec<String> = inputs.into_iter().filter_map(fault).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Whether a seed is imported, or refused with what error.
+pub(crate) fn answer(bytes: &[u8]) -> Result<(), String> {
+    drive(bytes).map_err(|error| error.to_string())
+}
