@@ -7,8 +7,9 @@ use crate::import::error::Problem;
 
 /// Elements that may be made for each byte of the file and of those beside it: copies of every weight in many layouts.
 const TIMES: usize = 16;
-/// Elements that any file may have made: a mask of 4096 by 4096 positions.
-const BASE: usize = 1 << 24;
+/// Elements that any file may have made: ONNX's own topology of VGG-19 makes its 144 million weights of a single number each,
+/// and they are laid out once more.
+const BASE: usize = 3 << 27;
 
 /// What is left.
 #[derive(Debug)]
