@@ -106,7 +106,7 @@ fn ranges_and_fills_have_a_limit() {
 fn a_small_file_has_little_made_of_its_constants() {
     let many = |build: &dyn Fn(&mut Model)| {
         let mut m = Model::new();
-        m.ints("extents", &[1 << 12, 1 << 11]);
+        m.ints("extents", &[1 << 14, 1 << 13]);
         m.node("ConstantOfShape", &["extents"], &["f0"], &[]);
         build(&mut m);
         import(m.bytes()).unwrap_err().to_string()
@@ -117,7 +117,7 @@ fn a_small_file_has_little_made_of_its_constants() {
         m.output("f19");
     });
     let used = many(&|m| {
-        m.input("x", &[1 << 11, 1 << 12]);
+        m.input("x", &[1 << 13, 1 << 14]);
         m.node("Transpose", &["f0"], &["t"], &[]);
         m.node("MatMul", &["x", "f0"], &["f1"], &[]);
         m.node("MatMul", &["x", "f0"], &["f2"], &[]);
