@@ -2,8 +2,8 @@
 
 use super::{
     activation, affine_chain, ahead, arithmetic, bounds, dead, edit::Verdict, exact_division, flatten, gated, gelu,
-    hard, identity, linear, mask, normalize, pad, power, reshape_chain, residual, site::Site, softmax, transpose_chain,
-    transpose_reshape, views,
+    hard, identity, joins, linear, mask, normalize, pad, power, reshape_chain, residual, site::Site, softmax,
+    transpose_chain, transpose_reshape, views,
 };
 use crate::graph::NodeId;
 
@@ -59,6 +59,9 @@ pub static RULES: [Rule; 22] = [
     dead::RULE,
 ];
 
+/// The searches for nodes that need no step.
+const IN_PLACE: [&str; 2] = [views::NAME, joins::NAME];
+
 /// A name that no rule has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no rewrite rule is called `{name}`; there are: {}", Rules::names().collect::<Vec<_>>().join(", "))]
@@ -71,18 +74,18 @@ pub struct UnknownRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     on: [bool; RULES.len()],
-    views: bool,
+    in_place: [bool; IN_PLACE.len()],
 }
 
 impl Rules {
     /// Every rule.
     pub const fn all() -> Self {
-        Self { on: [true; RULES.len()], views: true }
+        Self { on: [true; RULES.len()], in_place: [true; IN_PLACE.len()] }
     }
 
     /// No rule: the graph stays the file's.
     pub const fn none() -> Self {
-        Self { on: [false; RULES.len()], views: false }
+        Self { on: [false; RULES.len()], in_place: [false; IN_PLACE.len()] }
     }
 
     /// The rules named, and no other.
@@ -101,14 +104,15 @@ impl Rules {
         Self::all().switch(names, false)
     }
 
-    /// The names of all rules, [`views`](super::Views) last.
+    /// The names of all rules; last the searches for [nodes that need no step](super::Views).
     pub fn names() -> impl Iterator<Item = &'static str> {
-        RULES.iter().map(|rule| rule.name).chain([views::NAME])
+        RULES.iter().map(|rule| rule.name).chain(IN_PLACE)
     }
 
     /// Whether a rule is on.
     pub fn is_on(&self, name: &str) -> bool {
-        self.iter().any(|rule| rule.name == name) || self.views && name == views::NAME
+        let in_place = || IN_PLACE.iter().zip(self.in_place).any(|(&other, on)| on && other == name);
+        self.iter().any(|rule| rule.name == name) || in_place()
     }
 
     /// The rules that are on and change the graph, in the order they are tried.
@@ -118,10 +122,12 @@ impl Rules {
 
     fn switch(mut self, names: &[&str], on: bool) -> Result<Self, UnknownRule> {
         for &name in names {
-            match RULES.iter().position(|rule| rule.name == name) {
-                Some(rule) => self.on[rule] = on,
-                None if name == views::NAME => self.views = on,
-                None => return Err(UnknownRule { name: name.into() }),
+            let rule = RULES.iter().position(|rule| rule.name == name);
+            let in_place = IN_PLACE.iter().position(|&other| other == name);
+            match (rule, in_place) {
+                (Some(rule), _) => self.on[rule] = on,
+                (None, Some(place)) => self.in_place[place] = on,
+                (None, None) => return Err(UnknownRule { name: name.into() }),
             }
         }
         Ok(self)

@@ -159,8 +159,11 @@ impl<'a> Scout<'a> {
                 }
                 seen.push(read.storage);
             }
-            for (written, read_at) in &mut self.life[op.writes][as_range(&band.rows)] {
-                (*written, *read_at) = (number, number);
+            for (written, read_at) in &mut self.life[op.writes][as_range(&op.written(&band.rows))] {
+                if *written == NEVER {
+                    *written = number;
+                }
+                *read_at = number;
             }
             seen.push(op.writes);
         }
