@@ -1,9 +1,9 @@
 //! The registry: every rule by name, and which of them are on.
 
 use super::{
-    activation, affine_chain, ahead, arithmetic, bounds, dead, edit::Verdict, exact_division, flatten, gated, gelu,
-    hard, identity, joins, linear, mask, normalize, pad, power, reshape_chain, residual, site::Site, softmax,
-    transpose_chain, transpose_reshape, views,
+    activation, affine_chain, ahead, arithmetic, bounds, concat_activation, concat_zeros, dead, edit::Verdict,
+    exact_division, flatten, gated, gelu, hard, identity, joins, linear, mask, normalize, pad, power, reshape_chain,
+    residual, site::Site, softmax, transpose_chain, transpose_reshape, views,
 };
 use crate::graph::NodeId;
 
@@ -33,10 +33,12 @@ pub(super) enum Order {
 ///
 /// Functions written out are recognised first, before other rules take their parts for something else. Arithmetic is
 /// folded before activations are moved, which would otherwise stand between; activations before additions, so that an
-/// addition finds the activation in front of it already in its producer.
-pub static RULES: [Rule; 22] = [
+/// addition finds the activation in front of it already in its producer; and both before what a concatenation does to its
+/// result, so that its parts are computed by as few nodes as there will be.
+pub static RULES: [Rule; 24] = [
     mask::RULE,
     identity::RULE,
+    concat_zeros::RULE,
     transpose_chain::RULE,
     transpose_reshape::RULE,
     reshape_chain::RULE,
@@ -55,6 +57,7 @@ pub static RULES: [Rule; 22] = [
     pad::RULE,
     activation::RULE,
     residual::RULE,
+    concat_activation::RULE,
     flatten::RULE,
     dead::RULE,
 ];

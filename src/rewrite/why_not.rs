@@ -97,6 +97,15 @@ pub enum WhyNot {
     /// Zeros could win, or be all there is, in a window.
     #[error("zeros could be the greatest of a window")]
     ZerosCount,
+    /// A constant that would have to be zeros.
+    #[error("`{tensor}` holds something else than 0, or -0")]
+    NotZeros {
+        /// Name of the constant.
+        tensor: String,
+    },
+    /// Constants put together with several computed values.
+    #[error("to put several values together and constants around them would be two steps")]
+    SeveralParts,
     /// The view's texels would not lie right.
     #[error("the texels of {from} lie elsewhere as {to}")]
     TexelsElsewhere {
