@@ -12,6 +12,8 @@ const LOOKED_AT: u64 = 3_000_000;
 const LIMITS: u32 = 10;
 /// Changes of the smallest schedule that are tried.
 const CHANGES: usize = 120;
+/// Changes that are tried side by side, whatever the number of cores.
+const ABREAST: usize = 4;
 /// Work of placing them, which grows with the square of their steps.
 const PLACED: u64 = 600_000_000;
 /// With more steps than these, the last placement has less effort.
@@ -64,19 +66,23 @@ impl<'a> Front<'a> {
         let texel_bytes = self.way.options.format.texel_bytes();
         let mut changes = Changes::new();
         let mut spent = 0;
-        for change in 0..CHANGES {
+        for change in (0..CHANGES).step_by(ABREAST) {
             watch(change, CHANGES);
             if spent >= PLACED {
                 break;
             }
-            let segments = changes.next(&best.segments, operators);
-            if self.table.peak(&segments).is_some_and(|peak| peak * texel_bytes >= best.bytes) {
-                continue;
-            }
-            let point = self.way.point(segments, RowEffort { moves: 4_000, packings: 24 })?;
-            spent += (point.schedule.steps.len() as u64).pow(2);
-            if (point.bytes, point.dispatches) < (best.bytes, best.dispatches) {
-                best = point;
+            let mut drawn: Vec<Vec<Segment>> = (0..ABREAST).map(|_| changes.next(&best.segments, operators)).collect();
+            drawn.retain(|segments| {
+                self.table.peak(segments).is_none_or(|peak| peak * texel_bytes < best.bytes)
+                    && *segments != best.segments
+            });
+            let effort = RowEffort { moves: 4_000, packings: 24 };
+            for point in spread(&drawn, |segments| self.way.point(segments.clone(), effort)) {
+                let point = point?;
+                spent += (point.schedule.steps.len() as u64).pow(2);
+                if (point.bytes, point.dispatches) < (best.bytes, best.dispatches) {
+                    best = point;
+                }
             }
         }
         let steps = (best.schedule.steps.len() as u64).max(THOROUGH);

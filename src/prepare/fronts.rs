@@ -16,18 +16,26 @@ pub(super) struct Fronts<'a> {
 }
 
 impl<'a> Fronts<'a> {
-    /// `whole` is the network without phases; of its nodes that need no step the views come first, then the joins.
+    /// `whole` is the network without phases; of its nodes that need no step the views come first, then the joins. A
+    /// `thorough` search looks at the way without joins, too: where bytes alone count it is the best of a few networks.
     pub(super) fn new(
         whole: &'a Prepared,
         [views, joins]: &[Views; 2],
         options: &'a PrepareOptions,
+        thorough: bool,
     ) -> Result<Self, PrepareError> {
         let graph = &whole.graph;
         let way = |free: &Views| Ok::<_, PrepareError>(Way::new(graph, schedule(graph, free)?, options));
         let plain = Front::new(way(views)?);
         let Way { unphased, model, .. } = &plain.way;
         let some = worth_joining(graph, unphased, model, &plain.least_bands(), joins);
-        let mut fronts = if some.is_empty() { vec![plain] } else { vec![Front::new(way(&views.with(&some))?)] };
+        let mut fronts = Vec::new();
+        if thorough || some.is_empty() {
+            fronts.push(plain);
+        }
+        if !some.is_empty() {
+            fronts.push(Front::new(way(&views.with(&some))?));
+        }
         if some != *joins {
             fronts.push(Front::new(way(&views.with(joins))?));
         }
@@ -38,25 +46,25 @@ impl<'a> Fronts<'a> {
     /// Every point that no other one beats, fewest bytes last.
     pub(super) fn points(&self) -> Result<Vec<Point>, PrepareError> {
         let mut points = vec![self.whole.clone()];
-        for (index, front) in self.fronts.iter().enumerate() {
-            points.extend(front.points(RowEffort::default())?.into_iter().map(|point| Point { front: index, ..point }));
+        for front in &self.fronts {
+            points.extend(front.points(RowEffort::default())?);
         }
         Ok(unbeaten(points))
     }
 
     /// The same and the smallest pool that is found.
     pub(super) fn all(&self, watch: Watch<'_>) -> Result<Vec<Point>, PrepareError> {
-        let mut points = self.points()?;
-        if let Some(last) = points.last().cloned() {
-            points.push(self.smallest(last, watch)?);
+        let mut points = vec![self.whole.clone()];
+        for (index, front) in self.fronts.iter().enumerate() {
+            let mine = front.points(RowEffort::default())?;
+            let least = mine.iter().min_by_key(|point| (point.bytes, point.dispatches)).cloned();
+            points.extend(mine);
+            if let Some(least) = least {
+                let count = self.fronts.len();
+                points.push(front.smallest(least, &mut |part, of| watch(index * of + part, count * of))?);
+            }
         }
         Ok(unbeaten(points))
-    }
-
-    /// The smallest pool that is found from a point on.
-    pub(super) fn smallest(&self, from: Point, watch: Watch<'_>) -> Result<Point, PrepareError> {
-        let front = from.front;
-        Ok(Point { front, ..self.fronts[front].smallest(from, watch)? })
     }
 }
 

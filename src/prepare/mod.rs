@@ -172,7 +172,7 @@ pub fn prepare_watched(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>
 /// As [`prepare`].
 pub fn frontier(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>) -> Result<Frontier, PrepareError> {
     let (whole, free) = unphased(graph, options, true)?;
-    let points = Fronts::new(&whole, &free, options)?.all(watch)?;
+    let points = Fronts::new(&whole, &free, options, true)?.all(watch)?;
     Ok(Frontier { whole, points })
 }
 

@@ -54,38 +54,34 @@ pub struct Point {
     pub schedule: Schedule,
     /// The pool, checked.
     pub plan: Plan,
-    /// Which of the fronts it is on: they differ in the concatenations that are written in place.
-    pub(super) front: usize,
 }
 
 /// The point that `options` asks for; `whole` is the plan without phases.
 pub(super) fn choose(
     whole: &Prepared,
-    views: &[Views; 2],
+    free: &[Views; 2],
     options: &PrepareOptions,
     watch: Watch<'_>,
 ) -> Result<Option<Point>, PrepareError> {
-    let fronts = || Fronts::new(whole, views, options);
     match options.phases {
         Phases::Off => Ok(None),
-        Phases::Min => Ok(fronts()?.all(watch)?.pop()),
+        Phases::Min => Ok(Fronts::new(whole, free, options, true)?.all(watch)?.pop()),
         Phases::Auto => {
             let worth = |point: &Point| point.bytes as f64 * point.predicted_us;
-            Ok(fronts()?.points()?.into_iter().min_by(|a, b| worth(a).total_cmp(&worth(b))))
+            let points = Fronts::new(whole, free, options, false)?.points()?;
+            Ok(points.into_iter().min_by(|a, b| worth(a).total_cmp(&worth(b))))
         }
         Phases::Budget(bytes) if whole.plan.bytes() <= bytes => Ok(None),
         Phases::Budget(bytes) => {
-            let fronts = fronts()?;
-            let mut points = fronts.points()?;
-            if let Some(fitting) = points.iter().position(|point| point.bytes <= bytes) {
-                return Ok(Some(points.swap_remove(fitting)));
+            let fronts = Fronts::new(whole, free, options, true)?;
+            let fits = |point: &Point| point.bytes <= bytes;
+            if let Some(fitting) = fronts.points()?.into_iter().find(fits) {
+                return Ok(Some(fitting));
             }
-            let Some(last) = points.pop() else { return Ok(None) };
-            let least = fronts.smallest(last, watch)?;
-            if least.bytes > bytes {
-                return Err(PrepareError::Budget { bytes, least: least.bytes });
+            match fronts.all(watch)?.pop() {
+                Some(least) if !fits(&least) => Err(PrepareError::Budget { bytes, least: least.bytes }),
+                least => Ok(least),
             }
-            Ok(Some(least))
         }
     }
 }

@@ -83,7 +83,7 @@ impl<'a> Way<'a> {
         let live_bytes = fullest.texels * self.options.format.texel_bytes();
         let peak = self.peak(&segments, &schedule, fullest.step);
         let bytes = plan.bytes();
-        Point { bytes, live_bytes, peak, dispatches, predicted_us, segments, schedule, plan, front: 0 }
+        Point { bytes, live_bytes, peak, dispatches, predicted_us, segments, schedule, plan }
     }
 
     fn peak(&self, segments: &[Segment], schedule: &Schedule, step: usize) -> Peak {

@@ -19,7 +19,9 @@ fn with_no_rule_on_the_graph_is_the_files() {
     assert_eq!(graph.nodes[2].outputs, [dead]);
     let made = rewrite(&graph, &Rules::none());
     assert_eq!(format!("{:?}", made.graph), format!("{graph:?}"));
-    assert!(made.views.is_empty() && made.joins.is_empty() && made.report.fired.is_empty() && made.report.missed.is_empty());
+    assert!(
+        made.views.is_empty() && made.joins.is_empty() && made.report.fired.is_empty() && made.report.missed.is_empty()
+    );
 }
 
 #[test]
