@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 use super::{PrepareError, PrepareOptions, Watch, changes::Changes, spread::spread};
 use crate::{
     graph::Graph,
-    plan::{
-        LivePeak, Plan, RowEffort, RowProblem, RowStep, TensorRows, check_rows, live_row_peak, place_rows, realize_rows,
-    },
+    plan::{Plan, RowEffort, RowProblem, RowStep, TensorRows, check_rows, live_row_peak, place_rows, realize_rows},
     schedule::{
         Schedule, StorageKind,
         phases::{Model, Segment, Table, Work, phased, work},
@@ -65,6 +63,24 @@ pub struct Point {
     pub plan: Plan,
 }
 
+/// A schedule that has no plan yet.
+struct Draft {
+    live_bytes: u64,
+    peak: Peak,
+    dispatches: u64,
+    predicted_us: f64,
+    segments: Vec<Segment>,
+    schedule: Schedule,
+    steps: Vec<RowStep>,
+}
+
+impl Draft {
+    fn with(self, plan: Plan) -> Point {
+        let Self { live_bytes, peak, dispatches, predicted_us, segments, schedule, .. } = self;
+        Point { bytes: plan.bytes(), live_bytes, peak, dispatches, predicted_us, segments, schedule, plan }
+    }
+}
+
 /// Bands that are driven to look at segments.
 const LOOKED_AT: u64 = 3_000_000;
 /// Memory limits between the least and no phases at all that are tried, a constant factor apart.
@@ -110,20 +126,15 @@ impl<'a> Front<'a> {
         }
     }
 
-    /// The point of a division into segments.
-    fn point(&self, segments: Vec<Segment>, effort: RowEffort) -> Result<Point, PrepareError> {
+    /// A division into segments, not placed yet.
+    fn draft(&self, segments: Vec<Segment>) -> Result<Draft, PrepareError> {
         let schedule = phased(self.unphased, &self.model, &segments);
-        let steps: Vec<RowStep> = schedule.row_steps();
-        let problem = RowProblem { tensors: &self.tensors, whole: &self.whole, steps: &steps };
-        let layout = place_rows(&problem, effort)?;
-        let mut plan = realize_rows(&layout, &problem, self.options.format, self.options.limits)?;
-        "phases".clone_into(&mut plan.strategy);
-        check_rows(&self.tensors, &self.whole, &steps, &plan, self.options.limits)?;
-        let peak = live_row_peak(&problem)?;
-        Ok(self.priced(segments, schedule, plan, peak))
+        self.priced(segments, schedule, &self.whole)
     }
 
-    fn priced(&self, segments: Vec<Segment>, schedule: Schedule, plan: Plan, fullest: LivePeak) -> Point {
+    fn priced(&self, segments: Vec<Segment>, schedule: Schedule, whole: &[bool]) -> Result<Draft, PrepareError> {
+        let steps: Vec<RowStep> = schedule.row_steps();
+        let fullest = live_row_peak(&RowProblem { tensors: &self.tensors, whole, steps: &steps })?;
         let operators: BTreeMap<_, _> = self.unphased.steps.iter().map(|step| step.node).zip(0..).collect();
         let figures = &self.options.figures;
         let (mut dispatches, mut predicted_us) = (0, self.beside_us);
@@ -137,7 +148,27 @@ impl<'a> Front<'a> {
         }
         let live_bytes = fullest.texels * self.options.format.texel_bytes();
         let peak = self.peak(&segments, &schedule, fullest.step);
-        Point { bytes: plan.bytes(), live_bytes, peak, dispatches, predicted_us, segments, schedule, plan }
+        Ok(Draft { live_bytes, peak, dispatches, predicted_us, segments, schedule, steps })
+    }
+
+    fn placed(&self, draft: Draft, effort: RowEffort) -> Result<Point, PrepareError> {
+        let problem = RowProblem { tensors: &self.tensors, whole: &self.whole, steps: &draft.steps };
+        let layout = place_rows(&problem, effort)?;
+        let mut plan = realize_rows(&layout, &problem, self.options.format, self.options.limits)?;
+        "phases".clone_into(&mut plan.strategy);
+        check_rows(&self.tensors, &self.whole, &draft.steps, &plan, self.options.limits)?;
+        Ok(draft.with(plan))
+    }
+
+    fn point(&self, segments: Vec<Segment>, effort: RowEffort) -> Result<Point, PrepareError> {
+        self.placed(self.draft(segments)?, effort)
+    }
+
+    /// The point of the plan without phases.
+    fn without(&self, plan: &Plan) -> Result<Point, PrepareError> {
+        // Without phases every tensor lives as a whole.
+        let all = vec![true; self.tensors.len()];
+        Ok(self.priced(Vec::new(), self.unphased.clone(), &all)?.with(plan.clone()))
     }
 
     fn peak(&self, segments: &[Segment], schedule: &Schedule, step: usize) -> Peak {
@@ -152,29 +183,51 @@ impl<'a> Front<'a> {
         }
     }
 
-    /// Every point that no other one beats, fewest bytes last. `whole` is the plan without phases.
-    pub(super) fn points(&self, whole: &Plan, effort: RowEffort) -> Result<Vec<Point>, PrepareError> {
-        let steps = self.unphased.row_steps();
-        // Without phases every tensor lives as a whole.
-        let all = vec![true; self.tensors.len()];
-        let live = live_row_peak(&RowProblem { tensors: &self.tensors, whole: &all, steps: &steps })?;
-        let mut points = vec![self.priced(Vec::new(), self.unphased.clone(), whole.clone(), live)];
-        let mut tried: Vec<Vec<Segment>> = Vec::new();
+    /// The divisions that keep few texels alive for their dispatches.
+    fn divisions(&self) -> Vec<Vec<Segment>> {
+        let mut divisions: Vec<Vec<Segment>> = Vec::new();
         let finest = std::iter::once(self.table.least(true).1);
         for segments in self.limits().into_iter().filter_map(|limit| self.table.within(limit)).chain(finest) {
-            if !tried.contains(&segments) {
-                tried.push(segments);
+            if !divisions.contains(&segments) {
+                divisions.push(segments);
             }
         }
-        for point in spread(&tried, |segments| self.point(segments.clone(), effort)) {
+        divisions
+    }
+
+    /// Every point that no other one beats, fewest bytes last. `whole` is the plan without phases.
+    fn points(&self, whole: &Plan) -> Result<Vec<Point>, PrepareError> {
+        let mut points = vec![self.without(whole)?];
+        for point in spread(&self.divisions(), |segments| self.point(segments.clone(), RowEffort::default())) {
             points.push(point?);
         }
         Ok(unbeaten(points))
     }
 
+    /// The point with the least product of bytes and time. No placement takes less than what is alive, so divisions
+    /// whose live bytes are worth no more than a plan that is there are never placed.
+    fn worthiest(&self, whole: &Plan) -> Result<Point, PrepareError> {
+        let worth = |bytes: u64, us: f64| bytes as f64 * us;
+        let mut best = self.without(whole)?;
+        let drafts = spread(&self.divisions(), |segments| self.draft(segments.clone()));
+        let mut drafts = drafts.into_iter().collect::<Result<Vec<Draft>, _>>()?;
+        let bound = |draft: &Draft| worth(draft.live_bytes, draft.predicted_us);
+        drafts.sort_by(|a, b| bound(a).total_cmp(&bound(b)));
+        for draft in drafts {
+            if bound(&draft) >= worth(best.bytes, best.predicted_us) {
+                break;
+            }
+            let point = self.placed(draft, RowEffort::default())?;
+            if worth(point.bytes, point.predicted_us) < worth(best.bytes, best.predicted_us) {
+                best = point;
+            }
+        }
+        Ok(best)
+    }
+
     /// The same and the smallest pool that is found.
     pub(super) fn all(&self, whole: &Plan, watch: Watch<'_>) -> Result<Vec<Point>, PrepareError> {
-        let mut points = self.points(whole, RowEffort::default())?;
+        let mut points = self.points(whole)?;
         if let Some(last) = points.last().cloned() {
             points.push(self.smallest(last, watch)?);
         }
@@ -247,15 +300,11 @@ pub(super) fn choose(
     match options.phases {
         Phases::Off => Ok(None),
         Phases::Min => Ok(front().all(whole, watch)?.pop()),
-        Phases::Auto => {
-            let points = front().points(whole, RowEffort::default())?;
-            let worth = |point: &Point| point.bytes as f64 * point.predicted_us;
-            Ok(points.into_iter().min_by(|a, b| worth(a).total_cmp(&worth(b))))
-        }
+        Phases::Auto => front().worthiest(whole).map(Some),
         Phases::Budget(bytes) if whole.bytes() <= bytes => Ok(None),
         Phases::Budget(bytes) => {
             let front = front();
-            let mut points = front.points(whole, RowEffort::default())?;
+            let mut points = front.points(whole)?;
             if let Some(fitting) = points.iter().position(|point| point.bytes <= bytes) {
                 return Ok(Some(points.swap_remove(fitting)));
             }
