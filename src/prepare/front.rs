@@ -1,6 +1,12 @@
 //! The front of one way to run a network: divisions into segments under falling limits, and the smallest.
 
-use super::{PrepareError, Watch, changes::Changes, phases::Point, spread::spread, way::Way};
+use super::{
+    PrepareError, Watch,
+    changes::Changes,
+    phases::Point,
+    spread::spread,
+    way::{Draft, Way},
+};
 use crate::{
     plan::RowEffort,
     schedule::phases::{Band, Segment, Table, order},
@@ -35,16 +41,27 @@ impl<'a> Front<'a> {
         order(&self.way.model, &self.table.least(false).1)
     }
 
-    /// A point for each limit, and that of the finest phases.
-    pub(super) fn points(&self, effort: RowEffort) -> Result<Vec<Point>, PrepareError> {
-        let mut tried: Vec<Vec<Segment>> = Vec::new();
+    /// The divisions that keep few texels alive for their dispatches: one for each limit, and that of the finest phases.
+    fn divisions(&self) -> Vec<Vec<Segment>> {
+        let mut divisions: Vec<Vec<Segment>> = Vec::new();
         let finest = std::iter::once(self.table.least(true).1);
         for segments in self.limits().into_iter().filter_map(|limit| self.table.within(limit)).chain(finest) {
-            if !tried.contains(&segments) {
-                tried.push(segments);
+            if !divisions.contains(&segments) {
+                divisions.push(segments);
             }
         }
-        spread(&tried, |segments| self.way.point(segments.clone(), effort)).into_iter().collect()
+        divisions
+    }
+
+    /// The divisions, not placed yet.
+    pub(super) fn drafts(&self) -> Result<Vec<Draft>, PrepareError> {
+        spread(&self.divisions(), |segments| self.way.draft(segments.clone())).into_iter().collect()
+    }
+
+    /// The divisions.
+    pub(super) fn points(&self) -> Result<Vec<Point>, PrepareError> {
+        let point = |segments: &Vec<Segment>| self.way.point(segments.clone(), RowEffort::default());
+        spread(&self.divisions(), point).into_iter().collect()
     }
 
     /// Limits in texels, from the least that any schedule keeps within to what no phases at all need.

@@ -3,7 +3,12 @@
 //! Ways differ in the concatenations that are written in place: those that cost no memory where memory is shortest, or
 //! all. Writing in place saves steps, but a part that is made long before the others keeps room for them.
 
-use super::{PrepareError, PrepareOptions, Prepared, Watch, front::Front, phases::Point, way::Way};
+use super::{
+    PrepareError, PrepareOptions, Prepared, Watch,
+    front::Front,
+    phases::Point,
+    way::{Draft, Way},
+};
 use crate::{
     plan::RowEffort,
     rewrite::Views,
@@ -47,16 +52,39 @@ impl<'a> Fronts<'a> {
     pub(super) fn points(&self) -> Result<Vec<Point>, PrepareError> {
         let mut points = vec![self.whole.clone()];
         for front in &self.fronts {
-            points.extend(front.points(RowEffort::default())?);
+            points.extend(front.points()?);
         }
         Ok(unbeaten(points))
+    }
+
+    /// The point with the least product of bytes and time. No placement takes less than what is alive, so divisions
+    /// whose live bytes are worth no more than a plan that is there are never placed.
+    pub(super) fn worthiest(self) -> Result<Point, PrepareError> {
+        let worth = |bytes: u64, us: f64| bytes as f64 * us;
+        let bound = |draft: &Draft| worth(draft.live_bytes, draft.predicted_us);
+        let mut drafts: Vec<(&Front<'_>, Draft)> = Vec::new();
+        for front in &self.fronts {
+            drafts.extend(front.drafts()?.into_iter().map(|draft| (front, draft)));
+        }
+        drafts.sort_by(|(_, a), (_, b)| bound(a).total_cmp(&bound(b)));
+        let mut best = self.whole;
+        for (front, draft) in drafts {
+            if bound(&draft) >= worth(best.bytes, best.predicted_us) {
+                break;
+            }
+            let point = front.way.placed(draft, RowEffort::default())?;
+            if worth(point.bytes, point.predicted_us) < worth(best.bytes, best.predicted_us) {
+                best = point;
+            }
+        }
+        Ok(best)
     }
 
     /// The same and the smallest pool that is found.
     pub(super) fn all(&self, watch: Watch<'_>) -> Result<Vec<Point>, PrepareError> {
         let mut points = vec![self.whole.clone()];
         for (index, front) in self.fronts.iter().enumerate() {
-            let mine = front.points(RowEffort::default())?;
+            let mine = front.points()?;
             let least = mine.iter().min_by_key(|point| (point.bytes, point.dispatches)).cloned();
             points.extend(mine);
             if let Some(least) = least {

@@ -66,11 +66,7 @@ pub(super) fn choose(
     match options.phases {
         Phases::Off => Ok(None),
         Phases::Min => Ok(Fronts::new(whole, free, options, true)?.all(watch)?.pop()),
-        Phases::Auto => {
-            let worth = |point: &Point| point.bytes as f64 * point.predicted_us;
-            let points = Fronts::new(whole, free, options, false)?.points()?;
-            Ok(points.into_iter().min_by(|a, b| worth(a).total_cmp(&worth(b))))
-        }
+        Phases::Auto => Fronts::new(whole, free, options, false)?.worthiest().map(Some),
         Phases::Budget(bytes) if whole.plan.bytes() <= bytes => Ok(None),
         Phases::Budget(bytes) => {
             let fronts = Fronts::new(whole, free, options, true)?;

@@ -8,14 +8,30 @@ use super::{
 };
 use crate::{
     graph::Graph,
-    plan::{
-        LivePeak, Plan, RowEffort, RowProblem, RowStep, TensorRows, check_rows, live_row_peak, place_rows, realize_rows,
-    },
+    plan::{Plan, RowEffort, RowProblem, RowStep, TensorRows, check_rows, live_row_peak, place_rows, realize_rows},
     schedule::{
         Schedule, StorageKind,
         phases::{Model, Segment, Work, phased, work},
     },
 };
+
+/// A schedule that has no plan yet.
+pub(super) struct Draft {
+    pub(super) live_bytes: u64,
+    peak: Peak,
+    dispatches: u64,
+    pub(super) predicted_us: f64,
+    segments: Vec<Segment>,
+    schedule: Schedule,
+    steps: Vec<RowStep>,
+}
+
+impl Draft {
+    fn with(self, plan: Plan) -> Point {
+        let Self { live_bytes, peak, dispatches, predicted_us, segments, schedule, .. } = self;
+        Point { bytes: plan.bytes(), live_bytes, peak, dispatches, predicted_us, segments, schedule, plan }
+    }
+}
 
 /// All that a point is made from.
 pub(super) struct Way<'a> {
@@ -48,27 +64,35 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// The point of a division into segments.
-    pub(super) fn point(&self, segments: Vec<Segment>, effort: RowEffort) -> Result<Point, PrepareError> {
+    /// A division into segments, not placed yet.
+    pub(super) fn draft(&self, segments: Vec<Segment>) -> Result<Draft, PrepareError> {
         let schedule = phased(&self.unphased, &self.model, &segments);
-        let steps: Vec<RowStep> = schedule.row_steps();
-        let problem = RowProblem { tensors: &self.tensors, whole: &self.whole, steps: &steps };
+        self.priced(segments, schedule, &self.whole)
+    }
+
+    /// A draft, placed.
+    pub(super) fn placed(&self, draft: Draft, effort: RowEffort) -> Result<Point, PrepareError> {
+        let problem = RowProblem { tensors: &self.tensors, whole: &self.whole, steps: &draft.steps };
         let layout = place_rows(&problem, effort)?;
         let mut plan = realize_rows(&layout, &problem, self.options.format, self.options.limits)?;
         "phases".clone_into(&mut plan.strategy);
-        check_rows(&self.tensors, &self.whole, &steps, &plan, self.options.limits)?;
-        let peak = live_row_peak(&problem)?;
-        Ok(self.priced(segments, schedule, plan, peak))
+        check_rows(&self.tensors, &self.whole, &draft.steps, &plan, self.options.limits)?;
+        Ok(draft.with(plan))
+    }
+
+    /// The point of a division into segments.
+    pub(super) fn point(&self, segments: Vec<Segment>, effort: RowEffort) -> Result<Point, PrepareError> {
+        self.placed(self.draft(segments)?, effort)
     }
 
     /// The point without phases, whose plan is `plan`: every tensor lives as a whole.
     pub(super) fn without_phases(&self, plan: Plan) -> Result<Point, PrepareError> {
-        let (steps, whole) = (self.unphased.row_steps(), vec![true; self.tensors.len()]);
-        let live = live_row_peak(&RowProblem { tensors: &self.tensors, whole: &whole, steps: &steps })?;
-        Ok(self.priced(Vec::new(), self.unphased.clone(), plan, live))
+        Ok(self.priced(Vec::new(), self.unphased.clone(), &vec![true; self.tensors.len()])?.with(plan))
     }
 
-    fn priced(&self, segments: Vec<Segment>, schedule: Schedule, plan: Plan, fullest: LivePeak) -> Point {
+    fn priced(&self, segments: Vec<Segment>, schedule: Schedule, whole: &[bool]) -> Result<Draft, PrepareError> {
+        let steps: Vec<RowStep> = schedule.row_steps();
+        let fullest = live_row_peak(&RowProblem { tensors: &self.tensors, whole, steps: &steps })?;
         let operators: BTreeMap<_, _> = self.unphased.steps.iter().map(|step| step.node).zip(0..).collect();
         let figures = &self.options.figures;
         let (mut dispatches, mut predicted_us) = (0, self.beside_us);
@@ -82,8 +106,7 @@ impl<'a> Way<'a> {
         }
         let live_bytes = fullest.texels * self.options.format.texel_bytes();
         let peak = self.peak(&segments, &schedule, fullest.step);
-        let bytes = plan.bytes();
-        Point { bytes, live_bytes, peak, dispatches, predicted_us, segments, schedule, plan }
+        Ok(Draft { live_bytes, peak, dispatches, predicted_us, segments, schedule, steps })
     }
 
     fn peak(&self, segments: &[Segment], schedule: &Schedule, step: usize) -> Peak {

@@ -1,4 +1,6 @@
 //! An arena while it is being filled: who lies where, and the gaps beside whoever is alive with a newcomer.
+//!
+//! Where there are many tensors most live shortly, so a newcomer looks at those in a window of time around it.
 
 use crate::plan::{Layout, Place, Problem, UsageRecord};
 
@@ -15,25 +17,70 @@ pub enum Gap {
 #[derive(Clone, Copy)]
 struct Placed {
     offset: u64,
-    record: usize,
     /// One past it, rounded up; the sum of sizes was checked, padding saturates.
     end: u64,
     first: usize,
     last: usize,
 }
 
-/// Tensors placed so far, by offset.
+/// Windows of time of one width, each half over the one before: whatever lives half as long fits into one.
+struct Level {
+    /// Half of a window is two to the power of so many steps.
+    half: u32,
+    /// The tensors placed so far that live in each, by offset.
+    windows: Vec<Vec<Placed>>,
+}
+
+impl Level {
+    /// The window that holds all of a life, if one does.
+    fn around(&self, first: usize, last: usize) -> Option<&[Placed]> {
+        let window = first >> self.half;
+        (last >> self.half <= window + 1).then(|| self.windows.get(window).map(Vec::as_slice))?
+    }
+
+    fn insert(&mut self, placed: Placed) {
+        let windows = (placed.first >> self.half).saturating_sub(1)..=placed.last >> self.half;
+        for window in &mut self.windows[windows] {
+            let at = window.partition_point(|p| p.offset <= placed.offset);
+            window.insert(at, placed);
+        }
+    }
+}
+
+/// Of fewer tensors, all are looked at for every newcomer.
+const MANY: usize = 200;
+/// Between the widths of windows, as a power of two.
+const WIDER: usize = 2;
+
+/// Windows from those that hold a life of average length to one that holds all; no more of one width than tensors.
+fn levels(records: &[UsageRecord]) -> Vec<Level> {
+    let bits = |steps: usize| usize::BITS - steps.leading_zeros();
+    let end = records.iter().map(|r| r.last).max().unwrap_or(0);
+    let whole = bits(end).min(usize::BITS - 1);
+    let lives = records.iter().fold(0usize, |sum, r| sum.saturating_add(r.last - r.first));
+    let shortest = match records.len() {
+        0..MANY => whole,
+        many => bits(lives / many).max(whole.saturating_sub(bits(many))),
+    };
+    let below = (shortest..whole.saturating_sub(1)).step_by(WIDER);
+    let level = |half: u32| Level { half, windows: vec![Vec::new(); (end >> half) + 1] };
+    below.chain([whole]).map(level).collect()
+}
+
+/// Tensors placed so far.
 pub(in crate::plan) struct Arena<'a> {
     records: &'a [UsageRecord],
     align: u64,
-    placed: Vec<Placed>,
+    /// The narrowest windows first; the last holds everything.
+    levels: Vec<Level>,
+    offsets: Vec<u64>,
     top: u64,
 }
 
 impl<'a> Arena<'a> {
     /// An empty arena whose offsets are multiples of `align`.
     pub(in crate::plan) fn new(records: &'a [UsageRecord], align: u64) -> Self {
-        Self { records, align: align.max(1), placed: Vec::new(), top: 0 }
+        Self { records, align: align.max(1), levels: levels(records), offsets: vec![0; records.len()], top: 0 }
     }
 
     /// One past the last unit in use.
@@ -47,7 +94,8 @@ impl<'a> Arena<'a> {
         // One past the highest tensor seen so far.
         let mut cursor = 0u64;
         let mut best: Option<(u64, u64)> = None;
-        for &Placed { offset, end, first, last, .. } in &self.placed {
+        let near = self.levels.iter().find_map(|level| level.around(r.first, r.last)).unwrap_or_default();
+        for &Placed { offset, end, first, last } in near {
             if r.first > last || first > r.last {
                 continue;
             }
@@ -69,8 +117,9 @@ impl<'a> Arena<'a> {
     pub(in crate::plan) fn insert(&mut self, record: usize, offset: u64) {
         let UsageRecord { first, last, size } = self.records[record];
         let top = offset.saturating_add(size);
-        let at = self.placed.partition_point(|p| (p.offset, p.record) <= (offset, record));
-        self.placed.insert(at, Placed { offset, record, end: self.round_up(top), first, last });
+        let placed = Placed { offset, end: self.round_up(top), first, last };
+        self.levels.iter_mut().for_each(|level| level.insert(placed));
+        self.offsets[record] = offset;
         self.top = self.top.max(top);
     }
 
@@ -80,10 +129,7 @@ impl<'a> Arena<'a> {
 
     /// The layout of an arena that holds every record.
     pub(in crate::plan) fn into_layout(self) -> Layout {
-        let mut places = vec![Place { region: 0, offset: 0 }; self.records.len()];
-        for &Placed { offset, record, .. } in &self.placed {
-            places[record].offset = offset;
-        }
+        let places = self.offsets.into_iter().map(|offset| Place { region: 0, offset }).collect();
         let regions = if self.records.is_empty() { Vec::new() } else { vec![self.top] };
         Layout { problem: Problem::Offsets, regions, places }
     }

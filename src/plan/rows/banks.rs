@@ -3,7 +3,7 @@
 
 use super::{
     RowStep,
-    curves::{Curve, Load},
+    curves::{Curves, Load},
 };
 use crate::plan::random::Random;
 
@@ -37,26 +37,19 @@ pub(super) fn apart(records: usize, steps: &[RowStep]) -> Vec<Vec<usize>> {
 const STARTS: u64 = 5;
 
 /// Splits into at most `textures` textures, the best few of all that were seen; none where a first one is not found.
-pub(super) fn splits(
-    curves: &[Curve],
-    points: usize,
-    apart: &[Vec<usize>],
-    textures: usize,
-    moves: u64,
-    keep: usize,
-) -> Vec<Split> {
+pub(super) fn splits(curves: &Curves, apart: &[Vec<usize>], textures: usize, moves: u64, keep: usize) -> Vec<Split> {
     let mut random = Random::new();
     let mut best = Vec::new();
     for start in 0..STARTS {
         let first = match start {
-            0 => first_split(curves, points, apart, textures),
+            0 => first_split(curves, apart, textures),
             _ => chance_split(apart, textures, &mut random),
         };
         let Some(texture_of) = first else { continue };
-        let loads = vec![Load::empty(points); textures];
+        let loads = vec![curves.empty(); textures];
         let mut climb = Climb { curves, apart, loads, texture_of, random, best, keep };
         for (record, &texture) in climb.texture_of.iter().enumerate() {
-            climb.loads[texture].add(&curves[record]);
+            climb.loads[texture].add(&curves.of[record]);
         }
         climb.note();
         climb.run(moves / STARTS);
@@ -77,27 +70,27 @@ fn chance_split(apart: &[Vec<usize>], textures: usize, random: &mut Random) -> O
 }
 
 /// Tensors by birth, each into the texture whose peak grows least among those it may enter.
-fn first_split(curves: &[Curve], points: usize, apart: &[Vec<usize>], textures: usize) -> Option<Vec<usize>> {
-    let mut order: Vec<usize> = (0..curves.len()).collect();
-    order.sort_by_key(|&record| (curves[record].from, record));
-    let mut loads = vec![Load::empty(points); textures];
-    let mut texture_of: Vec<Option<usize>> = vec![None; curves.len()];
+fn first_split(curves: &Curves, apart: &[Vec<usize>], textures: usize) -> Option<Vec<usize>> {
+    let mut order: Vec<usize> = (0..curves.of.len()).collect();
+    order.sort_by_key(|&record| (curves.of[record].from, record));
+    let mut loads = vec![curves.empty(); textures];
+    let mut texture_of: Vec<Option<usize>> = vec![None; curves.of.len()];
     for record in order {
         let grown = |texture: usize| {
             let mut load = loads[texture].clone();
-            load.add(&curves[record]);
+            load.add(&curves.of[record]);
             load.peak - loads[texture].peak
         };
         let open = |&texture: &usize| apart[record].iter().all(|&other| texture_of[other] != Some(texture));
         let texture = (0..textures).filter(open).min_by_key(|&texture| (grown(texture), texture))?;
-        loads[texture].add(&curves[record]);
+        loads[texture].add(&curves.of[record]);
         texture_of[record] = Some(texture);
     }
     texture_of.into_iter().collect()
 }
 
 struct Climb<'a> {
-    curves: &'a [Curve],
+    curves: &'a Curves,
     apart: &'a [Vec<usize>],
     loads: Vec<Load>,
     texture_of: Vec<usize>,
@@ -114,7 +107,7 @@ const HISTORY: usize = 500;
 
 impl Climb<'_> {
     fn cost(&self) -> u64 {
-        self.loads.iter().map(|load| load.peak).sum()
+        self.curves.texels(&self.loads)
     }
 
     fn note(&mut self) {
@@ -127,12 +120,12 @@ impl Climb<'_> {
 
     fn shift(&mut self, record: usize, to: usize) {
         let from = std::mem::replace(&mut self.texture_of[record], to);
-        self.loads[from].remove(&self.curves[record]);
-        self.loads[to].add(&self.curves[record]);
+        self.loads[from].remove(&self.curves.of[record]);
+        self.loads[to].add(&self.curves.of[record]);
     }
 
     fn run(&mut self, moves: u64) {
-        if self.loads.len() < 2 || self.curves.is_empty() {
+        if self.loads.len() < 2 || self.curves.of.is_empty() {
             return;
         }
         let mut history = [self.cost(); HISTORY];
@@ -157,7 +150,7 @@ impl Climb<'_> {
 
     /// Tensors and the textures they go to: one tensor, and along with it those it may not meet, the other way.
     fn propose(&mut self) -> Option<Vec<(usize, usize)>> {
-        let first = self.random.below(self.curves.len());
+        let first = self.random.below(self.curves.of.len());
         let (from, to) = (self.texture_of[first], self.random.below(self.loads.len()));
         if from == to {
             return None;

@@ -1,66 +1,118 @@
-//! Live texels of each tensor over time, and of each texture as tensors move between them.
+//! Live texels of each tensor over time, and of each texture as tensors move between them. Most of the search for a
+//! layout is spent here.
 
 use super::items::Item;
 
-/// Live texels of a tensor at the points of the timeline from `from` on.
+/// Points that are summed and looked at together.
+const BLOCK: usize = 32;
+type Block = [i32; BLOCK];
+
+/// Live units of a tensor at the points of the timeline, from a block on.
 #[derive(Clone, Default)]
 pub(super) struct Curve {
+    /// The first point at which it lives.
     pub(super) from: usize,
-    pub(super) live: Vec<u64>,
+    first_block: usize,
+    live: Vec<Block>,
 }
 
-/// One curve a record, and how many points the timeline has. Live texels grow only where a row is born, so births are
-/// all the points that matter.
-pub(super) fn curves(records: usize, items: &[Item]) -> (Vec<Curve>, usize) {
-    let mut births: Vec<usize> = items.iter().map(|item| item.usage.first).collect();
-    births.sort_unstable();
-    births.dedup();
-    let point = |step: usize| births.partition_point(|&birth| birth < step);
-    let mut spans: Vec<Option<(usize, usize)>> = vec![None; records];
-    for item in items {
-        let (from, to) = (point(item.usage.first), point(item.usage.last + 1));
-        let span = spans[item.record].get_or_insert((from, to));
-        *span = (span.0.min(from), span.1.max(to));
-    }
-    let mut curves: Vec<Curve> = spans
-        .iter()
-        .map(|span| span.map_or_else(Curve::default, |(from, to)| Curve { from, live: vec![0; to - from] }))
-        .collect();
-    for item in items {
-        let curve = &mut curves[item.record];
-        let (from, to) = (point(item.usage.first) - curve.from, point(item.usage.last + 1) - curve.from);
-        curve.live[from..to].iter_mut().for_each(|live| *live += item.usage.size);
-    }
-    (curves, births.len())
+/// The tensors of a problem over time.
+pub(super) struct Curves {
+    /// One a record.
+    pub(super) of: Vec<Curve>,
+    blocks: usize,
+    /// A unit is two to the power of so many texels, a part of one counts for nothing: with none, but for tensors that
+    /// no device holds, every sum fits 31 bits.
+    shift: u32,
 }
 
-/// Live texels of one texture.
+impl Curves {
+    /// Live texels grow only where a row is born and shrink only where one dies, so the last birth before a death is
+    /// all that matters.
+    pub(super) fn new(records: usize, items: &[Item]) -> Self {
+        let points = points(items);
+        let span = |item: &Item| {
+            let point = |step: usize| points.partition_point(|&point| point < step);
+            (point(item.usage.first), point(item.usage.last + 1))
+        };
+        let total = items.iter().fold(0u64, |sum, item| sum.saturating_add(item.usage.size));
+        let shift = (u64::BITS - total.leading_zeros()).saturating_sub(i32::BITS - 1);
+        let mut spans: Vec<Option<(usize, usize)>> = vec![None; records];
+        for item in items {
+            let (from, to) = span(item);
+            let span = spans[item.record].get_or_insert((from, to));
+            *span = (span.0.min(from), span.1.max(to));
+        }
+        let curve = |span: &Option<(usize, usize)>| {
+            span.map_or_else(Curve::default, |(from, to)| {
+                let first_block = from / BLOCK;
+                Curve { from, first_block, live: vec![[0; BLOCK]; to.div_ceil(BLOCK) - first_block] }
+            })
+        };
+        let mut of: Vec<Curve> = spans.iter().map(curve).collect();
+        for item in items {
+            let curve = &mut of[item.record];
+            let (from, to) = span(item);
+            let before = curve.first_block * BLOCK;
+            let live = &mut curve.live.as_flattened_mut()[from - before..to - before];
+            live.iter_mut().for_each(|live| *live += (item.usage.size >> shift) as i32);
+        }
+        Self { of, blocks: points.len().div_ceil(BLOCK), shift }
+    }
+
+    /// A texture without tensors.
+    pub(super) fn empty(&self) -> Load {
+        Load { live: vec![[0; BLOCK]; self.blocks], most: vec![0; self.blocks], peak: 0 }
+    }
+
+    /// At least the sum of the textures' fullest points, in texels.
+    pub(super) fn texels(&self, loads: &[Load]) -> u64 {
+        loads.iter().map(|load| u64::from(load.peak.unsigned_abs())).sum::<u64>() << self.shift
+    }
+}
+
+/// Of the steps at which rows are born, the last before each death.
+fn points(items: &[Item]) -> Vec<usize> {
+    let sorted = |step: fn(&Item) -> usize| {
+        let mut steps: Vec<usize> = items.iter().map(step).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    };
+    let births = sorted(|item| item.usage.first);
+    let last_birth = |last: usize| births[births.partition_point(|&birth| birth <= last) - 1];
+    let mut points: Vec<usize> = sorted(|item| item.usage.last).into_iter().map(last_birth).collect();
+    points.dedup();
+    points
+}
+
+/// Live units of one texture.
 #[derive(Clone)]
 pub(super) struct Load {
-    live: Vec<u64>,
-    pub(super) peak: u64,
+    live: Vec<Block>,
+    /// The fullest point of each block, and of all.
+    most: Vec<i32>,
+    pub(super) peak: i32,
 }
 
 impl Load {
-    pub(super) fn empty(points: usize) -> Self {
-        Self { live: vec![0; points], peak: 0 }
-    }
-
     pub(super) fn add(&mut self, curve: &Curve) {
-        for (total, live) in self.live[curve.from..].iter_mut().zip(&curve.live) {
-            *total += live;
-            self.peak = self.peak.max(*total);
-        }
+        self.change(curve, |total, live| total + live);
     }
 
     pub(super) fn remove(&mut self, curve: &Curve) {
-        let mut at_peak = false;
-        for (total, live) in self.live[curve.from..].iter_mut().zip(&curve.live) {
-            at_peak |= *total == self.peak;
-            *total -= live;
+        self.change(curve, |total, live| total - live);
+    }
+
+    fn change(&mut self, curve: &Curve, changed: impl Fn(i32, i32) -> i32) {
+        let from = curve.first_block;
+        for ((total, most), live) in self.live[from..].iter_mut().zip(&mut self.most[from..]).zip(&curve.live) {
+            *most = 0;
+            for (total, &live) in total.iter_mut().zip(live) {
+                *total = changed(*total, live);
+                *most = (*most).max(*total);
+            }
         }
-        if at_peak {
-            self.peak = self.live.iter().copied().max().unwrap_or(0);
-        }
+        self.peak = self.most.iter().copied().max().unwrap_or(0);
     }
 }

@@ -1,6 +1,6 @@
 //! A layout of rows: tensors to textures, then rows to texels, for several numbers of textures; the smallest is kept.
 
-use super::{RowEffort, RowLayout, RowProblem, banks, curves::curves, items, items::Item, pack::pack};
+use super::{RowEffort, RowLayout, RowProblem, banks, curves::Curves, items, items::Item, pack::pack};
 use crate::plan::{PlanError, UsageRecord};
 
 /// Numbers of textures that are tried; a network that needs more gets a layout of as many as it needs.
@@ -18,14 +18,14 @@ pub fn place_rows(problem: &RowProblem<'_>, effort: RowEffort) -> Result<RowLayo
     let usages: Vec<UsageRecord> = items.iter().map(|item| item.usage).collect();
     crate::plan::naive_total(&usages)?;
     let records = problem.tensors.len();
-    let (curves, points) = curves(records, &items);
+    let curves = Curves::new(records, &items);
     let apart = banks::apart(records, problem.steps);
     let mut splits = Vec::new();
     let mut textures = FEWEST.min(records.max(1));
     // With a texture for each tensor there is always a split.
     while textures <= MOST || splits.is_empty() {
         let share = effort.moves / (MOST - FEWEST + 1) as u64;
-        splits.extend(banks::splits(&curves, points, &apart, textures, share, PACKED));
+        splits.extend(banks::splits(&curves, &apart, textures, share, PACKED));
         textures += 1;
     }
     splits.sort();
