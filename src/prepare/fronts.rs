@@ -7,6 +7,7 @@ use super::{
     PrepareError, PrepareOptions, Prepared, Watch,
     front::Front,
     phases::Point,
+    spread::spread,
     way::{Draft, Way},
 };
 use crate::{
@@ -34,15 +35,19 @@ impl<'a> Fronts<'a> {
         let plain = Front::new(way(views)?);
         let Way { unphased, model, .. } = &plain.way;
         let some = worth_joining(graph, unphased, model, &plain.least_bands(), joins);
+        let mut joined = Vec::new();
+        if !some.is_empty() {
+            joined.push(views.with(&some));
+        }
+        if some != *joins {
+            joined.push(views.with(joins));
+        }
         let mut fronts = Vec::new();
         if thorough || some.is_empty() {
             fronts.push(plain);
         }
-        if !some.is_empty() {
-            fronts.push(Front::new(way(&views.with(&some))?));
-        }
-        if some != *joins {
-            fronts.push(Front::new(way(&views.with(joins))?));
+        for front in spread(&joined, |free| Ok::<_, PrepareError>(Front::new(way(free)?))) {
+            fronts.push(front?);
         }
         let whole = Way::new(graph, whole.schedule.clone(), options).without_phases(whole.plan.clone())?;
         Ok(Self { fronts, whole })
