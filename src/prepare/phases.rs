@@ -1,19 +1,10 @@
-//! The front of phased plans: pool bytes against predicted time, and which point of it is taken.
-//!
-//! Joins the phase scheduler and the row planner; knows no kernel and no device but for what it is told of one.
+//! Plans in phases: what is asked for, and which point of the front answers it.
 
-use std::collections::BTreeMap;
-
-use super::{PrepareError, PrepareOptions, Watch, changes::Changes, spread::spread};
+use super::{PrepareError, PrepareOptions, Prepared, Watch, fronts::Fronts};
 use crate::{
-    graph::Graph,
-    plan::{
-        LivePeak, Plan, RowEffort, RowProblem, RowStep, TensorRows, check_rows, live_row_peak, place_rows, realize_rows,
-    },
-    schedule::{
-        Schedule, StorageKind,
-        phases::{Model, Segment, Table, Work, phased, work},
-    },
+    plan::Plan,
+    rewrite::Views,
+    schedule::{Schedule, phases::Segment},
 };
 
 /// Whether operators run band by band of rows, and how far that goes.
@@ -65,206 +56,32 @@ pub struct Point {
     pub plan: Plan,
 }
 
-/// Bands that are driven to look at segments.
-const LOOKED_AT: u64 = 3_000_000;
-/// Memory limits between the least and no phases at all that are tried, a constant factor apart.
-const LIMITS: u32 = 10;
-/// Changes of the smallest schedule that are tried.
-const CHANGES: usize = 120;
-/// Work of placing them, which grows with the square of their steps.
-const PLACED: u64 = 600_000_000;
-/// With more steps than these, the last placement has less effort.
-const THOROUGH: u64 = 2_500;
-
-/// All that a point is made from.
-pub(super) struct Front<'a> {
-    options: &'a PrepareOptions,
-    graph: &'a Graph,
-    unphased: &'a Schedule,
-    model: Model,
-    table: Table,
-    tensors: Vec<TensorRows>,
-    whole: Vec<bool>,
-    /// What each operator has to do.
-    work: Vec<Work>,
-    /// Microseconds of a run beside its dispatches.
-    beside_us: f64,
-}
-
-impl<'a> Front<'a> {
-    pub(super) fn new(graph: &'a Graph, unphased: &'a Schedule, options: &'a PrepareOptions) -> Self {
-        let model = Model::new(graph, unphased);
-        let table = Table::new(&model, LOOKED_AT);
-        let outside = unphased.storages.iter().filter(|s| !matches!(s.kind, StorageKind::Intermediate(_)));
-        let moved: u64 = outside.map(|storage| storage.texels()).sum();
-        Self {
-            options,
-            graph,
-            unphased,
-            table,
-            model,
-            tensors: unphased.tensors(),
-            whole: unphased.whole(graph),
-            work: unphased.steps.iter().map(|step| work(graph, &graph.nodes[step.node])).collect(),
-            beside_us: options.figures.run_us + options.figures.transfer_us * moved as f64 / 1e3,
-        }
-    }
-
-    /// The point of a division into segments.
-    fn point(&self, segments: Vec<Segment>, effort: RowEffort) -> Result<Point, PrepareError> {
-        let schedule = phased(self.unphased, &self.model, &segments);
-        let steps: Vec<RowStep> = schedule.row_steps();
-        let problem = RowProblem { tensors: &self.tensors, whole: &self.whole, steps: &steps };
-        let layout = place_rows(&problem, effort)?;
-        let mut plan = realize_rows(&layout, &problem, self.options.format, self.options.limits)?;
-        "phases".clone_into(&mut plan.strategy);
-        check_rows(&self.tensors, &self.whole, &steps, &plan, self.options.limits)?;
-        let peak = live_row_peak(&problem)?;
-        Ok(self.priced(segments, schedule, plan, peak))
-    }
-
-    fn priced(&self, segments: Vec<Segment>, schedule: Schedule, plan: Plan, fullest: LivePeak) -> Point {
-        let operators: BTreeMap<_, _> = self.unphased.steps.iter().map(|step| step.node).zip(0..).collect();
-        let figures = &self.options.figures;
-        let (mut dispatches, mut predicted_us) = (0, self.beside_us);
-        for step in &schedule.steps {
-            let Some(&operator) = operators.get(&step.node) else { continue };
-            let (model, work): (_, &Work) = (&self.model.operators[operator], &self.work[operator]);
-            let more = model.dispatches.saturating_sub(1);
-            dispatches += u64::from(model.dispatches);
-            let share = step.rows.len() as f64 / f64::from(model.rows.max(1));
-            predicted_us += figures.band_us(work, share) + f64::from(more) * figures.dispatch_us;
-        }
-        let live_bytes = fullest.texels * self.options.format.texel_bytes();
-        let peak = self.peak(&segments, &schedule, fullest.step);
-        Point { bytes: plan.bytes(), live_bytes, peak, dispatches, predicted_us, segments, schedule, plan }
-    }
-
-    fn peak(&self, segments: &[Segment], schedule: &Schedule, step: usize) -> Peak {
-        let node = schedule.steps.get(step).map(|step| step.node);
-        let operator = self.unphased.steps.iter().position(|whole| Some(whole.node) == node).unwrap_or(0);
-        let written = schedule.steps.get(step).map(|step| schedule.storages[step.writes].tensor);
-        Peak {
-            step,
-            operator: node.map_or("", |node| self.graph.nodes[node].op.name()),
-            tensor: written.map_or_else(String::new, |tensor| self.graph.tensors[tensor].name.clone()),
-            segment: segments.iter().position(|segment| segment.operators.contains(&operator)),
-        }
-    }
-
-    /// Every point that no other one beats, fewest bytes last. `whole` is the plan without phases.
-    pub(super) fn points(&self, whole: &Plan, effort: RowEffort) -> Result<Vec<Point>, PrepareError> {
-        let steps = self.unphased.row_steps();
-        // Without phases every tensor lives as a whole.
-        let all = vec![true; self.tensors.len()];
-        let live = live_row_peak(&RowProblem { tensors: &self.tensors, whole: &all, steps: &steps })?;
-        let mut points = vec![self.priced(Vec::new(), self.unphased.clone(), whole.clone(), live)];
-        let mut tried: Vec<Vec<Segment>> = Vec::new();
-        let finest = std::iter::once(self.table.least(true).1);
-        for segments in self.limits().into_iter().filter_map(|limit| self.table.within(limit)).chain(finest) {
-            if !tried.contains(&segments) {
-                tried.push(segments);
-            }
-        }
-        for point in spread(&tried, |segments| self.point(segments.clone(), effort)) {
-            points.push(point?);
-        }
-        Ok(unbeaten(points))
-    }
-
-    /// The same and the smallest pool that is found.
-    pub(super) fn all(&self, whole: &Plan, watch: Watch<'_>) -> Result<Vec<Point>, PrepareError> {
-        let mut points = self.points(whole, RowEffort::default())?;
-        if let Some(last) = points.last().cloned() {
-            points.push(self.smallest(last, watch)?);
-        }
-        Ok(unbeaten(points))
-    }
-
-    /// Limits in texels, from the least that any schedule keeps within to what no phases at all need.
-    fn limits(&self) -> Vec<u64> {
-        let (least, most) = (self.table.least(false).0, self.table.unphased());
-        let ratio = (most.max(1) as f64 / least.max(1) as f64).max(1.0);
-        let between = |i: u32| (least as f64 * ratio.powf(f64::from(i) / f64::from(LIMITS))).ceil() as u64;
-        (0..=LIMITS).map(between).collect()
-    }
-
-    /// The smallest pool that is found: from the smallest of the front on, borders and numbers of phases are changed one
-    /// at a time, and what is left is placed with more effort.
-    fn smallest(&self, from: Point, watch: Watch<'_>) -> Result<Point, PrepareError> {
-        let mut best = from;
-        if best.segments.is_empty() {
-            return Ok(best);
-        }
-        let operators = self.model.operators.len();
-        let mut changes = Changes::new();
-        let mut spent = 0;
-        for change in 0..CHANGES {
-            watch(change, CHANGES);
-            if spent >= PLACED {
-                break;
-            }
-            let segments = changes.next(&best.segments, operators);
-            if self.table.peak(&segments).is_some_and(|peak| peak * self.options.format.texel_bytes() >= best.bytes) {
-                continue;
-            }
-            let point = self.point(segments, RowEffort { moves: 4_000, packings: 24 })?;
-            spent += (point.schedule.steps.len() as u64).pow(2);
-            if (point.bytes, point.dispatches) < (best.bytes, best.dispatches) {
-                best = point;
-            }
-        }
-        let steps = (best.schedule.steps.len() as u64).max(THOROUGH);
-        let share = |effort: u64| effort * THOROUGH.pow(2) / steps.pow(2);
-        let effort = RowEffort { moves: share(200_000), packings: share(2_000) };
-        let thorough = self.point(best.segments.clone(), effort)?;
-        watch(CHANGES, CHANGES);
-        Ok(if thorough.bytes < best.bytes { thorough } else { best })
-    }
-}
-
-/// The points that no other one beats, the fastest first.
-fn unbeaten(mut points: Vec<Point>) -> Vec<Point> {
-    points.sort_by(|a, b| a.predicted_us.total_cmp(&b.predicted_us).then(a.bytes.cmp(&b.bytes)));
-    let mut least = u64::MAX;
-    points.retain(|point| {
-        let better = point.bytes < least;
-        least = least.min(point.bytes);
-        better
-    });
-    points
-}
-
 /// The point that `options` asks for; `whole` is the plan without phases.
 pub(super) fn choose(
-    graph: &Graph,
-    unphased: &Schedule,
-    whole: &Plan,
+    whole: &Prepared,
+    free: &[Views; 2],
     options: &PrepareOptions,
     watch: Watch<'_>,
 ) -> Result<Option<Point>, PrepareError> {
-    let front = || Front::new(graph, unphased, options);
     match options.phases {
         Phases::Off => Ok(None),
-        Phases::Min => Ok(front().all(whole, watch)?.pop()),
+        Phases::Min => Ok(Fronts::new(whole, free, options, true)?.all(watch)?.pop()),
         Phases::Auto => {
-            let points = front().points(whole, RowEffort::default())?;
             let worth = |point: &Point| point.bytes as f64 * point.predicted_us;
+            let points = Fronts::new(whole, free, options, false)?.points()?;
             Ok(points.into_iter().min_by(|a, b| worth(a).total_cmp(&worth(b))))
         }
-        Phases::Budget(bytes) if whole.bytes() <= bytes => Ok(None),
+        Phases::Budget(bytes) if whole.plan.bytes() <= bytes => Ok(None),
         Phases::Budget(bytes) => {
-            let front = front();
-            let mut points = front.points(whole, RowEffort::default())?;
-            if let Some(fitting) = points.iter().position(|point| point.bytes <= bytes) {
-                return Ok(Some(points.swap_remove(fitting)));
+            let fronts = Fronts::new(whole, free, options, true)?;
+            let fits = |point: &Point| point.bytes <= bytes;
+            if let Some(fitting) = fronts.points()?.into_iter().find(fits) {
+                return Ok(Some(fitting));
             }
-            let Some(last) = points.pop() else { return Ok(None) };
-            let least = front.smallest(last, watch)?;
-            if least.bytes > bytes {
-                return Err(PrepareError::Budget { bytes, least: least.bytes });
+            match fronts.all(watch)?.pop() {
+                Some(least) if !fits(&least) => Err(PrepareError::Budget { bytes, least: least.bytes }),
+                least => Ok(least),
             }
-            Ok(Some(least))
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Which operators run interleaved, and how finely: a dynamic programme over borders.
 
-use super::{Model, Operator, Segment, drive::Driver};
+use std::ops::Range;
+
+use super::{Model, Operator, Segment, drive::Driver, model::Held};
 
 /// Numbers of phases that are tried, in this order: none, as many as there are rows, and what lies between.
 const PHASES: [u32; 9] = [1, u32::MAX, 2, 4, 8, 3, 16, 32, 64];
@@ -125,17 +127,65 @@ impl Table {
 struct Scout<'a> {
     model: &'a Model,
     driver: Driver<'a>,
-    /// Of each row of each storage, the band that wrote it and the last that read it, if any did.
-    life: Vec<Vec<(u32, u32)>>,
+    /// What is kept of each storage while a segment is looked at.
+    seen: Vec<Seen>,
+    /// For each operator, the texels that were written before it and are read from it on.
+    alive_before: Vec<u64>,
+    births: Vec<u32>,
+    deaths: Vec<u32>,
 }
 
-/// Not written, or not read, in this segment.
+/// A storage in the segment that is looked at.
+#[derive(Clone, Default)]
+struct Seen {
+    touched: bool,
+    /// Of each row, the band that wrote it and one past the last that touched it; one for all where they live as one.
+    life: Vec<(u32, u32)>,
+    /// One past the last band that read every row: kept apart, for some operators read every row again and again.
+    all_read: u32,
+    /// The most texels of it that ever live.
+    most: u64,
+}
+
+impl Seen {
+    fn read(&mut self, rows: &Range<u32>, band: u32) {
+        if rows.len() >= self.life.len() {
+            self.all_read = band + 1;
+        } else {
+            self.life[rows.start as usize..rows.end as usize].iter_mut().for_each(|life| life.1 = band + 1);
+        }
+    }
+
+    fn write(&mut self, rows: &Range<u32>, band: u32) {
+        let lives = match self.life.len() {
+            1 => 0..rows.len().min(1),
+            _ => rows.start as usize..rows.end as usize,
+        };
+        self.life[lives].iter_mut().for_each(|life| *life = (life.0.min(band), band + 1));
+    }
+}
+
+/// Not written in this segment.
 const NEVER: u32 = u32::MAX;
 
 impl<'a> Scout<'a> {
     fn new(model: &'a Model) -> Self {
-        let life = model.storages.iter().map(|held| vec![(NEVER, NEVER); held.rows as usize]).collect();
-        Self { model, driver: Driver::new(model), life }
+        let seen = |held: &Held| {
+            let lives = if held.whole { held.rows.min(1) } else { held.rows };
+            Seen { life: vec![(NEVER, 0); lives as usize], ..Seen::default() }
+        };
+        let alive_before = |begin: usize| {
+            let alive = model.storages.iter().filter(|held| is_alive_before(held, begin));
+            alive.map(|held| held.row_texels * u64::from(held.rows)).sum()
+        };
+        Self {
+            model,
+            driver: Driver::new(model),
+            seen: model.storages.iter().map(seen).collect(),
+            alive_before: (0..model.operators.len()).map(alive_before).collect(),
+            births: Vec::new(),
+            deaths: Vec::new(),
+        }
     }
 
     /// What the segment costs.
@@ -147,71 +197,79 @@ impl<'a> Scout<'a> {
 
     fn outline(&mut self, begin: usize, end: usize) -> Outline {
         let bands = &self.driver.bands;
-        let last = bands.len() as u32;
         let mut dispatches = 0;
-        let mut seen: Vec<usize> = Vec::new();
+        let mut touched: Vec<usize> = Vec::new();
+        let mut touch = |storage: usize, seen: &mut Seen| {
+            if !std::mem::replace(&mut seen.touched, true) {
+                touched.push(storage);
+            }
+        };
         for (number, band) in (0..).zip(bands) {
             let op = &self.model.operators[band.operator];
             dispatches += u64::from(op.dispatches);
             for read in &op.reads {
-                for (_, read_at) in &mut self.life[read.storage][as_range(&read.rows(&band.rows))] {
-                    *read_at = number;
-                }
-                seen.push(read.storage);
+                let seen = &mut self.seen[read.storage];
+                seen.read(&read.rows(&band.rows), number);
+                touch(read.storage, seen);
             }
-            for (written, read_at) in &mut self.life[op.writes][as_range(&band.rows)] {
-                (*written, *read_at) = (number, number);
-            }
-            seen.push(op.writes);
+            let seen = &mut self.seen[op.writes];
+            seen.write(&op.written(&band.rows), number);
+            touch(op.writes, seen);
         }
-        seen.sort_unstable();
-        seen.dedup();
         let mut change = vec![0i64; bands.len() + 1];
-        let mut passing = 0;
-        for (index, held) in self.model.storages.iter().enumerate() {
-            let alive_before =
-                held.maker.is_some_and(|maker| maker < begin) && held.last_reader.is_some_and(|reader| reader >= begin);
-            if alive_before && seen.binary_search(&index).is_err() {
-                passing += held.row_texels * u64::from(held.rows);
-            }
-        }
-        let mut most = vec![0u64; self.model.storages.len()];
-        let mut mine = vec![0i64; bands.len() + 1];
-        for storage in seen {
-            mine.fill(0);
+        let mut passing = self.alive_before[begin];
+        for &storage in &touched {
             let held = &self.model.storages[storage];
+            let texels = held.row_texels * u64::from(held.rows);
+            if is_alive_before(held, begin) {
+                passing -= texels;
+            }
             let inside = held.maker.is_some_and(|maker| maker >= begin);
             let stays = held.last_reader.is_some_and(|reader| reader >= end);
-            let mut union: Option<(u32, u32)> = None;
-            for life in &mut self.life[storage] {
-                let (written, read_at) = std::mem::replace(life, (NEVER, NEVER));
+            let seen = &self.seen[storage];
+            self.births.clear();
+            self.deaths.clear();
+            for &(written, touched) in &seen.life {
                 let from = if inside { written } else { 0 };
-                let to = if stays { last.saturating_sub(1) } else { read_at };
-                if from == NEVER || to == NEVER {
-                    continue;
-                }
-                if held.whole {
-                    union = Some(union.map_or((from, to), |(a, b)| (a.min(from), b.max(to))));
-                } else {
-                    mine[from as usize] += held.row_texels as i64;
-                    mine[to as usize + 1] -= held.row_texels as i64;
+                let to = if stays { bands.len() as u32 } else { touched.max(seen.all_read) };
+                if from != NEVER && to != 0 {
+                    self.births.push(from);
+                    self.deaths.push(to);
                 }
             }
-            if let Some((from, to)) = union {
-                let texels = (held.row_texels * u64::from(held.rows)) as i64;
-                mine[from as usize] += texels;
-                mine[to as usize + 1] -= texels;
-            }
-            most[storage] = fullest(&mine);
-            change.iter_mut().zip(&mine).for_each(|(all, mine)| *all += mine);
+            let size = if held.whole { texels } else { held.row_texels };
+            self.births.iter().for_each(|&from| change[from as usize] += size as i64);
+            self.deaths.iter().for_each(|&to| change[to as usize] -= size as i64);
+            self.seen[storage].most = size * most_at_once(&mut self.births, &mut self.deaths);
         }
-        let pair = |op: &Operator| {
-            let widest = op.reads.iter().map(|read| most[read.storage]).max().unwrap_or(0);
-            widest + most[op.writes]
-        };
+        let most = |storage: usize| self.seen[storage].most;
+        let pair = |op: &Operator| op.reads.iter().map(|read| most(read.storage)).max().unwrap_or(0) + most(op.writes);
         let apart = self.model.operators[begin..end].iter().map(pair).max().unwrap_or(0);
+        for storage in touched {
+            let seen = &mut self.seen[storage];
+            (seen.touched, seen.all_read, seen.most) = (false, 0, 0);
+            seen.life.fill((NEVER, 0));
+        }
         Outline { peak: (fullest(&change) + passing).max(apart), dispatches }
     }
+}
+
+/// Whether a storage is written before operator `begin` and read from it on.
+fn is_alive_before(held: &Held, begin: usize) -> bool {
+    held.maker.is_some_and(|maker| maker < begin) && held.last_reader.is_some_and(|reader| reader >= begin)
+}
+
+/// How many lives meet at most, by the bands they begin with and end before. Rows are mostly made and read in order, so
+/// there is little to sort.
+fn most_at_once(births: &mut [u32], deaths: &mut [u32]) -> u64 {
+    births.sort_unstable();
+    deaths.sort_unstable();
+    let (mut dead, mut most) = (0, 0);
+    for (born, &birth) in births.iter().enumerate() {
+        dead += deaths[dead..].iter().take_while(|&&death| death <= birth).count();
+        most = most.max(born + 1 - dead);
+    }
+    most as u64
 }
 
 /// The largest sum of the first so many changes.
@@ -222,8 +280,4 @@ fn fullest(change: &[i64]) -> u64 {
         most = most.max(live);
     }
     most.unsigned_abs()
-}
-
-fn as_range(rows: &std::ops::Range<u32>) -> std::ops::Range<usize> {
-    rows.start as usize..rows.end as usize
 }
