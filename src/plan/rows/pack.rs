@@ -13,8 +13,12 @@ type Key = (Reverse<u64>, usize, Reverse<usize>);
 /// Of more rows than these, not every order is tried when packings are spent.
 const MANY: usize = 1_000;
 
-/// Offsets of `rows`, and the height they take; tries again until `goal` is met or `packings` are spent.
-pub(super) fn pack(rows: &[UsageRecord], goal: u64, packings: &mut u64) -> (Vec<u64>, u64) {
+/// Fills before what sticks out goes first: each order with each gap.
+const FILLS: u64 = 8;
+
+/// Offsets of `rows`, and the height they take; tries again until `goal` is met or `packings` are spent. Nothing if it
+/// is seen on the way that the height will not be below `below`.
+pub(super) fn pack(rows: &[UsageRecord], goal: u64, below: u64, mut packings: u64) -> Option<(Vec<u64>, u64)> {
     let by = |key: &dyn Fn(&UsageRecord) -> Key| {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.sort_by_key(|&i| (key(&rows[i]), i));
@@ -27,49 +31,64 @@ pub(super) fn pack(rows: &[UsageRecord], goal: u64, packings: &mut u64) -> (Vec<
         by(&|r| (Reverse(r.size * life(r) as u64), r.first, Reverse(0))),
         by(&|r| (Reverse(0), r.first, Reverse(r.size as usize))),
     ];
-    let mut best = (Vec::new(), u64::MAX);
+    let mut best: Option<(Vec<u64>, u64)> = None;
+    // Where no packings are left for those that are ranked, a fill is given up once it cannot be the best.
+    let ranks = packings > FILLS;
+    let below = if ranks { u64::MAX } else { below };
     let mut ranked = Vec::new();
+    let mut filled = 0;
     for order in orders {
         for gap in [Gap::Smallest, Gap::Lowest] {
-            let enough = *packings == 0 && rows.len() > MANY && best.1 < u64::MAX;
-            if best.1 <= goal || enough {
+            let enough = packings == 0 && rows.len() > MANY && filled > 0;
+            if best.as_ref().is_some_and(|best| best.1 <= goal) || enough {
                 return best;
             }
-            *packings = packings.saturating_sub(1);
-            let (offsets, height) = fill(rows, &order, gap);
-            ranked.push((height, ranked.len(), order.clone(), gap));
-            if height < best.1 {
-                best = (offsets, height);
+            filled += 1;
+            packings = packings.saturating_sub(1);
+            let least = best.as_ref().map_or(below, |best| best.1);
+            let Some((offsets, height)) = fill(rows, &order, gap, if ranks { u64::MAX } else { least }) else {
+                continue;
+            };
+            if ranks {
+                ranked.push((height, ranked.len(), order.clone(), gap));
+            }
+            if height < least {
+                best = Some((offsets, height));
             }
         }
     }
     ranked.sort_by_key(|&(height, index, ..)| (height, index));
     for (_, _, mut order, gap) in ranked.into_iter().take(2) {
-        let share = *packings / 2;
+        let share = packings / 2;
+        packings -= share;
         for _ in 0..share {
-            if best.1 <= goal {
+            let least = best.as_ref().map_or(below, |best| best.1);
+            if least <= goal {
                 return best;
             }
-            *packings = packings.saturating_sub(1);
-            let (offsets, height) = fill(rows, &order, gap);
-            if height < best.1 {
-                best = (offsets.clone(), height);
-            }
+            let Some((offsets, height)) = fill(rows, &order, gap, u64::MAX) else { break };
             // What sticks out of the best height goes first next time.
-            let out = |&i: &usize| offsets[i] + rows[i].size >= best.1.min(height);
+            let out = |&i: &usize| offsets[i] + rows[i].size >= least.min(height);
             let (mut first, rest): (Vec<usize>, Vec<usize>) = order.iter().partition(|i| out(i));
             first.extend(rest);
             order = first;
+            if height < least {
+                best = Some((offsets, height));
+            }
         }
     }
     best
 }
 
-fn fill(rows: &[UsageRecord], order: &[usize], gap: Gap) -> (Vec<u64>, u64) {
+/// Places rows in order; nothing once the height is not below `below`.
+fn fill(rows: &[UsageRecord], order: &[usize], gap: Gap, below: u64) -> Option<(Vec<u64>, u64)> {
     let mut arena = Arena::new(rows, 1);
     let mut offsets = vec![0; rows.len()];
     for &row in order {
         offsets[row] = arena.put(row, gap);
+        if arena.top() >= below {
+            return None;
+        }
     }
-    (offsets, arena.top())
+    Some((offsets, arena.top()))
 }

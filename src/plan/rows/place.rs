@@ -36,33 +36,49 @@ pub fn place_rows(problem: &RowProblem<'_>, effort: RowEffort) -> Result<RowLayo
         if split.bound >= total {
             break;
         }
-        let mut packings = share;
-        let layout = packed(problem, &items, &split.texture_of, &mut packings);
-        if layout.total() < total {
-            best = Some(layout);
-        }
+        let layout = packed(problem, &items, &split.texture_of, share, total);
+        best = layout.filter(|layout| layout.total() < total).or(best);
     }
-    Ok(best.unwrap_or_else(|| packed(problem, &items, &vec![0; records], &mut 0)))
+    // The first split always has a layout: this is for none at all.
+    let starts = problem.tensors.iter().map(|t| vec![0; t.rows as usize]).collect();
+    let nothing = RowLayout { textures: Vec::new(), texture_of: vec![0; records], starts };
+    Ok(best.unwrap_or(nothing))
 }
 
-fn packed(problem: &RowProblem<'_>, items: &[Item], texture_of: &[usize], packings: &mut u64) -> RowLayout {
+/// The layout of a split; nothing where it is seen on the way that its textures will not add up to less than `below`.
+fn packed(
+    problem: &RowProblem<'_>,
+    items: &[Item],
+    texture_of: &[usize],
+    packings: u64,
+    below: u64,
+) -> Option<RowLayout> {
     let textures = texture_of.iter().max().map_or(0, |&most| most + 1);
     let mut starts: Vec<Vec<u64>> = problem.tensors.iter().map(|t| vec![0; t.rows as usize]).collect();
-    let mut heights = Vec::with_capacity(textures);
+    let mut rows: Vec<Vec<UsageRecord>> = vec![Vec::new(); textures];
+    let mut members: Vec<Vec<&Item>> = vec![Vec::new(); textures];
+    for item in items {
+        rows[texture_of[item.record]].push(item.usage);
+        members[texture_of[item.record]].push(item);
+    }
+    let mut heights: Vec<u64> = rows.iter().map(|rows| breadth(rows)).collect();
     for texture in 0..textures {
-        let members: Vec<&Item> = items.iter().filter(|item| texture_of[item.record] == texture).collect();
-        let rows: Vec<UsageRecord> = members.iter().map(|item| item.usage).collect();
-        let mut mine = *packings / textures as u64;
-        let (offsets, height) = pack(&rows, breadth(&rows), &mut mine);
-        for (item, offset) in members.iter().zip(offsets) {
+        let least = heights[texture];
+        let others = heights.iter().sum::<u64>() - least;
+        let room = below.saturating_sub(others);
+        let (offsets, height) = pack(&rows[texture], least, room, packings / textures as u64)?;
+        if height >= room {
+            return None;
+        }
+        heights[texture] = height;
+        for (item, offset) in members[texture].iter().zip(offsets) {
             let row_texels = u64::from(problem.tensors[item.record].row_texels);
             for (i, row) in item.rows.clone().enumerate() {
                 starts[item.record][row as usize] = offset + i as u64 * row_texels;
             }
         }
-        heights.push(height);
     }
-    compact(RowLayout { textures: heights, texture_of: texture_of.to_vec(), starts })
+    Some(compact(RowLayout { textures: heights, texture_of: texture_of.to_vec(), starts }))
 }
 
 /// Texels alive at the fullest step.
