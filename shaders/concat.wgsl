@@ -6,6 +6,8 @@
 override FIRST_PART: bool = true;
 override SECOND_PART: bool = false;
 override CONSTANTS: bool = false;
+// The part begins with a texel, and nothing else is in its texels: they are copied.
+override ALIGNED: bool = false;
 
 // The channels of a part that the lanes of a texel of the result are, `first` the texel's first channel.
 fn lanes_of(first: u32, begin: u32) -> vec4<u32> {
@@ -46,10 +48,14 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         let t = input_tensor();
         let begin = param(10u);
         let start = row_of(t, o, begin);
-        let lanes = lanes_of(slice * 4u, begin.w);
-        let near = read_input(t, start + min(lanes.x >> 2u, t.slices - 1u) * t.w);
-        let far = read_input(t, start + min(lanes.w >> 2u, t.slices - 1u) * t.w);
-        value = select(value, pick(near, far, lanes), lanes < vec4(t.c));
+        if ALIGNED {
+            value = read_input(t, start + min(slice - (begin.w >> 2u), t.slices - 1u) * t.w);
+        } else {
+            let lanes = lanes_of(slice * 4u, begin.w);
+            let near = read_input(t, start + min(lanes.x >> 2u, t.slices - 1u) * t.w);
+            let far = read_input(t, start + min(lanes.w >> 2u, t.slices - 1u) * t.w);
+            value = select(value, pick(near, far, lanes), lanes < vec4(t.c));
+        }
     }
     if SECOND_PART {
         let t = second_tensor();

@@ -198,10 +198,13 @@ fn dispatch(
         constant_slices as u32,
     ]);
     let flag = |on: bool| f64::from(u8::from(on));
+    let begins = piece.placed.first().is_some_and(|part| axis != 3 || part.begin.is_multiple_of(4));
+    let aligned = begins && read.len() == 1 && constant_slices == 0;
     let constants = vec![
         ("FIRST_PART", flag(!read.is_empty())),
         ("SECOND_PART", flag(read.len() > 1)),
         ("CONSTANTS", flag(constant_slices > 0)),
+        ("ALIGNED", flag(aligned)),
     ];
     let mut dispatch = family::dispatch(step, SHADER, plan, words, items, constants);
     dispatch.input = read.first().map(|part: &&Operand| part.texture);
