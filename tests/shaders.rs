@@ -39,7 +39,15 @@ const UNARY: [f64; 61] = below();
 /// Values that `override` constants take, by family. A family must list every constant of its own.
 const CONSTANTS: &[(&str, Constants)] = &[
     ("binary", &[("FUNCTION", &BINARY), ("CONSTANT", &[0.0, 1.0, 2.0])]),
-    ("concat", &[("FIRST_PART", &[0.0, 1.0]), ("SECOND_PART", &[0.0, 1.0]), ("CONSTANTS", &[0.0, 1.0])]),
+    (
+        "concat",
+        &[
+            ("FIRST_PART", &[0.0, 1.0]),
+            ("SECOND_PART", &[0.0, 1.0]),
+            ("CONSTANTS", &[0.0, 1.0]),
+            ("ALIGNED", &[0.0, 1.0]),
+        ],
+    ),
     ("conv", &[("PIXELS", &[1.0, 8.0]), ("SLICES", &[1.0, 4.0])]),
     ("cum_sum", &[("EXCLUSIVE", &[0.0, 1.0]), ("REVERSE", &[0.0, 1.0])]),
     ("dense", &[("ALIGNED", &[0.0, 1.0])]),
