@@ -89,6 +89,8 @@ const LIMITS: u32 = 10;
 const CHANGES: usize = 120;
 /// Work of placing them, which grows with the square of their steps.
 const PLACED: u64 = 600_000_000;
+/// Effort for points of which only one is taken.
+const BRIEF: RowEffort = RowEffort { moves: 3_000, packings: 36 };
 /// With more steps than these, the last placement has less effort.
 const THOROUGH: u64 = 2_500;
 
@@ -205,7 +207,8 @@ impl<'a> Front<'a> {
     }
 
     /// The point with the least product of bytes and time. No placement takes less than what is alive, so divisions
-    /// whose live bytes are worth no more than a plan that is there are never placed.
+    /// whose live bytes are worth no more than a plan that is there are never placed. They are compared with
+    /// little effort, and the one that is taken is placed again with the usual one.
     fn worthiest(&self, whole: &Plan) -> Result<Point, PrepareError> {
         let worth = |bytes: u64, us: f64| bytes as f64 * us;
         let mut best = self.without(whole)?;
@@ -217,12 +220,16 @@ impl<'a> Front<'a> {
             if bound(&draft) >= worth(best.bytes, best.predicted_us) {
                 break;
             }
-            let point = self.placed(draft, RowEffort::default())?;
+            let point = self.placed(draft, BRIEF)?;
             if worth(point.bytes, point.predicted_us) < worth(best.bytes, best.predicted_us) {
                 best = point;
             }
         }
-        Ok(best)
+        if best.segments.is_empty() || best.bytes == best.live_bytes {
+            return Ok(best);
+        }
+        let usual = self.point(best.segments.clone(), RowEffort::default())?;
+        Ok(if usual.bytes < best.bytes { usual } else { best })
     }
 
     /// The same and the smallest pool that is found.
