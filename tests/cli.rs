@@ -277,9 +277,30 @@ fn phases_are_asked_for_by_name_and_by_budget() {
     let none = texpool(&["plan", model, "--budget", "1KiB"]);
     assert_eq!(none.status.code(), Some(1));
     assert!(stderr(&none).contains(&format!("takes {least} bytes")), "{}", stderr(&none));
-    let wrong = texpool(&["plan", model, "--budget", "much"]);
-    assert_eq!(wrong.status.code(), Some(2));
-    assert!(stderr(&wrong).contains("2MiB"), "{}", stderr(&wrong));
+}
+
+#[test]
+fn a_budget_that_is_no_size_is_a_usage_error_that_shows_sizes() {
+    for command in ["plan", "run", "bench"] {
+        for (budget, why) in [
+            ("abc", "no size"),
+            ("", "no size"),
+            ("1XB", "no size"),
+            ("0", "less than a byte"),
+            ("-1", "less than a byte"),
+            ("18446744073709551616", "more than any pool"),
+            ("99999999999999999999", "more than any pool"),
+        ] {
+            let wrong = texpool(&[command, "mobilenet_v1", "--budget", budget]);
+            let said = stderr(&wrong);
+            assert_eq!(wrong.status.code(), Some(2), "{budget}: {said}");
+            let words = ["--budget", &format!("`{budget}`"), why, "2MiB"];
+            assert!(words.iter().all(|word| said.contains(word)), "{budget}: {said}");
+        }
+    }
+    let both = texpool(&["plan", "mobilenet_v1", "--budget", "1MiB", "--phases", "min"]);
+    assert_eq!(both.status.code(), Some(2));
+    assert!(stderr(&both).contains("cannot be used with"), "{}", stderr(&both));
 }
 
 #[test]

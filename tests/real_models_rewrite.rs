@@ -124,6 +124,37 @@ mod tests {
     }
 
     #[test]
+    fn what_concatenations_do_beside_putting_together_is_done_by_their_neighbours() {
+        let cases = [
+            ("face_detection_front_128x128_barracuda.onnx", "concat-zeros", 11, 51, 40),
+            ("face_detection_back_256x256_barracuda.onnx", "concat-zeros", 2, 74, 72),
+            ("light_shufflenet.onnx", "concat-activation", 3, 107, 107),
+            ("retinaface_mnet25.onnx", "concat-activation", 3, 71, 71),
+        ];
+        let busy = |graph: &Graph| {
+            let concats = graph.nodes.iter().filter(|node| matches!(node.op, Op::Concat { .. }));
+            let zeros =
+                |t: &usize| graph.tensors[*t].constant.as_ref().is_some_and(|c| c.to_f32().iter().all(|&v| v == 0.0));
+            concats.filter(|node| !node.tail.is_empty() || node.inputs.iter().any(zeros)).count()
+        };
+        for (file, rule, times, before, after) in cases {
+            let graph = open_with(models::model(file), &ImportOptions::default()).unwrap();
+            let [without, with] = [Rules::without(&[rule]).unwrap(), Rules::all()].map(|rules| rewrite(&graph, &rules));
+            assert_eq!((busy(&without.graph), busy(&with.graph)), (times, 0), "{file}");
+            assert_eq!(with.report.count(rule), times, "{file}");
+            assert_eq!((without.report.nodes_after, with.report.nodes_after), (before, after), "{file}");
+            check(&with.graph).unwrap();
+            let image: Vec<f32> =
+                (0..graph.shape(graph.inputs[0]).len()).map(|i| (i % 101) as f32 / 50.0 - 1.0).collect();
+            let [without, with] = [without, with].map(|made| {
+                let mut tensors = twin::graph(&made.graph, std::slice::from_ref(&image)).unwrap();
+                graph.outputs.iter().map(|&output| tensors[output].take().unwrap()).collect::<Vec<_>>()
+            });
+            assert!(without == with, "{file}: the answers differ");
+        }
+    }
+
+    #[test]
     fn a_blaze_block_is_two_steps_and_a_pool_where_it_halves() {
         let (made, _) = steps("face_detection_short_range", &Rules::all());
         let ops: Vec<&str> = made.graph.nodes.iter().map(|node| node.op.name()).collect();

@@ -5,9 +5,9 @@
 use texpool::{
     graph::{Act, Constant, Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, Unary},
     plan::{RowTable, StepUse, UsageRecord},
-    rewrite::{Rules, Views, rewrite},
+    rewrite::{Rules, Views, WhyNot, rewrite},
     schedule::{
-        Schedule, ScheduleError, StorageKind,
+        Inside, Schedule, ScheduleError, Step, StorageId, StorageKind,
         phases::{Model, Table, phased},
         schedule,
     },
@@ -44,6 +44,10 @@ fn skip_graph() -> Graph {
     g
 }
 
+fn reads(step: &Step) -> Vec<StorageId> {
+    step.reads.iter().map(|read| read.storage).collect()
+}
+
 fn kinds(made: &Schedule) -> Vec<StorageKind> {
     made.storages.iter().map(|storage| storage.kind).collect()
 }
@@ -57,8 +61,8 @@ fn intermediates_are_recorded_in_texels_from_first_to_last_use() {
         [StorageKind::Input(0), StorageKind::Output(0), StorageKind::Intermediate(0), StorageKind::Intermediate(1)]
     );
     assert_eq!(made.storage_of, [Some(0), Some(2), Some(3), Some(1)]);
-    assert_eq!(made.steps[2].reads, [2, 3]);
-    assert_eq!(made.steps[2].writes, 1);
+    assert_eq!(reads(&made.steps[2]), [2, 3]);
+    assert_eq!(made.steps[2].writes.storage, 1);
     assert_eq!(made.steps[2].rows, 0..4);
     assert_eq!(made.uses[2], StepUse { reads: vec![0, 1], writes: vec![] });
     assert_eq!(made.uses[1], StepUse { reads: vec![0], writes: vec![1] });
@@ -69,7 +73,7 @@ fn an_operand_read_twice_is_one_read() {
     let mut g = graph(&[[1, 1, 1, 4]; 3], &[0], &[2]);
     node(&mut g, RELU, &[0], 1);
     node(&mut g, ADD, &[1, 1], 2);
-    assert_eq!(schedule(&g, &Views::none()).unwrap().steps[1].reads, [2]);
+    assert_eq!(reads(&schedule(&g, &Views::none()).unwrap().steps[1]), [2]);
 }
 
 #[test]
@@ -80,7 +84,7 @@ fn the_tail_is_read_too_and_constants_are_no_storage() {
     g.nodes[1].outputs = vec![3];
     g.nodes[1].tail = Tail { first: Act::Prelu(4), add: Some(0), then: Act::None };
     let made = schedule(&g, &Views::none()).unwrap();
-    assert_eq!(made.steps[1].reads, [2, 0]);
+    assert_eq!(reads(&made.steps[1]), [2, 0]);
     assert_eq!(made.storage_of[4], None);
     assert_eq!(made.storage_of[2], None);
 }
@@ -101,7 +105,7 @@ fn an_output_that_is_read_again_keeps_its_own_texture() {
     g.outputs = vec![3, 1];
     let made = schedule(&g, &Views::none()).unwrap();
     assert_eq!(made.records, [UsageRecord::new(1, 2, 40)]);
-    assert_eq!(made.steps[1].reads, [made.storage_of[1].unwrap()]);
+    assert_eq!(reads(&made.steps[1]), [made.storage_of[1].unwrap()]);
     assert_eq!(made.storages[made.storage_of[1].unwrap()].kind, StorageKind::Output(1));
 }
 
@@ -135,7 +139,7 @@ fn a_view_that_goes_out_is_written_straight_into_the_outputs_texture() {
     g.nodes.pop();
     let made = schedule(&g, &Views::from_iter([1])).unwrap();
     assert!(made.records.is_empty());
-    let storage = made.storages[made.steps[0].writes];
+    let storage = made.storages[made.steps[0].writes.storage];
     assert_eq!((storage.kind, storage.tensor), (StorageKind::Output(0), 2));
 }
 
@@ -145,7 +149,7 @@ fn a_view_of_an_input_reads_the_inputs_texture() {
     g.nodes.remove(0);
     g.inputs = vec![1];
     let made = schedule(&g, &Views::from_iter([0])).unwrap();
-    assert_eq!(made.steps[0].reads, [0]);
+    assert_eq!(reads(&made.steps[0]), [0]);
     assert!(made.records.is_empty());
 }
 
@@ -222,4 +226,105 @@ fn an_output_that_is_a_view_has_other_rows_than_the_step_that_writes_it() {
         let rows: u32 = made.steps.iter().map(|step| step.rows.end - step.rows.start).sum();
         assert_eq!(rows as usize, shapes[1][1], "all rows are made");
     }
+}
+
+/// `1 = relu 0`, `2 = relu 0`, `3 = [1, 2]`, `4 = relu 3`, `5 = [3, 4]`, and out goes 6 = relu 5.
+fn nested(axis: usize) -> Graph {
+    let mut shapes = [[1, 3, 5, 8]; 7];
+    for (tensor, parts) in [(3, 2), (4, 2), (5, 4), (6, 4)] {
+        shapes[tensor][axis] *= parts;
+    }
+    let mut g = graph(&shapes, &[0], &[6]);
+    node(&mut g, RELU, &[0], 1);
+    node(&mut g, RELU, &[0], 2);
+    node(&mut g, Op::Concat { axis }, &[1, 2], 3);
+    // What is read here is no part of what is written.
+    let copy = g.tensors.len();
+    g.tensors.push(g.tensors[3].clone());
+    node(&mut g, RELU, &[0], copy);
+    node(&mut g, RELU, &[copy], 4);
+    node(&mut g, Op::Concat { axis }, &[3, 4], 5);
+    node(&mut g, RELU, &[5], 6);
+    g
+}
+
+#[test]
+fn parts_of_concatenations_are_written_in_place() {
+    for (axis, places) in [(3, [(0, 0), (0, 10), (0, 0), (0, 20)]), (1, [(0, 0), (3, 0), (0, 0), (6, 0)])] {
+        let mut g = nested(axis);
+        // The input is broadcast where it has to be; extents are the scheduler's only concern.
+        let joins = rewrite(&g, &Rules::only(&["joins"]).unwrap()).joins;
+        assert_eq!(joins.iter().collect::<Vec<_>>(), [2, 5], "axis {axis}");
+        let made = schedule(&g, &joins).unwrap();
+        assert_eq!(made.steps.len(), g.nodes.len() - 2);
+        let outer = made.storage_of[5].unwrap();
+        for (tensor, (row, texel)) in [1, 2, 3, 4].into_iter().zip(places) {
+            assert_eq!(made.storage_of[tensor], Some(outer));
+            assert_eq!(made.inside[tensor], Some(Inside { tensor: 5, row, texel }), "axis {axis}, t{tensor}");
+        }
+        // Alive from the first part that is written to the last step that reads the whole.
+        let record = made.record(outer).unwrap();
+        assert_eq!((made.records[record].first, made.records[record].last), (0, 4));
+        assert_eq!(made.uses[4], StepUse { reads: vec![record], writes: vec![] });
+        // All texels of the outer tensor, each written by one step.
+        let mut written = vec![0; made.storages[outer].texels() as usize];
+        for touch in made.steps.iter().map(|step| &step.writes).filter(|touch| touch.storage == outer) {
+            for row in touch.rows.clone() {
+                let start = row * made.storages[outer].row_texels;
+                touch.texels.clone().for_each(|texel| written[(start + texel) as usize] += 1);
+            }
+        }
+        assert!(written.iter().all(|&times| times == 1), "axis {axis}");
+        // A scattered table of the whole gives the part's rows theirs.
+        let starts: Vec<u32> = (0..made.storages[outer].rows).map(|row| 1000 - 37 * row).collect();
+        let row_texels = made.storages[outer].row_texels;
+        let table = RowTable::Scattered { row_starts: starts.clone(), row_texels };
+        let part = made.row_table(&g, 4, &table).unwrap();
+        let (row, texel) = places[3];
+        let expected: Vec<u32> = starts[row as usize..].iter().take(g.shape(4).rows()).map(|s| s + texel).collect();
+        assert_eq!(part.starts().collect::<Vec<_>>(), expected);
+        for table in [
+            RowTable::Whole { base: 7, rows: made.storages[outer].rows, row_texels },
+            RowTable::Ring { base: 7, rows: made.storages[outer].rows, row_texels, ring: 2 },
+        ] {
+            let part = made.row_table(&g, 4, &table).unwrap();
+            let expected: Vec<u32> =
+                table.starts().skip(row as usize).take(g.shape(4).rows()).map(|s| s + texel).collect();
+            assert_eq!(part.starts().collect::<Vec<_>>(), expected, "{table:?}");
+        }
+        // What reads a part cannot be written beside it.
+        g.nodes[4].inputs[0] = 3;
+        let joins = rewrite(&g, &Rules::only(&["joins"]).unwrap()).joins;
+        assert_eq!(joins.iter().collect::<Vec<_>>(), [2], "axis {axis}");
+        let all = [2, 5].into_iter().collect();
+        assert!(matches!(schedule(&g, &all), Err(ScheduleError::NotAJoin { node: 4, .. })));
+    }
+}
+
+#[test]
+fn what_cannot_be_written_in_place_stays_a_step() {
+    let joins = |g: &Graph| rewrite(g, &Rules::only(&["joins"]).unwrap());
+    let mut unaligned = nested(3);
+    for tensor in [1, 3, 5] {
+        unaligned.tensors[tensor].shape.c -= 2;
+    }
+    let found = joins(&unaligned);
+    assert!(found.joins.is_empty());
+    assert!(found.report.missed.iter().any(|m| matches!(&m.why, WhyNot::Between { tensor } if tensor == "t2")));
+    assert!(matches!(schedule(&unaligned, &[2].into_iter().collect()), Err(ScheduleError::NotAJoin { node: 2, .. })));
+
+    let twice = {
+        let mut g = nested(3);
+        g.nodes[2].inputs[1] = 1;
+        joins(&g)
+    };
+    assert!(twice.report.missed.iter().any(|m| m.why == WhyNot::LiesElsewhere { tensor: "t1".into() }));
+
+    let mut goes_out = nested(3);
+    goes_out.outputs.push(2);
+    assert!(joins(&goes_out).report.missed.iter().any(|m| m.why == WhyNot::GoesOut { tensor: "t2".into() }));
+
+    let mut comes_in = nested(3);
+    comes_in.nodes[2].inputs[0] = 0;
+    assert!(joins(&comes_in).report.missed.iter().any(|m| m.why == WhyNot::NotComputed { tensor: "t0".into() }));
 }

@@ -56,7 +56,7 @@ pub(super) struct How {
     #[arg(long, value_enum, default_value_t)]
     phases: PhasesArg,
     /// The fastest plan whose pool is no larger than this, in phases where it must be: 2MiB, 512KiB, 1500000.
-    #[arg(long, value_name = "SIZE", value_parser = super::size::parse, conflicts_with = "phases")]
+    #[arg(long, value_name = "SIZE", value_parser = super::size::parse, allow_negative_numbers = true, conflicts_with = "phases")]
     budget: Option<u64>,
     #[command(flatten)]
     pub(super) dims: DimArgs,

@@ -16,17 +16,21 @@ const UNITS: [(&str, u64); 10] = [
 
 /// Bytes of a size such as `2MiB`, `1.5 MB` or `4096`.
 pub(super) fn parse(text: &str) -> Result<u64, String> {
-    let fail =
-        || format!("`{text}` is no size; write a number and a unit, such as 2MiB, 512KiB, 1.5MB or 4096 (bytes)");
+    const SUCH: &str = "write a number and a unit, such as 2MiB, 512KiB, 1.5MB or 4096 (bytes)";
     let trimmed = text.trim();
     let unit = UNITS.iter().find(|(unit, _)| trimmed.ends_with(unit));
     let (number, bytes) = match unit {
         Some((unit, bytes)) => (trimmed[..trimmed.len() - unit.len()].trim_end(), *bytes),
         None => (trimmed, 1),
     };
-    let value: f64 = number.parse().map_err(|_| fail())?;
-    let size = value * bytes as f64;
-    if size.is_finite() && size >= 1.0 && size < u64::MAX as f64 { Ok(size as u64) } else { Err(fail()) }
+    let value = number.parse::<f64>().ok().filter(|value| value.is_finite());
+    let size = value.ok_or_else(|| format!("`{text}` is no size; {SUCH}"))? * bytes as f64;
+    match size {
+        ..1.0 => Err(format!("`{text}` is less than a byte; {SUCH}")),
+        // Of 64 bits.
+        18_446_744_073_709_551_616.0.. => Err(format!("`{text}` is more than any pool can have; {SUCH}")),
+        _ => Ok(size as u64),
+    }
 }
 
 #[cfg(test)]
@@ -50,8 +54,15 @@ mod tests {
 
     #[test]
     fn what_is_no_size_is_refused() {
-        for text in ["", "MiB", "two", "-1KiB", "0", "nan", "inf", "1e30GiB", "1 parsec"] {
-            assert!(parse(text).is_err(), "{text}");
+        for (why, texts) in [
+            ("no size", &["", "MiB", "two", "nan", "inf", "-inf", "1 parsec", "1XB"][..]),
+            ("less than a byte", &["-1", "-1KiB", "0", "0MiB", "0.5"]),
+            ("more than any pool", &["18446744073709551616", "99999999999999999999", "1e30GiB", "1e308GB"]),
+        ] {
+            for text in texts {
+                let said = parse(text).unwrap_err();
+                assert!(said.contains(why) && said.contains("2MiB"), "{said}");
+            }
         }
     }
 }

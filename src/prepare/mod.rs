@@ -4,19 +4,27 @@
 
 mod changes;
 mod figures;
+mod front;
+mod fronts;
 mod phases;
 mod spread;
+mod way;
 
 pub use figures::{Clock, Figures, Rate};
 pub use phases::{Peak, Phases, Point};
 
 use std::borrow::Cow;
 
+use fronts::Fronts;
+
 use crate::{
     graph::Graph,
     plan::{self, Best, Budget, Choice, Plan, PlanError, TexelFormat, TextureLimits},
-    rewrite::{self, Report, Rules},
-    schedule::{self, Schedule, ScheduleError, phases::Segment},
+    rewrite::{self, Report, Rewritten, Rules, Views},
+    schedule::{
+        self, Schedule, ScheduleError,
+        phases::{Band, Model, Segment, worth_joining},
+    },
 };
 
 /// What is asked of the plan.
@@ -149,8 +157,8 @@ pub fn prepare(graph: &Graph, options: &PrepareOptions) -> Result<Prepared, Prep
 /// # Errors
 /// As [`prepare`].
 pub fn prepare_watched(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>) -> Result<Prepared, PrepareError> {
-    let prepared = unphased(graph, options, options.phases != Phases::Off)?;
-    let point = phases::choose(&prepared.graph, &prepared.schedule, &prepared.plan, options, watch)?;
+    let (prepared, free) = unphased(graph, options, options.phases != Phases::Off)?;
+    let point = phases::choose(&prepared, &free, options, watch)?;
     Ok(match point {
         Some(point) => prepared.at(point),
         None => prepared,
@@ -163,23 +171,41 @@ pub fn prepare_watched(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>
 /// # Errors
 /// As [`prepare`].
 pub fn frontier(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>) -> Result<Frontier, PrepareError> {
-    let whole = unphased(graph, options, true)?;
-    let front = phases::Front::new(&whole.graph, &whole.schedule, options);
-    let points = front.all(&whole.plan, watch)?;
+    let (whole, free) = unphased(graph, options, true)?;
+    let points = Fronts::new(&whole, &free, options, true)?.all(watch)?;
     Ok(Frontier { whole, points })
 }
 
-/// The plan without phases; the graph is made ready for phases if `ready`.
-fn unphased(graph: &Graph, options: &PrepareOptions, ready: bool) -> Result<Prepared, PrepareError> {
+/// The plan without phases, the smaller one of those with and without concatenations written in place; and the views and
+/// the joins of its graph. The graph is made ready for phases if `ready`.
+fn unphased(graph: &Graph, options: &PrepareOptions, ready: bool) -> Result<(Prepared, [Views; 2]), PrepareError> {
     let graph = rewrite::split(graph);
     let graph = if ready { rewrite::row_means(&graph) } else { Cow::Borrowed(&*graph) };
-    let rewritten = rewrite::rewrite(&graph, &options.rules);
-    let graph = rewritten.graph;
-    let schedule = schedule::schedule(&graph, &rewritten.views)?;
+    let Rewritten { graph, views, joins, report } = rewrite::rewrite(&graph, &options.rules);
+    let mut schedule = schedule::schedule(&graph, &views)?;
+    let (mut best, mut plan) = planned(&schedule, options)?;
+    let some = {
+        let model = Model::new(&graph, &schedule);
+        let bands: Vec<Band> =
+            (0..).zip(&schedule.steps).map(|(operator, s)| Band { operator, rows: s.rows.clone() }).collect();
+        worth_joining(&graph, &schedule, &model, &bands, &joins)
+    };
+    if !some.is_empty() {
+        let joined = schedule::schedule(&graph, &views.with(&some))?;
+        let (other, smaller) = planned(&joined, options)?;
+        if smaller.bytes() <= plan.bytes() {
+            (schedule, best, plan) = (joined, other, smaller);
+        }
+    }
+    Ok((Prepared { graph, rewriting: report, schedule, best, plan, phased: None }, [views, joins]))
+}
+
+/// The best plan of a schedule, checked.
+fn planned(schedule: &Schedule, options: &PrepareOptions) -> Result<(Best, Plan), PrepareError> {
     let best = plan::choose(&schedule.records, &schedule.uses, options.choice, options.budget)?;
     let tensors = schedule.tensors();
     let mut plan = plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits)?;
     plan.strategy = best.strategy.clone();
     plan::check(&schedule.records, &tensors, &schedule.uses, &plan, options.limits)?;
-    Ok(Prepared { graph, rewriting: rewritten.report, schedule, best, plan, phased: None })
+    Ok((best, plan))
 }

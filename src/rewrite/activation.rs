@@ -1,13 +1,13 @@
 //! Moves activations into the node that computes what they are applied to.
 
 use super::{
+    carry::{Taken, taken},
     edit::{Edit, Verdict},
     rules::{Order, Rule},
     site::Site,
-    tail::join,
     why_not::WhyNot,
 };
-use crate::graph::{Act, Node, NodeId, Op, Tail, TensorId, Unary};
+use crate::graph::{Act, Node, NodeId, Op, TensorId, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "activation",
@@ -28,36 +28,15 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     if site.graph.shape(from) != site.graph.shape(to) {
         return Err(WhyNot::OtherExtents { tensor: site.name(from) });
     }
-    let maker = site.private_maker(from)?;
-    let maker_node = site.node(maker);
-    if let (Op::Reshape, Act::Unary(_), true) = (&maker_node.op, act, maker_node.tail.is_empty())
-        && alike_everywhere(node.tail)
-    {
-        let through = maker_node.inputs.first().map(|&operand| fused(site, operand, act, node));
-        if let Some(Ok((before, fused))) = through {
-            let reshape = Node { outputs: vec![to], ..maker_node.clone() };
-            return Ok(Some(Edit::default().put(before, fused).put(maker, reshape).take_out(id)));
+    let Taken { place, node: fused, reshape } = taken(site, from, act, node.tail)?;
+    let edit = Edit::default().take_out(id);
+    Ok(Some(match reshape {
+        Some(reshape) => {
+            let renamed = Node { outputs: vec![to], ..site.node(reshape).clone() };
+            edit.put(place, fused).put(reshape, renamed)
         }
-        if site.could_be_view(maker_node) {
-            return Err(WhyNot::SpoilsView);
-        }
-    }
-    let (maker, fused) = fused(site, from, act, node)?;
-    Ok(Some(Edit::default().put(maker, Node { outputs: vec![to], ..fused }).take_out(id)))
-}
-
-/// Whether a tail does the same to every element, whatever the extents.
-fn alike_everywhere(tail: Tail) -> bool {
-    let alike = |act| !matches!(act, Act::Prelu(_));
-    tail.add.is_none() && alike(tail.first) && alike(tail.then)
-}
-
-/// The node that computes `tensor`, with the activation and what follows it added.
-fn fused(site: &Site, tensor: TensorId, act: Act, follows: &Node) -> Result<(NodeId, Node), WhyNot> {
-    let maker = site.private_maker(tensor)?;
-    let node = site.node(maker);
-    let tail = join(node.tail, act, follows.tail).ok_or(WhyNot::TailTaken { op: node.op.name() })?;
-    Ok((maker, Node { tail, ..node.clone() }))
+        None => edit.put(place, Node { outputs: vec![to], ..fused }),
+    }))
 }
 
 /// The activation that a PRELU node is: one alpha a channel, or one for all.

@@ -1,7 +1,7 @@
 //! The rewriter: a graph to a smaller graph that computes the same. Knows no device and no memory.
 //!
 //! A rule is a file, looks at one node at a time and answers with an edit or a reason. To add one, write the
-//! file and put it in [`RULES`]. `views` alone changes nothing: it says which nodes that are left need no step.
+//! file and put it in [`RULES`]. `views` and `joins` change nothing: they say which nodes that are left need no step.
 
 mod activation;
 mod affine;
@@ -9,6 +9,9 @@ mod affine_chain;
 mod ahead;
 mod arithmetic;
 mod bounds;
+mod carry;
+mod concat_activation;
+mod concat_zeros;
 mod dead;
 mod edit;
 mod exact_division;
@@ -19,6 +22,7 @@ mod gelu;
 mod hard;
 mod identity;
 mod inlet;
+mod joins;
 mod linear;
 mod mask;
 mod normalize;
@@ -40,6 +44,7 @@ mod views;
 mod weights;
 mod why_not;
 
+pub(crate) use joins::corners;
 pub use report::{Fired, Missed, Place, Report};
 pub use row_means::row_means;
 pub use rules::{RULES, Rule, Rules, UnknownRule};
@@ -57,8 +62,10 @@ use site::Site;
 pub struct Rewritten {
     /// The graph, each node after those that compute its operands.
     pub graph: Graph,
-    /// Its nodes that need no step.
+    /// Its reshapes that need no step.
     pub views: Views,
+    /// Its concatenations that need no step, if whoever computes a part writes it in place.
+    pub joins: Views,
     /// What was done, and what was not.
     pub report: Report,
 }
@@ -84,8 +91,12 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
         true => views::find(&site, &mut report),
         false => Views::none(),
     };
+    let joins = match rules.is_on(joins::NAME) {
+        true => joins::find(&site, &views, &mut report),
+        false => Views::none(),
+    };
     report.nodes_after = site.graph.nodes.len() - views.len();
-    Rewritten { graph: site.graph, views, report }
+    Rewritten { graph: site.graph, views, joins, report }
 }
 
 /// Shows every node to a rule, in its order. What a change makes possible elsewhere is found in the next round.

@@ -1,9 +1,9 @@
 //! The registry: every rule by name, and which of them are on.
 
 use super::{
-    activation, affine_chain, ahead, arithmetic, bounds, dead, edit::Verdict, exact_division, flatten, gated, gelu,
-    hard, identity, linear, mask, normalize, pad, power, reshape_chain, residual, site::Site, softmax, transpose_chain,
-    transpose_reshape, views,
+    activation, affine_chain, ahead, arithmetic, bounds, concat_activation, concat_zeros, dead, edit::Verdict,
+    exact_division, flatten, gated, gelu, hard, identity, joins, linear, mask, normalize, pad, power, reshape_chain,
+    residual, site::Site, softmax, transpose_chain, transpose_reshape, views,
 };
 use crate::graph::NodeId;
 
@@ -33,10 +33,12 @@ pub(super) enum Order {
 ///
 /// Functions written out are recognised first, before other rules take their parts for something else. Arithmetic is
 /// folded before activations are moved, which would otherwise stand between; activations before additions, so that an
-/// addition finds the activation in front of it already in its producer.
-pub static RULES: [Rule; 22] = [
+/// addition finds the activation in front of it already in its producer; and both before what a concatenation does to its
+/// result, so that its parts are computed by as few nodes as there will be.
+pub static RULES: [Rule; 24] = [
     mask::RULE,
     identity::RULE,
+    concat_zeros::RULE,
     transpose_chain::RULE,
     transpose_reshape::RULE,
     reshape_chain::RULE,
@@ -55,9 +57,13 @@ pub static RULES: [Rule; 22] = [
     pad::RULE,
     activation::RULE,
     residual::RULE,
+    concat_activation::RULE,
     flatten::RULE,
     dead::RULE,
 ];
+
+/// The searches for nodes that need no step.
+const IN_PLACE: [&str; 2] = [views::NAME, joins::NAME];
 
 /// A name that no rule has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,18 +77,18 @@ pub struct UnknownRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     on: [bool; RULES.len()],
-    views: bool,
+    in_place: [bool; IN_PLACE.len()],
 }
 
 impl Rules {
     /// Every rule.
     pub const fn all() -> Self {
-        Self { on: [true; RULES.len()], views: true }
+        Self { on: [true; RULES.len()], in_place: [true; IN_PLACE.len()] }
     }
 
     /// No rule: the graph stays the file's.
     pub const fn none() -> Self {
-        Self { on: [false; RULES.len()], views: false }
+        Self { on: [false; RULES.len()], in_place: [false; IN_PLACE.len()] }
     }
 
     /// The rules named, and no other.
@@ -101,14 +107,15 @@ impl Rules {
         Self::all().switch(names, false)
     }
 
-    /// The names of all rules, [`views`](super::Views) last.
+    /// The names of all rules; last the searches for [nodes that need no step](super::Views).
     pub fn names() -> impl Iterator<Item = &'static str> {
-        RULES.iter().map(|rule| rule.name).chain([views::NAME])
+        RULES.iter().map(|rule| rule.name).chain(IN_PLACE)
     }
 
     /// Whether a rule is on.
     pub fn is_on(&self, name: &str) -> bool {
-        self.iter().any(|rule| rule.name == name) || self.views && name == views::NAME
+        let in_place = || IN_PLACE.iter().zip(self.in_place).any(|(&other, on)| on && other == name);
+        self.iter().any(|rule| rule.name == name) || in_place()
     }
 
     /// The rules that are on and change the graph, in the order they are tried.
@@ -118,10 +125,12 @@ impl Rules {
 
     fn switch(mut self, names: &[&str], on: bool) -> Result<Self, UnknownRule> {
         for &name in names {
-            match RULES.iter().position(|rule| rule.name == name) {
-                Some(rule) => self.on[rule] = on,
-                None if name == views::NAME => self.views = on,
-                None => return Err(UnknownRule { name: name.into() }),
+            let rule = RULES.iter().position(|rule| rule.name == name);
+            let in_place = IN_PLACE.iter().position(|&other| other == name);
+            match (rule, in_place) {
+                (Some(rule), _) => self.on[rule] = on,
+                (None, Some(place)) => self.in_place[place] = on,
+                (None, None) => return Err(UnknownRule { name: name.into() }),
             }
         }
         Ok(self)

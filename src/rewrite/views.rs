@@ -12,12 +12,13 @@ use crate::graph::{Node, NodeId, Op, Shape, TensorId};
 /// What the rule is switched on and off by.
 pub(super) const NAME: &str = "views";
 
-/// The nodes whose result shares the texels of their operand, and which therefore need no step.
+/// Nodes that need no step: reshapes whose result shares the texels of their operand, and concatenations whose parts are
+/// computed where they belong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Views(BTreeSet<NodeId>);
 
 impl Views {
-    /// No view: every node is a step.
+    /// None: every node is a step.
     pub const fn none() -> Self {
         Self(BTreeSet::new())
     }
@@ -32,12 +33,18 @@ impl Views {
         self.0.iter().copied()
     }
 
-    /// Number of views.
+    /// These and the others.
+    #[must_use]
+    pub fn with(&self, others: &Self) -> Self {
+        Self(self.0.union(&others.0).copied().collect())
+    }
+
+    /// Number of nodes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no view.
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

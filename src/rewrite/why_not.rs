@@ -97,6 +97,15 @@ pub enum WhyNot {
     /// Zeros could win, or be all there is, in a window.
     #[error("zeros could be the greatest of a window")]
     ZerosCount,
+    /// A constant that would have to be zeros.
+    #[error("`{tensor}` holds something else than 0, or -0")]
+    NotZeros {
+        /// Name of the constant.
+        tensor: String,
+    },
+    /// Constants put together with several computed values.
+    #[error("to put several values together and constants around them would be two steps")]
+    SeveralParts,
     /// The view's texels would not lie right.
     #[error("the texels of {from} lie elsewhere as {to}")]
     TexelsElsewhere {
@@ -104,6 +113,26 @@ pub enum WhyNot {
         from: String,
         /// Extents of the result.
         to: String,
+    },
+    /// A part that does not begin where a texel does, or whose slices would not lie behind each other.
+    #[error("`{tensor}` does not begin at a texel of the result's rows")]
+    Between {
+        /// Name of the part.
+        tensor: String,
+    },
+    /// A part that shares its texels with another tensor already.
+    #[error("`{tensor}` lies in the texels of another tensor")]
+    LiesElsewhere {
+        /// Name of the part.
+        tensor: String,
+    },
+    /// A node would read the texture that it writes.
+    #[error("{op} reads `{tensor}`, which would lie in the texture it writes")]
+    ReadsNeighbour {
+        /// The operator that computes a part.
+        op: &'static str,
+        /// Name of the operand that would lie beside it.
+        tensor: String,
     },
     /// A reshape that needs no step now would need one.
     #[error("the reshape before it would no longer be a view")]

@@ -1,20 +1,25 @@
 //! Walks the nodes once, in order, and gives each tensor its storage.
 
-use super::{Schedule, ScheduleError, Step, Storage, StorageId, StorageKind};
+use super::{
+    Schedule, ScheduleError, Step, Storage, StorageId, StorageKind, Touch,
+    inside::{inside, is_join},
+};
 use crate::{
     graph::{Graph, Node, NodeId, Op, TensorId},
-    plan::{StepUse, UsageRecord},
+    plan::UsageRecord,
     rewrite::{Views, operands, texels_agree},
 };
 
-/// Puts a graph in steps: every node that is no view, in the graph's order, each over all rows of its result.
+/// Puts a graph in steps: every node but those that need none, in the graph's order, each over all rows of its result.
 ///
 /// # Errors
-/// If the graph is not one that can be executed in its order, or a node marked as a view cannot be one.
+/// If the graph is not one that can be executed in its order, or a node that is said to need no step does.
 pub fn schedule(graph: &Graph, views: &Views) -> Result<Schedule, ScheduleError> {
     let mut builder = Builder::new(graph, views)?;
     for (id, node) in graph.nodes.iter().enumerate() {
-        if views.contains(id) {
+        if views.contains(id) && is_join(graph, id) {
+            builder.join(node)?;
+        } else if views.contains(id) {
             builder.view(node)?;
         } else {
             builder.step(id, node)?;
@@ -25,7 +30,7 @@ pub fn schedule(graph: &Graph, views: &Views) -> Result<Schedule, ScheduleError>
 
 struct Builder<'a> {
     graph: &'a Graph,
-    /// The tensor at the head of each chain of views.
+    /// For each tensor the one whose storage it shares: the head of a chain of views, what it is a part of, or itself.
     root: Vec<TensorId>,
     /// The storage of each root.
     held: Vec<Option<StorageId>>,
@@ -38,15 +43,21 @@ impl<'a> Builder<'a> {
         let tensors = graph.tensors.len();
         let mut root: Vec<TensorId> = (0..tensors).collect();
         check_ids(graph)?;
-        for (id, node) in graph.nodes.iter().enumerate() {
-            if views.contains(id) {
-                let (from, to) = view_ends(graph, node)?;
-                root[to] = root[from];
+        let inside = inside(graph, views)?;
+        for (part, inside) in inside.iter().enumerate() {
+            root[part] = inside.map_or(part, |inside| inside.tensor);
+        }
+        for node in views.iter().filter(|&id| !is_join(graph, id)).filter_map(|id| graph.nodes.get(id)) {
+            let (from, to) = view_ends(graph, node)?;
+            if inside[from].or(inside[to]).is_some() {
+                let why = "a part of a tensor is looked at in no other shape";
+                return Err(ScheduleError::NotAView { node: node.origin, op: node.op.name(), why });
             }
+            root[to] = root[from];
         }
         let computed = (0..tensors).map(|t| graph.is_constant(t)).collect();
         let held = vec![None; tensors];
-        let mut builder = Self { graph, root, held, computed, made: Schedule::default() };
+        let mut builder = Self { graph, root, held, computed, made: Schedule { inside, ..Schedule::default() } };
         for (index, &tensor) in graph.inputs.iter().enumerate() {
             builder.computed[tensor] = true;
             builder.hold_external(tensor, StorageKind::Input(index))?;
@@ -100,35 +111,45 @@ impl<'a> Builder<'a> {
         self.compute(node).map(|_| ())
     }
 
+    fn join(&mut self, node: &Node) -> Result<(), ScheduleError> {
+        self.check_computed(node)?;
+        self.compute(node).map(|_| ())
+    }
+
     fn step(&mut self, id: NodeId, node: &Node) -> Result<(), ScheduleError> {
         self.check_computed(node)?;
         let step = self.made.steps.len();
-        let mut reads: Vec<StorageId> = Vec::new();
-        for storage in operands(node).filter_map(|tensor| self.held[self.root[tensor]]) {
-            if !reads.contains(&storage) {
-                reads.push(storage);
+        let mut reads: Vec<Touch> = Vec::new();
+        for tensor in operands(node) {
+            let Some(storage) = self.held[self.root[tensor]] else { continue };
+            let touch = self.made.touch(self.graph, tensor, storage);
+            if !reads.contains(&touch) {
+                reads.push(touch);
             }
         }
         let result = self.compute(node)?;
-        let writes = match self.held[self.root[result]] {
+        let storage = match self.held[self.root[result]] {
             Some(storage) => storage,
             None => {
                 let kind = StorageKind::Intermediate(self.made.records.len());
-                let storage = self.hold(result, kind)?;
+                let storage = self.hold(self.root[result], kind)?;
                 self.made.records.push(UsageRecord::new(step, step, self.made.storages[storage].texels()));
                 storage
             }
         };
-        let uses = StepUse {
-            reads: reads.iter().filter_map(|&storage| self.made.record(storage)).collect(),
-            writes: self.made.record(writes).into_iter().collect(),
-        };
-        for &record in &uses.reads {
+        let (rows, _) = self.rows(result)?;
+        let mut writes = self.made.touch(self.graph, result, storage);
+        writes.rows.end = writes.rows.start + rows;
+        if self.made.inside[result].is_some() && reads.iter().any(|read| read.storage == storage) {
+            let why = format!("`{}` is computed from its neighbours", self.graph.tensors[result].name);
+            return Err(ScheduleError::NotAJoin { node: node.origin, why });
+        }
+        let step_rows = Step { node: id, rows: 0..rows, reads, writes };
+        let uses = self.made.uses_of(&step_rows);
+        for &record in uses.reads.iter().chain(&uses.writes) {
             self.made.records[record].last = step;
         }
-        let (rows, _) = self.rows(result)?;
-        let read_rows = reads.iter().map(|&storage| 0..self.made.storages[storage].rows).collect();
-        self.made.steps.push(Step { node: id, rows: 0..rows, reads, read_rows, writes });
+        self.made.steps.push(step_rows);
         self.made.uses.push(uses);
         Ok(())
     }

@@ -75,4 +75,12 @@ pub enum ScheduleError {
         /// What stands against it.
         why: &'static str,
     },
+    /// A concatenation marked as written in place whose parts cannot be.
+    #[error("node {node}: its parts cannot be written in place, {why}")]
+    NotAJoin {
+        /// Index of the node in the model file.
+        node: usize,
+        /// What stands against it.
+        why: String,
+    },
 }

@@ -4,12 +4,14 @@
 
 mod build;
 mod error;
+mod inside;
 pub mod phases;
 
 use std::ops::Range;
 
 pub use build::schedule;
 pub use error::ScheduleError;
+pub use inside::Inside;
 
 use crate::{
     graph::{Graph, NodeId, TensorId},
@@ -50,6 +52,17 @@ impl Storage {
     }
 }
 
+/// Rows of a storage that a step reads or writes, or the part of each that a tensor inside it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// The storage.
+    pub storage: StorageId,
+    /// Its rows.
+    pub rows: Range<u32>,
+    /// The texels of each row.
+    pub texels: Range<u32>,
+}
+
 /// One dispatch: a node, and the rows of its result that it computes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -57,12 +70,10 @@ pub struct Step {
     pub node: NodeId,
     /// Rows computed: all of them, or those of one phase.
     pub rows: Range<u32>,
-    /// What it reads, each storage once, in operand order, the tail's addend last. Constants are no storage.
-    pub reads: Vec<StorageId>,
-    /// Of each of `reads`, the rows that are read.
-    pub read_rows: Vec<Range<u32>>,
+    /// What it reads, each part of a storage once, in operand order, the tail's addend last. Constants are no storage.
+    pub reads: Vec<Touch>,
     /// What it writes.
-    pub writes: StorageId,
+    pub writes: Touch,
 }
 
 /// Steps in execution order, and what they touch.
@@ -78,6 +89,8 @@ pub struct Schedule {
     pub uses: Vec<StepUse>,
     /// For each tensor the storage it lives in; none for constants and tensors that no step touches.
     pub storage_of: Vec<Option<StorageId>>,
+    /// For each tensor the one that it is a part of, if it is written in place.
+    pub inside: Vec<Option<Inside>>,
 }
 
 impl Schedule {
@@ -87,6 +100,17 @@ impl Schedule {
             StorageKind::Intermediate(record) => Some(record),
             StorageKind::Input(_) | StorageKind::Output(_) => None,
         }
+    }
+
+    /// The records that a step touches.
+    fn uses_of(&self, step: &Step) -> StepUse {
+        let mut uses = StepUse { reads: Vec::new(), writes: self.record(step.writes.storage).into_iter().collect() };
+        for record in step.reads.iter().filter_map(|read| self.record(read.storage)) {
+            if !uses.reads.contains(&record) {
+                uses.reads.push(record);
+            }
+        }
+        uses
     }
 
     /// Rows of each record.
@@ -99,7 +123,7 @@ impl Schedule {
     pub fn whole(&self, graph: &Graph) -> Vec<bool> {
         let mut whole = vec![false; self.records.len()];
         for (tensor, &storage) in self.storage_of.iter().enumerate() {
-            let Some(storage) = storage else { continue };
+            let (Some(storage), None) = (storage, self.inside[tensor]) else { continue };
             let (shape, held) = (graph.shape(tensor), &self.storages[storage]);
             let alike = (shape.rows(), shape.row_texels()) == (held.rows as usize, held.row_texels as usize);
             if let (StorageKind::Intermediate(record), false) = (held.kind, alike) {
@@ -113,10 +137,9 @@ impl Schedule {
     pub fn dying(&self) -> Vec<Vec<(StorageId, Range<u32>)>> {
         let mut last: Vec<Vec<Option<usize>>> = self.storages.iter().map(|s| vec![None; s.rows as usize]).collect();
         for (number, step) in self.steps.iter().enumerate() {
-            let reads = step.reads.iter().zip(&step.read_rows);
-            let touched = reads.chain([(&step.writes, &step.rows)]);
-            for (&storage, rows) in touched.filter(|&(&storage, _)| self.record(storage).is_some()) {
-                last[storage][rows.start as usize..rows.end as usize].fill(Some(number));
+            let touched = step.reads.iter().chain([&step.writes]);
+            for Touch { storage, rows, .. } in touched.filter(|touch| self.record(touch.storage).is_some()) {
+                last[*storage][rows.start as usize..rows.end as usize].fill(Some(number));
             }
         }
         let mut dying: Vec<Vec<(StorageId, Range<u32>)>> = vec![Vec::new(); self.steps.len()];
@@ -134,24 +157,40 @@ impl Schedule {
 
     /// What each step does to the rows of the pool.
     pub fn row_steps(&self) -> Vec<RowStep> {
-        let used = |storage: StorageId, rows: &Range<u32>| {
-            self.record(storage).map(|record| RowUse { record, rows: rows.clone() })
+        let used = |touch: &Touch| {
+            let record = self.record(touch.storage)?;
+            Some(RowUse { record, rows: touch.rows.clone(), texels: touch.texels.clone() })
         };
         let step = |step: &Step| RowStep {
-            reads: step.reads.iter().zip(&step.read_rows).filter_map(|(&s, rows)| used(s, rows)).collect(),
-            writes: used(step.writes, &step.rows).into_iter().collect(),
+            reads: step.reads.iter().filter_map(used).collect(),
+            writes: used(&step.writes).into_iter().collect(),
         };
         self.steps.iter().map(step).collect()
     }
 
+    /// All rows of a tensor in its storage, or of the storage where a view sees others.
+    fn touch(&self, graph: &Graph, tensor: TensorId, storage: StorageId) -> Touch {
+        let held = &self.storages[storage];
+        let Some(inside) = self.inside[tensor] else {
+            return Touch { storage, rows: 0..held.rows, texels: 0..held.row_texels };
+        };
+        let shape = graph.shape(tensor);
+        let (rows, texels) = (shape.rows() as u32, shape.row_texels() as u32);
+        Touch { storage, rows: inside.row..inside.row + rows, texels: inside.texel..inside.texel + texels }
+    }
+
     /// The row table of `tensor`, given that of the storage it lives in. A view has rows of its own, which start at
-    /// the storage's first texel; its storage must then be whole.
+    /// the storage's first texel; its storage must then be whole. A part has some of the outer tensor's rows, and starts
+    /// somewhere in each.
     ///
     /// `None` if `tensor` lives in no storage, or is a view in a storage that is not whole.
     pub fn row_table(&self, graph: &Graph, tensor: TensorId, storage: &RowTable) -> Option<RowTable> {
+        let rows = |tensor: TensorId| u32::try_from(graph.shape(tensor).rows()).ok();
+        if let Some(inside) = self.inside.get(tensor)? {
+            return Some(inside.table(&self.row_table(graph, inside.tensor, storage)?, rows(tensor)?));
+        }
         let held = self.storages.get((*self.storage_of.get(tensor)?)?)?;
-        let shape = graph.shape(tensor);
-        let (rows, row_texels) = (u32::try_from(shape.rows()).ok()?, u32::try_from(shape.row_texels()).ok()?);
+        let (rows, row_texels) = (rows(tensor)?, u32::try_from(graph.shape(tensor).row_texels()).ok()?);
         match *storage {
             _ if (rows, row_texels) == (held.rows, held.row_texels) => Some(storage.clone()),
             RowTable::Whole { base, .. } => Some(RowTable::Whole { base, rows, row_texels }),

@@ -8,6 +8,8 @@ mod networks;
 mod properties;
 #[cfg(test)]
 mod sizes;
+#[cfg(test)]
+mod whole;
 
 /// Numbers in -1..1 that repeat nowhere.
 #[cfg(test)]

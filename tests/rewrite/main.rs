@@ -9,6 +9,8 @@ mod affine;
 #[cfg(test)]
 mod arithmetic;
 #[cfg(test)]
+mod concat;
+#[cfg(test)]
 mod identity;
 #[cfg(test)]
 mod layout;

@@ -60,6 +60,15 @@ fn grow(net: &mut Net, made: &[TensorId], (kind, a, b, n): Draw) -> Option<Tenso
         16 => net.node(Op::Transpose { perm: [[0, 2, 1, 3], [0, 1, 3, 2], [1, 0, 2, 3]][n % 3] }, &[x]),
         17 if image => net.node(Op::Concat { axis: 3 }, &[x, alike?]),
         18 => net.node(Op::Concat { axis: n % 4 }, &[x]),
+        20 if image => {
+            let acts = [Act::None, RELU, Act::Unary(Unary::Tanh)];
+            net.node_to(Op::Concat { axis: n % 4 }, &[x, alike?], &[1], acts[b % 3])
+        }
+        21 if image => {
+            let zeros = net.constant(&shape.dims(), &vec![0.0; shape.len()]);
+            let parts = [[zeros, x, zeros], [x, zeros, alike?]][b % 2];
+            net.node(Op::Concat { axis: n % 4 }, &parts[n % 2..])
+        }
         _ => return None,
     })
 }
@@ -70,7 +79,7 @@ fn flat(shape: Shape) -> Shape {
 }
 
 fn graphs() -> impl Strategy<Value = Graph> {
-    let draw = (0..20_usize, 0..7_usize, 0..6_usize, 0..60_usize);
+    let draw = (0..22_usize, 0..7_usize, 0..6_usize, 0..60_usize);
     (prop::collection::vec(draw, 1..20), 0..3_usize, prop::bool::ANY).prop_map(|(draws, extra, two)| {
         let mut net = Net::default();
         let mut made = vec![net.input(&[1, 4, 3, 4])];

@@ -19,13 +19,15 @@ fn with_no_rule_on_the_graph_is_the_files() {
     assert_eq!(graph.nodes[2].outputs, [dead]);
     let made = rewrite(&graph, &Rules::none());
     assert_eq!(format!("{:?}", made.graph), format!("{graph:?}"));
-    assert!(made.views.is_empty() && made.report.fired.is_empty() && made.report.missed.is_empty());
+    assert!(
+        made.views.is_empty() && made.joins.is_empty() && made.report.fired.is_empty() && made.report.missed.is_empty()
+    );
 }
 
 #[test]
 fn rules_go_by_their_names() {
     let names: Vec<&str> = Rules::names().collect();
-    assert_eq!(names.len(), RULES.len() + 1);
+    assert_eq!(names.len(), RULES.len() + 2);
     for &name in &names {
         let (one, others) = (Rules::only(&[name]).unwrap(), Rules::without(&[name]).unwrap());
         for &other in &names {

@@ -16,7 +16,7 @@ struct Memory<'a> {
 
 /// Checks a plan by running its steps: textures the device allows, every row inside its texture, every row that is read
 /// still there as it was written, and no step that reads and writes the same texture. Records marked `whole` must lie
-/// row after row, and are there to be read only with all their rows.
+/// row after row.
 ///
 /// # Errors
 /// The first rule that is broken, naming step, record and row.
@@ -40,7 +40,8 @@ pub fn check_rows(
     for (number, step) in steps.iter().enumerate() {
         for touched in step.reads.iter().chain(&step.writes) {
             let rows = tensors.get(touched.record).map_or(0, |t| t.rows);
-            if touched.record >= tensors.len() || touched.rows.end > rows {
+            let texels = tensors.get(touched.record).map_or(0, |t| t.row_texels);
+            if touched.record >= tensors.len() || touched.rows.end > rows || touched.texels.end > texels {
                 return Err(bad(number, touched, "there are no such rows"));
             }
         }
@@ -53,18 +54,13 @@ pub fn check_rows(
             }
         }
         for read in &step.reads {
-            let rows = if whole[read.record] && !read.rows.is_empty() {
-                0..tensors[read.record].rows
-            } else {
-                read.rows.clone()
-            };
-            for row in rows {
-                memory.read(number, read.record, row)?;
+            for row in read.rows.clone() {
+                memory.read(number, read, row)?;
             }
         }
         for write in &step.writes {
             for row in write.rows.clone() {
-                memory.write(number, write.record, row)?;
+                memory.write(number, write, row)?;
             }
         }
     }
@@ -116,30 +112,35 @@ fn check_table(
 }
 
 impl Memory<'_> {
-    /// Texture, first texel and one past the last of a row.
-    fn place(&self, record: usize, row: u32) -> (usize, u64, u64) {
-        let Placement { texture, rows, .. } = &self.plan.placements[record];
-        let (start, length) = match rows {
-            RowTable::Whole { base, row_texels, .. } => (u64::from(*base) + u64::from(row * row_texels), *row_texels),
+    /// Texture, first texel and one past the last of what is used of a row.
+    fn place(&self, used: &RowUse, row: u32) -> (usize, u64, u64) {
+        let Placement { texture, rows, .. } = &self.plan.placements[used.record];
+        let start = match rows {
+            RowTable::Whole { base, row_texels, .. } => u64::from(*base) + u64::from(row * row_texels),
             RowTable::Ring { base, row_texels, ring, .. } => {
-                (u64::from(*base) + u64::from(row % ring) * u64::from(*row_texels), *row_texels)
+                u64::from(*base) + u64::from(row % ring) * u64::from(*row_texels)
             }
-            RowTable::Scattered { row_starts, row_texels } => (row_starts[row as usize].into(), *row_texels),
+            RowTable::Scattered { row_starts, .. } => row_starts[row as usize].into(),
         };
-        (*texture, start, start + u64::from(length))
+        (*texture, start + u64::from(used.texels.start), start + u64::from(used.texels.end))
     }
 
-    fn read(&self, step: usize, record: usize, row: u32) -> Result<(), PlanError> {
-        let (texture, start, end) = self.place(record, row);
-        match self.runs[texture].get(&start) {
-            Some(&found) if found == (end, record, row) => Ok(()),
-            _ => Err(PlanError::RowNotThere { step, record, row, texture }),
+    /// Looks whether all that is used of a row lies there, in however many parts it was written.
+    fn read(&self, step: usize, used: &RowUse, row: u32) -> Result<(), PlanError> {
+        let (texture, mut at, end) = self.place(used, row);
+        while at < end {
+            match self.runs[texture].range(..=at).next_back() {
+                Some((_, &(until, record, of))) if until > at && (record, of) == (used.record, row) => at = until,
+                _ => return Err(PlanError::RowNotThere { step, record: used.record, row, texture }),
+            }
         }
+        Ok(())
     }
 
-    /// Puts a row where the plan says; whatever it touches is no longer there.
-    fn write(&mut self, step: usize, record: usize, row: u32) -> Result<(), PlanError> {
-        let (texture, start, end) = self.place(record, row);
+    /// Puts a row, or a part of it, where the plan says; whatever it touches is no longer there.
+    fn write(&mut self, step: usize, used: &RowUse, row: u32) -> Result<(), PlanError> {
+        let (texture, start, end) = self.place(used, row);
+        let record = used.record;
         let spec = &self.plan.textures[texture];
         let size = u64::from(spec.width) * u64::from(spec.height);
         if end > size {

@@ -1,8 +1,8 @@
 //! Lives of rows, and the runs of rows that are placed.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
-use super::{Life, LivePeak, RowProblem, RowStep};
+use super::{Life, LivePeak, RowProblem, RowStep, RowUse};
 use crate::plan::{PlanError, TensorRows, UsageRecord};
 
 /// Rows that are placed as one run: a single row, or a whole tensor.
@@ -12,37 +12,69 @@ pub(super) struct Item {
     pub(super) usage: UsageRecord,
 }
 
-/// The life of each row of each tensor; none for rows that no step writes.
+/// The life of each row of each tensor; none for rows that no step writes. A row that is written in parts lives from the
+/// first of them.
 ///
 /// # Errors
-/// [`PlanError::BadRowUse`] where a step names a record or row that is not there, writes a row again, or reads one
-/// that is not written before.
+/// [`PlanError::BadRowUse`] where a step names a record or row that is not there, writes texels again, or reads some that
+/// are not written before.
 pub fn row_lives(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Option<Life>>>, PlanError> {
     let mut lives: Vec<Vec<Option<Life>>> = tensors.iter().map(|t| vec![None; t.rows as usize]).collect();
+    let mut parts = Parts::default();
     for (step, touched) in steps.iter().enumerate() {
         for used in &touched.reads {
             let bad = |why| PlanError::BadRowUse { step, record: used.record, why };
-            let rows = lives.get_mut(used.record).ok_or_else(|| bad("there is no such record"))?;
-            let rows = rows.get_mut(used.rows.start as usize..used.rows.end as usize);
-            for row in rows.ok_or_else(|| bad("it reads rows that are not there"))? {
-                match row {
-                    Some(life) => life.last = step,
-                    None => return Err(bad("it reads a row that no step has written")),
+            for (row, life) in used.rows.clone().zip(used_rows(&mut lives, used).map_err(bad)?) {
+                match life {
+                    Some(life) if parts.has(used, row) => life.last = step,
+                    _ => return Err(bad("it reads a row that no step has written")),
                 }
             }
         }
         for used in &touched.writes {
             let bad = |why| PlanError::BadRowUse { step, record: used.record, why };
-            let rows = lives.get_mut(used.record).ok_or_else(|| bad("there is no such record"))?;
-            let rows = rows.get_mut(used.rows.start as usize..used.rows.end as usize);
-            for row in rows.ok_or_else(|| bad("it writes rows that are not there"))? {
-                if row.replace(Life { first: step, last: step }).is_some() {
-                    return Err(bad("it writes a row that has a value already"));
+            let row_texels = tensors.get(used.record).map_or(0, |t| t.row_texels);
+            let all = used.texels == (0..row_texels);
+            for (row, life) in used.rows.clone().zip(used_rows(&mut lives, used).map_err(bad)?) {
+                match life {
+                    None if all => *life = Some(Life { first: step, last: step }),
+                    None if parts.add(used, row) => *life = Some(Life { first: step, last: step }),
+                    Some(life) if !all && parts.add(used, row) => life.last = step,
+                    _ => return Err(bad("it writes a row that has a value already")),
                 }
             }
         }
     }
     Ok(lives)
+}
+
+/// The lives of the rows that are used.
+fn used_rows<'a>(lives: &'a mut [Vec<Option<Life>>], used: &RowUse) -> Result<&'a mut [Option<Life>], &'static str> {
+    let rows = lives.get_mut(used.record).ok_or("there is no such record")?;
+    let range = used.rows.start as usize..used.rows.end as usize;
+    rows.get_mut(range).ok_or("it touches rows that are not there")
+}
+
+/// What is written of the rows that are written in parts.
+#[derive(Default)]
+struct Parts(BTreeMap<usize, BTreeMap<u32, Vec<Range<u32>>>>);
+
+impl Parts {
+    /// Whether all that is used of a row with a value is written.
+    fn has(&self, used: &RowUse, row: u32) -> bool {
+        let Some(parts) = self.0.get(&used.record).and_then(|rows| rows.get(&row)) else { return true };
+        let inside =
+            parts.iter().map(|part| part.end.min(used.texels.end).saturating_sub(part.start.max(used.texels.start)));
+        inside.sum::<u32>() == used.texels.len() as u32
+    }
+
+    /// Notes a part; not if some of it is written already.
+    fn add(&mut self, used: &RowUse, row: u32) -> bool {
+        let parts = self.0.entry(used.record).or_default().entry(row).or_default();
+        let new = parts.iter().all(|part| part.end <= used.texels.start || used.texels.end <= part.start);
+        parts.push(used.texels.clone());
+        new
+    }
 }
 
 /// What is placed, in the order of records and rows.

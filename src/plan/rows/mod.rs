@@ -28,6 +28,8 @@ pub struct RowUse {
     pub record: usize,
     /// The rows.
     pub rows: Range<u32>,
+    /// The texels of each of them: all, or a part that a step of its own writes.
+    pub texels: Range<u32>,
 }
 
 /// What one step reads and writes, row by row. A tensor that is bound is listed even where none of its rows is read.
@@ -36,11 +38,11 @@ pub struct RowUse {
 pub struct RowStep {
     /// Rows it reads.
     pub reads: Vec<RowUse>,
-    /// Rows it writes; each row is written by one step.
+    /// Rows it writes; each texel of a row is written by one step.
     pub writes: Vec<RowUse>,
 }
 
-/// The step that writes a row, and the last that reads it (the same where none does).
+/// The first step that writes a row or a part of it, and the last that reads it (the same where none does).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Life {
     /// The step that writes it.

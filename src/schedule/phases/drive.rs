@@ -33,7 +33,8 @@ impl<'a> Driver<'a> {
         let operators = segment.operators.clone();
         let mut read = vec![false; operators.len()];
         for operator in &self.model.operators[operators.clone()] {
-            for maker in operator.reads.iter().filter_map(|read| read.maker).filter(|m| operators.contains(m)) {
+            let makers = operator.reads.iter().flat_map(|read| &read.makers).map(|maker| maker.operator);
+            for maker in makers.filter(|maker| operators.contains(maker)) {
                 read[maker - operators.start] = true;
             }
         }
@@ -72,9 +73,13 @@ impl<'a> Driver<'a> {
             }
             let rows = self.done[operator]..until.min(self.done[operator] + self.band(segment, operator));
             let missing = op.reads.iter().find_map(|read| {
-                let maker = read.maker.filter(|maker| segment.operators.contains(maker))?;
                 let end = read.rows(&rows).end;
-                (self.done[maker] < end).then_some((maker, end))
+                let inside = read.makers.iter().filter(|maker| segment.operators.contains(&maker.operator));
+                let mut ends = inside.map(|maker| {
+                    let most = self.model.operators[maker.operator].rows;
+                    (maker.operator, end.saturating_sub(maker.first).min(most))
+                });
+                ends.find(|&(maker, end)| self.done[maker] < end)
             });
             match missing {
                 Some(missing) => wanted.push(missing),

@@ -11,17 +11,19 @@ mod model;
 mod needs;
 mod segments;
 mod work;
+mod worth;
 
 use std::ops::Range;
 
 pub use drive::order;
-pub use model::{Model, Operator, Reading};
+pub use model::{Maker, Model, Operator, Reading};
 pub use needs::needs;
 pub use segments::{Outline, Table};
 pub use work::{Family, Work, work};
+pub use worth::worth_joining;
 
-use super::{Schedule, Step, StorageKind};
-use crate::plan::{StepUse, UsageRecord};
+use super::{Schedule, Step, StorageKind, Touch};
+use crate::plan::UsageRecord;
 
 /// Consecutive operators that run interleaved; what one segment leaves behind is complete when the next begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,28 +48,24 @@ pub fn phased(schedule: &Schedule, model: &Model, segments: &[Segment]) -> Sched
     let mut made = Schedule {
         storages: schedule.storages.clone(),
         storage_of: schedule.storage_of.clone(),
+        inside: schedule.inside.clone(),
         ..Schedule::default()
     };
     let mut touched: Vec<Option<(usize, usize)>> = vec![None; schedule.records.len()];
     for Band { operator, rows } in order(model, segments) {
-        let whole = &schedule.steps[operator];
-        let reads = &model.operators[operator].reads;
-        let read_rows = whole
-            .reads
-            .iter()
-            .map(|&storage| reads.iter().find(|read| read.storage == storage).map_or(0..0, |read| read.rows(&rows)));
+        let (whole, operator) = (&schedule.steps[operator], &model.operators[operator]);
+        let read = |touch: &Touch| {
+            let read = operator.reads.iter().find(|read| read.storage == touch.storage);
+            Touch { rows: read.map_or(0..0, |read| within(&read.rows(&rows), &touch.rows)), ..touch.clone() }
+        };
         let step = Step {
             node: whole.node,
-            read_rows: read_rows.collect(),
+            reads: whole.reads.iter().map(read).collect(),
+            writes: Touch { rows: operator.written(&rows), ..whole.writes.clone() },
             rows,
-            reads: whole.reads.clone(),
-            writes: whole.writes,
         };
         let number = made.steps.len();
-        let uses = StepUse {
-            reads: step.reads.iter().filter_map(|&storage| made.record(storage)).collect(),
-            writes: made.record(step.writes).into_iter().collect(),
-        };
+        let uses = made.uses_of(&step);
         for &record in uses.reads.iter().chain(&uses.writes) {
             let span = touched[record].get_or_insert((number, number));
             span.1 = number;
@@ -82,4 +80,10 @@ pub fn phased(schedule: &Schedule, model: &Model, segments: &[Segment]) -> Sched
         }
     }
     made
+}
+
+/// What of `rows` lies in `all`.
+fn within(rows: &Range<u32>, all: &Range<u32>) -> Range<u32> {
+    let start = rows.start.clamp(all.start, all.end);
+    start..rows.end.clamp(start, all.end)
 }

@@ -8,15 +8,31 @@ use crate::{
     schedule::{Schedule, StorageId, StorageKind},
 };
 
+/// An operator that writes rows of a storage, or a part of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Maker {
+    /// The operator.
+    pub operator: usize,
+    /// The storage's row that is the first of its result.
+    pub first: u32,
+}
+
 /// One operand of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Where the operand lives.
     pub storage: StorageId,
-    /// The operator that writes it; none for the graph's inputs.
-    pub maker: Option<usize>,
-    /// For each row of the result, the rows that are read.
+    /// The operators that write it; none for the graph's inputs, several where parts are written in place.
+    pub makers: Vec<Maker>,
+    /// For each row of the result, the rows of the storage that are read.
     pub needs: Vec<Range<u32>>,
+}
+
+impl Operator {
+    /// Where a band of its rows lies in its storage.
+    pub fn written(&self, band: &Range<u32>) -> Range<u32> {
+        self.first + band.start..self.first + band.end
+    }
 }
 
 impl Reading {
@@ -37,6 +53,8 @@ pub struct Operator {
     pub rows: u32,
     /// Where its result lives.
     pub writes: StorageId,
+    /// The storage's row that is the first of its result.
+    pub first: u32,
     /// What it reads, each storage once.
     pub reads: Vec<Reading>,
     /// Dispatches that a band of it takes.
@@ -56,7 +74,7 @@ pub struct Held {
     pub last_reader: Option<usize>,
     /// Whether it goes out of the graph.
     pub output: bool,
-    /// The operator that writes it.
+    /// The first operator that writes some of it.
     pub maker: Option<usize>,
 }
 
@@ -91,6 +109,7 @@ impl Model {
                 }
             })
             .collect();
+        let makers = makers(graph, schedule);
         let mut operators = Vec::with_capacity(schedule.steps.len());
         for (index, step) in schedule.steps.iter().enumerate() {
             let node = &graph.nodes[step.node];
@@ -102,20 +121,30 @@ impl Model {
                 let held = &mut storages[storage];
                 held.last_reader = Some(index);
                 let shape = graph.shape(tensor);
-                let alike = shape.rows() == held.rows as usize
-                    && shape.row_texels() == schedule.storages[storage].row_texels as usize;
-                let needs = if held.whole || !alike { vec![0..held.rows; step.rows.len()] } else { found };
+                let inside = schedule.inside[tensor];
+                let alike = inside.is_some()
+                    || shape.rows() == held.rows as usize
+                        && shape.row_texels() == schedule.storages[storage].row_texels as usize;
+                let first = inside.map_or(0, |inside| inside.row);
+                let needs = match alike {
+                    _ if held.whole && inside.is_none() => vec![0..held.rows; found.len()],
+                    false => vec![0..held.rows; found.len()],
+                    true => found.into_iter().map(|rows| first + rows.start..first + rows.end).collect(),
+                };
+                let makers = &makers[tensor];
                 match reads.iter_mut().find(|read| read.storage == storage) {
-                    Some(read) => join(&mut read.needs, &needs),
-                    None => reads.push(Reading { storage, maker: held.maker, needs }),
+                    Some(read) => read.join(&needs, makers),
+                    None => reads.push(Reading { storage, makers: makers.clone(), needs }),
                 }
             }
             let dispatches = if let Op::Concat { .. } = node.op { node.inputs.len() as u32 } else { 1 };
-            let written = &mut storages[step.writes];
-            written.maker = Some(index);
+            let writes = step.writes.storage;
+            let written = &mut storages[writes];
+            written.maker = written.maker.or(Some(index));
+            let first = step.writes.rows.start;
             // A graph output may be a view of what is written, with fewer rows than are written one by one.
-            written.rows = written.rows.max(step.rows.end);
-            operators.push(Operator { rows: step.rows.end, writes: step.writes, reads, dispatches });
+            written.rows = written.rows.max(first + step.rows.end);
+            operators.push(Operator { rows: step.rows.end, writes, first, reads, dispatches });
         }
         Self { operators, storages }
     }
@@ -127,13 +156,35 @@ impl Model {
     }
 }
 
-/// Widens `all` by what a second operand in the same storage needs.
-fn join(all: &mut [Range<u32>], more: &[Range<u32>]) {
-    for (rows, more) in all.iter_mut().zip(more) {
-        *rows = match (rows.start >= rows.end, more.start >= more.end) {
-            (true, _) => more.clone(),
-            (_, true) => rows.clone(),
-            _ => rows.start.min(more.start)..rows.end.max(more.end),
-        };
+impl Reading {
+    /// Widens it by a second operand in the same storage.
+    fn join(&mut self, needs: &[Range<u32>], makers: &[Maker]) {
+        for (rows, more) in self.needs.iter_mut().zip(needs) {
+            *rows = match (rows.start >= rows.end, more.start >= more.end) {
+                (true, _) => more.clone(),
+                (_, true) => rows.clone(),
+                _ => rows.start.min(more.start)..rows.end.max(more.end),
+            };
+        }
+        self.makers.extend(makers);
+        self.makers.sort_unstable_by_key(|maker| maker.operator);
+        self.makers.dedup();
     }
+}
+
+/// For each tensor the operators that write it.
+fn makers(graph: &Graph, schedule: &Schedule) -> Vec<Vec<Maker>> {
+    let mut made: Vec<Vec<Maker>> = vec![Vec::new(); graph.tensors.len()];
+    let mut steps = schedule.steps.iter().enumerate().peekable();
+    for (id, node) in graph.nodes.iter().enumerate() {
+        let step = steps.next_if(|(_, step)| step.node == id);
+        let makers = match step {
+            Some((operator, step)) => vec![Maker { operator, first: step.writes.rows.start }],
+            None => node.inputs.iter().flat_map(|&operand| made[operand].iter().copied()).collect(),
+        };
+        if let Some(&result) = node.outputs.first() {
+            made[result] = makers;
+        }
+    }
+    made
 }

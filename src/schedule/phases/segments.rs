@@ -213,7 +213,7 @@ impl<'a> Scout<'a> {
                 touch(read.storage, seen);
             }
             let seen = &mut self.seen[op.writes];
-            seen.write(&band.rows, number);
+            seen.write(&op.written(&band.rows), number);
             touch(op.writes, seen);
         }
         let mut change = vec![0i64; bands.len() + 1];

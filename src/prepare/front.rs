@@ -1,0 +1,112 @@
+//! The front of one way to run a network: divisions into segments under falling limits, and the smallest.
+
+use super::{
+    PrepareError, Watch,
+    changes::Changes,
+    phases::Point,
+    spread::spread,
+    way::{Draft, Way},
+};
+use crate::{
+    plan::RowEffort,
+    schedule::phases::{Band, Segment, Table, order},
+};
+
+/// Bands that are driven to look at segments.
+const LOOKED_AT: u64 = 3_000_000;
+/// Memory limits between the least and no phases at all that are tried, a constant factor apart.
+const LIMITS: u32 = 10;
+/// Changes of the smallest schedule that are tried.
+const CHANGES: usize = 120;
+/// Changes that are tried side by side, whatever the number of cores.
+const ABREAST: usize = 4;
+/// Work of placing them, which grows with the square of their steps.
+const PLACED: u64 = 600_000_000;
+/// With more steps than these, the last placement has less effort.
+const THOROUGH: u64 = 2_500;
+
+/// A way, and the cost of its segments.
+pub(super) struct Front<'a> {
+    pub(super) way: Way<'a>,
+    table: Table,
+}
+
+impl<'a> Front<'a> {
+    pub(super) fn new(way: Way<'a>) -> Self {
+        Self { table: Table::new(&way.model, LOOKED_AT), way }
+    }
+
+    /// The bands of the division that keeps the fewest texels busy.
+    pub(super) fn least_bands(&self) -> Vec<Band> {
+        order(&self.way.model, &self.table.least(false).1)
+    }
+
+    /// The divisions that keep few texels alive for their dispatches: one for each limit, and that of the finest phases.
+    fn divisions(&self) -> Vec<Vec<Segment>> {
+        let mut divisions: Vec<Vec<Segment>> = Vec::new();
+        let finest = std::iter::once(self.table.least(true).1);
+        for segments in self.limits().into_iter().filter_map(|limit| self.table.within(limit)).chain(finest) {
+            if !divisions.contains(&segments) {
+                divisions.push(segments);
+            }
+        }
+        divisions
+    }
+
+    /// The divisions, not placed yet.
+    pub(super) fn drafts(&self) -> Result<Vec<Draft>, PrepareError> {
+        spread(&self.divisions(), |segments| self.way.draft(segments.clone())).into_iter().collect()
+    }
+
+    /// The divisions.
+    pub(super) fn points(&self) -> Result<Vec<Point>, PrepareError> {
+        let point = |segments: &Vec<Segment>| self.way.point(segments.clone(), RowEffort::default());
+        spread(&self.divisions(), point).into_iter().collect()
+    }
+
+    /// Limits in texels, from the least that any schedule keeps within to what no phases at all need.
+    fn limits(&self) -> Vec<u64> {
+        let (least, most) = (self.table.least(false).0, self.table.unphased());
+        let ratio = (most.max(1) as f64 / least.max(1) as f64).max(1.0);
+        let between = |i: u32| (least as f64 * ratio.powf(f64::from(i) / f64::from(LIMITS))).ceil() as u64;
+        (0..=LIMITS).map(between).collect()
+    }
+
+    /// The smallest pool that is found: from a small one on, borders and numbers of phases are changed one at a time, and
+    /// what is left is placed with more effort.
+    pub(super) fn smallest(&self, from: Point, watch: Watch<'_>) -> Result<Point, PrepareError> {
+        let mut best = from;
+        if best.segments.is_empty() {
+            return Ok(best);
+        }
+        let operators = self.way.model.operators.len();
+        let texel_bytes = self.way.options.format.texel_bytes();
+        let mut changes = Changes::new();
+        let mut spent = 0;
+        for change in (0..CHANGES).step_by(ABREAST) {
+            watch(change, CHANGES);
+            if spent >= PLACED {
+                break;
+            }
+            let mut drawn: Vec<Vec<Segment>> = (0..ABREAST).map(|_| changes.next(&best.segments, operators)).collect();
+            drawn.retain(|segments| {
+                self.table.peak(segments).is_none_or(|peak| peak * texel_bytes < best.bytes)
+                    && *segments != best.segments
+            });
+            let effort = RowEffort { moves: 4_000, packings: 24 };
+            for point in spread(&drawn, |segments| self.way.point(segments.clone(), effort)) {
+                let point = point?;
+                spent += (point.schedule.steps.len() as u64).pow(2);
+                if (point.bytes, point.dispatches) < (best.bytes, best.dispatches) {
+                    best = point;
+                }
+            }
+        }
+        let steps = (best.schedule.steps.len() as u64).max(THOROUGH);
+        let share = |effort: u64| effort * THOROUGH.pow(2) / steps.pow(2);
+        let effort = RowEffort { moves: share(200_000), packings: share(2_000) };
+        let thorough = self.way.point(best.segments.clone(), effort)?;
+        watch(CHANGES, CHANGES);
+        Ok(if thorough.bytes < best.bytes { thorough } else { best })
+    }
+}

@@ -1,0 +1,43 @@
+//! Who takes over an activation: the node that computes a value, or the one before a reshape of it. Knows no rule.
+
+use super::{site::Site, tail::join, why_not::WhyNot};
+use crate::graph::{Act, Node, NodeId, Op, Tail, TensorId};
+
+/// The node that takes over, and what it is then; its result keeps its id.
+pub(super) struct Taken {
+    pub(super) place: NodeId,
+    pub(super) node: Node,
+    /// The reshape between it and the value, if there is one.
+    pub(super) reshape: Option<NodeId>,
+}
+
+/// The node that does to `tensor`, which nobody else sees, what `act` and then `after` do.
+pub(super) fn taken(site: &Site, tensor: TensorId, act: Act, after: Tail) -> Result<Taken, WhyNot> {
+    let maker = site.private_maker(tensor)?;
+    let maker_node = site.node(maker);
+    if let (Op::Reshape, true, true) = (&maker_node.op, maker_node.tail.is_empty(), alike_everywhere(act, after)) {
+        let before = maker_node.inputs.first().map(|&operand| fused(site, operand, act, after));
+        if let Some(Ok((place, node))) = before {
+            return Ok(Taken { place, node, reshape: Some(maker) });
+        }
+        if site.could_be_view(maker_node) {
+            return Err(WhyNot::SpoilsView);
+        }
+    }
+    let (place, node) = fused(site, tensor, act, after)?;
+    Ok(Taken { place, node, reshape: None })
+}
+
+/// Whether the same is done to every element, whatever the extents.
+fn alike_everywhere(act: Act, after: Tail) -> bool {
+    let alike = |act| !matches!(act, Act::Prelu(_));
+    after.add.is_none() && [act, after.first, after.then].into_iter().all(alike)
+}
+
+/// The node that computes `tensor`, with the activation and what follows it added.
+fn fused(site: &Site, tensor: TensorId, act: Act, after: Tail) -> Result<(NodeId, Node), WhyNot> {
+    let maker = site.private_maker(tensor)?;
+    let node = site.node(maker);
+    let tail = join(node.tail, act, after).ok_or(WhyNot::TailTaken { op: node.op.name() })?;
+    Ok((maker, Node { tail, ..node.clone() }))
+}

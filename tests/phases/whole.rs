@@ -1,0 +1,77 @@
+//! Networks that phases cannot help, because an operator needs all rows of its input for any of its result: a plan
+//! without phases, or an error that says how much there must be.
+
+use texpool::{
+    graph::{Act, Graph, GraphBuilder, Op, Unary},
+    prepare::{Phases, PrepareError, PrepareOptions, Prepared, frontier, prepare},
+};
+
+/// Values of the map.
+const VALUES: usize = 4096;
+/// Bytes of its texels.
+const BYTES: u64 = VALUES as u64 * 4;
+
+/// What needs all of its input.
+#[derive(Clone, Copy, Debug)]
+enum Operator {
+    /// A fully connected layer over a map.
+    Dense,
+    /// A softmax over all there is.
+    Softmax,
+}
+
+/// The operator on what comes from outside, or on what is made from that.
+fn network(operator: Operator, made: bool) -> Graph {
+    let mut net = GraphBuilder::new("whole");
+    let map = [1, 32, 32, VALUES / 1024];
+    let dims = if matches!(operator, Operator::Dense) { map } else { [1, 1, 1, VALUES] };
+    let mut x = net.input("x", &dims).unwrap();
+    if made {
+        x = net.unary("exp", Unary::Exp, x).unwrap();
+    }
+    let out = match operator {
+        Operator::Dense => {
+            let weights = net.constant("weights", &[10, VALUES], &[0.5; 10 * VALUES]).unwrap();
+            net.fully_connected("dense", x, weights, None, Act::None).unwrap()
+        }
+        Operator::Softmax => net.node("softmax", Op::Softmax { beta: 1.0, log: false }, &[x], Act::None).unwrap(),
+    };
+    net.finish(&[out]).unwrap()
+}
+
+fn planned(graph: &Graph, phases: Phases) -> Result<Prepared, PrepareError> {
+    prepare(graph, &PrepareOptions { phases, ..PrepareOptions::default() })
+}
+
+#[test]
+fn an_operator_alone_needs_no_pool_and_fits_any_budget() {
+    for operator in [Operator::Dense, Operator::Softmax] {
+        let graph = network(operator, false);
+        for phases in [Phases::Off, Phases::Auto, Phases::Min, Phases::Budget(1)] {
+            let prepared = planned(&graph, phases).unwrap();
+            assert_eq!((prepared.plan.bytes(), prepared.phased), (0, None), "{operator:?}, {phases:?}");
+        }
+    }
+}
+
+#[test]
+fn a_map_that_must_be_whole_stays_whole() {
+    for operator in [Operator::Dense, Operator::Softmax] {
+        let graph = network(operator, true);
+        let front = frontier(&graph, &PrepareOptions::default(), &mut |_, _| {}).unwrap();
+        assert_eq!(front.points.len(), 1);
+        for phases in [Phases::Auto, Phases::Min, Phases::Budget(BYTES), Phases::Budget(u64::MAX)] {
+            let prepared = planned(&graph, phases).unwrap();
+            assert_eq!((prepared.plan.bytes(), prepared.phased), (BYTES, None), "{operator:?}, {phases:?}");
+        }
+        for budget in [0, 1, 1024, BYTES - 1] {
+            let Err(error) = planned(&graph, Phases::Budget(budget)) else { panic!("{budget} bytes are enough") };
+            assert!(
+                matches!(error, PrepareError::Budget { bytes, least } if (bytes, least) == (budget, BYTES)),
+                "{error}"
+            );
+            let said = error.to_string();
+            assert!(said.contains(&budget.to_string()) && said.contains(&BYTES.to_string()), "{said}");
+        }
+    }
+}
