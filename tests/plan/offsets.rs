@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use texpool::plan::{
     UsageRecord, bounds, check_layout,
-    offsets::{Fit, fit, smallest},
+    offsets::{Fit, fit, micro_greedy, smallest},
 };
 
 use crate::data::{minimalloc, usage_record_sets};
@@ -35,6 +35,33 @@ fn the_published_example_is_tight() {
     let hard = minimalloc("A.1048576");
     assert_eq!(fit(&hard, 1_048_575, 1000), Ok(Fit::Impossible));
     assert_eq!(fit(&hard, 1_048_576, 10), Ok(Fit::Undecided));
+}
+
+/// Where each tensor goes if, from the largest to the smallest, the later of equals first, each takes the lowest gap
+/// among all that it meets.
+fn lowest_gaps(records: &[UsageRecord]) -> Vec<u64> {
+    let mut order: Vec<usize> = (0..records.len()).rev().collect();
+    order.sort_by_key(|&i| std::cmp::Reverse(records[i].size));
+    let mut offsets = vec![0; records.len()];
+    for (at, &record) in order.iter().enumerate() {
+        let met = order[..at].iter().filter(|&&other| records[other].conflicts(&records[record]));
+        let mut taken: Vec<(u64, u64)> = met.map(|&i| (offsets[i], offsets[i] + records[i].size)).collect();
+        taken.sort_unstable();
+        for (from, to) in taken {
+            if from < offsets[record] + records[record].size {
+                offsets[record] = offsets[record].max(to);
+            }
+        }
+    }
+    offsets
+}
+
+/// Lives that are mostly short, in a long time.
+fn many() -> impl Strategy<Value = Vec<UsageRecord>> {
+    let life = prop_oneof![9 => 0usize..9, 1 => 0usize..900];
+    let record =
+        (0usize..1_000, life, 1u64..20).prop_map(|(first, life, size)| UsageRecord::new(first, first + life, size));
+    prop::collection::vec(record, 200..500)
 }
 
 /// The least arena over all orders, each tensor as low as it goes.
@@ -69,6 +96,13 @@ fn brute_force(records: &[UsageRecord]) -> u64 {
 }
 
 proptest! {
+    #[test]
+    fn many_tensors_take_the_gaps_that_few_would(records in many()) {
+        let layout = micro_greedy(&records).unwrap();
+        let offsets: Vec<u64> = layout.places.iter().map(|place| place.offset).collect();
+        prop_assert_eq!(offsets, lowest_gaps(&records));
+    }
+
     #[test]
     fn brute_force_agrees(records in prop::collection::vec((0usize..8, 0usize..4, 1u64..7), 1..7)) {
         let record = |(first, length, size)| UsageRecord::new(first, first + length, size);

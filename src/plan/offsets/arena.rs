@@ -23,27 +23,49 @@ struct Placed {
     last: usize,
 }
 
-/// Windows of time of one width, each half over the one before: whatever lives half as long fits into one.
+/// The tensors that live in a stretch of time.
+#[derive(Clone, Default)]
+struct Window {
+    by_offset: Vec<Placed>,
+    /// Placed since somebody looked: wide windows are filled by all and looked at by few.
+    fresh: Vec<Placed>,
+}
+
+/// More than so many are sorted in, not inserted one by one.
+const FEW: usize = 8;
+
+impl Window {
+    fn by_offset(&mut self) -> &[Placed] {
+        if self.fresh.len() > FEW {
+            self.by_offset.append(&mut self.fresh);
+            self.by_offset.sort_by_key(|placed| placed.offset);
+        }
+        for placed in self.fresh.drain(..) {
+            let at = self.by_offset.partition_point(|p| p.offset <= placed.offset);
+            self.by_offset.insert(at, placed);
+        }
+        &self.by_offset
+    }
+}
+
+/// Windows of one width, each half over the one before: whatever lives half as long fits into one.
 struct Level {
     /// Half of a window is two to the power of so many steps.
     half: u32,
-    /// The tensors placed so far that live in each, by offset.
-    windows: Vec<Vec<Placed>>,
+    windows: Vec<Window>,
 }
 
 impl Level {
     /// The window that holds all of a life, if one does.
-    fn around(&self, first: usize, last: usize) -> Option<&[Placed]> {
+    fn around(&mut self, first: usize, last: usize) -> Option<&[Placed]> {
         let window = first >> self.half;
-        (last >> self.half <= window + 1).then(|| self.windows.get(window).map(Vec::as_slice))?
+        let holds = last >> self.half <= window + 1;
+        self.windows.get_mut(window).filter(|_| holds).map(Window::by_offset)
     }
 
     fn insert(&mut self, placed: Placed) {
         let windows = (placed.first >> self.half).saturating_sub(1)..=placed.last >> self.half;
-        for window in &mut self.windows[windows] {
-            let at = window.partition_point(|p| p.offset <= placed.offset);
-            window.insert(at, placed);
-        }
+        self.windows[windows].iter_mut().for_each(|window| window.fresh.push(placed));
     }
 }
 
@@ -63,7 +85,7 @@ fn levels(records: &[UsageRecord]) -> Vec<Level> {
         many => bits(lives / many).max(whole.saturating_sub(bits(many))),
     };
     let below = (shortest..whole.saturating_sub(1)).step_by(WIDER);
-    let level = |half: u32| Level { half, windows: vec![Vec::new(); (end >> half) + 1] };
+    let level = |half: u32| Level { half, windows: vec![Window::default(); (end >> half) + 1] };
     below.chain([whole]).map(level).collect()
 }
 
@@ -94,7 +116,7 @@ impl<'a> Arena<'a> {
         // One past the highest tensor seen so far.
         let mut cursor = 0u64;
         let mut best: Option<(u64, u64)> = None;
-        let near = self.levels.iter().find_map(|level| level.around(r.first, r.last)).unwrap_or_default();
+        let near = self.levels.iter_mut().find_map(|level| level.around(r.first, r.last)).unwrap_or_default();
         for &Placed { offset, end, first, last } in near {
             if r.first > last || first > r.last {
                 continue;
