@@ -19,5 +19,4 @@ mod split;
 mod support;
 mod witness;
 mod zoo;
-mod zoo_phases;
 mod zoo_plans;

@@ -1,0 +1,163 @@
+//! Phased plans on the device: the same bits as without phases, at points of the front from its knee to its end, in both
+//! formats, with rows poisoned as they die.
+
+mod models;
+mod zoo;
+
+use std::{collections::BTreeSet, time::Instant};
+
+use texpool::{
+    gpu::{Brought, Gpu, Session, SessionOptions},
+    graph::Graph,
+    plan::TexelFormat,
+    prepare::{Point, PrepareOptions, Prepared, frontier, prepare},
+    schedule::phases::work,
+};
+
+use crate::support::{hash::bits, models::model, open, zoo as catalogue};
+
+/// What phases are to do for a network.
+#[derive(Clone, Copy)]
+pub(crate) enum Gain {
+    /// The pool becomes smaller by at least this factor.
+    Factor(f64),
+    /// The front has no point with phases, for this reason.
+    Nothing(&'static str),
+}
+
+/// Networks whose answers 16 bits do not hold. MiniLM masks words by adding the most negative number of 32 bits, times
+/// zero where a word counts: in 16 bits that number is infinite, and the product none.
+const BEYOND_16_BITS: [&str; 1] = ["minilm"];
+
+/// A network that is tested in phases.
+#[derive(Clone, Copy)]
+pub(crate) struct Network {
+    /// The path of its test in this binary.
+    pub(crate) test: &'static str,
+    /// Its model file, which is fed numbers; where there is none, the catalogue's case of the test's name.
+    file: Option<&'static str>,
+    gain: Gain,
+}
+
+/// Tests of networks, one a network, so that each can be asked for by name, and the networks as `NETWORKS`.
+macro_rules! tested {
+    ($path:literal: $($name:ident, $file:expr, $gain:expr);* $(;)?) => {
+        pub(super) const NETWORKS: &[super::Network] = &[$(
+            super::Network { test: concat!("phases::", $path, "::", stringify!($name)), file: $file, gain: $gain }
+        ),*];
+
+        $(#[test] fn $name() {
+            let test = concat!("phases::", $path, "::", stringify!($name));
+            super::is_invariant(NETWORKS.iter().find(|network| network.test == test).unwrap());
+        })*
+    };
+}
+use tested;
+
+/// All that are tested in phases.
+pub(crate) fn networks() -> impl Iterator<Item = &'static Network> {
+    models::NETWORKS.iter().chain(zoo::NETWORKS)
+}
+
+impl Network {
+    /// The name of its test alone.
+    pub(crate) fn name(&self) -> &'static str {
+        self.test.rsplit("::").next().unwrap()
+    }
+
+    fn load(&self) -> (Graph, Vec<Vec<f32>>) {
+        let Some(file) = self.file else {
+            let case = catalogue::case(self.name());
+            let graph = case.graph().unwrap();
+            let inputs = case.inputs(&graph).into_iter().map(<[f32]>::to_vec).collect();
+            return (graph, inputs);
+        };
+        let graph = texpool::import::open(model(file)).unwrap();
+        let number = |i: usize| (i as f32 * 0.618_034).fract() * 2.0 - 1.0;
+        let inputs = graph.inputs.iter().map(|&t| (0..graph.shape(t).len()).map(number).collect()).collect();
+        (graph, inputs)
+    }
+
+    /// Millions of multiplications with an addition in one answer.
+    pub(crate) fn multiply_adds(&self) -> f64 {
+        let (graph, _) = self.load();
+        graph.nodes.iter().map(|node| work(&graph, node).flops / 2e6).sum()
+    }
+}
+
+/// What is answered, as bits, whether all of it is finite, and the bytes of the pool.
+fn run(gpu: &Gpu, prepared: Prepared, prepare: &PrepareOptions, poison: bool, inputs: &[Vec<f32>]) -> (u64, bool, u64) {
+    let options = SessionOptions { prepare: prepare.clone(), poison, ..SessionOptions::default() };
+    let mut session = Session::of(gpu, prepared, &options, Brought::default()).unwrap();
+    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+    let found = session.run(&slices).unwrap();
+    let finite = found.iter().flatten().all(|v| v.is_finite());
+    (bits(&found), finite, session.memory().pool_planned)
+}
+
+/// Of a front's points with phases: the knee, which is what `Phases::Auto` is after, one in the middle, one near the end
+/// and the smallest; fewer where the front has fewer.
+fn chosen(points: &[Point]) -> Vec<&Point> {
+    let worth = |i: &usize| points[*i].bytes as f64 * points[*i].predicted_us;
+    let knee = (0..points.len()).min_by(|a, b| worth(a).total_cmp(&worth(b))).unwrap();
+    let last = points.len() - 1;
+    let middle = (points.len() / 2).min(last.saturating_sub(2));
+    let at: BTreeSet<usize> = [knee, middle, last.saturating_sub(1), last].into();
+    at.into_iter().map(|i| &points[i]).filter(|point| !point.segments.is_empty()).collect()
+}
+
+fn is_invariant(network: &Network) {
+    let gpu = open();
+    let name = network.name();
+    let (graph, inputs) = network.load();
+    for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
+        let options = PrepareOptions { format, limits: gpu.texture_limits(), ..PrepareOptions::default() };
+        let began = Instant::now();
+        let front = frontier(&graph, &options, &mut |_, _| {}).unwrap();
+        let planned = began.elapsed();
+        let (whole, finite, most) = run(&gpu, prepare(&graph, &options).unwrap(), &options, false, &inputs);
+        let holds = format != TexelFormat::Rgba16Float || !BEYOND_16_BITS.contains(&name);
+        assert_eq!(finite, holds, "{name}, {format:?}: whether every output is finite");
+        let answered = began.elapsed() - planned;
+        let points = chosen(&front.points);
+        for point in &points {
+            let (found, _, bytes) = run(&gpu, front.prepared(point), &options, true, &inputs);
+            assert_eq!(bytes, point.bytes, "{name}, {format:?}");
+            assert_eq!(whole, found, "{name}: {bytes} bytes, {format:?}");
+        }
+        let least = points.last().map_or(most, |point| point.bytes);
+        println!(
+            "{name} {format:?}: {most} bytes without phases, {least} with; the same bits at {} of {} points; {:.1} s of \
+             planning, {:.1} s the first answer, {:.1} s the others",
+            points.len(),
+            front.points.iter().filter(|point| !point.segments.is_empty()).count(),
+            planned.as_secs_f32(),
+            answered.as_secs_f32(),
+            (began.elapsed() - planned - answered).as_secs_f32(),
+        );
+        match network.gain {
+            Gain::Factor(factor) => {
+                assert!(!points.is_empty(), "{name}, {format:?}: no point with phases");
+                assert!(least as f64 * factor < most as f64, "{name}, {format:?}: {least} bytes of {most}");
+            }
+            Gain::Nothing(why) => {
+                println!("{name} gains nothing from phases: {why}");
+                assert!(points.is_empty(), "{name} gains from phases after all: {least} bytes of {most}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_network_of_the_catalogue_is_tested() {
+    let tested: BTreeSet<String> = zoo::NETWORKS.iter().map(|network| network.name().to_owned()).collect();
+    assert_eq!(tested, catalogue::names().into_iter().collect());
+}
+
+#[test]
+fn no_test_is_skipped_by_the_name_of_another() {
+    for one in networks() {
+        let others = networks().filter(|other| other.test.contains(one.test)).count();
+        assert_eq!(others, 1, "{}", one.test);
+    }
+}
