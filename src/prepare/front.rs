@@ -12,16 +12,17 @@ use crate::{
     schedule::phases::{Band, Segment, Table, order},
 };
 
-/// Bands that are driven to look at segments.
+/// Bands that are driven to look at segments, and where only a first division is wanted.
 const LOOKED_AT: u64 = 3_000_000;
+const GLANCED_AT: u64 = 2_000_000;
 /// Memory limits between the least and no phases at all that are tried, a constant factor apart.
 const LIMITS: u32 = 10;
 /// Changes of the smallest schedule that are tried.
-const CHANGES: usize = 120;
+const CHANGES: usize = 160;
 /// Changes that are tried side by side, whatever the number of cores.
 const ABREAST: usize = 4;
 /// Work of placing them, which grows with the square of their steps.
-const PLACED: u64 = 600_000_000;
+const PLACED: u64 = 900_000_000;
 /// With more steps than these, the last placement has less effort.
 const THOROUGH: u64 = 2_500;
 
@@ -34,6 +35,11 @@ pub(super) struct Front<'a> {
 impl<'a> Front<'a> {
     pub(super) fn new(way: Way<'a>) -> Self {
         Self { table: Table::new(&way.model, LOOKED_AT), way }
+    }
+
+    /// From a shorter look at segments.
+    pub(super) fn sketch(way: Way<'a>) -> Self {
+        Self { table: Table::new(&way.model, GLANCED_AT), way }
     }
 
     /// The bands of the division that keeps the fewest texels busy.
@@ -79,6 +85,7 @@ impl<'a> Front<'a> {
         if best.segments.is_empty() {
             return Ok(best);
         }
+        let first = best.segments.clone();
         let operators = self.way.model.operators.len();
         let texel_bytes = self.way.options.format.texel_bytes();
         let mut changes = Changes::new();
@@ -102,11 +109,18 @@ impl<'a> Front<'a> {
                 }
             }
         }
+        // What was packed a little tighter on the way may end up looser: both ends are placed with all effort.
+        let ends = if best.segments == first { vec![first] } else { vec![first, best.segments.clone()] };
         let steps = (best.schedule.steps.len() as u64).max(THOROUGH);
-        let share = |effort: u64| effort * THOROUGH.pow(2) / steps.pow(2);
+        let share = |effort: u64| effort * THOROUGH / steps;
         let effort = RowEffort { moves: share(200_000), packings: share(2_000) };
-        let thorough = self.way.point(best.segments.clone(), effort)?;
+        for point in spread(&ends, |segments| self.way.point(segments.clone(), effort)) {
+            let point = point?;
+            if (point.bytes, point.dispatches) < (best.bytes, best.dispatches) {
+                best = point;
+            }
+        }
         watch(CHANGES, CHANGES);
-        Ok(if thorough.bytes < best.bytes { thorough } else { best })
+        Ok(best)
     }
 }

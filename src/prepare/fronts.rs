@@ -32,7 +32,8 @@ impl<'a> Fronts<'a> {
     ) -> Result<Self, PrepareError> {
         let graph = &whole.graph;
         let way = |free: &Views| Ok::<_, PrepareError>(Way::new(graph, schedule(graph, free)?, options));
-        let plain = Front::new(way(views)?);
+        let plain = way(views)?;
+        let plain = if thorough || joins.is_empty() { Front::new(plain) } else { Front::sketch(plain) };
         let Way { unphased, model, .. } = &plain.way;
         let some = worth_joining(graph, unphased, model, &plain.least_bands(), joins);
         let mut joined = Vec::new();

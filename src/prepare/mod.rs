@@ -16,6 +16,7 @@ pub use phases::{Peak, Phases, Point};
 use std::borrow::Cow;
 
 use fronts::Fronts;
+use spread::spread;
 
 use crate::{
     graph::Graph,
@@ -182,21 +183,21 @@ fn unphased(graph: &Graph, options: &PrepareOptions, ready: bool) -> Result<(Pre
     let graph = rewrite::split(graph);
     let graph = if ready { rewrite::row_means(&graph) } else { Cow::Borrowed(&*graph) };
     let Rewritten { graph, views, joins, report } = rewrite::rewrite(&graph, &options.rules);
-    let mut schedule = schedule::schedule(&graph, &views)?;
-    let (mut best, mut plan) = planned(&schedule, options)?;
-    let some = {
-        let model = Model::new(&graph, &schedule);
-        let bands: Vec<Band> =
-            (0..).zip(&schedule.steps).map(|(operator, s)| Band { operator, rows: s.rows.clone() }).collect();
-        worth_joining(&graph, &schedule, &model, &bands, &joins)
-    };
+    let plain = schedule::schedule(&graph, &views)?;
+    let model = Model::new(&graph, &plain);
+    let bands: Vec<Band> =
+        (0..).zip(&plain.steps).map(|(operator, step)| Band { operator, rows: step.rows.clone() }).collect();
+    let some = worth_joining(&graph, &plain, &model, &bands, &joins);
+    let mut schedules = vec![plain];
     if !some.is_empty() {
-        let joined = schedule::schedule(&graph, &views.with(&some))?;
-        let (other, smaller) = planned(&joined, options)?;
-        if smaller.bytes() <= plan.bytes() {
-            (schedule, best, plan) = (joined, other, smaller);
-        }
+        schedules.push(schedule::schedule(&graph, &views.with(&some))?);
     }
+    let plans = spread(&schedules, |schedule| planned(schedule, options));
+    let mut plans = plans.into_iter().collect::<Result<Vec<_>, _>>()?;
+    // With joins there are fewer steps, so they are in where they take no more bytes.
+    let joined = plans.len() > 1 && plans[1].1.bytes() <= plans[0].1.bytes();
+    let schedule = schedules.swap_remove(usize::from(joined));
+    let (best, plan) = plans.swap_remove(usize::from(joined));
     Ok((Prepared { graph, rewriting: report, schedule, best, plan, phased: None }, [views, joins]))
 }
 
