@@ -34,7 +34,16 @@ macro_rules! lane {
 }
 
 lane!(f32, |v| v, |v| v);
-lane!(f16, f16::from_f32, f16::to_f32);
+lane!(f16, half, f16::to_f32);
+
+/// The nearest 16-bit float; of a finite value a finite one, so that a mask of very negative numbers stays a mask.
+pub(super) fn half(value: f32) -> f16 {
+    let near = f16::from_f32(value);
+    match value.is_finite() && near.is_infinite() {
+        true => f16::MAX.copysign(near),
+        false => near,
+    }
+}
 
 /// Writes dense values as texels into `bytes`, which is zero wherever no channel lies and stays so.
 ///

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use half::f16;
 
-use super::{Gpu, GpuError};
+use super::{Gpu, GpuError, pack::half};
 use crate::{
     graph::Shape,
     kernels::Operand,
@@ -211,7 +211,7 @@ pub(super) fn encode(format: TexelFormat, texels: &[[f32; 4]]) -> Vec<u8> {
     match format {
         TexelFormat::Rgba32Float => bytemuck::cast_slice(texels).to_vec(),
         TexelFormat::Rgba16Float => {
-            let halves: Vec<f16> = texels.as_flattened().iter().map(|&v| f16::from_f32(v)).collect();
+            let halves: Vec<f16> = texels.as_flattened().iter().map(|&v| half(v)).collect();
             bytemuck::cast_slice(&halves).to_vec()
         }
     }

@@ -7,6 +7,7 @@ mod figures;
 mod front;
 mod fronts;
 mod phases;
+mod precision;
 mod spread;
 mod way;
 
@@ -105,6 +106,21 @@ pub enum PrepareError {
     /// The records have no plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// Indices of a lookup would be rounded to others.
+    #[error(
+        "node {node} ({op}) looks `{tensor}` up in {places} places, and 16-bit floats count whole numbers no further \
+         than 2048: run it with 32-bit floats (--precision f32)"
+    )]
+    Indices {
+        /// Index of the node in the model file.
+        node: usize,
+        /// Its operator.
+        op: &'static str,
+        /// Name of the indices.
+        tensor: String,
+        /// Places that are looked up in.
+        places: usize,
+    },
     /// No plan fits the budget.
     #[error("no plan fits a pool of {bytes} bytes; the smallest that was found takes {least} bytes")]
     Budget {
@@ -183,6 +199,7 @@ fn unphased(graph: &Graph, options: &PrepareOptions, ready: bool) -> Result<(Pre
     let graph = rewrite::split(graph);
     let graph = if ready { rewrite::row_means(&graph) } else { Cow::Borrowed(&*graph) };
     let Rewritten { graph, views, joins, report } = rewrite::rewrite(&graph, &options.rules);
+    precision::check_indices(&graph, options.format)?;
     let plain = schedule::schedule(&graph, &views)?;
     let model = Model::new(&graph, &plain);
     let bands: Vec<Band> =

@@ -63,3 +63,6 @@ pub(crate) fn choices(graph: &Graph, options: &PrepareOptions) -> Vec<Choice> {
     let searched = [Choice::Optimum, Choice::Banks, Choice::Best];
     runnable.map(Choice::Strategy).chain(searched).filter(&mut different).collect()
 }
+
+/// Networks that look words up among more than 16-bit floats can count, so that they are refused in these.
+pub(crate) const IN_32_BITS_ALONE: [&str; 1] = ["minilm"];

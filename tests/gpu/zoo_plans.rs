@@ -8,7 +8,7 @@ use texpool::{
     prepare::PrepareOptions,
 };
 
-use crate::support::{hash::bits, open, zoo};
+use crate::support::{IN_32_BITS_ALONE, hash::bits, open, zoo};
 
 fn run(gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], prepare: PrepareOptions, poison: bool) -> u64 {
     let options = SessionOptions { prepare, poison, ..SessionOptions::default() };
@@ -22,7 +22,11 @@ fn agree(part: usize, of: usize) {
         let case = zoo::case(&name);
         let graph = case.graph().unwrap();
         let inputs = case.inputs(&graph);
-        for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
+        let formats = match IN_32_BITS_ALONE.contains(&&*name) {
+            true => &[TexelFormat::Rgba32Float][..],
+            false => &[TexelFormat::Rgba32Float, TexelFormat::Rgba16Float],
+        };
+        for &format in formats {
             let options = |choice| PrepareOptions { format, choice, ..PrepareOptions::default() };
             let naive = run(&gpu, &graph, &inputs, options(Choice::Strategy(Strategy::Naive)), false);
             for choice in [Choice::Optimum, Choice::Banks, Choice::Best] {

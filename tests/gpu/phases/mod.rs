@@ -10,11 +10,11 @@ use texpool::{
     gpu::{Brought, Gpu, Session, SessionOptions},
     graph::Graph,
     plan::TexelFormat,
-    prepare::{Point, PrepareOptions, Prepared, frontier, prepare},
+    prepare::{Point, PrepareError, PrepareOptions, Prepared, frontier, prepare},
     schedule::phases::work,
 };
 
-use crate::support::{hash::bits, models::model, open, zoo as catalogue};
+use crate::support::{IN_32_BITS_ALONE, hash::bits, models::model, open, zoo as catalogue};
 
 /// What phases are to do for a network.
 #[derive(Clone, Copy)]
@@ -24,10 +24,6 @@ pub(crate) enum Gain {
     /// The front has no point with phases, for this reason.
     Nothing(&'static str),
 }
-
-/// Networks whose answers 16 bits do not hold. MiniLM masks words by adding the most negative number of 32 bits, times
-/// zero where a word counts: in 16 bits that number is infinite, and the product none.
-const BEYOND_16_BITS: [&str; 1] = ["minilm"];
 
 /// A network that is tested in phases.
 #[derive(Clone, Copy)]
@@ -113,11 +109,17 @@ fn is_invariant(network: &Network) {
     for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
         let options = PrepareOptions { format, limits: gpu.texture_limits(), ..PrepareOptions::default() };
         let began = Instant::now();
-        let front = frontier(&graph, &options, &mut |_, _| {}).unwrap();
+        let front = match frontier(&graph, &options, &mut |_, _| {}) {
+            Err(why @ PrepareError::Indices { .. }) if format == TexelFormat::Rgba16Float => {
+                assert!(IN_32_BITS_ALONE.contains(&name), "{name}: {why}");
+                println!("{name} {format:?}: {why}");
+                continue;
+            }
+            front => front.unwrap(),
+        };
         let planned = began.elapsed();
         let (whole, finite, most) = run(&gpu, prepare(&graph, &options).unwrap(), &options, false, &inputs);
-        let holds = format != TexelFormat::Rgba16Float || !BEYOND_16_BITS.contains(&name);
-        assert_eq!(finite, holds, "{name}, {format:?}: whether every output is finite");
+        assert!(finite, "{name}, {format:?}: not every output is finite");
         let answered = began.elapsed() - planned;
         let points = chosen(&front.points);
         for point in &points {
