@@ -20,7 +20,7 @@ const LIMITS: u32 = 10;
 /// Changes of the smallest schedule that are tried.
 const CHANGES: usize = 160;
 /// Changes that are tried side by side, whatever the number of cores.
-const ABREAST: usize = 4;
+const ABREAST: usize = 2;
 /// Work of placing them, which grows with the square of their steps.
 const PLACED: u64 = 900_000_000;
 /// With more steps than these, the last placement has less effort.
