@@ -118,8 +118,8 @@ fn front(args: &Args, graph: &Graph, options: PrepareOptions) -> Result<Front, C
     let times = ready::measured(&gpu, &found, &options, &slices, args.seconds)?;
     let mut front = Front::of(&graph.name, &found.points);
     front.clock = options.figures.clock;
-    for (point, fastest) in front.points.iter_mut().zip(times) {
-        (point.measured_ms, point.wall_ms) = (Some(fastest.ms), Some(fastest.wall_ms));
+    for (point, middle) in front.points.iter_mut().zip(times) {
+        (point.measured_ms, point.wall_ms) = (Some(middle.ms), Some(middle.wall_ms));
     }
     Ok(front)
 }

@@ -16,9 +16,9 @@ const FEWEST_RUNS: usize = 5;
 /// Every point is visited so often, so that a burst of other work does not meet all its runs.
 const PASSES: usize = 2;
 
-/// The fastest of some runs by two clocks.
+/// The middle one of some runs by two clocks.
 #[derive(Clone, Copy)]
-pub(super) struct Fastest {
+pub(super) struct Middle {
     pub(super) ms: f64,
     pub(super) wall_ms: f64,
 }
@@ -57,21 +57,21 @@ pub(super) fn session(gpu: &Gpu, graph: &Graph, options: &SessionOptions) -> Res
     Ok(Session::of(gpu, prepared, &SessionOptions { prepare, ..options.clone() }, Brought::default())?)
 }
 
-/// Milliseconds of the fastest run of each point by the clock of the figures, and by the wall's; each is run for so long.
+/// Milliseconds of the middle run of each point by the clock of the figures, and by the wall's; each is run for so long.
 pub(super) fn measured(
     gpu: &Gpu,
     front: &Frontier,
     options: &PrepareOptions,
     inputs: &[&[f32]],
     time: Duration,
-) -> Result<Vec<Fastest>, CliError> {
+) -> Result<Vec<Middle>, CliError> {
     let mut bar = Late::new("running the points");
     let clock = options.figures.clock;
     let points = front.points.len();
-    let mut all = vec![Fastest { ms: f64::INFINITY, wall_ms: f64::INFINITY }; points];
+    let mut all = vec![[Vec::new(), Vec::new()]; points];
     for turn in 0..PASSES * points {
         bar.at(turn, PASSES * points);
-        let (point, fastest) = (&front.points[turn % points], &mut all[turn % points]);
+        let (point, times) = (&front.points[turn % points], &mut all[turn % points]);
         let options = SessionOptions { prepare: options.clone(), ..SessionOptions::default() };
         let mut session = Session::of(gpu, front.prepared(point), &options, Brought::default())?;
         let mut outputs = session.run(inputs)?;
@@ -80,10 +80,14 @@ pub(super) fn measured(
         while runs < FEWEST_RUNS || Instant::now() < end {
             let (begun, read) = (Instant::now(), setup::read(clock));
             session.run_into(inputs, &mut outputs)?;
-            fastest.ms = fastest.ms.min((setup::read(clock) - read).as_secs_f64() * 1e3);
-            fastest.wall_ms = fastest.wall_ms.min(begun.elapsed().as_secs_f64() * 1e3);
+            times[0].push((setup::read(clock) - read).as_secs_f64() * 1e3);
+            times[1].push(begun.elapsed().as_secs_f64() * 1e3);
             runs += 1;
         }
     }
-    Ok(all)
+    let middle = |times: &mut Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    };
+    Ok(all.iter_mut().map(|[ms, wall_ms]| Middle { ms: middle(ms), wall_ms: middle(wall_ms) }).collect())
 }

@@ -21,8 +21,12 @@ use crate::{
 const LINKS: usize = 6;
 /// Runs of a chain of which the fastest counts.
 const RUNS: usize = 12;
-/// Dispatches of the chain that tells what a dispatch takes.
-const SMALL: usize = 96;
+/// Dispatches of the chain that tells what a dispatch takes: so many that a stretch in which threads happen to be awake
+/// is not taken for all of a run.
+const SMALL: usize = 768;
+/// Runs of that chain, of which the middle one counts: waking threads is what a dispatch costs on a software device, and
+/// the fastest runs are those in which they did not sleep.
+const SMALL_RUNS: usize = 33;
 /// A chain's edge is doubled until its work takes this many times what its dispatches take: else it cannot be seen.
 const CLEAR: f64 = 3.0;
 /// Largest factor of an edge.
@@ -90,10 +94,16 @@ struct Sample {
 }
 
 impl Meter<'_> {
-    /// What a dispatch and what a run take: chains of the smallest operator, a short one and a long one.
+    /// What a dispatch and what a run take: chains of the smallest operators, a short one and a long one. Neighbours are
+    /// of different kinds, as in a network in phases, so each changes the pipeline.
     fn dispatches(&mut self) -> Result<(), GpuError> {
-        let small = |links: usize| chain(&[1, 1, 1, 4], links, |b, x, _| b.unary("y", Unary::Abs, x));
-        let (short, long) = (self.fastest(&small(1)?, SMALL)?, self.fastest(&small(SMALL)?, SMALL)?);
+        let small = |links: usize| {
+            let kinds = [Unary::Abs, Unary::Relu, Unary::Neg, Unary::Square];
+            let mut next = kinds.into_iter().cycle();
+            chain(&[1, 1, 1, 4], links, |b, x, _| b.unary("y", next.next().unwrap_or(Unary::Abs), x))
+        };
+        let middle = |links| Ok::<_, GpuError>(self.runs(&small(links)?, SMALL_RUNS)?[SMALL_RUNS / 2]);
+        let (short, long) = (middle(1)?, middle(SMALL)?);
         self.figures.dispatch_us = ((long - short) / (SMALL - 1) as f64).max(0.0);
         self.figures.run_us = (short - self.figures.dispatch_us).max(0.0);
         Ok(())
@@ -168,14 +178,15 @@ impl Meter<'_> {
         (self.stopwatch.read)().saturating_sub(begun).as_secs_f64()
     }
 
+    /// Microseconds of the fastest run of a chain: its work does not change, and all else only adds to it.
     fn time(&self, graph: &Graph) -> Result<f64, GpuError> {
-        self.fastest(graph, RUNS)
+        Ok(self.runs(graph, RUNS)?[0])
     }
 
-    /// Microseconds of the fastest of so many runs.
-    fn fastest(&self, graph: &Graph, runs: usize) -> Result<f64, GpuError> {
+    /// Microseconds of so many runs, the fastest first.
+    fn runs(&self, graph: &Graph, runs: usize) -> Result<Vec<f64>, GpuError> {
         let session = self.session(graph)?;
-        let mut best = f64::INFINITY;
+        let mut times = Vec::with_capacity(runs);
         for _ in 0..runs {
             let begun = (self.stopwatch.read)();
             self.gpu.scoped("measuring", || {
@@ -184,9 +195,10 @@ impl Meter<'_> {
                 self.gpu.queue.submit([encoder.finish()]);
             })?;
             self.gpu.wait()?;
-            best = best.min(self.since(begun) * 1e6);
+            times.push(self.since(begun) * 1e6);
         }
-        Ok(best)
+        times.sort_by(f64::total_cmp);
+        Ok(times)
     }
 }
 
@@ -194,9 +206,9 @@ impl Meter<'_> {
 fn chain(
     dims: &[usize; 4],
     links: usize,
-    link: impl Fn(&mut GraphBuilder, TensorId, usize) -> Result<TensorId, BuildError>,
+    mut link: impl FnMut(&mut GraphBuilder, TensorId, usize) -> Result<TensorId, BuildError>,
 ) -> Result<Graph, GpuError> {
-    let build = || {
+    let mut build = || {
         let mut builder = GraphBuilder::new("figures");
         let mut last = builder.input("x", dims)?;
         for _ in 0..links {

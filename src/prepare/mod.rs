@@ -78,6 +78,8 @@ pub struct Prepared {
     pub best: Best,
     /// The pool, checked.
     pub plan: Plan,
+    /// What was asked of phases.
+    pub asked: Phases,
     /// What is known of its phases; none where it has none.
     pub phased: Option<Phased>,
 }
@@ -215,7 +217,10 @@ fn unphased(graph: &Graph, options: &PrepareOptions, ready: bool) -> Result<(Pre
     let joined = plans.len() > 1 && plans[1].1.bytes() <= plans[0].1.bytes();
     let schedule = schedules.swap_remove(usize::from(joined));
     let (best, plan) = plans.swap_remove(usize::from(joined));
-    Ok((Prepared { graph, rewriting: report, schedule, best, plan, phased: None }, [views, joins]))
+    Ok((
+        Prepared { graph, rewriting: report, schedule, best, plan, asked: options.phases, phased: None },
+        [views, joins],
+    ))
 }
 
 /// The best plan of a schedule, checked.

@@ -27,7 +27,7 @@ pub struct FrontPoint {
     pub dispatches: u64,
     /// Predicted time of a run.
     pub predicted_ms: f64,
-    /// The fastest of some runs by the front's clock; only where a device ran it.
+    /// The middle one of some runs by the front's clock; only where a device ran it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_ms: Option<f64>,
     /// The same by the wall's clock.

@@ -42,6 +42,9 @@ pub struct MemoryReport {
     pub strategies: Vec<StrategyBytes>,
     /// The plan that was chosen.
     pub plan: PlanReport,
+    /// Why it runs in phases as it does, or in none; only where phases were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases_why: Option<String>,
     /// What is known of its phases; only where it has some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<PhaseReport>,
@@ -246,6 +249,7 @@ impl MemoryReport {
                 textures: facts.plan.textures.iter().map(texture).collect(),
                 placements: facts.plan.placements.iter().map(placement).collect(),
             },
+            phases_why: None,
             phases: None,
             driver_bytes: None,
             io_bytes: facts.io_bytes,

@@ -4,7 +4,7 @@ use super::{Facts, MemoryReport, PeakReport, PhaseReport, SegmentReport, StepRow
 use crate::{
     kernels,
     plan::TexelFormat,
-    prepare::{Peak, Prepared},
+    prepare::{Peak, Phases, Prepared},
     schedule::{Storage, StorageKind, phases::Segment},
 };
 
@@ -36,6 +36,7 @@ impl MemoryReport {
             io_bytes: beside.iter().map(|s| s.texels()).sum::<u64>() * format.texel_bytes(),
             weight_bytes: weights as u64 * format.texel_bytes(),
         });
+        report.phases_why = why(prepared).map(str::to_owned);
         report.phases = prepared.phased.as_ref().map(|phased| PhaseReport {
             segments: segments(&phased.segments),
             live_bytes: phased.live_bytes,
@@ -61,6 +62,19 @@ impl PeakReport {
     pub fn of(peak: &Peak) -> Self {
         Self { step: peak.step, operator: peak.operator.to_owned(), tensor: peak.tensor.clone(), segment: peak.segment }
     }
+}
+
+/// What the choice of phases follows from.
+fn why(prepared: &Prepared) -> Option<&'static str> {
+    Some(match (prepared.asked, prepared.phased.is_some()) {
+        (Phases::Off, _) => return None,
+        (Phases::Auto, true) => "with fewer bytes a percent of them would cost more than a percent of time",
+        (Phases::Auto, false) => "none: a percent of bytes would cost more than a percent of time",
+        (Phases::Min, true) => "the smallest pool that was found",
+        (Phases::Min, false) => "none: no division into bands of rows takes fewer bytes",
+        (Phases::Budget(_), true) => "the fastest plan that was found within the budget",
+        (Phases::Budget(_), false) => "none: the pool is within the budget without",
+    })
 }
 
 /// Segments as they are reported.

@@ -26,6 +26,9 @@ impl fmt::Display for MemoryReport {
         line(f, "naive: every tensor in a texture of its own", self.naive_bytes, "")?;
         let textures = self.plan.textures.len();
         line(f, "pool as planned", self.plan.bytes, &format!("in {textures} textures, {}", self.plan.strategy))?;
+        if let Some(why) = &self.phases_why {
+            writeln!(f, "    phases: {why}")?;
+        }
         if let Some(phases) = &self.phases {
             let (segments, dispatches) = (phases.segments.len(), phases.dispatches);
             let note = format!("{segments} segments, {dispatches} dispatches, about {:.1} ms", phases.predicted_ms);
