@@ -5,16 +5,20 @@ use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family}
 const NARROW: Shader = Shader { name: "softmax", source: include_str!("../../shaders/softmax.wgsl") };
 const WIDE: Shader = Shader { name: "softmax_wide", source: include_str!("../../shaders/softmax_wide.wgsl") };
 
-/// Slices from which on a pixel is worth a workgroup.
+/// Slices from which on a pixel is worth a workgroup, where there are few pixels.
 const WIDE_SLICES: usize = 32;
+/// Pixels for each slice that are not few: an attention's rows fill a device by themselves.
+const MANY: usize = 8;
 
-/// One pixel an invocation; a workgroup for each where the channels are many.
+/// One pixel an invocation; a workgroup for each where the channels are many and the pixels few.
 pub(super) fn dispatches(step: &StepContext<'_>, beta: f32, log: bool) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let plan = TailPlan::new(step.graph, step.node, 0);
     let pixels = step.rows.len() as u32 * input.shape.w as u32;
-    let (shader, items) =
-        if input.shape.slices() < WIDE_SLICES { (NARROW, pixels) } else { (WIDE, pixels * family::LANES) };
+    // By the whole tensor, not by a band of it, so that every plan adds up in the same order.
+    let shape = input.shape;
+    let wide = shape.slices() >= WIDE_SLICES && shape.pixels() < MANY * shape.slices();
+    let (shader, items) = if wide { (WIDE, pixels * family::LANES) } else { (NARROW, pixels) };
     let words = Words::new(step, &plan, items).input(input).own([beta.to_bits(), 0, 0, 0]);
     Ok(vec![
         family::dispatch(step, shader, &plan, words, items, vec![("LOG", f64::from(u8::from(log)))]).reading(input),

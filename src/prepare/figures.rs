@@ -60,6 +60,7 @@ impl Default for Figures {
             (Family::WindowDeep, 13.0, 3.0),
             (Family::Narrow, 20.0, 3.0),
             (Family::Dense, 40.0, 3.0),
+            (Family::Rows, 30.0, 3.0),
             (Family::Depthwise, 25.0, 5.0),
             (Family::Transposed, 30.0, 5.0),
             (Family::Pool, 40.0, 5.0),

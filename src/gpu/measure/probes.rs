@@ -55,6 +55,7 @@ pub(super) const PROBES: &[(Family, &[Probe])] = &[
         Family::Dense,
         &[probe(1, 512, |b, x, _| conv(b, x, [512, 512], 1)), probe(1, 1536, |b, x, _| conv(b, x, [1536, 1536], 1))],
     ),
+    (Family::Rows, &[probe(32, 32, |b, x, _| b.node("y", Op::MatMul { transpose_b: true }, &[x, x], Act::None))]),
     (Family::Depthwise, &[probe(56, 32, |b, x, _| depthwise(b, x, 3)), probe(56, 32, |b, x, _| depthwise(b, x, 5))]),
     (Family::Pool, &[probe(56, 32, |b, x, _| pool(b, x, 3, 1)), probe(56, 32, |b, x, _| pool(b, x, 5, 1))]),
     (Family::Reduce, &[probe(56, 64, mean)]),

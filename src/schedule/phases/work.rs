@@ -1,6 +1,6 @@
 //! What an operator has to do, for costs that are predicted: a family of kernels, arithmetic, and texels.
 
-use crate::graph::{Graph, Node, Op};
+use crate::graph::{Graph, Node, Op, Shape};
 
 /// Operators whose cost follows from arithmetic and texels in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,8 +17,10 @@ pub enum Family {
     WindowDeep,
     /// Convolutions to at most four channels.
     Narrow,
-    /// Convolutions to one or two pixels, and fully connected layers.
+    /// Convolutions to one or two pixels, and fully connected layers of as many.
     Dense,
+    /// Matrix products, and fully connected layers of more pixels that are not those of their operand.
+    Rows,
     /// Depthwise convolutions.
     Depthwise,
     /// Transposed convolutions.
@@ -70,20 +72,22 @@ pub fn work(graph: &Graph, node: &Node) -> Work {
         texels: texels as f64,
         block: f64::from(block),
     };
-    match (&node.op, shape(1)) {
-        (Op::Conv2d(conv), Some(k)) => {
-            let plain = k.h * k.w == 1 && conv.stride == [1, 1];
-            // Where groups are narrower than a texel, whole texels are multiplied all the same.
-            let sum = 8 * k.h * k.w * k.slices();
-            match (out.pixels(), out.slices(), plain) {
-                (0..=2, ..) => of(Family::Dense, sum, 4),
-                (_, 1, _) => of(Family::Narrow, sum, 8),
-                (_, 4.., true) if depth >= DEEP => of(Family::PointwiseDeep, sum, 32),
-                (_, 4.., false) if depth >= DEEP => of(Family::WindowDeep, sum, 32),
-                (.., true) => of(Family::Pointwise, sum, 16),
-                (.., false) => of(Family::Window, sum, 16),
-            }
+    // A convolution; where groups are narrower than a texel, whole texels are multiplied all the same.
+    let sum = |k: Shape, plain: bool| {
+        let a_texel = 8 * k.h * k.w * k.slices();
+        match (out.pixels(), out.slices(), plain) {
+            (0..=2, ..) => of(Family::Dense, a_texel, 4),
+            (_, 1, _) => of(Family::Narrow, a_texel, 8),
+            (_, 4.., true) if depth >= DEEP => of(Family::PointwiseDeep, a_texel, 32),
+            (_, 4.., false) if depth >= DEEP => of(Family::WindowDeep, a_texel, 32),
+            (.., true) => of(Family::Pointwise, a_texel, 16),
+            (.., false) => of(Family::Window, a_texel, 16),
         }
+    };
+    match (&node.op, shape(1)) {
+        (Op::Conv2d(conv), Some(k)) => sum(k, k.h * k.w == 1 && conv.stride == [1, 1]),
+        // Each row of values is a pixel: a convolution of single pixels.
+        (Op::FullyConnected, Some(k)) if shape(0).is_some_and(|x| x.c == k.c) => sum(Shape { h: 1, w: 1, ..k }, true),
         (Op::DepthwiseConv2d(_), Some(k)) if shape(0).is_some_and(|x| x.c == k.c) => {
             of(Family::Depthwise, 2 * k.h * k.w, 4)
         }
@@ -92,10 +96,11 @@ pub fn work(graph: &Graph, node: &Node) -> Work {
             let taps = (k.h * k.w).div_ceil(conv.stride[0].max(1) * conv.stride[1].max(1));
             of(Family::Transposed, 8 * taps * k.slices(), 1)
         }
+        (Op::FullyConnected, Some(k)) if out.pixels() > 2 => of(Family::Rows, 8 * k.slices(), 4),
         (Op::FullyConnected, Some(k)) => of(Family::Dense, 8 * k.slices(), 4),
         (Op::Pool2d(pool), _) => of(Family::Pool, pool.window[0] * pool.window[1], 1),
         (Op::Reduce { .. }, _) => of(Family::Reduce, input.div_ceil(texels.max(1)), 1),
-        (Op::MatMul { .. }, _) => of(Family::Dense, 8 * depth, 1),
+        (Op::MatMul { .. }, _) => of(Family::Rows, 8 * depth, 1),
         (Op::TopK { k, .. }, _) => of(Family::Pool, *k, 1),
         (Op::Lrn { size, .. }, _) => of(Family::Pool, 2 * size, 1),
         (Op::Normalize { .. }, _) => of(Family::Pool, 7, 1),
