@@ -1,6 +1,6 @@
 //! Models made ready for a device: its figures where they decide, and a bar where the search takes long.
 
-use super::{CliError, late::Late};
+use super::{CliError, bench::percentile, late::Late};
 use crate::{
     fetch::cache_folder,
     gpu::{Brought, Gpu, Session, SessionOptions},
@@ -85,9 +85,6 @@ pub(super) fn measured(
             runs += 1;
         }
     }
-    let middle = |times: &mut Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        times.get(times.len() / 2).copied().unwrap_or_default()
-    };
-    Ok(all.iter_mut().map(|[ms, wall_ms]| Middle { ms: middle(ms), wall_ms: middle(wall_ms) }).collect())
+    let middle = |times: &[f64]| percentile(times, 0.5);
+    Ok(all.iter().map(|[ms, wall_ms]| Middle { ms: middle(ms), wall_ms: middle(wall_ms) }).collect())
 }

@@ -12,9 +12,6 @@ use crate::{
     schedule::phases::{Band, Segment, Table, order},
 };
 
-/// Bands that are driven to look at segments, and where only a first division is wanted.
-const LOOKED_AT: u64 = 3_000_000;
-const GLANCED_AT: u64 = 2_000_000;
 /// Memory limits between the least and no phases at all that are tried, a constant factor apart.
 const LIMITS: u32 = 10;
 /// Changes of the smallest schedule that are tried.
@@ -33,13 +30,9 @@ pub(super) struct Front<'a> {
 }
 
 impl<'a> Front<'a> {
-    pub(super) fn new(way: Way<'a>) -> Self {
-        Self { table: Table::new(&way.model, LOOKED_AT), way }
-    }
-
-    /// From a shorter look at segments.
-    pub(super) fn sketch(way: Way<'a>) -> Self {
-        Self { table: Table::new(&way.model, GLANCED_AT), way }
+    /// From a look at segments in which so many bands are driven.
+    pub(super) fn new(way: Way<'a>, bands: u64) -> Self {
+        Self { table: Table::new(&way.model, bands), way }
     }
 
     /// The bands of the division that keeps the fewest texels busy.

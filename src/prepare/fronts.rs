@@ -16,6 +16,10 @@ use crate::{
     schedule::{phases::worth_joining, schedule},
 };
 
+/// Bands that are driven to look at segments, and where only a first division is wanted.
+const LOOKED_AT: u64 = 3_000_000;
+const GLANCED_AT: u64 = 2_000_000;
+
 pub(super) struct Fronts<'a> {
     fronts: Vec<Front<'a>>,
     whole: Point,
@@ -33,22 +37,26 @@ impl<'a> Fronts<'a> {
         let graph = &whole.graph;
         let way = |free: &Views| Ok::<_, PrepareError>(Way::new(graph, schedule(graph, free)?, options));
         let plain = way(views)?;
-        let plain = if thorough || joins.is_empty() { Front::new(plain) } else { Front::sketch(plain) };
-        let Way { unphased, model, .. } = &plain.way;
-        let some = worth_joining(graph, unphased, model, &plain.least_bands(), joins);
-        let mut joined = Vec::new();
-        if !some.is_empty() {
-            joined.push(views.with(&some));
-        }
-        if some != *joins {
-            joined.push(views.with(joins));
-        }
         let mut fronts = Vec::new();
-        if thorough || some.is_empty() {
-            fronts.push(plain);
-        }
-        for front in spread(&joined, |free| Ok::<_, PrepareError>(Front::new(way(free)?))) {
-            fronts.push(front?);
+        if joins.is_empty() {
+            fronts.push(Front::new(plain, LOOKED_AT));
+        } else {
+            let plain = Front::new(plain, if thorough { LOOKED_AT } else { GLANCED_AT });
+            let Way { unphased, model, .. } = &plain.way;
+            let some = worth_joining(graph, unphased, model, &plain.least_bands(), joins);
+            let mut joined = Vec::new();
+            if !some.is_empty() {
+                joined.push(views.with(&some));
+            }
+            if some != *joins {
+                joined.push(views.with(joins));
+            }
+            if thorough || some.is_empty() {
+                fronts.push(plain);
+            }
+            for front in spread(&joined, |free| Ok::<_, PrepareError>(Front::new(way(free)?, LOOKED_AT))) {
+                fronts.push(front?);
+            }
         }
         let whole = Way::new(graph, whole.schedule.clone(), options).without_phases(whole.plan.clone())?;
         Ok(Self { fronts, whole })

@@ -203,13 +203,16 @@ fn unphased(graph: &Graph, options: &PrepareOptions, ready: bool) -> Result<(Pre
     let Rewritten { graph, views, joins, report } = rewrite::rewrite(&graph, &options.rules);
     precision::check_indices(&graph, options.format)?;
     let plain = schedule::schedule(&graph, &views)?;
-    let model = Model::new(&graph, &plain);
-    let bands: Vec<Band> =
-        (0..).zip(&plain.steps).map(|(operator, step)| Band { operator, rows: step.rows.clone() }).collect();
-    let some = worth_joining(&graph, &plain, &model, &bands, &joins);
     let mut schedules = vec![plain];
-    if !some.is_empty() {
-        schedules.push(schedule::schedule(&graph, &views.with(&some))?);
+    if !joins.is_empty() {
+        let plain = &schedules[0];
+        let model = Model::new(&graph, plain);
+        let bands: Vec<Band> =
+            (0..).zip(&plain.steps).map(|(operator, step)| Band { operator, rows: step.rows.clone() }).collect();
+        let some = worth_joining(&graph, plain, &model, &bands, &joins);
+        if !some.is_empty() {
+            schedules.push(schedule::schedule(&graph, &views.with(&some))?);
+        }
     }
     let plans = spread(&schedules, |schedule| planned(schedule, options));
     let mut plans = plans.into_iter().collect::<Result<Vec<_>, _>>()?;

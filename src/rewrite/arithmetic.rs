@@ -5,7 +5,7 @@ use super::{
     edit::{Edit, Verdict},
     rules::{Order, Rule},
     site::Site,
-    weights::{changed, list, values},
+    weights::{changed, list, values, weights_and_bias},
     why_not::WhyNot,
 };
 use crate::graph::{Node, NodeId, Op, TensorId};
@@ -38,19 +38,14 @@ fn look(site: &Site, id: NodeId) -> Verdict {
 
 /// The operands of a node whose result is scaled and shifted; constants may be shared, so changed ones are new.
 fn fold(site: &Site, node: &Node, affine: &Affine, edit: &mut Edit) -> Result<Vec<TensorId>, WhyNot> {
-    let neighbour = || WhyNot::Neighbour { op: node.op.name() };
-    let (weights, bias) = match node.inputs[..] {
-        [_, weights] => (weights, None),
-        [_, weights, bias] => (weights, Some(bias)),
-        _ => return Err(neighbour()),
-    };
+    let (weights, bias) = weights_and_bias(node)?;
     let shape = site.graph.shape(weights);
     // Weight `i` belongs to output channel `i / run % channels`.
     let (channels, run) = match node.op {
         Op::Conv2d(_) | Op::TransposeConv(_) => (shape.b, shape.h * shape.w * shape.c),
         Op::DepthwiseConv2d(_) => (shape.c, 1),
         Op::FullyConnected => (shape.w, shape.c),
-        _ => return Err(neighbour()),
+        _ => return Err(WhyNot::Neighbour { op: node.op.name() }),
     };
     if channels != affine.channels || run == 0 {
         return Err(WhyNot::OtherExtents { tensor: site.name(weights) });

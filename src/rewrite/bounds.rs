@@ -2,7 +2,7 @@
 
 use super::{
     edit::Verdict,
-    found::{Found, recognised},
+    found::{Found, replaced},
     rules::{Order, Rule},
     site::Site,
     term::{Term, Value},
@@ -31,7 +31,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     if site.term(whole) == Term::One(unary, x) {
         return private.map(|()| None);
     }
-    recognised(site, id, Some(Found::unary(unary, x, &[])))
+    replaced(site, id, Some(Found::unary(unary, x, &[])))
 }
 
 /// The least and greatest value that a value is held between, and the one that is held.

@@ -29,8 +29,16 @@ impl Found {
     }
 }
 
+/// What a rule that recognises a function answers: `found` is shown the value of the node without its tail.
+pub(super) fn recognised(site: &Site, id: NodeId, found: impl Fn(&Site, Value) -> Option<Found>) -> Verdict {
+    match site.untailed(id) {
+        Some(whole) => replaced(site, id, found(site, whole)),
+        None => Ok(None),
+    }
+}
+
 /// Puts the operator found in the place of a node, and takes out the nodes between `x` and it.
-pub(super) fn recognised(site: &Site, id: NodeId, found: Option<Found>) -> Verdict {
+pub(super) fn replaced(site: &Site, id: NodeId, found: Option<Found>) -> Verdict {
     let Some(Found { op, x, numbers }) = found else { return Ok(None) };
     let node = site.node(id);
     if site.value(x.tensor) != x || site.graph.is_constant(x.tensor) {

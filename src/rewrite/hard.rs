@@ -18,8 +18,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(site: &Site, id: NodeId) -> Verdict {
-    let Some(whole) = site.untailed(id) else { return Ok(None) };
-    recognised(site, id, swish(site, whole).or_else(|| sigmoid(site, whole)))
+    recognised(site, id, |site, whole| swish(site, whole).or_else(|| sigmoid(site, whole)))
 }
 
 /// `x * min(max(x + 3, 0), 6) / 6`, the quotient anywhere, or `x` times what that is without it.

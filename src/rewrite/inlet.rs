@@ -2,7 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{site::Site, weights::values, why_not::WhyNot};
+use super::{
+    site::Site,
+    weights::{values, weights_and_bias},
+    why_not::WhyNot,
+};
 use crate::graph::{Node, Op, Padding, Shape};
 
 /// The weights of a node, and which channel each reads and writes.
@@ -31,12 +35,7 @@ enum Lies {
 
 impl<'a> Inlet<'a> {
     pub(super) fn of(site: &'a Site, node: &Node, channels: usize) -> Result<Self, WhyNot> {
-        let neighbour = || WhyNot::Neighbour { op: node.op.name() };
-        let (weights, bias) = match node.inputs[..] {
-            [_, weights] => (weights, None),
-            [_, weights, bias] => (weights, Some(bias)),
-            _ => return Err(neighbour()),
-        };
+        let (weights, bias) = weights_and_bias(node)?;
         let shape = site.graph.shape(weights);
         let grouped = |groups| Lies::Grouped { run: shape.h * shape.w * shape.c, outputs: shape.b, groups };
         let (lies, outputs, fits, has_border) = match &node.op {
@@ -54,7 +53,7 @@ impl<'a> Inlet<'a> {
                 (Lies::Depthwise, shape.c, fits, conv.padding != Padding::default())
             }
             Op::FullyConnected => (Lies::Rows, shape.w, channels > 0 && shape.c.is_multiple_of(channels), false),
-            _ => return Err(neighbour()),
+            _ => return Err(WhyNot::Neighbour { op: node.op.name() }),
         };
         if !fits || shape.is_empty() {
             return Err(WhyNot::OtherExtents { tensor: site.name(weights) });

@@ -2,7 +2,7 @@
 
 use super::{
     edit::Verdict,
-    found::{Found, recognised},
+    found::{Found, replaced},
     rules::{Order, Rule},
     site::Site,
     term::Term,
@@ -30,5 +30,5 @@ fn look(site: &Site, id: NodeId) -> Verdict {
         },
         _ => None,
     };
-    recognised(site, id, found.map(|(unary, x)| Found::unary(unary, x, &[])))
+    replaced(site, id, found.map(|(unary, x)| Found::unary(unary, x, &[])))
 }

@@ -18,8 +18,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(site: &Site, id: NodeId) -> Verdict {
-    let Some(whole) = site.untailed(id) else { return Ok(None) };
-    recognised(site, id, found(site, whole))
+    recognised(site, id, found)
 }
 
 fn found(site: &Site, whole: Value) -> Option<Found> {

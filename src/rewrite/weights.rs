@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{edit::Edit, site::Site, why_not::WhyNot};
-use crate::graph::{Constant, Shape, Tensor, TensorId};
+use crate::graph::{Constant, Node, Shape, Tensor, TensorId};
 
 pub(super) fn values(site: &Site, tensor: TensorId) -> Result<Cow<'_, [f32]>, WhyNot> {
     let constant = site.graph.tensors[tensor].constant.as_ref();
@@ -33,4 +33,13 @@ pub(super) fn changed(
 /// The extents of a list of one value a channel.
 pub(super) const fn list(len: usize) -> Shape {
     Shape { b: 1, h: 1, w: 1, c: len }
+}
+
+/// The weights of a node, and its bias where it has one.
+pub(super) fn weights_and_bias(node: &Node) -> Result<(TensorId, Option<TensorId>), WhyNot> {
+    match node.inputs[..] {
+        [_, weights] => Ok((weights, None)),
+        [_, weights, bias] => Ok((weights, Some(bias))),
+        _ => Err(WhyNot::Neighbour { op: node.op.name() }),
+    }
 }

@@ -126,10 +126,9 @@ impl Model {
                     || shape.rows() == held.rows as usize
                         && shape.row_texels() == schedule.storages[storage].row_texels as usize;
                 let first = inside.map_or(0, |inside| inside.row);
-                let needs = match alike {
-                    _ if held.whole && inside.is_none() => vec![0..held.rows; found.len()],
-                    false => vec![0..held.rows; found.len()],
-                    true => found.into_iter().map(|rows| first + rows.start..first + rows.end).collect(),
+                let needs = match !alike || held.whole && inside.is_none() {
+                    true => vec![0..held.rows; found.len()],
+                    false => found.into_iter().map(|rows| first + rows.start..first + rows.end).collect(),
                 };
                 let makers = &makers[tensor];
                 match reads.iter_mut().find(|read| read.storage == storage) {
