@@ -12,7 +12,7 @@ fn repeated_row(t: Tensor, dst: Tensor, row: u32) -> u32 {
 
 // The texel in a row of `t` that is read for pixel `x` of `slice` of the result.
 fn repeated_texel(t: Tensor, x: u32, slice: u32) -> u32 {
-    return select(slice, 0u, t.c == 1u) * t.w + select(x, 0u, t.w == 1u);
+    return select(slice, 0u, t.c == 1u) * t.pitch + select(x, 0u, t.w == 1u);
 }
 
 fn repeated_lanes(t: Tensor, v: vec4<f32>) -> vec4<f32> {
@@ -113,7 +113,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         value = both(placed, repeated_lanes(other, read_second(other, place)));
     } else {
         let t = tensor(8u);
-        let i = repeated_row(t, dst, row) * (t.slices * t.w) + repeated_texel(t, x, slice);
+        let i = repeated_row(t, dst, row) * (t.slices * t.pitch) + repeated_texel(t, x, slice);
         let constant = repeated_lanes(t, read_weight(i));
         if CONSTANT == 1u {
             value = both(constant, placed);

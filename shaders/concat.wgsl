@@ -49,11 +49,11 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         let begin = param(10u);
         let start = row_of(t, o, begin);
         if ALIGNED {
-            value = read_input(t, start + min(slice - (begin.w >> 2u), t.slices - 1u) * t.w);
+            value = read_input(t, start + min(slice - (begin.w >> 2u), t.slices - 1u) * t.pitch);
         } else {
             let lanes = lanes_of(slice * 4u, begin.w);
-            let near = read_input(t, start + min(lanes.x >> 2u, t.slices - 1u) * t.w);
-            let far = read_input(t, start + min(lanes.w >> 2u, t.slices - 1u) * t.w);
+            let near = read_input(t, start + min(lanes.x >> 2u, t.slices - 1u) * t.pitch);
+            let far = read_input(t, start + min(lanes.w >> 2u, t.slices - 1u) * t.pitch);
             value = select(value, pick(near, far, lanes), lanes < vec4(t.c));
         }
     }
@@ -62,8 +62,8 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         let begin = param(11u);
         let start = row_of(t, o, begin);
         let lanes = lanes_of(slice * 4u, begin.w);
-        let near = read_second(t, start + min(lanes.x >> 2u, t.slices - 1u) * t.w);
-        let far = read_second(t, start + min(lanes.w >> 2u, t.slices - 1u) * t.w);
+        let near = read_second(t, start + min(lanes.x >> 2u, t.slices - 1u) * t.pitch);
+        let far = read_second(t, start + min(lanes.w >> 2u, t.slices - 1u) * t.pitch);
         value = select(value, pick(near, far, lanes), lanes < vec4(t.c));
     }
     emit(dst, row, x, slice, value);

@@ -50,7 +50,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             // Wraps below zero to beyond any height.
             let iy = y[p] + ky * shape.x - shape.z;
             inside[p] = iy < src.h;
-            line[p] = row_start(src, image[p] + select(0u, iy, inside[p])) + start * src.w;
+            line[p] = row_start(src, image[p] + select(0u, iy, inside[p])) + start * src.pitch;
         }
         for (var kx = 0u; kx < window.y; kx++) {
             var texel: array<u32, 8>;
@@ -64,7 +64,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
                 var v: array<vec4<f32>, 8>;
                 for (var p = 0u; p < PIXELS; p++) {
                     v[p] = select(vec4(0.0), read_input(src, texel[p]), hit[p]);
-                    texel[p] += src.w;
+                    texel[p] += src.pitch;
                 }
                 for (var s = 0u; s < SLICES; s++) {
                     let w0 = textureLoad(weight_texture, at(weight[s], place.y));

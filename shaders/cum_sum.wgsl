@@ -29,7 +29,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         if axis < 2u && select(row >= own.z, row < param(0u).y, REVERSE) { break; }
         let x = select(x0, at, axis == 2u);
         let slice = select(slice0, at, axis == 3u);
-        let v = read_input(src, row_start(src, row) + slice * src.w + x);
+        let v = read_input(src, row_start(src, row) + slice * src.pitch + x);
         var value: vec4<f32>;
         if axis != 3u {
             value = select(sum + v, sum, EXCLUSIVE);

@@ -9,7 +9,7 @@ override ALIGNED: bool = true;
 fn dense(src: Tensor, n: u32) -> f32 {
     let pixel = n / src.c;
     let channel = n % src.c;
-    let texel = row_start(src, pixel / src.w) + channel / 4u * src.w + pixel % src.w;
+    let texel = row_start(src, pixel / src.w) + channel / 4u * src.pitch + pixel % src.w;
     return read_input(src, texel)[channel % 4u];
 }
 
@@ -29,7 +29,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         var x: vec4<f32>;
         if ALIGNED {
             let pixel_in = n / src.c;
-            x = read_input(src, row_start(src, pixel_in / src.w) + n % src.c / 4u * src.w + pixel_in % src.w);
+            x = read_input(src, row_start(src, pixel_in / src.w) + n % src.c / 4u * src.pitch + pixel_in % src.w);
         } else {
             for (var j = 0u; j < 4u; j++) {
                 if k * 4u + j < own.x { x[j] = dense(src, n + j); }

@@ -35,7 +35,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         // Wraps below zero to beyond any height; so do columns.
         let iy = top + ky * own.w;
         let inside = iy < src.h;
-        let line = row_start(src, image + select(0u, iy, inside)) + slice * src.w;
+        let line = row_start(src, image + select(0u, iy, inside)) + slice * src.pitch;
         var column: array<vec4<f32>, 16>;
         for (var c = 0u; c < COLUMNS; c++) {
             let ix = left + c;

@@ -65,7 +65,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let lanes = vec4(0u, 1u, 2u, 3u);
 
     // Greatest, least and index start at the first value, which is then found again.
-    let first = read_input(src, row_start(src, batches.x * src.h + lines.x) + slices.x * src.w + pixels.x);
+    let first = read_input(src, row_start(src, batches.x * src.h + lines.x) + slices.x * src.pitch + pixels.x);
     var best = Best(select(first, first.xxxx, across), vec4(0u));
     if KIND == 3u || KIND == 4u || KIND >= 9u {
         for (var b = batches.x; b < batches.y; b++) {
@@ -73,7 +73,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
                 let start = row_start(src, b * src.h + y);
                 for (var x = pixels.x; x < pixels.y; x++) {
                     for (var s = slices.x; s < slices.y; s++) {
-                        let value = read_input(src, start + s * src.w + x);
+                        let value = read_input(src, start + s * src.pitch + x);
                         let there = !vec4(across) | (lanes + s * 4u < vec4(src.c));
                         let along = select(vec4(b * reduced.x + y * reduced.y + x * reduced.z), lanes + s * 4u, across);
                         let next = choose(best, Best(value, along));
@@ -101,7 +101,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
                 for (var x = pixels.x; x < pixels.y; x++) {
                     for (var s = slices.x; s < slices.y; s++) {
                         let there = !vec4(across) | (lanes + s * 4u < vec4(src.c));
-                        let one = select(vec4(neutral), part(read_input(src, start + s * src.w + x), base), there);
+                        let one = select(vec4(neutral), part(read_input(src, start + s * src.pitch + x), base), there);
                         line = select(line + one, line * one, KIND == 5u);
                     }
                 }

@@ -63,7 +63,7 @@ fn source_of(o: vec4<u32>, dst: Tensor, src: Tensor) -> vec4<i32> {
 }
 
 fn read_at(src: Tensor, s: vec4<u32>) -> vec4<f32> {
-    return read_input(src, row_start(src, s.x * src.h + s.y) + (s.w >> 2u) * src.w + s.z);
+    return read_input(src, row_start(src, s.x * src.h + s.y) + (s.w >> 2u) * src.pitch + s.z);
 }
 
 @compute @workgroup_size(LANES)

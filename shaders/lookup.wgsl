@@ -13,8 +13,8 @@ override WHOLE: bool = false;
 // The texel that holds element `B, H, W, C` of the operand.
 fn operand_texel(t: Tensor, s: vec4<u32>) -> vec4<f32> {
     let row = s.x * t.h + s.y;
-    let texel = (s.w >> 2u) * t.w + s.z;
-    if TABLE { return read_weight(row * (t.slices * t.w) + texel); }
+    let texel = (s.w >> 2u) * t.pitch + s.z;
+    if TABLE { return read_weight(row * (t.slices * t.pitch) + texel); }
     return read_input(t, row_start(t, row) + texel);
 }
 
@@ -22,10 +22,10 @@ fn operand_texel(t: Tensor, s: vec4<u32>) -> vec4<f32> {
 fn computed_index(i: vec4<u32>) -> f32 {
     if INDICES == 1u {
         let t = input_tensor();
-        return read_input(t, row_start(t, i.x * t.h + i.y) + (i.w >> 2u) * t.w + i.z)[i.w & 3u];
+        return read_input(t, row_start(t, i.x * t.h + i.y) + (i.w >> 2u) * t.pitch + i.z)[i.w & 3u];
     }
     let t = second_tensor();
-    return read_second(t, row_start(t, i.x * t.h + i.y) + (i.w >> 2u) * t.w + i.z)[i.w & 3u];
+    return read_second(t, row_start(t, i.x * t.h + i.y) + (i.w >> 2u) * t.pitch + i.z)[i.w & 3u];
 }
 
 // The operand's element that element `o` of the result is.

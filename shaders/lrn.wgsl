@@ -22,13 +22,13 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let last = min((own.w + behind) / 4u, src.slices - 1u);
     var sum = vec4(0.0);
     for (var s = first; s <= last; s++) {
-        let v = read_input(src, start + s * src.w);
+        let v = read_input(src, start + s * src.pitch);
         for (var lane = 0u; lane < 4u; lane++) {
             let c = s * 4u + lane;
             let inside = (vec4(c + before) >= own) & (vec4(c) <= own + behind);
             sum += select(vec4(0.0), vec4(v[lane] * v[lane]), inside);
         }
     }
-    let v = read_input(src, start + slice * src.w);
+    let v = read_input(src, start + slice * src.pitch);
     emit(dst, row, x, slice, v / pow(factors.z + factors.x * sum, vec4(factors.y)));
 }

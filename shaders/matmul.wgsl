@@ -38,7 +38,7 @@ fn right(t: Tensor, texel: u32) -> vec4<f32> {
 // First texel of the row of `t` that is read for a row of the result.
 fn repeated_start(t: Tensor, dst: Tensor, row: u32, constant: bool) -> u32 {
     let source = select(row / dst.h, 0u, t.b == 1u) * t.h + select(row % dst.h, 0u, t.h == 1u);
-    if constant { return source * t.slices * t.w; }
+    if constant { return source * t.slices * t.pitch; }
     return row_start(t, source);
 }
 
@@ -69,11 +69,11 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             var x: array<vec4<f32>, 8>;
             for (var p = 0u; p < PIXELS; p++) {
                 x[p] = left(a, a_texel[p]);
-                a_texel[p] += a.w;
+                a_texel[p] += a.pitch;
             }
             for (var s = 0u; s < SLICES; s++) {
                 let column = (slice + s) * 4u;
-                let start = b_start + k * b.w;
+                let start = b_start + k * b.pitch;
                 let w0 = right(b, start + min(column, b.w - 1u));
                 let w1 = right(b, start + min(column + 1u, b.w - 1u));
                 let w2 = right(b, start + min(column + 2u, b.w - 1u));
@@ -85,13 +85,13 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         }
     } else {
         var b_texel: array<u32, 4>;
-        for (var s = 0u; s < SLICES; s++) { b_texel[s] = b_start + min(slice + s, b.slices - 1u) * b.w; }
+        for (var s = 0u; s < SLICES; s++) { b_texel[s] = b_start + min(slice + s, b.slices - 1u) * b.pitch; }
         let whole = b.w / 4u;
         for (var k = 0u; k < whole; k++) {
             var x: array<vec4<f32>, 8>;
             for (var p = 0u; p < PIXELS; p++) {
                 x[p] = left(a, a_texel[p]);
-                a_texel[p] += a.w;
+                a_texel[p] += a.pitch;
             }
             for (var s = 0u; s < SLICES; s++) {
                 let w0 = right(b, b_texel[s]);

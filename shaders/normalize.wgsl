@@ -51,7 +51,7 @@ fn main(
         let line = e / (extents.z * extents.w);
         let row = row0 + line / extents.y * src.h + line % extents.y;
         let s = slice0 + e / extents.z % extents.w;
-        sum += read_input(src, row_start(src, row) + s * src.w + x0 + e % extents.z);
+        sum += read_input(src, row_start(src, row) + s * src.pitch + x0 + e % extents.z);
     }
     let mean = together(lane, sum) / bitcast<f32>(values.x);
     sum = vec4(0.0);
@@ -59,7 +59,7 @@ fn main(
         let line = e / (extents.z * extents.w);
         let row = row0 + line / extents.y * src.h + line % extents.y;
         let s = slice0 + e / extents.z % extents.w;
-        let off = read_input(src, row_start(src, row) + s * src.w + x0 + e % extents.z) - mean;
+        let off = read_input(src, row_start(src, row) + s * src.pitch + x0 + e % extents.z) - mean;
         sum += select(vec4(0.0), off * off, lanes + s * 4u < vec4(src.c));
     }
     let variance = together(lane, sum) / bitcast<f32>(values.x);
@@ -71,7 +71,7 @@ fn main(
             if row < param(0u).y || row >= values.z { continue; }
             let s = slice0 + e / extents.z % extents.w;
             let x = x0 + e % extents.z;
-            emit(dst, row, x, s, (read_input(src, row_start(src, row) + s * src.w + x) - mean) * scale);
+            emit(dst, row, x, s, (read_input(src, row_start(src, row) + s * src.pitch + x) - mean) * scale);
         }
     }
 }

@@ -35,7 +35,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         var x: array<vec4<f32>, 8>;
         for (var p = 0u; p < PIXELS; p++) {
             x[p] = read_input(src, texel[p]);
-            texel[p] += src.w;
+            texel[p] += src.pitch;
         }
         for (var s = 0u; s < SLICES; s++) {
             let w0 = textureLoad(weight_texture, at(weight[s], place.y));

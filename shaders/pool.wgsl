@@ -55,7 +55,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     var value = vec4(0.0);
     var count = 0u;
     for (var y = start.x; y < end.x; y += dilation.x) {
-        let texel = row_start(src, image + y) + slice * src.w;
+        let texel = row_start(src, image + y) + slice * src.pitch;
         for (var x = start.y; x < end.y; x += dilation.y) {
             let v = read_input(src, texel + x);
             switch KIND {

@@ -33,7 +33,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             var line = vec4(0.0);
             for (var x = pixels.x; x < pixels.y; x++) {
                 for (var s = slices.x; s < slices.y; s++) {
-                    line += read_input(src, start + s * src.w + x);
+                    line += read_input(src, start + s * src.pitch + x);
                 }
             }
             if values.z == 1u { line = stored(line / bitcast<f32>(values.y)); }

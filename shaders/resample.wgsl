@@ -37,12 +37,12 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     if OUTSIDE && (top == NOWHERE || left == NOWHERE) {
         value = vec4(bitcast<f32>(param(9u).x));
     } else if TAPS == 1u {
-        value = read_input(src, row_start(src, image + held(top, src.h)) + slice * src.w + held(left, src.w));
+        value = read_input(src, row_start(src, image + held(top, src.h)) + slice * src.pitch + held(left, src.w));
     } else {
         let rows = bitcast<vec4<f32>>(param(tables.z + oy));
         let columns = bitcast<vec4<f32>>(param(tables.w + ox));
         for (var j = 0u; j < TAPS; j++) {
-            let start = row_start(src, image + held(top + i32(j), src.h)) + slice * src.w;
+            let start = row_start(src, image + held(top + i32(j), src.h)) + slice * src.pitch;
             var line = vec4(0.0);
             for (var i = 0u; i < TAPS; i++) {
                 line += columns[i] * read_input(src, start + held(left + i32(i), src.w));

@@ -27,7 +27,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let slice = (id % row_texels) / dst.w;
     let ox = (id % row_texels) % dst.w;
     let image = (row / dst.h) * src.h;
-    let column = slice * src.w;
+    let column = slice * src.pitch;
     let pixel = vec2(row % dst.h, ox);
     var value: vec4<f32>;
     if BILINEAR {

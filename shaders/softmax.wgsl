@@ -20,16 +20,16 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let start = row_start(src, row) + x;
     var peak = read_input(src, start).xxxx;
     for (var s = 0u; s < src.slices; s++) {
-        peak = max(peak, channels(src, s, read_input(src, start + s * src.w), peak.x));
+        peak = max(peak, channels(src, s, read_input(src, start + s * src.pitch), peak.x));
     }
     let greatest = max(max(peak.x, peak.y), max(peak.z, peak.w));
     var sums = vec4(0.0);
     for (var s = 0u; s < src.slices; s++) {
-        sums += channels(src, s, exp((read_input(src, start + s * src.w) - greatest) * beta), 0.0);
+        sums += channels(src, s, exp((read_input(src, start + s * src.pitch) - greatest) * beta), 0.0);
     }
     let sum = (sums.x + sums.y) + (sums.z + sums.w);
     for (var s = 0u; s < src.slices; s++) {
-        let power = (read_input(src, start + s * src.w) - greatest) * beta;
+        let power = (read_input(src, start + s * src.pitch) - greatest) * beta;
         if LOG {
             emit(dst, row, x, s, power - log(sum));
         } else {

@@ -27,7 +27,7 @@ fn main(
     let start = row_start(src, row) + x;
     var peak = read_input(src, start).xxxx;
     for (var s = lane; s < src.slices; s += 64u) {
-        peak = max(peak, channels(src, s, read_input(src, start + s * src.w), peak.x));
+        peak = max(peak, channels(src, s, read_input(src, start + s * src.pitch), peak.x));
     }
     parts[lane] = max(max(peak.x, peak.y), max(peak.z, peak.w));
     workgroupBarrier();
@@ -36,7 +36,7 @@ fn main(
     workgroupBarrier();
     var sums = vec4(0.0);
     for (var s = lane; s < src.slices; s += 64u) {
-        sums += channels(src, s, exp((read_input(src, start + s * src.w) - greatest) * beta), 0.0);
+        sums += channels(src, s, exp((read_input(src, start + s * src.pitch) - greatest) * beta), 0.0);
     }
     parts[lane] = (sums.x + sums.y) + (sums.z + sums.w);
     workgroupBarrier();
@@ -44,7 +44,7 @@ fn main(
     for (var i = 0u; i < 64u; i++) { sum += parts[i]; }
     if id < items {
         for (var s = lane; s < src.slices; s += 64u) {
-            let power = (read_input(src, start + s * src.w) - greatest) * beta;
+            let power = (read_input(src, start + s * src.pitch) - greatest) * beta;
             if LOG {
                 emit(dst, row, x, s, power - log(sum));
             } else {

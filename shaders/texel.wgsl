@@ -39,12 +39,13 @@ struct Tensor {
     b: u32,
     c: u32,
     slices: u32,
+    pitch: u32,   // from a slice of a row to the next
 }
 
 fn tensor(i: u32) -> Tensor {
     let a = param(i);
     let b = param(i + 1u);
-    return Tensor(a.x, a.y, a.z, a.w, b.x, b.y, b.z);
+    return Tensor(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w);
 }
 
 fn output_tensor() -> Tensor { return tensor(2u); }
@@ -149,10 +150,10 @@ fn emit(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>) {
     if ADD {
         let s = second_tensor();
         if slice < s.slices {
-            v += read_second(s, row_start(s, row) + slice * s.w + x);
+            v += read_second(s, row_start(s, row) + slice * s.pitch + x);
         }
     }
     v = activate(THEN, v, slice, first.y, second.y);
     let lanes = vec4(0u, 1u, 2u, 3u) + slice * 4u < vec4(t.c);
-    textureStore(target_texture, at(row_start(t, row) + slice * t.w + x, t.shift), select(vec4(0.0), v, lanes));
+    textureStore(target_texture, at(row_start(t, row) + slice * t.pitch + x, t.shift), select(vec4(0.0), v, lanes));
 }

@@ -23,7 +23,7 @@ fn value_of(key: u32) -> f32 {
 }
 
 fn keys_at(src: Tensor, start: u32, slice: u32) -> vec4<u32> {
-    return keys(read_input(src, start + slice * src.w));
+    return keys(read_input(src, start + slice * src.pitch));
 }
 
 // How many channels have a key of at least so much.

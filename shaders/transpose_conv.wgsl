@@ -36,7 +36,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         let above = full.x - ky * dilation.x;
         let iy = above / stride.x;
         if iy >= src.h || above % stride.x != 0u { continue; }
-        let start = row_start(src, image + iy) + begins * src.w;
+        let start = row_start(src, image + iy) + begins * src.pitch;
         for (var kx = first.y; kx < window.y; kx += step.y) {
             if kx * dilation.y > full.y { break; }
             let before = full.y - kx * dilation.y;
@@ -44,7 +44,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             if ix >= src.w || before % stride.y != 0u { continue; }
             var weight = place.x + ((slice * window.x + ky) * window.y + kx) * span * 4u;
             for (var k = 0u; k < span; k++) {
-                let v = read_input(src, start + k * src.w + ix);
+                let v = read_input(src, start + k * src.pitch + ix);
                 sum += v.x * textureLoad(weight_texture, at(weight, place.y))
                     + v.y * textureLoad(weight_texture, at(weight + 1u, place.y))
                     + v.z * textureLoad(weight_texture, at(weight + 2u, place.y))

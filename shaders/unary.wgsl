@@ -166,6 +166,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let row = param(0u).y + id / row_texels;
     let i = id % row_texels;
     let slice = i / dst.w;
-    let value = read_input(src, row_start(src, row) + i);
-    emit(dst, row, i % dst.w, slice, function(value, slice, param(8u).xy));
+    let x = i % dst.w;
+    let value = read_input(src, row_start(src, row) + slice * src.pitch + x);
+    emit(dst, row, x, slice, function(value, slice, param(8u).xy));
 }

@@ -2,13 +2,15 @@
 
 #![cfg(test)]
 
+use std::ops::Range;
+
 use texpool::{
-    graph::{Act, Constant, Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, Unary},
+    graph::{Act, Constant, Graph, Node, Op, Order, PadMode, Shape, Tail, Tensor, TensorId, Unary},
     plan::{RowTable, StepUse, UsageRecord},
     rewrite::{Rules, Views, WhyNot, rewrite},
     schedule::{
         Inside, Schedule, ScheduleError, Step, StorageId, StorageKind,
-        phases::{Model, Table, phased},
+        phases::{Model, Segment, Table, phased},
         schedule,
     },
 };
@@ -62,7 +64,7 @@ fn intermediates_are_recorded_in_texels_from_first_to_last_use() {
     );
     assert_eq!(made.storage_of, [Some(0), Some(2), Some(3), Some(1)]);
     assert_eq!(reads(&made.steps[2]), [2, 3]);
-    assert_eq!(made.steps[2].writes.storage, 1);
+    assert_eq!(made.steps[2].to, 1);
     assert_eq!(made.steps[2].rows, 0..4);
     assert_eq!(made.uses[2], StepUse { reads: vec![0, 1], writes: vec![] });
     assert_eq!(made.uses[1], StepUse { reads: vec![0], writes: vec![1] });
@@ -139,7 +141,7 @@ fn a_view_that_goes_out_is_written_straight_into_the_outputs_texture() {
     g.nodes.pop();
     let made = schedule(&g, &Views::from_iter([1])).unwrap();
     assert!(made.records.is_empty());
-    let storage = made.storages[made.steps[0].writes.storage];
+    let storage = made.storages[made.steps[0].to];
     assert_eq!((storage.kind, storage.tensor), (StorageKind::Output(0), 2));
 }
 
@@ -248,9 +250,75 @@ fn nested(axis: usize) -> Graph {
     g
 }
 
+/// How many steps write each texel of a storage.
+fn written(made: &Schedule, storage: usize) -> Vec<u32> {
+    let held = &made.storages[storage];
+    let mut written = vec![0; held.texels() as usize];
+    for touch in made.steps.iter().flat_map(|step| &step.writes).filter(|touch| touch.storage == storage) {
+        for row in touch.rows.clone() {
+            let start = row * held.row_texels;
+            touch.texels.clone().for_each(|texel| written[(start + texel) as usize] += 1);
+        }
+    }
+    written
+}
+
+/// `1 = relu 0`, `2 = pad 1`, and out goes 3 = relu 2.
+fn padded(before: [isize; 4], after: [isize; 4], mode: PadMode, to: [usize; 4]) -> Graph {
+    let mut g = graph(&[[1, 3, 5, 8], [1, 3, 5, 8], to, to], &[0], &[3]);
+    node(&mut g, RELU, &[0], 1);
+    node(&mut g, Op::Pad { before, after, mode }, &[1], 2);
+    node(&mut g, RELU, &[2], 3);
+    g
+}
+
+#[test]
+fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
+    for (before, after, to, inside, touches) in [
+        ([0, 1, 1, 0], [0, 2, 1, 0], [1, 6, 7, 8], (1, 1), 3 + 2),
+        ([0, 1, 0, 0], [0, 2, 0, 0], [1, 6, 5, 8], (1, 0), 2),
+        ([0, 0, 2, 0], [0, 0, 0, 0], [1, 3, 7, 8], (0, 2), 2),
+        ([0, 0, 0, 4], [0, 0, 0, 9], [1, 3, 5, 21], (0, 5), 2),
+        ([2, 0, 0, 0], [1, 0, 1, 1], [4, 3, 6, 9], (6, 0), 4),
+    ] {
+        let g = padded(before, after, PadMode::Constant(0.0), to);
+        let joins = rewrite(&g, &Rules::only(&["joins"]).unwrap()).joins;
+        assert_eq!(joins.iter().collect::<Vec<_>>(), [1]);
+        let made = schedule(&g, &joins).unwrap();
+        let outer = made.storage_of[2].unwrap();
+        assert_eq!(made.inside[1], Some(Inside { tensor: 2, row: inside.0, texel: inside.1, pitch: to[2] as u32 }));
+        assert_eq!(made.steps.iter().map(|step| step.frame).collect::<Vec<_>>(), [false, true, false]);
+        assert_eq!((made.steps[1].reads.len(), made.steps[1].writes.len()), (0, touches), "{before:?} {after:?}");
+        assert!(written(&made, outer).iter().all(|&times| times == 1), "{before:?} {after:?}");
+        // Rows without a border take no step.
+        let model = Model::new(&g, &made);
+        let rows = phased(&made, &model, &[Segment { operators: 0..3, phases: u32::MAX }]);
+        let frames: Vec<Range<u32>> =
+            rows.steps.iter().filter(|step| step.frame).map(|step| step.rows.clone()).collect();
+        match touches {
+            2 if before[1] == 1 => assert_eq!(frames, [0..1, 4..5, 5..6]),
+            _ => assert_eq!(frames.len(), g.shape(2).rows()),
+        }
+    }
+    for (before, after, mode, to) in [
+        ([0, 1, 0, 0], [0; 4], PadMode::Edge, [1, 4, 5, 8]),
+        ([0, -1, 1, 0], [0; 4], PadMode::Constant(0.0), [1, 2, 6, 8]),
+    ] {
+        let found = rewrite(&padded(before, after, mode, to), &Rules::only(&["joins"]).unwrap());
+        assert!(found.joins.is_empty());
+        assert!(found.report.missed.iter().any(|missed| missed.why == WhyNot::NotABorder));
+    }
+    let between = padded([0, 0, 0, 2], [0; 4], PadMode::Constant(0.0), [1, 3, 5, 10]);
+    assert!(rewrite(&between, &Rules::only(&["joins"]).unwrap()).joins.is_empty());
+}
+
 #[test]
 fn parts_of_concatenations_are_written_in_place() {
-    for (axis, places) in [(3, [(0, 0), (0, 10), (0, 0), (0, 20)]), (1, [(0, 0), (3, 0), (0, 0), (6, 0)])] {
+    for (axis, pitch, places) in [
+        (3, 5, [(0, 0), (0, 10), (0, 0), (0, 20)]),
+        (2, 20, [(0, 0), (0, 5), (0, 0), (0, 10)]),
+        (1, 5, [(0, 0), (3, 0), (0, 0), (6, 0)]),
+    ] {
         let mut g = nested(axis);
         // The input is broadcast where it has to be; extents are the scheduler's only concern.
         let joins = rewrite(&g, &Rules::only(&["joins"]).unwrap()).joins;
@@ -260,21 +328,14 @@ fn parts_of_concatenations_are_written_in_place() {
         let outer = made.storage_of[5].unwrap();
         for (tensor, (row, texel)) in [1, 2, 3, 4].into_iter().zip(places) {
             assert_eq!(made.storage_of[tensor], Some(outer));
-            assert_eq!(made.inside[tensor], Some(Inside { tensor: 5, row, texel }), "axis {axis}, t{tensor}");
+            assert_eq!(made.inside[tensor], Some(Inside { tensor: 5, row, texel, pitch }), "axis {axis}, t{tensor}");
         }
         // Alive from the first part that is written to the last step that reads the whole.
         let record = made.record(outer).unwrap();
         assert_eq!((made.records[record].first, made.records[record].last), (0, 4));
         assert_eq!(made.uses[4], StepUse { reads: vec![record], writes: vec![] });
         // All texels of the outer tensor, each written by one step.
-        let mut written = vec![0; made.storages[outer].texels() as usize];
-        for touch in made.steps.iter().map(|step| &step.writes).filter(|touch| touch.storage == outer) {
-            for row in touch.rows.clone() {
-                let start = row * made.storages[outer].row_texels;
-                touch.texels.clone().for_each(|texel| written[(start + texel) as usize] += 1);
-            }
-        }
-        assert!(written.iter().all(|&times| times == 1), "axis {axis}");
+        assert!(written(&made, outer).iter().all(|&times| times == 1), "axis {axis}");
         // A scattered table of the whole gives the part's rows theirs.
         let starts: Vec<u32> = (0..made.storages[outer].rows).map(|row| 1000 - 37 * row).collect();
         let row_texels = made.storages[outer].row_texels;

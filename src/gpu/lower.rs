@@ -31,7 +31,9 @@ impl Placed<'_> {
         };
         let rows = schedule.row_table(graph, tensor, &rows)?;
         let texture = self.of[storage];
-        Some(Operand { shape: graph.shape(tensor), texture, shift: self.textures.spec(texture).shift(), rows })
+        let (shape, shift) = (graph.shape(tensor), self.textures.spec(texture).shift());
+        let pitch = schedule.inside[tensor].map_or(shape.w as u32, |inside| inside.pitch);
+        Some(Operand { shape, texture, shift, rows, pitch })
     }
 
     /// The dispatches of all steps in order, each with its step; poison has none.
@@ -57,15 +59,18 @@ impl Placed<'_> {
             let Some(output) = self.operand(result) else {
                 return Err(GpuError::NotPlaced { origin: node.origin, op: node.op.name() });
             };
-            let dispatches = kernels::dispatches(&StepContext {
-                graph,
-                node,
-                inputs: node.inputs.iter().map(|&tensor| self.operand(tensor)).collect(),
-                add: node.tail.add.and_then(|tensor| self.operand(tensor)),
-                output,
-                rows: step.rows.clone(),
-                weights: weights[step.node],
-            })?;
+            let dispatches = match step.frame {
+                true => vec![kernels::frame(graph, node, &output, step.rows.clone())?],
+                false => kernels::dispatches(&StepContext {
+                    graph,
+                    node,
+                    inputs: node.inputs.iter().map(|&tensor| self.operand(tensor)).collect(),
+                    add: node.tail.add.and_then(|tensor| self.operand(tensor)),
+                    output,
+                    rows: step.rows.clone(),
+                    weights: weights[step.node],
+                })?,
+            };
             all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
             for (storage, rows) in dying.get(index).into_iter().flatten() {
                 let operand = self.operand(schedule.storages[*storage].tensor);
@@ -80,5 +85,5 @@ impl Placed<'_> {
 fn whole(texture: usize, spec: TextureSpec) -> Operand {
     let shape = Shape::new(1, spec.height as usize, spec.width as usize, 4);
     let rows = RowTable::Whole { base: 0, rows: spec.height, row_texels: spec.width };
-    Operand { shape, texture, shift: spec.shift(), rows }
+    Operand { shape, texture, shift: spec.shift(), rows, pitch: spec.width }
 }

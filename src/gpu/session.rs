@@ -250,7 +250,8 @@ impl Session {
             self.program.run(&self.gpu, next..end)?;
             next = end;
             let result = self.prepared.graph.nodes[step.node].outputs.first().and_then(|&t| placed.operand(t));
-            let Some(operand) = result else { continue };
+            // What a frame surrounds may follow, and is seen by itself.
+            let Some(operand) = result.filter(|_| !step.frame) else { continue };
             if !seen(number, &self.textures.read_rows(&operand, step.rows.clone())?) {
                 break;
             }

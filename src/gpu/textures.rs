@@ -187,11 +187,12 @@ impl TextureSet {
     pub(super) fn read_rows(&self, operand: &Operand, rows: Range<u32>) -> Result<Vec<f32>, GpuError> {
         let texels = self.read(operand.texture)?;
         let Shape { w, c, .. } = operand.shape;
+        let pitch = operand.pitch as usize;
         let mut values = Vec::with_capacity(rows.len() * w * c);
         for row in rows {
             let start = operand.rows.start(row) as usize;
             for x in 0..w {
-                values.extend((0..c).map(|channel| texels[start + channel / 4 * w + x][channel % 4]));
+                values.extend((0..c).map(|channel| texels[start + channel / 4 * pitch + x][channel % 4]));
             }
         }
         Ok(values)

@@ -21,6 +21,8 @@ pub struct Operand {
     pub shift: u32,
     /// Where each row starts.
     pub rows: RowTable,
+    /// Texels from a slice of a row to the next: the width, or that of the tensor that it is a part of.
+    pub pitch: u32,
 }
 
 /// Where a step's packed weights lie in the weight texture.

@@ -29,7 +29,7 @@ mod unary;
 mod words;
 
 pub use dispatch::{Constants, Dispatch, FOLD, KernelError, Operand, Shader, StepContext, WeightPlace};
-pub use fill::fill;
+pub use fill::{fill, frame};
 pub use tail::TailPlan;
 pub use words::Words;
 

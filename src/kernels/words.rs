@@ -56,13 +56,13 @@ impl Words {
 
     /// Appends a tensor without a row table to the family's own words.
     pub fn own_tensor(self, s: Shape) -> Self {
-        self.own([0, 0, s.w as u32, s.h as u32]).own([s.b as u32, s.c as u32, s.slices() as u32, 0])
+        self.own([0, 0, s.w as u32, s.h as u32]).own([s.b as u32, s.c as u32, s.slices() as u32, s.w as u32])
     }
 
     fn operand(&mut self, at: usize, operand: &Operand) {
         let s = operand.shape;
         self.head[at] = [0, operand.shift, s.w as u32, s.h as u32];
-        self.head[at + 1] = [s.b as u32, s.c as u32, s.slices() as u32, 0];
+        self.head[at + 1] = [s.b as u32, s.c as u32, s.slices() as u32, operand.pitch];
         self.tables.push((at, operand.clone()));
     }
 

@@ -1,7 +1,7 @@
 //! The Pareto front of all ways: pool bytes against predicted time.
 //!
-//! Ways differ in the concatenations that are written in place: those that cost no memory where memory is shortest, or
-//! all. Writing in place saves steps, but a part that is made long before the others keeps room for them.
+//! Ways differ in the concatenations and pads that are written in place: those that cost no memory where memory is
+//! shortest, or all. Writing in place saves steps, but a part that is made long before the others keeps room for them.
 
 use super::{
     PrepareError, PrepareOptions, Prepared, Watch,

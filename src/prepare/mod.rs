@@ -195,7 +195,7 @@ pub fn frontier(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>) -> Re
     Ok(Frontier { whole, points })
 }
 
-/// The plan without phases, the smaller one of those with and without concatenations written in place; and the views and
+/// The plan without phases, the smaller one of those with and without parts written in place; and the views and
 /// the joins of its graph. The graph is made ready for phases if `ready`.
 fn unphased(graph: &Graph, options: &PrepareOptions, ready: bool) -> Result<(Prepared, [Views; 2]), PrepareError> {
     let graph = rewrite::split(graph);

@@ -10,7 +10,7 @@ use crate::{
     graph::Graph,
     plan::{Plan, RowEffort, RowProblem, RowStep, TensorRows, check_rows, live_row_peak, place_rows, realize_rows},
     schedule::{
-        Schedule, StorageKind,
+        Schedule, Step, StorageKind,
         phases::{Model, Segment, Work, phased, work},
     },
 };
@@ -58,7 +58,7 @@ impl<'a> Way<'a> {
             model: Model::new(graph, &unphased),
             tensors: unphased.tensors(),
             whole: unphased.whole(graph),
-            work: unphased.steps.iter().map(|step| work(graph, &graph.nodes[step.node])).collect(),
+            work: unphased.steps.iter().map(|step| step_work(graph, step)).collect(),
             beside_us: options.figures.run_us + options.figures.transfer_us * moved as f64 / 1e3,
             unphased,
         }
@@ -99,10 +99,10 @@ impl<'a> Way<'a> {
         for step in &schedule.steps {
             let Some(&operator) = operators.get(&step.node) else { continue };
             let (model, work): (_, &Work) = (&self.model.operators[operator], &self.work[operator]);
-            let more = model.dispatches.saturating_sub(1);
-            dispatches += u64::from(model.dispatches);
+            let taken = model.dispatches(&step.rows);
+            dispatches += taken;
             let share = step.rows.len() as f64 / f64::from(model.rows.max(1));
-            predicted_us += figures.band_us(work, share) + f64::from(more) * figures.dispatch_us;
+            predicted_us += figures.band_us(work, share) + taken.saturating_sub(1) as f64 * figures.dispatch_us;
         }
         let live_bytes = fullest.texels * self.options.format.texel_bytes();
         let peak = self.peak(&segments, &schedule, fullest.step);
@@ -112,12 +112,22 @@ impl<'a> Way<'a> {
     fn peak(&self, segments: &[Segment], schedule: &Schedule, step: usize) -> Peak {
         let node = schedule.steps.get(step).map(|step| step.node);
         let operator = self.unphased.steps.iter().position(|whole| Some(whole.node) == node).unwrap_or(0);
-        let written = schedule.steps.get(step).map(|step| schedule.storages[step.writes.storage].tensor);
+        let written = schedule.steps.get(step).map(|step| schedule.storages[step.to].tensor);
         Peak {
             step,
             operator: node.map_or("", |node| self.graph.nodes[node].op.name()),
             tensor: written.map_or_else(String::new, |tensor| self.graph.tensors[tensor].name.clone()),
             segment: segments.iter().position(|segment| segment.operators.contains(&operator)),
         }
+    }
+}
+
+/// What a step has to do for all rows of its result.
+fn step_work(graph: &Graph, step: &Step) -> Work {
+    let node = &graph.nodes[step.node];
+    let work = work(graph, node);
+    match (step.frame, node.inputs.first()) {
+        (true, Some(&part)) => Work { texels: work.texels - graph.shape(part).texels() as f64, ..work },
+        _ => work,
     }
 }

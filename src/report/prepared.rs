@@ -22,7 +22,7 @@ impl MemoryReport {
             .iter()
             .map(|step| StepRow {
                 operator: graph.nodes[step.node].op.name().to_owned(),
-                writes: name(&schedule.storages[step.writes.storage]),
+                writes: name(&schedule.storages[step.to]),
             })
             .collect();
         let weights: usize = graph.nodes.iter().map(|node| kernels::weights(graph, node).len()).sum();

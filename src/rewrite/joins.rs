@@ -1,5 +1,6 @@
-//! Joins: concatenations that need no step, because the nodes that compute their parts can write them in place. Knows
-//! shapes, not placements; whether a join is worth its memory is for those who know the schedule.
+//! Joins: concatenations that need no step, because the nodes that compute their parts can write them in place, and pads
+//! whose step writes the border alone. Knows shapes, not placements; whether a join is worth its memory is for those who
+//! know the schedule.
 
 use std::collections::BTreeSet;
 
@@ -9,41 +10,73 @@ use super::{
     views::Views,
     why_not::WhyNot,
 };
-use crate::graph::{Graph, Node, NodeId, Op, TensorId};
+use crate::graph::{Graph, Node, NodeId, Op, PadMode, TensorId};
 
 /// What the search is switched on and off by.
 pub(super) const NAME: &str = "joins";
 
-/// Where a part of a concatenation lies in a row table's terms: rows down, and texels into each row. A part of the
-/// channels must begin with a texel and all but the last fill theirs; a part of the columns has one slice, since the
-/// slices of a row lie behind each other.
-pub(crate) fn corners(graph: &Graph, node: &Node) -> Result<Vec<[usize; 2]>, WhyNot> {
-    let (&Op::Concat { axis }, &[to]) = (&node.op, &node.outputs[..]) else {
-        return Err(WhyNot::Neighbour { op: node.op.name() });
-    };
-    let whole = graph.shape(to);
-    let mut begin = 0;
-    let mut corners = Vec::with_capacity(node.inputs.len());
-    for &part in &node.inputs {
-        corners.push(match axis {
-            0 => [begin * whole.h, 0],
-            1 if whole.b == 1 => [begin, 0],
-            2 if whole.slices() == 1 => [0, begin],
-            3 if begin.is_multiple_of(4) => [0, begin / 4 * whole.w],
-            _ => return Err(WhyNot::Between { tensor: graph.tensors[part].name.clone() }),
-        });
-        begin += graph.shape(part).dims()[axis];
-    }
-    Ok(corners)
+/// Where a part of a tensor begins in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Corner {
+    pub(crate) row: usize,
+    /// Slice of each row.
+    pub(crate) slice: usize,
+    /// Pixel of each slice.
+    pub(crate) x: usize,
 }
 
-/// Finds the concatenations whose parts can be written in place, the last first: of two that want the same part the
-/// later one gets it.
+/// Whether a node's operands may be parts of its result.
+pub(crate) const fn may_join(op: &Op) -> bool {
+    matches!(op, Op::Concat { .. } | Op::Pad { .. })
+}
+
+/// Where the parts of a concatenation, or what a pad surrounds, lie in the result. A part of the channels must begin with
+/// a texel, and all but the last fill theirs; a part must have its rows one after another.
+pub(crate) fn corners(graph: &Graph, node: &Node) -> Result<Vec<Corner>, WhyNot> {
+    let &[to] = &node.outputs[..] else { return Err(WhyNot::Neighbour { op: node.op.name() }) };
+    let whole = graph.shape(to);
+    let between = |part: TensorId| WhyNot::Between { tensor: graph.tensors[part].name.clone() };
+    match (&node.op, &node.inputs[..]) {
+        (&Op::Concat { axis }, parts) => {
+            let mut begin = 0;
+            let mut corner = |&part: &TensorId| {
+                let first = begin;
+                begin += graph.shape(part).dims()[axis];
+                match axis {
+                    0 => Ok(Corner { row: first * whole.h, ..Corner::default() }),
+                    1 if whole.b == 1 => Ok(Corner { row: first, ..Corner::default() }),
+                    2 => Ok(Corner { x: first, ..Corner::default() }),
+                    3 if first.is_multiple_of(4) => Ok(Corner { slice: first / 4, ..Corner::default() }),
+                    _ => Err(between(part)),
+                }
+            };
+            parts.iter().map(&mut corner).collect()
+        }
+        (Op::Pad { before, after, mode: PadMode::Constant(value) }, &[part]) => {
+            let shape = graph.shape(part);
+            let [b, y, x, c] = before.map(usize::try_from);
+            let (Ok(b), Ok(y), Ok(x), Ok(c), true) = (b, y, x, c, after.iter().all(|&n| n >= 0)) else {
+                return Err(WhyNot::NotABorder);
+            };
+            // What follows in the part's last texel is zero.
+            let follows = shape.c.is_multiple_of(4) || after[3] == 0 || *value == 0.0;
+            match (shape.b == 1 || shape.h == whole.h) && c.is_multiple_of(4) && follows {
+                true => Ok(vec![Corner { row: b * whole.h + y, slice: c / 4, x }]),
+                false => Err(between(part)),
+            }
+        }
+        (Op::Pad { .. }, _) => Err(WhyNot::NotABorder),
+        _ => Err(WhyNot::Neighbour { op: node.op.name() }),
+    }
+}
+
+/// Finds the concatenations and pads whose parts can be written in place, the last first: of two that want the same part
+/// the later one gets it.
 pub(super) fn find(site: &Site, views: &Views, report: &mut Report) -> Views {
     let mut search = Search::new(site, views);
     let mut joins = BTreeSet::new();
     for (id, node) in site.graph.nodes.iter().enumerate().rev() {
-        if !matches!(node.op, Op::Concat { .. }) {
+        if !may_join(&node.op) {
             continue;
         }
         match search.join(id, node) {
@@ -62,7 +95,7 @@ struct Search<'a> {
     shared: Vec<TensorId>,
     /// The tensors that a reshape looks at or yields without a step, and the parts of joins.
     taken: Vec<bool>,
-    /// The nodes that need no step.
+    /// The nodes that need no step, or whose step reads nothing.
     free: Vec<bool>,
 }
 

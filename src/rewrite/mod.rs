@@ -44,7 +44,7 @@ mod views;
 mod weights;
 mod why_not;
 
-pub(crate) use joins::corners;
+pub(crate) use joins::{Corner, corners, may_join};
 pub use report::{Fired, Missed, Place, Report};
 pub use row_means::row_means;
 pub use rules::{RULES, Rule, Rules, UnknownRule};
@@ -64,7 +64,8 @@ pub struct Rewritten {
     pub graph: Graph,
     /// Its reshapes that need no step.
     pub views: Views,
-    /// Its concatenations that need no step, if whoever computes a part writes it in place.
+    /// Its concatenations that need no step, and its pads whose step has the border alone to write, if whoever computes
+    /// a part writes it in place.
     pub joins: Views,
     /// What was done, and what was not.
     pub report: Report,

@@ -94,6 +94,9 @@ pub enum WhyNot {
     /// Padding that is not zeros in height and width.
     #[error("it does not pad with zeros, in height and width alone")]
     NotZerosAround,
+    /// Padding that repeats elements, or cuts some off.
+    #[error("it puts no border of one value around")]
+    NotABorder,
     /// Zeros could win, or be all there is, in a window.
     #[error("zeros could be the greatest of a window")]
     ZerosCount,
@@ -114,7 +117,7 @@ pub enum WhyNot {
         /// Extents of the result.
         to: String,
     },
-    /// A part that does not begin where a texel does, or whose slices would not lie behind each other.
+    /// A part that does not begin where a texel does, or whose rows would not lie behind each other.
     #[error("`{tensor}` does not begin at a texel of the result's rows")]
     Between {
         /// Name of the part.

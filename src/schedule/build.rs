@@ -17,12 +17,11 @@ use crate::{
 pub fn schedule(graph: &Graph, views: &Views) -> Result<Schedule, ScheduleError> {
     let mut builder = Builder::new(graph, views)?;
     for (id, node) in graph.nodes.iter().enumerate() {
-        if views.contains(id) && is_join(graph, id) {
-            builder.join(node)?;
-        } else if views.contains(id) {
-            builder.view(node)?;
-        } else {
-            builder.step(id, node)?;
+        match views.contains(id) {
+            true if matches!(node.op, Op::Pad { .. }) => builder.step(id, node, true)?,
+            true if is_join(graph, id) => builder.join(node)?,
+            true => builder.view(node)?,
+            false => builder.step(id, node, false)?,
         }
     }
     builder.finish()
@@ -116,15 +115,17 @@ impl<'a> Builder<'a> {
         self.compute(node).map(|_| ())
     }
 
-    fn step(&mut self, id: NodeId, node: &Node) -> Result<(), ScheduleError> {
+    /// A step; that of a frame reads nothing.
+    fn step(&mut self, id: NodeId, node: &Node, frame: bool) -> Result<(), ScheduleError> {
         self.check_computed(node)?;
         let step = self.made.steps.len();
         let mut reads: Vec<Touch> = Vec::new();
-        for tensor in operands(node) {
+        for tensor in operands(node).filter(|_| !frame) {
             let Some(storage) = self.held[self.root[tensor]] else { continue };
-            let touch = self.made.touch(self.graph, tensor, storage);
-            if !reads.contains(&touch) {
-                reads.push(touch);
+            for touch in self.made.touches(self.graph, tensor, storage) {
+                if !reads.contains(&touch) {
+                    reads.push(touch);
+                }
             }
         }
         let result = self.compute(node)?;
@@ -138,13 +139,18 @@ impl<'a> Builder<'a> {
             }
         };
         let (rows, _) = self.rows(result)?;
-        let mut writes = self.made.touch(self.graph, result, storage);
-        writes.rows.end = writes.rows.start + rows;
+        let writes = if frame {
+            self.made.frame(self.graph, node, storage)
+        } else {
+            let mut writes = self.made.touches(self.graph, result, storage);
+            writes.iter_mut().for_each(|touch| touch.rows.end = touch.rows.start + rows);
+            writes
+        };
         if self.made.inside[result].is_some() && reads.iter().any(|read| read.storage == storage) {
             let why = format!("`{}` is computed from its neighbours", self.graph.tensors[result].name);
             return Err(ScheduleError::NotAJoin { node: node.origin, why });
         }
-        let step_rows = Step { node: id, rows: 0..rows, reads, writes };
+        let step_rows = Step { node: id, rows: 0..rows, reads, to: storage, writes, frame };
         let uses = self.made.uses_of(&step_rows);
         for &record in uses.reads.iter().chain(&uses.writes) {
             self.made.records[record].last = step;

@@ -75,7 +75,7 @@ pub enum ScheduleError {
         /// What stands against it.
         why: &'static str,
     },
-    /// A concatenation marked as written in place whose parts cannot be.
+    /// A concatenation or pad marked as written in place whose parts cannot be.
     #[error("node {node}: its parts cannot be written in place, {why}")]
     NotAJoin {
         /// Index of the node in the model file.

@@ -1,10 +1,12 @@
-//! Tensors inside others: where the parts of a concatenation lie that are written in place.
+//! Tensors inside others: where the parts of concatenations lie, and what pads surround, that are written in place.
 
-use super::ScheduleError;
+use std::ops::Range;
+
+use super::{Schedule, ScheduleError, StorageId, Touch};
 use crate::{
-    graph::{Graph, NodeId, Op, TensorId},
+    graph::{Graph, Node, NodeId, TensorId},
     plan::RowTable,
-    rewrite::{Views, corners},
+    rewrite::{Corner, Views, corners, may_join},
 };
 
 /// Where a tensor lies that is a part of another one.
@@ -16,6 +18,8 @@ pub struct Inside {
     pub row: u32,
     /// The texel of each of those rows where its own begin.
     pub texel: u32,
+    /// Texels from one of its slices to the next.
+    pub pitch: u32,
 }
 
 impl Inside {
@@ -35,9 +39,16 @@ impl Inside {
             }
         }
     }
+
+    /// Where a part of the tensor that lies here begins.
+    fn corner(&self, corner: Corner) -> Option<Self> {
+        let place = |from: u32, more: usize| from.checked_add(u32::try_from(more).ok()?);
+        let along = corner.slice.checked_mul(self.pitch as usize)?.checked_add(corner.x)?;
+        Some(Self { row: place(self.row, corner.row)?, texel: place(self.texel, along)?, ..*self })
+    }
 }
 
-/// For each tensor where it lies, if it is a part; `joins` are the concatenations among the nodes that need no step.
+/// For each tensor where it lies, if it is a part; `joins` are the concatenations and pads among the nodes.
 pub(super) fn inside(graph: &Graph, joins: &Views) -> Result<Vec<Option<Inside>>, ScheduleError> {
     let mut places: Vec<Option<Inside>> = vec![None; graph.tensors.len()];
     let joins: Vec<NodeId> = joins.iter().filter(|&id| is_join(graph, id)).collect();
@@ -45,22 +56,101 @@ pub(super) fn inside(graph: &Graph, joins: &Views) -> Result<Vec<Option<Inside>>
     for node in joins.into_iter().rev().map(|id| &graph.nodes[id]) {
         let fail = |why: String| ScheduleError::NotAJoin { node: node.origin, why };
         let corners = corners(graph, node).map_err(|why| fail(why.to_string()))?;
-        let outer = node.outputs.first().and_then(|&to| places[to]);
-        for (&part, [row, texel]) in node.inputs.iter().zip(corners) {
-            let most = || fail("it has more texels than 32 bits count".into());
-            let corner =
-                |i: usize, outer: u32| u32::try_from(i).ok().and_then(|i| i.checked_add(outer)).ok_or_else(most);
-            let (row, texel) = (corner(row, outer.map_or(0, |o| o.row))?, corner(texel, outer.map_or(0, |o| o.texel))?);
+        let to = node.outputs[0];
+        let most = || fail("it has more texels than 32 bits count".into());
+        let pitch = u32::try_from(graph.shape(to).w).map_err(|_| most())?;
+        let whole = places[to].unwrap_or(Inside { tensor: to, row: 0, texel: 0, pitch });
+        for (&part, corner) in node.inputs.iter().zip(corners) {
             if graph.is_constant(part) || places[part].is_some() || !node.tail.is_empty() {
                 return Err(fail(format!("`{}` cannot be computed there", graph.tensors[part].name)));
             }
-            places[part] = Some(Inside { tensor: outer.map_or(node.outputs[0], |outer| outer.tensor), row, texel });
+            places[part] = Some(whole.corner(corner).ok_or_else(most)?);
         }
     }
     Ok(places)
 }
 
-/// Whether a node that needs no step is one whose parts are written in place.
+/// Whether a node among those that need no step of their own is one whose parts are written in place.
 pub(super) fn is_join(graph: &Graph, id: NodeId) -> bool {
-    graph.nodes.get(id).is_some_and(|node| matches!(node.op, Op::Concat { .. }))
+    graph.nodes.get(id).is_some_and(|node| may_join(&node.op))
+}
+
+/// The texels of a tensor in its storage.
+struct Region {
+    storage: StorageId,
+    rows: Range<u32>,
+    /// The texels of each row that belong to it: a run, or one a slice.
+    runs: Vec<Range<u32>>,
+}
+
+impl Region {
+    /// Where a tensor lies that is looked at in the rows of its storage.
+    fn new(schedule: &Schedule, graph: &Graph, tensor: TensorId, storage: StorageId) -> Self {
+        let shape = graph.shape(tensor);
+        let (rows, width, slices) = (shape.rows() as u32, shape.w as u32, shape.slices() as u32);
+        let (row, texel, pitch) =
+            schedule.inside[tensor].map_or((0, 0, width), |inside| (inside.row, inside.texel, inside.pitch));
+        let slice = |slice: u32| texel + slice * pitch..texel + slice * pitch + width;
+        Self { storage, rows: row..row + rows, runs: merged((0..slices).map(slice)) }
+    }
+
+    fn touches(&self) -> Vec<Touch> {
+        let touch =
+            |texels: &Range<u32>| Touch { storage: self.storage, rows: self.rows.clone(), texels: texels.clone() };
+        self.runs.iter().map(touch).collect()
+    }
+
+    /// What of it lies around `part`.
+    fn around(&self, part: &Self) -> Vec<Touch> {
+        let beside = |run: &Range<u32>| {
+            let mut begin = run.start;
+            let mut left = Vec::new();
+            for taken in part.runs.iter().filter(|taken| run.start <= taken.start && taken.end <= run.end) {
+                left.push(begin..taken.start);
+                begin = taken.end;
+            }
+            left.push(begin..run.end);
+            left
+        };
+        let runs = merged(self.runs.iter().flat_map(beside));
+        let here = |rows: Range<u32>, runs: &[Range<u32>]| Self { rows, runs: runs.to_vec(), ..*self };
+        [
+            here(self.rows.start..part.rows.start, &self.runs),
+            here(part.rows.clone(), &runs),
+            here(part.rows.end..self.rows.end, &self.runs),
+        ]
+        .iter()
+        .filter(|region| !region.rows.is_empty())
+        .flat_map(Self::touches)
+        .collect()
+    }
+}
+
+/// Runs in order without the empty ones, neighbours put together.
+fn merged(runs: impl Iterator<Item = Range<u32>>) -> Vec<Range<u32>> {
+    let mut made: Vec<Range<u32>> = Vec::new();
+    for run in runs.filter(|run| !run.is_empty()) {
+        match made.last_mut() {
+            Some(last) if last.end == run.start => last.end = run.end,
+            _ => made.push(run),
+        }
+    }
+    made
+}
+
+impl Schedule {
+    /// All rows of a tensor in its storage, or of the storage where a view sees others.
+    pub(super) fn touches(&self, graph: &Graph, tensor: TensorId, storage: StorageId) -> Vec<Touch> {
+        let held = &self.storages[storage];
+        match self.inside[tensor] {
+            None => vec![Touch { storage, rows: 0..held.rows, texels: 0..held.row_texels }],
+            Some(_) => Region::new(self, graph, tensor, storage).touches(),
+        }
+    }
+
+    /// What a pad writes whose operand lies inside its result.
+    pub(super) fn frame(&self, graph: &Graph, node: &Node, storage: StorageId) -> Vec<Touch> {
+        let [part, whole] = [node.inputs[0], node.outputs[0]].map(|tensor| Region::new(self, graph, tensor, storage));
+        whole.around(&part)
+    }
 }

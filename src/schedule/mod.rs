@@ -72,8 +72,12 @@ pub struct Step {
     pub rows: Range<u32>,
     /// What it reads, each part of a storage once, in operand order, the tail's addend last. Constants are no storage.
     pub reads: Vec<Touch>,
-    /// What it writes.
-    pub writes: Touch,
+    /// The storage it writes.
+    pub to: StorageId,
+    /// What it writes there.
+    pub writes: Vec<Touch>,
+    /// Whether it is a pad whose operand lies inside its result already: it reads nothing and writes the border.
+    pub frame: bool,
 }
 
 /// Steps in execution order, and what they touch.
@@ -104,7 +108,7 @@ impl Schedule {
 
     /// The records that a step touches.
     fn uses_of(&self, step: &Step) -> StepUse {
-        let mut uses = StepUse { reads: Vec::new(), writes: self.record(step.writes.storage).into_iter().collect() };
+        let mut uses = StepUse { reads: Vec::new(), writes: self.record(step.to).into_iter().collect() };
         for record in step.reads.iter().filter_map(|read| self.record(read.storage)) {
             if !uses.reads.contains(&record) {
                 uses.reads.push(record);
@@ -137,7 +141,7 @@ impl Schedule {
     pub fn dying(&self) -> Vec<Vec<(StorageId, Range<u32>)>> {
         let mut last: Vec<Vec<Option<usize>>> = self.storages.iter().map(|s| vec![None; s.rows as usize]).collect();
         for (number, step) in self.steps.iter().enumerate() {
-            let touched = step.reads.iter().chain([&step.writes]);
+            let touched = step.reads.iter().chain(&step.writes);
             for Touch { storage, rows, .. } in touched.filter(|touch| self.record(touch.storage).is_some()) {
                 last[*storage][rows.start as usize..rows.end as usize].fill(Some(number));
             }
@@ -163,20 +167,9 @@ impl Schedule {
         };
         let step = |step: &Step| RowStep {
             reads: step.reads.iter().filter_map(used).collect(),
-            writes: used(&step.writes).into_iter().collect(),
+            writes: step.writes.iter().filter_map(used).collect(),
         };
         self.steps.iter().map(step).collect()
-    }
-
-    /// All rows of a tensor in its storage, or of the storage where a view sees others.
-    fn touch(&self, graph: &Graph, tensor: TensorId, storage: StorageId) -> Touch {
-        let held = &self.storages[storage];
-        let Some(inside) = self.inside[tensor] else {
-            return Touch { storage, rows: 0..held.rows, texels: 0..held.row_texels };
-        };
-        let shape = graph.shape(tensor);
-        let (rows, texels) = (shape.rows() as u32, shape.row_texels() as u32);
-        Touch { storage, rows: inside.row..inside.row + rows, texels: inside.texel..inside.texel + texels }
     }
 
     /// The row table of `tensor`, given that of the storage it lives in. A view has rows of its own, which start at

@@ -8,6 +8,7 @@ mod core_only;
 mod faults;
 mod figures;
 mod goldens;
+mod in_place;
 mod invariance;
 mod kernels;
 mod memory;

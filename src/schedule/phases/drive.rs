@@ -85,7 +85,9 @@ impl<'a> Driver<'a> {
                 Some(missing) => wanted.push(missing),
                 None => {
                     self.done[operator] = rows.end;
-                    self.bands.push(Band { operator, rows });
+                    if !(op.idle.start <= rows.start && rows.end <= op.idle.end) {
+                        self.bands.push(Band { operator, rows });
+                    }
                 }
             }
         }

@@ -58,11 +58,13 @@ pub fn phased(schedule: &Schedule, model: &Model, segments: &[Segment]) -> Sched
             let read = operator.reads.iter().find(|read| read.storage == touch.storage);
             Touch { rows: read.map_or(0..0, |read| within(&read.rows(&rows), &touch.rows)), ..touch.clone() }
         };
+        let written = operator.written(&rows);
+        let write = |touch: &Touch| Touch { rows: within(&written, &touch.rows), ..touch.clone() };
         let step = Step {
-            node: whole.node,
             reads: whole.reads.iter().map(read).collect(),
-            writes: Touch { rows: operator.written(&rows), ..whole.writes.clone() },
+            writes: whole.writes.iter().map(write).filter(|touch| !touch.rows.is_empty()).collect(),
             rows,
+            ..*whole
         };
         let number = made.steps.len();
         let uses = made.uses_of(&step);

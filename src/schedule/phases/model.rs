@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::needs::needs;
 use crate::{
-    graph::{Graph, Op},
-    schedule::{Schedule, StorageId, StorageKind},
+    graph::{Graph, Node, Op, TensorId},
+    schedule::{Schedule, Step, StorageId, StorageKind},
 };
 
 /// An operator that writes rows of a storage, or a part of each.
@@ -33,6 +33,11 @@ impl Operator {
     pub fn written(&self, band: &Range<u32>) -> Range<u32> {
         self.first + band.start..self.first + band.end
     }
+
+    /// How many dispatches a band of its rows takes.
+    pub fn dispatches(&self, band: &Range<u32>) -> u64 {
+        self.dispatches.iter().filter(|rows| rows.start < band.end && band.start < rows.end).count() as u64
+    }
 }
 
 impl Reading {
@@ -57,8 +62,10 @@ pub struct Operator {
     pub first: u32,
     /// What it reads, each storage once.
     pub reads: Vec<Reading>,
-    /// Dispatches that a band of it takes.
-    pub dispatches: u32,
+    /// For each of its dispatches the rows of its result that it writes some of.
+    pub dispatches: Vec<Range<u32>>,
+    /// Rows of its result for which it has nothing to do.
+    pub idle: Range<u32>,
 }
 
 /// What is kept of a storage.
@@ -114,7 +121,8 @@ impl Model {
         for (index, step) in schedule.steps.iter().enumerate() {
             let node = &graph.nodes[step.node];
             let mut reads: Vec<Reading> = Vec::new();
-            for operand in 0..=node.inputs.len() {
+            let operands = if step.frame { 0 } else { node.inputs.len() + 1 };
+            for operand in 0..operands {
                 let Some(found) = needs(graph, node, operand) else { continue };
                 let tensor = node.inputs.get(operand).copied().or(node.tail.add);
                 let Some((tensor, storage)) = tensor.and_then(|t| Some((t, schedule.storage_of[t]?))) else { continue };
@@ -136,14 +144,15 @@ impl Model {
                     None => reads.push(Reading { storage, makers: makers.clone(), needs }),
                 }
             }
-            let dispatches = if let Op::Concat { .. } = node.op { node.inputs.len() as u32 } else { 1 };
-            let writes = step.writes.storage;
+            let dispatches = dispatches(graph, node, step.rows.end);
+            let writes = step.to;
             let written = &mut storages[writes];
             written.maker = written.maker.or(Some(index));
-            let first = step.writes.rows.start;
+            let first = first_row(schedule, node);
             // A graph output may be a view of what is written, with fewer rows than are written one by one.
             written.rows = written.rows.max(first + step.rows.end);
-            operators.push(Operator { rows: step.rows.end, writes, first, reads, dispatches });
+            let idle = idle(step, first);
+            operators.push(Operator { rows: step.rows.end, writes, first, reads, dispatches, idle });
         }
         Self { operators, storages }
     }
@@ -177,13 +186,55 @@ fn makers(graph: &Graph, schedule: &Schedule) -> Vec<Vec<Maker>> {
     let mut steps = schedule.steps.iter().enumerate().peekable();
     for (id, node) in graph.nodes.iter().enumerate() {
         let step = steps.next_if(|(_, step)| step.node == id);
+        let parts = || node.inputs.iter().flat_map(|&operand| made[operand].iter().copied());
+        let own = step.map(|(operator, _)| Maker { operator, first: first_row(schedule, node) });
         let makers = match step {
-            Some((operator, step)) => vec![Maker { operator, first: step.writes.rows.start }],
-            None => node.inputs.iter().flat_map(|&operand| made[operand].iter().copied()).collect(),
+            Some((_, step)) if !step.frame => own.into_iter().collect(),
+            _ => parts().chain(own).collect(),
         };
         if let Some(&result) = node.outputs.first() {
             made[result] = makers;
         }
     }
     made
+}
+
+/// The storage's row that is the first of a node's result.
+fn first_row(schedule: &Schedule, node: &Node) -> u32 {
+    node.outputs.first().and_then(|&result| schedule.inside[result]).map_or(0, |inside| inside.row)
+}
+
+/// The rows of a step's result, whose first is row `first` of the storage, that it writes nothing of: those between the
+/// borders above and below, where it has none beside.
+fn idle(step: &Step, first: u32) -> Range<u32> {
+    let mut written: Vec<&Range<u32>> = step.writes.iter().map(|touch| &touch.rows).collect();
+    written.sort_unstable_by_key(|rows| (rows.start, rows.end));
+    let mut end = first;
+    for rows in written {
+        if rows.start > end {
+            return end - first..rows.start - first;
+        }
+        end = end.max(rows.end);
+    }
+    end - first..step.rows.end
+}
+
+/// For each dispatch of a node, whose result has so many rows, those that it writes some of: a concatenation takes one a
+/// part.
+fn dispatches(graph: &Graph, node: &Node, rows: u32) -> Vec<Range<u32>> {
+    let all = std::iter::once(0..rows);
+    let (&Op::Concat { axis }, Some(&to)) = (&node.op, node.outputs.first()) else { return all.collect() };
+    let one = graph.shape(to).h;
+    let mut begin = 0;
+    let part = |&part: &TensorId| {
+        let shape = graph.shape(part);
+        let first = begin;
+        begin += shape.dims()[axis];
+        match axis {
+            0 => (first * one) as u32..(begin * one) as u32,
+            1 if rows as usize == one => first as u32..begin as u32,
+            _ => 0..rows,
+        }
+    };
+    node.inputs.iter().map(part).collect()
 }

@@ -206,7 +206,7 @@ impl<'a> Scout<'a> {
         };
         for (number, band) in (0..).zip(bands) {
             let op = &self.model.operators[band.operator];
-            dispatches += u64::from(op.dispatches);
+            dispatches += op.dispatches(&band.rows);
             for read in &op.reads {
                 let seen = &mut self.seen[read.storage];
                 seen.read(&read.rows(&band.rows), number);

@@ -1,10 +1,10 @@
-//! Which concatenations are worth writing in place. One whose parts are made long before it is whole keeps room for the
-//! rest of it all the while; below the fullest step of a schedule that costs nothing.
+//! Which concatenations and pads are worth writing in place. One whose parts are made long before it is whole keeps room
+//! for the rest of it all the while; below the fullest step of a schedule that costs nothing.
 
 use super::{Band, Model};
 use crate::{
     graph::{Graph, NodeId},
-    rewrite::{Views, corners},
+    rewrite::{Corner, Views, corners},
     schedule::Schedule,
 };
 
@@ -104,7 +104,7 @@ impl Blocks {
         let mut block = self.blocks[outer].clone();
         block.count(&mut change, -1);
         let mut moved = Vec::new();
-        for (&part, [row, _]) in node.inputs.iter().zip(corners(graph, node).ok()?) {
+        for (&part, Corner { row, .. }) in node.inputs.iter().zip(corners(graph, node).ok()?) {
             let (inner, _) = place(part)?;
             self.blocks[inner].count(&mut change, -1);
             block.take_in(first + row, &self.blocks[inner]);

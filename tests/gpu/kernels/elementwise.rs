@@ -130,6 +130,7 @@ fn refusal(graph: &texpool::graph::Graph, adds: bool) -> String {
         texture: 0,
         shift: 3,
         rows: texpool::plan::RowTable::Whole { base: 0, rows: 2, row_texels: 2 },
+        pitch: 2,
     };
     let step = kernels::StepContext {
         graph,

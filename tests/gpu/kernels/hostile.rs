@@ -1,7 +1,7 @@
 //! The hostile pool: runs a node among poison and compares it to its CPU twin.
 //!
-//! Tensors lie at odd bases, whole, in rings, or with their rows shuffled, in textures far wider or narrower than they
-//! are, alone or two in one texture, and everything around them is NaN. What must hold: the result is the twin's, lanes
+//! Tensors lie at odd bases, whole, in rings, or with their rows shuffled, their slices next to each other or apart, in
+//! textures far wider or narrower than they are, alone or two in one texture, and everything around them is NaN. What must hold: the result is the twin's, lanes
 //! past the last channel are zero, and no texel outside the rows asked for was touched.
 
 use std::ops::Range;
@@ -22,6 +22,29 @@ const POISON: [f32; 4] = [f32::NAN; 4];
 const WIDTHS: [u32; 5] = [64, 1, 4096, 8, 256];
 /// Habitats that each case is run in.
 const HABITATS: u64 = 4;
+
+/// Where a tensor lies.
+#[derive(Clone, Debug)]
+struct Lie {
+    rows: RowTable,
+    /// Texels from a slice of a row to the next.
+    pitch: u32,
+}
+
+impl Lie {
+    /// Texels from the first of a row to its last.
+    fn span(shape: Shape, pitch: u32) -> u32 {
+        (shape.slices() as u32).checked_sub(1).map_or(0, |last| last * pitch + shape.w as u32)
+    }
+
+    fn texel(&self, row: usize, slice: usize, x: usize) -> usize {
+        self.rows.start(row as u32) as usize + slice * self.pitch as usize + x
+    }
+
+    fn operand(self, shape: Shape, textures: &TextureSet, texture: usize) -> Operand {
+        Operand { shape, texture, shift: textures.spec(texture).shift(), rows: self.rows, pitch: self.pitch }
+    }
+}
 
 /// A device and the pipelines made on it so far.
 pub(crate) struct Bench {
@@ -109,16 +132,16 @@ impl Bench {
         // Inputs: each in a texture of its own, or all in one.
         let together = habitat % 2 == 1;
         let mut sheets: Vec<Sheet> = Vec::new();
-        let mut operands: Vec<Option<(usize, Shape, RowTable)>> = vec![None; graph.tensors.len()];
+        let mut operands: Vec<Option<(usize, Shape, Lie)>> = vec![None; graph.tensors.len()];
         for (&tensor, input) in graph.inputs.iter().zip(&inputs) {
             if sheets.is_empty() || !together {
                 sheets.push(Sheet { texels: Vec::new() });
             }
             let texture = sheets.len() - 1;
             let shape = graph.shape(tensor);
-            let rows = sheets[texture].place(&mut rng, shape, habitat);
-            sheets[texture].write(shape, &rows, input);
-            operands[tensor] = Some((texture, shape, rows));
+            let lie = sheets[texture].place(&mut rng, shape, habitat);
+            sheets[texture].write(shape, &lie, input);
+            operands[tensor] = Some((texture, shape, lie));
         }
         let mut textures = TextureSet::new(&self.gpu);
         let width = |i: usize| WIDTHS[(habitat as usize + i) % WIDTHS.len()];
@@ -131,25 +154,20 @@ impl Bench {
         let weight_texture = packed.create(&mut textures, width(3), *format)?;
         let weights = WeightPlace { texture: weight_texture, base, shift: textures.spec(weight_texture).shift() };
         let operand = |textures: &TextureSet, tensor: usize| {
-            operands[tensor].clone().map(|(texture, shape, rows)| Operand {
-                shape,
-                texture,
-                shift: textures.spec(texture).shift(),
-                rows,
-            })
+            operands[tensor].clone().map(|(texture, shape, lie)| lie.operand(shape, textures, texture))
         };
 
         let shape = graph.shape(result);
         for band in bands(shape.rows() as u32, habitat) {
             let mut sheet = Sheet { texels: Vec::new() };
-            let mut rows = sheet.place(&mut rng, shape, habitat);
+            let mut lie = sheet.place(&mut rng, shape, habitat);
             if habitat % 4 == 2 {
                 // Room for the band only.
                 let base = 2 * rng.below(9) as u32 + 1;
-                let row_texels = shape.row_texels() as u32;
+                let row_texels = Lie::span(shape, lie.pitch);
                 let room = (base + row_texels * band.len() as u32 + 2) as usize;
                 sheet.texels.resize(room.max(sheet.texels.len()), POISON);
-                rows = RowTable::Ring { base, rows: shape.rows() as u32, row_texels, ring: band.len() as u32 };
+                lie.rows = RowTable::Ring { base, rows: shape.rows() as u32, row_texels, ring: band.len() as u32 };
             }
             let output = sheet.create(&mut textures, width(4), *format)?;
             let step = StepContext {
@@ -157,7 +175,7 @@ impl Bench {
                 node,
                 inputs: node.inputs.iter().map(|&tensor| operand(&textures, tensor)).collect(),
                 add: node.tail.add.and_then(|tensor| operand(&textures, tensor)),
-                output: Operand { shape, texture: output, shift: textures.spec(output).shift(), rows: rows.clone() },
+                output: lie.clone().operand(shape, &textures, output),
                 rows: band.clone(),
                 weights,
             };
@@ -165,7 +183,7 @@ impl Bench {
             let program = Program::new(&self.gpu, &mut textures, pipelines, *format, &dispatches);
             program.and_then(|program| program.run(&self.gpu, 0..program.len())).map_err(|e| e.to_string())?;
             let found = textures.read(output).map_err(|e| e.to_string())?;
-            compare(&found, expected, shape, &rows, band, *format)?;
+            compare(&found, expected, shape, &lie, band, *format)?;
         }
         Ok(())
     }
@@ -179,9 +197,11 @@ fn bands(rows: u32, habitat: u64) -> Vec<Range<u32>> {
 
 impl Sheet {
     /// Room for a tensor behind what is there, poisoned.
-    fn place(&mut self, rng: &mut Rng, shape: Shape, habitat: u64) -> RowTable {
+    fn place(&mut self, rng: &mut Rng, shape: Shape, habitat: u64) -> Lie {
         let rows = shape.rows() as u32;
-        let row_texels = shape.row_texels() as u32;
+        // Slices are apart in the odd habitats.
+        let pitch = shape.w as u32 + if habitat % 2 == 1 { 1 + rng.below(5) as u32 } else { 0 };
+        let row_texels = Lie::span(shape, pitch);
         let base = self.texels.len() as u32 + 2 * rng.below(9) as u32 + 1;
         let gap = 1 + rng.below(3) as u32;
         let table = match habitat % 4 {
@@ -195,11 +215,11 @@ impl Sheet {
         };
         let end = table.starts().max().unwrap_or(base) + row_texels + gap;
         self.texels.resize(end as usize, POISON);
-        table
+        Lie { rows: table, pitch }
     }
 
     /// Writes a tensor's values, with zeros past the last channel.
-    fn write(&mut self, shape: Shape, rows: &RowTable, values: &[f32]) {
+    fn write(&mut self, shape: Shape, lie: &Lie, values: &[f32]) {
         for row in 0..shape.rows() {
             for slice in 0..shape.slices() {
                 for x in 0..shape.w {
@@ -210,7 +230,7 @@ impl Sheet {
                             *value = values[(row * shape.w + x) * shape.c + c];
                         }
                     }
-                    self.texels[rows.start(row as u32) as usize + slice * shape.w + x] = texel;
+                    self.texels[lie.texel(row, slice, x)] = texel;
                 }
             }
         }
@@ -272,7 +292,7 @@ fn compare(
     found: &[[f32; 4]],
     expected: &[f32],
     shape: Shape,
-    rows: &RowTable,
+    lie: &Lie,
     band: Range<u32>,
     format: TexelFormat,
 ) -> Result<(), String> {
@@ -283,7 +303,7 @@ fn compare(
     for row in band {
         for slice in 0..shape.slices() {
             for x in 0..shape.w {
-                let at = rows.start(row) as usize + slice * shape.w + x;
+                let at = lie.texel(row as usize, slice, x);
                 touched[at] = true;
                 for (lane, &value) in found[at].iter().enumerate() {
                     let c = slice * 4 + lane;

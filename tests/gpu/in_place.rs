@@ -1,0 +1,110 @@
+//! Pads and concatenations of columns whose parts are written in place: slices of a row lie further apart than they are
+//! wide, and a step writes the border alone. The same bits as steps that copy, and what the CPU twins say.
+
+use texpool::{
+    gpu::{Brought, Gpu, Session, SessionOptions, compare, tolerance},
+    graph::{
+        Act, Conv2d, CoordMode, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
+        Unary,
+    },
+    plan::TexelFormat,
+    prepare::{Phases, PrepareOptions, Prepared, frontier, prepare},
+    rewrite::Rules,
+};
+
+use crate::support::{hash::bits, open};
+
+const NONE: Padding = Padding { top: 0, bottom: 0, left: 0, right: 0 };
+
+fn numbers(len: usize) -> Vec<f32> {
+    (0..len).map(|i| (i as f32 * 0.618_034).fract() * 2.0 - 1.0).collect()
+}
+
+fn conv(b: &mut GraphBuilder, x: TensorId, [to, window, from]: [usize; 3]) -> TensorId {
+    let half = window / 2;
+    let padding = Padding { top: half, bottom: half, left: half, right: half };
+    let weights = b.constant("w", &[to, window, window, from], &numbers(to * window * window * from)).unwrap();
+    let conv = Conv2d { stride: [1; 2], dilation: [1; 2], padding, groups: 1 };
+    b.conv2d("conv", conv, x, weights, None, Act::Unary(Unary::Relu)).unwrap()
+}
+
+fn pad(b: &mut GraphBuilder, x: TensorId, before: [isize; 4], after: [isize; 4], value: f32) -> TensorId {
+    b.node("pad", Op::Pad { before, after, mode: PadMode::Constant(value) }, &[x], Act::None).unwrap()
+}
+
+/// What surrounds `a` is of another value than zero, and `a` is read by itself, too; columns of three slices lie beside
+/// each other, inside a border; and rows alone are put above and below.
+fn network() -> Graph {
+    let mut b = GraphBuilder::new("in place");
+    let x = b.input("x", &[1, 14, 9, 6]).unwrap();
+    let a = conv(&mut b, x, [8, 3, 6]);
+    let around = pad(&mut b, a, [0, 1, 2, 0], [0, 2, 1, 4], 0.25);
+    let mean = b.pool("mean", Pool2d::plain(PoolKind::Average, [2, 3], [1, 1], NONE), around).unwrap();
+    let near = conv(&mut b, mean, [12, 1, 12]);
+    let far = conv(&mut b, mean, [12, 3, 12]);
+    let beside = b.concat("beside", 2, &[near, far]).unwrap();
+    let framed = pad(&mut b, beside, [0, 1, 1, 4], [0, 0, 2, 3], 0.0);
+    let half = b.resize("half", ResizeMode::Linear, CoordMode::HalfPixel, framed, [9, 11]).unwrap();
+    let again = conv(&mut b, half, [4, 1, 19]);
+    let rows = pad(&mut b, again, [0, 3, 0, 0], [0, 2, 0, 0], -1.5);
+    let out = b.pool("out", Pool2d::plain(PoolKind::Max, [3, 2], [2, 1], NONE), rows).unwrap();
+    let side = b.unary("side", Unary::Tanh, a).unwrap();
+    b.finish(&[out, side]).unwrap()
+}
+
+fn run(gpu: &Gpu, prepared: Prepared, prepare: &PrepareOptions, input: &[f32]) -> u64 {
+    let options = SessionOptions { prepare: prepare.clone(), poison: true, ..SessionOptions::default() };
+    let mut session = Session::of(gpu, prepared, &options, Brought::default()).unwrap();
+    let first = session.run(&[input]).unwrap();
+    assert!(first.iter().flatten().all(|v| v.is_finite()), "an output is not finite");
+    assert_eq!(bits(&first), bits(&session.run(&[input]).unwrap()), "two runs differ");
+    bits(&first)
+}
+
+/// Steps that write the border alone, and concatenations that are steps.
+fn frames_and_copies(prepared: &Prepared) -> (usize, usize) {
+    let steps = &prepared.schedule.steps;
+    let copies = steps.iter().filter(|step| matches!(prepared.graph.nodes[step.node].op, Op::Concat { .. }));
+    (steps.iter().filter(|step| step.frame).count(), copies.count())
+}
+
+#[test]
+fn parts_with_slices_apart_and_borders_give_the_same_bits() {
+    let gpu = open();
+    let graph = network();
+    let input = numbers(14 * 9 * 6);
+    for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
+        let options = PrepareOptions { format, limits: gpu.texture_limits(), ..PrepareOptions::default() };
+        let copied = PrepareOptions { rules: Rules::without(&["joins"]).unwrap(), ..options.clone() };
+        let plain = prepare(&graph, &copied).unwrap();
+        assert_eq!(frames_and_copies(&plain), (0, 1));
+        let expected = run(&gpu, plain, &copied, &input);
+        let whole = prepare(&graph, &options).unwrap();
+        assert_eq!(frames_and_copies(&whole), (3, 0), "without phases");
+        assert_eq!(run(&gpu, whole, &options, &input), expected, "without phases, {format:?}");
+        let front = frontier(&graph, &options, &mut |_, _| {}).unwrap();
+        let mut framed = 0;
+        for point in &front.points {
+            let prepared = front.prepared(point);
+            framed += usize::from(frames_and_copies(&prepared).0 > 3);
+            assert_eq!(run(&gpu, prepared, &options, &input), expected, "{} bytes, {format:?}", point.bytes);
+        }
+        assert!(framed > 0, "no point of the front has borders in bands");
+    }
+}
+
+#[test]
+fn steps_beside_borders_are_what_their_twins_say() {
+    let gpu = open();
+    let graph = network();
+    let input = numbers(14 * 9 * 6);
+    for phases in [Phases::Off, Phases::Min] {
+        let options = PrepareOptions { phases, limits: gpu.texture_limits(), ..PrepareOptions::default() };
+        let near = tolerance(TexelFormat::Rgba32Float);
+        let steps = compare(&gpu, &graph, options, &[&input], near, |_, _| {}).unwrap();
+        assert!(steps.len() >= 8, "{phases:?}: {} steps", steps.len());
+        for step in steps {
+            assert!(step.relative() <= near, "{phases:?}: {step:?}");
+        }
+    }
+}
