@@ -4,6 +4,8 @@
 //! texel reads the part that follows, too, and the constants among the parts come out of the weights. Where more than
 //! two computed parts meet in a texel, no dispatch can do it; the rewriter's `split` makes such nodes into several.
 
+use std::ops::Range;
+
 use super::{Dispatch, KernelError, Operand, Shader, StepContext, TailPlan, Words, family, pack};
 use crate::graph::{Graph, Node, Shape};
 
@@ -155,6 +157,12 @@ pub(super) fn dispatches(step: &StepContext<'_>, axis: usize) -> Result<Vec<Disp
     Ok(dispatches)
 }
 
+/// First and number of what of `all` lies in `some`.
+fn clipped(all: Range<usize>, some: &Range<usize>) -> (usize, usize) {
+    let first = all.start.max(some.start);
+    (first, all.end.min(some.end).saturating_sub(first))
+}
+
 fn dispatch(
     step: &StepContext<'_>,
     axis: usize,
@@ -165,17 +173,21 @@ fn dispatch(
     let out = step.output.shape;
     let constant_slices = piece.constant_slices(axis, out);
     let [mut corner, mut extents] = piece.cut(axis, out);
-    let mut base = base;
-    // Of one image, the rows of the step are a part of the box; of several, the shader leaves the others out.
-    if out.b == 1 {
-        let (first, end) = (corner[2], corner[2] + extents[2]);
-        corner[2] = first.max(step.rows.start as usize);
-        extents[2] = end.min(step.rows.end as usize).saturating_sub(corner[2]);
-        base += corner[2].saturating_sub(first) * constant_slices * extents[0];
+    // The images of the step, and of a single one its rows; of several the shader leaves the other rows out.
+    let rows = step.rows.start as usize..step.rows.end as usize;
+    let (image, images) = (rows.start / out.h, rows.start / out.h..rows.end.div_ceil(out.h));
+    let [above, before] = [corner[2], corner[3]];
+    let height = extents[2];
+    (corner[3], extents[3]) = clipped(before..before + extents[3], &images);
+    if images.len() == 1 {
+        let rows = rows.start - image * out.h..rows.end - image * out.h;
+        (corner[2], extents[2]) = clipped(above..above + height, &rows);
     }
-    if extents[2] == 0 {
+    if extents[2] * extents[3] == 0 {
         return Ok(None);
     }
+    let lines = (corner[3] - before) * height + corner[2] - above;
+    let base = base + lines * constant_slices * extents[0];
     let items = extents.iter().product::<usize>() as u32;
     let read = piece.placed.iter().map(|part| family::placed(step, part.operand)).collect::<Result<Vec<_>, _>>()?;
     let begin = |index: usize| {
