@@ -19,7 +19,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         let first = vec3(part.x, part.z, pixels.x);
         let place = vec3(row, slice, x);
         if all(first <= place) && all(place < vec3(part.y, part.w, pixels.y)) { return; }
-        value = select(vec4(0.0), value, vec4(0u, 1u, 2u, 3u) + slice * 4u < vec4(dst.c));
+        value = select(vec4(0.0), saturated(value), vec4(0u, 1u, 2u, 3u) + slice * 4u < vec4(dst.c));
     }
     textureStore(target_texture, at(row_start(dst, row) + slice * dst.pitch + x, dst.shift), value);
 }

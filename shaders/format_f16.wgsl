@@ -2,6 +2,14 @@
 alias Readable = texture_storage_2d<rgba16float, read>;
 alias Writable = texture_storage_2d<rgba16float, write>;
 
+// A finite value beyond the greatest number is stored as that: some drivers would make an infinity of it.
+fn saturated(v: vec4<f32>) -> vec4<f32> {
+    let size = bitcast<vec4<u32>>(abs(v));
+    // 65504 and infinity.
+    let beyond = (size > vec4(0x477fe000u)) & (size < vec4(0x7f800000u));
+    return select(v, sign(v) * 65504.0, beyond);
+}
+
 // The nearest values that 16 bits hold, ties to even: what is stored is then the same however a device rounds.
 fn stored(v: vec4<f32>) -> vec4<f32> {
     let bits = bitcast<vec4<u32>>(v);
@@ -9,5 +17,5 @@ fn stored(v: vec4<f32>) -> vec4<f32> {
     let near = bitcast<vec4<f32>>((bits + 0xfffu + even) & vec4(0xffffe000u));
     // Below 2^-14 the steps are 2^-24.
     let small = round(v * 16777216.0) * (1.0 / 16777216.0);
-    return select(near, small, abs(v) < vec4(1.0 / 16384.0));
+    return saturated(select(near, small, abs(v) < vec4(1.0 / 16384.0)));
 }

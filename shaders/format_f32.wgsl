@@ -2,6 +2,11 @@
 alias Readable = texture_storage_2d<rgba32float, read>;
 alias Writable = texture_storage_2d<rgba32float, write>;
 
+// A value as far as it can be stored.
+fn saturated(v: vec4<f32>) -> vec4<f32> {
+    return v;
+}
+
 // A value as it is after it was stored and read again.
 fn stored(v: vec4<f32>) -> vec4<f32> {
     return v;

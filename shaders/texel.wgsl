@@ -153,7 +153,7 @@ fn emit(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>) {
             v += read_second(s, row_start(s, row) + slice * s.pitch + x);
         }
     }
-    v = activate(THEN, v, slice, first.y, second.y);
+    v = saturated(activate(THEN, v, slice, first.y, second.y));
     let lanes = vec4(0u, 1u, 2u, 3u) + slice * 4u < vec4(t.c);
     textureStore(target_texture, at(row_start(t, row) + slice * t.pitch + x, t.shift), select(vec4(0.0), v, lanes));
 }
