@@ -125,7 +125,13 @@ fn a_bench_prints_one_document_with_every_number() {
     let [p10, median, p90] = ["p10", "median", "p90"].map(|k| bench["wall_ms"][k].as_f64().unwrap());
     assert!(0.0 < p10 && p10 <= median && median <= p90);
     assert!(bench["cpu_ms"]["median"].as_f64().unwrap() > 0.0);
-    assert!(bench["steps"].as_array().unwrap().len() > 30);
+    let operators = bench["steps"].as_array().unwrap().len();
+    assert!(operators > 30);
+    // In phases a row is an operator, however many bands it has.
+    let phased = json(&["bench", &fetched("blazeface"), "--json", "--seconds", "0.1", "--phases", "min"]);
+    let rows = phased["steps"].as_array().unwrap();
+    let bands: u64 = rows.iter().map(|row| row["bands"].as_u64().unwrap()).sum();
+    assert!(rows.len() <= operators + 2 && bands == phased["dispatches"].as_u64().unwrap(), "{} {bands}", rows.len());
 }
 
 #[test]

@@ -8,11 +8,13 @@ use super::{
 };
 use crate::{
     gpu::{DispatchTime, Session, SessionOptions},
-    report::{MemoryReport, StepRow, grouped},
+    graph::NodeId,
+    report::{MemoryReport, grouped},
 };
 use cpu_time::ProcessTime;
 use serde::Serialize;
 use std::{
+    collections::BTreeMap,
     fmt::Write,
     time::{Duration, Instant},
 };
@@ -67,7 +69,9 @@ struct Median {
 
 #[derive(Serialize)]
 struct Step {
+    /// Its first step.
     step: usize,
+    bands: usize,
     operator: String,
     tensor: String,
     shape: Vec<usize>,
@@ -133,24 +137,38 @@ fn profile(session: &mut Session, time: Duration) -> Result<Vec<Vec<DispatchTime
     Ok(profiles)
 }
 
+/// The operators in the order of their first steps; in phases each has a step a band.
 fn steps(session: &Session, args: &Args, profiles: &[Vec<DispatchTime>]) -> Vec<Step> {
     let prepared = session.prepared();
     let rows = MemoryReport::of(prepared, args.model.format()).rows;
-    let step = |(i, row): (usize, StepRow)| {
-        let mine = |times: &[DispatchTime]| times.iter().filter(|t| t.step == Some(i)).map(|t| t.ms).sum::<f64>();
-        let all: Vec<f64> = profiles.iter().map(|times| mine(times)).collect();
-        let kernels = profiles.first().into_iter().flatten().filter(|t| t.step == Some(i)).map(|t| t.kernel);
-        let node = &prepared.graph.nodes[prepared.schedule.steps[i].node];
-        Step {
-            step: i,
-            operator: row.operator,
-            tensor: row.writes,
-            shape: node.outputs.first().map(|&t| prepared.graph.tensors[t].dims.clone()).unwrap_or_default(),
-            kernels: kernels.collect(),
-            gpu_ms: (!all.is_empty()).then(|| percentile(&all, 0.5)),
+    let mut made: Vec<Step> = Vec::new();
+    let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
+    let mut of_step = Vec::with_capacity(rows.len());
+    for ((step, row), node) in rows.into_iter().enumerate().zip(prepared.schedule.steps.iter().map(|step| step.node)) {
+        let at = *of_node.entry(node).or_insert_with(|| {
+            let result = prepared.graph.nodes[node].outputs.first();
+            let shape = result.map(|&t| prepared.graph.tensors[t].dims.clone()).unwrap_or_default();
+            let (operator, tensor) = (row.operator, row.writes);
+            made.push(Step { step, bands: 0, operator, tensor, shape, kernels: Vec::new(), gpu_ms: None });
+            made.len() - 1
+        });
+        made[at].bands += 1;
+        of_step.push(at);
+    }
+    let mut times = vec![vec![0.0; profiles.len()]; made.len()];
+    for (run, dispatches) in profiles.iter().enumerate() {
+        for time in dispatches {
+            let Some(&at) = time.step.and_then(|step| of_step.get(step)) else { continue };
+            times[at][run] += time.ms;
+            if !made[at].kernels.contains(&time.kernel) {
+                made[at].kernels.push(time.kernel);
+            }
         }
-    };
-    rows.into_iter().enumerate().map(step).collect()
+    }
+    for (step, times) in made.iter_mut().zip(times).filter(|(_, times)| !times.is_empty()) {
+        step.gpu_ms = Some(percentile(&times, 0.5));
+    }
+    made
 }
 
 pub(super) fn ms(duration: Duration) -> f64 {
@@ -186,10 +204,11 @@ fn text(answer: &Answer) -> String {
     text += &format!("  cold  {cold_ms:.0} ms from file to first answer\n");
     text += &format!("  pool  {} bytes\n", grouped(answer.pool_bytes));
     text += &format!("  peak  {} bytes of device memory, weights included\n\n", grouped(answer.gpu_memory_peak_bytes));
-    for Step { step, operator, tensor, shape, kernels, gpu_ms } in &answer.steps {
+    for Step { step, bands, operator, tensor, shape, kernels, gpu_ms } in &answer.steps {
         let time = gpu_ms.map(|ms| format!("{ms:8.3} ms ")).unwrap_or_default();
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {step:>4} {time}{operator} {tensor} {shape:?} {}", kernels.join(" "));
+        let bands = if *bands == 1 { String::new() } else { format!(" in {bands} bands") };
+        let _ = writeln!(text, "  {step:>4} {time}{operator} {tensor} {shape:?}{bands} {}", kernels.join(" "));
     }
     text
 }
