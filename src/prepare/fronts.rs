@@ -18,7 +18,7 @@ use crate::{
 
 /// Bands that are driven to look at segments, and where only a first division is wanted.
 const LOOKED_AT: u64 = 3_000_000;
-const GLANCED_AT: u64 = 2_000_000;
+const GLANCED_AT: u64 = 1_000_000;
 
 pub(super) struct Fronts<'a> {
     fronts: Vec<Front<'a>>,

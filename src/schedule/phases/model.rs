@@ -36,7 +36,10 @@ impl Operator {
 
     /// How many dispatches a band of its rows takes.
     pub fn dispatches(&self, band: &Range<u32>) -> u64 {
-        self.dispatches.iter().filter(|rows| rows.start < band.end && band.start < rows.end).count() as u64
+        match &self.dispatches[..] {
+            [_] => 1,
+            several => several.iter().filter(|rows| rows.start < band.end && band.start < rows.end).count() as u64,
+        }
     }
 }
 
