@@ -117,6 +117,9 @@ pub enum WhyNot {
         /// Extents of the result.
         to: String,
     },
+    /// A layer of several rows of values.
+    #[error("several rows of values are read faster where each is a pixel")]
+    SeveralRows,
     /// A part that does not begin where a texel does, or whose rows would not lie behind each other.
     #[error("`{tensor}` does not begin at a texel of the result's rows")]
     Between {

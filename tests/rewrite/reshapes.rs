@@ -43,16 +43,19 @@ fn a_transpose_past_ones_is_a_reshape() {
 
 #[test]
 fn a_fully_connected_node_reads_what_a_reshape_would_have_copied() {
-    let flat = |dims: &[usize]| {
+    let rows = |dims: &[usize], rows: usize| {
         let mut net = Net::default();
         let x = net.input(dims);
         let x = net.relu(x);
-        let y = net.reshape(x, &[1, 24]);
-        let weights = net.weights(&[5, 24]);
-        let z = net.node_to(Op::FullyConnected, &[y, weights], &[1, 5], Act::None);
+        let y = net.reshape(x, &[rows, 24 / rows]);
+        let weights = net.weights(&[5, 24 / rows]);
+        let z = net.node_to(Op::FullyConnected, &[y, weights], &[rows, 5], Act::None);
         net.finish(&[z])
     };
+    let flat = |dims: &[usize]| rows(dims, 1);
     let made = fires(&flat(&[1, 2, 2, 6]), "flatten", 1);
+    fires(&rows(&[1, 2, 2, 6], 2), "flatten", 1);
+    assert_eq!(reason(&rows(&[1, 2, 2, 6], 3), "flatten"), WhyNot::SeveralRows);
     assert_eq!(ops(&made.graph), ["RELU", "FULLY_CONNECTED"]);
     fires(&flat(&[1, 1, 1, 24]), "flatten", 0);
     assert_eq!(rewritten(&flat(&[1, 6, 1, 4]), &Rules::all()).views.len(), 1);
