@@ -65,3 +65,36 @@ fn a_model_shows_every_strategy_and_the_reason_for_the_choice() {
         assert!(out.contains(word), "{word} is missing: {out}");
     }
 }
+
+#[test]
+fn pools_and_fronts_are_drawn() {
+    let model = "tests/data/models/face_detection_front_2019.tflite";
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let drawn = |name: &str, args: &[&str]| {
+        let to = path(name);
+        let (code, out, err) = texpool(&[args, &["--picture", &to]].concat());
+        assert_eq!(code, Some(0), "{err}");
+        let svg = fs::read_to_string(to).unwrap();
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
+        assert_eq!(svg.matches("<title>").count(), svg.matches("</title>").count());
+        (serde_json::from_str::<Value>(&out).unwrap(), svg)
+    };
+    for phases in ["off", "min"] {
+        let (report, svg) = drawn("pool.svg", &["plan", model, "--json", "--phases", phases]);
+        // A path a tensor, a frame a texture.
+        let plan = &report["plan"];
+        assert_eq!(svg.matches("<path ").count(), plan["placements"].as_array().unwrap().len(), "{phases}");
+        assert_eq!(svg.matches("<title>texture ").count(), plan["textures"].as_array().unwrap().len(), "{phases}");
+    }
+    let (front, svg) = drawn("front.svg", &["plan", model, "--json", "--frontier"]);
+    assert_eq!(svg.matches("<circle ").count(), front["points"].as_array().unwrap().len());
+    assert!(svg.contains("KiB</text>") && svg.contains(">milliseconds</text>"), "{svg}");
+    let records = path("records.csv");
+    fs::write(&records, "id,lower,upper,size\na,0,2,8\nb,1,3,4\n").unwrap();
+    let (_, svg) = drawn("records.svg", &["plan", "--records", &records, "--strategy", "greedy_by_size", "--json"]);
+    assert_eq!(svg.matches("<title>tensor ").count(), 2);
+    let (code, _, err) = texpool(&["plan", model, "--picture", &path("nowhere/pool.svg")]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("nowhere"), "{err}");
+}

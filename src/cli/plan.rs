@@ -14,11 +14,11 @@ use crate::{
     graph::Graph,
     io::{IoError, write_whole},
     plan::{
-        Budget, Choice, Layout, StepUse, Strategy, Survey, UsageRecord, choose, io as records_io, published, survey,
-        uses_from_records,
+        Budget, Choice, Layout, StepUse, Strategy, Survey, UsageRecord, choose, io as records_io, plan_svg, published,
+        survey, uses_from_records,
     },
     prepare::PrepareOptions,
-    report::{Front, MemoryReport},
+    report::{Front, MemoryReport, picture},
 };
 
 #[derive(Debug, clap::Args)]
@@ -51,6 +51,9 @@ pub(super) struct Args {
     /// Print instead the front of pool bytes against predicted time: no plan of it is beaten in both by another.
     #[arg(long, conflicts_with_all = ["why", "budget", "phases"])]
     frontier: bool,
+    /// Draw the plan too, as SVG: where each tensor's rows lie in the pool, and while; with --frontier, bytes against time.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["why", "published"])]
+    picture: Option<PathBuf>,
     /// With --frontier: predict from the figures of this machine's device, and run every point there.
     #[arg(long, requires = "frontier")]
     measure: bool,
@@ -91,12 +94,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let options = args.how.prepare_options(choice);
     if args.frontier {
         let front = front(args, &graph, options)?;
+        draw(args, || Ok(front.svg()))?;
         return if json { out::json(&front) } else { out::text(&front.to_string()) };
     }
     let prepared = ready::prepared(&graph, &options)?;
     if args.why {
         return out::text(&prepared.rewriting.to_string());
     }
+    draw(args, || Ok(picture(&prepared)?))?;
     if args.strategy == Wanted::All {
         let found = watched(&prepared.schedule.records, &prepared.schedule.uses, args.nodes)?;
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
@@ -149,9 +154,17 @@ fn plan_records(args: &Args, path: &PathBuf, json: bool) -> Result<(), CliError>
             layout
         }
     };
+    draw(args, || Ok(plan_svg(&path.display().to_string(), &set.records, &layout)?))?;
     let Some(to) = &args.write else { return Ok(()) };
     let csv = records_io::to_minimalloc(&set, Some(&layout))?;
     write_whole(to, |file| file.write_all(csv.as_bytes())).map_err(|e| CliError::Io(IoError::write(to, e)))
+}
+
+/// Writes the picture that was asked for, whole or not at all.
+fn draw(args: &Args, svg: impl FnOnce() -> Result<String, CliError>) -> Result<(), CliError> {
+    let Some(to) = &args.picture else { return Ok(()) };
+    let svg = svg()?;
+    write_whole(to, |file| file.write_all(svg.as_bytes())).map_err(|e| CliError::Io(IoError::write(to, e)))
 }
 
 /// What was asked for; one arena too, which no texture can hold but a buffer can.

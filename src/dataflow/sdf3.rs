@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use super::{Csdf, Sequence};
+use crate::plan::xml;
 
 /// The XML text of a graph whose channels have these capacities and whose tokens have so many bytes.
 ///
@@ -103,7 +104,7 @@ impl Xml {
         }
         let _ = write!(self.text, "<{name}");
         for (key, value) in attributes {
-            let _ = write!(self.text, " {key}=\"{}\"", escaped(value));
+            let _ = write!(self.text, " {key}=\"{}\"", xml::escaped(value));
         }
     }
 
@@ -126,26 +127,4 @@ impl Xml {
             let _ = writeln!(self.text, "</{name}>");
         }
     }
-}
-
-/// A value between quotation marks. White space is written by number, because readers make spaces of it otherwise;
-/// characters that XML 1.0 has no way to hold become U+FFFD.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&apos;"),
-            '\t' | '\n' | '\r' => {
-                let _ = write!(escaped, "&#{};", c as u32);
-            }
-            '\0'..=' ' if c != ' ' => escaped.push('\u{FFFD}'),
-            '\u{FFFE}' | '\u{FFFF}' => escaped.push('\u{FFFD}'),
-            _ => escaped.push(c),
-        }
-    }
-    escaped
 }

@@ -1,7 +1,7 @@
 //! 2-D convolutions: pointwise where they are, with windows, strides, dilation, padding and groups where not.
 
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, block::Block, family, pack};
-use crate::graph::{Conv2d, Graph, Node, Padding, Shape};
+use crate::graph::{Conv2d, Graph, Groups, Node, Padding, Shape};
 
 const POINTWISE: Shader = Shader { name: "pointwise", source: include_str!("../../shaders/pointwise.wgsl") };
 const CONV: Shader = Shader { name: "conv", source: include_str!("../../shaders/conv.wgsl") };
@@ -22,9 +22,7 @@ pub(super) struct Form {
     /// `[O, KH, KW, I / groups]`, or for a depthwise one `[1, KH, KW, O]`.
     pub(super) weights: Shape,
     kind: Kind,
-    pub(super) out: usize,
-    pub(super) out_group: usize,
-    pub(super) in_group: usize,
+    pub(super) groups: Groups,
     in_slices: usize,
 }
 
@@ -37,30 +35,16 @@ impl Form {
             Kind::Depthwise => (file, file.c, input.c),
             Kind::FullyConnected => (Shape::new(file.w, 1, 1, file.c), file.w, 1),
         };
-        Self { weights, kind, out, out_group: out / groups, in_group: input.c / groups, in_slices: input.slices() }
+        Self { weights, kind, groups: Groups::new(input.c, out, groups), in_slices: input.slices() }
     }
 
     pub(super) fn slices(&self) -> usize {
-        self.out.div_ceil(4)
+        self.groups.out.div_ceil(4)
     }
 
-    /// First input slice that a block of output slices starting at `slice` may read.
+    /// First input slice that a block of output slices starting at `slice` reads, of `span` slices in all.
     pub(super) fn start(&self, slice: usize, span: usize) -> usize {
-        ((slice * 4 / self.out_group) * self.in_group / 4).min(self.in_slices - span)
-    }
-
-    /// Input slices that any `block` output slices together need.
-    pub(super) fn span(&self, block: usize) -> usize {
-        (0..self.slices())
-            .step_by(block)
-            .map(|slice| {
-                let first = (slice * 4 / self.out_group) * self.in_group / 4;
-                let last_channel = ((slice + block) * 4).min(self.out) - 1;
-                let end = ((last_channel / self.out_group + 1) * self.in_group).div_ceil(4);
-                end - first
-            })
-            .max()
-            .unwrap_or(1)
+        self.groups.first(slice).min(self.in_slices - span)
     }
 
     fn block(&self, pixels: usize) -> Block {
@@ -69,8 +53,9 @@ impl Form {
 
     /// Weight of output channel `o` for input channel `i` of the whole input, zero outside its group.
     pub(super) fn weight(&self, values: &[f32], o: usize, ky: usize, kx: usize, i: usize) -> f32 {
-        let first = o / self.out_group * self.in_group;
-        if o >= self.out || !(first..first + self.in_group).contains(&i) {
+        let Groups { out, out_group, in_group } = self.groups;
+        let first = o / out_group * in_group;
+        if o >= out || !(first..first + in_group).contains(&i) {
             0.0
         } else if self.kind == Kind::Depthwise {
             values[self.weights.index(0, ky, kx, o)]
@@ -84,7 +69,7 @@ fn is_pointwise(form: &Form, conv: &Conv2d) -> bool {
     (form.weights.h, form.weights.w) == (1, 1)
         && conv.stride == [1, 1]
         && conv.padding == Padding::default()
-        && form.in_group.div_ceil(4) == form.in_slices
+        && form.groups.in_group.div_ceil(4) == form.in_slices
 }
 
 /// Weights by output slice, tap and input slice, then biases.
@@ -93,7 +78,7 @@ pub(super) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> 
     let values = constant.to_f32();
     let form = Form::new(graph, node, conv.groups, kind);
     let block = form.block(graph.shape(node.outputs[0]).pixels()).slices;
-    let span = form.span(block);
+    let span = form.groups.span(block);
     let mut texels = Vec::with_capacity(form.slices() * form.weights.h * form.weights.w * span * 4);
     for slice in 0..form.slices() {
         let start = form.start(slice / block * block, span);
@@ -105,7 +90,7 @@ pub(super) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> 
             }
         }
     }
-    texels.extend(pack::bias(graph, node, form.out));
+    texels.extend(pack::bias(graph, node, form.groups.out));
     texels
 }
 
@@ -116,7 +101,7 @@ pub(super) fn dispatches(step: &StepContext<'_>, conv: &Conv2d, kind: Kind) -> R
     let form = Form::new(step.graph, step.node, conv.groups, kind);
     let out = step.output.shape;
     let block = form.block(out.pixels());
-    let span = form.span(block.slices);
+    let span = form.groups.span(block.slices);
     let taps = form.weights.h * form.weights.w;
     let bias = form.slices() * taps * span * 4;
     let plan = TailPlan::new(step.graph, step.node, bias + form.slices());
@@ -133,7 +118,7 @@ pub(super) fn dispatches(step: &StepContext<'_>, conv: &Conv2d, kind: Kind) -> R
         let words = words
             .own([form.weights.h, form.weights.w, conv.stride[0], conv.stride[1]].map(|v| v as u32))
             .own([conv.dilation[0], conv.dilation[1], p.top, p.left].map(|v| v as u32))
-            .own([form.out_group as u32, form.in_group as u32, 0, 0]);
+            .own([form.groups.out_group as u32, form.groups.in_group as u32, 0, 0]);
         (CONV, words)
     };
     Ok(vec![family::dispatch(step, shader, &plan, words, items, constants).reading(input).reading_weights(step)])

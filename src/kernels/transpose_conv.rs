@@ -11,7 +11,7 @@ const SHADER: Shader = Shader { name: "transpose_conv", source: include_str!("..
 
 /// Texels of the weights, without the biases.
 fn texels(form: &Form) -> usize {
-    form.slices() * form.weights.h * form.weights.w * form.span(1) * 4
+    form.slices() * form.weights.h * form.weights.w * form.groups.span(1) * 4
 }
 
 /// Weights by output slice, tap and input slice of the output slice's span, then biases.
@@ -19,7 +19,7 @@ pub(super) fn weights(graph: &Graph, node: &Node, conv: &TransposeConv) -> Vec<[
     let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
     let values = constant.to_f32();
     let form = Form::new(graph, node, conv.groups, Kind::Full);
-    let span = form.span(1);
+    let span = form.groups.span(1);
     let mut packed = Vec::with_capacity(texels(&form));
     for slice in 0..form.slices() {
         let start = form.start(slice, span);
@@ -31,7 +31,7 @@ pub(super) fn weights(graph: &Graph, node: &Node, conv: &TransposeConv) -> Vec<[
             }
         }
     }
-    packed.extend(pack::bias(graph, node, form.out));
+    packed.extend(pack::bias(graph, node, form.groups.out));
     packed
 }
 
@@ -49,7 +49,7 @@ pub(super) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result
     let words = Words::new(step, &plan, items)
         .input(input)
         .own([form.weights.h, form.weights.w, conv.stride[0], conv.stride[1]].map(|v| v as u32))
-        .own([conv.padding.top, conv.padding.left, bias, form.span(1)].map(|v| v as u32))
-        .own([conv.dilation[0], conv.dilation[1], form.out_group, form.in_group].map(|v| v as u32));
+        .own([conv.padding.top, conv.padding.left, bias, form.groups.span(1)].map(|v| v as u32))
+        .own([conv.dilation[0], conv.dilation[1], form.groups.out_group, form.groups.in_group].map(|v| v as u32));
     Ok(vec![family::dispatch(step, SHADER, &plan, words, items, Vec::new()).reading(input).reading_weights(step)])
 }

@@ -29,6 +29,7 @@ pub mod shared;
 mod strategy;
 mod survey;
 mod uses;
+pub(crate) mod xml;
 
 pub use banks::{bank_bound, banks};
 pub use best::{Best, Budget, Candidate, Choice, best, choose};
@@ -40,7 +41,7 @@ pub use exact::{Certificate, Optimum, Prices, Progress, Proof, optimum, verify_c
 pub use layout::{Layout, Place, Problem};
 pub use order::{MAX_DOWNSETS, Reordered, records_from_uses, reorder};
 pub use parallel::reallocation_graph;
-pub use picture::{plan_svg, profile_svg};
+pub use picture::{plan_svg, pool_svg, profile_svg};
 pub use placement::{Evidence, Placement, Plan, RowTable, TexelFormat, TextureSpec};
 pub use pool::{Pool, share};
 pub use profile::{Ties, operator_profiles};

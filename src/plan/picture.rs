@@ -2,9 +2,11 @@
 //!
 //! Knows records and layouts; the pages that explain the planner are drawn with it.
 
-use std::fmt::Write;
+use std::{fmt::Write, ops::Range};
 
-use super::{Layout, PlanError, UsageRecord, operator_profiles};
+use super::{
+    Layout, Life, Plan, PlanError, RowStep, TensorRows, UsageRecord, operator_profiles, row_lives, xml::escaped,
+};
 
 /// What a picture may be as wide and as high as, in pixels.
 const WIDTH: f64 = 760.0;
@@ -32,10 +34,10 @@ impl Canvas {
             text,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
              font-family=\"sans-serif\" font-size=\"11\">\n<title>{}</title>",
-            escape(title)
+            escaped(title)
         );
         let _ = writeln!(text, "<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>");
-        let _ = writeln!(text, "<text x=\"{MARGIN}\" y=\"16\" font-size=\"13\">{}</text>", escape(title));
+        let _ = writeln!(text, "<text x=\"{MARGIN}\" y=\"16\" font-size=\"13\">{}</text>", escaped(title));
         Self { text, column: WIDTH / steps.max(1) as f64 }
     }
 
@@ -48,12 +50,26 @@ impl Canvas {
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{}\" stroke=\"#444\" \
              stroke-width=\"0.5\"><title>{}</title></rect>",
             colour(record),
-            escape(label)
+            escaped(label)
         );
         if width > 22.0 && height > 12.0 {
             let (cx, cy) = (x + width / 2.0, y + height / 2.0 + 4.0);
             let _ = writeln!(self.text, "<text x=\"{cx:.1}\" y=\"{cy:.1}\" text-anchor=\"middle\">{record}</text>");
         }
+    }
+
+    /// Rows of a tensor: in runs of texels from a first one to one past the last, where those lie, and while they do.
+    /// `bottom` is where texel 0 is, `unit` the height of one.
+    fn rows(&mut self, record: usize, runs: &[(Range<u32>, Life)], (bottom, unit): (f64, f64), label: &str) {
+        let mut path = String::new();
+        for (texels, life) in runs {
+            let (x, y) = (MARGIN + life.first as f64 * self.column, MARGIN + bottom - f64::from(texels.end) * unit);
+            let width = (life.last - life.first + 1) as f64 * self.column;
+            let height = texels.len() as f64 * unit;
+            let _ = write!(path, "M{x:.1} {y:.1}h{width:.1}v{height:.2}h-{width:.1}z");
+        }
+        let (colour, label) = (colour(record), escaped(label));
+        let _ = writeln!(self.text, "<path d=\"{path}\" fill=\"{colour}\"><title>{label}</title></path>");
     }
 
     fn frame(&mut self, top: f64, height: f64, label: &str) {
@@ -62,7 +78,7 @@ impl Canvas {
             self.text,
             "<rect x=\"{MARGIN}\" y=\"{y:.1}\" width=\"{WIDTH}\" height=\"{height:.1}\" fill=\"none\" stroke=\"#999\">\
              <title>{}</title></rect>",
-            escape(label)
+            escaped(label)
         );
     }
 
@@ -74,7 +90,7 @@ impl Canvas {
              stroke-dasharray=\"5 3\"/>\
              <text x=\"{right}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#c00\">{}</text>",
             y - 4.0,
-            escape(label)
+            escaped(label)
         );
     }
 
@@ -82,10 +98,6 @@ impl Canvas {
         self.text.push_str("</svg>\n");
         self.text
     }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 fn steps(records: &[UsageRecord]) -> usize {
@@ -143,5 +155,53 @@ pub fn profile_svg(title: &str, records: &[UsageRecord]) -> Result<String, PlanE
         }
     }
     canvas.line(0.0, &format!("widest step: {widest:.0}"));
+    Ok(canvas.finish())
+}
+
+/// A pool: textures one under another, in each the rows of its tensors where and while they lie there, whether they are
+/// placed one by one or whole. `names` are those of the records, `steps` what each step does to their rows.
+///
+/// # Errors
+/// [`PlanError::Count`] if the plan is another set's, [`PlanError::NoSuchPlace`] if it names a texture it does not have,
+/// and those of [`row_lives`].
+pub fn pool_svg(
+    title: &str,
+    names: &[String],
+    tensors: &[TensorRows],
+    steps: &[RowStep],
+    plan: &Plan,
+) -> Result<String, PlanError> {
+    for (what, found) in [("placements", plan.placements.len()), ("names", names.len())] {
+        if found != tensors.len() {
+            return Err(PlanError::Count { what, expected: tensors.len(), found });
+        }
+    }
+    let texels: Vec<u64> = plan.textures.iter().map(|spec| u64::from(spec.width) * u64::from(spec.height)).collect();
+    let unit = HEIGHT / texels.iter().sum::<u64>().max(1) as f64;
+    let mut canvas = Canvas::new(title, steps.len(), texels.len());
+    let mut bottoms = Vec::with_capacity(texels.len());
+    let mut top = 0.0;
+    for (texture, (spec, &size)) in plan.textures.iter().zip(&texels).enumerate() {
+        let height = size as f64 * unit;
+        canvas.frame(top, height, &format!("texture {texture}: {} x {} texels", spec.width, spec.height));
+        bottoms.push(top + height);
+        top += height + GAP;
+    }
+    for (record, lives) in row_lives(tensors, steps)?.into_iter().enumerate() {
+        let placement = &plan.placements[record];
+        let (index, count) = (placement.texture, bottoms.len());
+        let bottom = *bottoms.get(index).ok_or(PlanError::NoSuchPlace { record, what: "texture", index, count })?;
+        let row_texels = tensors[record].row_texels;
+        let mut runs: Vec<(Range<u32>, Life)> = Vec::new();
+        for (start, life) in placement.rows.starts().zip(lives) {
+            let Some(life) = life else { continue };
+            match runs.last_mut() {
+                Some((texels, other)) if *other == life && texels.end == start => texels.end += row_texels,
+                _ => runs.push((start..start + row_texels, life)),
+            }
+        }
+        let label = format!("{}: {} rows of {row_texels} texels", names[record], tensors[record].rows);
+        canvas.rows(record, &runs, (bottom, unit), &label);
+    }
     Ok(canvas.finish())
 }

@@ -3,6 +3,8 @@
 //! [`MemoryReport`] is data with a stable JSON form; its `Display` is the table that the command prints.
 
 #[cfg(feature = "import")]
+mod chart;
+#[cfg(feature = "import")]
 mod dataflow;
 mod digits;
 #[cfg(feature = "import")]
@@ -17,6 +19,8 @@ mod text;
 use crate::plan::{Best, Plan, Problem, RowTable, TexelFormat};
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "import")]
+pub use chart::picture;
 #[cfg(feature = "import")]
 pub use dataflow::{
     ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf, PublishedError, csdf_report,

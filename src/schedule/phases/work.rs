@@ -1,6 +1,6 @@
 //! What an operator has to do, for costs that are predicted: a family of kernels, arithmetic, and texels.
 
-use crate::graph::{Graph, Node, Op, Shape};
+use crate::graph::{Graph, Groups, Node, Op, Shape};
 
 /// Operators whose cost follows from arithmetic and texels in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,9 +72,9 @@ pub fn work(graph: &Graph, node: &Node) -> Work {
         texels: texels as f64,
         block: f64::from(block),
     };
-    // A convolution; where groups are narrower than a texel, whole texels are multiplied all the same.
-    let sum = |k: Shape, plain: bool| {
-        let a_texel = 8 * k.h * k.w * k.slices();
+    // A convolution whose slices of the result take so many of the operand together, of which all are multiplied.
+    let sum = |k: Shape, plain: bool, slices: usize| {
+        let a_texel = 8 * k.h * k.w * slices;
         match (out.pixels(), out.slices(), plain) {
             (0..=2, ..) => of(Family::Dense, a_texel, 4),
             (_, 1, _) => of(Family::Narrow, a_texel, 8),
@@ -85,9 +85,15 @@ pub fn work(graph: &Graph, node: &Node) -> Work {
         }
     };
     match (&node.op, shape(1)) {
-        (Op::Conv2d(conv), Some(k)) => sum(k, k.h * k.w == 1 && conv.stride == [1, 1]),
+        (Op::Conv2d(conv), Some(k)) => {
+            let plain = k.h * k.w == 1 && conv.stride == [1, 1] && conv.groups == 1;
+            let block = if depth >= DEEP { 4 } else { 2 };
+            sum(k, plain, Groups::new(shape(0).map_or(k.c, |x| x.c), out.c, conv.groups).span(block))
+        }
         // Each row of values is a pixel: a convolution of single pixels.
-        (Op::FullyConnected, Some(k)) if shape(0).is_some_and(|x| x.c == k.c) => sum(Shape { h: 1, w: 1, ..k }, true),
+        (Op::FullyConnected, Some(k)) if shape(0).is_some_and(|x| x.c == k.c) => {
+            sum(Shape { h: 1, w: 1, ..k }, true, k.slices())
+        }
         (Op::DepthwiseConv2d(_), Some(k)) if shape(0).is_some_and(|x| x.c == k.c) => {
             of(Family::Depthwise, 2 * k.h * k.w, 4)
         }

@@ -1,0 +1,150 @@
+//! Pictures as SVG text: a prepared model's pool, and the front, bytes of the pool against time.
+
+use std::fmt::Write;
+
+use super::{Front, FrontPoint, grouped};
+use crate::{
+    plan::{PlanError, pool_svg, xml::escaped},
+    prepare::Prepared,
+    schedule::StorageKind,
+};
+
+/// Extents of the picture in pixels, and what is left for title and axes.
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 420.0;
+const LEFT: f64 = 84.0;
+const RIGHT: f64 = 24.0;
+const ABOVE: f64 = 40.0;
+const BELOW: f64 = 44.0;
+
+/// The pool of a prepared model: steps from left to right, and in each texture the rows of its tensors where and while
+/// they lie there.
+///
+/// # Errors
+/// Those of [`pool_svg`].
+pub fn picture(prepared: &Prepared) -> Result<String, PlanError> {
+    let Prepared { graph, schedule, plan, .. } = prepared;
+    let pool = schedule.storages.iter().filter(|storage| matches!(storage.kind, StorageKind::Intermediate(_)));
+    let names: Vec<String> = pool.map(|storage| graph.tensors[storage.tensor].name.clone()).collect();
+    let (bytes, textures, steps) = (grouped(plan.bytes()), plan.textures.len(), schedule.steps.len());
+    let title = format!("{}: {bytes} bytes in {textures} textures, {steps} steps", graph.name);
+    pool_svg(&title, &names, &schedule.tensors(), &schedule.row_steps(), plan)
+}
+
+impl Front {
+    /// The front as SVG text: predicted times as rings, measured ones as filled points.
+    pub fn svg(&self) -> String {
+        let axes = Axes::new(&self.points);
+        let what = if self.points.iter().any(|p| p.measured_ms.is_some()) {
+            "measured (filled) and predicted"
+        } else {
+            "predicted"
+        };
+        let title = format!("{}: bytes of the pool against {what} milliseconds", self.model);
+        let mut text = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
+             font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+             fill=\"#fff\"/>\n<text x=\"{LEFT}\" y=\"20\" font-size=\"13\">{}</text>\n",
+            escaped(&title)
+        );
+        axes.draw(&mut text);
+        curve(&mut text, &axes, &self.points, |p| Some(p.predicted_ms), ["#888", "#fff"]);
+        curve(&mut text, &axes, &self.points, |p| p.measured_ms, ["#06c", "#06c"]);
+        text.push_str("</svg>\n");
+        text
+    }
+}
+
+/// Points that have a time and lines between them, in the colours of stroke and filling.
+fn curve(
+    text: &mut String,
+    axes: &Axes,
+    points: &[FrontPoint],
+    time: fn(&FrontPoint) -> Option<f64>,
+    [stroke, fill]: [&str; 2],
+) {
+    let timed: Vec<(&FrontPoint, f64)> = points.iter().filter_map(|p| Some((p, time(p)?))).collect();
+    let places: Vec<String> =
+        timed.iter().map(|(p, ms)| format!("{:.1},{:.1}", axes.x(*ms), axes.y(p.bytes as f64))).collect();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "<polyline points=\"{}\" fill=\"none\" stroke=\"{stroke}\"/>", places.join(" "));
+    for (p, ms) in timed {
+        let label = format!("{} bytes, {ms:.1} ms, {} dispatches", grouped(p.bytes), p.dispatches);
+        let _ = writeln!(
+            text,
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" stroke=\"{stroke}\" fill=\"{fill}\"><title>{label}</title></circle>",
+            axes.x(ms),
+            axes.y(p.bytes as f64)
+        );
+    }
+}
+
+/// Where bytes and times lie in the picture.
+struct Axes {
+    /// Base-two logarithms of bytes at the lowest line and at the highest.
+    lines: [f64; 2],
+    /// Milliseconds at the right end.
+    longest: f64,
+}
+
+impl Axes {
+    fn new(points: &[FrontPoint]) -> Self {
+        let bytes = points.iter().map(|p| (p.bytes.max(1) as f64).log2());
+        let (low, high) = bytes.fold((f64::MAX, 0.0f64), |(low, high), b| (low.min(b), high.max(b)));
+        let times = points.iter().flat_map(|p| [Some(p.predicted_ms), p.measured_ms]).flatten();
+        let longest = times.fold(1e-3, f64::max) * 1.05;
+        Self { lines: [low.min(high).floor(), high.floor() + 1.0], longest }
+    }
+
+    fn x(&self, ms: f64) -> f64 {
+        LEFT + ms / self.longest * (WIDTH - LEFT - RIGHT)
+    }
+
+    fn y(&self, bytes: f64) -> f64 {
+        let [low, high] = self.lines;
+        HEIGHT - BELOW - (bytes.max(1.0).log2() - low) / (high - low) * (HEIGHT - BELOW - ABOVE)
+    }
+
+    /// Milliseconds from a mark to the next: 1, 2 or 5 of a power of ten, four to ten marks in all.
+    fn mark(&self) -> f64 {
+        let power = 10f64.powf((self.longest / 4.0).log10().floor());
+        [5.0, 2.0].into_iter().map(|n| n * power).find(|mark| self.longest / mark >= 4.0).unwrap_or(power)
+    }
+
+    fn draw(&self, text: &mut String) {
+        let (right, floor) = (WIDTH - RIGHT, HEIGHT - BELOW);
+        let [low, high] = self.lines.map(|line| line as i32);
+        for line in low..=high {
+            let bytes = f64::from(line).exp2();
+            let (y, label) = (self.y(bytes), size(bytes));
+            let _ = writeln!(
+                text,
+                "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#ddd\"/>\
+                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>",
+                LEFT - 8.0,
+                y + 4.0
+            );
+        }
+        let mark = self.mark();
+        for number in 0..=(self.longest / mark) as u32 {
+            let ms = f64::from(number) * mark;
+            let x = self.x(ms);
+            let label = format!("{ms:.3}");
+            let label = label.trim_end_matches('0').trim_end_matches('.');
+            let _ = writeln!(
+                text,
+                "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{ABOVE}\" y2=\"{floor}\" stroke=\"#eee\"/>\
+                 <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
+                floor + 16.0
+            );
+        }
+        let _ = writeln!(text, "<text x=\"{right}\" y=\"{:.1}\" text-anchor=\"end\">milliseconds</text>", HEIGHT - 8.0);
+    }
+}
+
+/// A power of two as people say it.
+fn size(bytes: f64) -> String {
+    const UNITS: [(f64, &str); 3] = [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB")];
+    let unit = UNITS.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1.0, "bytes"));
+    format!("{} {}", bytes / unit.0, unit.1)
+}
