@@ -11,11 +11,12 @@ fn saturated(v: vec4<f32>) -> vec4<f32> {
 }
 
 // The nearest values that 16 bits hold, ties to even: what is stored is then the same however a device rounds.
-fn stored(v: vec4<f32>) -> vec4<f32> {
+fn stored(value: vec4<f32>) -> vec4<f32> {
+    let v = saturated(value);
     let bits = bitcast<vec4<u32>>(v);
     let even = (bits >> vec4(13u)) & vec4(1u);
     let near = bitcast<vec4<f32>>((bits + 0xfffu + even) & vec4(0xffffe000u));
     // Below 2^-14 the steps are 2^-24.
     let small = round(v * 16777216.0) * (1.0 / 16777216.0);
-    return saturated(select(near, small, abs(v) < vec4(1.0 / 16384.0)));
+    return select(near, small, abs(v) < vec4(1.0 / 16384.0));
 }

@@ -46,6 +46,16 @@ fn a_wrong_record_is_named_by_file_line_and_column() {
 fn nothing_to_plan_is_a_usage_error() {
     assert_eq!(texpool(&["plan"]).0, Some(2));
     assert_eq!(texpool(&["plan", "x", "--published"]).0, Some(2));
+    let tiny = "tests/data/tiny.tflite";
+    for wrong in [
+        &["plan", tiny, "--strategy", "all", "--phases", "min"][..],
+        &["plan", "--published", "--frontier"],
+        &["plan", "--records", "records.csv", "--budget", "1MiB"],
+        &["csdf", tiny, "--phases", "0"],
+    ] {
+        let (code, _, err) = texpool(wrong);
+        assert_eq!(code, Some(2), "{wrong:?}: {err}");
+    }
 }
 
 #[test]
@@ -86,6 +96,10 @@ fn pools_and_fronts_are_drawn() {
         let plan = &report["plan"];
         assert_eq!(svg.matches("<path ").count(), plan["placements"].as_array().unwrap().len(), "{phases}");
         assert_eq!(svg.matches("<title>texture ").count(), plan["textures"].as_array().unwrap().len(), "{phases}");
+        // Where each row lies by itself, all of them are listed.
+        let scattered =
+            |p: &&Value| p["form"] == "scattered" && p["row_starts"].as_array().is_some_and(|s| s.len() > 1);
+        assert_eq!(plan["placements"].as_array().unwrap().iter().any(|p| scattered(&p)), phases == "min");
     }
     let (front, svg) = drawn("front.svg", &["plan", model, "--json", "--frontier"]);
     assert_eq!(svg.matches("<circle ").count(), front["points"].as_array().unwrap().len());

@@ -65,7 +65,7 @@ fn the_json_form_is_stable() {
     let texture = plan["placements"][1]["texture"].clone();
     assert_eq!(
         plan["placements"][1],
-        json!({"tensor": "b/relu", "texture": texture, "texel": 0, "rows": 4, "first": 1, "last": 2})
+        json!({"tensor": "b/relu", "texture": texture, "form": "whole", "texel": 0, "rows": 4, "first": 1, "last": 2})
     );
 
     report.driver_bytes = Some(9000);

@@ -308,6 +308,16 @@ fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
         assert!(found.joins.is_empty());
         assert!(found.report.missed.iter().any(|missed| missed.why == WhyNot::NotABorder));
     }
+    // A part of so many slices would be as many runs of texels a row.
+    for (channels, joined) in [(1024, 1), (1028, 0)] {
+        let mut g = padded([0, 0, 1, 0], [0; 4], PadMode::Constant(0.0), [1, 3, 6, channels]);
+        g.tensors[1].shape.c = channels;
+        g.tensors[0].shape.c = channels;
+        let found = rewrite(&g, &Rules::only(&["joins"]).unwrap());
+        assert_eq!(found.joins.iter().count(), joined);
+        let many = |why: &WhyNot| matches!(why, WhyNot::ManyPieces { tensor } if tensor == "t1");
+        assert_eq!(found.report.missed.iter().filter(|missed| many(&missed.why)).count(), 1 - joined);
+    }
     let between = padded([0, 0, 0, 2], [0; 4], PadMode::Constant(0.0), [1, 3, 5, 10]);
     assert!(rewrite(&between, &Rules::only(&["joins"]).unwrap()).joins.is_empty());
 }

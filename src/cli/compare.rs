@@ -4,10 +4,10 @@ use super::{
     CliError,
     args::{AdapterArgs, ModelArgs},
     inputs::InputArgs,
-    out,
+    out, ready,
 };
 use crate::{
-    gpu::{Gpu, Session, SessionOptions, StepDifference, compare, tolerance},
+    gpu::{Gpu, SessionOptions, StepDifference, compare, tolerance},
     graph::Graph,
     io::read_npy,
 };
@@ -78,10 +78,11 @@ fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], tolerance: f3
     let style = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} steps");
     let bar = ProgressBar::new(0).with_prefix("comparing");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let differences = compare(gpu, graph, args.model.prepare_options(), inputs, tolerance, |done, of| {
-        bar.set_length(of as u64);
-        bar.set_position(done as u64);
-    });
+    let differences =
+        compare(gpu, graph, ready::options_for(gpu, args.model.prepare_options())?, inputs, tolerance, |done, of| {
+            bar.set_length(of as u64);
+            bar.set_position(done as u64);
+        });
     bar.finish_and_clear();
     let row = |d: StepDifference| Row {
         step: Some(d.step),
@@ -104,7 +105,7 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<V
         )));
     }
     let options = SessionOptions { prepare: args.model.prepare_options(), ..SessionOptions::default() };
-    let found = Session::new(gpu, graph, &options)?.run(inputs)?;
+    let found = ready::session(gpu, graph, &options)?.run(inputs)?;
     let mut rows = Vec::new();
     for ((file, values), &tensor) in args.against.iter().zip(&found).zip(&graph.outputs) {
         let tensor = &graph.tensors[tensor];

@@ -1,6 +1,6 @@
 //! `texpool csdf`: a model as cyclo-static dataflow with its least buffers, without a device.
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::path::PathBuf;
 
 use indicatif::ProgressBar;
 
@@ -23,14 +23,20 @@ pub(super) struct Args {
     dims: DimArgs,
     /// At most so many phases a layer, bands of rows as even as may be; 1 is the execution without phases. Default: a
     /// phase a row.
-    #[arg(long, value_name = "N")]
-    phases: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = phases)]
+    phases: Option<usize>,
     /// Write the graph as SDF3's XML, whole or not at all.
     #[arg(short, long, value_name = "FILE.xml")]
     output: Option<PathBuf>,
     /// Print Tables II and III of Minakova and Stefanov (2020) beside what is found here.
     #[arg(long, conflicts_with_all = ["model", "phases", "output"])]
     published: bool,
+}
+
+/// A number of phases.
+fn phases(text: &str) -> Result<usize, String> {
+    let number: usize = text.parse().map_err(|_| "it is no whole number; 1 is the execution without phases")?;
+    if number == 0 { Err("there is no layer without a phase; 1 is the execution without".into()) } else { Ok(number) }
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
@@ -49,7 +55,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     };
     let graph = args.dims.find(model)?.import()?;
     let network = Network::of(&graph).map_err(DataflowError::from)?;
-    let bands = args.phases.map_or(Bands::Rows, |most| Bands::AtMost(most.get()));
+    let bands = args.phases.map_or(Bands::Rows, Bands::AtMost);
     let csdf = convert(&network, &Phasing { bands, ..Phasing::default() })?;
     let (buffers, report) = csdf_report(&csdf, ELEMENT_BYTES)?;
     if let Some(to) = &args.output {

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 /// Runs neural networks on the GPU out of a fixed pool of textures.
 ///
-/// MODEL is a .tflite file, or a name from `texpool models list`, which is then fetched if need be.
+/// MODEL is a .tflite or .onnx file, or a name from `texpool models list`, which is then fetched if need be.
 #[derive(Debug, Parser)]
 #[command(name = "texpool", version, after_help = EXIT_CODES)]
 struct Cli {

@@ -17,7 +17,7 @@ use crate::{
         Budget, Choice, Layout, StepUse, Strategy, Survey, UsageRecord, choose, io as records_io, plan_svg, published,
         survey, uses_from_records,
     },
-    prepare::PrepareOptions,
+    prepare::{Phases, PrepareOptions},
     report::{Front, MemoryReport, picture},
 };
 
@@ -34,7 +34,7 @@ pub(super) struct Args {
     how: How,
     /// Plan usage records instead of a model: minimalloc's CSV (`id,lower,upper,size`), a CSV of
     /// `tensor,first_op,last_op,size_bytes`, or JSON.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "why"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "why", "frontier", "phases", "budget"])]
     records: Option<PathBuf>,
     /// With --records: write the plan as minimalloc's CSV with an offset for each record, whole or not at all.
     #[arg(long, value_name = "FILE", requires = "records")]
@@ -43,7 +43,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     nodes: u64,
     /// Print the two published tables of Pisarchyk and Lee cell by cell: theirs, ours, and how they agree.
-    #[arg(long, conflicts_with_all = ["model", "records", "why"])]
+    #[arg(long, conflicts_with_all = ["model", "records", "why", "frontier", "phases", "budget"])]
     published: bool,
     /// Print instead which rewriting rules fired, and why others did not.
     #[arg(long, conflicts_with = "json")]
@@ -51,7 +51,8 @@ pub(super) struct Args {
     /// Print instead the front of pool bytes against predicted time: no plan of it is beaten in both by another.
     #[arg(long, conflicts_with_all = ["why", "budget", "phases"])]
     frontier: bool,
-    /// Draw the plan too, as SVG: where each tensor's rows lie in the pool, and while; with --frontier, bytes against time.
+    /// Draw the plan too, as SVG: where each tensor's rows lie in the pool, and while; with --frontier, bytes against
+    /// time.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["why", "published"])]
     picture: Option<PathBuf>,
     /// With --frontier: predict from the figures of this machine's device, and run every point there.
@@ -90,12 +91,18 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Wanted::One(choice) => args::runnable(choice).map_err(CliError::Usage)?,
         Wanted::All => Choice::Best,
     };
-    let graph = args.how.dims.find(model)?.import()?;
     let options = args.how.prepare_options(choice);
+    if args.strategy == Wanted::All && options.phases != Phases::Off {
+        return Err(CliError::Usage(
+            "--strategy all compares plans of whole tensors: leave out --phases and --budget".into(),
+        ));
+    }
+    let graph = args.how.dims.find(model)?.import()?;
     if args.frontier {
         let front = front(args, &graph, options)?;
         draw(args, || Ok(front.svg()))?;
-        return if json { out::json(&front) } else { out::text(&front.to_string()) };
+        let assumed = if args.measure { "" } else { ASSUMED };
+        return if json { out::json(&front) } else { out::text(&format!("{front}{assumed}")) };
     }
     let prepared = ready::prepared(&graph, &options)?;
     if args.why {
@@ -107,8 +114,15 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
     }
     let report = MemoryReport::of(&prepared, args.how.format());
-    if json { out::json(&report) } else { out::text(&report.to_string()) }
+    let assumed = if report.phases.is_some() { ASSUMED } else { "" };
+    if json { out::json(&report) } else { out::text(&format!("{report}{assumed}")) }
 }
+
+/// What times are that no device was asked for.
+const ASSUMED: &str = "
+  times are those of an assumed software device; `run` and `bench` plan with this machine's figures,
+  and --frontier --measure shows them
+";
 
 fn front(args: &Args, graph: &Graph, options: PrepareOptions) -> Result<Front, CliError> {
     if !args.measure {

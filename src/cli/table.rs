@@ -4,14 +4,14 @@ use super::{
     CliError,
     args::{AdapterArgs, How},
     inputs::random,
-    out,
+    out, ready,
 };
 use crate::{
     fetch::{Catalog, Kind},
-    gpu::{Gpu, Session, SessionOptions},
+    gpu::{Brought, Gpu, Session, SessionOptions},
     graph::Graph,
     plan::Choice,
-    prepare::prepare,
+    prepare::{PrepareOptions, Prepared, prepare},
     report::{NetworkRow, NetworkTable},
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -60,16 +60,18 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 
 fn row(args: &Args, model: &str, gpu: Option<&Gpu>) -> Result<NetworkRow, CliError> {
     let graph = args.how.dims.find(model)?.import()?;
-    let prepared = prepare(&graph, &args.how.prepare_options(Choice::Best))?;
+    let options = args.how.prepare_options(Choice::Best);
+    let options = gpu.map_or(Ok(options.clone()), |gpu| ready::options_for(gpu, options))?;
+    let prepared = prepare(&graph, &options)?;
     let mut row = NetworkRow::of(model, &graph, &prepared, args.how.format())?;
-    row.milliseconds = gpu.map(|gpu| time(args, gpu, &graph)).transpose()?;
+    row.milliseconds = gpu.map(|gpu| time(gpu, &graph, prepared, options)).transpose()?;
     Ok(row)
 }
 
 /// Milliseconds of a run, the median of a few, the first not counted.
-fn time(args: &Args, gpu: &Gpu, graph: &Graph) -> Result<f64, CliError> {
-    let options = SessionOptions { prepare: args.how.prepare_options(Choice::Best), ..SessionOptions::default() };
-    let mut session = Session::new(gpu, graph, &options)?;
+fn time(gpu: &Gpu, graph: &Graph, prepared: Prepared, prepare: PrepareOptions) -> Result<f64, CliError> {
+    let options = SessionOptions { prepare, ..SessionOptions::default() };
+    let mut session = Session::of(gpu, prepared, &options, Brought::default())?;
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let mut outputs = session.run(&slices)?;

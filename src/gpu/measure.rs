@@ -1,4 +1,5 @@
-//! The device's figures: short chains of one operator are run and timed, family by family.
+//! The device's figures: chains of one operator are run and timed, family by family, and a
+//! long one of changing pipelines for what a dispatch takes.
 //!
 //! A chain's time is that of its dispatches plus that of its work. What is known already is taken off, so that a chain
 //! may hold operators of families that were measured before it.

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Shape},
+    kernels::Operand,
     plan::{TexelFormat, TextureSpec},
     prepare::{PrepareOptions, Prepared, prepare},
     schedule::StorageKind,
@@ -224,8 +225,8 @@ impl Session {
     }
 
     /// Runs the model one step at a time and shows what each has written: the step's number in the schedule, and the rows
-    /// it computed in dense order. Goes on while `seen` answers true. The session must have been made with
-    /// [`watched`](SessionOptions::watched).
+    /// it computed in dense order. Goes on while `seen` answers true. Bands of a border alone are not shown: what they
+    /// surround may follow. The session must have been made with [`watched`](SessionOptions::watched).
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -250,8 +251,9 @@ impl Session {
             self.program.run(&self.gpu, next..end)?;
             next = end;
             let result = self.prepared.graph.nodes[step.node].outputs.first().and_then(|&t| placed.operand(t));
-            // What a frame surrounds may follow, and is seen by itself.
-            let Some(operand) = result.filter(|_| !step.frame) else { continue };
+            // What some rows of a frame surround may follow, and is seen by itself.
+            let part = |operand: &Operand| step.frame && step.rows.len() < operand.shape.rows();
+            let Some(operand) = result.filter(|operand| !part(operand)) else { continue };
             if !seen(number, &self.textures.read_rows(&operand, step.rows.clone())?) {
                 break;
             }

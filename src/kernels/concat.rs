@@ -173,6 +173,9 @@ fn dispatch(
     let out = step.output.shape;
     let constant_slices = piece.constant_slices(axis, out);
     let [mut corner, mut extents] = piece.cut(axis, out);
+    if step.rows.is_empty() || out.h == 0 {
+        return Ok(None);
+    }
     // The images of the step, and of a single one its rows; of several the shader leaves the other rows out.
     let rows = step.rows.start as usize..step.rows.end as usize;
     let (image, images) = (rows.start / out.h, rows.start / out.h..rows.end.div_ceil(out.h));

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-/// Text as it stands between tags or quotation marks. White space is written by number, because readers make spaces of it otherwise;
-/// characters that XML 1.0 has no way to hold become U+FFFD.
+/// Text as it stands between tags or quotation marks. White space is written by number, because readers make spaces of
+/// it otherwise; characters that XML 1.0 has no way to hold become U+FFFD.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -62,6 +62,11 @@ impl<'a> Fronts<'a> {
         Ok(Self { fronts, whole })
     }
 
+    /// The predicted time without phases.
+    pub(super) fn without_us(&self) -> f64 {
+        self.whole.predicted_us
+    }
+
     /// Every point that no other one beats, fewest bytes last.
     pub(super) fn points(&self) -> Result<Vec<Point>, PrepareError> {
         let mut points = vec![self.whole.clone()];

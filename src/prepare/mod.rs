@@ -97,6 +97,10 @@ pub struct Phased {
     pub dispatches: u64,
     /// Predicted time of a run.
     pub predicted_us: f64,
+    /// Bytes of the pool without phases.
+    pub without_bytes: u64,
+    /// Predicted time of a run without.
+    pub without_us: f64,
 }
 
 /// Why a model cannot be prepared.
@@ -124,12 +128,17 @@ pub enum PrepareError {
         places: usize,
     },
     /// No plan fits the budget.
-    #[error("no plan fits a pool of {bytes} bytes; the smallest that was found takes {least} bytes")]
+    #[error(
+        "no plan fits a pool of {bytes} bytes; the smallest that was found takes {least} bytes{}",
+        if *phases { "" } else { ", and phases make none smaller: its operators need whole operands" }
+    )]
     Budget {
         /// The budget.
         bytes: u64,
         /// The smallest pool that was found.
         least: u64,
+        /// Whether that runs in phases.
+        phases: bool,
     },
 }
 
@@ -140,20 +149,24 @@ pub struct Frontier {
     pub whole: Prepared,
     /// The points, the fastest first.
     pub points: Vec<Point>,
+    /// Predicted time of a run without phases.
+    pub without_us: f64,
 }
 
 impl Frontier {
     /// The model ready to run as `point` says.
     pub fn prepared(&self, point: &Point) -> Prepared {
-        self.whole.clone().at(point.clone())
+        self.whole.clone().at(point.clone(), self.without_us)
     }
 }
 
 impl Prepared {
-    fn at(mut self, point: Point) -> Self {
+    fn at(mut self, point: Point, without_us: f64) -> Self {
         if !point.segments.is_empty() {
             let Point { segments, live_bytes, peak, dispatches, predicted_us, schedule, plan, .. } = point;
-            self.phased = Some(Phased { segments, live_bytes, peak, dispatches, predicted_us });
+            let without_bytes = self.plan.bytes();
+            let phased = Phased { segments, live_bytes, peak, dispatches, predicted_us, without_bytes, without_us };
+            self.phased = Some(phased);
             (self.schedule, self.plan) = (schedule, plan);
         }
         self
@@ -179,7 +192,7 @@ pub fn prepare_watched(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>
     let (prepared, free) = unphased(graph, options, options.phases != Phases::Off)?;
     let point = phases::choose(&prepared, &free, options, watch)?;
     Ok(match point {
-        Some(point) => prepared.at(point),
+        Some((point, without_us)) => prepared.at(point, without_us),
         None => prepared,
     })
 }
@@ -191,8 +204,10 @@ pub fn prepare_watched(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>
 /// As [`prepare`].
 pub fn frontier(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>) -> Result<Frontier, PrepareError> {
     let (whole, free) = unphased(graph, options, true)?;
-    let points = Fronts::new(&whole, &free, options, true)?.all(watch)?;
-    Ok(Frontier { whole, points })
+    let fronts = Fronts::new(&whole, &free, options, true)?;
+    let (points, without_us) = (fronts.all(watch)?, fronts.without_us());
+    drop(fronts);
+    Ok(Frontier { whole, points, without_us })
 }
 
 /// The plan without phases, the smaller one of those with and without parts written in place; and the views and

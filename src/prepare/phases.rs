@@ -56,28 +56,34 @@ pub struct Point {
     pub plan: Plan,
 }
 
-/// The point that `options` asks for; `whole` is the plan without phases.
+/// The point that `options` asks for, and the predicted time without phases; `whole` is the plan without.
 pub(super) fn choose(
     whole: &Prepared,
     free: &[Views; 2],
     options: &PrepareOptions,
     watch: Watch<'_>,
-) -> Result<Option<Point>, PrepareError> {
-    match options.phases {
-        Phases::Off => Ok(None),
-        Phases::Min => Ok(Fronts::new(whole, free, options, true)?.all(watch)?.pop()),
-        Phases::Auto => Fronts::new(whole, free, options, false)?.worthiest().map(Some),
-        Phases::Budget(bytes) if whole.plan.bytes() <= bytes => Ok(None),
+) -> Result<Option<(Point, f64)>, PrepareError> {
+    if options.phases == Phases::Off {
+        return Ok(None);
+    }
+    let fronts = Fronts::new(whole, free, options, options.phases != Phases::Auto)?;
+    let without_us = fronts.without_us();
+    let point = match options.phases {
+        Phases::Auto => Some(fronts.worthiest()?),
         Phases::Budget(bytes) => {
-            let fronts = Fronts::new(whole, free, options, true)?;
             let fits = |point: &Point| point.bytes <= bytes;
-            if let Some(fitting) = fronts.points()?.into_iter().find(fits) {
-                return Ok(Some(fitting));
-            }
-            match fronts.all(watch)?.pop() {
-                Some(least) if !fits(&least) => Err(PrepareError::Budget { bytes, least: least.bytes }),
-                least => Ok(least),
+            match fronts.points()?.into_iter().find(fits) {
+                Some(fitting) => Some(fitting),
+                None => match fronts.all(watch)?.pop() {
+                    Some(least) if !fits(&least) => {
+                        let phases = !least.segments.is_empty();
+                        return Err(PrepareError::Budget { bytes, least: least.bytes, phases });
+                    }
+                    least => least,
+                },
             }
         }
-    }
+        Phases::Off | Phases::Min => fronts.all(watch)?.pop(),
+    };
+    Ok(point.map(|point| (point, without_us)))
 }

@@ -1,4 +1,4 @@
-//! One way to run a network: its steps, those of concatenations or none, and what any division of them into phases takes.
+//! One way to run a network: its steps, with parts written in place or copied, and what any division of them into phases takes.
 
 use std::collections::BTreeMap;
 

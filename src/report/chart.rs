@@ -69,10 +69,11 @@ fn curve(
     // Writing to a string cannot fail.
     let _ = writeln!(text, "<polyline points=\"{}\" fill=\"none\" stroke=\"{stroke}\"/>", places.join(" "));
     for (p, ms) in timed {
-        let label = format!("{} bytes, {ms:.1} ms, {} dispatches", grouped(p.bytes), p.dispatches);
+        let label = format!("{} bytes, {ms:.3} ms, {} dispatches", grouped(p.bytes), p.dispatches);
         let _ = writeln!(
             text,
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" stroke=\"{stroke}\" fill=\"{fill}\"><title>{label}</title></circle>",
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" stroke=\"{stroke}\" fill=\"{fill}\">\
+             <title>{label}</title></circle>",
             axes.x(ms),
             axes.y(p.bytes as f64)
         );

@@ -73,6 +73,9 @@ impl fmt::Display for Front {
         for p in &self.points {
             let segments = match p.segments.len() {
                 0 => "no phases".to_owned(),
+                segments if p.segments.iter().all(|segment| segment.phases == Some(1)) => {
+                    format!("{segments}, no bands")
+                }
                 segments => segments.to_string(),
             };
             let (bytes, live) = (grouped(p.bytes), grouped(p.live_bytes));

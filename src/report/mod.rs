@@ -77,6 +77,25 @@ pub struct PhaseReport {
     pub dispatches: u64,
     /// Predicted time of a run.
     pub predicted_ms: f64,
+    /// Bytes of the pool without phases.
+    #[serde(default)]
+    pub without_bytes: u64,
+    /// Predicted time of a run without.
+    #[serde(default)]
+    pub without_ms: f64,
+}
+
+/// How the rows of a tensor lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowForm {
+    /// One after another.
+    #[default]
+    Whole,
+    /// In so many places in turns.
+    Ring,
+    /// Each by itself.
+    Scattered,
 }
 
 /// Where a schedule is fullest.
@@ -159,6 +178,9 @@ pub struct PlacementReport {
     pub tensor: String,
     /// Index of its texture.
     pub texture: usize,
+    /// How its rows lie.
+    #[serde(default)]
+    pub form: RowForm,
     /// The texel where its first row starts.
     pub texel: u32,
     /// Number of rows.
@@ -224,6 +246,11 @@ impl MemoryReport {
         let placement = |p: &crate::plan::Placement| PlacementReport {
             tensor: facts.names.get(p.record).cloned().unwrap_or_default(),
             texture: p.texture,
+            form: match &p.rows {
+                RowTable::Whole { .. } => RowForm::Whole,
+                RowTable::Ring { .. } => RowForm::Ring,
+                RowTable::Scattered { .. } => RowForm::Scattered,
+            },
             texel: p.rows.starts().next().unwrap_or(0),
             rows: p.rows.rows(),
             ring: match &p.rows {

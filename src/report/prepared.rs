@@ -43,6 +43,8 @@ impl MemoryReport {
             peak: PeakReport::of(&phased.peak),
             dispatches: phased.dispatches,
             predicted_ms: phased.predicted_us / 1e3,
+            without_bytes: phased.without_bytes,
+            without_ms: phased.without_us / 1e3,
         });
         report
     }

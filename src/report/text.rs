@@ -1,6 +1,6 @@
 //! The report as a table.
 
-use super::{MemoryReport, PeakReport, grouped, residency::Residency};
+use super::{MemoryReport, PeakReport, RowForm, grouped, residency::Residency};
 use std::fmt;
 
 impl fmt::Display for MemoryReport {
@@ -13,9 +13,14 @@ impl fmt::Display for MemoryReport {
             let share = self.share(s.bytes);
             writeln!(f, "{mark} {:<46} {:>14} {:>9} {share:>9}", s.name, grouped(s.bytes), s.objects)?;
         }
+        if self.phases.is_some() {
+            let (bytes, textures) = (self.plan.bytes, self.plan.textures.len());
+            let share = self.share(bytes);
+            writeln!(f, "* {:<46} {:>14} {textures:>9} {share:>9}", self.plan.strategy, grouped(bytes))?;
+        }
         for (name, bytes) in [
             ("lower bound of shared objects", self.bounds.shared_objects),
-            ("lower bound of any plan", self.bounds.offsets),
+            ("lower bound of any plan of whole tensors", self.bounds.offsets),
         ] {
             writeln!(f, "  {name:<46} {:>14} {:>9} {:>9}", grouped(bytes), "", self.share(bytes))?;
         }
@@ -31,7 +36,13 @@ impl fmt::Display for MemoryReport {
         }
         if let Some(phases) = &self.phases {
             let (segments, dispatches) = (phases.segments.len(), phases.dispatches);
-            let note = format!("{segments} segments, {dispatches} dispatches, about {:.1} ms", phases.predicted_ms);
+            let note = format!("about {:.1} ms; here about {:.1} ms", phases.without_ms, phases.predicted_ms);
+            line(f, "pool without phases", phases.without_bytes, &note)?;
+            let forms = [(RowForm::Scattered, "scattered"), (RowForm::Ring, "in rings"), (RowForm::Whole, "whole")];
+            let count = |form| self.plan.placements.iter().filter(|placement| placement.form == form).count();
+            let forms: Vec<String> = forms.iter().map(|&(form, name)| format!("{} {name}", count(form))).collect();
+            writeln!(f, "    rows of tensors: {}", forms.join(", "))?;
+            let note = format!("{segments} segments, {dispatches} dispatches");
             line(f, "rows alive at the fullest of its phases", phases.live_bytes, &note)?;
             writeln!(f, "    which is {}", phases.peak)?;
         }

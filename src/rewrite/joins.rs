@@ -59,7 +59,7 @@ pub(crate) fn corners(graph: &Graph, node: &Node) -> Result<Vec<Corner>, WhyNot>
                 return Err(WhyNot::NotABorder);
             };
             // What follows in the part's last texel is zero.
-            let follows = shape.c.is_multiple_of(4) || after[3] == 0 || *value == 0.0;
+            let follows = shape.c.is_multiple_of(4) || after[3] == 0 || value.to_bits() == 0;
             match (shape.b == 1 || shape.h == whole.h) && c.is_multiple_of(4) && follows {
                 true => Ok(vec![Corner { row: b * whole.h + y, slice: c / 4, x }]),
                 false => Err(between(part)),
@@ -89,8 +89,14 @@ pub(super) fn find(site: &Site, views: &Views, report: &mut Report) -> Views {
     joins.into_iter().collect()
 }
 
+/// Runs of texels that a part may be in each row, and parts inside each other: plans look at every one.
+const MOST_RUNS: usize = 256;
+const DEEPEST: u32 = 32;
+
 struct Search<'a> {
     site: &'a Site,
+    /// How many tensors each is inside of.
+    depth: Vec<u32>,
     /// For each tensor one that it shares its storage with; itself for the first of them.
     shared: Vec<TensorId>,
     /// The tensors that a reshape looks at or yields without a step, and the parts of joins.
@@ -104,6 +110,7 @@ impl<'a> Search<'a> {
         let tensors = site.graph.tensors.len();
         let mut search = Self {
             site,
+            depth: vec![0; tensors],
             shared: (0..tensors).collect(),
             taken: vec![false; tensors],
             free: vec![false; site.graph.nodes.len()],
@@ -129,8 +136,17 @@ impl<'a> Search<'a> {
     fn join(&mut self, id: NodeId, node: &Node) -> Result<(), WhyNot> {
         let site = self.site;
         corners(&site.graph, node)?;
+        let &[to] = &node.outputs[..] else { return Err(WhyNot::Neighbour { op: node.op.name() }) };
         if !node.tail.is_empty() {
             return Err(WhyNot::TailTaken { op: node.op.name() });
+        }
+        let (width, depth) = (site.graph.shape(to).w, self.depth[to]);
+        let many = |&&part: &&TensorId| {
+            let shape = site.graph.shape(part);
+            shape.w != width && shape.slices() > MOST_RUNS || depth >= DEEPEST
+        };
+        if let Some(&part) = node.inputs.iter().find(many) {
+            return Err(WhyNot::ManyPieces { tensor: site.name(part) });
         }
         for (index, &part) in node.inputs.iter().enumerate() {
             let tensor = || site.name(part);
@@ -144,7 +160,6 @@ impl<'a> Search<'a> {
                 return Err(WhyNot::LiesElsewhere { tensor: tensor() });
             }
         }
-        let &[to] = &node.outputs[..] else { return Err(WhyNot::Neighbour { op: node.op.name() }) };
         let group: Vec<TensorId> = node.inputs.iter().chain([&to]).map(|&tensor| self.first(tensor)).collect();
         let inside = |tensor: TensorId| group.contains(&self.first(tensor));
         let steps = site.graph.nodes.iter().enumerate().filter(|&(other, _)| other != id && !self.free[other]);
@@ -156,6 +171,7 @@ impl<'a> Search<'a> {
         let first = self.first(to);
         for &part in &node.inputs {
             self.taken[part] = true;
+            self.depth[part] = self.depth[to] + 1;
             let part = self.first(part);
             self.shared[part] = first;
         }

@@ -13,7 +13,7 @@ use crate::graph::{Node, NodeId, Op, Shape, TensorId};
 pub(super) const NAME: &str = "views";
 
 /// Nodes that need no step: reshapes whose result shares the texels of their operand, and concatenations whose parts are
-/// computed where they belong.
+/// computed where they belong; and pads whose operand is, which have their border alone to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Views(BTreeSet<NodeId>);
 

@@ -117,6 +117,12 @@ pub enum WhyNot {
         /// Extents of the result.
         to: String,
     },
+    /// A part in more pieces, or inside more others, than plans should look at.
+    #[error("`{tensor}` would lie in too many pieces, or too deep inside others")]
+    ManyPieces {
+        /// Name of the part.
+        tensor: String,
+    },
     /// A layer of several rows of values.
     #[error("several rows of values are read faster where each is a pixel")]
     SeveralRows,

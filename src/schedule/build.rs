@@ -11,6 +11,7 @@ use crate::{
 };
 
 /// Puts a graph in steps: every node but those that need none, in the graph's order, each over all rows of its result.
+/// Of the pads among `views` the step is a frame.
 ///
 /// # Errors
 /// If the graph is not one that can be executed in its order, or a node that is said to need no step does.

@@ -5,8 +5,8 @@ use crate::noise;
 use proptest::{prelude::*, strategy::Strategy};
 use texpool::{
     graph::{
-        Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, ResizeMode,
-        TensorId, Unary,
+        Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, Reduce,
+        ResizeMode, TensorId, TransposeConv, Unary,
     },
     kernels::twin,
     plan::{
@@ -87,6 +87,17 @@ fn network(layers: &[Layer], two_outputs: bool) -> Graph {
                 } else {
                     (both, [1, h, w, 8])
                 }
+            }
+            10 if h < 12 => {
+                let weights = b.constant("w", &[4, 3, 1, c], &noise(3, 12 * c)).unwrap();
+                let conv = TransposeConv::plain([2, 1], Padding { top: 1, ..Padding::default() });
+                let op = Op::TransposeConv(conv);
+                (b.node_to("up", op, &[x, weights], &[1, 2 * h, w, 4], Act::None).unwrap(), [1, 2 * h, w, 4])
+            }
+            11 => {
+                let axes = [false, form % 2 == 0, true, false];
+                let op = Op::Reduce { kind: Reduce::Mean, axes };
+                (b.node("mean", op, &[x], Act::None).unwrap(), [1, if axes[1] { 1 } else { h }, 1, c])
             }
             5 if h < 12 => {
                 let (mode, coords) = (ResizeMode::Linear, CoordMode::HalfPixel);
@@ -226,7 +237,7 @@ fn planned(case: &Case) -> (Plan, u64) {
 fn inputs() -> impl Strategy<Value = (Vec<Layer>, bool, Vec<(bool, u32)>)> {
     let phases = prop::sample::select(vec![1, 2, 3, 5, u32::MAX]);
     let marks = prop::collection::vec((prop::bool::weighted(0.3), phases), 1..8);
-    (prop::collection::vec((0u8..10, any::<u8>()), 2..12), any::<bool>(), marks)
+    (prop::collection::vec((0u8..12, any::<u8>()), 2..12), any::<bool>(), marks)
 }
 
 proptest! {

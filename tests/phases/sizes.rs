@@ -3,8 +3,8 @@
 use crate::networks;
 use texpool::{
     graph::Graph,
-    plan::TexelFormat,
-    prepare::{Phases, PrepareError, PrepareOptions, frontier, prepare},
+    plan::{RowTable, TexelFormat},
+    prepare::{Figures, Phases, PrepareError, PrepareOptions, frontier, prepare},
     rewrite::Rules,
 };
 
@@ -32,6 +32,20 @@ fn is_small(graph: &Graph, most: f64) {
 #[test]
 fn mobilenet_v1() {
     is_small(&networks::mobilenet_v1(), 0.547);
+}
+
+#[test]
+fn rows_lie_whole_in_rings_and_scattered() {
+    let prepared = prepare(&networks::mobilenet_v1(), &options(Phases::Min)).unwrap();
+    let mut forms = [0; 3];
+    for placement in &prepared.plan.placements {
+        forms[match placement.rows {
+            RowTable::Whole { .. } => 0,
+            RowTable::Ring { .. } => 1,
+            RowTable::Scattered { .. } => 2,
+        }] += 1;
+    }
+    assert!(forms.iter().all(|&tensors| tensors > 0), "{forms:?}");
 }
 
 #[test]
@@ -78,11 +92,26 @@ fn a_budget_takes_the_fastest_plan_that_fits() {
     assert_eq!(prepare(&graph, &options(Phases::Budget(1 << 30))).unwrap().phased, None);
 }
 
+/// Where the smaller pool without phases copies the parts of a concatenation, writing them in place may be faster.
+#[test]
+fn a_budget_that_the_plan_without_phases_fits_takes_the_front_all_the_same() {
+    let graph = networks::squeezenet();
+    for figures in [Figures::default(), Figures { dispatch_us: 300.0, ..Figures::default() }] {
+        let options = |phases| PrepareOptions { figures: figures.clone(), phases, ..PrepareOptions::default() };
+        let front = frontier(&graph, &options(Phases::Off), &mut |_, _| {}).unwrap();
+        for bytes in [u64::MAX, front.whole.plan.bytes()] {
+            let fitting = front.points.iter().find(|point| point.bytes <= bytes).unwrap();
+            let found = prepare(&graph, &options(Phases::Budget(bytes))).unwrap();
+            assert_eq!(found.plan, fitting.plan, "{bytes}");
+        }
+    }
+}
+
 #[test]
 fn a_budget_that_nothing_fits_names_the_least() {
     let graph = networks::mobilenet_v1();
     let Err(error) = prepare(&graph, &options(Phases::Budget(1024))) else { panic!("1 KiB is enough") };
-    let PrepareError::Budget { bytes: 1024, least } = error else { panic!("{error}") };
+    let PrepareError::Budget { bytes: 1024, least, phases: true } = error else { panic!("{error}") };
     assert_eq!(prepare(&graph, &options(Phases::Min)).unwrap().plan.bytes(), least);
     assert!(error.to_string().contains(&least.to_string()), "{error}");
 }

@@ -2,7 +2,7 @@
 //! fullest points. Late acceptance hill climbing, bounded by a count of moves.
 
 use super::{
-    RowStep,
+    RowStep, RowUse,
     curves::{Curves, Load},
 };
 use crate::plan::random::Random;
@@ -15,14 +15,20 @@ pub(super) struct Split {
     pub(super) texture_of: Vec<usize>,
 }
 
+/// The records that are used; runs of one record follow each other, and there may be many.
+fn used(uses: &[RowUse]) -> impl Iterator<Item = usize> + '_ {
+    let first = |&(i, one): &(usize, &RowUse)| i == 0 || uses[i - 1].record != one.record;
+    uses.iter().enumerate().filter(first).map(|(_, one)| one.record)
+}
+
 /// For each tensor, those that some step reads while it writes the tensor, or writes while it reads it.
 pub(super) fn apart(records: usize, steps: &[RowStep]) -> Vec<Vec<usize>> {
     let mut apart = vec![Vec::new(); records];
     for step in steps {
-        for write in &step.writes {
-            for read in step.reads.iter().filter(|read| read.record != write.record) {
-                apart[write.record].push(read.record);
-                apart[read.record].push(write.record);
+        for write in used(&step.writes) {
+            for read in used(&step.reads).filter(|&read| read != write) {
+                apart[write].push(read);
+                apart[read].push(write);
             }
         }
     }

@@ -1,8 +1,9 @@
 //! The hostile pool: runs a node among poison and compares it to its CPU twin.
 //!
 //! Tensors lie at odd bases, whole, in rings, or with their rows shuffled, their slices next to each other or apart, in
-//! textures far wider or narrower than they are, alone or two in one texture, and everything around them is NaN. What must hold: the result is the twin's, lanes
-//! past the last channel are zero, and no texel outside the rows asked for was touched.
+//! textures far wider or narrower than they are, alone or two in one texture, and everything around them is NaN. What
+//! must hold: the result is the twin's, lanes past the last channel are zero, and no texel outside the rows asked for
+//! was touched.
 
 use std::ops::Range;
 

@@ -7,14 +7,17 @@ mod zoo;
 use std::{collections::BTreeSet, time::Instant};
 
 use texpool::{
-    gpu::{Brought, Gpu, Session, SessionOptions},
+    gpu::{Brought, Gpu, Memory, Session, SessionOptions},
     graph::Graph,
     plan::TexelFormat,
     prepare::{Point, PrepareError, PrepareOptions, Prepared, frontier, prepare},
     schedule::phases::work,
 };
 
-use crate::support::{IN_32_BITS_ALONE, hash::bits, models::model, open, zoo as catalogue};
+use crate::{
+    memory::driver_limit,
+    support::{IN_32_BITS_ALONE, hash::bits, models::model, open, zoo as catalogue},
+};
 
 /// What phases are to do for a network.
 #[derive(Clone, Copy)]
@@ -81,14 +84,23 @@ impl Network {
     }
 }
 
-/// What is answered, as bits, whether all of it is finite, and the bytes of the pool.
-fn run(gpu: &Gpu, prepared: Prepared, prepare: &PrepareOptions, poison: bool, inputs: &[Vec<f32>]) -> (u64, bool, u64) {
+/// What came of a run.
+struct Ran {
+    /// What is answered, as bits.
+    bits: u64,
+    /// Whether all of that is finite.
+    finite: bool,
+    memory: Memory,
+    pipelines: usize,
+}
+
+fn run(gpu: &Gpu, prepared: Prepared, prepare: &PrepareOptions, poison: bool, inputs: &[Vec<f32>]) -> Ran {
     let options = SessionOptions { prepare: prepare.clone(), poison, ..SessionOptions::default() };
     let mut session = Session::of(gpu, prepared, &options, Brought::default()).unwrap();
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let found = session.run(&slices).unwrap();
     let finite = found.iter().flatten().all(|v| v.is_finite());
-    (bits(&found), finite, session.memory().pool_planned)
+    Ran { bits: bits(&found), finite, memory: session.memory(), pipelines: session.pipelines().len() }
 }
 
 /// Of a front's points with phases: the knee, which is what `Phases::Auto` is after, one in the middle, one near the end
@@ -118,14 +130,24 @@ fn is_invariant(network: &Network) {
             front => front.unwrap(),
         };
         let planned = began.elapsed();
-        let (whole, finite, most) = run(&gpu, prepare(&graph, &options).unwrap(), &options, false, &inputs);
-        assert!(finite, "{name}, {format:?}: not every output is finite");
+        let whole = run(&gpu, prepare(&graph, &options).unwrap(), &options, false, &inputs);
+        let most = whole.memory.pool_planned;
+        assert!(whole.finite, "{name}, {format:?}: not every output is finite");
         let answered = began.elapsed() - planned;
         let points = chosen(&front.points);
         for point in &points {
-            let (found, _, bytes) = run(&gpu, front.prepared(point), &options, true, &inputs);
+            let found = run(&gpu, front.prepared(point), &options, true, &inputs);
+            let Memory { pool_planned: bytes, pool_driver, .. } = found.memory;
             assert_eq!(bytes, point.bytes, "{name}, {format:?}");
-            assert_eq!(whole, found, "{name}: {bytes} bytes, {format:?}");
+            assert_eq!(whole.bits, found.bits, "{name}: {bytes} bytes, {format:?}");
+            let most = driver_limit(bytes, point.plan.textures.len());
+            assert!(
+                (bytes..=most).contains(&pool_driver),
+                "{name}: {bytes} bytes planned, {pool_driver} by the driver"
+            );
+            // Bands take no pipelines of their own; poison takes one, and what ways and means do otherwise a few.
+            let (few, many) = (whole.pipelines, found.pipelines);
+            assert!(many <= few + 5, "{name}: {few} pipelines without phases, {many} with");
         }
         let least = points.last().map_or(most, |point| point.bytes);
         println!(
@@ -154,6 +176,13 @@ fn is_invariant(network: &Network) {
 fn every_network_of_the_catalogue_is_tested() {
     let tested: BTreeSet<String> = zoo::NETWORKS.iter().map(|network| network.name().to_owned()).collect();
     assert_eq!(tested, catalogue::names().into_iter().collect());
+    let listed: serde_json::Value = serde_json::from_str(include_str!("../../../models/models.json")).unwrap();
+    for entry in listed["files"].as_array().unwrap().iter().filter(|entry| entry["kind"] == "model") {
+        let [name, file] = ["name", "file"].map(|key| entry[key].as_str().unwrap());
+        // One file of the catalogue lies in two packages; the tests have a third copy of it.
+        let fed = models::NETWORKS.iter().any(|network| network.file == Some(file)) || name.starts_with("blazeface");
+        assert!(fed || tested.contains(name), "{name} is not run in phases");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ tested! {
     mobilenet_v1, Some("mobilenet_v1_1.0_224.tflite"), Factor(6.0);
     face_landmark, Some("face_landmark.tflite"), Factor(1.5);
     selfie_segmentation, Some("selfie_segmentation.tflite"), Factor(1.5);
+    selfie_landscape, Some("selfie_segmentation_landscape.tflite"), Factor(1.5);
     posenet, Some("posenet_mv1_075_float_from_checkpoints.tflite"), Factor(6.0);
     deeplab, Some("deeplabv3_257_mv_gpu.tflite"), Factor(2.5);
     // Its outputs are views of maps with more rows than they have.
