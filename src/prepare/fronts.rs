@@ -4,8 +4,9 @@
 //! shortest, or all. Writing in place saves steps, but a part that is made long before the others keeps room for them.
 
 use super::{
-    PrepareError, PrepareOptions, Prepared, Watch,
+    PrepareError, PrepareOptions, Watch,
     front::Front,
+    ground::{Ground, Whole},
     phases::Point,
     spread::spread,
     way::{Draft, Way},
@@ -25,41 +26,35 @@ pub(super) struct Fronts<'a> {
     whole: Point,
 }
 
+/// What is worked out side by side.
+enum Part<'a> {
+    Whole(Box<Whole>),
+    Fronts(Vec<Front<'a>>),
+}
+
 impl<'a> Fronts<'a> {
-    /// `whole` is the network without phases; of its nodes that need no step the views come first, then the joins. A
-    /// `thorough` search looks at the way without joins, too: where bytes alone count it is the best of a few networks.
+    /// The fronts of all ways to run a model, and its plan without phases. A `thorough` search looks at the way without
+    /// joins, too: where bytes alone count it is the best of a few networks.
     pub(super) fn new(
-        whole: &'a Prepared,
-        [views, joins]: &[Views; 2],
+        ground: &'a Ground,
         options: &'a PrepareOptions,
         thorough: bool,
-    ) -> Result<Self, PrepareError> {
-        let graph = &whole.graph;
-        let way = |free: &Views| Ok::<_, PrepareError>(Way::new(graph, schedule(graph, free)?, options));
-        let plain = way(views)?;
-        let mut fronts = Vec::new();
-        if joins.is_empty() {
-            fronts.push(Front::new(plain, LOOKED_AT));
-        } else {
-            let plain = Front::new(plain, if thorough { LOOKED_AT } else { GLANCED_AT });
-            let Way { unphased, model, .. } = &plain.way;
-            let some = worth_joining(graph, unphased, model, &plain.least_bands(), joins);
-            let mut joined = Vec::new();
-            if !some.is_empty() {
-                joined.push(views.with(&some));
-            }
-            if some != *joins {
-                joined.push(views.with(joins));
-            }
-            if thorough || some.is_empty() {
-                fronts.push(plain);
-            }
-            for front in spread(&joined, |free| Ok::<_, PrepareError>(Front::new(way(free)?, LOOKED_AT))) {
-                fronts.push(front?);
+    ) -> Result<(Whole, Self), PrepareError> {
+        let parts = spread(&[true, false], |&whole| match whole {
+            true => ground.planned(options).map(|made| Part::Whole(Box::new(made))),
+            false => searched(ground, options, thorough).map(Part::Fronts),
+        });
+        let (mut whole, mut fronts) = (None, Vec::new());
+        for part in parts {
+            match part? {
+                Part::Whole(made) => whole = Some(*made),
+                Part::Fronts(made) => fronts = made,
             }
         }
-        let whole = Way::new(graph, whole.schedule.clone(), options).without_phases(whole.plan.clone())?;
-        Ok(Self { fronts, whole })
+        let whole = whole.map_or_else(|| ground.planned(options), Ok)?;
+        let way = Way::new(&ground.graph, whole.schedule.clone(), options);
+        let point = way.without_phases(whole.plan.clone())?;
+        Ok((whole, Self { fronts, whole: point }))
     }
 
     /// The predicted time without phases.
@@ -125,4 +120,36 @@ fn unbeaten(mut points: Vec<Point>) -> Vec<Point> {
         better
     });
     points
+}
+
+/// The fronts of all ways, not placed yet.
+fn searched<'a>(
+    ground: &'a Ground,
+    options: &'a PrepareOptions,
+    thorough: bool,
+) -> Result<Vec<Front<'a>>, PrepareError> {
+    let Ground { graph, free: [views, joins], .. } = ground;
+    let way = |free: &Views| Ok::<_, PrepareError>(Way::new(graph, schedule(graph, free)?, options));
+    let plain = way(views)?;
+    if joins.is_empty() {
+        return Ok(vec![Front::new(plain, LOOKED_AT)]);
+    }
+    let plain = Front::new(plain, if thorough { LOOKED_AT } else { GLANCED_AT });
+    let Way { unphased, model, .. } = &plain.way;
+    let some = worth_joining(graph, unphased, model, &plain.least_bands(), joins);
+    let mut joined = Vec::new();
+    if !some.is_empty() {
+        joined.push(views.with(&some));
+    }
+    if some != *joins {
+        joined.push(views.with(joins));
+    }
+    let mut fronts = Vec::new();
+    if thorough || some.is_empty() {
+        fronts.push(plain);
+    }
+    for front in spread(&joined, |free| Ok::<_, PrepareError>(Front::new(way(free)?, LOOKED_AT))) {
+        fronts.push(front?);
+    }
+    Ok(fronts)
 }

@@ -6,6 +6,7 @@ mod changes;
 mod figures;
 mod front;
 mod fronts;
+mod ground;
 mod phases;
 mod precision;
 mod spread;
@@ -14,19 +15,14 @@ mod way;
 pub use figures::{Clock, Figures, Rate};
 pub use phases::{Peak, Phases, Point};
 
-use std::borrow::Cow;
-
 use fronts::Fronts;
-use spread::spread;
+use ground::Ground;
 
 use crate::{
     graph::Graph,
-    plan::{self, Best, Budget, Choice, Plan, PlanError, TexelFormat, TextureLimits},
-    rewrite::{self, Report, Rewritten, Rules, Views},
-    schedule::{
-        self, Schedule, ScheduleError,
-        phases::{Band, Model, Segment, worth_joining},
-    },
+    plan::{Best, Budget, Choice, Plan, PlanError, TexelFormat, TextureLimits},
+    rewrite::{Report, Rules},
+    schedule::{Schedule, ScheduleError, phases::Segment},
 };
 
 /// What is asked of the plan.
@@ -189,10 +185,17 @@ pub fn prepare(graph: &Graph, options: &PrepareOptions) -> Result<Prepared, Prep
 /// # Errors
 /// As [`prepare`].
 pub fn prepare_watched(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>) -> Result<Prepared, PrepareError> {
-    let (prepared, free) = unphased(graph, options, options.phases != Phases::Off)?;
-    let point = phases::choose(&prepared, &free, options, watch)?;
+    let ground = Ground::new(graph, options)?;
+    if options.phases == Phases::Off {
+        let whole = ground.planned(options)?;
+        return Ok(ground.prepared(whole, options));
+    }
+    let (whole, fronts) = Fronts::new(&ground, options, options.phases != Phases::Auto)?;
+    let without_us = fronts.without_us();
+    let point = phases::choose(fronts, options, watch)?;
+    let prepared = ground.prepared(whole, options);
     Ok(match point {
-        Some((point, without_us)) => prepared.at(point, without_us),
+        Some(point) => prepared.at(point, without_us),
         None => prepared,
     })
 }
@@ -203,50 +206,9 @@ pub fn prepare_watched(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>
 /// # Errors
 /// As [`prepare`].
 pub fn frontier(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>) -> Result<Frontier, PrepareError> {
-    let (whole, free) = unphased(graph, options, true)?;
-    let fronts = Fronts::new(&whole, &free, options, true)?;
+    let ground = Ground::ready(graph, options)?;
+    let (whole, fronts) = Fronts::new(&ground, options, true)?;
     let (points, without_us) = (fronts.all(watch)?, fronts.without_us());
     drop(fronts);
-    Ok(Frontier { whole, points, without_us })
-}
-
-/// The plan without phases, the smaller one of those with and without parts written in place; and the views and
-/// the joins of its graph. The graph is made ready for phases if `ready`.
-fn unphased(graph: &Graph, options: &PrepareOptions, ready: bool) -> Result<(Prepared, [Views; 2]), PrepareError> {
-    let graph = rewrite::split(graph);
-    let graph = if ready { rewrite::row_means(&graph) } else { Cow::Borrowed(&*graph) };
-    let Rewritten { graph, views, joins, report } = rewrite::rewrite(&graph, &options.rules);
-    precision::check_indices(&graph, options.format)?;
-    let plain = schedule::schedule(&graph, &views)?;
-    let mut schedules = vec![plain];
-    if !joins.is_empty() {
-        let plain = &schedules[0];
-        let model = Model::new(&graph, plain);
-        let bands: Vec<Band> =
-            (0..).zip(&plain.steps).map(|(operator, step)| Band { operator, rows: step.rows.clone() }).collect();
-        let some = worth_joining(&graph, plain, &model, &bands, &joins);
-        if !some.is_empty() {
-            schedules.push(schedule::schedule(&graph, &views.with(&some))?);
-        }
-    }
-    let plans = spread(&schedules, |schedule| planned(schedule, options));
-    let mut plans = plans.into_iter().collect::<Result<Vec<_>, _>>()?;
-    // With joins there are fewer steps, so they are in where they take no more bytes.
-    let joined = plans.len() > 1 && plans[1].1.bytes() <= plans[0].1.bytes();
-    let schedule = schedules.swap_remove(usize::from(joined));
-    let (best, plan) = plans.swap_remove(usize::from(joined));
-    Ok((
-        Prepared { graph, rewriting: report, schedule, best, plan, asked: options.phases, phased: None },
-        [views, joins],
-    ))
-}
-
-/// The best plan of a schedule, checked.
-fn planned(schedule: &Schedule, options: &PrepareOptions) -> Result<(Best, Plan), PrepareError> {
-    let best = plan::choose(&schedule.records, &schedule.uses, options.choice, options.budget)?;
-    let tensors = schedule.tensors();
-    let mut plan = plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits)?;
-    plan.strategy = best.strategy.clone();
-    plan::check(&schedule.records, &tensors, &schedule.uses, &plan, options.limits)?;
-    Ok((best, plan))
+    Ok(Frontier { whole: ground.prepared(whole, options), points, without_us })
 }

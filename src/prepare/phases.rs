@@ -1,9 +1,8 @@
 //! Plans in phases: what is asked for, and which point of the front answers it.
 
-use super::{PrepareError, PrepareOptions, Prepared, Watch, fronts::Fronts};
+use super::{PrepareError, PrepareOptions, Watch, fronts::Fronts};
 use crate::{
     plan::Plan,
-    rewrite::Views,
     schedule::{Schedule, phases::Segment},
 };
 
@@ -56,34 +55,26 @@ pub struct Point {
     pub plan: Plan,
 }
 
-/// The point that `options` asks for, and the predicted time without phases; `whole` is the plan without.
+/// The point that `options` asks for.
 pub(super) fn choose(
-    whole: &Prepared,
-    free: &[Views; 2],
+    fronts: Fronts<'_>,
     options: &PrepareOptions,
     watch: Watch<'_>,
-) -> Result<Option<(Point, f64)>, PrepareError> {
-    if options.phases == Phases::Off {
-        return Ok(None);
-    }
-    let fronts = Fronts::new(whole, free, options, options.phases != Phases::Auto)?;
-    let without_us = fronts.without_us();
-    let point = match options.phases {
-        Phases::Auto => Some(fronts.worthiest()?),
+) -> Result<Option<Point>, PrepareError> {
+    match options.phases {
+        Phases::Auto => fronts.worthiest().map(Some),
         Phases::Budget(bytes) => {
             let fits = |point: &Point| point.bytes <= bytes;
-            match fronts.points()?.into_iter().find(fits) {
-                Some(fitting) => Some(fitting),
-                None => match fronts.all(watch)?.pop() {
-                    Some(least) if !fits(&least) => {
-                        let phases = !least.segments.is_empty();
-                        return Err(PrepareError::Budget { bytes, least: least.bytes, phases });
-                    }
-                    least => least,
-                },
+            if let Some(fitting) = fronts.points()?.into_iter().find(fits) {
+                return Ok(Some(fitting));
+            }
+            match fronts.all(watch)?.pop() {
+                Some(least) if !fits(&least) => {
+                    Err(PrepareError::Budget { bytes, least: least.bytes, phases: !least.segments.is_empty() })
+                }
+                least => Ok(least),
             }
         }
-        Phases::Off | Phases::Min => fronts.all(watch)?.pop(),
-    };
-    Ok(point.map(|point| (point, without_us)))
+        Phases::Off | Phases::Min => Ok(fronts.all(watch)?.pop()),
+    }
 }

@@ -1,0 +1,90 @@
+//! A model as it will run, and its plan without phases.
+
+use super::{Phases, PrepareError, PrepareOptions, Prepared, precision, spread::spread};
+use crate::{
+    graph::Graph,
+    plan::{self, Best, Plan},
+    rewrite::{self, Report, Rewritten, Views},
+    schedule::{
+        Schedule,
+        phases::{Band, Model, worth_joining},
+        schedule,
+    },
+};
+
+/// A model that is rewritten and scheduled, and has no plan yet.
+pub(super) struct Ground {
+    pub(super) graph: Graph,
+    report: Report,
+    /// With every part copied; and with those written in place that cost nothing without phases, if there are any.
+    schedules: Vec<Schedule>,
+    /// Nodes that need no step: the views, and what could be written in place.
+    pub(super) free: [Views; 2],
+}
+
+/// A plan without phases.
+pub(super) struct Whole {
+    pub(super) schedule: Schedule,
+    best: Best,
+    pub(super) plan: Plan,
+}
+
+impl Ground {
+    /// The model as `options` asks for it, ready for phases if it is to have some.
+    pub(super) fn new(graph: &Graph, options: &PrepareOptions) -> Result<Self, PrepareError> {
+        match options.phases {
+            Phases::Off => Self::of(&rewrite::split(graph), options),
+            Phases::Auto | Phases::Min | Phases::Budget(_) => Self::ready(graph, options),
+        }
+    }
+
+    /// The model ready for phases.
+    pub(super) fn ready(graph: &Graph, options: &PrepareOptions) -> Result<Self, PrepareError> {
+        Self::of(&rewrite::row_means(&rewrite::split(graph)), options)
+    }
+
+    fn of(graph: &Graph, options: &PrepareOptions) -> Result<Self, PrepareError> {
+        let Rewritten { graph, views, joins, report } = rewrite::rewrite(graph, &options.rules);
+        precision::check_indices(&graph, options.format)?;
+        let plain = schedule(&graph, &views)?;
+        let mut schedules = vec![plain];
+        if !joins.is_empty() {
+            let plain = &schedules[0];
+            let model = Model::new(&graph, plain);
+            let bands: Vec<Band> =
+                (0..).zip(&plain.steps).map(|(operator, step)| Band { operator, rows: step.rows.clone() }).collect();
+            let some = worth_joining(&graph, plain, &model, &bands, &joins);
+            if !some.is_empty() {
+                schedules.push(schedule(&graph, &views.with(&some))?);
+            }
+        }
+        Ok(Self { graph, report, schedules, free: [views, joins] })
+    }
+
+    /// The plan without phases, the smaller one of those with and without parts written in place.
+    pub(super) fn planned(&self, options: &PrepareOptions) -> Result<Whole, PrepareError> {
+        let plans = spread(&self.schedules, |schedule| planned(schedule, options));
+        let mut plans = plans.into_iter().collect::<Result<Vec<_>, _>>()?;
+        // With joins there are fewer steps, so they are in where they take no more bytes.
+        let joined = usize::from(plans.len() > 1 && plans[1].1.bytes() <= plans[0].1.bytes());
+        let (best, plan) = plans.swap_remove(joined);
+        Ok(Whole { schedule: self.schedules[joined].clone(), best, plan })
+    }
+
+    /// The model with its plan without phases.
+    pub(super) fn prepared(self, whole: Whole, options: &PrepareOptions) -> Prepared {
+        let Whole { schedule, best, plan } = whole;
+        let (graph, rewriting) = (self.graph, self.report);
+        Prepared { graph, rewriting, schedule, best, plan, asked: options.phases, phased: None }
+    }
+}
+
+/// The best plan of a schedule, checked.
+fn planned(schedule: &Schedule, options: &PrepareOptions) -> Result<(Best, Plan), PrepareError> {
+    let best = plan::choose(&schedule.records, &schedule.uses, options.choice, options.budget)?;
+    let tensors = schedule.tensors();
+    let mut plan = plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits)?;
+    plan.strategy = best.strategy.clone();
+    plan::check(&schedule.records, &tensors, &schedule.uses, &plan, options.limits)?;
+    Ok((best, plan))
+}
