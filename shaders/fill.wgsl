@@ -1,7 +1,19 @@
 // Fills an operand's texels with one value, lanes past the last channel too; or, as a frame, those around a part of it,
-// and those lanes with zeros.
-// Own words: 8  the value's bits; 9  the part's first row, end, first slice, end; 10  its first pixel, end.
+// and those lanes with zeros. One texel an invocation.
+// Own words: 8  the value's bits. Of a frame 9  rows above the part, rows beside it, the part's first slice and its
+//            slices; 10  its first pixel and its pixels.
 override FRAME: bool = false;
+
+// The texel of a row of slices of `width` texels that is number `i` of those around the part.
+fn around(i: u32, width: u32, slices: vec2<u32>, pixels: vec2<u32>) -> u32 {
+    let before = slices.x * width;
+    if i < before { return i; }
+    let gap = width - pixels.y;
+    let k = i - before;
+    if k >= slices.y * gap { return i + slices.y * pixels.y; }
+    let x = k % max(gap, 1u);
+    return before + k / max(gap, 1u) * width + x + select(0u, pixels.y, x >= pixels.x);
+}
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
@@ -9,17 +21,27 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     if id >= param(0u).x { return; }
     let dst = output_tensor();
     let row_texels = dst.slices * dst.w;
-    let row = param(0u).y + id / row_texels;
-    let slice = (id % row_texels) / dst.w;
-    let x = (id % row_texels) % dst.w;
+    var row = id / row_texels;
+    var texel = id % row_texels;
     var value = vec4(bitcast<f32>(param(8u).x));
     if FRAME {
         let part = param(9u);
-        let pixels = param(10u);
-        let first = vec3(part.x, part.z, pixels.x);
-        let place = vec3(row, slice, x);
-        if all(first <= place) && all(place < vec3(part.y, part.w, pixels.y)) { return; }
-        value = select(vec4(0.0), saturated(value), vec4(0u, 1u, 2u, 3u) + slice * 4u < vec4(dst.c));
+        let pixels = param(10u).xy;
+        let above = part.x * row_texels;
+        let a_row = row_texels - part.w * pixels.y;
+        if id >= above {
+            let i = id - above;
+            let beside = part.y * a_row;
+            if i < beside {
+                row = part.x + i / max(a_row, 1u);
+                texel = around(i % max(a_row, 1u), dst.w, part.zw, pixels);
+            } else {
+                row = part.x + part.y + (i - beside) / row_texels;
+                texel = (i - beside) % row_texels;
+            }
+        }
+        value = select(vec4(0.0), saturated(value), vec4(0u, 1u, 2u, 3u) + texel / dst.w * 4u < vec4(dst.c));
     }
-    textureStore(target_texture, at(row_start(dst, row) + slice * dst.pitch + x, dst.shift), value);
+    let place = row_start(dst, param(0u).y + row) + texel / dst.w * dst.pitch + texel % dst.w;
+    textureStore(target_texture, at(place, dst.shift), value);
 }

@@ -13,37 +13,40 @@ const SHADER: Shader = Shader { name: "fill", source: include_str!("../../shader
 
 /// Fills `rows` of `operand` with `value`.
 pub fn fill(operand: &Operand, rows: Range<u32>, value: f32) -> Dispatch {
-    dispatch(operand, rows, value, None)
+    let items = rows.len() as u32 * operand.shape.row_texels() as u32;
+    let words = Words::bare(operand, rows.start, items).own([value.to_bits(), 0, 0, 0]);
+    dispatch(operand, words, items, false)
 }
 
-/// Fills what a pad puts around its operand in `rows` of the result, which is `output`.
+/// Fills what a pad puts around its operand in `rows` of the result, which is `output`: an invocation a texel of that.
 ///
 /// # Errors
 /// [`KernelError::Unsupported`] where the pad has no border of one value, or its operand no place inside the result.
 pub fn frame(graph: &Graph, node: &Node, output: &Operand, rows: Range<u32>) -> Result<Dispatch, KernelError> {
     let refuse = |reason: String| KernelError::Unsupported { origin: node.origin, op: node.op.name(), reason };
     let corners = corners(graph, node).map_err(|why| refuse(why.to_string()))?;
-    let (Op::Pad { mode: PadMode::Constant(value), .. }, [Corner { row, slice, x }], &[part, ..]) =
+    let (Op::Pad { mode: PadMode::Constant(value), .. }, &[Corner { row, slice, x }], &[part, ..]) =
         (&node.op, &corners[..], &node.inputs[..])
     else {
         return Err(refuse("it is no pad with a border of one value".into()));
     };
-    let shape = graph.shape(part);
-    let extents = [(row, shape.rows()), (slice, shape.slices()), (x, shape.w)];
-    let hole = extents.map(|(&first, extent)| [first as u32, (first + extent) as u32]);
-    Ok(dispatch(output, rows, *value, Some(hole)))
+    let part = graph.shape(part);
+    let row_texels = output.shape.row_texels() as u32;
+    let first = (row as u32).clamp(rows.start, rows.end);
+    let end = ((row + part.rows()) as u32).clamp(first, rows.end);
+    let (above, beside, below) = (first - rows.start, end - first, rows.end - end);
+    let items = (above + below) * row_texels + beside * (row_texels - part.row_texels() as u32);
+    let words = Words::bare(output, rows.start, items)
+        .own([value.to_bits(), 0, 0, 0])
+        .own([above, beside, slice as u32, part.slices() as u32])
+        .own([x as u32, part.w as u32, 0, 0]);
+    Ok(dispatch(output, words, items, true))
 }
 
-/// `hole` is the part that stays as it is, where there is one.
-fn dispatch(operand: &Operand, rows: Range<u32>, value: f32, hole: Option<[[u32; 2]; 3]>) -> Dispatch {
-    let items = rows.len() as u32 * operand.shape.row_texels() as u32;
-    let mut words = Words::bare(operand, rows.start, items).own([value.to_bits(), 0, 0, 0]);
-    if let Some([[row, row_end], [slice, slice_end], [x, x_end]]) = hole {
-        words = words.own([row, row_end, slice, slice_end]).own([x, x_end, 0, 0]);
-    }
+fn dispatch(operand: &Operand, words: Words, items: u32, frame: bool) -> Dispatch {
     Dispatch {
         shader: SHADER,
-        constants: vec![("FRAME", f64::from(u8::from(hole.is_some()))), ("LANES", f64::from(family::LANES))],
+        constants: vec![("FRAME", f64::from(u8::from(frame))), ("LANES", f64::from(family::LANES))],
         words: words.finish(),
         output: operand.texture,
         input: None,
