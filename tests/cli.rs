@@ -89,7 +89,7 @@ fn a_plan_needs_no_device_and_its_json_is_stable() {
     let expected = ["bounds", "io_bytes", "model", "naive_bytes", "plan", "steps", "strategies", "weight_bytes"];
     assert_eq!(keys(&plan), expected);
     let placements = plan["plan"]["placements"].as_array().unwrap();
-    assert_eq!(keys(&placements[0]), ["first", "last", "rows", "tensor", "texel", "texture"]);
+    assert_eq!(keys(&placements[0]), ["first", "form", "last", "rows", "tensor", "texel", "texture"]);
     let text = texpool(&args[..4]);
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.contains("residency") && text.contains("lower bound"), "{text}");
