@@ -75,14 +75,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 }
 
 fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], tolerance: f32) -> Result<Vec<Row>, CliError> {
+    let options = ready::options_for(gpu, args.model.prepare_options())?;
     let style = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} steps");
     let bar = ProgressBar::new(0).with_prefix("comparing");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let differences =
-        compare(gpu, graph, ready::options_for(gpu, args.model.prepare_options())?, inputs, tolerance, |done, of| {
-            bar.set_length(of as u64);
-            bar.set_position(done as u64);
-        });
+    let differences = compare(gpu, graph, options, inputs, tolerance, |done, of| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+    });
     bar.finish_and_clear();
     let row = |d: StepDifference| Row {
         step: Some(d.step),

@@ -61,7 +61,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 fn row(args: &Args, model: &str, gpu: Option<&Gpu>) -> Result<NetworkRow, CliError> {
     let graph = args.how.dims.find(model)?.import()?;
     let options = args.how.prepare_options(Choice::Best);
-    let options = gpu.map_or(Ok(options.clone()), |gpu| ready::options_for(gpu, options))?;
+    let options = match gpu {
+        Some(gpu) => ready::options_for(gpu, options)?,
+        None => options,
+    };
     let prepared = prepare(&graph, &options)?;
     let mut row = NetworkRow::of(model, &graph, &prepared, args.how.format())?;
     row.milliseconds = gpu.map(|gpu| time(gpu, &graph, prepared, options)).transpose()?;

@@ -32,7 +32,7 @@ impl Placed<'_> {
         let rows = schedule.row_table(graph, tensor, &rows)?;
         let texture = self.of[storage];
         let (shape, shift) = (graph.shape(tensor), self.textures.spec(texture).shift());
-        let pitch = schedule.inside[tensor].map_or(shape.w as u32, |inside| inside.pitch);
+        let pitch = schedule.place(graph, tensor).pitch;
         Some(Operand { shape, texture, shift, rows, pitch })
     }
 

@@ -5,7 +5,8 @@
 use std::{fmt::Write, ops::Range};
 
 use super::{
-    Layout, Life, Plan, PlanError, RowStep, TensorRows, UsageRecord, operator_profiles, row_lives, xml::escaped,
+    Layout, Life, Plan, PlanError, RowStep, TensorRows, UsageRecord, operator_profiles, row_lives,
+    xml::{escaped, svg_tag},
 };
 
 /// What a picture may be as wide and as high as, in pixels.
@@ -30,12 +31,7 @@ impl Canvas {
         let height = HEIGHT + 2.0 * MARGIN + GAP * regions.saturating_sub(1) as f64;
         let width = WIDTH + 2.0 * MARGIN;
         let mut text = String::new();
-        let _ = writeln!(
-            text,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
-             font-family=\"sans-serif\" font-size=\"11\">\n<title>{}</title>",
-            escaped(title)
-        );
+        let _ = writeln!(text, "{}\n<title>{}</title>", svg_tag(width, height), escaped(title));
         let _ = writeln!(text, "<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>");
         let _ = writeln!(text, "<text x=\"{MARGIN}\" y=\"16\" font-size=\"13\">{}</text>", escaped(title));
         Self { text, column: WIDTH / steps.max(1) as f64 }

@@ -2,6 +2,14 @@
 
 use std::fmt::Write;
 
+/// The tag that opens a picture of so many pixels.
+pub(crate) fn svg_tag(width: f64, height: f64) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
+         font-family=\"sans-serif\" font-size=\"11\">"
+    )
+}
+
 /// Text as it stands between tags or quotation marks. White space is written by number, because readers make spaces of
 /// it otherwise; characters that XML 1.0 has no way to hold become U+FFFD.
 pub(crate) fn escaped(text: &str) -> String {

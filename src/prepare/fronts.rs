@@ -8,7 +8,7 @@ use super::{
     front::Front,
     ground::{Ground, Whole},
     phases::Point,
-    spread::spread,
+    spread::{both, spread},
     way::{Draft, Way},
 };
 use crate::{
@@ -26,12 +26,6 @@ pub(super) struct Fronts<'a> {
     whole: Point,
 }
 
-/// What is worked out side by side.
-enum Part<'a> {
-    Whole(Box<Whole>),
-    Fronts(Vec<Front<'a>>),
-}
-
 impl<'a> Fronts<'a> {
     /// The fronts of all ways to run a model, and its plan without phases. A `thorough` search looks at the way without
     /// joins, too: where bytes alone count it is the best of a few networks.
@@ -40,18 +34,8 @@ impl<'a> Fronts<'a> {
         options: &'a PrepareOptions,
         thorough: bool,
     ) -> Result<(Whole, Self), PrepareError> {
-        let parts = spread(&[true, false], |&whole| match whole {
-            true => ground.planned(options).map(|made| Part::Whole(Box::new(made))),
-            false => searched(ground, options, thorough).map(Part::Fronts),
-        });
-        let (mut whole, mut fronts) = (None, Vec::new());
-        for part in parts {
-            match part? {
-                Part::Whole(made) => whole = Some(*made),
-                Part::Fronts(made) => fronts = made,
-            }
-        }
-        let whole = whole.map_or_else(|| ground.planned(options), Ok)?;
+        let (whole, fronts) = both(|| ground.planned(options), || searched(ground, options, thorough));
+        let (whole, fronts) = (whole?, fronts?);
         let way = Way::new(&ground.graph, whole.schedule.clone(), options);
         let point = way.without_phases(whole.plan.clone())?;
         Ok((whole, Self { fronts, whole: point }))
@@ -129,8 +113,7 @@ fn searched<'a>(
     thorough: bool,
 ) -> Result<Vec<Front<'a>>, PrepareError> {
     let Ground { graph, free: [views, joins], .. } = ground;
-    let way = |free: &Views| Ok::<_, PrepareError>(Way::new(graph, schedule(graph, free)?, options));
-    let plain = way(views)?;
+    let plain = Way::new(graph, ground.plain().clone(), options);
     if joins.is_empty() {
         return Ok(vec![Front::new(plain, LOOKED_AT)]);
     }
@@ -148,7 +131,11 @@ fn searched<'a>(
     if thorough || some.is_empty() {
         fronts.push(plain);
     }
-    for front in spread(&joined, |free| Ok::<_, PrepareError>(Front::new(way(free)?, LOOKED_AT))) {
+    let front = |free: &Views| {
+        let way = Way::new(graph, schedule(graph, free)?, options);
+        Ok::<_, PrepareError>(Front::new(way, LOOKED_AT))
+    };
+    for front in spread(&joined, front) {
         fronts.push(front?);
     }
     Ok(fronts)

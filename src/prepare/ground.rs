@@ -61,6 +61,11 @@ impl Ground {
         Ok(Self { graph, report, schedules, free: [views, joins] })
     }
 
+    /// The steps with every part copied.
+    pub(super) fn plain(&self) -> &Schedule {
+        &self.schedules[0]
+    }
+
     /// The plan without phases, the smaller one of those with and without parts written in place.
     pub(super) fn planned(&self, options: &PrepareOptions) -> Result<Whole, PrepareError> {
         let plans = spread(&self.schedules, |schedule| planned(schedule, options));

@@ -1,6 +1,7 @@
 //! Independent jobs spread over the machine's cores; the answers do not depend on how.
 
 use std::{
+    panic::resume_unwind,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -30,4 +31,17 @@ pub(super) fn spread<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R + Sync
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|&(index, _)| index);
     done.into_iter().map(|(_, made)| made).collect()
+}
+
+/// What both answer, worked out side by side where another thread can be had.
+pub(super) fn both<A: Send, B>(one: impl Fn() -> A + Sync, other: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let first = thread::Builder::new().spawn_scoped(scope, &one);
+        let second = other();
+        let first = match first {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(_) => one(),
+        };
+        (first, second)
+    })
 }

@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
-use super::{Front, FrontPoint, grouped};
+use super::{Front, FrontPoint, grouped, prepared::pool_names};
 use crate::{
-    plan::{PlanError, pool_svg, xml::escaped},
+    plan::{
+        PlanError, pool_svg,
+        xml::{escaped, svg_tag},
+    },
     prepare::Prepared,
-    schedule::StorageKind,
 };
 
 /// Extents of the picture in pixels, and what is left for title and axes.
@@ -24,11 +26,9 @@ const BELOW: f64 = 44.0;
 /// Those of [`pool_svg`].
 pub fn picture(prepared: &Prepared) -> Result<String, PlanError> {
     let Prepared { graph, schedule, plan, .. } = prepared;
-    let pool = schedule.storages.iter().filter(|storage| matches!(storage.kind, StorageKind::Intermediate(_)));
-    let names: Vec<String> = pool.map(|storage| graph.tensors[storage.tensor].name.clone()).collect();
     let (bytes, textures, steps) = (grouped(plan.bytes()), plan.textures.len(), schedule.steps.len());
     let title = format!("{}: {bytes} bytes in {textures} textures, {steps} steps", graph.name);
-    pool_svg(&title, &names, &schedule.tensors(), &schedule.row_steps(), plan)
+    pool_svg(&title, &pool_names(prepared), &schedule.tensors(), &schedule.row_steps(), plan)
 }
 
 impl Front {
@@ -42,9 +42,9 @@ impl Front {
         };
         let title = format!("{}: bytes of the pool against {what} milliseconds", self.model);
         let mut text = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
-             font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+            "{}\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" \
              fill=\"#fff\"/>\n<text x=\"{LEFT}\" y=\"20\" font-size=\"13\">{}</text>\n",
+            svg_tag(WIDTH, HEIGHT),
             escaped(&title)
         );
         axes.draw(&mut text);

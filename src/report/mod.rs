@@ -243,26 +243,23 @@ impl MemoryReport {
             format: t.format,
             bytes: t.bytes(),
         };
-        let placement = |p: &crate::plan::Placement| PlacementReport {
-            tensor: facts.names.get(p.record).cloned().unwrap_or_default(),
-            texture: p.texture,
-            form: match &p.rows {
-                RowTable::Whole { .. } => RowForm::Whole,
-                RowTable::Ring { .. } => RowForm::Ring,
-                RowTable::Scattered { .. } => RowForm::Scattered,
-            },
-            texel: p.rows.starts().next().unwrap_or(0),
-            rows: p.rows.rows(),
-            ring: match &p.rows {
-                RowTable::Ring { ring, .. } => Some(*ring),
-                RowTable::Whole { .. } | RowTable::Scattered { .. } => None,
-            },
-            row_starts: match &p.rows {
-                RowTable::Scattered { row_starts, .. } => Some(row_starts.clone()),
-                RowTable::Whole { .. } | RowTable::Ring { .. } => None,
-            },
-            first: p.first,
-            last: p.last,
+        let placement = |p: &crate::plan::Placement| {
+            let (form, ring, row_starts) = match &p.rows {
+                RowTable::Whole { .. } => (RowForm::Whole, None, None),
+                RowTable::Ring { ring, .. } => (RowForm::Ring, Some(*ring), None),
+                RowTable::Scattered { row_starts, .. } => (RowForm::Scattered, None, Some(row_starts.clone())),
+            };
+            PlacementReport {
+                tensor: facts.names.get(p.record).cloned().unwrap_or_default(),
+                texture: p.texture,
+                form,
+                texel: p.rows.starts().next().unwrap_or(0),
+                rows: p.rows.rows(),
+                ring,
+                row_starts,
+                first: p.first,
+                last: p.last,
+            }
         };
         Self {
             model: facts.model.to_owned(),

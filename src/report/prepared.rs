@@ -14,9 +14,8 @@ impl MemoryReport {
     pub fn of(prepared: &Prepared, format: TexelFormat) -> Self {
         let Prepared { graph, schedule, best, plan, .. } = prepared;
         let name = |storage: &Storage| graph.tensors[storage.tensor].name.clone();
-        let (pool, beside): (Vec<&Storage>, Vec<&Storage>) =
-            schedule.storages.iter().partition(|s| matches!(s.kind, StorageKind::Intermediate(_)));
-        let names: Vec<String> = pool.iter().map(|s| name(s)).collect();
+        let beside = schedule.storages.iter().filter(|storage| !is_pooled(storage));
+        let names = pool_names(prepared);
         let rows: Vec<StepRow> = schedule
             .steps
             .iter()
@@ -33,7 +32,7 @@ impl MemoryReport {
             best,
             plan,
             format,
-            io_bytes: beside.iter().map(|s| s.texels()).sum::<u64>() * format.texel_bytes(),
+            io_bytes: beside.map(Storage::texels).sum::<u64>() * format.texel_bytes(),
             weight_bytes: weights as u64 * format.texel_bytes(),
         });
         report.phases_why = why(prepared).map(str::to_owned);
@@ -57,6 +56,17 @@ impl MemoryReport {
         (self.io_bytes, self.weight_bytes) = (io_bytes, weight_bytes);
         self
     }
+}
+
+fn is_pooled(storage: &Storage) -> bool {
+    matches!(storage.kind, StorageKind::Intermediate(_))
+}
+
+/// The tensors of the pool, by record.
+pub(super) fn pool_names(prepared: &Prepared) -> Vec<String> {
+    let Prepared { graph, schedule, .. } = prepared;
+    let pool = schedule.storages.iter().filter(|storage| is_pooled(storage));
+    pool.map(|storage| graph.tensors[storage.tensor].name.clone()).collect()
 }
 
 impl PeakReport {

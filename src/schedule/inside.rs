@@ -88,8 +88,7 @@ impl Region {
     fn new(schedule: &Schedule, graph: &Graph, tensor: TensorId, storage: StorageId) -> Self {
         let shape = graph.shape(tensor);
         let (rows, width, slices) = (shape.rows() as u32, shape.w as u32, shape.slices() as u32);
-        let (row, texel, pitch) =
-            schedule.inside[tensor].map_or((0, 0, width), |inside| (inside.row, inside.texel, inside.pitch));
+        let Inside { row, texel, pitch, .. } = schedule.place(graph, tensor);
         let slice = |slice: u32| texel + slice * pitch..texel + slice * pitch + width;
         Self { storage, rows: row..row + rows, runs: merged((0..slices).map(slice)) }
     }
@@ -139,6 +138,12 @@ fn merged(runs: impl Iterator<Item = Range<u32>>) -> Vec<Range<u32>> {
 }
 
 impl Schedule {
+    /// Where a tensor lies in the outermost one that it is a part of, or in itself.
+    pub fn place(&self, graph: &Graph, tensor: TensorId) -> Inside {
+        let pitch = graph.shape(tensor).w as u32;
+        self.inside[tensor].unwrap_or(Inside { tensor, row: 0, texel: 0, pitch })
+    }
+
     /// All rows of a tensor in its storage, or of the storage where a view sees others.
     pub(super) fn touches(&self, graph: &Graph, tensor: TensorId, storage: StorageId) -> Vec<Touch> {
         let held = &self.storages[storage];

@@ -136,7 +136,7 @@ impl Model {
                 let alike = inside.is_some()
                     || shape.rows() == held.rows as usize
                         && shape.row_texels() == schedule.storages[storage].row_texels as usize;
-                let first = inside.map_or(0, |inside| inside.row);
+                let first = schedule.place(graph, tensor).row;
                 let needs = match !alike || held.whole && inside.is_none() {
                     true => vec![0..held.rows; found.len()],
                     false => found.into_iter().map(|rows| first + rows.start..first + rows.end).collect(),
@@ -151,7 +151,7 @@ impl Model {
             let writes = step.to;
             let written = &mut storages[writes];
             written.maker = written.maker.or(Some(index));
-            let first = first_row(schedule, node);
+            let first = first_row(graph, schedule, node);
             // A graph output may be a view of what is written, with fewer rows than are written one by one.
             written.rows = written.rows.max(first + step.rows.end);
             let idle = idle(step, first);
@@ -190,7 +190,7 @@ fn makers(graph: &Graph, schedule: &Schedule) -> Vec<Vec<Maker>> {
     for (id, node) in graph.nodes.iter().enumerate() {
         let step = steps.next_if(|(_, step)| step.node == id);
         let parts = || node.inputs.iter().flat_map(|&operand| made[operand].iter().copied());
-        let own = step.map(|(operator, _)| Maker { operator, first: first_row(schedule, node) });
+        let own = step.map(|(operator, _)| Maker { operator, first: first_row(graph, schedule, node) });
         let makers = match step {
             Some((_, step)) if !step.frame => own.into_iter().collect(),
             _ => parts().chain(own).collect(),
@@ -203,8 +203,8 @@ fn makers(graph: &Graph, schedule: &Schedule) -> Vec<Vec<Maker>> {
 }
 
 /// The storage's row that is the first of a node's result.
-fn first_row(schedule: &Schedule, node: &Node) -> u32 {
-    node.outputs.first().and_then(|&result| schedule.inside[result]).map_or(0, |inside| inside.row)
+fn first_row(graph: &Graph, schedule: &Schedule, node: &Node) -> u32 {
+    node.outputs.first().map_or(0, |&result| schedule.place(graph, result).row)
 }
 
 /// The rows of a step's result, whose first is row `first` of the storage, that it writes nothing of: those between the

@@ -95,7 +95,8 @@ impl Blocks {
         Self { blocks, of, alive: sums(&change) }
     }
 
-    /// Joins the parts of a concatenation, or what a pad surrounds, with it, if no band then has more than `most` texels alive.
+    /// Joins the parts of a concatenation, or what a pad surrounds, with it, if no band then has more than `most` texels
+    /// alive.
     fn join(&mut self, graph: &Graph, schedule: &Schedule, id: NodeId, most: i64) -> Option<()> {
         let node = graph.nodes.get(id)?;
         let place = |tensor: usize| Some(self.of[schedule.storage_of[tensor]?]);
