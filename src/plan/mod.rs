@@ -6,6 +6,7 @@ mod banks;
 mod best;
 mod bounds;
 mod check;
+pub mod control;
 mod dynamic;
 pub mod engines;
 mod error;

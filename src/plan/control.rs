@@ -1,0 +1,166 @@
+//! How a search is watched and stopped: a deadline, and a progress callback that may break off.
+//!
+//! Every search of the library takes a [`SearchControl`]. One that is stopped answers with the best it has so far and
+//! says why it stopped ([`StopReason`]); what it did not prove it does not claim. Effort is otherwise counted in steps of
+//! the algorithms, so that without a deadline the same input gives the same plan on every machine.
+
+use std::{
+    fmt,
+    ops::ControlFlow,
+    sync::{
+        Mutex,
+        atomic::{AtomicU8, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being done, in a few words: `exact search`.
+    pub stage: &'static str,
+    /// Units of work done in this stage.
+    pub done: u64,
+    /// Units of work that the stage takes at most; 0 where that is not known.
+    pub total: u64,
+    /// Cost of the best plan so far, in the records' unit, where there is one.
+    pub best: Option<u64>,
+}
+
+impl Progress {
+    /// So much of a stage, with no plan yet.
+    pub const fn new(stage: &'static str, done: u64, total: u64) -> Self {
+        Self { stage, done, total, best: None }
+    }
+}
+
+/// Why a search ended before it had done all its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum StopReason {
+    /// The deadline passed.
+    Deadline,
+    /// The progress callback answered [`ControlFlow::Break`].
+    Cancelled,
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Deadline => "the deadline passed",
+            Self::Cancelled => "it was cancelled",
+        })
+    }
+}
+
+/// Is told how far a search is, and answers whether it goes on.
+pub type ProgressFn<'a> = dyn FnMut(Progress) -> ControlFlow<()> + Send + 'a;
+
+const RUNNING: u8 = 0;
+const DEADLINE: u8 = 1;
+const CANCELLED: u8 = 2;
+
+/// When a search stops, and who is told how far it is. Shared by the threads of a search.
+///
+/// ```
+/// use std::{ops::ControlFlow, time::Duration};
+/// use texpool::plan::control::{Progress, SearchControl, StopReason};
+///
+/// let mut seen = 0;
+/// let mut callback = |progress: Progress| {
+///     seen = progress.done;
+///     if progress.done < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+/// };
+/// let control = SearchControl::new().timeout(Duration::from_secs(60)).progress(&mut callback);
+/// for done in 0.. {
+///     control.report(Progress::new("counting", done, 0));
+///     if control.should_stop() {
+///         break;
+///     }
+/// }
+/// assert_eq!(control.stopped(), Some(StopReason::Cancelled));
+/// drop(control);
+/// assert_eq!(seen, 2);
+/// ```
+#[derive(Default)]
+pub struct SearchControl<'a> {
+    deadline: Option<Instant>,
+    progress: Option<Mutex<&'a mut ProgressFn<'a>>>,
+    state: AtomicU8,
+}
+
+impl<'a> SearchControl<'a> {
+    /// No deadline, and nobody is told.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stops at `deadline`. The clock is read only where there is a deadline: some targets have none.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Instant) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// Stops so long from now; never, where that is beyond what the clock counts.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.deadline = Instant::now().checked_add(timeout);
+        self
+    }
+
+    /// Tells `progress` how far the search is, and stops once it answers [`ControlFlow::Break`].
+    #[must_use]
+    pub fn progress(mut self, progress: &'a mut ProgressFn<'a>) -> Self {
+        self.progress = Some(Mutex::new(progress));
+        self
+    }
+
+    /// Tells how far the search is. Searches call this at least every few milliseconds of work.
+    pub fn report(&self, progress: Progress) {
+        let Some(callback) = &self.progress else { return };
+        // A callback that panicked in another thread is not called again.
+        let Ok(mut callback) = callback.lock() else { return };
+        if callback(progress).is_break() {
+            self.stop(CANCELLED);
+        }
+    }
+
+    /// Whether the search ends now, with the best it has. Cheap enough for an inner loop: a load, and a look at the
+    /// clock where there is a deadline.
+    pub fn should_stop(&self) -> bool {
+        if self.state.load(Ordering::Relaxed) != RUNNING {
+            return true;
+        }
+        let passed = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if passed {
+            self.stop(DEADLINE);
+        }
+        passed
+    }
+
+    /// Why the search was stopped; `None` as long as it was not.
+    pub fn stopped(&self) -> Option<StopReason> {
+        match self.state.load(Ordering::Relaxed) {
+            DEADLINE => Some(StopReason::Deadline),
+            CANCELLED => Some(StopReason::Cancelled),
+            _ => None,
+        }
+    }
+
+    /// The first reason stays.
+    fn stop(&self, reason: u8) {
+        let _ = self.state.compare_exchange(RUNNING, reason, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for SearchControl<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SearchControl")
+            .field("deadline", &self.deadline)
+            .field("progress", &self.progress.is_some())
+            .field("stopped", &self.stopped())
+            .finish()
+    }
+}
