@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     Best, Budget, Candidate, Choice, Optimum, PlanError, Problem, Progress, StepUse, Strategy, UsageRecord,
-    best::search, offsets, optimum,
+    best::search, control::SearchControl, offsets, optimum,
 };
 
 /// What every way to plan comes to on one set of records.
@@ -39,7 +39,7 @@ pub fn survey(
         // A greedy plan has reached the bound, or nothing may be solved.
         None => optimum(records, 0, progress)?,
     };
-    let arena = offsets::smallest(records, budget.moves)?.layout;
+    let arena = offsets::smallest(records, budget.moves, &SearchControl::new())?.layout;
     let mut candidates = Vec::new();
     let mut add = |name: &str, problem, total, regions| {
         candidates.push(Candidate { name: name.to_owned(), problem, total, regions });

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use texpool::plan::{
     UsageRecord, bounds, check_layout,
+    control::SearchControl,
     offsets::{Fit, fit, micro_greedy, smallest},
 };
 
@@ -11,7 +12,7 @@ use crate::data::{minimalloc, usage_record_sets};
 #[test]
 fn all_23_sets_reach_the_widest_step() {
     for (instance, records) in usage_record_sets() {
-        let found = smallest(&records, 10_000).unwrap();
+        let found = smallest(&records, 10_000, &SearchControl::new()).unwrap();
         assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
         assert_eq!(Some(found.layout.total()), instance["offsets_lower_bound"].as_u64(), "{}", instance["name"]);
     }
@@ -21,7 +22,9 @@ fn all_23_sets_reach_the_widest_step() {
 fn hard_public_instances_fit_their_published_capacity() {
     for name in ["A", "B", "C", "D", "E", "F"] {
         let records = minimalloc(&format!("{name}.1048576"));
-        let Fit::Fits(layout) = fit(&records, 1_048_576, 1_000_000).unwrap() else { panic!("{name}") };
+        let Fit::Fits(layout) = fit(&records, 1_048_576, 1_000_000, &SearchControl::new()).unwrap() else {
+            panic!("{name}")
+        };
         assert_eq!(check_layout(&records, &[], &layout), Ok(()), "{name}");
         assert!(layout.total() <= 1_048_576, "{name}");
     }
@@ -30,11 +33,11 @@ fn hard_public_instances_fit_their_published_capacity() {
 #[test]
 fn the_published_example_is_tight() {
     let records = minimalloc("input.12");
-    assert!(matches!(fit(&records, 12, 1000), Ok(Fit::Fits(_))));
-    assert_eq!(fit(&records, 11, 1000), Ok(Fit::Impossible));
+    assert!(matches!(fit(&records, 12, 1000, &SearchControl::new()), Ok(Fit::Fits(_))));
+    assert_eq!(fit(&records, 11, 1000, &SearchControl::new()), Ok(Fit::Impossible));
     let hard = minimalloc("A.1048576");
-    assert_eq!(fit(&hard, 1_048_575, 1000), Ok(Fit::Impossible));
-    assert_eq!(fit(&hard, 1_048_576, 10), Ok(Fit::Undecided));
+    assert_eq!(fit(&hard, 1_048_575, 1000, &SearchControl::new()), Ok(Fit::Impossible));
+    assert_eq!(fit(&hard, 1_048_576, 10, &SearchControl::new()), Ok(Fit::Undecided));
 }
 
 /// Where each tensor goes if, from the largest to the smallest, the later of equals first, each takes the lowest gap
@@ -107,7 +110,7 @@ proptest! {
     fn brute_force_agrees(records in prop::collection::vec((0usize..8, 0usize..4, 1u64..7), 1..7)) {
         let record = |(first, length, size)| UsageRecord::new(first, first + length, size);
         let records: Vec<UsageRecord> = records.into_iter().map(record).collect();
-        let found = smallest(&records, 100_000).unwrap();
+        let found = smallest(&records, 100_000, &SearchControl::new()).unwrap();
         prop_assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
         prop_assert_eq!(found.layout.total(), brute_force(&records));
         prop_assert_eq!(found.bound, found.layout.total());
@@ -121,7 +124,7 @@ proptest! {
         let record = |(first, length, size)| UsageRecord::new(first, first + length, size);
         let records: Vec<UsageRecord> = records.into_iter().map(record).collect();
         let capacity = bounds(&records).unwrap().offsets + room;
-        match fit(&records, capacity, 20_000).unwrap() {
+        match fit(&records, capacity, 20_000, &SearchControl::new()).unwrap() {
             Fit::Fits(layout) => {
                 prop_assert_eq!(check_layout(&records, &[], &layout), Ok(()));
                 prop_assert!(layout.total() <= capacity);

@@ -7,7 +7,7 @@
 
 use std::cmp::Reverse;
 
-use crate::plan::{Layout, Place, PlanError, Problem, UsageRecord, naive_total};
+use crate::plan::{Layout, Place, PlanError, Problem, UsageRecord, control::SearchControl, naive_total};
 
 /// The answer of [`fit`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,20 +16,20 @@ pub enum Fit {
     Fits(Layout),
     /// No layout is within the capacity: the search saw every one.
     Impossible,
-    /// The search ran out of nodes.
+    /// The search ran out of nodes, or was stopped.
     Undecided,
 }
 
 /// Tensors above which no search is begun: who meets whom would outgrow memory.
 const MAX_TENSORS: usize = 1 << 12;
 
-/// Searches for a layout within `capacity`, placing at most `nodes` tensors in all.
+/// Searches for a layout within `capacity`, placing at most `nodes` tensors in all, until `control` stops it.
 ///
 /// Three orders of preference take turns, each with twice the nodes of the turn before.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn fit(records: &[UsageRecord], capacity: u64, nodes: u64) -> Result<Fit, PlanError> {
+pub fn fit(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchControl<'_>) -> Result<Fit, PlanError> {
     naive_total(records)?;
     if records.len() > MAX_TENSORS {
         return Ok(Fit::Undecided);
@@ -47,7 +47,7 @@ pub fn fit(records: &[UsageRecord], capacity: u64, nodes: u64) -> Result<Fit, Pl
             match found {
                 Some(true) => return Ok(Fit::Fits(search.layout())),
                 Some(false) => return Ok(Fit::Impossible),
-                None if left == 0 => return Ok(Fit::Undecided),
+                None if left == 0 || control.should_stop() => return Ok(Fit::Undecided),
                 None => {}
             }
         }
