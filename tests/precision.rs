@@ -4,7 +4,7 @@
 
 use texpool::{
     graph::{Act, Graph, GraphBuilder, Op},
-    plan::TexelFormat,
+    plan::{TexelFormat, control::SearchControl},
     prepare::{PrepareError, PrepareOptions, prepare},
 };
 
@@ -21,8 +21,8 @@ fn lookup(places: usize) -> Graph {
 fn indices_that_16_bits_cannot_count_are_refused() {
     let options = |format| PrepareOptions { format, ..PrepareOptions::default() };
     for places in [2049, 2050] {
-        assert!(prepare(&lookup(places), &options(TexelFormat::Rgba32Float)).is_ok());
-        let halves = prepare(&lookup(places), &options(TexelFormat::Rgba16Float));
+        assert!(prepare(&lookup(places), &options(TexelFormat::Rgba32Float), &SearchControl::new()).is_ok());
+        let halves = prepare(&lookup(places), &options(TexelFormat::Rgba16Float), &SearchControl::new());
         if places == 2049 {
             assert!(halves.is_ok(), "2048 is a 16-bit float");
             continue;

@@ -9,7 +9,7 @@ mod models;
 use std::path::Path;
 
 use texpool::{
-    plan::{Strategy, UsageRecord, bounds},
+    plan::{Strategy, UsageRecord, bounds, control::SearchControl},
     prepare::{PrepareOptions, prepare},
     rewrite::Rules,
 };
@@ -32,10 +32,11 @@ fn records(name: &str) -> Vec<UsageRecord> {
 fn totals_agree(file: &str, published: &str, rules: &Rules) {
     let graph = texpool::import::open(models::model(file)).unwrap();
     let published_records = records(published);
-    let prepared = prepare(&graph, &PrepareOptions { rules: *rules, ..PrepareOptions::default() }).unwrap();
-    assert_eq!(prepared.best.bounds, bounds(&published_records).unwrap(), "{published}: bounds");
+    let prepared =
+        prepare(&graph, &PrepareOptions { rules: *rules, ..PrepareOptions::default() }, &SearchControl::new()).unwrap();
+    assert_eq!(prepared.best().bounds, bounds(&published_records).unwrap(), "{published}: bounds");
     for &strategy in Strategy::ALL {
-        let ours = strategy.place(&prepared.schedule.records).unwrap().total();
+        let ours = strategy.place(&prepared.schedule().records).unwrap().total();
         let theirs = strategy.place(&published_records).unwrap().total();
         println!("{published} {strategy}: {ours} texels, {} bytes", ours * 16);
         assert_eq!(ours, theirs, "{published}: {strategy}");

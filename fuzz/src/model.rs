@@ -6,7 +6,7 @@ use std::sync::Arc;
 use texpool::{
     graph::{self, Graph},
     import::{Array, ImportError, ImportOptions, from_bytes_with},
-    plan::Budget,
+    plan::{Budget, control::SearchControl},
     prepare::{Phases, PrepareOptions, prepare},
 };
 
@@ -71,8 +71,8 @@ fn all_of(graph: &Graph) {
     let phased = graph.nodes.len() <= MAX_PHASED_NODES && rows <= MAX_PHASED_ROWS;
     for phases in [Phases::Off, Phases::Min].into_iter().take(1 + usize::from(phased)) {
         let options = PrepareOptions { budget: BUDGET, phases, ..PrepareOptions::default() };
-        if let Ok(prepared) = prepare(graph, &options) {
-            let found = graph::check(&prepared.graph).err().map(|e| e.to_string());
+        if let Ok(prepared) = prepare(graph, &options, &SearchControl::new()) {
+            let found = graph::check(prepared.graph()).err().map(|e| e.to_string());
             assert_eq!(found, None, "what is rewritten passes the checker");
         }
     }

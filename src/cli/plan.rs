@@ -126,7 +126,7 @@ const ASSUMED: &str = "
 
 fn front(args: &Args, graph: &Graph, options: PrepareOptions) -> Result<Front, CliError> {
     if !args.measure {
-        return Ok(Front::of(&graph.name, &ready::front(graph, &options)?.points));
+        return Ok(Front::of(&graph.name, ready::front(graph, &options)?.points()));
     }
     let gpu = args.adapter.open(false)?;
     let figures = ready::figures(&gpu, options.format, false)?;
@@ -135,7 +135,7 @@ fn front(args: &Args, graph: &Graph, options: PrepareOptions) -> Result<Front, C
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let times = ready::measured(&gpu, &found, &options, &slices, args.seconds)?;
-    let mut front = Front::of(&graph.name, &found.points);
+    let mut front = Front::of(&graph.name, found.points());
     front.clock = options.figures.clock;
     for (point, middle) in front.points.iter_mut().zip(times) {
         (point.measured_ms, point.wall_ms) = (Some(middle.ms), Some(middle.wall_ms));

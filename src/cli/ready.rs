@@ -5,11 +5,17 @@ use crate::{
     fetch::cache_folder,
     gpu::{Brought, Gpu, Session, SessionOptions},
     graph::Graph,
-    plan::TexelFormat,
-    prepare::{Figures, Frontier, Phases, PrepareOptions, Prepared, frontier, prepare_watched},
+    plan::{
+        TexelFormat,
+        control::{Progress, SearchControl},
+    },
+    prepare::{Figures, Frontier, Phases, PrepareOptions, Prepared, frontier, prepare},
     setup,
 };
-use std::time::{Duration, Instant};
+use std::{
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
 
 /// However short the time given, this often.
 const FEWEST_RUNS: usize = 5;
@@ -41,13 +47,21 @@ pub(super) fn options_for(gpu: &Gpu, options: PrepareOptions) -> Result<PrepareO
 /// Prepares a model, with a bar where that takes long.
 pub(super) fn prepared(graph: &Graph, options: &PrepareOptions) -> Result<Prepared, CliError> {
     let mut bar = Late::new("searching for the smallest pool");
-    Ok(prepare_watched(graph, options, &mut |done, of| bar.at(done, of))?)
+    let mut show = |progress: Progress| {
+        bar.at(progress.done as usize, progress.total as usize);
+        ControlFlow::Continue(())
+    };
+    Ok(prepare(graph, options, &SearchControl::new().progress(&mut show))?)
 }
 
 /// The front of a model, with a bar where that takes long.
 pub(super) fn front(graph: &Graph, options: &PrepareOptions) -> Result<Frontier, CliError> {
     let mut bar = Late::new("searching for the smallest pool");
-    Ok(frontier(graph, options, &mut |done, of| bar.at(done, of))?)
+    let mut show = |progress: Progress| {
+        bar.at(progress.done as usize, progress.total as usize);
+        ControlFlow::Continue(())
+    };
+    Ok(frontier(graph, options, &SearchControl::new().progress(&mut show))?)
 }
 
 /// A session of a model, prepared for the device.
@@ -67,13 +81,15 @@ pub(super) fn measured(
 ) -> Result<Vec<Middle>, CliError> {
     let mut bar = Late::new("running the points");
     let clock = options.figures.clock;
-    let points = front.points.len();
+    let points = front.points().len();
     let mut all = vec![[Vec::new(), Vec::new()]; points];
     for turn in 0..PASSES * points {
         bar.at(turn, PASSES * points);
-        let (point, times) = (&front.points[turn % points], &mut all[turn % points]);
+        let point = turn % points;
+        let Some(prepared) = front.prepared(point) else { continue };
+        let times = &mut all[point];
         let options = SessionOptions { prepare: options.clone(), ..SessionOptions::default() };
-        let mut session = Session::of(gpu, front.prepared(point), &options, Brought::default())?;
+        let mut session = Session::of(gpu, prepared, &options, Brought::default())?;
         let mut outputs = session.run(inputs)?;
         let end = Instant::now() + time / PASSES as u32;
         let mut runs = 0;

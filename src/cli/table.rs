@@ -10,7 +10,7 @@ use crate::{
     fetch::{Catalog, Kind},
     gpu::{Brought, Gpu, Session, SessionOptions},
     graph::Graph,
-    plan::Choice,
+    plan::{Choice, control::SearchControl},
     prepare::{PrepareOptions, Prepared, prepare},
     report::{NetworkRow, NetworkTable},
 };
@@ -65,7 +65,7 @@ fn row(args: &Args, model: &str, gpu: Option<&Gpu>) -> Result<NetworkRow, CliErr
         Some(gpu) => ready::options_for(gpu, options)?,
         None => options,
     };
-    let prepared = prepare(&graph, &options)?;
+    let prepared = prepare(&graph, &options, &SearchControl::new())?;
     let mut row = NetworkRow::of(model, &graph, &prepared, args.how.format())?;
     row.milliseconds = gpu.map(|gpu| time(gpu, &graph, prepared, options)).transpose()?;
     Ok(row)

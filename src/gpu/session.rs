@@ -12,7 +12,7 @@ use super::{
 use crate::{
     graph::{Graph, Shape},
     kernels::Operand,
-    plan::{TexelFormat, TextureSpec},
+    plan::{TexelFormat, TextureSpec, control::SearchControl},
     prepare::{PrepareOptions, Prepared, prepare},
     schedule::StorageKind,
 };
@@ -98,7 +98,7 @@ impl Session {
     ) -> Result<Self, GpuError> {
         let begun = Instant::now();
         let limits = gpu.texture_limits();
-        let prepared = prepare(graph, &PrepareOptions { limits, ..options.prepare.clone() })?;
+        let prepared = prepare(graph, &PrepareOptions { limits, ..options.prepare.clone() }, &SearchControl::new())?;
         let mut session = Self::of(gpu, prepared, options, brought)?;
         session.set_up = begun.elapsed();
         Ok(session)

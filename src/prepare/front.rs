@@ -1,17 +1,24 @@
 //! The front of one way to run a network: divisions into segments under falling limits, and the smallest.
 
+use std::ops::Range;
+
 use super::{
-    PrepareError, Watch,
+    PrepareError,
     changes::Changes,
     phases::Point,
     spread::spread,
     way::{Draft, Way},
 };
 use crate::{
-    plan::RowEffort,
+    plan::{
+        RowEffort,
+        control::{Progress, SearchControl},
+    },
     schedule::phases::{Band, Segment, Table, order},
 };
 
+/// What is being done, for whoever watches.
+const SEARCHING: &str = "searching for the smallest pool";
 /// Memory limits between the least and no phases at all that are tried, a constant factor apart.
 const LIMITS: u32 = 10;
 /// Changes of the smallest schedule that are tried.
@@ -72,8 +79,13 @@ impl<'a> Front<'a> {
     }
 
     /// The smallest pool that is found: from a small one on, borders and numbers of phases are changed one at a time, and
-    /// what is left is placed with more effort.
-    pub(super) fn smallest(&self, from: Point, watch: Watch<'_>) -> Result<Point, PrepareError> {
+    /// what is left is placed with more effort. It is the search of number `turn.start` of `turn.end`.
+    pub(super) fn smallest(
+        &self,
+        from: Point,
+        turn: Range<usize>,
+        control: &SearchControl<'_>,
+    ) -> Result<Point, PrepareError> {
         let mut best = from;
         if best.segments.is_empty() {
             return Ok(best);
@@ -84,7 +96,8 @@ impl<'a> Front<'a> {
         let mut changes = Changes::new();
         let mut spent = 0;
         for change in (0..CHANGES).step_by(ABREAST) {
-            watch(change, CHANGES);
+            let done = (turn.start * CHANGES + change) as u64;
+            control.report(Progress::new(SEARCHING, done, (turn.end * CHANGES) as u64));
             if spent >= PLACED {
                 break;
             }
@@ -113,7 +126,6 @@ impl<'a> Front<'a> {
                 best = point;
             }
         }
-        watch(CHANGES, CHANGES);
         Ok(best)
     }
 }

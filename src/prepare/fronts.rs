@@ -4,7 +4,7 @@
 //! shortest, or all. Writing in place saves steps, but a part that is made long before the others keeps room for them.
 
 use super::{
-    PrepareError, PrepareOptions, Watch,
+    PrepareError, PrepareOptions,
     front::Front,
     ground::{Ground, Whole},
     phases::Point,
@@ -12,7 +12,7 @@ use super::{
     way::{Draft, Way},
 };
 use crate::{
-    plan::RowEffort,
+    plan::{RowEffort, control::SearchControl},
     rewrite::Views,
     schedule::{phases::worth_joining, schedule},
 };
@@ -79,15 +79,14 @@ impl<'a> Fronts<'a> {
     }
 
     /// The same and the smallest pool that is found.
-    pub(super) fn all(&self, watch: Watch<'_>) -> Result<Vec<Point>, PrepareError> {
+    pub(super) fn all(&self, control: &SearchControl<'_>) -> Result<Vec<Point>, PrepareError> {
         let mut points = vec![self.whole.clone()];
         for (index, front) in self.fronts.iter().enumerate() {
             let mine = front.points()?;
             let least = mine.iter().min_by_key(|point| (point.bytes, point.dispatches)).cloned();
             points.extend(mine);
             if let Some(least) = least {
-                let count = self.fronts.len();
-                points.push(front.smallest(least, &mut |part, of| watch(index * of + part, count * of))?);
+                points.push(front.smallest(least, index..self.fronts.len(), control)?);
             }
         }
         Ok(unbeaten(points))

@@ -2,8 +2,8 @@
 
 use super::{Phases, PrepareError, PrepareOptions, Prepared, precision, spread::spread};
 use crate::{
-    graph::Graph,
-    plan::{self, Best, Plan},
+    graph::{self, Graph},
+    plan::{self, Best, Plan, control::SearchControl},
     rewrite::{self, Report, Rewritten, Views},
     schedule::{
         Schedule,
@@ -33,18 +33,24 @@ impl Ground {
     /// The model as `options` asks for it, ready for phases if it is to have some.
     pub(super) fn new(graph: &Graph, options: &PrepareOptions) -> Result<Self, PrepareError> {
         match options.phases {
-            Phases::Off => Self::of(&rewrite::split(graph), options),
+            Phases::Off => {
+                graph::check(graph)?;
+                Self::of(&rewrite::split(graph), options)
+            }
             Phases::Auto | Phases::Min | Phases::Budget(_) => Self::ready(graph, options),
         }
     }
 
     /// The model ready for phases.
     pub(super) fn ready(graph: &Graph, options: &PrepareOptions) -> Result<Self, PrepareError> {
+        graph::check(graph)?;
         Self::of(&rewrite::row_means(&rewrite::split(graph)), options)
     }
 
     fn of(graph: &Graph, options: &PrepareOptions) -> Result<Self, PrepareError> {
         let Rewritten { graph, views, joins, report } = rewrite::rewrite(graph, &options.rules);
+        // Nobody looks at the graph again before it runs.
+        graph::check(&graph)?;
         precision::check_indices(&graph, options.format)?;
         let plain = schedule(&graph, &views)?;
         let mut schedules = vec![plain];
@@ -77,10 +83,19 @@ impl Ground {
     }
 
     /// The model with its plan without phases.
-    pub(super) fn prepared(self, whole: Whole, options: &PrepareOptions) -> Prepared {
+    pub(super) fn prepared(self, whole: Whole, options: &PrepareOptions, control: &SearchControl<'_>) -> Prepared {
         let Whole { schedule, best, plan } = whole;
         let (graph, rewriting) = (self.graph, self.report);
-        Prepared { graph, rewriting, schedule, best, plan, asked: options.phases, phased: None }
+        Prepared {
+            graph,
+            rewriting,
+            schedule,
+            best,
+            plan,
+            asked: options.phases,
+            phased: None,
+            stopped: control.stopped(),
+        }
     }
 }
 

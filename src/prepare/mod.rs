@@ -19,8 +19,11 @@ use fronts::Fronts;
 use ground::Ground;
 
 use crate::{
-    graph::Graph,
-    plan::{Best, Budget, Choice, Plan, PlanError, TexelFormat, TextureLimits},
+    graph::{CheckError, Graph},
+    plan::{
+        Best, Budget, Choice, Plan, PlanError, TexelFormat, TextureLimits,
+        control::{SearchControl, StopReason},
+    },
     rewrite::{Report, Rules},
     schedule::{Schedule, ScheduleError, phases::Segment},
 };
@@ -61,23 +64,66 @@ impl Default for PrepareOptions {
     }
 }
 
-/// A model ready to be put on a device.
+/// A model ready to be put on a device. Only [`prepare`] and [`frontier`] make one, from a graph that was checked and with
+/// a plan that was, and nothing outside this crate alters it: kernels rely on both without asking again.
+///
+/// ```compile_fail,E0616
+/// fn emptied(mut prepared: texpool::prepare::Prepared) {
+///     prepared.plan.textures.clear();
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Prepared {
+    pub(crate) graph: Graph,
+    pub(crate) rewriting: Report,
+    pub(crate) schedule: Schedule,
+    pub(crate) best: Best,
+    pub(crate) plan: Plan,
+    pub(crate) asked: Phases,
+    pub(crate) phased: Option<Phased>,
+    pub(crate) stopped: Option<StopReason>,
+}
+
+impl Prepared {
     /// The model as it will run.
-    pub graph: Graph,
+    pub const fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
     /// Which rules fired, and why others did not.
-    pub rewriting: Report,
+    pub const fn rewriting(&self) -> &Report {
+        &self.rewriting
+    }
+
     /// Its steps and usage records.
-    pub schedule: Schedule,
+    pub const fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
     /// What the planner tried, and what it chose; sizes in texels.
-    pub best: Best,
+    pub const fn best(&self) -> &Best {
+        &self.best
+    }
+
     /// The pool, checked.
-    pub plan: Plan,
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
     /// What was asked of phases.
-    pub asked: Phases,
+    pub const fn asked(&self) -> Phases {
+        self.asked
+    }
+
     /// What is known of its phases; none where it has none.
-    pub phased: Option<Phased>,
+    pub const fn phased(&self) -> Option<&Phased> {
+        self.phased.as_ref()
+    }
+
+    /// Why the search for the plan ended before it was done: a smaller pool may exist. `None` where it was done.
+    pub const fn stopped(&self) -> Option<StopReason> {
+        self.stopped
+    }
 }
 
 /// The phases of a prepared model.
@@ -102,6 +148,9 @@ pub struct Phased {
 /// Why a model cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
+    /// The graph is not whole.
+    #[error(transparent)]
+    Graph(#[from] CheckError),
     /// The graph has no schedule.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
@@ -141,18 +190,35 @@ pub enum PrepareError {
 /// Plans of which none is beaten in both bytes and time by another.
 #[derive(Clone, Debug)]
 pub struct Frontier {
-    /// The model without phases.
-    pub whole: Prepared,
-    /// The points, the fastest first.
-    pub points: Vec<Point>,
-    /// Predicted time of a run without phases.
-    pub without_us: f64,
+    whole: Prepared,
+    points: Vec<Point>,
+    without_us: f64,
 }
 
 impl Frontier {
-    /// The model ready to run as `point` says.
-    pub fn prepared(&self, point: &Point) -> Prepared {
-        self.whole.clone().at(point.clone(), self.without_us)
+    /// The model without phases.
+    pub const fn whole(&self) -> &Prepared {
+        &self.whole
+    }
+
+    /// The points, the fastest first.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Predicted time of a run without phases.
+    pub const fn without_us(&self) -> f64 {
+        self.without_us
+    }
+
+    /// Why the search ended before it was done: smaller pools may exist. `None` where it was done.
+    pub const fn stopped(&self) -> Option<StopReason> {
+        self.whole.stopped
+    }
+
+    /// The model ready to run as the point of that index says; `None` where there are fewer points.
+    pub fn prepared(&self, index: usize) -> Option<Prepared> {
+        self.points.get(index).map(|point| self.whole.clone().at(point.clone(), self.without_us))
     }
 }
 
@@ -169,31 +235,21 @@ impl Prepared {
     }
 }
 
-/// Is told how far a search for the smallest pool is: so many parts of so many.
-pub type Watch<'a> = &'a mut dyn FnMut(usize, usize);
-
-/// Rewrites, schedules and plans a model, and checks the plan.
+/// Checks, rewrites, schedules and plans a model, and checks the plan. A search that `control` stops answers with the best
+/// plan found so far, at least that of the greedy strategies without phases, and says so ([`Prepared::stopped`]).
 ///
 /// # Errors
 /// Where the graph is not whole, no texture can hold a tensor, or no plan fits the budget.
-pub fn prepare(graph: &Graph, options: &PrepareOptions) -> Result<Prepared, PrepareError> {
-    prepare_watched(graph, options, &mut |_, _| {})
-}
-
-/// The same, and `watch` is told how far the search is.
-///
-/// # Errors
-/// As [`prepare`].
-pub fn prepare_watched(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>) -> Result<Prepared, PrepareError> {
+pub fn prepare(graph: &Graph, options: &PrepareOptions, control: &SearchControl<'_>) -> Result<Prepared, PrepareError> {
     let ground = Ground::new(graph, options)?;
     if options.phases == Phases::Off {
         let whole = ground.planned(options)?;
-        return Ok(ground.prepared(whole, options));
+        return Ok(ground.prepared(whole, options, control));
     }
     let (whole, fronts) = Fronts::new(&ground, options, options.phases != Phases::Auto)?;
     let without_us = fronts.without_us();
-    let point = phases::choose(fronts, options, watch)?;
-    let prepared = ground.prepared(whole, options);
+    let point = phases::choose(fronts, options, control)?;
+    let prepared = ground.prepared(whole, options, control);
     Ok(match point {
         Some(point) => prepared.at(point, without_us),
         None => prepared,
@@ -201,14 +257,18 @@ pub fn prepare_watched(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>
 }
 
 /// The Pareto front of pool bytes against predicted time: no point is beaten in both by another, and the last is what
-/// [`Phases::Min`] takes.
+/// [`Phases::Min`] takes. Stopped like [`prepare`].
 ///
 /// # Errors
 /// As [`prepare`].
-pub fn frontier(graph: &Graph, options: &PrepareOptions, watch: Watch<'_>) -> Result<Frontier, PrepareError> {
+pub fn frontier(
+    graph: &Graph,
+    options: &PrepareOptions,
+    control: &SearchControl<'_>,
+) -> Result<Frontier, PrepareError> {
     let ground = Ground::ready(graph, options)?;
     let (whole, fronts) = Fronts::new(&ground, options, true)?;
-    let (points, without_us) = (fronts.all(watch)?, fronts.without_us());
+    let (points, without_us) = (fronts.all(control)?, fronts.without_us());
     drop(fronts);
-    Ok(Frontier { whole: ground.prepared(whole, options), points, without_us })
+    Ok(Frontier { whole: ground.prepared(whole, options, control), points, without_us })
 }

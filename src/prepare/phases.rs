@@ -1,8 +1,8 @@
 //! Plans in phases: what is asked for, and which point of the front answers it.
 
-use super::{PrepareError, PrepareOptions, Watch, fronts::Fronts};
+use super::{PrepareError, PrepareOptions, fronts::Fronts};
 use crate::{
-    plan::Plan,
+    plan::{Plan, control::SearchControl},
     schedule::{Schedule, phases::Segment},
 };
 
@@ -59,7 +59,7 @@ pub struct Point {
 pub(super) fn choose(
     fronts: Fronts<'_>,
     options: &PrepareOptions,
-    watch: Watch<'_>,
+    control: &SearchControl<'_>,
 ) -> Result<Option<Point>, PrepareError> {
     match options.phases {
         Phases::Auto => fronts.worthiest().map(Some),
@@ -68,13 +68,13 @@ pub(super) fn choose(
             if let Some(fitting) = fronts.points()?.into_iter().find(fits) {
                 return Ok(Some(fitting));
             }
-            match fronts.all(watch)?.pop() {
+            match fronts.all(control)?.pop() {
                 Some(least) if !fits(&least) => {
                     Err(PrepareError::Budget { bytes, least: least.bytes, phases: !least.segments.is_empty() })
                 }
                 least => Ok(least),
             }
         }
-        Phases::Off | Phases::Min => Ok(fronts.all(watch)?.pop()),
+        Phases::Off | Phases::Min => Ok(fronts.all(control)?.pop()),
     }
 }

@@ -7,6 +7,7 @@ use crate::{
         published::{EXAMPLES, ROWS, Row},
         repetition,
     },
+    plan::control::SearchControl,
     prepare::{PrepareError, PrepareOptions, frontier},
 };
 use serde::{Deserialize, Serialize};
@@ -194,7 +195,8 @@ impl NetworkReport {
     fn of(row: &Row) -> Result<Self, PublishedError> {
         use crate::dataflow::published::ELEMENT_BYTES;
         let parameter_bytes = row.network().parameters() * ELEMENT_BYTES;
-        let front = frontier(&row.graph(), &PrepareOptions::default(), &mut |_, _| {})?.points;
+        let front = frontier(&row.graph(), &PrepareOptions::default(), &SearchControl::new())?;
+        let front = front.points();
         let ends = || front.first().zip(front.last());
         Ok(Self {
             network: row.network.to_owned(),

@@ -7,7 +7,7 @@ use texpool::{
         Act, Conv2d, CoordMode, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
         Unary,
     },
-    plan::TexelFormat,
+    plan::{TexelFormat, control::SearchControl},
     prepare::{Phases, PrepareOptions, Prepared, frontier, prepare},
     rewrite::Rules,
 };
@@ -63,8 +63,8 @@ fn run(gpu: &Gpu, prepared: Prepared, prepare: &PrepareOptions, input: &[f32]) -
 
 /// Steps that write the border alone, and concatenations that are steps.
 fn frames_and_copies(prepared: &Prepared) -> (usize, usize) {
-    let steps = &prepared.schedule.steps;
-    let copies = steps.iter().filter(|step| matches!(prepared.graph.nodes[step.node].op, Op::Concat { .. }));
+    let steps = &prepared.schedule().steps;
+    let copies = steps.iter().filter(|step| matches!(prepared.graph().nodes[step.node].op, Op::Concat { .. }));
     (steps.iter().filter(|step| step.frame).count(), copies.count())
 }
 
@@ -76,16 +76,16 @@ fn parts_with_slices_apart_and_borders_give_the_same_bits() {
     for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
         let options = PrepareOptions { format, limits: gpu.texture_limits(), ..PrepareOptions::default() };
         let copied = PrepareOptions { rules: Rules::without(&["joins"]).unwrap(), ..options.clone() };
-        let plain = prepare(&graph, &copied).unwrap();
+        let plain = prepare(&graph, &copied, &SearchControl::new()).unwrap();
         assert_eq!(frames_and_copies(&plain), (0, 1));
         let expected = run(&gpu, plain, &copied, &input);
-        let whole = prepare(&graph, &options).unwrap();
+        let whole = prepare(&graph, &options, &SearchControl::new()).unwrap();
         assert_eq!(frames_and_copies(&whole), (3, 0), "without phases");
         assert_eq!(run(&gpu, whole, &options, &input), expected, "without phases, {format:?}");
-        let front = frontier(&graph, &options, &mut |_, _| {}).unwrap();
+        let front = frontier(&graph, &options, &SearchControl::new()).unwrap();
         let mut framed = 0;
-        for point in &front.points {
-            let prepared = front.prepared(point);
+        for (index, point) in front.points().iter().enumerate() {
+            let prepared = front.prepared(index).unwrap();
             framed += usize::from(frames_and_copies(&prepared).0 > 3);
             assert_eq!(run(&gpu, prepared, &options, &input), expected, "{} bytes, {format:?}", point.bytes);
         }

@@ -3,7 +3,7 @@
 use texpool::{
     gpu::{Gpu, GpuOptions},
     graph::Graph,
-    plan::{Choice, Problem, Strategy},
+    plan::{Choice, Problem, Strategy, control::SearchControl},
     prepare::{PrepareOptions, prepare},
 };
 
@@ -54,7 +54,8 @@ pub(crate) fn choices(graph: &Graph, options: &PrepareOptions) -> Vec<Choice> {
     let runnable = Strategy::ALL.iter().copied().filter(|strategy| strategy.problem() != Problem::Offsets);
     let mut seen = Vec::new();
     let mut different = |&choice: &Choice| {
-        let plan = prepare(graph, &PrepareOptions { choice, ..options.clone() }).unwrap().plan;
+        let plan = prepare(graph, &PrepareOptions { choice, ..options.clone() }, &SearchControl::new());
+        let plan = plan.unwrap().plan().clone();
         let place = (plan.textures, plan.placements);
         let new = !seen.contains(&place);
         seen.push(place);

@@ -7,6 +7,8 @@ mod networks;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod refused;
+#[cfg(test)]
 mod sizes;
 #[cfg(test)]
 mod whole;

@@ -1,7 +1,7 @@
 //! Published networks as topologies: shapes, windows and strides, weights without values. Good for planning alone.
 
 use texpool::graph::{
-    Constant, Conv2d, Graph, Node, Op, Order, Padding, Pool2d, PoolKind, Reduce, Shape, Tail, Tensor, TensorId,
+    Constant, Conv2d, DType, Graph, Node, Op, Order, Padding, Pool2d, PoolKind, Reduce, Shape, Tail, Tensor, TensorId,
 };
 
 /// A graph under construction; convolutions pad so that a window of `k` rows has `(k - 1) / 2` above it.
@@ -29,6 +29,12 @@ impl Net {
         id
     }
 
+    /// Weights without values: zeros of a byte each, which nobody reads.
+    fn weights(&mut self, shape: Shape) -> TensorId {
+        let zeros = vec![0; shape.len()];
+        self.tensor(shape, Some(Constant::new(DType::U8, zeros.into())))
+    }
+
     fn node(&mut self, op: Op, inputs: Vec<TensorId>, shape: Shape, add: Option<TensorId>) -> TensorId {
         let out = self.tensor(shape, None);
         let origin = self.graph.nodes.len();
@@ -44,14 +50,14 @@ impl Net {
 
     pub(crate) fn conv(&mut self, x: TensorId, c: usize, k: usize, s: usize, add: Option<TensorId>) -> TensorId {
         let input = self.graph.shape(x).c;
-        let weights = self.tensor(Shape::new(c, k, k, input), Some(Constant::from_f32(&[])));
+        let weights = self.weights(Shape::new(c, k, k, input));
         let out = Shape { c, ..self.halved(x, s) };
         self.node(Op::Conv2d(square(k, s)), vec![x, weights], out, add)
     }
 
     fn depthwise(&mut self, x: TensorId, s: usize) -> TensorId {
         let out = self.halved(x, s);
-        let weights = self.tensor(Shape::new(1, 3, 3, out.c), Some(Constant::from_f32(&[])));
+        let weights = self.weights(Shape::new(1, 3, 3, out.c));
         self.node(Op::DepthwiseConv2d(square(3, s)), vec![x, weights], out, None)
     }
 
@@ -71,7 +77,7 @@ impl Net {
 
     fn dense(&mut self, x: TensorId, c: usize) -> TensorId {
         let input = self.graph.shape(x).len();
-        let weights = self.tensor(Shape::new(1, 1, c, input), Some(Constant::from_f32(&[])));
+        let weights = self.weights(Shape::new(1, 1, c, input));
         self.node(Op::FullyConnected, vec![x, weights], Shape::new(1, 1, 1, c), None)
     }
 

@@ -3,7 +3,7 @@
 use crate::networks;
 use texpool::{
     graph::Graph,
-    plan::{RowTable, TexelFormat},
+    plan::{RowTable, TexelFormat, control::SearchControl},
     prepare::{Figures, Phases, PrepareError, PrepareOptions, frontier, prepare},
     rewrite::Rules,
 };
@@ -15,9 +15,10 @@ fn options(phases: Phases) -> PrepareOptions {
 /// The smallest pool in MiB of 32-bit and in half of that of 16-bit floats, at most `most`.
 fn is_small(graph: &Graph, most: f64) {
     for (format, most) in [(TexelFormat::Rgba32Float, most), (TexelFormat::Rgba16Float, most / 2.0)] {
-        let prepared = prepare(graph, &PrepareOptions { format, ..options(Phases::Min) }).unwrap();
-        let phased = prepared.phased.unwrap();
-        let (bytes, name) = (prepared.plan.bytes(), &graph.name);
+        let prepared =
+            prepare(graph, &PrepareOptions { format, ..options(Phases::Min) }, &SearchControl::new()).unwrap();
+        let phased = prepared.phased().unwrap();
+        let (bytes, name) = (prepared.plan().bytes(), &graph.name);
         let mib = bytes as f64 / f64::from(1 << 20);
         println!(
             "{name} {format:?}: {mib:.4} MiB, {} bytes alive, {} dispatches",
@@ -36,9 +37,9 @@ fn mobilenet_v1() {
 
 #[test]
 fn rows_lie_whole_in_rings_and_scattered() {
-    let prepared = prepare(&networks::mobilenet_v1(), &options(Phases::Min)).unwrap();
+    let prepared = prepare(&networks::mobilenet_v1(), &options(Phases::Min), &SearchControl::new()).unwrap();
     let mut forms = [0; 3];
-    for placement in &prepared.plan.placements {
+    for placement in &prepared.plan().placements {
         forms[match placement.rows {
             RowTable::Whole { .. } => 0,
             RowTable::Ring { .. } => 1,
@@ -71,25 +72,31 @@ fn vgg19() {
 #[test]
 fn no_point_of_a_front_is_worse_than_another() {
     for graph in [networks::mobilenet_v1(), networks::resnet18()] {
-        let points = frontier(&graph, &options(Phases::Off), &mut |_, _| {}).unwrap().points;
+        let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+        let points = front.points();
         assert!(points.len() >= 5, "{} has {} points", graph.name, points.len());
         for pair in points.windows(2) {
             assert!(pair[0].bytes > pair[1].bytes && pair[0].predicted_us <= pair[1].predicted_us);
         }
-        let again = frontier(&graph, &options(Phases::Off), &mut |_, _| {}).unwrap().points;
-        assert!(points.iter().zip(&again).all(|(a, b)| a.plan == b.plan), "two fronts of {} differ", graph.name);
+        let again = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+        assert!(
+            points.iter().zip(again.points()).all(|(a, b)| a.plan == b.plan),
+            "two fronts of {} differ",
+            graph.name
+        );
     }
 }
 
 #[test]
 fn a_budget_takes_the_fastest_plan_that_fits() {
     let graph = networks::mobilenet_v2();
-    let points = frontier(&graph, &options(Phases::Off), &mut |_, _| {}).unwrap().points;
+    let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+    let points = front.points();
     let middle = &points[points.len() / 2];
-    let prepared = prepare(&graph, &options(Phases::Budget(middle.bytes))).unwrap();
-    assert_eq!(prepared.plan, middle.plan);
+    let prepared = prepare(&graph, &options(Phases::Budget(middle.bytes)), &SearchControl::new()).unwrap();
+    assert_eq!(prepared.plan(), &middle.plan);
     // Where everything fits, nothing is cut.
-    assert_eq!(prepare(&graph, &options(Phases::Budget(1 << 30))).unwrap().phased, None);
+    assert_eq!(prepare(&graph, &options(Phases::Budget(1 << 30)), &SearchControl::new()).unwrap().phased(), None);
 }
 
 /// Where the smaller pool without phases copies the parts of a concatenation, writing them in place may be faster.
@@ -98,11 +105,11 @@ fn a_budget_that_the_plan_without_phases_fits_takes_the_front_all_the_same() {
     let graph = networks::squeezenet();
     for figures in [Figures::default(), Figures { dispatch_us: 300.0, ..Figures::default() }] {
         let options = |phases| PrepareOptions { figures: figures.clone(), phases, ..PrepareOptions::default() };
-        let front = frontier(&graph, &options(Phases::Off), &mut |_, _| {}).unwrap();
-        for bytes in [u64::MAX, front.whole.plan.bytes()] {
-            let fitting = front.points.iter().find(|point| point.bytes <= bytes).unwrap();
-            let found = prepare(&graph, &options(Phases::Budget(bytes))).unwrap();
-            assert_eq!(found.plan, fitting.plan, "{bytes}");
+        let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+        for bytes in [u64::MAX, front.whole().plan().bytes()] {
+            let fitting = front.points().iter().find(|point| point.bytes <= bytes).unwrap();
+            let found = prepare(&graph, &options(Phases::Budget(bytes)), &SearchControl::new()).unwrap();
+            assert_eq!(found.plan(), &fitting.plan, "{bytes}");
         }
     }
 }
@@ -110,8 +117,10 @@ fn a_budget_that_the_plan_without_phases_fits_takes_the_front_all_the_same() {
 #[test]
 fn a_budget_that_nothing_fits_names_the_least() {
     let graph = networks::mobilenet_v1();
-    let Err(error) = prepare(&graph, &options(Phases::Budget(1024))) else { panic!("1 KiB is enough") };
+    let Err(error) = prepare(&graph, &options(Phases::Budget(1024)), &SearchControl::new()) else {
+        panic!("1 KiB is enough")
+    };
     let PrepareError::Budget { bytes: 1024, least, phases: true } = error else { panic!("{error}") };
-    assert_eq!(prepare(&graph, &options(Phases::Min)).unwrap().plan.bytes(), least);
+    assert_eq!(prepare(&graph, &options(Phases::Min), &SearchControl::new()).unwrap().plan().bytes(), least);
     assert!(error.to_string().contains(&least.to_string()), "{error}");
 }

@@ -3,6 +3,7 @@
 
 use texpool::{
     graph::{Act, Graph, GraphBuilder, Op, Unary},
+    plan::control::SearchControl,
     prepare::{Phases, PrepareError, PrepareOptions, Prepared, frontier, prepare},
 };
 
@@ -40,7 +41,7 @@ fn network(operator: Operator, made: bool) -> Graph {
 }
 
 fn planned(graph: &Graph, phases: Phases) -> Result<Prepared, PrepareError> {
-    prepare(graph, &PrepareOptions { phases, ..PrepareOptions::default() })
+    prepare(graph, &PrepareOptions { phases, ..PrepareOptions::default() }, &SearchControl::new())
 }
 
 #[test]
@@ -49,7 +50,7 @@ fn an_operator_alone_needs_no_pool_and_fits_any_budget() {
         let graph = network(operator, false);
         for phases in [Phases::Off, Phases::Auto, Phases::Min, Phases::Budget(1)] {
             let prepared = planned(&graph, phases).unwrap();
-            assert_eq!((prepared.plan.bytes(), prepared.phased), (0, None), "{operator:?}, {phases:?}");
+            assert_eq!((prepared.plan().bytes(), prepared.phased()), (0, None), "{operator:?}, {phases:?}");
         }
     }
 }
@@ -58,11 +59,11 @@ fn an_operator_alone_needs_no_pool_and_fits_any_budget() {
 fn a_map_that_must_be_whole_stays_whole() {
     for operator in [Operator::Dense, Operator::Softmax] {
         let graph = network(operator, true);
-        let front = frontier(&graph, &PrepareOptions::default(), &mut |_, _| {}).unwrap();
-        assert_eq!(front.points.len(), 1);
+        let front = frontier(&graph, &PrepareOptions::default(), &SearchControl::new()).unwrap();
+        assert_eq!(front.points().len(), 1);
         for phases in [Phases::Auto, Phases::Min, Phases::Budget(BYTES), Phases::Budget(u64::MAX)] {
             let prepared = planned(&graph, phases).unwrap();
-            assert_eq!((prepared.plan.bytes(), prepared.phased), (BYTES, None), "{operator:?}, {phases:?}");
+            assert_eq!((prepared.plan().bytes(), prepared.phased()), (BYTES, None), "{operator:?}, {phases:?}");
         }
         for budget in [0, 1, 1024, BYTES - 1] {
             let Err(error) = planned(&graph, Phases::Budget(budget)) else { panic!("{budget} bytes are enough") };

@@ -1,10 +1,10 @@
 //! A network drawn once, kept twice: as layers the way the public file has them, and as a graph the way this program
-//! would run it, normalisations folded into weights and activations fused. Weights have shapes and no values.
+//! would run it, normalisations folded into weights and activations fused. Weights are zeros.
 
 use crate::{
     dataflow::{Input, Layer, Network, Reach, Window},
     graph::{
-        Act, Binary, Constant, Conv2d, Graph, Node, Op, Padding, Pool2d, PoolKind, Reduce, Shape, Tail, Tensor,
+        Act, Binary, Constant, Conv2d, DType, Graph, Node, Op, Padding, Pool2d, PoolKind, Reduce, Shape, Tail, Tensor,
         TensorId, Unary,
     },
 };
@@ -92,7 +92,7 @@ impl Sketch {
     pub(super) fn conv_bare(&mut self, x: usize, channels: usize, (k, s, pad): Slide) -> usize {
         let (from, to) = (self.shapes[x], self.slid(x, (k, s, pad), channels, 0));
         let layer = self.slide("conv", x, to, (k, s, pad), k * k * from.c * channels);
-        let weights = self.tensor(Shape::new(channels, k, k, from.c), Some(Constant::from_f32(&[])));
+        let weights = self.weights(Shape::new(channels, k, k, from.c));
         let conv = Conv2d { stride: [s; 2], dilation: [1; 2], padding: border(pad, pad), groups: 1 };
         self.node(Op::Conv2d(conv), vec![self.tensors[x], weights], to);
         layer
@@ -140,7 +140,7 @@ impl Sketch {
 
     pub(super) fn dense(&mut self, x: usize, channels: usize) -> usize {
         let (depth, to) = (self.shapes[x].len(), Shape::new(1, 1, 1, channels));
-        let weights = self.tensor(Shape::new(1, 1, channels, depth), Some(Constant::from_f32(&[])));
+        let weights = self.weights(Shape::new(1, 1, channels, depth));
         self.node(Op::FullyConnected, vec![self.tensors[x], weights], to);
         self.layer("dense", to, vec![Input { from: x, reach: Reach::Whole }], (depth + 1) * channels)
     }
@@ -212,6 +212,12 @@ impl Sketch {
             constant,
         });
         id
+    }
+
+    /// Weights without values: zeros of a byte each, which nobody reads.
+    fn weights(&mut self, shape: Shape) -> TensorId {
+        let zeros = vec![0; shape.len()];
+        self.tensor(shape, Some(Constant::new(DType::U8, zeros.into())))
     }
 
     /// The graph's node for the layer that comes next.

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, time::Instant};
 use texpool::{
     gpu::{Brought, Gpu, Memory, Session, SessionOptions},
     graph::Graph,
-    plan::TexelFormat,
+    plan::{TexelFormat, control::SearchControl},
     prepare::{Point, PrepareError, PrepareOptions, Prepared, frontier, prepare},
     schedule::phases::work,
 };
@@ -105,13 +105,13 @@ fn run(gpu: &Gpu, prepared: Prepared, prepare: &PrepareOptions, poison: bool, in
 
 /// Of a front's points with phases: the knee, which is what `Phases::Auto` is after, one in the middle, one near the end
 /// and the smallest; fewer where the front has fewer.
-fn chosen(points: &[Point]) -> Vec<&Point> {
+fn chosen(points: &[Point]) -> Vec<(usize, &Point)> {
     let worth = |i: &usize| points[*i].bytes as f64 * points[*i].predicted_us;
     let knee = (0..points.len()).min_by(|a, b| worth(a).total_cmp(&worth(b))).unwrap();
     let last = points.len() - 1;
     let middle = (points.len() / 2).min(last.saturating_sub(2));
     let at: BTreeSet<usize> = [knee, middle, last.saturating_sub(1), last].into();
-    at.into_iter().map(|i| &points[i]).filter(|point| !point.segments.is_empty()).collect()
+    at.into_iter().map(|i| (i, &points[i])).filter(|(_, point)| !point.segments.is_empty()).collect()
 }
 
 fn is_invariant(network: &Network) {
@@ -121,7 +121,7 @@ fn is_invariant(network: &Network) {
     for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
         let options = PrepareOptions { format, limits: gpu.texture_limits(), ..PrepareOptions::default() };
         let began = Instant::now();
-        let front = match frontier(&graph, &options, &mut |_, _| {}) {
+        let front = match frontier(&graph, &options, &SearchControl::new()) {
             Err(why @ PrepareError::Indices { .. }) if format == TexelFormat::Rgba16Float => {
                 assert!(IN_32_BITS_ALONE.contains(&name), "{name}: {why}");
                 println!("{name} {format:?}: {why}");
@@ -130,13 +130,13 @@ fn is_invariant(network: &Network) {
             front => front.unwrap(),
         };
         let planned = began.elapsed();
-        let whole = run(&gpu, prepare(&graph, &options).unwrap(), &options, false, &inputs);
+        let whole = run(&gpu, prepare(&graph, &options, &SearchControl::new()).unwrap(), &options, false, &inputs);
         let most = whole.memory.pool_planned;
         assert!(whole.finite, "{name}, {format:?}: not every output is finite");
         let answered = began.elapsed() - planned;
-        let points = chosen(&front.points);
-        for point in &points {
-            let found = run(&gpu, front.prepared(point), &options, true, &inputs);
+        let points = chosen(front.points());
+        for &(index, point) in &points {
+            let found = run(&gpu, front.prepared(index).unwrap(), &options, true, &inputs);
             let Memory { pool_planned: bytes, pool_driver, .. } = found.memory;
             assert_eq!(bytes, point.bytes, "{name}, {format:?}");
             assert_eq!(whole.bits, found.bits, "{name}: {bytes} bytes, {format:?}");
@@ -149,12 +149,12 @@ fn is_invariant(network: &Network) {
             let (few, many) = (whole.pipelines, found.pipelines);
             assert!(many <= few + 5, "{name}: {few} pipelines without phases, {many} with");
         }
-        let least = points.last().map_or(most, |point| point.bytes);
+        let least = points.last().map_or(most, |(_, point)| point.bytes);
         println!(
             "{name} {format:?}: {most} bytes without phases, {least} with; the same bits at {} of {} points; {:.1} s of \
              planning, {:.1} s the first answer, {:.1} s the others",
             points.len(),
-            front.points.iter().filter(|point| !point.segments.is_empty()).count(),
+            front.points().iter().filter(|point| !point.segments.is_empty()).count(),
             planned.as_secs_f32(),
             answered.as_secs_f32(),
             (began.elapsed() - planned - answered).as_secs_f32(),

@@ -1,0 +1,53 @@
+//! Graphs that are not whole are refused before anything is made of them.
+
+use texpool::{
+    graph::{Act, CheckError, Conv2d, Graph, GraphBuilder, Padding, Unary},
+    plan::control::SearchControl,
+    prepare::{Phases, PrepareError, PrepareOptions, frontier, prepare},
+};
+
+fn chain() -> Graph {
+    let mut b = GraphBuilder::new("chain");
+    let x = b.input("x", &[1, 8, 8, 4]).unwrap();
+    let weights = b.constant("weights", &[4, 1, 1, 4], &[0.5; 16]).unwrap();
+    let one = Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding::default(), groups: 1 };
+    let y = b.conv2d("y", one, x, weights, None, Act::None).unwrap();
+    let z = b.unary("z", Unary::Exp, y).unwrap();
+    b.finish(&[z]).unwrap()
+}
+
+/// The kernels index memory by these shapes without looking again.
+#[test]
+fn what_the_checker_refuses_is_never_prepared() {
+    type Damage = fn(&mut Graph);
+    let damages: [(&str, Damage, fn(&CheckError) -> bool); 6] = [
+        ("a result larger than is computed", |g| widen(g, 2), |e| matches!(e, CheckError::Disagrees { .. })),
+        ("no such operand", |g| g.nodes[1].inputs[0] = 99, |e| matches!(e, CheckError::NoSuchTensor { .. })),
+        ("an operand that comes later", |g| g.nodes.reverse(), |e| matches!(e, CheckError::Unset { .. })),
+        ("weights without values", |g| g.tensors[1].constant = None, |e| matches!(e, CheckError::Unset { .. })),
+        (
+            "a result twice",
+            |g| g.nodes[1].outputs = g.nodes[0].outputs.clone(),
+            |e| matches!(e, CheckError::Rewritten { .. }),
+        ),
+        ("no outputs", |g| g.outputs.clear(), |e| matches!(e, CheckError::NoOutputs)),
+    ];
+    for (what, damage, expected) in damages {
+        let mut graph = chain();
+        damage(&mut graph);
+        for phases in [Phases::Off, Phases::Auto, Phases::Min, Phases::Budget(1 << 20)] {
+            let options = PrepareOptions { phases, ..PrepareOptions::default() };
+            let found = prepare(&graph, &options, &SearchControl::new()).map(|_| ());
+            assert!(matches!(&found, Err(PrepareError::Graph(e)) if expected(e)), "{what}, {phases:?}: {found:?}");
+        }
+        let found = frontier(&graph, &PrepareOptions::default(), &SearchControl::new()).map(|_| ());
+        assert!(matches!(&found, Err(PrepareError::Graph(e)) if expected(e)), "{what}: {found:?}");
+    }
+}
+
+/// States the tensor with twice its columns.
+fn widen(graph: &mut Graph, tensor: usize) {
+    let tensor = &mut graph.tensors[tensor];
+    tensor.shape.w *= 2;
+    tensor.dims[2] *= 2;
+}
