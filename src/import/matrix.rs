@@ -8,7 +8,7 @@ use super::{
     opcode,
 };
 
-/// How many of ONNX's own cases pass, by operator and by folder, as `tests/onnx_nodes` counts them.
+/// How many of ONNX's own cases pass, by operator and by folder, as `tests/gpu/onnx_nodes` counts them.
 const OFFICIAL: &str = include_str!("onnx/official.csv");
 
 /// An operator that is supported, under the names that the formats have for it.

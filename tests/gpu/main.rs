@@ -13,6 +13,7 @@ mod invariance;
 mod kernels;
 mod memory;
 mod moves;
+mod onnx_nodes;
 mod phases;
 mod portability;
 mod session;

@@ -11,7 +11,7 @@ use texpool::{
 pub(crate) mod arrays;
 #[path = "../support/goldens.rs"]
 pub(crate) mod goldens;
-#[path = "../support/mod.rs"]
+#[path = "../support/graphs.rs"]
 pub(crate) mod graphs;
 #[path = "../support/hash.rs"]
 pub(crate) mod hash;

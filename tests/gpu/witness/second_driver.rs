@@ -19,6 +19,8 @@ fn everything_holds_on_swiftshader() {
     let child = Child::new()
         // Which pipelines there are does not depend on the driver.
         .skip("portability::")
+        // ONNX's small cases of every operator, which the kernels' own tests run here in all their forms.
+        .skip("onnx_nodes::")
         // It takes a second for an image: it runs the small network under every strategy, models under the best.
         .skip("invariance::every_strategy::")
         // Times, which are another driver's business.

@@ -26,6 +26,8 @@ fn the_validation_layer_is_silent() {
         .skip("portability::")
         // Models run by their naïve and their best plans, the small network under every strategy.
         .skip("invariance::every_strategy::")
+        // The kernels' own tests run every family in more shapes.
+        .skip("onnx_nodes::")
         // What the catalogue's networks add are shapes, and the kernels' own tests have more of those.
         .skip("zoo")
         .env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")

@@ -1,0 +1,47 @@
+//! Which inputs of a case must be part of the model: as few as the importer can do with. Open
+//! extents are those of the data.
+
+use std::cmp::Reverse;
+
+use texpool::{
+    graph::Graph,
+    import::{ImportError, ImportOptions, from_bytes_with},
+};
+
+use super::case::Case;
+
+/// A case's model as it was imported.
+pub(crate) struct Imported {
+    pub(crate) graph: Graph,
+    /// Which inputs were bound.
+    pub(crate) bound: Vec<usize>,
+}
+
+/// Reasons that speak of what was bound, not of what the model is.
+const OF_BINDING: [&str; 2] = ["at run time", "must be known"];
+
+/// Imports with no input bound, then with one, then with more, later ones first. The refusal is the first that does not
+/// speak of what was bound.
+pub(crate) fn import(case: &Case) -> Result<Imported, String> {
+    let count = case.inputs.len().min(8);
+    let mut masks: Vec<u32> = (0..1 << count).collect();
+    masks.sort_by_key(|mask| (mask.count_ones(), Reverse(*mask)));
+    let mut refusals = Vec::new();
+    for mask in masks {
+        let bound: Vec<usize> = (0..count).filter(|i| mask >> i & 1 == 1).collect();
+        let constants = bound.iter().map(|&i| (case.facts.inputs[i].clone(), case.inputs[i].clone()));
+        let mut options = ImportOptions { constants: constants.collect(), ..ImportOptions::default() };
+        let mut imported = from_bytes_with(case.model.clone(), &options);
+        if let Err(ImportError::Unbound(open)) = imported {
+            options.dims =
+                open.into_iter().map(|extent| (extent.name, case.extent(&extent.input, extent.axis))).collect();
+            imported = from_bytes_with(case.model.clone(), &options);
+        }
+        match imported {
+            Ok(graph) => return Ok(Imported { graph, bound }),
+            Err(error) => refusals.push(error.to_string()),
+        }
+    }
+    let telling = refusals.iter().position(|reason| !OF_BINDING.iter().any(|words| reason.contains(words)));
+    Err(refusals.swap_remove(telling.unwrap_or(0)))
+}

@@ -1,0 +1,139 @@
+//! A case through the importer, the CPU twins and the device.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use texpool::{
+    gpu::{Gpu, PipelineCache, Session, SessionOptions},
+    graph::Graph,
+    import::Array,
+    kernels::twin,
+};
+
+use super::{
+    binding::{Imported, import},
+    case::Case,
+    package::Files,
+};
+
+/// How a case that passes was computed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum How {
+    /// Every input came at run time.
+    AtRunTime,
+    /// These inputs were part of the model.
+    Bound(Vec<usize>),
+    /// All were: the importer computed it.
+    OnImport,
+}
+
+/// What came of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Passed(How),
+    /// It runs, and the answer is wrong, or it cannot be run.
+    Failed(String),
+    /// The importer refuses it.
+    Refused(String),
+    /// Its data are 64-bit floats; brought in 32 bits, it passes.
+    Narrowed(String),
+    /// Its data are of a type that is not computed with.
+    Type(String),
+}
+
+/// Runs a case; one of 64-bit floats in 32 bits, too.
+pub(crate) fn run(gpu: &Gpu, pipelines: &PipelineCache, files: &Files) -> Outcome {
+    let outcome = run_as(gpu, pipelines, files, false);
+    match outcome {
+        Outcome::Type(reason) if matches!(run_as(gpu, pipelines, files, true), Outcome::Passed(_)) => {
+            Outcome::Narrowed(reason)
+        }
+        outcome => outcome,
+    }
+}
+
+fn run_as(gpu: &Gpu, pipelines: &PipelineCache, files: &Files, narrow: bool) -> Outcome {
+    let case = match Case::read(files, narrow) {
+        Ok(case) => case,
+        Err(reason) => return Outcome::Type(reason),
+    };
+    let ran = catch_unwind(AssertUnwindSafe(|| {
+        let imported = match import(&case) {
+            Ok(imported) => imported,
+            Err(reason) if OF_TYPE.iter().any(|words| reason.contains(words)) => return Outcome::Type(reason),
+            Err(reason) => return Outcome::Refused(reason),
+        };
+        match computed(gpu, pipelines, &case, &imported) {
+            Err(reason) => Outcome::Failed(reason),
+            Ok(()) if imported.bound.is_empty() => Outcome::Passed(How::AtRunTime),
+            Ok(()) if imported.graph.inputs.is_empty() => Outcome::Passed(How::OnImport),
+            Ok(()) => Outcome::Passed(How::Bound(imported.bound.clone())),
+        }
+    }));
+    ran.unwrap_or_else(|panic| Outcome::Failed(format!("it panics: {}", said(&*panic))))
+}
+
+/// Refusals that speak of a type.
+const OF_TYPE: [&str; 5] = ["elements are of type", "is a sequence", "is a map", "is a sparse tensor", "is a optional"];
+
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|&s| s.to_owned())).unwrap_or_default()
+}
+
+fn computed(gpu: &Gpu, pipelines: &PipelineCache, case: &Case, imported: &Imported) -> Result<(), String> {
+    let graph = &imported.graph;
+    let input = |&tensor: &usize| -> Vec<f32> {
+        let name = &graph.tensors[tensor].name;
+        let at = case.facts.inputs.iter().position(|input| input == name);
+        at.and_then(|at| case.inputs.get(at)).map(|array| array.to_f32().into_owned()).unwrap_or_default()
+    };
+    let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(input).collect();
+    let twin = twin::outputs(graph, &inputs).map_err(|e| e.to_string()).and_then(|o| judge(graph, case, &o));
+    let options = SessionOptions { pipelines: pipelines.clone(), poison: true, ..SessionOptions::default() };
+    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+    let device = Session::new(gpu, graph, &options)
+        .and_then(|mut session| session.run(&slices))
+        .map_err(|e| e.to_string())
+        .and_then(|outputs| judge(graph, case, &outputs));
+    match (twin, device) {
+        (Ok(()), Ok(())) => Ok(()),
+        (Ok(()), Err(device)) => Err(format!("the device alone: {device}")),
+        (Err(twin), Ok(())) => Err(format!("the twin alone: {twin}")),
+        (Err(twin), Err(_)) => Err(twin),
+    }
+}
+
+fn judge(graph: &Graph, case: &Case, outputs: &[Vec<f32>]) -> Result<(), String> {
+    if outputs.len() != case.outputs.len() {
+        return Err(format!("{} results where {} are expected", outputs.len(), case.outputs.len()));
+    }
+    for (i, ((found, expected), &tensor)) in outputs.iter().zip(&case.outputs).zip(&graph.outputs).enumerate() {
+        let dims = &graph.tensors[tensor].dims;
+        if dims != expected.dims() {
+            return Err(format!("result {i} has the extents {dims:?}, not {:?}", expected.dims()));
+        }
+        if let Some(difference) = difference(found, expected, case) {
+            return Err(format!("result {i}: {difference}"));
+        }
+    }
+    Ok(())
+}
+
+/// The greatest difference beyond what is allowed; integers must be the same.
+fn difference(found: &[f32], expected: &Array, case: &Case) -> Option<String> {
+    let (rtol, atol) = if expected.elem().is_float() { (case.rtol, case.atol) } else { (0.0, 0.0) };
+    let values = expected.to_f32();
+    let beyond = |(&a, &b): (&f32, &f32)| {
+        let over = (a - b).abs() - (atol + rtol * b.abs());
+        let over = if over.is_nan() { f32::INFINITY } else { over };
+        if a == b || a.is_nan() && b.is_nan() { 0.0 } else { over }
+    };
+    let overs: Vec<f32> = found.iter().zip(values.iter()).map(beyond).collect();
+    let wrong = overs.iter().filter(|&&over| over > 0.0).count();
+    let worst = (0..overs.len()).max_by(|&a, &b| overs[a].total_cmp(&overs[b])).filter(|_| wrong > 0)?;
+    let (a, b) = (found[worst], values[worst]);
+    Some(format!("{wrong} of {} values differ, the most at {worst}: {a}, not {b}", overs.len()))
+}

@@ -1,0 +1,223 @@
+//! Constants: 16-bit floats, sparse values, and values behind the tables.
+
+use texpool::{graph::DType, import::ImportError};
+
+use super::import;
+use crate::support::tflite::{F16, F32, Field, I8, Model, Table, U8, conv, file, flags};
+
+#[test]
+fn dequantized_halves_stay_halves() {
+    let mut m = Model::new();
+    let half = m.constant("half", &[3], F16, vec![0x00, 0x3c, 0x00, 0xc0, 0x00, 0x38]);
+    let (x, w, y) = (m.floats("x", &[3]), m.floats("w", &[3]), m.floats("y", &[3]));
+    m.op(6, &[half], w, None);
+    m.op(0, &[x, w], y, flags(11, &[0]));
+    let graph = import(m.bytes(&[x], &[y])).unwrap();
+    let constant = graph.tensors[graph.nodes[0].inputs[1]].constant.as_ref().unwrap();
+    assert_eq!(constant.dtype, DType::F16);
+    assert_eq!(*constant.to_f32(), [1.0, -2.0, 0.5]);
+}
+
+/// One level: its extent if dense, else its segments and indices.
+enum Level<'a> {
+    Dense(i32),
+    Csr(&'a [i32], &'a [i32]),
+}
+
+/// The union of index vectors: tag 1 is 32 bits, 2 is 16, 3 is 8.
+fn indices(tag: i8, values: &[i32]) -> Field {
+    let values = match tag {
+        1 => Field::Ints(values.to_vec()),
+        2 => Field::Shorts(values.iter().map(|&v| v as u16).collect()),
+        _ => Field::Bytes(values.iter().map(|&v| v as u8).collect()),
+    };
+    Field::Table(Table(vec![(4, values)]))
+}
+
+/// Imports a sparse constant through DENSIFY, and gives its dense values.
+fn dense(
+    dims: &[i32],
+    order: &[i32],
+    blocks: &[i32],
+    levels: &[Level<'_>],
+    values: &[f32],
+    tag: i8,
+) -> Result<Vec<f32>, ImportError> {
+    let mut m = Model::new();
+    let sparse = m.constant("sparse", dims, F32, values.iter().flat_map(|v| v.to_le_bytes()).collect());
+    let levels = levels.iter().map(|level| {
+        Table(match level {
+            Level::Dense(extent) => vec![(4, Field::I8(0)), (6, Field::I32(*extent))],
+            Level::Csr(segments, listed) => vec![
+                (4, Field::I8(1)),
+                (8, Field::I8(tag)),
+                (10, indices(tag, segments)),
+                (12, Field::I8(tag)),
+                (14, indices(tag, listed)),
+            ],
+        })
+    });
+    let sparsity =
+        vec![(4, Field::Ints(order.to_vec())), (6, Field::Ints(blocks.to_vec())), (8, Field::Tables(levels.collect()))];
+    m.tensors[sparse as usize].0.push((16, Field::Table(Table(sparsity))));
+    let (x, w, y) = (m.floats("x", dims), m.floats("w", dims), m.floats("y", dims));
+    m.op(124, &[sparse], w, None);
+    m.op(0, &[x, w], y, flags(11, &[0]));
+    let graph = import(m.bytes(&[x], &[y]))?;
+    Ok(graph.tensors[graph.nodes[0].inputs[1]].constant.as_ref().map(|c| c.to_f32().into_owned()).unwrap_or_default())
+}
+
+// The examples of Android NNAPI's DENSIFY specification (`densify_4`, `densify_5` and `densify_2`).
+#[test]
+fn sparse_values_unfold_as_published() {
+    use Level::{Csr, Dense};
+    for tag in [1, 2, 3] {
+        let levels = [Csr(&[0, 2], &[0, 2]), Dense(2), Csr(&[0, 1, 3, 4, 5], &[0, 0, 1, 0, 1])];
+        let got = dense(&[3, 2, 2], &[0, 1, 2], &[], &levels, &[6.0, 9.0, 8.0, 5.0, 7.0], tag).unwrap();
+        assert_eq!(got, [6.0, 0.0, 9.0, 8.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 7.0]);
+
+        let levels = [
+            Csr(&[0, 2], &[0, 2]),
+            Csr(&[0, 2, 5], &[0, 2, 0, 2, 3]),
+            Csr(&[0, 2, 3, 4, 6, 8], &[0, 1, 1, 1, 0, 1, 0, 1]),
+        ];
+        let got = dense(&[3, 2, 4], &[0, 2, 1], &[], &levels, &[1.0, 7.0, 5.0, 2.0, 4.0, 8.0, 3.0, 9.0], tag).unwrap();
+        let expected = [
+            1.0, 0.0, 0.0, 0.0, 7.0, 0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0, 3.0, 2.0,
+            0.0, 8.0, 9.0,
+        ];
+        assert_eq!(got, expected);
+    }
+    let levels = [Dense(2), Dense(2), Dense(2), Dense(2)];
+    let stored = [1.0, 0.0, 0.0, 4.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 6.0];
+    let got = dense(&[4, 4], &[0, 1, 2, 3], &[0, 1], &levels, &stored, 1).unwrap();
+    assert_eq!(got, [1.0, 0.0, 2.0, 3.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 6.0]);
+}
+
+// Blocks of 1 by 2 under compressed columns, as sparse weights of real models have them.
+#[test]
+fn sparse_blocks_under_a_compressed_level() {
+    let levels = [Level::Dense(3), Level::Csr(&[0, 1, 1, 3], &[1, 0, 1]), Level::Dense(2)];
+    let got = dense(&[3, 4], &[0, 1, 2], &[1], &levels, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
+    assert_eq!(got, [0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 3.0, 4.0, 5.0, 6.0]);
+}
+
+#[test]
+fn sparse_values_that_make_no_sense_are_refused() {
+    use Level::{Csr, Dense};
+    type Case<'a> = (&'a [i32], &'a [i32], &'a [i32], &'a [Level<'a>], usize);
+    let cases: [Case<'_>; 13] = [
+        (&[2, 2], &[0], &[], &[Dense(2)], 2),
+        (&[2, 2], &[0, 0], &[], &[Dense(2), Dense(2)], 4),
+        (&[2, 2], &[0, 5], &[], &[Dense(2), Dense(2)], 4),
+        (&[2, 2], &[0, -1], &[], &[Dense(2), Dense(2)], 4),
+        (&[2, 2], &[0, 1], &[], &[Dense(2), Dense(2)], 3),
+        (&[2, 2], &[0, 1], &[], &[Dense(2), Csr(&[0, 1, 3], &[0, 1])], 2),
+        (&[2, 2], &[0, 1], &[], &[Dense(2), Csr(&[0, 2, 1], &[0])], 1),
+        (&[2, 2], &[0, 1], &[], &[Dense(2), Csr(&[0, 1, 2], &[0, 2])], 2),
+        (&[2, 2], &[0, 1], &[], &[Dense(2), Csr(&[0, 2], &[0, 1])], 2),
+        (&[2, 2], &[0, 1], &[], &[Dense(2), Csr(&[], &[])], 0),
+        (&[4, 4], &[0, 1, 2], &[1], &[Dense(4), Dense(2), Dense(3)], 16),
+        (&[4, 4], &[0, 1, 2], &[7], &[Dense(4), Dense(2), Dense(2)], 16),
+        (&[4, 4], &[0, 1, 2, 3], &[1, 1], &[Dense(4), Dense(1), Dense(2), Dense(2)], 16),
+    ];
+    for (i, (dims, order, blocks, levels, stored)) in cases.into_iter().enumerate() {
+        let got = dense(dims, order, blocks, levels, &vec![1.0; stored], 1);
+        assert!(matches!(got, Err(ImportError::Unsupported(_))), "case {i}: {got:?}");
+    }
+}
+
+#[test]
+fn a_sparse_bomb_is_refused_before_it_unfolds() {
+    let levels = [Level::Csr(&[0, 1], &[0]), Level::Csr(&[0, 1], &[0])];
+    let error = dense(&[32768, 32768], &[0, 1], &[], &levels, &[1.0], 1).unwrap_err().to_string();
+    assert!(error.contains("unfold to more than"), "{error}");
+}
+
+#[test]
+fn values_behind_the_tables() {
+    let mut m = Model::new();
+    let (x, w, y) = (m.floats("x", &[2]), m.constant("w", &[2], F32, Vec::new()), m.floats("y", &[2]));
+    m.op(0, &[x, w], y, flags(11, &[0]));
+    let with = |m: &mut Model, offset: u64, size: u64| {
+        m.buffers[1] = Table(vec![(6, Field::U64(offset)), (8, Field::U64(size))]);
+        let mut bytes = file(&m.root(&[x], &[y]));
+        bytes.resize(bytes.len().next_multiple_of(16), 0);
+        bytes
+    };
+    let start = with(&mut m, 1 << 40, 8).len() as u64;
+    let mut bytes = with(&mut m, start, 8);
+    bytes.extend([1.5f32, -2.0].iter().flat_map(|v| v.to_le_bytes()));
+    let graph = import(bytes.clone()).unwrap();
+    let constant = graph.tensors[graph.nodes[0].inputs[1]].constant.as_ref().unwrap();
+    assert_eq!(*constant.to_f32(), [1.5, -2.0]);
+
+    bytes.pop();
+    assert!(matches!(import(bytes), Err(ImportError::Damaged { .. })), "one byte short");
+    for (offset, size) in [(u64::MAX, 8), (start, u64::MAX), (1 << 40, 8)] {
+        assert!(matches!(import(with(&mut m, offset, size)), Err(ImportError::Damaged { .. })), "{offset} {size}");
+    }
+}
+
+#[test]
+fn constants_of_the_wrong_length_are_refused() {
+    for (dims, bytes) in [(&[2][..], 7), (&[2], 12), (&[], 8), (&[1 << 30, 1], 8)] {
+        let mut m = Model::new();
+        let (x, w, y) = (m.floats("x", &[2]), m.constant("w", dims, F32, vec![0; bytes]), m.floats("y", &[2]));
+        m.op(0, &[x, w], y, flags(11, &[0]));
+        let error = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
+        assert!(error.contains("constant `w` has"), "{error}");
+    }
+}
+
+#[test]
+fn bytes_without_a_scale_are_refused_with_a_remedy() {
+    let mut m = Model::new();
+    let (x, q, w, y) =
+        (m.floats("x", &[4]), m.constant("q", &[4], I8, vec![1; 4]), m.floats("w", &[4]), m.floats("y", &[4]));
+    m.op(6, &[q], w, None);
+    m.op(0, &[x, q], y, flags(11, &[0]));
+    let Err(ImportError::Unsupported(refusals)) = import(m.bytes(&[x], &[y])) else { unreachable!("it was imported") };
+    assert_eq!(refusals.len(), 2);
+    for refusal in refusals {
+        assert_eq!(refusal.reason, "tensor `q` is INT8 without a scale");
+        assert!(refusal.remedy.contains("quantisation parameters"));
+    }
+}
+
+#[test]
+fn an_8_bit_model_is_computed_as_the_reals_it_stands_for() {
+    let mut m = Model::new();
+    let x = m.tensor("x", &[1, 1, 1, 2], U8);
+    let x = m.scaled(x, &[0.5], &[10], 0);
+    // Two outputs with scales of their own: rows (2, -4) * 0.25 and (6, 8) * 2.
+    let w = m.constant("w", &[2, 1, 1, 2], I8, [2i8, -4, 6, 8].map(|v| v as u8).to_vec());
+    let w = m.scaled(w, &[0.25, 2.0], &[0, 0], 0);
+    let b = m.ints("b", &[8, 1]);
+    let b = m.scaled(b, &[0.125, 1.0], &[0, 0], 0);
+    let y = m.tensor("y", &[1, 1, 1, 2], U8);
+    let y = m.scaled(y, &[0.5], &[0], 0);
+    m.op(3, &[x, w, b], y, conv(1, 1, 1, 0));
+    let z = m.floats("z", &[1, 1, 1, 2]);
+    m.op(6, &[y], z, None);
+    let graph = import(m.bytes(&[x], &[z])).unwrap();
+    let run = |x: [f32; 2]| {
+        let values = texpool::kernels::twin::graph(&graph, &[x.to_vec()]).unwrap();
+        values[graph.outputs[0]].clone().unwrap()
+    };
+    assert_eq!(run([2.0, 0.5]), [1.0 - 0.5 + 1.0, 24.0 + 8.0 + 1.0]);
+    assert_eq!(run([-3.0, 20.0]), [0.0, 127.5], "what its 8 bits cannot say is cut off");
+}
+
+#[test]
+fn scales_that_do_not_fit_are_refused() {
+    for (scale, zero, axis) in [(&[1.0, 2.0][..], &[0, 0][..], 0), (&[1.0; 3], &[0, 0], 0), (&[1.0; 3], &[0; 3], 7)] {
+        let mut m = Model::new();
+        let (x, y) = (m.floats("x", &[3]), m.floats("y", &[3]));
+        let w = m.constant("w", &[3], I8, vec![1; 3]);
+        let w = m.scaled(w, scale, zero, axis);
+        m.op(0, &[x, w], y, flags(11, &[0]));
+        let error = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
+        assert!(error.contains("scales or zero points that do not fit it"), "{error}");
+    }
+}

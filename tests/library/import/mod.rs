@@ -1,0 +1,27 @@
+//! The `.tflite` importer on files written by the tests themselves: no reference folder is needed.
+
+#![cfg(test)]
+
+mod cases;
+mod constants;
+mod eval;
+mod hostile;
+mod layout;
+mod one;
+mod operators;
+mod refusals;
+mod seeds;
+mod tiny;
+mod wide;
+
+use std::sync::Arc;
+
+use texpool::{
+    graph::Graph,
+    import::{ImportError, from_bytes},
+};
+
+/// Imports a file of bytes.
+fn import(bytes: Vec<u8>) -> Result<Graph, ImportError> {
+    from_bytes(Arc::new(bytes))
+}

@@ -1,0 +1,162 @@
+//! What is refused: everything that is wrong, in one list, by name.
+
+use texpool::import::ImportError;
+
+use super::import;
+use crate::support::tflite::{Field, I8, I32, Model, Table, file, flags};
+
+#[test]
+fn all_unsupported_operators_come_in_one_error() {
+    let mut m = Model::new();
+    let x = m.floats("x", &[1, 4]);
+    let (a, b, c, d) = (m.floats("a", &[1, 4]), m.floats("b", &[1, 4]), m.floats("c", &[1, 4]), m.floats("d", &[2, 4]));
+    m.op(24, &[x], a, None);
+    m.op(19, &[a], b, None);
+    m.custom("MaxUnpooling2D", &[b], c, Vec::new());
+    m.op(0, &[c, c], d, flags(11, &[0]));
+    m.op(4000, &[x], x, None);
+    let error = import(m.bytes(&[x], &[d])).unwrap_err();
+    let ImportError::Unsupported(refusals) = &error else { unreachable!("{error}") };
+    let named: Vec<(usize, &str, &str)> =
+        refusals.iter().map(|r| (r.node, r.name.as_str(), r.operator.as_str())).collect();
+    assert_eq!(
+        named,
+        [(0, "a", "RNN"), (2, "c", "CUSTOM MaxUnpooling2D"), (3, "d", "ADD"), (4, "x", "UNKNOWN")],
+        "the RELU between them is fine"
+    );
+    assert!(refusals.iter().all(|r| !r.reason.is_empty() && !r.remedy.is_empty()));
+    let text = error.to_string();
+    assert!(text.starts_with("4 of the model's operators cannot be imported:\n"), "{text}");
+    assert!(text.contains("\n  node 0 RNN `a`: the operator is not supported; express it"), "{text}");
+    assert_eq!(text.lines().count(), 5);
+}
+
+#[test]
+fn inputs_of_other_types_are_refused_by_name() {
+    for (dtype, reason) in [
+        (I8, "INT8 without a scale"),
+        (7, "quantised (INT16)"),
+        (10, "is FLOAT64"),
+        (5, "is STRING"),
+        (77, "of an unknown type"),
+    ] {
+        let mut m = Model::new();
+        let (x, z) = (m.tensor("image", &[4], dtype), m.floats("z", &[4]));
+        let y = m.floats("y", &[4]);
+        m.op(19, &[x], y, None);
+        let error = import(m.bytes(&[x], &[y])).unwrap_err();
+        assert!(matches!(&error, ImportError::Unsupported(all) if all.len() == 1), "{error}");
+        assert!(error.to_string().contains("`image`") && error.to_string().contains(reason), "{error}");
+
+        // Where no operator reads the input, the graph itself has to say it.
+        m.operators.clear();
+        m.op(19, &[z], y, None);
+        let error = import(m.bytes(&[x, z], &[y])).unwrap_err();
+        assert!(matches!(error, ImportError::Port { role: "input", .. }), "{error}");
+        assert!(error.to_string().contains("input `image`") && error.to_string().contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn unknown_and_empty_extents_are_refused_by_name() {
+    for dims in [&[1, -1, 4][..], &[1, 0, 4], &[i32::MIN]] {
+        let mut m = Model::new();
+        let (x, y) = (m.floats("image", dims), m.floats("y", dims));
+        m.op(19, &[x], y, None);
+        let text = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
+        assert!(text.contains("`image`") && text.contains("fixed shapes"), "{text}");
+    }
+}
+
+#[test]
+fn operands_that_must_be_constant() {
+    let mut m = Model::new();
+    let (x, w, s) = (m.floats("x", &[1, 4]), m.floats("w", &[3, 4]), m.tensor("s", &[2], I32));
+    let (y, z) = (m.floats("y", &[1, 3]), m.floats("z", &[3, 1]));
+    m.op(9, &[x, w], y, flags(8, &[0]));
+    m.op(22, &[y, s], z, None);
+    let text = import(m.bytes(&[x, w], &[z])).unwrap_err().to_string();
+    assert!(text.contains("its weights `w` are computed at run time"), "{text}");
+    assert!(text.contains("its new extents `s` are computed at run time"), "{text}");
+}
+
+#[test]
+fn operands_left_out_or_too_many() {
+    for inputs in [&[][..], &[0], &[0, 0, 0], &[0, -1], &[0, 99]] {
+        let mut m = Model::new();
+        let (x, y) = (m.floats("x", &[4]), m.floats("y", &[4]));
+        m.op(0, inputs, y, flags(11, &[0]));
+        assert!(matches!(import(m.bytes(&[x], &[y])), Err(ImportError::Unsupported(_))), "{inputs:?}");
+    }
+}
+
+#[test]
+fn variables_are_refused() {
+    let mut m = Model::new();
+    let (x, state, y) = (m.floats("x", &[4]), m.floats("state", &[4]), m.floats("y", &[4]));
+    m.tensors[state as usize].0.push((14, Field::Bool(true)));
+    m.op(0, &[x, state], y, flags(11, &[0]));
+    let text = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
+    assert!(text.contains("from run to run"), "{text}");
+}
+
+#[test]
+fn order_and_producers() {
+    // A cycle, a tensor without a producer, one with two, and outputs that nothing computes.
+    let relu = |pairs: &[(i32, i32)], outputs: &[i32]| {
+        let mut m = Model::new();
+        for name in ["x", "a", "b"] {
+            m.floats(name, &[4]);
+        }
+        m.weights("k", &[4]);
+        for &(from, to) in pairs {
+            m.op(19, &[from], to, None);
+        }
+        import(m.bytes(&[0], outputs)).unwrap_err().to_string()
+    };
+    assert!(relu(&[(2, 1), (1, 2)], &[2]).contains("no value yet"));
+    assert!(relu(&[(1, 2)], &[2]).contains("tensor `a` has no value yet"));
+    assert!(relu(&[(1, 1)], &[1]).contains("no value yet"));
+    assert!(relu(&[(0, 1), (0, 1)], &[1]).contains("tensor `a` has a value already"));
+    assert!(relu(&[(0, 0)], &[0]).contains("tensor `x` has a value already"));
+    assert!(relu(&[(3, 3)], &[3]).contains("tensor `k` has a value already"));
+    assert!(relu(&[(0, 1)], &[0]).contains("output `x` is an input"));
+    assert!(relu(&[(0, 1)], &[2]).contains("output `b` is computed by no node"));
+    assert!(relu(&[(0, 1)], &[1, 1]).contains("output `a` is there twice"));
+    assert!(relu(&[(0, 1)], &[]).contains("no outputs"));
+    assert!(relu(&[(0, 1)], &[9]).contains("output 9 is no tensor"));
+    assert!(relu(&[(0, 1)], &[-1]).contains("output -1 is no tensor"));
+}
+
+#[test]
+fn more_than_one_graph_is_refused_by_name() {
+    let mut m = Model::new();
+    let (x, y) = (m.floats("x", &[4]), m.floats("y", &[4]));
+    m.op(19, &[x], y, None);
+    let mut root = m.root(&[x], &[y]);
+    let body = Table(vec![(12, Field::Text("while_body".to_owned()))]);
+    for (_, field) in root.0.iter_mut().filter(|(slot, _)| *slot == 8) {
+        if let Field::Tables(graphs) = field {
+            graphs.extend([body.clone(), Table::default()]);
+        }
+    }
+    let text = import(file(&root)).unwrap_err().to_string();
+    assert!(text.contains("2 graphs beside its first (while_body, number 2)"), "{text}");
+}
+
+#[test]
+fn other_versions_and_no_graph() {
+    let empty = Table(vec![(4, Field::I32(3))]);
+    assert!(matches!(import(file(&empty)), Err(ImportError::Damaged { .. })));
+    for version in [0, 1, 2, 4] {
+        assert!(matches!(import(file(&Table(vec![(4, Field::I32(version))]))), Err(ImportError::Version(_))));
+    }
+}
+
+#[test]
+fn more_than_eight_extents_are_refused() {
+    let mut m = Model::new();
+    let (x, y) = (m.floats("x", &[1; 9]), m.floats("y", &[1; 9]));
+    m.op(19, &[x], y, None);
+    assert!(import(m.bytes(&[x], &[y])).unwrap_err().to_string().contains("9 extents"));
+}

@@ -1,0 +1,77 @@
+//! Every operator of ONNX in the table has a case that is seen to pass: one of the official ones, or one here.
+
+use std::collections::BTreeSet;
+
+use texpool::import::supported;
+
+use super::support::{
+    import,
+    onnx::{Attr, Model},
+    run,
+};
+
+/// What of the official cases passes, by operator: counted by the tests of `tests/gpu/onnx_nodes`.
+const OFFICIAL: &str = include_str!("../../../src/import/onnx/official.csv");
+
+/// The operator, its input's extents, and its attributes; the input counts on from 1.
+type Case = (&'static str, &'static [i64], &'static [(&'static str, Attr)], &'static [f32]);
+
+/// Those of which no official case of a supported type is the operator alone.
+const CASES: &[Case] = &[
+    ("Einsum", &[2, 2], &[("equation", Attr::Text("ij->ji"))], &[1.0, 3.0, 2.0, 4.0]),
+    ("GlobalLpPool", &[1, 1, 1, 3], &[("p", Attr::Int(1))], &[6.0]),
+    ("Not", &[2], &[], &[0.0, 0.0]),
+    ("ReduceLogSumExp", &[1, 2], &[], &[2.313_261_7]),
+    ("SimplifiedLayerNormalization", &[1, 2], &[("epsilon", Attr::Float(0.0))], &[0.632_455_5, 1.264_911]),
+    ("com.microsoft.Gelu", &[2], &[], &[0.841_344_7, 1.954_499_7]),
+    ("com.microsoft.QuickGelu", &[2], &[("alpha", Attr::Float(1.0))], &[0.731_058_6, 1.761_594_2]),
+];
+
+/// Operands behind the first, where an operator must have them.
+fn others(name: &str, m: &mut Model) -> Vec<&'static str> {
+    match name {
+        "SimplifiedLayerNormalization" => {
+            m.floats("scale", &[2], &[1.0, 1.0]);
+            vec!["x", "scale"]
+        }
+        _ => vec!["x"],
+    }
+}
+
+#[test]
+fn every_operator_has_a_case() {
+    let passes = |line: &str| {
+        let (name, counts) = line.split_once(',')?;
+        (!counts.starts_with("0,")).then(|| name.to_owned())
+    };
+    let official: BTreeSet<String> = OFFICIAL.lines().skip(1).filter_map(passes).collect();
+    let operators: Vec<String> = supported().into_iter().filter_map(|operator| operator.onnx).collect();
+    let here = |name: &String| CASES.iter().any(|(of, ..)| of == name);
+    let without: Vec<&String> = operators.iter().filter(|&name| !official.contains(name) && !here(name)).collect();
+    assert!(without.is_empty(), "operators without a case: {without:?}");
+    for (name, dims, attributes, expected) in CASES {
+        assert!(operators.iter().any(|operator| operator == name), "{name} is not in the table of operators");
+        let mut m = Model::new();
+        m.input("x", dims);
+        let operands = others(name, &mut m);
+        m.node(name, &operands, &["y"], attributes);
+        m.output("y");
+        let (_, found) = run(&m).remove(0);
+        let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5;
+        assert!(
+            found.len() == expected.len() && found.iter().zip(*expected).all(near),
+            "{name} gives {found:?}, not {expected:?}"
+        );
+    }
+}
+
+#[test]
+fn an_operator_is_found_in_its_own_domain_alone() {
+    for (name, known) in [("ai.onnx.Relu", true), ("com.microsoft.Relu", false), ("QuickGelu", false)] {
+        let mut m = Model::new();
+        m.input("x", &[2]);
+        m.node(name, &["x"], &["y"], &[]);
+        m.output("y");
+        assert_eq!(import(m.bytes()).is_ok(), known, "{name}");
+    }
+}

@@ -1,0 +1,134 @@
+//! Shape arithmetic is computed on import, exactly.
+
+use super::support::{
+    import,
+    onnx::{Attr, Model},
+    run,
+};
+
+#[test]
+fn an_exporter_s_shape_arithmetic_leaves_no_node() {
+    // What PyTorch writes for `x.view(x.size(0), -1, x.size(3) * 2)`.
+    let mut m = Model::new();
+    m.input("x", &[2, 3, 4, 6]);
+    m.ints("three", &[3]);
+    m.ints("zero", &[0]);
+    m.ints("two", &[2]);
+    m.ints("rest", &[-1]);
+    m.node("Shape", &["x"], &["extents"], &[]);
+    m.node("Gather", &["extents", "zero"], &["n"], &[]);
+    m.node("Gather", &["extents", "three"], &["w"], &[]);
+    m.node("Mul", &["w", "two"], &["ww"], &[]);
+    m.node("Concat", &["n", "rest", "ww"], &["wanted"], &[("axis", Attr::Int(0))]);
+    m.node("Cast", &["wanted"], &["cast"], &[("to", Attr::Int(7))]);
+    m.node("Reshape", &["x", "cast"], &["r"], &[]);
+    m.node("Relu", &["r"], &["y"], &[]);
+    m.output("y");
+    let graph = import(m.bytes()).unwrap();
+    let operators: Vec<&str> = graph.nodes.iter().map(|node| node.op.name()).collect();
+    assert_eq!(operators, ["RELU"]);
+    let (dims, values) = run(&m).remove(0);
+    assert_eq!(dims, [2, 6, 12]);
+    assert_eq!(values, (1..=144).map(|i| i as f32).collect::<Vec<_>>());
+}
+
+/// The one output of a model without inputs.
+fn known(build: impl Fn(&mut Model)) -> (Vec<usize>, Vec<f32>) {
+    let mut m = Model::new();
+    build(&mut m);
+    m.output("y");
+    run(&m).remove(0)
+}
+
+#[test]
+fn integers_divide_and_wrap_as_integers_do() {
+    let case = |op: &str, a: &[i64], b: &[i64], attributes: &[(&str, Attr)]| {
+        known(|m| {
+            m.ints("a", a);
+            m.ints("b", b);
+            m.node(op, &["a", "b"], &["y"], attributes);
+        })
+        .1
+    };
+    assert_eq!(case("Div", &[7, -7, 7], &[2, 2, -2], &[]), [3.0, -3.0, -3.0]);
+    assert_eq!(case("Mod", &[7, -7, 7], &[3, 3, -3], &[]), [1.0, 2.0, -2.0]);
+    assert_eq!(case("Mod", &[7, -7, 7], &[3, 3, -3], &[("fmod", Attr::Int(1))]), [1.0, -1.0, 1.0]);
+    // Above 2^24 floats would be off.
+    assert_eq!(case("Sub", &[(1 << 40) + 1], &[1 << 40], &[]), [1.0]);
+    assert_eq!(case("Equal", &[(1 << 40) + 1], &[1 << 40], &[]), [0.0]);
+}
+
+#[test]
+fn constants_move_as_tensors_do() {
+    let (dims, values) = known(|m| {
+        m.floats("a", &[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        m.node("Transpose", &["a"], &["t"], &[("perm", Attr::Ints(vec![1, 0]))]);
+        for (name, list) in [("starts", [-1]), ("ends", [i64::MIN]), ("axes", [0]), ("steps", [-2])] {
+            m.ints(name, &list);
+        }
+        m.node("Slice", &["t", "starts", "ends", "axes", "steps"], &["s"], &[]);
+        m.ints("pads", &[0, 1, 1, 0]);
+        m.node("Pad", &["s", "pads"], &["y"], &[]);
+    });
+    assert_eq!(dims, [3, 3]);
+    assert_eq!(values, [0.0, 3.0, 6.0, 0.0, 1.0, 4.0, 0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn ranges_and_fills_have_a_limit() {
+    for build in [
+        (|m: &mut Model| {
+            m.ints("d", &[1 << 20, 1 << 20]);
+            m.node("ConstantOfShape", &["d"], &["y"], &[]);
+        }) as fn(&mut Model),
+        |m| {
+            m.tensor("a", 7, &[], &super::support::onnx::bytes(9, &0i64.to_le_bytes()));
+            m.tensor("b", 7, &[], &super::support::onnx::bytes(9, &i64::MAX.to_le_bytes()));
+            m.tensor("c", 7, &[], &super::support::onnx::bytes(9, &1i64.to_le_bytes()));
+            m.node("Range", &["a", "b", "c"], &["y"], &[]);
+        },
+        |m| {
+            m.ints("a", &[1, 2]);
+            m.ints("r", &[1 << 40]);
+            m.node("Tile", &["a", "r"], &["y"], &[]);
+        },
+    ] {
+        let mut m = Model::new();
+        build(&mut m);
+        m.output("y");
+        let error = import(m.bytes()).unwrap_err().to_string();
+        assert!(error.contains("too large"), "{error}");
+    }
+}
+
+/// Each step is within bounds; that there are so many is not.
+#[test]
+fn a_small_file_has_little_made_of_its_constants() {
+    let many = |build: &dyn Fn(&mut Model)| {
+        let mut m = Model::new();
+        m.ints("extents", &[1 << 14, 1 << 13]);
+        m.node("ConstantOfShape", &["extents"], &["f0"], &[]);
+        build(&mut m);
+        import(m.bytes()).unwrap_err().to_string()
+    };
+    let names: Vec<String> = (0..20).map(|i| format!("f{i}")).collect();
+    let turned = many(&|m| {
+        names.windows(2).for_each(|pair| m.node("Transpose", &[&pair[0]], &[&pair[1]], &[]));
+        m.output("f19");
+    });
+    let used = many(&|m| {
+        m.input("x", &[1 << 13, 1 << 14]);
+        m.node("Transpose", &["f0"], &["t"], &[]);
+        m.node("MatMul", &["x", "f0"], &["f1"], &[]);
+        m.node("MatMul", &["x", "f0"], &["f2"], &[]);
+        m.node("Add", &["x", "t"], &["f3"], &[]);
+        (1..=3).for_each(|i| m.output(&names[i]));
+    });
+    let summed = many(&|m| {
+        names[1..].iter().for_each(|name| m.node("ReduceSum", &["f0"], &[name], &[]));
+        m.output("f19");
+    });
+    for error in [turned, used, summed] {
+        assert!(error.contains("made of constants"), "{error}");
+    }
+}

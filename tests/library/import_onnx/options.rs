@@ -1,0 +1,64 @@
+//! Extents and inputs that the caller binds.
+
+use std::collections::BTreeMap;
+
+use texpool::import::{Array, ImportError, ImportOptions};
+
+use super::support::{
+    import, import_with,
+    onnx::{Dim, FLOAT, Model},
+};
+
+fn open() -> Model {
+    let mut m = Model::new();
+    m.open_input("x", FLOAT, &[Dim::Named("batch"), Dim::Is(3), Dim::Open]);
+    m.open_input("z", FLOAT, &[Dim::Named("batch"), Dim::Is(1), Dim::Named("length")]);
+    m.node("Add", &["x", "z"], &["y"], &[]);
+    m.output("y");
+    m
+}
+
+fn dims(all: &[(&str, usize)]) -> ImportOptions {
+    let dims: BTreeMap<String, usize> = all.iter().map(|(name, extent)| (name.to_string(), *extent)).collect();
+    ImportOptions { dims, ..ImportOptions::default() }
+}
+
+#[test]
+fn all_open_extents_are_listed_with_the_remedy() {
+    let error = import(open().bytes()).unwrap_err();
+    let ImportError::Unbound(unbound) = &error else { panic!("{error}") };
+    let names: Vec<(&str, usize, &str)> = unbound.iter().map(|u| (&*u.input, u.axis, &*u.name)).collect();
+    assert_eq!(names, [("x", 0, "batch"), ("x", 2, "x:2"), ("z", 0, "batch"), ("z", 2, "length")]);
+    assert!(error.to_string().contains("--dim NAME=VALUE"), "{error}");
+}
+
+#[test]
+fn bound_extents_are_those_of_the_graph() {
+    let graph = import_with(open().bytes(), &dims(&[("batch", 2), ("x:2", 5), ("length", 5)])).unwrap();
+    assert_eq!(graph.tensors[graph.outputs[0]].dims, [2, 3, 5]);
+    // The place of an extent may stand for its name.
+    let graph = import_with(open().bytes(), &dims(&[("x:0", 2), ("z:0", 2), ("x:2", 5), ("z:2", 1)])).unwrap();
+    assert_eq!(graph.tensors[graph.outputs[0]].dims, [2, 3, 5]);
+}
+
+#[test]
+fn names_and_extents_that_make_no_sense_are_refused() {
+    let all = [("batch", 2), ("x:2", 5), ("length", 5)];
+    let with = |more: (&str, usize)| import_with(open().bytes(), &dims(&[&all[..], &[more]].concat())).unwrap_err();
+    assert!(matches!(with(("nothing", 3)), ImportError::NoSuchDim { names } if names == ["nothing"]));
+    assert!(matches!(with(("x:1", 4)), ImportError::Damaged { .. }));
+    for extent in [0, usize::MAX] {
+        assert!(import_with(open().bytes(), &dims(&[("batch", extent), ("x:2", 5), ("length", 5)])).is_err());
+    }
+}
+
+#[test]
+fn an_input_bound_to_a_value_is_part_of_the_model() {
+    let mut options = dims(&[("batch", 2), ("x:2", 5)]);
+    options.constants.insert("z".into(), Array::floats(&[2, 1, 5], &[1.5; 10]).unwrap());
+    let graph = import_with(open().bytes(), &options).unwrap();
+    assert_eq!(graph.inputs.len(), 1);
+    options.constants.insert("w".into(), Array::ints(&[1], &[1]).unwrap());
+    let error = import_with(open().bytes(), &options).unwrap_err();
+    assert!(matches!(error, ImportError::NoSuchInput { names } if names == ["w"]));
+}

@@ -1,0 +1,120 @@
+//! What cannot be imported is listed at once, each with its reason and a remedy.
+
+use texpool::import::ImportError;
+
+use super::support::{
+    import,
+    onnx::{Attr, DOUBLE, Dim, FLOAT, Model},
+};
+
+fn refused(model: &Model) -> Vec<texpool::import::Refusal> {
+    match import(model.bytes()).unwrap_err() {
+        ImportError::Unsupported(refusals) => refusals,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn ten_unsupported_nodes_are_named_by_name() {
+    let mut m = Model::new();
+    m.input("x", &[1, 4]);
+    let mut last = "x".to_owned();
+    for i in 0..10 {
+        let next = format!("y{i}");
+        m.node(&format!("Strange{i}"), &[&last], &[&next], &[]);
+        last = next;
+    }
+    m.output(&last);
+    let refusals = refused(&m);
+    assert_eq!(refusals.len(), 10);
+    for (i, refusal) in refusals.iter().enumerate() {
+        assert_eq!((refusal.node, &*refusal.name, &*refusal.operator), (i, &*format!("y{i}"), &*format!("Strange{i}")));
+        assert!(!refusal.reason.is_empty() && !refusal.remedy.is_empty());
+    }
+}
+
+#[test]
+fn each_reason_says_what_is_wrong() {
+    type Change = fn(&mut Model);
+    let cases: [(&str, Change); 15] = [
+        ("control flow", |m| m.node("If", &["x"], &["y"], &[("then_branch", Attr::Graph)])),
+        ("computed by no node", |m| m.node("Add", &["x", "nothing"], &["y"], &[])),
+        ("computed after it", |m| {
+            m.node("Add", &["x", "z"], &["y"], &[]);
+            m.node("Relu", &["y"], &["z"], &[]);
+        }),
+        ("computed after it", |m| m.node("Add", &["x", "y"], &["y"], &[])),
+        ("has a value already", |m| {
+            m.node("Relu", &["x"], &["y"], &[]);
+            m.node("Relu", &["x"], &["y"], &[]);
+        }),
+        ("double", |m| {
+            m.tensor("c", DOUBLE, &[1], &[]);
+            m.node("Add", &["x", "c"], &["y"], &[]);
+        }),
+        ("double", |m| m.node("Cast", &["x"], &["y"], &[("to", Attr::Int(DOUBLE))])),
+        ("computed at run time", |m| m.node("Reshape", &["x", "x"], &["y"], &[])),
+        ("do not broadcast", |m| {
+            m.floats("c", &[3], &[0.0; 3]);
+            m.node("Add", &["x", "c"], &["y"], &[]);
+        }),
+        ("there is no axis 7", |m| m.node("Softmax", &["x"], &["y"], &[("axis", Attr::Int(7))])),
+        ("antialiasing", |m| {
+            m.floats("s", &[4], &[1.0, 1.0, 2.0, 2.0]);
+            let crop = ("coordinate_transformation_mode", Attr::Text("tf_crop_and_resize"));
+            let linear = ("mode", Attr::Text("linear"));
+            m.node("Resize", &["x", "", "s"], &["y"], &[("antialias", Attr::Int(1)), linear, crop]);
+        }),
+        ("indices", |m| {
+            m.node(
+                "MaxPool",
+                &["x"],
+                &["y", "z"],
+                &[("kernel_shape", Attr::Ints(vec![400, 1])), ("pads", Attr::Ints(vec![399, 0, 399, 0]))],
+            )
+        }),
+        ("training", |m| {
+            m.floats("r", &[], &[0.5]);
+            m.tensor("t", 9, &[], &super::support::onnx::bytes(9, &[1]));
+            m.node("Dropout", &["x", "r", "t"], &["y"], &[]);
+        }),
+        ("its mode is strange", |m| {
+            m.ints("p", &[0, 0, 1, 1, 0, 0, 1, 1]);
+            m.node("Pad", &["x", "p"], &["y"], &[("mode", Attr::Text("strange"))]);
+        }),
+        ("is not an integer", |m| m.node("Concat", &["x"], &["y"], &[("axis", Attr::Float(1.0))])),
+    ];
+    for (reason, change) in cases {
+        let mut m = Model::new();
+        m.input("x", &[1, 2, 4, 4]);
+        change(&mut m);
+        m.output("y");
+        if reason == "indices" {
+            m.output("z");
+        }
+        let refusals = refused(&m);
+        assert!(refusals[0].reason.contains(reason), "{reason}: {}", refusals[0]);
+    }
+}
+
+#[test]
+fn inputs_of_other_types_are_named() {
+    let mut m = Model::new();
+    m.open_input("x", DOUBLE, &[Dim::Is(1)]);
+    m.node("Relu", &["x"], &["y"], &[]);
+    m.output("y");
+    let error = import(m.bytes()).unwrap_err().to_string();
+    assert!(error.contains("input `x`") && error.contains("double"), "{error}");
+}
+
+#[test]
+fn operator_sets_out_of_reach_are_named() {
+    for opset in [0, 5, 1000, -1] {
+        let mut m = Model::new();
+        m.opset = opset;
+        m.open_input("x", FLOAT, &[Dim::Is(1)]);
+        m.node("Relu", &["x"], &["y"], &[]);
+        m.output("y");
+        assert!(matches!(import(m.bytes()), Err(ImportError::Opset { version, .. }) if version == opset));
+    }
+}

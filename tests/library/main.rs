@@ -1,0 +1,25 @@
+//! The library, as far as it needs no device: every floor below the executor, and what stands beside it.
+
+#![cfg(test)]
+
+mod blazeface;
+mod dataflow;
+mod fetch;
+mod graph;
+mod import;
+mod import_onnx;
+mod io;
+mod phases;
+mod precision;
+mod published_totals;
+mod real_models_import;
+mod real_models_rewrite;
+mod report;
+mod rewrite;
+mod schedule;
+mod setup;
+mod shaders;
+mod support;
+mod twin_goldens;
+mod twins;
+mod views;

@@ -1,0 +1,126 @@
+//! How small the pools of published networks become.
+
+use super::networks;
+use texpool::{
+    graph::Graph,
+    plan::{RowTable, TexelFormat, control::SearchControl},
+    prepare::{Figures, Phases, PrepareError, PrepareOptions, frontier, prepare},
+    rewrite::Rules,
+};
+
+fn options(phases: Phases) -> PrepareOptions {
+    PrepareOptions { rules: Rules::none(), phases, ..PrepareOptions::default() }
+}
+
+/// The smallest pool in MiB of 32-bit and in half of that of 16-bit floats, at most `most`.
+fn is_small(graph: &Graph, most: f64) {
+    for (format, most) in [(TexelFormat::Rgba32Float, most), (TexelFormat::Rgba16Float, most / 2.0)] {
+        let prepared =
+            prepare(graph, &PrepareOptions { format, ..options(Phases::Min) }, &SearchControl::new()).unwrap();
+        let phased = prepared.phased().unwrap();
+        let (bytes, name) = (prepared.plan().bytes(), &graph.name);
+        let mib = bytes as f64 / f64::from(1 << 20);
+        println!(
+            "{name} {format:?}: {mib:.4} MiB, {} bytes alive, {} dispatches",
+            phased.live_bytes, phased.dispatches
+        );
+        // The figures it is held to have three digits.
+        assert!(mib < most + 0.0005, "{name}: {mib} MiB, not {most}");
+        assert!(phased.live_bytes <= bytes);
+    }
+}
+
+#[test]
+fn mobilenet_v1() {
+    is_small(&networks::mobilenet_v1(), 0.547);
+}
+
+#[test]
+fn rows_lie_whole_in_rings_and_scattered() {
+    let prepared = prepare(&networks::mobilenet_v1(), &options(Phases::Min), &SearchControl::new()).unwrap();
+    let mut forms = [0; 3];
+    for placement in &prepared.plan().placements {
+        forms[match placement.rows {
+            RowTable::Whole { .. } => 0,
+            RowTable::Ring { .. } => 1,
+            RowTable::Scattered { .. } => 2,
+        }] += 1;
+    }
+    assert!(forms.iter().all(|&tensors| tensors > 0), "{forms:?}");
+}
+
+#[test]
+fn mobilenet_v2() {
+    is_small(&networks::mobilenet_v2(), 0.455);
+}
+
+#[test]
+fn squeezenet() {
+    is_small(&networks::squeezenet(), 0.257);
+}
+
+#[test]
+fn resnet18() {
+    is_small(&networks::resnet18(), 0.547);
+}
+
+#[test]
+fn vgg19() {
+    is_small(&networks::vgg19(), 1.641);
+}
+
+#[test]
+fn no_point_of_a_front_is_worse_than_another() {
+    for graph in [networks::mobilenet_v1(), networks::resnet18()] {
+        let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+        let points = front.points();
+        assert!(points.len() >= 5, "{} has {} points", graph.name, points.len());
+        for pair in points.windows(2) {
+            assert!(pair[0].bytes > pair[1].bytes && pair[0].predicted_us <= pair[1].predicted_us);
+        }
+        let again = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+        assert!(
+            points.iter().zip(again.points()).all(|(a, b)| a.plan == b.plan),
+            "two fronts of {} differ",
+            graph.name
+        );
+    }
+}
+
+#[test]
+fn a_budget_takes_the_fastest_plan_that_fits() {
+    let graph = networks::mobilenet_v2();
+    let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+    let points = front.points();
+    let middle = &points[points.len() / 2];
+    let prepared = prepare(&graph, &options(Phases::Budget(middle.bytes)), &SearchControl::new()).unwrap();
+    assert_eq!(prepared.plan(), &middle.plan);
+    // Where everything fits, nothing is cut.
+    assert_eq!(prepare(&graph, &options(Phases::Budget(1 << 30)), &SearchControl::new()).unwrap().phased(), None);
+}
+
+/// Where the smaller pool without phases copies the parts of a concatenation, writing them in place may be faster.
+#[test]
+fn a_budget_that_the_plan_without_phases_fits_takes_the_front_all_the_same() {
+    let graph = networks::squeezenet();
+    for figures in [Figures::default(), Figures { dispatch_us: 300.0, ..Figures::default() }] {
+        let options = |phases| PrepareOptions { figures: figures.clone(), phases, ..PrepareOptions::default() };
+        let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+        for bytes in [u64::MAX, front.whole().plan().bytes()] {
+            let fitting = front.points().iter().find(|point| point.bytes <= bytes).unwrap();
+            let found = prepare(&graph, &options(Phases::Budget(bytes)), &SearchControl::new()).unwrap();
+            assert_eq!(found.plan(), &fitting.plan, "{bytes}");
+        }
+    }
+}
+
+#[test]
+fn a_budget_that_nothing_fits_names_the_least() {
+    let graph = networks::mobilenet_v1();
+    let Err(error) = prepare(&graph, &options(Phases::Budget(1024)), &SearchControl::new()) else {
+        panic!("1 KiB is enough")
+    };
+    let PrepareError::Budget { bytes: 1024, least, phases: true } = error else { panic!("{error}") };
+    assert_eq!(prepare(&graph, &options(Phases::Min), &SearchControl::new()).unwrap().plan().bytes(), least);
+    assert!(error.to_string().contains(&least.to_string()), "{error}");
+}

@@ -1,0 +1,22 @@
+//! What the tests without a device share.
+
+#[path = "../support/arrays.rs"]
+pub(crate) mod arrays;
+#[path = "../support/goldens.rs"]
+pub(crate) mod goldens;
+#[path = "../support/graphs.rs"]
+pub(crate) mod graphs;
+#[path = "../support/inputs.rs"]
+pub(crate) mod inputs;
+#[path = "../support/lines.rs"]
+pub(crate) mod lines;
+#[path = "../support/models.rs"]
+pub(crate) mod models;
+#[path = "../support/onnx.rs"]
+pub(crate) mod onnx;
+#[path = "../support/reference.rs"]
+pub(crate) mod reference;
+#[path = "../support/tflite.rs"]
+pub(crate) mod tflite;
+#[path = "../support/zoo.rs"]
+pub(crate) mod zoo;
