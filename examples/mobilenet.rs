@@ -7,7 +7,7 @@ use texpool::{
     fetch::{Bar, Fetcher},
     gpu::{GpuOptions, Session, SessionOptions},
     import,
-    io::{Fit, Range, prepare, read_picture},
+    io::{Fit, Range, prepare, read_picture, shown},
     setup,
 };
 
@@ -35,7 +35,7 @@ fn run() -> Result<(), Box<dyn Error>> {
 
     let mut classes: Vec<(&f32, &str)> = outputs[0].iter().zip(labels.lines()).collect();
     classes.sort_by(|a, b| b.0.total_cmp(a.0));
-    println!("{}:", photo.display());
+    println!("{}:", shown(&photo));
     for (probability, label) in classes.iter().take(5) {
         println!("  {:5.1} %  {label}", *probability * 100.0);
     }

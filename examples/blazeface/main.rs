@@ -10,7 +10,7 @@ use texpool::{
     fetch::{Bar, Fetcher},
     gpu::{GpuOptions, Session, SessionOptions},
     import,
-    io::{Fit, Range, prepare, read_picture, write_png},
+    io::{Fit, Range, check_picture_name, check_target, prepare, read_picture, shown, write_png},
     plan::TexelFormat,
     report::MemoryReport,
     setup,
@@ -31,12 +31,15 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args_os().skip(1).map(PathBuf::from);
+    let (photo, out) = (args.next(), args.next().unwrap_or_else(|| "faces.png".into()));
+    // Before the work is done, since it would be in vain.
+    check_picture_name(&out, "png")?;
+    check_target(&out)?;
     let gpu = setup::open_gpu(&GpuOptions::default())?;
     let bar = Bar::default();
     let fetcher = Fetcher::new(&bar)?;
     let model = fetcher.get("blazeface")?;
-    let photo = args.next().map_or_else(|| fetcher.get("astronaut"), Ok)?;
-    let out = args.next().unwrap_or_else(|| "faces.png".into());
+    let photo = photo.map_or_else(|| fetcher.get("astronaut"), Ok)?;
 
     let mut picture = read_picture(&photo)?;
     let input = prepare(&picture, 128, 128, Fit::Letterbox, Range::Signed);
@@ -54,7 +57,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         face.points.iter().for_each(|[x, y]| draw::disc(&mut picture, input.frame.at(*x, *y), RED));
     }
     write_png(&out, &picture)?;
-    println!("{} faces in {}, drawn in {}\n", faces.len(), photo.display(), out.display());
+    println!("{} faces in {}, drawn in {}\n", faces.len(), shown(&photo), shown(&out));
 
     let memory = session.memory();
     let report = MemoryReport::of(session.prepared(), TexelFormat::Rgba32Float);

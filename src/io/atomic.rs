@@ -1,12 +1,19 @@
 //! Whole files or none: written beside their place under a passing name, flushed to the device, then renamed.
 
+use super::target::{Target, folder_of};
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io::{self, BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
+use tempfile::NamedTempFile;
 
 /// Writes a file so that, whatever happens, `path` holds either what it held before or all that `write` wrote.
+///
+/// The new file takes the place of the old one, with its permissions and owner; other hard links to the old one keep what
+/// they had. Where `path` is a symbolic link, what it points to is replaced and the link stays. What is no plain file (a
+/// pipe, a device, `/dev/stdout`) is opened and written as it is, without that promise; a pipe is waited for a few seconds
+/// until somebody reads from it.
 ///
 /// # Errors
 /// Those of `write`, and of creating, flushing and renaming the file. The passing file is removed.
@@ -14,24 +21,120 @@ pub fn write_whole<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".texpool-");
-    // A passing file is private by default; what it becomes should obey the user's mask like any other file.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder)?;
-    {
-        let mut buffered = BufWriter::new(file.as_file_mut());
-        write(&mut buffered)?;
-        buffered.flush()?;
+    Ok(Staged::write(path, write)?.commit()?)
+}
+
+/// A file that is written but not yet in its place; dropped, it is as if it had never been.
+#[derive(Debug)]
+pub(super) enum Staged {
+    /// Under a passing name.
+    Beside { file: NamedTempFile, to: PathBuf },
+    /// Nothing is left to do: it went through a pipe or into a device.
+    Gone,
+}
+
+impl Staged {
+    pub(super) fn write<E: From<io::Error>>(
+        path: &Path,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let (to, old) = match Target::find(path)? {
+            Target::Replaced { path, old } => (path, old),
+            Target::Through => {
+                buffered(&mut open_through(path)?, write)?;
+                return Ok(Self::Gone);
+            }
+        };
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".texpool-");
+        // A passing file is private by default; what it becomes should obey the user's mask like any other file.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        // The system's own error: that of the crate names the passing file, which nobody asked for.
+        let system = |e: io::Error| e.raw_os_error().map_or(e.kind().into(), io::Error::from_raw_os_error);
+        let mut file = builder.tempfile_in(folder_of(&to)).map_err(system)?;
+        buffered(file.as_file_mut(), write)?;
+        if let Some(old) = old {
+            keep(file.as_file(), &old)?;
+        }
+        file.as_file().sync_all()?;
+        Ok(Self::Beside { file, to })
     }
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(sync_folder(folder)?)
+
+    /// Puts the file into its place.
+    pub(super) fn commit(self) -> io::Result<()> {
+        let Self::Beside { file, to } = self else { return Ok(()) };
+        file.persist(&to).map_err(|e| e.error)?;
+        sync_folder(folder_of(&to))
+    }
+}
+
+fn buffered<E: From<io::Error>>(file: &mut File, write: impl FnOnce(&mut dyn Write) -> Result<(), E>) -> Result<(), E> {
+    let mut buffered = BufWriter::new(file);
+    write(&mut buffered)?;
+    Ok(buffered.flush()?)
 }
 
 /// The rename itself must reach the device too; where a folder cannot be opened as a file, the system does it alone.
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    match File::open(folder) {
+        Ok(folder) if cfg!(unix) => folder.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+/// Gives a new file the permissions and the owner of the one whose place it takes.
+#[cfg(unix)]
+fn keep(file: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+        let whose = "it belongs to another user or group, which a new file in its place cannot be given to; remove it \
+                     first, or choose another name";
+        fchown(file, Some(old.uid()), Some(old.gid())).map_err(|e| io::Error::new(e.kind(), whose))?;
+    }
+    // Last, since a change of owner takes some of them away.
+    file.set_permissions(old.permissions())
+}
+
+#[cfg(not(unix))]
+fn keep(file: &File, old: &Metadata) -> io::Result<()> {
+    file.set_permissions(old.permissions())
+}
+
+/// Opens what is no plain file; a pipe that nobody reads from is waited for, but not without end.
+#[cfg(unix)]
+fn open_through(path: &Path) -> io::Result<File> {
+    use super::source::given_up;
+    use rustix::{fs::OFlags, io::Errno};
+    use std::{
+        os::unix::fs::OpenOptionsExt,
+        thread,
+        time::{Duration, Instant},
+    };
+    /// As long as a writer is waited for when reading.
+    const NO_READER: Duration = Duration::from_secs(5);
+
+    let since = Instant::now();
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+    loop {
+        // Appended, since behind `/dev/stdout` may be a file that something was printed into already.
+        match File::options().append(true).custom_flags(flags).open(path) {
+            Ok(file) => {
+                // Opened without waiting, but written like any file: a slow reader is waited for.
+                rustix::fs::fcntl_setfl(&file, OFlags::APPEND)?;
+                return Ok(file);
+            }
+            Err(e) if e.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
+                given_up(since, NO_READER, "nobody has read from this pipe")?;
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn open_through(path: &Path) -> io::Result<File> {
+    File::options().append(true).open(path)
 }

@@ -1,42 +1,160 @@
 //! NumPy's `.npy` arrays, read as and written from dense 32-bit floats.
 
-use super::{IoError, write_whole};
-use npyz::{DType, NpyFile, Order, TypeChar, WriterBuilder};
-use std::{fs::File, io::BufReader, path::Path};
+use super::{InputFile, IoError, dtype, write_whole};
+use npyz::{Deserialize, NpyFile, Order, TypeChar, WriterBuilder};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
-/// Reads an array of floats whose extents must be `expected`, in dense row-major order.
+/// What every array begins with.
+pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
+/// The longest header that is read, in bytes. NumPy's own limit is 10,000.
+pub(super) const LONGEST_HEADER: usize = 10_000;
+/// Bytes of the widest element that is read.
+pub(super) const WIDEST: usize = 8;
+/// Brackets within brackets of a header: an array's has two, one of records has two more a level.
+const DEEPEST_HEADER: usize = 8;
+
+/// Reads an array whose extents must be `expected`, as 32-bit floats in dense row-major order.
 ///
-/// 16-bit and 64-bit floats are converted; bytes and integers are refused, since only the caller knows their scale.
+/// Floats of 16, 32 and 64 bits are read, integers of 8 to 64 bits and booleans, little and big endian, row-major and
+/// column-major. A float of 64 bits is rounded; an integer must be one that 32-bit floats have. Nothing is scaled: a byte
+/// 255 is 255.0. At most eight bytes an element are read, however long the file is.
 ///
 /// # Errors
-/// [`IoError::Read`], [`IoError::NotAnArray`], [`IoError::DType`], [`IoError::Shape`].
+/// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::NotAnArray`], [`IoError::DType`], [`IoError::Shape`],
+/// [`IoError::Element`].
 pub fn read_npy(path: &Path, expected: &[usize]) -> Result<Vec<f32>, IoError> {
-    let file = File::open(path).map_err(|e| IoError::read(path, e))?;
-    let bad = |reason: String| IoError::NotAnArray { path: path.into(), reason };
-    let npy = NpyFile::new(BufReader::new(file)).map_err(|e| bad(e.to_string()))?;
+    InputFile::open(path)?.array(expected)
+}
 
-    let refuse = |got: String| IoError::DType { path: path.into(), expected: "floats (float32)", got };
-    let width = match npy.dtype() {
-        DType::Plain(t) if t.type_char() == TypeChar::Float => t.size_field(),
-        other => return Err(refuse(dtype_name(&other))),
-    };
+pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize]) -> Result<Vec<f32>, IoError> {
+    let bad = |reason: &str| IoError::NotAnArray { path: path.into(), reason: reason.into() };
+    check_header(bytes).map_err(bad)?;
+    // What the parser says goes over several lines and repeats the header.
+    let npy = NpyFile::new(bytes).map_err(|_| bad("its header is none that NumPy writes"))?;
     let shape = npy.shape().to_vec();
+    let array = Array { path, expected, order: npy.order(), stored: bytes.len() };
+    let elements = npy.dtype();
+    let refused = || IoError::DType { path: path.into(), got: dtype::in_words(&elements) };
+    let (kind, size) = dtype::plain(&elements).ok_or_else(refused)?;
     if shape.len() != expected.len() || shape.iter().zip(expected).any(|(&got, &want)| got != want as u64) {
         return Err(IoError::Shape { path: path.into(), expected: expected.into(), got: shape });
     }
-    let order = npy.order();
-    let name = dtype_name(&npy.dtype());
-    let values = match width {
-        2 => npy.into_vec::<half::f16>().map(|v| v.into_iter().map(half::f16::to_f32).collect()),
-        4 => npy.into_vec::<f32>(),
-        8 => npy.into_vec::<f64>().map(|v| v.into_iter().map(|x| x as f32).collect()),
-        _ => return Err(refuse(name)),
-    };
-    let values = values.map_err(|e| bad(e.to_string()))?;
-    Ok(match order {
+    let values = match (kind, size) {
+        (TypeChar::Float, 2) => array.each(npy, |v: half::f16| Ok(v.to_f32())),
+        (TypeChar::Float, 4) => array.each(npy, Ok),
+        (TypeChar::Float, 8) => array.each(npy, |v: f64| match v as f32 {
+            rounded if rounded.is_infinite() && v.is_finite() => Err(format!("{v:e}")),
+            rounded => Ok(rounded),
+        }),
+        (TypeChar::Int, 1) => array.integers::<i8>(npy),
+        (TypeChar::Int, 2) => array.integers::<i16>(npy),
+        (TypeChar::Int, 4) => array.integers::<i32>(npy),
+        (TypeChar::Int, 8) => array.integers::<i64>(npy),
+        (TypeChar::Uint, 1) => array.integers::<u8>(npy),
+        (TypeChar::Uint, 2) => array.integers::<u16>(npy),
+        (TypeChar::Uint, 4) => array.integers::<u32>(npy),
+        (TypeChar::Uint, 8) => array.integers::<u64>(npy),
+        (TypeChar::Bool, _) => array.integers::<bool>(npy),
+        _ => Err(refused()),
+    }?;
+    Ok(match array.order {
         Order::C => values,
         Order::Fortran => from_fortran(&values, expected),
     })
+}
+
+/// What is known of an array while its elements are read.
+struct Array<'a> {
+    path: &'a Path,
+    expected: &'a [usize],
+    order: Order,
+    /// Bytes of the file that were read: no more room than for as many elements is made before they are seen.
+    stored: usize,
+}
+
+impl Array<'_> {
+    /// Every element, converted; where that fails, the error says which it is.
+    fn each<T: Deserialize>(
+        &self,
+        npy: NpyFile<&[u8]>,
+        convert: impl Fn(T) -> Result<f32, String>,
+    ) -> Result<Vec<f32>, IoError> {
+        let elements = self.expected.iter().product();
+        let bad = |reason: String| IoError::NotAnArray { path: self.path.into(), reason };
+        let mut values = Vec::with_capacity(self.stored.min(elements));
+        for element in npy.data::<T>().map_err(|e| bad(e.to_string()))? {
+            let at = values.len();
+            let element = element.map_err(|e| match e.kind() {
+                io::ErrorKind::UnexpectedEof => bad(format!("it ends after {at} of its {elements} elements")),
+                _ => bad(e.to_string()),
+            })?;
+            let whole = |value| IoError::Element { path: self.path.into(), at: self.index(at), value };
+            values.push(convert(element).map_err(whole)?);
+        }
+        Ok(values)
+    }
+
+    fn integers<T: Deserialize + Into<i128>>(&self, npy: NpyFile<&[u8]>) -> Result<Vec<f32>, IoError> {
+        self.each(npy, |element: T| {
+            let integer = element.into();
+            let float = integer as f32;
+            if float as i128 == integer { Ok(float) } else { Err(integer.to_string()) }
+        })
+    }
+
+    /// The place along each axis of the element that lies at `at` in the file.
+    fn index(&self, mut at: usize) -> Vec<usize> {
+        let mut index = vec![0; self.expected.len()];
+        let mut place = |axis: usize| {
+            let extent = self.expected[axis].max(1);
+            (index[axis], at) = (at % extent, at / extent);
+        };
+        match self.order {
+            Order::C => (0..self.expected.len()).rev().for_each(&mut place),
+            Order::Fortran => (0..self.expected.len()).for_each(&mut place),
+        }
+        index
+    }
+}
+
+/// Looks at a header before it is parsed: parsers go as deep as its brackets, and allocate what its length states.
+fn check_header(bytes: &[u8]) -> Result<(), &'static str> {
+    if bytes.is_empty() {
+        return Err("it is empty");
+    }
+    let Some(rest) = bytes.strip_prefix(MAGIC) else {
+        let zip = bytes.starts_with(b"PK\x03\x04");
+        return Err(if zip {
+            "it is a zip archive, as .npz is; save the array by itself"
+        } else {
+            "it begins as none"
+        });
+    };
+    const CUT: &str = "its header is cut short";
+    let (length, text) = match rest {
+        [1, _, a, b, text @ ..] => (u32::from_le_bytes([*a, *b, 0, 0]), text),
+        [_, _, a, b, c, d, text @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]), text),
+        _ => return Err(CUT),
+    };
+    if length as usize > LONGEST_HEADER {
+        return Err("its header is too long");
+    }
+    let header = text.get(..length as usize).ok_or(CUT)?;
+    let mut depth = 0usize;
+    for byte in header {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST_HEADER {
+            return Err("its header is nested too deeply");
+        }
+    }
+    Ok(())
 }
 
 /// Writes an array of 32-bit floats, whole or not at all.
@@ -44,17 +162,15 @@ pub fn read_npy(path: &Path, expected: &[usize]) -> Result<Vec<f32>, IoError> {
 /// # Errors
 /// [`IoError::Write`], [`IoError::DiskFull`].
 pub fn write_npy(path: &Path, dims: &[usize], values: &[f32]) -> Result<(), IoError> {
-    let shape: Vec<u64> = dims.iter().map(|&d| d as u64).collect();
-    write_whole(path, |out| {
-        let mut npy = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(out).begin_nd()?;
-        npy.extend(values.iter().copied())?;
-        npy.finish()
-    })
-    .map_err(|e| IoError::write(path, e))
+    write_whole(path, |out| npy_into(out, dims, values)).map_err(|e| IoError::write(path, e))
 }
 
-fn dtype_name(dtype: &DType) -> String {
-    dtype.descr().trim_matches('\'').to_owned()
+/// Writes an array into what is open.
+pub(super) fn npy_into(out: &mut dyn Write, dims: &[usize], values: &[f32]) -> io::Result<()> {
+    let shape: Vec<u64> = dims.iter().map(|&d| d as u64).collect();
+    let mut npy = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(out).begin_nd()?;
+    npy.extend(values.iter().copied())?;
+    npy.finish()
 }
 
 /// Column-major to row-major.

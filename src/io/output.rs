@@ -1,6 +1,6 @@
 //! A folder of a run's outputs: one `INDEX_NAME.npy` each.
 
-use super::{IoError, write_npy};
+use super::{IoError, atomic::Staged, npy::npy_into};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -9,9 +9,10 @@ use std::{
 /// Longest file name that every common file system takes, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// `INDEX_NAME.npy`, with `_` for every character that some file system cannot hold in a name.
+/// `INDEX_NAME.npy`, with `_` for every character that some file system cannot hold in a name, or that steers a terminal.
+/// The index tells names apart that are equal, or equal but for their case.
 pub fn output_file_name(index: usize, name: &str) -> String {
-    let safe = |c: char| if c.is_control() || r#"/\:*?"<>|"#.contains(c) { '_' } else { c };
+    let safe = |c: char| if super::shown::steers(c) || r#"/\:*?"<>|"#.contains(c) { '_' } else { c };
     let mut file: String = format!("{index}_{name}").chars().map(safe).collect();
     while file.len() + ".npy".len() > LONGEST_NAME {
         file.pop();
@@ -21,20 +22,25 @@ pub fn output_file_name(index: usize, name: &str) -> String {
 
 /// Writes each `(name, extents, values)` into `folder`, which is created if need be. Returns the files in order.
 ///
+/// All are written before the first takes its place, so that a full disk leaves every file of an earlier run as it was.
+///
 /// # Errors
-/// [`IoError::Write`], [`IoError::DiskFull`]. Files written before the error stay; the one it struck does not.
+/// [`IoError::Write`], [`IoError::DiskFull`].
 pub fn write_outputs<'a>(
     folder: &Path,
     outputs: impl IntoIterator<Item = (&'a str, &'a [usize], &'a [f32])>,
 ) -> Result<Vec<PathBuf>, IoError> {
+    super::check_folder(folder)?;
     fs::create_dir_all(folder).map_err(|e| IoError::write(folder, e))?;
-    outputs
-        .into_iter()
-        .enumerate()
-        .map(|(index, (name, dims, values))| {
-            let path = folder.join(output_file_name(index, name));
-            write_npy(&path, dims, values)?;
-            Ok(path)
-        })
-        .collect()
+    let staged = |(index, (name, dims, values))| {
+        let path = folder.join(output_file_name(index, name));
+        let staged = Staged::write(&path, |out| npy_into(out, dims, values)).map_err(|e| IoError::write(&path, e))?;
+        Ok((path, staged))
+    };
+    let staged = outputs.into_iter().enumerate().map(staged).collect::<Result<Vec<_>, _>>()?;
+    let commit = |(path, staged): (PathBuf, Staged)| match staged.commit() {
+        Ok(()) => Ok(path),
+        Err(e) => Err(IoError::write(&path, e)),
+    };
+    staged.into_iter().map(commit).collect()
 }

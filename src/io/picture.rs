@@ -1,15 +1,16 @@
 //! Pictures to a network's input, and back: decoding, fitting, scaling of values, and where a point lies in the photo.
 
-use super::{IoError, write_whole};
+use super::{InputFile, IoError, check_picture_name, complete, write_whole};
 use image::{
-    DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, Rgb, RgbImage,
+    DynamicImage, ImageDecoder, ImageFormat, Limits, Rgb, RgbImage,
+    codecs::png::PngDecoder,
     imageops::{self, FilterType},
     metadata::Orientation,
 };
-use std::{
-    fs::File,
-    io::{BufReader, Cursor},
-    path::Path,
+use std::{io::Cursor, path::Path};
+use zune_jpeg::{
+    JpegDecoder,
+    zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions},
 };
 
 /// How a picture of one aspect becomes one of another.
@@ -94,28 +95,84 @@ impl Prepared {
     }
 }
 
+/// The largest file that is read as a picture: 256 MiB, more than a photo of 100 million pixels takes.
+pub(super) const MOST_BYTES: usize = 256 << 20;
+
+/// A format of pictures that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Png,
+    Jpeg,
+}
+
+/// The format of a file that begins so.
+pub(super) fn kind(bytes: &[u8]) -> Option<Kind> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Kind::Png),
+        [0xff, 0xd8, 0xff, ..] => Some(Kind::Jpeg),
+        _ => None,
+    }
+}
+
 /// Decodes a PNG or JPEG and turns it the way up that its camera noted; transparency is dropped, grey becomes three equal
-/// channels.
+/// channels. A file that is cut short or damaged is an error, though much of it could be shown.
 ///
 /// # Errors
-/// [`IoError::Read`], [`IoError::NotAPicture`].
+/// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::NotAPicture`], [`IoError::TooLarge`], [`IoError::Damaged`].
 pub fn read_picture(path: &Path) -> Result<RgbImage, IoError> {
-    let file = File::open(path).map_err(|e| IoError::read(path, e))?;
-    let bad = |reason: String| IoError::NotAPicture { path: path.into(), reason };
-    let reader = ImageReader::new(BufReader::new(file)).with_guessed_format().map_err(|e| IoError::read(path, e))?;
-    let mut decoder = reader.into_decoder().map_err(|e| bad(e.to_string()))?;
-    // A few bytes can claim any extents; what would not fit in the decoder's own limit is refused before it is decoded.
-    let mut limits = Limits::default();
-    limits.reserve(decoder.total_bytes()).map_err(|e| bad(e.to_string()))?;
-    decoder.set_limits(limits).map_err(|e| bad(e.to_string()))?;
-    // A note that cannot be read is no reason to refuse the picture.
-    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-    let mut picture = DynamicImage::from_decoder(decoder).map_err(|e| bad(e.to_string()))?;
+    InputFile::open(path)?.picture()
+}
+
+pub(super) fn decode(path: &Path, kind: Kind, bytes: &[u8]) -> Result<RgbImage, IoError> {
+    let damaged = |what: String| IoError::Damaged { path: path.into(), what };
+    let complete = match kind {
+        Kind::Png => complete::png(bytes),
+        Kind::Jpeg => complete::jpeg(bytes),
+    };
+    complete.map_err(damaged)?;
+    let (mut picture, orientation) = match kind {
+        Kind::Png => png(bytes),
+        Kind::Jpeg => jpeg(bytes),
+    }
+    .map_err(|reason| IoError::NotAPicture { path: path.into(), reason })?;
     picture.apply_orientation(orientation);
     match (picture.width(), picture.height()) {
-        (0, _) | (_, 0) => Err(bad("it has no pixels".into())),
-        _ => Ok(picture.to_rgb8()),
+        (0, _) | (_, 0) => Err(damaged("it has no pixels".into())),
+        _ => Ok(picture.into_rgb8()),
     }
+}
+
+/// A few bytes can claim any extents; what would not fit in the decoders' own limit is refused before it is decoded.
+fn limits(decoded: u64) -> Result<Limits, String> {
+    let mut limits = Limits::default();
+    limits.reserve(decoded).map_err(|e| e.to_string())?;
+    Ok(limits)
+}
+
+fn png(bytes: &[u8]) -> Result<(DynamicImage, Orientation), String> {
+    let said = |e: image::ImageError| e.to_string();
+    let mut decoder = PngDecoder::with_limits(Cursor::new(bytes), Limits::default()).map_err(said)?;
+    decoder.set_limits(limits(decoder.total_bytes())?).map_err(said)?;
+    // A note that cannot be read is no reason to refuse the picture.
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    Ok((DynamicImage::from_decoder(decoder).map_err(said)?, orientation))
+}
+
+/// By the decoder that `image` uses, in its strict mode, which `image` does not offer: else what is damaged is grey.
+fn jpeg(bytes: &[u8]) -> Result<(DynamicImage, Orientation), String> {
+    let options = DecoderOptions::default()
+        .set_strict_mode(true)
+        .set_max_width(usize::MAX)
+        .set_max_height(usize::MAX)
+        .jpeg_set_out_colorspace(ColorSpace::RGB);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(|e| e.to_string())?;
+    let (width, height) = decoder.dimensions().ok_or("it states no extents")?;
+    limits((width as u64).saturating_mul(height as u64).saturating_mul(3))?;
+    let exif = decoder.exif().and_then(|exif| Orientation::from_exif_chunk(exif));
+    let pixels = decoder.decode().map_err(|e| e.to_string())?;
+    let picture = RgbImage::from_raw(width as u32, height as u32, pixels).ok_or("its pixels are not of its extents")?;
+    Ok((picture.into(), exif.unwrap_or(Orientation::NoTransforms)))
 }
 
 /// Resizes a picture to `width` by `height` (bilinear, and averaging where it shrinks) and scales its values.
@@ -159,11 +216,12 @@ pub fn prepare(picture: &RgbImage, width: u32, height: u32, fit: Fit, range: Ran
     }
 }
 
-/// Writes a PNG, whole or not at all.
+/// Writes a PNG, whole or not at all; under no name that promises another format.
 ///
 /// # Errors
-/// [`IoError::Write`], [`IoError::DiskFull`].
+/// [`IoError::PictureName`], [`IoError::Write`], [`IoError::DiskFull`].
 pub fn write_png(path: &Path, picture: &RgbImage) -> Result<(), IoError> {
+    check_picture_name(path, "png")?;
     let mut bytes = Vec::new();
     picture
         .write_to(&mut Cursor::new(&mut bytes), ImageFormat::Png)

@@ -56,6 +56,9 @@ fn blazeface_refuses_what_is_no_photo_in_words() {
     let output = example("blazeface", &[&photo, &dir.path().join("faces.png")]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("error: ") && text(&output.stderr).contains("is not a picture"));
+    let output = example("blazeface", &[&photo, &dir.path().join("faces.jpg")]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("faces.jpg: the picture is PNG"), "{}", text(&output.stderr));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 

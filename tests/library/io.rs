@@ -2,6 +2,11 @@
 
 #![cfg(test)]
 
+#[cfg(unix)]
+mod reading;
+#[cfg(unix)]
+mod writing;
+
 use image::{Rgb, RgbImage};
 use std::{
     fs::{self, File},
@@ -59,18 +64,13 @@ fn halves_doubles_and_column_major_arrays_are_converted() {
 }
 
 #[test]
-fn a_wrong_shape_or_type_says_what_was_expected_and_what_came() {
+fn a_wrong_shape_says_what_was_expected_and_what_came() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.npy");
     write_npy(&path, &[1, 2, 3], &[0.0; 6]).unwrap();
     let error = read_npy(&path, &[1, 3, 2]).unwrap_err();
     assert!(matches!(error, IoError::Shape { .. }));
     assert!(error.to_string().contains("[1, 2, 3]") && error.to_string().contains("[1, 3, 2]"), "{error}");
-
-    npy(&path, &[6], npyz::Order::C, &[0u8; 6]);
-    let error = read_npy(&path, &[6]).unwrap_err();
-    assert!(matches!(error, IoError::DType { .. }));
-    assert!(error.to_string().contains("float32") && error.to_string().contains("u1"), "{error}");
 }
 
 #[test]
@@ -101,8 +101,8 @@ fn a_file_that_is_no_picture_is_refused() {
     assert_eq!(read_picture(&path).unwrap().get_pixel(3, 4).0, [7, 8, 9]);
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();
-    assert!(matches!(read_picture(&path).unwrap_err(), IoError::NotAPicture { .. }));
-    assert!(matches!(read_picture(dir.path()).unwrap_err(), IoError::Read { .. } | IoError::NotAPicture { .. }));
+    assert!(matches!(read_picture(&path).unwrap_err(), IoError::Damaged { .. }));
+    assert!(matches!(read_picture(dir.path()).unwrap_err(), IoError::NotAFile { .. }));
 }
 
 #[test]

@@ -1,0 +1,53 @@
+//! Whether a picture file is all there. Decoders show what they can of one that is not, which is right for looking at and
+//! wrong for computing with.
+
+/// Chunks of a PNG begin behind its signature.
+const PNG_SIGNATURE: usize = 8;
+/// The bit of a chunk's first letter that says that a decoder may pass it over.
+const ANCILLARY: u8 = 0x20;
+
+/// Walks a PNG's chunks to its last one, with the checksums of those that make the picture; says what is wrong.
+pub(super) fn png(bytes: &[u8]) -> Result<(), String> {
+    let cut = || format!("the PNG ends at byte {} without its last chunk, IEND", bytes.len());
+    let word = |at: usize| Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
+    let mut at = PNG_SIGNATURE;
+    loop {
+        let length = word(at).ok_or_else(cut)? as usize;
+        let end = at.checked_add(8).and_then(|body| body.checked_add(length)).ok_or_else(cut)?;
+        let content = bytes.get(at + 4..end).ok_or_else(cut)?;
+        let stated = word(end).ok_or_else(cut)?;
+        let mut crc = flate2::Crc::new();
+        crc.update(content);
+        if content[0] & ANCILLARY == 0 && crc.sum() != stated {
+            let name = super::shown(&*String::from_utf8_lossy(&content[..4])).to_string();
+            return Err(format!("the checksum of the chunk {name} at byte {at} is wrong"));
+        }
+        if &content[..4] == b"IEND" {
+            return Ok(());
+        }
+        at = end + 4;
+    }
+}
+
+/// Walks a JPEG's segments to the marker of its end; says what is wrong.
+pub(super) fn jpeg(bytes: &[u8]) -> Result<(), String> {
+    let cut = || format!("the JPEG ends at byte {} without the marker of its end", bytes.len());
+    // Behind the marker of the start.
+    let mut at = 2;
+    loop {
+        // Over compressed data too, in which 0xff is followed by zero or the number of a restart.
+        let marker = loop {
+            match bytes.get(at..at + 2).ok_or_else(cut)? {
+                [0xff, 0xff] => at += 1,
+                [0xff, 0x00 | 0x01 | 0xd0..=0xd8] => at += 2,
+                [0xff, marker] => break *marker,
+                _ => at += 1,
+            }
+        };
+        if marker == 0xd9 {
+            return Ok(());
+        }
+        let length = bytes.get(at + 2..at + 4).ok_or_else(cut)?;
+        at += 2 + usize::from(length[0]) * 256 + usize::from(length[1]);
+    }
+}

@@ -1,0 +1,149 @@
+//! Why files could not be read or written.
+
+use super::shown;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Why a file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IoError {
+    /// The operating system refused to open or read it.
+    #[error("cannot read {}: {source}", shown(path))]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The operating system refused to create or write it; nothing of it is left.
+    #[error("cannot write {}: {source}", shown(path))]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The device is full; nothing of the file is left.
+    #[error("cannot write {}: the disk is full; free some space or choose another folder", shown(path))]
+    DiskFull {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is neither a plain file nor a pipe.
+    #[error("cannot read {}: it is {what}; give a file", shown(path))]
+    NotAFile {
+        /// What was given.
+        path: PathBuf,
+        /// What it is: "a folder", "a device", "a socket".
+        what: &'static str,
+    },
+    /// More bytes than are read of such a file.
+    #[error("{} has more than {} MiB, which is more than is read of such a file", shown(path), most >> 20)]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The most bytes that are read.
+        most: usize,
+    },
+    /// Text was expected.
+    #[error("{} is not text (byte {at} is not UTF-8)", shown(path))]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// The first byte that is not.
+        at: usize,
+    },
+    /// A picture's file is cut short, or what is checked in it is wrong.
+    #[error("{} is cut short or damaged ({what}); copy or download it again", shown(path))]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// A picture was to be written under a name that promises another format.
+    #[error("cannot write {}: the picture is {}, and its name says otherwise; call it {}, and convert that if need be",
+        shown(path), format.to_uppercase(), shown(instead))]
+    PictureName {
+        /// The name given.
+        path: PathBuf,
+        /// The ending of what is written: `svg`, `png`.
+        format: &'static str,
+        /// A name that would do.
+        instead: PathBuf,
+    },
+    /// It does not decode as a picture.
+    #[error("{} is not a picture that can be read ({reason}); give a PNG or a JPEG, or a .npy array", shown(path))]
+    NotAPicture {
+        /// The file.
+        path: PathBuf,
+        /// What the decoder said.
+        reason: String,
+    },
+    /// It does not start as an array of NumPy's, or ends too early.
+    #[error("{} is not a .npy array that can be read ({reason})", shown(path))]
+    NotAnArray {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The array's element type is not one that holds a network's input.
+    #[error(
+        "{} is an array of {got}; the input takes 32-bit floats: save it with array.astype(\"float32\")",
+        shown(path)
+    )]
+    DType {
+        /// The file.
+        path: PathBuf,
+        /// The elements found, in words.
+        got: String,
+    },
+    /// An element that no 32-bit float can stand for.
+    #[error("{}: element {at:?} is {value}, which the input's 32-bit floats cannot hold", shown(path))]
+    Element {
+        /// The file.
+        path: PathBuf,
+        /// The element's place along each axis.
+        at: Vec<usize>,
+        /// The element, as a decimal number.
+        value: String,
+    },
+    /// The array's extents are not the input's.
+    #[error("{} has shape {got:?}; the input takes {expected:?}", shown(path))]
+    Shape {
+        /// The file.
+        path: PathBuf,
+        /// Extents of the input.
+        expected: Vec<usize>,
+        /// Extents found.
+        got: Vec<u64>,
+    },
+    /// A picture was given for an input that is no picture.
+    #[error(
+        "{} is a picture, but the input takes {expected:?}, not [1, height, width, 3] or [1, 3, height, width]; give a .npy array",
+        shown(path)
+    )]
+    NotAPictureInput {
+        /// The file.
+        path: PathBuf,
+        /// Extents of the input.
+        expected: Vec<usize>,
+    },
+}
+
+impl IoError {
+    pub(crate) fn read(path: &Path, source: io::Error) -> Self {
+        Self::Read { path: path.into(), source }
+    }
+
+    pub(crate) fn write(path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull => Self::DiskFull { path: path.into() },
+            _ => Self::Write { path: path.into(), source },
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! A file that a network is run on, known by its first bytes and not by its name.
+
+use super::{IoError, npy, picture, source::Source};
+use image::RgbImage;
+use std::path::{Path, PathBuf};
+
+/// Bytes by which arrays and pictures are told apart.
+const SIGNATURE: usize = 8;
+
+/// An array or a picture, opened and known, but not yet read: so a pipe can be either, and nothing is read that is too
+/// large or of the wrong kind.
+#[derive(Debug)]
+pub struct InputFile {
+    pub(super) path: PathBuf,
+    pub(super) bytes: Vec<u8>,
+    source: Source,
+}
+
+impl InputFile {
+    /// Opens a plain file, or a pipe, which is waited for a few seconds until somebody writes to it.
+    ///
+    /// # Errors
+    /// [`IoError::Read`], [`IoError::NotAFile`].
+    pub fn open(path: &Path) -> Result<Self, IoError> {
+        let mut source = Source::open(path)?;
+        let mut bytes = Vec::new();
+        source.fill(&mut bytes, SIGNATURE)?;
+        Ok(Self { path: path.into(), bytes, source })
+    }
+
+    /// Whether it begins as an array of NumPy's, or is called one and begins as nothing that is known.
+    pub fn is_array(&self) -> bool {
+        let named = self.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"));
+        self.bytes.starts_with(npy::MAGIC) || (named && picture::kind(&self.bytes).is_none())
+    }
+
+    /// Reads an array; see [`read_npy`](super::read_npy).
+    ///
+    /// # Errors
+    /// Those of [`read_npy`](super::read_npy).
+    pub fn array(mut self, expected: &[usize]) -> Result<Vec<f32>, IoError> {
+        // Never more than the input needs, whatever the file states or however long it is.
+        let elements = expected.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).unwrap_or(usize::MAX);
+        let most = elements.saturating_mul(npy::WIDEST).saturating_add(npy::LONGEST_HEADER);
+        self.source.fill(&mut self.bytes, most)?;
+        npy::parse(&self.path, &self.bytes, expected)
+    }
+
+    /// Reads a picture; see [`read_picture`](super::read_picture).
+    ///
+    /// # Errors
+    /// Those of [`read_picture`](super::read_picture).
+    pub fn picture(mut self) -> Result<RgbImage, IoError> {
+        // Asked before the rest is read: what cannot be a picture may be of any length.
+        let kind = picture::kind(&self.bytes)
+            .ok_or_else(|| IoError::NotAPicture { path: self.path.clone(), reason: begins_as(&self.bytes).into() })?;
+        self.source.fill_whole(&mut self.bytes, picture::MOST_BYTES)?;
+        picture::decode(&self.path, kind, &self.bytes)
+    }
+}
+
+/// What a file that is no picture begins as.
+fn begins_as(bytes: &[u8]) -> &'static str {
+    const KNOWN: [(&[u8], &str); 8] = [
+        (npy::MAGIC, "it is a NumPy array"),
+        (b"GIF8", "it is a GIF"),
+        (b"RIFF", "it is a WebP picture or a sound"),
+        (b"BM", "it is a BMP"),
+        (b"II*\0", "it is a TIFF"),
+        (b"MM\0*", "it is a TIFF"),
+        (b"PK\x03\x04", "it is a zip archive, as .npz is"),
+        (b"<", "it is SVG, XML or a web page"),
+    ];
+    match bytes {
+        [] => "it is empty",
+        _ if bytes.get(4..8) == Some(b"TFL3") => "it is a TensorFlow Lite model",
+        _ => KNOWN.iter().find(|(start, _)| bytes.starts_with(start)).map_or("it begins as neither", |(_, what)| what),
+    }
+}

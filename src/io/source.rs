@@ -1,0 +1,142 @@
+//! What is read: plain files, and pipes that somebody writes to; never more of either than was asked for, and never
+//! waited for without end.
+
+use super::IoError;
+use std::{
+    fs::{self, File, FileType},
+    io::{self, Read},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long a pipe is waited for that nobody writes to. Shells start both ends at once; a person starts the other within
+/// seconds, and whoever does not has forgotten it.
+const NO_WRITER: Duration = Duration::from_secs(5);
+/// How long a writer may be silent: programs that compute what they write take a while to begin.
+const SILENT: Duration = Duration::from_secs(60);
+/// How often a pipe is looked at.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// A plain file or a pipe, open for reading.
+#[derive(Debug)]
+pub(super) struct Source {
+    path: PathBuf,
+    file: File,
+    pipe: bool,
+}
+
+impl Source {
+    /// Opens a file or a pipe; folders, devices and sockets are refused without being opened.
+    pub(super) fn open(path: &Path) -> Result<Self, IoError> {
+        let unreadable = |e| IoError::read(path, e);
+        let readable = |kind: FileType| match other_than_data(kind) {
+            Some(what) => Err(IoError::NotAFile { path: path.into(), what }),
+            None => Ok(!kind.is_file()),
+        };
+        readable(fs::metadata(path).map_err(unreadable)?.file_type())?;
+        let file = open_at_once(path).map_err(unreadable)?;
+        // Asked again of what was opened, which may be another thing by now.
+        let pipe = readable(file.metadata().map_err(unreadable)?.file_type())?;
+        Ok(Self { path: path.into(), file, pipe })
+    }
+
+    /// Reads everything that is left behind `bytes`, which must be no more than `most` together.
+    pub(super) fn fill_whole(&mut self, bytes: &mut Vec<u8>, most: usize) -> Result<(), IoError> {
+        // Asked first, so that nothing is read in vain.
+        let long = !self.pipe && self.file.metadata().is_ok_and(|found| found.len() > most as u64);
+        if !long {
+            self.fill(bytes, most + 1)?;
+        }
+        if long || bytes.len() > most { Err(IoError::TooLarge { path: self.path.clone(), most }) } else { Ok(()) }
+    }
+
+    /// Appends bytes until there are `most` or there are no more.
+    pub(super) fn fill(&mut self, bytes: &mut Vec<u8>, most: usize) -> Result<(), IoError> {
+        let rest = most.saturating_sub(bytes.len());
+        let read = if self.pipe {
+            self.fill_from_pipe(bytes, most)
+        } else {
+            Read::take(&self.file, rest as u64).read_to_end(bytes).map(|_| ())
+        };
+        read.map_err(|e| IoError::read(&self.path, e))
+    }
+
+    fn fill_from_pipe(&mut self, bytes: &mut Vec<u8>, most: usize) -> io::Result<()> {
+        let mut heard = !bytes.is_empty();
+        let mut chunk = [0; 1 << 16];
+        let mut since = Instant::now();
+        while bytes.len() < most {
+            let room = chunk.len().min(most - bytes.len());
+            match self.file.read(&mut chunk[..room]) {
+                // Also what a pipe says before its first writer comes.
+                Ok(0) if heard => return Ok(()),
+                Ok(0) => given_up(since, NO_WRITER, "nobody has written to this pipe")?,
+                Ok(read) => {
+                    bytes.extend_from_slice(&chunk[..read]);
+                    (heard, since) = (true, Instant::now());
+                    continue;
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    given_up(since, SILENT, "the program that writes to this pipe has been silent")?;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(e),
+            }
+            thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+}
+
+/// An error if `patience` has passed.
+pub(super) fn given_up(since: Instant, patience: Duration, why: &str) -> io::Result<()> {
+    if since.elapsed() < patience {
+        return Ok(());
+    }
+    let seconds = patience.as_secs();
+    Err(io::Error::new(io::ErrorKind::TimedOut, format!("{why} for {seconds} s; start the other program first")))
+}
+
+/// The most bytes of text that are read: 256 MiB, some ten million usage records.
+const MOST_TEXT: usize = 256 << 20;
+
+/// Reads a whole text file, or what comes out of a pipe.
+///
+/// # Errors
+/// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::TooLarge`], [`IoError::NotText`].
+pub fn read_text(path: &Path) -> Result<String, IoError> {
+    let mut bytes = Vec::new();
+    Source::open(path)?.fill_whole(&mut bytes, MOST_TEXT)?;
+    String::from_utf8(bytes).map_err(|e| IoError::NotText { path: path.into(), at: e.utf8_error().valid_up_to() })
+}
+
+/// Opens without waiting, neither for a pipe's writer nor for a line's carrier.
+#[cfg(unix)]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt;
+    File::options().read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32).open(path)
+}
+
+#[cfg(not(unix))]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// What it is, if neither a plain file nor a pipe.
+#[cfg(unix)]
+fn other_than_data(kind: FileType) -> Option<&'static str> {
+    use std::os::unix::fs::FileTypeExt;
+    match kind {
+        kind if kind.is_file() || kind.is_fifo() => None,
+        kind if kind.is_dir() => Some("a folder"),
+        kind if kind.is_socket() => Some("a socket"),
+        _ => Some("a device"),
+    }
+}
+
+#[cfg(not(unix))]
+fn other_than_data(kind: FileType) -> Option<&'static str> {
+    if kind.is_dir() { Some("a folder") } else { None }
+}

@@ -1,0 +1,147 @@
+//! What is at a place that is to be written: nothing, a file that may be replaced, or something to write through.
+
+use super::IoError;
+use std::{
+    fs::{self, File, Metadata},
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+};
+
+/// Links that are followed, as many as Linux follows.
+const MAX_LINKS: usize = 40;
+
+/// How a place is written.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// A new file takes the place of what is there, if anything is.
+    Replaced {
+        /// Where the links end.
+        path: PathBuf,
+        /// What is known of the file there.
+        old: Option<Metadata>,
+    },
+    /// A pipe, a device, or a file that this process has open already: opened and written.
+    Through,
+}
+
+impl Target {
+    /// Looks, and changes nothing.
+    pub(super) fn find(path: &Path) -> io::Result<Self> {
+        if path.as_os_str().is_empty() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "the name is empty"));
+        }
+        let old = match fs::metadata(path) {
+            Ok(old) => Some(old),
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(e) => return Err(e),
+        };
+        match &old {
+            Some(old) if old.is_dir() => {
+                return Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder; name a file in it"));
+            }
+            Some(old) if is_socket(old) => {
+                return Err(io::Error::new(ErrorKind::InvalidInput, "it is a socket"));
+            }
+            Some(old) if !old.is_file() => return Ok(Self::Through),
+            _ => {}
+        }
+        let Some(path) = end_of_links(path)? else { return Ok(Self::Through) };
+        match &old {
+            // A file that may not be written may not be replaced either, though its folder would allow it.
+            Some(_) => drop(File::options().write(true).open(&path)?),
+            None => check_folder_of(&path)?,
+        }
+        Ok(Self::Replaced { path, old })
+    }
+}
+
+/// The folder that holds `path`.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn check_folder_of(path: &Path) -> io::Result<()> {
+    let folder = folder_of(path);
+    let said = |kind, what| Err(io::Error::new(kind, format!("{} {what}", super::shown(folder))));
+    match fs::metadata(folder) {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => said(ErrorKind::NotADirectory, "is no folder"),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            said(ErrorKind::NotFound, "does not exist; make that folder first")
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// Where the links that begin at `path` end, whether or not anything is there. None if they lead through `/proc`, as
+/// `/dev/stdout` does: what is there is open already, and a new file of that name would be another one.
+fn end_of_links(path: &Path) -> io::Result<Option<PathBuf>> {
+    let mut at = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        if !fs::symlink_metadata(&at).is_ok_and(|found| found.is_symlink()) {
+            return Ok(Some(at));
+        }
+        let folder = folder_of(&at).canonicalize()?;
+        if folder.starts_with("/proc") {
+            return Ok(None);
+        }
+        at = folder.join(fs::read_link(&at)?);
+    }
+    Err(io::Error::other("too many symbolic links follow one another"))
+}
+
+/// Whether a file could be written at `path`, as far as looking tells: to be asked before long work whose result goes
+/// there. Nothing is created or changed.
+///
+/// # Errors
+/// [`IoError::Write`].
+pub fn check_target(path: &Path) -> Result<(), IoError> {
+    Target::find(path).map(|_| ()).map_err(|e| IoError::write(path, e))
+}
+
+/// Whether `path` is a folder or could be made one, as far as looking tells. Nothing is created or changed.
+///
+/// # Errors
+/// [`IoError::Write`].
+pub fn check_folder(path: &Path) -> Result<(), IoError> {
+    let mut existing = path.ancestors().filter(|p| !p.as_os_str().is_empty()).map(|p| (p, fs::metadata(p)));
+    match existing.find(|(_, found)| !matches!(found, Err(e) if e.kind() == ErrorKind::NotFound)) {
+        Some((_, Ok(found))) if found.is_dir() => Ok(()),
+        Some((at, Ok(_))) => {
+            let what = format!("{} is a file, not a folder", super::shown(at));
+            Err(IoError::write(path, io::Error::new(ErrorKind::NotADirectory, what)))
+        }
+        Some((_, Err(e))) => Err(IoError::write(path, e)),
+        None => Ok(()),
+    }
+}
+
+/// Endings of files that hold pictures or documents: whoever writes one expects that format.
+const FORMATS: [&str; 16] = [
+    "svg", "svgz", "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "ico", "avif", "heic", "pdf", "eps", "ps",
+];
+
+/// Whether the name of a picture that is written as `format` (`svg`, `png`) promises no other format. Names without an
+/// ending that is known promise nothing.
+///
+/// # Errors
+/// [`IoError::PictureName`].
+pub fn check_picture_name(path: &Path, format: &'static str) -> Result<(), IoError> {
+    let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+    match ending {
+        Some(ending) if ending != format && FORMATS.contains(&&*ending) => {
+            Err(IoError::PictureName { path: path.into(), format, instead: path.with_extension(format) })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn is_socket(found: &Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_socket(&found.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_socket(_: &Metadata) -> bool {
+    false
+}
