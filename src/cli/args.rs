@@ -12,13 +12,13 @@ use crate::{
     setup,
 };
 use clap::ValueEnum;
-use std::time::Duration;
+use std::{ffi::OsString, time::Duration};
 
 /// The model, and how it is to be rewritten and planned.
 #[derive(Debug, clap::Args)]
 pub(super) struct ModelArgs {
     /// A .tflite or .onnx file, or a name from `texpool models list`.
-    model: String,
+    model: OsString,
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all.
     #[arg(long, value_name = "NAME", default_value = "best", value_parser = runnable_by_name)]
     strategy: Choice,
@@ -171,10 +171,21 @@ impl ModelArgs {
     }
 }
 
-/// A time in seconds.
+/// A time in seconds, of no more than a day: the clock must be able to reach its end.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|e| format!("{e}"))?;
-    Duration::try_from_secs_f64(number).map_err(|e| e.to_string())
+    const DAY: f64 = 86_400.0;
+    match text.parse::<f64>() {
+        Ok(number) if (0.0..=DAY).contains(&number) => Ok(Duration::from_secs_f64(number)),
+        _ => Err(format!("`{text}` is no time; write seconds such as 0.5, at most {DAY}")),
+    }
+}
+
+/// A part of a whole, such as a tolerance.
+pub(super) fn part(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(part) if part >= 0.0 && part.is_finite() => Ok(part),
+        _ => Err(format!("`{text}` is no part of anything; write a number such as 1e-4, or 0 for the same bits")),
+    }
 }
 
 /// Which adapter to use.

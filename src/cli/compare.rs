@@ -2,8 +2,8 @@
 
 use super::{
     CliError,
-    args::{AdapterArgs, ModelArgs},
-    inputs::InputArgs,
+    args::{self, AdapterArgs, ModelArgs},
+    inputs::{Input, InputArgs},
     out, ready,
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use std::fmt::Write;
+use std::{ffi::OsString, fmt::Write};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -25,9 +25,9 @@ pub(super) struct Args {
     adapter: AdapterArgs,
     /// `cpu` for the CPU twins, step by step; or a .npy array for each output of the model, in order.
     #[arg(long, value_name = "cpu|FILE", required = true)]
-    against: Vec<String>,
+    against: Vec<OsString>,
     /// The greatest difference that is allowed, as a part of the tensor's greatest magnitude.
-    #[arg(long, value_name = "PART")]
+    #[arg(long, value_name = "PART", value_parser = args::part, allow_negative_numbers = true)]
     tolerance: Option<f32>,
 }
 
@@ -51,13 +51,14 @@ struct Answer {
     tolerance: f32,
     /// Whether everything is within the tolerance.
     agrees: bool,
+    inputs: Vec<Input>,
     rows: Vec<Row>,
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let graph = args.model.find()?.import()?;
     let inputs = args.inputs.read(&graph)?;
-    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+    let slices: Vec<&[f32]> = inputs.values.iter().map(Vec::as_slice).collect();
     let gpu = args.adapter.open(false)?;
     let tolerance = args.tolerance.unwrap_or(tolerance(args.model.format()));
     let rows = match &args.against[..] {
@@ -69,7 +70,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Some(operator) => format!("step {} ({operator}), tensor `{}`", row.step.unwrap_or(0), row.tensor),
         None => format!("output `{}`", row.tensor),
     });
-    let answer = Answer { tolerance, agrees: first.is_none(), rows };
+    let answer = Answer { tolerance, agrees: first.is_none(), inputs: inputs.described, rows };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }?;
     first.map_or(Ok(()), |what| Err(CliError::Diverges(format!("{what} is the first that diverges"))))
 }
@@ -140,10 +141,13 @@ fn place(mut at: usize, dims: &[usize]) -> Vec<usize> {
 
 fn text(answer: &Answer) -> String {
     let mut text = String::new();
+    for (i, input) in answer.inputs.iter().enumerate() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "input {i} {input}");
+    }
     for Row { step, operator, tensor, worst, relative, at, found, expected } in &answer.rows {
         let step = step.map(|step| format!("{step:>4} ")).unwrap_or_default();
         let operator = operator.as_deref().map(|operator| format!("{operator:<34} ")).unwrap_or_default();
-        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "{step}{operator}differs by {worst:<10.2e} ({relative:.1e} of the largest) at {at:?}: {found} for {expected}  {tensor}"

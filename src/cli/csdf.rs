@@ -1,13 +1,13 @@
 //! `texpool csdf`: a model as cyclo-static dataflow with its least buffers, without a device.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use indicatif::ProgressBar;
 
 use super::{CliError, opening::DimArgs, out};
 use crate::{
     dataflow::{Bands, DataflowError, Network, Phasing, convert, to_sdf3},
-    io::{IoError, write_whole},
+    io::{IoError, check_target, write_whole},
     report::{PublishedCsdf, csdf_report},
 };
 
@@ -18,7 +18,7 @@ const ELEMENT_BYTES: u64 = 4;
 pub(super) struct Args {
     /// A model file, or a name from `texpool models list`.
     #[arg(required_unless_present = "published")]
-    model: Option<String>,
+    model: Option<OsString>,
     #[command(flatten)]
     dims: DimArgs,
     /// At most so many phases a layer, bands of rows as even as may be; 1 is the execution without phases. Default: a
@@ -53,6 +53,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let Some(model) = &args.model else {
         return Err(CliError::Usage("say which model to convert, or --published".into()));
     };
+    args.output.as_deref().map_or(Ok(()), check_target)?;
     let graph = args.dims.find(model)?.import()?;
     let network = Network::of(&graph).map_err(DataflowError::from)?;
     let bands = args.phases.map_or(Bands::Rows, Bands::AtMost);

@@ -1,10 +1,11 @@
 //! What makes the command fail: the errors of the rooms below, as they are.
 
+use crate::io::shown;
 use crate::{
     dataflow::DataflowError, fetch::FetchError, gpu::GpuError, import::ImportError, io::IoError, plan::PlanError,
     prepare::PrepareError, report::PublishedError, setup::SetupError,
 };
-use std::path::PathBuf;
+use std::{ffi::OsString, fmt, path::PathBuf};
 
 /// What makes the command fail.
 #[derive(Debug, thiserror::Error)]
@@ -15,13 +16,15 @@ pub(super) enum CliError {
     Io(#[from] IoError),
     #[error(transparent)]
     Setup(#[from] SetupError),
-    #[error("{}: {source}", path.display())]
-    Import { path: PathBuf, source: Box<ImportError> },
+    #[error(transparent)]
+    Unreadable(Box<ImportError>),
+    #[error("{}{}: {source}", shown(path), With(dims))]
+    Import { path: PathBuf, dims: String, source: Box<ImportError> },
     #[error(transparent)]
     Prepare(#[from] PrepareError),
     #[error(transparent)]
     Plan(#[from] PlanError),
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", shown(path))]
     Records { path: PathBuf, source: PlanError },
     #[error(transparent)]
     Dataflow(#[from] DataflowError),
@@ -31,14 +34,29 @@ pub(super) enum CliError {
     Usage(String),
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    #[error("`{text}` is no file, and nothing that can be fetched is called that; there are: {known}")]
-    NoSuchFile { text: String, known: String },
+    #[error("there is no file `{}`, and nothing that can be fetched is called that; there are: {known}", shown(text))]
+    NoSuchFile { text: OsString, known: String },
+    #[error("there is no file `{}`", shown(path))]
+    NoSuchPath { path: PathBuf },
+    #[error("`{}` is a folder; name a file in it, or something from `texpool models list`", shown(path))]
+    Folder { path: PathBuf },
     #[error("the model takes {expected} inputs ({shapes}), {found} were given; say --input once for each, or never")]
     InputCount { expected: usize, found: usize, shapes: String },
+    #[error("no row of the table could be made for: {0}; the table says why")]
+    Rows(String),
     #[error("{0}")]
     Diverges(String),
     #[error("cannot write to standard output: {0}")]
     Print(std::io::Error),
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
+}
+
+/// The extents that a model was bound to, where any were.
+struct With<'a>(&'a str);
+
+impl fmt::Display for With<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, " with {}", shown(self.0)) }
+    }
 }

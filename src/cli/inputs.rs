@@ -1,19 +1,27 @@
 //! What a model is run on: arrays, pictures, or numbers out of a hat.
 
-use super::{CliError, opening::file_or_name};
+use super::{CliError, opening::file_or_name, out};
 use crate::{
-    graph::{Graph, TensorId},
-    io::{Fit, IoError, Range, prepare, read_npy, read_picture},
+    graph::{Graph, Tensor, TensorId},
+    io::{Fit, InputFile, IoError, Range, prepare, shown},
 };
-use std::path::Path;
+use serde::Serialize;
+use std::{
+    ffi::OsString,
+    fmt::{self, Display},
+    path::Path,
+};
 
 /// Where a run's inputs come from.
 #[derive(Debug, clap::Args)]
 pub(super) struct InputArgs {
     /// A .npy array, a PNG or a JPEG, or a photo's name from `texpool models list`; once for each input of the model,
-    /// in order. Without any, seeded random numbers from -1 to 1.
+    /// in order. Arrays are taken as the numbers they hold. Without any, as with --random.
     #[arg(long, value_name = "FILE")]
-    input: Vec<String>,
+    input: Vec<OsString>,
+    /// Run on random numbers from -1 to 1, the same every time: for trying out, since what comes out means nothing.
+    #[arg(long, conflicts_with = "input")]
+    random: bool,
     /// How a picture becomes one of the input's aspect.
     #[arg(long, value_enum, default_value_t)]
     fit: Fit,
@@ -23,27 +31,79 @@ pub(super) struct InputArgs {
     range: Range,
 }
 
+/// Dense values, a vector an input, and what is said of each.
+pub(super) struct Inputs {
+    pub(super) values: Vec<Vec<f32>>,
+    pub(super) described: Vec<Input>,
+}
+
+/// An input of a run.
+#[derive(Debug, Serialize)]
+pub(super) struct Input {
+    name: String,
+    shape: Vec<usize>,
+    min: f32,
+    max: f32,
+    /// Whether the values mean nothing.
+    random: bool,
+    file: Option<String>,
+}
+
+impl Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, shape, min, max, random, file } = self;
+        write!(f, "{} {shape:?}: {min} to {max}", shown(name))?;
+        match file {
+            Some(file) => write!(f, ", from {file}"),
+            None if *random => write!(f, ", random numbers, the same every time"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl InputArgs {
-    /// Dense values, a vector an input.
-    pub(super) fn read(&self, graph: &Graph) -> Result<Vec<Vec<f32>>, CliError> {
-        if self.input.is_empty() {
-            return Ok(random(graph));
-        }
-        if self.input.len() != graph.inputs.len() {
-            let shapes = graph.inputs.iter().map(|&t| format!("{:?}", graph.tensors[t].dims)).collect::<Vec<_>>();
+    /// Reads the files, or makes up numbers; who did not ask for these is told.
+    pub(super) fn read(&self, graph: &Graph) -> Result<Inputs, CliError> {
+        let tensors = || graph.inputs.iter().map(|&t| &graph.tensors[t]);
+        let listed = || {
+            let one = |t: &Tensor| format!("{} {:?}", shown(&t.name), t.dims);
+            tensors().map(one).collect::<Vec<_>>().join(", ")
+        };
+        let values = if self.input.is_empty() {
+            if !self.random && !graph.inputs.is_empty() {
+                out::aside(&format!(
+                    "note: no --input, so this runs on random numbers from -1 to 1, the same every time; the model takes: {}",
+                    listed()
+                ));
+            }
+            random(graph)
+        } else if self.input.len() != graph.inputs.len() {
             let (expected, found) = (graph.inputs.len(), self.input.len());
-            return Err(CliError::InputCount { expected, found, shapes: shapes.join(", ") });
-        }
-        let pairs = self.input.iter().zip(&graph.inputs);
-        pairs.map(|(text, &tensor)| self.read_one(&file_or_name(text)?, graph, tensor)).collect()
+            return Err(CliError::InputCount { expected, found, shapes: listed() });
+        } else {
+            let pairs = self.input.iter().zip(&graph.inputs);
+            let read = pairs.map(|(text, &tensor)| self.read_one(&file_or_name(text)?, graph, tensor));
+            read.collect::<Result<_, _>>()?
+        };
+        let described = tensors().zip(&values).enumerate().map(|(i, (tensor, values))| Input {
+            name: tensor.name.clone(),
+            shape: tensor.dims.clone(),
+            min: values.iter().copied().fold(f32::INFINITY, f32::min),
+            max: values.iter().copied().fold(f32::NEG_INFINITY, f32::max),
+            random: self.input.is_empty(),
+            file: self.input.get(i).map(|file| shown(file).to_string()),
+        });
+        let described = described.collect();
+        Ok(Inputs { values, described })
     }
 
     fn read_one(&self, path: &Path, graph: &Graph, tensor: TensorId) -> Result<Vec<f32>, CliError> {
         let dims = &graph.tensors[tensor].dims;
-        if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy")) {
-            return Ok(read_npy(path, dims)?);
+        let file = InputFile::open(path)?;
+        if file.is_array() {
+            return Ok(file.array(dims)?);
         }
-        let picture = read_picture(path)?;
+        let picture = file.picture()?;
         match dims[..] {
             [1, height, width, 3] => Ok(prepare(&picture, width as u32, height as u32, self.fit, self.range).values),
             [1, 3, height, width] => Ok(prepare(&picture, width as u32, height as u32, self.fit, self.range).planar()),

@@ -18,9 +18,10 @@ mod size;
 mod table;
 mod turns;
 
+use crate::io::shown_lines;
 use clap::{Parser, Subcommand};
 use error::CliError;
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 /// Runs neural networks on the GPU out of a fixed pool of textures.
 ///
@@ -55,7 +56,7 @@ enum Subject {
     Plan(plan::Args),
     /// Show a model as cyclo-static dataflow with its least buffers, and write it for SDF3; needs no device.
     Csdf(csdf::Args),
-    /// Measure a model's time and memory.
+    /// Measure a model's time and memory, on random numbers.
     Bench(bench::Args),
     /// Find the first step whose result is not what it should be.
     Compare(compare::Args),
@@ -69,15 +70,30 @@ enum Subject {
 
 /// What `main` does: reads the command line, does what it says, and answers with the exit code.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(refused) => return answer(&refused),
+    };
     log();
     match cli.command.run(cli.json) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            out::aside(&format!("error: {error}"));
             if matches!(error, CliError::Usage(_)) { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
+}
+
+/// Prints what the reader of the command line has to say: help and versions on standard output, else what is wrong.
+fn answer(refused: &clap::Error) -> ExitCode {
+    let foreign = |arg: OsString| arg.to_str().is_none_or(|arg| shown_lines(arg) != arg);
+    if refused.use_stderr() && std::env::args_os().skip(1).any(foreign) {
+        out::aside(&refused.render().to_string().trim_end());
+    } else {
+        // Nobody is left to tell where this cannot be printed.
+        let _ = refused.print();
+    }
+    ExitCode::from(u8::try_from(refused.exit_code()).unwrap_or(2))
 }
 
 impl Subject {

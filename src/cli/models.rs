@@ -29,13 +29,13 @@ struct Listed<'a> {
     #[serde(flatten)]
     entry: &'a Entry,
     /// Where it lies, if it is at hand.
-    at: Option<PathBuf>,
+    at: Option<String>,
 }
 
 #[derive(Serialize)]
 struct Fetched<'a> {
     name: &'a str,
-    at: PathBuf,
+    at: String,
     bytes: u64,
     sha256: &'a str,
 }
@@ -49,9 +49,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     }
 }
 
+/// A path as JSON can hold it: bytes that are no text become replacement characters.
+fn text_of(path: PathBuf) -> String {
+    path.display().to_string()
+}
+
 fn list(fetcher: &Fetcher<'_>, json: bool) -> Result<(), CliError> {
     let all: Vec<Listed<'_>> =
-        fetcher.catalog.files.iter().map(|entry| Listed { entry, at: fetcher.find(entry) }).collect();
+        fetcher.catalog.files.iter().map(|entry| Listed { entry, at: fetcher.find(entry).map(text_of) }).collect();
     if json {
         return out::json(&all);
     }
@@ -75,10 +80,10 @@ fn fetch(fetcher: &Fetcher<'_>, names: &[String], json: bool) -> Result<(), CliE
     };
     let mut fetched = Vec::new();
     for Entry { name, bytes, sha256, .. } in wanted {
-        fetched.push(Fetched { name, at: fetcher.get(name)?, bytes: *bytes, sha256 });
+        fetched.push(Fetched { name, at: text_of(fetcher.get(name)?), bytes: *bytes, sha256 });
     }
     if json {
         return out::json(&fetched);
     }
-    out::text(&fetched.iter().map(|f| format!("{}: {}\n", f.name, f.at.display())).collect::<String>())
+    out::text(&fetched.iter().map(|f| format!("{}: {}\n", f.name, f.at)).collect::<String>())
 }

@@ -2,11 +2,17 @@
 
 use super::CliError;
 use crate::{
-    fetch::{Bar, Entry, FetchError, Fetcher},
-    graph::Graph,
-    import::{self, ImportOptions},
+    fetch::{Bar, Catalog, Fetcher},
+    graph::{Graph, MAX_ELEMENTS},
+    import::{self, ImportError, ImportOptions},
+    io::{IoError, check_picture_name, check_target, shown},
 };
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 /// What open extents are bound to.
 #[derive(Debug, Default, clap::Args)]
@@ -18,10 +24,12 @@ pub(super) struct DimArgs {
 
 /// A name and the extent that it is bound to.
 fn dim(text: &str) -> Result<(String, usize), String> {
-    let (name, extent) = text.rsplit_once('=').ok_or_else(|| "it must be NAME=VALUE".to_owned())?;
+    let such = "write NAME=VALUE, such as batch=1";
+    let (name, extent) = text.rsplit_once('=').ok_or_else(|| such.to_owned())?;
     match extent.parse() {
-        Ok(extent) if extent > 0 && !name.is_empty() => Ok((name.to_owned(), extent)),
-        _ => Err(format!("`{extent}` is no extent")),
+        _ if name.is_empty() => Err(format!("no name is before `=`; {such}")),
+        Ok(extent) if (1..=MAX_ELEMENTS).contains(&extent) => Ok((name.to_owned(), extent)),
+        _ => Err(format!("`{extent}` is no extent; {such}, with a whole number from 1 to {MAX_ELEMENTS}")),
     }
 }
 
@@ -30,44 +38,90 @@ fn dim(text: &str) -> Result<(String, usize), String> {
 pub(super) struct Found {
     pub(super) path: PathBuf,
     options: ImportOptions,
+    /// The flags by which the user bound some.
+    asked: String,
 }
 
 impl DimArgs {
     /// A file as it is; else what the catalogue has under that name, fetched if need be, with the catalogue's extents where
     /// no others are given.
-    pub(super) fn find(&self, text: &str) -> Result<Found, CliError> {
+    pub(super) fn find(&self, text: &OsStr) -> Result<Found, CliError> {
+        for (i, (name, _)) in self.dims.iter().enumerate() {
+            if self.dims[..i].iter().any(|(other, _)| other == name) {
+                return Err(CliError::Usage(format!("--dim says twice what `{}` is; leave one out", shown(name))));
+            }
+        }
         let (path, mut dims) = known(text)?;
         dims.extend(self.dims.iter().cloned());
-        Ok(Found { path, options: ImportOptions { dims, ..ImportOptions::default() } })
+        let flag = |(name, extent): &(String, usize)| format!("--dim {name}={extent}");
+        let asked = self.dims.iter().map(flag).collect::<Vec<_>>().join(" ");
+        Ok(Found { path, options: ImportOptions { dims, ..ImportOptions::default() }, asked })
     }
 }
 
 impl Found {
     /// Reads the model.
     pub(super) fn import(&self) -> Result<Graph, CliError> {
-        import::open_with(&self.path, &self.options)
-            .map_err(|source| CliError::Import { path: self.path.clone(), source: Box::new(source) })
+        let read = import::open_with(&self.path, &self.options);
+        let mut graph = read.map_err(|source| match source {
+            source @ ImportError::Read { .. } => CliError::Unreadable(Box::new(source)),
+            source @ (ImportError::NoSuchDim { .. } | ImportError::CannotBind { .. }) => {
+                CliError::Usage(format!("--dim: {source}; {}", self.open_extents()))
+            }
+            source => CliError::Import { path: self.path.clone(), dims: self.asked.clone(), source: Box::new(source) },
+        })?;
+        // It is the file's name, and reports print it.
+        graph.name = shown(&graph.name).to_string();
+        Ok(graph)
+    }
+
+    /// What may be bound: the extents that are listed when none is.
+    fn open_extents(&self) -> String {
+        match import::open(&self.path) {
+            Err(ImportError::Unbound(open)) => {
+                let names: Vec<String> = open.iter().map(ToString::to_string).collect();
+                format!("the model leaves open: {}", names.join(", "))
+            }
+            _ => "the model states every extent itself, so leave --dim out".to_owned(),
+        }
     }
 }
 
 /// A file as it is; else what the catalogue has under that name, fetched if need be.
-pub(super) fn file_or_name(text: &str) -> Result<PathBuf, CliError> {
+pub(super) fn file_or_name(text: &OsStr) -> Result<PathBuf, CliError> {
     Ok(known(text)?.0)
 }
 
 /// Also the extents that the catalogue names.
-fn known(text: &str) -> Result<(PathBuf, BTreeMap<String, usize>), CliError> {
-    let path = PathBuf::from(text);
-    if path.exists() {
-        return Ok((path, BTreeMap::new()));
+fn known(text: &OsStr) -> Result<(PathBuf, BTreeMap<String, usize>), CliError> {
+    let path = Path::new(text);
+    let found = fs::metadata(path);
+    // A folder is neither model nor photo: it hides nothing that is called the same.
+    if found.as_ref().is_ok_and(|found| !found.is_dir()) {
+        return Ok((path.into(), BTreeMap::new()));
     }
-    let bar = Bar::default();
-    let fetcher = Fetcher::new(&bar)?;
-    match fetcher.get(text) {
-        Err(FetchError::UnknownName { known, .. }) => Err(CliError::NoSuchFile { text: text.into(), known }),
-        got => {
-            let dims = |entry: &Entry| entry.dims.clone();
-            Ok((got?, fetcher.catalog.entry(text).map(dims).unwrap_or_default()))
+    let catalog = Catalog::own()?;
+    if let Some(entry) = text.to_str().and_then(|name| catalog.entry(name).ok()) {
+        let bar = Bar::default();
+        return Ok((Fetcher::new(&bar)?.get(&entry.name)?, entry.dims.clone()));
+    }
+    let absent = |e: &io::Error| matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    match found {
+        Ok(_) => Err(CliError::Folder { path: path.into() }),
+        Err(e) if !absent(&e) => Err(IoError::read(path, e).into()),
+        // Whoever writes a path does not mean a name.
+        Err(_) if path.components().count() > 1 || path.extension().is_some_and(|e| !e.is_empty()) => {
+            Err(CliError::NoSuchPath { path: path.into() })
+        }
+        Err(_) => {
+            let known = catalog.files.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ");
+            Err(CliError::NoSuchFile { text: OsString::from(text), known })
         }
     }
+}
+
+/// Refuses a place for an SVG that cannot be written, before anything is computed for it.
+pub(super) fn check_svg(path: &Path) -> Result<(), CliError> {
+    check_picture_name(path, "svg").map_err(|e| CliError::Usage(e.to_string()))?;
+    Ok(check_target(path)?)
 }

@@ -1,11 +1,24 @@
 //! Printing answers. A reader who closes the pipe early has seen enough; that is no failure.
 
 use super::CliError;
+use crate::io::shown_lines;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::{
+    fmt::Display,
+    io::{self, Write},
+};
 
-/// Prints text as it is.
+/// Prints text. Names in it are the models' and the files': whatever would steer the terminal is escaped.
 pub(super) fn text(text: &str) -> Result<(), CliError> {
+    raw(&shown_lines(text))
+}
+
+/// Prints one JSON document.
+pub(super) fn json(value: &impl Serialize) -> Result<(), CliError> {
+    raw(&(serde_json::to_string_pretty(value)? + "\n"))
+}
+
+fn raw(text: &str) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(CliError::Print(e)),
@@ -13,7 +26,7 @@ pub(super) fn text(text: &str) -> Result<(), CliError> {
     }
 }
 
-/// Prints one JSON document.
-pub(super) fn json(value: &impl Serialize) -> Result<(), CliError> {
-    text(&(serde_json::to_string_pretty(value)? + "\n"))
+/// Tells the user something beside the answer. Where standard error is closed there is nobody to tell.
+pub(super) fn aside(message: &impl Display) {
+    let _ = io::stderr().lock().write_all(format!("{}\n", shown_lines(&message.to_string())).as_bytes());
 }

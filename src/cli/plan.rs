@@ -1,6 +1,6 @@
 //! `texpool plan`: what memory a model, or a set of usage records, would take, without a device.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -8,11 +8,12 @@ use super::{
     CliError,
     args::{self, AdapterArgs, How},
     inputs::random,
+    opening::check_svg,
     out, ready,
 };
 use crate::{
     graph::Graph,
-    io::{IoError, write_whole},
+    io::{IoError, check_target, read_text, shown, write_whole},
     plan::{
         Budget, Choice, Layout, StepUse, Strategy, Survey, UsageRecord, choose, io as records_io, plan_svg, published,
         survey, uses_from_records,
@@ -25,7 +26,7 @@ use crate::{
 pub(super) struct Args {
     /// A .tflite or .onnx file, or a name from `texpool models list`.
     #[arg(required_unless_present_any = ["records", "published"])]
-    model: Option<String>,
+    model: Option<OsString>,
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all; `all` shows every one, the
     /// bounds, the optimum with its proof, banks, and the reason for the choice.
     #[arg(long, value_name = "NAME", default_value = "best", value_parser = wanted)]
@@ -81,6 +82,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let cells = published::tables()?;
         return if json { out::json(&cells) } else { out::text(&published::tables_text()?) };
     }
+    args.picture.as_deref().map_or(Ok(()), check_svg)?;
+    args.write.as_deref().map_or(Ok(()), check_target)?;
     if let Some(path) = &args.records {
         return plan_records(args, path, json);
     }
@@ -144,7 +147,7 @@ fn front(args: &Args, graph: &Graph, options: PrepareOptions) -> Result<Front, C
 }
 
 fn plan_records(args: &Args, path: &PathBuf, json: bool) -> Result<(), CliError> {
-    let text = fs::read_to_string(path).map_err(|e| IoError::read(path, e))?;
+    let text = read_text(path)?;
     let wrong = |source| CliError::Records { path: path.clone(), source };
     let set = records_io::from_text(&text).map_err(wrong)?;
     let uses = uses_from_records(&set.records).map_err(wrong)?;
@@ -168,7 +171,7 @@ fn plan_records(args: &Args, path: &PathBuf, json: bool) -> Result<(), CliError>
             layout
         }
     };
-    draw(args, || Ok(plan_svg(&path.display().to_string(), &set.records, &layout)?))?;
+    draw(args, || Ok(plan_svg(&shown(path).to_string(), &set.records, &layout)?))?;
     let Some(to) = &args.write else { return Ok(()) };
     let csv = records_io::to_minimalloc(&set, Some(&layout))?;
     write_whole(to, |file| file.write_all(csv.as_bytes())).map_err(|e| CliError::Io(IoError::write(to, e)))

@@ -3,10 +3,14 @@
 use super::{
     CliError,
     args::{AdapterArgs, ModelArgs},
-    inputs::InputArgs,
+    inputs::{Input, InputArgs},
     out, ready,
 };
-use crate::{gpu::SessionOptions, io::write_outputs, report::MemoryReport};
+use crate::{
+    gpu::SessionOptions,
+    io::{check_folder, shown, write_outputs},
+    report::MemoryReport,
+};
 use serde::Serialize;
 use std::{fmt::Write, path::PathBuf};
 
@@ -30,6 +34,7 @@ pub(super) struct Args {
 struct Answer {
     #[serde(flatten)]
     report: MemoryReport,
+    inputs: Vec<Input>,
     outputs: Vec<Output>,
 }
 
@@ -39,17 +44,18 @@ struct Output {
     shape: Vec<usize>,
     min: f32,
     max: f32,
-    file: Option<PathBuf>,
+    file: Option<String>,
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    args.output.as_deref().map_or(Ok(()), check_folder)?;
     let graph = args.model.find()?.import()?;
     let inputs = args.inputs.read(&graph)?;
     let gpu = args.adapter.open(false)?;
     let options =
         SessionOptions { prepare: args.model.prepare_options(), poison: args.poison, ..SessionOptions::default() };
     let mut session = ready::session(&gpu, &graph, &options)?;
-    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+    let slices: Vec<&[f32]> = inputs.values.iter().map(Vec::as_slice).collect();
     let values = session.run(&slices)?;
 
     let tensors = || graph.outputs.iter().map(|&t| &graph.tensors[t]).zip(&values);
@@ -65,18 +71,22 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         shape: tensor.dims.clone(),
         min: values.iter().copied().fold(f32::INFINITY, f32::min),
         max: values.iter().copied().fold(f32::NEG_INFINITY, f32::max),
-        file: files.get(i).cloned(),
+        file: files.get(i).map(|file| file.display().to_string()),
     };
-    let answer = Answer { outputs: tensors().enumerate().map(output).collect(), report };
+    let outputs = tensors().enumerate().map(output).collect();
+    let answer = Answer { inputs: inputs.described, outputs, report };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }
 }
 
 fn text(answer: &Answer) -> String {
     let mut text = String::new();
-    for (i, Output { name, shape, min, max, file }) in answer.outputs.iter().enumerate() {
-        let to = file.as_ref().map(|f| format!(", in {}", f.display())).unwrap_or_default();
+    for (i, input) in answer.inputs.iter().enumerate() {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "output {i} {name} {shape:?}: {min} to {max}{to}");
+        let _ = writeln!(text, "input {i} {input}");
+    }
+    for (i, Output { name, shape, min, max, file }) in answer.outputs.iter().enumerate() {
+        let to = file.as_ref().map(|f| format!(", in {}", shown(f))).unwrap_or_default();
+        let _ = writeln!(text, "output {i} {} {shape:?}: {min} to {max}{to}", shown(name));
     }
     text + "\n" + &answer.report.to_string()
 }

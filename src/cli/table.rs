@@ -10,12 +10,16 @@ use crate::{
     fetch::{Catalog, Kind},
     gpu::{Brought, Gpu, Session, SessionOptions},
     graph::Graph,
+    io::shown,
     plan::{Choice, control::SearchControl},
     prepare::{PrepareOptions, Prepared, prepare},
     report::{NetworkRow, NetworkTable},
 };
 use indicatif::{ProgressBar, ProgressStyle};
-use std::time::Instant;
+use std::{
+    ffi::{OsStr, OsString},
+    time::Instant,
+};
 
 /// Runs of which the median is told.
 const RUNS: usize = 5;
@@ -23,7 +27,7 @@ const RUNS: usize = 5;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Model files, or names from `texpool models list`; every model that is listed if none is given.
-    models: Vec<String>,
+    models: Vec<OsString>,
     #[command(flatten)]
     how: How,
     #[command(flatten)]
@@ -36,7 +40,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let models = if args.models.is_empty() {
         let all = Catalog::own()?.files.into_iter().filter(|entry| entry.kind == Kind::Model);
-        all.map(|entry| entry.name).collect()
+        all.map(|entry| entry.name.into()).collect()
     } else {
         args.models.clone()
     };
@@ -47,18 +51,21 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         bar.set_style(style);
     }
     for model in models {
-        bar.set_prefix(model.clone());
+        let name = shown(&model).to_string();
+        bar.set_prefix(name.clone());
         match row(args, &model, gpu.as_ref()) {
             Ok(row) => table.networks.push(row),
-            Err(error) => table.failed.push((model, error.to_string())),
+            Err(error) => table.failed.push((name, error.to_string())),
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
-    if json { out::json(&table) } else { out::text(&table.to_string()) }
+    if json { out::json(&table) } else { out::text(&table.to_string()) }?;
+    let failed: Vec<&str> = table.failed.iter().map(|(model, _)| model.as_str()).collect();
+    if failed.is_empty() { Ok(()) } else { Err(CliError::Rows(failed.join(", "))) }
 }
 
-fn row(args: &Args, model: &str, gpu: Option<&Gpu>) -> Result<NetworkRow, CliError> {
+fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliError> {
     let graph = args.how.dims.find(model)?.import()?;
     let options = args.how.prepare_options(Choice::Best);
     let options = match gpu {
@@ -66,7 +73,7 @@ fn row(args: &Args, model: &str, gpu: Option<&Gpu>) -> Result<NetworkRow, CliErr
         None => options,
     };
     let prepared = prepare(&graph, &options, &SearchControl::new())?;
-    let mut row = NetworkRow::of(model, &graph, &prepared, args.how.format())?;
+    let mut row = NetworkRow::of(&shown(model).to_string(), &graph, &prepared, args.how.format())?;
     row.milliseconds = gpu.map(|gpu| time(gpu, &graph, prepared, options)).transpose()?;
     Ok(row)
 }

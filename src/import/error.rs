@@ -75,6 +75,16 @@ pub enum ImportError {
         /// The names.
         names: Vec<String>,
     },
+    /// An extent was bound to a number that it cannot be.
+    #[error("`{name}` cannot be {asked}: {why}")]
+    CannotBind {
+        /// The name by which it was bound.
+        name: String,
+        /// The number.
+        asked: usize,
+        /// Why not.
+        why: String,
+    },
     /// Values were bound to inputs that the file does not have.
     #[error("the model has no input called {}", names.join(", "))]
     NoSuchInput {

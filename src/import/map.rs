@@ -8,7 +8,7 @@ use memmap2::Mmap;
 pub(super) fn map(path: &Path) -> io::Result<Mmap> {
     // Asked before opening: opening a pipe would wait for a writer.
     if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain file; save the model as one"));
     }
     let file = File::open(path)?;
     map_file(&file)

@@ -106,6 +106,7 @@ fn a_run_writes_its_outputs_and_reports_what_the_driver_says() {
     let answer = json(&["run", &model, "--input", &photo, "--fit", "letterbox", "--output", out, "--json"]);
     let (pool, driver) = (&answer["plan"]["bytes"], &answer["driver_bytes"]);
     assert!(driver.as_u64() >= pool.as_u64() && driver.as_u64().unwrap() > 0, "{pool} {driver}");
+    assert!(answer["inputs"][0]["random"] == false && answer["inputs"][0]["file"] == photo.as_str(), "{answer}");
     let outputs = answer["outputs"].as_array().unwrap();
     let files: Vec<PathBuf> = outputs.iter().map(|o| o["file"].as_str().unwrap().into()).collect();
     let names: Vec<_> = files.iter().map(|f| f.file_name().unwrap().to_str().unwrap()).collect();
@@ -140,6 +141,8 @@ fn a_run_is_compared_with_the_twins_and_with_arrays() {
     let folder = dir.path().to_str().unwrap();
     let model = fetched("blazeface");
     let twins = json(&["compare", &model, "--against", "cpu", "--json"]);
+    let input = &twins["inputs"][0];
+    assert!(input["random"] == true && input["file"].is_null() && input["min"].as_f64() < Some(-0.9), "{input}");
     assert!(twins["agrees"] == true && twins["rows"].as_array().unwrap().len() > 30, "{twins}");
     json(&["run", &model, "--output", folder, "--json"]);
     let [regressors, scores] = ["0_regressors.npy", "1_classificators.npy"].map(|name| format!("{folder}/{name}"));
@@ -165,7 +168,7 @@ fn wrong_inputs_say_what_was_expected_and_what_came() {
     run(&npy(dir.path(), "shape.npy", &[1, 64, 64, 3]), &["[1, 64, 64, 3]", "[1, 128, 128, 3]"]);
     let bytes = dir.path().join("bytes.npy");
     npyz::to_file_1d(&bytes, vec![0u8; 5]).unwrap();
-    run(bytes.to_str().unwrap(), &["u1", "float32"]);
+    run(bytes.to_str().unwrap(), &["[5]", "[1, 128, 128, 3]"]);
     let text = dir.path().join("photo.png");
     fs::write(&text, "not a picture").unwrap();
     run(text.to_str().unwrap(), &["photo.png", "is not a picture"]);

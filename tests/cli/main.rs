@@ -2,6 +2,8 @@
 
 #![cfg(test)]
 
+#[cfg(unix)]
+mod arguments;
 mod command;
 mod csdf;
 mod examples;

@@ -38,14 +38,18 @@ impl<'o> Binding<'o> {
                 Extent::Named(name) => (name.clone(), None),
             };
             let asked = self.find(&by_place).or_else(|| self.find(&name));
+            let cannot = |(name, asked): (&str, usize), why: String| {
+                let why = format!("{why} axis {axis} of input `{}`", port.name);
+                Err(ImportError::CannotBind { name: name.to_owned(), asked, why })
+            };
             let extent = match (known, asked) {
-                (Some(known), Some(asked)) if known != asked => {
-                    return Err(damaged(format!(
-                        "axis {axis} of input `{}` is {known}, `{by_place}` was bound to {asked}",
-                        port.name
-                    )));
+                (Some(known), Some(asked)) if known != asked.1 => {
+                    return cannot(asked, format!("the file states {known} for"));
                 }
-                (known, asked) => known.or(asked),
+                (None, Some(asked)) if !(1..=MAX_ELEMENTS).contains(&asked.1) => {
+                    return cannot(asked, format!("an extent is from 1 to {MAX_ELEMENTS}, and this is"));
+                }
+                (known, asked) => known.or(asked.map(|(_, extent)| extent)),
             };
             let extent = extent.unwrap_or_else(|| {
                 self.unbound.push(Unbound { input: port.name.clone(), axis, name });
@@ -59,10 +63,10 @@ impl<'o> Binding<'o> {
         Ok(dims)
     }
 
-    fn find(&mut self, name: &str) -> Option<usize> {
+    fn find(&mut self, name: &str) -> Option<(&'o str, usize)> {
         let (name, &extent) = self.bound.get_key_value(name)?;
         self.used.insert(name);
-        Some(extent)
+        Some((name, extent))
     }
 
     /// Refuses the model if an extent is open, or a name was bound that no input has.
