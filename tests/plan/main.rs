@@ -6,6 +6,7 @@ mod banks;
 mod check;
 mod data;
 mod exact;
+mod greedy;
 mod improved;
 mod inputs;
 mod io;

@@ -1,9 +1,14 @@
 //! One arena: at the lower bound on every network, the hard public instances within their capacity, and brute force.
 
+use std::{
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+
 use proptest::prelude::*;
 use texpool::plan::{
     UsageRecord, bounds, check_layout,
-    control::SearchControl,
+    control::{Progress, SearchControl, StopReason},
     offsets::{Fit, fit, micro_greedy, smallest},
 };
 
@@ -18,11 +23,16 @@ fn all_23_sets_reach_the_widest_step() {
     }
 }
 
+/// Minimalloc's instances, named by its authors from the one with the fewest tensors on, that are kept here.
+const HARD: [&str; 8] = ["A", "B", "C", "D", "E", "F", "I", "J"];
+
+/// The search: no greedy strategy comes near on any of them, and a plain search from the floor up, as the one before
+/// it was, takes minutes on J.
 #[test]
 fn hard_public_instances_fit_their_published_capacity() {
-    for name in ["A", "B", "C", "D", "E", "F"] {
+    for name in HARD {
         let records = minimalloc(&format!("{name}.1048576"));
-        let Fit::Fits(layout) = fit(&records, 1_048_576, 1_000_000, &SearchControl::new()).unwrap() else {
+        let Fit::Fits(layout) = fit(&records, 1_048_576, 300_000, &SearchControl::new()).unwrap() else {
             panic!("{name}")
         };
         assert_eq!(check_layout(&records, &[], &layout), Ok(()), "{name}");
@@ -30,14 +40,136 @@ fn hard_public_instances_fit_their_published_capacity() {
     }
 }
 
+/// The capacity is not given here: it is found, and where it is the widest step it is proven.
+#[test]
+fn the_smallest_arena_of_hard_public_instances_is_no_larger() {
+    for name in HARD {
+        let records = minimalloc(&format!("{name}.1048576"));
+        let found = smallest(&records, 300_000, &SearchControl::new()).unwrap();
+        assert_eq!(check_layout(&records, &[], &found.layout), Ok(()), "{name}");
+        assert!(found.layout.total() <= 1_048_576, "{name}: {}", found.layout.total());
+        assert_eq!(found.bound, bounds(&records).unwrap().offsets, "{name}");
+    }
+}
+
+/// The same instance gives the same layout.
+#[test]
+fn the_search_repeats_itself() {
+    let records = minimalloc("J.1048576");
+    let found = || fit(&records, 1_048_576, 300_000, &SearchControl::new()).unwrap();
+    assert_eq!(found(), found());
+}
+
 #[test]
 fn the_published_example_is_tight() {
     let records = minimalloc("input.12");
-    assert!(matches!(fit(&records, 12, 1000, &SearchControl::new()), Ok(Fit::Fits(_))));
-    assert_eq!(fit(&records, 11, 1000, &SearchControl::new()), Ok(Fit::Impossible));
+    let control = SearchControl::new();
+    assert!(matches!(fit(&records, 12, 1000, &control), Ok(Fit::Fits(_))));
+    assert_eq!(fit(&records, 11, 1000, &control), Ok(Fit::Impossible));
     let hard = minimalloc("A.1048576");
-    assert_eq!(fit(&hard, 1_048_575, 1000, &SearchControl::new()), Ok(Fit::Impossible));
-    assert_eq!(fit(&hard, 1_048_576, 10, &SearchControl::new()), Ok(Fit::Undecided));
+    assert_eq!(fit(&hard, 1_048_575, 1000, &control), Ok(Fit::Impossible));
+    assert_eq!(fit(&hard, 1_048_576, 10, &control), Ok(Fit::Undecided));
+}
+
+/// A hard instance, under tensors that live as long as all of it: every one of them is a level of the search.
+fn deep(levels: usize) -> (Vec<UsageRecord>, u64) {
+    let mut records = minimalloc("B.1048576");
+    let last = records.iter().map(|r| r.last).max().unwrap();
+    records.extend((0..levels).map(|level| UsageRecord::new(0, last, 1024 * (1 + level as u64 % 3))));
+    let capacity = 1_048_576 + records.iter().rev().take(levels).map(|r| r.size).sum::<u64>();
+    (records, capacity)
+}
+
+/// One level of recursion a tensor, with a copy of the state each, overflowed the stack and memory.
+#[test]
+fn levels_of_the_search_are_no_recursion() {
+    let (records, capacity) = deep(800);
+    let Fit::Fits(layout) = fit(&records, capacity, 300_000, &SearchControl::new()).unwrap() else { panic!() };
+    assert_eq!(check_layout(&records, &[], &layout), Ok(()));
+    let (records, capacity) = deep(3_800);
+    let timeout = SearchControl::new().timeout(Duration::from_secs(5));
+    match fit(&records, capacity, 30_000, &timeout).unwrap() {
+        Fit::Fits(layout) => assert_eq!(check_layout(&records, &[], &layout), Ok(())),
+        other => assert_eq!(other, Fit::Undecided),
+    }
+}
+
+/// A hard instance again and again: parts that share nothing, each with a search of its own.
+fn chain(times: usize) -> Vec<UsageRecord> {
+    let one = minimalloc("B.1048576");
+    let end = one.iter().map(|r| r.last).max().unwrap() + 1;
+    let copy = |i: usize| one.iter().map(move |r| UsageRecord::new(r.first + i * end, r.last + i * end, r.size));
+    (0..times).flat_map(copy).collect()
+}
+
+/// More in all than a search takes at once.
+#[test]
+fn a_chain_of_hard_parts_fits_as_each_does() {
+    let records = chain(30);
+    assert!(records.len() > 5_000);
+    let Fit::Fits(layout) = fit(&records, 1_048_576, 1_000_000, &SearchControl::new()).unwrap() else { panic!() };
+    assert_eq!(check_layout(&records, &[], &layout), Ok(()));
+}
+
+/// Where tensors are too many for a search, what needs none is answered all the same.
+#[test]
+fn more_tensors_than_can_be_searched_are_answered_where_that_is_cheap() {
+    let mut records = chain(30);
+    let last = records.iter().map(|r| r.last).max().unwrap();
+    records.push(UsageRecord::new(0, last, 1_024));
+    let control = SearchControl::new();
+    assert_eq!(fit(&records, 1_049_599, 1_000, &control), Ok(Fit::Impossible));
+    assert_eq!(fit(&records, 1_049_600, 1_000, &control), Ok(Fit::Undecided));
+    let Ok(Fit::Fits(layout)) = fit(&records, 2_000_000, 0, &control) else { panic!() };
+    assert_eq!(check_layout(&records, &[], &layout), Ok(()));
+}
+
+/// What no search decides in a minute ends at its deadline, or as soon as the callback breaks off.
+#[test]
+fn a_search_without_end_is_stopped() {
+    let records = minimalloc("J.1048576");
+    let timeout = SearchControl::new().timeout(Duration::from_millis(200));
+    let start = Instant::now();
+    assert_eq!(fit(&records, 1_000_000, u64::MAX, &timeout), Ok(Fit::Undecided));
+    let found = smallest(&records, u64::MAX, &timeout).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert_eq!(found.stopped, Some(StopReason::Deadline));
+    assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
+
+    let mut seen = Vec::new();
+    let mut callback = |progress: Progress| {
+        seen.push(progress);
+        if seen.len() < 50 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let found = smallest(&records, u64::MAX, &SearchControl::new().progress(&mut callback)).unwrap();
+    assert_eq!(found.stopped, Some(StopReason::Cancelled));
+    assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
+    assert_eq!(seen.len(), 50);
+    assert!(seen.iter().any(|p| p.stage == "greedy strategies") && seen.iter().any(|p| p.stage == "arena search"));
+}
+
+/// A control that was stopped before the call: still a layout, and no claim.
+#[test]
+fn an_expired_deadline_still_gives_a_layout() {
+    let records = minimalloc("A.1048576");
+    let expired = SearchControl::new().timeout(Duration::ZERO);
+    assert_eq!(fit(&records, 1_048_576, u64::MAX, &expired), Ok(Fit::Undecided));
+    let found = smallest(&records, u64::MAX, &expired).unwrap();
+    assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
+    assert_eq!((found.bound, found.stopped), (1_048_576, Some(StopReason::Deadline)));
+}
+
+/// Sizes near the end of what 64 bits hold overflow nowhere in the search.
+#[test]
+fn the_largest_sizes_are_searched_without_overflow() {
+    let unit = u64::MAX / 40;
+    let records: Vec<UsageRecord> =
+        minimalloc("input.12").iter().map(|r| UsageRecord::new(r.first, r.last, r.size * unit / 4)).collect();
+    for capacity in [3 * unit - 1, 3 * unit, 4 * unit, u64::MAX] {
+        if let Fit::Fits(layout) = fit(&records, capacity, 1000, &SearchControl::new()).unwrap() {
+            assert_eq!(check_layout(&records, &[], &layout), Ok(()));
+        }
+    }
 }
 
 /// Where each tensor goes if, from the largest to the smallest, the later of equals first, each takes the lowest gap
@@ -114,6 +246,18 @@ proptest! {
         prop_assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
         prop_assert_eq!(found.layout.total(), brute_force(&records));
         prop_assert_eq!(found.bound, found.layout.total());
+    }
+
+    #[test]
+    fn fits_and_refusals_agree_with_brute_force(records in prop::collection::vec((0usize..7, 0usize..5, 1u64..9), 5..9)) {
+        let record = |(first, length, size)| UsageRecord::new(first, first + length, size);
+        let records: Vec<UsageRecord> = records.into_iter().map(record).collect();
+        let least = brute_force(&records);
+        let control = SearchControl::new();
+        prop_assert_eq!(fit(&records, least - 1, 1_000_000, &control), Ok(Fit::Impossible));
+        let Ok(Fit::Fits(layout)) = fit(&records, least, 1_000_000, &control) else { panic!("{least} fits") };
+        prop_assert_eq!(check_layout(&records, &[], &layout), Ok(()));
+        prop_assert_eq!(layout.total(), least);
     }
 
     #[test]

@@ -110,9 +110,12 @@ impl<'a> Arena<'a> {
         self.top
     }
 
-    /// Places `record` and answers its offset.
+    /// Places `record` and answers its offset. One without a size lies at 0, in nobody's way.
     pub(in crate::plan) fn put(&mut self, record: usize, gap: Gap) -> u64 {
         let r = &self.records[record];
+        if r.size == 0 {
+            return 0;
+        }
         // One past the highest tensor seen so far.
         let mut cursor = 0u64;
         let mut best: Option<(u64, u64)> = None;
@@ -143,6 +146,16 @@ impl<'a> Arena<'a> {
         self.levels.iter_mut().for_each(|level| level.insert(placed));
         self.offsets[record] = offset;
         self.top = self.top.max(top);
+    }
+
+    /// Places `record` above everything; only such ones may follow.
+    pub(super) fn stack(&mut self, record: usize) {
+        let offset = self.round_up(self.top);
+        let size = self.records[record].size;
+        if size > 0 {
+            self.offsets[record] = offset;
+            self.top = offset.saturating_add(size);
+        }
     }
 
     fn round_up(&self, offset: u64) -> u64 {

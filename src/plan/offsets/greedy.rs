@@ -1,9 +1,16 @@
 //! The greedy strategies: an order of tensors, and a gap for each (Pisarchyk and Lee 2020, sections 5.2 and 5.3).
+//!
+//! A tensor without a size lies at 0 and takes part in nothing. Each strategy has a form that a [`SearchControl`]
+//! stops: what was not placed by then lies on top, one after another.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BinaryHeap};
 
-use super::arena::{Arena, Gap};
-use crate::plan::{Layout, PlanError, Ties, UsageRecord, naive_total, profile::by_breadth};
+use super::{
+    arena::{Arena, Gap},
+    gaps::Gaps,
+    one_arena,
+};
+use crate::plan::{Layout, PlanError, Ties, UsageRecord, control::SearchControl, naive_total, profile::by_breadth};
 
 /// Tensors one after another, nothing shared, in `O(n)`.
 ///
@@ -11,73 +18,137 @@ use crate::plan::{Layout, PlanError, Ties, UsageRecord, naive_total, profile::by
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
 pub fn naive(records: &[UsageRecord]) -> Result<Layout, PlanError> {
     naive_total(records)?;
-    let mut arena = Arena::new(records, 1);
-    for record in 0..records.len() {
-        let top = arena.top();
-        arena.insert(record, top);
-    }
-    Ok(arena.into_layout())
+    Ok(one_arena(records, &vec![None; records.len()]))
 }
 
 /// From the largest tensor to the smallest, each into the smallest gap; offsets are multiples of `align` (section 5.2,
-/// Algorithm 3). `O(n^2)`.
+/// Algorithm 3). `O(n log n)` where lives are short, `O(n^2)` where most tensors meet most others.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
 pub fn greedy_by_size(records: &[UsageRecord], align: u64) -> Result<Layout, PlanError> {
+    greedy_by_size_within(records, align, &SearchControl::new())
+}
+
+/// [`greedy_by_size`] until `control` stops it.
+///
+/// # Errors
+/// As [`greedy_by_size`].
+pub fn greedy_by_size_within(
+    records: &[UsageRecord],
+    align: u64,
+    control: &SearchControl<'_>,
+) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by_key(|&i| Reverse(records[i].size));
-    Ok(place(records, &order, align, Gap::Smallest))
+    Ok(place(records, &order, align, Gap::Smallest, control))
 }
 
 /// From the largest tensor to the smallest, the later of equals first, each into the lowest gap: the planner of
-/// TensorFlow Lite Micro. `O(n^2)`.
+/// TensorFlow Lite Micro. Takes as long as [`greedy_by_size`].
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
 pub fn micro_greedy(records: &[UsageRecord]) -> Result<Layout, PlanError> {
+    micro_greedy_within(records, &SearchControl::new())
+}
+
+/// [`micro_greedy`] until `control` stops it.
+///
+/// # Errors
+/// As [`micro_greedy`].
+pub fn micro_greedy_within(records: &[UsageRecord], control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).rev().collect();
     order.sort_by_key(|&i| Reverse(records[i].size));
-    Ok(place(records, &order, 1, Gap::Lowest))
+    Ok(place(records, &order, 1, Gap::Lowest, control))
 }
 
 /// In the order of the list, each into the smallest gap; offsets are multiples of `align`: the arena of the TensorFlow
-/// Lite interpreter. `O(n^2)`.
+/// Lite interpreter. Takes as long as [`greedy_by_size`].
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
 pub fn simple_arena(records: &[UsageRecord], align: u64) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let order: Vec<usize> = (0..records.len()).collect();
-    Ok(place(records, &order, align, Gap::Smallest))
+    Ok(place(records, &order, align, Gap::Smallest, &SearchControl::new()))
 }
 
-/// From the widest step to the narrowest, at each the tensors not placed yet, largest first (section 5.3). `O(n^2)`.
+/// From the widest step to the narrowest, at each the tensors not placed yet, largest first (section 5.3). Takes as
+/// long as [`greedy_by_size`].
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
 pub fn greedy_by_breadth(records: &[UsageRecord], ties: Ties) -> Result<Layout, PlanError> {
-    naive_total(records)?;
-    Ok(place(records, &by_breadth(records, ties), 1, Gap::Smallest))
+    greedy_by_breadth_within(records, ties, &SearchControl::new())
 }
 
-/// In order of birth, each into the gap that `gap` names. `O(n^2)`.
+/// [`greedy_by_breadth`] until `control` stops it.
+///
+/// # Errors
+/// As [`greedy_by_breadth`].
+pub fn greedy_by_breadth_within(
+    records: &[UsageRecord],
+    ties: Ties,
+    control: &SearchControl<'_>,
+) -> Result<Layout, PlanError> {
+    naive_total(records)?;
+    Ok(place(records, &by_breadth(records, ties), 1, Gap::Smallest, control))
+}
+
+/// In order of birth, each into the gap that `gap` names. `O(n log n)` for the smallest gap, whatever lives how long:
+/// a newcomer meets those that are alive at its birth, and no others.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
 pub fn greedy_in_order(records: &[UsageRecord], gap: Gap) -> Result<Layout, PlanError> {
-    naive_total(records)?;
-    let mut order: Vec<usize> = (0..records.len()).collect();
-    order.sort_by_key(|&i| records[i].first);
-    Ok(place(records, &order, 1, gap))
+    greedy_in_order_within(records, gap, &SearchControl::new())
 }
 
-fn place(records: &[UsageRecord], order: &[usize], align: u64, gap: Gap) -> Layout {
+/// [`greedy_in_order`] until `control` stops it.
+///
+/// # Errors
+/// As [`greedy_in_order`].
+pub fn greedy_in_order_within(
+    records: &[UsageRecord],
+    gap: Gap,
+    control: &SearchControl<'_>,
+) -> Result<Layout, PlanError> {
+    naive_total(records)?;
+    let mut order: Vec<usize> = (0..records.len()).filter(|&i| records[i].size > 0).collect();
+    order.sort_by_key(|&i| records[i].first);
+    let mut offsets: Vec<Option<u64>> = vec![None; records.len()];
+    let mut gaps = Gaps::new(gap);
+    // The first to die on top.
+    let mut alive: BinaryHeap<Reverse<(usize, u64, u64)>> = BinaryHeap::new();
+    for i in order {
+        if control.should_stop() {
+            break;
+        }
+        let UsageRecord { first, last, size } = records[i];
+        while let Some(&Reverse((died, offset, freed))) = alive.peek()
+            && died < first
+        {
+            alive.pop();
+            gaps.give(offset, freed);
+        }
+        let offset = gaps.take(size);
+        alive.push(Reverse((last, offset, size)));
+        offsets[i] = Some(offset);
+    }
+    Ok(one_arena(records, &offsets))
+}
+
+fn place(records: &[UsageRecord], order: &[usize], align: u64, gap: Gap, control: &SearchControl<'_>) -> Layout {
     let mut arena = Arena::new(records, align);
     for &record in order {
-        arena.put(record, gap);
+        if control.should_stop() {
+            arena.stack(record);
+        } else {
+            arena.put(record, gap);
+        }
     }
     arena.into_layout()
 }

@@ -1,9 +1,13 @@
 //! Strip packing best fit (Sekiyama et al. 2018, after Burke et al. 2004): fill the lowest stretch of the skyline with
 //! the longest-lived tensor that fits between its walls.
 
-use std::cmp::Reverse;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
-use crate::plan::{Layout, Place, PlanError, Problem, UsageRecord, naive_total};
+use super::{one_arena, spans::Spans};
+use crate::plan::{Layout, PlanError, UsageRecord, control::SearchControl, naive_total};
 
 /// Which of equally long-lived tensors is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,66 +19,121 @@ pub enum Longest {
 }
 
 /// A stretch of points of the timeline over which the skyline is equally high.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Segment {
     from: usize,
     to: usize,
     height: u64,
 }
 
-/// Fills the skyline from below. `O(n^2)`.
+/// The stretches, no two neighbours equally high.
+struct Skyline {
+    /// By start: end and height.
+    segments: BTreeMap<usize, (usize, u64)>,
+    /// Height and start.
+    lowest: BTreeSet<(u64, usize)>,
+}
+
+impl Skyline {
+    fn new(points: usize) -> Self {
+        Self { segments: BTreeMap::from([(0, (points, 0))]), lowest: BTreeSet::from([(0, 0)]) }
+    }
+
+    /// The lowest stretch, the earliest of equals: which one makes no difference to the published totals.
+    fn lowest(&self) -> Option<Segment> {
+        let &(height, from) = self.lowest.first()?;
+        let &(to, _) = self.segments.get(&from)?;
+        Some(Segment { from, to, height })
+    }
+
+    /// The heights beside a stretch.
+    fn lower_wall(&self, segment: Segment) -> Option<u64> {
+        let left = self.segments.range(..segment.from).next_back().map(|(_, &(_, height))| height);
+        let right = self.segments.get(&segment.to).map(|&(_, height)| height);
+        left.into_iter().chain(right).min()
+    }
+
+    fn remove(&mut self, from: usize) -> Option<Segment> {
+        let (to, height) = self.segments.remove(&from)?;
+        self.lowest.remove(&(height, from));
+        Some(Segment { from, to, height })
+    }
+
+    /// Adds a stretch where there is none, as one with neighbours that are as high.
+    fn insert(&mut self, mut segment: Segment) {
+        if segment.from == segment.to {
+            return;
+        }
+        let before = self.segments.range(..segment.from).next_back();
+        let before = before.filter(|&(_, &(to, height))| to == segment.from && height == segment.height);
+        if let Some(joined) = before.map(|(&from, _)| from).and_then(|from| self.remove(from)) {
+            segment.from = joined.from;
+        }
+        let after = self.segments.get(&segment.to).filter(|&&(_, height)| height == segment.height);
+        if let Some(joined) = after.is_some().then(|| self.remove(segment.to)).flatten() {
+            segment.to = joined.to;
+        }
+        self.segments.insert(segment.from, (segment.to, segment.height));
+        self.lowest.insert((segment.height, segment.from));
+    }
+}
+
+/// Fills the skyline from below. `O(n log n)` where the lookup of what fits between walls meets few that do not,
+/// `O(n^1.5)` at worst.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
 pub fn strip_packing(records: &[UsageRecord], ties: Longest) -> Result<Layout, PlanError> {
+    strip_packing_within(records, ties, &SearchControl::new())
+}
+
+/// [`strip_packing`] until `control` stops it; what was not placed by then lies on top, one after another.
+///
+/// # Errors
+/// As [`strip_packing`].
+pub fn strip_packing_within(
+    records: &[UsageRecord],
+    ties: Longest,
+    control: &SearchControl<'_>,
+) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut points: Vec<usize> = records.iter().flat_map(|r| [r.first, r.last]).collect();
     points.sort_unstable();
     points.dedup();
     let point = |step: usize| points.partition_point(|&p| p < step);
-    let spans: Vec<(usize, usize)> = records.iter().map(|r| (point(r.first), point(r.last) + 1)).collect();
     // Longest-lived first; lifetimes in steps, walls in points.
-    let mut waiting: Vec<usize> = (0..records.len()).collect();
+    let mut order: Vec<usize> = (0..records.len()).collect();
     if ties == Longest::Largest {
-        waiting.sort_by_key(|&i| Reverse(records[i].size));
+        order.sort_by_key(|&i| Reverse(records[i].size));
     }
-    waiting.sort_by_key(|&i| Reverse(records[i].last - records[i].first));
-    let mut offsets = vec![0u64; records.len()];
-    let mut top = 0;
-    let mut skyline = vec![Segment { from: 0, to: points.len(), height: 0 }];
-    while !waiting.is_empty() {
-        // The earliest of equals: which one makes no difference to the published totals.
-        let Some(at) = (0..skyline.len()).min_by_key(|&i| skyline[i].height) else { break };
-        let segment = skyline[at];
-        let fits = |&i: &usize| segment.from <= spans[i].0 && spans[i].1 <= segment.to;
-        match waiting.iter().position(fits) {
-            Some(found) => {
-                let record = waiting.remove(found);
-                let (from, to) = spans[record];
-                let height = segment.height + records[record].size;
-                offsets[record] = segment.height;
-                top = top.max(height);
-                let parts =
-                    [Segment { to: from, ..segment }, Segment { from, to, height }, Segment { from: to, ..segment }];
-                skyline.splice(at..=at, parts.into_iter().filter(|s| s.from < s.to));
+    order.sort_by_key(|&i| Reverse(records[i].last - records[i].first));
+    let span = |&i: &usize| (point(records[i].first), point(records[i].last) + 1);
+    let spans: Vec<(usize, usize)> = order.iter().map(span).collect();
+    let mut waiting = Spans::new(spans.iter().copied());
+    let mut offsets: Vec<Option<u64>> = vec![None; records.len()];
+    let mut skyline = Skyline::new(points.len());
+    let mut left = records.len();
+    while left > 0 && !control.should_stop() {
+        let Some(segment) = skyline.lowest() else { break };
+        match waiting.first_inside(segment.from, segment.to) {
+            Some(rank) => {
+                waiting.take(rank);
+                left -= 1;
+                let (from, to) = spans[rank];
+                offsets[order[rank]] = Some(segment.height);
+                skyline.remove(segment.from);
+                let height = segment.height + records[order[rank]].size;
+                skyline.insert(Segment { to: from, ..segment });
+                skyline.insert(Segment { from: to, ..segment });
+                skyline.insert(Segment { from, to, height });
             }
             None => {
                 // Nothing fits between the walls: level the stretch with the lower one.
-                let left = at.checked_sub(1).map(|i| skyline[i].height);
-                let right = skyline.get(at + 1).map(|s| s.height);
-                let Some(wall) = left.into_iter().chain(right).min() else { break };
-                skyline[at].height = wall;
+                let Some(height) = skyline.lower_wall(segment) else { break };
+                skyline.remove(segment.from);
+                skyline.insert(Segment { height, ..segment });
             }
         }
-        skyline.dedup_by(|b, a| {
-            let same = a.height == b.height;
-            if same {
-                a.to = b.to;
-            }
-            same
-        });
     }
-    let places = offsets.into_iter().map(|offset| Place { region: 0, offset }).collect();
-    let regions = if records.is_empty() { Vec::new() } else { vec![top] };
-    Ok(Layout { problem: Problem::Offsets, regions, places })
+    Ok(one_arena(records, &offsets))
 }

@@ -1,0 +1,83 @@
+//! Sets of tensors as bits: whom a tensor meets and who waits are joined a word at a time.
+
+/// Tensors a word holds.
+const WORD: usize = u64::BITS as usize;
+
+/// One set a row.
+pub(super) struct BitRows {
+    words: usize,
+    bits: Vec<u64>,
+}
+
+impl BitRows {
+    /// Empty sets of tensors below `columns`.
+    pub(super) fn new(rows: usize, columns: usize) -> Self {
+        let words = columns.div_ceil(WORD);
+        Self { words, bits: vec![0; rows * words] }
+    }
+
+    /// Adds a tensor to a set.
+    pub(super) fn set(&mut self, row: usize, tensor: usize) {
+        self.bits[row * self.words + tensor / WORD] |= 1 << (tensor % WORD);
+    }
+
+    /// The words of a set.
+    pub(super) fn row(&self, row: usize) -> &[u64] {
+        &self.bits[row * self.words..][..self.words]
+    }
+}
+
+/// Adds a tensor to a set of words.
+pub(super) fn set(words: &mut [u64], tensor: usize) {
+    words[tensor / WORD] |= 1 << (tensor % WORD);
+}
+
+/// Takes a tensor out of a set of words.
+pub(super) fn clear(words: &mut [u64], tensor: usize) {
+    words[tensor / WORD] &= !(1 << (tensor % WORD));
+}
+
+/// Whether a set of words has a tensor.
+pub(super) fn has(words: &[u64], tensor: usize) -> bool {
+    words[tensor / WORD] >> (tensor % WORD) & 1 == 1
+}
+
+/// The words in which tensors `from..to` lie.
+pub(super) fn words(from: usize, to: usize) -> std::ops::Range<usize> {
+    from / WORD..to.div_ceil(WORD)
+}
+
+/// The bits of word `word` that belong to tensors `from..to`.
+pub(super) fn mask(word: usize, from: usize, to: usize) -> u64 {
+    let start = word * WORD;
+    let below = |end: usize| match end.saturating_sub(start) {
+        0 => 0,
+        many if many >= WORD => u64::MAX,
+        some => (1 << some) - 1,
+    };
+    below(to) & !below(from)
+}
+
+/// The tensors of one word, rising.
+pub(super) struct Ones {
+    start: usize,
+    bits: u64,
+}
+
+/// The tensors whose bits are set in word `word`.
+pub(super) fn ones(word: usize, bits: u64) -> Ones {
+    Ones { start: word * WORD, bits }
+}
+
+impl Iterator for Ones {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        if self.bits == 0 {
+            return None;
+        }
+        let at = self.bits.trailing_zeros() as usize;
+        self.bits &= self.bits - 1;
+        Some(self.start + at)
+    }
+}
