@@ -8,7 +8,7 @@ use texpool::{
     gpu::{GpuOptions, Session, SessionOptions},
     import,
     io::{Fit, Range, prepare, read_picture, shown},
-    setup,
+    setup::{self, Install},
 };
 
 fn main() -> ExitCode {
@@ -22,7 +22,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Box<dyn Error>> {
-    let gpu = setup::open_gpu(&GpuOptions::default())?;
+    // Where there is no GPU, the software driver is installed, which is said on standard error.
+    let gpu = setup::open_gpu(&GpuOptions::default(), Install::Yes)?;
     let bar = Bar::default();
     let fetcher = Fetcher::new(&bar)?;
     let model = fetcher.get("mobilenet_v1")?;

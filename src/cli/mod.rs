@@ -14,6 +14,8 @@ mod out;
 mod plan;
 mod ready;
 mod run;
+#[cfg(target_os = "linux")]
+mod runtime_dir;
 mod size;
 mod table;
 mod turns;
@@ -45,7 +47,7 @@ Exit codes:
 Environment:
   TEXPOOL_CACHE       folder for fetched files (default: texpool in the user's cache folder)
   TEXPOOL_MODELS      another folder to look for those files in before fetching them
-  TEXPOOL_NO_INSTALL  never install a Vulkan driver, even where there is none and the user may
+  TEXPOOL_NO_INSTALL  never install a Vulkan driver, whatever is asked for
   TEXPOOL_LOG         what to log, such as debug or texpool=trace";
 
 #[derive(Debug, Subcommand)]
@@ -70,6 +72,8 @@ enum Subject {
 
 /// What `main` does: reads the command line, does what it says, and answers with the exit code.
 pub fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    runtime_dir::set();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(refused) => return answer(&refused),

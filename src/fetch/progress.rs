@@ -1,5 +1,7 @@
 //! How far a fetch is, told to whoever watches.
 
+#[cfg(unix)]
+use super::interrupt;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::{cell::RefCell, time::Duration};
 
@@ -13,6 +15,14 @@ pub trait Watch {
     fn arrived(&self, bytes: u64);
     /// The download has ended, well or not.
     fn end(&self);
+    /// Nothing has arrived for some seconds; `command` still waits for its registry, and is stopped after `patience`.
+    fn silent(&self, command: &str, patience: Duration) {
+        tracing::warn!(command, ?patience, "nothing arrives");
+    }
+    /// Whether to stop the client and keep nothing; asked many times a second between the start and the end.
+    fn stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Watches and says nothing.
@@ -24,9 +34,12 @@ impl Watch for Quiet {
     fn start(&self, _: &str, _: u64) {}
     fn arrived(&self, _: u64) {}
     fn end(&self) {}
+    fn silent(&self, _: &str, _: Duration) {}
 }
 
-/// A progress bar on standard error; one plain line a download where that is no terminal.
+/// A progress bar on standard error; one plain line a download where that is no terminal. On Unix, an interrupt from the
+/// keyboard, or a request to end, stops the download in progress, which then answers [`super::FetchError::Interrupted`];
+/// at any other time it does what it always does.
 #[derive(Debug, Default)]
 pub struct Bar(RefCell<Option<ProgressBar>>);
 
@@ -47,6 +60,8 @@ impl Watch for Bar {
         bar.set_message(what.to_owned());
         bar.enable_steady_tick(Duration::from_millis(200));
         self.0.replace(Some(bar));
+        #[cfg(unix)]
+        interrupt::catch();
     }
 
     fn arrived(&self, bytes: u64) {
@@ -59,5 +74,20 @@ impl Watch for Bar {
         if let Some(bar) = self.0.take() {
             bar.finish();
         }
+        #[cfg(unix)]
+        interrupt::release();
+    }
+
+    fn silent(&self, command: &str, patience: Duration) {
+        let words = format!("`{command}` waits for an answer of its registry, {} s at most", patience.as_secs());
+        match self.0.borrow().as_ref().filter(|bar| !bar.is_hidden()) {
+            Some(bar) => bar.println(words),
+            None => eprintln!("{words}"),
+        }
+    }
+
+    #[cfg(unix)]
+    fn stopped(&self) -> bool {
+        interrupt::came()
     }
 }

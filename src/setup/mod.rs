@@ -1,4 +1,5 @@
-//! What a fresh machine lacks: a GPU adapter. Where it may, this installs the software Vulkan driver by package name.
+//! What a fresh machine lacks: a GPU adapter. Where it is asked to, this installs the software Vulkan driver by package
+//! name.
 //! Knows package managers, and of the executor only whether it finds an adapter.
 
 mod figures;
@@ -8,7 +9,7 @@ pub use figures::{clock_of, figures, read};
 use crate::gpu::{self, Gpu, GpuError, GpuOptions};
 use std::{
     ffi::OsString,
-    io,
+    io::{self, IsTerminal, Write},
     path::PathBuf,
     process::{Command, ExitStatus, Stdio},
 };
@@ -82,27 +83,57 @@ impl Default for System {
     }
 }
 
-/// Opens an adapter. Where there is none at all, the software Vulkan driver is installed first, if the user has the
-/// right and does not forbid it.
+/// Whether the software Vulkan driver may be installed where there is no adapter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Install {
+    /// No; the error says what to run.
+    #[default]
+    Never,
+    /// If the user, asked on the terminal, says yes. Where standard input or standard error is no terminal: no.
+    Ask,
+    /// Yes, the user asked for it.
+    Yes,
+}
+
+/// Opens an adapter. Where there is none at all, and `install` allows it, the software Vulkan driver is installed first
+/// (`apt-get`, as root or through a `sudo` that asks for no password), and standard error says so. The user's
+/// `TEXPOOL_NO_INSTALL` forbids it whatever `install` says.
 ///
 /// # Errors
 /// Every [`SetupError`].
-pub fn open_gpu(options: &GpuOptions) -> Result<Gpu, SetupError> {
+pub fn open_gpu(options: &GpuOptions, install: Install) -> Result<Gpu, SetupError> {
     match Gpu::open(options) {
         Err(GpuError::NoAdapter { .. }) => {
-            System::default().ensure(|| !gpu::adapters().is_empty())?;
+            System::default().ensure(install, confirmed, || !gpu::adapters().is_empty())?;
             Ok(Gpu::open(options)?)
         }
         opened => Ok(opened?),
     }
 }
 
+/// Whether the user, at a terminal, answers the question with yes.
+fn confirmed(question: &str) -> bool {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return false;
+    }
+    eprint!("{question} [y/N] ");
+    let mut answer = String::new();
+    let read = io::stderr().flush().and_then(|()| io::stdin().read_line(&mut answer));
+    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}
+
 impl System {
-    /// Makes sure that there is an adapter, with `present` to say whether there is an adapter now.
+    /// Makes sure that there is an adapter, with `present` to say whether there is an adapter now, and `confirmed` to put
+    /// a question to the user where `install` is [`Install::Ask`].
     ///
     /// # Errors
     /// Every [`SetupError`].
-    pub fn ensure(&self, present: impl Fn() -> bool) -> Result<(), SetupError> {
+    pub fn ensure(
+        &self,
+        install: Install,
+        confirmed: impl Fn(&str) -> bool,
+        present: impl Fn() -> bool,
+    ) -> Result<(), SetupError> {
         if present() {
             return Ok(());
         }
@@ -115,6 +146,11 @@ impl System {
         }
         if self.forbidden {
             return refuse("TEXPOOL_NO_INSTALL forbids installing one", by_hand);
+        }
+        let question = format!("no GPU adapter; install the software Vulkan driver ({})?", PACKAGES.join(" "));
+        if install == Install::Never || (install == Install::Ask && !confirmed(&question)) {
+            let remedy = format!("give texpool the flag --install-driver to have one installed, or as root, {by_hand}");
+            return refuse("installing one was not asked for", remedy);
         }
         let Some(prefix) = self.rights() else {
             return refuse("installing one takes rights that this user has not", format!("as root, {by_hand}"));

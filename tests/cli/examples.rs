@@ -13,7 +13,13 @@ use texpool::{
 
 fn example(name: &str, args: &[&Path]) -> Output {
     let cargo = ["run", "--quiet", "--example", name, "--"];
-    Command::new(env!("CARGO")).args(cargo).args(args).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap()
+    Command::new(env!("CARGO"))
+        .args(cargo)
+        .args(args)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env_remove("XDG_RUNTIME_DIR")
+        .output()
+        .unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -32,6 +38,7 @@ fn blazeface_finds_the_face_draws_it_and_reports() {
     let output = example("blazeface", &[&photo, &drawn]);
     let said = text(&output.stdout);
     assert!(output.status.success(), "{said}{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains("error"), "the first thing a new user reads: {}", text(&output.stderr));
     for line in ["1 faces in", "pool as planned", "pool as the driver reports it", "residency", "greedy_by_size"] {
         assert!(said.contains(line), "`{line}` is missing: {said}");
     }

@@ -7,4 +7,8 @@ mod arguments;
 mod command;
 mod csdf;
 mod examples;
+#[cfg(unix)]
+mod fetching;
+#[cfg(unix)]
+mod fresh;
 mod plan;

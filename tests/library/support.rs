@@ -14,8 +14,6 @@ pub(crate) mod lines;
 pub(crate) mod models;
 #[path = "../support/onnx.rs"]
 pub(crate) mod onnx;
-#[path = "../support/reference.rs"]
-pub(crate) mod reference;
 #[path = "../support/tflite.rs"]
 pub(crate) mod tflite;
 #[path = "../support/zoo.rs"]

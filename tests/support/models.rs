@@ -1,4 +1,4 @@
-//! Real model files for tests: kept here, or fetched from their packages (the reference folder saves the fetch).
+//! Real model files for tests: kept here, or fetched from their packages.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! The `.tflite` importer on files written by the tests themselves: no reference folder is needed.
+//! The `.tflite` importer on files written by the tests themselves.
 
 #![cfg(test)]
 

@@ -8,7 +8,6 @@ mod hostile;
 mod layout;
 mod matrix;
 mod options;
-mod real;
 mod refusals;
 mod seeds;
 mod support;

@@ -33,6 +33,21 @@ fn detectors_agree() {
 }
 
 #[test]
+fn a_classifier_agrees() {
+    agree(&["mobilenet_v2"]);
+}
+
+#[test]
+fn an_image_network_needs_no_transpose() {
+    for name in ["mobilenet_v2", "light_squeezenet"] {
+        let graph = zoo::case(name).graph().unwrap();
+        assert_eq!(graph.tensors[graph.inputs[0]].dims.len(), 4);
+        let operators: Vec<&str> = graph.nodes.iter().map(|node| node.op.name()).collect();
+        assert!(!operators.contains(&"TRANSPOSE"), "{name}: {operators:?}");
+    }
+}
+
+#[test]
 fn a_text_encoder_agrees() {
     agree(&["minilm"]);
 }

