@@ -3,9 +3,19 @@
 mod model;
 mod records;
 
+use std::time::{Duration, Instant};
+
 /// Carries the bytes of a model as far as they go without a device.
 pub fn model(bytes: &[u8]) {
     let _ = model::drive(bytes);
+}
+
+/// What the bytes of a model took: most bytes at a time of an import and how long it took, most bytes at a time of all
+/// that followed, and how long everything took together.
+pub fn took(bytes: &[u8]) -> (u64, Duration, u64, Duration) {
+    let began = Instant::now();
+    let (_, took) = model::drive(bytes);
+    (took.import, took.importing, took.rest, began.elapsed())
 }
 
 /// Reads usage records, and plans them.

@@ -73,7 +73,7 @@ pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
         return Err(CheckError::Order { tensor: name(), dims: dims() });
     }
     if let Some(constant) = &tensor.constant {
-        let (expected, found) = (elements.saturating_mul(constant.dtype.size()), constant.bytes.as_slice().len());
+        let (expected, found) = (elements.saturating_mul(constant.dtype.size()), constant.bytes.len());
         if expected != found {
             return Err(CheckError::Constant { tensor: name(), expected, found });
         }

@@ -1,6 +1,11 @@
 //! Values that are part of the model, borrowed from the mapped file where they can be.
 
-use std::{borrow::Cow, fmt, ops::Range, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 /// Element type of a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,36 +38,81 @@ impl DType {
     }
 }
 
-/// A range of shared bytes: of a mapped file, or of a buffer of our own.
+/// A range of shared bytes, of a mapped file or of a buffer of our own; or one element over and over, which takes no memory
+/// until it is asked for whole.
 #[derive(Clone)]
-pub struct Bytes {
-    owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
-    range: Range<usize>,
+pub struct Bytes(Source);
+
+#[derive(Clone)]
+enum Source {
+    Shared { owner: Arc<dyn AsRef<[u8]> + Send + Sync>, range: Range<usize> },
+    Repeated(Arc<Repeated>),
+}
+
+/// One element over and over.
+struct Repeated {
+    element: Vec<u8>,
+    bytes: usize,
+    written: OnceLock<Vec<u8>>,
 }
 
 impl Bytes {
     /// The bytes `range` of `owner`, or `None` if they are not all there.
     pub fn new(owner: Arc<dyn AsRef<[u8]> + Send + Sync>, range: Range<usize>) -> Option<Self> {
         (*owner).as_ref().get(range.clone())?;
-        Some(Self { owner, range })
+        Some(Self(Source::Shared { owner, range }))
     }
 
-    /// The bytes.
+    /// The bytes of `element`, `count` times; `None` if that is more than can be addressed.
+    pub fn repeated(element: &[u8], count: usize) -> Option<Self> {
+        let bytes = element.len().checked_mul(count).filter(|&bytes| isize::try_from(bytes).is_ok())?;
+        let repeated = Repeated { element: element.to_vec(), bytes, written: OnceLock::new() };
+        Some(Self(Source::Repeated(Arc::new(repeated))))
+    }
+
+    /// Number of bytes; those of a repeated element are not written out for it.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Source::Shared { range, .. } => range.len(),
+            Source::Repeated(repeated) => repeated.bytes,
+        }
+    }
+
+    /// Whether there is no byte.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes. Those of a repeated element are written out when they are asked for first, and kept.
     pub fn as_slice(&self) -> &[u8] {
-        &(*self.owner).as_ref()[self.range.clone()]
+        match &self.0 {
+            Source::Shared { owner, range } => &(**owner).as_ref()[range.clone()],
+            Source::Repeated(repeated) => repeated.written.get_or_init(|| {
+                let count = repeated.bytes.checked_div(repeated.element.len()).unwrap_or(0);
+                repeated.element.repeat(count)
+            }),
+        }
+    }
+
+    /// The element that all bytes are repetitions of, if that is how they were made.
+    pub fn element(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Source::Shared { .. } => None,
+            Source::Repeated(repeated) => Some(&repeated.element),
+        }
     }
 }
 
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Self {
         let range = 0..bytes.len();
-        Self { owner: Arc::new(bytes), range }
+        Self(Source::Shared { owner: Arc::new(bytes), range })
     }
 }
 
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Bytes({})", self.range.len())
+        write!(f, "Bytes({})", self.len())
     }
 }
 
@@ -125,6 +175,20 @@ impl Constant {
         Self::new(DType::F32, bytes.into())
     }
 
+    /// A constant of one 32-bit float over and over; it takes no memory until its elements are asked for. `None` if there
+    /// are more than can be addressed.
+    pub fn repeated(value: f32, count: usize) -> Option<Self> {
+        Bytes::repeated(&value.to_le_bytes(), count).map(|bytes| Self::new(DType::F32, bytes))
+    }
+
+    /// The value that all elements have, if the constant was made of one value: no element is looked at.
+    pub fn repeats(&self) -> Option<f32> {
+        match (self.dtype, &self.scale) {
+            (DType::F32, None) => Some(f32::from_le_bytes(self.bytes.element()?.try_into().ok()?)),
+            _ => None,
+        }
+    }
+
     /// A constant of 32-bit integers.
     pub fn from_i32(values: &[i32]) -> Self {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -133,7 +197,7 @@ impl Constant {
 
     /// Number of elements.
     pub fn len(&self) -> usize {
-        self.bytes.as_slice().len() / self.dtype.size()
+        self.bytes.len() / self.dtype.size()
     }
 
     /// Whether there is no element.

@@ -2,18 +2,24 @@
 
 use super::{
     error::Problem,
+    meter::Meter,
     schema::{Operator, Options},
     tensors::{FileTensor, MAX_RANK, Owner, shape_of},
 };
 use crate::graph::{Act, Constant, Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, Unary, infer};
+
+/// What a node or a tensor that the file does not have takes.
+const NODE_BYTES: usize = 512;
+/// Characters of a name that others are made of.
+const STEM: usize = 128;
 
 /// The graph being made. Its tensors begin with the file's, under the same indices.
 #[derive(Debug)]
 pub(super) struct Lowering<'a> {
     pub(super) tensors: Vec<FileTensor<'a>>,
     pub(super) graph: Graph,
-    /// Bytes that sparse constants may still unfold to.
-    pub(super) budget: usize,
+    /// What the import may still take.
+    pub(super) meter: Meter,
 }
 
 /// One operator being lowered.
@@ -173,10 +179,11 @@ impl<'l, 'a> Context<'l, 'a> {
 
     /// Brings the values of a tensor that has some in the file into the graph.
     fn load(&mut self, id: TensorId) -> Result<(), Problem> {
-        let Lowering { tensors, graph, budget } = &mut *self.lowering;
+        let Lowering { tensors, graph, meter } = &mut *self.lowering;
         if graph.tensors[id].constant.is_none() && tensors[id].has_values() {
-            match tensors[id].constant(self.owner, budget) {
+            match tensors[id].constant(self.owner, meter) {
                 Ok(constant) => graph.tensors[id].constant = constant,
+                Err(problem) if problem.excess.is_some() => return Err(problem),
                 // Kept, so that a thousand operators that share the constant do not unfold it a thousand times.
                 Err(problem) => tensors[id].spoil(problem),
             }
@@ -191,13 +198,27 @@ impl<'l, 'a> Context<'l, 'a> {
             self.gives(self.dims(input))?;
             return self.emit(Op::Reshape, &[input], Act::None);
         }
-        let tensors = &mut self.lowering.graph.tensors;
         self.lowering.tensors[self.output].extents()?;
+        let name = &self.lowering.tensors[self.output].name;
+        if self.lowering.tensors[self.output].has_values() || self.lowering.graph.is_constant(self.output) {
+            return Err(Problem::malformed(format!("its result `{name}` has a value already")));
+        }
+        let constant = self.shared(input)?;
+        let tensors = &mut self.lowering.graph.tensors;
         if tensors[input].dims != tensors[self.output].dims {
             return Err(Problem::malformed("operand and result differ in shape"));
         }
-        tensors[self.output].constant = tensors[input].constant.clone();
+        tensors[self.output].constant = constant;
         Ok(())
+    }
+
+    /// The values of a constant under another name. They are shared; its scales are not, of which there may be many.
+    fn shared(&mut self, id: TensorId) -> Result<Option<Constant>, Problem> {
+        let constant = self.lowering.graph.tensors[id].constant.clone();
+        let scales =
+            constant.as_ref().and_then(|constant| constant.scale.as_ref()).map_or(0, |scale| scale.scale.len());
+        self.lowering.meter.memory(scales.saturating_mul(size_of::<f32>() + size_of::<i32>()))?;
+        Ok(constant)
     }
 
     /// Extents as the file states them.
@@ -246,13 +267,11 @@ impl<'l, 'a> Context<'l, 'a> {
             return Err(Problem::malformed(format!("its result is stated as {shape}, its operands give {inferred}")));
         }
         if shape == self.shape(output) {
-            self.push(op, inputs, act, output);
-            return Ok(());
+            return self.push(op, inputs, act, output);
         }
         let between = self.tensor(output, shape)?;
-        self.push(op, inputs, act, between);
-        self.push(Op::Reshape, &[between], Act::None, output);
-        Ok(())
+        self.push(op, inputs, act, between)?;
+        self.push(Op::Reshape, &[between], Act::None, output)
     }
 
     /// The elements of `id` under another shape: itself, a constant borrowed again, or the result of a RESHAPE.
@@ -261,9 +280,9 @@ impl<'l, 'a> Context<'l, 'a> {
             return Ok(id);
         }
         let view = self.tensor(id, shape)?;
-        match self.lowering.graph.tensors[id].constant.clone() {
+        match self.shared(id)? {
             Some(constant) => self.lowering.graph.tensors[view].constant = Some(constant),
-            None => self.push(Op::Reshape, &[id], Act::None, view),
+            None => self.push(Op::Reshape, &[id], Act::None, view)?,
         }
         Ok(view)
     }
@@ -273,9 +292,9 @@ impl<'l, 'a> Context<'l, 'a> {
         let shape = shape_of(dims).ok_or_else(|| Problem::malformed(format!("{dims:?} is no shape")))?;
         let view = self.tensor(id, shape)?;
         self.lowering.graph.tensors[view].dims = dims.to_vec();
-        match self.lowering.graph.tensors[id].constant.clone() {
+        match self.shared(id)? {
             Some(constant) => self.lowering.graph.tensors[view].constant = Some(constant),
-            None => self.push(Op::Reshape, &[id], Act::None, view),
+            None => self.push(Op::Reshape, &[id], Act::None, view)?,
         }
         Ok(view)
     }
@@ -284,12 +303,12 @@ impl<'l, 'a> Context<'l, 'a> {
     pub(super) fn between(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
         let shapes: Vec<Shape> = inputs.iter().map(|&id| self.shape(id)).collect();
         let shape = infer(&op, &shapes, shape).map_err(|e| Problem::malformed(e.to_string()))?;
+        let name = format!("{}/{}", self.stem(self.output), self.lowering.graph.nodes.len());
         let tensors = &mut self.lowering.graph.tensors;
-        let name = format!("{}/{}", tensors[self.output].name, self.lowering.graph.nodes.len());
         let id = tensors.len();
         tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
         // What 8 bits can say binds the result, not what is on the way to it.
-        self.append(op, inputs, Act::None, id);
+        self.append(op, inputs, Act::None, id)?;
         Ok(id)
     }
 
@@ -303,14 +322,20 @@ impl<'l, 'a> Context<'l, 'a> {
         tensors.len() - 1
     }
 
+    /// What new tensors are called after: one name may be the stem of thousands.
+    fn stem(&self, id: TensorId) -> String {
+        self.lowering.graph.tensors[id].name.chars().take(STEM).collect()
+    }
+
     /// A tensor that the file does not have: the elements of `like` under another shape.
     fn tensor(&mut self, like: TensorId, shape: Shape) -> Result<TensorId, Problem> {
         if shape.checked_len() != Some(self.shape(like).len()) {
             let stated = self.dims(like);
             return Err(Problem::malformed(format!("{stated:?} and {shape} are not the same elements")));
         }
+        self.lowering.meter.memory(NODE_BYTES)?;
+        let name = format!("{} as {shape}", self.stem(like));
         let tensors = &mut self.lowering.graph.tensors;
-        let name = format!("{} as {shape}", tensors[like].name);
         tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
         Ok(tensors.len() - 1)
     }
@@ -329,13 +354,15 @@ impl<'l, 'a> Context<'l, 'a> {
         Act::Unary(Unary::Clip { min: low.max(least), max: high.min(most) })
     }
 
-    fn push(&mut self, op: Op, inputs: &[TensorId], act: Act, output: TensorId) {
+    fn push(&mut self, op: Op, inputs: &[TensorId], act: Act, output: TensorId) -> Result<(), Problem> {
         let act = if op.moves_only() { act } else { self.within_range(act) };
-        self.append(op, inputs, act, output);
+        self.append(op, inputs, act, output)
     }
 
-    fn append(&mut self, op: Op, inputs: &[TensorId], act: Act, output: TensorId) {
+    fn append(&mut self, op: Op, inputs: &[TensorId], act: Act, output: TensorId) -> Result<(), Problem> {
+        self.lowering.meter.memory(NODE_BYTES)?;
         let (inputs, outputs) = (inputs.to_vec(), vec![output]);
         self.lowering.graph.nodes.push(Node { op, inputs, outputs, tail: Tail::of(act), origin: self.index });
+        Ok(())
     }
 }

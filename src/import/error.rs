@@ -2,7 +2,8 @@
 
 use std::{fmt, io, path::PathBuf};
 
-use crate::graph::CheckError;
+use super::{label::label, meter::Excess};
+use crate::{graph::CheckError, plan::shown};
 
 /// One operator that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,9 +20,17 @@ pub struct Refusal {
     pub remedy: String,
 }
 
+impl Refusal {
+    pub(super) fn new(node: usize, name: &str, operator: &str, problem: &Problem) -> Self {
+        let [name, operator, reason] = [name, operator, &problem.reason].map(label);
+        Self { node, name, operator, reason, remedy: problem.remedy.to_owned() }
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { node, name, operator, reason, remedy } = self;
+        let [operator, name, reason] = [operator, name, reason].map(|text| shown(text));
         write!(f, "node {node} {operator} `{name}`: {reason}; {remedy}")
     }
 }
@@ -48,7 +57,7 @@ pub enum ImportError {
         looks_like: &'static str,
     },
     /// A model, but truncated or damaged.
-    #[error("the model is damaged or cut short: {what}")]
+    #[error("the model is damaged or cut short: {}", shown(what))]
     Damaged {
         /// What was found.
         what: String,
@@ -70,7 +79,7 @@ pub enum ImportError {
     #[error("{} of the inputs' extents are open:{}\n  bind them by --dim NAME=VALUE", .0.len(), Listed(.0))]
     Unbound(Vec<Unbound>),
     /// Extents were bound by names that the file does not have.
-    #[error("no input of the model has an extent called {}", names.join(", "))]
+    #[error("no input of the model has an extent called {}", shown(&names.join(", ")))]
     NoSuchDim {
         /// The names.
         names: Vec<String>,
@@ -86,20 +95,20 @@ pub enum ImportError {
         why: String,
     },
     /// Values were bound to inputs that the file does not have.
-    #[error("the model has no input called {}", names.join(", "))]
+    #[error("the model has no input called {}", shown(&names.join(", ")))]
     NoSuchInput {
         /// The names.
         names: Vec<String>,
     },
     /// Graphs beside the first.
     #[error("the model has {} graphs beside its first ({}), only one is supported; convert it without control flow",
-        names.len(), names.join(", "))]
+        names.len(), shown(&names.join(", ")))]
     Subgraphs {
         /// Names of the others.
         names: Vec<String>,
     },
     /// A graph input or output that cannot be computed with.
-    #[error("graph {role} `{tensor}`: {reason}; {remedy}")]
+    #[error("graph {role} `{}`: {}; {remedy}", shown(tensor), shown(reason))]
     Port {
         /// Input or output.
         role: &'static str,
@@ -109,6 +118,30 @@ pub enum ImportError {
         reason: String,
         /// What the model's owner can do.
         remedy: String,
+    },
+    /// Importing would take more memory or work than a file of its size may ask for.
+    #[error("{}: {reason}; {remedy}", Place(node, operator, tensor))]
+    TooMuch {
+        /// Index of the operator in the file that asks for it; none where none does.
+        node: Option<usize>,
+        /// The operator, as the file's format writes it; empty where there is none.
+        operator: String,
+        /// Name of its result, or of the input or output that is the reason; empty where none is.
+        tensor: String,
+        /// What was asked for, and what there was.
+        excess: Excess,
+        /// The same in words, with the constant that it is about.
+        reason: String,
+        /// What the model's owner can do.
+        remedy: String,
+    },
+    /// Two things of one name where the name is what tells them apart.
+    #[error("the model has two {what}s called `{}`; give each a name of its own", shown(name))]
+    Duplicate {
+        /// What there are two of.
+        what: &'static str,
+        /// The name.
+        name: String,
     },
     /// All operators that cannot be imported.
     #[error("{} of the model's operators cannot be imported:{}", .0.len(), Listed(.0))]
@@ -131,7 +164,20 @@ pub struct Unbound {
 
 impl fmt::Display for Unbound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (axis {} of input `{}`)", self.name, self.axis, self.input)
+        write!(f, "{} (axis {} of input `{}`)", shown(&self.name), self.axis, shown(&self.input))
+    }
+}
+
+/// Where something was asked for.
+struct Place<'a>(&'a Option<usize>, &'a str, &'a str);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self(Some(node), operator, tensor) => write!(f, "node {node} {} `{}`", shown(operator), shown(tensor)),
+            Self(None, _, "") => f.write_str("the model"),
+            Self(None, _, tensor) => write!(f, "`{}`", shown(tensor)),
+        }
     }
 }
 
@@ -148,11 +194,21 @@ impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
 pub(super) struct Problem {
     pub(super) reason: String,
     pub(super) remedy: &'static str,
+    /// What was asked for, if it is more than the import may take: then nothing more is looked at.
+    pub(super) excess: Option<Excess>,
 }
 
 impl Problem {
     pub(super) fn new(reason: impl Into<String>, remedy: &'static str) -> Self {
-        Self { reason: reason.into(), remedy }
+        Self { reason: reason.into(), remedy, excess: None }
+    }
+
+    /// Ends the import if this asks for more than it may take: nothing that follows would fare better.
+    pub(super) fn within(self, node: Option<usize>, operator: &str, tensor: &str) -> Result<Self, ImportError> {
+        let Some(excess) = self.excess else { return Ok(self) };
+        let [operator, tensor] = [operator, tensor].map(label);
+        let (reason, remedy) = (self.reason, self.remedy.to_owned());
+        Err(ImportError::TooMuch { node, operator, tensor, excess, reason, remedy })
     }
 
     /// Something that no converter writes.

@@ -1,15 +1,18 @@
 //! Importers: model files to [`Graph`]. Knows the formats and the graph, and nothing above.
 //!
 //! A file is measured before it is read. What it states is never trusted further: every shape is inferred again, every
-//! constant is measured, and the graph is checked at the end.
+//! constant is measured, and the graph is checked at the end. What a file asks for is counted (`meter.rs`) and bounded by
+//! what it holds and states.
 #![doc = include_str!("OPERATORS.md")]
 
 mod context;
 mod error;
 mod facts;
+mod label;
 mod lower;
 mod map;
 mod matrix;
+mod meter;
 mod onnx;
 mod opcode;
 mod prune;
@@ -23,6 +26,7 @@ use std::{path::Path, sync::Arc};
 
 pub use error::{ImportError, Refusal, Unbound};
 pub use matrix::{Operator, operators, supported};
+pub use meter::{Excess, Resource};
 pub use onnx::{Array, Elem, ImportOptions};
 
 use crate::graph::Graph;

@@ -4,7 +4,11 @@
 //! level above: a dense one by each of its indices, a compressed one by the indices listed for that position. Positions
 //! of the last level are the stored values, in order.
 
-use super::{error::Problem, schema::Sparsity};
+use super::{
+    error::Problem,
+    meter::{Excess, Meter},
+    schema::Sparsity,
+};
 
 const COMPRESSED: i8 = 1;
 
@@ -14,7 +18,7 @@ pub(super) fn densify(
     dims: &[usize],
     values: &[u8],
     size: usize,
-    limit: usize,
+    meter: &mut Meter,
 ) -> Result<Vec<u8>, Problem> {
     let malformed = |what: &str| Problem::malformed(format!("its sparse values: {what}"));
     let order = indices(sparsity.traversal_order()).ok_or_else(|| malformed("no traversal order"))?;
@@ -49,17 +53,20 @@ pub(super) fn densify(
         strides[axis - 1] = strides[axis].saturating_mul(dims[axis]);
     }
     let elements = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).and_then(|n| n.checked_mul(size));
-    let Some(total) = elements.filter(|&bytes| bytes <= limit) else {
-        return Err(Problem::new(
-            format!("its sparse values unfold to more than {limit} bytes"),
-            "convert the model without sparsity",
-        ));
+    let total = elements.ok_or_else(|| malformed("more than can be addressed"))?;
+    let unfolded = |excess: Excess| Problem {
+        remedy: "convert the model without sparsity",
+        ..Problem { reason: format!("its sparse values unfold to {total} bytes: {excess}"), ..excess.into() }
     };
+    let zeros = meter.filled(total, std::iter::repeat(0u8)).map_err(unfolded)?;
 
     let stored = values.len() / size;
     // Every position is continued by a segment of a later level, or is a stored value: the file bounds their number.
     let longest = levels.iter().filter_map(|level| level.segments()).map(|s| s.len()).max().unwrap_or(0);
     let most = stored.max(longest);
+    // Positions of a level and of the one above, and the two lists that a compressed one is read from.
+    meter.memory(most.saturating_mul(4 * size_of::<usize>()))?;
+    meter.work(most.saturating_mul(levels.len()).saturating_mul(4))?;
     // For each position of the level reached, the dense index of its first element.
     let mut positions = vec![0usize];
     for (level, &axis) in levels.iter().zip(&order) {
@@ -84,7 +91,7 @@ pub(super) fn densify(
     if positions.len() != stored || !values.len().is_multiple_of(size) {
         return Err(malformed("values and positions do not agree in number"));
     }
-    let mut dense = vec![0; total];
+    let mut dense = zeros;
     for (value, position) in values.chunks_exact(size).zip(positions) {
         let start = position * size;
         match dense.get_mut(start..start + size) {

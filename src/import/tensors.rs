@@ -4,6 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     error::Problem,
+    meter::Meter,
     schema::{Buffer, Quantization, Sparsity, Tensor},
     sparse,
 };
@@ -12,9 +13,6 @@ use crate::graph::{Bytes, Constant, DType, MAX_ELEMENTS, Quantised, Shape};
 /// The file's bytes, shared with every constant borrowed from them.
 pub(super) type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// Bytes that sparse constants may unfold to in all: this, and so many times the file.
-const DENSE_BASE: usize = 1 << 26;
-const DENSE_TIMES: usize = 64;
 /// Most extents of a tensor; the reference runtime's operators end at six or eight.
 pub(super) const MAX_RANK: usize = 8;
 
@@ -164,8 +162,8 @@ impl<'a> FileTensor<'a> {
 
     /// The values, checked against extents and type; `None` if they are not part of the file.
     ///
-    /// Dense values are borrowed; sparse ones are unfolded and count against `budget`.
-    pub(super) fn constant(&self, owner: &Owner, budget: &mut usize) -> Result<Option<Constant>, Problem> {
+    /// Dense values are borrowed; sparse ones are unfolded, which is counted.
+    pub(super) fn constant(&self, owner: &Owner, meter: &mut Meter) -> Result<Option<Constant>, Problem> {
         let Some(range) = self.values.clone() else { return Ok(None) };
         let (dims, shape) = self.extents()?;
         let dtype = match self.dtype {
@@ -184,13 +182,12 @@ impl<'a> FileTensor<'a> {
             None => bytes,
             Some(sparsity) => {
                 let values = bytes.as_slice();
-                let dense = sparse::densify(sparsity, dims, values, dtype.size(), *budget)
-                    .map_err(|p| Problem { reason: format!("tensor `{}`: {}", self.name, p.reason), ..p })?;
-                *budget -= dense.len();
-                Bytes::from(dense)
+                let dense = sparse::densify(sparsity, dims, values, dtype.size(), meter);
+                let of = |p: Problem| Problem { reason: format!("tensor `{}`: {}", self.name, p.reason), ..p };
+                Bytes::from(dense.map_err(of)?)
             }
         };
-        let (found, expected) = (bytes.as_slice().len(), shape.len() * dtype.size());
+        let (found, expected) = (bytes.len(), shape.len() * dtype.size());
         if found != expected {
             let reason = format!("constant `{}` has {found} bytes, its extents {dims:?} ask for {expected}", self.name);
             return Err(Problem::malformed(reason));
@@ -224,12 +221,6 @@ fn quantised(name: &str, stated: Option<Quantization<'_>>, dims: &[usize]) -> Re
             along.map(Some).ok_or_else(malformed)
         }
     }
-}
-
-/// Bytes that sparse constants of a file may unfold to: sparse weights are rarely thinner than one in ten, and a small
-/// hostile file must not ask for all of memory.
-pub(super) const fn dense_budget(file: usize) -> usize {
-    file.saturating_mul(DENSE_TIMES).saturating_add(DENSE_BASE)
 }
 
 /// Where a buffer's bytes lie in the file: `Some(None)` if it has none, `None` if they are not all there.

@@ -6,11 +6,12 @@ use super::{
     context::{Context, Lowering},
     error::{ImportError, Problem, Refusal},
     lower::lower,
+    meter::Meter,
     opcode,
     prune::pruned,
     reader::{Schema, Table},
     schema::{Model, OperatorCode, SubGraph},
-    tensors::{FileTensor, Owner, dense_budget},
+    tensors::{FileTensor, Owner},
 };
 use crate::graph::{Graph, Order, Shape, Tensor, TensorId, check};
 
@@ -18,6 +19,9 @@ const IDENTIFIER: &[u8] = b"TFL3";
 const VERSION: u32 = 3;
 /// Refusals listed at most: beyond any real model, so that a hostile one cannot make the list its weapon.
 const MAX_REFUSALS: usize = 10_000;
+
+/// What a tensor takes as the file has it and as the graph does, beside what it states.
+const TENSOR_BYTES: usize = 512;
 
 /// Whether bytes begin as a model does.
 pub(super) fn is(bytes: &[u8]) -> bool {
@@ -41,6 +45,11 @@ pub(super) fn read(owner: Owner) -> Result<Graph, ImportError> {
     }
     let buffers = model.buffers().unwrap_or_default();
     let tensors = subgraph.tensors().unwrap_or_default();
+    let mut meter = Meter::new(bytes.len());
+    // Tables of a file may share their parts: a few bytes each, of which far more is made.
+    if let Err(excess) = meter.memory(tensors.len().saturating_mul(TENSOR_BYTES)) {
+        Problem::from(excess).within(None, "", "")?;
+    }
     let tensors = tensors.iter().map(|t| FileTensor::read(t, &buffers, bytes.len())).collect::<Result<Vec<_>, _>>();
     let tensors = tensors.map_err(|what| ImportError::Damaged { what })?;
 
@@ -55,17 +64,22 @@ pub(super) fn read(owner: Owner) -> Result<Graph, ImportError> {
             outputs: outputs.indices(tensors.len())?,
         },
         tensors,
-        budget: dense_budget(bytes.len()),
+        meter,
     };
-    let refusals = lower_all(&mut lowering, &owner, subgraph, &model.operator_codes().unwrap_or_default());
+    for &id in &lowering.graph.inputs {
+        lowering.meter.state(lowering.graph.tensors[id].shape.len());
+    }
+    let refusals = lower_all(&mut lowering, &owner, subgraph, &model.operator_codes().unwrap_or_default())?;
     if !refusals.is_empty() {
         return Err(ImportError::Unsupported(refusals));
     }
+    let [made, steps, repeated] = lowering.meter.taken();
     inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
     outputs.computable(&lowering.graph.outputs, &lowering.tensors)?;
     let graph = pruned(lowering.graph);
     check(&graph)?;
-    tracing::debug!(model = graph.name, nodes = graph.nodes.len(), tensors = graph.tensors.len(), "imported");
+    let (nodes, tensors) = (graph.nodes.len(), graph.tensors.len());
+    tracing::debug!(model = graph.name, nodes, tensors, made, steps, repeated, "imported");
     Ok(graph)
 }
 
@@ -107,7 +121,7 @@ impl Ports {
 
     /// Asked only once all operators are lowered: those that read or write a bad tensor say so in the list of refusals.
     fn computable(&self, ids: &[TensorId], tensors: &[FileTensor<'_>]) -> Result<(), ImportError> {
-        let refuse = |tensor: &FileTensor<'_>, Problem { reason, remedy }| ImportError::Port {
+        let refuse = |tensor: &FileTensor<'_>, Problem { reason, remedy, .. }| ImportError::Port {
             role: self.role,
             tensor: tensor.name.clone(),
             reason,
@@ -143,7 +157,7 @@ fn lower_all<'a>(
     owner: &Owner,
     subgraph: &SubGraph<'a>,
     codes: &[OperatorCode<'a>],
-) -> Vec<Refusal> {
+) -> Result<Vec<Refusal>, ImportError> {
     let unknown = Kind { builtin: None, custom: None };
     let kinds: Vec<Kind> = codes.iter().map(Kind::of).collect();
     let mut refusals = Vec::new();
@@ -155,13 +169,14 @@ fn lower_all<'a>(
             }
             None => Err(Problem::malformed("its operator code is unknown")),
         };
-        let Err(Problem { reason, remedy }) = result else { continue };
+        let Err(problem) = result else { continue };
         let output = operator.outputs().and_then(|o| usize::try_from(*o.first()?).ok());
-        let name = output.and_then(|id| lowering.tensors.get(id)).map(|t| t.name.clone()).unwrap_or_default();
-        refusals.push(Refusal { node, name, operator: kind.name(), reason, remedy: remedy.to_owned() });
+        let name = output.and_then(|id| lowering.tensors.get(id)).map(|t| t.name.as_str()).unwrap_or_default();
+        let problem = problem.within(Some(node), &kind.name(), name)?;
+        refusals.push(Refusal::new(node, name, &kind.name(), &problem));
         if refusals.len() == MAX_REFUSALS {
             break;
         }
     }
-    refusals
+    Ok(refusals)
 }

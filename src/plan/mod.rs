@@ -27,6 +27,7 @@ mod realize;
 mod record;
 mod rows;
 pub mod shared;
+mod shown;
 mod strategy;
 mod survey;
 mod uses;
@@ -52,6 +53,7 @@ pub use rows::{
     Life, LivePeak, RowEffort, RowLayout, RowProblem, RowStep, RowUse, check_rows, live_row_bound, live_row_peak,
     place_rows, realize_rows, row_lives,
 };
+pub use shown::{Shown, shown};
 pub use strategy::Strategy;
 pub use survey::{Survey, survey};
 pub use uses::{MAX_STEPS, StepUse, uses_from_records};

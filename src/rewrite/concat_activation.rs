@@ -53,6 +53,7 @@ fn of_channels(site: &Site, act: Act, [first, end]: [usize; 2], edit: &mut Edit)
     let values = values(site, alphas)?;
     let name = site.name(alphas);
     let Some(own) = values.get(first..end) else { return Err(WhyNot::NotPerChannel { tensor: name }) };
+    site.make(own.len())?;
     let shape = list(own.len());
     let constant = Some(Constant::from_f32(own));
     let tensor = Tensor { name, shape, dims: vec![own.len()], order: Default::default(), constant };

@@ -6,7 +6,7 @@ use super::{
     site::Site,
     why_not::WhyNot,
 };
-use crate::graph::{Constant, Node, NodeId, Op, PadMode, TensorId};
+use crate::graph::{Node, NodeId, Op, PadMode, TensorId};
 
 pub(super) const RULE: Rule = Rule {
     name: "concat-zeros",
@@ -43,6 +43,9 @@ fn look(site: &Site, id: NodeId) -> Verdict {
 
 /// Whether every value of a constant is the zero that a pad puts there, down to its sign.
 fn is_zeros(site: &Site, tensor: TensorId) -> bool {
-    let values = site.graph.tensors[tensor].constant.as_ref().map(Constant::to_f32);
-    values.is_some_and(|values| values.iter().all(|value| value.to_bits() == 0))
+    let Some(constant) = &site.graph.tensors[tensor].constant else { return false };
+    match constant.repeats() {
+        Some(value) => value.to_bits() == 0,
+        None => site.look_at(constant.len()).is_ok() && constant.to_f32().iter().all(|value| value.to_bits() == 0),
+    }
 }

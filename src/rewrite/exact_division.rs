@@ -19,10 +19,12 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     let (Op::Binary(Binary::Div), &[x, by]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
     let Some(constant) = &site.graph.tensors[by].constant else { return Ok(None) };
+    site.look_at(constant.len())?;
     let values = constant.to_f32();
     if !values.iter().all(|&value| is_exact(value)) {
         return Ok(None);
     }
+    site.make(values.len())?;
     let reciprocals: Vec<f32> = values.iter().map(|value| value.recip()).collect();
     let mut edit = Edit::default();
     let constant = Some(Constant::from_f32(&reciprocals));

@@ -30,6 +30,8 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     let weights = if transpose_b {
         matrix
     } else {
+        // A matrix may be shared by many products, and each would have its own.
+        site.make(constant.len())?;
         let (values, columns) = (constant.to_f32(), shape.c);
         let turned: Vec<f32> = (0..values.len()).map(|i| values[i % shape.w * columns + i / shape.w]).collect();
         let shape = Shape { w: columns, c: shape.w, ..shape };

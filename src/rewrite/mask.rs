@@ -35,9 +35,10 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     if site.goes_out(to) {
         return Err(WhyNot::GoesOut { tensor: site.name(to) });
     }
-    let zeros = vec![0.0; site.graph.shape(to).len()];
+    // However large the result is: zeros are not written out before somebody reads them.
+    let Some(zeros) = Constant::repeated(0.0, site.graph.shape(to).len()) else { return Ok(None) };
     let mut edit = Edit::default();
-    let constant = Some(Constant::from_f32(&zeros));
+    let constant = Some(zeros);
     let zeros = edit.add(&site.graph, Tensor { constant, ..site.graph.tensors[to].clone() });
     Ok(Some(edit.take_out(id).read_instead(to, zeros)))
 }

@@ -1,11 +1,13 @@
 //! What a rule is shown: the graph, and who makes and who reads each tensor.
 
+use std::cell::{Cell, OnceCell};
+
 use super::{
     WhyNot,
     edit::{Edit, read_instead},
     texels_agree,
 };
-use crate::graph::{Act, Graph, Node, NodeId, Op, TensorId};
+use crate::graph::{Act, Constant, Graph, Node, NodeId, Op, TensorId};
 
 /// Every tensor a node reads, constants included: operands, then the tail's alphas and addend.
 pub(crate) fn operands(node: &Node) -> impl Iterator<Item = TensorId> + '_ {
@@ -16,8 +18,53 @@ pub(crate) fn operands(node: &Node) -> impl Iterator<Item = TensorId> + '_ {
     node.inputs.iter().copied().chain(alphas).chain(node.tail.add)
 }
 
+impl Allowance {
+    fn take(&self, elements: usize) -> Result<(), WhyNot> {
+        let taken = self.taken.get().saturating_add(elements);
+        if taken > self.most {
+            return Err(WhyNot::TooMuch { elements });
+        }
+        self.taken.set(taken);
+        Ok(())
+    }
+}
+
 fn same_operands(a: &Node, b: &Node) -> bool {
     operands(a).eq(operands(b))
+}
+
+/// Elements of constants that rules may look at and may make, for each element of the graph's constants, for each node, and
+/// whatever the graph: many nodes may share one large constant, and each look at it would be work, each change of it
+/// memory. Of the catalogue's networks none looks at more than 2, or makes more than 2, for each that there is.
+const LOOKED: Allowed = Allowed { each: 64, node: 1 << 14, base: 1 << 24 };
+const MADE: Allowed = Allowed { each: 8, node: 1 << 10, base: 1 << 22 };
+
+struct Allowed {
+    each: usize,
+    node: usize,
+    base: usize,
+}
+
+/// How many elements there may be, and how many there were.
+struct Allowance {
+    most: usize,
+    taken: Cell<usize>,
+}
+
+impl Allowed {
+    fn of(&self, graph: &Graph) -> Allowance {
+        let elements = graph.tensors.iter().filter_map(|tensor| tensor.constant.as_ref()).map(Constant::len);
+        let elements = elements.fold(0, usize::saturating_add).saturating_mul(self.each);
+        let most = elements.saturating_add(graph.nodes.len().saturating_mul(self.node)).saturating_add(self.base);
+        Allowance { most, taken: Cell::new(0) }
+    }
+}
+
+/// What is known of a constant once it was looked at: rules ask the same again and again.
+#[derive(Default)]
+struct Known {
+    one_value: OnceCell<Option<f32>>,
+    is_true: OnceCell<bool>,
 }
 
 /// A graph while it is rewritten. Nodes keep their ids until [`Site::into_graph`]; those taken out have no operands,
@@ -28,6 +75,10 @@ pub(super) struct Site {
     maker: Vec<Option<NodeId>>,
     readers: Vec<Vec<NodeId>>,
     outputs: Vec<bool>,
+    known: Vec<Known>,
+    /// Elements of constants that rules may still look at, and may still make.
+    looks: Allowance,
+    makes: Allowance,
 }
 
 impl Site {
@@ -40,6 +91,9 @@ impl Site {
             maker: vec![None; tensors],
             readers: vec![Vec::new(); tensors],
             outputs,
+            known: (0..tensors).map(|_| Known::default()).collect(),
+            looks: LOOKED.of(&graph),
+            makes: MADE.of(&graph),
             graph,
         };
         for (id, node) in site.graph.nodes.iter().enumerate() {
@@ -74,6 +128,9 @@ impl Site {
         self.maker.resize(self.graph.tensors.len(), None);
         self.readers.resize(self.graph.tensors.len(), Vec::new());
         self.outputs.resize(self.graph.tensors.len(), false);
+        self.known.resize_with(self.graph.tensors.len(), Known::default);
+        let read = |&(id, _): &(NodeId, _)| operands(&self.graph.nodes[id]).collect::<Vec<_>>();
+        let left: Vec<TensorId> = nodes.iter().flat_map(read).chain(replaced.iter().map(|&(old, _)| old)).collect();
         for (id, node) in &nodes {
             self.leave(*id, node.as_ref());
         }
@@ -88,6 +145,27 @@ impl Site {
             readers.iter().for_each(|&id| read_instead(&mut self.graph.nodes[id], old, new));
             self.readers[new].extend(readers);
         }
+        // A constant that nobody reads any more is memory for nothing.
+        for tensor in left {
+            if self.readers[tensor].is_empty() {
+                self.graph.tensors[tensor].constant = None;
+            }
+        }
+    }
+
+    /// Elements of constants that rules have looked at, and made.
+    pub(super) fn taken(&self) -> [usize; 2] {
+        [&self.looks, &self.makes].map(|allowance| allowance.taken.get())
+    }
+
+    /// Counts elements of constants that a rule is about to look at.
+    pub(super) fn look_at(&self, elements: usize) -> Result<(), WhyNot> {
+        self.looks.take(elements)
+    }
+
+    /// Counts elements of constants that a rule is about to make.
+    pub(super) fn make(&self, elements: usize) -> Result<(), WhyNot> {
+        self.makes.take(elements)
     }
 
     /// Puts a node in a place that the one before it has left.
@@ -154,15 +232,22 @@ impl Site {
 
     /// The value all elements of a constant have.
     pub(super) fn one_value(&self, tensor: TensorId) -> Option<f32> {
-        let values = self.graph.tensors[tensor].constant.as_ref()?.to_f32();
-        let (&first, rest) = values.split_first()?;
-        rest.iter().all(|&value| value == first).then_some(first)
+        let constant = self.graph.tensors[tensor].constant.as_ref()?;
+        let look = || {
+            let values = constant.to_f32();
+            let (&first, rest) = values.split_first()?;
+            rest.iter().all(|&value| value == first).then_some(first)
+        };
+        constant.repeats().or_else(|| *self.known[tensor].one_value.get_or_init(look))
     }
 
     /// Whether a tensor is a constant without a zero.
     pub(super) fn is_true(&self, tensor: TensorId) -> bool {
-        let constant = self.graph.tensors[tensor].constant.as_ref();
-        constant.is_some_and(|constant| constant.to_f32().iter().all(|&value| value != 0.0))
+        let Some(constant) = &self.graph.tensors[tensor].constant else { return false };
+        match constant.repeats() {
+            Some(value) => value != 0.0,
+            None => *self.known[tensor].is_true.get_or_init(|| constant.to_f32().iter().all(|&value| value != 0.0)),
+        }
     }
 
     /// The values of a constant that has one value, or one a channel, as one a channel.
@@ -170,6 +255,7 @@ impl Site {
         let Some(constant) = &self.graph.tensors[tensor].constant else {
             return Err(WhyNot::NotConstant { tensor: self.name(tensor) });
         };
+        self.look_at(channels)?;
         match (constant.len(), self.graph.shape(tensor).c) {
             (1, _) => Ok(vec![constant.to_f32()[0]; channels]),
             (len, c) if len == channels && c == channels => Ok(constant.to_f32().into_owned()),

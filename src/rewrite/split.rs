@@ -7,78 +7,124 @@
 
 use std::borrow::Cow;
 
-use crate::graph::{Graph, Node, NodeId, Op, Order, Shape, Tail, Tensor};
+use crate::graph::{Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId};
 
 /// Computed tensors that a step can put together in a texel.
 const MEET: usize = 2;
 
 /// Splits what must be split.
 pub fn split(graph: &Graph) -> Cow<'_, Graph> {
-    let mut made = Cow::Borrowed(graph);
-    let mut at: NodeId = 0;
-    while let Some(node) = made.nodes.get(at) {
-        let single = || fixed(&made, node).map(|operand| [operand; 2]);
-        match crowded(&made, node).or_else(single) {
-            Some(operands) => {
-                let graph = made.to_mut();
-                let joined = join(graph, at, operands);
-                graph.nodes.insert(at, joined);
-            }
-            None => at += 1,
-        }
+    let must = |node: &Node| needs_tensor(graph, node) || is_crowded(graph, node);
+    if !graph.nodes.iter().any(must) {
+        return Cow::Borrowed(graph);
     }
-    made
+    let mut made = Graph { nodes: Vec::with_capacity(graph.nodes.len() + 1), ..graph.clone() };
+    for node in &graph.nodes {
+        let mut node = node.clone();
+        if is_crowded(graph, &node) {
+            node.inputs = uncrowded(&mut made, &node);
+        }
+        while needs_tensor(&made, &node) {
+            node.inputs[0] = join(&mut made, &node, &node.inputs[..1]);
+        }
+        made.nodes.push(node);
+    }
+    Cow::Owned(made)
 }
 
-/// The operands to be joined, first and last, if too many computed parts meet in some texel.
-fn crowded(graph: &Graph, node: &Node) -> Option<[usize; 2]> {
-    let Op::Concat { axis: 3 } = node.op else { return None };
-    let mut end = 0;
-    let mut open: Vec<usize> = Vec::new();
-    for (operand, &tensor) in node.inputs.iter().enumerate() {
-        let begin = end;
-        end += graph.shape(tensor).c;
-        if begin == end {
-            continue;
+/// Whether too many computed parts meet in some texel.
+fn is_crowded(graph: &Graph, node: &Node) -> bool {
+    let Op::Concat { axis: 3 } = node.op else { return false };
+    let mut parts = Parts::default();
+    node.inputs.iter().any(|&tensor| parts.push(graph, tensor).is_some())
+}
+
+/// Parts of a concatenation along channels, as they are put one behind the other.
+#[derive(Default)]
+struct Parts {
+    all: Vec<Part>,
+    /// Channels so far.
+    end: usize,
+    /// Which parts reach into the texel that is being filled: four at most, as none of them is empty.
+    open: Vec<usize>,
+}
+
+/// A part, and what was there before it was put behind.
+struct Part {
+    tensor: TensorId,
+    begin: usize,
+    open: Vec<usize>,
+}
+
+impl Parts {
+    /// Puts a part behind the others. Gives the first and the last of those to be joined, if too many computed ones meet in
+    /// the texel.
+    fn push(&mut self, graph: &Graph, tensor: TensorId) -> Option<[usize; 2]> {
+        let (begin, at) = (self.end, self.all.len());
+        self.end += graph.shape(tensor).c;
+        self.all.push(Part { tensor, begin, open: self.open.clone() });
+        if begin == self.end {
+            return None;
         }
         if begin % 4 == 0 {
-            open.clear();
+            self.open.clear();
         }
-        open.push(operand);
-        let computed = |&&operand: &&usize| !graph.is_constant(node.inputs[operand]);
-        if open.iter().filter(computed).count() > MEET {
+        self.open.push(at);
+        let computed = |&&part: &&usize| !graph.is_constant(self.all[part].tensor);
+        if self.open.iter().filter(computed).count() > MEET {
             // Of three computed parts and one constant at most, two neighbours are never both constants.
-            return Some([open[0], open[1]]);
+            return Some([self.open[0], self.open[1]]);
         }
         // Only the part that reaches into a texel's end meets what follows in it.
-        if begin / 4 != end / 4 {
-            open = vec![operand];
+        if begin / 4 != self.end / 4 {
+            self.open = vec![at];
         }
+        None
     }
-    None
+
+    /// Takes back the parts from one on.
+    fn take_back(&mut self, from: usize) -> Vec<TensorId> {
+        let taken = self.all.split_off(from);
+        if let Some(first) = taken.first() {
+            (self.end, self.open) = (first.begin, first.open.clone());
+        }
+        taken.into_iter().map(|part| part.tensor).collect()
+    }
 }
 
-/// The constant operand, if there is one that must be computed.
-fn fixed(graph: &Graph, node: &Node) -> Option<usize> {
+/// The operands of a concatenation with those joined that meet with too many others, by nodes that are added.
+fn uncrowded(graph: &mut Graph, node: &Node) -> Vec<TensorId> {
+    let mut parts = Parts::default();
+    let mut rest: Vec<TensorId> = node.inputs.iter().rev().copied().collect();
+    while let Some(tensor) = rest.pop() {
+        if let Some([first, last]) = parts.push(graph, tensor) {
+            let behind = parts.take_back(last + 1);
+            rest.extend(behind.into_iter().rev());
+            let joined = parts.take_back(first);
+            rest.push(join(graph, node, &joined));
+        }
+    }
+    parts.all.into_iter().map(|part| part.tensor).collect()
+}
+
+/// Whether the first operand is a constant that must be computed.
+fn needs_tensor(graph: &Graph, node: &Node) -> bool {
     let constant = |operand: usize| node.inputs.get(operand).is_some_and(|&tensor| graph.is_constant(tensor));
-    let wrong = match node.op {
+    match node.op {
         Op::Concat { .. } | Op::Gather { .. } | Op::GatherElements { .. } => false,
         Op::Binary(_) | Op::Prelu | Op::MatMul { .. } => constant(0) && constant(1),
         _ => constant(0),
-    };
-    wrong.then_some(0)
+    }
 }
 
-/// Joins the operands `first..=last` of node `at`; answers the node that does it.
-fn join(graph: &mut Graph, at: NodeId, [first, last]: [usize; 2]) -> Node {
-    let node = &graph.nodes[at];
-    let joined: Vec<usize> = node.inputs[first..=last].to_vec();
+/// Adds the node that joins operands of a node along their channels; gives its result.
+fn join(graph: &mut Graph, node: &Node, joined: &[TensorId]) -> TensorId {
     let channels = joined.iter().map(|&tensor| graph.shape(tensor).c).sum();
     let shape = Shape { c: channels, ..graph.shape(joined[0]) };
     let name = format!("{}/joined", graph.tensors[node.outputs[0]].name);
     let id = graph.tensors.len();
     graph.tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
-    let node = &mut graph.nodes[at];
-    node.inputs.splice(first..=last, [id]);
-    Node { op: Op::Concat { axis: 3 }, inputs: joined, outputs: vec![id], tail: Tail::default(), origin: node.origin }
+    let (op, inputs) = (Op::Concat { axis: 3 }, joined.to_vec());
+    graph.nodes.push(Node { op, inputs, outputs: vec![id], tail: Tail::default(), origin: node.origin });
+    id
 }

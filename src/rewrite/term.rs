@@ -37,6 +37,8 @@ pub(super) struct Sum {
 
 /// Values that one product or sum is looked through for: more than any function known here has.
 const MOST: usize = 8;
+/// Terms that are looked through for them: each node of a long chain would else look through all before it.
+const DEEPEST: usize = 32;
 
 impl Site {
     /// A tensor as it is stored.
@@ -104,12 +106,15 @@ impl Site {
     /// A value as a product. Quotients by a number, negations and whole powers are products too.
     pub(super) fn product(&self, whole: Value) -> Product {
         let (mut factor, mut values, mut open) = (1.0, Vec::new(), vec![whole]);
+        let mut seen = 0;
         while let Some(value) = open.pop() {
+            seen += 1;
             if let Some(number) = self.number(value) {
                 factor *= number;
                 continue;
             }
-            let term = if self.part_of(value, whole) { self.term(value) } else { Term::Other };
+            let part = seen <= DEEPEST && self.part_of(value, whole);
+            let term = if part { self.term(value) } else { Term::Other };
             let full = open.len() + values.len() >= MOST;
             match term {
                 Term::Two(Binary::Mul, a, b) if !full => open.extend([b, a]),
@@ -136,12 +141,15 @@ impl Site {
     /// A value as a sum.
     pub(super) fn sum(&self, whole: Value) -> Sum {
         let (mut number, mut values, mut open) = (0.0, Vec::new(), vec![whole]);
+        let mut seen = 0;
         while let Some(value) = open.pop() {
+            seen += 1;
             if let Some(known) = self.number(value) {
                 number += known;
                 continue;
             }
-            let term = if self.part_of(value, whole) { self.term(value) } else { Term::Other };
+            let part = seen <= DEEPEST && self.part_of(value, whole);
+            let term = if part { self.term(value) } else { Term::Other };
             let full = open.len() + values.len() >= MOST;
             match term {
                 Term::Two(Binary::Add, a, b) if !full => open.extend([b, a]),
@@ -161,7 +169,9 @@ impl Site {
     /// The axes of more than one element that a mean is taken over, and of what; also one of means.
     pub(super) fn mean(&self, value: Value) -> Option<([bool; 4], Value)> {
         let Term::Over(Reduce::Mean, mut axes, mut x) = self.term(value) else { return None };
-        while let Term::Over(Reduce::Mean, more, inner) = self.term(x) {
+        // Of more means than there are axes, the others change nothing: rules find them one after another.
+        for _ in 0..axes.len() {
+            let Term::Over(Reduce::Mean, more, inner) = self.term(x) else { break };
             axes = std::array::from_fn(|axis| axes[axis] || more[axis]);
             x = inner;
         }

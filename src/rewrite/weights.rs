@@ -7,7 +7,9 @@ use crate::graph::{Constant, Node, Shape, Tensor, TensorId};
 
 pub(super) fn values(site: &Site, tensor: TensorId) -> Result<Cow<'_, [f32]>, WhyNot> {
     let constant = site.graph.tensors[tensor].constant.as_ref();
-    constant.map(Constant::to_f32).ok_or_else(|| WhyNot::NotConstant { tensor: site.name(tensor) })
+    let constant = constant.ok_or_else(|| WhyNot::NotConstant { tensor: site.name(tensor) })?;
+    site.look_at(constant.len())?;
+    Ok(constant.to_f32())
 }
 
 /// Adds a constant of other values in the place of `old`, which others may read too.
@@ -19,6 +21,7 @@ pub(super) fn changed(
     edit: &mut Edit,
 ) -> Result<TensorId, WhyNot> {
     let name = site.name(old);
+    site.make(values.len())?;
     if values.iter().any(|value| !value.is_finite()) {
         return Err(WhyNot::NotFinite { tensor: name });
     }

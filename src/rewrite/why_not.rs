@@ -66,6 +66,12 @@ pub enum WhyNot {
         /// Name of the operand.
         tensor: String,
     },
+    /// The rules have looked at, or made, as many elements of constants as a graph of this size may have them do.
+    #[error("{elements} more elements of constants would be gone through than a graph of this size may ask for")]
+    TooMuch {
+        /// How many elements it is about.
+        elements: usize,
+    },
     /// Folded values overflow.
     #[error("`{tensor}` would not stay finite")]
     NotFinite {
@@ -146,6 +152,9 @@ pub enum WhyNot {
         /// Name of the operand that would lie beside it.
         tensor: String,
     },
+    /// More nodes lie around it than a search for what reads what may look at.
+    #[error("too many nodes compute tensors that would lie around it")]
+    ManyNeighbours,
     /// A reshape that needs no step now would need one.
     #[error("the reshape before it would no longer be a view")]
     SpoilsView,

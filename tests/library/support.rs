@@ -2,6 +2,8 @@
 
 #[path = "../support/arrays.rs"]
 pub(crate) mod arrays;
+#[path = "../support/bounded.rs"]
+pub(crate) mod bounded;
 #[path = "../support/goldens.rs"]
 pub(crate) mod goldens;
 #[path = "../support/graphs.rs"]

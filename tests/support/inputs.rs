@@ -14,6 +14,8 @@ use model::drive;
 
 /// Longest that one small input may take: far above what any takes, far below a hang.
 const LONGEST: Duration = Duration::from_secs(20);
+/// Most bytes at a time that one small input may take: twice what any does.
+const MOST_MEMORY: u64 = 512 << 20;
 /// Bytes of all inputs of a target that are kept.
 const MOST_BYTES: usize = 200_000;
 
@@ -56,9 +58,14 @@ pub(crate) fn are_answered(target: &str) {
 pub(crate) fn answered(inputs: impl IntoIterator<Item = (String, Vec<u8>)>) {
     let fault = |(name, bytes): (String, Vec<u8>)| {
         let began = Instant::now();
-        let panicked = catch_unwind(|| drive(&bytes).is_ok()).is_err();
-        let long = began.elapsed() > LONGEST;
-        (panicked || long).then(|| format!("{name} {}", if panicked { "panics" } else { "takes long" }))
+        let fault = match catch_unwind(|| drive(&bytes).1) {
+            Err(_) => "panics",
+            Ok(_) if began.elapsed() > LONGEST => "takes long",
+            Ok(took) if took.importing > LONGEST / 4 => "takes long to import",
+            Ok(took) if took.import.max(took.rest) > MOST_MEMORY => "takes much memory",
+            Ok(_) => return None,
+        };
+        Some(format!("{name} {fault}"))
     };
     let faults: Vec<String> = inputs.into_iter().filter_map(fault).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -66,5 +73,5 @@ pub(crate) fn answered(inputs: impl IntoIterator<Item = (String, Vec<u8>)>) {
 
 /// Whether a seed is imported, or refused with what error.
 pub(crate) fn answer(bytes: &[u8]) -> Result<(), String> {
-    drive(bytes).map_err(|error| error.to_string())
+    drive(bytes).0.map_err(|error| error.to_string())
 }

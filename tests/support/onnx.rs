@@ -99,8 +99,6 @@ impl Model {
 
     /// A node of an operator, its domain in front if it has one.
     pub(crate) fn node(&mut self, op: &str, inputs: &[&str], outputs: &[&str], attributes: &[(&str, Attr)]) {
-        let names =
-            |field: u64, list: &[&str]| -> Vec<u8> { list.iter().flat_map(|n| bytes(field, n.as_bytes())).collect() };
         let attribute = |(name, value): &(&str, Attr)| {
             let value = match value {
                 Attr::Int(v) => number(3, *v),
@@ -111,7 +109,15 @@ impl Model {
             };
             bytes(5, &[bytes(1, name.as_bytes()), value].concat())
         };
-        let attributes: Vec<u8> = attributes.iter().flat_map(attribute).collect();
+        let attributes: Vec<Vec<u8>> = attributes.iter().map(attribute).collect();
+        self.raw_node(op, inputs, outputs, &attributes);
+    }
+
+    /// A node whose attributes are fields already.
+    pub(crate) fn raw_node(&mut self, op: &str, inputs: &[&str], outputs: &[&str], attributes: &[Vec<u8>]) {
+        let names =
+            |field: u64, list: &[&str]| -> Vec<u8> { list.iter().flat_map(|n| bytes(field, n.as_bytes())).collect() };
+        let attributes = attributes.concat();
         let (domain, op) = op.rsplit_once('.').unwrap_or(("", op));
         let kind = [bytes(4, op.as_bytes()), bytes(7, domain.as_bytes())].concat();
         self.nodes.push([names(1, inputs), names(2, outputs), kind, attributes].concat());

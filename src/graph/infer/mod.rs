@@ -66,6 +66,20 @@ pub enum ShapeError {
         /// The image's extent.
         extent: usize,
     },
+    /// Too many positions of a window whose pixels are further apart than the image is wide.
+    #[error(
+        "a {what} of {window}, its pixels further apart than the image is wide, has {positions} positions, at most {most} are supported"
+    )]
+    Positions {
+        /// Which window.
+        what: &'static str,
+        /// Its extent, dilation included.
+        window: usize,
+        /// How many positions it has.
+        positions: usize,
+        /// How many it may have.
+        most: usize,
+    },
     /// More is cut off an axis than there is.
     #[error("axis {axis}: paddings of {before} and {after} leave nothing of an extent of {extent}")]
     Cut {

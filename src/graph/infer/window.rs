@@ -54,6 +54,10 @@ pub(super) fn pool(pool: &Pool2d, inputs: &[Shape]) -> Result<Shape, ShapeError>
     Ok(Shape { h, w, ..x })
 }
 
+/// Most positions of a window whose pixels are further apart than the image is wide: each is looked at, and a border that
+/// makes room for so many is none that a network has (its border is as wide as the window, so there are a few).
+const MOST_SPARSE: usize = 1 << 12;
+
 /// Every window has a pixel of the image.
 fn meets(
     what: &'static str,
@@ -71,6 +75,14 @@ fn meets(
         tap < window && (position * stride + tap * dilation).checked_sub(before).is_some_and(|y| y < extent)
     };
     // Only a window whose pixels are further apart than the image is wide can miss the image from both sides.
+    if dilation > extent && positions > MOST_SPARSE {
+        return Err(ShapeError::Positions {
+            what,
+            window: reach(what, window, dilation)?,
+            positions,
+            most: MOST_SPARSE,
+        });
+    }
     let mut all = if dilation <= extent { vec![0, positions - 1] } else { (0..positions).collect() }.into_iter();
     match all.find(|&position| !lands(position)) {
         Some(position) => Err(ShapeError::Outside { what, window: reach(what, window, dilation)?, position, extent }),

@@ -92,12 +92,12 @@ pub(in crate::import) fn split_v(ctx: &mut Context<'_, '_>) -> Result<(), Proble
     let x = ctx.operand(0)?;
     let along = axis(ctx.integer(2, "axis")?, ctx.dims(x).len())?;
     let stated = ctx.integers(1, "extents")?;
-    let known: i64 = stated.iter().filter(|&&n| n > 0).sum();
+    let known = stated.iter().filter(|&&n| n > 0).fold(0i64, |sum, &n| sum.saturating_add(n));
     let extent = ctx.dims(x)[along];
     let open = stated.iter().filter(|&&n| n == -1).count();
     let part = |&n: &i64| usize::try_from(if n == -1 { extent as i64 - known } else { n }).unwrap_or(0);
     let extents: Vec<usize> = stated.iter().map(part).collect();
-    if open > 1 || extents.contains(&0) || extents.iter().sum::<usize>() != extent {
+    if open > 1 || extents.contains(&0) || extents.iter().fold(0usize, |sum, &n| sum.saturating_add(n)) != extent {
         return Err(Problem::malformed(format!("an axis of {extent} into parts of {stated:?}")));
     }
     ctx.results(extents.len())?;

@@ -3,9 +3,13 @@
 use std::{borrow::Cow, sync::Arc};
 
 use crate::{
-    graph::{Constant, DType},
-    import::error::Problem,
+    graph::{Bytes, Constant, DType},
+    import::{error::Problem, meter::Meter},
 };
+
+/// Most axes of an array: `NPY_MAXDIMS` of NumPy 2, which ONNX's reference computes with. ONNX Runtime states no bound of its
+/// own, most of its operators end at eight; what is done per axis here is so never more than a little.
+pub(super) const MAX_RANK: usize = 64;
 
 /// Most elements of an array that is made while importing.
 pub(super) const MAX_KNOWN: usize = 1 << 28;
@@ -137,6 +141,7 @@ impl Elem {
 
 #[derive(Clone, Debug)]
 enum Values {
+    /// Borrowed, made, or one value over and over.
     Floats(Constant),
     Ints(Arc<[i64]>),
 }
@@ -152,9 +157,18 @@ pub struct Array {
 /// Number of elements, if it can be counted and is no more than may be made while importing. An empty array is asked
 /// the same of its other extents, so that products of any of them can be counted too.
 pub(super) fn count(dims: &[usize]) -> Result<usize, Problem> {
+    ranked(dims.len())?;
     let most = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1))).filter(|&n| n <= MAX_KNOWN);
     let most = most.ok_or_else(|| Problem::malformed(format!("an array of extents {dims:?} is too large")))?;
     Ok(if dims.contains(&0) { 0 } else { most })
+}
+
+/// Refuses more axes than an array may have.
+pub(super) fn ranked(axes: usize) -> Result<(), Problem> {
+    if axes <= MAX_RANK {
+        return Ok(());
+    }
+    Err(Problem::malformed(format!("an array of {axes} axes: at most {MAX_RANK} are supported, as in NumPy")))
 }
 
 impl Array {
@@ -238,12 +252,19 @@ impl Array {
         }
     }
 
-    /// Whether the values are not only the same, but lie in the same place.
-    pub(super) fn shares(&self, other: &Self) -> bool {
-        match (&self.values, &other.values) {
-            (Values::Floats(a), Values::Floats(b)) => std::ptr::eq(a.bytes.as_slice(), b.bytes.as_slice()),
-            (Values::Ints(a), Values::Ints(b)) => Arc::ptr_eq(a, b),
-            _ => false,
+    /// The bytes of the one value that all elements have, if that is how they are held: then they take no memory.
+    pub(super) fn repeated(&self) -> Option<&[u8]> {
+        match &self.values {
+            Values::Floats(constant) => constant.bytes.element(),
+            Values::Ints(_) => None,
+        }
+    }
+
+    /// Bytes that the elements take once they are written out as floats or integers.
+    pub(super) fn bytes(&self) -> usize {
+        match &self.values {
+            Values::Floats(_) => self.len().saturating_mul(size_of::<f32>()),
+            Values::Ints(_) => self.len().saturating_mul(size_of::<i64>()),
         }
     }
 
@@ -263,38 +284,87 @@ impl Array {
         Ok(Self { dims: dims.to_vec(), ..self.clone() })
     }
 
-    /// The elements at `indices`, which must lie inside, under new extents.
-    pub(super) fn taken(&self, dims: Vec<usize>, indices: impl Iterator<Item = usize>) -> Self {
-        let values = match &self.values {
-            // A few of many must not cost a pass over all.
-            Values::Floats(constant) if constant.dtype == DType::F16 => {
-                let from = constant.bytes.as_slice().as_chunks::<2>().0;
-                let taken: Vec<u8> = indices.flat_map(|i| from[i]).collect();
-                return Self::of_constant(dims, Constant::new(DType::F16, taken.into()));
+    /// The elements at `indices`, which must lie inside, under new extents. One value stays one, whatever is taken.
+    pub(super) fn taken(
+        &self,
+        dims: Vec<usize>,
+        indices: impl Iterator<Item = usize>,
+        meter: &mut Meter,
+    ) -> Result<Self, Problem> {
+        let elements = count(&dims)?;
+        let elem = self.elem;
+        let floats = match &self.values {
+            Values::Ints(ints) => {
+                let values = meter.filled(elements, indices.map(|i| ints[i]))?;
+                return Ok(Self { dims, elem, values: Values::Ints(values.into()) });
             }
-            Values::Floats(constant) => {
-                let from = constant.to_f32();
-                let taken: Vec<f32> = indices.map(|i| from[i]).collect();
-                return Self::of_floats(dims, self.elem, &taken);
-            }
-            Values::Ints(ints) => Values::Ints(indices.map(|i| ints[i]).collect()),
+            Values::Floats(constant) => constant,
         };
-        Self { dims, elem: self.elem, values }
+        if let Some(element) = floats.bytes.element() {
+            return Self::filled(dims, elem, element, elements, meter);
+        }
+        // A few of many must not cost a pass over all.
+        let bytes = floats.bytes.as_slice();
+        let taken: Vec<u8> = match floats.dtype {
+            DType::F16 => {
+                let from = bytes.as_chunks::<2>().0;
+                meter.filled(elements, indices.map(|i| from[i]))?.into_flattened()
+            }
+            _ => {
+                let from = bytes.as_chunks::<4>().0;
+                meter.filled(elements, indices.map(|i| from[i]))?.into_flattened()
+            }
+        };
+        Ok(Self { dims, elem, values: Values::Floats(Constant::new(floats.dtype, taken.into())) })
+    }
+
+    /// One float over and over, by its bytes.
+    fn filled(
+        dims: Vec<usize>,
+        elem: Elem,
+        element: &[u8],
+        elements: usize,
+        meter: &mut Meter,
+    ) -> Result<Self, Problem> {
+        // Few elements are cheaper written out, and count as what they are.
+        let bytes = if elements <= FEW {
+            let copies = std::iter::repeat_n(element, elements);
+            let mut bytes = meter.list(elements.saturating_mul(element.len()))?;
+            copies.for_each(|copy| bytes.extend_from_slice(copy));
+            bytes.into()
+        } else {
+            let repeated = Bytes::repeated(element, elements);
+            repeated.ok_or_else(|| Problem::malformed(format!("an array of extents {dims:?} is too large")))?
+        };
+        let dtype = if elem == Elem::F16 { DType::F16 } else { DType::F32 };
+        Ok(Self { dims, elem, values: Values::Floats(Constant::new(dtype, bytes)) })
+    }
+
+    /// This one element over and over, under other extents.
+    pub(super) fn repeat(&self, dims: Vec<usize>, meter: &mut Meter) -> Result<Self, Problem> {
+        let elements = count(&dims)?;
+        match &self.values {
+            Values::Floats(constant) => {
+                let element = constant.bytes.as_slice();
+                Self::filled(dims, self.elem, element, elements, meter)
+            }
+            Values::Ints(_) => self.taken(dims, std::iter::repeat_n(0, elements), meter),
+        }
     }
 
     /// With the axes in the order `perm`.
-    pub(super) fn transposed(&self, perm: &[usize]) -> Self {
+    pub(super) fn transposed(&self, perm: &[usize], meter: &mut Meter) -> Result<Self, Problem> {
         if perm.iter().copied().eq(0..self.dims.len()) {
-            return self.clone();
+            return Ok(self.clone());
         }
         let strides = strides(&self.dims);
         let dims: Vec<usize> = perm.iter().map(|&axis| self.dims[axis]).collect();
         let by: Vec<usize> = perm.iter().map(|&axis| strides[axis]).collect();
-        self.taken(dims.clone(), walk(&dims, &by))
+        self.taken(dims.clone(), walk(&dims, &by), meter)
     }
 
     /// Repeated along axes of extent one, and along new ones in front, to extents that it broadcasts to.
-    pub(super) fn broadcast(&self, dims: &[usize]) -> Result<Self, Problem> {
+    pub(super) fn broadcast(&self, dims: &[usize], meter: &mut Meter) -> Result<Self, Problem> {
         if self.dims == dims {
             return Ok(self.clone());
         }
@@ -310,13 +380,17 @@ impl Array {
             _ => 0,
         });
         let by: Vec<usize> = by.collect();
-        Ok(self.taken(dims.to_vec(), walk(dims, &by)))
+        self.taken(dims.to_vec(), walk(dims, &by), meter)
     }
 }
+
+/// Elements up to which one value is written out.
+const FEW: usize = 1 << 10;
 
 /// The extents that operands broadcast to.
 pub(super) fn broadcast(operands: &[&[usize]]) -> Result<Vec<usize>, Problem> {
     let rank = operands.iter().map(|dims| dims.len()).max().unwrap_or(0);
+    ranked(rank)?;
     let mut result = vec![1; rank];
     for dims in operands {
         for (r, &d) in result[rank - dims.len()..].iter_mut().zip(*dims) {

@@ -1,16 +1,16 @@
 //! One node being lowered: its operands, attributes and results.
 
 use super::{
-    array::{Array, Elem, count},
+    array::{Array, Elem, MAX_RANK, count},
     layout::Layout,
-    model::{Attribute, Node, Tensor},
+    model::{Attribute, Node},
     site::Site,
     tensor::Values,
     value::{Computed, Value},
 };
 use crate::{
     graph::{Op, Shape, TensorId},
-    import::error::Problem,
+    import::{error::Problem, meter::Meter},
 };
 
 /// One node being lowered.
@@ -38,10 +38,28 @@ impl Call<'_> {
         self.operands.get(position).cloned().flatten()
     }
 
-    /// Number of elements of an array that is about to be made, if there is room for it.
-    pub(super) fn room_for(&self, dims: &[usize]) -> Result<usize, Problem> {
+    /// What the import may still take.
+    pub(super) fn meter(&mut self) -> &mut Meter {
+        &mut self.site.meter
+    }
+
+    /// Number of elements of an array that is about to be made, each of so many bytes and steps, which are taken.
+    pub(super) fn room_for(&mut self, dims: &[usize], bytes: usize, steps: usize) -> Result<usize, Problem> {
         let elements = count(dims)?;
-        self.site.room.holds(elements).map(|()| elements)
+        self.site.meter.memory(elements.saturating_mul(bytes))?;
+        self.site.meter.work(elements.saturating_mul(steps))?;
+        Ok(elements)
+    }
+
+    /// Takes what it costs to write an operand out, where it is one value over and over: for what computes element by element.
+    pub(super) fn write_out(&mut self) -> Result<(), Problem> {
+        for array in self.operands.iter().flatten().filter_map(Value::known) {
+            if array.repeated().is_some() {
+                self.site.meter.memory(array.bytes().saturating_mul(2))?;
+                self.site.meter.work(array.len())?;
+            }
+        }
+        Ok(())
     }
 
     /// An operand that must be there.
@@ -82,8 +100,18 @@ impl Call<'_> {
     /// The integers of an operand that must be known.
     pub(super) fn integers(&self, position: usize, role: &str) -> Result<Vec<i64>, Problem> {
         let array = self.known(position, role)?;
+        self.few(array.len(), role)?;
         let integers = array.to_i64().map(<[i64]>::to_vec);
         integers.ok_or_else(|| Problem::malformed(format!("its {role} (operand {position}) is no integers")))
+    }
+
+    /// Refuses a list that is longer than any that says something of each axis, or of each result: a thousand nodes may
+    /// share one of a million numbers.
+    fn few(&self, numbers: usize, role: &str) -> Result<(), Problem> {
+        if numbers <= self.results.len().max(2 * MAX_RANK) {
+            return Ok(());
+        }
+        Err(Problem::malformed(format!("its {role} are {numbers} numbers, arrays have at most {MAX_RANK} axes")))
     }
 
     /// The one number of an operand that must be known; `None` if it is missing.
@@ -140,8 +168,12 @@ impl Call<'_> {
 
     /// A tensor attribute.
     pub(super) fn tensor(&mut self, name: &str) -> Result<Option<Array>, Problem> {
-        let tensor: Option<Tensor> = self.of(name, "a tensor", |a| a.tensor.clone())?;
-        tensor.map(|tensor| self.values.array(&tensor)).transpose()
+        let node = self.node;
+        let attribute = node.attributes.iter().find(|attribute| attribute.name == name);
+        let Some(attribute) = attribute else { return Ok(None) };
+        let tensor = attribute.tensor.as_deref();
+        let tensor = tensor.ok_or_else(|| Problem::malformed(format!("its {name} is not a tensor")))?;
+        self.values.array(tensor, &mut self.site.meter).map(Some)
     }
 
     /// A list of integers.
@@ -162,8 +194,9 @@ impl Call<'_> {
 
     /// A list of integers from an attribute, or from the operand that newer operator sets have in its place.
     pub(super) fn list(&self, name: &str, position: usize) -> Result<Option<Vec<i64>>, Problem> {
-        if let Some(list) = self.ints(name) {
-            return Ok(Some(list));
+        if let Some(attribute) = self.attribute(name) {
+            self.few(attribute.ints.len(), name)?;
+            return Ok(Some(attribute.ints.clone()));
         }
         match self.optional(position) {
             Some(_) => self.integers(position, name).map(Some),

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::model::{Extent, Port, PortType};
+use super::{
+    array::ranked,
+    model::{Extent, Port, PortType},
+};
 use crate::{
     graph::MAX_ELEMENTS,
     import::error::{ImportError, Unbound},
@@ -27,6 +30,9 @@ impl<'o> Binding<'o> {
         let PortType::Tensor(_, Some(extents)) = &port.kind else {
             return Err(damaged(format!("input `{}` states no extents", port.name)));
         };
+        if let Err(problem) = ranked(extents.len()) {
+            return Err(damaged(format!("input `{}`: {}", port.name, problem.reason)));
+        }
         let mut dims = Vec::with_capacity(extents.len());
         for (axis, extent) in extents.iter().enumerate() {
             let by_place = format!("{}:{axis}", port.name);

@@ -10,7 +10,7 @@ use memmap2::Mmap;
 
 use crate::{
     graph::Bytes,
-    import::{error::Problem, map::map},
+    import::{error::Problem, map::map, meter::Meter},
 };
 
 const REMEDY: &str = "put the file with the values into the model's folder, and name it relative to that";
@@ -20,8 +20,8 @@ const REMEDY: &str = "put the file with the values into the model's folder, and 
 pub(super) struct External {
     /// Resolved, without symbolic links; none for a model that is no file.
     folder: Option<PathBuf>,
-    files: BTreeMap<String, Arc<Mmap>>,
-    new: usize,
+    /// By the path that a location resolves to: a file has many spellings, and is mapped once.
+    files: BTreeMap<PathBuf, Arc<Mmap>>,
 }
 
 impl External {
@@ -31,16 +31,11 @@ impl External {
             Some(parent) if parent.as_os_str().is_empty() => Some(Path::new(".")),
             parent => parent,
         };
-        Self { folder: folder.and_then(|f| f.canonicalize().ok()), files: BTreeMap::new(), new: 0 }
-    }
-
-    /// Bytes of the files that were mapped since this was asked last.
-    pub(super) fn newly_mapped(&mut self) -> usize {
-        std::mem::take(&mut self.new)
+        Self { folder: folder.and_then(|f| f.canonicalize().ok()), files: BTreeMap::new() }
     }
 
     /// The bytes that a tensor's keys and values name.
-    pub(super) fn bytes(&mut self, keys: &[(String, String)]) -> Result<Bytes, Problem> {
+    pub(super) fn bytes(&mut self, keys: &[(String, String)], meter: &mut Meter) -> Result<Bytes, Problem> {
         let find = |key: &str| keys.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str());
         let number = |key: &str| match find(key) {
             None => Ok(None),
@@ -51,7 +46,7 @@ impl External {
         };
         let location = find("location").ok_or_else(|| Problem::malformed("it names no file with its values"))?;
         let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
-        let file = self.file(location)?;
+        let file = self.file(location, meter)?;
         let size = file.len();
         let end = length.map_or(Some(size), |length| offset.checked_add(length)).filter(|&end| end <= size);
         let range = end.filter(|&end| offset <= end).map(|end| offset..end);
@@ -61,10 +56,7 @@ impl External {
         })
     }
 
-    fn file(&mut self, location: &str) -> Result<Arc<Mmap>, Problem> {
-        if let Some(file) = self.files.get(location) {
-            return Ok(file.clone());
-        }
+    fn file(&mut self, location: &str, meter: &mut Meter) -> Result<Arc<Mmap>, Problem> {
         let Some(folder) = &self.folder else {
             return Err(Problem::new(
                 format!("its values lie in the file `{location}`, and the model was given as bytes"),
@@ -82,9 +74,12 @@ impl External {
         if !path.starts_with(folder) {
             return Err(Problem::new(format!("`{location}` leads out of the model's folder"), REMEDY));
         }
+        if let Some(file) = self.files.get(&path) {
+            return Ok(file.clone());
+        }
         let file = Arc::new(map(&path).map_err(cannot)?);
-        self.new = self.new.saturating_add(file.len());
-        self.files.insert(location.to_owned(), file.clone());
+        meter.widen(file.len());
+        self.files.insert(path, file.clone());
         Ok(file)
     }
 }

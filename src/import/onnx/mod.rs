@@ -14,7 +14,6 @@ mod lower;
 mod model;
 mod names;
 mod ports;
-mod room;
 mod site;
 mod six;
 mod tensor;
@@ -22,7 +21,11 @@ mod value;
 mod wire;
 mod wish;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, HashMap, HashSet},
+    path::Path,
+};
 
 pub use array::{Array, Elem};
 pub(super) use call::Call;
@@ -31,6 +34,8 @@ pub(super) use lower::FACTS;
 use super::{
     error::{ImportError, Problem, Refusal},
     facts::{self, Onnx},
+    label::label,
+    meter::Meter,
     tensors::Owner,
 };
 use crate::graph::{Graph, check};
@@ -39,7 +44,6 @@ use model::{Model, Node};
 use names::{Names, Operand};
 use site::Site;
 use tensor::{Owned, Values};
-use value::Value;
 
 /// What is bound when a model is imported.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +63,8 @@ const MAX_REFUSALS: usize = 10_000;
 
 /// Whether bytes may be a model: its fields up to the graph are those of one.
 pub(super) fn looks_right(bytes: &[u8]) -> bool {
-    let mut message = wire::Message::of(bytes);
+    let meter = RefCell::new(Meter::new(0));
+    let mut message = wire::Message::of(bytes, &meter);
     let mut graph = false;
     loop {
         match message.next() {
@@ -73,27 +78,27 @@ pub(super) fn looks_right(bytes: &[u8]) -> bool {
 
 /// Reads a model. `path` is where it lies, if it is a file: values may lie beside it.
 pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Graph, ImportError> {
-    let broken = |e: wire::Broken| ImportError::Damaged { what: format!("{} at byte {}", e.what, e.at) };
-    let model = Model::read((*owner).as_ref()).map_err(broken)?;
+    let bytes = (*owner).as_ref();
+    let meter = RefCell::new(Meter::new(bytes.len()));
+    let model = Model::read(wire::Message::of(bytes, &meter)).map_err(broken)?;
     let file = model.graph.as_ref().ok_or_else(|| ImportError::Damaged { what: "it holds no graph".to_owned() })?;
     let opsets = Opsets::new(&model)?;
     let external = path.map(External::beside).unwrap_or_default();
-    let mut site = Site::default();
-    site.room.widen((*owner).as_ref().len());
-    options.constants.values().for_each(|array| site.room.widen(array.len()));
+    let mut site = Site::new(meter.into_inner());
+    options.constants.values().for_each(|array| site.meter.widen(array.bytes()));
     let mut values = Values { external, owner: Owned(owner) };
-    site.graph.name = file.name.clone();
-    let mut names = Names::new(file);
+    site.graph.name = label(&file.name);
+    let mut names = Names::new(file, &mut site.meter)?;
     ports::inputs(file, options, &mut site, &mut names)?;
 
     let mut refusals = Vec::new();
     for (index, node) in file.nodes.iter().enumerate() {
-        let result = lower(index, node, &opsets, &mut site, &mut names, &mut values);
-        let Err(Problem { reason, remedy }) = result else { continue };
+        let Err(problem) = lower(index, node, &opsets, &mut site, &mut names, &mut values) else { continue };
         let operator = if node.domain.is_empty() { node.op.clone() } else { format!("{}.{}", node.domain, node.op) };
-        let first = || node.outputs.first().cloned().unwrap_or_default();
-        let name = if node.name.is_empty() { first() } else { node.name.clone() };
-        refusals.push(Refusal { node: index, name, operator, reason, remedy: remedy.to_owned() });
+        let result = node.outputs.first().map(String::as_str).unwrap_or_default();
+        let problem = problem.within(Some(index), &operator, result)?;
+        let name = if node.name.is_empty() { result } else { &node.name };
+        refusals.push(Refusal::new(index, name, &operator, &problem));
         if refusals.len() == MAX_REFUSALS {
             break;
         }
@@ -102,23 +107,34 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
         return Err(ImportError::Unsupported(refusals));
     }
     ports::outputs(file, &mut site, &mut names, &mut values)?;
+    let [made, steps, repeated] = site.meter.taken();
     let graph = super::prune::pruned(site.graph);
     check(&graph)?;
-    tracing::debug!(model = graph.name, nodes = graph.nodes.len(), tensors = graph.tensors.len(), "imported");
+    let (nodes, tensors) = (graph.nodes.len(), graph.tensors.len());
+    tracing::debug!(model = graph.name, nodes, tensors, made, steps, repeated, "imported");
     Ok(graph)
+}
+
+fn broken(found: wire::Broken) -> ImportError {
+    match found.excess.map(|excess| Problem::from(excess).within(None, "", "")) {
+        Some(Err(too_much)) => too_much,
+        _ => ImportError::Damaged { what: format!("{} at byte {}", found.what, found.at) },
+    }
 }
 
 /// Reads a tensor that is a file of its own.
 pub(super) fn read_tensor(owner: Owner) -> Result<Array, ImportError> {
-    let broken = |e: wire::Broken| ImportError::Damaged { what: format!("{} at byte {}", e.what, e.at) };
-    let tensor = model::Tensor::read(wire::Message::of((*owner).as_ref())).map_err(broken)?;
-    let refused = |problem: Problem| ImportError::Port {
-        role: "value",
-        tensor: tensor.name.clone(),
-        reason: problem.reason,
-        remedy: problem.remedy.to_owned(),
+    let bytes = (*owner).as_ref();
+    let meter = RefCell::new(Meter::new(bytes.len()));
+    let tensor = model::Tensor::read(wire::Message::of(bytes, &meter)).map_err(broken)?;
+    let refused = |problem: Problem| match problem.within(None, "", &tensor.name) {
+        Ok(Problem { reason, remedy, .. }) => {
+            ImportError::Port { role: "value", tensor: label(&tensor.name), reason, remedy: remedy.to_owned() }
+        }
+        Err(too_much) => too_much,
     };
-    Values { external: External::default(), owner: Owned(owner) }.array(&tensor).map_err(refused)
+    let mut meter = meter.into_inner();
+    Values { external: External::default(), owner: Owned(owner) }.array(&tensor, &mut meter).map_err(refused)
 }
 
 /// Adds what computes a node's results, or states them.
@@ -131,8 +147,7 @@ fn lower<'m>(
     values: &mut Values,
 ) -> Result<(), Problem> {
     // Looked at before its results have names, so that it cannot read itself.
-    let operands = names.operands(node, values);
-    site.room.widen(values.external.newly_mapped());
+    let operands = names.operands(node, values, &mut site.meter);
     names.claim(node)?;
     let fact = opsets.find(node)?;
     let operands = operands?;
@@ -140,8 +155,11 @@ fn lower<'m>(
     let Some(operands) = operands.into_iter().map(Operand::into_value).collect::<Option<Vec<_>>>() else {
         return Ok(());
     };
-    site.origin = index;
-    site.label = node.outputs.iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
+    let mut stated = HashSet::new();
+    if let Some(twice) = node.attributes.iter().find(|attribute| !stated.insert(attribute.name.as_str())) {
+        return Err(Problem::malformed(format!("it states its {} twice", twice.name)));
+    }
+    site.begin(index, node.outputs.iter().find(|name| !name.is_empty()).map(String::as_str).unwrap_or_default());
     let known = operands.iter().flatten().all(|value| value.known().is_some());
     let read = node.outputs.iter().map(|name| names.is_read(name)).collect();
     let opset = opsets.version(&node.domain);
@@ -150,36 +168,57 @@ fn lower<'m>(
     let mut call = Call { site, node, opset, operands, results, read, values };
     six::renew(&mut call)?;
     match fact.fold {
-        Some(fold) if known => fold(&mut call)?,
+        Some(fold) if known => {
+            if !KEEP_ONE_VALUE.contains(&fact.name) {
+                call.write_out()?;
+            }
+            fold(&mut call)?;
+        }
         _ => (fact.lower)(&mut call)?,
     }
     let results = std::mem::take(&mut call.results);
-    for made in results.iter().flatten().filter_map(Value::known) {
-        let own = !call.operands.iter().flatten().filter_map(Value::known).any(|operand| operand.shares(made));
-        call.site.room.take(if own { made.len() } else { 0 })?;
-    }
     names.state(node, results, before, site)
 }
 
+/// Operators that give one value over and over where they are given such, without looking at its elements.
+const KEEP_ONE_VALUE: [&str; 12] = [
+    "ConstantOfShape",
+    "Dropout",
+    "Expand",
+    "Flatten",
+    "Identity",
+    "Reshape",
+    "Shape",
+    "Size",
+    "Squeeze",
+    "Tile",
+    "Transpose",
+    "Unsqueeze",
+];
+
 /// The operator sets that a model is written in.
 struct Opsets<'m> {
-    model: &'m Model,
+    functions: &'m HashSet<String>,
+    versions: HashMap<&'m str, i64>,
 }
 
 impl<'m> Opsets<'m> {
     fn new(model: &'m Model) -> Result<Self, ImportError> {
-        let opsets = Self { model };
-        let version = opsets.version("");
+        let mut versions = HashMap::new();
+        for (domain, version) in &model.opsets {
+            if versions.insert(own(domain), *version).is_some_and(|other| other != *version) {
+                return Err(ImportError::Duplicate { what: "operator set", name: domain.clone() });
+            }
+        }
+        let version = versions.get("").copied().unwrap_or(0);
         if (OLDEST..=NEWEST).contains(&version) {
-            return Ok(opsets);
+            return Ok(Self { functions: &model.functions, versions });
         }
         Err(ImportError::Opset { version, oldest: OLDEST, newest: NEWEST })
     }
 
     fn version(&self, domain: &str) -> i64 {
-        let own = |name: &str| if name == "ai.onnx" { "" } else { name }.to_owned();
-        let mut all = self.model.opsets.iter();
-        all.find(|(name, _)| own(name) == own(domain)).map_or(0, |(_, version)| *version)
+        self.versions.get(own(domain)).copied().unwrap_or(0)
     }
 
     fn find(&self, node: &Node) -> Result<&'static Onnx, Problem> {
@@ -189,7 +228,7 @@ impl<'m> Opsets<'m> {
         if node.attributes.iter().any(|attribute| attribute.graph) {
             return Err(Problem::unsupported("control flow is not supported"));
         }
-        if self.model.functions.contains(&node.op) {
+        if self.functions.contains(&node.op) {
             return Err(Problem::new(
                 "it is a function defined in the file",
                 "export the model with functions inlined",
@@ -197,4 +236,9 @@ impl<'m> Opsets<'m> {
         }
         Err(Problem::unsupported("the operator is not supported"))
     }
+}
+
+/// A domain by one name: the format's own has two.
+fn own(domain: &str) -> &str {
+    if domain == "ai.onnx" { "" } else { domain }
 }

@@ -1,6 +1,6 @@
 //! The messages of an ONNX file, as far as inference needs them. Bodies of control flow are noted, never entered.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use super::wire::{Broken, Message, Value};
 
@@ -13,7 +13,7 @@ pub(super) struct Model {
     pub(super) opsets: Vec<(String, i64)>,
     pub(super) graph: Option<Graph>,
     /// Whether operators are defined in the file itself.
-    pub(super) functions: Vec<String>,
+    pub(super) functions: HashSet<String>,
 }
 
 /// `GraphProto`.
@@ -46,7 +46,7 @@ pub(super) struct Attribute {
     pub(super) float: Option<f32>,
     pub(super) int: Option<i64>,
     pub(super) text: Option<String>,
-    pub(super) tensor: Option<Tensor>,
+    pub(super) tensor: Option<Box<Tensor>>,
     pub(super) floats: Vec<f32>,
     pub(super) ints: Vec<i64>,
     pub(super) texts: Vec<String>,
@@ -106,13 +106,13 @@ fn each<'a>(mut message: Message<'a>, mut field: impl FnMut(&Message<'a>, u64, &
 }
 
 impl Model {
-    pub(super) fn read(bytes: &[u8]) -> Read<Self> {
+    pub(super) fn read(message: Message<'_>) -> Read<Self> {
         let mut model = Self::default();
-        each(Message::of(bytes), |m, number, value| {
+        each(message, |m, number, value| {
             match number {
                 7 => model.graph = Some(Graph::read(m.message(value)?)?),
                 8 => model.opsets.push(opset(m.message(value)?)?),
-                25 => model.functions.push(first_text(m.message(value)?, 1)?),
+                25 => drop(model.functions.insert(first_text(m.message(value)?, 1)?)),
                 _ => {}
             }
             Ok(())
@@ -122,6 +122,7 @@ impl Model {
 }
 
 fn opset(message: Message<'_>) -> Read<(String, i64)> {
+    message.makes(size_of::<(String, i64)>())?;
     let mut opset = (String::new(), 0);
     each(message, |m, number, value| {
         match number {
@@ -136,6 +137,7 @@ fn opset(message: Message<'_>) -> Read<(String, i64)> {
 
 /// The text of the field with that number.
 fn first_text(message: Message<'_>, wanted: u64) -> Read<String> {
+    message.makes(size_of::<String>())?;
     let mut text = String::new();
     each(message, |m, number, value| {
         if number == wanted {
@@ -148,11 +150,12 @@ fn first_text(message: Message<'_>, wanted: u64) -> Read<String> {
 
 impl Graph {
     fn read(message: Message<'_>) -> Read<Self> {
+        message.makes(size_of::<Self>())?;
         let mut graph = Self::default();
         each(message, |m, number, value| {
             match number {
                 1 => graph.nodes.push(Node::read(m.message(value)?)?),
-                2 => graph.name = m.text(value)?,
+                2 => graph.name = m.loose_text(value)?,
                 5 => graph.initializers.push(Tensor::read(m.message(value)?)?),
                 11 => graph.inputs.push(Port::read(m.message(value)?)?),
                 12 => graph.outputs.push(Port::read(m.message(value)?)?),
@@ -172,12 +175,13 @@ impl Graph {
 
 impl Node {
     fn read(message: Message<'_>) -> Read<Self> {
+        message.makes(size_of::<Self>())?;
         let mut node = Self::default();
         each(message, |m, number, value| {
             match number {
                 1 => node.inputs.push(m.text(value)?),
                 2 => node.outputs.push(m.text(value)?),
-                3 => node.name = m.text(value)?,
+                3 => node.name = m.loose_text(value)?,
                 4 => node.op = m.text(value)?,
                 5 => node.attributes.push(Attribute::read(m.message(value)?)?),
                 7 => node.domain = m.text(value)?,
@@ -191,18 +195,19 @@ impl Node {
 
 impl Attribute {
     fn read(message: Message<'_>) -> Read<Self> {
+        message.makes(size_of::<Self>())?;
         let mut attribute = Self::default();
         each(message, |m, number, value| {
             match number {
                 1 => attribute.name = m.text(value)?,
                 2 => attribute.float = Some(m.float(value)?),
                 3 => attribute.int = Some(m.int(value)?),
-                4 => attribute.text = Some(m.text(value)?),
-                5 => attribute.tensor = Some(Tensor::read(m.message(value)?)?),
+                4 => attribute.text = Some(m.loose_text(value)?),
+                5 => attribute.tensor = Some(Box::new(Tensor::read(m.message(value)?)?)),
                 6 | 11 => attribute.graph = true,
                 7 => m.floats(value, &mut attribute.floats)?,
                 8 => m.ints(value, &mut attribute.ints)?,
-                9 => attribute.texts.push(m.text(value)?),
+                9 => attribute.texts.push(m.loose_text(value)?),
                 _ => {}
             }
             Ok(())
@@ -213,6 +218,7 @@ impl Attribute {
 
 impl Tensor {
     pub(super) fn read(message: Message<'_>) -> Read<Self> {
+        message.makes(size_of::<Self>())?;
         let mut tensor = Self::default();
         each(message, |m, number, value| {
             match number {
@@ -233,6 +239,7 @@ impl Tensor {
 }
 
 fn pair(message: Message<'_>) -> Read<(String, String)> {
+    message.makes(size_of::<(String, String)>())?;
     let mut pair = (String::new(), String::new());
     each(message, |m, number, value| {
         match number {
@@ -247,6 +254,7 @@ fn pair(message: Message<'_>) -> Read<(String, String)> {
 
 impl Port {
     fn read(message: Message<'_>) -> Read<Self> {
+        message.makes(size_of::<Self>())?;
         let mut port = Self::default();
         each(message, |m, number, value| {
             match number {
@@ -300,6 +308,7 @@ impl PortType {
 }
 
 fn extent(message: Message<'_>) -> Read<Extent> {
+    message.makes(size_of::<Extent>())?;
     let mut extent = Extent::Unknown;
     each(message, |m, number, value| {
         match number {

@@ -3,12 +3,20 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
+    array::ranked,
     model::{Graph, Node, Tensor},
     site::Site,
     tensor::Values,
     value::Value,
 };
-use crate::import::error::Problem;
+use crate::import::{
+    error::{ImportError, Problem},
+    label::label,
+    meter::Meter,
+};
+
+/// What a name takes in all the tables that it stands in, beside its bytes.
+const NAME_BYTES: usize = 256;
 
 /// What a name stands for.
 #[derive(Clone, Debug)]
@@ -54,18 +62,34 @@ pub(super) struct Names<'m> {
 }
 
 impl<'m> Names<'m> {
-    pub(super) fn new(file: &'m Graph) -> Self {
-        let mut entries: HashMap<&str, Entry> =
-            file.initializers.iter().enumerate().map(|(i, t)| (t.name.as_str(), Entry::Initializer(i))).collect();
+    /// The names of a graph, which must differ where they stand for different things.
+    pub(super) fn new(file: &'m Graph, meter: &mut Meter) -> Result<Self, ImportError> {
+        let results = file.nodes.iter().map(|node| node.outputs.len() + node.inputs.len());
+        let names = results.sum::<usize>() + file.initializers.len() + file.inputs.len() + file.outputs.len();
+        if let Err(excess) = meter.memory(names.saturating_mul(NAME_BYTES)) {
+            Problem::from(excess).within(None, "", "")?;
+        }
+        let mut entries: HashMap<&str, Entry> = HashMap::new();
+        for (i, tensor) in file.initializers.iter().enumerate() {
+            if entries.insert(&tensor.name, Entry::Initializer(i)).is_some() {
+                return Err(ImportError::Duplicate { what: "initializer", name: tensor.name.clone() });
+            }
+        }
         for name in &file.sparse {
             let problem =
                 Problem::new(format!("`{name}` is a sparse constant"), "export the model with dense constants");
-            entries.insert(name, Entry::Bad(problem));
+            if entries.insert(name, Entry::Bad(problem)).is_some() {
+                return Err(ImportError::Duplicate { what: "initializer", name: name.clone() });
+            }
+        }
+        let mut inputs = HashSet::new();
+        if let Some(port) = file.inputs.iter().find(|port| !inputs.insert(port.name.as_str())) {
+            return Err(ImportError::Duplicate { what: "input", name: port.name.clone() });
         }
         let later = file.nodes.iter().flat_map(|node| &node.outputs).map(String::as_str).collect();
         let outputs = file.outputs.iter().map(|port| port.name.as_str());
         let read = file.nodes.iter().flat_map(|node| &node.inputs).map(String::as_str).chain(outputs).collect();
-        Self { initializers: &file.initializers, entries, later, read }
+        Ok(Self { initializers: &file.initializers, entries, later, read })
     }
 
     /// Whether the file gives the name a value of its own.
@@ -78,9 +102,9 @@ impl<'m> Names<'m> {
         !name.is_empty() && self.read.contains(name)
     }
 
-    /// Gives a name its value; false if it has one already.
-    pub(super) fn define(&mut self, name: &'m str, value: Value) -> bool {
-        self.entries.insert(name, Entry::Value(value)).is_none()
+    /// Gives an input its value.
+    pub(super) fn define(&mut self, name: &'m str, value: Value) {
+        self.entries.insert(name, Entry::Value(value));
     }
 
     /// Notes that a node is next: its results must be new names.
@@ -101,11 +125,16 @@ impl<'m> Names<'m> {
     }
 
     /// The operands of a node.
-    pub(super) fn operands(&mut self, node: &Node, values: &mut Values) -> Result<Vec<Operand>, Problem> {
-        node.inputs.iter().map(|name| self.operand(name, values)).collect()
+    pub(super) fn operands(
+        &mut self,
+        node: &Node,
+        values: &mut Values,
+        meter: &mut Meter,
+    ) -> Result<Vec<Operand>, Problem> {
+        node.inputs.iter().map(|name| self.operand(name, values, meter)).collect()
     }
 
-    fn operand(&mut self, name: &str, values: &mut Values) -> Result<Operand, Problem> {
+    fn operand(&mut self, name: &str, values: &mut Values, meter: &mut Meter) -> Result<Operand, Problem> {
         if name.is_empty() {
             return Ok(Operand::Absent);
         }
@@ -118,7 +147,7 @@ impl<'m> Names<'m> {
         };
         if let Entry::Initializer(index) = *entry {
             // Kept, so that a thousand nodes that share a constant do not read it a thousand times.
-            *entry = match values.array(&initializers[index]) {
+            *entry = match values.array(&initializers[index], meter) {
                 Ok(array) => Entry::Value(Value::Known(array)),
                 Err(problem) => {
                     Entry::Bad(Problem { reason: format!("constant `{name}`: {}", problem.reason), ..problem })
@@ -133,8 +162,8 @@ impl<'m> Names<'m> {
     }
 
     /// The value of a graph output.
-    pub(super) fn output(&mut self, name: &str, values: &mut Values) -> Result<Value, Problem> {
-        match self.operand(name, values)?.into_value().flatten() {
+    pub(super) fn output(&mut self, name: &str, values: &mut Values, meter: &mut Meter) -> Result<Value, Problem> {
+        match self.operand(name, values, meter)?.into_value().flatten() {
             Some(value) => Ok(value),
             None => Err(Problem::malformed("it has no value")),
         }
@@ -151,10 +180,11 @@ impl<'m> Names<'m> {
         for (name, result) in node.outputs.iter().zip(results) {
             match result {
                 Some(value) => {
+                    ranked(value.dims().len())?;
                     if let Value::Computed(computed) = &value
                         && computed.tensor >= before
                     {
-                        site.graph.tensors[computed.tensor].name.clone_from(name);
+                        site.graph.tensors[computed.tensor].name = label(name);
                     }
                     self.entries.insert(name, Entry::Value(value));
                 }

@@ -1,5 +1,7 @@
 //! Inputs and outputs of the graph.
 
+use std::collections::HashSet;
+
 use super::{
     ImportOptions,
     array::Elem,
@@ -10,20 +12,23 @@ use super::{
     site::Site,
     tensor::Values,
     value::{Computed, Value},
-    wish::wish,
+    wish::Wishes,
 };
 use crate::{
     graph::{Op, Order, TensorId},
-    import::error::{ImportError, Problem},
+    import::{
+        error::{ImportError, Problem},
+        label::label,
+    },
 };
 
 fn refused(role: &'static str, port: &Port) -> impl Fn(Problem) -> ImportError {
-    let tensor = port.name.clone();
-    move |Problem { reason, remedy }| ImportError::Port {
-        role,
-        tensor: tensor.clone(),
-        reason,
-        remedy: remedy.to_owned(),
+    move |problem| match problem.within(None, "", &port.name) {
+        Ok(Problem { reason, remedy, .. }) => {
+            let [tensor, reason] = [&port.name, &reason].map(|text| label(text));
+            ImportError::Port { role, tensor, reason, remedy: remedy.to_owned() }
+        }
+        Err(too_much) => too_much,
     }
 }
 
@@ -34,8 +39,8 @@ pub(super) fn inputs<'m>(
     site: &mut Site,
     names: &mut Names<'m>,
 ) -> Result<(), ImportError> {
-    let missing: Vec<String> =
-        options.constants.keys().filter(|k| !file.inputs.iter().any(|p| &p.name == *k)).cloned().collect();
+    let inputs: HashSet<&str> = file.inputs.iter().map(|port| port.name.as_str()).collect();
+    let missing: Vec<String> = options.constants.keys().filter(|k| !inputs.contains(k.as_str())).cloned().collect();
     if !missing.is_empty() {
         return Err(ImportError::NoSuchInput { names: missing });
     }
@@ -50,14 +55,14 @@ pub(super) fn inputs<'m>(
         }
     }
     binding.finish()?;
+    let mut wishes = Wishes::new(&file.nodes);
     for (port, elem, dims) in open {
-        let layout = wish(&file.nodes, &port.name, &dims);
+        let layout = wishes.of(&port.name, &dims);
         let tensor = site.input(&port.name, layout.shape()).map_err(refused("input", port))?;
+        site.meter.state(site.graph.shape(tensor).len());
         stated(site, tensor, &dims, &layout);
         site.graph.inputs.push(tensor);
-        if !names.define(&port.name, Value::Computed(Computed { tensor, dims, layout, elem })) {
-            return Err(ImportError::Damaged { what: format!("two inputs are called `{}`", port.name) });
-        }
+        names.define(&port.name, Value::Computed(Computed { tensor, dims, layout, elem }));
     }
     Ok(())
 }
@@ -86,16 +91,24 @@ pub(super) fn outputs(
     names: &mut Names<'_>,
     values: &mut Values,
 ) -> Result<(), ImportError> {
+    let mut taken: HashSet<TensorId> = site.graph.inputs.iter().copied().collect();
     for port in &file.outputs {
-        let tensor = output(port, site, names, values).map_err(refused("output", port))?;
+        let tensor = output(port, site, names, values, &taken).map_err(refused("output", port))?;
+        taken.insert(tensor);
         site.graph.outputs.push(tensor);
     }
     Ok(())
 }
 
-fn output(port: &Port, site: &mut Site, names: &mut Names<'_>, values: &mut Values) -> Result<TensorId, Problem> {
-    let value = names.output(&port.name, values)?;
-    site.label.clone_from(&port.name);
+fn output(
+    port: &Port,
+    site: &mut Site,
+    names: &mut Names<'_>,
+    values: &mut Values,
+    taken: &HashSet<TensorId>,
+) -> Result<TensorId, Problem> {
+    let value = names.output(&port.name, values, &mut site.meter)?;
+    site.begin(site.origin, &port.name);
     if value.len() == 0 {
         return Err(Problem::unsupported(format!("it has no elements: its extents are {:?}", value.dims())));
     }
@@ -108,8 +121,7 @@ fn output(port: &Port, site: &mut Site, names: &mut Names<'_>, values: &mut Valu
         }
     };
     // What goes out is computed by a node, and by one alone.
-    let taken = site.graph.inputs.contains(&computed.tensor) || site.graph.outputs.contains(&computed.tensor);
-    let tensor = match (known, taken) {
+    let tensor = match (known, taken.contains(&computed.tensor)) {
         (true, _) => site.stored(computed.tensor)?,
         (false, true) => {
             let shape = site.graph.shape(computed.tensor);
@@ -118,6 +130,6 @@ fn output(port: &Port, site: &mut Site, names: &mut Names<'_>, values: &mut Valu
         (false, false) => computed.tensor,
     };
     stated(site, tensor, &computed.dims, &computed.layout);
-    site.graph.tensors[tensor].name.clone_from(&port.name);
+    site.graph.tensors[tensor].name = label(&port.name);
     Ok(tensor)
 }

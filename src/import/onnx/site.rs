@@ -5,29 +5,44 @@ use std::collections::HashMap;
 use super::{
     array::Array,
     layout::{Layout, Places, shape, spread},
-    room::Room,
     value::{Computed, Value},
 };
 use crate::{
     graph::{Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, infer},
-    import::error::Problem,
+    import::{error::Problem, label::label, meter::Meter},
 };
 
 /// The graph being made.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Site {
     pub(super) graph: Graph,
     /// Index of the file's node that is being lowered.
     pub(super) origin: usize,
     /// What new tensors are called after.
     pub(super) label: String,
-    /// What may still be made of constants.
-    pub(super) room: Room,
+    /// What the import may still take.
+    pub(super) meter: Meter,
     /// Tensors that were brought to a layout already.
     brought: HashMap<(TensorId, Layout, Places), TensorId>,
 }
 
+/// What a node takes beside its names.
+const NODE_BYTES: usize = 512;
+/// Characters of a name that others are made of: one name may be the stem of thousands.
+const STEM: usize = 128;
+
 impl Site {
+    pub(super) fn new(meter: Meter) -> Self {
+        let graph = Graph::default();
+        Self { graph, origin: 0, label: String::new(), meter, brought: HashMap::new() }
+    }
+
+    /// Notes which of the file's nodes is being lowered, and what new tensors are called after.
+    pub(super) fn begin(&mut self, origin: usize, name: &str) {
+        self.origin = origin;
+        self.label = name.chars().take(STEM).collect();
+    }
+
     /// A node, and the tensor of `shape` that it computes.
     pub(super) fn emit(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
         let shapes: Vec<Shape> = inputs.iter().map(|&id| self.graph.shape(id)).collect();
@@ -49,6 +64,7 @@ impl Site {
         shape: Shape,
         constant: Option<crate::graph::Constant>,
     ) -> Result<TensorId, Problem> {
+        self.meter.memory(NODE_BYTES)?;
         let elements = shape.checked_len().filter(|&n| n <= crate::graph::MAX_ELEMENTS);
         if elements.is_none_or(|n| n == 0) {
             return Err(Problem::malformed(format!("a tensor of {shape} is empty or too large")));
@@ -60,16 +76,18 @@ impl Site {
 
     /// A tensor that the caller brings.
     pub(super) fn input(&mut self, name: &str, shape: Shape) -> Result<TensorId, Problem> {
-        self.tensor(name.to_owned(), shape, None)
+        self.tensor(label(name), shape, None)
     }
 
     /// A constant tensor of `shape`, of elements in that order.
     pub(super) fn constant(&mut self, array: &Array, shape: Shape) -> Result<TensorId, Problem> {
-        self.room.take(array.len())?;
-        self.hold(array, shape)
-    }
-
-    fn hold(&mut self, array: &Array, shape: Shape) -> Result<TensorId, Problem> {
+        if array.repeated().is_some() {
+            self.meter.repeat(array.len())?;
+        } else if !array.elem().is_float() {
+            // Integers become floats, and those bytes.
+            self.meter.memory(array.len().saturating_mul(2 * size_of::<f32>()))?;
+            self.meter.work(array.len())?;
+        }
         let name = format!("{} / constant", self.label);
         self.tensor(name, shape, Some(array.to_constant()))
     }
@@ -93,11 +111,8 @@ impl Site {
         match value {
             Value::Known(array) => {
                 let seen = array.reshaped(&layout.atoms)?;
-                let turned = seen.transposed(&layout.sequence());
-                match turned.shares(&seen) && turned.elem().is_float() {
-                    true => self.hold(&turned, layout.shape()),
-                    false => self.constant(&turned, layout.shape()),
-                }
+                let turned = seen.transposed(&layout.sequence(), &mut self.meter)?;
+                self.constant(&turned, layout.shape())
             }
             Value::Computed(computed) => self.bring(computed, layout),
         }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     graph::{Bytes, Constant, DType},
-    import::{error::Problem, tensors::Owner},
+    import::{error::Problem, meter::Meter, tensors::Owner},
 };
 
 /// Where values come from: the file's bytes, and files beside it.
@@ -27,54 +27,66 @@ impl std::fmt::Debug for Owned {
 }
 
 impl Values {
-    /// The values of a tensor.
-    pub(super) fn array(&mut self, tensor: &Tensor) -> Result<Array, Problem> {
+    /// The values of a tensor. Those in other files widen what may be made; what is copied is counted.
+    pub(super) fn array(&mut self, tensor: &Tensor, meter: &mut Meter) -> Result<Array, Problem> {
         let elem = Elem::of(tensor.kind)?;
         let dims = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<Vec<_>>>();
         let dims = dims.ok_or_else(|| Problem::malformed(format!("it has the extents {:?}", tensor.dims)))?;
         let elements = count(&dims)?;
         let bytes = match (&tensor.raw, tensor.is_external) {
-            (_, true) => self.external.bytes(&tensor.external)?,
+            (_, true) => self.external.bytes(&tensor.external, meter)?,
             (Some(range), false) => Bytes::new(self.owner.0.clone(), range.clone())
                 .ok_or_else(|| Problem::malformed("its values lie outside the file"))?,
-            (None, false) => return typed(tensor, elem, dims, elements),
+            (None, false) => return typed(tensor, elem, dims, elements, meter),
         };
-        let (found, expected) = (bytes.as_slice().len(), elements.saturating_mul(elem.size()));
+        let (found, expected) = (bytes.len(), elements.saturating_mul(elem.size()));
         if found != expected {
             return Err(Problem::malformed(format!("its values are {found} bytes, {dims:?} needs {expected}")));
         }
         Ok(match elem {
             Elem::F32 => Array::of_constant(dims, Constant::new(DType::F32, bytes)),
             Elem::F16 => Array::of_constant(dims, Constant::new(DType::F16, bytes)),
-            _ => Array::of_ints(dims, elem, integers(elem, bytes.as_slice())),
+            _ => Array::of_ints(dims, elem, integers(elem, bytes.as_slice(), meter.list(elements)?)),
         })
     }
 }
 
 /// Values in fields of numbers.
-fn typed(tensor: &Tensor, elem: Elem, dims: Vec<usize>, elements: usize) -> Result<Array, Problem> {
+fn typed(tensor: &Tensor, elem: Elem, dims: Vec<usize>, elements: usize, meter: &mut Meter) -> Result<Array, Problem> {
     let found = if elem == Elem::F32 { tensor.floats.len() } else { tensor.ints.len() };
     if found != elements {
         return Err(Problem::malformed(format!("it has {found} values, {dims:?} needs {elements}")));
     }
+    meter.memory(elements.saturating_mul(elem.size().max(size_of::<f32>())))?;
+    let outside = |value: i64| Problem::malformed(format!("its value {value} is beyond its type, {elem:?}"));
     Ok(match elem {
         Elem::F32 => Array::of_floats(dims, elem, &tensor.floats),
         Elem::F16 => {
-            let bytes: Vec<u8> = tensor.ints.iter().flat_map(|&bits| (bits as u16).to_le_bytes()).collect();
-            Array::of_constant(dims, Constant::new(DType::F16, bytes.into()))
+            let bits = |&bits: &i64| u16::try_from(bits).map(u16::to_le_bytes).map_err(|_| outside(bits));
+            let bytes = tensor.ints.iter().map(bits).collect::<Result<Vec<[u8; 2]>, _>>()?;
+            Array::of_constant(dims, Constant::new(DType::F16, bytes.into_flattened().into()))
         }
-        _ => Array::of_ints(dims, elem, tensor.ints.clone()),
+        _ => {
+            let (least, most) = elem.range();
+            // Any number but 0 is true.
+            if let Some(&value) = tensor.ints.iter().find(|v| elem != Elem::Bool && !(least..=most).contains(*v)) {
+                return Err(outside(value));
+            }
+            Array::of_ints(dims, elem, meter.filled(elements, tensor.ints.iter().copied())?)
+        }
     })
 }
 
-fn integers(elem: Elem, bytes: &[u8]) -> Vec<i64> {
-    fn read<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> i64) -> Vec<i64> {
-        bytes.as_chunks::<N>().0.iter().map(|&chunk| number(chunk)).collect()
+/// The integers that lie in `bytes`, put into a list with room for them.
+fn integers(elem: Elem, bytes: &[u8], mut list: Vec<i64>) -> Vec<i64> {
+    fn read<const N: usize>(bytes: &[u8], list: &mut Vec<i64>, number: impl Fn([u8; N]) -> i64) {
+        list.extend(bytes.as_chunks::<N>().0.iter().map(|&chunk| number(chunk)));
     }
     match elem.size() {
-        1 => read(bytes, |b: [u8; 1]| elem.wrap(b[0].into())),
-        2 => read(bytes, |b| elem.wrap(u16::from_le_bytes(b).into())),
-        4 => read(bytes, |b| elem.wrap(u32::from_le_bytes(b).into())),
-        _ => read(bytes, i64::from_le_bytes),
+        1 => read(bytes, &mut list, |b: [u8; 1]| elem.wrap(b[0].into())),
+        2 => read(bytes, &mut list, |b| elem.wrap(u16::from_le_bytes(b).into())),
+        4 => read(bytes, &mut list, |b| elem.wrap(u32::from_le_bytes(b).into())),
+        _ => read(bytes, &mut list, i64::from_le_bytes),
     }
+    list
 }

@@ -3,13 +3,17 @@
 //! Nothing is copied and nothing is entered that is not asked for, so that a file's nesting and stated lengths cost
 //! neither stack nor memory. `prost` and `rten-onnx` recurse as deep as a file says.
 
-use std::ops::Range;
+use std::{cell::RefCell, ops::Range};
+
+use crate::import::meter::{Excess, Meter};
 
 /// A message's bytes: a range of the file.
 #[derive(Clone, Debug)]
 pub(super) struct Message<'a> {
     file: &'a [u8],
     range: Range<usize>,
+    /// What is made of messages counts here: an empty message of two bytes becomes hundreds.
+    meter: &'a RefCell<Meter>,
 }
 
 /// A field's value.
@@ -30,18 +34,35 @@ pub(super) enum Value {
 pub(super) struct Broken {
     pub(super) what: &'static str,
     pub(super) at: usize,
+    /// What was asked for, if it is more than may be made of a file of this size.
+    pub(super) excess: Option<Excess>,
+}
+
+impl Broken {
+    const fn new(what: &'static str, at: usize) -> Self {
+        Self { what, at, excess: None }
+    }
 }
 
 type Read<T> = Result<T, Broken>;
 
 impl<'a> Message<'a> {
     /// The whole file as a message.
-    pub(super) fn of(file: &'a [u8]) -> Self {
-        Self { file, range: 0..file.len() }
+    pub(super) fn of(file: &'a [u8], meter: &'a RefCell<Meter>) -> Self {
+        Self { file, range: 0..file.len(), meter }
     }
 
     fn at(&self, range: Range<usize>) -> Self {
-        Self { file: self.file, range }
+        Self { range, ..self.clone() }
+    }
+
+    /// Counts bytes that are about to be made of this message.
+    pub(super) fn makes(&self, bytes: usize) -> Read<()> {
+        let taken = self.meter.borrow_mut().memory(bytes);
+        taken.map_err(|excess| Broken {
+            excess: Some(excess),
+            ..Broken::new("too much is made of it", self.range.start)
+        })
     }
 
     /// The next field's number and value; `None` at the end.
@@ -61,15 +82,15 @@ impl<'a> Message<'a> {
                 let length = usize::try_from(self.varint()?).ok();
                 let start = self.range.start;
                 let end = length.and_then(|length| start.checked_add(length)).filter(|&end| end <= self.range.end);
-                let end = end.ok_or(Broken { what: "a field is longer than what holds it", at })?;
+                let end = end.ok_or(Broken::new("a field is longer than what holds it", at))?;
                 self.range.start = end;
                 Value::Bytes(start..end)
             }
             5 => Value::Four(self.fixed()?),
-            _ => return Err(Broken { what: "a field has an unknown wire type", at }),
+            _ => return Err(Broken::new("a field has an unknown wire type", at)),
         };
         match key >> 3 {
-            0 => Err(Broken { what: "a field has the number 0", at }),
+            0 => Err(Broken::new("a field has the number 0", at)),
             number => Ok(Some((number, value))),
         }
     }
@@ -84,13 +105,13 @@ impl<'a> Message<'a> {
                 return Ok(value);
             }
         }
-        Err(Broken { what: "a number has more than ten bytes", at })
+        Err(Broken::new("a number has more than ten bytes", at))
     }
 
     fn fixed<const N: usize>(&mut self) -> Read<[u8; N]> {
         let at = self.range.start;
         let bytes = self.file.get(self.range.clone()).and_then(|rest| rest.first_chunk::<N>());
-        let bytes = *bytes.ok_or(Broken { what: "it ends inside a field", at })?;
+        let bytes = *bytes.ok_or(Broken::new("it ends inside a field", at))?;
         self.range.start += N;
         Ok(bytes)
     }
@@ -108,12 +129,20 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The text that a value is, cut at a kilobyte: names go into messages, and must not swell them without end. What is
-    /// not UTF-8 is replaced.
+    /// The text that a value is, whole: names tell tensors apart. One that is not UTF-8 is refused, because what is put in
+    /// the place of its bytes could make two names one.
     pub(super) fn text(&self, value: &Value) -> Read<String> {
-        let Range { start, end } = self.bytes(value)?;
-        let kept = self.file.get(start..end.min(start.saturating_add(TEXT_BYTES))).unwrap_or_default();
-        Ok(String::from_utf8_lossy(kept).into_owned())
+        let range = self.bytes(value)?;
+        self.makes(range.len())?;
+        let text = self.file.get(range.clone()).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        text.map(str::to_owned).ok_or(Broken::new("a text is not UTF-8", range.start))
+    }
+
+    /// The text that a value is, for what tells nothing apart: what is not UTF-8 is replaced.
+    pub(super) fn loose_text(&self, value: &Value) -> Read<String> {
+        let range = self.bytes(value)?;
+        self.makes(range.len())?;
+        Ok(String::from_utf8_lossy(self.file.get(range).unwrap_or_default()).into_owned())
     }
 
     /// The integer that a value is.
@@ -138,6 +167,7 @@ impl<'a> Message<'a> {
             to.push(self.int(value)?);
             return Ok(());
         };
+        self.makes(range.len().saturating_mul(size_of::<i64>()))?;
         let mut packed = self.at(range.clone());
         while !packed.range.is_empty() {
             to.push(packed.varint()? as i64);
@@ -153,16 +183,14 @@ impl<'a> Message<'a> {
         };
         let (floats, rest) = self.file.get(range.clone()).unwrap_or_default().as_chunks::<4>();
         if !rest.is_empty() {
-            return Err(Broken { what: "packed floats end inside a float", at: range.start });
+            return Err(Broken::new("packed floats end inside a float", range.start));
         }
+        self.makes(range.len())?;
         to.extend(floats.iter().map(|&bytes| f32::from_le_bytes(bytes)));
         Ok(())
     }
 
     fn unexpected(&self) -> Broken {
-        Broken { what: "a field has another type than the format gives it", at: self.range.start }
+        Broken::new("a field has another type than the format gives it", self.range.start)
     }
 }
-
-/// Most bytes of a text that are kept.
-const TEXT_BYTES: usize = 1024;

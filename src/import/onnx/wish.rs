@@ -1,11 +1,12 @@
 //! In which layout an input is wanted first: the host turns inputs for nothing, so the first reader may choose.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::{layout::Layout, model::Node};
 
-/// Nodes looked at for one input.
+/// Nodes looked at for one input, and for all inputs together: a real input is seen by a few before one cares.
 const MOST: usize = 10_000;
+const MOST_OF_ALL: usize = 1 << 18;
 
 /// Operators that want channels, the second axis, on C.
 const CHANNELS_SECOND: [&str; 22] = [
@@ -69,31 +70,70 @@ const PASSES: [&str; 32] = [
     "DequantizeLinear",
 ];
 
-/// The layout that the readers of input `name` want: the first that cares decides.
-pub(super) fn wish(nodes: &[Node], name: &str, dims: &[usize]) -> Layout {
-    // For each name that carries the input's elements, which axis of the input each of its axes is.
-    let mut carried: HashMap<&str, Vec<usize>> = HashMap::from([(name, (0..dims.len()).collect())]);
-    for node in nodes.iter().take(MOST) {
-        let Some(axes) = node.inputs.iter().find_map(|input| carried.get(input.as_str())) else { continue };
-        let op = node.op.as_str();
-        if CHANNELS_SECOND.contains(&op) && axes.len() >= 3 {
-            return turned(dims, axes);
+/// What the readers of a graph's inputs want.
+#[derive(Debug)]
+pub(super) struct Wishes<'m> {
+    nodes: &'m [Node],
+    readers: HashMap<&'m str, Vec<usize>>,
+    /// Nodes that may still be looked at.
+    left: usize,
+}
+
+impl<'m> Wishes<'m> {
+    pub(super) fn new(nodes: &'m [Node]) -> Self {
+        let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (index, node) in nodes.iter().enumerate() {
+            node.inputs.iter().for_each(|name| readers.entry(name).or_default().push(index));
         }
-        let passed = match op {
-            "Transpose" => {
-                let perm = node.attributes.iter().find(|a| a.name == "perm").map(|a| &a.ints);
-                let reversed: Vec<i64> = (0..axes.len() as i64).rev().collect();
-                let source = perm.unwrap_or(&reversed).iter();
-                source.map(|&i| usize::try_from(i).ok().and_then(|i| axes.get(i)).copied()).collect()
-            }
-            op if PASSES.contains(&op) => Some(axes.clone()),
-            _ => None,
-        };
-        if let Some(passed) = passed {
-            node.outputs.iter().for_each(|output| drop(carried.insert(output, passed.clone())));
-        }
+        Self { nodes, readers, left: MOST_OF_ALL }
     }
-    Layout::natural(dims)
+
+    /// The layout that the readers of input `name` want: the first that cares decides. Only nodes that what is carried on
+    /// from the input reaches are looked at.
+    pub(super) fn of(&mut self, name: &str, dims: &[usize]) -> Layout {
+        // For each name that carries the input's elements, which axis of the input each of its axes is.
+        let mut carried: HashMap<&str, Vec<usize>> = HashMap::from([(name, (0..dims.len()).collect())]);
+        let mut open: BTreeSet<usize> = BTreeSet::new();
+        self.next(name, 0, &mut open);
+        for _ in 0..MOST {
+            let Some(index) = open.pop_first() else { break };
+            let nodes = self.nodes;
+            let node = &nodes[index];
+            let Some(left) = self.left.checked_sub(node.inputs.len()) else { break };
+            self.left = left;
+            let Some(axes) = node.inputs.iter().find_map(|input| carried.get(input.as_str())) else { continue };
+            let op = node.op.as_str();
+            if CHANNELS_SECOND.contains(&op) && axes.len() >= 3 {
+                return turned(dims, axes);
+            }
+            let passed = match op {
+                "Transpose" => {
+                    let perm = node.attributes.iter().find(|a| a.name == "perm").map(|a| &a.ints);
+                    let reversed: Vec<i64> = (0..axes.len() as i64).rev().collect();
+                    let source = perm.unwrap_or(&reversed).iter().take(dims.len());
+                    source.map(|&i| usize::try_from(i).ok().and_then(|i| axes.get(i)).copied()).collect()
+                }
+                op if PASSES.contains(&op) => Some(axes.clone()),
+                _ => None,
+            };
+            if let Some(passed) = passed {
+                for output in &node.outputs {
+                    carried.insert(output, passed.clone());
+                    self.next(output, index + 1, &mut open);
+                }
+            }
+        }
+        Layout::natural(dims)
+    }
+
+    /// Notes the readers of a name from a node on, which count as looked at.
+    fn next(&mut self, name: &str, from: usize, open: &mut BTreeSet<usize>) {
+        let readers = self.readers.get(name).map(Vec::as_slice).unwrap_or_default();
+        let readers = &readers[readers.partition_point(|&reader| reader < from)..];
+        let seen = readers.len().min(self.left);
+        self.left -= seen;
+        open.extend(&readers[..seen]);
+    }
 }
 
 /// The layout of `dims` that has the channels second once its axes stand in the order `axes`.

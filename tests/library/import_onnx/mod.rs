@@ -5,8 +5,10 @@
 mod cases;
 mod fold;
 mod hostile;
+mod large;
 mod layout;
 mod matrix;
+mod names;
 mod options;
 mod refusals;
 mod seeds;

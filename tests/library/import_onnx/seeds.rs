@@ -195,7 +195,7 @@ fn hostile() -> Vec<(String, Vec<u8>)> {
     add("fill", &|m| {
         m.ints("s", &[1 << 14, 1 << 14]);
         m.node("ConstantOfShape", &["s"], &["f"], &[]);
-        m.node("Transpose", &["f"], &["y"], &[]);
+        m.node("Neg", &["f"], &["y"], &[]);
     });
     add("tile", &|m| {
         m.floats("c", &[1, 1, 1], &[1.0]);

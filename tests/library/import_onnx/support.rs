@@ -1,6 +1,6 @@
 //! What the tests share.
 
-pub(crate) use crate::support::{inputs, lines, onnx, zoo};
+pub(crate) use crate::support::{bounded, inputs, lines, onnx, zoo};
 
 use std::sync::Arc;
 

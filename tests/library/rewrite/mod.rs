@@ -13,6 +13,8 @@ mod concat;
 #[cfg(test)]
 mod identity;
 #[cfg(test)]
+mod large;
+#[cfg(test)]
 mod layout;
 #[cfg(test)]
 mod linear;

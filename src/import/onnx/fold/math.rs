@@ -4,6 +4,7 @@ use crate::{
     graph::Binary,
     import::{
         error::Problem,
+        meter::Meter,
         onnx::{
             array::{Array, Elem, broadcast, count},
             call::Call,
@@ -18,8 +19,10 @@ pub(in crate::import::onnx) fn scalar(value: f32) -> Value {
 }
 
 /// Truth values that are all true.
-pub(in crate::import::onnx) fn ones(dims: &[usize]) -> Result<Value, Problem> {
-    Ok(Value::Known(Array::of_ints(dims.to_vec(), Elem::Bool, vec![1; count(dims)?])))
+pub(in crate::import::onnx) fn ones(call: &mut Call<'_>, dims: &[usize]) -> Result<Value, Problem> {
+    let elements = count(dims)?;
+    let ones = call.meter().filled(elements, std::iter::repeat(1))?;
+    Ok(Value::Known(Array::of_ints(dims.to_vec(), Elem::Bool, ones)))
 }
 
 fn answer(call: &mut Call<'_>, array: Array) -> Result<(), Problem> {
@@ -35,6 +38,7 @@ pub(in crate::import::onnx) fn either(
 ) -> Result<(), Problem> {
     let x = call.known(0, "input")?;
     let dims = x.dims().to_vec();
+    call.room_for(&dims, 2 * size_of::<i64>(), 4)?;
     let result = match x.to_i64() {
         Some(ints) => Array::of_ints(dims, x.elem(), ints.iter().map(|&v| int(v)).collect()),
         None => Array::of_floats(dims, x.elem(), &x.to_f32().iter().map(|&v| float(v)).collect::<Vec<_>>()),
@@ -78,6 +82,7 @@ pub(in crate::import::onnx) fn cast(call: &mut Call<'_>) -> Result<(), Problem> 
     };
     let x = call.known(0, "input")?;
     let dims = x.dims().to_vec();
+    call.room_for(&dims, 2 * size_of::<i64>(), 1)?;
     let result = match (x.to_i64(), to) {
         (_, Elem::F32 | Elem::F16) => Array::of_floats(dims, to, &x.to_f32()),
         (Some(ints), to) => Array::of_ints(dims, to, ints.to_vec()),
@@ -88,9 +93,13 @@ pub(in crate::import::onnx) fn cast(call: &mut Call<'_>) -> Result<(), Problem> 
 }
 
 /// A function of two arrays.
-pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary) -> Result<Array, Problem> {
+pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: &mut Meter) -> Result<Array, Problem> {
     let dims = broadcast(&[a.dims(), b.dims()])?;
-    let (a, b) = (a.broadcast(&dims)?, b.broadcast(&dims)?);
+    // The values, and the bytes that they become; a power takes longest.
+    let elements = count(&dims)?;
+    meter.memory(elements.saturating_mul(2 * size_of::<i64>()))?;
+    meter.work(elements.saturating_mul(8))?;
+    let (a, b) = (a.broadcast(&dims, meter)?, b.broadcast(&dims, meter)?);
     let truth = matches!(
         binary,
         Binary::Equal
@@ -167,8 +176,8 @@ fn floats(binary: Binary, a: f32, b: f32) -> f32 {
 
 pub(in crate::import::onnx) fn binary(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {
     let [a, b] = [call.known(0, "first operand")?, call.known(1, "second operand")?];
-    call.room_for(&broadcast(&[a.dims(), b.dims()])?)?;
-    answer(call, two(&a, &b, binary)?)
+    let result = two(&a, &b, binary, call.meter())?;
+    answer(call, result)
 }
 
 pub(in crate::import::onnx) fn modulo(call: &mut Call<'_>) -> Result<(), Problem> {
@@ -180,8 +189,7 @@ pub(in crate::import::onnx) fn many(call: &mut Call<'_>, binary: Binary) -> Resu
     let mut result = call.known(0, "first operand")?;
     for position in 1..call.count() {
         let next = call.known(position, "operand")?;
-        call.site.room.take(count(&broadcast(&[result.dims(), next.dims()])?)?)?;
-        result = two(&result, &next, binary)?;
+        result = two(&result, &next, binary, call.meter())?;
     }
     answer(call, result)
 }
@@ -189,8 +197,10 @@ pub(in crate::import::onnx) fn many(call: &mut Call<'_>, binary: Binary) -> Resu
 pub(in crate::import::onnx) fn select(call: &mut Call<'_>) -> Result<(), Problem> {
     let [condition, x, y] = [call.known(0, "condition")?, call.known(1, "input")?, call.known(2, "input")?];
     let dims = broadcast(&[condition.dims(), x.dims(), y.dims()])?;
-    call.room_for(&dims)?;
-    let [condition, x, y] = [condition.broadcast(&dims)?, x.broadcast(&dims)?, y.broadcast(&dims)?];
+    call.room_for(&dims, 2 * size_of::<i64>(), 4)?;
+    let meter = call.meter();
+    let condition = condition.broadcast(&dims, meter)?;
+    let [x, y] = [x.broadcast(&dims, meter)?, y.broadcast(&dims, meter)?];
     let mask = condition.to_f32();
     let result = match (x.to_i64(), y.to_i64()) {
         (Some(a), Some(b)) => {

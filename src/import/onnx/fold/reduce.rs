@@ -5,7 +5,7 @@ use crate::{
     import::{
         error::Problem,
         onnx::{
-            array::{Array, Elem, count},
+            array::{Array, Elem},
             call::Call,
             lower::{named_axes, reduced_dims},
             value::Value,
@@ -19,13 +19,13 @@ pub(in crate::import::onnx) fn reduce(call: &mut Call<'_>, kind: Reduce) -> Resu
     let keep = call.flag("keepdims", true)?;
     let rank = x.dims().len();
     let over = named_axes(call, rank)?.unwrap_or_default();
-    // Work is counted as what is made is: a thousand sums of one large array are a thousand passes.
-    call.site.room.take(x.len())?;
+    // A thousand sums of one large array are a thousand passes, and one over nothing has results, too.
+    call.room_for(x.dims(), size_of::<f32>(), 8)?;
     let dims = reduced_dims(x.dims(), &over, keep);
-    let rows = count(&dims)?;
+    let rows = call.room_for(&dims, 2 * size_of::<i64>(), 1)?;
     // The axes that are reduced become the innermost.
     let kept: Vec<usize> = (0..rank).filter(|axis| !over.contains(axis)).collect();
-    let turned = x.transposed(&[kept, over.clone()].concat());
+    let turned = x.transposed(&[kept, over.clone()].concat(), call.meter())?;
     let length: usize = over.iter().map(|&axis| x.dims()[axis]).product();
     let array = match turned.to_i64() {
         Some(values) => {

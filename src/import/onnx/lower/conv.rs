@@ -204,8 +204,8 @@ fn conv(call: &mut Call<'_>) -> Result<(), Problem> {
     let depthwise = groups == image.shape.c && groups > 1;
     let (turned, shape) = match depthwise {
         // One input channel a group: `[O, 1, y, x]` to `[1, y, x, O]`.
-        true => (weights.transposed(&[1, 2, 3, 0]), Shape::new(1, extent[0], extent[1], outputs)),
-        false => (weights.transposed(&[0, 2, 3, 1]), Shape::new(outputs, extent[0], extent[1], inputs)),
+        true => (weights.transposed(&[1, 2, 3, 0], call.meter())?, Shape::new(1, extent[0], extent[1], outputs)),
+        false => (weights.transposed(&[0, 2, 3, 1], call.meter())?, Shape::new(outputs, extent[0], extent[1], inputs)),
     };
     let mut operands = vec![image.x.tensor, call.site.constant(&turned, shape)?];
     bias(call, outputs, &mut operands)?;
@@ -220,7 +220,7 @@ fn conv(call: &mut Call<'_>) -> Result<(), Problem> {
 /// How many positions a window has, whole ones alone.
 pub(super) fn slid(window: &Window, padding: Padding, image: [usize; 2]) -> Result<[usize; 2], Problem> {
     let Padding { top, bottom, left, right } = padding;
-    let count = |axis: usize, border: usize| {
+    let count = |axis: usize, border: usize| -> Result<usize, Problem> {
         let rest = (image[axis] + border).checked_sub(window.reach(axis));
         let rest = rest
             .ok_or_else(|| Problem::malformed(format!("a window of {:?} in an image of {image:?}", window.extent)))?;
@@ -247,7 +247,7 @@ fn transpose(call: &mut Call<'_>) -> Result<(), Problem> {
     let outputs = each.checked_mul(groups).ok_or_else(|| Problem::malformed("its channels overflow"))?;
     // `[I, O / groups, y, x]` to `[O, y, x, I / groups]`.
     let grouped = weights.reshaped(&[groups, inputs / groups, each, extent[0], extent[1]])?;
-    let turned = grouped.transposed(&[0, 2, 3, 4, 1]);
+    let turned = grouped.transposed(&[0, 2, 3, 4, 1], call.meter())?;
     let shape = Shape::new(outputs, extent[0], extent[1], inputs / groups);
     let mut operands = vec![image.x.tensor, call.site.constant(&turned, shape)?];
     bias(call, outputs, &mut operands)?;

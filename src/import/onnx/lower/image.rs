@@ -149,7 +149,7 @@ fn padded(call: &mut Call<'_>, x: &Computed, all: &[Border], mode: PadMode) -> R
     Ok(x)
 }
 
-fn known_padded(call: &Call<'_>, array: &Array, all: &[Border], mode: PadMode) -> Result<Array, Problem> {
+fn known_padded(call: &mut Call<'_>, array: &Array, all: &[Border], mode: PadMode) -> Result<Array, Problem> {
     if mode != PadMode::Constant(0.0)
         && !array.is_empty()
         && matches!(mode, PadMode::Constant(_))
@@ -166,7 +166,7 @@ fn known_padded(call: &Call<'_>, array: &Array, all: &[Border], mode: PadMode) -
         dims[border.axis] = (dims[border.axis] as i64 + border.before + border.after) as usize;
         front[border.axis] = border.before;
     }
-    call.room_for(&dims)?;
+    call.room_for(&dims, 4 * size_of::<usize>(), dims.len())?;
     let (to, from) = (strides(&dims), strides(array.dims()));
     let own = array.dims().to_vec();
     let source = |flat: usize| -> Option<usize> {
@@ -192,7 +192,7 @@ fn known_padded(call: &Call<'_>, array: &Array, all: &[Border], mode: PadMode) -
         Some(ints) => Array::of_ints(dims, array.elem(), sources.iter().map(|s| s.map_or(0, |at| ints[at])).collect()),
         None => {
             let PadMode::Constant(outside) = mode else {
-                return Ok(array.taken(dims, sources.into_iter().flatten()));
+                return array.taken(dims, sources.into_iter().flatten(), call.meter());
             };
             let floats = array.to_f32();
             let values: Vec<f32> = sources.iter().map(|s| s.map_or(outside, |at| floats[at])).collect();

@@ -8,7 +8,7 @@ use crate::{
         facts::{Fact, Numbers},
         lower as tflite,
         onnx::{
-            array::{Array, Elem, broadcast},
+            array::{Array, Elem, MAX_RANK, broadcast},
             call::Call,
             fold::math,
             layout::Layout,
@@ -59,7 +59,7 @@ fn matrices(call: &mut Call<'_>, a: &Value, b: &Value) -> Result<Computed, Probl
         && b_dims[..b_rank - 2].iter().all(|&d| d == 1)
         && batch.len() == a_rank - 2
     {
-        let weights = weights.reshaped(&[depth, columns])?.transposed(&[1, 0]);
+        let weights = weights.reshaped(&[depth, columns])?.transposed(&[1, 0], call.meter())?;
         return dense(call, x, &weights, None);
     }
     batched(call, a, b, &batch)
@@ -132,31 +132,36 @@ fn gemm(call: &mut Call<'_>) -> Result<(), Problem> {
     if a.dims().len() != 2 || b.dims().len() != 2 {
         return Err(Problem::malformed(format!("{:?} and {:?} are no matrices", a.dims(), b.dims())));
     }
-    let turned = |value: Value, turn: bool| match (turn, value) {
-        (false, value) => value,
-        (true, Value::Known(array)) => Value::Known(array.transposed(&[1, 0])),
-        (true, Value::Computed(x)) => Value::Computed(x.transposed(&[1, 0])),
+    let turns = [call.flag("transA", false)?, call.flag("transB", false)?];
+    let mut turned = |value: Value, turn: bool| -> Result<Value, Problem> {
+        Ok(match (turn, value) {
+            (false, value) => value,
+            (true, Value::Known(array)) => Value::Known(array.transposed(&[1, 0], call.meter())?),
+            (true, Value::Computed(x)) => Value::Computed(x.transposed(&[1, 0])),
+        })
     };
-    let (a, b) = (turned(a, call.flag("transA", false)?), turned(b, call.flag("transB", false)?));
+    let (a, b) = (turned(a, turns[0])?, turned(b, turns[1])?);
     let (depth, outputs) = (b.dims()[0], b.dims()[1]);
     if a.dims()[1] != depth {
         return Err(Problem::malformed(format!("{:?} and {:?} do not multiply", a.dims(), b.dims())));
     }
-    let scaled = |array: &Array, by: f32| -> Array {
+    let scaled = |array: &Array, by: f32, call: &mut Call<'_>| -> Result<Array, Problem> {
+        call.room_for(array.dims(), 3 * size_of::<f32>(), 1)?;
         let values: Vec<f32> = array.to_f32().iter().map(|v| v * by).collect();
-        Array::of_floats(array.dims().to_vec(), Elem::F32, &values)
+        Ok(Array::of_floats(array.dims().to_vec(), Elem::F32, &values))
     };
     let bias = match &c {
         Some(Value::Known(c)) if c.len() == 1 || (c.len() == outputs && c.dims().last() == Some(&outputs)) => {
-            Some(scaled(&c.reshaped(&[c.len()])?.broadcast(&[outputs])?, beta))
+            let c = c.reshaped(&[c.len()])?.broadcast(&[outputs], call.meter())?;
+            Some(scaled(&c, beta, call)?)
         }
         _ => None,
     };
     let elem = a.elem();
     let mut result = match (&a, &b) {
         (Value::Computed(x), Value::Known(weights)) => {
-            let weights = weights.transposed(&[1, 0]);
-            let weights = if alpha == 1.0 { weights } else { scaled(&weights, alpha) };
+            let weights = weights.transposed(&[1, 0], call.meter())?;
+            let weights = if alpha == 1.0 { weights } else { scaled(&weights, alpha, call)? };
             dense(call, x, &weights, bias.as_ref())?
         }
         _ => {
@@ -173,7 +178,7 @@ fn gemm(call: &mut Call<'_>) -> Result<(), Problem> {
     if let (Some(mut c), None) = (c, bias) {
         if beta != 1.0 {
             c = match c {
-                Value::Known(c) => Value::Known(scaled(&c, beta)),
+                Value::Known(c) => Value::Known(scaled(&c, beta, call)?),
                 c => Value::Computed(two(call, Binary::Mul, &c, &math::scalar(beta), elem)?),
             };
         }
@@ -190,6 +195,10 @@ fn indices(call: &Call<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Problem> {
         Some((left, right)) => (left, Some(right)),
         None => (equation.as_str(), None),
     };
+    // Each letter stands for an axis, of two operands and the result.
+    if equation.chars().count() > 4 * MAX_RANK {
+        return Err(Problem::unsupported(format!("its equation has {} bytes", equation.len())));
+    }
     let terms: Vec<&str> = left.split(',').collect();
     if terms.len() != call.count() {
         return Err(Problem::malformed(format!("its equation `{equation}` is for {} operands", terms.len())));
@@ -230,17 +239,18 @@ fn indices(call: &Call<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Problem> {
 
 fn einsum(call: &mut Call<'_>) -> Result<(), Problem> {
     let (terms, result) = indices(call)?;
-    let ordered = |value: &Value, term: &[char], order: &[char]| -> Result<Value, Problem> {
+    let ordered = |call: &mut Call<'_>, value: &Value, term: &[char], order: &[char]| -> Result<Value, Problem> {
         let perm = order.iter().map(|c| term.iter().position(|t| t == c)).collect::<Option<Vec<_>>>();
         let perm = perm.ok_or_else(|| Problem::unsupported("its result names an index of no operand"))?;
         Ok(match value {
-            Value::Known(array) => Value::Known(array.transposed(&perm)),
+            Value::Known(array) => Value::Known(array.transposed(&perm, call.meter())?),
             Value::Computed(x) => Value::Computed(x.transposed(&perm)),
         })
     };
     let [a_term, b_term] = match terms.as_slice() {
         [one] if one.len() == result.len() => {
-            let turned = ordered(&call.operand(0)?, one, &result)?;
+            let x = call.operand(0)?;
+            let turned = ordered(call, &x, one, &result)?;
             call.give(0, turned);
             return Ok(());
         }
@@ -258,8 +268,8 @@ fn einsum(call: &mut Call<'_>) -> Result<(), Problem> {
     if !pick(true, false, false).is_empty() || !pick(false, true, false).is_empty() {
         return Err(Problem::unsupported("it sums over an index of one operand alone"));
     }
-    let a = ordered(&a, &a_term, &[batch.clone(), rows.clone(), summed.clone()].concat())?;
-    let b = ordered(&b, &b_term, &[batch.clone(), summed.clone(), columns.clone()].concat())?;
+    let a = ordered(call, &a, &a_term, &[batch.clone(), rows.clone(), summed.clone()].concat())?;
+    let b = ordered(call, &b, &b_term, &[batch.clone(), summed.clone(), columns.clone()].concat())?;
     let (n, r, s) = (batch.len(), rows.len(), summed.len());
     let size = |list: &[usize]| list.iter().product::<usize>();
     let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
@@ -269,7 +279,7 @@ fn einsum(call: &mut Call<'_>) -> Result<(), Problem> {
     let product = Value::Computed(matrices(call, &a, &b)?);
     let dims = [&outer[..], &a_dims[n..n + r], &b_dims[n + s..]].concat();
     let product = reshaped(call.site, &product, &dims)?;
-    let turned = ordered(&product, &[batch, rows, columns].concat(), &result)?;
+    let turned = ordered(call, &product, &[batch, rows, columns].concat(), &result)?;
     call.give(0, turned);
     Ok(())
 }

@@ -64,6 +64,7 @@ pub(super) fn take(call: &mut Call<'_>, value: &Value, all: &[Taken]) -> Result<
                 first += (taken.begin * by[taken.axis]) as isize;
                 steps[taken.axis] *= taken.stride;
             }
+            let elements = count(&dims)?;
             let index: Vec<Vec<isize>> =
                 steps.iter().zip(&dims).map(|(&s, &d)| (0..d as isize).map(|i| i * s).collect()).collect();
             let ones: Vec<usize> = strides(&dims);
@@ -74,7 +75,8 @@ pub(super) fn take(call: &mut Call<'_>, value: &Value, all: &[Taken]) -> Result<
                 }
                 at as usize
             });
-            Ok(Value::Known(array.taken(dims.clone(), at)))
+            call.meter().work(elements.saturating_mul(dims.len()))?;
+            Ok(Value::Known(array.taken(dims.clone(), at, call.meter())?))
         }
         Value::Computed(x) => {
             let mut x = x.clone();
@@ -126,7 +128,8 @@ pub(super) fn joined(call: &mut Call<'_>, values: &[Value], along: usize) -> Res
     }
     let known: Option<Vec<&Array>> = values.iter().map(Value::known).collect();
     if let Some(arrays) = known {
-        call.room_for(&dims)?;
+        // Each is looked at as it lies, and what is put together becomes bytes at the end.
+        call.room_for(&dims, 4 * size_of::<i64>(), 1)?;
         return known_joined(&arrays, dims, along).map(Value::Known);
     }
     let values: Vec<&Value> = values.iter().filter(|value| value.len() > 0).collect();
@@ -194,7 +197,8 @@ fn joint_layout(
 fn known_joined(arrays: &[&Array], dims: Vec<usize>, along: usize) -> Result<Array, Problem> {
     let elements = count(&dims)?;
     let inner: usize = dims[along + 1..].iter().product();
-    let outer: usize = dims[..along].iter().product();
+    // Of nothing there are no pieces, however many rows of it are stated.
+    let outer: usize = if elements == 0 { 0 } else { dims[..along].iter().product() };
     let elem = arrays[0].elem();
     let pieces = |outer: usize| {
         arrays.iter().map(move |array| (array, outer * array.dims()[along] * inner, array.dims()[along] * inner))

@@ -58,6 +58,7 @@ fn batch(call: &mut Call<'_>) -> Result<(), Problem> {
         if list.len() != channels {
             return Err(Problem::malformed(format!("its {name} has {} values for {channels} channels", list.len())));
         }
+        call.room_for(&[channels], 6 * size_of::<f32>(), 4)?;
         lists.push(list.to_f32().into_owned());
     }
     let factor: Vec<f32> = lists[0].iter().zip(&lists[3]).map(|(s, v)| s / (v + epsilon).sqrt()).collect();

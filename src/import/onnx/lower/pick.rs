@@ -14,7 +14,7 @@ use crate::{
         lower as tflite,
         onnx::{
             arrange::resized,
-            array::{Array, Elem, strides, walk},
+            array::{Array, Elem, count, ranked, strides, walk},
             call::{Call, axis},
             fold::math,
             layout::Layout,
@@ -48,6 +48,8 @@ fn gather(call: &mut Call<'_>) -> Result<(), Problem> {
     let picked = match &indices {
         Value::Known(indices) => {
             let list = indices.to_i64().ok_or_else(|| Problem::malformed("its indices are no integers"))?;
+            // Many nodes may share one list: as indices, and once more as the constant that a step reads.
+            call.room_for(&[list.len()], 4 * size_of::<usize>(), 2)?;
             let list = list.iter().map(|&i| axis(i, extent)).collect::<Result<Vec<_>, _>>();
             let list = list.map_err(|_| Problem::malformed(format!("an index lies outside an axis of {extent}")))?;
             match (&x, stepped(&list)) {
@@ -84,16 +86,17 @@ fn stepped(list: &[usize]) -> Option<(usize, isize)> {
     (fits && (stride != 0 || list.len() == 1)).then_some((first, stride))
 }
 
-fn known_picked(call: &Call<'_>, array: &Array, along: usize, list: &[usize]) -> Result<Array, Problem> {
+fn known_picked(call: &mut Call<'_>, array: &Array, along: usize, list: &[usize]) -> Result<Array, Problem> {
     let mut dims = array.dims().to_vec();
     let by = strides(&dims);
     let (extent, inner) = (dims[along], by[along]);
     dims[along] = list.len();
-    call.room_for(&dims)?;
-    let outer: usize = dims[..along].iter().product();
+    let elements = count(&dims)?;
+    // Of nothing nothing is picked, however many rows of it are stated.
+    let outer: usize = if elements == 0 { 0 } else { dims[..along].iter().product() };
     let indices = (0..outer)
         .flat_map(|o| list.iter().flat_map(move |&i| (0..inner).map(move |rest| (o * extent + i) * inner + rest)));
-    Ok(array.taken(dims, indices))
+    array.taken(dims, indices, call.meter())
 }
 
 /// Elements along an axis by a row of indices.
@@ -159,12 +162,12 @@ fn repeated(call: &mut Call<'_>, value: &Value, repeats: &[usize]) -> Result<Val
     let dims: Vec<usize> = value.dims().iter().zip(repeats).map(|(&d, &r)| d.saturating_mul(r)).collect();
     match value {
         Value::Known(array) => {
-            call.room_for(&dims)?;
+            call.room_for(&dims, 0, if array.repeated().is_some() { 0 } else { dims.len() })?;
             let (from, to) = (strides(array.dims()), strides(&dims));
             let own = array.dims().to_vec();
             let at =
                 walk(&dims, &to).map(|flat| (0..own.len()).map(|a| flat / to[a] % dims[a] % own[a] * from[a]).sum());
-            Ok(Value::Known(array.taken(dims.clone(), at)))
+            Ok(Value::Known(array.taken(dims.clone(), at, call.meter())?))
         }
         Value::Computed(x) => {
             let mut x = x.clone();
@@ -192,6 +195,7 @@ fn repeated(call: &mut Call<'_>, value: &Value, repeats: &[usize]) -> Result<Val
 fn expand(call: &mut Call<'_>) -> Result<(), Problem> {
     let x = call.operand(0)?;
     let asked = call.integers(1, "extents")?;
+    ranked(asked.len())?;
     let asked: Vec<usize> = asked.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
     let dims = crate::import::onnx::array::broadcast(&[x.dims(), &asked])?;
     let own = [vec![1; dims.len() - x.dims().len()], x.dims().to_vec()].concat();
@@ -217,7 +221,14 @@ fn tile(call: &mut Call<'_>) -> Result<(), Problem> {
 /// Which of the numbers up to a depth an index is; negative ones count from the end.
 fn one_hot(call: &mut Call<'_>) -> Result<(), Problem> {
     let indices = call.operand(0)?;
-    let depth = call.scalar(1, "depth")?.unwrap_or(0.0) as usize;
+    let depth = match call.known(1, "depth")?.to_i64() {
+        Some(&[depth]) => usize::try_from(depth).unwrap_or(0),
+        // A float that is no number counts as 0, one beyond all as the greatest.
+        _ => call.scalar(1, "depth")?.unwrap_or(0.0) as usize,
+    };
+    if depth == 0 {
+        return Err(Problem::malformed("its depth is 0, or less"));
+    }
     let values = call.known(2, "values")?;
     let &[off, on] = &*values.to_f32() else {
         return Err(Problem::malformed(format!("it has {} values", values.len())));
@@ -228,7 +239,7 @@ fn one_hot(call: &mut Call<'_>) -> Result<(), Problem> {
     dims.insert(along, 1);
     let indices = reshaped(call.site, &indices, &dims)?;
     let mut numbers = vec![1; rank + 1];
-    numbers[along] = call.room_for(&[depth])?;
+    numbers[along] = call.room_for(&[depth], 2 * size_of::<i64>(), 2)?;
     let row = |first: i64| {
         let values = (0..depth as i64).map(|i| i + first).collect();
         Value::Known(Array::of_ints(numbers.clone(), Elem::I64, values))
@@ -251,12 +262,12 @@ fn trilu(call: &mut Call<'_>) -> Result<(), Problem> {
     let &[.., rows, columns] = x.dims() else {
         return Err(Problem::malformed(format!("its input has the extents {:?}", x.dims())));
     };
+    let elements = call.room_for(&[rows, columns], size_of::<i64>(), 2)?;
     let kept = |i: usize| {
         let distance = (i % columns) as i64 - (i / columns) as i64;
         i64::from(if upper { distance >= k } else { distance <= k })
     };
-    let mask =
-        Array::of_ints(vec![rows, columns], Elem::Bool, (0..call.room_for(&[rows, columns])?).map(kept).collect());
+    let mask = Array::of_ints(vec![rows, columns], Elem::Bool, (0..elements).map(kept).collect());
     let result = two(call, Binary::KeepIf, &Value::Known(mask), &x, x.elem())?;
     call.give(0, Value::Computed(result));
     Ok(())
@@ -264,8 +275,8 @@ fn trilu(call: &mut Call<'_>) -> Result<(), Problem> {
 
 fn non_zero(call: &mut Call<'_>) -> Result<(), Problem> {
     let x = call.known(0, "input")?;
+    call.room_for(&[x.dims().len().max(1), x.len()], 3 * size_of::<i64>(), 2)?;
     let values = x.to_f32();
-    call.room_for(&[x.dims().len().max(1), x.len()])?;
     let found: Vec<usize> = (0..values.len()).filter(|&i| values[i] != 0.0).collect();
     let by = strides(x.dims());
     let index = |axis: usize| found.iter().map(move |_| axis).zip(&found);

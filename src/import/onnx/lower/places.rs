@@ -69,7 +69,7 @@ pub(super) fn places(
     let rows = scaled(call, Binary::Mul, row, down as f32 - (width * right) as f32)?;
     let steps = scaled(call, Binary::Mul, index, right as f32)?;
     let distance = call.emit(Op::Binary(Binary::Add), &[rows, steps], shape)?;
-    let mut first = Vec::with_capacity(count(&shape.dims())?);
+    let mut first = call.meter().list(count(&shape.dims())?)?;
     for i in 0..shape.len() {
         let (pixel, channel) = (i / shape.c, i % shape.c);
         let (line, x) = (pixel / shape.w, pixel % shape.w);

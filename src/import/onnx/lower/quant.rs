@@ -35,7 +35,8 @@ fn parameters(call: &mut Call<'_>, rank: usize) -> Result<(Value, Option<Value>)
     let zero = call.optional(2);
     let shaped = |call: &mut Call<'_>, value: Value| -> Result<Value, Problem> {
         if block > 0 {
-            return by_block(&value, &extents, call.axis(rank, 1)?, block);
+            let axis = call.axis(rank, 1)?;
+            return by_block(call, &value, &extents, axis, block);
         }
         if value.len() == 1 {
             return super::shapes::reshaped(call.site, &value, &[]);
@@ -54,7 +55,13 @@ fn parameters(call: &mut Call<'_>, rank: usize) -> Result<(Value, Option<Value>)
 }
 
 /// Values of one a block along an axis, each as often as the block is long.
-fn by_block(value: &Value, extents: &[usize], axis: usize, block: usize) -> Result<Value, Problem> {
+fn by_block(
+    call: &mut Call<'_>,
+    value: &Value,
+    extents: &[usize],
+    axis: usize,
+    block: usize,
+) -> Result<Value, Problem> {
     let Value::Known(array) = value else {
         return Err(Problem::unsupported(
             "it scales block by block, and the scales or zero points are computed at run time",
@@ -68,7 +75,7 @@ fn by_block(value: &Value, extents: &[usize], axis: usize, block: usize) -> Resu
     let inner: usize = extents[axis + 1..].iter().product();
     let whole: usize = extents[axis..].iter().product();
     let place = |i: usize| (i / whole * blocks[axis] + i % whole / inner / block) * inner + i % inner;
-    Ok(Value::Known(array.taken(extents.to_vec(), (0..count(extents)?).map(place))))
+    Ok(Value::Known(array.taken(extents.to_vec(), (0..count(extents)?).map(place), call.meter())?))
 }
 
 /// A function of two values, known if both are.
@@ -76,8 +83,9 @@ fn apply(call: &mut Call<'_>, binary: Binary, a: &Value, b: &Value) -> Result<Va
     match (a, b) {
         (Value::Known(a), Value::Known(b)) => {
             let float = |array: &Array| Array::of_floats(array.dims().to_vec(), Elem::F32, &array.to_f32());
-            call.room_for(&broadcast(&[a.dims(), b.dims()])?)?;
-            math::two(&float(a), &float(b), binary).map(Value::Known)
+            // Both as floats, and the values with the bytes that they become.
+            call.room_for(&broadcast(&[a.dims(), b.dims()])?, 6 * size_of::<f32>(), 2)?;
+            math::two(&float(a), &float(b), binary, call.meter()).map(Value::Known)
         }
         _ => two(call, binary, a, b, Elem::F32).map(Value::Computed),
     }

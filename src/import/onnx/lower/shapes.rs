@@ -6,7 +6,7 @@ use crate::import::{
     facts::{All, Fact, Numbers},
     lower as tflite,
     onnx::{
-        array::{Array, Elem, count},
+        array::{Array, Elem, count, ranked},
         call::{Call, axes, axis},
         site::Site,
         value::{Computed, Value},
@@ -35,7 +35,7 @@ pub(in crate::import::onnx) fn reshaped(site: &mut Site, value: &Value, dims: &[
     match value {
         Value::Known(array) => array.reshaped(dims).map(Value::Known),
         Value::Computed(x) => {
-            if count(dims).ok() != Some(value.len()) {
+            if count(dims)? != value.len() {
                 return Err(Problem::malformed(format!("{:?} and {dims:?} are not the same elements", x.dims)));
             }
             let mut x = x.clone();
@@ -138,6 +138,7 @@ fn unsqueeze(call: &mut Call<'_>) -> Result<(), Problem> {
     let dims = call.operand(0)?.dims().to_vec();
     let named = call.list("axes", 1)?.ok_or_else(|| Problem::malformed("it names no axes"))?;
     let rank = dims.len() + named.len();
+    ranked(rank)?;
     let added = axes(&named, rank)?;
     let mut own = dims.into_iter();
     let dims: Vec<usize> =
@@ -158,7 +159,7 @@ fn transpose(call: &mut Call<'_>) -> Result<(), Problem> {
         return Err(Problem::malformed(format!("{perm:?} is no permutation of {rank} axes")));
     }
     let result = match x {
-        Value::Known(array) => Value::Known(array.transposed(&perm)),
+        Value::Known(array) => Value::Known(array.transposed(&perm, call.meter())?),
         Value::Computed(computed) => Value::Computed(computed.transposed(&perm)),
     };
     call.give(0, result);
@@ -187,13 +188,12 @@ fn filled(call: &mut Call<'_>) -> Result<(), Problem> {
     let asked = call.integers(0, "extents")?;
     let dims = asked.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<Vec<_>>>();
     let dims = dims.ok_or_else(|| Problem::malformed(format!("its extents are {asked:?}")))?;
-    let elements = call.room_for(&dims)?;
     let value = match call.tensor("value")? {
         Some(value) if value.len() == 1 => value,
         Some(value) => return Err(Problem::malformed(format!("its value has extents {:?}", value.dims()))),
         None => Array::of_floats(vec![1], Elem::F32, &[0.0]),
     };
-    let array = value.taken(dims, std::iter::repeat_n(0, elements));
+    let array = value.repeat(dims, call.meter())?;
     call.give(0, Value::Known(array));
     Ok(())
 }
@@ -204,7 +204,7 @@ fn range(call: &mut Call<'_>) -> Result<(), Problem> {
         (Some(&[start]), Some(&[limit]), Some(&[delta])) if delta != 0 => {
             let span = if delta > 0 { limit.saturating_sub(start) } else { start.saturating_sub(limit) };
             let length = usize::try_from(span.max(0).unsigned_abs().div_ceil(delta.unsigned_abs()));
-            let length = call.room_for(&[length.unwrap_or(usize::MAX)])?;
+            let length = call.room_for(&[length.unwrap_or(usize::MAX)], size_of::<i64>(), 1)?;
             let values = (0..length as i64).map(|i| start.wrapping_add(i.wrapping_mul(delta)));
             Array::of_ints(vec![length], Elem::I64, values.collect())
         }
@@ -212,7 +212,8 @@ fn range(call: &mut Call<'_>) -> Result<(), Problem> {
             let (&[start], &[limit], &[delta]) = (&*start.to_f32(), &*limit.to_f32(), &*delta.to_f32()) else {
                 return Err(Problem::malformed("its bounds are no single numbers"));
             };
-            let length = call.room_for(&[(f64::from(limit - start) / f64::from(delta)).ceil().max(0.0) as usize])?;
+            let length = (f64::from(limit - start) / f64::from(delta)).ceil().max(0.0) as usize;
+            let length = call.room_for(&[length], 2 * size_of::<f32>(), 1)?;
             let values: Vec<f32> = (0..length).map(|i| start + i as f32 * delta).collect();
             Array::of_floats(vec![length], Elem::F32, &values)
         }
@@ -230,7 +231,8 @@ fn eye(call: &mut Call<'_>) -> Result<(), Problem> {
     let elem = call.int("dtype")?.map_or(Ok(x.elem()), Elem::of)?;
     let k = call.int("k")?.unwrap_or(0);
     let one = |i: usize| ((i / columns) as i64).saturating_add(k) == (i % columns) as i64;
-    let values: Vec<i64> = (0..call.room_for(&[rows, columns])?).map(|i| i64::from(one(i))).collect();
+    let elements = call.room_for(&[rows, columns], 3 * size_of::<i64>(), 2)?;
+    let values: Vec<i64> = (0..elements).map(|i| i64::from(one(i))).collect();
     let array = match elem.is_float() {
         true => Array::of_floats(vec![rows, columns], elem, &values.iter().map(|&v| v as f32).collect::<Vec<_>>()),
         false => Array::of_ints(vec![rows, columns], elem, values),

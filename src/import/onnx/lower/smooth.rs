@@ -6,7 +6,7 @@ use crate::{
     import::{
         error::Problem,
         onnx::{
-            array::{Array, Elem, count},
+            array::{Array, Elem},
             call::Call,
             value::{Computed, Value},
         },
@@ -24,38 +24,53 @@ pub(super) fn resized(
     let last = x.dims.len() - 1;
     let mut y = Value::Computed(x.clone());
     for sized in all {
-        let weights = weights(sized, x.dims[sized.axis], mode, coords)?;
+        let weights = weights(call, sized, x.dims[sized.axis], mode, coords)?;
         // The axis and the last change places, and do so again.
         let mut perm: Vec<usize> = (0..=last).collect();
         perm.swap(sized.axis, last);
-        let turned = |value: Value| match value {
-            Value::Computed(x) => Value::Computed(x.transposed(&perm)),
-            Value::Known(array) => Value::Known(array.transposed(&perm)),
+        let turned = |call: &mut Call<'_>, value: Value| -> Result<Value, Problem> {
+            Ok(match value {
+                Value::Computed(x) => Value::Computed(x.transposed(&perm)),
+                Value::Known(array) => Value::Known(array.transposed(&perm, call.meter())?),
+            })
         };
-        y = turned(product(call, &turned(y), &Value::Known(weights))?);
+        let lying = turned(call, y)?;
+        let product = product(call, &lying, &Value::Known(weights))?;
+        y = turned(call, product)?;
     }
     call.give(0, y);
     Ok(())
 }
 
+/// Steps that a part of a pixel takes, which is worked out twice.
+const TAP_STEPS: usize = 8;
+
 /// What each pixel of the input gives to each of the result, `[input, result]`.
-fn weights(sized: &Sized, extent: usize, mode: ResizeMode, coords: &str) -> Result<Array, Problem> {
+fn weights(
+    call: &mut Call<'_>,
+    sized: &Sized,
+    extent: usize,
+    mode: ResizeMode,
+    coords: &str,
+) -> Result<Array, Problem> {
     let dims = vec![extent, sized.extent];
-    let mut values = vec![0.0f32; count(&dims)?];
     let scale = sized.scale.map_or(sized.extent as f64 / extent as f64, f64::from);
     let width = scale.min(1.0);
     let (reach, cubic) = match mode {
         ResizeMode::Cubic { a, exclude_outside } => (2.0, Some((f64::from(a), exclude_outside))),
         _ => (1.0, None),
     };
+    // A pixel of the result looks at as many of the input as it covers.
+    let first = (-reach / width).floor() + 1.0;
+    let taps = (2.0 - 2.0 * first) as usize;
+    call.meter().work(taps.saturating_mul(sized.extent).saturating_mul(TAP_STEPS))?;
+    let elements = call.room_for(&dims, size_of::<f32>(), 0)?;
+    let mut values = call.meter().filled(elements, std::iter::repeat(0.0f32))?;
     for result in 0..sized.extent {
         let centre = centre(result as f64, scale, extent as f64, sized.extent as f64, coords)?;
         // Of a centre on a pixel, that is the one on the right.
         let left = centre.ceil() - 1.0;
-        let first = (-reach / width).floor() + 1.0;
-        let taps = (2.0 - 2.0 * first) as usize;
-        let mut parts = Vec::with_capacity(taps);
-        for tap in 0..taps {
+        let part = |tap: usize| -> (usize, f64) {
             let place = left + first + tap as f64;
             let distance = ((place - centre) * width).abs();
             let outside = place < 0.0 || place >= extent as f64;
@@ -64,10 +79,10 @@ fn weights(sized: &Sized, extent: usize, mode: ResizeMode, coords: &str) -> Resu
                 Some((a, _)) => convolution(distance, a),
                 None => (1.0 - distance).max(0.0),
             };
-            parts.push((place.clamp(0.0, extent as f64 - 1.0) as usize, part));
-        }
-        let sum: f64 = parts.iter().map(|(_, part)| part).sum();
-        for (source, part) in parts {
+            (place.clamp(0.0, extent as f64 - 1.0) as usize, part)
+        };
+        let sum: f64 = (0..taps).map(|tap| part(tap).1).sum();
+        for (source, part) in (0..taps).map(part) {
             values[source * sized.extent + result] += (part / sum) as f32;
         }
     }

@@ -61,6 +61,7 @@ fn hardmax(call: &mut Call<'_>) -> Result<(), Problem> {
     let axes = [false, false, false, true];
     let kind = Reduce::ArgMax { last: false };
     let best = call.emit(Op::Reduce { kind, axes }, &[x.tensor], Shape { c: 1, ..shape })?;
+    call.room_for(&[shape.c], size_of::<i64>(), 1)?;
     let numbers = Array::of_ints(vec![shape.c], Elem::I64, (0..shape.c as i64).collect());
     let numbers = call.site.constant(&numbers, Shape::new(1, 1, 1, shape.c))?;
     let tensor = call.emit(Op::Binary(Binary::Equal), &[best, numbers], shape)?;

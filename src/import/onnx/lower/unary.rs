@@ -169,7 +169,7 @@ fn same(call: &mut Call<'_>) -> Result<(), Problem> {
 
 fn dropout(call: &mut Call<'_>) -> Result<(), Problem> {
     if let Some(training) = call.optional(2) {
-        let on = training.known().is_none_or(|array| array.to_i64().is_none_or(|v| v.iter().any(|&v| v != 0)));
+        let on = training.known().is_none_or(|array| array.to_i64().and_then(<[i64]>::first).is_none_or(|&v| v != 0));
         if on && call.scalar(1, "ratio")? != Some(0.0) {
             return Err(Problem::new("it is in training mode", "export the model for inference"));
         }
@@ -177,7 +177,8 @@ fn dropout(call: &mut Call<'_>) -> Result<(), Problem> {
     same(call)?;
     if call.wants(1) {
         let x = call.operand(0)?;
-        call.give(1, math::ones(x.dims())?);
+        let ones = math::ones(call, x.dims())?;
+        call.give(1, ones);
     }
     Ok(())
 }

@@ -1,0 +1,31 @@
+//! What a graph's tensors are called after the names of a file.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Most bytes of a name that a graph repeats. Names tell tensors apart while a file is read, and are whole then; in the
+/// graph a tensor is known by its number, and its name stands in every report.
+const MOST: usize = 1024;
+
+/// The name itself; of a very long one the beginning, how long it is, and a number that differs where the rest does.
+pub(super) fn label(name: &str) -> String {
+    if name.len() <= MOST {
+        return name.to_owned();
+    }
+    let end = (0..=MOST).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
+    let mut rest = DefaultHasher::new();
+    name.hash(&mut rest);
+    format!("{}... ({} bytes, {:016x})", &name[..end], name.len(), rest.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_cut_between_characters() {
+        assert_eq!(label("conv/Größe"), "conv/Größe");
+        let long = label(&"ö".repeat(4000));
+        assert!(long.contains("... (8000 bytes, ") && long.starts_with("öö") && long.len() < MOST + 64, "{long}");
+        assert_ne!(label(&format!("{}a", "x".repeat(2000))), label(&format!("{}b", "x".repeat(2000))));
+    }
+}

@@ -1,0 +1,63 @@
+//! Names from files, as a terminal may be given them.
+
+use std::fmt::{self, Write};
+
+/// Most characters of a text that are shown: a name must not swell every message that it stands in.
+const MOST: usize = 512;
+
+/// A text as it is shown to people: made by [`shown`].
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a>(&'a str);
+
+/// A text from a file, to be written to a terminal or into a message. Control characters, and those that turn the direction
+/// of writing, stand as escapes (`\u{1b}`, `\n`), so that a name can neither steer a terminal nor forge a line; of a long
+/// text the beginning is shown, and its length. For pictures and exchange formats there is XML's own escaping, for JSON
+/// JSON's.
+///
+/// ```
+/// assert_eq!(texpool::plan::shown("conv\u{1b}[2J").to_string(), "conv\\u{1b}[2J");
+/// ```
+pub const fn shown(text: &str) -> Shown<'_> {
+    Shown(text)
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (count, c) in self.0.chars().enumerate() {
+            if count == MOST {
+                return write!(f, "... ({} bytes)", self.0.len());
+            }
+            match c {
+                '\n' | '\r' | '\t' => write!(f, "{}", c.escape_default())?,
+                c if c.is_control() || turns(c) => write!(f, "{}", c.escape_unicode())?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a character breaks lines, changes the direction of writing or cannot be seen.
+const fn turns(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_steers_a_terminal_is_left() {
+        let hostile = "a\u{1b}]0;x\u{7}\u{9b}31m\r\nnode 0 is fine\u{202e}\u{7f}\u{0}";
+        let text = shown(hostile).to_string();
+        assert!(!text.chars().any(|c| c.is_control() || turns(c)), "{text}");
+        assert!(text.starts_with("a\\u{1b}]0;x\\u{7}"), "{text}");
+        assert_eq!(shown("Größe/第1層: `x`").to_string(), "Größe/第1層: `x`");
+    }
+
+    #[test]
+    fn long_texts_are_cut_and_say_so() {
+        let text = shown(&"é".repeat(100_000)).to_string();
+        assert!(text.len() < 2 * MOST + 40 && text.ends_with("... (200000 bytes)"), "{text}");
+    }
+}

@@ -1,0 +1,117 @@
+//! Graphs in which each of many nodes shares, follows or meets many others: what the rewriter does grows with the graph, not
+//! with a product of its parts. Each bound is far above what any of these takes, far below what it took.
+
+use std::time::{Duration, Instant};
+
+use texpool::{
+    graph::{Act, Binary, Graph, GraphBuilder, Op, TensorId, Unary, check},
+    rewrite::{Rewritten, Rules, WhyNot, rewrite, split},
+};
+
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Rewrites a graph; that it takes no long time and gives a sound graph is part of the answer.
+fn bounded(graph: &Graph) -> Rewritten {
+    let began = Instant::now();
+    let made = rewrite(&split(graph), &Rules::all());
+    assert!(began.elapsed() < LONGEST, "{:?}", began.elapsed());
+    assert_eq!(check(&made.graph), Ok(()));
+    made
+}
+
+/// The nodes that `next` adds behind `x`, one after another.
+fn chain(b: &mut GraphBuilder, x: TensorId, length: usize, op: impl Fn(usize) -> (Op, Vec<TensorId>)) -> TensorId {
+    (0..length).fold(x, |last, i| {
+        let (op, more) = op(i);
+        b.node(&format!("n{i}"), op, &[&[last], &more[..]].concat(), Act::None).unwrap()
+    })
+}
+
+#[test]
+fn a_mask_over_thousands_of_millions_writes_no_zeros() {
+    let mut b = GraphBuilder::new("mask");
+    let x = b.input("x", &[1, 1 << 15, 1 << 15, 1]).unwrap();
+    let mask = b.constant("mask", &[1], &[0.0]).unwrap();
+    let kept = b.binary("kept", Binary::KeepIf, mask, x, Act::None).unwrap();
+    let y = b.binary("y", Binary::Add, x, kept, Act::None).unwrap();
+    let z = b.unary("z", Unary::Exp, y).unwrap();
+    let graph = b.finish(&[z]).unwrap();
+    let counted = allocation_counter::measure(|| {
+        let made = bounded(&graph);
+        // What nothing is kept of adds nothing either.
+        assert_eq!(made.graph.nodes.iter().map(|node| node.op.name()).collect::<Vec<_>>(), ["EXP"]);
+    });
+    assert!(counted.bytes_max < 1 << 24, "{} bytes at a time", counted.bytes_max);
+}
+
+/// Each change of a large constant that many nodes share is a copy of it.
+#[test]
+fn a_constant_that_many_share_is_not_copied_for_each() {
+    let mut b = GraphBuilder::new("shared");
+    let x = b.input("x", &[1, 256]).unwrap();
+    let matrix = b.constant("matrix", &[256, 2048], &vec![0.5; 256 * 2048]).unwrap();
+    let outputs: Vec<TensorId> = (0..300).map(|i| b.matmul(&format!("m{i}"), x, matrix).unwrap()).collect();
+    let graph = b.finish(&outputs).unwrap();
+    let counted = allocation_counter::measure(|| {
+        let made = bounded(&graph);
+        let left = made.report.missed.iter().filter(|missed| matches!(missed.why, WhyNot::TooMuch { .. })).count();
+        assert!((1..300).contains(&left), "some became layers of their own, the rest stay products: {left}");
+    });
+    // One for each would be 600 MB.
+    assert!(counted.bytes_max < 256 << 20, "{} bytes at a time", counted.bytes_max);
+}
+
+/// Every rule asks of every node whether the constant that all share is one value.
+#[test]
+fn a_constant_that_many_share_is_looked_at_once() {
+    let mut values = vec![2.0; 1 << 20];
+    values[(1 << 20) - 1] = 3.0;
+    let mut b = GraphBuilder::new("shared");
+    let x = b.input("x", &[1, 1 << 10, 1 << 10, 1]).unwrap();
+    let shared = b.constant("shared", &[1, 1 << 10, 1 << 10, 1], &values).unwrap();
+    let y = chain(&mut b, x, 3_000, |i| {
+        let binary = [Binary::Maximum, Binary::Minimum, Binary::Pow][i % 3];
+        (Op::Binary(binary), vec![shared])
+    });
+    assert_eq!(bounded(&b.finish(&[y]).unwrap()).graph.nodes.len(), 3_000);
+}
+
+/// Functions written out are looked for through sums and products, at every node of a chain of them.
+#[test]
+fn long_chains_are_not_looked_through_at_every_node() {
+    for op in
+        [Op::Unary(Unary::Neg), Op::Reduce { kind: texpool::graph::Reduce::Mean, axes: [true, true, true, false] }]
+    {
+        let mut b = GraphBuilder::new("chain");
+        let x = b.input("x", &[1, 4]).unwrap();
+        let y = chain(&mut b, x, 20_000, |_| (op.clone(), vec![]));
+        bounded(&b.finish(&[y]).unwrap());
+    }
+}
+
+/// Concatenations times nodes: each looked through all steps for one that reads what it would write.
+#[test]
+fn thousands_of_concatenations_are_no_product() {
+    let mut b = GraphBuilder::new("joins");
+    let x = b.input("x", &[1, 2, 2, 4]).unwrap();
+    let mut outputs = Vec::new();
+    for i in 0..6_000 {
+        let parts = [Unary::Exp, Unary::Sin].map(|unary| b.unary(&format!("{}{i}", unary.name()), unary, x).unwrap());
+        outputs.push(b.concat(&format!("c{i}"), 1, &parts).unwrap());
+    }
+    let graph = b.finish(&outputs).unwrap();
+    assert_eq!(bounded(&graph).joins.len(), 6_000, "all their parts are computed where they belong");
+}
+
+/// One concatenation of thousands of parts, three of which would meet in a texel: each was put in by moving all nodes.
+#[test]
+fn thousands_of_channels_are_put_together_without_moving_all_nodes() {
+    let mut b = GraphBuilder::new("split");
+    let x = b.input("x", &[1, 2, 2, 1]).unwrap();
+    let parts: Vec<TensorId> = (0..10_000).map(|i| b.unary(&format!("p{i}"), Unary::Exp, x).unwrap()).collect();
+    let y = b.concat("y", 3, &parts).unwrap();
+    let graph = b.finish(&[y]).unwrap();
+    let made = bounded(&graph);
+    // Of each four channels the first three become one part, then two.
+    assert_eq!(made.graph.nodes.len(), 10_000 + 5_000 + 1);
+}
