@@ -1,13 +1,14 @@
 //! What can be wrong with a graph, or with building one.
 
 use super::{Shape, ShapeError, TensorId};
+use crate::plan::shown;
 
 /// What is wrong with a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
     /// A tensor with an extent of zero.
-    #[error("tensor `{tensor}` is empty: {dims:?}")]
+    #[error("tensor `{}` is empty: {dims:?}", shown(tensor))]
     Empty {
         /// Name of the tensor.
         tensor: String,
@@ -15,7 +16,7 @@ pub enum CheckError {
         dims: Vec<usize>,
     },
     /// A tensor of more than [`MAX_ELEMENTS`](super::MAX_ELEMENTS) elements.
-    #[error("tensor `{tensor}` is too large: {dims:?} is more than 2^31 elements")]
+    #[error("tensor `{}` is too large: {dims:?} is more than 2^31 elements", shown(tensor))]
     TooLarge {
         /// Name of the tensor.
         tensor: String,
@@ -23,7 +24,7 @@ pub enum CheckError {
         dims: Vec<usize>,
     },
     /// A tensor whose stated extents and shape have different numbers of elements.
-    #[error("tensor `{tensor}`: {dims:?} and {shape} are not the same elements")]
+    #[error("tensor `{}`: {dims:?} and {shape} are not the same elements", shown(tensor))]
     Dims {
         /// Name of the tensor.
         tensor: String,
@@ -33,7 +34,7 @@ pub enum CheckError {
         shape: Shape,
     },
     /// A tensor whose order is that of another number of elements.
-    #[error("tensor `{tensor}`: its order is not one of {dims:?}")]
+    #[error("tensor `{}`: its order is not one of {dims:?}", shown(tensor))]
     Order {
         /// Name of the tensor.
         tensor: String,
@@ -41,7 +42,7 @@ pub enum CheckError {
         dims: Vec<usize>,
     },
     /// A constant whose values are too few or too many.
-    #[error("constant `{tensor}` has {found} bytes, {expected} are needed")]
+    #[error("constant `{}` has {found} bytes, {expected} are needed", shown(tensor))]
     Constant {
         /// Name of the tensor.
         tensor: String,
@@ -51,7 +52,7 @@ pub enum CheckError {
         found: usize,
     },
     /// A tensor id that is no index into the graph's tensors.
-    #[error("{place}: there is no tensor {id}")]
+    #[error("{}: there is no tensor {id}", shown(place))]
     NoSuchTensor {
         /// Which node, or the graph's inputs or outputs.
         place: String,
@@ -69,7 +70,7 @@ pub enum CheckError {
         found: usize,
     },
     /// A tensor that two nodes write, or that a node writes though it is an input or a constant.
-    #[error("node {node} {operator}: tensor `{tensor}` has a value already")]
+    #[error("node {node} {operator}: tensor `{}` has a value already", shown(tensor))]
     Rewritten {
         /// The second node, by [`Node::origin`](super::Node::origin).
         node: usize,
@@ -79,7 +80,7 @@ pub enum CheckError {
         tensor: String,
     },
     /// A tensor that is read before it has a value: nodes out of order, a cycle, or no producer at all.
-    #[error("node {node} {operator}: tensor `{tensor}` has no value yet (nodes out of order, or a cycle)")]
+    #[error("node {node} {operator}: tensor `{}` has no value yet (nodes out of order, or a cycle)", shown(tensor))]
     Unset {
         /// The reader, by [`Node::origin`](super::Node::origin).
         node: usize,
@@ -89,7 +90,7 @@ pub enum CheckError {
         tensor: String,
     },
     /// An operand that must be part of the model is computed.
-    #[error("node {node} {operator}: the {role} `{tensor}` must be constant")]
+    #[error("node {node} {operator}: the {role} `{}` must be constant", shown(tensor))]
     NotConstant {
         /// The node, by [`Node::origin`](super::Node::origin).
         node: usize,
@@ -101,7 +102,7 @@ pub enum CheckError {
         tensor: String,
     },
     /// Operands that the operator cannot take.
-    #[error("node {node} {operator}, `{tensor}`: {source}")]
+    #[error("node {node} {operator}, `{}`: {source}", shown(tensor))]
     Shape {
         /// The node, by [`Node::origin`](super::Node::origin).
         node: usize,
@@ -113,7 +114,7 @@ pub enum CheckError {
         source: Box<ShapeError>,
     },
     /// A result whose shape is not the one its operator gives.
-    #[error("node {node} {operator}: `{tensor}` is {stated}, its operands give {inferred}")]
+    #[error("node {node} {operator}: `{}` is {stated}, its operands give {inferred}", shown(tensor))]
     Disagrees {
         /// The node, by [`Node::origin`](super::Node::origin).
         node: usize,
@@ -127,7 +128,7 @@ pub enum CheckError {
         inferred: Shape,
     },
     /// A tail that does not fit the result.
-    #[error("node {node} {operator}: the tail's `{tensor}`, {found}, does not fit a result of {result}")]
+    #[error("node {node} {operator}: the tail's `{}`, {found}, does not fit a result of {result}", shown(tensor))]
     Tail {
         /// The node, by [`Node::origin`](super::Node::origin).
         node: usize,
@@ -141,7 +142,7 @@ pub enum CheckError {
         result: Shape,
     },
     /// A graph input that is a constant, or stands twice.
-    #[error("input `{tensor}` is {what}")]
+    #[error("input `{}` is {what}", shown(tensor))]
     Input {
         /// Name of the tensor.
         tensor: String,
@@ -149,7 +150,7 @@ pub enum CheckError {
         what: &'static str,
     },
     /// A graph output that no node computes, or that stands twice.
-    #[error("output `{tensor}` is {what}")]
+    #[error("output `{}` is {what}", shown(tensor))]
     Output {
         /// Name of the tensor.
         tensor: String,
@@ -166,7 +167,7 @@ pub enum CheckError {
 #[non_exhaustive]
 pub enum BuildError {
     /// Operands that the operator cannot take.
-    #[error("node {node} {operator}, `{name}`: {source}")]
+    #[error("node {node} {operator}, `{}`: {source}", shown(name))]
     Shape {
         /// Index the node would have had.
         node: usize,
@@ -178,7 +179,7 @@ pub enum BuildError {
         source: Box<ShapeError>,
     },
     /// An operand that this builder did not give out.
-    #[error("node {node} {operator}, `{name}`: there is no tensor {id}")]
+    #[error("node {node} {operator}, `{}`: there is no tensor {id}", shown(name))]
     NoSuchTensor {
         /// Index the node would have had.
         node: usize,
@@ -190,7 +191,7 @@ pub enum BuildError {
         id: TensorId,
     },
     /// Extents that no shape of four has: more than four that are not one in front.
-    #[error("tensor `{name}`: {dims:?} has more than four extents")]
+    #[error("tensor `{}`: {dims:?} has more than four extents", shown(name))]
     Rank {
         /// Name of the tensor.
         name: String,

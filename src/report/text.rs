@@ -1,11 +1,18 @@
 //! The report as a table.
 
 use super::{MemoryReport, PeakReport, RowForm, grouped, residency::Residency};
+use crate::plan::shown;
 use std::fmt;
 
 impl fmt::Display for MemoryReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {} steps, {} tensors in the pool", self.model, self.steps, self.plan.placements.len())?;
+        writeln!(
+            f,
+            "{}: {} steps, {} tensors in the pool",
+            shown(&self.model),
+            self.steps,
+            self.plan.placements.len()
+        )?;
         writeln!(f)?;
         writeln!(f, "  {:<46} {:>14} {:>9} {:>9}", "strategy", "bytes", "objects", "of naive")?;
         for s in &self.strategies {
@@ -72,7 +79,7 @@ impl MemoryReport {
 
 impl fmt::Display for PeakReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "step {} ({}, {})", self.step, self.operator, self.tensor)?;
+        write!(f, "step {} ({}, {})", self.step, self.operator, shown(&self.tensor))?;
         self.segment.map_or(Ok(()), |segment| write!(f, " of segment {segment}"))
     }
 }

@@ -3,7 +3,10 @@
 use std::fmt;
 
 use super::WhyNot;
-use crate::graph::{Graph, Node};
+use crate::{
+    graph::{Graph, Node},
+    plan::shown,
+};
 
 /// A node, as a reader of the report knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +28,7 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "node {} ({}, `{}`)", self.node, self.op, self.tensor)
+        write!(f, "node {} ({}, `{}`)", self.node, self.op, shown(&self.tensor))
     }
 }
 

@@ -1,29 +1,31 @@
 //! The reasons a rule has for leaving a place alone.
 
+use crate::plan::shown;
+
 /// Why a rule that looked at a node left it as it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WhyNot {
     /// The value in between has other readers.
-    #[error("`{tensor}` is read elsewhere too")]
+    #[error("`{}` is read elsewhere too", shown(tensor))]
     ReadElsewhere {
         /// Name of the value.
         tensor: String,
     },
     /// The value in between is a graph output.
-    #[error("`{tensor}` is a graph output")]
+    #[error("`{}` is a graph output", shown(tensor))]
     GoesOut {
         /// Name of the value.
         tensor: String,
     },
     /// The operand is not computed by a node.
-    #[error("`{tensor}` is computed by no node")]
+    #[error("`{}` is computed by no node", shown(tensor))]
     NotComputed {
         /// Name of the operand.
         tensor: String,
     },
     /// A graph input or output would have to share a texture with another.
-    #[error("`{first}` and `{second}` come in or go out: one must be copied to the other")]
+    #[error("`{}` and `{}` come in or go out: one must be copied to the other", shown(first), shown(second))]
     MustCopy {
         /// Name of one.
         first: String,
@@ -43,25 +45,25 @@ pub enum WhyNot {
         op: &'static str,
     },
     /// An operand that would have to be part of the model is computed.
-    #[error("`{tensor}` is no constant")]
+    #[error("`{}` is no constant", shown(tensor))]
     NotConstant {
         /// Name of the operand.
         tensor: String,
     },
     /// An operand that would have to be computed is part of the model.
-    #[error("`{tensor}` is a constant")]
+    #[error("`{}` is a constant", shown(tensor))]
     IsConstant {
         /// Name of the operand.
         tensor: String,
     },
     /// A constant that is neither one value nor one a channel.
-    #[error("`{tensor}` is neither one value nor one a channel")]
+    #[error("`{}` is neither one value nor one a channel", shown(tensor))]
     NotPerChannel {
         /// Name of the constant.
         tensor: String,
     },
     /// The operand is broadcast.
-    #[error("`{tensor}` has other extents than the result")]
+    #[error("`{}` has other extents than the result", shown(tensor))]
     OtherExtents {
         /// Name of the operand.
         tensor: String,
@@ -73,7 +75,7 @@ pub enum WhyNot {
         elements: usize,
     },
     /// Folded values overflow.
-    #[error("`{tensor}` would not stay finite")]
+    #[error("`{}` would not stay finite", shown(tensor))]
     NotFinite {
         /// Name of the constant that would be changed.
         tensor: String,
@@ -107,7 +109,7 @@ pub enum WhyNot {
     #[error("zeros could be the greatest of a window")]
     ZerosCount,
     /// A constant that would have to be zeros.
-    #[error("`{tensor}` holds something else than 0, or -0")]
+    #[error("`{}` holds something else than 0, or -0", shown(tensor))]
     NotZeros {
         /// Name of the constant.
         tensor: String,
@@ -124,7 +126,7 @@ pub enum WhyNot {
         to: String,
     },
     /// A part in more pieces, or inside more others, than plans should look at.
-    #[error("`{tensor}` would lie in too many pieces, or too deep inside others")]
+    #[error("`{}` would lie in too many pieces, or too deep inside others", shown(tensor))]
     ManyPieces {
         /// Name of the part.
         tensor: String,
@@ -133,19 +135,19 @@ pub enum WhyNot {
     #[error("several rows of values are read faster where each is a pixel")]
     SeveralRows,
     /// A part that does not begin where a texel does, or whose rows would not lie behind each other.
-    #[error("`{tensor}` does not begin at a texel of the result's rows")]
+    #[error("`{}` does not begin at a texel of the result's rows", shown(tensor))]
     Between {
         /// Name of the part.
         tensor: String,
     },
     /// A part that shares its texels with another tensor already.
-    #[error("`{tensor}` lies in the texels of another tensor")]
+    #[error("`{}` lies in the texels of another tensor", shown(tensor))]
     LiesElsewhere {
         /// Name of the part.
         tensor: String,
     },
     /// A node would read the texture that it writes.
-    #[error("{op} reads `{tensor}`, which would lie in the texture it writes")]
+    #[error("{op} reads `{}`, which would lie in the texture it writes", shown(tensor))]
     ReadsNeighbour {
         /// The operator that computes a part.
         op: &'static str,

@@ -1,5 +1,7 @@
 //! Why a graph has no schedule.
 
+use crate::plan::shown;
+
 /// A graph that cannot be put in steps. Importers and the rewriter make none of these; hand-built graphs may.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
@@ -12,7 +14,7 @@ pub enum ScheduleError {
         tensor: usize,
     },
     /// A node is read from before it is computed, or never computed.
-    #[error("node {node} ({op}): its operand `{tensor}` is not computed before it")]
+    #[error("node {node} ({op}): its operand `{}` is not computed before it", shown(tensor))]
     NotYetComputed {
         /// Index of the node in the model file.
         node: usize,
@@ -22,7 +24,7 @@ pub enum ScheduleError {
         tensor: String,
     },
     /// A tensor is written by two nodes, or is an input or a constant and written.
-    #[error("node {node} ({op}): its result `{tensor}` has a value already")]
+    #[error("node {node} ({op}): its result `{}` has a value already", shown(tensor))]
     WrittenTwice {
         /// Index of the node in the model file.
         node: usize,
@@ -42,7 +44,7 @@ pub enum ScheduleError {
         results: usize,
     },
     /// A graph output that no node computes.
-    #[error("graph output {index} (`{tensor}`) is computed by no node")]
+    #[error("graph output {index} (`{}`) is computed by no node", shown(tensor))]
     OutputNotComputed {
         /// Index in [`Graph::outputs`](crate::graph::Graph::outputs).
         index: usize,
@@ -50,7 +52,7 @@ pub enum ScheduleError {
         tensor: String,
     },
     /// A tensor with more rows or texels than 32 bits count.
-    #[error("tensor `{tensor}` ({shape}) has more than 2^32 - 1 texels")]
+    #[error("tensor `{}` ({shape}) has more than 2^32 - 1 texels", shown(tensor))]
     TooLarge {
         /// Name of the tensor.
         tensor: String,
@@ -58,7 +60,7 @@ pub enum ScheduleError {
         shape: String,
     },
     /// Views would put two graph inputs or outputs in one texture.
-    #[error("`{first}` and `{second}` come in or go out, and views would put both in one texture")]
+    #[error("`{}` and `{}` come in or go out, and views would put both in one texture", shown(first), shown(second))]
     SharedTexture {
         /// Name of one.
         first: String,

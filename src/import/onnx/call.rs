@@ -107,7 +107,7 @@ impl Call<'_> {
 
     /// Refuses a list that is longer than any that says something of each axis, or of each result: a thousand nodes may
     /// share one of a million numbers.
-    fn few(&self, numbers: usize, role: &str) -> Result<(), Problem> {
+    pub(super) fn few(&self, numbers: usize, role: &str) -> Result<(), Problem> {
         if numbers <= self.results.len().max(2 * MAX_RANK) {
             return Ok(());
         }

@@ -338,3 +338,15 @@ fn values_beyond_their_type_are_refused() {
         assert!(error.contains(&format!("constant `c`: its value {value} is beyond")), "{error}");
     }
 }
+
+#[test]
+fn sizes_above_what_floats_count_are_exact() {
+    let extent = (1 << 24) + 1;
+    let graph = built(|m| {
+        m.input("x", &[1, 1, 1, 1]);
+        m.ints("s", &[1, 1, 1, extent]);
+        m.node("Resize", &["x", "", "", "s"], &["y"], &[]);
+    });
+    let graph = graph.unwrap();
+    assert_eq!(graph.tensors[graph.outputs[0]].dims, [1, 1, 1, extent as usize], "it was rounded to 2^24");
+}

@@ -214,11 +214,17 @@ pub(super) struct Sized {
 
 fn sizes(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {
     let old = call.node.op == "Upsample" || call.opset < 11;
-    let numbers = |position: usize, role: &str| -> Result<Option<Vec<f32>>, Problem> {
+    // In 64 bits: extents above 2^24 are no floats of 32.
+    let numbers = |position: usize, role: &str| -> Result<Option<Vec<f64>>, Problem> {
         match call.optional(position) {
             None => Ok(None),
             Some(_) => {
-                let list = call.known(position, role)?.to_f32().into_owned();
+                let array = call.known(position, role)?;
+                call.few(array.len(), role)?;
+                let list: Vec<f64> = match array.to_i64() {
+                    Some(list) => list.iter().map(|&n| n as f64).collect(),
+                    None => array.to_f32().iter().copied().map(f64::from).collect(),
+                };
                 Ok((!list.is_empty()).then_some(list))
             }
         }
@@ -231,16 +237,18 @@ fn sizes(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {
         None => (0..dims.len()).collect::<Vec<_>>(),
     };
     let (roi, scales, sizes) = match old {
-        true if call.has("scales") => (None, call.floats("scales"), None),
+        true if call.has("scales") => {
+            (None, call.floats("scales").map(|list| list.into_iter().map(f64::from).collect()), None)
+        }
         true => (None, numbers(1, "scales")?, None),
         false => (numbers(1, "region")?, numbers(2, "scales")?, numbers(3, "sizes")?),
     };
-    let fits = |list: &Option<Vec<f32>>, n: usize| list.as_ref().is_none_or(|list| list.len() == n);
+    let fits = |list: &Option<Vec<f64>>, n: usize| list.as_ref().is_none_or(|list| list.len() == n);
     if !fits(&scales, named.len()) || !fits(&sizes, named.len()) || !fits(&roi, 2 * named.len()) {
         return Err(Problem::malformed("its scales, sizes or region are not one an axis"));
     }
     let policy = call.text("keep_aspect_ratio_policy", "stretch")?;
-    let ratio = |i: usize| sizes.as_ref().map_or(1.0, |sizes| f64::from(sizes[i]) / dims[named[i]] as f64);
+    let ratio = |i: usize| sizes.as_ref().map_or(1.0, |sizes| sizes[i] / dims[named[i]] as f64);
     let ratios = (0..named.len()).map(ratio);
     let kept = match policy.as_str() {
         "not_larger" => ratios.reduce(f64::min),
@@ -251,15 +259,15 @@ fn sizes(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {
     for (i, &axis) in named.iter().enumerate() {
         let own = dims[axis] as f64;
         let (extent, scale) = match (&scales, &sizes, kept) {
-            (Some(scales), None, _) => ((own * f64::from(scales[i])).floor(), Some(scales[i])),
+            (Some(scales), None, _) => ((own * scales[i]).floor(), Some(scales[i] as f32)),
             (None, Some(_), Some(kept)) => ((own * kept + 0.5).floor(), Some(kept as f32)),
-            (None, Some(sizes), None) => (f64::from(sizes[i]), None),
+            (None, Some(sizes), None) => (sizes[i], None),
             _ => return Err(Problem::malformed("it states neither scales nor sizes, or both")),
         };
         if !(1.0..=crate::graph::MAX_ELEMENTS as f64).contains(&extent) {
             return Err(Problem::malformed(format!("axis {axis} of {dims:?} would become {extent}")));
         }
-        let crop = roi.as_ref().map_or([0.0, 1.0], |roi| [roi[i], roi[named.len() + i]]);
+        let crop = roi.as_ref().map_or([0.0, 1.0], |roi| [roi[i] as f32, roi[named.len() + i] as f32]);
         all.push(Sized { axis, extent: extent as usize, scale, crop });
     }
     Ok(all)
