@@ -19,9 +19,10 @@ use texpool::{
 /// Largest graph that is carried beyond the importer: preparing takes time that grows with the nodes and the rows.
 const MAX_NODES: usize = 48;
 const MAX_ELEMENTS: usize = 1 << 20;
-/// Largest that is divided into bands: the search for them takes far longer.
-const MAX_PHASED_NODES: usize = 8;
-const MAX_PHASED_ROWS: usize = 64;
+/// Largest that is divided into bands: the search for them takes far longer, a second for ten nodes of seven rows each,
+/// in which a thousand files could be imported.
+const MAX_PHASED_NODES: usize = 4;
+const MAX_PHASED_ROWS: usize = 24;
 /// A little of each search.
 const BUDGET: Budget = Budget { nodes: 2, moves: 200 };
 /// Most nodes of a graph that is planned by the greedy strategies, whatever its tensors' extents: they look at pairs.

@@ -120,21 +120,8 @@ pub enum ImportError {
         remedy: String,
     },
     /// Importing would take more memory or work than a file of its size may ask for.
-    #[error("{}: {reason}; {remedy}", Place(node, operator, tensor))]
-    TooMuch {
-        /// Index of the operator in the file that asks for it; none where none does.
-        node: Option<usize>,
-        /// The operator, as the file's format writes it; empty where there is none.
-        operator: String,
-        /// Name of its result, or of the input or output that is the reason; empty where none is.
-        tensor: String,
-        /// What was asked for, and what there was.
-        excess: Excess,
-        /// The same in words, with the constant that it is about.
-        reason: String,
-        /// What the model's owner can do.
-        remedy: String,
-    },
+    #[error("{0}")]
+    TooMuch(Box<TooMuch>),
     /// Two things of one name where the name is what tells them apart.
     #[error("the model has two {what}s called `{}`; give each a name of its own", shown(name))]
     Duplicate {
@@ -168,15 +155,31 @@ impl fmt::Display for Unbound {
     }
 }
 
-/// Where something was asked for.
-struct Place<'a>(&'a Option<usize>, &'a str, &'a str);
+/// What is asked for beyond what the import of a file may take, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooMuch {
+    /// Index of the operator in the file that asks for it; none where none does.
+    pub node: Option<usize>,
+    /// The operator, as the file's format writes it; empty where there is none.
+    pub operator: String,
+    /// Name of its result, or of the input or output that is the reason; empty where none is.
+    pub tensor: String,
+    /// What was asked for, and what there was.
+    pub excess: Excess,
+    /// The same in words, with the constant that it is about.
+    pub reason: String,
+    /// What the model's owner can do.
+    pub remedy: String,
+}
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for TooMuch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self(Some(node), operator, tensor) => write!(f, "node {node} {} `{}`", shown(operator), shown(tensor)),
-            Self(None, _, "") => f.write_str("the model"),
-            Self(None, _, tensor) => write!(f, "`{}`", shown(tensor)),
+        let Self { node, operator, tensor, reason, remedy, .. } = self;
+        let [operator, tensor, reason] = [operator, tensor, reason].map(|text| shown(text));
+        match node {
+            Some(node) => write!(f, "node {node} {operator} `{tensor}`: {reason}; {remedy}"),
+            None if self.tensor.is_empty() => write!(f, "the model: {reason}; {remedy}"),
+            None => write!(f, "`{tensor}`: {reason}; {remedy}"),
         }
     }
 }
@@ -208,7 +211,7 @@ impl Problem {
         let Some(excess) = self.excess else { return Ok(self) };
         let [operator, tensor] = [operator, tensor].map(label);
         let (reason, remedy) = (self.reason, self.remedy.to_owned());
-        Err(ImportError::TooMuch { node, operator, tensor, excess, reason, remedy })
+        Err(ImportError::TooMuch(Box::new(TooMuch { node, operator, tensor, excess, reason, remedy })))
     }
 
     /// Something that no converter writes.
