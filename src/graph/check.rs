@@ -121,7 +121,7 @@ fn check_node(graph: &Graph, node: &Node, set: &[bool]) -> Result<TensorId, Chec
             operator,
             tensor: output.name.clone(),
             stated: output.shape,
-            inferred,
+            inferred: Box::new(inferred),
         });
     }
     check_tail(graph, node, inferred)?;
@@ -135,7 +135,7 @@ fn check_tail(graph: &Graph, node: &Node, result: Shape) -> Result<(), CheckErro
         operator,
         tensor: tensor.name.clone(),
         found: tensor.shape,
-        result,
+        result: Box::new(result),
     };
     for id in [alpha(node.tail.first), alpha(node.tail.then)].into_iter().flatten() {
         let tensor = &graph.tensors[id];

@@ -125,7 +125,7 @@ pub enum CheckError {
         /// The shape it has.
         stated: Shape,
         /// The shape it should have.
-        inferred: Shape,
+        inferred: Box<Shape>,
     },
     /// A tail that does not fit the result.
     #[error("node {node} {operator}: the tail's `{}`, {found}, does not fit a result of {result}", shown(tensor))]
@@ -139,7 +139,7 @@ pub enum CheckError {
         /// Its shape.
         found: Shape,
         /// Shape of the result.
-        result: Shape,
+        result: Box<Shape>,
     },
     /// A graph input that is a constant, or stands twice.
     #[error("input `{}` is {what}", shown(tensor))]
