@@ -6,25 +6,29 @@ use crate::schedule::phases::Segment;
 const PHASES: [u32; 8] = [u32::MAX, 64, 32, 16, 8, 4, 2, 1];
 
 /// Draws changes.
-pub(super) struct Changes(u64);
+pub(super) struct Changes {
+    state: u64,
+    finest: u32,
+}
 
 impl Changes {
-    pub(super) const fn new() -> Self {
-        Self(0x9e37_79b9_7f4a_7c15)
+    /// Changes to at most so many phases.
+    pub(super) const fn new(finest: u32) -> Self {
+        Self { state: 0x9e37_79b9_7f4a_7c15, finest }
     }
 
     fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (((self.0 >> 32) * limit as u64) >> 32) as usize
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        (((self.state >> 32) * limit as u64) >> 32) as usize
     }
 
     /// The division with a border moved, taken out or put in, or a segment cut more finely or less.
     pub(super) fn next(&mut self, segments: &[Segment], operators: usize) -> Vec<Segment> {
         let mut ends: Vec<(usize, u32)> = segments.iter().map(|s| (s.operators.end, s.phases)).collect();
         let at = self.below(ends.len());
-        let phases = PHASES[self.below(PHASES.len())];
+        let phases = PHASES[self.below(PHASES.len())].min(self.finest);
         match self.below(4) {
             0 if at + 1 < ends.len() => {
                 let step = 1 + self.below(3);

@@ -5,9 +5,8 @@ use std::ops::Range;
 use super::{
     PrepareError,
     changes::Changes,
-    phases::Point,
     spread::spread,
-    way::{Draft, Way},
+    way::{Draft, Placed, Way},
 };
 use crate::{
     plan::{
@@ -17,8 +16,6 @@ use crate::{
     schedule::phases::{Band, Segment, Table, order},
 };
 
-/// What is being done, for whoever watches.
-const SEARCHING: &str = "searching for the smallest pool";
 /// Memory limits between the least and no phases at all that are tried, a constant factor apart.
 const LIMITS: u32 = 10;
 /// Changes of the smallest schedule that are tried.
@@ -38,8 +35,8 @@ pub(super) struct Front<'a> {
 
 impl<'a> Front<'a> {
     /// From a look at segments in which so many bands are driven.
-    pub(super) fn new(way: Way<'a>, bands: u64) -> Self {
-        Self { table: Table::new(&way.model, bands), way }
+    pub(super) fn new(way: Way<'a>, bands: u64, control: &SearchControl<'_>) -> Self {
+        Self { table: Table::new(&way.model, bands, control), way }
     }
 
     /// The bands of the division that keeps the fewest texels busy.
@@ -59,15 +56,24 @@ impl<'a> Front<'a> {
         divisions
     }
 
-    /// The divisions, not placed yet.
-    pub(super) fn drafts(&self) -> Result<Vec<Draft>, PrepareError> {
-        spread(&self.divisions(), |segments| self.way.draft(segments.clone())).into_iter().collect()
+    /// The divisions, not placed yet; none of those that a stopped search has not come to.
+    pub(super) fn drafts(&self, control: &SearchControl<'_>) -> Result<Vec<Draft>, PrepareError> {
+        let draft = |segments: &Vec<Segment>| match control.should_stop() {
+            true => Ok(None),
+            false => self.way.draft(segments.clone()),
+        };
+        spread(&self.divisions(), draft).into_iter().filter_map(Result::transpose).collect()
     }
 
-    /// The divisions.
-    pub(super) fn points(&self) -> Result<Vec<Point>, PrepareError> {
-        let point = |segments: &Vec<Segment>| self.way.point(segments.clone(), RowEffort::default());
-        spread(&self.divisions(), point).into_iter().collect()
+    /// The divisions; none of those that a stopped search has not come to.
+    pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Placed>, PrepareError> {
+        let divisions: Vec<(u64, Vec<Segment>)> = (0..).zip(self.divisions()).collect();
+        let count = divisions.len() as u64;
+        let placed = |(index, segments): &(u64, Vec<Segment>)| {
+            control.report(Progress::new("placing rows", *index, count));
+            self.way.placed(segments.clone(), RowEffort::default(), control)
+        };
+        spread(&divisions, placed).into_iter().filter_map(Result::transpose).collect()
     }
 
     /// Limits in texels, from the least that any schedule keeps within to what no phases at all need.
@@ -82,10 +88,10 @@ impl<'a> Front<'a> {
     /// what is left is placed with more effort. It is the search of number `turn.start` of `turn.end`.
     pub(super) fn smallest(
         &self,
-        from: Point,
+        from: Placed,
         turn: Range<usize>,
         control: &SearchControl<'_>,
-    ) -> Result<Point, PrepareError> {
+    ) -> Result<Placed, PrepareError> {
         let mut best = from;
         if best.segments.is_empty() {
             return Ok(best);
@@ -93,12 +99,16 @@ impl<'a> Front<'a> {
         let first = best.segments.clone();
         let operators = self.way.model.operators.len();
         let texel_bytes = self.way.options.format.texel_bytes();
-        let mut changes = Changes::new();
+        let mut changes = Changes::new(self.table.finest());
         let mut spent = 0;
         for change in (0..CHANGES).step_by(ABREAST) {
-            let done = (turn.start * CHANGES + change) as u64;
-            control.report(Progress::new(SEARCHING, done, (turn.end * CHANGES) as u64));
-            if spent >= PLACED {
+            let (done, total) = (turn.start * CHANGES + change, turn.end * CHANGES);
+            let found = Some(best.bytes);
+            control.report(Progress {
+                best: found,
+                ..Progress::new("searching for the smallest pool", done as u64, total as u64)
+            });
+            if spent >= PLACED || control.should_stop() {
                 break;
             }
             let mut drawn: Vec<Vec<Segment>> = (0..ABREAST).map(|_| changes.next(&best.segments, operators)).collect();
@@ -107,23 +117,23 @@ impl<'a> Front<'a> {
                     && *segments != best.segments
             });
             let effort = RowEffort { moves: 4_000, packings: 24 };
-            for point in spread(&drawn, |segments| self.way.point(segments.clone(), effort)) {
-                let point = point?;
-                spent += (point.schedule.steps.len() as u64).pow(2);
-                if (point.bytes, point.dispatches) < (best.bytes, best.dispatches) {
-                    best = point;
+            for placed in spread(&drawn, |segments| self.way.placed(segments.clone(), effort, control)) {
+                let Some(placed) = placed? else { continue };
+                spent += (placed.steps as u64).pow(2);
+                if (placed.bytes, placed.dispatches) < (best.bytes, best.dispatches) {
+                    best = placed;
                 }
             }
         }
         // What was packed a little tighter on the way may end up looser: both ends are placed with all effort.
         let ends = if best.segments == first { vec![first] } else { vec![first, best.segments.clone()] };
-        let steps = (best.schedule.steps.len() as u64).max(THOROUGH);
+        let steps = (best.steps as u64).max(THOROUGH);
         let share = |effort: u64| effort * THOROUGH / steps;
         let effort = RowEffort { moves: share(200_000), packings: share(2_000) };
-        for point in spread(&ends, |segments| self.way.point(segments.clone(), effort)) {
-            let point = point?;
-            if (point.bytes, point.dispatches) < (best.bytes, best.dispatches) {
-                best = point;
+        for placed in spread(&ends, |segments| self.way.placed(segments.clone(), effort, control)) {
+            let Some(placed) = placed? else { continue };
+            if (placed.bytes, placed.dispatches) < (best.bytes, best.dispatches) {
+                best = placed;
             }
         }
         Ok(best)

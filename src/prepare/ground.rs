@@ -22,6 +22,10 @@ pub(super) struct Ground {
     pub(super) free: [Views; 2],
 }
 
+/// Rows that the operators' results may have together where phases are looked for: the search keeps some 500 bytes a row.
+/// The largest networks of the catalogue have some 30,000; with many more, bands of rows are too many dispatches anyway.
+const MOST_ROWS: u64 = 1 << 20;
+
 /// A plan without phases.
 pub(super) struct Whole {
     pub(super) schedule: Schedule,
@@ -31,35 +35,43 @@ pub(super) struct Whole {
 
 impl Ground {
     /// The model as `options` asks for it, ready for phases if it is to have some.
-    pub(super) fn new(graph: &Graph, options: &PrepareOptions) -> Result<Self, PrepareError> {
+    pub(super) fn new(
+        graph: &Graph,
+        options: &PrepareOptions,
+        control: &SearchControl<'_>,
+    ) -> Result<Self, PrepareError> {
         match options.phases {
             Phases::Off => {
                 graph::check(graph)?;
-                Self::of(&rewrite::split(graph), options)
+                Self::of(&rewrite::split(graph), options, control)
             }
-            Phases::Auto | Phases::Min | Phases::Budget(_) => Self::ready(graph, options),
+            Phases::Auto | Phases::Min | Phases::Budget(_) => Self::ready(graph, options, control),
         }
     }
 
     /// The model ready for phases.
-    pub(super) fn ready(graph: &Graph, options: &PrepareOptions) -> Result<Self, PrepareError> {
+    pub(super) fn ready(
+        graph: &Graph,
+        options: &PrepareOptions,
+        control: &SearchControl<'_>,
+    ) -> Result<Self, PrepareError> {
         graph::check(graph)?;
-        Self::of(&rewrite::row_means(&rewrite::split(graph)), options)
+        Self::of(&rewrite::row_means(&rewrite::split(graph)), options, control)
     }
 
-    fn of(graph: &Graph, options: &PrepareOptions) -> Result<Self, PrepareError> {
+    fn of(graph: &Graph, options: &PrepareOptions, control: &SearchControl<'_>) -> Result<Self, PrepareError> {
         let Rewritten { graph, views, joins, report } = rewrite::rewrite(graph, &options.rules);
         // Nobody looks at the graph again before it runs.
         graph::check(&graph)?;
         precision::check_indices(&graph, options.format)?;
         let plain = schedule(&graph, &views)?;
         let mut schedules = vec![plain];
-        if !joins.is_empty() {
+        if !joins.is_empty() && rows(&schedules[0]) <= MOST_ROWS {
             let plain = &schedules[0];
             let model = Model::new(&graph, plain);
             let bands: Vec<Band> =
                 (0..).zip(&plain.steps).map(|(operator, step)| Band { operator, rows: step.rows.clone() }).collect();
-            let some = worth_joining(&graph, plain, &model, &bands, &joins);
+            let some = worth_joining(&graph, plain, &model, &bands, &joins, control);
             if !some.is_empty() {
                 schedules.push(schedule(&graph, &views.with(&some))?);
             }
@@ -72,9 +84,14 @@ impl Ground {
         &self.schedules[0]
     }
 
+    /// The rows of all results, where they are too many to look for phases.
+    pub(super) fn too_many_rows(&self) -> Option<u64> {
+        Some(rows(self.plain())).filter(|&rows| rows > MOST_ROWS)
+    }
+
     /// The plan without phases, the smaller one of those with and without parts written in place.
-    pub(super) fn planned(&self, options: &PrepareOptions) -> Result<Whole, PrepareError> {
-        let plans = spread(&self.schedules, |schedule| planned(schedule, options));
+    pub(super) fn planned(&self, options: &PrepareOptions, control: &SearchControl<'_>) -> Result<Whole, PrepareError> {
+        let plans = spread(&self.schedules, |schedule| planned(schedule, options, control));
         let mut plans = plans.into_iter().collect::<Result<Vec<_>, _>>()?;
         // With joins there are fewer steps, so they are in where they take no more bytes.
         let joined = usize::from(plans.len() > 1 && plans[1].1.bytes() <= plans[0].1.bytes());
@@ -85,6 +102,7 @@ impl Ground {
     /// The model with its plan without phases.
     pub(super) fn prepared(self, whole: Whole, options: &PrepareOptions, control: &SearchControl<'_>) -> Prepared {
         let Whole { schedule, best, plan } = whole;
+        let too_many_rows = self.too_many_rows().filter(|_| options.phases != Phases::Off);
         let (graph, rewriting) = (self.graph, self.report);
         Prepared {
             graph,
@@ -94,13 +112,23 @@ impl Ground {
             plan,
             asked: options.phases,
             phased: None,
+            too_many_rows,
             stopped: control.stopped(),
         }
     }
 }
 
+/// The rows of all steps' results.
+fn rows(schedule: &Schedule) -> u64 {
+    schedule.steps.iter().map(|step| step.rows.len() as u64).sum()
+}
+
 /// The best plan of a schedule, checked.
-fn planned(schedule: &Schedule, options: &PrepareOptions) -> Result<(Best, Plan), PrepareError> {
+fn planned(
+    schedule: &Schedule,
+    options: &PrepareOptions,
+    _control: &SearchControl<'_>,
+) -> Result<(Best, Plan), PrepareError> {
     let best = plan::choose(&schedule.records, &schedule.uses, options.choice, options.budget)?;
     let tensors = schedule.tensors();
     let mut plan = plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits)?;

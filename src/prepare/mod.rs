@@ -9,6 +9,7 @@ mod fronts;
 mod ground;
 mod phases;
 mod precision;
+mod prices;
 mod spread;
 mod way;
 
@@ -81,6 +82,7 @@ pub struct Prepared {
     pub(crate) plan: Plan,
     pub(crate) asked: Phases,
     pub(crate) phased: Option<Phased>,
+    pub(crate) too_many_rows: Option<u64>,
     pub(crate) stopped: Option<StopReason>,
 }
 
@@ -118,6 +120,12 @@ impl Prepared {
     /// What is known of its phases; none where it has none.
     pub const fn phased(&self) -> Option<&Phased> {
         self.phased.as_ref()
+    }
+
+    /// The rows of all operators' results together, where phases were asked for and not looked for because there are so
+    /// many.
+    pub const fn too_many_rows(&self) -> Option<u64> {
+        self.too_many_rows
     }
 
     /// Why the search for the plan ended before it was done: a smaller pool may exist. `None` where it was done.
@@ -175,7 +183,7 @@ pub enum PrepareError {
     /// No plan fits the budget.
     #[error(
         "no plan fits a pool of {bytes} bytes; the smallest that was found takes {least} bytes{}",
-        if *phases { "" } else { ", and phases make none smaller: its operators need whole operands" }
+        beyond(*phases, *stopped, *too_many_rows)
     )]
     Budget {
         /// The budget.
@@ -184,7 +192,23 @@ pub enum PrepareError {
         least: u64,
         /// Whether that runs in phases.
         phases: bool,
+        /// Why the search ended before it was done, if it did: a smaller one may exist.
+        stopped: Option<StopReason>,
+        /// The rows of all operators' results, where they are too many to look for phases.
+        too_many_rows: Option<u64>,
     },
+}
+
+/// What is to be said of smaller pools than the smallest that was found.
+fn beyond(phases: bool, stopped: Option<StopReason>, too_many_rows: Option<u64>) -> String {
+    match (stopped, too_many_rows) {
+        (Some(reason), _) => format!(
+            "; the search was stopped because {reason}, and a smaller one may exist: give it more time (--deadline)"
+        ),
+        (None, Some(rows)) => format!(", and phases are not looked for where operators have {rows} rows together"),
+        (None, None) if phases => String::new(),
+        (None, None) => ", and phases make none smaller: its operators need whole operands".to_owned(),
+    }
 }
 
 /// Plans of which none is beaten in both bytes and time by another.
@@ -241,14 +265,15 @@ impl Prepared {
 /// # Errors
 /// Where the graph is not whole, no texture can hold a tensor, or no plan fits the budget.
 pub fn prepare(graph: &Graph, options: &PrepareOptions, control: &SearchControl<'_>) -> Result<Prepared, PrepareError> {
-    let ground = Ground::new(graph, options)?;
+    let ground = Ground::new(graph, options, control)?;
     if options.phases == Phases::Off {
-        let whole = ground.planned(options)?;
+        let whole = ground.planned(options, control)?;
         return Ok(ground.prepared(whole, options, control));
     }
-    let (whole, fronts) = Fronts::new(&ground, options, options.phases != Phases::Auto)?;
+    let (whole, fronts) = Fronts::new(&ground, options, options.phases != Phases::Auto, control)?;
     let without_us = fronts.without_us();
-    let point = phases::choose(fronts, options, control)?;
+    let point = phases::choose(&fronts, options, ground.too_many_rows(), control)?;
+    drop(fronts);
     let prepared = ground.prepared(whole, options, control);
     Ok(match point {
         Some(point) => prepared.at(point, without_us),
@@ -266,9 +291,10 @@ pub fn frontier(
     options: &PrepareOptions,
     control: &SearchControl<'_>,
 ) -> Result<Frontier, PrepareError> {
-    let ground = Ground::ready(graph, options)?;
-    let (whole, fronts) = Fronts::new(&ground, options, true)?;
-    let (points, without_us) = (fronts.all(control)?, fronts.without_us());
+    let ground = Ground::ready(graph, options, control)?;
+    let (whole, fronts) = Fronts::new(&ground, options, true, control)?;
+    let found = fronts.all(fronts.placed(control)?, control)?;
+    let (points, without_us) = (found.into_iter().map(|found| fronts.point(found)).collect(), fronts.without_us());
     drop(fronts);
     Ok(Frontier { whole: ground.prepared(whole, options, control), points, without_us })
 }

@@ -1,6 +1,9 @@
 //! Plans in phases: what is asked for, and which point of the front answers it.
 
-use super::{PrepareError, PrepareOptions, fronts::Fronts};
+use super::{
+    PrepareError, PrepareOptions,
+    fronts::{Found, Fronts},
+};
 use crate::{
     plan::{Plan, control::SearchControl},
     schedule::{Schedule, phases::Segment},
@@ -57,24 +60,30 @@ pub struct Point {
 
 /// The point that `options` asks for.
 pub(super) fn choose(
-    fronts: Fronts<'_>,
+    fronts: &Fronts<'_>,
     options: &PrepareOptions,
+    too_many_rows: Option<u64>,
     control: &SearchControl<'_>,
 ) -> Result<Option<Point>, PrepareError> {
-    match options.phases {
-        Phases::Auto => fronts.worthiest().map(Some),
-        Phases::Budget(bytes) => {
-            let fits = |point: &Point| point.bytes <= bytes;
-            if let Some(fitting) = fronts.points()?.into_iter().find(fits) {
-                return Ok(Some(fitting));
-            }
-            match fronts.all(control)?.pop() {
-                Some(least) if !fits(&least) => {
-                    Err(PrepareError::Budget { bytes, least: least.bytes, phases: !least.segments.is_empty() })
-                }
-                least => Ok(least),
-            }
-        }
-        Phases::Off | Phases::Min => Ok(fronts.all(control)?.pop()),
+    if options.phases == Phases::Auto {
+        return fronts.worthiest(control).map(Some);
+    }
+    let placed = fronts.placed(control)?;
+    let Phases::Budget(bytes) = options.phases else {
+        return Ok(fronts.all(placed, control)?.pop().map(|least| fronts.point(least)));
+    };
+    let fits = |found: &Found| found.placed.bytes <= bytes;
+    if let Some(fitting) = fronts.unbeaten(&placed).into_iter().find(fits) {
+        return Ok(Some(fronts.point(fitting)));
+    }
+    match fronts.all(placed, control)?.pop() {
+        Some(least) if !fits(&least) => Err(PrepareError::Budget {
+            bytes,
+            least: least.placed.bytes,
+            phases: !least.placed.segments.is_empty(),
+            stopped: control.stopped(),
+            too_many_rows,
+        }),
+        least => Ok(least.map(|least| fronts.point(least))),
     }
 }

@@ -1,36 +1,82 @@
 //! One way to run a network: its steps, with parts written in place or copied, and what any division of them into phases takes.
 
-use std::collections::BTreeMap;
-
 use super::{
     PrepareError, PrepareOptions,
     phases::{Peak, Point},
+    prices::Prices,
 };
 use crate::{
     graph::Graph,
-    plan::{Plan, RowEffort, RowProblem, RowStep, TensorRows, check_rows, live_row_peak, place_rows, realize_rows},
+    plan::{
+        LivePeak, Plan, RowEffort, RowProblem, RowStep, TensorRows, check_rows, control::SearchControl, live_row_peak,
+        place_rows, realize_rows,
+    },
     schedule::{
-        Schedule, Step, StorageKind,
-        phases::{Model, Segment, Work, phased, work},
+        Schedule,
+        phases::{Model, Segment, phased},
     },
 };
 
-/// A schedule that has no plan yet.
+/// Rows that the steps of a schedule may read together, counted at each step; every one is looked at when a plan is made
+/// and checked. The most that a network of the catalogue reads are 17.9 million, of RetinaFace in its finest phases.
+const MOST_READ: u64 = 1 << 26;
+
+/// What is known of a division into segments before it has a plan.
 pub(super) struct Draft {
     pub(super) live_bytes: u64,
     peak: Peak,
     dispatches: u64,
     pub(super) predicted_us: f64,
-    segments: Vec<Segment>,
-    schedule: Schedule,
-    steps: Vec<RowStep>,
+    pub(super) segments: Vec<Segment>,
 }
 
-impl Draft {
-    fn with(self, plan: Plan) -> Point {
-        let Self { live_bytes, peak, dispatches, predicted_us, segments, schedule, .. } = self;
-        Point { bytes: plan.bytes(), live_bytes, peak, dispatches, predicted_us, segments, schedule, plan }
+/// A division with its plan. Its steps follow from the segments and are not kept: there are many divisions, and steps take
+/// more memory than all else.
+#[derive(Clone)]
+pub(super) struct Placed {
+    pub(super) bytes: u64,
+    live_bytes: u64,
+    peak: Peak,
+    pub(super) dispatches: u64,
+    pub(super) predicted_us: f64,
+    pub(super) segments: Vec<Segment>,
+    /// Number of its steps.
+    pub(super) steps: usize,
+    pub(super) plan: Plan,
+}
+
+impl Placed {
+    fn new(draft: Draft, steps: usize, plan: Plan) -> Self {
+        let Draft { live_bytes, peak, dispatches, predicted_us, segments } = draft;
+        Self { bytes: plan.bytes(), live_bytes, peak, dispatches, predicted_us, segments, steps, plan }
     }
+
+    /// The point, whose steps are those of `schedule`.
+    pub(super) fn with(self, schedule: Schedule) -> Point {
+        let Self { bytes, live_bytes, peak, dispatches, predicted_us, segments, plan, .. } = self;
+        Point { bytes, live_bytes, peak, dispatches, predicted_us, segments, schedule, plan }
+    }
+}
+
+/// The plan without phases, in which every tensor lives as a whole. Looks at no row: there may be any number of them.
+pub(super) fn without_phases(graph: &Graph, unphased: &Schedule, plan: Plan, options: &PrepareOptions) -> Placed {
+    let mut change = vec![0i64; unphased.steps.len() + 1];
+    for record in &unphased.records {
+        change[record.first] += record.size as i64;
+        change[record.last + 1] -= record.size as i64;
+    }
+    let (mut live, mut fullest) = (0i64, LivePeak::default());
+    for (step, change) in change.into_iter().enumerate() {
+        live += change;
+        if live.unsigned_abs() > fullest.texels {
+            fullest = LivePeak { step, texels: live.unsigned_abs() };
+        }
+    }
+    let (dispatches, predicted_us) = Prices::new(graph, unphased, &options.figures).of(unphased);
+    let live_bytes = fullest.texels * options.format.texel_bytes();
+    let peak = peak(graph, unphased, &[], unphased, fullest.step);
+    let draft = Draft { live_bytes, peak, dispatches, predicted_us, segments: Vec::new() };
+    Placed::new(draft, unphased.steps.len(), plan)
 }
 
 /// All that a point is made from.
@@ -42,92 +88,85 @@ pub(super) struct Way<'a> {
     pub(super) model: Model,
     tensors: Vec<TensorRows>,
     whole: Vec<bool>,
-    /// What each operator has to do.
-    work: Vec<Work>,
-    /// Microseconds of a run beside its dispatches.
-    beside_us: f64,
+    prices: Prices<'a>,
 }
 
 impl<'a> Way<'a> {
     pub(super) fn new(graph: &'a Graph, unphased: Schedule, options: &'a PrepareOptions) -> Self {
-        let outside = unphased.storages.iter().filter(|s| !matches!(s.kind, StorageKind::Intermediate(_)));
-        let moved: u64 = outside.map(|storage| storage.texels()).sum();
         Self {
             options,
             graph,
             model: Model::new(graph, &unphased),
             tensors: unphased.tensors(),
             whole: unphased.whole(graph),
-            work: unphased.steps.iter().map(|step| step_work(graph, step)).collect(),
-            beside_us: options.figures.run_us + options.figures.transfer_us * moved as f64 / 1e3,
+            prices: Prices::new(graph, &unphased, &options.figures),
             unphased,
         }
     }
 
-    /// A division into segments, not placed yet.
-    pub(super) fn draft(&self, segments: Vec<Segment>) -> Result<Draft, PrepareError> {
+    /// What is known of a division into segments; none where its steps would read too many rows.
+    pub(super) fn draft(&self, segments: Vec<Segment>) -> Result<Option<Draft>, PrepareError> {
         let schedule = phased(&self.unphased, &self.model, &segments);
-        self.priced(segments, schedule, &self.whole)
+        if rows_read(&schedule) > MOST_READ {
+            return Ok(None);
+        }
+        self.priced(segments, &schedule, &schedule.row_steps()).map(Some)
     }
 
-    /// A draft, placed.
-    pub(super) fn placed(&self, draft: Draft, effort: RowEffort) -> Result<Point, PrepareError> {
-        let problem = RowProblem { tensors: &self.tensors, whole: &self.whole, steps: &draft.steps };
-        let layout = place_rows(&problem, effort)?;
+    /// The plan of a division into segments; none where its steps would read too many rows, or where the search is stopped
+    /// before there is one.
+    pub(super) fn placed(
+        &self,
+        segments: Vec<Segment>,
+        effort: RowEffort,
+        control: &SearchControl<'_>,
+    ) -> Result<Option<Placed>, PrepareError> {
+        if control.should_stop() {
+            return Ok(None);
+        }
+        let schedule = phased(&self.unphased, &self.model, &segments);
+        if rows_read(&schedule) > MOST_READ {
+            return Ok(None);
+        }
+        let steps = schedule.row_steps();
+        let draft = self.priced(segments, &schedule, &steps)?;
+        let problem = RowProblem { tensors: &self.tensors, whole: &self.whole, steps: &steps };
+        let Some(layout) = place_rows(&problem, effort, control)? else { return Ok(None) };
         let mut plan = realize_rows(&layout, &problem, self.options.format, self.options.limits)?;
         "phases".clone_into(&mut plan.strategy);
-        check_rows(&self.tensors, &self.whole, &draft.steps, &plan, self.options.limits)?;
-        Ok(draft.with(plan))
+        check_rows(&self.tensors, &self.whole, &steps, &plan, self.options.limits)?;
+        Ok(Some(Placed::new(draft, steps.len(), plan)))
     }
 
-    /// The point of a division into segments.
-    pub(super) fn point(&self, segments: Vec<Segment>, effort: RowEffort) -> Result<Point, PrepareError> {
-        self.placed(self.draft(segments)?, effort)
+    /// The point of a division that was placed, with its steps.
+    pub(super) fn point(&self, placed: Placed) -> Point {
+        let schedule = phased(&self.unphased, &self.model, &placed.segments);
+        placed.with(schedule)
     }
 
-    /// The point without phases, whose plan is `plan`: every tensor lives as a whole.
-    pub(super) fn without_phases(&self, plan: Plan) -> Result<Point, PrepareError> {
-        Ok(self.priced(Vec::new(), self.unphased.clone(), &vec![true; self.tensors.len()])?.with(plan))
-    }
-
-    fn priced(&self, segments: Vec<Segment>, schedule: Schedule, whole: &[bool]) -> Result<Draft, PrepareError> {
-        let steps: Vec<RowStep> = schedule.row_steps();
-        let fullest = live_row_peak(&RowProblem { tensors: &self.tensors, whole, steps: &steps })?;
-        let operators: BTreeMap<_, _> = self.unphased.steps.iter().map(|step| step.node).zip(0..).collect();
-        let figures = &self.options.figures;
-        let (mut dispatches, mut predicted_us) = (0, self.beside_us);
-        for step in &schedule.steps {
-            let Some(&operator) = operators.get(&step.node) else { continue };
-            let (model, work): (_, &Work) = (&self.model.operators[operator], &self.work[operator]);
-            let taken = model.dispatches(&step.rows);
-            dispatches += taken;
-            let share = step.rows.len() as f64 / f64::from(model.rows.max(1));
-            predicted_us += figures.band_us(work, share) + taken.saturating_sub(1) as f64 * figures.dispatch_us;
-        }
+    fn priced(&self, segments: Vec<Segment>, schedule: &Schedule, steps: &[RowStep]) -> Result<Draft, PrepareError> {
+        let fullest = live_row_peak(&RowProblem { tensors: &self.tensors, whole: &self.whole, steps })?;
+        let (dispatches, predicted_us) = self.prices.of(schedule);
         let live_bytes = fullest.texels * self.options.format.texel_bytes();
-        let peak = self.peak(&segments, &schedule, fullest.step);
-        Ok(Draft { live_bytes, peak, dispatches, predicted_us, segments, schedule, steps })
-    }
-
-    fn peak(&self, segments: &[Segment], schedule: &Schedule, step: usize) -> Peak {
-        let node = schedule.steps.get(step).map(|step| step.node);
-        let operator = self.unphased.steps.iter().position(|whole| Some(whole.node) == node).unwrap_or(0);
-        let written = schedule.steps.get(step).map(|step| schedule.storages[step.to].tensor);
-        Peak {
-            step,
-            operator: node.map_or("", |node| self.graph.nodes[node].op.name()),
-            tensor: written.map_or_else(String::new, |tensor| self.graph.tensors[tensor].name.clone()),
-            segment: segments.iter().position(|segment| segment.operators.contains(&operator)),
-        }
+        let peak = peak(self.graph, &self.unphased, &segments, schedule, fullest.step);
+        Ok(Draft { live_bytes, peak, dispatches, predicted_us, segments })
     }
 }
 
-/// What a step has to do for all rows of its result.
-fn step_work(graph: &Graph, step: &Step) -> Work {
-    let node = &graph.nodes[step.node];
-    let work = work(graph, node);
-    match (step.frame, node.inputs.first()) {
-        (true, Some(&part)) => Work { texels: work.texels - graph.shape(part).texels() as f64, ..work },
-        _ => work,
+/// What there is to say of the fullest step of a schedule.
+fn peak(graph: &Graph, unphased: &Schedule, segments: &[Segment], schedule: &Schedule, step: usize) -> Peak {
+    let node = schedule.steps.get(step).map(|step| step.node);
+    let operator = unphased.steps.iter().position(|whole| Some(whole.node) == node).unwrap_or(0);
+    let written = schedule.steps.get(step).map(|step| schedule.storages[step.to].tensor);
+    Peak {
+        step,
+        operator: node.map_or("", |node| graph.nodes[node].op.name()),
+        tensor: written.map_or_else(String::new, |tensor| graph.tensors[tensor].name.clone()),
+        segment: segments.iter().position(|segment| segment.operators.contains(&operator)),
     }
+}
+
+/// Rows that steps read, each counted at every step that does.
+fn rows_read(schedule: &Schedule) -> u64 {
+    schedule.steps.iter().flat_map(|step| &step.reads).map(|read| read.rows.len() as u64).sum()
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use texpool::{
     graph::{Act, Constant, Graph, Node, Op, Order, PadMode, Shape, Tail, Tensor, TensorId, Unary},
-    plan::{RowTable, StepUse, UsageRecord},
+    plan::{RowTable, StepUse, UsageRecord, control::SearchControl},
     rewrite::{Rules, Views, WhyNot, rewrite},
     schedule::{
         Inside, Schedule, ScheduleError, Step, StorageId, StorageKind,
@@ -223,7 +223,7 @@ fn an_output_that_is_a_view_has_other_rows_than_the_step_that_writes_it() {
         let steps = schedule(&g, &views).unwrap();
         assert_eq!(steps.dying(), [[]], "nothing of it is in the pool");
         let model = Model::new(&g, &steps);
-        let (_, segments) = Table::new(&model, 1 << 20).least(false);
+        let (_, segments) = Table::new(&model, 1 << 20, &SearchControl::new()).least(false);
         let made = phased(&steps, &model, &segments);
         let rows: u32 = made.steps.iter().map(|step| step.rows.end - step.rows.start).sum();
         assert_eq!(rows as usize, shapes[1][1], "all rows are made");

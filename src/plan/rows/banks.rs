@@ -5,7 +5,7 @@ use super::{
     RowStep, RowUse,
     curves::{Curves, Load},
 };
-use crate::plan::random::Random;
+use crate::plan::{control::SearchControl, random::Random};
 
 /// A split of the tensors into textures.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,18 +42,34 @@ pub(super) fn apart(records: usize, steps: &[RowStep]) -> Vec<Vec<usize>> {
 /// Starts of a search: the greedy one, then by chance.
 const STARTS: u64 = 5;
 
-/// Splits into at most `textures` textures, the best few of all that were seen; none where a first one is not found.
-pub(super) fn splits(curves: &Curves, apart: &[Vec<usize>], textures: usize, moves: u64, keep: usize) -> Vec<Split> {
+/// How far a split into textures is searched for.
+pub(super) struct Climbing {
+    /// Moves of a tensor to another texture.
+    pub(super) moves: u64,
+    /// Splits that are kept.
+    pub(super) keep: usize,
+}
+
+/// Splits into at most `textures` textures, the best few of all that were seen; none where a first one is not found, or
+/// not before the search is stopped.
+pub(super) fn splits(
+    curves: &Curves,
+    apart: &[Vec<usize>],
+    textures: usize,
+    Climbing { moves, keep }: Climbing,
+    control: &SearchControl<'_>,
+) -> Vec<Split> {
     let mut random = Random::new();
     let mut best = Vec::new();
     for start in 0..STARTS {
         let first = match start {
-            0 => first_split(curves, apart, textures),
+            _ if control.should_stop() => break,
+            0 => first_split(curves, apart, textures, control),
             _ => chance_split(apart, textures, &mut random),
         };
         let Some(texture_of) = first else { continue };
         let loads = vec![curves.empty(); textures];
-        let mut climb = Climb { curves, apart, loads, texture_of, random, best, keep };
+        let mut climb = Climb { curves, apart, loads, texture_of, random, best, keep, control };
         for (record, &texture) in climb.texture_of.iter().enumerate() {
             climb.loads[texture].add(&curves.of[record]);
         }
@@ -76,17 +92,21 @@ fn chance_split(apart: &[Vec<usize>], textures: usize, random: &mut Random) -> O
 }
 
 /// Tensors by birth, each into the texture whose peak grows least among those it may enter.
-fn first_split(curves: &Curves, apart: &[Vec<usize>], textures: usize) -> Option<Vec<usize>> {
+fn first_split(
+    curves: &Curves,
+    apart: &[Vec<usize>],
+    textures: usize,
+    control: &SearchControl<'_>,
+) -> Option<Vec<usize>> {
     let mut order: Vec<usize> = (0..curves.of.len()).collect();
     order.sort_by_key(|&record| (curves.of[record].from, record));
     let mut loads = vec![curves.empty(); textures];
     let mut texture_of: Vec<Option<usize>> = vec![None; curves.of.len()];
     for record in order {
-        let grown = |texture: usize| {
-            let mut load = loads[texture].clone();
-            load.add(&curves.of[record]);
-            load.peak - loads[texture].peak
-        };
+        if control.should_stop() {
+            return None;
+        }
+        let grown = |texture: usize| loads[texture].growth(&curves.of[record]);
         let open = |&texture: &usize| apart[record].iter().all(|&other| texture_of[other] != Some(texture));
         let texture = (0..textures).filter(open).min_by_key(|&texture| (grown(texture), texture))?;
         loads[texture].add(&curves.of[record]);
@@ -95,7 +115,7 @@ fn first_split(curves: &Curves, apart: &[Vec<usize>], textures: usize) -> Option
     texture_of.into_iter().collect()
 }
 
-struct Climb<'a> {
+struct Climb<'a, 'c> {
     curves: &'a Curves,
     apart: &'a [Vec<usize>],
     loads: Vec<Load>,
@@ -104,14 +124,17 @@ struct Climb<'a> {
     /// The best splits seen, best first.
     best: Vec<Split>,
     keep: usize,
+    control: &'a SearchControl<'c>,
 }
 
 /// Tensors that one move may carry along before it is given up.
 const CHAIN: usize = 16;
+/// Moves between two looks at whether the search goes on.
+const STRIDE: u64 = 64;
 /// Costs that a move is compared with: a longer history climbs further and slower.
 const HISTORY: usize = 500;
 
-impl Climb<'_> {
+impl Climb<'_, '_> {
     fn cost(&self) -> u64 {
         self.curves.texels(&self.loads)
     }
@@ -136,6 +159,9 @@ impl Climb<'_> {
         }
         let mut history = [self.cost(); HISTORY];
         for spent in 0..moves {
+            if spent % STRIDE == 0 && self.control.should_stop() {
+                return;
+            }
             let before = self.cost();
             let Some(chain) = self.propose() else { continue };
             let back: Vec<(usize, usize)> =

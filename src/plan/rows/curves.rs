@@ -16,6 +16,9 @@ pub(super) struct Curve {
     live: Vec<Block>,
 }
 
+/// Points that the curves of a problem may have together: 256 MiB. The largest of the catalogue have some 100,000.
+const MOST_POINTS: usize = 1 << 26;
+
 /// The tensors of a problem over time.
 pub(super) struct Curves {
     /// One a record.
@@ -28,8 +31,8 @@ pub(super) struct Curves {
 
 impl Curves {
     /// Live texels grow only where a row is born and shrink only where one dies, so the last birth before a death is
-    /// all that matters.
-    pub(super) fn new(records: usize, items: &[Item]) -> Self {
+    /// all that matters. None where tensors times points would take too much memory.
+    pub(super) fn new(records: usize, items: &[Item]) -> Option<Self> {
         let points = points(items);
         let span = |item: &Item| {
             let point = |step: usize| points.partition_point(|&point| point < step);
@@ -42,6 +45,11 @@ impl Curves {
             let (from, to) = span(item);
             let span = spans[item.record].get_or_insert((from, to));
             *span = (span.0.min(from), span.1.max(to));
+        }
+        let length = |&(from, to): &(usize, usize)| to.div_ceil(BLOCK) * BLOCK - from / BLOCK * BLOCK;
+        let all = spans.iter().flatten().map(length).fold(0, usize::saturating_add);
+        if all > MOST_POINTS {
+            return None;
         }
         let curve = |span: &Option<(usize, usize)>| {
             span.map_or_else(Curve::default, |(from, to)| {
@@ -57,7 +65,7 @@ impl Curves {
             let live = &mut curve.live.as_flattened_mut()[from - before..to - before];
             live.iter_mut().for_each(|live| *live += (item.usage.size >> shift) as i32);
         }
-        Self { of, blocks: points.len().div_ceil(BLOCK), shift }
+        Some(Self { of, blocks: points.len().div_ceil(BLOCK), shift })
     }
 
     /// A texture without tensors.
@@ -96,6 +104,12 @@ pub(super) struct Load {
 }
 
 impl Load {
+    /// By how much the fullest point grows if a tensor is added.
+    pub(super) fn growth(&self, curve: &Curve) -> i32 {
+        let live = self.live[curve.first_block..].as_flattened().iter().zip(curve.live.as_flattened());
+        live.fold(self.peak, |peak, (total, live)| peak.max(total + live)) - self.peak
+    }
+
     pub(super) fn add(&mut self, curve: &Curve) {
         self.change(curve, |total, live| total + live);
     }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::plan::{
     UsageRecord,
+    control::SearchControl,
     offsets::{Arena, Gap},
 };
 
@@ -17,8 +18,14 @@ const MANY: usize = 1_000;
 const FILLS: u64 = 8;
 
 /// Offsets of `rows`, and the height they take; tries again until `goal` is met or `packings` are spent. Nothing if it
-/// is seen on the way that the height will not be below `below`.
-pub(super) fn pack(rows: &[UsageRecord], goal: u64, below: u64, mut packings: u64) -> Option<(Vec<u64>, u64)> {
+/// is seen on the way that the height will not be below `below`, or the search is stopped before there are any.
+pub(super) fn pack(
+    rows: &[UsageRecord],
+    goal: u64,
+    below: u64,
+    mut packings: u64,
+    control: &SearchControl<'_>,
+) -> Option<(Vec<u64>, u64)> {
     let by = |key: &dyn Fn(&UsageRecord) -> Key| {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.sort_by_key(|&i| (key(&rows[i]), i));
@@ -40,13 +47,13 @@ pub(super) fn pack(rows: &[UsageRecord], goal: u64, below: u64, mut packings: u6
     for order in orders {
         for gap in [Gap::Smallest, Gap::Lowest] {
             let enough = packings == 0 && rows.len() > MANY && filled > 0;
-            if best.as_ref().is_some_and(|best| best.1 <= goal) || enough {
+            if best.as_ref().is_some_and(|best| best.1 <= goal) || enough || control.should_stop() {
                 return best;
             }
             filled += 1;
             packings = packings.saturating_sub(1);
             let least = best.as_ref().map_or(below, |best| best.1);
-            let Some((offsets, height)) = fill(rows, &order, gap, if ranks { u64::MAX } else { least }) else {
+            let Some((offsets, height)) = fill(rows, &order, gap, if ranks { u64::MAX } else { least }, control) else {
                 continue;
             };
             if ranks {
@@ -63,10 +70,10 @@ pub(super) fn pack(rows: &[UsageRecord], goal: u64, below: u64, mut packings: u6
         packings -= share;
         for _ in 0..share {
             let least = best.as_ref().map_or(below, |best| best.1);
-            if least <= goal {
+            if least <= goal || control.should_stop() {
                 return best;
             }
-            let Some((offsets, height)) = fill(rows, &order, gap, u64::MAX) else { break };
+            let Some((offsets, height)) = fill(rows, &order, gap, u64::MAX, control) else { break };
             // What sticks out of the best height goes first next time.
             let out = |&i: &usize| offsets[i] + rows[i].size >= least.min(height);
             let (mut first, rest): (Vec<usize>, Vec<usize>) = order.iter().partition(|i| out(i));
@@ -80,13 +87,22 @@ pub(super) fn pack(rows: &[UsageRecord], goal: u64, below: u64, mut packings: u6
     best
 }
 
-/// Places rows in order; nothing once the height is not below `below`.
-fn fill(rows: &[UsageRecord], order: &[usize], gap: Gap, below: u64) -> Option<(Vec<u64>, u64)> {
+/// Rows placed between two looks at whether the search goes on.
+const STRIDE: usize = 64;
+
+/// Places rows in order; nothing once the height is not below `below`, or the search is stopped.
+fn fill(
+    rows: &[UsageRecord],
+    order: &[usize],
+    gap: Gap,
+    below: u64,
+    control: &SearchControl<'_>,
+) -> Option<(Vec<u64>, u64)> {
     let mut arena = Arena::new(rows, 1);
     let mut offsets = vec![0; rows.len()];
-    for &row in order {
+    for (placed, &row) in order.iter().enumerate() {
         offsets[row] = arena.put(row, gap);
-        if arena.top() >= below {
+        if arena.top() >= below || placed % STRIDE == 0 && control.should_stop() {
             return None;
         }
     }

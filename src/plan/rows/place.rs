@@ -1,7 +1,7 @@
 //! A layout of rows: tensors to textures, then rows to texels, for several numbers of textures; the smallest is kept.
 
-use super::{RowEffort, RowLayout, RowProblem, banks, curves::Curves, items, items::Item, pack::pack};
-use crate::plan::{PlanError, UsageRecord};
+use super::{RowEffort, RowLayout, RowProblem, banks, banks::Climbing, curves::Curves, items, items::Item, pack::pack};
+use crate::plan::{PlanError, UsageRecord, control::SearchControl};
 
 /// Numbers of textures that are tried; a network that needs more gets a layout of as many as it needs.
 const FEWEST: usize = 2;
@@ -9,24 +9,33 @@ const MOST: usize = 4;
 /// Splits that are packed, for each number of textures.
 const PACKED: usize = 3;
 
-/// Places every row of every record; the same answer for the same problem and effort.
+/// Places every row of every record; the same answer for the same problem and effort, unless `control` stops the search,
+/// which then answers with the best so far. `None` where it is stopped before there is any, or where tensors times steps
+/// are too many for the search's memory.
 ///
 /// # Errors
 /// As [`row_lives`](super::row_lives); [`PlanError::Overflow`] where the rows add up to more than 64 bits hold.
-pub fn place_rows(problem: &RowProblem<'_>, effort: RowEffort) -> Result<RowLayout, PlanError> {
+pub fn place_rows(
+    problem: &RowProblem<'_>,
+    effort: RowEffort,
+    control: &SearchControl<'_>,
+) -> Result<Option<RowLayout>, PlanError> {
     let items = items::items(problem)?;
     let usages: Vec<UsageRecord> = items.iter().map(|item| item.usage).collect();
     crate::plan::naive_total(&usages)?;
     let records = problem.tensors.len();
-    let curves = Curves::new(records, &items);
+    let Some(curves) = Curves::new(records, &items) else { return Ok(None) };
     let apart = banks::apart(records, problem.steps);
     let mut splits = Vec::new();
     let mut textures = FEWEST.min(records.max(1));
     // With a texture for each tensor there is always a split.
     while textures <= MOST || splits.is_empty() {
-        let share = effort.moves / (MOST - FEWEST + 1) as u64;
-        splits.extend(banks::splits(&curves, &apart, textures, share, PACKED));
+        let climbing = Climbing { moves: effort.moves / (MOST - FEWEST + 1) as u64, keep: PACKED };
+        splits.extend(banks::splits(&curves, &apart, textures, climbing, control));
         textures += 1;
+        if control.should_stop() && splits.is_empty() {
+            return Ok(None);
+        }
     }
     splits.sort();
     let share = (effort.packings / splits.len().max(1) as u64).max(1);
@@ -36,22 +45,33 @@ pub fn place_rows(problem: &RowProblem<'_>, effort: RowEffort) -> Result<RowLayo
         if split.bound >= total {
             break;
         }
-        let layout = packed(problem, &items, &split.texture_of, share, total);
+        let effort = Packing { packings: share, below: total };
+        let layout = packed(problem, &items, &split.texture_of, effort, control);
         best = layout.filter(|layout| layout.total() < total).or(best);
+        if control.should_stop() {
+            return Ok(best);
+        }
     }
     // The first split always has a layout: this is for none at all.
     let starts = problem.tensors.iter().map(|t| vec![0; t.rows as usize]).collect();
     let nothing = RowLayout { textures: Vec::new(), texture_of: vec![0; records], starts };
-    Ok(best.unwrap_or(nothing))
+    Ok(Some(best.unwrap_or(nothing)))
 }
 
-/// The layout of a split; nothing where it is seen on the way that its textures will not add up to less than `below`.
+/// How far a layout is searched for, and what it must be smaller than.
+struct Packing {
+    packings: u64,
+    below: u64,
+}
+
+/// The layout of a split; nothing where it is seen on the way that its textures will not add up to less than `below`, or
+/// where the search is stopped.
 fn packed(
     problem: &RowProblem<'_>,
     items: &[Item],
     texture_of: &[usize],
-    packings: u64,
-    below: u64,
+    Packing { packings, below }: Packing,
+    control: &SearchControl<'_>,
 ) -> Option<RowLayout> {
     let textures = texture_of.iter().max().map_or(0, |&most| most + 1);
     let mut starts: Vec<Vec<u64>> = problem.tensors.iter().map(|t| vec![0; t.rows as usize]).collect();
@@ -66,7 +86,7 @@ fn packed(
         let least = heights[texture];
         let others = heights.iter().sum::<u64>() - least;
         let room = below.saturating_sub(others);
-        let (offsets, height) = pack(&rows[texture], least, room, packings / textures as u64)?;
+        let (offsets, height) = pack(&rows[texture], least, room, packings / textures as u64, control)?;
         if height >= room {
             return None;
         }

@@ -1,11 +1,18 @@
 //! The demand-driven order of a segment: before a band of rows, whatever rows it needs.
 
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BinaryHeap,
+    ops::Range,
+};
+
 use super::{Band, Model, Segment};
+use crate::plan::control::SearchControl;
 
 /// The bands of all segments in order. Rows that nobody needs are not made.
 pub fn order(model: &Model, segments: &[Segment]) -> Vec<Band> {
-    let mut driver = Driver::new(model);
-    segments.iter().for_each(|segment| driver.run(segment));
+    let (mut driver, control) = (Driver::new(model), SearchControl::new());
+    segments.iter().for_each(|segment| driver.run(segment, &control));
     driver.bands
 }
 
@@ -16,20 +23,55 @@ pub(super) struct Driver<'a> {
     pub(super) bands: Vec<Band>,
 }
 
+/// Rows that are wanted of an operator, and where the search for what they lack goes on: what was there once stays.
+struct Wanted {
+    operator: usize,
+    until: u32,
+    read: usize,
+    maker: usize,
+}
+
+impl Wanted {
+    fn new(operator: usize, until: u32) -> Self {
+        Self { operator, until, read: 0, maker: 0 }
+    }
+}
+
+/// How far a sink is, in parts of its rows; compared without a division.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Sink {
+    done: u32,
+    rows: u32,
+    operator: usize,
+}
+
+impl Ord for Sink {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let parts = |one: &Self, other: &Self| u64::from(one.done) * u64::from(other.rows);
+        parts(self, other).cmp(&parts(other, self)).then(self.operator.cmp(&other.operator))
+    }
+}
+
+impl PartialOrd for Sink {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl<'a> Driver<'a> {
     pub(super) fn new(model: &'a Model) -> Self {
         Self { model, done: vec![0; model.operators.len()], bands: Vec::new() }
     }
 
-    /// Forgets all bands.
-    pub(super) fn reset(&mut self) {
-        self.done.fill(0);
+    /// Forgets all bands and how far the operators of `segment` are.
+    pub(super) fn reset(&mut self, segment: &Segment) {
+        self.done[segment.operators.clone()].fill(0);
         self.bands.clear();
     }
 
     /// Drives a segment by its sinks (what no operator of the segment reads), the one that is least far first, then
-    /// completes whatever outlives the segment.
-    pub(super) fn run(&mut self, segment: &Segment) {
+    /// completes whatever outlives the segment. Ends early where the search is stopped; the bands are then of no use.
+    pub(super) fn run(&mut self, segment: &Segment, control: &SearchControl<'_>) {
         let operators = segment.operators.clone();
         let mut read = vec![false; operators.len()];
         for operator in &self.model.operators[operators.clone()] {
@@ -38,16 +80,18 @@ impl<'a> Driver<'a> {
                 read[maker - operators.start] = true;
             }
         }
-        let sinks: Vec<usize> = operators.clone().filter(|op| !read[op - operators.start]).collect();
-        loop {
-            // How far a sink is, in parts of its rows: compared without a division.
-            let rows = |op: usize| u64::from(self.model.operators[op].rows);
-            let open = sinks.iter().copied().filter(|&op| u64::from(self.done[op]) < rows(op));
-            let next = open.min_by(|&a, &b| {
-                (u64::from(self.done[a]) * rows(b)).cmp(&(u64::from(self.done[b]) * rows(a))).then(a.cmp(&b))
-            });
-            let Some(sink) = next else { break };
-            self.produce(segment, sink, self.done[sink] + self.band(segment, sink));
+        let sink = |operator: usize| Sink { done: 0, rows: self.model.operators[operator].rows, operator };
+        let sinks = operators.clone().filter(|op| !read[op - operators.start]).map(sink);
+        let mut open: BinaryHeap<Reverse<Sink>> = sinks.filter(|sink| sink.rows > 0).map(Reverse).collect();
+        while let Some(Reverse(Sink { rows, operator, .. })) = open.pop() {
+            if control.should_stop() {
+                return;
+            }
+            self.produce(segment, operator, self.done[operator] + self.band(segment, operator));
+            let done = self.done[operator];
+            if done < rows {
+                open.push(Reverse(Sink { done, rows, operator }));
+            }
         }
         for operator in operators.clone() {
             if self.model.outlives(operator, operators.end) {
@@ -63,27 +107,20 @@ impl<'a> Driver<'a> {
 
     /// Makes the rows of `operator` below `until`, and first what they need.
     fn produce(&mut self, segment: &Segment, operator: usize, until: u32) {
-        let mut wanted = vec![(operator, until)];
-        while let Some(&(operator, until)) = wanted.last() {
+        let mut wanted = vec![Wanted::new(operator, until)];
+        while let Some(next) = wanted.last_mut() {
+            let operator = next.operator;
             let op = &self.model.operators[operator];
-            let until = until.min(op.rows);
+            let until = next.until.min(op.rows);
             if self.done[operator] >= until {
                 wanted.pop();
                 continue;
             }
             let rows = self.done[operator]..until.min(self.done[operator] + self.band(segment, operator));
-            let missing = op.reads.iter().find_map(|read| {
-                let end = read.rows(&rows).end;
-                let inside = read.makers.iter().filter(|maker| segment.operators.contains(&maker.operator));
-                let mut ends = inside.map(|maker| {
-                    let most = self.model.operators[maker.operator].rows;
-                    (maker.operator, end.saturating_sub(maker.first).min(most))
-                });
-                ends.find(|&(maker, end)| self.done[maker] < end)
-            });
-            match missing {
-                Some(missing) => wanted.push(missing),
+            match self.missing(segment, next, &rows) {
+                Some((maker, end)) => wanted.push(Wanted::new(maker, end)),
                 None => {
+                    (next.read, next.maker) = (0, 0);
                     self.done[operator] = rows.end;
                     if !(op.idle.start <= rows.start && rows.end <= op.idle.end) {
                         self.bands.push(Band { operator, rows });
@@ -91,5 +128,23 @@ impl<'a> Driver<'a> {
                 }
             }
         }
+    }
+
+    /// The first operator of the segment that is not as far as `rows` need it, and how far that is.
+    fn missing(&self, segment: &Segment, wanted: &mut Wanted, rows: &Range<u32>) -> Option<(usize, u32)> {
+        let reads = &self.model.operators[wanted.operator].reads;
+        while let Some(read) = reads.get(wanted.read) {
+            let end = read.rows(rows).end;
+            while let Some(maker) = read.makers.get(wanted.maker) {
+                let most = self.model.operators[maker.operator].rows;
+                let end = end.saturating_sub(maker.first).min(most);
+                if segment.operators.contains(&maker.operator) && self.done[maker.operator] < end {
+                    return Some((maker.operator, end));
+                }
+                wanted.maker += 1;
+            }
+            (wanted.read, wanted.maker) = (wanted.read + 1, 0);
+        }
+        None
     }
 }

@@ -16,7 +16,7 @@ mod worth;
 use std::ops::Range;
 
 pub use drive::order;
-pub use model::{Maker, Model, Operator, Reading};
+pub use model::{Maker, Model, Operator, Reading, dispatches, dispatches_of};
 pub use needs::needs;
 pub use segments::{Outline, Table};
 pub use work::{Family, Work, work};

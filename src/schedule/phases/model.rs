@@ -36,10 +36,7 @@ impl Operator {
 
     /// How many dispatches a band of its rows takes.
     pub fn dispatches(&self, band: &Range<u32>) -> u64 {
-        match &self.dispatches[..] {
-            [_] => 1,
-            several => several.iter().filter(|rows| rows.start < band.end && band.start < rows.end).count() as u64,
-        }
+        dispatches_of(&self.dispatches, band)
     }
 }
 
@@ -222,9 +219,17 @@ fn idle(step: &Step, first: u32) -> Range<u32> {
     end - first..step.rows.end
 }
 
+/// How many dispatches a band of rows takes of a node whose [`dispatches`] are these.
+pub fn dispatches_of(dispatches: &[Range<u32>], band: &Range<u32>) -> u64 {
+    match dispatches {
+        [_] => 1,
+        several => several.iter().filter(|rows| rows.start < band.end && band.start < rows.end).count() as u64,
+    }
+}
+
 /// For each dispatch of a node, whose result has so many rows, those that it writes some of: a concatenation takes one a
 /// part.
-fn dispatches(graph: &Graph, node: &Node, rows: u32) -> Vec<Range<u32>> {
+pub fn dispatches(graph: &Graph, node: &Node, rows: u32) -> Vec<Range<u32>> {
     let all = std::iter::once(0..rows);
     let (&Op::Concat { axis }, Some(&to)) = (&node.op, node.outputs.first()) else { return all.collect() };
     let one = graph.shape(to).h;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Model, Operator, Segment, drive::Driver, model::Held};
+use crate::plan::control::{Progress, SearchControl};
 
 /// Numbers of phases that are tried, in this order: none, as many as there are rows, and what lies between.
 const PHASES: [u32; 9] = [1, u32::MAX, 2, 4, 8, 3, 16, 32, 64];
@@ -20,23 +21,37 @@ pub struct Outline {
 /// Most operators of a segment.
 const LONGEST: usize = 72;
 
+/// Bands that all operators together may be cut into: a number of phases that cuts them into more is not tried. The
+/// longest schedules of the catalogue have some 10,000; with so many, dispatches alone take seconds.
+const MOST_BANDS: u64 = 1 << 18;
+
+/// Segments looked at between two reports.
+const STRIDE: u64 = 64;
+
 /// The cost of every segment that was looked at.
 #[derive(Clone, Debug)]
 pub struct Table {
     operators: usize,
+    /// The finest number of phases that was tried.
+    finest: u32,
     /// For each end (exclusive), what may lie in front of it.
     ending: Vec<Vec<(Segment, Outline)>>,
 }
 
 impl Table {
     /// Looks at segments, for each number of phases the short ones first, until `work` bands have been driven; at
-    /// single operators and at the finest phases whatever they cost.
-    pub fn new(model: &Model, work: u64) -> Self {
+    /// single operators and at the finest phases whatever they cost, unless `control` stops the search. Single operators
+    /// without phases are always in, so that there is always a division.
+    pub fn new(model: &Model, work: u64, control: &SearchControl<'_>) -> Self {
         let operators = model.operators.len();
         let mut ending: Vec<Vec<(Segment, Outline)>> = vec![Vec::new(); operators + 1];
         let mut scout = Scout::new(model);
-        let mut spent = 0;
-        for phases in PHASES {
+        let phases = phases(model);
+        let finest = phases.iter().copied().max().unwrap_or(1);
+        let (mut spent, mut looked) = (0, 0);
+        let never = SearchControl::new();
+        for phases in phases {
+            let control = if phases == 1 { &never } else { control };
             for length in 1..=operators.min(LONGEST) {
                 if length > 1 && (phases == 1 || spent >= work) {
                     break;
@@ -48,13 +63,19 @@ impl Table {
                         continue;
                     }
                     let segment = Segment { operators: begin..end, phases };
-                    let outline = scout.look(&segment);
+                    if looked % STRIDE == 0 {
+                        control.report(Progress::new("looking at segments", spent.min(work), work));
+                    }
+                    looked += 1;
+                    let Some(outline) = scout.look(&segment, control) else {
+                        return Self { operators, finest, ending };
+                    };
                     spent += scout.driver.bands.len() as u64;
                     ending[end].push((segment, outline));
                 }
             }
         }
-        Self { operators, ending }
+        Self { operators, finest, ending }
     }
 
     /// The segments that keep within `limit` texels and cost the fewest dispatches; none where nothing keeps within.
@@ -89,7 +110,7 @@ impl Table {
         best[0] = (0, 0, None);
         for end in 1..=self.operators {
             for (segment, outline) in &self.ending[end] {
-                let coarse = finest && segment.phases != u32::MAX;
+                let coarse = finest && segment.phases != self.finest;
                 let (peak, segments, _) = best[segment.operators.start];
                 let peak = if coarse { u64::MAX } else { peak.max(outline.peak) };
                 if (peak, segments + 1) < (best[end].0, best[end].1) || best[end].2.is_none() {
@@ -107,6 +128,11 @@ impl Table {
         (best[self.operators].0, segments)
     }
 
+    /// The finest number of phases that was tried: as many as there are rows, or fewer where that would be too many bands.
+    pub fn finest(&self) -> u32 {
+        self.finest
+    }
+
     /// The texels that a division keeps busy, if all its segments were looked at.
     pub fn peak(&self, segments: &[Segment]) -> Option<u64> {
         let peak = |segment: &Segment| {
@@ -121,6 +147,31 @@ impl Table {
         let whole = self.ending.iter().flatten().filter(|(segment, _)| segment.operators.len() == 1);
         whole.filter(|(segment, _)| segment.phases == 1).map(|(_, outline)| outline.peak).max().unwrap_or(0)
     }
+}
+
+/// The numbers of phases that cut the operators of a model into no more than [`MOST_BANDS`].
+fn phases(model: &Model) -> Vec<u32> {
+    let bands = |phases: u32| model.operators.iter().map(|op| u64::from(op.rows.min(phases))).sum::<u64>();
+    PHASES.into_iter().filter(|&phases| phases == 1 || bands(phases) <= MOST_BANDS).collect()
+}
+
+/// For each operator, the texels that were written before it and are read from it on.
+fn alive_before(model: &Model) -> Vec<u64> {
+    let mut change = vec![0i64; model.operators.len() + 1];
+    for held in &model.storages {
+        if let (Some(maker), Some(reader)) = (held.maker, held.last_reader)
+            && maker < reader
+        {
+            let texels = held.row_texels * u64::from(held.rows);
+            change[maker + 1] += texels as i64;
+            change[reader + 1] -= texels as i64;
+        }
+    }
+    let alive = change[..model.operators.len()].iter().scan(0, |alive: &mut i64, change| {
+        *alive += change;
+        Some(alive.unsigned_abs())
+    });
+    alive.collect()
 }
 
 /// Drives segments to see what they cost.
@@ -174,28 +225,25 @@ impl<'a> Scout<'a> {
             let lives = if held.whole { held.rows.min(1) } else { held.rows };
             Seen { life: vec![(NEVER, 0); lives as usize], ..Seen::default() }
         };
-        let alive_before = |begin: usize| {
-            let alive = model.storages.iter().filter(|held| is_alive_before(held, begin));
-            alive.map(|held| held.row_texels * u64::from(held.rows)).sum()
-        };
         Self {
             model,
             driver: Driver::new(model),
             seen: model.storages.iter().map(seen).collect(),
-            alive_before: (0..model.operators.len()).map(alive_before).collect(),
+            alive_before: alive_before(model),
             births: Vec::new(),
             deaths: Vec::new(),
         }
     }
 
-    /// What the segment costs.
-    fn look(&mut self, segment: &Segment) -> Outline {
-        self.driver.reset();
-        self.driver.run(segment);
-        self.outline(segment.operators.start, segment.operators.end)
+    /// What the segment costs; none where the search is stopped.
+    fn look(&mut self, segment: &Segment, control: &SearchControl<'_>) -> Option<Outline> {
+        self.driver.reset(segment);
+        self.driver.run(segment, control);
+        let outline = self.outline(segment.operators.start, segment.operators.end, control);
+        (!control.should_stop()).then_some(outline)
     }
 
-    fn outline(&mut self, begin: usize, end: usize) -> Outline {
+    fn outline(&mut self, begin: usize, end: usize, control: &SearchControl<'_>) -> Outline {
         let bands = &self.driver.bands;
         let mut dispatches = 0;
         let mut touched: Vec<usize> = Vec::new();
@@ -205,6 +253,9 @@ impl<'a> Scout<'a> {
             }
         };
         for (number, band) in (0..).zip(bands) {
+            if u64::from(number) % STRIDE == STRIDE - 1 && control.should_stop() {
+                break;
+            }
             let op = &self.model.operators[band.operator];
             dispatches += op.dispatches(&band.rows);
             for read in &op.reads {

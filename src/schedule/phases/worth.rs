@@ -1,22 +1,33 @@
 //! Which concatenations and pads are worth writing in place. One whose parts are made long before it is whole keeps room
 //! for the rest of it all the while; below the fullest step of a schedule that costs nothing.
 
+use std::collections::BTreeMap;
+
 use super::{Band, Model};
 use crate::{
     graph::{Graph, NodeId},
+    plan::control::SearchControl,
     rewrite::{Corner, Views, corners},
     schedule::Schedule,
 };
 
 /// Those of `joins` that can be written in place without more texels alive at the fullest of `bands` than there are
-/// without; `schedule` and `model` are those without.
-pub fn worth_joining(graph: &Graph, schedule: &Schedule, model: &Model, bands: &[Band], joins: &Views) -> Views {
+/// without; `schedule` and `model` are those without. Where `control` stops the search, those that were found so far.
+pub fn worth_joining(
+    graph: &Graph,
+    schedule: &Schedule,
+    model: &Model,
+    bands: &[Band],
+    joins: &Views,
+    control: &SearchControl<'_>,
+) -> Views {
     let mut blocks = Blocks::new(model, bands);
     let most = blocks.alive.iter().copied().max().unwrap_or(0);
     let mut ids: Vec<NodeId> = joins.iter().collect();
     // The outer ones first: what is inside them is no larger.
     ids.reverse();
-    ids.into_iter().filter(|&id| blocks.join(graph, schedule, id, most).is_some()).collect()
+    let ids = ids.into_iter().take_while(|_| !control.should_stop());
+    ids.filter(|&id| blocks.join(graph, schedule, id, most).is_some()).collect()
 }
 
 /// The first and the last band that touch a row.
@@ -104,12 +115,12 @@ impl Blocks {
         let mut change = vec![0; self.alive.len()];
         let mut block = self.blocks[outer].clone();
         block.count(&mut change, -1);
-        let mut moved = Vec::new();
+        let mut moved = BTreeMap::new();
         for (&part, Corner { row, .. }) in node.inputs.iter().zip(corners(graph, node).ok()?) {
             let (inner, _) = place(part)?;
             self.blocks[inner].count(&mut change, -1);
             block.take_in(first + row, &self.blocks[inner]);
-            moved.push((inner, first + row));
+            moved.insert(inner, first + row);
         }
         block.count(&mut change, 1);
         let alive: Vec<i64> = self.alive.iter().zip(sums(&change)).map(|(alive, more)| alive + more).collect();
@@ -119,7 +130,7 @@ impl Blocks {
         self.alive = alive;
         self.blocks[outer] = block;
         for of in &mut self.of {
-            if let Some(&(_, first)) = moved.iter().find(|(inner, _)| *inner == of.0) {
+            if let Some(first) = moved.get(&of.0) {
                 *of = (outer, first + of.1);
             }
         }

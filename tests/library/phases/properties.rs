@@ -11,7 +11,7 @@ use texpool::{
     kernels::twin,
     plan::{
         Plan, RowEffort, RowProblem, RowStep, RowTable, TensorRows, TexelFormat, TextureLimits, check_rows,
-        live_row_bound, place_rows, realize_rows,
+        control::SearchControl, live_row_bound, place_rows, realize_rows,
     },
     rewrite::{Rules, Views, rewrite},
     schedule::{
@@ -228,9 +228,12 @@ const LIMITS: TextureLimits = TextureLimits { max_extent: 2048 };
 
 fn planned(case: &Case) -> (Plan, u64) {
     let problem = RowProblem { tensors: &case.tensors, whole: &case.whole, steps: &case.steps };
-    let layout = place_rows(&problem, RowEffort { moves: 500, packings: 10 }).unwrap();
+    let layout = place_rows(&problem, RowEffort { moves: 500, packings: 10 }, &SearchControl::new()).unwrap().unwrap();
     assert!(layout.total() >= live_row_bound(&problem).unwrap());
-    assert_eq!(layout, place_rows(&problem, RowEffort { moves: 500, packings: 10 }).unwrap());
+    assert_eq!(
+        layout,
+        place_rows(&problem, RowEffort { moves: 500, packings: 10 }, &SearchControl::new()).unwrap().unwrap()
+    );
     (realize_rows(&layout, &problem, TexelFormat::Rgba32Float, LIMITS).unwrap(), layout.total())
 }
 

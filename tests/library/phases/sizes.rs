@@ -120,7 +120,7 @@ fn a_budget_that_nothing_fits_names_the_least() {
     let Err(error) = prepare(&graph, &options(Phases::Budget(1024)), &SearchControl::new()) else {
         panic!("1 KiB is enough")
     };
-    let PrepareError::Budget { bytes: 1024, least, phases: true } = error else { panic!("{error}") };
+    let PrepareError::Budget { bytes: 1024, least, phases: true, stopped: None, .. } = error else { panic!("{error}") };
     assert_eq!(prepare(&graph, &options(Phases::Min), &SearchControl::new()).unwrap().plan().bytes(), least);
     assert!(error.to_string().contains(&least.to_string()), "{error}");
 }

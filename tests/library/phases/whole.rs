@@ -68,7 +68,7 @@ fn a_map_that_must_be_whole_stays_whole() {
         for budget in [0, 1, 1024, BYTES - 1] {
             let Err(error) = planned(&graph, Phases::Budget(budget)) else { panic!("{budget} bytes are enough") };
             assert!(
-                matches!(error, PrepareError::Budget { bytes, least, phases: false } if (bytes, least) == (budget, BYTES)),
+                matches!(error, PrepareError::Budget { bytes, least, phases: false, stopped: None, .. } if (bytes, least) == (budget, BYTES)),
                 "{error}"
             );
             let said = error.to_string();

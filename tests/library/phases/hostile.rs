@@ -1,0 +1,147 @@
+//! Graphs that a small file can state and that keep a careless search busy for ever: an answer comes soon all the same.
+
+use std::time::{Duration, Instant};
+
+use texpool::{
+    graph::{Act, Conv2d, Graph, GraphBuilder, Op, Padding, TensorId, Unary},
+    plan::control::SearchControl,
+    prepare::{Phases, PrepareOptions, prepare},
+};
+
+const POINTWISE: Conv2d =
+    Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding { top: 0, bottom: 0, left: 0, right: 0 }, groups: 1 };
+
+fn build(name: &str, dims: &[usize; 4], network: impl FnOnce(&mut GraphBuilder, TensorId) -> TensorId) -> Graph {
+    let mut b = GraphBuilder::new(name);
+    let x = b.input("x", dims).unwrap();
+    let y = network(&mut b, x);
+    b.finish(&[y]).unwrap()
+}
+
+/// Convolutions one after another, all of the same weights.
+fn chain(length: usize, rows: usize) -> Graph {
+    build("chain", &[1, rows, 1, 4], |b, mut x| {
+        let weights = b.constant("w", &[4, 1, 1, 4], &[0.25; 16]).unwrap();
+        for _ in 0..length {
+            x = b.conv2d("y", POINTWISE, x, weights, None, Act::None).unwrap();
+        }
+        x
+    })
+}
+
+/// So many operators of one tensor, put together along an axis.
+fn branches(count: usize, dims: &[usize; 4], axis: usize) -> Graph {
+    build("branches", dims, |b, x| {
+        let parts: Vec<TensorId> = (0..count).map(|_| b.unary("p", Unary::Exp, x).unwrap()).collect();
+        let all = b.node("all", Op::Concat { axis }, &parts, Act::None).unwrap();
+        b.unary("y", Unary::Tanh, all).unwrap()
+    })
+}
+
+/// One tensor again and again, along the rows.
+fn repeated(count: usize) -> Graph {
+    build("repeated", &[1, 1, 1, 4], |b, x| {
+        let part = b.unary("p", Unary::Exp, x).unwrap();
+        let all = b.node("all", Op::Concat { axis: 1 }, &vec![part; count], Act::None).unwrap();
+        b.unary("y", Unary::Tanh, all).unwrap()
+    })
+}
+
+/// Each layer reads all that were before it.
+fn dense(layers: usize, rows: usize) -> Graph {
+    build("dense", &[1, rows, 1, 4], |b, mut x| {
+        for layer in 1..=layers {
+            let weights = b.constant("w", &[4, 1, 1, 4 * layer], &vec![0.25; 16 * layer]).unwrap();
+            let y = b.conv2d("y", POINTWISE, x, weights, None, Act::None).unwrap();
+            x = b.node("all", Op::Concat { axis: 3 }, &[x, y], Act::None).unwrap();
+        }
+        x
+    })
+}
+
+/// Sums of two earlier results, far apart in the graph.
+fn sums(count: usize, rows: usize) -> Graph {
+    build("sums", &[1, rows, 1, 4], |b, x| {
+        let mut made = vec![x, b.unary("y", Unary::Exp, x).unwrap()];
+        let mut state = 1usize;
+        for index in 0..count {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let other = made[(state >> 33) % made.len()];
+            let last = made[made.len() - 1 - index % 2];
+            made.push(b.node("s", Op::Binary(texpool::graph::Binary::Add), &[last, other], Act::None).unwrap());
+        }
+        *made.last().unwrap()
+    })
+}
+
+/// Every row of every result needs all rows in front of it.
+fn running(length: usize, rows: usize) -> Graph {
+    build("running", &[1, rows, 1, 4], |b, mut x| {
+        for _ in 0..length {
+            let sum = Op::CumSum { axis: 1, exclusive: false, reverse: false };
+            x = b.node("y", sum, &[x], Act::None).unwrap();
+        }
+        x
+    })
+}
+
+/// In a build without optimisation, beside other tests: the deadline, and what is done after it.
+const DEADLINE: Duration = Duration::from_secs(5);
+const SOON: Duration = Duration::from_secs(60);
+
+fn is_planned_soon(graph: &Graph) {
+    for phases in [Phases::Off, Phases::Auto, Phases::Min] {
+        let begun = Instant::now();
+        let options = PrepareOptions { phases, ..PrepareOptions::default() };
+        let prepared = prepare(graph, &options, &SearchControl::new().timeout(DEADLINE)).unwrap();
+        let (took, steps) = (begun.elapsed(), prepared.schedule().steps.len());
+        println!(
+            "{} {phases:?}: {:.1} s, {steps} steps, {} bytes, {:?}",
+            graph.name,
+            took.as_secs_f64(),
+            prepared.plan().bytes(),
+            prepared.stopped()
+        );
+        assert!(took < SOON, "{} {phases:?} took {took:?}", graph.name);
+    }
+}
+
+#[test]
+fn a_long_chain_of_many_rows() {
+    is_planned_soon(&chain(2_000, 8_192));
+}
+
+#[test]
+fn a_long_chain_of_some_rows() {
+    is_planned_soon(&chain(2_000, 256));
+}
+
+#[test]
+fn many_branches_side_by_side() {
+    is_planned_soon(&branches(5_000, &[1, 16, 1, 4], 3));
+}
+
+#[test]
+fn many_branches_one_below_the_other() {
+    is_planned_soon(&branches(4_000, &[1, 1, 1, 4], 1));
+}
+
+#[test]
+fn one_tensor_put_together_with_itself() {
+    is_planned_soon(&repeated(20_000));
+}
+
+#[test]
+fn concatenations_of_concatenations() {
+    is_planned_soon(&dense(400, 64));
+}
+
+#[test]
+fn sums_of_what_lies_far_apart() {
+    is_planned_soon(&sums(4_000, 32));
+}
+
+#[test]
+fn rows_that_need_all_before_them() {
+    is_planned_soon(&running(100, 8_192));
+}
