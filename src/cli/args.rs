@@ -3,6 +3,7 @@
 use super::{
     CliError,
     opening::{DimArgs, Found},
+    progress::{self, Deadline},
 };
 use crate::{
     gpu::{Gpu, GpuOptions},
@@ -24,6 +25,8 @@ pub(super) struct ModelArgs {
     strategy: Choice,
     #[command(flatten)]
     how: How,
+    #[command(flatten)]
+    deadline: DeadlineArgs,
 }
 
 /// How values are stored.
@@ -165,6 +168,11 @@ impl ModelArgs {
         self.how.prepare_options(self.strategy)
     }
 
+    /// The time that the search for a plan may take.
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        self.deadline.time()
+    }
+
     /// Finds the model, fetched if need be.
     pub(super) fn find(&self) -> Result<Found, CliError> {
         self.how.dims.find(&self.model)
@@ -185,6 +193,25 @@ pub(super) fn part(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(part) if part >= 0.0 && part.is_finite() => Ok(part),
         _ => Err(format!("`{text}` is no part of anything; write a number such as 1e-4, or 0 for the same bits")),
+    }
+}
+
+/// Seconds that the search for a model's plan takes at most, unless somebody asks for more. The slowest of the catalogue,
+/// RetinaFace in its smallest pool, takes 5 on two cores in a release build.
+pub(super) const DEADLINE: &str = "30";
+
+/// How long to search for a plan.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct DeadlineArgs {
+    /// Stop searching for a plan after so many seconds and take the best so far; `none` searches to the end.
+    #[arg(long, value_name = "SECONDS", default_value = DEADLINE, value_parser = progress::deadline)]
+    deadline: Deadline,
+}
+
+impl DeadlineArgs {
+    /// The time a search may take; none where it takes what it needs.
+    pub(super) fn time(self) -> Option<Duration> {
+        self.deadline.0
     }
 }
 

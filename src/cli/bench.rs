@@ -87,10 +87,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let graph = found.import()?;
     let gpu = args.adapter.open(true)?;
     if !args.plans.is_empty() {
-        return turns::run(&gpu, &graph, &args.model.prepare_options(), &args.plans, args.seconds, json);
+        let how = turns::How { dials: &args.plans, time: args.seconds, deadline: args.model.deadline() };
+        return turns::run(&gpu, &graph, &args.model.prepare_options(), &how, json);
     }
     let options = SessionOptions { prepare: args.model.prepare_options(), ..SessionOptions::default() };
-    let mut session = ready::session(&gpu, &graph, &options)?;
+    let mut session = ready::session(&gpu, &graph, &options, args.model.deadline())?;
     let inputs = random(&graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let mut outputs = session.run(&slices)?;

@@ -4,14 +4,13 @@ use super::{
     CliError,
     args::{self, AdapterArgs, ModelArgs},
     inputs::{Input, InputArgs},
-    out, ready,
+    out, progress, ready,
 };
 use crate::{
-    gpu::{Gpu, SessionOptions, StepDifference, compare, tolerance},
+    gpu::{Gpu, SessionOptions, StepDifference, compare_prepared, tolerance},
     graph::Graph,
     io::read_npy,
 };
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::{ffi::OsString, fmt::Write};
 
@@ -77,14 +76,13 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 
 fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], tolerance: f32) -> Result<Vec<Row>, CliError> {
     let options = ready::options_for(gpu, args.model.prepare_options())?;
-    let style = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} steps");
-    let bar = ProgressBar::new(0).with_prefix("comparing");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let differences = compare(gpu, graph, options, inputs, tolerance, |done, of| {
-        bar.set_length(of as u64);
-        bar.set_position(done as u64);
+    let prepared = ready::prepared(graph, &options, args.model.deadline())?;
+    ready::uninterrupted("planning")?;
+    let differences = progress::watched(None, |control| {
+        let tell = |done: usize, of: usize| ready::reported(control, "comparing steps", done, of);
+        compare_prepared(gpu, prepared, options, inputs, tolerance, tell)
     });
-    bar.finish_and_clear();
+    ready::uninterrupted("comparing")?;
     let row = |d: StepDifference| Row {
         step: Some(d.step),
         operator: Some(format!("operator {} {}", d.origin, d.op)),
@@ -106,7 +104,7 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<V
         )));
     }
     let options = SessionOptions { prepare: args.model.prepare_options(), ..SessionOptions::default() };
-    let found = ready::session(gpu, graph, &options)?.run(inputs)?;
+    let found = ready::session(gpu, graph, &options, args.model.deadline())?.run(inputs)?;
     let mut rows = Vec::new();
     for ((file, values), &tensor) in args.against.iter().zip(&found).zip(&graph.outputs) {
         let tensor = &graph.tensors[tensor];

@@ -2,9 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use indicatif::ProgressBar;
-
-use super::{CliError, opening::DimArgs, out};
+use super::{CliError, args::DeadlineArgs, opening::DimArgs, out, progress, ready};
 use crate::{
     dataflow::{Bands, DataflowError, Network, Phasing, convert, to_sdf3},
     io::{IoError, check_target, write_whole},
@@ -31,6 +29,8 @@ pub(super) struct Args {
     /// Print Tables II and III of Minakova and Stefanov (2020) beside what is found here.
     #[arg(long, conflicts_with_all = ["model", "phases", "output"])]
     published: bool,
+    #[command(flatten)]
+    deadline: DeadlineArgs,
 }
 
 /// A number of phases.
@@ -41,12 +41,8 @@ fn phases(text: &str) -> Result<usize, String> {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.published {
-        let bar = ProgressBar::new_spinner();
-        let tables = PublishedCsdf::compute(&mut |network| {
-            bar.set_message(format!("planning {network}"));
-            bar.tick();
-        });
-        bar.finish_and_clear();
+        let tables = progress::watched(args.deadline.time(), PublishedCsdf::compute);
+        ready::uninterrupted("planning")?;
         let tables = tables?;
         return if json { out::json(&tables) } else { out::text(&tables.to_string()) };
     }
@@ -58,7 +54,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let network = Network::of(&graph).map_err(DataflowError::from)?;
     let bands = args.phases.map_or(Bands::Rows, Bands::AtMost);
     let csdf = convert(&network, &Phasing { bands, ..Phasing::default() })?;
-    let (buffers, report) = csdf_report(&csdf, ELEMENT_BYTES)?;
+    let found = progress::watched(args.deadline.time(), |control| csdf_report(&csdf, ELEMENT_BYTES, control));
+    ready::uninterrupted("the search for the least buffers")?;
+    let (buffers, report) = found?;
     if let Some(to) = &args.output {
         let xml = to_sdf3(&csdf, &buffers.capacities, ELEMENT_BYTES);
         write_whole(to, |file| file.write_all(xml.as_bytes())).map_err(|e| IoError::write(to, e))?;

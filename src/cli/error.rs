@@ -30,6 +30,11 @@ pub(super) enum CliError {
     Dataflow(#[from] DataflowError),
     #[error(transparent)]
     Published(#[from] PublishedError),
+    /// The answer is printed; only the exit code is left to say.
+    #[error("exit code {0}")]
+    Answered(u8),
+    #[error("{doing} was interrupted; nothing was written")]
+    Interrupted { doing: &'static str },
     #[error("{0}")]
     Usage(String),
     #[error(transparent)]

@@ -12,6 +12,7 @@ mod models;
 mod opening;
 mod out;
 mod plan;
+mod progress;
 mod ready;
 mod run;
 #[cfg(target_os = "linux")]
@@ -43,6 +44,7 @@ Exit codes:
   0  done
   1  failure; standard error says of what, and what to do
   2  usage; the command line is not understood
+  130  Ctrl-C ended a search; what is printed is the best so far
 
 Environment:
   TEXPOOL_CACHE       folder for fetched files (default: texpool in the user's cache folder)
@@ -81,9 +83,14 @@ pub fn main() -> ExitCode {
     log();
     match cli.command.run(cli.json) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(CliError::Answered(code)) => ExitCode::from(code),
         Err(error) => {
             out::aside(&format!("error: {error}"));
-            if matches!(error, CliError::Usage(_)) { ExitCode::from(2) } else { ExitCode::FAILURE }
+            match error {
+                CliError::Usage(_) => ExitCode::from(2),
+                CliError::Interrupted { .. } => ExitCode::from(progress::INTERRUPTED),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }

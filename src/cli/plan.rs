@@ -9,7 +9,9 @@ use super::{
     args::{self, AdapterArgs, How},
     inputs::random,
     opening::check_svg,
-    out, ready,
+    out,
+    progress::{self, Deadline},
+    ready,
 };
 use crate::{
     graph::Graph,
@@ -37,6 +39,9 @@ pub(super) struct Args {
     /// `tensor,first_op,last_op,size_bytes`, or JSON.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "why", "frontier", "phases", "budget"])]
     records: Option<PathBuf>,
+    /// Stop searching after so many seconds, with the best plan so far; `none` searches to the end. Default: 30.
+    #[arg(long, value_name = "SECONDS", value_parser = progress::deadline)]
+    deadline: Option<Deadline>,
     /// With --records: write the plan as minimalloc's CSV with an offset for each record, whole or not at all.
     #[arg(long, value_name = "FILE", requires = "records")]
     write: Option<PathBuf>,
@@ -105,9 +110,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let front = front(args, &graph, options)?;
         draw(args, || Ok(front.svg()))?;
         let assumed = if args.measure { "" } else { ASSUMED };
-        return if json { out::json(&front) } else { out::text(&format!("{front}{assumed}")) };
+        if json { out::json(&front) } else { out::text(&format!("{front}{assumed}")) }?;
+        return ready::answered();
     }
-    let prepared = ready::prepared(&graph, &options)?;
+    let prepared = ready::prepared(&graph, &options, args.time())?;
     if args.why {
         return out::text(&prepared.rewriting.to_string());
     }
@@ -118,7 +124,15 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     }
     let report = MemoryReport::of(&prepared, args.how.format());
     let assumed = if report.phases.is_some() { ASSUMED } else { "" };
-    if json { out::json(&report) } else { out::text(&format!("{report}{assumed}")) }
+    if json { out::json(&report) } else { out::text(&format!("{report}{assumed}")) }?;
+    ready::answered()
+}
+
+impl Args {
+    /// The time that the search for a model's plan may take.
+    fn time(&self) -> Option<Duration> {
+        self.deadline.or_else(|| progress::deadline(args::DEADLINE).ok()).and_then(|deadline| deadline.0)
+    }
 }
 
 /// What times are that no device was asked for.
@@ -129,16 +143,17 @@ const ASSUMED: &str = "
 
 fn front(args: &Args, graph: &Graph, options: PrepareOptions) -> Result<Front, CliError> {
     if !args.measure {
-        return Ok(Front::of(&graph.name, ready::front(graph, &options)?.points()));
+        return Ok(Front::of(&graph.name, &ready::front(graph, &options, args.time())?));
     }
     let gpu = args.adapter.open(false)?;
     let figures = ready::figures(&gpu, options.format, false)?;
     let options = PrepareOptions { limits: gpu.texture_limits(), figures, ..options };
-    let found = ready::front(graph, &options)?;
+    let found = ready::front(graph, &options, args.time())?;
+    ready::uninterrupted("the search for the front")?;
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let times = ready::measured(&gpu, &found, &options, &slices, args.seconds)?;
-    let mut front = Front::of(&graph.name, found.points());
+    let mut front = Front::of(&graph.name, &found);
     front.clock = options.figures.clock;
     for (point, middle) in front.points.iter_mut().zip(times) {
         (point.measured_ms, point.wall_ms) = (Some(middle.ms), Some(middle.wall_ms));

@@ -1,6 +1,6 @@
 //! Models made ready for a device: its figures where they decide, and a bar where the search takes long.
 
-use super::{CliError, bench::percentile, late::Late};
+use super::{CliError, bench::percentile, late::Late, progress};
 use crate::{
     fetch::cache_folder,
     gpu::{Brought, Gpu, Session, SessionOptions},
@@ -31,8 +31,29 @@ pub(super) struct Middle {
 
 /// The device's figures, measured if there are none yet, or `again`.
 pub(super) fn figures(gpu: &Gpu, format: TexelFormat, again: bool) -> Result<Figures, CliError> {
-    let mut bar = Late::new("measuring the device");
-    Ok(setup::figures(gpu, format, &cache_folder()?, again, &mut |done, of| bar.at(done, of))?)
+    let folder = cache_folder()?;
+    let found = progress::watched(None, |control| {
+        let mut tell = |done: usize, of: usize| reported(control, "measuring the device", done, of);
+        setup::figures(gpu, format, &folder, again, &mut tell)
+    });
+    uninterrupted("measuring the device")?;
+    Ok(found?)
+}
+
+/// Tells a control how far something is; whether it goes on.
+pub(super) fn reported(control: &SearchControl<'_>, stage: &'static str, done: usize, of: usize) -> ControlFlow<()> {
+    control.report(Progress::new(stage, done as u64, of as u64));
+    if control.should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+/// An error where Ctrl-C was pressed while something was done whose half is of no use.
+pub(super) fn uninterrupted(doing: &'static str) -> Result<(), CliError> {
+    if progress::interrupted() { Err(CliError::Interrupted { doing }) } else { Ok(()) }
+}
+
+/// The exit code where Ctrl-C ended a search and the best so far is printed.
+pub(super) fn answered() -> Result<(), CliError> {
+    if progress::interrupted() { Err(CliError::Answered(progress::INTERRUPTED)) } else { Ok(()) }
 }
 
 /// The options for that device, with its figures where they decide between plans.
@@ -44,30 +65,34 @@ pub(super) fn options_for(gpu: &Gpu, options: PrepareOptions) -> Result<PrepareO
     Ok(PrepareOptions { limits: gpu.texture_limits(), figures, ..options })
 }
 
-/// Prepares a model, with a bar where that takes long.
-pub(super) fn prepared(graph: &Graph, options: &PrepareOptions) -> Result<Prepared, CliError> {
-    let mut bar = Late::new("searching for the smallest pool");
-    let mut show = |progress: Progress| {
-        bar.at(progress.done as usize, progress.total as usize);
-        ControlFlow::Continue(())
-    };
-    Ok(prepare(graph, options, &SearchControl::new().progress(&mut show))?)
+/// Prepares a model, with a bar where that takes long; the best so far where the time is up, or Ctrl-C is pressed.
+pub(super) fn prepared(
+    graph: &Graph,
+    options: &PrepareOptions,
+    deadline: Option<Duration>,
+) -> Result<Prepared, CliError> {
+    let found = progress::watched(deadline, |control| prepare(graph, options, control));
+    found.or_else(|error| uninterrupted(PLANNING).and(Err(error.into())))
 }
 
-/// The front of a model, with a bar where that takes long.
-pub(super) fn front(graph: &Graph, options: &PrepareOptions) -> Result<Frontier, CliError> {
-    let mut bar = Late::new("searching for the smallest pool");
-    let mut show = |progress: Progress| {
-        bar.at(progress.done as usize, progress.total as usize);
-        ControlFlow::Continue(())
-    };
-    Ok(frontier(graph, options, &SearchControl::new().progress(&mut show))?)
+/// What is done before anything runs.
+const PLANNING: &str = "planning";
+
+/// The front of a model, with a bar where that takes long; what there is of it where the time is up, or Ctrl-C is pressed.
+pub(super) fn front(graph: &Graph, options: &PrepareOptions, deadline: Option<Duration>) -> Result<Frontier, CliError> {
+    Ok(progress::watched(deadline, |control| frontier(graph, options, control))?)
 }
 
-/// A session of a model, prepared for the device.
-pub(super) fn session(gpu: &Gpu, graph: &Graph, options: &SessionOptions) -> Result<Session, CliError> {
+/// A session of a model, prepared for the device. Ctrl-C ends it: a run of a plan that nobody waited for is of no use.
+pub(super) fn session(
+    gpu: &Gpu,
+    graph: &Graph,
+    options: &SessionOptions,
+    deadline: Option<Duration>,
+) -> Result<Session, CliError> {
     let prepare = options_for(gpu, options.prepare.clone())?;
-    let prepared = prepared(graph, &prepare)?;
+    let prepared = prepared(graph, &prepare, deadline)?;
+    uninterrupted(PLANNING)?;
     Ok(Session::of(gpu, prepared, &SessionOptions { prepare, ..options.clone() }, Brought::default())?)
 }
 

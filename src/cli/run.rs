@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let gpu = args.adapter.open(false)?;
     let options =
         SessionOptions { prepare: args.model.prepare_options(), poison: args.poison, ..SessionOptions::default() };
-    let mut session = ready::session(&gpu, &graph, &options)?;
+    let mut session = ready::session(&gpu, &graph, &options, args.model.deadline())?;
     let slices: Vec<&[f32]> = inputs.values.iter().map(Vec::as_slice).collect();
     let values = session.run(&slices)?;
 

@@ -2,17 +2,17 @@
 
 use super::{
     CliError,
-    args::{AdapterArgs, How},
+    args::{AdapterArgs, DeadlineArgs, How},
     inputs::random,
-    out, ready,
+    out, progress, ready,
 };
 use crate::{
     fetch::{Catalog, Kind},
     gpu::{Brought, Gpu, Session, SessionOptions},
     graph::Graph,
     io::shown,
-    plan::{Choice, control::SearchControl},
-    prepare::{PrepareOptions, Prepared, prepare},
+    plan::Choice,
+    prepare::{PrepareOptions, Prepared},
     report::{NetworkRow, NetworkTable},
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -35,6 +35,8 @@ pub(super) struct Args {
     /// Only plan; needs no device.
     #[arg(long)]
     plan_only: bool,
+    #[command(flatten)]
+    deadline: DeadlineArgs,
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
@@ -58,11 +60,17 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
             Err(error) => table.failed.push((name, error.to_string())),
         }
         bar.inc(1);
+        if progress::interrupted() {
+            break;
+        }
     }
     bar.finish_and_clear();
     if json { out::json(&table) } else { out::text(&table.to_string()) }?;
     let failed: Vec<&str> = table.failed.iter().map(|(model, _)| model.as_str()).collect();
-    if failed.is_empty() { Ok(()) } else { Err(CliError::Rows(failed.join(", "))) }
+    if !failed.is_empty() {
+        return Err(CliError::Rows(failed.join(", ")));
+    }
+    ready::answered()
 }
 
 fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliError> {
@@ -72,7 +80,7 @@ fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliE
         Some(gpu) => ready::options_for(gpu, options)?,
         None => options,
     };
-    let prepared = prepare(&graph, &options, &SearchControl::new())?;
+    let prepared = ready::prepared(&graph, &options, args.deadline.time())?;
     let mut row = NetworkRow::of(&shown(model).to_string(), &graph, &prepared, args.how.format())?;
     row.milliseconds = gpu.map(|gpu| time(gpu, &graph, prepared, options)).transpose()?;
     Ok(row)

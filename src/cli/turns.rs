@@ -59,24 +59,31 @@ struct Lane {
     cpu: Vec<f64>,
 }
 
+/// Which plans, and how long to run them and to search for each.
+pub(super) struct How<'a> {
+    pub(super) dials: &'a [Dial],
+    pub(super) time: Duration,
+    pub(super) deadline: Option<Duration>,
+}
+
 pub(super) fn run(
     gpu: &Gpu,
     graph: &Graph,
     options: &PrepareOptions,
-    dials: &[Dial],
-    time: Duration,
+    How { dials, time, deadline }: &How<'_>,
     json: bool,
 ) -> Result<(), CliError> {
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let lane = |dial: &Dial| -> Result<Lane, CliError> {
         let prepare = PrepareOptions { phases: dial.phases, ..options.clone() };
-        let mut session = ready::session(gpu, graph, &SessionOptions { prepare, ..SessionOptions::default() })?;
+        let mut session =
+            ready::session(gpu, graph, &SessionOptions { prepare, ..SessionOptions::default() }, *deadline)?;
         let outputs = session.run(&slices)?;
         Ok(Lane { session, outputs, wall: Vec::new(), cpu: Vec::new() })
     };
     let mut lanes = dials.iter().map(lane).collect::<Result<Vec<_>, _>>()?;
-    let end = Instant::now() + time;
+    let end = Instant::now() + *time;
     let mut rounds = 0;
     while rounds < FEWEST_ROUNDS || Instant::now() < end {
         for lane in &mut lanes {

@@ -22,6 +22,7 @@ use super::{
     check_live,
     execute::{Machine, State},
 };
+use crate::plan::control::{Progress, SearchControl};
 
 /// Executions of one block before the search is cut off.
 pub const SEARCH_LIMIT: u64 = 20_000;
@@ -40,26 +41,51 @@ pub struct Buffers {
 /// # Errors
 /// As [`check_live`]; [`DataflowError::SearchLimit`] if a block takes more than [`SEARCH_LIMIT`] executions.
 pub fn least_buffers(csdf: &Csdf) -> Result<Buffers, DataflowError> {
-    least_buffers_within(csdf, SEARCH_LIMIT)
+    least_buffers_within(csdf, SEARCH_LIMIT, &SearchControl::new())
 }
 
-/// The same with another limit of executions a block.
+/// The same with another limit of executions a block, until `control` stops the search.
 ///
 /// # Errors
-/// As [`least_buffers`].
-pub fn least_buffers_within(csdf: &Csdf, limit: u64) -> Result<Buffers, DataflowError> {
+/// As [`least_buffers`]; [`DataflowError::Stopped`] where the search is stopped: what is not proven least is no answer.
+pub fn least_buffers_within(csdf: &Csdf, limit: u64, control: &SearchControl<'_>) -> Result<Buffers, DataflowError> {
     check_live(csdf)?;
     let whole = Machine::new(csdf)?;
     let mut found = Buffers { capacities: vec![0; csdf.channels.len()], executions: 0 };
-    for channels in blocks(csdf) {
+    let blocks = blocks(csdf);
+    let count = blocks.len() as u64;
+    for (done, channels) in (0..).zip(blocks) {
+        let watch = Watch { control, done, count };
+        watch.look()?;
         let block = Machine::of_block(csdf, &whole, &channels);
-        let (capacities, executions) = search(&block, limit)?;
+        let (capacities, executions) = search(&block, limit, &watch)?;
         for (channel, capacity) in channels.into_iter().zip(capacities) {
             found.capacities[channel] = capacity;
         }
         found.executions += executions;
     }
     Ok(found)
+}
+
+/// Firings between two looks at whether the search goes on.
+const STRIDE: u64 = 256;
+
+/// Whoever watches the search, and the block that it is at.
+struct Watch<'a, 'c> {
+    control: &'a SearchControl<'c>,
+    done: u64,
+    count: u64,
+}
+
+impl Watch<'_, '_> {
+    /// Tells how far the search is; an error where it is stopped.
+    fn look(&self) -> Result<(), DataflowError> {
+        self.control.report(Progress::new("finding the least buffers", self.done, self.count));
+        match (self.control.should_stop(), self.control.stopped()) {
+            (true, Some(reason)) => Err(DataflowError::Stopped { reason }),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Machine {
@@ -81,7 +107,7 @@ impl Machine {
     }
 
     /// For each channel, the most that lies on it when its sink fires if all others fire only where that must be.
-    fn demanded(&self) -> Vec<u64> {
+    fn demanded(&self, watch: &Watch<'_, '_>) -> Result<Vec<u64>, DataflowError> {
         let mut least: Vec<u64> = self.links.iter().map(|link| link.initial).collect();
         for sink in 0..self.firings.len() {
             if self.inputs[sink].is_empty() {
@@ -89,6 +115,9 @@ impl Machine {
             }
             let mut state = self.start();
             while state.fired[sink] < self.firings[sink] {
+                if state.fired[sink].is_multiple_of(STRIDE) {
+                    watch.look()?;
+                }
                 self.satisfy(sink, &mut state);
                 for &channel in &self.inputs[sink] {
                     least[channel] = least[channel].max(state.tokens[channel]);
@@ -99,7 +128,7 @@ impl Machine {
                 }
             }
         }
-        least
+        Ok(least)
     }
 
     /// Fires what the sink's next firing waits for, and nothing else. The graph is live, so this ends.
@@ -130,9 +159,9 @@ impl Machine {
 }
 
 /// The least capacities of a block's channels, and how many executions it took to know.
-fn search(block: &Machine, limit: u64) -> Result<(Vec<u64>, u64), DataflowError> {
+fn search(block: &Machine, limit: u64, watch: &Watch<'_, '_>) -> Result<(Vec<u64>, u64), DataflowError> {
     let sum = |sizes: &[u64]| sizes.iter().map(|&size| u128::from(size)).sum::<u128>();
-    let first = block.demanded();
+    let first = block.demanded(watch)?;
     let mut next = BinaryHeap::from([Reverse((sum(&first), first.clone()))]);
     let mut seen = HashSet::from([first.clone()]);
     let mut executions = 0;
@@ -143,6 +172,7 @@ fn search(block: &Machine, limit: u64) -> Result<(Vec<u64>, u64), DataflowError>
             break;
         }
         executions += 1;
+        watch.look()?;
         let state = block.run(Some(&capacities));
         if block.ended(&state) {
             return Ok((capacities, executions));

@@ -12,7 +12,7 @@
 //! rows in between as well (1 x 1 windows with a stride of two); dilation makes the window taller; a layer with several
 //! inputs has one loop for what it keeps of all.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::{Actor, Channel, Csdf, DataflowError, Input, Layer, Network, Reach, Sequence, Window};
 
@@ -47,10 +47,13 @@ pub enum Overlap {
     SentAgain,
 }
 
+/// Phases of layers and of the ends of edges that are converted, together: some 100 MB.
+pub const PHASE_LIMIT: u64 = 1 << 22;
+
 /// The dataflow graph of a network; a token is an element.
 ///
 /// # Errors
-/// As [`Network::check`]; [`DataflowError::Bands`].
+/// As [`Network::check`]; [`DataflowError::Bands`]; [`DataflowError::TooManyPhases`].
 pub fn convert(network: &Network, phasing: &Phasing) -> Result<Csdf, DataflowError> {
     network.check()?;
     let layers = &network.layers;
@@ -80,13 +83,13 @@ pub fn convert(network: &Network, phasing: &Phasing) -> Result<Csdf, DataflowErr
             wide.push((index, index, kept, taken));
         }
     }
-    let cycles: Vec<usize> = (0..layers.len())
-        .map(|layer| {
-            let sources = wide.iter().filter(|edge| edge.0 == layer).map(|edge| edge.2.as_slice());
-            let sinks = wide.iter().filter(|edge| edge.1 == layer).map(|edge| edge.3.as_slice());
-            shortest_cycle(bands[layer].len(), &sources.chain(sinks).collect::<Vec<_>>())
-        })
-        .collect();
+    let mut sequences: Vec<Vec<&[u64]>> = vec![Vec::new(); layers.len()];
+    for (from, to, produced, consumed) in &wide {
+        sequences[*from].push(produced);
+        sequences[*to].push(consumed);
+    }
+    let cycles: Vec<usize> =
+        bands.iter().zip(&sequences).map(|(bands, sequences)| shortest_cycle(bands.len(), sequences)).collect();
     let mut names = Names::default();
     for (layer, &phases) in layers.iter().zip(&cycles) {
         csdf.actors.push(Actor { name: names.unlike(&layer.name), op: layer.op.clone(), phases: phases as u64 });
@@ -111,17 +114,26 @@ fn bands(layers: &[Layer], bands: &Bands) -> Result<Vec<Vec<usize>>, DataflowErr
     {
         return Err(DataflowError::Bands { expected: layers.len(), found: counts.len() });
     }
-    let ends = |(index, layer): (usize, &Layer)| {
+    let height = |(index, layer): (usize, &Layer)| {
         let wanted = match bands {
             Bands::Rows => layer.rows,
             Bands::AtMost(most) => *most,
             Bands::PerLayer(counts) => counts[index],
         };
         let whole = layer.inputs.iter().any(|input| input.reach == Reach::Whole);
-        let height = if whole { layer.rows } else { layer.rows.div_ceil(wanted.clamp(1, layer.rows)) };
+        if whole { layer.rows } else { layer.rows.div_ceil(wanted.clamp(1, layer.rows)) }
+    };
+    let heights: Vec<usize> = layers.iter().enumerate().map(height).collect();
+    let count = |layer: usize| layers[layer].rows.div_ceil(heights[layer]) as u64;
+    let edges = |layer: usize| layers[layer].inputs.iter().map(move |input| count(layer) + count(input.from));
+    let phases = (0..layers.len()).map(|layer| count(layer) + edges(layer).sum::<u64>()).sum();
+    if phases > PHASE_LIMIT {
+        return Err(DataflowError::TooManyPhases { phases, limit: PHASE_LIMIT });
+    }
+    let ends = |(layer, &height): (&Layer, &usize)| {
         (1..=layer.rows.div_ceil(height)).map(|band| (band * height).min(layer.rows)).collect()
     };
-    Ok(layers.iter().enumerate().map(ends).collect())
+    Ok(layers.iter().zip(&heights).map(ends).collect())
 }
 
 /// Elements that a layer puts on each edge out of it, by band.
@@ -216,16 +228,21 @@ fn shortest_cycle(phases: usize, sequences: &[&[u64]]) -> usize {
 /// Names that are given once.
 #[derive(Default)]
 struct Names {
-    given: HashSet<String>,
+    /// Each with how often it was asked for.
+    given: HashMap<String, usize>,
 }
 
 impl Names {
     fn unlike(&mut self, name: &str) -> String {
         let mut unlike = name.to_owned();
-        let mut count = 1;
-        while !self.given.insert(unlike.clone()) {
+        let mut count = self.given.get(name).copied().unwrap_or(0);
+        while self.given.contains_key(&unlike) {
             count += 1;
             unlike = format!("{name} ({count})");
+        }
+        self.given.insert(unlike.clone(), 1);
+        if unlike != name {
+            self.given.insert(name.to_owned(), count);
         }
         unlike
     }

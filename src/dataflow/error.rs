@@ -1,6 +1,6 @@
 //! What is wrong with a dataflow graph, or too much to be found exactly.
 
-use crate::schedule::ScheduleError;
+use crate::{plan::control::StopReason, schedule::ScheduleError};
 
 /// Why a dataflow graph cannot be executed, or its buffers not be found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,6 +89,25 @@ pub enum DataflowError {
         limit: u64,
         /// Tokens below which nothing works.
         at_least: u128,
+    },
+    /// The search for the least capacities was stopped.
+    #[error(
+        "the least buffers are not found: the search was stopped because {reason}; give it more time (--deadline), or \
+         fewer phases (--phases)"
+    )]
+    Stopped {
+        /// Why.
+        reason: StopReason,
+    },
+    /// Layers with more phases than are converted.
+    #[error(
+        "layers and edges have {phases} phases together; {limit} are converted at most: ask for fewer a layer (--phases)"
+    )]
+    TooManyPhases {
+        /// How many there are.
+        phases: u64,
+        /// How many are converted.
+        limit: u64,
     },
     /// A layer that reads a layer which does not come before it.
     #[error("layer `{layer}` reads layer {input}, which does not come before it")]

@@ -20,7 +20,7 @@ mod sequence;
 
 pub use balance::repetition;
 pub use buffers::{Buffers, SEARCH_LIMIT, least_buffers, least_buffers_within};
-pub use convert::{Bands, Overlap, Phasing, convert};
+pub use convert::{Bands, Overlap, PHASE_LIMIT, Phasing, convert};
 pub use error::DataflowError;
 pub use execute::{FIRING_LIMIT, check_live, executes};
 pub use footprint::{Footprint, footprint};

@@ -1,7 +1,14 @@
 //! Comparing a run on the device with the CPU twins, step by step.
 
-use super::{Gpu, GpuError, Session, SessionOptions};
-use crate::{graph::Graph, kernels::twin, plan::TexelFormat, prepare::PrepareOptions};
+use std::ops::ControlFlow;
+
+use super::{Brought, Gpu, GpuError, Session, SessionOptions};
+use crate::{
+    graph::Graph,
+    kernels::twin,
+    plan::{TexelFormat, control::SearchControl},
+    prepare::{PrepareOptions, Prepared},
+};
 
 /// How far a step's result is from the twin's.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,25 +51,43 @@ pub const fn tolerance(format: TexelFormat) -> f32 {
 
 /// Runs the model on the device as `prepare` plans it, and beside it the CPU twins from the same inputs. Answers how far
 /// each step's result is from the twin's, in order, up to the first that is further than `tolerance`, if one is.
-/// `progress` is told the number of each step that is done, and of how many.
+/// `progress` is told the number of each step that is done, and of how many, and answers whether to go on.
 ///
 /// # Errors
-/// As [`Session::new`] and [`Session::run`]; [`GpuError::Twin`] where a twin has no answer.
+/// As [`Session::new`] and [`Session::run`]; [`GpuError::Twin`] where a twin has no answer;
+/// [`GpuError::Cancelled`] where `progress` breaks off.
 pub fn compare(
     gpu: &Gpu,
     graph: &Graph,
     prepare: PrepareOptions,
     inputs: &[&[f32]],
     tolerance: f32,
-    mut progress: impl FnMut(usize, usize),
+    progress: impl FnMut(usize, usize) -> ControlFlow<()>,
+) -> Result<Vec<StepDifference>, GpuError> {
+    let prepare = PrepareOptions { limits: gpu.texture_limits(), ..prepare };
+    let prepared = crate::prepare::prepare(graph, &prepare, &SearchControl::new())?;
+    compare_prepared(gpu, prepared, prepare, inputs, tolerance, progress)
+}
+
+/// The same of a model that was prepared with `prepare` for the device, within its [limits](Gpu::texture_limits).
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_prepared(
+    gpu: &Gpu,
+    prepared: Prepared,
+    prepare: PrepareOptions,
+    inputs: &[&[f32]],
+    tolerance: f32,
+    mut progress: impl FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Vec<StepDifference>, GpuError> {
     let options = SessionOptions { prepare, watched: true, ..SessionOptions::default() };
-    let mut session = Session::new(gpu, graph, &options)?;
+    let mut session = Session::of(gpu, prepared, &options, Brought::default())?;
     let prepared = session.prepared().clone();
     let owned: Vec<Vec<f32>> = inputs.iter().map(|values| values.to_vec()).collect();
     let twins = twin::graph(&prepared.graph, &owned)?;
     let steps = prepared.schedule.steps.len();
-    let mut differences = Vec::new();
+    let (mut differences, mut cancelled) = (Vec::new(), false);
     session.watch(inputs, |number, values| {
         let step = &prepared.schedule.steps[number];
         let node = &prepared.graph.nodes[step.node];
@@ -92,10 +117,10 @@ pub fn compare(
         };
         let near = difference.relative() <= tolerance;
         differences.push(difference);
-        progress(number + 1, steps);
-        near
+        cancelled = progress(number + 1, steps).is_break();
+        near && !cancelled
     })?;
-    Ok(differences)
+    if cancelled { Err(GpuError::Cancelled { doing: "comparing" }) } else { Ok(differences) }
 }
 
 /// Equal values, infinite ones too, are no distance apart, nor are two that are no numbers.

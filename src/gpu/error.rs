@@ -86,6 +86,12 @@ pub enum GpuError {
         /// Its name.
         op: &'static str,
     },
+    /// A progress callback answered that it is enough.
+    #[error("{doing} was cancelled")]
+    Cancelled {
+        /// What was being done.
+        doing: &'static str,
+    },
     /// The model has no plan.
     #[error(transparent)]
     Prepare(#[from] PrepareError),

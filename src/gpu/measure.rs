@@ -6,7 +6,7 @@
 
 mod probes;
 
-use std::time::Duration;
+use std::{ops::ControlFlow, time::Duration};
 
 use self::probes::{PROBES, Probe};
 use super::{Gpu, GpuError, Session, SessionOptions};
@@ -42,31 +42,35 @@ pub struct Stopwatch<'a> {
 }
 
 /// Measures what the device takes for texels of `format`, by that clock; `watch` is told how many of how many parts are
-/// done.
+/// done, and answers whether to go on.
 ///
 /// # Errors
-/// What the device says.
+/// What the device says; [`GpuError::Cancelled`] where `watch` breaks off: half of the figures are none.
 pub fn measure_figures(
     gpu: &Gpu,
     format: TexelFormat,
     stopwatch: &Stopwatch<'_>,
-    watch: &mut dyn FnMut(usize, usize),
+    watch: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Figures, GpuError> {
     // What idles costs no processor time.
     let figures = Figures { clock: stopwatch.clock, abreast: 1.0, rates: [].into(), ..Figures::default() };
     let mut meter = Meter { gpu, format, stopwatch, figures };
     let parts = PROBES.len() + 1;
-    watch(0, parts);
+    let mut at = |done: usize| match watch(done, parts) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(GpuError::Cancelled { doing: "measuring the device" }),
+    };
+    at(0)?;
     meter.dispatches()?;
     for (done, (family, probes)) in (1..).zip(PROBES) {
-        watch(done, parts);
+        at(done)?;
         meter.family(*family, probes)?;
         if *family == Family::Pointwise && stopwatch.clock == Clock::Wall {
             meter.abreast()?;
         }
     }
     meter.transfers()?;
-    watch(parts, parts);
+    at(parts)?;
     Ok(rounded(meter.figures))
 }
 

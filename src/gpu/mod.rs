@@ -14,7 +14,7 @@ mod textures;
 mod transfer;
 mod weights;
 
-pub use compare::{StepDifference, compare, tolerance};
+pub use compare::{StepDifference, compare, compare_prepared, tolerance};
 pub use device::{AdapterSummary, Gpu, GpuOptions, adapters};
 pub use error::GpuError;
 pub use measure::{Stopwatch, measure_figures};

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{
     PrepareError,
     changes::Changes,
+    relay::relayed,
     spread::spread,
     way::{Draft, Placed, Way},
 };
@@ -70,8 +71,8 @@ impl<'a> Front<'a> {
         let divisions: Vec<(u64, Vec<Segment>)> = (0..).zip(self.divisions()).collect();
         let count = divisions.len() as u64;
         let placed = |(index, segments): &(u64, Vec<Segment>)| {
-            control.report(Progress::new("placing rows", *index, count));
-            self.way.placed(segments.clone(), RowEffort::default(), control)
+            let progress = Progress::new("placing rows of divisions into phases", *index, count);
+            relayed(control, progress, |control| self.way.placed(segments.clone(), RowEffort::default(), control))
         };
         spread(&divisions, placed).into_iter().filter_map(Result::transpose).collect()
     }
@@ -101,13 +102,14 @@ impl<'a> Front<'a> {
         let texel_bytes = self.way.options.format.texel_bytes();
         let mut changes = Changes::new(self.table.finest());
         let mut spent = 0;
-        for change in (0..CHANGES).step_by(ABREAST) {
+        let progress = |change: usize, best: &Placed| {
             let (done, total) = (turn.start * CHANGES + change, turn.end * CHANGES);
-            let found = Some(best.bytes);
-            control.report(Progress {
-                best: found,
-                ..Progress::new("searching for the smallest pool", done as u64, total as u64)
-            });
+            let progress = Progress::new("searching for the smallest pool", done as u64, total as u64);
+            Progress { best: Some(best.bytes), ..progress }
+        };
+        for change in (0..CHANGES).step_by(ABREAST) {
+            let progress = progress(change, &best);
+            control.report(progress);
             if spent >= PLACED || control.should_stop() {
                 break;
             }
@@ -117,7 +119,10 @@ impl<'a> Front<'a> {
                     && *segments != best.segments
             });
             let effort = RowEffort { moves: 4_000, packings: 24 };
-            for placed in spread(&drawn, |segments| self.way.placed(segments.clone(), effort, control)) {
+            let place = |segments: &Vec<Segment>| {
+                relayed(control, progress, |control| self.way.placed(segments.clone(), effort, control))
+            };
+            for placed in spread(&drawn, place) {
                 let Some(placed) = placed? else { continue };
                 spent += (placed.steps as u64).pow(2);
                 if (placed.bytes, placed.dispatches) < (best.bytes, best.dispatches) {
@@ -130,7 +135,11 @@ impl<'a> Front<'a> {
         let steps = (best.steps as u64).max(THOROUGH);
         let share = |effort: u64| effort * THOROUGH / steps;
         let effort = RowEffort { moves: share(200_000), packings: share(2_000) };
-        for placed in spread(&ends, |segments| self.way.placed(segments.clone(), effort, control)) {
+        let progress = progress(CHANGES, &best);
+        let place = |segments: &Vec<Segment>| {
+            relayed(control, progress, |control| self.way.placed(segments.clone(), effort, control))
+        };
+        for placed in spread(&ends, place) {
             let Some(placed) = placed? else { continue };
             if (placed.bytes, placed.dispatches) < (best.bytes, best.dispatches) {
                 best = placed;

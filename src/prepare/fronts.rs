@@ -8,6 +8,7 @@ use super::{
     front::Front,
     ground::{Ground, Whole},
     phases::Point,
+    relay::relayed,
     spread::{both, spread},
     way::{Draft, Placed, Way, without_phases},
 };
@@ -108,11 +109,13 @@ impl<'a> Fronts<'a> {
         let mut best = Found { front: None, placed: self.whole.clone() };
         let count = drafts.len() as u64;
         for (done, (front, draft)) in (0..).zip(drafts) {
-            control.report(Progress::new("placing rows", done, count));
+            let progress = Progress::new("placing rows of divisions into phases", done, count);
             if bound(&draft) >= worth(best.placed.bytes, best.placed.predicted_us) || control.should_stop() {
                 break;
             }
-            let placed = self.fronts[front].way.placed(draft.segments, RowEffort::default(), control)?;
+            let way = &self.fronts[front].way;
+            let placed =
+                relayed(control, progress, |control| way.placed(draft.segments, RowEffort::default(), control))?;
             let Some(placed) = placed else { continue };
             if worth(placed.bytes, placed.predicted_us) < worth(best.placed.bytes, best.placed.predicted_us) {
                 best = Found { front: Some(front), placed };

@@ -10,6 +10,7 @@ mod ground;
 mod phases;
 mod precision;
 mod prices;
+mod relay;
 mod spread;
 mod way;
 
@@ -158,7 +159,7 @@ pub struct Phased {
 pub enum PrepareError {
     /// The graph is not whole.
     #[error(transparent)]
-    Graph(#[from] CheckError),
+    Graph(Box<CheckError>),
     /// The graph has no schedule.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
@@ -197,6 +198,12 @@ pub enum PrepareError {
         /// The rows of all operators' results, where they are too many to look for phases.
         too_many_rows: Option<u64>,
     },
+}
+
+impl From<CheckError> for PrepareError {
+    fn from(error: CheckError) -> Self {
+        Self::Graph(Box::new(error))
+    }
 }
 
 /// What is to be said of smaller pools than the smallest that was found.

@@ -3,11 +3,14 @@
 use super::grouped;
 use crate::{
     dataflow::{
-        Buffers, Csdf, DataflowError, least_buffers,
+        Buffers, Csdf, DataflowError, SEARCH_LIMIT, least_buffers_within,
         published::{EXAMPLES, ROWS, Row},
         repetition,
     },
-    plan::{control::SearchControl, shown},
+    plan::{
+        control::{Progress, SearchControl, StopReason},
+        shown,
+    },
     prepare::{PrepareError, PrepareOptions, frontier},
 };
 use serde::{Deserialize, Serialize};
@@ -63,7 +66,7 @@ pub struct ChannelReport {
 }
 
 impl CsdfReport {
-    /// The report of a graph with its least buffers, found by [`least_buffers`].
+    /// The report of a graph with its least buffers, found by [`least_buffers_within`].
     ///
     /// # Errors
     /// As [`repetition`].
@@ -171,32 +174,41 @@ pub enum PublishedError {
     /// In a plan.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
+    /// Somebody stopped it: half of the tables is no answer.
+    #[error("the tables are not computed to their end: {reason}")]
+    Stopped {
+        /// Why.
+        reason: StopReason,
+    },
 }
 
 impl PublishedCsdf {
-    /// Computes both tables again. `watch` is told each network before its turn.
+    /// Computes both tables again, until `control` stops the search.
     ///
     /// # Errors
-    /// As [`least_buffers`] and [`frontier`].
-    pub fn compute(watch: &mut dyn FnMut(&str)) -> Result<Self, PublishedError> {
+    /// As [`least_buffers`](crate::dataflow::least_buffers) and [`frontier`]; [`PublishedError::Stopped`].
+    pub fn compute(control: &SearchControl<'_>) -> Result<Self, PublishedError> {
         let mut tables = Self { examples: Vec::new(), networks: Vec::new() };
         for example in &EXAMPLES {
             let (name, published) = (example.name.to_owned(), example.published.to_vec());
             tables.examples.push(ExampleReport { name, published, found: example.found()? });
         }
-        for row in &ROWS {
-            watch(row.network);
-            tables.networks.push(NetworkReport::of(row)?);
+        for (done, row) in (0..).zip(&ROWS) {
+            control.report(Progress::new(row.network, done, ROWS.len() as u64));
+            tables.networks.push(NetworkReport::of(row, control)?);
+            if let Some(reason) = control.stopped() {
+                return Err(PublishedError::Stopped { reason });
+            }
         }
         Ok(tables)
     }
 }
 
 impl NetworkReport {
-    fn of(row: &Row) -> Result<Self, PublishedError> {
+    fn of(row: &Row, control: &SearchControl<'_>) -> Result<Self, PublishedError> {
         use crate::dataflow::published::ELEMENT_BYTES;
         let parameter_bytes = row.network().parameters() * ELEMENT_BYTES;
-        let front = frontier(&row.graph(), &PrepareOptions::default(), &SearchControl::new())?;
+        let front = frontier(&row.graph(), &PrepareOptions::default(), control)?;
         let front = front.points();
         let ends = || front.first().zip(front.last());
         Ok(Self {
@@ -259,12 +271,16 @@ impl fmt::Display for PublishedCsdf {
     }
 }
 
-/// The least buffers of a graph, and its report.
+/// The least buffers of a graph, searched for until `control` stops the search, and its report.
 ///
 /// # Errors
-/// As [`least_buffers`].
-pub fn csdf_report(csdf: &Csdf, token_bytes: u64) -> Result<(Buffers, CsdfReport), DataflowError> {
-    let buffers = least_buffers(csdf)?;
+/// As [`least_buffers_within`].
+pub fn csdf_report(
+    csdf: &Csdf,
+    token_bytes: u64,
+    control: &SearchControl<'_>,
+) -> Result<(Buffers, CsdfReport), DataflowError> {
+    let buffers = least_buffers_within(csdf, SEARCH_LIMIT, control)?;
     let report = CsdfReport::of(csdf, &buffers, token_bytes)?;
     Ok((buffers, report))
 }

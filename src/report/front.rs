@@ -1,7 +1,10 @@
 //! The front of phased plans: pool bytes against predicted time.
 
 use super::{PeakReport, SegmentReport, grouped, prepared::segments};
-use crate::prepare::{Clock, Point};
+use crate::{
+    plan::control::StopReason,
+    prepare::{Clock, Frontier, Point},
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -14,6 +17,9 @@ pub struct Front {
     pub clock: Clock,
     /// The points.
     pub points: Vec<FrontPoint>,
+    /// Why the search ended before it was done: smaller pools may exist. Only where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<StopReason>,
 }
 
 /// One plan of the front.
@@ -41,7 +47,7 @@ pub struct FrontPoint {
 
 impl Front {
     /// The report of a front.
-    pub fn of(model: &str, points: &[Point]) -> Self {
+    pub fn of(model: &str, front: &Frontier) -> Self {
         let point = |point: &Point| FrontPoint {
             bytes: point.bytes,
             live_bytes: point.live_bytes,
@@ -52,7 +58,8 @@ impl Front {
             peak: PeakReport::of(&point.peak),
             segments: segments(&point.segments),
         };
-        Self { model: model.to_owned(), clock: Clock::default(), points: points.iter().map(point).collect() }
+        let points = front.points().iter().map(point).collect();
+        Self { model: model.to_owned(), clock: Clock::default(), points, stopped: front.stopped() }
     }
 }
 
@@ -85,6 +92,10 @@ impl fmt::Display for Front {
                 write!(f, " {ms:>9.1} {:>+4.0} % {wall:>9.1}", 100.0 * (p.predicted_ms / ms - 1.0))?;
             }
             writeln!(f, "  {segments}")?;
+        }
+        if let Some(reason) = self.stopped {
+            writeln!(f)?;
+            writeln!(f, "  search stopped: {reason}; smaller pools may exist (--deadline)")?;
         }
         if let Some(least) = self.points.last() {
             writeln!(f)?;

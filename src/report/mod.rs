@@ -16,7 +16,7 @@ mod prepared;
 mod residency;
 mod text;
 
-use crate::plan::{Best, Plan, Problem, RowTable, TexelFormat};
+use crate::plan::{Best, Plan, Problem, RowTable, TexelFormat, control::StopReason};
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "import")]
@@ -46,6 +46,9 @@ pub struct MemoryReport {
     pub strategies: Vec<StrategyBytes>,
     /// The plan that was chosen.
     pub plan: PlanReport,
+    /// Why the search for the plan ended before it was done: a smaller pool may exist. Only where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<StopReason>,
     /// Why it runs in phases as it does, or in none; only where phases were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases_why: Option<String>,
@@ -277,6 +280,7 @@ impl MemoryReport {
                 textures: facts.plan.textures.iter().map(texture).collect(),
                 placements: facts.plan.placements.iter().map(placement).collect(),
             },
+            stopped: None,
             phases_why: None,
             phases: None,
             driver_bytes: None,

@@ -35,7 +35,8 @@ impl MemoryReport {
             io_bytes: beside.map(Storage::texels).sum::<u64>() * format.texel_bytes(),
             weight_bytes: weights as u64 * format.texel_bytes(),
         });
-        report.phases_why = why(prepared).map(str::to_owned);
+        report.stopped = prepared.stopped;
+        report.phases_why = why(prepared);
         report.phases = prepared.phased.as_ref().map(|phased| PhaseReport {
             segments: segments(&phased.segments),
             live_bytes: phased.live_bytes,
@@ -77,16 +78,21 @@ impl PeakReport {
 }
 
 /// What the choice of phases follows from.
-fn why(prepared: &Prepared) -> Option<&'static str> {
-    Some(match (prepared.asked, prepared.phased.is_some()) {
+fn why(prepared: &Prepared) -> Option<String> {
+    if let Some(rows) = prepared.too_many_rows {
+        return Some(format!("none: operators have {rows} rows together, too many to look for any"));
+    }
+    let why = match (prepared.asked, prepared.phased.is_some()) {
         (Phases::Off, _) => return None,
         (Phases::Auto, true) => "with fewer bytes a percent of them would cost more than a percent of time",
         (Phases::Auto, false) => "none: a percent of bytes would cost more than a percent of time",
         (Phases::Min, true) => "the smallest pool that was found",
+        (Phases::Min, false) if prepared.stopped.is_some() => "none: none with fewer bytes was found in time",
         (Phases::Min, false) => "none: no division into bands of rows takes fewer bytes",
         (Phases::Budget(_), true) => "the fastest plan that was found within the budget",
         (Phases::Budget(_), false) => "none: the pool is within the budget without",
-    })
+    };
+    Some(why.to_owned())
 }
 
 /// Segments as they are reported.

@@ -38,6 +38,9 @@ impl fmt::Display for MemoryReport {
         line(f, "naive: every tensor in a texture of its own", self.naive_bytes, "")?;
         let textures = self.plan.textures.len();
         line(f, "pool as planned", self.plan.bytes, &format!("in {textures} textures, {}", self.plan.strategy))?;
+        if let Some(reason) = self.stopped {
+            writeln!(f, "    search stopped: {reason}; a smaller pool may exist (--deadline)")?;
+        }
         if let Some(why) = &self.phases_why {
             writeln!(f, "    phases: {why}")?;
         }

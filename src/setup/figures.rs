@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    ops::ControlFlow,
     path::{Path, PathBuf},
     sync::OnceLock,
     thread,
@@ -75,16 +76,16 @@ impl Key {
 
 /// The figures of a device for texels of `format`: those kept in `folder`, else measured and kept there. What is kept
 /// but damaged, or holds for another driver, is measured again; so is everything if `again`. `watch` is told how far a
-/// measurement is.
+/// measurement is, and answers whether to go on.
 ///
 /// # Errors
-/// [`SetupError::Gpu`] where the device cannot be measured. A folder that cannot be written to is no error.
+/// [`SetupError::Gpu`] where the device cannot be measured, or `watch` breaks off: nothing is kept then. A folder that cannot be written to is no error.
 pub fn figures(
     gpu: &Gpu,
     format: TexelFormat,
     folder: &Path,
     again: bool,
-    watch: &mut dyn FnMut(usize, usize),
+    watch: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Figures, SetupError> {
     let key = Key::of(gpu, format);
     let path = key.file(folder);

@@ -6,9 +6,14 @@
 mod arguments;
 mod command;
 mod csdf;
+mod deadline;
 mod examples;
 #[cfg(unix)]
 mod fetching;
 #[cfg(unix)]
 mod fresh;
 mod plan;
+
+#[path = "../support/onnx.rs"]
+#[allow(dead_code, reason = "not every test binary writes every kind of file")]
+mod onnx;

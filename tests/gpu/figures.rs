@@ -1,12 +1,13 @@
 //! The device's figures: measured, kept whole, and measured again where what is kept is damaged.
 
-use std::fs;
+use std::{fs, ops::ControlFlow};
 
 use texpool::{
+    gpu::GpuError,
     plan::TexelFormat,
     prepare::Figures,
     schedule::phases::{Family, Work},
-    setup,
+    setup::{self, SetupError},
 };
 
 use crate::support::open;
@@ -17,7 +18,11 @@ fn figures_are_kept_and_damaged_ones_measured_again() {
     let folder = tempfile::tempdir().unwrap();
     let figures = |again| {
         let mut parts = 0;
-        let found = setup::figures(&gpu, TexelFormat::Rgba32Float, folder.path(), again, &mut |_, _| parts += 1);
+        let mut count = |_, _| {
+            parts += 1;
+            ControlFlow::Continue(())
+        };
+        let found = setup::figures(&gpu, TexelFormat::Rgba32Float, folder.path(), again, &mut count);
         (found.unwrap(), parts)
     };
     let (first, parts) = figures(false);
@@ -33,6 +38,17 @@ fn figures_are_kept_and_damaged_ones_measured_again() {
         assert!(figures(false).1 > 0, "{damaged:?} was taken for figures");
         assert_eq!(figures(false).1, 0, "it was not kept");
     }
+}
+
+/// Half of a measurement is no figures, and nothing of it is kept.
+#[test]
+fn a_measurement_that_is_broken_off_keeps_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stop = |done, _| if done == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let found = setup::figures(&open(), TexelFormat::Rgba32Float, folder.path(), false, &mut stop);
+    let cancelled = SetupError::Gpu(GpuError::Cancelled { doing: "measuring the device" }).to_string();
+    assert_eq!(found.map_err(|error| error.to_string()), Err(cancelled));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 /// Everything has a cost, and more work costs more.

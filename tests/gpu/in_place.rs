@@ -1,6 +1,8 @@
 //! Pads and concatenations of columns whose parts are written in place: slices of a row lie further apart than they are
 //! wide, and a step writes the border alone. The same bits as steps that copy, and what the CPU twins say.
 
+use std::ops::ControlFlow;
+
 use texpool::{
     gpu::{Brought, Gpu, Session, SessionOptions, compare, tolerance},
     graph::{
@@ -101,7 +103,7 @@ fn steps_beside_borders_are_what_their_twins_say() {
     for phases in [Phases::Off, Phases::Min] {
         let options = PrepareOptions { phases, limits: gpu.texture_limits(), ..PrepareOptions::default() };
         let near = tolerance(TexelFormat::Rgba32Float);
-        let steps = compare(&gpu, &graph, options, &[&input], near, |_, _| {}).unwrap();
+        let steps = compare(&gpu, &graph, options, &[&input], near, |_, _| ControlFlow::Continue(())).unwrap();
         assert!(steps.len() >= 8, "{phases:?}: {} steps", steps.len());
         for step in steps {
             assert!(step.relative() <= near, "{phases:?}: {step:?}");

@@ -5,7 +5,10 @@ use super::{
     RowStep, RowUse,
     curves::{Curves, Load},
 };
-use crate::plan::{control::SearchControl, random::Random};
+use crate::plan::{
+    control::{Progress, SearchControl},
+    random::Random,
+};
 
 /// A split of the tensors into textures.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,6 +132,8 @@ struct Climb<'a, 'c> {
 
 /// Tensors that one move may carry along before it is given up.
 const CHAIN: usize = 16;
+/// What is being done, for whoever watches.
+pub(super) const PLACING: &str = "placing rows";
 /// Moves between two looks at whether the search goes on.
 const STRIDE: u64 = 64;
 /// Costs that a move is compared with: a longer history climbs further and slower.
@@ -159,8 +164,11 @@ impl Climb<'_, '_> {
         }
         let mut history = [self.cost(); HISTORY];
         for spent in 0..moves {
-            if spent % STRIDE == 0 && self.control.should_stop() {
-                return;
+            if spent % STRIDE == 0 {
+                self.control.report(Progress::new(PLACING, spent, moves));
+                if self.control.should_stop() {
+                    return;
+                }
             }
             let before = self.cost();
             let Some(chain) = self.propose() else { continue };

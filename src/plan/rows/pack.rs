@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 
+use super::banks::PLACING;
 use crate::plan::{
     UsageRecord,
-    control::SearchControl,
+    control::{Progress, SearchControl},
     offsets::{Arena, Gap},
 };
 
@@ -98,6 +99,7 @@ fn fill(
     below: u64,
     control: &SearchControl<'_>,
 ) -> Option<(Vec<u64>, u64)> {
+    control.report(Progress::new(PLACING, 0, 0));
     let mut arena = Arena::new(rows, 1);
     let mut offsets = vec![0; rows.len()];
     for (placed, &row) in order.iter().enumerate() {

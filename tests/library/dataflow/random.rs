@@ -1,9 +1,14 @@
 //! Random graphs: repetition vectors balance, least buffers are least, hostile graphs are errors.
 
+use std::{collections::HashSet, ops::ControlFlow, time::Duration};
+
 use proptest::prelude::*;
-use texpool::dataflow::{
-    Actor, Channel, Csdf, DataflowError, Sequence, check_live, executes, least_buffers, least_buffers_within,
-    repetition,
+use texpool::{
+    dataflow::{
+        Actor, Bands, Channel, Csdf, DataflowError, Input, Layer, Network, Phasing, Reach, Sequence, check_live,
+        convert, executes, least_buffers, least_buffers_within, repetition,
+    },
+    plan::control::{SearchControl, StopReason},
 };
 
 /// Source, sink, what they produce and consume by phase, initial tokens.
@@ -141,7 +146,7 @@ fn where_channels_stand_in_each_other_s_way_the_least_sum_is_found() {
 
 #[test]
 fn a_search_that_is_cut_off_says_so() {
-    let error = least_buffers_within(&two_ways(), 1).unwrap_err();
+    let error = least_buffers_within(&two_ways(), 1, &SearchControl::new()).unwrap_err();
     assert!(matches!(error, DataflowError::SearchLimit { limit: 1, .. }), "{error}");
 }
 
@@ -182,4 +187,36 @@ fn hostile_graphs_are_errors() {
     let full = graph(vec![1, 1], vec![(0, 1, vec![u64::MAX], vec![u64::MAX], 1)]);
     assert!(matches!(error(&full), DataflowError::Overflow { .. }));
     assert!(!executes(&graph(vec![1], vec![(0, 0, vec![1], vec![1], 5)]), &[4]).unwrap());
+}
+
+/// What is not proven least is no answer, and the error says why there is none.
+#[test]
+fn a_search_that_is_stopped_says_why() {
+    let found = least_buffers_within(&two_ways(), 20_000, &SearchControl::new().timeout(Duration::ZERO));
+    let error = found.unwrap_err();
+    assert_eq!(error, DataflowError::Stopped { reason: StopReason::Deadline });
+    assert!(error.to_string().contains("the deadline passed") && error.to_string().contains("--deadline"), "{error}");
+    let mut stop = |_| ControlFlow::Break(());
+    let found = least_buffers_within(&two_ways(), 20_000, &SearchControl::new().progress(&mut stop));
+    assert_eq!(found.unwrap_err(), DataflowError::Stopped { reason: StopReason::Cancelled });
+}
+
+/// Some bytes state many layers of many rows; their phases would take gigabytes.
+#[test]
+fn phases_beyond_all_measure_are_refused_before_they_are_written_out() {
+    let layer = |index: usize| Layer {
+        name: "same".into(),
+        op: "copy".into(),
+        rows: 1 << 13,
+        row_elements: 4,
+        inputs: if index == 0 { Vec::new() } else { vec![Input { from: index - 1, reach: Reach::ROW }] },
+        parameters: 0,
+        at_the_end: false,
+    };
+    let network = Network { name: "long".into(), layers: (0..2_000).map(layer).collect() };
+    let error = convert(&network, &Phasing::default()).unwrap_err();
+    assert!(matches!(error, DataflowError::TooManyPhases { .. }), "{error}");
+    let coarse = convert(&network, &Phasing { bands: Bands::AtMost(8), ..Phasing::default() }).unwrap();
+    let names: HashSet<&str> = coarse.actors.iter().map(|actor| actor.name.as_str()).collect();
+    assert_eq!(names.len(), 2_000, "two actors have one name");
 }

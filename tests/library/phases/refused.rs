@@ -19,8 +19,8 @@ fn chain() -> Graph {
 /// The kernels index memory by these shapes without looking again.
 #[test]
 fn what_the_checker_refuses_is_never_prepared() {
-    type Damage = fn(&mut Graph);
-    let damages: [(&str, Damage, fn(&CheckError) -> bool); 6] = [
+    type Case = (&'static str, fn(&mut Graph), fn(&CheckError) -> bool);
+    let damages: [Case; 6] = [
         ("a result larger than is computed", |g| widen(g, 2), |e| matches!(e, CheckError::Disagrees { .. })),
         ("no such operand", |g| g.nodes[1].inputs[0] = 99, |e| matches!(e, CheckError::NoSuchTensor { .. })),
         ("an operand that comes later", |g| g.nodes.reverse(), |e| matches!(e, CheckError::Unset { .. })),

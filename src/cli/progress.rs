@@ -1,0 +1,139 @@
+//! Long searches of the command: a bar that says how far they are, a deadline, and Ctrl-C, which ends the search and not
+//! the command. A second Ctrl-C ends the command.
+
+use std::{
+    ops::ControlFlow,
+    sync::{
+        Once,
+        atomic::{AtomicU8, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::{
+    plan::control::{Progress, SearchControl},
+    report::grouped,
+};
+
+/// What a shell reports of a command that Ctrl-C ended.
+pub(super) const INTERRUPTED: u8 = 130;
+
+/// Shorter searches pass without a bar.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// No search runs: Ctrl-C ends the command.
+const IDLE: u8 = 0;
+/// A search runs: Ctrl-C ends the search.
+const SEARCHING: u8 = 1;
+/// Ctrl-C was pressed while a search ran.
+const PRESSED: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(IDLE);
+static HANDLER: Once = Once::new();
+
+/// Whether Ctrl-C was pressed while a search ran: what is printed is then the best so far.
+pub(super) fn interrupted() -> bool {
+    STATE.load(Ordering::Relaxed) == PRESSED
+}
+
+/// Runs a search with a bar that shows its stage, until `deadline` or Ctrl-C ends it.
+pub(super) fn watched<T>(deadline: Option<Duration>, search: impl FnOnce(&SearchControl<'_>) -> T) -> T {
+    HANDLER.call_once(|| {
+        // Where no handler can be set, Ctrl-C ends the command as it always does.
+        let _ = ctrlc::set_handler(pressed);
+    });
+    let _ = STATE.compare_exchange(IDLE, SEARCHING, Ordering::Relaxed, Ordering::Relaxed);
+    let mut bar = StageBar { begun: Instant::now(), bar: None };
+    let mut tell = |progress: Progress| {
+        bar.show(progress);
+        if interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let control = SearchControl::new().progress(&mut tell);
+    let control = match deadline {
+        Some(deadline) => control.timeout(deadline),
+        None => control,
+    };
+    let found = search(&control);
+    let _ = STATE.compare_exchange(SEARCHING, IDLE, Ordering::Relaxed, Ordering::Relaxed);
+    found
+}
+
+/// What Ctrl-C does.
+fn pressed() {
+    if STATE.compare_exchange(SEARCHING, PRESSED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        eprintln!("\nending the search; Ctrl-C again ends texpool");
+    } else {
+        std::process::exit(INTERRUPTED.into());
+    }
+}
+
+/// A bar on standard error with the stage, the best plan so far and the time.
+struct StageBar {
+    begun: Instant,
+    bar: Option<ProgressBar>,
+}
+
+impl StageBar {
+    fn show(&mut self, progress: Progress) {
+        if self.begun.elapsed() < PATIENCE {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| ProgressBar::new(0).with_elapsed(self.begun.elapsed()));
+        let template = match progress.total {
+            0 => "{spinner} {prefix}: {pos}{msg}, {elapsed}",
+            _ => "{prefix} [{bar:30}] {pos}/{len}{msg}, {elapsed}",
+        };
+        if bar.prefix() != progress.stage {
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar.set_prefix(progress.stage);
+        }
+        bar.set_length(progress.total);
+        bar.set_position(progress.done);
+        bar.set_message(progress.best.map_or_else(String::new, |best| format!(", best {}", grouped(best))));
+    }
+}
+
+impl Drop for StageBar {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A deadline that somebody set; none where a search is to take all the time it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Deadline(pub(super) Option<Duration>);
+
+/// A deadline in seconds; `none` for none.
+pub(super) fn deadline(text: &str) -> Result<Deadline, String> {
+    const SUCH: &str = "write seconds, such as 10 or 0.5, or `none`";
+    if text == "none" {
+        return Ok(Deadline(None));
+    }
+    let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is no number; {SUCH}"))?;
+    Duration::try_from_secs_f64(seconds).map(|time| Deadline(Some(time))).map_err(|error| format!("{error}; {SUCH}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Deadline, deadline};
+
+    /// Guards the reading of `--deadline`: a negative or endless number is refused, and nothing panics on it.
+    #[test]
+    fn deadlines_are_seconds_or_none() {
+        assert_eq!(deadline("none"), Ok(Deadline(None)));
+        assert_eq!(deadline("0"), Ok(Deadline(Some(Duration::ZERO))));
+        assert_eq!(deadline("1.5"), Ok(Deadline(Some(Duration::from_millis(1500)))));
+        for wrong in ["", "-1", "nan", "inf", "1e300", "soon"] {
+            let said = deadline(wrong).unwrap_err();
+            assert!(said.contains("seconds"), "{wrong}: {said}");
+        }
+    }
+}

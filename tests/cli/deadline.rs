@@ -1,0 +1,103 @@
+//! Long searches: a deadline answers with the best so far and says so, and Ctrl-C ends the search, not the answer.
+
+#![cfg(unix)]
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::onnx::{Attr, Model};
+
+const TEXPOOL: &str = env!("CARGO_BIN_EXE_texpool");
+
+/// A network that a search for its smallest pool is busy with for minutes: many windows one after another.
+fn long(folder: &Path) -> String {
+    let mut model = Model::new();
+    model.input("x0", &[1, 4, 128, 128]);
+    model.floats("w", &[4, 4, 3, 3], &[0.01; 144]);
+    let pads = || ("pads", Attr::Ints(vec![1, 1, 1, 1]));
+    for layer in 0..400 {
+        let (from, to) = (format!("x{layer}"), format!("x{}", layer + 1));
+        model.node("Conv", &[&from, "w"], &[&to], &[pads()]);
+    }
+    model.output("x400");
+    let path = folder.join("long.onnx");
+    fs::write(&path, model.bytes()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn run(args: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(TEXPOOL).args(args).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// Guards `--deadline` of `plan`: the answer is whole, marked, and no failure.
+#[test]
+fn a_deadline_answers_with_the_best_so_far_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = long(folder.path());
+    let begun = Instant::now();
+    let (code, out, err) = run(&["plan", &model, "--phases", "min", "--deadline", "0.5", "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["stopped"], "deadline");
+    assert!(report["plan"]["bytes"].as_u64().unwrap() > 0);
+    let (code, out, err) = run(&["plan", &model, "--phases", "min", "--deadline", "0"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("search stopped: the deadline passed; a smaller pool may exist"), "{out}");
+    let (code, out, _) = run(&["plan", &model, "--frontier", "--deadline", "0", "--json"]);
+    let front: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &front["stopped"]), (Some(0), &Value::from("deadline")));
+}
+
+/// Guards what has no best so far: it fails, and the text says how to give it more time.
+#[test]
+fn what_is_no_answer_by_halves_names_the_deadline() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = long(folder.path());
+    for args in [&["plan", &model, "--budget", "1KiB", "--deadline", "0"][..], &["csdf", &model, "--deadline", "0"]] {
+        let (code, out, err) = run(args);
+        assert_eq!((code, out.as_str()), (Some(1), ""), "{args:?}");
+        assert!(err.contains("the deadline passed") && err.contains("--deadline"), "{args:?}: {err}");
+    }
+    for wrong in ["-1", "soon", "nan"] {
+        assert_eq!(run(&["plan", &model, "--deadline", wrong]).0, Some(2), "{wrong}");
+        assert_eq!(run(&["csdf", &model, "--deadline", wrong]).0, Some(2), "{wrong}");
+    }
+}
+
+/// Guards Ctrl-C: the first ends the search, what was found is printed whole, and the exit code says what happened.
+#[test]
+fn an_interrupt_prints_the_best_so_far() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = long(folder.path());
+    let picture = folder.path().join("plan.svg");
+    let to = picture.to_str().unwrap();
+    let args = ["plan", &model, "--phases", "min", "--deadline", "none", "--json", "--picture", to];
+    let mut child = Command::new(TEXPOOL).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The search runs for minutes; until it has begun, an interrupt would end the command itself.
+    std::thread::sleep(Duration::from_secs(5));
+    let interrupt = || Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupt().success());
+    let mut said = String::new();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    while !said.contains("Ctrl-C again ends") {
+        assert!(err.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    let mut out = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130), "{said}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["stopped"], "cancelled");
+    let svg = fs::read_to_string(picture).unwrap();
+    assert!(svg.trim_end().ends_with("</svg>"), "a picture is half-written");
+}

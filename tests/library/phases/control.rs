@@ -1,0 +1,109 @@
+//! A search that is stopped anywhere answers with a plan that holds, and says why it stopped.
+
+use std::{
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+
+use super::networks;
+use texpool::{
+    graph::Graph,
+    plan::{
+        TextureLimits, check, check_rows,
+        control::{Progress, SearchControl, StopReason},
+    },
+    prepare::{Phases, PrepareError, PrepareOptions, Prepared, frontier, prepare},
+};
+
+const MODES: [Phases; 3] = [Phases::Off, Phases::Auto, Phases::Min];
+
+fn options(phases: Phases) -> PrepareOptions {
+    PrepareOptions { phases, ..PrepareOptions::default() }
+}
+
+/// Checks the plan once more, by the checker of its kind.
+fn holds(prepared: &Prepared) {
+    let (schedule, plan) = (prepared.schedule(), prepared.plan());
+    let limits = TextureLimits { max_extent: 8192 };
+    let found = match prepared.phased() {
+        Some(_) => {
+            check_rows(&schedule.tensors(), &schedule.whole(prepared.graph()), &schedule.row_steps(), plan, limits)
+        }
+        None => check(&schedule.records, &schedule.tensors(), &schedule.uses, plan, limits),
+    };
+    assert_eq!(found, Ok(()));
+}
+
+/// Prepares until the callback is called for the `last` time; also how often it was called.
+fn broken_off(graph: &Graph, phases: Phases, last: usize) -> (Result<Prepared, PrepareError>, usize) {
+    let mut calls = 0;
+    let mut callback = |_: Progress| {
+        calls += 1;
+        if calls >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let found = prepare(graph, &options(phases), &SearchControl::new().progress(&mut callback));
+    (found, calls)
+}
+
+/// Whatever is half done when somebody breaks off, the plan is whole, and never larger than what was found before.
+#[test]
+fn breaking_off_at_any_call_gives_a_plan_that_holds() {
+    let graph = networks::mobilenet_v2();
+    for phases in MODES {
+        let (whole, calls) = broken_off(&graph, phases, usize::MAX);
+        let whole = whole.unwrap();
+        assert_eq!(whole.stopped(), None);
+        assert!(phases == Phases::Off || calls > 20, "{phases:?} is told of {calls} times");
+        let without = prepare(&graph, &options(Phases::Off), &SearchControl::new()).unwrap().plan().bytes();
+        for last in [1, 2, 3, 5, 8, 20, calls / 4, calls / 2, calls * 3 / 4, calls * 9 / 10] {
+            if last == 0 || last > calls / 2 && phases == Phases::Off {
+                continue;
+            }
+            let found = broken_off(&graph, phases, last).0.unwrap();
+            holds(&found);
+            assert_eq!(found.stopped(), Some(StopReason::Cancelled), "{phases:?} at {last} of {calls}");
+            assert!(found.plan().bytes() <= without, "{phases:?} at {last} of {calls}");
+        }
+    }
+}
+
+/// No time at all still gives the plan without phases.
+#[test]
+fn a_deadline_of_nothing_gives_a_plan_that_holds() {
+    for graph in [networks::mobilenet_v1(), networks::resnet18(), networks::squeezenet()] {
+        for phases in MODES {
+            let found = prepare(&graph, &options(phases), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
+            holds(&found);
+            assert_eq!(found.phased(), None);
+            assert!(phases == Phases::Off || found.stopped() == Some(StopReason::Deadline), "{phases:?}");
+        }
+        let front = frontier(&graph, &options(Phases::Off), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
+        assert_eq!((front.points().len(), front.stopped()), (1, Some(StopReason::Deadline)));
+        holds(&front.prepared(0).unwrap());
+        assert!(front.prepared(1).is_none());
+    }
+}
+
+/// A budget that was not met in time is no proof that it cannot be.
+#[test]
+fn a_budget_that_time_ran_out_for_says_so() {
+    let graph = networks::mobilenet_v1();
+    let found = prepare(&graph, &options(Phases::Budget(1 << 20)), &SearchControl::new().timeout(Duration::ZERO));
+    let error = found.map(|_| ()).unwrap_err();
+    assert!(matches!(error, PrepareError::Budget { stopped: Some(StopReason::Deadline), .. }), "{error}");
+    let said = error.to_string();
+    assert!(said.contains("the deadline passed") && said.contains("--deadline"), "{said}");
+}
+
+/// Deadlines are kept while the search is in any of its stages.
+#[test]
+fn deadlines_are_kept() {
+    let graph = networks::mobilenet_v2();
+    for milliseconds in [20, 100, 300, 900] {
+        let (begun, time) = (Instant::now(), Duration::from_millis(milliseconds));
+        let found = prepare(&graph, &options(Phases::Min), &SearchControl::new().timeout(time)).unwrap();
+        holds(&found);
+        // Generous: what is left after a stop is done beside everything else that this machine does.
+        assert!(begun.elapsed() < time + Duration::from_secs(20), "{:?} for {time:?}", begun.elapsed());
+    }
+}
