@@ -1,6 +1,7 @@
 //! What can go wrong on the device.
 
 use crate::{
+    graph::CheckError,
     kernels::{KernelError, twin::TwinError},
     plan::TextureSpec,
     prepare::PrepareError,
@@ -58,6 +59,9 @@ pub enum GpuError {
         /// The driver's words.
         reason: String,
     },
+    /// The graph is not whole.
+    #[error(transparent)]
+    Graph(#[from] CheckError),
     /// A texture was brought that is not as planned.
     #[error("texture {texture} was to be {expected:?}, but {reason}")]
     Texture {

@@ -31,9 +31,9 @@ impl Placed<'_> {
         };
         let rows = schedule.row_table(graph, tensor, &rows)?;
         let texture = self.of[storage];
-        let (shape, shift) = (graph.shape(tensor), self.textures.spec(texture).shift());
+        let (shape, spec) = (graph.shape(tensor), self.textures.spec(texture));
         let pitch = schedule.place(graph, tensor).pitch;
-        Some(Operand { shape, texture, shift, rows, pitch })
+        Some(Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch })
     }
 
     /// The dispatches of all steps in order, each with its step; poison has none.
@@ -48,7 +48,7 @@ impl Placed<'_> {
         if poison {
             for (texture, &spec) in plan.textures.iter().enumerate() {
                 let rows = 0..spec.height;
-                all.push((None, kernels::fill(&whole(texture, spec), rows, f32::NAN)));
+                all.push((None, kernels::fill(&whole(texture, spec), rows, f32::NAN)?));
             }
         }
         for (index, step) in schedule.steps.iter().enumerate() {
@@ -61,7 +61,7 @@ impl Placed<'_> {
             };
             let dispatches = match step.frame {
                 true => vec![kernels::frame(graph, node, &output, step.rows.clone())?],
-                false => kernels::dispatches(&StepContext {
+                false => kernels::lower(&StepContext {
                     graph,
                     node,
                     inputs: node.inputs.iter().map(|&tensor| self.operand(tensor)).collect(),
@@ -73,8 +73,9 @@ impl Placed<'_> {
             };
             all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
             for (storage, rows) in dying.get(index).into_iter().flatten() {
-                let operand = self.operand(schedule.storages[*storage].tensor);
-                all.extend(operand.map(|operand| (None, kernels::fill(&operand, rows.clone(), f32::NAN))));
+                if let Some(operand) = self.operand(schedule.storages[*storage].tensor) {
+                    all.push((None, kernels::fill(&operand, rows.clone(), f32::NAN)?));
+                }
             }
         }
         Ok(all)
@@ -85,5 +86,5 @@ impl Placed<'_> {
 fn whole(texture: usize, spec: TextureSpec) -> Operand {
     let shape = Shape::new(1, spec.height as usize, spec.width as usize, 4);
     let rows = RowTable::Whole { base: 0, rows: spec.height, row_texels: spec.width };
-    Operand { shape, texture, shift: spec.shift(), rows, pitch: spec.width }
+    Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch: spec.width }
 }

@@ -21,6 +21,8 @@ pub enum Table {
 }
 
 impl Table {
+    pub(super) const ALL: [Self; 2] = [Self::Uniform, Self::Storage];
+
     /// Words of the uniform array in `shaders/table_uniform.wgsl`.
     pub const UNIFORM_WORDS: usize = 16384;
 
@@ -43,7 +45,7 @@ pub fn source(shader: Shader, format: TexelFormat, table: Table) -> String {
         TexelFormat::Rgba32Float => include_str!("../../shaders/format_f32.wgsl"),
         TexelFormat::Rgba16Float => include_str!("../../shaders/format_f16.wgsl"),
     };
-    [table.source(), format, include_str!("../../shaders/texel.wgsl"), shader.source].concat()
+    [table.source(), format, include_str!("../../shaders/texel.wgsl"), shader.source()].concat()
 }
 
 /// What tells pipelines apart. Constants by name and bits.
@@ -58,14 +60,12 @@ pub struct PipelineCache {
 }
 
 impl PipelineCache {
-    fn get(&self, gpu: &Gpu, format: TexelFormat, key: &Key) -> Option<wgpu::ComputePipeline> {
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        made.get(&(gpu.device.clone(), format, key.clone())).cloned()
+    fn get(&self, key: &DeviceKey) -> Option<wgpu::ComputePipeline> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    fn keep(&self, gpu: &Gpu, format: TexelFormat, key: &Key, pipeline: &wgpu::ComputePipeline) {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        made.insert((gpu.device.clone(), format, key.clone()), pipeline.clone());
+    fn keep(&self, key: DeviceKey, pipeline: &wgpu::ComputePipeline) {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(key, pipeline.clone());
     }
 }
 
@@ -114,9 +114,8 @@ impl Pipelines {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_cache(gpu: &Gpu, format: TexelFormat, cache: PipelineCache) -> Result<Self, GpuError> {
-        let layouts = gpu.scoped("creating bind group layouts", || {
-            [Table::Uniform, Table::Storage].map(|table| bind_group_layout(gpu, format, table))
-        })?;
+        let layouts = gpu
+            .scoped("creating bind group layouts", || Table::ALL.map(|table| bind_group_layout(gpu, format, table)))?;
         Ok(Self { gpu: gpu.clone(), format, layouts, modules: BTreeMap::new(), made: BTreeMap::new(), cache })
     }
 
@@ -148,28 +147,29 @@ impl Pipelines {
         if let Some(pipeline) = self.made.get(&key) {
             return Ok(pipeline.clone());
         }
-        if let Some(pipeline) = self.cache.get(&self.gpu, self.format, &key) {
+        let shared = (self.gpu.device.clone(), self.format, key.clone());
+        if let Some(pipeline) = self.cache.get(&shared) {
             self.made.insert(key, pipeline.clone());
             return Ok(pipeline);
         }
         let module = match self.modules.get(&(shader, table)) {
             Some(module) => module.clone(),
             None => {
-                let made = self.gpu.scoped(&format!("compiling shader {}", shader.name), || {
-                    trusted_module(&self.gpu.device, shader.name, source(shader, self.format, table))
+                let made = self.gpu.scoped(&format!("compiling shader {}", shader.name()), || {
+                    trusted_module(&self.gpu.device, shader, source(shader, self.format, table))
                 })?;
                 self.modules.insert((shader, table), made.clone());
                 made
             }
         };
-        let pipeline = self.gpu.scoped(&format!("creating pipeline {} {constants:?}", shader.name), || {
+        let pipeline = self.gpu.scoped(&format!("creating pipeline {} {constants:?}", shader.name()), || {
             let layout = self.gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                label: Some(shader.name),
+                label: Some(shader.name()),
                 bind_group_layouts: &[Some(self.layout(table))],
                 immediate_size: 0,
             });
             self.gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(shader.name),
+                label: Some(shader.name()),
                 layout: Some(&layout),
                 module: &module,
                 entry_point: Some("main"),
@@ -180,7 +180,7 @@ impl Pipelines {
                 cache: None,
             })
         })?;
-        self.cache.keep(&self.gpu, self.format, &key, &pipeline);
+        self.cache.keep(shared, &pipeline);
         self.made.insert(key, pipeline.clone());
         Ok(pipeline)
     }
@@ -223,12 +223,35 @@ fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: Table) -> wgpu::Bind
     })
 }
 
-/// Compiles WGSL of our own without run-time checks.
-#[expect(unsafe_code, reason = "only shaders of this package come here: their loops end, their divisors are not zero")]
-fn trusted_module(device: &wgpu::Device, label: &str, source: String) -> wgpu::ShaderModule {
-    let descriptor =
-        wgpu::ShaderModuleDescriptor { label: Some(label), source: wgpu::ShaderSource::Wgsl(source.into()) };
-    // SAFETY: the source is one of this package's kernels. Their loops are bounded by extents that the planner checked,
-    // their divisors are extents, never zero, and they index no array but the table.
+/// Compiles WGSL of our own without run-time checks. What that relies on, and where each of it is seen to:
+///
+/// 1. **The source is one of this package's**, and so are its words: [`Shader`] and [`Dispatch`](crate::kernels::Dispatch)
+///    are made by `kernels` alone. A dispatch comes from `kernels::dispatches`, which checks all that it is given, or
+///    from `kernels::lower` and its like, which `Session::of` calls after 2 and 3.
+/// 2. **The graph is valid**: no extent is zero, each node's result has the shape that its operands give it, attributes
+///    are not zero where they divide. `graph::check`.
+/// 3. **Nothing wraps in 32 bits**: tensors have fewer than 2^30 elements, and attributes that no extent bounds (strides,
+///    dilations, paddings, windows) are below 2^29, so that an extent with its padding is below 2^31, and so are a dilated
+///    window and twice the period of a mirrored pad. `kernels::check`. Texels of a tensor are no more than its elements,
+///    so neither they nor invocations wrap; weights are counted against the texture's limit (`gpu/weights.rs`).
+/// 4. **Loops end**: their bounds are extents of 2 or attributes of 3, their steps are at least one, and a bound plus a
+///    step does not wrap.
+/// 5. **Divisors are not zero**: they are extents, strides, dilations, groups, or products of extents.
+/// 6. **Indices are inside**. The table's: a row number is below `B * H` of its tensor, and there are as many row starts
+///    (`kernels/context.rs`); parameters are written by the family that reads them. Arrays of a shader: `PIXELS` is at
+///    most 8 and `SLICES` 4 (`kernels/block.rs`), a depthwise window's columns are at most 16 (`kernels/depthwise.rs`),
+///    taps 4, lanes of a workgroup 64, and lanes of a texel are cut to two bits. Indices that are *computed*, in lookups,
+///    are clamped to the operand's extent, whatever number they are.
+/// 7. **Texels are inside their texture**: each row that has a start has room behind it (`kernels/context.rs`), in a
+///    texture as wide and as large as `Program::new` finds the bound one to be; weights are as many as were packed.
+///
+/// That rows lie where no other tensor does is the plan's business (`plan::check`, `plan::check_rows`), and a matter of
+/// right answers only. Robust access is not relied on: where a device has it (wgpu asks Vulkan for `robustBufferAccess`
+/// and `robustImageAccess`, Direct3D always has), an address outside would read zeros and write nothing.
+#[expect(unsafe_code, reason = "only shaders of this package come here, with words that were checked")]
+fn trusted_module(device: &wgpu::Device, shader: Shader, source: String) -> wgpu::ShaderModule {
+    let source = wgpu::ShaderSource::Wgsl(source.into());
+    let descriptor = wgpu::ShaderModuleDescriptor { label: Some(shader.name()), source };
+    // SAFETY: loops end, divisors are not zero and indices are inside, for the reasons above.
     unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }
 }

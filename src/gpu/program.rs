@@ -26,7 +26,8 @@ impl Program {
     /// Compiles and binds the dispatches. Bindings that a dispatch leaves open get a texture of one texel.
     ///
     /// # Errors
-    /// What the device says, a limit that is exceeded.
+    /// What the device says, a limit that is exceeded, [`GpuError::Texture`] where dispatches were made for other
+    /// textures.
     pub fn new(
         gpu: &Gpu,
         textures: &mut TextureSet,
@@ -39,6 +40,10 @@ impl Program {
         let mut storage = upload(gpu, Table::Storage, dispatches)?.into_iter();
         let mut bound = Vec::with_capacity(dispatches.len());
         for dispatch in dispatches {
+            // Nothing checks while it runs: what its words were written for is what it must be bound to.
+            for reach in &dispatch.reach {
+                textures.must_hold(reach)?;
+            }
             let table = Table::for_words(dispatch.words.len());
             let words = match table {
                 Table::Uniform => uniform.next(),
@@ -50,9 +55,9 @@ impl Program {
                 binding,
                 resource: wgpu::BindingResource::TextureView(textures.view(texture.unwrap_or(spare))),
             };
-            let group = gpu.scoped(&format!("binding {}", dispatch.shader.name), || {
+            let group = gpu.scoped(&format!("binding {}", dispatch.shader.name()), || {
                 gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                    label: Some(dispatch.shader.name),
+                    label: Some(dispatch.shader.name()),
                     layout: pipelines.layout(table),
                     entries: &[
                         wgpu::BindGroupEntry { binding: 0, resource: words.binding() },
@@ -63,7 +68,7 @@ impl Program {
                     ],
                 })
             })?;
-            bound.push(Bound { label: dispatch.shader.name, pipeline, group, grid: dispatch.grid() });
+            bound.push(Bound { label: dispatch.shader.name(), pipeline, group, grid: dispatch.grid() });
         }
         Ok(Self { bound })
     }

@@ -10,8 +10,8 @@ use super::{
     weights,
 };
 use crate::{
-    graph::{Graph, Shape},
-    kernels::Operand,
+    graph::{Graph, Shape, check},
+    kernels::{self, Operand},
     plan::{TexelFormat, TextureSpec, control::SearchControl},
     prepare::{PrepareOptions, Prepared, prepare},
     schedule::StorageKind,
@@ -110,6 +110,9 @@ impl Session {
     /// As [`with_textures`](Self::with_textures).
     pub fn of(gpu: &Gpu, prepared: Prepared, options: &SessionOptions, brought: Brought) -> Result<Self, GpuError> {
         let begun = Instant::now();
+        // Kernels rely on both: see `pipelines.rs`.
+        check(&prepared.graph)?;
+        kernels::check(&prepared.graph)?;
         let format = options.prepare.format;
         let max_extent = gpu.texture_limits().max_extent;
         let mut textures = TextureSet::new(gpu);

@@ -7,7 +7,7 @@ use half::f16;
 use super::{Gpu, GpuError, pack::half};
 use crate::{
     graph::Shape,
-    kernels::Operand,
+    kernels::{Operand, Reach},
     plan::{TexelFormat, TextureSpec},
 };
 
@@ -90,6 +90,23 @@ impl TextureSet {
             return Ok(self.push(spec, texture));
         };
         Err(GpuError::Texture { texture: self.slots.len(), expected: spec, reason })
+    }
+
+    /// Checks that a texture is there, and has the width and the room that a dispatch was made for.
+    pub(super) fn must_hold(&self, reach: &Reach) -> Result<(), GpuError> {
+        let Reach { texture, shift, texels } = *reach;
+        match self.slots.get(texture) {
+            Some((spec, ..)) if 1u32.checked_shl(shift) == Some(spec.width) && spec.texels() >= texels => Ok(()),
+            slot => {
+                let width = 1u32.checked_shl(shift).unwrap_or(0);
+                let height = u32::try_from(texels.div_ceil(u64::from(width.max(1)))).unwrap_or(u32::MAX);
+                let format = slot.map_or(TexelFormat::Rgba32Float, |(spec, ..)| spec.format);
+                let expected = TextureSpec { width, height, format };
+                let found = slot.map(|(spec, ..)| format!("it is {}x{}", spec.width, spec.height));
+                let reason = found.unwrap_or_else(|| "there is none".to_owned());
+                Err(GpuError::Texture { texture, expected, reason })
+            }
+        }
     }
 
     fn push(&mut self, spec: TextureSpec, texture: wgpu::Texture) -> usize {

@@ -41,7 +41,7 @@ pub(super) fn upload(
             bytes += store(gpu, textures, &mut texels, &mut places[first..i], format, limit)?;
             first = i;
         }
-        places[i].base = texels.len() as u32;
+        (places[i].base, places[i].texels) = (texels.len() as u32, packed.len() as u32);
         texels.extend(packed);
     }
     bytes += store(gpu, textures, &mut texels, &mut places[first..], format, limit)?;

@@ -4,7 +4,7 @@
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family, pack};
 use crate::graph::{Binary, Graph, Node};
 
-const SHADER: Shader = Shader { name: "binary", source: include_str!("../../shaders/binary.wgsl") };
+pub(super) const SHADER: Shader = Shader::new("binary", include_str!("../../shaders/binary.wgsl"));
 
 /// The function that stands in `binary.wgsl` for `x < 0 ? alpha * x : x`.
 pub(super) const PRELU: u32 = 6;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::{Dispatch, KernelError, Operand, Shader, StepContext, TailPlan, Words, family, pack};
 use crate::graph::{Graph, Node, Shape};
 
-const SHADER: Shader = Shader { name: "concat", source: include_str!("../../shaders/concat.wgsl") };
+pub(super) const SHADER: Shader = Shader::new("concat", include_str!("../../shaders/concat.wgsl"));
 
 /// A part of the result: which operand, and where it begins and ends along the axis.
 #[derive(Clone, Copy, Debug)]

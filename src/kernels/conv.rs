@@ -3,8 +3,8 @@
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, block::Block, family, pack};
 use crate::graph::{Conv2d, Graph, Groups, Node, Padding, Shape};
 
-const POINTWISE: Shader = Shader { name: "pointwise", source: include_str!("../../shaders/pointwise.wgsl") };
-const CONV: Shader = Shader { name: "conv", source: include_str!("../../shaders/conv.wgsl") };
+pub(super) const POINTWISE: Shader = Shader::new("pointwise", include_str!("../../shaders/pointwise.wgsl"));
+pub(super) const CONV: Shader = Shader::new("conv", include_str!("../../shaders/conv.wgsl"));
 
 /// How the weights lie in the file.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -7,14 +7,16 @@ use super::{
 };
 use crate::graph::{Conv2d, Graph, Node, Shape};
 
-const SHADER: Shader = Shader { name: "depthwise", source: include_str!("../../shaders/depthwise.wgsl") };
+pub(super) const SHADER: Shader = Shader::new("depthwise", include_str!("../../shaders/depthwise.wgsl"));
 
 /// Columns the shader has room for.
 const MAX_COLUMNS: usize = 16;
 
 /// Columns that `pixels` neighbouring windows of width `window` reach.
 fn columns(conv: &Conv2d, window: usize, pixels: usize) -> usize {
-    (pixels - 1) * conv.stride[1] + (window - 1) * conv.dilation[1] + 1
+    // Attributes of a file may be of any size; what saturates is more columns than there is room for.
+    let reach = |steps: usize, by: usize| steps.saturating_mul(by);
+    reach(pixels - 1, conv.stride[1]).saturating_add(reach(window - 1, conv.dilation[1])).saturating_add(1)
 }
 
 /// Pixels an invocation computes, or `None` where even one window reaches too many columns.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::{
-    graph::{Graph, Node, Shape},
+    graph::{CheckError, Graph, Node, Shape},
     plan::RowTable,
 };
 
@@ -19,7 +19,9 @@ pub struct Operand {
     pub texture: usize,
     /// Base-two logarithm of the texture's width.
     pub shift: u32,
-    /// Where each row starts.
+    /// Texels of the texture.
+    pub texels: u64,
+    /// Where each row starts. Rows that no step of a run needs may have no room there.
     pub rows: RowTable,
     /// Texels from a slice of a row to the next: the width, or that of the tensor that it is a part of.
     pub pitch: u32,
@@ -32,6 +34,8 @@ pub struct WeightPlace {
     pub texture: usize,
     /// First texel.
     pub base: u32,
+    /// How many texels.
+    pub texels: u32,
     /// Base-two logarithm of the texture's width.
     pub shift: u32,
 }
@@ -55,37 +59,64 @@ pub struct StepContext<'a> {
     pub weights: WeightPlace,
 }
 
-/// A WGSL family of `shaders/`.
+/// A WGSL family of `shaders/`: one of [`SHADERS`](super::SHADERS), for only kernels make them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Shader {
+    name: &'static str,
+    source: &'static str,
+}
+
+impl Shader {
+    pub(super) const fn new(name: &'static str, source: &'static str) -> Self {
+        Self { name, source }
+    }
+
     /// The family's name, for messages and profiles.
-    pub name: &'static str,
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Its WGSL, without the shared parts.
-    pub source: &'static str,
+    pub const fn source(&self) -> &'static str {
+        self.source
+    }
 }
 
 /// `override` constants of a pipeline, by name.
 pub type Constants = Vec<(&'static str, f64)>;
 
-/// One GPU dispatch.
+/// What a dispatch relies on of a texture that it reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    /// Which.
+    pub(crate) texture: usize,
+    /// Base-two logarithm of its width.
+    pub(crate) shift: u32,
+    /// Texels that it must have.
+    pub(crate) texels: u64,
+}
+
+/// One GPU dispatch. Only kernels make them: its words and its shader fit each other.
 #[derive(Clone, Debug)]
 pub struct Dispatch {
     /// Which shader.
-    pub shader: Shader,
+    pub(crate) shader: Shader,
     /// Its `override` constants, `LANES` among them: with the shader, what tells pipelines apart.
-    pub constants: Constants,
+    pub(crate) constants: Constants,
     /// Parameters and row tables.
-    pub words: Vec<u32>,
+    pub(crate) words: Vec<u32>,
     /// Texture written.
-    pub output: usize,
+    pub(crate) output: usize,
     /// Texture of the first input, if one is read.
-    pub input: Option<usize>,
+    pub(crate) input: Option<usize>,
     /// Texture of the second input (or of what the tail adds), if one is read.
-    pub second: Option<usize>,
+    pub(crate) second: Option<usize>,
     /// Weight texture, if one is read.
-    pub weights: Option<usize>,
+    pub(crate) weights: Option<usize>,
     /// Workgroups needed, in all.
-    pub groups: u32,
+    pub(crate) groups: u32,
+    /// What all its texels lie in.
+    pub(crate) reach: Vec<Reach>,
 }
 
 impl Dispatch {
@@ -107,5 +138,28 @@ pub enum KernelError {
         op: &'static str,
         /// What is missing.
         reason: String,
+    },
+    /// A step was put together of parts that do not fit.
+    #[error("a step cannot be lowered: {why}")]
+    Misfit {
+        /// What does not fit.
+        why: String,
+    },
+    /// A step's graph is not whole.
+    #[error(transparent)]
+    Graph(#[from] CheckError),
+    /// A number is too large for the 32 bits that kernels count in.
+    #[error("operator {origin} ({op}) cannot run: {what}: {found} is not below {limit}")]
+    TooLarge {
+        /// Index in the model file.
+        origin: usize,
+        /// Its name.
+        op: &'static str,
+        /// What was counted.
+        what: String,
+        /// How many there are.
+        found: usize,
+        /// How many there may not be.
+        limit: usize,
     },
 }

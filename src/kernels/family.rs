@@ -60,6 +60,7 @@ pub(super) fn dispatch(
         second: step.add.as_ref().map(|add| add.texture),
         weights: tail.reads_weights().then_some(step.weights.texture),
         groups: items.div_ceil(LANES),
+        reach: step.reach(),
     }
 }
 

@@ -3,26 +3,33 @@
 
 use std::ops::Range;
 
-use super::{Dispatch, KernelError, Operand, Shader, Words, family};
+use super::{Dispatch, KernelError, Operand, Shader, Words, context, family};
 use crate::{
     graph::{Graph, Node, Op, PadMode},
     rewrite::{Corner, corners},
 };
 
-const SHADER: Shader = Shader { name: "fill", source: include_str!("../../shaders/fill.wgsl") };
+pub(super) const SHADER: Shader = Shader::new("fill", include_str!("../../shaders/fill.wgsl"));
 
 /// Fills `rows` of `operand` with `value`.
-pub fn fill(operand: &Operand, rows: Range<u32>, value: f32) -> Dispatch {
+///
+/// # Errors
+/// [`KernelError::Misfit`] where the operand has no such rows.
+pub(crate) fn fill(operand: &Operand, rows: Range<u32>, value: f32) -> Result<Dispatch, KernelError> {
+    context::check_operand(operand, operand.shape)?;
+    context::check_rows(operand, &rows)?;
     let items = rows.len() as u32 * operand.shape.row_texels() as u32;
     let words = Words::bare(operand, rows.start, items).own([value.to_bits(), 0, 0, 0]);
-    dispatch(operand, words, items, false)
+    Ok(dispatch(operand, words, items, false))
 }
 
 /// Fills what a pad puts around its operand in `rows` of the result, which is `output`: an invocation a texel of that.
 ///
 /// # Errors
 /// [`KernelError::Unsupported`] where the pad has no border of one value, or its operand no place inside the result.
-pub fn frame(graph: &Graph, node: &Node, output: &Operand, rows: Range<u32>) -> Result<Dispatch, KernelError> {
+pub(crate) fn frame(graph: &Graph, node: &Node, output: &Operand, rows: Range<u32>) -> Result<Dispatch, KernelError> {
+    context::check_operand(output, graph.shape(node.outputs[0]))?;
+    context::check_rows(output, &rows)?;
     let refuse = |reason: String| KernelError::Unsupported { origin: node.origin, op: node.op.name(), reason };
     let corners = corners(graph, node).map_err(|why| refuse(why.to_string()))?;
     let (Op::Pad { mode: PadMode::Constant(value), .. }, &[Corner { row, slice, x }], &[part, ..]) =
@@ -53,5 +60,6 @@ fn dispatch(operand: &Operand, words: Words, items: u32, frame: bool) -> Dispatc
         second: None,
         weights: None,
         groups: items.div_ceil(family::LANES),
+        reach: vec![operand.reach()],
     }
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::graph::{Conv2d, Graph, Node, Padding};
 
-const SHADER: Shader = Shader { name: "dense", source: include_str!("../../shaders/dense.wgsl") };
+pub(super) const SHADER: Shader = Shader::new("dense", include_str!("../../shaders/dense.wgsl"));
 
 /// `[inputs, outputs]` of the layer.
 fn extents(graph: &Graph, node: &Node) -> [usize; 2] {

@@ -3,7 +3,7 @@
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
 use crate::graph::{DepthOrder, PadMode, Shape};
 
-const SHADER: Shader = Shader { name: "gather", source: include_str!("../../shaders/gather.wgsl") };
+pub(super) const SHADER: Shader = Shader::new("gather", include_str!("../../shaders/gather.wgsl"));
 
 /// Which element of the input makes an element of the result.
 #[derive(Clone, Copy, Debug, PartialEq)]

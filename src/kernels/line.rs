@@ -2,10 +2,10 @@
 
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
 
-const TOP_K: Shader = Shader { name: "top_k", source: include_str!("../../shaders/top_k.wgsl") };
-const LRN: Shader = Shader { name: "lrn", source: include_str!("../../shaders/lrn.wgsl") };
-const NORMALIZE: Shader = Shader { name: "normalize", source: include_str!("../../shaders/normalize.wgsl") };
-const CUM_SUM: Shader = Shader { name: "cum_sum", source: include_str!("../../shaders/cum_sum.wgsl") };
+pub(super) const TOP_K: Shader = Shader::new("top_k", include_str!("../../shaders/top_k.wgsl"));
+pub(super) const LRN: Shader = Shader::new("lrn", include_str!("../../shaders/lrn.wgsl"));
+pub(super) const NORMALIZE: Shader = Shader::new("normalize", include_str!("../../shaders/normalize.wgsl"));
+pub(super) const CUM_SUM: Shader = Shader::new("cum_sum", include_str!("../../shaders/cum_sum.wgsl"));
 
 fn flag(on: bool) -> f64 {
     f64::from(u8::from(on))

@@ -4,7 +4,7 @@
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family, pack};
 use crate::graph::{Graph, Node, Shape, named};
 
-const SHADER: Shader = Shader { name: "lookup", source: include_str!("../../shaders/lookup.wgsl") };
+pub(super) const SHADER: Shader = Shader::new("lookup", include_str!("../../shaders/lookup.wgsl"));
 
 /// Own words in front of constant indices.
 const HEAD: u32 = 8 + 3;

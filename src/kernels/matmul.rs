@@ -2,7 +2,7 @@
 
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, binary, block::Block, family};
 
-const SHADER: Shader = Shader { name: "matmul", source: include_str!("../../shaders/matmul.wgsl") };
+pub(super) const SHADER: Shader = Shader::new("matmul", include_str!("../../shaders/matmul.wgsl"));
 
 /// One dispatch over the step's rows, each of which is a whole product.
 pub(super) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Vec<Dispatch>, KernelError> {

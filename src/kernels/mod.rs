@@ -5,7 +5,9 @@
 
 mod binary;
 mod block;
+mod bounds;
 mod concat;
+mod context;
 mod conv;
 mod depthwise;
 mod dispatch;
@@ -28,12 +30,41 @@ pub mod twin;
 mod unary;
 mod words;
 
+pub use bounds::check;
+pub(crate) use dispatch::Reach;
 pub use dispatch::{Constants, Dispatch, FOLD, KernelError, Operand, Shader, StepContext, WeightPlace};
-pub use fill::{fill, frame};
+pub(crate) use fill::{fill, frame};
 pub use tail::TailPlan;
 pub use words::Words;
 
 use crate::graph::{Graph, Node, Op, Reduce, follows_tensorflow};
+
+/// Every shader family there is, by name.
+pub const SHADERS: [Shader; 23] = [
+    binary::SHADER,
+    concat::SHADER,
+    conv::CONV,
+    line::CUM_SUM,
+    fully_connected::SHADER,
+    depthwise::SHADER,
+    fill::SHADER,
+    reduce::FOLD,
+    gather::SHADER,
+    lookup::SHADER,
+    line::LRN,
+    matmul::SHADER,
+    line::NORMALIZE,
+    conv::POINTWISE,
+    pool::SHADER,
+    reduce::MEAN,
+    resample::SHADER,
+    resize::SHADER,
+    softmax::NARROW,
+    softmax::WIDE,
+    line::TOP_K,
+    transpose_conv::SHADER,
+    unary::SHADER,
+];
 
 /// The texels that a node's kernel reads beside its tensors: weights, biases, PReLU alphas.
 pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
@@ -54,8 +85,17 @@ pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
 /// The dispatches of a step, in order.
 ///
 /// # Errors
-/// [`KernelError::Unsupported`] where no kernel runs this form of the operator.
+/// [`KernelError::Unsupported`] where no kernel runs this form of the operator; [`KernelError::Graph`],
+/// [`KernelError::TooLarge`] and [`KernelError::Misfit`] where the graph is not whole, or the step is put together of
+/// parts that do not fit.
 pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+    context::check_all(step)?;
+    lower(step)
+}
+
+/// The same for a step of a graph that has been [checked](check), with weights that lie where they were uploaded to.
+pub(crate) fn lower(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+    context::check(step)?;
     tail::check(step)?;
     match &step.node.op {
         Op::Conv2d(op) => conv::dispatches(step, op, conv::Kind::Full),

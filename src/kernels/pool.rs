@@ -3,7 +3,7 @@
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
 use crate::graph::{Padding, Pool2d, PoolKind, Shape};
 
-const SHADER: Shader = Shader { name: "pool", source: include_str!("../../shaders/pool.wgsl") };
+pub(super) const SHADER: Shader = Shader::new("pool", include_str!("../../shaders/pool.wgsl"));
 
 /// First and last but one row and column that count in a mean, from the corner of the image with all its border.
 fn counted(around: Padding, counted: Padding, image: Shape) -> [u32; 4] {

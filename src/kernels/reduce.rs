@@ -3,8 +3,8 @@
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
 use crate::graph::Reduce;
 
-const MEAN: Shader = Shader { name: "reduce", source: include_str!("../../shaders/reduce.wgsl") };
-const FOLD: Shader = Shader { name: "fold", source: include_str!("../../shaders/fold.wgsl") };
+pub(super) const MEAN: Shader = Shader::new("reduce", include_str!("../../shaders/reduce.wgsl"));
+pub(super) const FOLD: Shader = Shader::new("fold", include_str!("../../shaders/fold.wgsl"));
 
 /// How a mean over width is taken.
 #[derive(Clone, Copy, PartialEq)]

@@ -3,7 +3,7 @@
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
 use crate::graph::{CoordMode, Op, ResizeAxis};
 
-const SHADER: Shader = Shader { name: "resample", source: include_str!("../../shaders/resample.wgsl") };
+pub(super) const SHADER: Shader = Shader::new("resample", include_str!("../../shaders/resample.wgsl"));
 
 /// What stands for the first pixel of what lies outside.
 const OUTSIDE: u32 = i32::MIN as u32;

@@ -3,7 +3,7 @@
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
 use crate::graph::{CoordMode, ResizeMode};
 
-const SHADER: Shader = Shader { name: "resize", source: include_str!("../../shaders/resize.wgsl") };
+pub(super) const SHADER: Shader = Shader::new("resize", include_str!("../../shaders/resize.wgsl"));
 
 /// Input pixels per output pixel, in the 32-bit arithmetic of TensorFlow Lite's reference; worked out here because a
 /// device's division need not be exact.

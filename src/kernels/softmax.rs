@@ -2,8 +2,8 @@
 
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
 
-const NARROW: Shader = Shader { name: "softmax", source: include_str!("../../shaders/softmax.wgsl") };
-const WIDE: Shader = Shader { name: "softmax_wide", source: include_str!("../../shaders/softmax_wide.wgsl") };
+pub(super) const NARROW: Shader = Shader::new("softmax", include_str!("../../shaders/softmax.wgsl"));
+pub(super) const WIDE: Shader = Shader::new("softmax_wide", include_str!("../../shaders/softmax_wide.wgsl"));
 
 /// Slices from which on a pixel is worth a workgroup, where there are few pixels.
 const WIDE_SLICES: usize = 32;

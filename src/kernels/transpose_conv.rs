@@ -7,7 +7,7 @@ use super::{
 };
 use crate::graph::{Graph, Node, TransposeConv};
 
-const SHADER: Shader = Shader { name: "transpose_conv", source: include_str!("../../shaders/transpose_conv.wgsl") };
+pub(super) const SHADER: Shader = Shader::new("transpose_conv", include_str!("../../shaders/transpose_conv.wgsl"));
 
 /// Texels of the weights, without the biases.
 fn texels(form: &Form) -> usize {

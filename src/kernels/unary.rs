@@ -3,7 +3,7 @@
 use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family, tail};
 use crate::graph::Unary;
 
-const SHADER: Shader = Shader { name: "unary", source: include_str!("../../shaders/unary.wgsl") };
+pub(super) const SHADER: Shader = Shader::new("unary", include_str!("../../shaders/unary.wgsl"));
 
 /// One texel an invocation.
 pub(super) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dispatch>, KernelError> {

@@ -1,6 +1,6 @@
 //! A step's words: the parameters and row tables that `texel.wgsl` reads.
 
-use super::{Operand, StepContext, TailPlan};
+use super::{Operand, StepContext, TailPlan, context::starts};
 use crate::graph::Shape;
 
 const OUTPUT: usize = 2;
@@ -75,7 +75,7 @@ impl Words {
         }
         let mut words: Vec<u32> = self.head.concat();
         words.append(&mut self.own);
-        words.extend(self.tables.iter().flat_map(|(_, operand)| operand.rows.starts()));
+        words.extend(self.tables.iter().flat_map(|(_, operand)| starts(operand)));
         words
     }
 }

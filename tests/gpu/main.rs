@@ -17,6 +17,7 @@ mod onnx_nodes;
 mod phases;
 mod portability;
 mod session;
+mod soundness;
 mod split;
 mod support;
 mod witness;

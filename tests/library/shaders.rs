@@ -15,7 +15,7 @@ use naga::{
 };
 use texpool::{
     gpu::{Table, source},
-    kernels::Shader,
+    kernels::{SHADERS, Shader},
     plan::TexelFormat,
 };
 
@@ -94,8 +94,7 @@ const TAILS: [&[(&str, f64)]; 2] = [&[("ADD", 0.0)], &[("FIRST", 15.0), ("ADD", 
 const SHARED: [&str; 4] = ["LANES", "FIRST", "ADD", "THEN"];
 
 fn family(name: &'static str) -> Shader {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders").join(format!("{name}.wgsl"));
-    Shader { name, source: fs::read_to_string(path).unwrap().leak() }
+    *SHADERS.iter().find(|shader| shader.name() == name).unwrap()
 }
 
 /// Every choice of one value for each constant.
@@ -188,6 +187,7 @@ fn every_family_and_every_constant_is_listed() {
         .collect();
     families.sort();
     assert_eq!(families, CONSTANTS.iter().map(|family| family.0).collect::<Vec<_>>());
+    assert_eq!(families, SHADERS.map(|shader| shader.name()));
     for &(name, constants) in CONSTANTS {
         let text = source(family(name), TexelFormat::Rgba32Float, Table::Uniform);
         let module = naga::front::wgsl::parse_str(&text).unwrap();

@@ -108,6 +108,7 @@ fn two_operands_and_an_added_tensor_are_refused() {
         texpool::graph::Tail::default(),
     );
     let add = add_tensor(&mut graph, dims.into(), None);
+    graph.inputs.push(add);
     graph.nodes[0].tail.add = Some(add);
     let error = refusal(&graph, true);
     assert!(error.contains("ADD") && error.contains("tail cannot add"), "{error}");
@@ -129,6 +130,7 @@ fn refusal(graph: &texpool::graph::Graph, adds: bool) -> String {
         shape: graph.shape(node.outputs[0]),
         texture: 0,
         shift: 3,
+        texels: 64,
         rows: texpool::plan::RowTable::Whole { base: 0, rows: 2, row_texels: 2 },
         pitch: 2,
     };

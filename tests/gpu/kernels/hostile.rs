@@ -43,7 +43,9 @@ impl Lie {
     }
 
     fn operand(self, shape: Shape, textures: &TextureSet, texture: usize) -> Operand {
-        Operand { shape, texture, shift: textures.spec(texture).shift(), rows: self.rows, pitch: self.pitch }
+        let spec = textures.spec(texture);
+        let (shift, texels) = (spec.shift(), spec.texels());
+        Operand { shape, texture, shift, texels, rows: self.rows, pitch: self.pitch }
     }
 }
 
@@ -152,8 +154,10 @@ impl Bench {
         let mut packed = Sheet { texels: vec![POISON; 2 * rng.below(20) + 1] };
         let base = packed.texels.len() as u32;
         packed.texels.extend(kernels::weights(graph, node));
+        let texels = packed.texels.len() as u32 - base;
         let weight_texture = packed.create(&mut textures, width(3), *format)?;
-        let weights = WeightPlace { texture: weight_texture, base, shift: textures.spec(weight_texture).shift() };
+        let weights =
+            WeightPlace { texture: weight_texture, base, texels, shift: textures.spec(weight_texture).shift() };
         let operand = |textures: &TextureSet, tensor: usize| {
             operands[tensor].clone().map(|(texture, shape, lie)| lie.operand(shape, textures, texture))
         };

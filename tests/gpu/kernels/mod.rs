@@ -7,6 +7,7 @@ mod elementwise;
 mod functions;
 mod hostile;
 mod lines;
+mod misfits;
 mod moves;
 mod rng;
 mod windows;

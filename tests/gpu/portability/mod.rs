@@ -34,7 +34,8 @@ fn recipes() -> Vec<(PipelineRecipe, &'static str)> {
                     Session::new(&gpu, &graph, &SessionOptions { prepare, poison: true, ..SessionOptions::default() })
                         .unwrap();
                 for recipe in session.pipelines() {
-                    let name = format!("{} {:?}", recipe.shader.name, (recipe.format, recipe.table, &recipe.constants));
+                    let name =
+                        format!("{} {:?}", recipe.shader.name(), (recipe.format, recipe.table, &recipe.constants));
                     all.entry(name).or_insert((recipe.clone(), file));
                 }
             }
@@ -50,8 +51,13 @@ fn every_pipeline_of_every_model_is_portable() {
     let (mut modules, mut sources) = (Vec::new(), Vec::new());
     let recipes = recipes();
     for (i, (recipe, model)) in recipes.iter().enumerate() {
-        let who =
-            format!("{} {:?} {:?} {:?} of {model}", recipe.shader.name, recipe.format, recipe.table, recipe.constants);
+        let who = format!(
+            "{} {:?} {:?} {:?} of {model}",
+            recipe.shader.name(),
+            recipe.format,
+            recipe.table,
+            recipe.constants
+        );
         match translate::everywhere(recipe) {
             Ok(made) => {
                 for (environment, words) in made.spirv {

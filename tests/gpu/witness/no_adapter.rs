@@ -3,9 +3,11 @@
 use super::Child;
 
 /// Tests that stand beside others of their family and get along without a device.
-const NEED_NONE: [&str; 6] = [
+const NEED_NONE: [&str; 8] = [
     "kernels::elementwise::a_tail_of_a_function_that_it_does_not_know_is_refused",
     "kernels::elementwise::two_operands_and_an_added_tensor_are_refused",
+    "kernels::misfits::graphs_that_are_not_whole_are_refused",
+    "kernels::misfits::operands_that_are_not_the_nodes_are_refused",
     "phases::every_network_of_the_catalogue_is_tested",
     "phases::no_test_is_skipped_by_the_name_of_another",
     "portability::dialect::",

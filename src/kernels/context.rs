@@ -1,0 +1,109 @@
+//! What of a step must fit together before a kernel is lowered: shaders are compiled without run-time checks
+//! (`gpu/pipelines.rs`), so a row number beyond its table or a texel beyond its texture must not come about.
+
+use std::ops::Range;
+
+use super::{KernelError, Operand, StepContext, WeightPlace, dispatch::Reach};
+use crate::{
+    graph::{self, Shape},
+    plan::RowTable,
+};
+
+/// Checks all of a step that was put together by hand: the graph too, and that its weights have room.
+pub(super) fn check_all(step: &StepContext<'_>) -> Result<(), KernelError> {
+    graph::check(step.graph)?;
+    super::check(step.graph)?;
+    if !step.graph.nodes.iter().any(|node| std::ptr::eq(node, step.node)) {
+        return Err(misfit("the node is none of the graph's".into()));
+    }
+    let (room, needed) = (step.weights.texels, super::weights(step.graph, step.node).len());
+    if (room as usize) < needed {
+        return Err(misfit(format!("the weights take {needed} texels, and have room for {room}")));
+    }
+    Ok(())
+}
+
+/// Checks the operands of a step, whose graph is valid, and its rows.
+pub(super) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
+    let node = step.node;
+    let shapes = |tensors: &[usize]| -> Vec<Shape> { tensors.iter().map(|&tensor| step.graph.shape(tensor)).collect() };
+    let [inputs, add, result] = [shapes(&node.inputs), shapes(node.tail.add.as_slice()), shapes(&node.outputs)];
+    if step.inputs.len() != inputs.len() || step.add.iter().len() != add.len() || result.len() != 1 {
+        return Err(misfit("it has other operands than its node".into()));
+    }
+    for (operand, shape) in
+        step.inputs.iter().zip(&inputs).filter_map(|(operand, shape)| Some((operand.as_ref()?, shape)))
+    {
+        check_operand(operand, *shape)?;
+    }
+    step.add.iter().zip(&add).try_for_each(|(operand, shape)| check_operand(operand, *shape))?;
+    result.iter().try_for_each(|shape| check_operand(&step.output, *shape))?;
+    check_rows(&step.output, &step.rows)
+}
+
+/// Checks that an operand has the shape it is read with, a start for each row, and room for a row.
+pub(super) fn check_operand(operand: &Operand, shape: Shape) -> Result<(), KernelError> {
+    if operand.shape != shape {
+        return Err(misfit(format!("an operand of {shape} is said to be of {}", operand.shape)));
+    }
+    let rows = operand.rows.rows();
+    if rows as usize != shape.rows() {
+        return Err(misfit(format!("{rows} rows of a tensor of {shape} have a start")));
+    }
+    let last = |base: u32, length: u32| u64::from(base) + u64::from(rows) * u64::from(length);
+    let sound = match operand.rows {
+        RowTable::Whole { base, row_texels, .. } => last(base, row_texels) <= u64::from(u32::MAX),
+        RowTable::Ring { base, row_texels, ring, .. } => ring > 0 && last(base, row_texels) <= u64::from(u32::MAX),
+        RowTable::Scattered { .. } => true,
+    };
+    if !sound || span(operand) > operand.texels {
+        return Err(misfit(format!("rows of a tensor of {shape} have no room in {} texels", operand.texels)));
+    }
+    Ok(())
+}
+
+/// Checks that an operand has rows.
+pub(super) fn check_rows(operand: &Operand, rows: &Range<u32>) -> Result<(), KernelError> {
+    if rows.start <= rows.end && rows.end <= operand.rows.rows() {
+        Ok(())
+    } else {
+        Err(misfit(format!("rows {rows:?} are asked for of {}", operand.rows.rows())))
+    }
+}
+
+fn misfit(why: String) -> KernelError {
+    KernelError::Misfit { why }
+}
+
+/// Texels from the first of a row to its last, both included.
+fn span(operand: &Operand) -> u64 {
+    operand.shape.slices().saturating_sub(1) as u64 * u64::from(operand.pitch) + operand.shape.w as u64
+}
+
+/// Where an operand's rows start. Rows without room in the texture are needed by no step, or the plan would not have
+/// passed its check; a kernel may load from them and throw the value away, so they start where there are texels.
+pub(super) fn starts(operand: &Operand) -> impl Iterator<Item = u32> + '_ {
+    let last = operand.texels.saturating_sub(span(operand));
+    operand.rows.starts().map(move |start| if u64::from(start) <= last { start } else { 0 })
+}
+
+impl Operand {
+    pub(super) const fn reach(&self) -> Reach {
+        Reach { texture: self.texture, shift: self.shift, texels: self.texels }
+    }
+}
+
+impl WeightPlace {
+    const fn reach(&self) -> Reach {
+        Reach { texture: self.texture, shift: self.shift, texels: self.base as u64 + self.texels as u64 }
+    }
+}
+
+impl StepContext<'_> {
+    /// What a dispatch of this step may touch.
+    pub(super) fn reach(&self) -> Vec<Reach> {
+        let operands = self.inputs.iter().flatten().chain(&self.add).chain([&self.output]);
+        let weights = (self.weights.texels > 0).then(|| self.weights.reach());
+        operands.map(Operand::reach).chain(weights).collect()
+    }
+}
