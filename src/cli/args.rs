@@ -224,6 +224,9 @@ pub(super) struct AdapterArgs {
     /// Where there is no adapter at all, install the software Vulkan driver (apt-get, as root or through sudo).
     #[arg(long)]
     install_driver: bool,
+    /// Give the device up when it takes so long for a run or a transfer.
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
+    timeout: Duration,
 }
 
 impl AdapterArgs {
@@ -231,6 +234,7 @@ impl AdapterArgs {
     /// flag or at the terminal.
     pub(super) fn open(&self, timestamps: bool) -> Result<Gpu, CliError> {
         let install = if self.install_driver { Install::Yes } else { Install::Ask };
-        Ok(setup::open_gpu(&GpuOptions { adapter: self.adapter.clone(), timestamps }, install)?)
+        let options = GpuOptions { adapter: self.adapter.clone(), timestamps, timeout: self.timeout };
+        Ok(setup::open_gpu(&options, install)?)
     }
 }

@@ -38,7 +38,9 @@ pub(super) enum CliError {
     #[error("{0}")]
     Usage(String),
     #[error(transparent)]
-    Gpu(#[from] GpuError),
+    Gpu(GpuError),
+    #[error("{0}; if it is at work and only slow, --timeout SECONDS gives it longer")]
+    Slow(GpuError),
     #[error("there is no file `{}`, and nothing that can be fetched is called that; there are: {known}", shown(text))]
     NoSuchFile { text: OsString, known: String },
     #[error("there is no file `{}`", shown(path))]
@@ -63,5 +65,14 @@ struct With<'a>(&'a str);
 impl fmt::Display for With<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(f, " with {}", shown(self.0)) }
+    }
+}
+
+impl From<GpuError> for CliError {
+    fn from(error: GpuError) -> Self {
+        match error {
+            GpuError::Timeout { .. } => Self::Slow(error),
+            other => Self::Gpu(other),
+        }
     }
 }

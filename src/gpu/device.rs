@@ -1,17 +1,33 @@
 //! The device: found, or brought by the caller; its errors turned into types.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use super::GpuError;
 use crate::plan::TextureLimits;
 
+/// How long the host waits for the device unless it is told otherwise: no answer takes that long where something is at
+/// work. The largest networks of the catalogue take minutes on SwiftShader with two cores.
+pub const TIMEOUT: Duration = Duration::from_secs(600);
+
 /// Which adapter to open.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct GpuOptions {
     /// Part of the adapter's name, in any case; the environment's `WGPU_ADAPTER_NAME` stands in where none is given.
     pub adapter: Option<String>,
     /// Ask for timestamps where the adapter has them.
     pub timestamps: bool,
+    /// How long to wait for the device before it is given up: for a run, or a transfer. [`TIMEOUT`] unless another is
+    /// named.
+    pub timeout: Duration,
+}
+
+impl Default for GpuOptions {
+    fn default() -> Self {
+        Self { adapter: None, timestamps: false, timeout: TIMEOUT }
+    }
 }
 
 /// An adapter, for lists.
@@ -31,14 +47,22 @@ pub struct AdapterSummary {
     pub timestamps: bool,
 }
 
-/// An open device and its queue.
+/// An open device and its queue. Clones are the same device.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     /// The device.
     pub device: wgpu::Device,
     /// Its queue.
     pub queue: wgpu::Queue,
-    lost: Arc<OnceLock<String>>,
+    lost: Arc<OnceLock<Loss>>,
+    timeout: Duration,
+}
+
+/// How a device was lost.
+#[derive(Clone, Debug)]
+struct Loss {
+    reason: wgpu::DeviceLostReason,
+    message: String,
 }
 
 fn instance() -> wgpu::Instance {
@@ -121,18 +145,30 @@ impl Gpu {
             })
             .await
             .map_err(|e| GpuError::NoDevice { adapter: adapter.get_info().name, reason: e.to_string() })?;
-        Ok(Self::from_device(device, queue))
+        Ok(Self::from_device(device, queue).with_timeout(options.timeout))
     }
 
-    /// Uses a device and queue of the caller's. Core WebGPU limits suffice.
+    /// Uses a device and queue of the caller's. Core WebGPU limits suffice. Waits for it take at most [`TIMEOUT`].
+    ///
+    /// Its device-lost callback is replaced: by no other way does wgpu say that a device is lost.
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let lost = Arc::new(OnceLock::new());
         let note = Arc::clone(&lost);
-        device.set_device_lost_callback(move |_, reason| {
+        device.set_device_lost_callback(move |reason, message| {
             // The first reason is the one that counts.
-            let _ = note.set(reason);
+            let _ = note.set(Loss { reason, message });
         });
-        Self { device, queue, lost }
+        Self { device, queue, lost, timeout: TIMEOUT }
+    }
+
+    /// The same device; waits through this handle, and those of sessions made with it, take at most `timeout`.
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// How long a wait for the device may take.
+    pub const fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     /// Runs `make`, and turns what the device says of it into an error.
@@ -147,7 +183,9 @@ impl Gpu {
         self.alive()?;
         match errors.into_iter().next() {
             None => Ok(made),
-            Some(wgpu::Error::OutOfMemory { .. }) => Err(GpuError::OutOfMemory { doing: doing.to_owned() }),
+            Some(wgpu::Error::OutOfMemory { .. }) => {
+                Err(GpuError::OutOfMemory { doing: doing.to_owned(), bytes: None })
+            }
             Some(error) => Err(GpuError::Refused { doing: doing.to_owned(), reason: error.to_string() }),
         }
     }
@@ -160,18 +198,22 @@ impl Gpu {
     /// Whether the device is still there.
     ///
     /// # Errors
-    /// [`GpuError::Lost`], with the driver's reason.
+    /// [`GpuError::Lost`], with the reason and the driver's words.
     pub fn alive(&self) -> Result<(), GpuError> {
         match self.lost.get() {
-            Some(reason) => Err(GpuError::Lost { reason: reason.clone() }),
+            Some(Loss { reason, message }) => Err(GpuError::Lost { reason: *reason, message: message.clone() }),
             None => Ok(()),
         }
     }
 
-    /// Waits until all that was submitted is done.
-    pub(super) fn wait(&self) -> Result<(), GpuError> {
-        let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
-        self.alive()?;
-        polled.map(drop).map_err(|e| GpuError::Lost { reason: e.to_string() })
+    /// Makes a buffer, called `what` in errors.
+    pub(super) fn buffer(&self, what: &str, buffer: &wgpu::BufferDescriptor<'_>) -> Result<wgpu::Buffer, GpuError> {
+        let allowed = self.device.limits().max_buffer_size;
+        if buffer.size > allowed {
+            let (what, needed) = (what.to_owned(), buffer.size);
+            return Err(GpuError::Limit { what, limit: "maxBufferSize", needed, allowed });
+        }
+        self.scoped(&format!("creating a buffer for {what}"), || self.device.create_buffer(buffer))
+            .map_err(|error| error.for_bytes(buffer.size))
     }
 }

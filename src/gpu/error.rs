@@ -1,5 +1,7 @@
 //! What can go wrong on the device.
 
+use std::time::Duration;
+
 use crate::{
     graph::CheckError,
     kernels::{KernelError, twin::TwinError},
@@ -40,10 +42,12 @@ pub enum GpuError {
         allowed: u64,
     },
     /// The device's memory is used up.
-    #[error("the device is out of memory while {doing}")]
+    #[error("the device is out of memory while {doing}{}", asked(*.bytes))]
     OutOfMemory {
         /// What was being made.
         doing: String,
+        /// How many bytes were asked for at once, where that is known.
+        bytes: Option<u64>,
     },
     /// The device refused; a defect of texpool or of the driver.
     #[error("the device refused {doing}: {reason}")]
@@ -54,10 +58,20 @@ pub enum GpuError {
         reason: String,
     },
     /// The device is gone.
-    #[error("the device was lost: {reason}")]
+    #[error("the device was lost ({reason:?}){}", if message.is_empty() { String::new() } else { format!(": {message}") })]
     Lost {
-        /// The driver's words.
-        reason: String,
+        /// Whether it was destroyed, or for reasons of its own.
+        reason: wgpu::DeviceLostReason,
+        /// The driver's words; none for a device that was destroyed.
+        message: String,
+    },
+    /// The device took too long. It may still be at it.
+    #[error("the device has not finished {what} within {:.1} seconds", waited.as_secs_f64())]
+    Timeout {
+        /// What was waited for.
+        what: String,
+        /// For how long.
+        waited: Duration,
     },
     /// The graph is not whole.
     #[error(transparent)]
@@ -105,4 +119,19 @@ pub enum GpuError {
     /// A twin has no answer to compare with.
     #[error(transparent)]
     Twin(#[from] TwinError),
+}
+
+/// The bytes asked for, in words.
+fn asked(bytes: Option<u64>) -> String {
+    bytes.map_or_else(String::new, |bytes| format!(", which takes {bytes} bytes"))
+}
+
+impl GpuError {
+    /// Notes in an error of memory how many bytes were asked for.
+    pub(super) fn for_bytes(self, asked: u64) -> Self {
+        match self {
+            Self::OutOfMemory { doing, .. } => Self::OutOfMemory { doing, bytes: Some(asked) },
+            other => other,
+        }
+    }
 }

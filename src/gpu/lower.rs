@@ -36,11 +36,13 @@ impl Placed<'_> {
         Some(Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch })
     }
 
-    /// The dispatches of all steps in order, each with its step; poison has none.
+    /// The dispatches of all steps in order, each with its step; poison has none. Their words must fit into a buffer of
+    /// `most` bytes: a tensor of very many rows has a long row table in every step that touches it.
     pub(super) fn dispatches(
         &self,
         weights: &[WeightPlace],
         poison: bool,
+        most: u64,
     ) -> Result<Vec<(Option<usize>, Dispatch)>, GpuError> {
         let Prepared { graph, schedule, plan, .. } = self.prepared;
         let mut all = Vec::new();
@@ -51,6 +53,7 @@ impl Placed<'_> {
                 all.push((None, kernels::fill(&whole(texture, spec), rows, f32::NAN)?));
             }
         }
+        let mut bytes = 0u64;
         for (index, step) in schedule.steps.iter().enumerate() {
             let node = &graph.nodes[step.node];
             let (Some(&result), true) = (node.outputs.first(), node.outputs.len() == 1) else {
@@ -71,6 +74,11 @@ impl Placed<'_> {
                     weights: weights[step.node],
                 })?,
             };
+            bytes += dispatches.iter().map(|dispatch| dispatch.words.len() as u64 * 4).sum::<u64>();
+            if bytes > most {
+                let what = format!("row tables of all steps up to operator {} ({})", node.origin, node.op.name());
+                return Err(GpuError::Limit { what, limit: "maxBufferSize", needed: bytes, allowed: most });
+            }
             all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
             for (storage, rows) in dying.get(index).into_iter().flatten() {
                 if let Some(operand) = self.operand(schedule.storages[*storage].tensor) {

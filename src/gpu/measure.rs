@@ -194,12 +194,12 @@ impl Meter<'_> {
         let mut times = Vec::with_capacity(runs);
         for _ in 0..runs {
             let begun = (self.stopwatch.read)();
-            self.gpu.scoped("measuring", || {
+            let submission = self.gpu.scoped("measuring", || {
                 let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
                 session.encode(&mut encoder);
-                self.gpu.queue.submit([encoder.finish()]);
+                self.gpu.queue.submit([encoder.finish()])
             })?;
-            self.gpu.wait()?;
+            self.gpu.wait(&submission, "a measurement")?;
             times.push(self.since(begun) * 1e6);
         }
         times.sort_by(f64::total_cmp);

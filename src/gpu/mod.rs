@@ -12,10 +12,12 @@ mod program;
 mod session;
 mod textures;
 mod transfer;
+mod wait;
 mod weights;
+mod words;
 
 pub use compare::{StepDifference, compare, compare_prepared, tolerance};
-pub use device::{AdapterSummary, Gpu, GpuOptions, adapters};
+pub use device::{AdapterSummary, Gpu, GpuOptions, TIMEOUT, adapters};
 pub use error::GpuError;
 pub use measure::{Stopwatch, measure_figures};
 pub use pipelines::{PipelineCache, PipelineRecipe, Pipelines, Table, source};

@@ -1,6 +1,8 @@
 //! How long each dispatch takes on the device, by its own timestamps.
 
-use super::{Gpu, GpuError, Program};
+use std::ops::Range;
+
+use super::{Gpu, GpuError, Program, wait::Mapping};
 
 /// One dispatch's time.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,65 +15,79 @@ pub struct DispatchTime {
     pub ms: f64,
 }
 
+/// Dispatches that one query set has timestamps for, two each; a program of more is submitted piece by piece, and the
+/// pieces take turns with the query set.
+const PIECE: usize = wgpu::QUERY_SET_MAX_QUERIES as usize / 2;
+/// Bytes of a dispatch's two timestamps.
+const BYTES: u64 = 2 * wgpu::QUERY_SIZE as u64;
+
 /// Timestamps of a program, each dispatch in a pass of its own.
 #[derive(Debug)]
 pub(super) struct Clock {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     mapped: wgpu::Buffer,
-    count: u32,
+    dispatches: usize,
 }
 
 impl Clock {
-    /// Room for two timestamps a dispatch; `None` where the device has no timestamps or not as many.
+    /// Room for two timestamps a dispatch; `None` where the device has no timestamps.
     pub(super) fn new(gpu: &Gpu, dispatches: usize) -> Result<Option<Self>, GpuError> {
-        let count = 2 * dispatches as u32;
-        if !gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
-            || !(1..=wgpu::QUERY_SET_MAX_QUERIES).contains(&count)
-        {
+        if !gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
             return Ok(None);
         }
-        let buffer = |label, usage| {
-            gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size: u64::from(count) * 8,
-                usage,
-                mapped_at_creation: false,
-            })
+        let piece = dispatches.clamp(1, PIECE);
+        let buffer = |label, dispatches: usize, usage| {
+            let size = dispatches.max(1) as u64 * BYTES;
+            gpu.buffer(label, &wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
         };
-        gpu.scoped("creating timestamps", || {
-            Some(Self {
-                queries: gpu.device.create_query_set(&wgpu::QuerySetDescriptor {
-                    label: Some("timestamps"),
-                    ty: wgpu::QueryType::Timestamp,
-                    count,
-                }),
-                resolved: buffer("timestamps", wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC),
-                mapped: buffer("timestamps read", wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ),
-                count,
+        let queries = gpu.scoped("creating timestamps", || {
+            gpu.device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: Some("timestamps"),
+                ty: wgpu::QueryType::Timestamp,
+                count: 2 * piece as u32,
             })
-        })
+        })?;
+        let resolve = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
+        let read = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ;
+        let (resolved, mapped) =
+            (buffer("timestamps", piece, resolve)?, buffer("timestamps to read", dispatches, read)?);
+        Ok(Some(Self { queries, resolved, mapped, dispatches }))
     }
 
-    /// Runs the program once and answers each dispatch's milliseconds.
-    pub(super) fn time(&self, gpu: &Gpu, program: &Program) -> Result<Vec<f64>, GpuError> {
-        gpu.scoped("timing", || {
-            let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            program.encode_timed(&mut encoder, &self.queries);
-            encoder.resolve_query_set(&self.queries, 0..self.count, &self.resolved, 0);
-            encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.mapped, 0, None);
-            gpu.queue.submit([encoder.finish()]);
-            self.mapped.map_async(wgpu::MapMode::Read, .., |_| {});
-        })?;
-        gpu.wait()?;
+    /// Submits one run of the program; `submitted` is told each submission. Answers the request to read the timestamps.
+    pub(super) fn run(
+        &self,
+        gpu: &Gpu,
+        program: &Program,
+        submitted: &mut dyn FnMut(wgpu::SubmissionIndex),
+    ) -> Result<Mapping, GpuError> {
+        for first in (0..self.dispatches).step_by(PIECE) {
+            let piece = first..self.dispatches.min(first + PIECE);
+            submitted(gpu.scoped("timing", || self.submit(gpu, program, piece))?);
+        }
+        gpu.scoped("timing", || Mapping::new(&self.mapped, wgpu::MapMode::Read))
+    }
+
+    fn submit(&self, gpu: &Gpu, program: &Program, piece: Range<usize>) -> wgpu::SubmissionIndex {
+        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let (at, length) = (piece.start as u64 * BYTES, piece.len() as u64 * BYTES);
+        let queries = 0..2 * piece.len() as u32;
+        program.encode_timed(&mut encoder, piece, &self.queries);
+        encoder.resolve_query_set(&self.queries, queries, &self.resolved, 0);
+        encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.mapped, at, length);
+        gpu.queue.submit([encoder.finish()])
+    }
+
+    /// Each dispatch's milliseconds, when the device is done and the timestamps are mapped.
+    pub(super) fn times(&self, gpu: &Gpu) -> Result<Vec<f64>, GpuError> {
         let view = self
             .mapped
             .get_mapped_range(..)
             .map_err(|e| GpuError::Refused { doing: "reading timestamps".into(), reason: e.to_string() })?;
         let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&view);
-        drop(view);
-        self.mapped.unmap();
         let period = f64::from(gpu.queue.get_timestamp_period()) / 1e6;
-        Ok(ticks.as_chunks::<2>().0.iter().map(|[begin, end]| end.saturating_sub(*begin) as f64 * period).collect())
+        let times = ticks.as_chunks::<2>().0.iter().take(self.dispatches);
+        Ok(times.map(|[begin, end]| end.saturating_sub(*begin) as f64 * period).collect())
     }
 }

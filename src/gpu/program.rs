@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Gpu, GpuError, Pipelines, Role, Table, TextureSet};
+use super::{Gpu, GpuError, Pipelines, Role, TextureSet, words};
 use crate::{
     kernels::Dispatch,
     plan::{TexelFormat, TextureSpec},
@@ -36,29 +36,23 @@ impl Program {
         dispatches: &[Dispatch],
     ) -> Result<Self, GpuError> {
         let spare = textures.create("spare", TextureSpec { width: 1, height: 1, format }, Role::Pool)?;
-        let mut uniform = upload(gpu, Table::Uniform, dispatches)?.into_iter();
-        let mut storage = upload(gpu, Table::Storage, dispatches)?.into_iter();
+        let words = words::upload(gpu, dispatches)?;
         let mut bound = Vec::with_capacity(dispatches.len());
-        for dispatch in dispatches {
+        for (dispatch, words) in dispatches.iter().zip(&words) {
+            let name = dispatch.shader.name();
             // Nothing checks while it runs: what its words were written for is what it must be bound to.
             for reach in &dispatch.reach {
                 textures.must_hold(reach)?;
             }
-            let table = Table::for_words(dispatch.words.len());
-            let words = match table {
-                Table::Uniform => uniform.next(),
-                Table::Storage => storage.next(),
-            };
-            let Some(words) = words else { continue };
-            let pipeline = pipelines.get(dispatch.shader, &dispatch.constants, table)?;
+            let pipeline = pipelines.get(dispatch.shader, &dispatch.constants, words.table)?;
             let entry = |binding, texture: Option<usize>| wgpu::BindGroupEntry {
                 binding,
                 resource: wgpu::BindingResource::TextureView(textures.view(texture.unwrap_or(spare))),
             };
-            let group = gpu.scoped(&format!("binding {}", dispatch.shader.name()), || {
+            let group = gpu.scoped(&format!("binding {name}"), || {
                 gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                    label: Some(dispatch.shader.name()),
-                    layout: pipelines.layout(table),
+                    label: Some(name),
+                    layout: pipelines.layout(words.table),
                     entries: &[
                         wgpu::BindGroupEntry { binding: 0, resource: words.binding() },
                         entry(1, Some(dispatch.output)),
@@ -68,7 +62,7 @@ impl Program {
                     ],
                 })
             })?;
-            bound.push(Bound { label: dispatch.shader.name(), pipeline, group, grid: dispatch.grid() });
+            bound.push(Bound { label: name, pipeline, group, grid: dispatch.grid() });
         }
         Ok(Self { bound })
     }
@@ -97,9 +91,14 @@ impl Program {
         }
     }
 
-    /// Encodes each dispatch into a pass of its own with two timestamps of `queries`, two after two.
-    pub fn encode_timed(&self, encoder: &mut wgpu::CommandEncoder, queries: &wgpu::QuerySet) {
-        for (dispatch, i) in self.bound.iter().zip(0u32..) {
+    /// Encodes some of the dispatches, each into a pass of its own with two timestamps of `queries`, two after two.
+    pub(super) fn encode_timed(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        which: Range<usize>,
+        queries: &wgpu::QuerySet,
+    ) {
+        for (dispatch, i) in self.bound.get(which).into_iter().flatten().zip(0u32..) {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: Some(dispatch.label),
                 timestamp_writes: Some(wgpu::ComputePassTimestampWrites {
@@ -117,14 +116,14 @@ impl Program {
     /// # Errors
     /// What the device says.
     pub fn run(&self, gpu: &Gpu, which: Range<usize>) -> Result<(), GpuError> {
-        gpu.scoped("running", || {
+        let submission = gpu.scoped("running", || {
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             for dispatch in self.bound.get(which).into_iter().flatten() {
                 dispatch.encode(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
             }
-            gpu.queue.submit([encoder.finish()]);
+            gpu.queue.submit([encoder.finish()])
         })?;
-        gpu.wait()
+        gpu.wait(&submission, "some steps of the model")
     }
 }
 
@@ -134,58 +133,4 @@ impl Bound {
         pass.set_bind_group(0, &self.group, &[]);
         pass.dispatch_workgroups(self.grid[0], self.grid[1], 1);
     }
-}
-
-/// A dispatch's words: a range of a buffer that holds those of many.
-struct Words {
-    buffer: wgpu::Buffer,
-    offset: u64,
-    size: u64,
-}
-
-impl Words {
-    fn binding(&self) -> wgpu::BindingResource<'_> {
-        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-            buffer: &self.buffer,
-            offset: self.offset,
-            size: std::num::NonZeroU64::new(self.size),
-        })
-    }
-}
-
-/// Uploads the words of all dispatches that use `table`, in one buffer.
-fn upload(gpu: &Gpu, table: Table, dispatches: &[Dispatch]) -> Result<Vec<Words>, GpuError> {
-    let limits = gpu.device.limits();
-    let (align, usage) = match table {
-        Table::Uniform => (limits.min_uniform_buffer_offset_alignment, wgpu::BufferUsages::UNIFORM),
-        Table::Storage => (limits.min_storage_buffer_offset_alignment, wgpu::BufferUsages::STORAGE),
-    };
-    let mut all: Vec<u32> = Vec::new();
-    let mut ranges = Vec::new();
-    for words in dispatches.iter().map(|d| &d.words).filter(|words| Table::for_words(words.len()) == table) {
-        all.resize(all.len().next_multiple_of(align as usize / 4), 0);
-        // The uniform array has a fixed length, whatever is used of it.
-        let length = if table == Table::Uniform { Table::UNIFORM_WORDS } else { words.len().next_multiple_of(4) };
-        ranges.push((all.len() as u64 * 4, length as u64 * 4));
-        all.extend_from_slice(words);
-    }
-    let Some(&(last, length)) = ranges.last() else { return Ok(Vec::new()) };
-    all.resize((last + length) as usize / 4, 0);
-    let needed = ranges.iter().map(|r| r.1).max().unwrap_or(0);
-    let allowed = limits.max_storage_buffer_binding_size;
-    if table == Table::Storage && needed > allowed {
-        let what = "a step's row tables".to_owned();
-        return Err(GpuError::Limit { what, limit: "maxStorageBufferBindingSize", needed, allowed });
-    }
-    let buffer = gpu.scoped("uploading row tables", || {
-        let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("tables"),
-            size: all.len() as u64 * 4,
-            usage: usage | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&all));
-        buffer
-    })?;
-    Ok(ranges.into_iter().map(|(offset, size)| Words { buffer: buffer.clone(), offset, size }).collect())
 }

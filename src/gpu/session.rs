@@ -6,7 +6,7 @@ use super::{
     Gpu, GpuError, PipelineCache, PipelineRecipe, Pipelines, Program, Role, TextureSet,
     lower::Placed,
     profile::{Clock, DispatchTime},
-    transfer::{Transfer, Way},
+    transfer::{Transfers, Way},
     weights,
 };
 use crate::{
@@ -70,8 +70,7 @@ pub struct Session {
     /// The texture of each storage.
     place: Vec<usize>,
     pipelines: Vec<PipelineRecipe>,
-    uploads: Vec<Transfer>,
-    downloads: Vec<Transfer>,
+    transfers: Transfers,
     memory: Memory,
     set_up: Duration,
 }
@@ -124,16 +123,16 @@ impl Session {
         let pool_driver = texture_bytes(gpu).saturating_sub(before);
         let mut memory = Memory { pool_planned: prepared.plan.bytes(), pool_driver, ..Memory::default() };
 
-        let (mut uploads, mut downloads) = (Vec::new(), Vec::new());
+        let mut transfers = Transfers::new();
         let mut place = Vec::with_capacity(prepared.schedule.storages.len());
         for storage in &prepared.schedule.storages {
-            let (way, list, from) = match storage.kind {
+            let (way, from) = match storage.kind {
                 StorageKind::Intermediate(record) => {
                     place.push(prepared.plan.placements[record].texture);
                     continue;
                 }
-                StorageKind::Input(i) => (Way::Up, &mut uploads, brought.inputs.get(i)),
-                StorageKind::Output(i) => (Way::Down, &mut downloads, brought.outputs.get(i)),
+                StorageKind::Input(i) => (Way::Up, brought.inputs.get(i)),
+                StorageKind::Output(i) => (Way::Down, brought.outputs.get(i)),
             };
             let tensor = &prepared.graph.tensors[storage.tensor];
             let spec = io_texture(tensor.shape, format, max_extent);
@@ -141,7 +140,7 @@ impl Session {
                 Some(Some(texture)) => textures.adopt(spec, texture.clone())?,
                 _ => {
                     let texture = textures.create(&tensor.name, spec, Role::Shared)?;
-                    list.push(Transfer::new(gpu, &textures, texture, tensor, way)?);
+                    transfers.add(gpu, &textures, texture, tensor, way)?;
                     texture
                 }
             };
@@ -152,7 +151,7 @@ impl Session {
         memory.weights = weight_bytes;
         let placed = Placed { prepared: &prepared, textures: &textures, of: &place };
         let (steps, dispatches): (Vec<_>, Vec<_>) =
-            placed.dispatches(&weight_places, options.poison)?.into_iter().unzip();
+            placed.dispatches(&weight_places, options.poison, gpu.device.limits().max_buffer_size)?.into_iter().unzip();
         let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
         let program = Program::new(gpu, &mut textures, &mut pipelines, format, &dispatches)?;
         memory.reserved = reserved_bytes(gpu);
@@ -164,8 +163,7 @@ impl Session {
             steps,
             place,
             pipelines: pipelines.recipes(),
-            uploads,
-            downloads,
+            transfers,
             memory,
             set_up: begun.elapsed(),
         })
@@ -174,57 +172,66 @@ impl Session {
     /// Runs the model on dense values in the file's order, one slice a graph input; answers one vector a graph output.
     /// Inputs and outputs whose textures were brought do not count.
     ///
+    /// A run that fails leaves nothing behind: the next one is right, or fails by a typed error, too. After a
+    /// [`GpuError::Timeout`] it first waits, as long again, for what is still on the device.
+    ///
     /// # Errors
-    /// [`GpuError::Input`] for a wrong number of inputs or values, [`GpuError::Lost`].
+    /// [`GpuError::Input`] for a wrong number of inputs or values, [`GpuError::Timeout`], [`GpuError::Lost`], and what the
+    /// device says.
     pub fn run(&mut self, inputs: &[&[f32]]) -> Result<Vec<Vec<f32>>, GpuError> {
-        let mut outputs: Vec<Vec<f32>> = self.downloads.iter().map(|d| vec![0.0; d.shape.len()]).collect();
+        let mut outputs = self.transfers.room();
         self.run_into(inputs, &mut outputs)?;
         Ok(outputs)
     }
 
-    /// The same into vectors of the caller's, which must have the outputs' lengths.
+    /// The same into vectors of the caller's, which must have the outputs' lengths. Where it fails they hold anything.
     ///
     /// # Errors
     /// As [`run`](Self::run).
     pub fn run_into(&mut self, inputs: &[&[f32]], outputs: &mut [Vec<f32>]) -> Result<(), GpuError> {
-        expect("outputs", self.downloads.len(), outputs.len())?;
-        for (i, (transfer, values)) in self.downloads.iter().zip(&*outputs).enumerate() {
-            expect(&format!("values of output {i}"), transfer.shape.len(), values.len())?;
-        }
-        self.load(inputs)?;
-        self.gpu.scoped("running the model", || {
-            let mut encoder =
-                self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("run") });
-            for transfer in &self.uploads {
-                transfer.encode(&self.textures, &mut encoder);
-            }
-            self.program.encode(&mut encoder, None);
-            for transfer in &self.downloads {
-                transfer.encode(&self.textures, &mut encoder);
-            }
-            self.gpu.queue.submit([encoder.finish()]);
-            for transfer in self.uploads.iter().chain(&self.downloads) {
-                transfer.map();
-            }
+        self.transfers.check_outputs(outputs)?;
+        self.transferring("a run of the model", inputs, &[Way::Up, Way::Down], |session, encoder| {
+            session.program.encode(encoder, None);
         })?;
-        self.gpu.wait()?;
-        for (transfer, values) in self.downloads.iter().zip(outputs) {
-            transfer.take(&self.textures, values)?;
-        }
+        self.transfers.take(&self.textures, outputs)?;
+        self.transfers.ended();
         Ok(())
     }
 
-    /// Puts the inputs where the device fetches them.
-    fn load(&mut self, inputs: &[&[f32]]) -> Result<(), GpuError> {
-        self.gpu.alive()?;
-        expect("inputs", self.uploads.len(), inputs.len())?;
-        for (i, (transfer, values)) in self.uploads.iter().zip(inputs).enumerate() {
-            expect(&format!("values of input {i}"), transfer.shape.len(), values.len())?;
-        }
-        for (transfer, values) in self.uploads.iter_mut().zip(inputs) {
-            transfer.load(&self.textures, values)?;
-        }
-        Ok(())
+    /// Loads inputs, submits their transfer, `encode`, and the transfer of outputs, and waits until all that is done. The
+    /// caller says when the buffers are as the next run wants them.
+    fn transferring(
+        &mut self,
+        what: &str,
+        inputs: &[&[f32]],
+        ways: &[Way],
+        encode: impl FnOnce(&Self, &mut wgpu::CommandEncoder),
+    ) -> Result<(), GpuError> {
+        self.transfers.check_inputs(inputs)?;
+        self.transfers.settle(&self.gpu, &self.textures)?;
+        self.transfers.begun();
+        self.transfers.load(&self.textures, inputs)?;
+        let (submission, mappings) = self.gpu.scoped(what, || {
+            let mut encoder =
+                self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("run") });
+            self.transfers.encode(Way::Up, &self.textures, &mut encoder);
+            encode(self, &mut encoder);
+            if ways.contains(&Way::Down) {
+                self.transfers.encode(Way::Down, &self.textures, &mut encoder);
+            }
+            let submission = self.gpu.queue.submit([encoder.finish()]);
+            let mappings: Vec<_> = ways.iter().flat_map(|&way| self.transfers.map(way)).collect();
+            (submission, mappings)
+        })?;
+        self.transfers.submitted(submission.clone());
+        self.gpu.wait(&submission, what)?;
+        mappings.into_iter().try_for_each(|mapping| mapping.finish(&self.gpu))
+    }
+
+    /// Waits through this session take at most `timeout` from now on.
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.gpu = self.gpu.clone().with_timeout(timeout);
+        self.textures.set_timeout(timeout);
     }
 
     /// Runs the model one step at a time and shows what each has written: the step's number in the schedule, and the rows
@@ -234,18 +241,8 @@ impl Session {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn watch(&mut self, inputs: &[&[f32]], mut seen: impl FnMut(usize, &[f32]) -> bool) -> Result<(), GpuError> {
-        self.load(inputs)?;
-        self.gpu.scoped("bringing the inputs", || {
-            let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            for transfer in &self.uploads {
-                transfer.encode(&self.textures, &mut encoder);
-            }
-            self.gpu.queue.submit([encoder.finish()]);
-            for transfer in &self.uploads {
-                transfer.map();
-            }
-        })?;
-        self.gpu.wait()?;
+        self.transferring("bringing the inputs", inputs, &[Way::Up], |_, _| {})?;
+        self.transfers.ended();
         let placed = Placed { prepared: &self.prepared, textures: &self.textures, of: &self.place };
         let mut next = 0;
         for (number, step) in self.prepared.schedule.steps.iter().enumerate() {
@@ -270,13 +267,25 @@ impl Session {
     }
 
     /// Runs the model on the inputs of the last run, each dispatch in a pass of its own, and answers their times in
-    /// order; `None` where the device has no timestamps.
+    /// order, however many they are; `None` where the device has no timestamps.
     ///
     /// # Errors
-    /// What the device says.
+    /// What the device says, [`GpuError::Timeout`].
     pub fn profile(&mut self) -> Result<Option<Vec<DispatchTime>>, GpuError> {
+        self.transfers.settle(&self.gpu, &self.textures)?;
         let Some(clock) = Clock::new(&self.gpu, self.program.len())? else { return Ok(None) };
-        let times = clock.time(&self.gpu, &self.program)?;
+        let mut last = None;
+        let submitted = &mut |submission: wgpu::SubmissionIndex| {
+            last = Some(submission.clone());
+            self.transfers.submitted(submission);
+        };
+        let mapping = clock.run(&self.gpu, &self.program, submitted)?;
+        if let Some(last) = last {
+            self.gpu.wait(&last, "a run with timestamps")?;
+        }
+        mapping.finish(&self.gpu)?;
+        let times = clock.times(&self.gpu)?;
+        self.transfers.ended();
         let of = |((&step, kernel), ms)| DispatchTime { step, kernel, ms };
         Ok(Some(self.steps.iter().zip(self.program.labels()).zip(times).map(of).collect()))
     }
@@ -305,10 +314,6 @@ impl Session {
     pub fn set_up(&self) -> Duration {
         self.set_up
     }
-}
-
-fn expect(what: &str, expected: usize, found: usize) -> Result<(), GpuError> {
-    if expected == found { Ok(()) } else { Err(GpuError::Input { what: what.to_owned(), expected, found }) }
 }
 
 /// The texture that holds a graph input or output of that shape, whole, row after row from its first texel: 256 texels

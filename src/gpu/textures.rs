@@ -1,10 +1,10 @@
 //! A set of textures by number: the pool, inputs and outputs, weights. Created once, never resized.
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 use half::f16;
 
-use super::{Gpu, GpuError, pack::half};
+use super::{Gpu, GpuError, pack::half, wait::Mapping};
 use crate::{
     graph::Shape,
     kernels::{Operand, Reach},
@@ -71,7 +71,8 @@ impl TextureSet {
                 usage,
                 view_formats: &[],
             })
-        })?;
+        });
+        let texture = texture.map_err(|error| error.for_bytes(spec.bytes()))?;
         Ok(self.push(spec, texture))
     }
 
@@ -109,6 +110,11 @@ impl TextureSet {
         }
     }
 
+    /// How long waits for reading textures may take from now on.
+    pub(super) fn set_timeout(&mut self, timeout: Duration) {
+        self.gpu = self.gpu.clone().with_timeout(timeout);
+    }
+
     fn push(&mut self, spec: TextureSpec, texture: wgpu::Texture) -> usize {
         let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
         self.slots.push((spec, texture, view));
@@ -138,21 +144,23 @@ impl TextureSet {
         let rows = (texels.len() as u32).div_ceil(spec.width);
         let mut bytes = encode(spec.format, texels);
         bytes.resize(rows as usize * row_bytes(spec), 0);
-        self.gpu.scoped("writing a texture", || {
-            self.gpu.queue.write_texture(
-                wgpu::TexelCopyTextureInfo {
-                    origin: wgpu::Origin3d { x: 0, y: first, z: 0 },
-                    ..self.texture(index).as_image_copy()
-                },
-                &bytes,
-                wgpu::TexelCopyBufferLayout {
-                    offset: 0,
-                    bytes_per_row: Some(row_bytes(spec) as u32),
-                    rows_per_image: None,
-                },
-                wgpu::Extent3d { width: spec.width, height: rows, depth_or_array_layers: 1 },
-            );
-        })
+        self.gpu
+            .scoped("writing a texture", || {
+                self.gpu.queue.write_texture(
+                    wgpu::TexelCopyTextureInfo {
+                        origin: wgpu::Origin3d { x: 0, y: first, z: 0 },
+                        ..self.texture(index).as_image_copy()
+                    },
+                    &bytes,
+                    wgpu::TexelCopyBufferLayout {
+                        offset: 0,
+                        bytes_per_row: Some(row_bytes(spec) as u32),
+                        rows_per_image: None,
+                    },
+                    wgpu::Extent3d { width: spec.width, height: rows, depth_or_array_layers: 1 },
+                );
+            })
+            .map_err(|error| error.for_bytes(bytes.len() as u64))
     }
 
     /// Reads a whole texture.
@@ -163,15 +171,16 @@ impl TextureSet {
         let spec = self.spec(index);
         let pitch = row_bytes(spec).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize);
         let gpu = &self.gpu;
-        let buffer = gpu.scoped("creating a buffer to read a texture", || {
-            gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        let buffer = gpu.buffer(
+            "reading a texture",
+            &wgpu::BufferDescriptor {
                 label: Some("read back"),
-                size: (pitch * spec.height as usize) as u64,
+                size: pitch as u64 * u64::from(spec.height),
                 usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
                 mapped_at_creation: false,
-            })
-        })?;
-        gpu.scoped("reading a texture", || {
+            },
+        )?;
+        let (submission, mapping) = gpu.scoped("reading a texture", || {
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             encoder.copy_texture_to_buffer(
                 self.texture(index).as_image_copy(),
@@ -185,10 +194,11 @@ impl TextureSet {
                 },
                 extent(spec),
             );
-            gpu.queue.submit([encoder.finish()]);
-            buffer.map_async(wgpu::MapMode::Read, .., |_| {});
+            let submission = gpu.queue.submit([encoder.finish()]);
+            (submission, Mapping::new(&buffer, wgpu::MapMode::Read))
         })?;
-        gpu.wait()?;
+        gpu.wait(&submission, "a copy of a texture")?;
+        mapping.finish(gpu)?;
         let view = buffer
             .get_mapped_range(..)
             .map_err(|e| GpuError::Refused { doing: "mapping a buffer".into(), reason: e.to_string() })?;

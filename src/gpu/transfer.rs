@@ -1,9 +1,10 @@
-//! Inputs to the device and outputs from it, through buffers made once.
+//! Inputs to the device and outputs from it, through buffers that are made once, and again where a run has failed.
 
 use super::{
     Gpu, GpuError, TextureSet,
     pack::{pack, unpack},
     textures::row_bytes,
+    wait::Mapping,
 };
 use crate::graph::{Order, Shape, Tensor};
 
@@ -16,8 +17,8 @@ pub(super) enum Way {
 
 /// A tensor that is copied between the host and a texture of its own.
 #[derive(Debug)]
-pub(super) struct Transfer {
-    pub(super) shape: Shape,
+struct Transfer {
+    shape: Shape,
     order: Order,
     texture: usize,
     buffer: wgpu::Buffer,
@@ -27,33 +28,15 @@ pub(super) struct Transfer {
 
 impl Transfer {
     /// A buffer for `texture`, which holds `tensor` and whose width must make rows a multiple of 256 bytes.
-    pub(super) fn new(
-        gpu: &Gpu,
-        textures: &TextureSet,
-        texture: usize,
-        tensor: &Tensor,
-        way: Way,
-    ) -> Result<Self, GpuError> {
-        let spec = textures.spec(texture);
-        let size = spec.bytes();
-        let usage = match way {
-            Way::Up => wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
-            Way::Down => wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-        };
-        let buffer = gpu.scoped("creating a transfer buffer", || {
-            gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("transfer"),
-                size,
-                usage,
-                mapped_at_creation: way == Way::Up,
-            })
-        })?;
+    fn new(gpu: &Gpu, textures: &TextureSet, texture: usize, tensor: &Tensor, way: Way) -> Result<Self, GpuError> {
+        let size = textures.spec(texture).bytes();
+        let buffer = buffer(gpu, size, way)?;
         let bytes = if way == Way::Up { vec![0; size as usize] } else { Vec::new() };
         Ok(Self { shape: tensor.shape, order: tensor.order.clone(), texture, buffer, bytes, way })
     }
 
     /// Writes dense values in the file's order into the mapped buffer and hands it to the device.
-    pub(super) fn load(&mut self, textures: &TextureSet, values: &[f32]) -> Result<(), GpuError> {
+    fn load(&mut self, textures: &TextureSet, values: &[f32]) -> Result<(), GpuError> {
         pack(&self.order.from_file(values), self.shape, textures.spec(self.texture).format, &mut self.bytes);
         self.buffer.get_mapped_range_mut(..).map_err(mapping)?.copy_from_slice(&self.bytes);
         self.buffer.unmap();
@@ -61,7 +44,7 @@ impl Transfer {
     }
 
     /// Copies between buffer and texture.
-    pub(super) fn encode(&self, textures: &TextureSet, encoder: &mut wgpu::CommandEncoder) {
+    fn encode(&self, textures: &TextureSet, encoder: &mut wgpu::CommandEncoder) {
         let spec = textures.spec(self.texture);
         let texture = textures.texture(self.texture);
         let buffer = wgpu::TexelCopyBufferInfo {
@@ -79,16 +62,16 @@ impl Transfer {
     }
 
     /// Asks for the buffer to be mapped again once the device is done with it.
-    pub(super) fn map(&self) {
+    fn map(&self) -> Mapping {
         let mode = match self.way {
             Way::Up => wgpu::MapMode::Write,
             Way::Down => wgpu::MapMode::Read,
         };
-        self.buffer.map_async(mode, .., |_| {});
+        Mapping::new(&self.buffer, mode)
     }
 
     /// Reads dense values in the file's order out of the mapped buffer and gives it back.
-    pub(super) fn take(&self, textures: &TextureSet, values: &mut [f32]) -> Result<(), GpuError> {
+    fn take(&self, textures: &TextureSet, values: &mut [f32]) -> Result<(), GpuError> {
         let view = self.buffer.get_mapped_range(..).map_err(mapping)?;
         unpack(&view, self.shape, textures.spec(self.texture).format, values);
         if !self.order.is_file_order() {
@@ -101,6 +84,142 @@ impl Transfer {
     }
 }
 
+/// A buffer as a run finds it: of an input mapped, of an output not.
+fn buffer(gpu: &Gpu, size: u64, way: Way) -> Result<wgpu::Buffer, GpuError> {
+    let (what, usage) = match way {
+        Way::Up => ("an input", wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC),
+        Way::Down => ("an output", wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST),
+    };
+    let mapped_at_creation = way == Way::Up;
+    gpu.buffer(what, &wgpu::BufferDescriptor { label: Some("transfer"), size, usage, mapped_at_creation })
+}
+
 fn mapping(error: impl std::fmt::Display) -> GpuError {
     GpuError::Refused { doing: "mapping a transfer buffer".into(), reason: error.to_string() }
+}
+
+/// What is known of a session's buffers, and of the device.
+#[derive(Debug)]
+enum State {
+    /// Buffers of inputs are mapped, those of outputs are not, and nothing that uses them is on the device.
+    Ready,
+    /// A run has begun. If it came to no good end, nothing is known of the buffers, and what was submitted last may still
+    /// be running.
+    Begun(Option<wgpu::SubmissionIndex>),
+}
+
+/// All inputs and outputs of a session that the host brings and takes.
+#[derive(Debug)]
+pub(super) struct Transfers {
+    up: Vec<Transfer>,
+    down: Vec<Transfer>,
+    state: State,
+}
+
+impl Transfers {
+    /// None yet.
+    pub(super) const fn new() -> Self {
+        Self { up: Vec::new(), down: Vec::new(), state: State::Ready }
+    }
+
+    /// Adds an input or output that lies in `texture`.
+    pub(super) fn add(
+        &mut self,
+        gpu: &Gpu,
+        textures: &TextureSet,
+        texture: usize,
+        tensor: &Tensor,
+        way: Way,
+    ) -> Result<(), GpuError> {
+        let transfer = Transfer::new(gpu, textures, texture, tensor, way)?;
+        match way {
+            Way::Up => self.up.push(transfer),
+            Way::Down => self.down.push(transfer),
+        }
+        Ok(())
+    }
+
+    /// Vectors for all outputs.
+    pub(super) fn room(&self) -> Vec<Vec<f32>> {
+        self.down.iter().map(|transfer| vec![0.0; transfer.shape.len()]).collect()
+    }
+
+    /// Checks that there is a slice of the right length for every input.
+    pub(super) fn check_inputs(&self, inputs: &[&[f32]]) -> Result<(), GpuError> {
+        lengths("input", &self.up, inputs)
+    }
+
+    /// Checks that there is a vector of the right length for every output.
+    pub(super) fn check_outputs(&self, outputs: &[Vec<f32>]) -> Result<(), GpuError> {
+        lengths("output", &self.down, outputs)
+    }
+
+    /// Puts in order what a run has left behind that did not end well: waits until the device is done with it, and takes
+    /// new buffers, for nobody knows in which state the old ones are.
+    pub(super) fn settle(&mut self, gpu: &Gpu, textures: &TextureSet) -> Result<(), GpuError> {
+        gpu.alive()?;
+        let State::Begun(submission) = &self.state else { return Ok(()) };
+        if let Some(submission) = submission {
+            gpu.wait(submission, "an earlier run that was given up")?;
+        }
+        for transfer in self.up.iter_mut().chain(&mut self.down) {
+            transfer.buffer = buffer(gpu, textures.spec(transfer.texture).bytes(), transfer.way)?;
+        }
+        self.state = State::Ready;
+        Ok(())
+    }
+
+    /// Notes that a run begins: until its [end](Self::ended) the buffers need [settling](Self::settle).
+    pub(super) fn begun(&mut self) {
+        self.state = State::Begun(None);
+    }
+
+    /// Notes what the run has submitted last.
+    pub(super) fn submitted(&mut self, submission: wgpu::SubmissionIndex) {
+        self.state = State::Begun(Some(submission));
+    }
+
+    /// Notes that the run has ended well.
+    pub(super) fn ended(&mut self) {
+        self.state = State::Ready;
+    }
+
+    /// Writes inputs where the device fetches them. They must have passed [`check_inputs`](Self::check_inputs).
+    pub(super) fn load(&mut self, textures: &TextureSet, inputs: &[&[f32]]) -> Result<(), GpuError> {
+        self.up.iter_mut().zip(inputs).try_for_each(|(transfer, values)| transfer.load(textures, values))
+    }
+
+    /// Copies all inputs, or all outputs.
+    pub(super) fn encode(&self, way: Way, textures: &TextureSet, encoder: &mut wgpu::CommandEncoder) {
+        self.of(way).iter().for_each(|transfer| transfer.encode(textures, encoder));
+    }
+
+    /// Asks for the buffers of inputs or outputs to be mapped.
+    pub(super) fn map(&self, way: Way) -> Vec<Mapping> {
+        self.of(way).iter().map(Transfer::map).collect()
+    }
+
+    /// Reads the outputs, whose buffers are mapped, and gives those back.
+    pub(super) fn take(&self, textures: &TextureSet, outputs: &mut [Vec<f32>]) -> Result<(), GpuError> {
+        self.down.iter().zip(outputs).try_for_each(|(transfer, values)| transfer.take(textures, values))
+    }
+
+    fn of(&self, way: Way) -> &[Transfer] {
+        match way {
+            Way::Up => &self.up,
+            Way::Down => &self.down,
+        }
+    }
+}
+
+fn lengths<T: AsRef<[f32]>>(what: &str, transfers: &[Transfer], brought: &[T]) -> Result<(), GpuError> {
+    expect(&format!("{what}s"), transfers.len(), brought.len())?;
+    for (i, (transfer, values)) in transfers.iter().zip(brought).enumerate() {
+        expect(&format!("values of {what} {i}"), transfer.shape.len(), values.as_ref().len())?;
+    }
+    Ok(())
+}
+
+fn expect(what: &str, expected: usize, found: usize) -> Result<(), GpuError> {
+    if expected == found { Ok(()) } else { Err(GpuError::Input { what: what.to_owned(), expected, found }) }
 }

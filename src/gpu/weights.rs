@@ -70,8 +70,8 @@ fn store(
     for (i, chunk) in texels.chunks(CHUNK).enumerate() {
         textures.write_rows(texture, (i * CHUNK / width) as u32, chunk)?;
         // Ends the use of staging memory before more is taken.
-        gpu.queue.submit([]);
-        gpu.wait()?;
+        let submission = gpu.scoped("uploading weights", || gpu.queue.submit([]))?;
+        gpu.wait(&submission, "an upload of weights")?;
     }
     texels.clear();
     Ok(spec.bytes())

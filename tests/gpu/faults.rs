@@ -27,6 +27,15 @@ fn a_lost_device_is_told_from_other_errors() {
     assert!(matches!(error, GpuError::Lost { .. }), "{error:?}");
 }
 
+/// Drivers that lose their device have a word about it.
+#[test]
+fn the_words_of_a_driver_are_told() {
+    let lost = |reason, message: &str| GpuError::Lost { reason, message: message.into() }.to_string();
+    let unknown = lost(wgpu::DeviceLostReason::Unknown, "out of patience");
+    assert_eq!(unknown, "the device was lost (Unknown): out of patience");
+    assert_eq!(lost(wgpu::DeviceLostReason::Destroyed, ""), "the device was lost (Destroyed)");
+}
+
 #[test]
 fn a_texture_beyond_the_limit_is_refused_by_name() {
     let gpu = open();

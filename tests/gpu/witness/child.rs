@@ -43,6 +43,20 @@ impl Child {
         self
     }
 
+    /// With so much address space, in KiB.
+    pub(crate) fn within(self, limit: u32) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -v {limit}; exec \"$0\" \"$@\"")]);
+        command.arg(self.command.get_program()).args(self.command.get_args());
+        for (name, value) in self.command.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        Self { command }
+    }
+
     /// Runs it to its end, whatever that is.
     pub(crate) fn run(mut self) -> Outcome {
         let printed = self.command.output().unwrap();

@@ -3,6 +3,7 @@
 
 mod child;
 mod no_adapter;
+mod no_memory;
 mod second_driver;
 mod strict;
 mod validation;

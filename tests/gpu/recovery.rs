@@ -1,0 +1,234 @@
+//! What is left of a session, and of its device, after a run that failed: the next one is right, or says why not.
+
+use std::{
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+
+use texpool::{
+    gpu::{Brought, Gpu, GpuError, GpuOptions, Role, Session, SessionOptions, TIMEOUT, TextureSet, io_texture},
+    graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Unary},
+    plan::TexelFormat,
+};
+
+use crate::support::open;
+
+/// Pixels of an edge of the slow network's image.
+const EDGE: usize = 96;
+
+fn convolution() -> Conv2d {
+    Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding { top: 1, bottom: 1, left: 1, right: 1 }, groups: 1 }
+}
+
+/// A network that takes a device long enough to be seen at work: two thousand million multiply-adds. Two outputs.
+fn slow() -> Graph {
+    let channels = 96;
+    let mut b = GraphBuilder::new("slow");
+    let mut x = b.input("x", &[1, EDGE, EDGE, 4]).unwrap();
+    let mut depth = 4;
+    for _ in 0..4 {
+        let values: Vec<f32> =
+            (0..channels * 9 * depth).map(|i| ((i * 37 % 101) as f32 / 101.0 - 0.5) / depth as f32).collect();
+        let weights = b.constant("w", &[channels, 3, 3, depth], &values).unwrap();
+        x = b.conv2d("conv", convolution(), x, weights, None, Act::Unary(Unary::Relu)).unwrap();
+        depth = channels;
+    }
+    let row = b.mean("mean", [false, true, true, false], x).unwrap();
+    b.finish(&[x, row]).unwrap()
+}
+
+fn input() -> Vec<f32> {
+    (0..EDGE * EDGE * 4).map(|i| (i % 83) as f32 / 83.0 - 0.3).collect()
+}
+
+fn bits(outputs: &[Vec<f32>]) -> Vec<u32> {
+    outputs.iter().flatten().map(|v| v.to_bits()).collect()
+}
+
+/// What the slow network answers.
+fn answer() -> &'static [u32] {
+    static ANSWER: OnceLock<Vec<u32>> = OnceLock::new();
+    ANSWER.get_or_init(|| {
+        let mut session = Session::new(&open(), &slow(), &SessionOptions::default()).unwrap();
+        bits(&session.run(&[&input()]).unwrap())
+    })
+}
+
+/// A session that must run as if nothing had happened.
+fn runs_right(session: &mut Session, after: &str) {
+    assert!(bits(&session.run(&[&input()]).unwrap()) == answer(), "another answer after {after}");
+}
+
+/// Buffers and bytes that the device holds, when all it was given is done.
+fn held(gpu: &Gpu) -> [isize; 3] {
+    gpu.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    let hal = gpu.device.get_internal_counters().hal;
+    [hal.buffers.read(), hal.buffer_memory.read(), hal.texture_memory.read()]
+}
+
+/// Calls that are refused for what was brought touch nothing.
+#[test]
+fn a_session_runs_on_after_wrong_calls() {
+    let gpu = open();
+    let mut session = Session::new(&gpu, &slow(), &SessionOptions::default()).unwrap();
+    let right = input();
+    runs_right(&mut session, "nothing");
+    let before = held(&gpu);
+    let mut outputs = vec![vec![0.0; EDGE * EDGE * 96], vec![0.0; 96]];
+    let cases: [(&str, Vec<&[f32]>, usize); 6] = [
+        ("no input", vec![], 2),
+        ("a short input", vec![&right[1..]], 2),
+        ("two inputs", vec![&right, &right], 2),
+        ("no outputs", vec![&right], 0),
+        ("too few outputs", vec![&right], 1),
+        ("an output of another length", vec![&right], 3),
+    ];
+    for (name, inputs, brought) in cases {
+        let mut wrong = vec![vec![0.0; 7]; 2];
+        let result = match brought {
+            3 => session.run_into(&inputs, &mut wrong),
+            n => session.run_into(&inputs, &mut outputs[..n]),
+        };
+        assert!(matches!(result, Err(GpuError::Input { .. })), "{name}: {result:?}");
+        assert!(matches!(session.watch(&[], |_, _| true), Err(GpuError::Input { .. })), "{name}");
+        runs_right(&mut session, name);
+    }
+    assert_eq!(held(&gpu), before, "calls that were refused hold memory");
+}
+
+/// Tries until the device is caught at work; each try that comes through must be right.
+fn time_out(session: &mut Session) -> GpuError {
+    session.set_timeout(Duration::ZERO);
+    let error = (0..50).find_map(|_| match session.run(&[&input()]) {
+        Ok(outputs) => {
+            assert!(bits(&outputs) == answer(), "another answer without patience");
+            None
+        }
+        Err(error) => Some(error),
+    });
+    error.expect("the device was always done at once")
+}
+
+/// Without patience a run ends in time, by an error that names it; with patience the same session then runs right.
+#[test]
+fn a_session_runs_on_after_a_timeout() {
+    let gpu = open();
+    let mut session = Session::new(&gpu, &slow(), &SessionOptions::default()).unwrap();
+    runs_right(&mut session, "nothing");
+    let before = held(&gpu);
+    for _ in 0..3 {
+        let error = time_out(&mut session);
+        assert!(matches!(error, GpuError::Timeout { .. }), "{error:?}");
+        let message = error.to_string();
+        assert!(message.contains("a run of the model") && message.contains("0.0 seconds"), "{message}");
+        // While the first is still running no other begins: nothing piles up.
+        let begun = Instant::now();
+        match session.run(&[&input()]) {
+            Ok(outputs) => assert!(bits(&outputs) == answer()),
+            Err(error) => assert!(matches!(error, GpuError::Timeout { .. }), "{error:?}"),
+        }
+        assert!(begun.elapsed() < TIMEOUT / 10, "an end without patience took {:?}", begun.elapsed());
+        session.set_timeout(TIMEOUT);
+        runs_right(&mut session, "a timeout");
+    }
+    time_out(&mut session);
+    session.set_timeout(TIMEOUT);
+    session.profile().unwrap();
+    runs_right(&mut session, "a timeout and a profile");
+    assert_eq!(held(&gpu), before, "runs that were given up hold memory");
+}
+
+/// A profile that was given up harms no run, nor does one that watches.
+#[test]
+fn a_session_runs_on_after_a_timeout_of_another_kind() {
+    let gpu = Gpu::open(&GpuOptions { timestamps: true, ..GpuOptions::default() }).unwrap_or_else(|e| panic!("{e}"));
+    let mut session =
+        Session::new(&gpu, &slow(), &SessionOptions { watched: true, ..SessionOptions::default() }).unwrap();
+    runs_right(&mut session, "nothing");
+    session.set_timeout(Duration::ZERO);
+    let late = |result: Result<(), GpuError>| match result {
+        Ok(()) => {}
+        Err(error) => assert!(matches!(error, GpuError::Timeout { .. }), "{error:?}"),
+    };
+    for _ in 0..3 {
+        late(session.profile().map(drop));
+        late(session.watch(&[&input()], |_, _| true));
+    }
+    session.set_timeout(TIMEOUT);
+    runs_right(&mut session, "profiles and watches that were given up");
+    assert!(session.profile().unwrap().is_none_or(|times| times.len() == session.dispatches()));
+}
+
+/// The timeout is that of the device's handle, unless the session is told another.
+#[test]
+fn a_timeout_comes_from_the_options() {
+    let gpu = Gpu::open(&GpuOptions { timeout: Duration::ZERO, ..GpuOptions::default() });
+    let gpu = gpu.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((gpu.timeout(), GpuOptions::default().timeout), (Duration::ZERO, TIMEOUT));
+    // Weights are uploaded in pieces that are waited for, too.
+    let made = (0..50).find_map(|_| Session::new(&gpu, &slow(), &SessionOptions::default()).err());
+    let error = match made {
+        Some(error) => error,
+        None => {
+            let mut session = Session::new(&gpu, &slow(), &SessionOptions::default()).unwrap();
+            (0..50).find_map(|_| session.run(&[&input()]).err()).expect("the device was always done at once")
+        }
+    };
+    assert!(matches!(error, GpuError::Timeout { .. }), "{error:?}");
+    let mut session = Session::new(&gpu.with_timeout(TIMEOUT), &slow(), &SessionOptions::default()).unwrap();
+    runs_right(&mut session, "a timeout of another handle");
+}
+
+/// A run that the device refuses, since a texture of the caller's is gone, is refused each time, and by no panic; other
+/// sessions of the device do not feel it.
+#[test]
+fn a_run_that_is_refused_is_refused_again() {
+    let gpu = open();
+    let (graph, limit) = (slow(), gpu.device.limits().max_texture_dimension_2d);
+    let spec = io_texture(graph.shape(graph.outputs[1]), TexelFormat::Rgba32Float, limit);
+    let mut textures = TextureSet::new(&gpu);
+    let index = textures.create("out", spec, Role::Shared).unwrap();
+    let texture = textures.texture(index).clone();
+    let brought = Brought { inputs: vec![], outputs: vec![None, Some(texture.clone())] };
+    let options = SessionOptions::default();
+    let mut session = Session::with_textures(&gpu, &graph, &options, brought).unwrap();
+    session.run(&[&input()]).unwrap();
+    texture.destroy();
+    for _ in 0..3 {
+        let error = session.run(&[&input()]).unwrap_err();
+        assert!(matches!(error, GpuError::Refused { .. }), "{error:?}");
+        assert!(error.to_string().contains("a run of the model"), "{error}");
+    }
+    runs_right(&mut Session::new(&gpu, &graph, &options).unwrap(), "another session's refusal");
+}
+
+/// Whatever is asked of a session whose device is lost, while it computes even, the answer is that it is lost, and how.
+#[test]
+fn a_session_of_a_lost_device_says_so() {
+    for busy in [false, true] {
+        let gpu = open();
+        let options = SessionOptions { watched: true, ..SessionOptions::default() };
+        let mut session = Session::new(&gpu, &slow(), &options).unwrap();
+        runs_right(&mut session, "nothing");
+        if busy {
+            time_out(&mut session);
+            session.set_timeout(TIMEOUT);
+        }
+        gpu.device.destroy();
+        let mut outputs = vec![vec![0.0; EDGE * EDGE * 96], vec![0.0; 96]];
+        let errors = [
+            session.run(&[&input()]).map(drop),
+            session.run_into(&[&input()], &mut outputs),
+            session.watch(&[&input()], |_, _| true),
+            session.profile().map(drop),
+            Session::new(&gpu, &slow(), &options).map(drop),
+        ];
+        for (i, error) in errors.into_iter().enumerate() {
+            let error = error.expect_err("a lost device ran");
+            let GpuError::Lost { reason: wgpu::DeviceLostReason::Destroyed, .. } = error else {
+                panic!("call {i}, busy {busy}: {error:?}")
+            };
+            assert!(error.to_string().contains("Destroyed"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Devices with little room: what does not fit is refused by a typed error that says how much was asked for.
+
+use texpool::{
+    gpu::{Gpu, GpuError, Role, Session, SessionOptions, TextureSet},
+    graph::{Graph, GraphBuilder, Unary},
+    plan::{TexelFormat, TextureSpec},
+};
+
+use crate::support::open;
+
+const MIB: u64 = 1 << 20;
+
+/// Textures of 256 MiB that are made: more than `witness::no_memory` has room for.
+const TEXTURES: usize = 16;
+/// What is printed before the error of the texture that has no room.
+pub(crate) const NO_ROOM: &str = "no room: ";
+
+/// A device of the caller's whose buffers may take so many bytes.
+fn device(most: u64) -> Gpu {
+    // Says what to install where there is no adapter.
+    drop(open());
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle().with_env());
+    let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default())).unwrap();
+    let required_limits =
+        wgpu::Limits { max_buffer_size: most, max_storage_buffer_binding_size: most, ..wgpu::Limits::default() };
+    let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+    Gpu::from_device(device, queue)
+}
+
+/// A chain of functions of an image of so many rows of one texel.
+fn chain(rows: usize, links: usize) -> Graph {
+    let mut b = GraphBuilder::new("chain");
+    let mut x = b.input("x", &[1, rows, 1, 1]).unwrap();
+    for link in 0..links {
+        x = b.unary("y", [Unary::Sin, Unary::Log][link % 2], x).unwrap();
+    }
+    b.finish(&[x]).unwrap()
+}
+
+/// Where memory runs out, the error says how many bytes were asked for, and the device goes on with less.
+/// `witness::no_memory` runs this where it does run out; elsewhere the textures, which nobody touches, take none.
+#[test]
+fn textures_that_have_no_room_are_named_in_bytes() {
+    let gpu = open();
+    let mut textures = TextureSet::new(&gpu);
+    let spec = TextureSpec { width: 4096, height: 4096, format: TexelFormat::Rgba32Float };
+    let refused = (0..TEXTURES).find_map(|_| textures.create("large", spec, Role::Pool).err());
+    if let Some(error) = refused {
+        let GpuError::OutOfMemory { bytes, .. } = &error else { panic!("{error:?}") };
+        assert_eq!(*bytes, Some(spec.bytes()));
+        println!("{NO_ROOM}{error}");
+    }
+    drop(textures);
+    let mut session = Session::new(&gpu, &chain(64, 2), &SessionOptions::default()).unwrap();
+    let found = session.run(&[&[1.0; 64]]).unwrap();
+    assert!(found[0].iter().all(|&v| (v - 1f32.sin().ln()).abs() < 1e-5));
+}
+
+/// Inputs and outputs pass through buffers, and row tables lie in some: neither may be larger than the device allows.
+#[test]
+fn buffers_beyond_the_limit_are_refused_by_name() {
+    let gpu = device(4 * MIB);
+    let refused = |rows: usize, links: usize| {
+        let error = Session::new(&gpu, &chain(rows, links), &SessionOptions::default()).unwrap_err();
+        let GpuError::Limit { what, limit: "maxBufferSize", needed, allowed } = error else { panic!("{error:?}") };
+        assert_eq!(allowed, 4 * MIB);
+        assert!(needed > allowed, "{needed}");
+        what
+    };
+    assert_eq!(refused(300_000, 1), "an input");
+    // An input of a megabyte, and half a megabyte of row tables in each of 12 steps.
+    let what = refused(65536, 12);
+    assert!(what.starts_with("row tables of all steps up to operator"), "{what}");
+    let mut session = Session::new(&gpu, &chain(65536, 2), &SessionOptions::default()).unwrap();
+    let found = session.run(&[&[1.0; 65536]]).unwrap();
+    assert!(found[0].iter().all(|&v| (v - 1f32.sin().ln()).abs() < 1e-5));
+}

@@ -1,0 +1,160 @@
+//! Long lives of a device: whatever is done on it in whatever order, answers stay right and nothing is left behind.
+
+use std::time::Duration;
+
+use texpool::{
+    gpu::{Gpu, GpuError, GpuOptions, Session, SessionOptions, TIMEOUT},
+    graph::{Act, Binary, Graph, GraphBuilder, Padding, Pool2d, PoolKind, Reduce, Unary},
+    plan::TexelFormat,
+    prepare::{Phases, PrepareOptions},
+};
+
+/// Operations on a device with one seed.
+const OPERATIONS: usize = 60;
+/// Sessions that may live side by side.
+const SESSIONS: usize = 4;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+/// Small networks of several shapes, with one output and with two, of operators without weights and of two operands.
+fn networks() -> [Graph; 3] {
+    let mut b = GraphBuilder::new("pools");
+    let x = b.input("x", &[1, 24, 20, 5]).unwrap();
+    let around = Padding { top: 1, bottom: 1, left: 1, right: 1 };
+    let mut y = x;
+    for kind in [PoolKind::Max, PoolKind::Average, PoolKind::Max] {
+        y = b.pool("pool", Pool2d::plain(kind, [3, 3], [1, 1], around), y).unwrap();
+    }
+    let pools = b.finish(&[y]).unwrap();
+
+    let mut b = GraphBuilder::new("two");
+    let (x, z) = (b.input("x", &[1, 6, 7, 9]).unwrap(), b.input("z", &[1, 1, 1, 9]).unwrap());
+    let product = b.binary("product", Binary::Mul, x, z, Act::Unary(Unary::Tanh)).unwrap();
+    let sum = b.reduce("sum", Reduce::Sum, [false, true, false, false], product).unwrap();
+    let two = b.finish(&[product, sum]).unwrap();
+
+    let mut b = GraphBuilder::new("weights");
+    let x = b.input("x", &[1, 1, 8, 12]).unwrap();
+    let values: Vec<f32> = (0..12 * 12).map(|i| (i % 17) as f32 / 17.0 - 0.4).collect();
+    let weights = b.constant("w", &[12, 12], &values).unwrap();
+    let y = b.fully_connected("dense", x, weights, None, Act::Unary(Unary::Relu)).unwrap();
+    let y = b.binary("residual", Binary::Add, y, x, Act::None).unwrap();
+    [pools, two, b.finish(&[y]).unwrap()]
+}
+
+/// A session, its inputs, and what it must answer.
+struct Lane {
+    session: Session,
+    inputs: Vec<Vec<f32>>,
+    answer: Vec<Vec<f32>>,
+}
+
+impl Lane {
+    fn new(gpu: &Gpu, random: &mut Random) -> Self {
+        let graph = &networks()[random.below(3)];
+        let prepare = PrepareOptions {
+            format: [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float][random.below(2)],
+            phases: [Phases::Off, Phases::Min][random.below(2)],
+            ..PrepareOptions::default()
+        };
+        let options =
+            SessionOptions { prepare, poison: random.below(2) == 0, watched: true, ..SessionOptions::default() };
+        let mut session = Session::new(gpu, graph, &options).unwrap();
+        let values = |len: usize| (0..len).map(|i| ((i * 29 + 7) % 64) as f32 / 64.0 - 0.5).collect();
+        let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| values(graph.shape(t).len())).collect();
+        let answer = session.run(&slices(&inputs)).unwrap();
+        Self { session, inputs, answer }
+    }
+
+    fn run(&mut self) -> Result<(), GpuError> {
+        let found = self.session.run(&slices(&self.inputs))?;
+        assert_eq!(found, self.answer, "another answer than at first");
+        Ok(())
+    }
+
+    /// Something that a caller may do, or do wrong.
+    fn operate(&mut self, random: &mut Random) {
+        let timely = |result: Result<(), GpuError>| match result {
+            Ok(()) | Err(GpuError::Timeout { .. }) => {}
+            Err(error) => panic!("{error:?}"),
+        };
+        match random.below(7) {
+            0 | 1 => self.run().unwrap(),
+            2 => {
+                let mut outputs = vec![vec![0.0; 1]; self.answer.len()];
+                let error = self.session.run_into(&slices(&self.inputs), &mut outputs).unwrap_err();
+                assert!(matches!(error, GpuError::Input { .. }), "{error:?}");
+            }
+            3 => assert!(matches!(self.session.run(&[]), Err(GpuError::Input { .. }))),
+            4 => {
+                self.session.set_timeout(Duration::ZERO);
+                timely(self.run());
+                timely(self.session.profile().map(drop));
+                self.session.set_timeout(TIMEOUT);
+            }
+            5 => drop(self.session.profile().unwrap()),
+            _ => {
+                let mut left = random.below(3);
+                let seen = |_: usize, _: &[f32]| {
+                    left = left.saturating_sub(1);
+                    left > 0
+                };
+                self.session.watch(&slices(&self.inputs), seen).unwrap();
+            }
+        }
+    }
+}
+
+fn slices(inputs: &[Vec<f32>]) -> Vec<&[f32]> {
+    inputs.iter().map(Vec::as_slice).collect()
+}
+
+/// What the device holds when all it was given is done: objects and bytes.
+fn held(gpu: &Gpu) -> [(&'static str, isize); 8] {
+    gpu.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    let hal = gpu.device.get_internal_counters().hal;
+    [
+        ("buffers", hal.buffers.read()),
+        ("bytes of buffers", hal.buffer_memory.read()),
+        ("bytes of textures", hal.texture_memory.read()),
+        ("texture views", hal.texture_views.read()),
+        ("bind groups", hal.bind_groups.read()),
+        ("compute pipelines", hal.compute_pipelines.read()),
+        ("shader modules", hal.shader_modules.read()),
+        ("query sets", hal.query_sets.read()),
+    ]
+}
+
+#[test]
+fn nothing_is_left_of_sessions_that_are_gone() {
+    let options = GpuOptions { timestamps: true, ..GpuOptions::default() };
+    let gpu = Gpu::open(&options).unwrap_or_else(|e| panic!("{e}"));
+    // What a device keeps for itself it has from the first run on.
+    drop(Lane::new(&gpu, &mut Random(0)));
+    let empty = held(&gpu);
+    for seed in 1..=3 {
+        let mut random = Random(seed);
+        let mut lanes: Vec<Lane> = Vec::new();
+        for _ in 0..OPERATIONS {
+            match random.below(6) {
+                0 if lanes.len() < SESSIONS => lanes.push(Lane::new(&gpu, &mut random)),
+                1 if !lanes.is_empty() => drop(lanes.swap_remove(random.below(lanes.len()))),
+                _ if lanes.is_empty() => lanes.push(Lane::new(&gpu, &mut random)),
+                _ => {
+                    let at = random.below(lanes.len());
+                    lanes[at].operate(&mut random);
+                }
+            }
+        }
+        lanes.iter_mut().for_each(|lane| lane.run().unwrap());
+        drop(lanes);
+        assert_eq!(held(&gpu), empty, "seed {seed}");
+    }
+}

@@ -1,0 +1,16 @@
+//! Where the memory of a software device runs out, which is that of its process.
+
+use super::Child;
+use crate::scarce::NO_ROOM;
+
+/// Address space of the child, in KiB: enough for a device, and for some of the textures.
+const LIMIT: u32 = 3 << 20;
+
+#[test]
+fn what_has_no_room_is_named_in_bytes() {
+    let name = "scarce::textures_that_have_no_room_are_named_in_bytes";
+    let outcome = Child::new().only(name).within(LIMIT).run().must_pass();
+    let errors = outcome.values(NO_ROOM);
+    let [error] = &errors[..] else { panic!("the memory did not run out: {}", outcome.output) };
+    assert!(error.contains("creating texture large, which takes 268435456 bytes"), "{error}");
+}
