@@ -45,10 +45,13 @@ fn hard_public_instances_fit_their_published_capacity() {
 fn the_smallest_arena_of_hard_public_instances_is_no_larger() {
     for name in HARD {
         let records = minimalloc(&format!("{name}.1048576"));
-        let found = smallest(&records, 300_000, &SearchControl::new()).unwrap();
+        let widest = bounds(&records).unwrap().offsets;
+        // Below their published capacity no layout of D and J is known to fit, nor not to.
+        let nodes = if widest == 1_048_576 { 300_000 } else { 20_000 };
+        let found = smallest(&records, nodes, &SearchControl::new()).unwrap();
         assert_eq!(check_layout(&records, &[], &found.layout), Ok(()), "{name}");
         assert!(found.layout.total() <= 1_048_576, "{name}: {}", found.layout.total());
-        assert_eq!(found.bound, bounds(&records).unwrap().offsets, "{name}");
+        assert_eq!(found.bound, widest, "{name}");
     }
 }
 
@@ -228,6 +231,76 @@ fn brute_force(records: &[UsageRecord]) -> u64 {
     let mut best = records.iter().map(|r| r.size).sum::<u64>() + 1;
     place(records, &mut Vec::new(), 0, &mut best);
     best
+}
+
+/// Lives that fill every step exactly: as long as some tensors stay where they are, others have to fit around them.
+fn tight(capacity: usize, steps: usize, mut seed: u64) -> Vec<UsageRecord> {
+    let mut below = |limit: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed >> 11) as usize % limit
+    };
+    let (mut records, mut alive, mut free) = (Vec::new(), Vec::new(), capacity);
+    for step in 0..steps {
+        while free > 0 {
+            let size = 1 + below(free);
+            alive.push((step, size));
+            free -= size;
+        }
+        for _ in 0..1 + below(2) {
+            if !alive.is_empty() {
+                let (first, size) = alive.swap_remove(below(alive.len()));
+                records.push(UsageRecord::new(first, step, size as u64));
+                free += size;
+            }
+        }
+    }
+    records.extend(alive.into_iter().map(|(first, size)| UsageRecord::new(first, steps - 1, size as u64)));
+    records
+}
+
+/// Whether tensors sorted by birth fit: one after another, each at every offset that is free.
+fn fits_at_some_offsets(records: &[UsageRecord], capacity: u64, placed: &mut Vec<u64>) -> bool {
+    let Some(r) = records.get(placed.len()) else { return true };
+    (0..=capacity - r.size).any(|offset| {
+        let meets =
+            |(other, &at): (&UsageRecord, &u64)| r.conflicts(other) && at < offset + r.size && offset < at + other.size;
+        if records.iter().zip(placed.iter()).any(meets) {
+            return false;
+        }
+        placed.push(offset);
+        let fits = fits_at_some_offsets(records, capacity, placed);
+        placed.pop();
+        fits
+    })
+}
+
+/// Arenas of the widest step that are refused by the search, not because a step is too wide: rare among random lists,
+/// so these fill every step.
+#[test]
+fn refusals_by_search_are_right() {
+    let (mut fitted, mut refused) = (0, 0);
+    for seed in 1..=8_000 {
+        let capacity = 8 + seed % 7;
+        let mut records = tight(capacity as usize, 8, 0x2545_f491_4f6c_dd1d ^ (seed * 0x9e37_79b9));
+        records.sort_by_key(|r| r.first);
+        let found = fit(&records, capacity, 1_000_000, &SearchControl::new()).unwrap();
+        let fits = fits_at_some_offsets(&records, capacity, &mut Vec::new());
+        match found {
+            Fit::Fits(layout) => {
+                fitted += 1;
+                assert_eq!(check_layout(&records, &[], &layout), Ok(()));
+                assert!(fits);
+            }
+            Fit::Impossible => {
+                refused += 1;
+                assert!(!fits, "{records:?}");
+            }
+            Fit::Undecided => panic!("{records:?}"),
+        }
+    }
+    assert!(fitted > 100 && refused > 20, "{fitted} fit, {refused} do not");
 }
 
 proptest! {

@@ -59,10 +59,8 @@ impl Instance {
             }
             let Tensor { from, to, size, .. } = tensors[a];
             (from..to).for_each(|point| alive.set(point, a));
-            for b in a + 1..count {
-                if tensors[b].from >= to {
-                    break;
-                }
+            let later = (a + 1..count).take_while(|&b| tensors[b].from < to);
+            for b in later {
                 meets.set(a, b);
                 meets.set(b, a);
             }

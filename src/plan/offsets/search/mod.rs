@@ -173,7 +173,7 @@ impl<'a> Search<'a> {
                         return None;
                     }
                     self.used += 1;
-                    if self.used % between == 0 {
+                    if self.used.is_multiple_of(between) {
                         control.report(Progress { done: progress.done + self.used, ..*progress });
                         if control.should_stop() {
                             return None;
