@@ -1,5 +1,6 @@
 //! Foreign text as it may be shown: nothing in it moves a cursor, colours a terminal or begins a line of its own.
 
+use crate::plan::steers;
 use std::{
     borrow::Cow,
     ffi::OsStr,
@@ -12,8 +13,8 @@ pub struct Shown<'a>(&'a OsStr);
 
 /// A file name or another piece of foreign text, as it may be printed within a line.
 ///
-/// Control characters and those that turn the direction of writing are escaped as Rust writes them (`\u{1b}`), bytes that
-/// are no UTF-8 as `\xff`.
+/// Escapes what [`plan::shown`](crate::plan::shown) escapes, but cuts nothing off, and takes names that are no UTF-8: such
+/// bytes stand as `\xff`.
 ///
 /// ```
 /// assert_eq!(texpool::io::shown("a\u{1b}[31m.png").to_string(), "a\\u{1b}[31m.png");
@@ -47,10 +48,4 @@ pub fn shown_lines(text: &str) -> Cow<'_, str> {
         if kept(c) { lines.push(c) } else { lines.extend(c.escape_default()) }
     }
     Cow::Owned(lines)
-}
-
-/// Control characters (C0, DEL, C1), Unicode's separators of lines, and its marks for the direction of writing.
-pub(super) fn steers(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -53,6 +53,8 @@ pub use rows::{
     Life, LivePeak, RowEffort, RowLayout, RowProblem, RowStep, RowUse, check_rows, live_row_bound, live_row_peak,
     place_rows, realize_rows, row_lives,
 };
+#[cfg(feature = "cli")]
+pub(crate) use shown::steers;
 pub use shown::{Shown, shown};
 pub use strategy::Strategy;
 pub use survey::{Survey, survey};

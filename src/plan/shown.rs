@@ -29,7 +29,7 @@ impl fmt::Display for Shown<'_> {
             }
             match c {
                 '\n' | '\r' | '\t' => write!(f, "{}", c.escape_default())?,
-                c if c.is_control() || turns(c) => write!(f, "{}", c.escape_unicode())?,
+                c if steers(c) => write!(f, "{}", c.escape_unicode())?,
                 c => f.write_char(c)?,
             }
         }
@@ -37,9 +37,10 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Whether a character breaks lines, changes the direction of writing or cannot be seen.
-const fn turns(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+/// Whether a character steers a terminal, breaks lines, changes the direction of writing or cannot be seen.
+pub(crate) fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -50,7 +51,7 @@ mod tests {
     fn nothing_that_steers_a_terminal_is_left() {
         let hostile = "a\u{1b}]0;x\u{7}\u{9b}31m\r\nnode 0 is fine\u{202e}\u{7f}\u{0}";
         let text = shown(hostile).to_string();
-        assert!(!text.chars().any(|c| c.is_control() || turns(c)), "{text}");
+        assert!(!text.chars().any(steers), "{text}");
         assert!(text.starts_with("a\\u{1b}]0;x\\u{7}"), "{text}");
         assert_eq!(shown("Größe/第1層: `x`").to_string(), "Größe/第1層: `x`");
     }
