@@ -14,6 +14,8 @@ use std::{
 const LOOK: Duration = Duration::from_millis(50);
 /// After so long without a byte, whoever watches is told.
 const SILENT: Duration = Duration::from_secs(3);
+/// Processor time, in the system's ticks of mostly 10 ms, that a client which waits for an answer does not come to.
+const WORK: u64 = 10;
 /// How long a program that needs no network may go without writing a byte.
 pub(super) const LOCAL: Duration = Duration::from_secs(120);
 
@@ -78,7 +80,7 @@ impl Job<'_> {
     fn wait(&self, mut child: Child, line: &str, work: &Path, watch: &dyn Watch) -> Result<ExitStatus, FetchError> {
         let failed = |source| FetchError::Start { command: line.into(), source };
         let (mut most, mut told) = (written(work), false);
-        let mut progress = Instant::now();
+        let (mut progress, mut worked) = (Instant::now(), 0);
         loop {
             if let Some(status) = child.try_wait().map_err(failed)? {
                 return Ok(status);
@@ -87,6 +89,11 @@ impl Job<'_> {
             if now.all > most.all {
                 (most, told, progress) = (now, false, Instant::now());
                 watch.arrived(most.largest);
+            }
+            // On a busy machine a client may take long before it asks anyone; while it works, it does not wait.
+            let works = ticks(child.id());
+            if works > worked + WORK {
+                (worked, progress) = (works, Instant::now());
             }
             let silence = progress.elapsed();
             if silence > SILENT.min(self.stall) && !told {
@@ -119,6 +126,14 @@ fn stop(child: &mut Child) -> io::Result<()> {
     }
     child.kill()?;
     child.wait().map(drop)
+}
+
+/// Processor time of a process so far, in ticks; none where the system does not say it in a file.
+fn ticks(process: u32) -> u64 {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else { return 0 };
+    // The program's name, in parentheses, may hold anything; behind it come the third field and all others.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_ascii_whitespace();
+    fields.skip(14 - 3).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
 /// Bytes below a folder.
