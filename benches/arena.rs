@@ -22,8 +22,7 @@ use std::{
 
 use cpu_time::ProcessTime;
 use texpool::plan::{
-    UsageRecord, check_layout,
-    control::SearchControl,
+    SearchControl, UsageRecord, check_layout,
     io::from_csv,
     offsets::{Fit, fit, smallest},
 };

@@ -7,8 +7,8 @@ use std::{fs, path::PathBuf};
 use cpu_time::ProcessTime;
 use serde_json::Value;
 use texpool::plan::{
-    Budget, PlanError, Strategy, UsageRecord, bank_bound, banks, best, bounds, control::SearchControl, io::from_csv,
-    offsets, optimum, uses_from_records,
+    Budget, PlanError, SearchControl, Strategy, UsageRecord, bank_bound, banks, best, bounds, io::from_csv, offsets,
+    optimum, uses_from_records,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for name in ["A", "B", "C", "D", "E", "F"] {
         let text = fs::read_to_string(folder.join(format!("../minimalloc/{name}.1048576.csv")))?;
         let records = from_csv(&text)?.records;
-        let (exact, solved_ms) = fastest(1, || optimum(&records, 1000, &mut |_| {}))?;
+        let (exact, solved_ms) = fastest(1, || optimum(&records, 1000, &SearchControl::new()))?;
         let (fit, fitted_ms) = fastest(1, || offsets::fit(&records, 1_048_576, 3_000_000, &SearchControl::new()))?;
         let fits = matches!(fit, offsets::Fit::Fits(_));
         println!(
@@ -69,10 +69,10 @@ fn fastest<T>(runs: usize, work: impl Fn() -> Result<T, PlanError>) -> Result<(T
 fn row(records: &[UsageRecord]) -> Result<String, PlanError> {
     let uses = uses_from_records(records)?;
     let b = bounds(records)?;
-    let (_, portfolio) = fastest(50, || best(records, &uses, Budget::PORTFOLIO))?;
-    let (exact, exact_ms) = fastest(5, || optimum(records, 100, &mut |_| {}))?;
-    let (banked, banked_ms) = fastest(5, || banks(records, &uses, &exact.layout, 400_000))?;
-    let bank_bound = bank_bound(records, &uses, banked.total(), 1000)?;
+    let (_, portfolio) = fastest(50, || best(records, &uses, Budget::PORTFOLIO, &SearchControl::new()))?;
+    let (exact, exact_ms) = fastest(5, || optimum(records, 100, &SearchControl::new()))?;
+    let (banked, banked_ms) = fastest(5, || banks(records, &uses, &exact.layout, 400_000, &SearchControl::new()))?;
+    let bank_bound = bank_bound(records, &uses, banked.total(), 1000, &SearchControl::new())?;
     let arena = offsets::smallest(records, 100_000, &SearchControl::new())?;
     let least = |strategy: Strategy| -> Result<u64, PlanError> {
         let mut least = u64::MAX;

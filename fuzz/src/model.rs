@@ -10,7 +10,7 @@ use allocation_counter::measure;
 use texpool::{
     graph::{self, Graph},
     import::{Array, ImportError, ImportOptions, from_bytes_with},
-    plan::{Budget, Problem, Strategy, control::SearchControl},
+    plan::{Budget, Problem, SearchControl, Strategy},
     prepare::{Phases, PrepareOptions, prepare},
     rewrite::{Rewritten, Rules, rewrite, split},
     schedule::schedule,

@@ -14,6 +14,7 @@ mod out;
 mod plan;
 mod progress;
 mod ready;
+mod records;
 mod run;
 #[cfg(target_os = "linux")]
 mod runtime_dir;
@@ -44,6 +45,8 @@ Exit codes:
   0  done
   1  failure; standard error says of what, and what to do
   2  usage; the command line is not understood
+  3  plan --records --capacity: the records do not fit, which is proven
+  4  plan --records --capacity: undecided when the deadline passed
   130  Ctrl-C ended a search; what is printed is the best so far
 
 Environment:

@@ -2,8 +2,6 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use indicatif::{ProgressBar, ProgressStyle};
-
 use super::{
     CliError,
     args::{self, AdapterArgs, How},
@@ -11,15 +9,12 @@ use super::{
     opening::check_svg,
     out,
     progress::{self, Deadline},
-    ready,
+    ready, records,
 };
 use crate::{
     graph::Graph,
-    io::{IoError, check_target, read_text, shown, write_whole},
-    plan::{
-        Budget, Choice, Layout, StepUse, Strategy, Survey, UsageRecord, choose, io as records_io, plan_svg, published,
-        survey, uses_from_records,
-    },
+    io::{IoError, check_target, write_whole},
+    plan::{Budget, Choice, StepUse, Survey, UsageRecord, published, survey},
     prepare::{Phases, PrepareOptions},
     report::{Front, MemoryReport, picture},
 };
@@ -32,22 +27,27 @@ pub(super) struct Args {
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all; `all` shows every one, the
     /// bounds, the optimum with its proof, banks, and the reason for the choice.
     #[arg(long, value_name = "NAME", default_value = "best", value_parser = wanted)]
-    strategy: Wanted,
+    pub(super) strategy: Wanted,
     #[command(flatten)]
     how: How,
     /// Plan usage records instead of a model: minimalloc's CSV (`id,lower,upper,size`), a CSV of
     /// `tensor,first_op,last_op,size_bytes`, or JSON.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "why", "frontier", "phases", "budget"])]
     records: Option<PathBuf>,
-    /// Stop searching after so many seconds, with the best plan so far; `none` searches to the end. Default: 30.
+    /// With --records: say whether they fit into one arena of this size, such as 1MiB, and nothing more. Exit code 0: they
+    /// fit; 3: they do not, proven; 4: undecided when the deadline passed.
+    #[arg(long, value_name = "SIZE", value_parser = super::size::parse, requires = "records", conflicts_with = "strategy")]
+    pub(super) capacity: Option<u64>,
+    /// Stop searching after so many seconds, with the best plan so far; `none` searches to the end. Default: 10 with
+    /// --records, else 30.
     #[arg(long, value_name = "SECONDS", value_parser = progress::deadline)]
-    deadline: Option<Deadline>,
+    pub(super) deadline: Option<Deadline>,
     /// With --records: write the plan as minimalloc's CSV with an offset for each record, whole or not at all.
     #[arg(long, value_name = "FILE", requires = "records")]
-    write: Option<PathBuf>,
+    pub(super) write: Option<PathBuf>,
     /// Relaxations the exact solver may solve before it gives up proving.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
-    nodes: u64,
+    pub(super) nodes: u64,
     /// Print the two published tables of Pisarchyk and Lee cell by cell: theirs, ours, and how they agree.
     #[arg(long, conflicts_with_all = ["model", "records", "why", "frontier", "phases", "budget"])]
     published: bool,
@@ -73,7 +73,7 @@ pub(super) struct Args {
 
 /// What `--strategy` may ask for here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
+pub(super) enum Wanted {
     All,
     One(Choice),
 }
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     args.picture.as_deref().map_or(Ok(()), check_svg)?;
     args.write.as_deref().map_or(Ok(()), check_target)?;
     if let Some(path) = &args.records {
-        return plan_records(args, path, json);
+        return records::run(args, path, json);
     }
     let Some(model) = &args.model else {
         return Err(CliError::Usage("say which model to plan, or --records FILE, or --published".into()));
@@ -119,7 +119,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     }
     draw(args, || Ok(picture(&prepared)?))?;
     if args.strategy == Wanted::All {
-        let found = watched(&prepared.schedule.records, &prepared.schedule.uses, args.nodes)?;
+        let found = watched(&prepared.schedule.records, &prepared.schedule.uses, args)?;
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
     }
     let report = MemoryReport::of(&prepared, args.how.format());
@@ -161,65 +161,16 @@ fn front(args: &Args, graph: &Graph, options: PrepareOptions) -> Result<Front, C
     Ok(front)
 }
 
-fn plan_records(args: &Args, path: &PathBuf, json: bool) -> Result<(), CliError> {
-    let text = read_text(path)?;
-    let wrong = |source| CliError::Records { path: path.clone(), source };
-    let set = records_io::from_text(&text).map_err(wrong)?;
-    let uses = uses_from_records(&set.records).map_err(wrong)?;
-    let layout = match args.strategy {
-        Wanted::All | Wanted::One(Choice::Best) => {
-            let found = watched(&set.records, &uses, args.nodes)?;
-            if json {
-                out::json(&found)?
-            } else {
-                out::text(&found.to_string())?
-            }
-            found.best.layout
-        }
-        Wanted::One(choice) => {
-            let layout = place(&set.records, &uses, choice, args.nodes)?;
-            if json {
-                out::json(&layout)?;
-            } else {
-                out::text(&format!("{choice}: {} in {} regions\n", layout.total(), layout.regions.len()))?;
-            }
-            layout
-        }
-    };
-    draw(args, || Ok(plan_svg(&shown(path).to_string(), &set.records, &layout)?))?;
-    let Some(to) = &args.write else { return Ok(()) };
-    let csv = records_io::to_minimalloc(&set, Some(&layout))?;
-    write_whole(to, |file| file.write_all(csv.as_bytes())).map_err(|e| CliError::Io(IoError::write(to, e)))
-}
-
 /// Writes the picture that was asked for, whole or not at all.
-fn draw(args: &Args, svg: impl FnOnce() -> Result<String, CliError>) -> Result<(), CliError> {
+pub(super) fn draw(args: &Args, svg: impl FnOnce() -> Result<String, CliError>) -> Result<(), CliError> {
     let Some(to) = &args.picture else { return Ok(()) };
     let svg = svg()?;
     write_whole(to, |file| file.write_all(svg.as_bytes())).map_err(|e| CliError::Io(IoError::write(to, e)))
 }
 
-/// What was asked for; one arena too, which no texture can hold but a buffer can.
-fn place(records: &[UsageRecord], uses: &[StepUse], choice: Choice, nodes: u64) -> Result<Layout, CliError> {
-    let placed = match choice {
-        Choice::Strategy(strategy) => Strategy::place(strategy, records)?,
-        other => choose(records, uses, other, Budget { nodes, ..Budget::default() })?.layout,
-    };
-    Ok(placed)
-}
-
-/// Everything at once, with a bar for the exact search.
-fn watched(records: &[UsageRecord], uses: &[StepUse], nodes: u64) -> Result<Survey, CliError> {
-    let bar = ProgressBar::new(nodes);
-    if let Ok(style) =
-        ProgressStyle::with_template("exact search {bar:30} {pos}/{len} relaxations, best {msg}, {elapsed}")
-    {
-        bar.set_style(style);
-    }
-    let found = survey(records, uses, Budget { nodes, ..Budget::default() }, &mut |progress| {
-        bar.set_position(progress.nodes);
-        bar.set_message(progress.best.to_string());
-    });
-    bar.finish_and_clear();
-    Ok(found?)
+/// Everything at once, with a bar.
+fn watched(records: &[UsageRecord], uses: &[StepUse], args: &Args) -> Result<Survey, CliError> {
+    let budget = Budget { nodes: args.nodes, ..Budget::default() };
+    let deadline = args.deadline.and_then(|given| given.0);
+    Ok(progress::watched(deadline, |control| survey(records, uses, budget, control))?)
 }

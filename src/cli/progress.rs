@@ -13,7 +13,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
-    plan::control::{Progress, SearchControl},
+    plan::{Progress, SearchControl},
     report::grouped,
 };
 
@@ -56,6 +56,7 @@ pub(super) fn watched<T>(deadline: Option<Duration>, search: impl FnOnce(&Search
         None => control,
     };
     let found = search(&control);
+    drop(control);
     let _ = STATE.compare_exchange(SEARCHING, IDLE, Ordering::Relaxed, Ordering::Relaxed);
     found
 }
@@ -63,7 +64,7 @@ pub(super) fn watched<T>(deadline: Option<Duration>, search: impl FnOnce(&Search
 /// What Ctrl-C does.
 fn pressed() {
     if STATE.compare_exchange(SEARCHING, PRESSED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-        eprintln!("\nending the search; Ctrl-C again ends texpool");
+        super::out::aside(&"\nending the search; Ctrl-C again ends texpool");
     } else {
         std::process::exit(INTERRUPTED.into());
     }

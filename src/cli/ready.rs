@@ -5,10 +5,7 @@ use crate::{
     fetch::cache_folder,
     gpu::{Brought, Gpu, Session, SessionOptions},
     graph::Graph,
-    plan::{
-        TexelFormat,
-        control::{Progress, SearchControl},
-    },
+    plan::{Progress, SearchControl, TexelFormat},
     prepare::{Figures, Frontier, Phases, PrepareOptions, Prepared, frontier, prepare},
     setup,
 };

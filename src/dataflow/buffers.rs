@@ -22,7 +22,7 @@ use super::{
     check_live,
     execute::{Machine, State},
 };
-use crate::plan::control::{Progress, SearchControl};
+use crate::plan::{Progress, SearchControl};
 
 /// Executions of one block before the search is cut off.
 pub const SEARCH_LIMIT: u64 = 20_000;

@@ -1,6 +1,6 @@
 //! What is wrong with a dataflow graph, or too much to be found exactly.
 
-use crate::{plan::control::StopReason, schedule::ScheduleError};
+use crate::{plan::StopReason, schedule::ScheduleError};
 
 /// Why a dataflow graph cannot be executed, or its buffers not be found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,7 +6,7 @@ use super::{Brought, Gpu, GpuError, Session, SessionOptions};
 use crate::{
     graph::Graph,
     kernels::twin,
-    plan::{TexelFormat, control::SearchControl},
+    plan::{SearchControl, TexelFormat},
     prepare::{PrepareOptions, Prepared},
 };
 

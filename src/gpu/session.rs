@@ -12,7 +12,7 @@ use super::{
 use crate::{
     graph::{Graph, Shape, check},
     kernels::{self, Operand},
-    plan::{TexelFormat, TextureSpec, control::SearchControl},
+    plan::{SearchControl, TexelFormat, TextureSpec},
     prepare::{PrepareOptions, Prepared, prepare},
     schedule::StorageKind,
 };

@@ -4,8 +4,11 @@
 use std::{cmp::Ordering, fmt, str::FromStr};
 
 use super::{
-    Bounds, Certificate, Layout, Optimum, PlanError, Problem, Progress, StepUse, Strategy, UsageRecord, banks, bounds,
-    check_layout, exact::positional_certificate, optimum, uses::records_exist,
+    Bounds, Candidate, Certificate, Layout, NotTried, Optimum, PlanError, Problem, SearchControl, StepUse, StopReason,
+    Strategy, UsageRecord, Uses,
+    banks::{Known, search_banks},
+    bounds, check_layout,
+    portfolio::{self, Chosen, Table},
 };
 
 /// How far to search beyond the portfolio. Counted in steps of the algorithms, never in time, so that the same input
@@ -69,20 +72,6 @@ impl FromStr for Choice {
     }
 }
 
-/// What one way to plan came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Candidate {
-    /// Name of the strategy, or `optimum`, or `banks`.
-    pub name: String,
-    /// The problem it solves.
-    pub problem: Problem,
-    /// Its cost in the records' unit.
-    pub total: u64,
-    /// Regions it uses.
-    pub regions: usize,
-}
-
 /// The chosen layout, with what it was chosen from and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -99,86 +88,121 @@ pub struct Best {
     pub certificate: Certificate,
     /// Everything that was tried.
     pub candidates: Vec<Candidate>,
+    /// What was left out or not followed to its end, and why.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub not_tried: Vec<NotTried>,
+    /// Why the search ended early, where it did: then there may be smaller plans.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub stopped: Option<StopReason>,
 }
 
 /// The smallest layout that textures can hold; ties go to fewer regions, then to the shorter reuse distance, then to
-/// what was tried first.
+/// what was tried first. Where `control` stops it, the smallest found by then.
 ///
 /// Records are planned in a canonical order, so their order in the list changes no total.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`], [`PlanError::Overflow`], or what the checker finds wrong with `uses`.
-pub fn best(records: &[UsageRecord], uses: &[StepUse], budget: Budget) -> Result<Best, PlanError> {
-    choose(records, uses, Choice::Best, budget)
+pub fn best<'a>(
+    records: &[UsageRecord],
+    uses: impl Into<Uses<'a>>,
+    budget: Budget,
+    control: &SearchControl<'_>,
+) -> Result<Best, PlanError> {
+    choose(records, uses, Choice::Best, budget, control)
 }
 
-/// As [`best`], or exactly what is asked for; the candidates then say what else was tried on the way.
+/// As [`best`], or exactly what is asked for; the candidates then say what else was tried on the way. A strategy that is
+/// stopped before its end shares less than it might.
 ///
 /// # Errors
-/// As [`best`], and [`PlanError::NotForTextures`] if the strategy answers one arena.
-pub fn choose(records: &[UsageRecord], uses: &[StepUse], choice: Choice, budget: Budget) -> Result<Best, PlanError> {
-    Ok(search(records, uses, choice, budget, &mut |_| {})?.0)
-}
-
-/// As [`choose`], with the exact solver's answer where it was asked.
-pub(super) fn search(
+/// As [`best`], [`PlanError::NotForTextures`] if the strategy answers one arena, and [`PlanError::TooManyRecords`].
+pub fn choose<'a>(
     records: &[UsageRecord],
-    uses: &[StepUse],
+    uses: impl Into<Uses<'a>>,
     choice: Choice,
     budget: Budget,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<(Best, Option<Optimum>), PlanError> {
+    control: &SearchControl<'_>,
+) -> Result<Best, PlanError> {
+    Ok(search(records, uses.into(), choice, budget, None, control)?.0)
+}
+
+/// As [`choose`], with the exact solver's answer, which is a greedy one where it was not asked. `arena` is the smallest
+/// arena, where somebody has looked for it.
+pub(super) fn search(
+    records: &[UsageRecord],
+    uses: Uses<'_>,
+    choice: Choice,
+    budget: Budget,
+    arena: Option<&Layout>,
+    control: &SearchControl<'_>,
+) -> Result<(Best, Optimum), PlanError> {
     let bounds = bounds(records)?;
-    records_exist(records, uses)?;
+    uses.records_exist(records)?;
     let order = Order::canonical(records);
     let sorted: Vec<UsageRecord> = order.0.iter().map(|&i| records[i]).collect();
-    let mut table = Table { records: &sorted, candidates: Vec::new(), chosen: None };
-    for &strategy in Strategy::PORTFOLIO.iter().filter(|&&strategy| choice != Choice::Strategy(strategy)) {
-        table.add(strategy.name(), strategy.place(&sorted)?);
-    }
-    let mut exact = None;
-    if let Choice::Strategy(strategy) = choice {
+    let mut table = Table::new(&sorted);
+    let named = match choice {
+        Choice::Strategy(strategy) => Some(strategy),
+        _ => None,
+    };
+    let start = portfolio::run(&sorted, named, bounds.offsets, &mut table, &control.share(6, 10))?;
+    let mut exact = Optimum::greedy(&sorted, &bounds, start);
+    if let Some(strategy) = named {
         if strategy.problem() == Problem::Offsets {
             return Err(PlanError::NotForTextures { strategy: strategy.name() });
         }
         // Named strategies see the records as they are given.
-        table.insist(strategy.name(), order.sort(strategy.place(records)?));
+        table.insist(AFTER[0], strategy.name(), order.sort(strategy.place_until(records, control)?));
     } else {
         let open = table.total() > bounds.shared_objects || choice != Choice::Best;
         if open && budget.nodes > 0 {
-            let found = exact.insert(optimum(&sorted, budget.nodes, progress)?);
+            let control = control.share(1, 2);
+            exact = exact.improve(&sorted, &bounds, budget.nodes, &control);
             match choice {
-                Choice::Best => table.add("optimum", found.layout.clone()),
-                _ => table.insist("optimum", found.layout.clone()),
+                Choice::Best => table.add(AFTER[0], "optimum", exact.layout.clone()),
+                _ => table.insist(AFTER[0], "optimum", exact.layout.clone()),
             }
+            table.cut("optimum", exact.stopped);
         }
         let open = table.total() > bounds.offsets || choice == Choice::Banks;
         let seed = table.chosen.as_ref().filter(|_| open && budget.moves > 0 && choice != Choice::Optimum);
         if let Some(seed) = seed {
-            let found = banks(&sorted, &order.sort_uses(uses), &seed.layout, budget.moves)?;
+            let steps = order.sort_uses(uses);
+            let uses = steps.as_ref().map_or(Uses::FirstAndLast, Uses::from);
+            let arena = arena.map(|arena| order.sort(arena.clone()));
+            let known = Known { seed: &seed.layout, arena: arena.as_ref(), bounds: &bounds };
+            let (found, stopped) = search_banks(&sorted, uses, known, budget.moves, control)?;
             match choice {
-                Choice::Best => table.add("banks", found),
-                _ => table.insist("banks", found),
+                Choice::Best => table.add(AFTER[1], "banks", found),
+                _ => table.insist(AFTER[1], "banks", found),
             }
+            table.cut("banks", stopped);
         }
     }
-    let Table { candidates, chosen, .. } = table;
-    let Some(Chosen { layout, name }) = chosen else {
+    let stopped = table.stopped.or(control.stopped());
+    let not_tried = std::mem::take(&mut table.not_tried);
+    let Some(Chosen { layout, name, .. }) = table.chosen.take() else {
         return Err(PlanError::Count { what: "candidates", expected: 1, found: 0 });
     };
+    let candidates = table.into_candidates();
     let layout = order.restore(layout);
     check_layout(records, uses, &layout)?;
-    if let Some(exact) = &mut exact {
-        exact.certificate.proof.renumber(&order.0);
-        exact.layout = order.restore(exact.layout.clone());
+    exact.certificate.proof.renumber(&order.0);
+    exact.layout = order.restore(exact.layout);
+    let certificate = exact.certificate.clone();
+    // What no plan goes below needs no more search.
+    let stopped = stopped.filter(|_| layout.total() > bounds.offsets || choice != Choice::Best);
+    let mut reason = reason(choice, name, layout.total(), &bounds, certificate.bound, candidates.len());
+    if let Some(stopped) = stopped {
+        reason += &format!("; not searched to its end: {stopped}");
     }
-    let certificate = match &exact {
-        Some(exact) => exact.certificate.clone(),
-        None => positional_certificate(records, bounds.shared_objects),
-    };
-    let reason = reason(choice, name, layout.total(), &bounds, certificate.bound, candidates.len());
-    Ok((Best { layout, strategy: name.to_owned(), reason, bounds, certificate, candidates }, exact))
+    let strategy = name.to_owned();
+    Ok((Best { layout, strategy, reason, bounds, certificate, candidates, not_tried, stopped }, exact))
 }
+
+/// Places of the optimum and of a named strategy among ties, and of banks: after the portfolio.
+const AFTER: [usize; 2] = [usize::MAX - 1, usize::MAX];
 
 fn reason(choice: Choice, name: &str, total: u64, bounds: &Bounds, proven: u64, candidates: usize) -> String {
     let versus = match total.cmp(&proven) {
@@ -192,50 +216,6 @@ fn reason(choice: Choice, name: &str, total: u64, bounds: &Bounds, proven: u64, 
         format!("{name} reaches the widest step ({total}), which no plan of any kind can go below")
     } else {
         format!("{name} is the smallest of {candidates} candidates: {total}, {versus}")
-    }
-}
-
-struct Chosen {
-    layout: Layout,
-    name: &'static str,
-}
-
-/// What was tried, and the best of it, in the canonical order of records.
-struct Table<'a> {
-    records: &'a [UsageRecord],
-    candidates: Vec<Candidate>,
-    chosen: Option<Chosen>,
-}
-
-impl Table<'_> {
-    /// Notes a candidate, and keeps it if it is better than what is kept.
-    fn add(&mut self, name: &'static str, layout: Layout) {
-        let key = |layout: &Layout| (layout.total(), layout.regions.len());
-        let better = |chosen: &Chosen| match key(&layout).cmp(&key(&chosen.layout)) {
-            Ordering::Less => true,
-            Ordering::Equal => reuse_distance(self.records, &layout) < reuse_distance(self.records, &chosen.layout),
-            Ordering::Greater => false,
-        };
-        if self.chosen.as_ref().is_none_or(better) {
-            self.insist(name, layout);
-        } else {
-            self.note(name, &layout);
-        }
-    }
-
-    /// Notes a candidate, and keeps it whatever it comes to.
-    fn insist(&mut self, name: &'static str, layout: Layout) {
-        self.note(name, &layout);
-        self.chosen = Some(Chosen { layout, name });
-    }
-
-    fn note(&mut self, name: &str, layout: &Layout) {
-        let (problem, total, regions) = (layout.problem, layout.total(), layout.regions.len());
-        self.candidates.push(Candidate { name: name.to_owned(), problem, total, regions });
-    }
-
-    fn total(&self) -> u64 {
-        self.chosen.as_ref().map_or(u64::MAX, |chosen| chosen.layout.total())
     }
 }
 
@@ -254,11 +234,13 @@ impl Order {
         layout
     }
 
-    fn sort_uses(&self, uses: &[StepUse]) -> Vec<StepUse> {
+    /// The uses by the places of the records.
+    fn sort_uses(&self, uses: Uses<'_>) -> Option<Vec<StepUse>> {
+        let Uses::Steps(uses) = uses else { return None };
         let mut place = vec![0; self.0.len()];
         self.0.iter().enumerate().for_each(|(at, &i)| place[i] = at);
         let map = |list: &Vec<usize>| list.iter().map(|&i| place[i]).collect();
-        uses.iter().map(|step| StepUse { reads: map(&step.reads), writes: map(&step.writes) }).collect()
+        Some(uses.iter().map(|step| StepUse { reads: map(&step.reads), writes: map(&step.writes) }).collect())
     }
 
     fn restore(&self, mut layout: Layout) -> Layout {
@@ -266,23 +248,4 @@ impl Order {
         self.0.iter().zip(sorted).for_each(|(&i, place)| layout.places[i] = place);
         layout
     }
-}
-
-/// Steps that regions lie idle between one tensor and the next, summed: the shorter, the warmer the cache.
-fn reuse_distance(records: &[UsageRecord], layout: &Layout) -> u128 {
-    let mut order: Vec<usize> = (0..records.len()).collect();
-    order.sort_by_key(|&i| (layout.places[i].region, records[i].first));
-    let mut idle = 0u128;
-    let mut previous: Option<(usize, usize)> = None;
-    for i in order {
-        let (region, r) = (layout.places[i].region, &records[i]);
-        previous = match previous {
-            Some((same, until)) if same == region => {
-                idle += r.first.saturating_sub(until) as u128;
-                Some((region, until.max(r.last)))
-            }
-            _ => Some((region, r.last)),
-        };
-    }
-    idle
 }

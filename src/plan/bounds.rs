@@ -1,6 +1,11 @@
 //! Lower bounds: what no plan can go below (Pisarchyk and Lee 2020, sections 4.1 and 5.1).
 
-use super::{PlanError, UsageRecord};
+use std::cmp::Reverse;
+
+use super::{
+    PlanError, UsageRecord,
+    load::{Load, births, span},
+};
 
 /// The naïve total and the two lower bounds, in the records' unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,37 +36,43 @@ pub fn naive_total(records: &[UsageRecord]) -> Result<u64, PlanError> {
     Ok(total)
 }
 
-/// Naïve total, positional maximums and both lower bounds, in `O(n log n + n * load)`.
+/// Naïve total, positional maximums and both lower bounds, in `O(n log n)`.
 ///
 /// # Errors
 /// As [`naive_total`].
 pub fn bounds(records: &[UsageRecord]) -> Result<Bounds, PlanError> {
     let naive = naive_total(records)?;
-    let mut starts: Vec<usize> = (0..records.len()).collect();
-    starts.sort_by_key(|&i| records[i].first);
-    let mut ends = starts.clone();
-    ends.sort_by_key(|&i| records[i].last);
-
-    let mut alive: Vec<u64> = Vec::new();
-    let mut maximums: Vec<u64> = Vec::new();
-    let (mut breadth, mut widest, mut dead) = (0u64, 0u64, 0);
-    for &i in &starts {
-        while records[ends[dead]].last < records[i].first {
-            let size = records[ends[dead]].size;
-            alive.remove(alive.partition_point(|&s| s > size));
-            breadth -= size;
-            dead += 1;
-        }
-        let size = records[i].size;
-        let at = alive.partition_point(|&s| s > size);
-        alive.insert(at, size);
-        breadth += size;
-        widest = widest.max(breadth);
-        maximums.resize(maximums.len().max(alive.len()), 0);
-        // Only positions from the newcomer on hold other sizes than before.
-        for (maximum, &size) in maximums.iter_mut().zip(&alive).skip(at) {
-            *maximum = size.max(*maximum);
+    let offsets = widest(records);
+    let points = births(records);
+    let mut load = Load::new(points.len());
+    let mut order: Vec<usize> = (0..records.len()).collect();
+    order.sort_unstable_by_key(|&i| Reverse(records[i].size));
+    // With tensors from the largest on, the first at which so many are alive at once is the last of them by size.
+    let mut positional_maximums = Vec::new();
+    for i in order {
+        let (from, to) = span(&points, &records[i]);
+        if load.add(from, to) > positional_maximums.len() {
+            positional_maximums.push(records[i].size);
         }
     }
-    Ok(Bounds { naive, shared_objects: maximums.iter().sum(), offsets: widest, positional_maximums: maximums })
+    let shared_objects = positional_maximums.iter().sum();
+    Ok(Bounds { naive, shared_objects, offsets, positional_maximums })
+}
+
+/// The largest breadth of a step. The sizes must add up.
+fn widest(records: &[UsageRecord]) -> u64 {
+    let mut starts: Vec<(usize, u64)> = records.iter().map(|r| (r.first, r.size)).collect();
+    starts.sort_unstable();
+    let mut ends: Vec<(usize, u64)> = records.iter().map(|r| (r.last, r.size)).collect();
+    ends.sort_unstable();
+    let (mut breadth, mut widest, mut dead) = (0u64, 0u64, 0);
+    for (first, size) in starts {
+        while ends[dead].0 < first {
+            breadth -= ends[dead].1;
+            dead += 1;
+        }
+        breadth += size;
+        widest = widest.max(breadth);
+    }
+    widest
 }

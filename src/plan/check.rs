@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Layout, Plan, PlanError, Problem, RowTable, StepUse, TensorRows, TextureLimits, UsageRecord};
+use super::{Layout, Plan, PlanError, Problem, RowTable, TensorRows, TextureLimits, UsageRecord, Uses};
 
 /// A run of units that a record holds while it lives.
 struct Span {
@@ -19,7 +19,7 @@ struct Span {
 ///
 /// # Errors
 /// The first rule that is broken, naming records, step and region.
-pub fn check_layout(records: &[UsageRecord], uses: &[StepUse], layout: &Layout) -> Result<(), PlanError> {
+pub fn check_layout<'a>(records: &[UsageRecord], uses: impl Into<Uses<'a>>, layout: &Layout) -> Result<(), PlanError> {
     check_records(records)?;
     count("places", records.len(), layout.places.len())?;
     let problem = layout.problem.name();
@@ -52,7 +52,7 @@ pub fn check_layout(records: &[UsageRecord], uses: &[StepUse], layout: &Layout) 
     }
     no_overlap(records, spans)?;
     let exclusive = layout.problem != Problem::Offsets;
-    check_uses(records, uses, |record| exclusive.then(|| layout.places[record].region))
+    check_uses(records, uses.into(), |record| exclusive.then(|| layout.places[record].region))
 }
 
 /// Checks a plan, texel by texel: textures the device allows, a placement a record, every row inside its texture,
@@ -62,10 +62,10 @@ pub fn check_layout(records: &[UsageRecord], uses: &[StepUse], layout: &Layout) 
 ///
 /// # Errors
 /// The first rule that is broken, naming records, step and texture.
-pub fn check(
+pub fn check<'a>(
     records: &[UsageRecord],
     tensors: &[TensorRows],
-    uses: &[StepUse],
+    uses: impl Into<Uses<'a>>,
     plan: &Plan,
     limits: TextureLimits,
 ) -> Result<(), PlanError> {
@@ -121,7 +121,7 @@ pub fn check(
         }
     }
     no_overlap(records, spans)?;
-    check_uses(records, uses, |record| Some(plan.placements[record].texture))
+    check_uses(records, uses.into(), |record| Some(plan.placements[record].texture))
 }
 
 /// The texel runs of a tensor that is held whole while it lives, so no row may lie on another.
@@ -161,16 +161,17 @@ fn count(what: &'static str, expected: usize, found: usize) -> Result<(), PlanEr
 /// Sweeps the steps with the set of live runs of each region: a newcomer may touch neither neighbour.
 fn no_overlap(records: &[UsageRecord], mut spans: Vec<Span>) -> Result<(), PlanError> {
     spans.retain(|s| s.start < s.end);
-    let mut births: Vec<&Span> = spans.iter().collect();
-    let mut deaths = births.clone();
-    births.sort_by_key(|s| records[s.record].first);
-    deaths.sort_by_key(|s| records[s.record].last);
+    // By birth, then as they came.
+    spans.sort_by_cached_key(|s| records[s.record].first);
+    let mut deaths: Vec<(usize, usize)> =
+        spans.iter().enumerate().map(|(at, s)| (records[s.record].last, at)).collect();
+    deaths.sort_unstable();
     let mut live: BTreeMap<(usize, u64), &Span> = BTreeMap::new();
     let mut deaths = deaths.into_iter().peekable();
-    for span in births {
+    for span in &spans {
         let step = records[span.record].first;
-        while let Some(dead) = deaths.next_if(|dead| records[dead.record].last < step) {
-            live.remove(&(dead.region, dead.start));
+        while let Some((_, dead)) = deaths.next_if(|&(last, _)| last < step) {
+            live.remove(&(spans[dead].region, spans[dead].start));
         }
         let below = live.range(..=(span.region, span.start)).next_back().map(|(_, &s)| s);
         let above = live.range((span.region, span.start)..).next().map(|(_, &s)| s);
@@ -186,22 +187,28 @@ fn no_overlap(records: &[UsageRecord], mut spans: Vec<Span>) -> Result<(), PlanE
 /// Every use inside its record's life, and where `texture` names one, none both read and written in a step.
 fn check_uses(
     records: &[UsageRecord],
-    uses: &[StepUse],
+    uses: Uses<'_>,
     texture: impl Fn(usize) -> Option<usize>,
 ) -> Result<(), PlanError> {
-    for (step, touch) in uses.iter().enumerate() {
-        for &record in touch.reads.iter().chain(&touch.writes) {
+    let mut read_from: Vec<usize> = Vec::new();
+    uses.each(records, |step, reads, writes| {
+        for &record in reads.iter().chain(writes) {
             let (first, last) = records.get(record).map_or((0, 0), |r| (r.first, r.last));
             if record >= records.len() || step < first || step > last {
                 return Err(PlanError::UseOutsideLife { step, record, first, last });
             }
         }
-        for &write in &touch.writes {
-            let Some(region) = texture(write) else { continue };
-            if let Some(&read) = touch.reads.iter().find(|&&read| texture(read) == Some(region)) {
+        read_from.clear();
+        read_from.extend(reads.iter().filter_map(|&read| texture(read)));
+        read_from.sort_unstable();
+        for &write in writes {
+            let Some(region) = texture(write).filter(|region| read_from.binary_search(region).is_ok()) else {
+                continue;
+            };
+            if let Some(&read) = reads.iter().find(|&&read| texture(read) == Some(region)) {
                 return Err(PlanError::ReadsAndWrites { step, read, write, region });
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -9,7 +9,7 @@ use std::{
     ops::ControlFlow,
     sync::{
         Mutex,
-        atomic::{AtomicU8, Ordering},
+        atomic::{AtomicU8, AtomicU32, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -65,7 +65,7 @@ const CANCELLED: u8 = 2;
 ///
 /// ```
 /// use std::{ops::ControlFlow, time::Duration};
-/// use texpool::plan::control::{Progress, SearchControl, StopReason};
+/// use texpool::plan::{Progress, SearchControl, StopReason};
 ///
 /// let mut seen = 0;
 /// let mut callback = |progress: Progress| {
@@ -86,8 +86,55 @@ const CANCELLED: u8 = 2;
 #[derive(Default)]
 pub struct SearchControl<'a> {
     deadline: Option<Instant>,
-    progress: Option<Mutex<&'a mut ProgressFn<'a>>>,
+    progress: Option<Mutex<Listener<'a>>>,
+    /// How often it was asked whether to stop.
+    asked: AtomicU32,
+    /// The control that this one is a share of.
+    whole: Option<&'a (dyn Whole + Sync + 'a)>,
     state: AtomicU8,
+}
+
+/// The callback, and what it was told last.
+struct Listener<'a> {
+    callback: &'a mut ProgressFn<'a>,
+    last: Progress,
+}
+
+/// Times a control is asked whether to stop after which the callback is told again what it was told last, so that it can
+/// stop a search in the midst of a stage. Searches ask at least every millisecond of work or so.
+const ASKED: u32 = 32;
+
+/// A control that others are a share of.
+trait Whole {
+    /// Why it was stopped; no look at the clock, for a share never ends after the whole.
+    fn halted(&self) -> Option<StopReason>;
+
+    /// Tells how far the share is.
+    fn told(&self, progress: Progress);
+
+    /// Tells again how far it is.
+    fn told_again(&self);
+
+    /// Whether somebody may stop it.
+    fn may_stop(&self) -> bool;
+}
+
+impl Whole for SearchControl<'_> {
+    fn halted(&self) -> Option<StopReason> {
+        self.stopped()
+    }
+
+    fn told(&self, progress: Progress) {
+        self.report(progress);
+    }
+
+    fn told_again(&self) {
+        self.tell(None);
+    }
+
+    fn may_stop(&self) -> bool {
+        self.is_watched()
+    }
 }
 
 impl<'a> SearchControl<'a> {
@@ -113,24 +160,65 @@ impl<'a> SearchControl<'a> {
     /// Tells `progress` how far the search is, and stops once it answers [`ControlFlow::Break`].
     #[must_use]
     pub fn progress(mut self, progress: &'a mut ProgressFn<'a>) -> Self {
-        self.progress = Some(Mutex::new(progress));
+        let last = Progress::new("planning", 0, 0);
+        self.progress = Some(Mutex::new(Listener { callback: progress, last }));
         self
+    }
+
+    /// A control for one part of a search: it stops when this one does, and, where there is a deadline, after `part` of
+    /// `of` parts of the time that is left, so that the parts after it have some. What stops the share alone does not
+    /// stop this control.
+    #[must_use]
+    pub fn share(&self, part: u32, of: u32) -> SearchControl<'_> {
+        let time = self.remaining().map(|left| left / of.max(1) * part.min(of));
+        let deadline = time.and_then(|time| Instant::now().checked_add(time));
+        SearchControl { deadline, whole: Some(self), ..SearchControl::new() }
+    }
+
+    /// The time until the deadline, where there is one.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether anything can stop the search: a deadline, or a callback.
+    pub(super) fn is_watched(&self) -> bool {
+        self.deadline.is_some() || self.progress.is_some() || self.whole.is_some_and(Whole::may_stop)
     }
 
     /// Tells how far the search is. Searches call this at least every few milliseconds of work.
     pub fn report(&self, progress: Progress) {
-        let Some(callback) = &self.progress else { return };
+        match self.whole {
+            Some(whole) => whole.told(progress),
+            None => self.tell(Some(progress)),
+        }
+    }
+
+    /// Calls the callback with what is new, or with what it was told last.
+    fn tell(&self, new: Option<Progress>) {
+        if let Some(whole) = self.whole {
+            return whole.told_again();
+        }
+        let Some(listener) = &self.progress else { return };
+        // Who has stopped a search hears no more of it.
+        if self.stopped().is_some() {
+            return;
+        }
         // A callback that panicked in another thread is not called again.
-        let Ok(mut callback) = callback.lock() else { return };
-        if callback(progress).is_break() {
+        let Ok(mut listener) = listener.lock() else { return };
+        let last = new.unwrap_or(listener.last);
+        listener.last = last;
+        if (listener.callback)(last).is_break() {
             self.stop(CANCELLED);
         }
     }
 
-    /// Whether the search ends now, with the best it has. Cheap enough for an inner loop: a load, and a look at the
-    /// clock where there is a deadline.
+    /// Whether the search ends now, with the best it has. Cheap enough for an inner loop: a few loads, and a look at the
+    /// clock where there is a deadline. Now and then it calls the callback, with what it was told last.
     pub fn should_stop(&self) -> bool {
-        if self.state.load(Ordering::Relaxed) != RUNNING {
+        if self.asked.fetch_add(1, Ordering::Relaxed) % ASKED == ASKED - 1 {
+            self.tell(None);
+        }
+        if self.stopped().is_some() {
             return true;
         }
         let passed = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -145,7 +233,7 @@ impl<'a> SearchControl<'a> {
         match self.state.load(Ordering::Relaxed) {
             DEADLINE => Some(StopReason::Deadline),
             CANCELLED => Some(StopReason::Cancelled),
-            _ => None,
+            _ => self.whole.and_then(Whole::halted),
         }
     }
 

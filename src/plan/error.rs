@@ -29,6 +29,16 @@ pub enum PlanError {
         /// Steps that are allowed.
         limit: usize,
     },
+    /// A strategy that takes memory by pairs of records is asked for too many.
+    #[error("{strategy} plans up to {limit} records, these are {records}; every other strategy takes more")]
+    TooManyRecords {
+        /// Name of the strategy.
+        strategy: &'static str,
+        /// Records there are.
+        records: usize,
+        /// Records that are allowed.
+        limit: usize,
+    },
     /// Two lists that must have an entry a record do not agree.
     #[error("{what}: {found} entries for {expected} records")]
     Count {

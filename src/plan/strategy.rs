@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::{
-    Layout, PlanError, Problem, Ties, UsageRecord, offsets,
+    Layout, PlanError, Problem, SearchControl, Ties, UsageRecord, offsets,
     offsets::{Gap, Longest},
     shared,
     shared::{Pick, Stages, Turn},
@@ -37,13 +37,26 @@ macro_rules! strategies {
                 }
             }
 
-            /// Places the records.
+            /// Places the records, however long that takes.
             ///
             /// # Errors
-            /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+            /// [`PlanError::ReversedInterval`], [`PlanError::Overflow`], or [`PlanError::TooManyRecords`].
             pub fn place(self, records: &[UsageRecord]) -> Result<Layout, PlanError> {
+                self.place_until(records, &SearchControl::new())
+            }
+
+            /// As [`place`](Self::place), until `control` stops it: whatever is not placed by then shares nothing, and
+            /// the layout is not what the strategy comes to.
+            ///
+            /// # Errors
+            /// As [`place`](Self::place).
+            pub fn place_until(
+                self,
+                records: &[UsageRecord],
+                control: &SearchControl<'_>,
+            ) -> Result<Layout, PlanError> {
                 match self {
-                    $(Self::$variant => ($place)(records),)*
+                    $(Self::$variant => ($place)(records, control),)*
                 }
             }
         }
@@ -53,74 +66,74 @@ macro_rules! strategies {
 strategies! {
     /// Pisarchyk and Lee 2020, section 4.4.
     GreedyBySizeImproved "greedy_by_size_improved" SharedObjects
-        |r| shared::greedy_by_size_improved(r, Stages::Split, Turn::Nearest);
+        |r, c| shared::greedy_by_size_improved(r, Stages::Split, Turn::Nearest, c);
     /// The same with the TensorFlow Lite delegate's stages.
     GreedyBySizeImprovedMerged "greedy_by_size_improved/merged_stages" SharedObjects
-        |r| shared::greedy_by_size_improved(r, Stages::Merged, Turn::Nearest);
+        |r, c| shared::greedy_by_size_improved(r, Stages::Merged, Turn::Nearest, c);
     /// The same, tensors that suit no object first.
     GreedyBySizeImprovedHomelessFirst "greedy_by_size_improved/homeless_first" SharedObjects
-        |r| shared::greedy_by_size_improved(r, Stages::Split, Turn::HomelessFirst);
+        |r, c| shared::greedy_by_size_improved(r, Stages::Split, Turn::HomelessFirst, c);
     /// The delegate's stages, tensors that suit no object first.
     GreedyBySizeImprovedMergedHomelessFirst "greedy_by_size_improved/merged_homeless_first" SharedObjects
-        |r| shared::greedy_by_size_improved(r, Stages::Merged, Turn::HomelessFirst);
+        |r, c| shared::greedy_by_size_improved(r, Stages::Merged, Turn::HomelessFirst, c);
     /// The same, the largest tensor of a stage first.
     GreedyBySizeImprovedLargestFirst "greedy_by_size_improved/largest_first" SharedObjects
-        |r| shared::greedy_by_size_improved(r, Stages::Split, Turn::Largest);
+        |r, c| shared::greedy_by_size_improved(r, Stages::Split, Turn::Largest, c);
     /// Pisarchyk and Lee 2020, section 4.2.
-    GreedyByBreadth "greedy_by_breadth" SharedObjects |r| shared::greedy_by_breadth(r, Ties::Lower);
+    GreedyByBreadth "greedy_by_breadth" SharedObjects |r, c| shared::greedy_by_breadth(r, Ties::Lower, c);
     /// The same, ties by higher index.
-    GreedyByBreadthHigher "greedy_by_breadth/higher_index" SharedObjects |r| shared::greedy_by_breadth(r, Ties::Higher);
+    GreedyByBreadthHigher "greedy_by_breadth/higher_index" SharedObjects |r, c| shared::greedy_by_breadth(r, Ties::Higher, c);
     /// The same, ties inside a step by higher index.
     GreedyByBreadthHigherTensor "greedy_by_breadth/higher_tensor" SharedObjects
-        |r| shared::greedy_by_breadth(r, Ties::HigherTensor);
+        |r, c| shared::greedy_by_breadth(r, Ties::HigherTensor, c);
     /// The same, ties between steps by later step.
     GreedyByBreadthLaterStep "greedy_by_breadth/later_step" SharedObjects
-        |r| shared::greedy_by_breadth(r, Ties::LaterStep);
+        |r, c| shared::greedy_by_breadth(r, Ties::LaterStep, c);
     /// Pisarchyk and Lee 2020, section 4.3.
-    GreedyBySize "greedy_by_size" SharedObjects |r| shared::greedy_by_size(r, Pick::Smallest);
+    GreedyBySize "greedy_by_size" SharedObjects |r, c| shared::greedy_by_size(r, Pick::Smallest, c);
     /// The same, into the first suitable object opened.
-    GreedyBySizeFirst "greedy_by_size/first_object" SharedObjects |r| shared::greedy_by_size(r, Pick::First);
+    GreedyBySizeFirst "greedy_by_size/first_object" SharedObjects |r, c| shared::greedy_by_size(r, Pick::First, c);
     /// The same, into the last suitable object opened.
-    GreedyBySizeLast "greedy_by_size/last_object" SharedObjects |r| shared::greedy_by_size(r, Pick::Last);
+    GreedyBySizeLast "greedy_by_size/last_object" SharedObjects |r, c| shared::greedy_by_size(r, Pick::Last, c);
     /// Lee et al. 2019.
-    GreedyInOrder "greedy_in_order" SharedObjects shared::greedy_in_order;
+    GreedyInOrder "greedy_in_order" SharedObjects |r, _| shared::greedy_in_order(r);
     /// Lee et al. 2019.
     MinCostFlow "min_cost_flow" SharedObjects shared::min_cost_flow;
     /// Only tensors of the very same size share.
-    Equality "equality" SharedObjects shared::equality;
+    Equality "equality" SharedObjects |r, _| shared::equality(r);
     /// Every tensor in an object of its own.
-    Naive "naive" SharedObjects shared::naive;
+    Naive "naive" SharedObjects |r, _| shared::naive(r);
     /// Pisarchyk and Lee 2020, section 5.2.
-    OffsetsGreedyBySize "offsets_greedy_by_size" Offsets |r| offsets::greedy_by_size(r, 1);
+    OffsetsGreedyBySize "offsets_greedy_by_size" Offsets |r, c| offsets::greedy_by_size_within(r, 1, c);
     /// TensorFlow Lite Micro: by size, later of equals first, lowest gap.
-    OffsetsGreedyBySizeMicro "offsets_greedy_by_size/micro" Offsets offsets::micro_greedy;
+    OffsetsGreedyBySizeMicro "offsets_greedy_by_size/micro" Offsets offsets::micro_greedy_within;
     /// Pisarchyk and Lee 2020, section 5.3.
-    OffsetsGreedyByBreadth "offsets_greedy_by_breadth" Offsets |r| offsets::greedy_by_breadth(r, Ties::Lower);
+    OffsetsGreedyByBreadth "offsets_greedy_by_breadth" Offsets |r, c| offsets::greedy_by_breadth_within(r, Ties::Lower, c);
     /// The same, ties by higher index.
     OffsetsGreedyByBreadthHigher "offsets_greedy_by_breadth/higher_index" Offsets
-        |r| offsets::greedy_by_breadth(r, Ties::Higher);
+        |r, c| offsets::greedy_by_breadth_within(r, Ties::Higher, c);
     /// The same, ties inside a step by higher index.
     OffsetsGreedyByBreadthHigherTensor "offsets_greedy_by_breadth/higher_tensor" Offsets
-        |r| offsets::greedy_by_breadth(r, Ties::HigherTensor);
+        |r, c| offsets::greedy_by_breadth_within(r, Ties::HigherTensor, c);
     /// The same, ties between steps by later step.
     OffsetsGreedyByBreadthLaterStep "offsets_greedy_by_breadth/later_step" Offsets
-        |r| offsets::greedy_by_breadth(r, Ties::LaterStep);
+        |r, c| offsets::greedy_by_breadth_within(r, Ties::LaterStep, c);
     /// Sekiyama et al. 2018.
-    OffsetsStripPacking "offsets_strip_packing" Offsets |r| offsets::strip_packing(r, Longest::Largest);
+    OffsetsStripPacking "offsets_strip_packing" Offsets |r, c| offsets::strip_packing_within(r, Longest::Largest, c);
     /// The same, ties by lower index.
     OffsetsStripPackingIndex "offsets_strip_packing/lower_index" Offsets
-        |r| offsets::strip_packing(r, Longest::LowestIndex);
+        |r, c| offsets::strip_packing_within(r, Longest::LowestIndex, c);
     /// Lee et al. 2019, the smallest gap.
-    OffsetsGreedyInOrder "offsets_greedy_in_order" Offsets |r| offsets::greedy_in_order(r, Gap::Smallest);
+    OffsetsGreedyInOrder "offsets_greedy_in_order" Offsets |r, c| offsets::greedy_in_order_within(r, Gap::Smallest, c);
     /// The same, the lowest gap.
     OffsetsGreedyInOrderLowest "offsets_greedy_in_order/lowest_gap" Offsets
-        |r| offsets::greedy_in_order(r, Gap::Lowest);
+        |r, c| offsets::greedy_in_order_within(r, Gap::Lowest, c);
     /// Shared objects of Greedy by Size Improved, back to back.
-    OffsetsBackToBack "offsets_back_to_back" Offsets |r| {
-        shared::greedy_by_size_improved(r, Stages::Split, Turn::Nearest).map(|layout| offsets::back_to_back(&layout))
+    OffsetsBackToBack "offsets_back_to_back" Offsets |r, c| {
+        shared::greedy_by_size_improved(r, Stages::Split, Turn::Nearest, c).map(|layout| offsets::back_to_back(&layout))
     };
     /// Tensors one after another.
-    OffsetsNaive "offsets_naive" Offsets offsets::naive;
+    OffsetsNaive "offsets_naive" Offsets |r, _| offsets::naive(r);
 }
 
 impl Strategy {

@@ -3,8 +3,11 @@
 use std::fmt;
 
 use super::{
-    Best, Budget, Candidate, Choice, Optimum, PlanError, Problem, Progress, StepUse, Strategy, UsageRecord,
-    best::search, control::SearchControl, offsets, optimum,
+    Best, Budget, Candidate, Choice, NotTried, Optimum, PlanError, Problem, Progress, SearchControl, StopReason,
+    Strategy, UsageRecord, Uses,
+    best::search,
+    offsets,
+    portfolio::{attempt, pointless},
 };
 
 /// What every way to plan comes to on one set of records.
@@ -21,39 +24,62 @@ pub struct Survey {
     pub optimum: Optimum,
     /// What would be chosen, with bounds and reason.
     pub best: Best,
+    /// What was left out or not followed to its end, and why.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub not_tried: Vec<NotTried>,
+    /// Why a search ended early, where one did: then there may be smaller plans.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub stopped: Option<StopReason>,
 }
 
-/// Runs everything, however slow; the budget is for the searches, and `progress` is told how far the exact one is.
+/// Runs everything; the budget is for the searches. Where `control` has a deadline, strategies that do not end in their
+/// part of the time are left out.
 ///
 /// # Errors
 /// As [`best`](super::best()).
-pub fn survey(
+pub fn survey<'a>(
     records: &[UsageRecord],
-    uses: &[StepUse],
+    uses: impl Into<Uses<'a>>,
     budget: Budget,
-    progress: &mut dyn FnMut(Progress),
+    control: &SearchControl<'_>,
 ) -> Result<Survey, PlanError> {
-    let (best, exact) = search(records, uses, Choice::Best, budget, progress)?;
-    let optimum = match exact {
-        Some(exact) => exact,
-        // A greedy plan has reached the bound, or nothing may be solved.
-        None => optimum(records, 0, progress)?,
-    };
-    let arena = offsets::smallest(records, budget.moves, &SearchControl::new())?.layout;
+    let arena = offsets::smallest(records, budget.moves, &control.share(2, 10))?;
+    // What is left is for the strategies that are shown beside.
+    let searched = control.share(8, 10);
+    let (best, optimum) = search(records, uses.into(), Choice::Best, budget, Some(&arena.layout), &searched)?;
+    let mut not_tried = Vec::new();
     let mut candidates = Vec::new();
-    let mut add = |name: &str, problem, total, regions| {
-        candidates.push(Candidate { name: name.to_owned(), problem, total, regions });
-    };
-    for &strategy in Strategy::ALL {
-        let layout = strategy.place(records)?;
-        add(strategy.name(), layout.problem, layout.total(), layout.regions.len());
+    let count = Strategy::ALL.len() as u32;
+    for (done, &strategy) in (0u32..).zip(Strategy::ALL) {
+        let total = Some(best.layout.total());
+        control.report(Progress { stage: "all strategies", done: done.into(), total: count.into(), best: total });
+        let control = control.share(1, 4);
+        let known = match strategy.problem() {
+            // What the portfolio has not ended, this does not end in less time.
+            Problem::SharedObjects => best.not_tried.iter().find(|other| other.name == strategy.name()).cloned(),
+            _ => pointless(strategy, records, arena.layout.total(), best.bounds.offsets),
+        };
+        if let Some(known) = known {
+            not_tried.push(known);
+            continue;
+        }
+        match attempt(strategy, records, &control)? {
+            Ok(layout) => candidates.push(Candidate::new(strategy.name(), &layout)),
+            Err(other) => not_tried.push(other),
+        }
     }
-    let objects = &optimum.layout;
-    add("optimum", objects.problem, objects.total(), objects.regions.len());
-    add("offsets_smallest", arena.problem, arena.total(), arena.regions.len());
+    candidates.push(Candidate::new("optimum", &optimum.layout));
+    candidates.push(Candidate::new("offsets_smallest", &arena.layout));
     candidates.extend(best.candidates.iter().filter(|c| c.problem == Problem::Banks).cloned());
+    // Of the portfolio it is told above.
+    let searches = best.not_tried.iter().filter(|other| other.name.parse::<Strategy>().is_err());
+    not_tried.extend(searches.cloned());
+    if let Some(reason) = arena.stopped {
+        not_tried.push(NotTried::new("offsets_smallest", format!("not searched to its end: {reason}")));
+    }
     let steps = records.iter().map(|r| r.last.saturating_add(1)).max().unwrap_or(0);
-    Ok(Survey { records: records.len(), steps, candidates, optimum, best })
+    let stopped = best.stopped.or(arena.stopped).or(control.stopped());
+    Ok(Survey { records: records.len(), steps, candidates, optimum, best, not_tried, stopped })
 }
 
 impl fmt::Display for Survey {
@@ -74,8 +100,15 @@ impl fmt::Display for Survey {
                 )?;
             }
         }
-        let Optimum { layout, certificate, proven, nodes } = &self.optimum;
-        let verdict = if *proven { "proven optimal" } else { "not proven" };
+        for NotTried { name, why } in &self.not_tried {
+            writeln!(f, "{:<14} {name:<46} {why}", "not tried")?;
+        }
+        let Optimum { layout, certificate, proven, nodes, .. } = &self.optimum;
+        let verdict = match (proven, self.optimum.stopped) {
+            (true, _) => "proven optimal".to_owned(),
+            (false, Some(reason)) => format!("not proven: {reason}"),
+            (false, None) => "not proven".to_owned(),
+        };
         writeln!(
             f,
             "\nshared objects: {} {verdict}; the certificate shows {}, {nodes} relaxations solved",

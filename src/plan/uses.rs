@@ -15,9 +15,81 @@ pub struct StepUse {
     pub writes: Vec<usize>,
 }
 
+/// What is known of the steps: told one by one, or nothing but the records.
+#[derive(Clone, Copy, Debug)]
+pub enum Uses<'a> {
+    /// What step 0, 1, 2 and so on read and write.
+    Steps(&'a [StepUse]),
+    /// A tensor is written at its first step and read at its last, as [`uses_from_records`] lists it. Takes memory by
+    /// records, however far apart steps are.
+    FirstAndLast,
+}
+
+impl<'a> From<&'a [StepUse]> for Uses<'a> {
+    fn from(steps: &'a [StepUse]) -> Self {
+        Self::Steps(steps)
+    }
+}
+
+impl<'a> From<&'a Vec<StepUse>> for Uses<'a> {
+    fn from(steps: &'a Vec<StepUse>) -> Self {
+        Self::Steps(steps)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [StepUse; N]> for Uses<'a> {
+    fn from(steps: &'a [StepUse; N]) -> Self {
+        Self::Steps(steps)
+    }
+}
+
+impl Uses<'_> {
+    /// Calls `see` with the number of each step, what it reads and what it writes, in the order of steps, until it
+    /// answers an error; steps that touch nothing may be left out.
+    pub(super) fn each<E>(
+        self,
+        records: &[UsageRecord],
+        mut see: impl FnMut(usize, &[usize], &[usize]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Uses::Steps(steps) => {
+                steps.iter().enumerate().try_for_each(|(step, touch)| see(step, &touch.reads, &touch.writes))
+            }
+            Uses::FirstAndLast => {
+                let mut births: Vec<usize> = (0..records.len()).collect();
+                births.sort_by_key(|&i| records[i].first);
+                // A tensor of a single step is written there and read nowhere.
+                let mut deaths: Vec<usize> =
+                    (0..records.len()).filter(|&i| records[i].last > records[i].first).collect();
+                deaths.sort_by_key(|&i| records[i].last);
+                let (mut born, mut dead) = (births.as_slice(), deaths.as_slice());
+                loop {
+                    let next = [born.first().map(|&i| records[i].first), dead.first().map(|&i| records[i].last)];
+                    let Some(step) = next.into_iter().flatten().min() else { return Ok(()) };
+                    let (writes, later) = born.split_at(born.partition_point(|&i| records[i].first == step));
+                    let (reads, last) = dead.split_at(dead.partition_point(|&i| records[i].last == step));
+                    see(step, reads, writes)?;
+                    (born, dead) = (later, last);
+                }
+            }
+        }
+    }
+
+    /// An index outside the records must not reach the search; the rest is the checker's.
+    pub(super) fn records_exist(self, records: &[UsageRecord]) -> Result<(), PlanError> {
+        let Uses::Steps(steps) = self else { return Ok(()) };
+        for (step, touch) in steps.iter().enumerate() {
+            if let Some(&record) = touch.reads.iter().chain(&touch.writes).find(|&&record| record >= records.len()) {
+                return Err(PlanError::UseOutsideLife { step, record, first: 0, last: 0 });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The plain assumption where only records are known: a tensor is written at its first step and read at its last.
 ///
-/// A tensor of a single step is written there and read nowhere.
+/// A tensor of a single step is written there and read nowhere. [`Uses::FirstAndLast`] says the same without a list.
 ///
 /// # Errors
 /// [`PlanError::TooManySteps`] if a record ends at or above [`MAX_STEPS`].
@@ -36,14 +108,4 @@ pub fn uses_from_records(records: &[UsageRecord]) -> Result<Vec<StepUse>, PlanEr
         }
     }
     Ok(uses)
-}
-
-/// An index outside the records must not reach the search; the rest is the checker's.
-pub(super) fn records_exist(records: &[UsageRecord], uses: &[StepUse]) -> Result<(), PlanError> {
-    for (step, touch) in uses.iter().enumerate() {
-        if let Some(&record) = touch.reads.iter().chain(&touch.writes).find(|&&record| record >= records.len()) {
-            return Err(PlanError::UseOutsideLife { step, record, first: 0, last: 0 });
-        }
-    }
-    Ok(())
 }

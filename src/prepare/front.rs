@@ -10,10 +10,7 @@ use super::{
     way::{Draft, Placed, Way},
 };
 use crate::{
-    plan::{
-        RowEffort,
-        control::{Progress, SearchControl},
-    },
+    plan::{Progress, RowEffort, SearchControl},
     schedule::phases::{Band, Segment, Table, order},
 };
 

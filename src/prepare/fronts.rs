@@ -13,10 +13,7 @@ use super::{
     way::{Draft, Placed, Way, without_phases},
 };
 use crate::{
-    plan::{
-        RowEffort,
-        control::{Progress, SearchControl},
-    },
+    plan::{Progress, RowEffort, SearchControl},
     rewrite::Views,
     schedule::{Schedule, phases::worth_joining, schedule},
 };

@@ -3,7 +3,7 @@
 use super::{Phases, PrepareError, PrepareOptions, Prepared, precision, spread::spread};
 use crate::{
     graph::{self, Graph},
-    plan::{self, Best, Plan, control::SearchControl},
+    plan::{self, Best, Plan, SearchControl},
     rewrite::{self, Report, Rewritten, Views},
     schedule::{
         Schedule,
@@ -127,9 +127,9 @@ fn rows(schedule: &Schedule) -> u64 {
 fn planned(
     schedule: &Schedule,
     options: &PrepareOptions,
-    _control: &SearchControl<'_>,
+    control: &SearchControl<'_>,
 ) -> Result<(Best, Plan), PrepareError> {
-    let best = plan::choose(&schedule.records, &schedule.uses, options.choice, options.budget)?;
+    let best = plan::choose(&schedule.records, &schedule.uses, options.choice, options.budget, control)?;
     let tensors = schedule.tensors();
     let mut plan = plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits)?;
     plan.strategy = best.strategy.clone();

@@ -22,10 +22,7 @@ use ground::Ground;
 
 use crate::{
     graph::{CheckError, Graph},
-    plan::{
-        Best, Budget, Choice, Plan, PlanError, TexelFormat, TextureLimits,
-        control::{SearchControl, StopReason},
-    },
+    plan::{Best, Budget, Choice, Plan, PlanError, SearchControl, StopReason, TexelFormat, TextureLimits},
     rewrite::{Report, Rules},
     schedule::{Schedule, ScheduleError, phases::Segment},
 };

@@ -5,7 +5,7 @@ use super::{
     fronts::{Found, Fronts},
 };
 use crate::{
-    plan::{Plan, control::SearchControl},
+    plan::{Plan, SearchControl},
     schedule::{Schedule, phases::Segment},
 };
 

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::plan::control::{Progress, SearchControl};
+use crate::plan::{Progress, SearchControl};
 
 /// Does `part` under a control that tells that of the whole, `progress` each time, and stops when that does.
 pub(super) fn relayed<T>(

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     graph::Graph,
     plan::{
-        LivePeak, Plan, RowEffort, RowProblem, RowStep, TensorRows, check_rows, control::SearchControl, live_row_peak,
+        LivePeak, Plan, RowEffort, RowProblem, RowStep, SearchControl, TensorRows, check_rows, live_row_peak,
         place_rows, realize_rows,
     },
     schedule::{

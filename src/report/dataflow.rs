@@ -7,10 +7,7 @@ use crate::{
         published::{EXAMPLES, ROWS, Row},
         repetition,
     },
-    plan::{
-        control::{Progress, SearchControl, StopReason},
-        shown,
-    },
+    plan::{Progress, SearchControl, StopReason, shown},
     prepare::{PrepareError, PrepareOptions, frontier},
 };
 use serde::{Deserialize, Serialize};

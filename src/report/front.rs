@@ -2,7 +2,7 @@
 
 use super::{PeakReport, SegmentReport, grouped, prepared::segments};
 use crate::{
-    plan::control::StopReason,
+    plan::StopReason,
     prepare::{Clock, Frontier, Point},
 };
 use serde::{Deserialize, Serialize};

@@ -16,7 +16,7 @@ mod prepared;
 mod residency;
 mod text;
 
-use crate::plan::{Best, Plan, Problem, RowTable, TexelFormat, control::StopReason};
+use crate::plan::{Best, Plan, Problem, RowTable, StopReason, TexelFormat};
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "import")]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     dataflow::{Footprint, Network, footprint, published as dataflow},
     graph::Graph,
-    plan::{Budget, PlanError, Problem, TexelFormat, published, survey},
+    plan::{Budget, PlanError, Problem, SearchControl, TexelFormat, published, survey},
     prepare::Prepared,
 };
 
@@ -80,7 +80,7 @@ impl NetworkRow {
     /// What planning says.
     pub fn of(name: &str, graph: &Graph, prepared: &Prepared, format: TexelFormat) -> Result<Self, PlanError> {
         let schedule = &prepared.schedule;
-        let all = survey(&schedule.records, &schedule.uses, Budget::default(), &mut |_| {})?;
+        let all = survey(&schedule.records, &schedule.uses, Budget::default(), &SearchControl::new())?;
         let bytes = |texels: u64| texels * format.texel_bytes();
         let lowest =
             |problem: Problem| all.candidates.iter().filter(move |c| c.problem == problem).min_by_key(|c| c.total);

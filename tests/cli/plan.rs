@@ -112,3 +112,62 @@ fn pools_and_fronts_are_drawn() {
     assert_eq!(code, Some(1));
     assert!(err.contains("nowhere"), "{err}");
 }
+
+/// Answers of `--capacity`: the exit code tells them apart, and what fits is written with its offsets.
+#[test]
+fn a_capacity_is_kept_refused_or_left_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let planned = folder.path().join("planned.csv");
+    let planned = planned.to_str().unwrap();
+    let records = "tests/data/minimalloc/input.12.csv";
+    let (code, out, err) = texpool(&["plan", "--records", records, "--capacity", "12", "--write", planned]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.starts_with("fits into 12: the plan ends at 12"), "{out}");
+    assert!(fs::read_to_string(planned).unwrap().starts_with("id,lower,upper,size,offset\n"));
+    fs::remove_file(planned).unwrap();
+    let (code, out, _) = texpool(&["plan", "--records", records, "--capacity", "11", "--write", planned, "--json"]);
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, answer["answer"].as_str(), answer["height"].as_u64()), (Some(3), Some("impossible"), None));
+    assert!(fs::metadata(planned).is_err(), "nothing is written where there is no plan");
+    let hard = "tests/data/minimalloc/J.1048576.csv";
+    let (code, out, _) = texpool(&["plan", "--records", hard, "--capacity", "966KiB", "--deadline", "0"]);
+    assert_eq!(code, Some(4), "{out}");
+    assert!(out.starts_with("undecided"), "{out}");
+    for wrong in [&["--capacity", "0"][..], &["--capacity", "12", "--strategy", "naive"], &["--deadline", "soon"]] {
+        assert_eq!(texpool(&[&["plan", "--records", records], wrong].concat()).0, Some(2), "{wrong:?}");
+    }
+    assert_eq!(texpool(&["plan", "model.tflite", "--capacity", "12"]).0, Some(2));
+}
+
+/// One relaxation of this instance takes minutes: the command answers by its deadline, and says that it stopped.
+#[test]
+fn a_deadline_is_kept_and_said() {
+    let hard = "tests/data/minimalloc/J.1048576.csv";
+    let begun = std::time::Instant::now();
+    let (code, out, err) = texpool(&["plan", "--records", hard, "--deadline", "2", "--json"]);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert_eq!(code, Some(0), "{err}");
+    let survey: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((survey["stopped"].as_str(), survey["optimum"]["proven"].as_bool()), (Some("deadline"), Some(false)));
+    assert!(err.contains("stopped after") && err.contains("not proven"), "{err}");
+}
+
+/// The first Ctrl-C ends the search, and the best plan so far is printed whole.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_the_search_and_prints_the_best_so_far() {
+    let hard = "tests/data/minimalloc/J.1048576.csv";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_texpool"));
+    command.args(["plan", "--records", hard, "--deadline", "none", "--json"]);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = command.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    let survey: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((survey["stopped"].as_str(), survey["optimum"]["proven"].as_bool()), (Some("cancelled"), Some(false)));
+    assert!(err.contains("cancelled") && err.contains("best so far"), "{err}");
+}

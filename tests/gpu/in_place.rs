@@ -9,7 +9,7 @@ use texpool::{
         Act, Conv2d, CoordMode, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
         Unary,
     },
-    plan::{TexelFormat, control::SearchControl},
+    plan::{SearchControl, TexelFormat},
     prepare::{Phases, PrepareOptions, Prepared, frontier, prepare},
     rewrite::Rules,
 };

@@ -3,7 +3,7 @@
 use texpool::{
     gpu::{Gpu, GpuOptions},
     graph::Graph,
-    plan::{Choice, Problem, Strategy, control::SearchControl},
+    plan::{Choice, Problem, SearchControl, Strategy},
     prepare::{PrepareOptions, prepare},
 };
 

@@ -4,7 +4,7 @@
 
 use texpool::{
     graph::{Act, Graph, GraphBuilder, Op},
-    plan::{TexelFormat, control::SearchControl},
+    plan::{SearchControl, TexelFormat},
     prepare::{PrepareError, PrepareOptions, prepare},
 };
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::support::models;
 use texpool::{
-    plan::{Strategy, UsageRecord, bounds, control::SearchControl},
+    plan::{SearchControl, Strategy, UsageRecord, bounds},
     prepare::{PrepareOptions, prepare},
     rewrite::Rules,
 };

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use texpool::{
     graph::{Act, Constant, Graph, Node, Op, Order, PadMode, Shape, Tail, Tensor, TensorId, Unary},
-    plan::{RowTable, StepUse, UsageRecord, control::SearchControl},
+    plan::{RowTable, SearchControl, StepUse, UsageRecord},
     rewrite::{Rules, Views, WhyNot, rewrite},
     schedule::{
         Inside, Schedule, ScheduleError, Step, StorageId, StorageKind,

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use texpool::plan::{
-    Budget, Choice, PlanError, Problem, StepUse, Strategy, UsageRecord, bank_bound, banks, best, bounds, check_layout,
-    choose, optimum, uses_from_records, verify_certificate,
+    Budget, Choice, PlanError, Problem, SearchControl, StepUse, Strategy, UsageRecord, bank_bound, banks, best, bounds,
+    check_layout, choose, optimum, uses_from_records, verify_certificate,
 };
 
 use crate::data::usage_record_sets;
@@ -14,13 +14,13 @@ fn banks_are_optimal_and_below_the_shared_objects_optimum_on_20_of_the_23_sets()
     let mut below = 0;
     for (instance, records) in usage_record_sets() {
         let uses = uses_from_records(&records).unwrap();
-        let objects = optimum(&records, 100, &mut |_| {}).unwrap().layout;
-        let found = banks(&records, &uses, &objects, 200_000).unwrap();
+        let objects = optimum(&records, 100, &SearchControl::new()).unwrap().layout;
+        let found = banks(&records, &uses, &objects, 200_000, &SearchControl::new()).unwrap();
         assert_eq!(found.problem, Problem::Banks);
         assert_eq!(check_layout(&records, &uses, &found), Ok(()), "{}", instance["name"]);
         assert!(found.total() <= objects.total(), "{}", instance["name"]);
         assert!(found.total() >= bounds(&records).unwrap().offsets, "{}", instance["name"]);
-        let bound = bank_bound(&records, &uses, found.total(), 1000).unwrap();
+        let bound = bank_bound(&records, &uses, found.total(), 1000, &SearchControl::new()).unwrap();
         assert_eq!(found.total(), bound, "{}", instance["name"]);
         below += usize::from(found.total() < objects.total());
     }
@@ -60,13 +60,16 @@ fn a_bound_that_may_tell_nothing_apart_is_the_widest_step() {
     let sets = usage_record_sets();
     let (_, records) = &sets[1];
     let uses = uses_from_records(records).unwrap();
-    let bound = |known, divisions| bank_bound(records, &uses, known, divisions).unwrap();
+    let bound = |known, divisions| bank_bound(records, &uses, known, divisions, &SearchControl::new()).unwrap();
     assert_eq!(bound(7_024_640, 0), bounds(records).unwrap().offsets);
     assert_eq!(bound(7_024_640, 1000), 6_623_232);
     assert_eq!(bound(6_623_232, 1000), 6_623_232);
     assert_eq!(bound(100, 1000), 100);
     let nowhere = [StepUse { reads: vec![99], writes: vec![0] }];
-    assert!(matches!(bank_bound(records, &nowhere, 1, 1), Err(PlanError::UseOutsideLife { record: 99, .. })));
+    assert!(matches!(
+        bank_bound(records, &nowhere, 1, 1, &SearchControl::new()),
+        Err(PlanError::UseOutsideLife { record: 99, .. })
+    ));
 }
 
 #[test]
@@ -74,7 +77,7 @@ fn what_is_asked_for_is_what_is_planned() {
     let sets = usage_record_sets();
     let (_, records) = &sets[1];
     let uses = uses_from_records(records).unwrap();
-    let plan = |name: &str| choose(records, &uses, name.parse().unwrap(), Budget::default());
+    let plan = |name: &str| choose(records, &uses, name.parse().unwrap(), Budget::default(), &SearchControl::new());
     let found = ["best", "optimum", "banks", "greedy_by_breadth"].map(|name| plan(name).unwrap());
     assert_eq!(found.each_ref().map(|b| b.strategy.as_str()), ["banks", "optimum", "banks", "greedy_by_breadth"]);
     assert_eq!(found.each_ref().map(|b| b.layout.total()), [6_623_232, 7_024_640, 6_623_232, 7_225_344]);
@@ -96,7 +99,7 @@ fn uses_of_records_that_are_not_there_are_refused() {
     let records = [UsageRecord::new(0, 1, 5), UsageRecord::new(1, 2, 4)];
     let mut uses = uses_from_records(&records).unwrap();
     uses[1].reads.push(2);
-    let refused = best(&records, &uses, Budget::default());
+    let refused = best(&records, &uses, Budget::default(), &SearchControl::new());
     assert!(matches!(refused, Err(PlanError::UseOutsideLife { step: 1, record: 2, .. })));
 }
 
@@ -105,11 +108,11 @@ fn uses_of_records_that_are_not_there_are_refused() {
 fn very_large_sets_are_answered() {
     let chain: Vec<UsageRecord> = (0..8000).map(|i| UsageRecord::new(i, i + 1 + i % 7, 1000 + i as u64)).collect();
     let uses = uses_from_records(&chain).unwrap();
-    let found = best(&chain, &uses, Budget { nodes: 10, moves: 1000 }).unwrap();
+    let found = best(&chain, &uses, Budget { nodes: 10, moves: 1000 }, &SearchControl::new()).unwrap();
     assert_eq!(check_layout(&chain, &uses, &found.layout), Ok(()));
     let crowd: Vec<UsageRecord> = (0..1500).map(|i| UsageRecord::new(i, 9000, 1 + i as u64)).collect();
     let uses = uses_from_records(&crowd).unwrap();
-    let found = best(&crowd, &uses, Budget { nodes: 10, moves: 1000 }).unwrap();
+    let found = best(&crowd, &uses, Budget { nodes: 10, moves: 1000 }, &SearchControl::new()).unwrap();
     assert_eq!(found.layout.total(), found.bounds.naive);
 }
 
@@ -127,7 +130,7 @@ proptest! {
         }
         let least = least_of_all_divisions(&records, &uses, &mut Vec::new());
         let known = least + 7;
-        prop_assert_eq!(bank_bound(&records, &uses, known, 100_000).unwrap(), least);
+        prop_assert_eq!(bank_bound(&records, &uses, known, 100_000, &SearchControl::new()).unwrap(), least);
     }
 
     #[test]
@@ -150,9 +153,9 @@ proptest! {
             step.reads.retain(|read| !writes.contains(read));
         }
         let seed = Strategy::GreedyBySize.place(&records).unwrap();
-        let found = banks(&records, &uses, &seed, 5000).unwrap();
+        let found = banks(&records, &uses, &seed, 5000, &SearchControl::new()).unwrap();
         prop_assert_eq!(check_layout(&records, &uses, &found), Ok(()));
         prop_assert!(found.total() <= seed.total());
-        prop_assert_eq!(&found, &banks(&records, &uses, &seed, 5000).unwrap());
+        prop_assert_eq!(&found, &banks(&records, &uses, &seed, 5000, &SearchControl::new()).unwrap());
     }
 }

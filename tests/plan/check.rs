@@ -1,8 +1,8 @@
 //! The checker refuses every kind of wrong plan, and `realize` what no texture can hold.
 
 use texpool::plan::{
-    Layout, Place, Placement, Plan, PlanError, Problem, RowTable, StepUse, Strategy, TensorRows, TexelFormat,
-    TextureLimits, TextureSpec, UsageRecord, check, check_layout, realize, uses_from_records,
+    Layout, Place, Placement, Plan, PlanError, Problem, RowStep, RowTable, RowUse, StepUse, Strategy, TensorRows,
+    TexelFormat, TextureLimits, TextureSpec, UsageRecord, check, check_layout, check_rows, realize, uses_from_records,
 };
 
 const LIMITS: TextureLimits = TextureLimits { max_extent: 8192 };
@@ -222,4 +222,39 @@ fn strategies_parse_by_name() {
     }
     let error = "greedy".parse::<Strategy>().unwrap_err().to_string();
     assert!(error.contains("`greedy`") && error.contains("greedy_by_breadth"), "{error}");
+}
+
+/// Guards the checkers against 32 bits: row 65536 of rows of 65536 texels starts at texel 2^32, which is no texel of the
+/// texture, and not at texel 0. A texture with more texels than 32 bits count is refused before its rows are looked at.
+#[test]
+fn an_address_that_wraps_is_refused() {
+    let tensor = TensorRows { rows: (1 << 16) + 1, row_texels: 1 << 16 };
+    let write = |row: u32| RowStep {
+        writes: vec![RowUse { record: 0, rows: row..row + 1, texels: 0..tensor.row_texels }],
+        ..RowStep::default()
+    };
+    let plan = |rows, width| Plan {
+        strategy: "by hand".into(),
+        evidence: None,
+        problem: Problem::Rows,
+        textures: vec![TextureSpec { width, height: width, format: TexelFormat::Rgba16Float }],
+        placements: vec![Placement { record: 0, texture: 0, rows, first: 0, last: 1 }],
+    };
+    let (rows, row_texels) = (tensor.rows, tensor.row_texels);
+    let limits = TextureLimits { max_extent: 1 << 17 };
+    let checked = |steps: &[RowStep], plan: &Plan| check_rows(&[tensor], &[false], steps, plan, limits);
+    let whole = plan(RowTable::Whole { base: 0, rows, row_texels }, 1 << 16);
+    let ring = plan(RowTable::Ring { base: 0, rows, row_texels, ring: rows }, 1 << 16);
+    assert_eq!(checked(&[write(0), write(65535)], &whole), Ok(()));
+    for wrapped in [&whole, &ring] {
+        assert!(matches!(
+            checked(&[write(0), write(65536)], wrapped),
+            Err(PlanError::OutOfRegion { record: 0, end: 0x1_0001_0000, .. })
+        ));
+    }
+    let wide = plan(RowTable::Whole { base: 0, rows, row_texels }, 1 << 17);
+    assert!(matches!(checked(&[write(0), write(65536)], &wide), Err(PlanError::BadTexture { texture: 0, .. })));
+    let records = [UsageRecord::new(0, 1, tensor.texels())];
+    let refused = check(&records, &[tensor], &[], &whole, limits);
+    assert!(matches!(refused, Err(PlanError::OutOfRegion { record: 0, end: 0x1_0001_0000, .. })), "{refused:?}");
 }

@@ -51,6 +51,27 @@ pub(crate) fn minimalloc(name: &str) -> Vec<UsageRecord> {
     text.lines().skip(1).map(row).collect()
 }
 
+/// Random tensors of short lives over as many steps as there are tensors; the same for the same number.
+pub(crate) fn short_lived(records: usize) -> Vec<UsageRecord> {
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    let mut below = |limit: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (((state >> 32) * limit as u64) >> 32) as usize
+    };
+    let record = |_| {
+        let first = below(records);
+        UsageRecord::new(first, first + below(20), (below(1000) as u64 + 1) << 10)
+    };
+    (0..records).map(record).collect()
+}
+
+/// Tensors that are all alive at once, each of another size.
+pub(crate) fn all_alive(records: usize) -> Vec<UsageRecord> {
+    (0..records).map(|i| UsageRecord::new(i, 2 * records + i, 1000 + i as u64)).collect()
+}
+
 /// The 23 sets with reference totals: the entry of `index.json`, and the records.
 pub(crate) fn usage_record_sets() -> Vec<(Value, Vec<UsageRecord>)> {
     let index = json("usage_records/index.json");

@@ -2,8 +2,8 @@
 
 use proptest::{prelude::*, strategy::Strategy as Generator};
 use texpool::plan::{
-    Certificate, Optimum, PlanError, Prices, Proof, Strategy, UsageRecord, bounds, check_layout, optimum,
-    uses_from_records, verify_certificate,
+    Case, Certificate, Optimum, PlanError, Prices, Proof, SearchControl, Strategy, UsageRecord, bounds, check_layout,
+    optimum, uses_from_records, verify_certificate,
 };
 
 use crate::data::{minimalloc, usage_record_sets};
@@ -11,7 +11,7 @@ use crate::data::{minimalloc, usage_record_sets};
 const NODES: u64 = 1000;
 
 fn solve(records: &[UsageRecord]) -> Optimum {
-    let found = optimum(records, NODES, &mut |_| {}).unwrap();
+    let found = optimum(records, NODES, &SearchControl::new()).unwrap();
     assert_eq!(check_layout(records, &[], &found.layout), Ok(()));
     assert_eq!(verify_certificate(records, &found.certificate), Ok(found.certificate.bound));
     found
@@ -38,7 +38,7 @@ fn a_hard_public_instance_is_proven() {
 #[test]
 fn without_nodes_the_positional_bound_is_certified() {
     let records = minimalloc("A.1048576");
-    let found = optimum(&records, 0, &mut |_| {}).unwrap();
+    let found = optimum(&records, 0, &SearchControl::new()).unwrap();
     assert_eq!((found.certificate.bound, found.proven, found.nodes), (1_931_264, false, 0));
     assert_eq!(verify_certificate(&records, &found.certificate), Ok(1_931_264));
 }
@@ -109,12 +109,14 @@ proptest! {
         let mut bent = found.certificate.clone();
         bent.bound += claim;
         prop_assert!(verify_certificate(&records, &bent).is_err());
-        if let Proof::Leaf(prices) = &mut bent.proof {
+        let mut cases = bent.proof.cases().to_vec();
+        if let [Case::Leaf(prices)] = cases.as_mut_slice() {
             let clique = prices.clique.iter_mut().map(|p| &mut p.2);
             let mut all: Vec<&mut u64> = clique.chain(prices.count.iter_mut().map(|p| &mut p.1)).collect();
             if !all.is_empty() {
                 let at = bend as usize % all.len();
                 *all[at] = all[at].wrapping_add(bend >> 8);
+                bent.proof = Proof::from_cases(cases).unwrap();
                 prop_assert!(verify_certificate(&records, &bent).is_err());
             }
         }
@@ -126,21 +128,22 @@ fn hostile_certificates_are_refused() {
     let records = [UsageRecord::new(0, 1, 4), UsageRecord::new(1, 2, 4)];
     let refused = |scale, bound, proof| verify_certificate(&records, &Certificate { bound, scale, proof }).unwrap_err();
     let bad = |error| matches!(error, PlanError::BadCertificate { .. });
-    let free = || Proof::Leaf(Prices::default());
+    let free = || Proof::leaf(Prices::default());
     assert!(bad(refused(0, 0, free())));
     assert!(bad(refused(u64::MAX, 0, free())));
     assert!(bad(refused(1, 1, free())));
     let overpaid = Prices { count: vec![(4, u64::MAX)], ..Prices::default() };
-    assert!(bad(refused(1, 8, Proof::Leaf(overpaid))));
+    assert!(bad(refused(1, 8, Proof::leaf(overpaid))));
     let refunded = Prices { count: vec![(4, 8)], refund: vec![(4, 4)], ..Prices::default() };
-    assert!(bad(refused(1, 8, Proof::Leaf(refunded))));
-    let split = |count| Proof::Count { size: 4, count, fewer: Box::new(free()), enough: Box::new(free()) };
+    assert!(bad(refused(1, 8, Proof::leaf(refunded))));
+    let split = |count| Proof::count(4, count, free(), free());
+    assert!(bad(refused(1, 0, split(0))));
     assert!(bad(refused(1, 1, split(2))));
     assert!(bad(refused(1, 1, split(u64::MAX))));
-    let record = |record| Proof::Record { record, size: 4, smaller: Box::new(free()), larger: Box::new(free()) };
+    let record = |record| Proof::record(record, 4, free(), free());
     assert!(bad(refused(1, 1, record(0))));
     assert!(bad(refused(1, 1, record(9))));
-    let closed = Proof::Record { record: 0, size: 3, smaller: Box::new(free()), larger: Box::new(free()) };
-    let closed = Proof::Record { record: 0, size: 9, smaller: Box::new(closed), larger: Box::new(free()) };
+    let closed = Proof::record(0, 3, free(), free());
+    let closed = Proof::record(0, 9, closed, free());
     assert!(bad(refused(1, 1, closed)));
 }

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use texpool::plan::{
-    Layout, Strategy as Greedy, Ties, UsageRecord, check_layout,
-    control::{SearchControl, StopReason},
-    naive_total,
+    Layout, SearchControl, StopReason, Strategy as Greedy, Ties, UsageRecord, check_layout, naive_total,
     offsets::{
         Gap, Longest, greedy_by_breadth, greedy_by_breadth_within, greedy_by_size, greedy_by_size_within,
         greedy_in_order, greedy_in_order_within, micro_greedy, micro_greedy_within, simple_arena, smallest,

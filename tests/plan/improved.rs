@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use proptest::prelude::*;
 use texpool::plan::{
-    UsageRecord, bounds,
+    SearchControl, UsageRecord, bounds,
     shared::{Stages, Turn, greedy_by_size_improved},
 };
 
@@ -55,7 +55,7 @@ proptest! {
         let records: Vec<UsageRecord> = records.into_iter().map(record).collect();
         for stages in [Stages::Split, Stages::Merged] {
             for turn in [Turn::Nearest, Turn::HomelessFirst, Turn::Largest] {
-                let layout = greedy_by_size_improved(&records, stages, turn).unwrap();
+                let layout = greedy_by_size_improved(&records, stages, turn, &SearchControl::new()).unwrap();
                 let objects: Vec<usize> = layout.places.iter().map(|p| p.region).collect();
                 prop_assert_eq!(objects, plainly(&records, stages, turn));
             }

@@ -3,7 +3,9 @@
 #![cfg(test)]
 
 mod banks;
+mod certificates;
 mod check;
+mod control;
 mod data;
 mod exact;
 mod greedy;
@@ -16,5 +18,6 @@ mod pictures;
 mod properties;
 mod published;
 mod rounds;
+mod scale;
 mod totals;
 mod vectors;

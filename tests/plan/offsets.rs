@@ -7,8 +7,7 @@ use std::{
 
 use proptest::prelude::*;
 use texpool::plan::{
-    UsageRecord, bounds, check_layout,
-    control::{Progress, SearchControl, StopReason},
+    Progress, SearchControl, StopReason, UsageRecord, bounds, check_layout,
     offsets::{Fit, fit, micro_greedy, smallest},
 };
 

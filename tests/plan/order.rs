@@ -1,7 +1,7 @@
 //! Reordered steps: legal, never worse, and as narrow as any order where the graph is small.
 
 use proptest::{prelude::*, strategy::Strategy as Generator};
-use texpool::plan::{PlanError, StepUse, Strategy, bounds, records_from_uses, reorder};
+use texpool::plan::{PlanError, SearchControl, StepUse, Strategy, bounds, records_from_uses, reorder};
 
 fn step(reads: &[usize], writes: &[usize]) -> StepUse {
     StepUse { reads: reads.to_vec(), writes: writes.to_vec() }
@@ -25,7 +25,7 @@ fn branches_are_run_one_after_the_other() {
     let (uses, sizes) = branches();
     let before = bounds(&records_from_uses(&uses, &sizes).unwrap()).unwrap();
     assert_eq!((before.shared_objects, before.offsets), (21, 21));
-    let found = reorder(&uses, &sizes, 100).unwrap();
+    let found = reorder(&uses, &sizes, 100, &SearchControl::new()).unwrap();
     let after = bounds(&found.records).unwrap();
     assert_eq!((after.offsets, found.narrowest), (12, Some(12)));
     assert_ne!(found.order, [0, 1, 2, 3, 4, 5]);
@@ -35,13 +35,16 @@ fn branches_are_run_one_after_the_other() {
 fn a_tensor_that_no_step_touches_is_refused() {
     let refused = records_from_uses(&[step(&[], &[0])], &[1, 1]);
     assert_eq!(refused, Err(PlanError::NeverUsed { record: 1 }));
-    assert!(matches!(reorder(&[step(&[], &[3])], &[1], 0), Err(PlanError::NoSuchPlace { index: 3, .. })));
+    assert!(matches!(
+        reorder(&[step(&[], &[3])], &[1], 0, &SearchControl::new()),
+        Err(PlanError::NoSuchPlace { index: 3, .. })
+    ));
 }
 
 #[test]
 fn a_long_chain_keeps_its_order() {
     let uses: Vec<StepUse> = (0..200).map(|s| if s == 0 { step(&[], &[0]) } else { step(&[s - 1], &[s]) }).collect();
-    let found = reorder(&uses, &[7; 200], 500).unwrap();
+    let found = reorder(&uses, &[7; 200], 500, &SearchControl::new()).unwrap();
     assert_eq!(found.order, (0..200).collect::<Vec<_>>());
     assert_eq!(found.narrowest, Some(14).filter(|_| uses.len() <= 64));
 }
@@ -85,7 +88,7 @@ fn brute_force(uses: &[StepUse], sizes: &[u64]) -> u64 {
 proptest! {
     #[test]
     fn small_graphs_are_solved((uses, sizes) in graphs(8)) {
-        let found = reorder(&uses, &sizes, 50).unwrap();
+        let found = reorder(&uses, &sizes, 50, &SearchControl::new()).unwrap();
         prop_assert_eq!(found.narrowest, Some(brute_force(&uses, &sizes)));
     }
 
@@ -96,7 +99,7 @@ proptest! {
 
     #[test]
     fn orders_are_legal_and_never_worse((uses, sizes) in graphs(40)) {
-        let found = reorder(&uses, &sizes, 200).unwrap();
+        let found = reorder(&uses, &sizes, 200, &SearchControl::new()).unwrap();
         let mut done = vec![false; uses.len()];
         for &s in &found.order {
             prop_assert!(uses[s].reads.iter().all(|&r| done[r]));
@@ -105,6 +108,6 @@ proptest! {
         prop_assert!(done.iter().all(|&d| d));
         let least = |records: &[_]| Strategy::PORTFOLIO.iter().map(|s| s.place(records).unwrap().total()).min();
         prop_assert!(least(&found.records) <= least(&records_from_uses(&uses, &sizes).unwrap()));
-        prop_assert_eq!(found, reorder(&uses, &sizes, 200).unwrap());
+        prop_assert_eq!(found, reorder(&uses, &sizes, 200, &SearchControl::new()).unwrap());
     }
 }

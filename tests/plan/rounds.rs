@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use texpool::plan::{
-    Budget, PlanError, Strategy, UsageRecord, best, check_layout, dynamic_objects, dynamic_offsets, share,
-    uses_from_records,
+    Budget, PlanError, SearchControl, Strategy, UsageRecord, best, check_layout, dynamic_objects, dynamic_offsets,
+    share, uses_from_records,
 };
 
 use crate::data::usage_record_sets;
@@ -54,7 +54,9 @@ fn models_share_one_pool() {
     let sets = usage_record_sets();
     let models: Vec<&Vec<UsageRecord>> = sets.iter().take(4).map(|(_, records)| records).collect();
     let plan = |records: &&Vec<UsageRecord>| {
-        best(records, &uses_from_records(records).unwrap(), Budget { nodes: 10, moves: 20_000 }).unwrap().layout
+        best(records, &uses_from_records(records).unwrap(), Budget { nodes: 10, moves: 20_000 }, &SearchControl::new())
+            .unwrap()
+            .layout
     };
     let layouts: Vec<_> = models.iter().map(plan).collect();
     let pool = share(&layouts).unwrap();

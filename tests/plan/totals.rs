@@ -2,7 +2,7 @@
 
 use crate::data::{csv_records, json, usage_record_sets};
 use texpool::plan::{
-    Budget, Problem, Strategy, UsageRecord, best, bounds, check_layout,
+    Budget, Problem, SearchControl, Strategy, UsageRecord, best, bounds, check_layout,
     engines::{ExtentRecord, Rule, place_extents},
     optimum, survey, uses_from_records,
 };
@@ -69,7 +69,7 @@ fn best_is_checked_explained_and_no_larger_than_any_candidate() {
     for (name, _) in TABLE {
         let records = csv_records(name);
         let uses = uses_from_records(&records).unwrap();
-        let best = best(&records, &uses, Budget::default()).unwrap();
+        let best = best(&records, &uses, Budget::default(), &SearchControl::new()).unwrap();
         check_layout(&records, &uses, &best.layout).unwrap();
         assert!(best.layout.problem != Problem::Offsets);
         assert!(best.reason.contains(&best.strategy), "{name}: {}", best.reason);
@@ -103,7 +103,7 @@ fn rules_of_other_engines_give_the_reference_texels() {
         is(place_extents(&deep, Rule::Covering).unwrap().total(), "in_order_cover_3d");
         is(bounds(&linear).unwrap().shared_objects, "linear_lower_bound");
         is(Strategy::GreedyBySizeImprovedMerged.place(&linear).unwrap().total(), "linear_gbsi");
-        is(optimum(&linear, 100, &mut |_| {}).unwrap().layout.total(), "linear_optimum");
+        is(optimum(&linear, 100, &SearchControl::new()).unwrap().layout.total(), "linear_optimum");
         let grown = place_extents(&flat, Rule::CoveringWithGrowth).unwrap();
         let covers = |(r, &t): (&ExtentRecord<2>, &usize)| {
             r.extents.iter().zip(grown.textures[t]).all(|(&want, have)| want <= have)
@@ -116,8 +116,8 @@ fn rules_of_other_engines_give_the_reference_texels() {
 fn a_survey_tells_everything() {
     let records = csv_records("mobilenet_v2");
     let uses = uses_from_records(&records).unwrap();
-    let survey = survey(&records, &uses, Budget::default(), &mut |_| {}).unwrap();
-    assert_eq!(survey, texpool::plan::survey(&records, &uses, Budget::default(), &mut |_| {}).unwrap());
+    let survey = survey(&records, &uses, Budget::default(), &SearchControl::new()).unwrap();
+    assert_eq!(survey, texpool::plan::survey(&records, &uses, Budget::default(), &SearchControl::new()).unwrap());
     for name in Strategy::ALL.iter().map(|s| s.name()).chain(["optimum", "banks", "offsets_smallest"]) {
         assert!(survey.candidates.iter().any(|c| c.name == name), "{name}");
     }

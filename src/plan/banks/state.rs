@@ -1,6 +1,8 @@
 //! Which bank each tensor is in, and how loaded each bank is at each point of the timeline.
 
-use crate::plan::{StepUse, UsageRecord};
+use std::convert::Infallible;
+
+use crate::plan::{UsageRecord, Uses, load};
 
 /// What does not change during a search.
 pub(super) struct Board {
@@ -15,27 +17,24 @@ pub(super) struct Board {
 }
 
 impl Board {
-    pub(super) fn new(records: &[UsageRecord], uses: &[StepUse]) -> Self {
+    pub(super) fn new(records: &[UsageRecord], uses: Uses<'_>) -> Self {
         // Loads rise only where a tensor is born, so births are all the points that matter.
-        let mut births: Vec<usize> = records.iter().map(|r| r.first).collect();
-        births.sort_unstable();
-        births.dedup();
-        let span =
-            |r: &UsageRecord| (births.partition_point(|&b| b < r.first), births.partition_point(|&b| b <= r.last));
-        let spans: Vec<(usize, usize)> = records.iter().map(span).collect();
+        let births = load::births(records);
+        let spans: Vec<(usize, usize)> = records.iter().map(|r| load::span(&births, r)).collect();
         let mut alive = vec![Vec::new(); births.len()];
         for (tensor, &(from, to)) in spans.iter().enumerate() {
             alive[from..to].iter_mut().for_each(|list: &mut Vec<usize>| list.push(tensor));
         }
         let mut apart = vec![Vec::new(); records.len()];
-        for step in uses {
-            for &write in &step.writes {
-                for &read in step.reads.iter().filter(|&&read| read != write) {
+        let Ok(()) = uses.each(records, |_, reads, writes| {
+            for &write in writes {
+                for &read in reads.iter().filter(|&&read| read != write) {
                     apart[write].push(read);
                     apart[read].push(write);
                 }
             }
-        }
+            Ok::<(), Infallible>(())
+        });
         for list in &mut apart {
             list.sort_unstable();
             list.dedup();

@@ -8,6 +8,7 @@
 use std::cmp::Reverse;
 
 use super::state::Board;
+use crate::plan::{Progress, SearchControl};
 
 /// Tensors alive at once that a division can tell apart.
 const MAX_ALIVE: usize = 128;
@@ -29,8 +30,15 @@ pub(super) struct Least {
 }
 
 /// The least sum of the banks' fullest points between `widest`, the widest step, and `known`, looking at no more than
-/// `limit` divisions at any point.
-pub(super) fn least(board: &Board, births: &[usize], widest: u64, known: u64, limit: usize) -> Least {
+/// `limit` divisions at any point. Where `control` stops it, what it has shown by then.
+pub(super) fn least(
+    board: &Board,
+    births: &[usize],
+    widest: u64,
+    known: u64,
+    limit: usize,
+    control: &SearchControl<'_>,
+) -> Least {
     let mut bound = widest.min(known);
     let widest = bound;
     let gap = known - widest;
@@ -40,7 +48,7 @@ pub(super) fn least(board: &Board, births: &[usize], widest: u64, known: u64, li
         if most <= bound {
             continue;
         }
-        match sweep(board, births, most, limit, &mut looks) {
+        match sweep(board, births, most, (limit, &mut looks), control) {
             Swept::GaveUp => break,
             Swept::Nothing => bound = most,
             Swept::Least(bound, bank_of) => return Least { bound, bank_of: Some(bank_of) },
@@ -84,12 +92,19 @@ struct Step {
     bank: usize,
 }
 
-/// The least sum below `known`.
-fn sweep(board: &Board, births: &[usize], known: u64, limit: usize, looks: &mut usize) -> Swept {
+/// The least sum below `known`, with at most `limit` divisions at a point and `looks` in all.
+fn sweep(
+    board: &Board,
+    births: &[usize],
+    known: u64,
+    (limit, looks): (usize, &mut usize),
+    control: &SearchControl<'_>,
+) -> Swept {
     let mut steps: Vec<Step> = Vec::new();
     let mut divisions = vec![Division { banks: Vec::new(), step: usize::MAX }];
     let mut slots: Vec<Option<usize>> = vec![None; MAX_ALIVE];
-    for &tensor in births {
+    for (done, &tensor) in births.iter().enumerate() {
+        control.report(Progress::new("divisions into banks", done as u64, births.len() as u64));
         for (at, slot) in slots.iter_mut().enumerate() {
             if let Some(old) = slot.filter(|&old| board.spans[old].1 <= board.spans[tensor].0) {
                 *slot = None;
@@ -104,9 +119,9 @@ fn sweep(board: &Board, births: &[usize], known: u64, limit: usize, looks: &mut 
         for division in &divisions {
             division.enter((slot, apart), board.sizes[tensor], known, &mut steps, &mut next);
         }
-        divisions = undominated(next);
+        divisions = undominated(next, control);
         *looks = looks.saturating_sub(divisions.len());
-        if divisions.len() > limit || *looks == 0 {
+        if divisions.len() > limit || *looks == 0 || control.should_stop() {
             return Swept::GaveUp;
         }
     }
@@ -174,12 +189,15 @@ impl Division {
     }
 }
 
-/// Of divisions that are alike, those that no other is as good as.
-fn undominated(mut divisions: Vec<Division>) -> Vec<Division> {
+/// Of divisions that are alike, those that no other is as good as; of some where `control` stops it.
+fn undominated(mut divisions: Vec<Division>, control: &SearchControl<'_>) -> Vec<Division> {
     divisions.sort_by(|a, b| a.alive().cmp(b.alive()).then(a.total().cmp(&b.total())));
     let mut kept: Vec<Division> = Vec::new();
     let mut alike = 0;
     for division in divisions {
+        if control.should_stop() {
+            break;
+        }
         if kept.get(alike).is_some_and(|first| !first.alive().eq(division.alive())) {
             alike = kept.len();
         }

@@ -5,15 +5,24 @@
 //! know banks, offsets or textures, and claims nothing that [`verify_certificate`] has not confirmed.
 
 mod certificate;
+#[cfg(feature = "serde")]
+mod json;
+mod lp;
 mod model;
 mod prices;
+mod proof;
 mod reduce;
 mod relax;
 mod search;
 
-pub use certificate::{Certificate, Prices, Proof, verify_certificate};
+pub use certificate::{Certificate, Prices, verify_certificate};
+pub use proof::{Case, Proof};
 
-use super::{Layout, Place, PlanError, Problem, Strategy, UsageRecord, bounds};
+use super::{
+    Bounds, Layout, Place, PlanError, Problem, SearchControl, StopReason, UsageRecord, bounds,
+    portfolio::{self, Table},
+};
+use certificate::verify;
 use model::Model;
 use search::Search;
 
@@ -29,15 +38,9 @@ pub struct Optimum {
     pub proven: bool,
     /// Relaxations that were solved.
     pub nodes: u64,
-}
-
-/// How far the search is: told after every relaxation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Relaxations solved.
-    pub nodes: u64,
-    /// Total of the smallest plan so far.
-    pub best: u64,
+    /// Why the search ended early, where it did.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub stopped: Option<StopReason>,
 }
 
 /// Sizes above which relaxations lose the last digits: beyond, only the positional bound is claimed.
@@ -46,48 +49,82 @@ const MAX_COST: u64 = 1 << 40;
 /// Tensors times distinct sizes above which the model is not built: it would outgrow memory before it is solved.
 const MAX_CHOICES: usize = 1 << 18;
 
-/// Finds the Shared Objects optimum, solving at most `nodes` relaxations, and certifies it.
+/// Tensors times the most that are alive at once above which the model is not built.
+const MAX_ALIVE: usize = 1 << 22;
+
+/// Finds the Shared Objects optimum, solving at most `nodes` relaxations, and certifies it. Where `control` stops it, the
+/// smallest plan found by then, and what is proven of it.
 ///
 /// The greedy strategies go first: where one reaches the positional bound, nothing is left to solve. Very large sets
 /// (thousands of tensors, each of another size) are answered with the best greedy plan and the positional bound.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn optimum(records: &[UsageRecord], nodes: u64, progress: &mut dyn FnMut(Progress)) -> Result<Optimum, PlanError> {
+pub fn optimum(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>) -> Result<Optimum, PlanError> {
     let bounds = bounds(records)?;
-    let mut layout = Strategy::Naive.place(records)?;
-    for &strategy in Strategy::PORTFOLIO {
-        let other = strategy.place(records)?;
-        if (other.total(), other.regions.len()) < (layout.total(), layout.regions.len()) {
-            layout = other;
-        }
+    let mut table = Table::new(records);
+    let start = portfolio::run(records, None, bounds.offsets, &mut table, &control.share(1, 3))?;
+    let mut found = Optimum::greedy(records, &bounds, start).improve(records, &bounds, nodes, control);
+    found.stopped = found.stopped.or(table.stopped).filter(|_| !found.proven);
+    Ok(found)
+}
+
+impl Optimum {
+    /// A greedy plan with the positional bound.
+    pub(super) fn greedy(records: &[UsageRecord], bounds: &Bounds, layout: Layout) -> Self {
+        let certificate = positional_certificate(records, bounds.shared_objects);
+        let reached = layout.total() == certificate.bound;
+        let proven = reached && verify_certificate(records, &certificate).is_ok();
+        Self { layout, certificate, proven, nodes: 0, stopped: None }
     }
-    let mut certificate = positional_certificate(records, bounds.shared_objects);
-    let mut sizes: Vec<u64> = records.iter().map(|r| r.size).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let mut solved = 0;
-    if nodes > 0 && layout.total() > bounds.shared_objects && records.len() * sizes.len() <= MAX_CHOICES {
-        let model = Model::new(records, layout.total());
+
+    /// The same with a smaller plan, or a higher bound, where the exact search finds one.
+    pub(super) fn improve(
+        mut self,
+        records: &[UsageRecord],
+        bounds: &Bounds,
+        nodes: u64,
+        control: &SearchControl<'_>,
+    ) -> Self {
+        let mut sizes: Vec<u64> = records.iter().map(|r| r.size).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let small = records.len().saturating_mul(sizes.len()) <= MAX_CHOICES
+            && records.len().saturating_mul(bounds.positional_maximums.len()) <= MAX_ALIVE;
+        if nodes == 0 || self.layout.total() <= bounds.shared_objects || !small {
+            return self;
+        }
+        if let Some(model) = Model::new(records, self.layout.total(), control) {
+            let verified = self.solve(records, &model, nodes, control);
+            let reached = self.layout.total() == self.certificate.bound;
+            self.proven = reached && (verified || verify_certificate(records, &self.certificate).is_ok());
+        }
+        self.stopped = self.stopped.or(control.stopped()).filter(|_| !self.proven);
+        self
+    }
+
+    /// Searches, and answers whether the certificate is a new one, which is then verified.
+    fn solve(&mut self, records: &[UsageRecord], model: &Model, nodes: u64, control: &SearchControl<'_>) -> bool {
         let unit = model.unit();
-        if layout.total() / unit < MAX_COST {
-            let mut tell = |nodes, best: u64| progress(Progress { nodes, best: best * unit });
-            let mut search = Search::new(&model, layout.total() / unit, nodes, &mut tell);
-            let proof = search.run();
-            solved = nodes - search.nodes_left;
-            if let Some(levels) = search.levels {
-                layout = colour(records, &model, &levels);
-            }
-            if let Some((bound, proof)) = proof {
-                let found = Certificate { bound: bound * unit, scale: prices::SCALE, proof };
-                if found.bound > certificate.bound && verify_certificate(records, &found).is_ok() {
-                    certificate = found;
-                }
+        let known = self.layout.total() / unit;
+        if known >= MAX_COST {
+            return false;
+        }
+        let mut search = Search::new(model, known, nodes);
+        let proof = search.run(control);
+        (self.nodes, self.stopped) = (search.solved, search.stopped);
+        if let Some(levels) = search.levels {
+            self.layout = colour(records, model, &levels);
+        }
+        if let Some((bound, proof)) = proof {
+            let found = Certificate { bound: bound * unit, scale: prices::SCALE, proof };
+            if found.bound > self.certificate.bound && verify(records, &found, control).is_ok() {
+                self.certificate = found;
+                return true;
             }
         }
+        false
     }
-    let proven = layout.total() == certificate.bound;
-    Ok(Optimum { layout, certificate, proven, nodes: solved })
 }
 
 /// The sum of the positional maximums, priced: each object is worth what it is larger than the next size.
@@ -95,7 +132,7 @@ pub(super) fn positional_certificate(records: &[UsageRecord], bound: u64) -> Cer
     let mut sizes: Vec<u64> = records.iter().map(|r| r.size).filter(|&size| size > 0).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    Certificate { bound, scale: 1, proof: Proof::Leaf(search::positional_prices(&sizes, 1)) }
+    Certificate { bound, scale: 1, proof: Proof::leaf(search::positional_prices(&sizes, 1)) }
 }
 
 /// Levels to objects: on each level, tensors by birth into the first free object of it.

@@ -4,7 +4,7 @@
 //! to say on which *level*, an object size of at least its own, each tensor lives, and how many objects a level has.
 
 use super::{certificate::Prices, reduce::reduce};
-use crate::plan::UsageRecord;
+use crate::plan::{SearchControl, UsageRecord};
 
 /// Tensors, the levels they may live on, and for each level the sets of tensors that are alive together.
 pub(super) struct Model {
@@ -44,9 +44,13 @@ pub(super) struct Clique {
     pub(super) members: Vec<usize>,
 }
 
+/// Members of cliques on all levels above which no model is made.
+const MAX_ENTRIES: usize = 1 << 20;
+
 impl Model {
-    /// The model of the plans that cost less than `known`.
-    pub(super) fn new(records: &[UsageRecord], known: u64) -> Self {
+    /// The model of the plans that cost less than `known`; `None` where `control` stops its making, or where it would
+    /// take more memory than [`MAX_ENTRIES`] allow.
+    pub(super) fn new(records: &[UsageRecord], known: u64, control: &SearchControl<'_>) -> Option<Self> {
         let record_of: Vec<usize> = (0..records.len()).filter(|&i| records[i].size > 0).collect();
         let tensors: Vec<UsageRecord> = record_of.iter().map(|&i| records[i]).collect();
         let mut levels: Vec<u64> = tensors.iter().map(|t| t.size).collect();
@@ -56,11 +60,22 @@ impl Model {
         let closed = vec![(levels.len(), None); tensors.len()];
         let (cliques, needed, assumed) = (Vec::new(), Vec::new(), Vec::new());
         let mut model = Self { tensors, record_of, levels, own, closed, cliques, needed, assumed };
-        reduce(&mut model, known);
-        model.cliques = (0..model.levels.len())
-            .map(|level| model.cliques_of(|j| (model.own[j]..model.closed[j].0).contains(&level)))
-            .collect();
-        model
+        reduce(&mut model, known, control);
+        let mut entries = 0;
+        for level in 0..model.levels.len() {
+            let cliques = model.cliques_of(|j| (model.own[j]..model.closed[j].0).contains(&level));
+            entries += cliques.iter().map(|clique| clique.members.len()).sum::<usize>();
+            model.cliques.push(cliques);
+            if entries > MAX_ENTRIES || control.should_stop() {
+                return None;
+            }
+        }
+        Some(model)
+    }
+
+    /// Entries of the relaxation's matrix.
+    pub(super) fn entries(&self) -> usize {
+        self.cliques.iter().flatten().map(|clique| clique.members.len() + 1).sum()
     }
 
     /// The maximal cliques of the tensors that `keep` picks.

@@ -6,9 +6,11 @@ use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 
 use super::{
     certificate::Prices,
+    lp::{self, Solved},
     model::Model,
     relax::{Branch, Slackness},
 };
+use crate::plan::SearchControl;
 
 /// Prices are multiples of one part in this many.
 pub(super) const SCALE: u64 = 1 << 20;
@@ -46,10 +48,17 @@ impl Case {
     }
 }
 
-/// Prices that prove `target` units after `path`. `None` if the solver finds none.
+/// Prices that prove `target` units after `path`. `None` if the solver finds none, or is stopped.
 ///
 /// With the slackness of a solution any prices that keep to it will do, and the solver only has to find some.
-pub(super) fn prices(model: &Model, path: &[Branch], slackness: Option<&Slackness>, target: u64) -> Option<Prices> {
+pub(super) fn prices(
+    model: &Model,
+    path: &[Branch],
+    slackness: Option<&Slackness>,
+    target: u64,
+    control: &SearchControl<'_>,
+    waits: &mut dyn FnMut(),
+) -> Option<Prices> {
     let case = Case::new(model, path);
     let unit = model.unit();
     let mut lp = Problem::new(OptimizationDirection::Maximize);
@@ -102,7 +111,12 @@ pub(super) fn prices(model: &Model, path: &[Branch], slackness: Option<&Slacknes
     if slackness.is_none() {
         lp.add_constraint(worth.collect::<Vec<_>>(), ComparisonOp::Le, target as f64);
     }
-    let solution = lp.solve().ok()?.into_solution().ok()?;
+    if let Some(limit) = lp::time_limit(control) {
+        lp.set_time_limit(limit);
+    }
+    let Solved::Solution(solution) = lp::solve(model.entries(), control, waits, move || lp.solve()) else {
+        return None;
+    };
 
     let price = |v: Variable| solution.var_value(v).max(0.0) * (unit * SCALE) as f64;
     let mut prices = Prices::default();
@@ -132,12 +146,16 @@ pub(super) fn prices(model: &Model, path: &[Branch], slackness: Option<&Slacknes
 /// paid from that level up can be taken back from the objects: it cancels out, but for the tensor that has no place.
 pub(super) fn guard(model: &Model, open: &[(usize, usize)], prices: &mut Prices) {
     let mut wanted: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    let mut by_size: BTreeMap<u64, Vec<(usize, u64)>> = BTreeMap::new();
+    for &(size, step, price) in &prices.clique {
+        by_size.entry(size).or_default().push((step, price));
+    }
     for (tensor, &(end, step)) in model.closed.iter().enumerate() {
         let Some(step) = step else { continue };
         let life = &model.tensors[tensor];
         let pay = |level: usize| -> u64 {
-            let here = prices.clique.iter().filter(|p| p.0 == model.levels[level]);
-            here.filter(|p| life.first <= p.1 && p.1 <= life.last).map(|p| p.2).sum()
+            let here = by_size.get(&model.levels[level]).into_iter().flatten();
+            here.filter(|p| life.first <= p.0 && p.0 <= life.last).map(|p| p.1).sum()
         };
         let (from, to) = open[tensor];
         let worth = (from..to).map(pay).min().unwrap_or(0);

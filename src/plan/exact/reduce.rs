@@ -9,20 +9,23 @@ use super::{
     prices::{SCALE, guard},
     search::positional_prices,
 };
+use crate::plan::SearchControl;
 
 /// Rounds after which nothing more is looked for.
 const ROUNDS: usize = 8;
 
-/// Narrows `model` to the plans that cost less than `known`, until a round finds nothing.
-pub(super) fn reduce(model: &mut Model, known: u64) {
+/// Narrows `model` to the plans that cost less than `known`, until a round finds nothing. A model that `control` stops on
+/// the way is of no use.
+pub(super) fn reduce(model: &mut Model, known: u64, control: &SearchControl<'_>) {
     let alive = |level: usize| {
         let cliques = model.cliques_of(|j| model.own[j] >= level);
         cliques.iter().map(|clique| clique.members.len()).max().unwrap_or(0)
     };
-    model.needed = (0..model.levels.len()).map(alive).collect();
+    let known_of = |level: usize| if control.should_stop() { 0 } else { alive(level) };
+    model.needed = (0..model.levels.len()).map(known_of).collect();
     for _ in 0..ROUNDS {
-        close(model, known);
-        if !count(model, known) {
+        close(model, known, control);
+        if control.should_stop() || !count(model, known, control) {
             break;
         }
     }
@@ -30,13 +33,16 @@ pub(super) fn reduce(model: &mut Model, known: u64) {
 
 /// Closes levels to tensors: where a level's own tensors are as many as it may have objects, nothing smaller can come
 /// up.
-fn close(model: &mut Model, known: u64) {
+fn close(model: &mut Model, known: u64, control: &SearchControl<'_>) {
     // Each object that is not needed costs what its level is larger than the next, on top of the bound.
     let steps: Vec<u64> =
         model.levels.iter().scan(0, |below, &size| Some(size - std::mem::replace(below, size))).collect();
     let bound: u64 = steps.iter().zip(&model.needed).map(|(step, &needed)| step * needed as u64).sum();
     let spare = known.saturating_sub(bound).saturating_sub(1);
     for level in (1..model.levels.len()).rev() {
+        if control.should_stop() {
+            return;
+        }
         let extra = usize::try_from(spare / steps[level]).unwrap_or(usize::MAX);
         let most = model.needed[level].saturating_add(extra);
         let mut closes = false;
@@ -58,7 +64,7 @@ fn close(model: &mut Model, known: u64) {
 
 /// Counts objects: tensors that have no way above some level take objects below it, on top of those needed above.
 /// Whether any count has risen.
-fn count(model: &mut Model, known: u64) -> bool {
+fn count(model: &mut Model, known: u64, control: &SearchControl<'_>) -> bool {
     let mut steps: Vec<usize> = model.tensors.iter().map(|t| t.first).collect();
     steps.sort_unstable();
     steps.dedup();
@@ -70,6 +76,9 @@ fn count(model: &mut Model, known: u64) -> bool {
     let mut needed = model.needed.clone();
     let mut ground: Vec<Option<(usize, usize)>> = vec![None; needed.len()];
     for &end in ends.iter().rev() {
+        if control.should_stop() {
+            return false;
+        }
         let mut loads = vec![0usize; steps.len()];
         let mut widest = (0, 0);
         for level in (0..end).rev() {
@@ -96,6 +105,9 @@ fn count(model: &mut Model, known: u64) -> bool {
         {
             needed[level] = above;
         } else if let Some((end, step)) = ground[level] {
+            if control.should_stop() {
+                return false;
+            }
             let otherwise = too_few(model, level, end, step, known);
             model.assumed.push(Assumption { level, count: needed[level], at_least: true, otherwise });
             rises = true;

@@ -1,8 +1,14 @@
 //! The linear relaxation of the size-level model, solved by `microlp` and narrowed branch by branch.
 
+use std::rc::Rc;
+
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Solution, Variable};
 
-use super::model::{Clique, Model};
+use super::{
+    lp::{self, Solved},
+    model::{Clique, Model},
+};
+use crate::plan::SearchControl;
 
 /// One side of a branching: what it adds to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,15 +24,26 @@ pub(super) enum Branch {
 }
 
 /// A solved relaxation, ready to be narrowed. Costs are in multiples of the model's unit.
-#[derive(Clone)]
 pub(super) struct Relaxation {
-    objects: Vec<Variable>,
-    lives: Vec<Vec<Variable>>,
+    objects: Rc<[Variable]>,
+    lives: Rc<[Vec<Variable>]>,
     /// Objects beyond what branches allow, each at the price of the plan known at the root: a side that nothing
     /// satisfies is thus one that costs too much, and has a dual like any other.
     excess: Variable,
     penalty: f64,
-    solution: Solution,
+    /// Entries of the matrix.
+    entries: usize,
+    solution: Box<Solution>,
+}
+
+/// What a branch leaves of a relaxation.
+pub(super) enum Narrowed {
+    /// A relaxation.
+    Solved(Relaxation),
+    /// Nothing that satisfies it.
+    Nothing,
+    /// That is not known: the search was stopped.
+    Stopped,
 }
 
 /// Complementary slackness: what a solution says of every optimal dual.
@@ -65,18 +82,24 @@ impl Slackness {
 const TOLERANCE: f64 = 1e-5;
 
 impl Relaxation {
-    /// Solves the root, where a plan of `known` units is at hand; `None` if the solver gives up.
-    pub(super) fn solve(model: &Model, known: u64) -> Option<Self> {
+    /// Solves the root, where a plan of `known` units is at hand; `None` if the solver gives up or is stopped. `waits` is
+    /// called while it takes long.
+    pub(super) fn solve(
+        model: &Model,
+        known: u64,
+        control: &SearchControl<'_>,
+        waits: &mut dyn FnMut(),
+    ) -> Option<Self> {
         let mut lp = Problem::new(OptimizationDirection::Minimize);
         let any = (0.0, f64::INFINITY);
         let unit = model.unit();
-        let objects: Vec<Variable> = model.levels.iter().map(|&size| lp.add_var((size / unit) as f64, any)).collect();
+        let objects: Rc<[Variable]> = model.levels.iter().map(|&size| lp.add_var((size / unit) as f64, any)).collect();
         let penalty = known as f64;
         let excess = lp.add_var(penalty, any);
         let open = model.own.iter().zip(&model.closed);
-        let lives: Vec<Vec<Variable>> =
+        let lives: Rc<[Vec<Variable>]> =
             open.map(|(&own, &(end, _))| (own..end).map(|_| lp.add_var(0.0, any)).collect()).collect();
-        for levels in &lives {
+        for levels in lives.iter() {
             lp.add_constraint(levels.iter().map(|&v| (v, 1.0)), ComparisonOp::Eq, 1.0);
         }
         for (level, cliques) in model.cliques.iter().enumerate() {
@@ -87,13 +110,24 @@ impl Relaxation {
             let above = objects[level..].iter().map(|&v| (v, 1.0));
             lp.add_constraint(above, ComparisonOp::Ge, model.needed[level] as f64);
         }
-        let solution = lp.solve().ok()?.into_solution().ok()?;
-        Some(Self { objects, lives, excess, penalty, solution })
+        if let Some(limit) = lp::time_limit(control) {
+            lp.set_time_limit(limit);
+        }
+        let entries = model.entries();
+        match lp::solve(entries, control, waits, move || lp.solve()) {
+            Solved::Solution(solution) => Some(Self { objects, lives, excess, penalty, entries, solution }),
+            Solved::Nothing | Solved::Stopped => None,
+        }
     }
 
-    /// The relaxation with one more branch; `None` if nothing satisfies it.
-    pub(super) fn narrow(&self, model: &Model, branch: Branch) -> Option<Self> {
-        let this = self.clone();
+    /// The relaxation with one more branch.
+    pub(super) fn narrow(
+        &self,
+        model: &Model,
+        branch: Branch,
+        control: &SearchControl<'_>,
+        waits: &mut dyn FnMut(),
+    ) -> Narrowed {
         let from = |tensor: usize, level: usize| &self.lives[tensor][level.saturating_sub(model.own[tensor])..];
         let (terms, op, bound) = match branch {
             Branch::AtMost { level, count } => (&self.objects[level..], ComparisonOp::Le, count as f64),
@@ -105,8 +139,15 @@ impl Relaxation {
         if let Branch::AtMost { .. } = branch {
             terms.push((self.excess, -1.0));
         }
-        let solution = this.solution.add_constraint(terms, op, bound).ok()?.into_solution().ok()?;
-        Some(Self { solution, ..this })
+        let solution = self.solution.clone();
+        match lp::solve(self.entries, control, waits, move || solution.add_constraint(terms, op, bound)) {
+            Solved::Solution(solution) => {
+                let (objects, lives) = (Rc::clone(&self.objects), Rc::clone(&self.lives));
+                Narrowed::Solved(Self { objects, lives, solution, ..*self })
+            }
+            Solved::Nothing => Narrowed::Nothing,
+            Solved::Stopped => Narrowed::Stopped,
+        }
     }
 
     /// The least cost, in units, that this relaxation allows an integer solution.

@@ -1,11 +1,14 @@
-//! Branch and bound over the relaxation: finds the optimum, then keeps as much of the tree as the proof needs.
+//! Branch and bound over the relaxation: finds the optimum, then keeps as much of the tree as the proof needs. Nothing
+//! recurses, for the tree may be as deep as relaxations may be many.
 
 use super::{
-    certificate::{Prices, Proof},
+    certificate::Prices,
     model::Model,
     prices::prices,
-    relax::{Branch, Relaxation, Slackness},
+    proof::{Case, Proof},
+    relax::{Branch, Narrowed, Relaxation, Slackness},
 };
+use crate::plan::{Progress, SearchControl, StopReason};
 
 /// A node of the search, as much of it as the proof may need.
 struct Node {
@@ -13,7 +16,17 @@ struct Node {
     bound: u64,
     /// What its prices must keep to; `None` where nothing is known.
     slackness: Option<Slackness>,
-    split: Option<Box<[(Branch, Node); 2]>>,
+    /// What was branched on, and the nodes of the two sides, which come after this one.
+    split: Option<[(Branch, usize); 2]>,
+}
+
+/// A node whose sides are still to be explored.
+struct Open {
+    node: usize,
+    relaxation: Relaxation,
+    branches: [Branch; 2],
+    /// The node of the first side, once it is explored.
+    first: Option<usize>,
 }
 
 /// What the search has so far.
@@ -23,45 +36,108 @@ pub(super) struct Search<'a> {
     pub(super) best: u64,
     /// Level of each tensor; `None` while the caller's own plan is best.
     pub(super) levels: Option<Vec<usize>>,
-    /// Relaxations that may still be solved.
-    pub(super) nodes_left: u64,
-    /// Told the number of relaxations solved and the best cost, in units.
-    progress: &'a mut dyn FnMut(u64, u64),
-    solved: u64,
+    /// Relaxations solved, of those that may be.
+    pub(super) solved: u64,
+    most: u64,
+    /// Why the search ended early, where it did.
+    pub(super) stopped: Option<StopReason>,
+    nodes: Vec<Node>,
 }
+
+/// Bytes that the relaxations of nodes whose sides are still to be explored may take.
+const MAX_BYTES: usize = 1 << 29;
+
+/// Bytes that a relaxation takes for an entry of its matrix: both ways to read it, and its factors.
+const ENTRY_BYTES: usize = 128;
 
 impl<'a> Search<'a> {
     /// A search for less than `best` units.
-    pub(super) fn new(model: &'a Model, best: u64, nodes: u64, progress: &'a mut dyn FnMut(u64, u64)) -> Self {
-        Self { model, best, levels: None, nodes_left: nodes, progress, solved: 0 }
+    pub(super) fn new(model: &'a Model, best: u64, nodes: u64) -> Self {
+        Self { model, best, levels: None, solved: 0, most: nodes, stopped: None, nodes: Vec::new() }
     }
 
-    /// Runs the search; the proof of the best bound found, and that bound in units.
-    pub(super) fn run(&mut self) -> Option<(u64, Proof)> {
-        let root = Relaxation::solve(self.model, self.best)?;
-        let root_bound = root.bound();
-        let tree = self.explore(root, root_bound);
-        let proven = tree.proven().min(self.best);
-        let proof = tree.proof(self.model, proven, &mut Vec::new())?;
-        Some((proven, self.assume(proof)))
+    /// Runs the search until `control` stops it; the proof of the best bound found, and that bound in units. The time of
+    /// the proof is a part of `control`'s.
+    pub(super) fn run(&mut self, control: &SearchControl<'_>) -> Option<(u64, Proof)> {
+        let searched = control.share(2, 3);
+        let root = Relaxation::solve(self.model, self.best, &searched, &mut || self.tell(&searched));
+        if let Some(root) = root {
+            self.explore(root, &searched);
+        }
+        self.stopped = searched.stopped();
+        if self.nodes.is_empty() {
+            return None;
+        }
+        let proven = self.proven().min(self.best);
+        let cases = self.proof(proven, control)?;
+        Some((proven, Proof::from_cases(self.assume(cases))?))
+    }
+
+    fn tell(&self, control: &SearchControl<'_>) {
+        let best = Some(self.best.saturating_mul(self.model.unit()));
+        control.report(Progress { stage: "exact search", done: self.solved, total: self.most, best });
     }
 
     /// Puts what the model takes for granted in front of the proof, the first of it outermost.
-    fn assume(&self, proof: Proof) -> Proof {
-        self.model.assumed.iter().rev().fold(proof, |proof, assumption| {
+    fn assume(&self, proof: Vec<Case>) -> Vec<Case> {
+        let (mut cases, mut after) = (Vec::new(), Vec::new());
+        for assumption in &self.model.assumed {
             let (size, count) = (self.model.levels[assumption.level], assumption.count as u64);
-            let (proof, otherwise) = (Box::new(proof), Box::new(Proof::Leaf(assumption.otherwise.clone())));
-            let (fewer, enough) = if assumption.at_least { (otherwise, proof) } else { (proof, otherwise) };
-            Proof::Count { size, count, fewer, enough }
-        })
+            cases.push(Case::Count { size, count });
+            let otherwise = Case::Leaf(assumption.otherwise.clone());
+            // The side of fewer comes first.
+            if assumption.at_least { &mut cases } else { &mut after }.push(otherwise);
+        }
+        cases.extend(proof);
+        cases.extend(after.into_iter().rev());
+        cases
     }
 
-    fn explore(&mut self, relaxation: Relaxation, root_bound: u64) -> Node {
+    fn explore(&mut self, root: Relaxation, control: &SearchControl<'_>) {
         let model = self.model;
-        self.nodes_left = self.nodes_left.saturating_sub(1);
+        let root_bound = root.bound();
+        let deepest = MAX_BYTES / (ENTRY_BYTES * model.entries()).max(1);
+        let mut open: Vec<Open> = Vec::new();
+        open.extend(self.visit(root, control).1);
+        while let Some(mut at) = open.pop() {
+            let branch = at.branches[usize::from(at.first.is_some())];
+            let bound = self.nodes[at.node].bound;
+            let mut below = None;
+            let narrowed = at.relaxation.narrow(model, branch, control, &mut || self.tell(control));
+            let side = match narrowed {
+                // Once the root's bound is reached, the root alone is the proof.
+                Narrowed::Solved(_) if self.best <= root_bound => self.push(bound),
+                Narrowed::Solved(narrowed) => {
+                    let (side, opened) = self.visit(narrowed, control);
+                    below = opened.filter(|_| open.len() < deepest);
+                    side
+                }
+                Narrowed::Nothing => self.push(u64::MAX),
+                Narrowed::Stopped => self.push(bound),
+            };
+            match at.first {
+                Some(first) => self.nodes[at.node].split = Some([(at.branches[0], first), (at.branches[1], side)]),
+                None => {
+                    at.first = Some(side);
+                    open.push(at);
+                }
+            }
+            open.extend(below);
+        }
+    }
+
+    fn push(&mut self, bound: u64) -> usize {
+        self.nodes.push(Node { bound, slackness: None, split: None });
+        self.nodes.len() - 1
+    }
+
+    /// Notes what a relaxation shows: its node, and the branching to go on with, where there is one.
+    fn visit(&mut self, relaxation: Relaxation, control: &SearchControl<'_>) -> (usize, Option<Open>) {
+        let model = self.model;
         self.solved += 1;
         let bound = relaxation.bound();
-        let slackness = Some(relaxation.slackness(model));
+        let node = self.push(bound);
+        self.nodes[node].slackness = Some(relaxation.slackness(model));
         if bound < self.best {
             let levels = relaxation.rounded(model);
             let cost = cost(model, &levels);
@@ -69,62 +145,83 @@ impl<'a> Search<'a> {
                 (self.best, self.levels) = (cost, Some(levels));
             }
         }
-        (self.progress)(self.solved, self.best);
-        let mut node = Node { bound, slackness, split: None };
-        if bound >= self.best || self.nodes_left == 0 {
-            return node;
+        self.tell(control);
+        if bound >= self.best || self.solved >= self.most || control.should_stop() {
+            return (node, None);
         }
-        let Some((first, second)) = relaxation.fraction(model) else { return node };
-        let mut side = |branch| match relaxation.narrow(model, branch) {
-            // Once the root's bound is reached, the root alone is the proof.
-            Some(_) if self.best <= root_bound => Node { bound, slackness: None, split: None },
-            Some(narrowed) => self.explore(narrowed, root_bound),
-            None => Node { bound: u64::MAX, slackness: None, split: None },
-        };
-        let sides = [(first, side(first)), (second, side(second))];
-        node.split = Some(Box::new(sides));
-        node
+        let open = relaxation.fraction(model);
+        (node, open.map(|(one, other)| Open { node, relaxation, branches: [one, other], first: None }))
     }
-}
 
-impl Node {
-    /// The bound that the tree below proves.
+    /// The bound that the tree below each node proves; sides come after their node.
+    fn bounds(&self) -> Vec<u64> {
+        let mut proven: Vec<u64> = self.nodes.iter().map(|node| node.bound).collect();
+        for (at, node) in self.nodes.iter().enumerate().rev() {
+            if let Some(sides) = &node.split {
+                proven[at] = node.bound.max(proven[sides[0].1].min(proven[sides[1].1]));
+            }
+        }
+        proven
+    }
+
     fn proven(&self) -> u64 {
-        match &self.split {
-            Some(sides) => self.bound.max(sides[0].1.proven().min(sides[1].1.proven())),
-            None => self.bound,
-        }
+        self.bounds().first().copied().unwrap_or(0)
     }
 
-    fn proof(&self, model: &Model, target: u64, path: &mut Vec<Branch>) -> Option<Proof> {
-        let Some(sides) = self.split.as_ref().filter(|_| self.bound < target) else {
-            // Where rounding has misled the slackness, prices are looked for without it.
-            let led = self.slackness.as_ref().and_then(|slackness| prices(model, path, Some(slackness), target));
-            return Some(Proof::Leaf(led.or_else(|| prices(model, path, None, target))?));
-        };
-        let mut side = |at: usize| {
-            path.push(sides[at].0);
-            let proof = sides[at].1.proof(model, target, path);
-            path.pop();
-            Some(Box::new(proof?))
-        };
-        let (first, second) = (side(0)?, side(1)?);
-        Some(match sides[0].0 {
-            Branch::AtLeast { level, count } => {
-                Proof::Count { size: model.levels[level], count: count as u64, fewer: second, enough: first }
+    /// The cases that prove `target` units, each with prices.
+    fn proof(&self, target: u64, control: &SearchControl<'_>) -> Option<Vec<Case>> {
+        /// What is to be done next.
+        enum Next {
+            Prove(usize),
+            Enter(Branch),
+            Leave,
+        }
+        let model = self.model;
+        let mut cases = Vec::new();
+        let mut path: Vec<Branch> = Vec::new();
+        let mut next = vec![Next::Prove(0)];
+        while let Some(step) = next.pop() {
+            let node = match step {
+                Next::Enter(branch) => {
+                    path.push(branch);
+                    continue;
+                }
+                Next::Leave => {
+                    path.pop();
+                    continue;
+                }
+                Next::Prove(node) => &self.nodes[node],
+            };
+            let Some([one, other]) = node.split.as_ref().filter(|_| node.bound < target) else {
+                let mut waits = || self.tell(control);
+                waits();
+                // Where rounding has misled the slackness, prices are looked for without it.
+                let led = node.slackness.as_ref();
+                let led = led.and_then(|s| prices(model, &path, Some(s), target, control, &mut waits));
+                cases.push(Case::Leaf(led.or_else(|| prices(model, &path, None, target, control, &mut waits))?));
+                continue;
+            };
+            let (case, first, second) = match one.0 {
+                Branch::AtLeast { level, count } => {
+                    (Case::Count { size: model.levels[level], count: count as u64 }, other, one)
+                }
+                Branch::AtMost { level, count } => {
+                    (Case::Count { size: model.levels[level], count: count as u64 + 1 }, one, other)
+                }
+                Branch::Below { tensor, level } => {
+                    (Case::Record { record: model.record_of[tensor], size: model.levels[level] }, one, other)
+                }
+                Branch::AtOrAbove { tensor, level } => {
+                    (Case::Record { record: model.record_of[tensor], size: model.levels[level] }, other, one)
+                }
+            };
+            cases.push(case);
+            for (branch, node) in [second, first] {
+                // The last is done first.
+                next.extend([Next::Leave, Next::Prove(*node), Next::Enter(*branch)]);
             }
-            Branch::AtMost { level, count } => {
-                Proof::Count { size: model.levels[level], count: count as u64 + 1, fewer: first, enough: second }
-            }
-            Branch::Below { tensor, level } => {
-                let (record, size) = (model.record_of[tensor], model.levels[level]);
-                Proof::Record { record, size, smaller: first, larger: second }
-            }
-            Branch::AtOrAbove { tensor, level } => {
-                let (record, size) = (model.record_of[tensor], model.levels[level]);
-                Proof::Record { record, size, smaller: second, larger: first }
-            }
-        })
+        }
+        Some(cases)
     }
 }
 

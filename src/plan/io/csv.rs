@@ -1,9 +1,9 @@
 //! CSV in and out: `id,lower,upper,size[,offset]` with `upper` exclusive, as minimalloc has it, and
 //! `tensor,first_op,last_op,size_bytes[,shape,name]` with both ends inclusive. Columns are found by name.
 
-use std::{collections::HashMap, fmt::Write};
+use std::fmt::Write;
 
-use super::{RecordSet, wrong};
+use super::{RecordSet, names::Seen, wrong};
 use crate::plan::{Layout, PlanError, UsageRecord, offsets::back_to_back};
 
 /// A field and the column, in characters, where it starts.
@@ -34,7 +34,8 @@ pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
     let Some((at, header)) = lines.next() else { return wrong(1, 1, "there is no header") };
     let columns = Columns::read(at + 1, &split(at + 1, header)?)?;
     let mut set = RecordSet { offsets: columns.offset.map(|_| Vec::new()), ..RecordSet::default() };
-    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut seen = Seen::default();
+    let mut line_of: Vec<usize> = Vec::new();
     for (at, line) in lines {
         let line_number = at + 1;
         let fields = split(line_number, line)?;
@@ -57,9 +58,10 @@ pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
             return wrong(line_number, fields[columns.end].0, why);
         };
         let (column, name) = &fields[columns.id];
-        if let Some(line) = seen.insert(name.clone(), line_number) {
-            return wrong(line_number, *column, format!("`{name}` is already on line {line}"));
+        if let Some(index) = seen.find_or_note(&set.names, name) {
+            return wrong(line_number, *column, format!("`{name}` is already on line {}", line_of[index]));
         }
+        line_of.push(line_number);
         set.names.push(name.clone());
         set.records.push(UsageRecord::new(first, last, number(columns.size)?));
         if let (Some(offsets), Some(index)) = (&mut set.offsets, columns.offset) {

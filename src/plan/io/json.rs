@@ -1,13 +1,13 @@
 //! JSON in and out: `{"records": [{"first", "last", "size"[, "name"]}]}` with both ends inclusive, or the list alone.
 
-use std::{cell::RefCell, collections::HashSet, fmt};
+use std::{cell::RefCell, fmt};
 
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use super::RecordSet;
+use super::{RecordSet, names::Seen};
 use crate::plan::{PlanError, UsageRecord};
 
 #[derive(Deserialize)]
@@ -85,7 +85,7 @@ impl<'de> Visitor<'de> for Records {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<RecordSet, A::Error> {
         let set = RefCell::new(RecordSet::default());
-        let seen = RefCell::new(HashSet::new());
+        let seen = RefCell::new(Seen::default());
         while list.next_element_seed(One { set: &set, seen: &seen })?.is_some() {}
         Ok(set.into_inner())
     }
@@ -94,7 +94,7 @@ impl<'de> Visitor<'de> for Records {
 /// One entry, added to the set.
 struct One<'a> {
     set: &'a RefCell<RecordSet>,
-    seen: &'a RefCell<HashSet<String>>,
+    seen: &'a RefCell<Seen>,
 }
 
 impl<'de> DeserializeSeed<'de> for One<'_> {
@@ -107,7 +107,7 @@ impl<'de> DeserializeSeed<'de> for One<'_> {
         if last < first {
             return Err(D::Error::custom(format!("`{name}` ends at {last}, before it begins at {first}")));
         }
-        if !self.seen.borrow_mut().insert(name.clone()) {
+        if self.seen.borrow_mut().find_or_note(&set.names, &name).is_some() {
             return Err(D::Error::custom(format!("`{name}` is there twice")));
         }
         set.names.push(name);

@@ -5,6 +5,7 @@
 mod csv;
 #[cfg(feature = "serde")]
 mod json;
+mod names;
 
 pub use csv::{from_csv, to_csv, to_minimalloc};
 #[cfg(feature = "serde")]

@@ -5,7 +5,7 @@ use super::{
     quick::{quick, widest},
     search::{Found, search},
 };
-use crate::plan::{Layout, PlanError, UsageRecord, control::SearchControl};
+use crate::plan::{Layout, PlanError, SearchControl, UsageRecord};
 
 /// The answer of [`fit`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Fit {
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
 ///
 /// ```
-/// use texpool::plan::{UsageRecord, control::SearchControl, offsets::{Fit, fit}};
+/// use texpool::plan::{UsageRecord, SearchControl, offsets::{Fit, fit}};
 ///
 /// let records = [UsageRecord::new(0, 1, 4), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 4)];
 /// let control = SearchControl::new();

@@ -10,7 +10,7 @@ use super::{
     gaps::Gaps,
     one_arena,
 };
-use crate::plan::{Layout, PlanError, Ties, UsageRecord, control::SearchControl, naive_total, profile::by_breadth};
+use crate::plan::{Layout, PlanError, SearchControl, Ties, UsageRecord, naive_total, profile::by_breadth};
 
 /// Tensors one after another, nothing shared, in `O(n)`.
 ///

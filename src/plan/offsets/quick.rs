@@ -4,11 +4,7 @@ use super::{
     Gap, Longest, greedy_by_breadth_within, greedy_by_size_within, greedy_in_order_within, micro_greedy_within, naive,
     strip_packing_within,
 };
-use crate::plan::{
-    Layout, PlanError, Ties, UsageRecord,
-    control::{Progress, SearchControl},
-    naive_total,
-};
+use crate::plan::{Layout, PlanError, Progress, SearchControl, Ties, UsageRecord, naive_total};
 
 /// Meeting pairs of tensors above which the strategies that look at each pair are left out: they take some two seconds
 /// each there, measured on 100,000 tensors of which each meets 5,000, on a 2.6 GHz EPYC.

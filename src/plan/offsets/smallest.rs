@@ -5,10 +5,7 @@ use super::{
     fit::{fit_by_search, granularity},
     quick::{quick, widest},
 };
-use crate::plan::{
-    Layout, PlanError, UsageRecord,
-    control::{Progress, SearchControl, StopReason},
-};
+use crate::plan::{Layout, PlanError, Progress, SearchControl, StopReason, UsageRecord};
 
 /// The smallest arena found.
 #[derive(Clone, Debug, PartialEq, Eq)]

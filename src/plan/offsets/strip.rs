@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{one_arena, spans::Spans};
-use crate::plan::{Layout, PlanError, UsageRecord, control::SearchControl, naive_total};
+use crate::plan::{Layout, PlanError, SearchControl, UsageRecord, naive_total};
 
 /// Which of equally long-lived tensors is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::graph::Graph;
+use crate::plan::{Progress, SearchControl};
 
 /// How a downset is best reached: the widest step so far, and the step that ran last.
 #[derive(Clone, Copy)]
@@ -13,8 +14,9 @@ struct Reach {
     last: usize,
 }
 
-/// The least widest step and an order that has it; `None` if there are more than `limit` downsets or 64 steps.
-pub(super) fn narrowest(graph: &Graph<'_>, limit: usize) -> Option<(u64, Vec<usize>)> {
+/// The least widest step and an order that has it; `None` if there are more than `limit` downsets or 64 steps, or
+/// if `control` stops it.
+pub(super) fn narrowest(graph: &Graph<'_>, limit: usize, control: &SearchControl<'_>) -> Option<(u64, Vec<usize>)> {
     let n = graph.len();
     if n > 64 {
         return None;
@@ -33,9 +35,13 @@ pub(super) fn narrowest(graph: &Graph<'_>, limit: usize) -> Option<(u64, Vec<usi
     };
     let mut layers: Vec<BTreeMap<u64, Reach>> = vec![BTreeMap::from([(0, Reach { widest: 0, last: 0 })])];
     let mut downsets = 1;
-    for _ in 0..n {
+    for done in 0..n {
+        control.report(Progress::new("orders of steps", done as u64, n as u64));
         let mut next: BTreeMap<u64, Reach> = BTreeMap::new();
         for (&done, reach) in layers.last()? {
+            if control.should_stop() {
+                return None;
+            }
             for step in (0..n).filter(|&s| done >> s & 1 == 0 && before[s] & !done == 0) {
                 let widest = reach.widest.max(breadth(done, step));
                 let better = |old: &Reach| (widest, step) < (old.widest, old.last);

@@ -8,7 +8,7 @@ mod downsets;
 mod graph;
 mod search;
 
-use super::{PlanError, StepUse, Strategy, UsageRecord, bounds};
+use super::{PlanError, SearchControl, StepUse, StopReason, Strategy, UsageRecord, bounds};
 use graph::Graph;
 
 /// Records of tensors that steps read and write: from the first step that touches each to the last.
@@ -42,6 +42,8 @@ pub struct Reordered {
     pub uses: Vec<StepUse>,
     /// The widest step of the narrowest order there is, where the graph was small enough to solve.
     pub narrowest: Option<u64>,
+    /// Why the search ended early, where it did.
+    pub stopped: Option<StopReason>,
 }
 
 /// Downsets above which a graph is searched rather than solved.
@@ -49,37 +51,46 @@ pub const MAX_DOWNSETS: usize = 1 << 17;
 
 /// Reorders steps for a smaller plan, with at most `moves` moves where the graph is too large to solve. The order stays
 /// legal: steps that touch the same tensor, one of them writing it, keep their order. What is compared is the smallest
-/// greedy Shared Objects plan, then the widest step; the file's order wins ties.
+/// greedy Shared Objects plan, then the widest step; the file's order wins ties. Where `control` stops it, the best order
+/// found by then.
 ///
 /// # Errors
 /// As [`records_from_uses`], and those of the records.
-pub fn reorder(uses: &[StepUse], sizes: &[u64], moves: u64) -> Result<Reordered, PlanError> {
+pub fn reorder(
+    uses: &[StepUse],
+    sizes: &[u64],
+    moves: u64,
+    control: &SearchControl<'_>,
+) -> Result<Reordered, PlanError> {
     let file: Vec<usize> = (0..uses.len()).collect();
     let records = records_from_uses(uses, sizes)?;
     let graph = Graph::new(uses, sizes);
-    let mut least = score(&records)?;
-    let solved = downsets::narrowest(&graph, MAX_DOWNSETS);
+    let mut least = score(&records, control)?;
+    let solving = control.share(1, 2);
+    let solved = downsets::narrowest(&graph, MAX_DOWNSETS, &solving);
     let narrowest = solved.as_ref().map(|solved| solved.0);
     let start = solved.map_or_else(|| file.clone(), |solved| solved.1);
-    let mut best = Reordered { order: file, records, uses: uses.to_vec(), narrowest };
+    let mut best = Reordered { order: file, records, uses: uses.to_vec(), narrowest, stopped: None };
     // The narrowest order need not give the smallest plan, so it is only where the search begins.
-    let searched = search::improve(&graph, start.clone(), moves)?;
+    let searching = control.share(2, 3);
+    let searched = search::improve(&graph, start.clone(), moves, &searching)?;
     for order in [start, searched] {
         let (records, uses) = graph.apply(&order)?;
-        let score = score(&records)?;
+        let score = score(&records, control)?;
         if score < least {
             least = score;
-            best = Reordered { order, records, uses, narrowest };
+            best = Reordered { order, records, uses, narrowest, stopped: None };
         }
     }
+    best.stopped = control.stopped().or(solving.stopped()).or(searching.stopped());
     Ok(best)
 }
 
-/// The smallest greedy Shared Objects plan, then the widest step.
-fn score(records: &[UsageRecord]) -> Result<(u64, u64), PlanError> {
+/// The smallest greedy Shared Objects plan, then the widest step. A strategy that is stopped counts as far as it came.
+fn score(records: &[UsageRecord], control: &SearchControl<'_>) -> Result<(u64, u64), PlanError> {
     let mut least = u64::MAX;
     for strategy in Strategy::PORTFOLIO {
-        least = least.min(strategy.place(records)?.total());
+        least = least.min(strategy.place_until(records, control)?.total());
     }
     Ok((least, bounds(records)?.offsets))
 }

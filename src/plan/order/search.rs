@@ -1,11 +1,16 @@
 //! A deterministic search over orders: one step at a time moves to another legal place.
 
 use super::graph::Graph;
-use crate::plan::{PlanError, bounds};
+use crate::plan::{PlanError, Progress, SearchControl, bounds};
 
 /// The best order found from `start` in `moves` moves, by the Shared Objects bound and then the widest step; moves that
 /// change nothing are taken too, so that plateaus are crossed.
-pub(super) fn improve(graph: &Graph<'_>, start: Vec<usize>, moves: u64) -> Result<Vec<usize>, PlanError> {
+pub(super) fn improve(
+    graph: &Graph<'_>,
+    start: Vec<usize>,
+    moves: u64,
+    control: &SearchControl<'_>,
+) -> Result<Vec<usize>, PlanError> {
     let n = graph.len();
     if n < 2 {
         return Ok(start);
@@ -28,7 +33,11 @@ pub(super) fn improve(graph: &Graph<'_>, start: Vec<usize>, moves: u64) -> Resul
     let mut order = start;
     let mut current = cost(&order)?;
     let (mut best, mut least) = (order.clone(), current);
-    for _ in 0..moves {
+    for done in 0..moves {
+        control.report(Progress { stage: "order of steps", done, total: moves, best: Some(least.0) });
+        if control.should_stop() {
+            break;
+        }
         let from = below(n);
         let step = order[from];
         // As far as what must come before and after leaves room.

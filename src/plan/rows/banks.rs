@@ -5,10 +5,7 @@ use super::{
     RowStep, RowUse,
     curves::{Curves, Load},
 };
-use crate::plan::{
-    control::{Progress, SearchControl},
-    random::Random,
-};
+use crate::plan::{Progress, SearchControl, random::Random};
 
 /// A split of the tensors into textures.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -78,6 +78,8 @@ fn check_textures(plan: &Plan, limits: TextureLimits) -> Result<(), PlanError> {
             _ if width == 0 || width & (width - 1) != 0 => "the width is no power of two",
             (_, 0) => "it has no rows",
             _ if width.max(height) > limits.max_extent => "an extent is above the device's limit",
+            // A row table counts texels in 32 bits, so what lies beyond would be read and written elsewhere.
+            _ if u64::from(width) * u64::from(height) > 1 << 32 => "it has more texels than 32 bits count",
             _ => continue,
         };
         return Err(PlanError::BadTexture { texture, width, height, why });
@@ -116,7 +118,7 @@ impl Memory<'_> {
     fn place(&self, used: &RowUse, row: u32) -> (usize, u64, u64) {
         let Placement { texture, rows, .. } = &self.plan.placements[used.record];
         let start = match rows {
-            RowTable::Whole { base, row_texels, .. } => u64::from(*base) + u64::from(row * row_texels),
+            RowTable::Whole { base, row_texels, .. } => u64::from(*base) + u64::from(row) * u64::from(*row_texels),
             RowTable::Ring { base, row_texels, ring, .. } => {
                 u64::from(*base) + u64::from(row % ring) * u64::from(*row_texels)
             }

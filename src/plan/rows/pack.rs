@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 
 use super::banks::PLACING;
 use crate::plan::{
-    UsageRecord,
-    control::{Progress, SearchControl},
+    Progress, SearchControl, UsageRecord,
     offsets::{Arena, Gap},
 };
 

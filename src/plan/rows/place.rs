@@ -1,7 +1,7 @@
 //! A layout of rows: tensors to textures, then rows to texels, for several numbers of textures; the smallest is kept.
 
 use super::{RowEffort, RowLayout, RowProblem, banks, banks::Climbing, curves::Curves, items, items::Item, pack::pack};
-use crate::plan::{PlanError, UsageRecord, control::SearchControl};
+use crate::plan::{PlanError, SearchControl, UsageRecord};
 
 /// Numbers of textures that are tried; a network that needs more gets a layout of as many as it needs.
 const FEWEST: usize = 2;

@@ -1,17 +1,24 @@
 //! Greedy by Breadth (Pisarchyk and Lee 2020, section 4.2, Algorithm 1).
 
 use super::objects::{Objects, best_object};
-use crate::plan::{Layout, PlanError, Ties, UsageRecord, naive_total, profile::by_breadth};
+use crate::plan::{Layout, PlanError, SearchControl, Ties, UsageRecord, naive_total, profile::by_breadth};
 
 /// Visits steps from the widest to the narrowest, and at each places the tensors not placed yet, largest first.
-/// `O(k n log n)` for `k` objects.
+/// `O(k n log n)` for `k` objects. Where `control` stops it, those not placed yet get objects of their own.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn greedy_by_breadth(records: &[UsageRecord], ties: Ties) -> Result<Layout, PlanError> {
+pub fn greedy_by_breadth(
+    records: &[UsageRecord],
+    ties: Ties,
+    control: &SearchControl<'_>,
+) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut objects = Objects::new(records);
     for record in by_breadth(records, ties) {
+        if control.should_stop() {
+            break;
+        }
         match best_object(&objects, record, records[record].size) {
             Some(object) => objects.put(record, object),
             None => {

@@ -1,7 +1,7 @@
 //! Greedy by Size (Pisarchyk and Lee 2020, section 4.3, Algorithm 2).
 
 use super::objects::Objects;
-use crate::plan::{Layout, PlanError, UsageRecord, naive_total};
+use crate::plan::{Layout, PlanError, SearchControl, UsageRecord, naive_total};
 
 /// Which of the suitable objects a tensor takes. Objects never grow here and are opened from the largest to the
 /// smallest.
@@ -16,16 +16,19 @@ pub enum Pick {
 }
 
 /// Places tensors from the largest to the smallest, each into the object that `pick` names. `O(k n log n)` for `k`
-/// objects.
+/// objects. Where `control` stops it, those not placed yet get objects of their own.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn greedy_by_size(records: &[UsageRecord], pick: Pick) -> Result<Layout, PlanError> {
+pub fn greedy_by_size(records: &[UsageRecord], pick: Pick, control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(records[i].size));
     let mut objects = Objects::new(records);
     for record in order {
+        if control.should_stop() {
+            break;
+        }
         let suits = |&object: &usize| objects.suits(object, record);
         let object = match pick {
             Pick::First => (0..objects.len()).find(suits),

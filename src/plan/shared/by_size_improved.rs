@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use super::objects::Objects;
-use crate::plan::{Layout, PlanError, UsageRecord, bounds};
+use crate::plan::{Layout, PlanError, SearchControl, UsageRecord, bounds};
 
 /// The tensors of one stage.
 struct Stage {
@@ -50,11 +50,17 @@ pub enum Turn {
 }
 
 /// Places stage by stage; inside a stage as `turn` says. A placement changes matters only for those that would live
-/// between its neighbours in the object. `O(k n^2)` at worst, close to `O(k n log n)` on networks.
+/// between its neighbours in the object. `O(k n^2)` at worst, close to `O(k n log n)` on networks. Where `control` stops
+/// it, those not placed yet get objects of their own.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn greedy_by_size_improved(records: &[UsageRecord], stages: Stages, turn: Turn) -> Result<Layout, PlanError> {
+pub fn greedy_by_size_improved(
+    records: &[UsageRecord],
+    stages: Stages,
+    turn: Turn,
+    control: &SearchControl<'_>,
+) -> Result<Layout, PlanError> {
     let maximums = bounds(records)?.positional_maximums;
     // Maximums never increase: so many are large enough, and whether the last of them is exact.
     let stage = |size: u64| {
@@ -67,8 +73,11 @@ pub fn greedy_by_size_improved(records: &[UsageRecord], stages: Stages, turn: Tu
 
     let mut objects = Objects::new(records);
     for members in order.chunk_by(|a, b| a.0 == b.0) {
-        let mut stage = Stage::new(members.iter().map(|&(_, _, record)| (record, records[record])), &objects, turn);
-        while let Some((record, nearest)) = stage.next(&objects, turn) {
+        let mut stage =
+            Stage::new(members.iter().map(|&(_, _, record)| (record, records[record])), &objects, turn, control);
+        while !control.should_stop()
+            && let Some((record, nearest)) = stage.next(&objects, turn, control)
+        {
             let (object, after, before) = match nearest {
                 Some((_, object)) => {
                     let (after, before) = objects.neighbours(object, record);
@@ -86,7 +95,12 @@ pub fn greedy_by_size_improved(records: &[UsageRecord], stages: Stages, turn: Tu
 }
 
 impl Stage {
-    fn new(members: impl Iterator<Item = (usize, UsageRecord)>, objects: &Objects<'_>, turn: Turn) -> Self {
+    fn new(
+        members: impl Iterator<Item = (usize, UsageRecord)>,
+        objects: &Objects<'_>,
+        turn: Turn,
+        control: &SearchControl<'_>,
+    ) -> Self {
         let mut tensors: Vec<Waiting> = members
             .map(|(record, life)| Waiting { record, life, nearest: None, stale: turn == Turn::Largest })
             .collect();
@@ -96,6 +110,9 @@ impl Stage {
         // Where gaps do not say whose turn it is, they are looked at when it comes.
         let looks = if turn == Turn::Largest { 0 } else { objects.len() };
         for object in 0..looks {
+            if control.should_stop() {
+                break;
+            }
             for (gap, &(_, at)) in objects.distances(object, by_birth.iter().copied()).zip(&births) {
                 if let Some(gap) = gap
                     && tensors[at].nearest.is_none_or(|best| gap < best.0)
@@ -114,11 +131,16 @@ impl Stage {
     }
 
     /// Takes the tensor whose turn it is: its record, and its nearest object.
-    fn next(&mut self, objects: &Objects<'_>, turn: Turn) -> Option<(usize, Option<(usize, usize)>)> {
+    fn next(
+        &mut self,
+        objects: &Objects<'_>,
+        turn: Turn,
+        control: &SearchControl<'_>,
+    ) -> Option<(usize, Option<(usize, usize)>)> {
         let leaves = self.ranks.len() / 2;
         loop {
             let least = self.ranks[1];
-            if least == PLACED {
+            if least == PLACED || control.should_stop() {
                 return None;
             }
             let mut node = 1;

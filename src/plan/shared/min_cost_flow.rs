@@ -5,7 +5,8 @@
 
 use std::collections::VecDeque;
 
-use crate::plan::{Layout, Place, PlanError, Problem, UsageRecord, naive_total};
+use super::naive;
+use crate::plan::{Layout, Place, PlanError, Problem, SearchControl, UsageRecord, naive_total};
 
 /// An arc of unit capacity; arc `i ^ 1` runs the other way.
 struct Arc {
@@ -28,8 +29,8 @@ impl Network {
         self.arcs.push(Arc { to: from, open: false, cost: -i128::from(cost) });
     }
 
-    /// Sends one unit along the cheapest path, found round by round; false if there is none.
-    fn augment(&mut self, source: usize, sink: usize) -> bool {
+    /// Sends one unit along the cheapest path, found round by round; false if there is none, or `control` stops it.
+    fn augment(&mut self, source: usize, sink: usize, control: &SearchControl<'_>) -> bool {
         let mut distance: Vec<Option<i128>> = vec![None; self.from.len()];
         let mut arc_into = vec![0; self.from.len()];
         let mut queued_in = vec![0usize; self.from.len()];
@@ -40,6 +41,9 @@ impl Network {
             count += 1;
             let mut next = VecDeque::new();
             for at in round {
+                if control.should_stop() {
+                    return false;
+                }
                 let Some(here) = distance[at] else { continue };
                 for &id in &self.from[at] {
                     let arc = &self.arcs[id];
@@ -70,13 +74,20 @@ impl Network {
     }
 }
 
-/// Matches tensors to the dead tensors whose object they take over. `O(n^3)` and more; for comparison.
+/// Tensors above which no matching is begun: each pair of them may be an arc of 112 bytes, 0.2 GB at this many.
+const MAX_TENSORS: usize = 2_000;
+
+/// Matches tensors to the dead tensors whose object they take over. `O(n^3)` and more; for comparison. Where `control`
+/// stops it, nothing is shared.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn min_cost_flow(records: &[UsageRecord]) -> Result<Layout, PlanError> {
+/// [`PlanError::ReversedInterval`], [`PlanError::Overflow`], or [`PlanError::TooManyRecords`] above two thousand.
+pub fn min_cost_flow(records: &[UsageRecord], control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let n = records.len();
+    if n > MAX_TENSORS {
+        return Err(PlanError::TooManyRecords { strategy: "min_cost_flow", records: n, limit: MAX_TENSORS });
+    }
     let mut births: Vec<usize> = (0..n).collect();
     births.sort_by_key(|&i| records[i].first);
     let mut deaths = births.clone();
@@ -97,7 +108,10 @@ pub fn min_cost_flow(records: &[UsageRecord]) -> Result<Layout, PlanError> {
             network.join(owner, n + i, records[i].size.saturating_sub(records[owner].size));
         }
     }
-    while network.augment(source, sink) {}
+    while network.augment(source, sink, control) {}
+    if control.stopped().is_some() {
+        return naive(records);
+    }
 
     let mut regions = Vec::new();
     let mut places = vec![Place { region: 0, offset: 0 }; n];

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{Band, Model, Segment};
-use crate::plan::control::SearchControl;
+use crate::plan::SearchControl;
 
 /// The bands of all segments in order. Rows that nobody needs are not made.
 pub fn order(model: &Model, segments: &[Segment]) -> Vec<Band> {

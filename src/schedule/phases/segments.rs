@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Model, Operator, Segment, drive::Driver, model::Held};
-use crate::plan::control::{Progress, SearchControl};
+use crate::plan::{Progress, SearchControl};
 
 /// Numbers of phases that are tried, in this order: none, as many as there are rows, and what lies between.
 const PHASES: [u32; 9] = [1, u32::MAX, 2, 4, 8, 3, 16, 32, 64];

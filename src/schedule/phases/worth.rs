@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Band, Model};
 use crate::{
     graph::{Graph, NodeId},
-    plan::control::SearchControl,
+    plan::SearchControl,
     rewrite::{Corner, Views, corners},
     schedule::Schedule,
 };

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, time::Instant};
 use texpool::{
     gpu::{Brought, Gpu, Memory, Session, SessionOptions},
     graph::Graph,
-    plan::{TexelFormat, control::SearchControl},
+    plan::{SearchControl, TexelFormat},
     prepare::{Point, PrepareError, PrepareOptions, Prepared, frontier, prepare},
     schedule::phases::work,
 };

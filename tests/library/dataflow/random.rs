@@ -8,7 +8,7 @@ use texpool::{
         Actor, Bands, Channel, Csdf, DataflowError, Input, Layer, Network, Phasing, Reach, Sequence, check_live,
         convert, executes, least_buffers, least_buffers_within, repetition,
     },
-    plan::control::{SearchControl, StopReason},
+    plan::{SearchControl, StopReason},
 };
 
 /// Source, sink, what they produce and consume by phase, initial tokens.

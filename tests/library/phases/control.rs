@@ -8,10 +8,7 @@ use std::{
 use super::networks;
 use texpool::{
     graph::Graph,
-    plan::{
-        TextureLimits, check, check_rows,
-        control::{Progress, SearchControl, StopReason},
-    },
+    plan::{Progress, SearchControl, StopReason, TextureLimits, check, check_rows},
     prepare::{Phases, PrepareError, PrepareOptions, Prepared, frontier, prepare},
 };
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use texpool::{
     graph::{Act, Conv2d, Graph, GraphBuilder, Op, Padding, TensorId, Unary},
-    plan::control::SearchControl,
+    plan::SearchControl,
     prepare::{Phases, PrepareOptions, prepare},
 };
 

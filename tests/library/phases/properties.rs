@@ -10,8 +10,8 @@ use texpool::{
     },
     kernels::twin,
     plan::{
-        Plan, RowEffort, RowProblem, RowStep, RowTable, TensorRows, TexelFormat, TextureLimits, check_rows,
-        control::SearchControl, live_row_bound, place_rows, realize_rows,
+        Plan, RowEffort, RowProblem, RowStep, RowTable, SearchControl, TensorRows, TexelFormat, TextureLimits,
+        check_rows, live_row_bound, place_rows, realize_rows,
     },
     rewrite::{Rules, Views, rewrite},
     schedule::{

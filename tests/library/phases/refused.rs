@@ -2,7 +2,7 @@
 
 use texpool::{
     graph::{Act, CheckError, Conv2d, Graph, GraphBuilder, Padding, Unary},
-    plan::control::SearchControl,
+    plan::SearchControl,
     prepare::{Phases, PrepareError, PrepareOptions, frontier, prepare},
 };
 

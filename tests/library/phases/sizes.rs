@@ -3,7 +3,7 @@
 use super::networks;
 use texpool::{
     graph::Graph,
-    plan::{RowTable, TexelFormat, control::SearchControl},
+    plan::{RowTable, SearchControl, TexelFormat},
     prepare::{Figures, Phases, PrepareError, PrepareOptions, frontier, prepare},
     rewrite::Rules,
 };

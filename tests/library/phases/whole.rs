@@ -3,7 +3,7 @@
 
 use texpool::{
     graph::{Act, Graph, GraphBuilder, Op, Unary},
-    plan::control::SearchControl,
+    plan::SearchControl,
     prepare::{Phases, PrepareError, PrepareOptions, Prepared, frontier, prepare},
 };
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::bits::BitRows;
-use crate::plan::{UsageRecord, control::SearchControl};
+use crate::plan::{SearchControl, UsageRecord};
 
 /// A tensor: the points at which it is alive, out of those at which some tensor is born, and its size.
 #[derive(Clone, Copy, Debug)]

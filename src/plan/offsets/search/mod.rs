@@ -24,10 +24,7 @@ use order::Order;
 use state::{Key, Part, State};
 
 use super::one_arena;
-use crate::plan::{
-    Layout, UsageRecord,
-    control::{Progress, SearchControl},
-};
+use crate::plan::{Layout, Progress, SearchControl, UsageRecord};
 
 /// The answer of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,167 @@
+//! `texpool plan --records`: usage records surveyed, planned by one strategy, or fitted into a capacity.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use serde::Serialize;
+
+use super::{
+    CliError,
+    plan::{Args, Wanted, draw},
+    progress::{self, INTERRUPTED},
+};
+use crate::{
+    cli::out,
+    io::{IoError, read_text, shown, write_whole},
+    plan::{
+        Budget, Choice, Layout, PlanError, SearchControl, StopReason, Strategy, Uses, bounds, check_layout, choose,
+        io::{RecordSet, from_text, to_minimalloc},
+        offsets::{Fit, fit},
+        plan_svg, survey,
+    },
+    report::grouped,
+};
+
+/// What a search for a plan of records may take where nobody says.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Exit codes of `--capacity` where the records do not fit, and where that is not known.
+const DOES_NOT_FIT: u8 = 3;
+const UNDECIDED: u8 = 4;
+
+pub(super) fn run(args: &Args, path: &Path, json: bool) -> Result<(), CliError> {
+    let text = read_text(path)?;
+    let wrong = |source| CliError::Records { path: path.into(), source };
+    let set = from_text(&text).map_err(wrong)?;
+    drop(text);
+    let begun = Instant::now();
+    let deadline = args.deadline.map_or(Some(DEADLINE), |given| given.0);
+    let (layout, stopped, code) = progress::watched(deadline, |control| match (args.capacity, args.strategy) {
+        (Some(capacity), _) => fitted(&set, capacity, json, control),
+        (None, Wanted::All | Wanted::One(Choice::Best)) => surveyed(&set, args.nodes, json, control),
+        (None, Wanted::One(choice)) => chosen(&set, choice, args.nodes, json, control),
+    })
+    .map_err(|error| match error {
+        CliError::Plan(source) => wrong(source),
+        other => other,
+    })?;
+    match stopped {
+        Some(StopReason::Deadline) => {
+            let seconds = begun.elapsed().as_secs_f64();
+            out::aside(&format!(
+                "stopped after {seconds:.1} s, not proven; --deadline SECONDS gives it more time, `none` all it takes"
+            ));
+        }
+        Some(StopReason::Cancelled) => out::aside(&"cancelled: this is the best so far, not proven"),
+        None => {}
+    }
+    if let Some(layout) = layout {
+        draw(args, || Ok(plan_svg(&shown(path).to_string(), &set.records, &layout)?))?;
+        if let Some(to) = &args.write {
+            let csv = to_minimalloc(&set, Some(&layout))?;
+            write_whole(to, |file| file.write_all(csv.as_bytes())).map_err(|e| IoError::write(to, e))?;
+        }
+    }
+    match stopped {
+        Some(StopReason::Cancelled) => Err(CliError::Answered(INTERRUPTED)),
+        _ if code != 0 => Err(CliError::Answered(code)),
+        _ => Ok(()),
+    }
+}
+
+/// A plan where there is one, why the search ended early, and the exit code.
+type Answer = (Option<Layout>, Option<StopReason>, u8);
+
+/// Everything at once.
+fn surveyed(set: &RecordSet, nodes: u64, json: bool, control: &SearchControl<'_>) -> Result<Answer, CliError> {
+    let budget = Budget { nodes, ..Budget::default() };
+    let found = survey(&set.records, Uses::FirstAndLast, budget, control)?;
+    if json {
+        out::json(&found)?
+    } else {
+        out::text(&found.to_string())?
+    }
+    Ok((Some(found.best.layout), found.stopped, 0))
+}
+
+/// What was asked for; one arena too, which no texture can hold but a buffer can.
+fn chosen(
+    set: &RecordSet,
+    choice: Choice,
+    nodes: u64,
+    json: bool,
+    control: &SearchControl<'_>,
+) -> Result<Answer, CliError> {
+    let (layout, stopped) = match choice {
+        Choice::Strategy(strategy) => {
+            let layout = Strategy::place_until(strategy, &set.records, control)?;
+            (layout, control.stopped())
+        }
+        other => {
+            let budget = Budget { nodes, ..Budget::default() };
+            let best = choose(&set.records, Uses::FirstAndLast, other, budget, control)?;
+            (best.layout, best.stopped)
+        }
+    };
+    if json {
+        out::json(&layout)?;
+    } else {
+        out::text(&format!("{choice}: {} in {} regions\n", layout.total(), layout.regions.len()))?;
+    }
+    Ok((Some(layout), stopped, 0))
+}
+
+/// Whether the records fit, as it is printed.
+#[derive(Serialize)]
+struct Fitted {
+    /// The capacity asked for.
+    capacity: u64,
+    /// `fits`, `impossible` or `undecided`.
+    answer: &'static str,
+    /// One past the last unit in use, where they fit.
+    height: Option<u64>,
+    /// The widest step: no plan is smaller.
+    bound: u64,
+    /// Seconds that the search took.
+    seconds: f64,
+    /// Why the search ended early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<StopReason>,
+}
+
+/// Whether the records fit into an arena of `capacity`.
+fn fitted(set: &RecordSet, capacity: u64, json: bool, control: &SearchControl<'_>) -> Result<Answer, CliError> {
+    let begun = Instant::now();
+    let bound = bounds(&set.records)?.offsets;
+    let found = fit(&set.records, capacity, u64::MAX, control)?;
+    let (answer, layout, code) = match found {
+        Fit::Fits(layout) => ("fits", Some(layout), 0),
+        Fit::Impossible => ("impossible", None, DOES_NOT_FIT),
+        Fit::Undecided => ("undecided", None, UNDECIDED),
+    };
+    if let Some(layout) = &layout {
+        check_layout(&set.records, &[], layout)?;
+        if layout.total() > capacity {
+            let (end, size) = (layout.total().into(), capacity);
+            return Err(PlanError::OutOfRegion { record: 0, region: 0, end, size }.into());
+        }
+    }
+    let height = layout.as_ref().map(Layout::total);
+    let stopped = control.stopped().filter(|_| code == UNDECIDED);
+    let seconds = begun.elapsed().as_secs_f64();
+    let fitted = Fitted { capacity, answer, height, bound, seconds, stopped };
+    if json {
+        out::json(&fitted)?;
+    } else {
+        let capacity = grouped(capacity);
+        let said = match height {
+            Some(height) => format!("fits into {capacity}: the plan ends at {}", grouped(height)),
+            None if code == DOES_NOT_FIT => format!("does not fit into {capacity}: no plan does"),
+            None => format!("undecided: neither a plan within {capacity} was found, nor that there is none"),
+        };
+        out::text(&format!("{said}; the widest step is {}, {seconds:.3} s\n", grouped(bound)))?;
+    }
+    Ok((layout, stopped, code))
+}
