@@ -20,15 +20,13 @@ struct Part {
     constant: bool,
 }
 
-/// The parts of a concatenation in order, those of no extent left out.
+/// The parts of a concatenation in order.
 fn parts(graph: &Graph, node: &Node, axis: usize) -> Vec<Part> {
     let mut begin = 0;
     let mut parts = Vec::with_capacity(node.inputs.len());
     for (operand, &tensor) in node.inputs.iter().enumerate() {
         let end = begin + graph.shape(tensor).dims()[axis];
-        if end > begin {
-            parts.push(Part { operand, begin, end, constant: graph.is_constant(tensor) });
-        }
+        parts.push(Part { operand, begin, end, constant: graph.is_constant(tensor) });
         begin = end;
     }
     parts

@@ -211,7 +211,6 @@ fn parts_meet_inside_a_texel() {
         &[(3, false), (1, true), (2, false), (2, false)],
         &[(1, true), (1, false), (1, true), (1, false), (6, true)],
         &[(6, true), (3, false), (5, true), (9, false), (1, true)],
-        &[(2, false), (0, false), (2, false), (4, false)],
     ] {
         concat(&mut bench, 3, parts);
     }
