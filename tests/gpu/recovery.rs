@@ -74,7 +74,7 @@ fn a_session_runs_on_after_wrong_calls() {
     let right = input();
     runs_right(&mut session, "nothing");
     let before = held(&gpu);
-    let mut outputs = vec![vec![0.0; EDGE * EDGE * 96], vec![0.0; 96]];
+    let mut outputs = [vec![0.0; EDGE * EDGE * 96], vec![0.0; 96]];
     let cases: [(&str, Vec<&[f32]>, usize); 6] = [
         ("no input", vec![], 2),
         ("a short input", vec![&right[1..]], 2),
