@@ -22,8 +22,8 @@ pub(super) struct Ground {
     pub(super) free: [Views; 2],
 }
 
-/// Rows that the operators' results may have together where phases are looked for: the search keeps some 500 bytes a row.
-/// The largest networks of the catalogue have some 30,000; with many more, bands of rows are too many dispatches anyway.
+/// Rows that the operators' results may have together where phases are looked for. A choice, not a measurement: the search
+/// keeps lives, needs and places of every row, some hundred bytes each, so that these take some hundred megabytes.
 const MOST_ROWS: u64 = 1 << 20;
 
 /// A plan without phases.

@@ -16,7 +16,7 @@ pub(super) struct Curve {
     live: Vec<Block>,
 }
 
-/// Points that the curves of a problem may have together: 256 MiB. The largest of the catalogue have some 100,000.
+/// Points that the curves of a problem may have together: 256 MiB. A choice, not a measurement.
 const MOST_POINTS: usize = 1 << 26;
 
 /// The tensors of a problem over time.

@@ -21,8 +21,8 @@ pub struct Outline {
 /// Most operators of a segment.
 const LONGEST: usize = 72;
 
-/// Bands that all operators together may be cut into: a number of phases that cuts them into more is not tried. The
-/// longest schedules of the catalogue have some 10,000; with so many, dispatches alone take seconds.
+/// Bands that all operators together may be cut into: a number of phases that cuts them into more is not tried. RetinaFace
+/// in its finest phases has 19,696; so many more take 4 s for dispatches alone, at the 17 us of the assumed device.
 const MOST_BANDS: u64 = 1 << 18;
 
 /// Segments looked at between two reports.
