@@ -56,7 +56,6 @@ pub(super) fn watched<T>(deadline: Option<Duration>, search: impl FnOnce(&Search
         None => control,
     };
     let found = search(&control);
-    drop(control);
     let _ = STATE.compare_exchange(SEARCHING, IDLE, Ordering::Relaxed, Ordering::Relaxed);
     found
 }

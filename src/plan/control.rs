@@ -80,7 +80,6 @@ const CANCELLED: u8 = 2;
 ///     }
 /// }
 /// assert_eq!(control.stopped(), Some(StopReason::Cancelled));
-/// drop(control);
 /// assert_eq!(seen, 2);
 /// ```
 #[derive(Default)]

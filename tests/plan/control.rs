@@ -25,7 +25,6 @@ fn stopped_everywhere(search: impl Fn(&SearchControl<'_>, Option<StopReason>)) -
         };
         let control = SearchControl::new().progress(&mut tell);
         search(&control, stop_at.map(|_| StopReason::Cancelled));
-        drop(control);
         calls
     };
     let calls = run(None);

@@ -36,6 +36,9 @@ pub struct Prices {
     pub refund: Vec<(u64, u64)>,
 }
 
+/// A size, its clique prices by step, and for each what it comes to with those before it.
+type CliquePrices<'a> = (u64, &'a [(u64, usize, u64)], Vec<i128>);
+
 /// What has been assumed on the way to a leaf.
 struct Assumed {
     /// `(size, count)`: at least so many objects of at least that size.
@@ -206,7 +209,7 @@ impl<'a> Checker<'a> {
         let mut clique = prices.clique.clone();
         clique.sort_unstable();
         // By size, what each clique price of it comes to with those before it.
-        let mut by_size: Vec<(u64, &[(u64, usize, u64)], Vec<i128>)> = Vec::new();
+        let mut by_size: Vec<CliquePrices<'_>> = Vec::new();
         for here in clique.chunk_by(|a, b| a.0 == b.0) {
             let mut sum = 0i128;
             let add = |p: &(u64, usize, u64)| {
@@ -228,7 +231,7 @@ impl<'a> Checker<'a> {
             let (least, most) = (self.sizes[open_from], self.sizes[open_to - 1]);
             let priced = &by_size[by_size.partition_point(|p| p.0 < least)..by_size.partition_point(|p| p.0 <= most)];
             let real = priced.iter().filter(|p| self.sizes.binary_search(&p.0).is_ok());
-            let pay = |(_, here, sums): &(u64, &[(u64, usize, u64)], Vec<i128>)| {
+            let pay = |(_, here, sums): &CliquePrices<'_>| {
                 sums[here.partition_point(|p| p.1 <= r.last)] - sums[here.partition_point(|p| p.1 < r.first)]
             };
             // An open size without a price pays nothing.
@@ -268,7 +271,7 @@ impl<'a> Checker<'a> {
     /// Whether each object is paid at most its size: by cliques of its very size, by counts and refunds up to it.
     fn pays_no_more_than_it_costs(
         &self,
-        by_size: &[(u64, &[(u64, usize, u64)], Vec<i128>)],
+        by_size: &[CliquePrices<'_>],
         count: &[(u64, u64)],
         refund: &[(u64, u64)],
     ) -> Result<(), PlanError> {
