@@ -53,19 +53,23 @@ fn power(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
         product = select(product, product * a, vec4(f32(i)) <= abs(b));
     }
     product = select(product, 1.0 / product, b < vec4(0.0));
+    by_logarithm = select(by_logarithm, a + b, no_number(a) | no_number(b));
+    // One is one, whatever the exponent.
+    by_logarithm = select(by_logarithm, vec4(1.0), a == vec4(1.0));
     return select(by_logarithm, product, whole & (abs(b) <= vec4(16.0)));
 }
 
 fn both(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
-    let yes_a = a != vec4(0.0);
-    let yes_b = b != vec4(0.0);
+    // What is no number is true, and differs from all: `!=` is false there.
+    let yes_a = !(a == vec4(0.0));
+    let yes_b = !(b == vec4(0.0));
     switch FUNCTION {
         case 0u: { return a + b; }
         case 1u: { return a - b; }
         case 2u: { return a * b; }
         case 3u: { return a / b; }
-        case 4u: { return max(a, b); }
-        case 5u: { return min(a, b); }
+        case 4u: { return select(b, a, (a > b) | no_number(a)); }
+        case 5u: { return select(b, a, (a < b) | no_number(a)); }
         case 7u: { return power(a, b); }
         case 8u: {
             let rest = rest_of(a, b);
@@ -80,7 +84,7 @@ fn both(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
         case 11u: { return whole_quotient(a, b); }
         case 12u: { return (a - b) * (a - b); }
         case 13u: { return truth(a == b); }
-        case 14u: { return truth(a != b); }
+        case 14u: { return truth(!(a == b)); }
         case 15u: { return truth(a < b); }
         case 16u: { return truth(a <= b); }
         case 17u: { return truth(a > b); }

@@ -20,11 +20,13 @@ fn span(reduced: u32, index: u32, extent: u32) -> vec2<u32> {
     return select(vec2(index, index + 1u), vec2(0u, extent), reduced != 0u);
 }
 
-// What comes before what: the better value, of equal ones the lower index, or the higher.
+// What comes before what: what is no number, then the better value; of equal ones the lower index, or the higher.
 fn better(a: Best, b: Best) -> vec4<bool> {
-    let above = select((a.value > b.value), (a.value < b.value), vec4(is_least()));
+    let none_a = no_number(a.value);
+    let none_b = no_number(b.value);
+    let above = select((a.value > b.value), (a.value < b.value), vec4(is_least())) | (none_a & !none_b);
     let nearer = select((a.index < b.index), (a.index > b.index), vec4(KIND >= 12u));
-    return above | ((a.value == b.value) & nearer);
+    return (above & !none_b) | (((a.value == b.value) | (none_a & none_b)) & nearer);
 }
 
 fn choose(a: Best, b: Best) -> Best {
@@ -36,7 +38,7 @@ fn part(x: vec4<f32>, base: vec4<f32>) -> vec4<f32> {
     switch KIND {
         case 2u, 7u: { return x * x; }
         case 6u: { return abs(x); }
-        case 9u: { return exp(x - base); }
+        case 9u: { return exponential(x - base); }
         default: { return x; }
     }
 }

@@ -27,7 +27,7 @@ fn root(sum: vec4<f32>, p: u32) -> vec4<f32> {
     switch p {
         case 1u: { return sum; }
         case 2u: { return sqrt(sum); }
-        default: { return select(pow(sum, vec4(1.0 / f32(p))), vec4(0.0), sum == vec4(0.0)); }
+        default: { return select(raised(sum, vec4(1.0 / f32(p))), vec4(0.0), sum == vec4(0.0)); }
     }
 }
 
@@ -59,7 +59,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         for (var x = start.y; x < end.y; x += dilation.y) {
             let v = read_input(src, texel + x);
             switch KIND {
-                case 0u: { value = select(max(value, v), v, count == 0u); }
+                case 0u: { value = select(value, v, (v > value) | no_number(v) | vec4(count == 0u)); }
                 case 1u: { value += v; }
                 default: { value += power(v, p); }
             }

@@ -25,7 +25,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let greatest = max(max(peak.x, peak.y), max(peak.z, peak.w));
     var sums = vec4(0.0);
     for (var s = 0u; s < src.slices; s++) {
-        sums += channels(src, s, exp((read_input(src, start + s * src.pitch) - greatest) * beta), 0.0);
+        sums += channels(src, s, exponential((read_input(src, start + s * src.pitch) - greatest) * beta), 0.0);
     }
     let sum = (sums.x + sums.y) + (sums.z + sums.w);
     for (var s = 0u; s < src.slices; s++) {

@@ -36,7 +36,7 @@ fn main(
     workgroupBarrier();
     var sums = vec4(0.0);
     for (var s = lane; s < src.slices; s += 64u) {
-        sums += channels(src, s, exp((read_input(src, start + s * src.pitch) - greatest) * beta), 0.0);
+        sums += channels(src, s, exponential((read_input(src, start + s * src.pitch) - greatest) * beta), 0.0);
     }
     parts[lane] = (sums.x + sums.y) + (sums.z + sums.w);
     workgroupBarrier();

@@ -77,23 +77,50 @@ fn read_weight(i: u32) -> vec4<f32> {
     return textureLoad(weight_texture, at(place.x + i, place.y));
 }
 
+// Which lanes are no number. By their bits: comparisons may be compiled as if there were none.
+fn no_number(v: vec4<f32>) -> vec4<bool> {
+    return (bitcast<vec4<u32>>(v) & vec4(0x7fffffffu)) > vec4(0x7f800000u);
+}
+
+// `min(max(v, least), most)`, and what is no number stays none, which `min`, `max` and `clamp` leave open. It is no
+// slower: lavapipe computes those by a comparison and a selection, too.
+fn bounded(v: vec4<f32>, least: vec4<f32>, most: vec4<f32>) -> vec4<f32> {
+    let above = select(v, least, v < least);
+    return select(above, most, above > most);
+}
+
+// `max(v, 0)` likewise.
+fn positive(v: vec4<f32>) -> vec4<f32> {
+    return select(v, vec4(0.0), v < vec4(0.0));
+}
+
+// `e^x`, and of what is no number none: SwiftShader makes an infinity of it.
+fn exponential(x: vec4<f32>) -> vec4<f32> {
+    return select(exp(x), x, no_number(x));
+}
+
+// `x^y` of what is not negative, and of what is no number none: drivers make something of its logarithm.
+fn raised(x: vec4<f32>, y: vec4<f32>) -> vec4<f32> {
+    return select(pow(x, y), x, no_number(x));
+}
+
 // The error function as XLA and Eigen have it: a rational approximation of the odd part, within 3 units of the last
 // place.
 fn erf(v: vec4<f32>) -> vec4<f32> {
-    let x = clamp(v, vec4(-4.0), vec4(4.0));
+    let x = bounded(v, vec4(-4.0), vec4(4.0));
     let s = x * x;
     let p = ((((((s * -2.72614225801306e-10 + 2.77068142495902e-8) * s - 2.10102402082508e-6) * s
         - 5.69250639462346e-5) * s - 7.34990630326855e-4) * s - 2.95459980854025e-3) * s - 1.60960333262415e-2) * x;
     let q = (((s * -1.45660718464996e-5 - 2.13374055278905e-4) * s - 1.68282697438203e-3) * s
         - 7.37332916720468e-3) * s - 1.42647390514189e-2;
-    return clamp(p / q, vec4(-1.0), vec4(1.0));
+    return bounded(p / q, vec4(-1.0), vec4(1.0));
 }
 
 // log(1 + exp(x)) without overflow, and with digits left where it is small.
 fn softplus(x: vec4<f32>) -> vec4<f32> {
     let e = exp(-abs(x));
     let small = e * (1.0 - e * (0.5 - e * (1.0 / 3.0)));
-    return max(x, vec4(0.0)) + select(log(1.0 + e), small, e < vec4(0.01));
+    return positive(x) + select(log(1.0 + e), small, e < vec4(0.01));
 }
 
 // The hyperbolic tangent, with digits left where it is small: WGSL promises an absolute error alone.
@@ -109,27 +136,38 @@ fn mish(x: vec4<f32>) -> vec4<f32> {
     return x * (n / (n + 2.0));
 }
 
+// The nearest value of a grid of `scale` within bounds that are whole numbers of it, two signed halves of `limits`. Halves
+// are rounded away from zero.
+fn fake_quantised(x: vec4<f32>, scale: f32, limits: u32) -> vec4<f32> {
+    let q = x / scale;
+    let down = trunc(q);
+    let near = down + select(vec4(0.0), sign(q), abs(q - down) >= vec4(0.5));
+    let least = f32(extractBits(bitcast<i32>(limits), 0u, 16u));
+    let most = f32(extractBits(bitcast<i32>(limits), 16u, 16u));
+    return bounded(near, vec4(least), vec4(most)) * scale;
+}
+
 // The function `code` of `src/kernels/tail.rs` with its two parameters as bits.
 fn activate(code: u32, x: vec4<f32>, slice: u32, first: u32, second: u32) -> vec4<f32> {
     let alpha = bitcast<f32>(first);
     switch code {
-        case 1u: { return max(x, vec4(0.0)); }
-        case 2u: { return clamp(x, vec4(0.0), vec4(6.0)); }
-        case 3u: { return clamp(x, vec4(-1.0), vec4(1.0)); }
+        case 1u: { return positive(x); }
+        case 2u: { return bounded(x, vec4(0.0), vec4(6.0)); }
+        case 3u: { return bounded(x, vec4(-1.0), vec4(1.0)); }
         case 4u: { return select(x, x * alpha, x < vec4(0.0)); }
         case 5u: { return select(x, alpha * (exp(x) - 1.0), x < vec4(0.0)); }
         case 6u: { return x * clamp(x + 3.0, vec4(0.0), vec4(6.0)) * (1.0 / 6.0); }
-        case 7u: { return 1.0 / (1.0 + exp(-x)); }
+        case 7u: { return 1.0 / (1.0 + exponential(-x)); }
         case 8u: { return tangent(x); }
-        case 9u: { return exp(x); }
+        case 9u: { return exponential(x); }
         case 10u: { return sqrt(x); }
         case 11u: { return inverseSqrt(x); }
         case 12u: { return x * x; }
         case 13u: { return abs(x); }
         case 14u: { return -x; }
         case 15u: { return select(x, x * read_weight(second + slice), x < vec4(0.0)); }
-        case 16u: { return min(max(x, vec4(alpha)), vec4(bitcast<f32>(second))); }
-        case 17u: { return clamp(alpha * x + bitcast<f32>(second), vec4(0.0), vec4(1.0)); }
+        case 16u: { return bounded(x, vec4(alpha), vec4(bitcast<f32>(second))); }
+        case 17u: { return bounded(alpha * x + bitcast<f32>(second), vec4(0.0), vec4(1.0)); }
         case 18u: { return x / (1.0 + exp(-x)); }
         case 19u: { return 0.5 * x * (1.0 + erf(x * 0.70710678)); }
         case 20u: {
@@ -138,6 +176,7 @@ fn activate(code: u32, x: vec4<f32>, slice: u32, first: u32, second: u32) -> vec
         }
         case 21u: { return softplus(x); }
         case 22u: { return mish(x); }
+        case 23u: { return fake_quantised(x, alpha, second); }
         default: { return x; }
     }
 }

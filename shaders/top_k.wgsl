@@ -10,9 +10,10 @@ struct Channel {
     number: u32,
 }
 
-// Bits that are in the order of the values. Both zeros are one.
+// Bits that are in the order of the values. Both zeros are one, and what is no number is above all.
 fn keys(x: vec4<f32>) -> vec4<u32> {
-    let bits = bitcast<vec4<u32>>(select(x, vec4(0.0), x == vec4(0.0)));
+    let one_zero = bitcast<vec4<u32>>(select(x, vec4(0.0), x == vec4(0.0)));
+    let bits = select(one_zero, vec4(0x7fc00000u), no_number(x));
     let ordered = bits ^ select(vec4(0x80000000u), vec4(0xffffffffu), (bits >> vec4(31u)) == vec4(1u));
     return select(~ordered, ordered, LARGEST);
 }

@@ -108,7 +108,7 @@ fn to_half(x: vec4<f32>) -> vec4<f32> {
     var near = (magnitude + 0xfffu + even) & vec4(0xffffe000u);
     // From 65520 on it is infinite.
     near = select(near, vec4(INFINITE_BITS), near > vec4(0x477fe000u));
-    near = select(near, magnitude, magnitude > vec4(INFINITE_BITS));
+    near = select(near, magnitude, no_number(x));
     // Below 2^-14 the steps are 2^-24.
     let small = round(x * 16777216.0) * (1.0 / 16777216.0);
     return select(bitcast<vec4<f32>>(near | negative), small, magnitude < vec4(0x38800000u));
@@ -120,13 +120,13 @@ fn function(x: vec4<f32>, slice: u32, own: vec2<u32>) -> vec4<f32> {
     let magnitude = bitcast<vec4<u32>>(x) & vec4(0x7fffffffu);
     switch FUNCTION {
         case 32u: { return beta * select(x, alpha * (exp(x) - 1.0), x <= vec4(0.0)); }
-        case 33u: { return max(x, vec4(0.0)) + min(alpha * (exp(x / alpha) - 1.0), vec4(0.0)); }
+        case 33u: { return positive(x) + min(alpha * (exp(x / alpha) - 1.0), vec4(0.0)); }
         case 34u: { return select(vec4(0.0), x, x > vec4(alpha)); }
         case 35u: { return x / (1.0 + abs(x)); }
         case 36u: { return select(select(vec4(0.0), x - alpha, x > vec4(beta)), x + alpha, x < vec4(-beta)); }
         case 37u: { return log(x); }
         case 38u: { return 1.0 / x; }
-        case 39u: { return sign(x); }
+        case 39u: { return select(sign(x), x, no_number(x)); }
         case 40u: { return erf(x); }
         case 41u: { return circular(x, 0); }
         case 42u: { return circular(x, 1); }
@@ -146,7 +146,7 @@ fn function(x: vec4<f32>, slice: u32, own: vec2<u32>) -> vec4<f32> {
         case 56u: { return to_half(x); }
         case 57u: { return truth(x == vec4(0.0)); }
         case 58u: { return truth(magnitude != vec4(0u)); }
-        case 59u: { return truth(magnitude > vec4(INFINITE_BITS)); }
+        case 59u: { return truth(no_number(x)); }
         case 60u: {
             let negative = bitcast<vec4<u32>>(x) != magnitude;
             let counts = select(vec4(own.y), vec4(own.x), negative) != vec4(0u);

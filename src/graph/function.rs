@@ -2,6 +2,30 @@
 //!
 //! Whole numbers and truth values are floats that hold them exactly; a truth value is 0 or 1, and anything but 0 is
 //! true.
+//!
+//! # What is no number
+//!
+//! NaN goes through: a result that is worked out from a NaN is one, as in ONNX's reference implementation (NumPy) and
+//! in IEEE 754-2019's `maximum` and `minimum`. The twins do so everywhere, and kernels on devices, too, on the drivers the
+//! tests run on; WGSL leaves it to devices whether there is NaN at all, so what counts is written with comparisons that
+//! are false of NaN, or looks at bits.
+//!
+//! | | with NaN |
+//! |---|---|
+//! | RELU, RELU6, Clip and all other functions of one value, but for those named here | NaN |
+//! | ThresholdedRelu, Shrink | 0, as their definitions say: NaN is neither above nor below a threshold |
+//! | LOGICAL_NOT, CAST to truth values, AND, OR, XOR | NaN is true |
+//! | IsNaN, IsInf | 1 and 0 |
+//! | MAXIMUM, MINIMUM, greatest and least of an axis, MAX_POOL_2D | NaN wins, also where onnxruntime's pool skips it |
+//! | EQUAL and all comparisons; NOT_EQUAL | false; true |
+//! | POW | NaN, but `x^0` and `1^x` are 1 |
+//! | ARG_MAX, ARG_MIN | the first NaN (the last, where the last of equal ones is asked for) |
+//! | TOPK_V2 | NaN is above all numbers |
+//! | SOFTMAX, sums, means, products, convolutions | every value of the line, window or row is NaN |
+//! | CAST to integers, an index that is NaN | undefined; no kernel reads outside a tensor for it |
+//!
+//! A kernel may spread NaN and infinities further than that, never less: a convolution of groups that share a texel (their
+//! channels are no multiple of four) multiplies the other group's channels by zeros, and so does a resize by parts.
 
 /// Functions of one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,7 +116,7 @@ pub enum Unary {
     Abs,
     /// `-x`
     Neg,
-    /// -1, 0 or 1.
+    /// -1, 0 or 1; NaN of NaN.
     Sign,
     /// The error function.
     Erf,
@@ -130,6 +154,16 @@ pub enum Unary {
     Trunc,
     /// The nearest value that 16 bits hold.
     ToHalf,
+    /// `min(max(round(x / scale), least), most) * scale`, halves rounded away from zero: what is left of a value that is
+    /// stored as an 8-bit integer.
+    FakeQuant {
+        /// Distance of neighbouring values, above zero.
+        scale: f32,
+        /// Least multiple of it.
+        least: i16,
+        /// Greatest multiple of it.
+        most: i16,
+    },
     /// `x == 0`
     Not,
     /// `x != 0`
@@ -192,6 +226,7 @@ impl Unary {
             Self::Floor => "FLOOR",
             Self::Ceil => "CEIL",
             Self::Round => "ROUND",
+            Self::FakeQuant { .. } => "FAKE_QUANT",
             Self::Trunc | Self::ToHalf | Self::NotZero => "CAST",
             Self::Not => "LOGICAL_NOT",
             Self::IsNan => "IsNaN",
@@ -225,6 +260,7 @@ impl Unary {
                 | Self::Abs
                 | Self::Neg
                 | Self::Tanh
+                | Self::FakeQuant { .. }
         )
     }
 }

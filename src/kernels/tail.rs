@@ -28,8 +28,8 @@ impl TailPlan {
                 Act::Unary(unary) => {
                     let (code, [first, second]) = function(unary).unwrap_or_default();
                     plan.codes[i] = code;
-                    plan.alpha[i] = first;
-                    plan.second[i] = second.to_bits();
+                    plan.alpha[i] = f32::from_bits(first);
+                    plan.second[i] = second;
                 }
                 Act::Prelu(tensor) => {
                     plan.codes[i] = PRELU;
@@ -88,8 +88,22 @@ pub(crate) fn channel_texels(graph: &Graph, tensor: usize) -> Vec<[f32; 4]> {
 /// The code of PReLU in `activate` of `texel.wgsl`.
 const PRELU: u32 = 15;
 
-/// The code and the two parameters of a function in `activate` of `texel.wgsl`; none of those that it does not know.
-pub(crate) fn function(unary: Unary) -> Option<(u32, [f32; 2])> {
+/// The code of fake quantisation there.
+const FAKE_QUANT: u32 = 23;
+
+/// The code and the bits of the two parameters of a function in `activate` of `texel.wgsl`; none of those that it does not
+/// know.
+pub(crate) fn function(unary: Unary) -> Option<(u32, [u32; 2])> {
+    if let Unary::FakeQuant { scale, least, most } = unary {
+        let limits = u32::from(least.cast_unsigned()) | u32::from(most.cast_unsigned()) << 16;
+        return Some((FAKE_QUANT, [scale.to_bits(), limits]));
+    }
+    let (code, parameters) = of_floats(unary)?;
+    Some((code, parameters.map(f32::to_bits)))
+}
+
+/// Those of functions whose parameters are floats.
+fn of_floats(unary: Unary) -> Option<(u32, [f32; 2])> {
     Some(match unary {
         Unary::Relu => (1, [0.0; 2]),
         Unary::Relu6 => (2, [0.0; 2]),

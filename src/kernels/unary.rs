@@ -9,12 +9,12 @@ pub(super) const SHADER: Shader = Shader::new("unary", include_str!("../../shade
 pub(super) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let plan = TailPlan::new(step.graph, step.node, 0);
-    let Some((code, parameters)) = tail::function(unary).or_else(|| own(unary)) else {
+    let own = || own(unary).map(|(code, parameters)| (code, parameters.map(f32::to_bits)));
+    let Some((code, [first, second])) = tail::function(unary).or_else(own) else {
         return Err(family::unsupported(step, format!("there is no kernel for {}", unary.name())));
     };
     let items = step.rows.len() as u32 * step.output.shape.row_texels() as u32;
-    let words =
-        Words::new(step, &plan, items).input(input).own([parameters[0].to_bits(), parameters[1].to_bits(), 0, 0]);
+    let words = Words::new(step, &plan, items).input(input).own([first, second, 0, 0]);
     let function = ("FUNCTION", f64::from(code));
     Ok(vec![family::dispatch(step, SHADER, &plan, words, items, vec![function]).reading(input)])
 }

@@ -407,3 +407,53 @@ fn normalizations_and_running_sums() {
     assert_eq!(sum(false, true), [6.0, 5.0, 3.0]);
     assert_eq!(sum(true, true), [5.0, 3.0, 0.0]);
 }
+
+/// NaN goes through functions as ONNX's reference implementation, NumPy, has it.
+#[test]
+fn what_is_no_number_goes_through() {
+    const NAN: f32 = f32::NAN;
+    let one = |unary, x: f32| run(Op::Unary(unary), [1, 1, 1, 1], &[x], &[], [1, 1, 1, 1])[0];
+    for unary in [
+        Unary::Relu,
+        Unary::Relu6,
+        Unary::ReluN1To1,
+        Unary::Clip { min: -1.0, max: 1.0 },
+        Unary::HardSigmoid { alpha: 0.2, beta: 0.5 },
+        Unary::HardSwish,
+        Unary::Celu { alpha: 1.0 },
+        Unary::Softplus,
+        Unary::Erf,
+        Unary::Gelu,
+        Unary::Sign,
+        Unary::Tanh,
+        Unary::FakeQuant { scale: 0.5, least: 0, most: 9 },
+    ] {
+        assert!(one(unary, NAN).is_nan(), "{unary:?}");
+    }
+    assert_eq!(
+        [one(Unary::Not, NAN), one(Unary::NotZero, NAN), one(Unary::ThresholdedRelu { alpha: 1.0 }, NAN)],
+        [0.0, 1.0, 0.0]
+    );
+    let two = |binary, a: f32, b: f32| {
+        run(Op::Binary(binary), [1, 1, 1, 1], &[a], &[constant([1, 1, 1, 1], &[b])], [1, 1, 1, 1])[0]
+    };
+    for (a, b) in [(NAN, 1.0), (1.0, NAN)] {
+        assert!(two(Binary::Maximum, a, b).is_nan() && two(Binary::Minimum, a, b).is_nan());
+        assert_eq!([two(Binary::Equal, a, b), two(Binary::NotEqual, a, b), two(Binary::Less, a, b)], [0.0, 1.0, 0.0]);
+    }
+    let line = [3.0, NAN, 5.0, NAN];
+    let over =
+        |kind| run(Op::Reduce { kind, axes: [false, false, false, true] }, [1, 1, 1, 4], &line, &[], [1, 1, 1, 1])[0];
+    assert!(over(Reduce::Max).is_nan() && over(Reduce::Min).is_nan() && over(Reduce::LogSumExp).is_nan());
+    assert_eq!([over(Reduce::ArgMax { last: false }), over(Reduce::ArgMin { last: false })], [1.0, 1.0]);
+    assert_eq!(over(Reduce::ArgMax { last: true }), 3.0);
+    let pool = Pool2d::plain(PoolKind::Max, [1, 2], [1, 1], NO_PADDING);
+    let pooled = run(Op::Pool2d(pool), [1, 1, 4, 1], &[1.0, NAN, 2.0, 3.0], &[], [1, 1, 3, 1]);
+    assert!(pooled[0].is_nan() && pooled[1].is_nan() && pooled[2] == 3.0, "{pooled:?}");
+    let top = |largest| {
+        run(Op::TopK { k: 3, largest, indices: true }, [1, 1, 1, 4], &[3.0, -NAN, 5.0, NAN], &[], [1, 1, 1, 3])
+    };
+    assert_eq!([top(true), top(false)], [[1.0, 3.0, 2.0], [0.0, 2.0, 1.0]]);
+    let soft = run(Op::Softmax { beta: 1.0, log: false }, [1, 1, 1, 4], &line, &[], [1, 1, 1, 4]);
+    assert!(soft.iter().all(|v| v.is_nan()));
+}

@@ -4,13 +4,29 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
 use crate::graph::{Binary, Unary};
 
+/// The greater of two values; NaN where one of them is. Of two equal ones (the zeros are) the second.
+pub(super) fn greater(a: f32, b: f32) -> f32 {
+    if a > b || a.is_nan() { a } else { b }
+}
+
+/// The lesser of two values likewise.
+pub(super) fn lesser(a: f32, b: f32) -> f32 {
+    if a < b || a.is_nan() { a } else { b }
+}
+
+/// `min(max(x, least), most)`; NaN stays NaN.
+fn bounded(x: f32, least: f32, most: f32) -> f32 {
+    let raised = if x < least { least } else { x };
+    if raised > most { most } else { raised }
+}
+
 /// A function of one value.
 pub(super) fn one(unary: Unary, x: f32) -> f32 {
     let in_double = |function: fn(f64) -> f64| function(f64::from(x)) as f32;
     match unary {
-        Unary::Relu => x.max(0.0),
-        Unary::Relu6 => x.clamp(0.0, 6.0),
-        Unary::ReluN1To1 => x.clamp(-1.0, 1.0),
+        Unary::Relu => bounded(x, 0.0, f32::INFINITY),
+        Unary::Relu6 => bounded(x, 0.0, 6.0),
+        Unary::ReluN1To1 => bounded(x, -1.0, 1.0),
         Unary::LeakyRelu { alpha } => {
             if x < 0.0 {
                 alpha * x
@@ -26,7 +42,7 @@ pub(super) fn one(unary: Unary, x: f32) -> f32 {
             }
         }
         Unary::Selu { alpha, gamma } => gamma * if x <= 0.0 { alpha * x.exp_m1() } else { x },
-        Unary::Celu { alpha } => x.max(0.0) + (alpha * (x / alpha).exp_m1()).min(0.0),
+        Unary::Celu { alpha } => bounded(x, 0.0, f32::INFINITY) + (alpha * (x / alpha).exp_m1()).min(0.0),
         Unary::ThresholdedRelu { alpha } => {
             if x > alpha {
                 x
@@ -34,9 +50,9 @@ pub(super) fn one(unary: Unary, x: f32) -> f32 {
                 0.0
             }
         }
-        Unary::HardSigmoid { alpha, beta } => (alpha * x + beta).clamp(0.0, 1.0),
-        Unary::Clip { min, max } => x.max(min).min(max),
-        Unary::HardSwish => x * (x + 3.0).clamp(0.0, 6.0) / 6.0,
+        Unary::HardSigmoid { alpha, beta } => bounded(alpha * x + beta, 0.0, 1.0),
+        Unary::Clip { min, max } => bounded(x, min, max),
+        Unary::HardSwish => x * bounded(x + 3.0, 0.0, 6.0) / 6.0,
         Unary::Logistic => 1.0 / (1.0 + (-x).exp()),
         Unary::Silu => in_double(|x| x / (1.0 + (-x).exp())),
         Unary::Gelu => in_double(|x| 0.5 * x * (1.0 + erf(x * FRAC_1_SQRT_2))),
@@ -60,6 +76,7 @@ pub(super) fn one(unary: Unary, x: f32) -> f32 {
         Unary::Reciprocal => x.recip(),
         Unary::Abs => x.abs(),
         Unary::Neg => -x,
+        Unary::Sign if x.is_nan() => x,
         Unary::Sign => f32::from(i8::from(x > 0.0) - i8::from(x < 0.0)),
         Unary::Erf => in_double(erf),
         Unary::Sin => in_double(f64::sin),
@@ -79,6 +96,9 @@ pub(super) fn one(unary: Unary, x: f32) -> f32 {
         Unary::Round => x.round_ties_even(),
         Unary::Trunc => x.trunc(),
         Unary::ToHalf => half::f16::from_f32(x).to_f32(),
+        Unary::FakeQuant { scale, least, most } => {
+            bounded((x / scale).round(), f32::from(least), f32::from(most)) * scale
+        }
         Unary::Not => truth(x == 0.0),
         Unary::NotZero => truth(x != 0.0),
         Unary::IsNan => truth(x.is_nan()),
@@ -96,8 +116,8 @@ pub(super) fn two(binary: Binary, a: f32, b: f32) -> f32 {
         Binary::Sub => a - b,
         Binary::Mul => a * b,
         Binary::Div => a / b,
-        Binary::Maximum => a.max(b),
-        Binary::Minimum => a.min(b),
+        Binary::Maximum => greater(a, b),
+        Binary::Minimum => lesser(a, b),
         Binary::Pow => f64::from(a).powf(f64::from(b)) as f32,
         Binary::Mod => {
             let rest = a % b;
@@ -127,13 +147,13 @@ fn truth(yes: bool) -> f32 {
 }
 
 fn softplus(x: f64) -> f64 {
-    x.max(0.0) + (-x.abs()).exp().ln_1p()
+    (if x < 0.0 { 0.0 } else { x }) + (-x.abs()).exp().ln_1p()
 }
 
 /// The error function by its Maclaurin series, which in double precision is good to 1e-9 wherever single precision
 /// tells the result from one.
 fn erf(x: f64) -> f64 {
-    if x.abs() > 4.2 {
+    if x.is_nan() || x.abs() > 4.2 {
         return x.signum();
     }
     let (mut sum, mut power) = (x, x);

@@ -11,8 +11,9 @@ pub(super) fn top_k(x: &View<'_>, k: usize, largest: bool, indices: bool) -> Vec
         // The sort is stable, so equal ones stay in the order of their channels.
         order.sort_by(|&a, &b| {
             let (a, b) = if largest { (b, a) } else { (a, b) };
-            // Both zeros are one.
-            (pixel[a] + 0.0).total_cmp(&(pixel[b] + 0.0))
+            // Both zeros are one, and NaN of either sign is above all.
+            let [a, b] = [pixel[a], pixel[b]].map(|x| if x.is_nan() { f32::NAN } else { x + 0.0 });
+            a.total_cmp(&b)
         });
         values.extend(order.iter().take(k).map(|&c| if indices { c as f32 } else { pixel[c] }));
     }

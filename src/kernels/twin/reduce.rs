@@ -1,6 +1,9 @@
 //! Reductions over axes.
 
-use super::view::View;
+use super::{
+    function::{greater, lesser},
+    view::View,
+};
 use crate::graph::{Reduce, Shape};
 
 /// Reduces the marked axes to one: row by row, within a row from left to right. A mean over height and width is the mean
@@ -26,13 +29,13 @@ pub(super) fn reduce(x: &View<'_>, kind: Reduce, axes: [bool; 4], out: Shape) ->
 /// All values that make one of the result, in order.
 fn one(kind: Reduce, line: &[f32]) -> f32 {
     let sum = |function: fn(f32) -> f32| line.iter().fold(0.0, |sum, &x| sum + function(x));
-    let greatest = || line.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let greatest = || line.iter().copied().fold(f32::NEG_INFINITY, greater);
     match kind {
         Reduce::Mean => sum(|x| x) / line.len() as f32,
         Reduce::Sum => sum(|x| x),
         Reduce::SumSquare => sum(|x| x * x),
         Reduce::Max => greatest(),
-        Reduce::Min => line.iter().copied().fold(f32::INFINITY, f32::min),
+        Reduce::Min => line.iter().copied().fold(f32::INFINITY, lesser),
         Reduce::Prod => line.iter().product(),
         Reduce::L1 => sum(f32::abs),
         Reduce::L2 => sum(|x| x * x).sqrt(),
@@ -47,10 +50,13 @@ fn one(kind: Reduce, line: &[f32]) -> f32 {
     }
 }
 
+/// The first of what is NaN, else the first of the best.
 fn index(line: &[f32], last: bool, better: fn(f32, f32) -> bool) -> f32 {
     let mut best = 0;
     for (i, &x) in line.iter().enumerate() {
-        if better(x, line[best]) || last && x == line[best] {
+        let (best_value, both_nan) = (line[best], x.is_nan() && line[best].is_nan());
+        let first = if x.is_nan() { !best_value.is_nan() } else { better(x, best_value) };
+        if first || last && (x == best_value || both_nan) {
             best = i;
         }
     }

@@ -37,6 +37,20 @@ fn activations() {
     bench.finish();
 }
 
+/// The same quotient on both sides: no value is off by a whole step of the grid, halves among them.
+#[test]
+fn values_rounded_to_a_grid() {
+    let mut bench = Bench::new();
+    for scale in [0.125, 0.1, 0.0078125, 3.7] {
+        let grids = [Unary::FakeQuant { scale, least: -128, most: 127 }, Unary::FakeQuant { scale, least: 0, most: 6 }];
+        // Multiples of a sixteenth are halves of the first.
+        check(&mut bench, |x| (x * 16.0).round() / 16.0, &grids);
+        check(&mut bench, |x| x * 0.37, &grids);
+        check(&mut bench, |x| x * 500.0, &grids);
+    }
+    bench.finish();
+}
+
 #[test]
 fn activations_in_tails() {
     let mut bench = Bench::new();

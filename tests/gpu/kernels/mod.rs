@@ -9,6 +9,7 @@ mod hostile;
 mod lines;
 mod misfits;
 mod moves;
+mod no_number;
 mod rng;
 mod windows;
 
