@@ -52,7 +52,7 @@ const CORE_EXTENT: u32 = 8192;
 impl Default for PrepareOptions {
     fn default() -> Self {
         Self {
-            rules: Rules::all(),
+            rules: Rules::default(),
             format: TexelFormat::Rgba32Float,
             choice: Choice::Best,
             budget: Budget::default(),
@@ -163,10 +163,10 @@ pub enum PrepareError {
     /// The records have no plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// Indices of a lookup would be rounded to others.
+    /// Indices would be rounded to others by 16-bit floats.
     #[error(
-        "node {node} ({op}) looks `{tensor}` up in {places} places, and 16-bit floats count whole numbers no further \
-         than 2048: run it with 32-bit floats (--precision f32)"
+        "node {node} ({op}): the indices `{tensor}` are of {places} places, and 16-bit floats count whole numbers no \
+         further than 2048: run it with 32-bit floats (--precision f32)"
     )]
     Indices {
         /// Index of the node in the model file.
@@ -175,7 +175,22 @@ pub enum PrepareError {
         op: &'static str,
         /// Name of the indices.
         tensor: String,
-        /// Places that are looked up in.
+        /// Places that they tell apart.
+        places: usize,
+    },
+    /// Indices would be rounded to others by any floats that there are.
+    #[error(
+        "node {node} ({op}): the indices `{tensor}` are of {places} places, and 32-bit floats count whole numbers no \
+         further than 16777216: split the axis, and look in each part"
+    )]
+    ManyIndices {
+        /// Index of the node in the model file.
+        node: usize,
+        /// Its operator.
+        op: &'static str,
+        /// Name of the indices.
+        tensor: String,
+        /// Places that they tell apart.
         places: usize,
     },
     /// No plan fits the budget.

@@ -3,7 +3,7 @@
 #![cfg(test)]
 
 use texpool::{
-    graph::{Act, Graph, GraphBuilder, Op},
+    graph::{Act, Graph, GraphBuilder, Op, Reduce},
     plan::{SearchControl, TexelFormat},
     prepare::{PrepareError, PrepareOptions, prepare},
 };
@@ -15,6 +15,43 @@ fn lookup(places: usize) -> Graph {
     let words = b.input("words", &[1, 1, 1, 3]).unwrap();
     let y = b.node_to("y", Op::Gather { axis: 1 }, &[table, words], &[1, 3, 1, 4], Act::None).unwrap();
     b.finish(&[y]).unwrap()
+}
+
+/// The place of the greatest channel, or of the greatest three.
+fn greatest(channels: usize, three: bool) -> Graph {
+    let mut b = GraphBuilder::new("greatest");
+    let x = b.input("x", &[1, 1, 1, channels]).unwrap();
+    let op = match three {
+        true => Op::TopK { k: 3, largest: true, indices: true },
+        false => Op::Reduce { kind: Reduce::ArgMax { last: false }, axes: [false, false, false, true] },
+    };
+    let y = b.node_to("places", op, &[x], &[1, 1, 1, if three { 3 } else { 1 }], Act::None).unwrap();
+    b.finish(&[y]).unwrap()
+}
+
+/// An index that is answered is as wrong as one that is looked up, if it is rounded.
+#[test]
+fn places_that_floats_cannot_count_are_refused() {
+    let refused = |channels, three, format| match prepare(
+        &greatest(channels, three),
+        &PrepareOptions { format, ..PrepareOptions::default() },
+        &SearchControl::new(),
+    ) {
+        Err(error @ (PrepareError::Indices { .. } | PrepareError::ManyIndices { .. })) => Some(error.to_string()),
+        _ => None,
+    };
+    for (three, op) in [(false, "ARG_MAX"), (true, "TOPK_V2")] {
+        for (format, most, remedy) in [
+            (TexelFormat::Rgba16Float, 2049, "--precision f32"),
+            (TexelFormat::Rgba32Float, (1 << 24) + 1, "split the axis"),
+        ] {
+            assert_eq!(refused(most, three, format), None, "{op} of {most}");
+            let text = refused(most + 1, three, format).unwrap();
+            for word in [op, "`places`", &(most + 1).to_string(), remedy] {
+                assert!(text.contains(word), "`{word}` is missing: {text}");
+            }
+        }
+    }
 }
 
 #[test]
