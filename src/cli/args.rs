@@ -52,8 +52,10 @@ impl Stored {
 pub(super) struct How {
     #[command(flatten)]
     stored: Stored,
-    /// Rewriting rules to apply: `all`, `none`, or names with commas between them.
-    #[arg(long, default_value = "all", value_parser = rules)]
+    /// Rewriting rules to apply: `default`, those whose answers differ from the file's by rounding at most; `exact`, those
+    /// that keep every bit; `all`, those too that may answer where the file's nodes overflow; `none`; or names with commas
+    /// between them. `texpool plan MODEL --why` says of each what it does to numbers.
+    #[arg(long, default_value = "default", value_parser = rules)]
     rules: Rules,
     /// Run operators in bands of rows, so that tensors need never be whole: the same bits from a smaller pool.
     #[arg(long, value_enum, default_value_t)]
@@ -133,6 +135,8 @@ fn names(which: impl Fn(Strategy) -> bool) -> String {
 fn rules(text: &str) -> Result<Rules, String> {
     let with_names = |e| format!("{e}; there are: {}", Rules::names().collect::<Vec<_>>().join(", "));
     match text {
+        "default" => Ok(Rules::default()),
+        "exact" => Ok(Rules::exact()),
         "all" => Ok(Rules::all()),
         "none" => Ok(Rules::none()),
         names => Rules::only(&names.split(',').collect::<Vec<_>>()).map_err(with_names),

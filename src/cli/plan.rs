@@ -1,6 +1,6 @@
 //! `texpool plan`: what memory a model, or a set of usage records, would take, without a device.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, fmt::Write as _, path::PathBuf, time::Duration};
 
 use super::{
     CliError,
@@ -17,6 +17,7 @@ use crate::{
     plan::{Budget, Choice, StepUse, Survey, UsageRecord, published, survey},
     prepare::{Phases, PrepareOptions},
     report::{Front, MemoryReport, picture},
+    rewrite::{RULES, Rule, Rules},
 };
 
 #[derive(Debug, clap::Args)]
@@ -51,7 +52,7 @@ pub(super) struct Args {
     /// Print the two published tables of Pisarchyk and Lee cell by cell: theirs, ours, and how they agree.
     #[arg(long, conflicts_with_all = ["model", "records", "why", "frontier", "phases", "budget"])]
     published: bool,
-    /// Print instead which rewriting rules fired, and why others did not.
+    /// Print instead which rewriting rules fired, why others did not, and what each does to numbers.
     #[arg(long, conflicts_with = "json")]
     why: bool,
     /// Print instead the front of pool bytes against predicted time: no plan of it is beaten in both by another.
@@ -115,7 +116,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     }
     let prepared = ready::prepared(&graph, &options, args.time())?;
     if args.why {
-        return out::text(&prepared.rewriting.to_string());
+        return out::text(&format!("{}{}", prepared.rewriting, rules(&options.rules)));
     }
     draw(args, || Ok(picture(&prepared)?))?;
     if args.strategy == Wanted::All {
@@ -133,6 +134,17 @@ impl Args {
     fn time(&self) -> Option<Duration> {
         self.deadline.or_else(|| progress::deadline(args::DEADLINE).ok()).and_then(|deadline| deadline.0)
     }
+}
+
+/// Every rule, whether it is on, and what it does to numbers.
+fn rules(on: &Rules) -> String {
+    let mut text = "\nrules, and what they do to numbers:\n".to_owned();
+    for Rule { name, about, numerics, .. } in &RULES {
+        let off = if on.is_on(name) { "" } else { " (off)" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {name:<20} {numerics:<13}{off} {about}");
+    }
+    text
 }
 
 /// What times are that no device was asked for.

@@ -3,6 +3,7 @@
 use super::{
     carry::{Taken, taken},
     edit::{Edit, Verdict},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     why_not::WhyNot,
@@ -12,7 +13,7 @@ use crate::graph::{Act, Node, NodeId, Op, TensorId, Unary};
 pub(super) const RULE: Rule = Rule {
     name: "activation",
     about: "lets the node that computes a value apply the activation that follows, also through a reshape between them",
-    bits: "the same",
+    numerics: Numerics::Exact,
     order: Order::Forward,
     look,
 };

@@ -3,6 +3,7 @@
 use super::{
     affine::Affine,
     edit::{Edit, Verdict},
+    numerics::{Absorbed, Numerics, is_rounding},
     rules::{Order, Rule},
     site::Site,
     tail::plain,
@@ -14,8 +15,9 @@ use crate::graph::{Binary, Node, NodeId, Op, TensorId};
 pub(super) const RULE: Rule = Rule {
     name: "affine-chain",
     about: "makes one multiplication and one addition, or either alone, of a chain of sums, differences, products and \
-            quotients with constants (one value, or one a channel)",
-    bits: "rounded at another place, and less often",
+            quotients with constants (one value, or one a channel), unless a constant is added and taken off again that \
+            is large enough to round the value on purpose",
+    numerics: Numerics::Reassociates,
     order: Order::Forward,
     look,
 };
@@ -61,13 +63,14 @@ fn shorter(chain: &[Link]) -> Option<[bool; 2]> {
 
 fn shortened(site: &Site, chain: &[Link], [scales, shifts]: [bool; 2]) -> Result<Edit, WhyNot> {
     let [(id, between, _), .., (_, x, first)] = chain else { return Ok(Edit::default()) };
-    let (mut scale, mut shift) = (vec![1.0; first.channels], vec![0.0; first.channels]);
+    let mut sums = vec![Absorbed::new(0.0); first.channels];
     for (.., affine) in chain.iter().rev() {
-        for channel in 0..first.channels {
-            let [by, plus] = affine.numbers(channel);
-            scale[channel] *= by;
-            shift[channel] = shift[channel] * by + plus;
-        }
+        sums.iter_mut().enumerate().for_each(|(channel, sum)| sum.then(affine.numbers(channel)));
+    }
+    let (scale, shift): (Vec<f64>, Vec<f64>) = sums.iter().map(|sum| (sum.scale, sum.shift)).unzip();
+    // What overflows is refused where constants are made, by its name.
+    if !sums.iter().any(Absorbed::overflows) && !is_rounding(&sums, |_| 1.0) {
+        return Err(WhyNot::Absorbs { tensor: site.name(*x) });
     }
     let mut edit = Edit::default();
     let origin = chain.iter().map(|&(id, ..)| site.node(id).origin).min().unwrap_or_default();

@@ -4,6 +4,7 @@ use super::{
     affine::Affine,
     edit::{Edit, Verdict},
     inlet::Inlet,
+    numerics::{Absorbed, Numerics, is_rounding},
     rules::{Order, Rule},
     site::Site,
     tail::plain,
@@ -17,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     about: "folds a constant (one value, or one a channel) that is added, subtracted, multiplied or divided by into \
             the convolution, fully connected or softmax node after it; sums only where that adds no border, or they \
             are left in front of the product before them",
-    bits: "rounded at another place: weights are rounded once more, their operand once less",
+    numerics: Numerics::Reassociates,
     order: Order::Backward,
     look,
 };
@@ -85,8 +86,19 @@ fn fold(
     }
     if affine.shift.is_some() {
         let mut sums = inlet.bias.clone();
+        let (mut most, mut reach) = (vec![0.0; sums.len()], vec![0.0; sums.len()]);
         for (i, &weight) in inlet.weights.iter().enumerate() {
-            sums[inlet.writes(i)] += f64::from(weight) * affine.numbers(inlet.reads(i))[1];
+            let [by, plus] = affine.numbers(inlet.reads(i));
+            let (writes, weight) = (inlet.writes(i), f64::from(weight));
+            sums[writes] += weight * plus;
+            most[writes] += (weight * plus).abs();
+            reach[writes] += (weight * by).abs();
+        }
+        // What the operand is shifted by may round it, if the bias takes that off again.
+        let shifted = |(&most, (&sum, &bias)): (&f64, (&f64, &f64))| Absorbed::shifted(most.max(bias.abs()), sum);
+        let absorbed: Vec<Absorbed> = most.iter().zip(sums.iter().zip(&inlet.bias)).map(shifted).collect();
+        if !absorbed.iter().any(Absorbed::overflows) && !is_rounding(&absorbed, |channel| reach[channel]) {
+            return Err(WhyNot::Absorbs { tensor: site.name(from) });
         }
         let sums: Vec<f32> = sums.iter().map(|&sum| sum as f32).collect();
         let (old, shape) = match reader.inputs[..] {

@@ -3,6 +3,7 @@
 use super::{
     affine::Affine,
     edit::{Edit, Verdict},
+    numerics::{Absorbed, Numerics, is_rounding},
     rules::{Order, Rule},
     site::Site,
     weights::{changed, list, values, weights_and_bias},
@@ -14,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     name: "arithmetic",
     about: "folds a constant (one value, or one a channel) that is added, subtracted, multiplied or divided by into \
             the weights and bias of the convolution or fully connected node before it",
-    bits: "rounded at another place: weights are rounded once more, the result once less",
+    numerics: Numerics::Reassociates,
     order: Order::Forward,
     look,
 };
@@ -50,18 +51,24 @@ fn fold(site: &Site, node: &Node, affine: &Affine, edit: &mut Edit) -> Result<Ve
     if channels != affine.channels || run == 0 {
         return Err(WhyNot::OtherExtents { tensor: site.name(weights) });
     }
+    let weights_are = values(site, weights)?;
+    let biases = bias.map(|bias| values(site, bias)).transpose()?;
+    if let (Some(bias), Some(values)) = (bias, &biases)
+        && values.len() != channels
+    {
+        return Err(WhyNot::NotPerChannel { tensor: site.name(bias) });
+    }
+    if !rounds_alike(affine, &weights_are, run, biases.as_deref()) {
+        return Err(WhyNot::Absorbs { tensor: node.outputs.first().map_or_else(String::new, |&to| site.name(to)) });
+    }
     let mut inputs = node.inputs.clone();
     if affine.scale.is_some() {
-        let values = values(site, weights)?;
+        let values = &weights_are;
         let scaled: Vec<f32> = values.iter().enumerate().map(|(i, &v)| affine.scaled(v, i / run % channels)).collect();
         inputs[1] = changed(site, weights, shape, &scaled, edit)?;
     }
-    match bias {
-        Some(bias) => {
-            let values = values(site, bias)?;
-            if values.len() != channels {
-                return Err(WhyNot::NotPerChannel { tensor: site.name(bias) });
-            }
+    match bias.zip(biases) {
+        Some((bias, values)) => {
             let shifted: Vec<f32> = values.iter().enumerate().map(|(i, &v)| affine.shifted(v, i)).collect();
             inputs[2] = changed(site, bias, site.graph.shape(bias), &shifted, edit)?;
         }
@@ -72,4 +79,16 @@ fn fold(site: &Site, node: &Node, affine: &Affine, edit: &mut Edit) -> Result<Ve
         }
     }
     Ok(inputs)
+}
+
+/// Whether the layer's result is rounded by no constant on the way; weight `i` belongs to channel `i / run` of all, in turn.
+/// What overflows is refused where constants are made.
+fn rounds_alike(affine: &Affine, weights: &[f32], run: usize, biases: Option<&[f32]>) -> bool {
+    let mut reach = vec![0.0f64; affine.channels];
+    let mut sums: Vec<Absorbed> = (0..affine.channels)
+        .map(|channel| Absorbed::new(biases.map_or(0.0, |biases| f64::from(biases[channel]))))
+        .collect();
+    weights.iter().enumerate().for_each(|(i, &weight)| reach[i / run % affine.channels] += f64::from(weight).abs());
+    sums.iter_mut().enumerate().for_each(|(channel, sum)| sum.then(affine.numbers(channel)));
+    sums.iter().any(Absorbed::overflows) || is_rounding(&sums, |channel| reach[channel])
 }

@@ -3,6 +3,7 @@
 use super::{
     edit::Verdict,
     found::{Found, replaced},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     term::{Term, Value},
@@ -13,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     name: "bounds",
     about: "makes the greater or lesser of a value and a number, and bounds of bounds, one function of the value: \
             RELU, RELU6, RELU_N1_TO_1 where it is one",
-    bits: "the same",
+    numerics: Numerics::SignedZero,
     order: Order::Forward,
     look,
 };
@@ -63,7 +64,7 @@ fn simplest(min: f32, max: f32) -> Unary {
     match (min, max) {
         (0.0, 6.0) => Unary::Relu6,
         (-1.0, 1.0) => Unary::ReluN1To1,
-        (0.0, f32::MAX | f32::INFINITY) => Unary::Relu,
+        (0.0, f32::INFINITY) => Unary::Relu,
         (min, max) => Unary::Clip { min, max },
     }
 }

@@ -3,6 +3,7 @@
 use super::{
     carry::{Taken, taken},
     edit::{Edit, Verdict},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     weights::{list, values},
@@ -14,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     name: "concat-activation",
     about: "lets the nodes that compute the parts of a concatenation apply its activations, each to its own, also \
             through reshapes between them: the concatenation is left as nothing but a place for its parts",
-    bits: "the same",
+    numerics: Numerics::Exact,
     order: Order::Backward,
     look,
 };

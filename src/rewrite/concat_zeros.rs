@@ -2,6 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     why_not::WhyNot,
@@ -11,7 +12,7 @@ use crate::graph::{Node, NodeId, Op, PadMode, TensorId};
 pub(super) const RULE: Rule = Rule {
     name: "concat-zeros",
     about: "makes the concatenation of a value with constant zeros, in front of it or behind it, a pad of the value",
-    bits: "the same: a constant with a -0 counts as other than zeros",
+    numerics: Numerics::Exact,
     order: Order::Forward,
     look,
 };

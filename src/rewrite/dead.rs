@@ -2,6 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
 };
@@ -10,7 +11,7 @@ use crate::graph::NodeId;
 pub(super) const RULE: Rule = Rule {
     name: "dead",
     about: "takes out nodes whose results are neither read nor taken by the caller",
-    bits: "the same",
+    numerics: Numerics::Exact,
     order: Order::Backward,
     look,
 };

@@ -2,6 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
 };
@@ -10,7 +11,7 @@ use crate::graph::{Binary, Constant, Node, NodeId, Op, Tensor};
 pub(super) const RULE: Rule = Rule {
     name: "exact-division",
     about: "makes a division by constant powers of two a multiplication by their reciprocals",
-    bits: "the same",
+    numerics: Numerics::Exact,
     order: Order::Forward,
     look,
 };

@@ -2,6 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     why_not::WhyNot,
@@ -11,7 +12,7 @@ use crate::graph::{Node, NodeId, Op};
 pub(super) const RULE: Rule = Rule {
     name: "flatten",
     about: "lets a fully connected node read the operand of a reshape that could be no view",
-    bits: "the same products; they may be summed in another order",
+    numerics: Numerics::Reassociates,
     order: Order::Forward,
     look,
 };

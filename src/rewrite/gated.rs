@@ -3,6 +3,7 @@
 use super::{
     edit::Verdict,
     found::{Found, recognised},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     term::{Term, Value},
@@ -12,7 +13,7 @@ use crate::graph::{NodeId, Unary};
 pub(super) const RULE: Rule = Rule {
     name: "gated-activation",
     about: "recognises Swish, a value times its LOGISTIC, and Mish, a value times the TANH of its Softplus",
-    bits: "rounded at another place",
+    numerics: Numerics::Reassociates,
     order: Order::Forward,
     look,
 };

@@ -5,6 +5,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_PI};
 use super::{
     edit::Verdict,
     found::{Found, recognised},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     term::{Term, Value},
@@ -14,7 +15,7 @@ use crate::graph::{NodeId, Unary};
 pub(super) const RULE: Rule = Rule {
     name: "gelu",
     about: "recognises Gelu written out, by the error function or its approximation by TANH, factors in any order",
-    bits: "rounded at another place",
+    numerics: Numerics::Reassociates,
     order: Order::Forward,
     look,
 };

@@ -3,6 +3,7 @@
 use super::{
     edit::Verdict,
     found::{Found, recognised},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     term::{Term, Value},
@@ -12,7 +13,7 @@ use crate::graph::{NodeId, Unary};
 pub(super) const RULE: Rule = Rule {
     name: "hard-activation",
     about: "recognises HardSigmoid and HARD_SWISH written out: a bounded sum divided by its bound, a value times that",
-    bits: "rounded at another place",
+    numerics: Numerics::Reassociates,
     order: Order::Forward,
     look,
 };

@@ -2,17 +2,18 @@
 
 use super::{
     edit::{Edit, Verdict},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     why_not::WhyNot,
 };
-use crate::graph::{Binary, Node, NodeId, Op, Pool2d, PoolKind, TensorId, follows_tensorflow};
+use crate::graph::{Binary, Node, NodeId, Op, Pool2d, PoolKind, ResizeMode, TensorId, follows_tensorflow};
 
 pub(super) const RULE: Rule = Rule {
     name: "identity",
-    about: "takes out nodes that compute nothing: reshapes, resizes, tiles, pads, slices, transposes and concatenations that \
-            change nothing, pools of one pixel, + 0 and * 1, masks that keep all",
-    bits: "the same; adding zero would have turned -0 to 0",
+    about: "takes out nodes that compute nothing: reshapes, resizes to the nearest, tiles, pads, slices, transposes and \
+            concatenations that change nothing, pools of one pixel, + 0 and * 1, masks that keep all",
+    numerics: Numerics::SignedZero,
     order: Order::Forward,
     look,
 };
@@ -20,6 +21,12 @@ pub(super) const RULE: Rule = Rule {
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     let Some(from) = passed_on(site, node) else { return Ok(None) };
+    passed(site, id, from)
+}
+
+/// Lets whoever reads a node's result read the operand `from` instead, if the two have the same extents.
+pub(super) fn passed(site: &Site, id: NodeId, from: TensorId) -> Verdict {
+    let node = site.node(id);
     let &[to] = &node.outputs[..] else { return Ok(None) };
     if site.graph.shape(from) != site.graph.shape(to) {
         return Ok(None);
@@ -48,7 +55,7 @@ fn passed_on(site: &Site, node: &Node) -> Option<TensorId> {
     let second = node.inputs.get(1);
     let passes = match &node.op {
         Op::Reshape | Op::Tile | Op::DepthToSpace { block: 1, .. } | Op::SpaceToDepth { block: 1 } => true,
-        Op::Resize { mode, coords, scale } => follows_tensorflow(*mode, *coords, *scale),
+        Op::Resize { mode: mode @ ResizeMode::Nearest(_), coords, scale } => follows_tensorflow(*mode, *coords, *scale),
         Op::Pad { before, after, .. } => before.iter().chain(after).all(|&n| n == 0),
         // Of one constant it is how a constant becomes a tensor, for operators that read no constants.
         Op::Concat { .. } => node.inputs.len() == 1 && !site.graph.is_constant(first),

@@ -2,6 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     why_not::WhyNot,
@@ -11,7 +12,7 @@ use crate::graph::{Constant, Node, NodeId, Op, Shape, Tensor};
 pub(super) const RULE: Rule = Rule {
     name: "linear",
     about: "makes a matrix product by one constant matrix a fully connected node",
-    bits: "summed in another order",
+    numerics: Numerics::Reassociates,
     order: Order::Forward,
     look,
 };

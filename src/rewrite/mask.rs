@@ -2,6 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     why_not::WhyNot,
@@ -11,7 +12,7 @@ use crate::graph::{Binary, Constant, NodeId, Op, Tensor};
 pub(super) const RULE: Rule = Rule {
     name: "mask",
     about: "makes what a constant mask keeps nothing of zeros",
-    bits: "the same",
+    numerics: Numerics::Exact,
     order: Order::Forward,
     look,
 };

@@ -3,6 +3,7 @@
 use super::{
     edit::Verdict,
     found::{Found, recognised},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     term::{Term, Value},
@@ -13,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     name: "normalization",
     about: "recognises what layer and instance normalization compute before they scale: the distance from the mean, \
             divided by the root of the mean of its square plus a number",
-    bits: "summed in another order",
+    numerics: Numerics::Reassociates,
     order: Order::Forward,
     look,
 };

@@ -2,8 +2,10 @@
 
 use super::{
     edit::{Edit, Verdict},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
+    weights::values,
     why_not::WhyNot,
 };
 use crate::graph::{Act, Conv2d, Node, NodeId, Op, PadMode, Padding, Pool2d, PoolKind, TensorId, Unary};
@@ -12,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     name: "pad",
     about: "adds zeros put around an image to the padding of the convolutions that read it, and to that of greatest \
             value pools where no value is below zero",
-    bits: "the same; zeros may differ in sign",
+    numerics: Numerics::SignedZero,
     order: Order::Backward,
     look,
 };
@@ -61,6 +63,12 @@ fn padded(site: &Site, node: &Node, (from, to): (TensorId, TensorId), around: Pa
         }
         _ => return Err(neighbour()),
     };
+    // Zero times what is no number is none; a border of zeros that is not multiplied would hide it.
+    for &weights in node.inputs.iter().skip(1) {
+        if !values(site, weights)?.iter().all(|value| value.is_finite()) {
+            return Err(WhyNot::NotFinite { tensor: site.name(weights) });
+        }
+    }
     let mut inputs = node.inputs.clone();
     match inputs.split_first_mut() {
         Some((image, rest)) if *image == to && !rest.contains(&to) && node.tail.add != Some(to) => *image = from,
@@ -85,8 +93,13 @@ fn never_negative(site: &Site, tensor: TensorId) -> bool {
         (Act::None, Op::Unary(unary)) if node.tail.is_empty() => Act::Unary(*unary),
         _ => last,
     };
-    use Unary::{Abs, Exp, Logistic, Relu, Relu6, Rsqrt, Sqrt, Square};
-    matches!(last, Act::Unary(Relu | Relu6 | Logistic | Exp | Sqrt | Rsqrt | Square | Abs))
+    use Unary::{Abs, Clip, Exp, FakeQuant, Logistic, Relu, Relu6, Sqrt, Square};
+    match last {
+        Act::Unary(Relu | Relu6 | Logistic | Exp | Sqrt | Square | Abs) => true,
+        Act::Unary(Clip { min, .. }) => min >= 0.0,
+        Act::Unary(FakeQuant { least, .. }) => least >= 0,
+        _ => false,
+    }
 }
 
 /// Whether every window of a pool holds a pixel of the image: no border is as wide as the window.

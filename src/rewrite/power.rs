@@ -3,6 +3,7 @@
 use super::{
     edit::Verdict,
     found::{Found, replaced},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     term::Term,
@@ -12,7 +13,7 @@ use crate::graph::{Binary, NodeId, Unary};
 pub(super) const RULE: Rule = Rule {
     name: "power",
     about: "makes a value times itself and powers of 2, 1/2, -1/2 and -1 squares, roots and reciprocals",
-    bits: "as rounded as those functions are",
+    numerics: Numerics::Reassociates,
     order: Order::Forward,
     look,
 };

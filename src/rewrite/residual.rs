@@ -2,6 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     tail::{join, takes_addend},
@@ -13,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     name: "residual",
     about: "lets a convolution or fully connected node add the other operand of the addition that follows, zeros put \
             behind that operand's last channel left out",
-    bits: "the same; zeros left out would have turned -0 to 0",
+    numerics: Numerics::SignedZero,
     order: Order::Forward,
     look,
 };

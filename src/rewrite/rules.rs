@@ -2,8 +2,8 @@
 
 use super::{
     activation, affine_chain, ahead, arithmetic, bounds, concat_activation, concat_zeros, dead, edit::Verdict,
-    exact_division, flatten, gated, gelu, hard, identity, joins, linear, mask, normalize, pad, power, reshape_chain,
-    residual, site::Site, softmax, transpose_chain, transpose_reshape, views,
+    exact_division, flatten, gated, gelu, hard, identity, joins, linear, mask, normalize, numerics::Numerics, pad,
+    power, reshape_chain, residual, same_size, site::Site, softmax, transpose_chain, transpose_reshape, views,
 };
 use crate::graph::NodeId;
 
@@ -14,7 +14,7 @@ pub struct Rule {
     /// What it does, in a line.
     pub about: &'static str,
     /// What it does to the numbers.
-    pub bits: &'static str,
+    pub numerics: Numerics,
     /// Which way it goes through the nodes, so that one change leads to the next in one sweep.
     pub(super) order: Order,
     pub(super) look: fn(&Site, NodeId) -> Verdict,
@@ -35,9 +35,10 @@ pub(super) enum Order {
 /// folded before activations are moved, which would otherwise stand between; activations before additions, so that an
 /// addition finds the activation in front of it already in its producer; and both before what a concatenation does to its
 /// result, so that its parts are computed by as few nodes as there will be.
-pub static RULES: [Rule; 24] = [
+pub static RULES: [Rule; 26] = [
     mask::RULE,
     identity::RULE,
+    same_size::RULE,
     concat_zeros::RULE,
     transpose_chain::RULE,
     transpose_reshape::RULE,
@@ -49,6 +50,7 @@ pub static RULES: [Rule; 24] = [
     gelu::RULE,
     normalize::RULE,
     softmax::RULE,
+    softmax::UNSAFE_RULE,
     exact_division::RULE,
     linear::RULE,
     arithmetic::RULE,
@@ -81,7 +83,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Every rule.
+    /// Every rule, those too that [change the range](Numerics::ChangesRange) in which a graph has an answer.
     pub const fn all() -> Self {
         Self { on: [true; RULES.len()], in_place: [true; IN_PLACE.len()] }
     }
@@ -89,6 +91,20 @@ impl Rules {
     /// No rule: the graph stays the file's.
     pub const fn none() -> Self {
         Self { on: [false; RULES.len()], in_place: [false; IN_PLACE.len()] }
+    }
+
+    /// The rules that keep every bit: a graph answers as its file says, number by number.
+    pub fn exact() -> Self {
+        Self::up_to(Numerics::Exact)
+    }
+
+    /// The rules that do no more to numbers than `most`. Those that only find nodes that need no step are among them.
+    pub fn up_to(most: Numerics) -> Self {
+        let mut rules = Self::all();
+        for (on, rule) in rules.on.iter_mut().zip(&RULES) {
+            *on = rule.numerics <= most;
+        }
+        rules
     }
 
     /// The rules named, and no other.
@@ -138,7 +154,8 @@ impl Rules {
 }
 
 impl Default for Rules {
+    /// The rules whose answers differ from the file's by rounding at most.
     fn default() -> Self {
-        Self::all()
+        Self::up_to(Numerics::Reassociates)
     }
 }

@@ -1,53 +1,75 @@
 //! Softmax and its logarithm, written out.
 
 use super::{
-    edit::Verdict,
     found::{Found, recognised},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     term::{Term, Value},
 };
-use crate::graph::{Binary, NodeId, Op, Reduce, Unary};
+use crate::graph::{Binary, Op, Reduce, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "softmax",
-    about: "recognises SOFTMAX and LOG_SOFTMAX over channels written out, the greatest value subtracted first or not",
-    bits: "summed in another order",
+    about: "recognises SOFTMAX and LOG_SOFTMAX over channels written out, the greatest value subtracted first",
+    numerics: Numerics::Reassociates,
     order: Order::Forward,
-    look,
+    look: |site, id| recognised(site, id, |site, whole| found(site, whole).filter(|softmax| softmax.is_safe).map(made)),
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    recognised(site, id, found)
+/// Powers of what is above 88 are infinite, and quotients of those are no numbers: the file's nodes answer NaN where a
+/// softmax has an answer.
+pub(super) const UNSAFE_RULE: Rule = Rule {
+    name: "softmax-unshifted",
+    about: "recognises SOFTMAX and LOG_SOFTMAX over channels written out without the greatest value subtracted first",
+    numerics: Numerics::ChangesRange,
+    order: Order::Forward,
+    look: |site, id| recognised(site, id, |site, whole| found(site, whole).map(made)),
+};
+
+/// A softmax that is written out.
+struct Softmax {
+    x: Value,
+    log: bool,
+    /// Whether no power overflows.
+    is_safe: bool,
 }
 
-fn found(site: &Site, whole: Value) -> Option<Found> {
-    let (exponent, log) = match site.term(whole) {
+fn made(Softmax { x, log, .. }: Softmax) -> Found {
+    Found::new(Op::Softmax { beta: 1.0, log }, x, &[])
+}
+
+fn found(site: &Site, whole: Value) -> Option<Softmax> {
+    let (exponent, log, stable) = match site.term(whole) {
         Term::Two(Binary::Div, power, sum) => {
             let Term::One(Unary::Exp, exponent) = site.term(power) else { return None };
-            (over_channels(site, Reduce::Sum, sum)? == power).then_some((exponent, false))?
+            (over_channels(site, Reduce::Sum, sum)? == power).then_some((exponent, false, false))?
         }
-        Term::Two(Binary::Sub, exponent, log) => (log_of_powers(site, log)? == exponent).then_some((exponent, true))?,
+        Term::Two(Binary::Sub, exponent, log) => {
+            let (powers, stable) = log_of_powers(site, log)?;
+            (powers == exponent).then_some((exponent, true, stable))?
+        }
         _ => return None,
     };
-    let x = match site.term(exponent) {
-        Term::Two(Binary::Sub, x, greatest) if over_channels(site, Reduce::Max, greatest) == Some(x) => x,
-        _ => exponent,
-    };
-    Some(Found::new(Op::Softmax { beta: 1.0, log }, x, &[]))
+    Some(match site.term(exponent) {
+        Term::Two(Binary::Sub, x, greatest) if over_channels(site, Reduce::Max, greatest) == Some(x) => {
+            Softmax { x, log, is_safe: true }
+        }
+        _ => Softmax { x: exponent, log, is_safe: stable },
+    })
 }
 
-/// What a value is the logarithm of the sum of the powers of.
-fn log_of_powers(site: &Site, value: Value) -> Option<Value> {
+/// What a value is the logarithm of the sum of the powers of, and whether it is worked out so that none overflows.
+fn log_of_powers(site: &Site, value: Value) -> Option<(Value, bool)> {
     if let Some(x) = over_channels(site, Reduce::LogSumExp, value) {
-        return Some(x);
+        return Some((x, true));
     }
     let powers = match site.term(value) {
         Term::One(Unary::Log, sum) => over_channels(site, Reduce::Sum, sum)?,
         _ => over_channels(site, Reduce::LogSum, value)?,
     };
     match site.term(powers) {
-        Term::One(Unary::Exp, x) => Some(x),
+        Term::One(Unary::Exp, x) => Some((x, false)),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Values seen as terms: which function of which other values they are, whether a node or a tail computes it. What
 //! the rules that recognise a function written out in several nodes have in common. Knows no rule.
 
-use super::site::Site;
+use super::{numerics::MOST_ABSORBED, site::Site};
 use crate::graph::{Act, Binary, NodeId, Op, Reduce, TensorId, Unary};
 
 /// A tensor, or what its maker has before the rest of its tail is done.
@@ -138,14 +138,16 @@ impl Site {
         Product { factor, values }
     }
 
-    /// A value as a sum.
+    /// A value as a sum, of itself alone where numbers in it round on purpose.
     pub(super) fn sum(&self, whole: Value) -> Sum {
         let (mut number, mut values, mut open) = (0.0, Vec::new(), vec![whole]);
         let mut seen = 0;
+        let mut largest: f64 = 0.0;
         while let Some(value) = open.pop() {
             seen += 1;
             if let Some(known) = self.number(value) {
                 number += known;
+                largest = largest.max(known.abs());
                 continue;
             }
             let part = seen <= DEEPEST && self.part_of(value, whole);
@@ -156,12 +158,17 @@ impl Site {
                 Term::Two(Binary::Sub, x, by) => match self.number(by) {
                     Some(known) => {
                         number -= known;
+                        largest = largest.max(known.abs());
                         open.push(x);
                     }
                     None => values.push(value),
                 },
                 _ => values.push(value),
             }
+        }
+        // Numbers that are added and taken off again may be there to round.
+        if largest > MOST_ABSORBED * number.abs().max(1.0) {
+            return Sum { number: 0.0, values: vec![whole] };
         }
         Sum { number, values }
     }

@@ -2,6 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
     why_not::WhyNot,
@@ -11,7 +12,7 @@ use crate::graph::{Node, NodeId, Op};
 pub(super) const RULE: Rule = Rule {
     name: "transpose-chain",
     about: "makes one transpose of two that follow each other",
-    bits: "the same",
+    numerics: Numerics::Exact,
     order: Order::Forward,
     look,
 };

@@ -3,6 +3,7 @@
 use super::{
     edit::{Edit, Verdict},
     identity::keeps_order,
+    numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
 };
@@ -11,7 +12,7 @@ use crate::graph::{Node, NodeId, Op};
 pub(super) const RULE: Rule = Rule {
     name: "transpose-as-reshape",
     about: "turns a transpose that leaves the order of the elements as it is into a reshape",
-    bits: "the same",
+    numerics: Numerics::Exact,
     order: Order::Forward,
     look,
 };

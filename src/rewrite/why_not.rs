@@ -80,6 +80,12 @@ pub enum WhyNot {
         /// Name of the constant that would be changed.
         tensor: String,
     },
+    /// Constants that round a value by their size, or scale it out of range and back.
+    #[error("the constants round `{tensor}` on the way, or scale it out of range and back")]
+    Absorbs {
+        /// Name of the value.
+        tensor: String,
+    },
     /// The constant is on the side where it cannot be folded.
     #[error("a constant divided by the result is no scaled result")]
     Dividend,

@@ -56,7 +56,7 @@ mod tests {
             ("hand_landmark_lite", "hand_landmark_lite", none),
             ("selfie_segmentation", "selfie_segmentation", none),
             ("deeplabv3_257_mv_gpu", "deeplab_v3_raw", none),
-            ("deeplabv3_257_mv_gpu", "deeplab_v3", Rules::only(&["identity"]).unwrap()),
+            ("deeplabv3_257_mv_gpu", "deeplab_v3", Rules::only(&["identity", "same-size"]).unwrap()),
         ];
         for (model, file, rules) in cases {
             let published = published(file);

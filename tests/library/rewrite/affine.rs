@@ -236,3 +236,96 @@ proptest! {
         rewritten(&net.finish(&[y]), &rules);
     }
 }
+
+/// A number that leaves 24-bit floats no digits behind the point.
+const TO_WHOLE: f32 = 12_582_912.0;
+
+/// Adding a number so large that what it is added to is rounded, and taking it off again, is how rounding is written: no
+/// rule makes nothing of it, whoever does the arithmetic.
+#[test]
+fn numbers_that_round_on_purpose_stay() {
+    let shifted = |net: &mut Net, x: TensorId, binary: Binary, value: f32| {
+        let number = net.constant(&[1], &[value]);
+        net.binary(binary, x, number)
+    };
+    let input = |values: &[f32]| vec![values.to_vec()];
+    let answer = |graph: &Graph, x: &[f32]| texpool::kernels::twin::outputs(graph, &input(x)).unwrap().remove(0);
+    let x: Vec<f32> = (0..24).map(|i| i as f32 * 0.27 - 3.0).collect();
+    let whole: Vec<f32> = x.iter().map(|v| v.round_ties_even()).collect();
+    for back in [(Sub, TO_WHOLE), (Add, -TO_WHOLE)] {
+        let mut net = Net::default();
+        let start = net.input(&[1, 2, 2, 6]);
+        let y = shifted(&mut net, start, Add, TO_WHOLE);
+        let y = shifted(&mut net, y, back.0, back.1);
+        let graph = net.finish(&[y]);
+        assert!(matches!(reason(&graph, "affine-chain"), WhyNot::Absorbs { .. }));
+        let made = texpool::rewrite::rewrite(&graph, &Rules::all()).graph;
+        assert_eq!(answer(&made, &x), whole);
+        assert_eq!(answer(&graph, &x), whole);
+    }
+    // To quarters, and scaled in between.
+    let mut net = Net::default();
+    let start = net.input(&[1, 2, 2, 6]);
+    let y = shifted(&mut net, start, Add, TO_WHOLE / 4.0);
+    let y = shifted(&mut net, y, Mul, 2.0);
+    let y = shifted(&mut net, y, Sub, TO_WHOLE / 2.0);
+    assert!(matches!(reason(&net.finish(&[y]), "affine-chain"), WhyNot::Absorbs { .. }));
+}
+
+#[test]
+fn numbers_that_round_a_layers_result_or_operand_stay() {
+    let number = |net: &mut Net, x: TensorId, binary: Binary, value: f32| {
+        let number = net.constant(&[1], &[value]);
+        net.binary(binary, x, number)
+    };
+    // Behind a layer the first is folded into its bias, and the second is not taken off again.
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let y = net.conv(x, 6, 1);
+    let y = number(&mut net, y, Add, TO_WHOLE);
+    let y = number(&mut net, y, Sub, TO_WHOLE);
+    let made = texpool::rewrite::rewrite(&net.finish(&[y]), &only("arithmetic"));
+    assert_eq!(ops(&made.graph), ["CONV_2D", "SUB"], "{}", made.report);
+    assert!(matches!(made.report.missed[0].why, WhyNot::Absorbs { .. }));
+    // In front of one whose bias takes it off again.
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let y = number(&mut net, x, Add, TO_WHOLE);
+    let weights = net.constant(&[1, 1, 1, 6], &[1.0; 6]);
+    let bias = net.constant(&[1], &[-6.0 * TO_WHOLE]);
+    let y = net.node(Op::Conv2d(same(1)), &[y, weights, bias]);
+    assert!(matches!(reason(&net.finish(&[y]), "arithmetic-ahead"), WhyNot::Absorbs { .. }));
+    // Within a function that is written out.
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let y = number(&mut net, x, Add, TO_WHOLE);
+    let y = number(&mut net, y, Sub, TO_WHOLE);
+    let y = number(&mut net, y, Mul, 0.25);
+    let y = net.unary(Unary::Clip { min: 0.0, max: 1.0 }, y);
+    let made = texpool::rewrite::rewrite(&net.finish(&[y]), &only("hard-activation"));
+    assert!(!ops(&made.graph).contains(&"HardSigmoid") || made.graph.nodes.len() >= 3, "{}", made.report);
+}
+
+/// What pictures are brought to one from, and what batch normalization does, are no such numbers.
+#[test]
+fn numbers_of_pictures_are_folded() {
+    for (first, second) in [(-127.5, 127.5), (-255.0, 255.0), (0.5, -0.5)] {
+        let mut net = Net::default();
+        let x = net.input(&[1, 4, 4, 6]);
+        let [a, b] = [first, second].map(|value| net.constant(&[1], &[value]));
+        let y = net.binary(Add, x, a);
+        let y = net.binary(Add, y, b);
+        let made = texpool::rewrite::rewrite(&net.finish(&[y]), &only("affine-chain"));
+        assert_eq!(made.report.count("affine-chain"), 1, "{first}");
+    }
+}
+
+#[test]
+fn numbers_that_scale_out_of_range_and_back_stay() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 4, 6]);
+    let [small, large] = [1e-30, 1e30].map(|value| net.constant(&[1], &[value]));
+    let y = net.binary(Mul, x, small);
+    let y = net.binary(Mul, y, large);
+    assert!(matches!(reason(&net.finish(&[y]), "affine-chain"), WhyNot::Absorbs { .. }));
+}

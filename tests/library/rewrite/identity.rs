@@ -15,7 +15,6 @@ fn each_kind_is_taken_out() {
     let pool = |kind| Op::Pool2d(Pool2d::plain(kind, [1, 1], [1, 1], Padding::default()));
     let one_operand = [
         Op::Reshape,
-        Op::Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None },
         Op::Resize {
             mode: ResizeMode::nearest_in(CoordMode::AlignCorners),
             coords: CoordMode::AlignCorners,
@@ -41,6 +40,19 @@ fn each_kind_is_taken_out() {
         let made = fires(&net.finish(&[z]), "identity", 1);
         assert_eq!(ops(&made.graph), ["RELU", "TANH"]);
     }
+}
+
+/// A part of zero of an infinite neighbour is no number, so it is a rule of its own.
+#[test]
+fn a_linear_resize_to_the_same_size_is_taken_out_but_not_by_an_exact_rule() {
+    let mut net = Net::default();
+    let x = net.input(&DIMS);
+    let x = net.relu(x);
+    let resize = Op::Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None };
+    let y = net.node_to(resize, &[x], &DIMS, Act::None);
+    let graph = net.finish(&[y]);
+    assert_eq!(ops(&fires(&graph, "same-size", 1).graph), ["RELU"]);
+    assert_eq!(fires(&graph, "identity", 0).graph.nodes.len(), 2);
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use texpool::{
-    graph::{Act, Binary, Graph, Op, Padding, Pool2d, PoolKind, Shape, TensorId, Unary},
-    rewrite::{RULES, Rules},
+    graph::{Act, Binary, Graph, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Shape, TensorId, Unary},
+    kernels::twin,
+    rewrite::{Numerics, RULES, Rules, rewrite},
 };
 
 use super::support::{Net, RELU, rewritten};
@@ -69,6 +70,37 @@ fn grow(net: &mut Net, made: &[TensorId], (kind, a, b, n): Draw) -> Option<Tenso
             let parts = [[zeros, x, zeros], [x, zeros, alike?]][b % 2];
             net.node(Op::Concat { axis: n % 4 }, &parts[n % 2..])
         }
+        // What exact rules look for: quotients by powers of two, bounds, masks of one value, slices, equal sizes.
+        22 => {
+            let c = net.constant(&[1], &[[2.0, -8.0, 0.125, 3.0][n % 4]]);
+            net.binary(Binary::Div, x, c)
+        }
+        23 => {
+            let c = net.constant(&[1], &[[0.0, 6.0, -1.0, -0.0, 1.0][n % 5]]);
+            let binary = [Binary::Maximum, Binary::Minimum][b % 2];
+            if a.is_multiple_of(2) { net.binary(binary, x, c) } else { net.binary(binary, c, x) }
+        }
+        24 => {
+            let c = net.constant(&[1], &[[0.0, 1.0][n % 2]]);
+            net.binary([Binary::KeepIf, Binary::KeepUnless][b % 2], c, x)
+        }
+        25 => {
+            let binary = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div][b % 4];
+            let c = net.constant(&[1], &[if binary == Binary::Div { 1.0 } else { [0.0, -0.0, 1.0][n % 3] }]);
+            net.binary(binary, x, c)
+        }
+        26 => {
+            let axes = [shape.b == 1, false, false, shape.c == 1];
+            let kind = [Reduce::Sum, Reduce::Mean, Reduce::Max, Reduce::Min, Reduce::Prod][n % 5];
+            net.node(Op::Reduce { kind, axes }, &[x])
+        }
+        27 if shape.h > 0 => {
+            let coords = texpool::graph::CoordMode::HalfPixel;
+            let mode = [ResizeMode::Linear, ResizeMode::nearest_in(coords)][n % 2];
+            net.node_to(Op::Resize { mode, coords, scale: None }, &[x], &shape.dims(), Act::None)
+        }
+        28 => net.unary(Unary::FakeQuant { scale: 0.25, least: -3, most: 9 }, x),
+        29 => net.node_to(Op::Reshape, &[x], &shape.dims(), Act::None),
         _ => return None,
     })
 }
@@ -79,7 +111,7 @@ fn flat(shape: Shape) -> Shape {
 }
 
 fn graphs() -> impl Strategy<Value = Graph> {
-    let draw = (0..22_usize, 0..7_usize, 0..6_usize, 0..60_usize);
+    let draw = (0..30_usize, 0..7_usize, 0..6_usize, 0..60_usize);
     (prop::collection::vec(draw, 1..20), 0..3_usize, prop::bool::ANY).prop_map(|(draws, extra, two)| {
         let mut net = Net::default();
         let mut made = vec![net.input(&[1, 4, 3, 4])];
@@ -117,5 +149,70 @@ proptest! {
     fn any_choice_of_rules_keeps_the_answers(graph in graphs(), on in prop::collection::vec(prop::bool::ANY, RULES.len())) {
         let names: Vec<&str> = Rules::names().zip(&on).filter_map(|(name, on)| on.then_some(name)).collect();
         rewritten(&graph, &Rules::only(&names).unwrap());
+    }
+}
+
+/// Values at the ends of what floats are, and ordinary ones.
+fn values() -> impl Strategy<Value = f32> {
+    let ends = [
+        f32::NAN,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        0.0,
+        -0.0,
+        f32::MAX,
+        f32::MIN,
+        f32::MIN_POSITIVE,
+        1e-42,
+        -1e-42,
+        1.0,
+        -1.0,
+    ];
+    prop_oneof![2 => prop::sample::select(ends.to_vec()), 3 => -8.0f32..8.0]
+}
+
+/// The answers before and after, as the twins have them, value beside value.
+fn both(graph: &Graph, rules: &Rules, values: &[f32]) -> Vec<[f32; 2]> {
+    let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| values[..graph.shape(t).len()].to_vec()).collect();
+    let [before, after] =
+        [graph, &rewrite(graph, rules).graph].map(|graph| twin::outputs(graph, &inputs).unwrap().concat());
+    assert_eq!(before.len(), after.len());
+    before.into_iter().zip(after).map(|(before, after)| [before, after]).collect()
+}
+
+fn of_kind(numerics: Numerics) -> Vec<&'static str> {
+    RULES.iter().filter(|rule| rule.numerics == numerics).map(|rule| rule.name).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    #[test]
+    fn exact_rules_keep_every_bit(graph in graphs(), values in prop::collection::vec(values(), 48), one in 0..32_usize) {
+        let exact = of_kind(Numerics::Exact);
+        for rules in [Rules::exact(), Rules::only(&[exact[one % exact.len()]]).unwrap()] {
+            for [before, after] in both(&graph, &rules, &values) {
+                let same = before.to_bits() == after.to_bits() || before.is_nan() && after.is_nan();
+                prop_assert!(same, "{before:e} became {after:e}\n{}", rewrite(&graph, &rules).report);
+            }
+        }
+    }
+
+    #[test]
+    fn rules_of_signed_zeros_keep_all_else(
+        graph in graphs(),
+        values in prop::collection::vec(values(), 48),
+        one in 0..32_usize,
+    ) {
+        // A zero of another sign is another infinity once it is divided by: of those nothing is said.
+        let harmless = graph.nodes.iter().all(|node| !matches!(node.op, Op::Unary(Unary::Rsqrt | Unary::Reciprocal)));
+        prop_assume!(harmless);
+        let zeros = of_kind(Numerics::SignedZero);
+        for rules in [Rules::up_to(Numerics::SignedZero), Rules::only(&[zeros[one % zeros.len()]]).unwrap()] {
+            for [before, after] in both(&graph, &rules, &values) {
+                let same = before == after || before.is_nan() && after.is_nan();
+                prop_assert!(same, "{before:e} became {after:e}\n{}", rewrite(&graph, &rules).report);
+            }
+        }
     }
 }

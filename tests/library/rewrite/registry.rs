@@ -2,7 +2,7 @@
 
 use texpool::{
     graph::{Op, Unary},
-    rewrite::{RULES, Rules, UnknownRule, rewrite},
+    rewrite::{Numerics, RULES, Rules, UnknownRule, rewrite},
 };
 
 use super::support::{Net, fires, ops, rewritten};
@@ -40,6 +40,34 @@ fn rules_go_by_their_names() {
     let unknown = Rules::only(&["identity", "magic"]).unwrap_err();
     assert_eq!(unknown, UnknownRule { name: "magic".into() });
     assert!(unknown.to_string().contains("activation"));
+}
+
+#[test]
+fn rules_are_chosen_by_what_they_do_to_numbers() {
+    let all = [Numerics::Exact, Numerics::SignedZero, Numerics::Reassociates, Numerics::ChangesRange];
+    for most in all {
+        let rules = Rules::up_to(most);
+        for rule in &RULES {
+            assert_eq!(rules.is_on(rule.name), rule.numerics <= most, "{} {most}", rule.name);
+        }
+        assert!(rules.is_on("views") && rules.is_on("joins"));
+        assert!(RULES.iter().any(|rule| rule.numerics == most), "{most} is said of some rule");
+    }
+    assert_eq!((Rules::exact(), Rules::all()), (Rules::up_to(all[0]), Rules::up_to(all[3])));
+    assert_eq!(Rules::default(), Rules::up_to(Numerics::Reassociates));
+}
+
+/// Powers of what is above 88 are infinite: the file says NaN, and so does what is run.
+#[test]
+fn a_softmax_that_overflows_does_so_by_default() {
+    let (graph, x) = (super::written::alone(unshifted(), 1.0), vec![vec![100.0; 144]]);
+    let answer = |rules| texpool::kernels::twin::outputs(&rewrite(&graph, &rules).graph, &x).unwrap().remove(0);
+    assert!(answer(Rules::default()).iter().all(|v| v.is_nan()));
+    assert!(answer(Rules::all()).iter().all(|v| (v - 1.0 / 6.0).abs() < 1e-6));
+}
+
+fn unshifted() -> usize {
+    super::written::ALL.iter().position(|written| written.1 == "softmax-unshifted").unwrap()
 }
 
 #[test]

@@ -218,7 +218,7 @@ pub(crate) const ALL: [Written; 31] = [
         let sum = p.over(Reduce::Sum, CHANNELS, y);
         p.two(Div, y, sum)
     }),
-    ("SOFTMAX", "softmax", false, |p| {
+    ("SOFTMAX", "softmax-unshifted", false, |p| {
         let y = p.one(Unary::Exp, p.x);
         let sum = p.over(Reduce::Sum, CHANNELS, y);
         p.two(Div, y, sum)
@@ -231,7 +231,7 @@ pub(crate) const ALL: [Written; 31] = [
         let log = p.one(Unary::Log, sum);
         p.two(Sub, y, log)
     }),
-    ("LOG_SOFTMAX", "softmax", false, |p| {
+    ("LOG_SOFTMAX", "softmax-unshifted", false, |p| {
         let power = p.one(Unary::Exp, p.x);
         let log = p.over(Reduce::LogSum, CHANNELS, power);
         p.two(Sub, p.x, log)

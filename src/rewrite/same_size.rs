@@ -1,0 +1,31 @@
+//! Takes out resizes by parts that leave the size as it is.
+
+use super::{
+    edit::{Edit, Verdict},
+    identity::passed,
+    numerics::Numerics,
+    rules::{Order, Rule},
+    site::Site,
+};
+use crate::graph::{NodeId, Op, ResizeMode, follows_tensorflow};
+
+pub(super) const RULE: Rule = Rule {
+    name: "same-size",
+    about: "takes out linear resizes to the size that there is: each pixel is itself, and no part of its neighbours",
+    // No part of an infinity is no number.
+    numerics: Numerics::Reassociates,
+    order: Order::Forward,
+    look,
+};
+
+fn look(site: &Site, id: NodeId) -> Verdict {
+    let node = site.node(id);
+    match (&node.op, &node.inputs[..]) {
+        (Op::Resize { mode, coords, scale }, &[from, ..])
+            if !matches!(mode, ResizeMode::Nearest(_)) && follows_tensorflow(*mode, *coords, *scale) =>
+        {
+            passed(site, id, from)
+        }
+        _ => Ok(None::<Edit>),
+    }
+}
