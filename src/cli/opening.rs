@@ -4,7 +4,7 @@ use super::CliError;
 use crate::{
     fetch::{Bar, Catalog, Fetcher},
     graph::{Graph, MAX_ELEMENTS},
-    import::{self, ImportError, ImportOptions},
+    import::{self, FakeQuant, ImportError, ImportOptions},
     io::{IoError, check_picture_name, check_target, shown},
 };
 use std::{
@@ -20,6 +20,17 @@ pub(super) struct DimArgs {
     /// Bind an extent that an .onnx file leaves open, by its name, or by INPUT:AXIS; once for each.
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = dim)]
     dims: Vec<(String, usize)>,
+    /// Round what the file stores in 8 bits to what those can say, as its runtime does; or only hold it within that.
+    #[arg(long, value_name = "on|off", default_value = "on", value_parser = fake_quant, hide_possible_values = true)]
+    fake_quant: FakeQuant,
+}
+
+fn fake_quant(text: &str) -> Result<FakeQuant, String> {
+    match text {
+        "on" => Ok(FakeQuant::On),
+        "off" => Ok(FakeQuant::Off),
+        _ => Err("it must be `on` or `off`".to_owned()),
+    }
 }
 
 /// A name and the extent that it is bound to.
@@ -55,7 +66,8 @@ impl DimArgs {
         dims.extend(self.dims.iter().cloned());
         let flag = |(name, extent): &(String, usize)| format!("--dim {name}={extent}");
         let asked = self.dims.iter().map(flag).collect::<Vec<_>>().join(" ");
-        Ok(Found { path, options: ImportOptions { dims, ..ImportOptions::default() }, asked })
+        let options = ImportOptions { dims, fake_quant: self.fake_quant, ..ImportOptions::default() };
+        Ok(Found { path, options, asked })
     }
 }
 

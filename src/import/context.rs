@@ -1,10 +1,11 @@
 //! What lowering an operator works with: its operands and options as the file has them, and the graph being made.
 
 use super::{
+    FakeQuant,
     error::Problem,
     meter::Meter,
     schema::{Operator, Options},
-    tensors::{FileTensor, MAX_RANK, Owner, shape_of},
+    tensors::{FileTensor, Grid, MAX_RANK, Owner, shape_of},
 };
 use crate::graph::{Act, Constant, Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, Unary, infer};
 
@@ -20,6 +21,8 @@ pub(super) struct Lowering<'a> {
     pub(super) graph: Graph,
     /// What the import may still take.
     pub(super) meter: Meter,
+    /// Whether results of 8 bits are rounded to what those can say, or only held within it.
+    pub(super) fake_quant: FakeQuant,
 }
 
 /// One operator being lowered.
@@ -179,7 +182,7 @@ impl<'l, 'a> Context<'l, 'a> {
 
     /// Brings the values of a tensor that has some in the file into the graph.
     fn load(&mut self, id: TensorId) -> Result<(), Problem> {
-        let Lowering { tensors, graph, meter } = &mut *self.lowering;
+        let Lowering { tensors, graph, meter, .. } = &mut *self.lowering;
         if graph.tensors[id].constant.is_none() && tensors[id].has_values() {
             match tensors[id].constant(self.owner, meter) {
                 Ok(constant) => graph.tensors[id].constant = constant,
@@ -198,17 +201,23 @@ impl<'l, 'a> Context<'l, 'a> {
             self.gives(self.dims(input))?;
             return self.emit(Op::Reshape, &[input], Act::None);
         }
+        let requantised = self.requantised().filter(|_| self.lowering.fake_quant == FakeQuant::On);
         self.lowering.tensors[self.output].extents()?;
         let name = &self.lowering.tensors[self.output].name;
         if self.lowering.tensors[self.output].has_values() || self.lowering.graph.is_constant(self.output) {
             return Err(Problem::malformed(format!("its result `{name}` has a value already")));
         }
-        let constant = self.shared(input)?;
-        let tensors = &mut self.lowering.graph.tensors;
+        let mut constant = self.shared(input)?;
+        let tensors = &self.lowering.graph.tensors;
         if tensors[input].dims != tensors[self.output].dims {
             return Err(Problem::malformed("operand and result differ in shape"));
         }
-        tensors[self.output].constant = constant;
+        if let (Some(grid), Some(constant)) = (requantised, constant.as_mut()) {
+            self.lowering.meter.memory(constant.len().saturating_mul(2 * size_of::<f32>()))?;
+            let on_grid: Vec<f32> = constant.to_f32().iter().map(|&value| grid.nearest(value)).collect();
+            *constant = Constant::from_f32(&on_grid);
+        }
+        self.lowering.graph.tensors[self.output].constant = constant;
         Ok(())
     }
 
@@ -261,17 +270,18 @@ impl<'l, 'a> Context<'l, 'a> {
     /// The node with a result of `shape`, brought to the stated shape by a RESHAPE if that is another.
     pub(super) fn emit_as(&mut self, op: Op, inputs: &[TensorId], act: Act, shape: Shape) -> Result<(), Problem> {
         let output = self.output()?;
+        let (op, tail) = self.stored(op, inputs, act, shape);
         let shapes: Vec<Shape> = inputs.iter().map(|&id| self.shape(id)).collect();
         let inferred = infer(&op, &shapes, shape).map_err(|e| Problem::malformed(e.to_string()))?;
         if inferred != shape {
             return Err(Problem::malformed(format!("its result is stated as {shape}, its operands give {inferred}")));
         }
         if shape == self.shape(output) {
-            return self.push(op, inputs, act, output);
+            return self.append(op, inputs, tail, output);
         }
         let between = self.tensor(output, shape)?;
-        self.push(op, inputs, act, between)?;
-        self.push(Op::Reshape, &[between], Act::None, output)
+        self.append(op, inputs, tail, between)?;
+        self.append(Op::Reshape, &[between], Tail::default(), output)
     }
 
     /// The elements of `id` under another shape: itself, a constant borrowed again, or the result of a RESHAPE.
@@ -282,7 +292,7 @@ impl<'l, 'a> Context<'l, 'a> {
         let view = self.tensor(id, shape)?;
         match self.shared(id)? {
             Some(constant) => self.lowering.graph.tensors[view].constant = Some(constant),
-            None => self.push(Op::Reshape, &[id], Act::None, view)?,
+            None => self.append(Op::Reshape, &[id], Tail::default(), view)?,
         }
         Ok(view)
     }
@@ -294,7 +304,7 @@ impl<'l, 'a> Context<'l, 'a> {
         self.lowering.graph.tensors[view].dims = dims.to_vec();
         match self.shared(id)? {
             Some(constant) => self.lowering.graph.tensors[view].constant = Some(constant),
-            None => self.push(Op::Reshape, &[id], Act::None, view)?,
+            None => self.append(Op::Reshape, &[id], Tail::default(), view)?,
         }
         Ok(view)
     }
@@ -308,7 +318,7 @@ impl<'l, 'a> Context<'l, 'a> {
         let id = tensors.len();
         tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
         // What 8 bits can say binds the result, not what is on the way to it.
-        self.append(op, inputs, Act::None, id)?;
+        self.append(op, inputs, Tail::default(), id)?;
         Ok(id)
     }
 
@@ -340,29 +350,62 @@ impl<'l, 'a> Context<'l, 'a> {
         Ok(tensors.len() - 1)
     }
 
-    /// An activation and then the bounds of what the result's 8 bits can say: where a file is quantised, those bounds
-    /// often are the activation.
-    fn within_range(&self, act: Act) -> Act {
-        let Some([low, high]) = self.lowering.tensors[self.output].range() else { return act };
-        let [least, most] = match act {
-            Act::None => [f32::NEG_INFINITY, f32::INFINITY],
-            Act::Unary(Unary::Relu) => [0.0, f32::INFINITY],
-            Act::Unary(Unary::Relu6) => [0.0, 6.0],
-            Act::Unary(Unary::ReluN1To1) => [-1.0, 1.0],
-            other => return other,
+    /// The operator and its tail, so that its result is what the file's type can say: of 8 bits one of 256 values, the bounds
+    /// of which often are the activation. Values that are moved alone are such already, unless their scale changes.
+    fn stored(&self, op: Op, inputs: &[TensorId], act: Act, shape: Shape) -> (Op, Tail) {
+        let grid = match op.moves_only() {
+            true => self.requantised(),
+            false => self.lowering.tensors[self.output].grid(),
         };
-        Act::Unary(Unary::Clip { min: low.max(least), max: high.min(most) })
+        let Some(grid) = grid else { return (op, Tail::of(act)) };
+        // An activation by itself is what is left of the grid by itself.
+        let (op, act) = match (op, act) {
+            (Op::Unary(unary), Act::None) if grid.within(Act::Unary(unary)).is_some() => {
+                (Op::Reshape, Act::Unary(unary))
+            }
+            other => other,
+        };
+        let last = match (self.lowering.fake_quant, grid.within(act)) {
+            (FakeQuant::On, Some(part)) => part.rounding(),
+            (FakeQuant::On, None) => {
+                return (op, Tail { first: act, add: None, then: Act::Unary(grid.rounding()) });
+            }
+            (FakeQuant::Off, _) => match act {
+                Act::None | Act::Unary(Unary::Relu | Unary::Relu6 | Unary::ReluN1To1) => clip(grid.range(), act),
+                other => return (op, Tail::of(other)),
+            },
+        };
+        match (&op, inputs) {
+            // Nothing but that is done.
+            (Op::Reshape, &[from, ..]) if self.shape(from) == shape => (Op::Unary(last), Tail::default()),
+            _ => (op, Tail::of(Act::Unary(last))),
+        }
     }
 
-    fn push(&mut self, op: Op, inputs: &[TensorId], act: Act, output: TensorId) -> Result<(), Problem> {
-        let act = if op.moves_only() { act } else { self.within_range(act) };
-        self.append(op, inputs, act, output)
+    /// The values that the result's 8 bits can say, if those of an operand can say others: where values are moved alone,
+    /// they are then rounded once more.
+    fn requantised(&self) -> Option<Grid> {
+        let tensors = &self.lowering.tensors;
+        let grid = tensors[self.output].grid()?;
+        let operands = self.inputs.iter().filter_map(|&id| tensors.get(usize::try_from(id).ok()?));
+        operands.filter(|operand| operand.is_real()).any(|operand| operand.grid() != Some(grid)).then_some(grid)
     }
 
-    fn append(&mut self, op: Op, inputs: &[TensorId], act: Act, output: TensorId) -> Result<(), Problem> {
+    fn append(&mut self, op: Op, inputs: &[TensorId], tail: Tail, output: TensorId) -> Result<(), Problem> {
         self.lowering.meter.memory(NODE_BYTES)?;
         let (inputs, outputs) = (inputs.to_vec(), vec![output]);
-        self.lowering.graph.nodes.push(Node { op, inputs, outputs, tail: Tail::of(act), origin: self.index });
+        self.lowering.graph.nodes.push(Node { op, inputs, outputs, tail, origin: self.index });
         Ok(())
     }
+}
+
+/// An activation within bounds.
+fn clip([low, high]: [f32; 2], act: Act) -> Unary {
+    let [least, most] = match act {
+        Act::Unary(Unary::Relu) => [0.0, f32::INFINITY],
+        Act::Unary(Unary::Relu6) => [0.0, 6.0],
+        Act::Unary(Unary::ReluN1To1) => [-1.0, 1.0],
+        _ => [f32::NEG_INFINITY, f32::INFINITY],
+    };
+    Unary::Clip { min: low.max(least), max: high.min(most) }
 }

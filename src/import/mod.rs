@@ -27,7 +27,7 @@ use std::{path::Path, sync::Arc};
 pub use error::{ImportError, Refusal, TooMuch, Unbound};
 pub use matrix::{Operator, operators, supported};
 pub use meter::{Excess, Resource};
-pub use onnx::{Array, Elem, ImportOptions};
+pub use onnx::{Array, Elem, FakeQuant, ImportOptions};
 
 use crate::graph::Graph;
 use tensors::Owner;
@@ -98,7 +98,7 @@ fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Gr
         if !options.constants.is_empty() {
             return Err(ImportError::NoSuchInput { names: unbound(options.constants.keys().collect()) });
         }
-        return tflite::read(owner);
+        return tflite::read(owner, options.fake_quant);
     }
     match looks_like(bytes) {
         Some(looks_like) => Err(ImportError::NotAModel { looks_like }),

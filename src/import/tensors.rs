@@ -8,7 +8,7 @@ use super::{
     schema::{Buffer, Quantization, Sparsity, Tensor},
     sparse,
 };
-use crate::graph::{Bytes, Constant, DType, MAX_ELEMENTS, Quantised, Shape};
+use crate::graph::{Act, Bytes, Constant, DType, MAX_ELEMENTS, Quantised, Shape, Unary};
 
 /// The file's bytes, shared with every constant borrowed from them.
 pub(super) type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -122,7 +122,7 @@ impl<'a> FileTensor<'a> {
         match self.dtype {
             FLOAT32 | INT64 | BOOL => Ok(()),
             INT32 => self.scale.as_ref().map(|_| ()).map_err(Problem::clone),
-            UINT8 | INT8 if self.scale.as_ref().map_err(Problem::clone)?.is_some() => Ok(()),
+            UINT8 | INT8 if self.scale.as_ref().map_err(Problem::clone)?.is_some() => self.sound_grid(),
             FLOAT16 => Err(Problem::new(
                 format!("tensor `{name}` is FLOAT16 and computed"),
                 "convert the model with 32-bit activations; 16-bit constants are fine",
@@ -131,15 +131,29 @@ impl<'a> FileTensor<'a> {
         }
     }
 
-    /// The least and the greatest value that 8 bits of this tensor stand for, if it has 8 bits and one scale.
-    pub(super) fn range(&self) -> Option<[f32; 2]> {
-        let bits = match self.dtype {
-            UINT8 => [0, 255],
-            INT8 => [-128, 127],
-            _ => return None,
-        };
-        let scale = self.scale.as_ref().ok()?.as_ref()?;
-        (scale.scale.len() == 1).then(|| bits.map(|q| scale.value(0, q)))
+    /// The values that 8 bits of this tensor stand for, if it has 8 bits and one scale.
+    pub(super) fn grid(&self) -> Option<Grid> {
+        let bits = bits(self.dtype)?;
+        let stated = self.scale.as_ref().ok()?.as_ref()?;
+        let (&[scale], &[zero]) = (&stated.scale[..], &stated.zero[..]) else { return None };
+        let [least, most] = bits.map(|q| i16::try_from(q - i64::from(zero)).ok());
+        Some(Grid { scale, least: least?, most: most? })
+    }
+
+    /// Whether its elements are reals, or stand for such.
+    pub(super) const fn is_real(&self) -> bool {
+        !matches!(self.dtype, INT32 | INT64 | BOOL)
+    }
+
+    /// Refuses 8 bits whose one scale and zero point make no grid with zero on it.
+    fn sound_grid(&self) -> Result<(), Problem> {
+        let (Ok(Some(stated)), Some([least, most])) = (&self.scale, bits(self.dtype)) else { return Ok(()) };
+        let (&[scale], &[zero]) = (&stated.scale[..], &stated.zero[..]) else { return Ok(()) };
+        if scale > 0.0 && (least..=most).contains(&i64::from(zero)) {
+            return Ok(());
+        }
+        let name = &self.name;
+        Err(Problem::malformed(format!("tensor `{name}` has 8 bits of scale {scale} and zero point {zero}")))
     }
 
     fn wrong_type(&self, dtype: i8) -> Problem {
@@ -197,6 +211,56 @@ impl<'a> FileTensor<'a> {
             return Err(self.wrong_type(self.dtype));
         }
         Ok(Some(Constant { scale, ..Constant::new(dtype, bytes) }))
+    }
+}
+
+/// The values that integers of one scale stand for: `scale` times a whole number within bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Grid {
+    pub(super) scale: f32,
+    pub(super) least: i16,
+    pub(super) most: i16,
+}
+
+impl Grid {
+    /// Least and greatest value.
+    pub(super) fn range(self) -> [f32; 2] {
+        [self.least, self.most].map(|q| (f64::from(self.scale) * f64::from(q)) as f32)
+    }
+
+    /// The part of it that an activation leaves; none of one that is no bounds. The activation's bounds are rounded to the
+    /// grid, as TensorFlow Lite does.
+    pub(super) fn within(self, act: Act) -> Option<Self> {
+        // Casts of what is beyond 16 bits end there.
+        let on_grid = |bound: f32| (bound / self.scale).round() as i16;
+        let [least, most] = match act {
+            Act::None => [self.least, self.most],
+            Act::Unary(Unary::Relu) => [self.least.max(0), self.most],
+            Act::Unary(Unary::Relu6) => [self.least.max(0), self.most.min(on_grid(6.0))],
+            Act::Unary(Unary::ReluN1To1) => [self.least.max(on_grid(-1.0)), self.most.min(on_grid(1.0))],
+            _ => return None,
+        };
+        Some(Self { least, most, ..self })
+    }
+
+    /// The value of it that is nearest; of two the one further from zero.
+    pub(super) fn nearest(self, value: f32) -> f32 {
+        (value / self.scale).round().clamp(f32::from(self.least), f32::from(self.most)) * self.scale
+    }
+
+    /// What rounds to it.
+    pub(super) const fn rounding(self) -> Unary {
+        let Self { scale, least, most } = self;
+        Unary::FakeQuant { scale, least, most }
+    }
+}
+
+/// Least and greatest integer of 8 bits, if it is such a type.
+const fn bits(dtype: i8) -> Option<[i64; 2]> {
+    match dtype {
+        UINT8 => Some([0, 255]),
+        INT8 => Some([-128, 127]),
+        _ => None,
     }
 }
 

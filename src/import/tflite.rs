@@ -3,6 +3,7 @@
 use flatbuffers::{ForwardsUOffset, Verifiable, Verifier, VerifierOptions};
 
 use super::{
+    FakeQuant,
     context::{Context, Lowering},
     error::{ImportError, Problem, Refusal},
     lower::lower,
@@ -29,7 +30,7 @@ pub(super) fn is(bytes: &[u8]) -> bool {
 }
 
 /// Reads a model. The graph is named as in the file; its constants are borrowed from the bytes.
-pub(super) fn read(owner: Owner) -> Result<Graph, ImportError> {
+pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportError> {
     let bytes = (*owner).as_ref();
     let model = verified(bytes)?;
     if model.version() != VERSION {
@@ -65,6 +66,7 @@ pub(super) fn read(owner: Owner) -> Result<Graph, ImportError> {
         },
         tensors,
         meter,
+        fake_quant,
     };
     for &id in &lowering.graph.inputs {
         lowering.meter.state(lowering.graph.tensors[id].shape.len());

@@ -41,3 +41,31 @@ fn tflite_networks_agree() {
 fn onnx_networks_agree() {
     agree(".onnx");
 }
+
+/// What a file stores in 8 bits is answered as a value that those can say, with the runtime's first label.
+#[test]
+fn networks_of_8_bits_answer_on_their_grid() {
+    let gpu = open();
+    let names = zoo::names().into_iter();
+    let cases: Vec<(String, f32)> =
+        names.filter_map(|name| zoo::quantum(&name).map(|quantum| (name, quantum))).collect();
+    assert!(!cases.is_empty());
+    for (name, quantum) in cases {
+        let case = zoo::case(&name);
+        let graph = case.graph().unwrap();
+        let outputs =
+            Session::new(&gpu, &graph, &SessionOptions::default()).unwrap().run(&case.inputs(&graph)).unwrap();
+        let (answer, found) = (&case.answers[0], &outputs[0]);
+        let off = found.iter().map(|v| (v / quantum - (v / quantum).round()).abs()).fold(0.0, f32::max);
+        assert!(off < 1e-4, "{name}: {off} of a quantum");
+        assert_eq!(answer.every, 1);
+        assert_eq!(first_label(found), first_label(&answer.kept), "{name}");
+        let apart = found.iter().zip(&answer.kept).map(|(a, b)| (a - b).abs() / quantum);
+        println!("{name}: {:.0} quanta at most", apart.fold(0.0, f32::max));
+    }
+}
+
+/// The place of the greatest.
+fn first_label(values: &[f32]) -> Option<usize> {
+    (0..values.len()).max_by(|&a, &b| values[a].total_cmp(&values[b]))
+}

@@ -52,6 +52,23 @@ pub struct ImportOptions {
     pub dims: BTreeMap<String, usize>,
     /// Graph inputs that are part of the model, by their names.
     pub constants: BTreeMap<String, Array>,
+    /// Whether values that a file stores in 8 bits are rounded to what those can say.
+    pub fake_quant: FakeQuant,
+}
+
+/// What becomes of values that a file has as integers of a scale, in whichever format; they are computed as the reals that
+/// the integers stand for.
+///
+/// Halves are rounded as each format's reference does: TensorFlow Lite's away from zero, ONNX's `QuantizeLinear` to the
+/// even one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FakeQuant {
+    /// Each result is rounded to the nearest value that the file's integers stand for, as the file's runtime does.
+    #[default]
+    On,
+    /// Results are held within the values that the integers stand for, and not rounded: what the network computed before it
+    /// was quantised, but for its weights.
+    Off,
 }
 
 /// Operator sets that are read.
@@ -85,6 +102,7 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
     let opsets = Opsets::new(&model)?;
     let external = path.map(External::beside).unwrap_or_default();
     let mut site = Site::new(meter.into_inner());
+    site.fake_quant = options.fake_quant;
     options.constants.values().for_each(|array| site.meter.widen(array.bytes()));
     let mut values = Values { external, owner: Owned(owner) };
     site.graph.name = label(&file.name);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
+    FakeQuant,
     array::Array,
     layout::{Layout, Places, shape, spread},
     value::{Computed, Value},
@@ -22,6 +23,8 @@ pub(super) struct Site {
     pub(super) label: String,
     /// What the import may still take.
     pub(super) meter: Meter,
+    /// Whether quantising rounds.
+    pub(super) fake_quant: FakeQuant,
     /// Tensors that were brought to a layout already.
     brought: HashMap<(TensorId, Layout, Places), TensorId>,
 }
@@ -34,7 +37,8 @@ const STEM: usize = 128;
 impl Site {
     pub(super) fn new(meter: Meter) -> Self {
         let graph = Graph::default();
-        Self { graph, origin: 0, label: String::new(), meter, brought: HashMap::new() }
+        let fake_quant = FakeQuant::default();
+        Self { graph, origin: 0, label: String::new(), meter, fake_quant, brought: HashMap::new() }
     }
 
     /// Notes which of the file's nodes is being lowered, and what new tensors are called after.

@@ -124,7 +124,7 @@ def by_onnx(path, feeds):
         options.graph_optimization_level, options.log_severity_level = level, 4
         session = ort.InferenceSession(str(path), options)
         runs.append(session.run(None, feeds))
-    return [output.name for output in session.get_outputs()], runs
+    return [output.name for output in session.get_outputs()], runs, [None] * len(runs[0])
 
 
 def by_litert(path, feeds):
@@ -142,6 +142,7 @@ def by_litert(path, feeds):
         interpreter.set_tensor(entry["index"], x)
         interpreter.invoke()
         outputs = interpreter.get_output_details()
+        quanta = [None if o["dtype"] == np.float32 else float(o["quantization"][0]) for o in outputs]
         values = []
         for output in outputs:
             y = interpreter.get_tensor(output["index"])
@@ -150,7 +151,7 @@ def by_litert(path, feeds):
                 y = (y.astype(np.float32) - np.float32(zero)) * np.float32(scale)
             values.append(y)
         runs.append(values)
-    return [output["name"] for output in outputs], runs
+    return [output["name"] for output in outputs], runs, quanta
 
 
 def main(cache, wanted):
@@ -161,7 +162,7 @@ def main(cache, wanted):
             continue
         feeds = {key: value(cache, facts) for key, facts in inputs.items()}
         path = cache / file
-        names, runs = (by_onnx if path.suffix == ".onnx" else by_litert)(path, feeds)
+        names, runs, quanta = (by_onnx if path.suffix == ".onnx" else by_litert)(path, feeds)
         kept, outputs = [], []
         for i, output in enumerate(names):
             y = np.asarray(runs[0][i], np.float32)
@@ -170,6 +171,8 @@ def main(cache, wanted):
             apart = max(float(np.abs(np.asarray(run[i], np.float32) - y).max()) for run in runs[1:])
             outputs.append({"name": output, "dims": list(y.shape), "every": every,
                             "max_abs": float(np.abs(y).max()), "two_runtimes": apart})
+            if quanta[i] is not None:
+                outputs[-1]["quantum"] = quanta[i]
             kept.append(y.reshape(-1)[::every])
         np.save(HERE / f"{name}.npy", np.concatenate(kept))
         manifest[name] = {"file": file, "dims": dims, "inputs": inputs, "outputs": outputs}

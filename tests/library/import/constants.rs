@@ -1,9 +1,14 @@
 //! Constants: 16-bit floats, sparse values, and values behind the tables.
 
-use texpool::{graph::DType, import::ImportError};
+use std::sync::Arc;
+
+use texpool::{
+    graph::DType,
+    import::{FakeQuant, ImportError, ImportOptions, from_bytes_with},
+};
 
 use super::import;
-use crate::support::tflite::{F16, F32, Field, I8, Model, Table, U8, conv, file, flags};
+use crate::support::tflite::{F16, F32, Field, I8, Model, Options, Table, U8, conv, file, flags};
 
 #[test]
 fn dequantized_halves_stay_halves() {
@@ -207,6 +212,65 @@ fn an_8_bit_model_is_computed_as_the_reals_it_stands_for() {
     };
     assert_eq!(run([2.0, 0.5]), [1.0 - 0.5 + 1.0, 24.0 + 8.0 + 1.0]);
     assert_eq!(run([-3.0, 20.0]), [0.0, 127.5], "what its 8 bits cannot say is cut off");
+    assert_eq!(run([1.2, 0.8]), [1.0, 28.0], "0.8 and 28.2 are rounded to what they can say");
+}
+
+/// A convolution whose result has 8 bits of 0.5 each, and then an operator on it.
+fn after_a_layer(act: i8, code: i32, scale: f32, options: Option<Options>) -> Model {
+    let mut m = Model::new();
+    let x = m.floats("x", &[1, 1, 1, 2]);
+    let w = m.constant("w", &[2, 1, 1, 2], F32, [1.0f32, 0.0, 0.0, 1.0].iter().flat_map(|v| v.to_le_bytes()).collect());
+    let b = m.constant("b", &[2], F32, vec![0; 8]);
+    let y = m.tensor("y", &[1, 1, 1, 2], I8);
+    let y = m.scaled(y, &[0.5], &[-3], 0);
+    m.op(3, &[x, w, b], y, conv(1, 1, 1, act));
+    let z = m.tensor("z", &[1, 1, 1, 2], I8);
+    let z = m.scaled(z, &[scale], &[5], 0);
+    m.op(code, &[y], z, options);
+    m
+}
+
+fn after(m: &Model, fake_quant: FakeQuant, x: [f32; 2]) -> Vec<f32> {
+    let options = ImportOptions { fake_quant, ..ImportOptions::default() };
+    let graph = from_bytes_with(Arc::new(m.bytes(&[0], &[4])), &options).unwrap();
+    texpool::kernels::twin::outputs(&graph, &[x.to_vec()]).unwrap().remove(0)
+}
+
+/// What a file stores in 8 bits is rounded wherever it is stored, with its activation, and once more where its scale changes;
+/// values that are only moved are not.
+#[test]
+fn results_of_8_bits_are_rounded_to_their_grid() {
+    const RELU: i32 = 19;
+    const LOGISTIC: i32 = 14;
+    const QUANTIZE: i32 = 114;
+    const RELU6: i8 = 3;
+    let on = |act, code, scale, x| after(&after_a_layer(act, code, scale, None), FakeQuant::On, x);
+    let off = |act, code, scale, x| after(&after_a_layer(act, code, scale, None), FakeQuant::Off, x);
+    assert_eq!(on(0, RELU, 0.5, [1.3, -0.2]), [1.5, 0.0], "a function by itself");
+    assert_eq!(on(0, RELU, 0.5, [1.25, -70.0]), [1.5, 0.0], "halves away from zero");
+    assert_eq!(on(RELU6, QUANTIZE, 0.5, [7.0, -1.0]), [6.0, 0.0], "an activation within");
+    assert_eq!(on(0, QUANTIZE, 2.0, [1.3, 3.2]), [2.0, 4.0], "once more, from 1.5 and 3");
+    assert_eq!(on(0, LOGISTIC, 0.125, [0.1, 9.0]), [0.5, 1.0], "of what was rounded");
+    assert_eq!(off(0, RELU, 0.5, [1.3, -0.2]), [1.3, 0.0]);
+    assert_eq!(off(0, QUANTIZE, 0.5, [1.3, -100.0]), [1.3, -62.5], "held within both");
+    assert_eq!(off(RELU6, QUANTIZE, 0.5, [7.0, -1.0]), [6.0, 0.0]);
+
+    let graph = |m: &Model| import(m.bytes(&[0], &[4])).map(|graph| graph.nodes.len());
+    // From 0.5 and -3 to 0.5 and 5 the grid moves, and a step rounds;
+    assert_eq!(graph(&after_a_layer(0, QUANTIZE, 0.5, None)).unwrap(), 2);
+}
+
+/// No 8 bits stand for anything with a scale of zero, or a zero point that they do not have.
+#[test]
+fn grids_that_are_none_are_refused() {
+    for (scale, zero) in [(0.0, 0), (-1.0, 0), (1.0, 128), (1.0, -129)] {
+        let mut m = Model::new();
+        let (x, y) = (m.floats("x", &[3]), m.tensor("y", &[3], I8));
+        m.scaled(y, &[scale], &[zero], 0);
+        m.op(19, &[x], y, None);
+        let error = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
+        assert!(error.contains("`y` has 8 bits of scale"), "{scale} {zero}: {error}");
+    }
 }
 
 #[test]

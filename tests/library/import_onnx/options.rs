@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use texpool::import::{Array, ImportError, ImportOptions};
+use texpool::import::{Array, FakeQuant, ImportError, ImportOptions};
 
 use super::support::{
     import, import_with,
@@ -63,4 +63,22 @@ fn an_input_bound_to_a_value_is_part_of_the_model() {
     options.constants.insert("w".into(), Array::ints(&[1], &[1]).unwrap());
     let error = import_with(open().bytes(), &options).unwrap_err();
     assert!(matches!(error, ImportError::NoSuchInput { names } if names == ["w"]));
+}
+
+/// What an ONNX file quantises is rounded as what a TensorFlow Lite file stores in 8 bits is, and by the same switch it is
+/// not.
+#[test]
+fn quantising_rounds_unless_it_is_switched_off() {
+    let mut m = Model::new();
+    m.input("x", &[1, 4]);
+    m.floats("s", &[], &[0.5]);
+    m.node("QuantizeLinear", &["x", "s"], &["q"], &[]);
+    m.node("DequantizeLinear", &["q", "s"], &["y"], &[]);
+    m.output("y");
+    let answer = |fake_quant| {
+        let graph = import_with(m.bytes(), &ImportOptions { fake_quant, ..ImportOptions::default() }).unwrap();
+        texpool::kernels::twin::outputs(&graph, &[vec![1.25, 1.3, -7.0, 500.0]]).unwrap().remove(0)
+    };
+    assert_eq!(answer(FakeQuant::On), [1.0, 1.5, 0.0, 127.5], "halves to the even one");
+    assert_eq!(answer(FakeQuant::Off), [1.25, 1.3, 0.0, 127.5]);
 }

@@ -8,6 +8,7 @@ use crate::{
         facts::{Fact, Quantised},
         lower as tflite,
         onnx::{
+            FakeQuant,
             array::{Array, Elem, broadcast, count},
             call::Call,
             fold::math,
@@ -124,13 +125,15 @@ fn quantize(call: &mut Call<'_>) -> Result<(), Problem> {
     };
     let (min, max) = range(elem)?;
     let scaled = apply(call, Binary::Div, &x, &scale)?;
+    let rounds = call.site.fake_quant == FakeQuant::On;
     let round = |value: Value, call: &mut Call<'_>| -> Result<Value, Problem> {
         Ok(match value {
             Value::Known(array) => {
                 let values: Vec<f32> = array.to_f32().iter().map(|v| v.round_ties_even()).collect();
                 Value::Known(Array::of_floats(array.dims().to_vec(), Elem::F32, &values))
             }
-            Value::Computed(x) => Value::Computed(one(call, Unary::Round, &x, Elem::F32)?),
+            Value::Computed(x) if rounds => Value::Computed(one(call, Unary::Round, &x, Elem::F32)?),
+            computed => computed,
         })
     };
     let mut value = round(scaled, call)?;
