@@ -8,8 +8,9 @@ use super::{
 };
 use crate::{
     gpu::{DispatchTime, Session, SessionOptions},
-    graph::NodeId,
-    report::{MemoryReport, grouped},
+    graph::{Graph, NodeId, TensorId},
+    io::shown,
+    report::{MemoryReport, Values, grouped},
 };
 use cpu_time::ProcessTime;
 use serde::Serialize;
@@ -52,7 +53,16 @@ struct Answer {
     pipelines: usize,
     pool_bytes: u64,
     gpu_memory_peak_bytes: u64,
+    outputs: Vec<Output>,
     steps: Vec<Step>,
+}
+
+/// An output of the last run.
+#[derive(Serialize)]
+struct Output {
+    name: String,
+    #[serde(flatten)]
+    values: Values,
 }
 
 #[derive(Serialize)]
@@ -120,9 +130,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         pipelines: session.pipelines().len(),
         pool_bytes: session.memory().pool_planned,
         gpu_memory_peak_bytes: session.memory().reserved,
+        outputs: graph.outputs.iter().zip(&outputs).map(|(&tensor, values)| output(&graph, tensor, values)).collect(),
         steps: steps(&session, args, &profiles),
     };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }
+}
+
+fn output(graph: &Graph, tensor: TensorId, values: &[f32]) -> Output {
+    Output { name: graph.tensors[tensor].name.clone(), values: Values::of(values) }
 }
 
 /// Times of every dispatch, run after run; none where the device has no timestamps.
@@ -204,6 +219,12 @@ fn text(answer: &Answer) -> String {
     text += &format!("  cpu   median {:.2} ms of process time\n", answer.cpu_ms.median);
     text += &format!("  cold  {cold_ms:.0} ms from file to first answer\n");
     text += &format!("  pool  {} bytes\n", grouped(answer.pool_bytes));
+    for output in &answer.outputs {
+        if let Some(warning) = output.values.warning() {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  output {}: {warning}", shown(&output.name));
+        }
+    }
     text += &format!("  peak  {} bytes of device memory, weights included\n\n", grouped(answer.gpu_memory_peak_bytes));
     for Step { step, bands, operator, tensor, shape, kernels, gpu_ms } in &answer.steps {
         let time = gpu_ms.map(|ms| format!("{ms:8.3} ms ")).unwrap_or_default();

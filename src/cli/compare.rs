@@ -1,4 +1,6 @@
 //! `texpool compare`: a run on a device beside the CPU twins, step by step, or beside arrays that another runtime wrote.
+//!
+//! Its exit codes are those of `diff`: 0 where all agrees, 1 where something diverges, 2 where nothing could be compared.
 
 use super::{
     CliError,
@@ -7,9 +9,10 @@ use super::{
     out, progress, ready,
 };
 use crate::{
-    gpu::{Gpu, SessionOptions, StepDifference, compare_prepared, tolerance},
-    graph::Graph,
+    gpu::{Gpu, SessionOptions, StepDifference, compare_prepared, furthest, largest, tolerance},
+    graph::{Graph, NotFinite},
     io::read_npy,
+    report::NotFiniteCounts,
 };
 use serde::Serialize;
 use std::{ffi::OsString, fmt::Write};
@@ -43,13 +46,19 @@ struct Row {
     at: Vec<usize>,
     found: f32,
     expected: f32,
+    found_not_finite: NotFiniteCounts,
+    expected_not_finite: NotFiniteCounts,
+    #[serde(skip)]
+    not_finite: [NotFinite; 2],
 }
 
 #[derive(Serialize)]
 struct Answer {
     tolerance: f32,
-    /// Whether everything is within the tolerance.
+    /// Whether all finite values are within the tolerance, and the others the same on both sides.
     agrees: bool,
+    /// Values that are not finite and the same on both sides: nothing is known of how far they are apart.
+    not_compared: usize,
     inputs: Vec<Input>,
     rows: Vec<Row>,
 }
@@ -69,7 +78,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Some(operator) => format!("step {} ({operator}), tensor `{}`", row.step.unwrap_or(0), row.tensor),
         None => format!("output `{}`", row.tensor),
     });
-    let answer = Answer { tolerance, agrees: first.is_none(), inputs: inputs.described, rows };
+    // Where nothing diverges, both sides have the same.
+    let not_compared = rows.iter().map(|row| row.not_finite[1].total()).sum();
+    let answer = Answer { tolerance, agrees: first.is_none(), not_compared, inputs: inputs.described, rows };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }?;
     first.map_or(Ok(()), |what| Err(CliError::Diverges(format!("{what} is the first that diverges"))))
 }
@@ -92,6 +103,9 @@ fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], tolerance: f3
         at: d.at.to_vec(),
         found: d.device,
         expected: d.twin,
+        found_not_finite: d.device_not_finite.into(),
+        expected_not_finite: d.twin_not_finite.into(),
+        not_finite: [d.device_not_finite, d.twin_not_finite],
     };
     Ok(differences?.into_iter().map(row).collect())
 }
@@ -109,13 +123,10 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<V
     for ((file, values), &tensor) in args.against.iter().zip(&found).zip(&graph.outputs) {
         let tensor = &graph.tensors[tensor];
         let expected = read_npy(file.as_ref(), &tensor.dims)?;
-        let apart = |i: usize| {
-            let apart = (values[i] - expected[i]).abs();
-            if apart.is_nan() { f32::INFINITY } else { apart }
-        };
-        let at = (0..values.len()).max_by(|&a, &b| apart(a).total_cmp(&apart(b))).unwrap_or(0);
-        let worst = if values.is_empty() { 0.0 } else { apart(at) };
-        let largest = expected.iter().fold(1.0f32, |largest, v| largest.max(v.abs()));
+        let (worst, at) = furthest(values, &expected);
+        let largest = largest(&expected).max(1.0);
+        let not_finite = [NotFinite::of(values), NotFinite::of(&expected)];
+        let [found_not_finite, expected_not_finite] = not_finite.map(NotFiniteCounts::from);
         rows.push(Row {
             step: None,
             operator: None,
@@ -125,6 +136,9 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<V
             at: place(at, &tensor.dims),
             found: values.get(at).copied().unwrap_or(0.0),
             expected: expected.get(at).copied().unwrap_or(0.0),
+            found_not_finite,
+            expected_not_finite,
+            not_finite,
         });
     }
     Ok(rows)
@@ -139,19 +153,30 @@ fn place(mut at: usize, dims: &[usize]) -> Vec<usize> {
 
 fn text(answer: &Answer) -> String {
     let mut text = String::new();
+    // Writing to a string cannot fail.
     for (i, input) in answer.inputs.iter().enumerate() {
-        // Writing to a string cannot fail.
         let _ = writeln!(text, "input {i} {input}");
     }
-    for Row { step, operator, tensor, worst, relative, at, found, expected } in &answer.rows {
+    for row in &answer.rows {
+        let Row { step, operator, tensor, worst, relative, at, found, expected, not_finite, .. } = row;
         let step = step.map(|step| format!("{step:>4} ")).unwrap_or_default();
         let operator = operator.as_deref().map(|operator| format!("{operator:<34} ")).unwrap_or_default();
         let _ = writeln!(
             text,
             "{step}{operator}differs by {worst:<10.2e} ({relative:.1e} of the largest) at {at:?}: {found} for {expected}  {tensor}"
         );
+        for (side, found) in ["found", "expected"].iter().zip(not_finite).filter(|(_, found)| !found.is_none()) {
+            let _ = writeln!(text, "     {side} in `{tensor}` are values that are not finite: {found}");
+        }
     }
-    let verdict = if answer.agrees { "all within" } else { "not within" };
-    let _ = writeln!(text, "{verdict} {:e} of the largest", answer.tolerance);
+    let part = answer.tolerance;
+    let _ = match (answer.agrees, answer.not_compared) {
+        (true, 0) => writeln!(text, "all within {part:e} of the largest"),
+        (true, same) => writeln!(
+            text,
+            "all finite values within {part:e} of the largest; {same} values are NaN or infinite, the same on both sides"
+        ),
+        (false, _) => writeln!(text, "not within {part:e} of the largest"),
+    };
     text
 }

@@ -4,6 +4,7 @@ use super::{CliError, opening::file_or_name, out};
 use crate::{
     graph::{Graph, Tensor, TensorId},
     io::{Fit, InputFile, IoError, Range, prepare, shown},
+    report::Values,
 };
 use serde::Serialize;
 use std::{
@@ -42,8 +43,8 @@ pub(super) struct Inputs {
 pub(super) struct Input {
     name: String,
     shape: Vec<usize>,
-    min: f32,
-    max: f32,
+    #[serde(flatten)]
+    values: Values,
     /// Whether the values mean nothing.
     random: bool,
     file: Option<String>,
@@ -51,8 +52,8 @@ pub(super) struct Input {
 
 impl Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, shape, min, max, random, file } = self;
-        write!(f, "{} {shape:?}: {min} to {max}", shown(name))?;
+        let Self { name, shape, values, random, file } = self;
+        write!(f, "{} {shape:?}: {values}", shown(name))?;
         match file {
             Some(file) => write!(f, ", from {file}"),
             None if *random => write!(f, ", random numbers, the same every time"),
@@ -88,8 +89,7 @@ impl InputArgs {
         let described = tensors().zip(&values).enumerate().map(|(i, (tensor, values))| Input {
             name: tensor.name.clone(),
             shape: tensor.dims.clone(),
-            min: values.iter().copied().fold(f32::INFINITY, f32::min),
-            max: values.iter().copied().fold(f32::NEG_INFINITY, f32::max),
+            values: Values::of(values),
             random: self.input.is_empty(),
             file: self.input.get(i).map(|file| shown(file).to_string()),
         });

@@ -48,6 +48,7 @@ Exit codes:
   3  plan --records --capacity: the records do not fit, which is proven
   4  plan --records --capacity: undecided when the deadline passed
   130  Ctrl-C ended a search; what is printed is the best so far
+Those of `compare` are as of `diff`: 0 all agrees, 1 something diverges, 2 trouble.
 
 Environment:
   TEXPOOL_CACHE       folder for fetched files (default: texpool in the user's cache folder)
@@ -84,14 +85,17 @@ pub fn main() -> ExitCode {
         Err(refused) => return answer(&refused),
     };
     log();
+    let compares = matches!(cli.command, Subject::Compare(_));
     match cli.command.run(cli.json) {
         Ok(()) => ExitCode::SUCCESS,
         Err(CliError::Answered(code)) => ExitCode::from(code),
         Err(error) => {
             out::aside(&format!("error: {error}"));
             match error {
-                CliError::Usage(_) => ExitCode::from(2),
                 CliError::Interrupted { .. } => ExitCode::from(progress::INTERRUPTED),
+                CliError::Usage(_) => ExitCode::from(2),
+                CliError::Diverges(_) => ExitCode::FAILURE,
+                _ if compares => ExitCode::from(2),
                 _ => ExitCode::FAILURE,
             }
         }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     gpu::SessionOptions,
     io::{check_folder, shown, write_outputs},
-    report::MemoryReport,
+    report::{MemoryReport, Values},
 };
 use serde::Serialize;
 use std::{fmt::Write, path::PathBuf};
@@ -42,8 +42,8 @@ struct Answer {
 struct Output {
     name: String,
     shape: Vec<usize>,
-    min: f32,
-    max: f32,
+    #[serde(flatten)]
+    values: Values,
     file: Option<String>,
 }
 
@@ -69,8 +69,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let output = |(i, (tensor, values)): (usize, (&crate::graph::Tensor, &Vec<f32>))| Output {
         name: tensor.name.clone(),
         shape: tensor.dims.clone(),
-        min: values.iter().copied().fold(f32::INFINITY, f32::min),
-        max: values.iter().copied().fold(f32::NEG_INFINITY, f32::max),
+        values: Values::of(values),
         file: files.get(i).map(|file| file.display().to_string()),
     };
     let outputs = tensors().enumerate().map(output).collect();
@@ -84,9 +83,9 @@ fn text(answer: &Answer) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "input {i} {input}");
     }
-    for (i, Output { name, shape, min, max, file }) in answer.outputs.iter().enumerate() {
+    for (i, Output { name, shape, values, file }) in answer.outputs.iter().enumerate() {
         let to = file.as_ref().map(|f| format!(", in {}", shown(f))).unwrap_or_default();
-        let _ = writeln!(text, "output {i} {} {shape:?}: {min} to {max}{to}", shown(name));
+        let _ = writeln!(text, "output {i} {} {shape:?}: {values}{to}", shown(name));
     }
     text + "\n" + &answer.report.to_string()
 }

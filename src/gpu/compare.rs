@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::{Brought, Gpu, GpuError, Session, SessionOptions};
 use crate::{
-    graph::Graph,
+    graph::{Graph, NotFinite},
     kernels::twin,
     plan::{SearchControl, TexelFormat},
     prepare::{PrepareOptions, Prepared},
@@ -21,7 +21,7 @@ pub struct StepDifference {
     pub op: &'static str,
     /// The tensor that it writes.
     pub tensor: String,
-    /// The greatest difference of two values; infinite where one of them only is no number.
+    /// The greatest difference of two values; infinite where one of them only is finite, or a number.
     pub worst: f32,
     /// Where that is, `[B, H, W, C]`.
     pub at: [usize; 4],
@@ -29,8 +29,12 @@ pub struct StepDifference {
     pub device: f32,
     /// What the twin has there.
     pub twin: f32,
-    /// The greatest magnitude of the twin's result.
+    /// The greatest magnitude of the twin's finite results.
     pub largest: f32,
+    /// What the device has that is not finite.
+    pub device_not_finite: NotFinite,
+    /// What the twin has that is not finite.
+    pub twin_not_finite: NotFinite,
 }
 
 impl StepDifference {
@@ -94,14 +98,10 @@ pub fn compare_prepared(
         let result = node.outputs.first().and_then(|&tensor| Some((tensor, twins[tensor].as_ref()?)));
         let Some((tensor, expected)) = result else { return true };
         let shape = prepared.graph.shape(tensor);
-        let (row, mut worst, mut at) = (shape.w * shape.c, 0.0, 0);
+        let row = shape.w * shape.c;
         let first = step.rows.start as usize * row;
-        for (i, (&device, &twin)) in values.iter().zip(&expected[first..]).enumerate() {
-            let apart = apart(device, twin);
-            if apart > worst {
-                (worst, at) = (apart, i);
-            }
-        }
+        let there = &expected[first..(first + values.len()).min(expected.len())];
+        let (worst, at) = furthest(values, there);
         let place = first + at;
         let (y, x) = (place / row, place % row / shape.c.max(1));
         let difference = StepDifference {
@@ -113,7 +113,9 @@ pub fn compare_prepared(
             at: [y / shape.h, y % shape.h, x, place % shape.c],
             device: values.get(at).copied().unwrap_or(0.0),
             twin: expected.get(place).copied().unwrap_or(0.0),
-            largest: expected.iter().filter(|v| v.is_finite()).fold(0.0, |largest: f32, v| largest.max(v.abs())),
+            largest: largest(expected),
+            device_not_finite: NotFinite::of(values),
+            twin_not_finite: NotFinite::of(there),
         };
         let near = difference.relative() <= tolerance;
         differences.push(difference);
@@ -123,7 +125,24 @@ pub fn compare_prepared(
     if cancelled { Err(GpuError::Cancelled { doing: "comparing" }) } else { Ok(differences) }
 }
 
-/// Equal values, infinite ones too, are no distance apart, nor are two that are no numbers.
+/// The greatest magnitude of those that are finite.
+pub fn largest(values: &[f32]) -> f32 {
+    values.iter().filter(|v| v.is_finite()).fold(0.0, |largest, v| largest.max(v.abs()))
+}
+
+/// The greatest distance of two values at the same place, and the place. Equal values, infinities of one sign among them, are
+/// no distance apart, nor are two NaN; a NaN is infinitely far from any number, and an infinity from any other.
+pub fn furthest(found: &[f32], expected: &[f32]) -> (f32, usize) {
+    let (mut worst, mut at) = (0.0, 0);
+    for (i, (&found, &expected)) in found.iter().zip(expected).enumerate() {
+        let apart = apart(found, expected);
+        if apart > worst {
+            (worst, at) = (apart, i);
+        }
+    }
+    (worst, at)
+}
+
 fn apart(a: f32, b: f32) -> f32 {
     if a == b || a.is_nan() && b.is_nan() {
         0.0

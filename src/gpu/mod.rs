@@ -16,7 +16,7 @@ mod wait;
 mod weights;
 mod words;
 
-pub use compare::{StepDifference, compare, compare_prepared, tolerance};
+pub use compare::{StepDifference, compare, compare_prepared, furthest, largest, tolerance};
 pub use device::{AdapterSummary, Gpu, GpuOptions, TIMEOUT, adapters};
 pub use error::GpuError;
 pub use measure::{Stopwatch, measure_figures};

@@ -15,6 +15,8 @@ mod networks;
 mod prepared;
 mod residency;
 mod text;
+#[cfg(feature = "import")]
+mod values;
 
 use crate::plan::{Best, Plan, Problem, RowTable, StopReason, TexelFormat};
 use serde::{Deserialize, Serialize};
@@ -30,6 +32,8 @@ pub use digits::grouped;
 pub use front::{Front, FrontPoint};
 #[cfg(feature = "import")]
 pub use networks::{NetworkRow, NetworkTable, Phased as PhasedFigures, Published as PublishedFigures};
+#[cfg(feature = "import")]
+pub use values::{NotFiniteCounts, Values};
 
 /// What a plan costs and where everything lies. Bytes everywhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -160,6 +160,83 @@ fn a_run_is_compared_with_the_twins_and_with_arrays() {
     assert!(few.status.code() == Some(2) && stderr(&few).contains("2 outputs, 1 arrays"), "{}", stderr(&few));
 }
 
+/// What is not finite is counted, where it comes in and where it goes out, and is never called near.
+#[test]
+fn values_that_are_not_finite_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().to_str().unwrap();
+    let model = fetched("blazeface");
+    let dims = [1, 128, 128, 3];
+    let path = dir.path().join("nan.npy");
+    let mut values = vec![f32::NAN; 128 * 128 * 3];
+    values[7] = f32::INFINITY;
+    write_npy(&path, &dims, &values).unwrap();
+    let nan = path.to_str().unwrap();
+
+    let ran = json(&["run", &model, "--input", nan, "--output", folder, "--json"]);
+    let input = &ran["inputs"][0]["not_finite"];
+    assert!(input["nan"] == 128 * 128 * 3 - 1 && input["positive_infinity"] == 1, "{input}");
+    let output = &ran["outputs"][1];
+    assert!(output["not_finite"]["nan"] == 896 && output["min"].is_null() && output["max"].is_null(), "{output}");
+    let text = String::from_utf8(texpool(&["run", &model, "--input", nan]).stdout).unwrap();
+    for words in
+        ["values are not finite: 49151 NaN, 1 +inf", "no finite value; 896 of 896 values are not finite: 896 NaN"]
+    {
+        assert!(text.contains(words), "`{words}` is missing: {text}");
+    }
+
+    // The twins say the same; that is said, and it is not called near.
+    let compared = texpool(&["compare", &model, "--input", nan, "--against", "cpu"]);
+    let text = String::from_utf8_lossy(&compared.stdout).into_owned();
+    assert_eq!(compared.status.code(), Some(0), "{text}");
+    assert!(
+        text.contains("values are NaN or infinite, the same on both sides") && !text.contains("\nall within"),
+        "{text}"
+    );
+    let document = json(&["compare", &model, "--input", nan, "--against", "cpu", "--json"]);
+    assert!(document["not_compared"].as_u64().unwrap() > 896);
+
+    // On one side alone it diverges.
+    let [regressors, scores] = ["0_regressors.npy", "1_classificators.npy"].map(|name| format!("{folder}/{name}"));
+    let one = texpool(&["compare", &model, "--against", &regressors, "--against", &scores]);
+    assert_eq!(one.status.code(), Some(1));
+    assert!(stderr(&one).contains("is the first that diverges"), "{}", stderr(&one));
+    let same = texpool(&["compare", &model, "--input", nan, "--against", &regressors, "--against", &scores]);
+    assert_eq!(same.status.code(), Some(0), "{}", stderr(&same));
+
+    let bench = json(&["bench", &model, "--json", "--seconds", "0.1"]);
+    assert!(
+        bench["outputs"].as_array().unwrap().iter().all(|output| output["not_finite"]["nan"] == 0),
+        "{}",
+        bench["outputs"]
+    );
+}
+
+/// As `diff` has it: 1 is a difference, and what could not be compared is 2.
+#[test]
+fn a_comparison_that_cannot_be_made_is_trouble() {
+    let missing =
+        texpool(&["compare", &fetched("blazeface"), "--against", "/nowhere.npy", "--against", "/nowhere.npy"]);
+    assert_eq!(missing.status.code(), Some(2), "{}", stderr(&missing));
+    let model = texpool(&["compare", "/nowhere.tflite", "--against", "cpu"]);
+    assert_eq!(model.status.code(), Some(2), "{}", stderr(&model));
+}
+
+#[test]
+fn rules_say_what_they_do_to_numbers() {
+    let model = fetched("blazeface");
+    let why = |rules: &str| String::from_utf8(texpool(&["plan", &model, "--why", "--rules", rules]).stdout).unwrap();
+    let text = why("exact");
+    for line in [
+        "  activation           exact         lets",
+        "  residual             signed-zero   (off) lets",
+        "(off) folds a constant",
+    ] {
+        assert!(text.contains(line), "`{line}` is missing: {text}");
+    }
+    assert!(why("default").contains("  softmax-unshifted    changes-range (off)") && !why("all").contains("(off)"));
+}
+
 #[test]
 fn wrong_inputs_say_what_was_expected_and_what_came() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,0 +1,48 @@
+//! Values that are not finite, counted.
+
+use std::fmt;
+
+/// How many of some values are no finite numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NotFinite {
+    /// NaN.
+    pub nan: usize,
+    /// Positive infinity.
+    pub positive: usize,
+    /// Negative infinity.
+    pub negative: usize,
+}
+
+impl NotFinite {
+    /// Counts them.
+    pub fn of(values: &[f32]) -> Self {
+        let mut found = Self::default();
+        for value in values.iter().filter(|value| !value.is_finite()) {
+            let count = match value {
+                value if value.is_nan() => &mut found.nan,
+                value if *value > 0.0 => &mut found.positive,
+                _ => &mut found.negative,
+            };
+            *count += 1;
+        }
+        found
+    }
+
+    /// All of them.
+    pub const fn total(&self) -> usize {
+        self.nan + self.positive + self.negative
+    }
+
+    /// Whether every value is finite.
+    pub const fn is_none(&self) -> bool {
+        self.total() == 0
+    }
+}
+
+impl fmt::Display for NotFinite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = [(self.nan, "NaN"), (self.positive, "+inf"), (self.negative, "-inf")];
+        let there = kinds.iter().filter(|(count, _)| *count > 0).map(|(count, kind)| format!("{count} {kind}"));
+        f.write_str(&there.collect::<Vec<_>>().join(", "))
+    }
+}

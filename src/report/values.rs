@@ -1,0 +1,90 @@
+//! What the values of an input or output are like: their range, and how many are not finite.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::graph::NotFinite;
+
+/// How many values are no finite numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NotFiniteCounts {
+    /// NaN.
+    pub nan: usize,
+    /// Positive infinity.
+    pub positive_infinity: usize,
+    /// Negative infinity.
+    pub negative_infinity: usize,
+}
+
+impl From<NotFinite> for NotFiniteCounts {
+    fn from(found: NotFinite) -> Self {
+        Self { nan: found.nan, positive_infinity: found.positive, negative_infinity: found.negative }
+    }
+}
+
+/// The values of a tensor in short.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Values {
+    /// The least finite value; none where there is none.
+    pub min: Option<f32>,
+    /// The greatest finite value; none where there is none.
+    pub max: Option<f32>,
+    /// The mean of the finite values; none where there is none.
+    pub mean: Option<f32>,
+    /// How many values there are.
+    pub count: usize,
+    /// How many of them are not finite.
+    pub not_finite: NotFiniteCounts,
+}
+
+impl Values {
+    /// Of these.
+    pub fn of(values: &[f32]) -> Self {
+        let finite = || values.iter().copied().filter(|value| value.is_finite());
+        let not_finite = NotFinite::of(values);
+        let many = values.len() - not_finite.total();
+        let sum: f64 = finite().map(f64::from).sum();
+        Self {
+            min: finite().reduce(f32::min),
+            max: finite().reduce(f32::max),
+            mean: (many > 0).then(|| (sum / many as f64) as f32),
+            count: values.len(),
+            not_finite: not_finite.into(),
+        }
+    }
+
+    /// How many are not finite, in words; nothing where all are.
+    pub fn warning(&self) -> Option<String> {
+        let NotFiniteCounts { nan, positive_infinity: positive, negative_infinity: negative } = self.not_finite;
+        let found = NotFinite { nan, positive, negative };
+        (!found.is_none()).then(|| format!("{} of {} values are not finite: {found}", found.total(), self.count))
+    }
+}
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.min, self.max, self.mean) {
+            (Some(min), Some(max), Some(mean)) => write!(f, "{min} to {max}, mean {mean}")?,
+            _ => f.write_str("no finite value")?,
+        }
+        self.warning().map_or(Ok(()), |warning| write!(f, "; {warning}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_finite_is_counted_and_is_in_no_range() {
+        let values = Values::of(&[1.0, f32::NAN, -3.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
+        assert_eq!((values.min, values.max, values.mean), (Some(-3.0), Some(1.0), Some(-1.0)));
+        let text = "-3 to 1, mean -1; 4 of 6 values are not finite: 2 NaN, 1 +inf, 1 -inf";
+        assert_eq!(values.to_string(), text);
+        let none = Values::of(&[f32::NAN; 3]);
+        assert_eq!((none.min, none.max, none.mean), (None, None, None));
+        assert_eq!(none.to_string(), "no finite value; 3 of 3 values are not finite: 3 NaN");
+        assert_eq!(Values::of(&[0.5]).warning(), None);
+    }
+}
