@@ -93,6 +93,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if let Some(path) = &args.records {
         return records::run(args, path, json);
     }
+    // clap asks for nothing that a model rules out.
+    if args.capacity.is_some() || args.write.is_some() {
+        return Err(CliError::Usage("--capacity and --write go with --records FILE, not with a model".into()));
+    }
     let Some(model) = &args.model else {
         return Err(CliError::Usage("say which model to plan, or --records FILE, or --published".into()));
     };

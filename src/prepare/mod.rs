@@ -279,7 +279,7 @@ impl Prepared {
 }
 
 /// Checks, rewrites, schedules and plans a model, and checks the plan. A search that `control` stops answers with the best
-/// plan found so far, at least that of the greedy strategies without phases, and says so ([`Prepared::stopped`]).
+/// plan found so far, at least one without phases, and says so ([`Prepared::stopped`]).
 ///
 /// # Errors
 /// Where the graph is not whole, no texture can hold a tensor, or no plan fits the budget.

@@ -141,13 +141,14 @@ fn a_search_without_end_is_stopped() {
     let mut seen = Vec::new();
     let mut callback = |progress: Progress| {
         seen.push(progress);
-        if seen.len() < 50 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if progress.stage == "arena search" { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let found = smallest(&records, u64::MAX, &SearchControl::new().progress(&mut callback)).unwrap();
     assert_eq!(found.stopped, Some(StopReason::Cancelled));
     assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
-    assert_eq!(seen.len(), 50);
-    assert!(seen.iter().any(|p| p.stage == "greedy strategies") && seen.iter().any(|p| p.stage == "arena search"));
+    // Broken off at its first word of the search, it says no more.
+    assert_eq!(seen.iter().filter(|p| p.stage == "arena search").count(), 1);
+    assert!(seen.iter().any(|p| p.stage == "greedy strategies"));
 }
 
 /// A control that was stopped before the call: still a layout, and no claim.

@@ -13,7 +13,7 @@ mod segments;
 mod work;
 mod worth;
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 pub use drive::order;
 pub use model::{Maker, Model, Operator, Reading, dispatches, dispatches_of};
@@ -22,7 +22,7 @@ pub use segments::{Outline, Table};
 pub use work::{Family, Work, work};
 pub use worth::worth_joining;
 
-use super::{Schedule, Step, StorageKind, Touch};
+use super::{Schedule, Step, StorageId, StorageKind, Touch};
 use crate::plan::UsageRecord;
 
 /// Consecutive operators that run interleaved; what one segment leaves behind is complete when the next begins.
@@ -52,10 +52,16 @@ pub fn phased(schedule: &Schedule, model: &Model, segments: &[Segment]) -> Sched
         ..Schedule::default()
     };
     let mut touched: Vec<Option<(usize, usize)>> = vec![None; schedule.records.len()];
+    // By storage, since a concatenation of thousands of parts runs in thousands of bands. Of equals the first is kept.
+    let reads: Vec<HashMap<StorageId, &Reading>> = model
+        .operators
+        .iter()
+        .map(|operator| operator.reads.iter().rev().map(|read| (read.storage, read)).collect())
+        .collect();
     for Band { operator, rows } in order(model, segments) {
-        let (whole, operator) = (&schedule.steps[operator], &model.operators[operator]);
+        let (whole, reads, operator) = (&schedule.steps[operator], &reads[operator], &model.operators[operator]);
         let read = |touch: &Touch| {
-            let read = operator.reads.iter().find(|read| read.storage == touch.storage);
+            let read = reads.get(&touch.storage);
             Touch { rows: read.map_or(0..0, |read| within(&read.rows(&rows), &touch.rows)), ..touch.clone() }
         };
         let written = operator.written(&rows);
