@@ -23,6 +23,9 @@ fn everything_holds_on_swiftshader() {
         .skip("onnx_nodes::")
         // It takes a second for an image: it runs the small network under every strategy, models under the best.
         .skip("invariance::every_strategy::")
+        // WGSL leaves to the driver what becomes of NaN, and this one's functions make numbers of some (exp of NaN is
+        // infinite there): that NaN goes through every kernel is claimed of Mesa alone so far.
+        .skip("kernels::no_number::")
         // Times, which are another driver's business.
         .skip("figures::")
         .skip("zoo_plans::");
