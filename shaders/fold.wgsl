@@ -116,7 +116,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         }
         value = all;
         if KIND == 7u { value = sqrt(all); }
-        if KIND == 8u || KIND == 9u { value = base * f32(KIND == 9u) + log(all); }
+        if KIND == 8u || KIND == 9u { value = base * f32(KIND == 9u) + logarithm(all); }
     }
     emit(dst, row, ox, slice, value);
 }

@@ -46,7 +46,7 @@ fn main(
         for (var s = lane; s < src.slices; s += 64u) {
             let power = (read_input(src, start + s * src.pitch) - greatest) * beta;
             if LOG {
-                emit(dst, row, x, s, power - log(sum));
+                emit(dst, row, x, s, power - logarithm(vec4(sum)));
             } else {
                 emit(dst, row, x, s, exp(power) / sum);
             }

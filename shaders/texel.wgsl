@@ -99,6 +99,11 @@ fn exponential(x: vec4<f32>) -> vec4<f32> {
     return select(exp(x), x, no_number(x));
 }
 
+// `ln x`, and of what is no number none: SwiftShader makes a number of it.
+fn logarithm(x: vec4<f32>) -> vec4<f32> {
+    return select(log(x), x, no_number(x));
+}
+
 // `x^y` of what is not negative, and of what is no number none: drivers make something of its logarithm.
 fn raised(x: vec4<f32>, y: vec4<f32>) -> vec4<f32> {
     return select(pow(x, y), x, no_number(x));

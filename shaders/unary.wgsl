@@ -16,7 +16,7 @@ fn small_atanh(x: vec4<f32>) -> vec4<f32> {
 // log(1 + x) of what is not negative, with digits left where it is small.
 fn log_plus_one(x: vec4<f32>) -> vec4<f32> {
     let s = min(x, vec4(1.0));
-    return select(log(1.0 + x), 2.0 * small_atanh(s / (2.0 + s)), x < vec4(1.0));
+    return select(logarithm(1.0 + x), 2.0 * small_atanh(s / (2.0 + s)), x < vec4(1.0));
 }
 
 // Cephes' `atanf`: three ranges and a polynomial.
@@ -72,7 +72,7 @@ fn arc_cosine(v: vec4<f32>) -> vec4<f32> {
 fn hyperbolic_sine(x: vec4<f32>) -> vec4<f32> {
     let z = x * x;
     let small = x + x * z * (1.0 / 6.0 + z * (1.0 / 120.0 + z * (1.0 / 5040.0 + z * (1.0 / 362880.0))));
-    return select(0.5 * (exp(x) - exp(-x)), small, abs(x) < vec4(1.0));
+    return select(0.5 * (exponential(x) - exp(-x)), small, abs(x) < vec4(1.0));
 }
 
 fn inverse_hyperbolic_sine(v: vec4<f32>) -> vec4<f32> {
@@ -80,16 +80,16 @@ fn inverse_hyperbolic_sine(v: vec4<f32>) -> vec4<f32> {
     let z = x * x;
     // Beyond 2^12 the square root is x, and far beyond it the square is infinite.
     let near = log_plus_one(x + z / (1.0 + sqrt(z + 1.0)));
-    return sign(v) * select(near, log(x) + 0.69314718, x > vec4(4096.0));
+    return sign(v) * select(near, logarithm(x) + 0.69314718, x > vec4(4096.0));
 }
 
 fn inverse_hyperbolic_cosine(x: vec4<f32>) -> vec4<f32> {
     let t = x - 1.0;
-    return select(log_plus_one(t + sqrt(t * (t + 2.0))), log(x) + 0.69314718, x > vec4(4096.0));
+    return select(log_plus_one(t + sqrt(t * (t + 2.0))), logarithm(x) + 0.69314718, x > vec4(4096.0));
 }
 
 fn inverse_hyperbolic_tangent(x: vec4<f32>) -> vec4<f32> {
-    return select(0.5 * log((1.0 + x) / (1.0 - x)), small_atanh(x), abs(x) < vec4(0.3));
+    return select(0.5 * logarithm((1.0 + x) / (1.0 - x)), small_atanh(x), abs(x) < vec4(0.3));
 }
 
 fn truth(yes: vec4<bool>) -> vec4<f32> {
@@ -124,7 +124,7 @@ fn function(x: vec4<f32>, slice: u32, own: vec2<u32>) -> vec4<f32> {
         case 34u: { return select(vec4(0.0), x, x > vec4(alpha)); }
         case 35u: { return x / (1.0 + abs(x)); }
         case 36u: { return select(select(vec4(0.0), x - alpha, x > vec4(beta)), x + alpha, x < vec4(-beta)); }
-        case 37u: { return log(x); }
+        case 37u: { return logarithm(x); }
         case 38u: { return 1.0 / x; }
         case 39u: { return select(sign(x), x, no_number(x)); }
         case 40u: { return erf(x); }
@@ -135,7 +135,7 @@ fn function(x: vec4<f32>, slice: u32, own: vec2<u32>) -> vec4<f32> {
         case 45u: { return arc_cosine(x); }
         case 46u: { return arc_tangent(x); }
         case 47u: { return hyperbolic_sine(x); }
-        case 48u: { return 0.5 * (exp(x) + exp(-x)); }
+        case 48u: { return 0.5 * (exponential(x) + exp(-x)); }
         case 49u: { return inverse_hyperbolic_sine(x); }
         case 50u: { return inverse_hyperbolic_cosine(x); }
         case 51u: { return inverse_hyperbolic_tangent(x); }

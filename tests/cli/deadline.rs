@@ -3,7 +3,9 @@
 #![cfg(unix)]
 
 use std::{
+    fmt::Write as _,
     fs,
+    io::{Read as _, Seek as _},
     path::Path,
     process::{Command, Stdio},
     time::{Duration, Instant},
@@ -15,7 +17,7 @@ use crate::onnx::{Attr, Model};
 
 const TEXPOOL: &str = env!("CARGO_BIN_EXE_texpool");
 
-/// A network that a search for its smallest pool is busy with for minutes: many windows one after another.
+/// A network of many windows one after another.
 fn long(folder: &Path) -> String {
     let mut model = Model::new();
     model.input("x0", &[1, 4, 128, 128]);
@@ -73,16 +75,35 @@ fn what_is_no_answer_by_halves_names_the_deadline() {
     }
 }
 
-/// Guards Ctrl-C: the first ends the search, what was found is printed whole, and the exit code says what happened.
+/// Usage records whose smallest pool takes minutes to prove, as minimalloc's CSV.
+fn endless(folder: &Path) -> String {
+    let mut state = 1_u64;
+    let mut below = |end: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % end
+    };
+    let mut csv = "id,lower,upper,size\n".to_owned();
+    for id in 0..300 {
+        let first = below(100);
+        writeln!(csv, "{id},{first},{},{}", first + 1 + below(30), 1 + below(10_007)).unwrap();
+    }
+    let path = folder.join("endless.csv");
+    fs::write(&path, csv).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Guards Ctrl-C: the first ends the search, what was found is printed and written whole, and the exit code says what
+/// happened.
 #[test]
 fn an_interrupt_prints_the_best_so_far() {
     let folder = tempfile::tempdir().unwrap();
-    let model = long(folder.path());
-    let picture = folder.path().join("plan.svg");
-    let to = picture.to_str().unwrap();
-    let args = ["plan", &model, "--phases", "min", "--deadline", "none", "--json", "--picture", to];
-    // The search runs for minutes. Until it has begun, an interrupt ends the command itself: then it comes too early.
-    let (said, out) = [2, 6, 18, 54]
+    let records = endless(folder.path());
+    let [picture, plan] = ["plan.svg", "plan.csv"].map(|name| folder.path().join(name));
+    let (svg, csv) = (picture.to_str().unwrap(), plan.to_str().unwrap());
+    let args = ["plan", "--records", &records, "--deadline", "none", "--nodes", "1000000000", "--json"];
+    let args = [&args[..], &["--picture", svg, "--write", csv]].concat();
+    // Until the search has begun, an interrupt ends the command itself: then it comes too early.
+    let (said, out) = [2, 6, 18]
         .into_iter()
         .find_map(|seconds| {
             let (code, said, out) = interrupted(&args, Duration::from_secs(seconds));
@@ -95,15 +116,25 @@ fn an_interrupt_prints_the_best_so_far() {
     assert_eq!(report["stopped"], "cancelled");
     let svg = fs::read_to_string(picture).unwrap();
     assert!(svg.trim_end().ends_with("</svg>"), "a picture is half-written");
+    assert_eq!(fs::read_to_string(plan).unwrap().lines().count(), 301, "a plan is half-written");
 }
 
 /// The exit code of the command, interrupted after a while, and what it printed on standard error and output. A shell says 130
 /// of what the signal itself ended.
 fn interrupted(args: &[&str], after: Duration) -> (Option<i32>, String, String) {
-    let child = Command::new(TEXPOOL).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A file: a pipe that nobody reads yet would hold the command before it is interrupted.
+    let mut printed = tempfile::tempfile().unwrap();
+    let child = Command::new(TEXPOOL)
+        .args(args)
+        .stdout(printed.try_clone().unwrap())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     std::thread::sleep(after);
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().or(Some(130)), text(output.stderr), text(output.stdout))
+    let mut out = String::new();
+    printed.rewind().unwrap();
+    printed.read_to_string(&mut out).unwrap();
+    (output.status.code().or(Some(130)), String::from_utf8(output.stderr).unwrap(), out)
 }

@@ -23,9 +23,6 @@ fn everything_holds_on_swiftshader() {
         .skip("onnx_nodes::")
         // It takes a second for an image: it runs the small network under every strategy, models under the best.
         .skip("invariance::every_strategy::")
-        // WGSL leaves to the driver what becomes of NaN, and of the logarithm of NaN this one makes
-        // a number: that NaN goes through every kernel is claimed of Mesa alone so far.
-        .skip("kernels::no_number::")
         // Times, which are another driver's business.
         .skip("figures::")
         .skip("zoo_plans::");
