@@ -151,23 +151,3 @@ fn a_deadline_is_kept_and_said() {
     assert_eq!((survey["stopped"].as_str(), survey["optimum"]["proven"].as_bool()), (Some("deadline"), Some(false)));
     assert!(err.contains("stopped after") && err.contains("not proven"), "{err}");
 }
-
-/// The first Ctrl-C ends the search, and the best plan so far is printed whole.
-#[cfg(unix)]
-#[test]
-fn ctrl_c_ends_the_search_and_prints_the_best_so_far() {
-    let hard = "tests/data/minimalloc/J.1048576.csv";
-    let mut command = Command::new(env!("CARGO_BIN_EXE_texpool"));
-    command.args(["plan", "--records", hard, "--deadline", "none", "--json"]);
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let child = command.spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(3));
-    let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
-    assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
-    let err = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(130), "{err}");
-    let survey: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((survey["stopped"].as_str(), survey["optimum"]["proven"].as_bool()), (Some("cancelled"), Some(false)));
-    assert!(err.contains("cancelled") && err.contains("best so far"), "{err}");
-}
