@@ -2,15 +2,15 @@
 //! process.
 
 use texpool::{
-    gpu::{Gpu, Session, SessionOptions},
+    gpu::{Brought, Gpu, Session, SessionOptions},
     graph::Graph,
-    plan::{Choice, Strategy, TexelFormat},
-    prepare::PrepareOptions,
+    plan::{Choice, SearchControl, Strategy, TexelFormat},
+    prepare::{PrepareOptions, Prepared, prepare},
     rewrite::Rules,
 };
 
 use crate::{
-    support::{choices, hash::bits, models, open},
+    support::{different, every_plan, hash::bits, models, open},
     witness::Child,
 };
 
@@ -19,48 +19,58 @@ fn input(len: usize) -> Vec<f32> {
     (0..len).map(|i| (i as f32 * 0.618_034).fract() * 2.0 - 1.0).collect()
 }
 
-fn run(gpu: &Gpu, graph: &Graph, prepare: PrepareOptions, poison: bool) -> u64 {
-    let mut session =
-        Session::new(gpu, graph, &SessionOptions { prepare, poison, ..SessionOptions::default() }).unwrap();
+/// The bits of an answer, which a session that runs `times` gives as often.
+fn run(gpu: &Gpu, prepared: Prepared, prepare: &PrepareOptions, poison: bool, times: usize) -> u64 {
+    let options = SessionOptions { prepare: prepare.clone(), poison, ..SessionOptions::default() };
+    let mut session = Session::of(gpu, prepared, &options, Brought::default()).unwrap();
+    let graph = session.prepared().graph();
     let values: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| input(graph.shape(t).len())).collect();
     let slices: Vec<&[f32]> = values.iter().map(Vec::as_slice).collect();
-    let first = session.run(&slices).unwrap();
-    assert!(first.iter().flatten().all(|v| v.is_finite()), "an output is not finite");
-    assert_eq!(bits(&first), bits(&session.run(&slices).unwrap()), "two runs of a session differ");
-    bits(&first)
+    let mut run = || {
+        let found = session.run(&slices).unwrap();
+        assert!(found.iter().flatten().all(|v| v.is_finite()), "an output is not finite");
+        bits(&found)
+    };
+    let first = run();
+    assert!((1..times).all(|_| run() == first), "two runs of a session differ");
+    first
 }
 
-/// The plans chosen by `plans`, all with poison, against the naïve plan without.
-fn agree(file: &str, configurations: &[(TexelFormat, Rules)], plans: Plans) {
+/// The naïve plan without poison, run twice, against the plans chosen by `plans` with poison.
+fn agree(file: &str, configurations: &[(TexelFormat, Rules)], plans: Plans, times: usize) {
     let gpu = open();
     let graph = texpool::import::open(models::model(file)).unwrap();
     for &(format, rules) in configurations {
-        let options = |choice| PrepareOptions { format, choice, rules, ..PrepareOptions::default() };
-        let naive = run(&gpu, &graph, options(Choice::Strategy(Strategy::Naive)), false);
-        for choice in plans(&graph, &options(Choice::Best)) {
-            let found = run(&gpu, &graph, options(choice), true);
+        let limits = gpu.texture_limits();
+        let options = PrepareOptions { format, rules, limits, ..PrepareOptions::default() };
+        let naive = PrepareOptions { choice: Choice::Strategy(Strategy::Naive), ..options.clone() };
+        let prepared = prepare(&graph, &naive, &SearchControl::new()).unwrap();
+        let naive = run(&gpu, prepared, &naive, false, 2);
+        for (choice, prepared) in plans(&graph, &options) {
+            let found = run(&gpu, prepared, &options, true, times);
             assert_eq!(naive, found, "{file}: {choice} with poison, {format:?}");
         }
     }
 }
 
 /// Which plans to try on a model.
-type Plans = fn(&Graph, &PrepareOptions) -> Vec<Choice>;
+type Plans = fn(&Graph, &PrepareOptions) -> Vec<(Choice, Prepared)>;
 
-/// Every strategy, the optimum and banks, rewritten or not, in both formats.
+/// Every strategy, the optimum and banks, rewritten or not, in both formats. What a second run finds in the textures is
+/// looked at below, and by the small network of `session.rs` under every one of them.
 fn every_strategy_agrees(file: &str) {
     let configurations = [
         (TexelFormat::Rgba32Float, Rules::all()),
         (TexelFormat::Rgba32Float, Rules::none()),
         (TexelFormat::Rgba16Float, Rules::all()),
     ];
-    agree(file, &configurations, choices);
+    agree(file, &configurations, every_plan, 1);
 }
 
-/// What a user runs: the best plan, rewritten, in both formats.
+/// What a user runs: the best plan, rewritten, in both formats, run after run.
 fn best_plan_agrees(file: &str) {
     let configurations = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float].map(|format| (format, Rules::all()));
-    agree(file, &configurations, |_, _| vec![Choice::Best]);
+    agree(file, &configurations, |graph, options| different(graph, options, [Choice::Best]), 2);
 }
 
 /// A test for each model.
@@ -94,7 +104,9 @@ mod best_plan {
 fn one_process() {
     let gpu = open();
     let graph = texpool::import::open(models::model("face_detection_short_range.tflite")).unwrap();
-    println!("{BITS}{:016x}", run(&gpu, &graph, PrepareOptions::default(), false));
+    let options = PrepareOptions { limits: gpu.texture_limits(), ..PrepareOptions::default() };
+    let prepared = prepare(&graph, &options, &SearchControl::new()).unwrap();
+    println!("{BITS}{:016x}", run(&gpu, prepared, &options, false, 2));
 }
 
 /// What [`one_process`] prints before the bits of its run.

@@ -26,4 +26,3 @@ mod stream;
 mod support;
 mod witness;
 mod zoo;
-mod zoo_plans;

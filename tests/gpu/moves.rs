@@ -10,7 +10,7 @@ use texpool::{
     rewrite::Rules,
 };
 
-use crate::support::{choices, open};
+use crate::support::{every_plan, open};
 
 const WORDS: usize = 300;
 
@@ -59,7 +59,8 @@ fn a_network_of_moves_agrees_with_its_twin_under_every_plan() {
     for rules in [Rules::all(), Rules::none()] {
         let plain = PrepareOptions { rules, ..PrepareOptions::default() };
         let phased = PrepareOptions { phases: Phases::Min, ..plain.clone() };
-        let whole = choices(&graph, &plain).into_iter().map(|choice| PrepareOptions { choice, ..plain.clone() });
+        let whole =
+            every_plan(&graph, &plain).into_iter().map(|(choice, _)| PrepareOptions { choice, ..plain.clone() });
         for prepare in whole.chain([phased]) {
             let what = format!("{:?}, {:?}", prepare.choice, prepare.phases);
             let options = SessionOptions { prepare, poison: true, ..SessionOptions::default() };

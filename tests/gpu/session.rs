@@ -9,7 +9,7 @@ use texpool::{
     rewrite::Rules,
 };
 
-use crate::support::{choices, open};
+use crate::support::{every_plan, open};
 
 fn noise(seed: u32, len: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(2_654_435_761) | 1;
@@ -87,7 +87,7 @@ fn a_network_equals_its_twin_under_every_strategy() {
                     assert!((e - f).abs() <= tolerance * largest, "tensor {tensor} [{i}]: {e} on the CPU, {f} here");
                 }
             }
-            for choice in choices(&graph, &options(format, Choice::Best, rules, false).prepare) {
+            for (choice, _) in every_plan(&graph, &options(format, Choice::Best, rules, false).prepare) {
                 for poison in [false, true] {
                     let other = run(&gpu, &graph, &options(format, choice, rules, poison));
                     assert_eq!(base, other, "{choice}, poison {poison}, {format:?}");

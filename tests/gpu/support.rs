@@ -4,7 +4,7 @@ use texpool::{
     gpu::{Gpu, GpuOptions},
     graph::Graph,
     plan::{Choice, Problem, SearchControl, Strategy},
-    prepare::{PrepareOptions, prepare},
+    prepare::{PrepareOptions, Prepared, prepare},
 };
 
 #[path = "../support/arrays.rs"]
@@ -48,19 +48,27 @@ pub(crate) fn open() -> Gpu {
 
 /// The plans a device can run: every strategy, the optimum, banks and the best; of those that place the model alike only
 /// the first. Plans of one arena are none: there a step would read and write the same texture.
-pub(crate) fn choices(graph: &Graph, options: &PrepareOptions) -> Vec<Choice> {
+pub(crate) fn every_plan(graph: &Graph, options: &PrepareOptions) -> Vec<(Choice, Prepared)> {
     let runnable = Strategy::ALL.iter().copied().filter(|strategy| strategy.problem() != Problem::Offsets);
-    let mut seen = Vec::new();
-    let mut different = |&choice: &Choice| {
-        let plan = prepare(graph, &PrepareOptions { choice, ..options.clone() }, &SearchControl::new());
-        let plan = plan.unwrap().plan().clone();
-        let place = (plan.textures, plan.placements);
-        let new = !seen.contains(&place);
-        seen.push(place);
-        new
-    };
-    let searched = [Choice::Optimum, Choice::Banks, Choice::Best];
-    runnable.map(Choice::Strategy).chain(searched).filter(&mut different).collect()
+    different(graph, options, runnable.map(Choice::Strategy).chain([Choice::Optimum, Choice::Banks, Choice::Best]))
+}
+
+/// What is prepared by each choice; of those that place the model alike only the first.
+pub(crate) fn different(
+    graph: &Graph,
+    options: &PrepareOptions,
+    choices: impl IntoIterator<Item = Choice>,
+) -> Vec<(Choice, Prepared)> {
+    let mut found: Vec<(Choice, Prepared)> = Vec::new();
+    for choice in choices {
+        let options = PrepareOptions { choice, ..options.clone() };
+        let prepared = prepare(graph, &options, &SearchControl::new()).unwrap();
+        let place = |prepared: &Prepared| (prepared.plan().textures.clone(), prepared.plan().placements.clone());
+        if !found.iter().any(|(_, other)| place(other) == place(&prepared)) {
+            found.push((choice, prepared));
+        }
+    }
+    found
 }
 
 /// Networks that look words up among more than 16-bit floats can count, so that they are refused in these.

@@ -7,6 +7,8 @@ use std::{
     fs,
     panic::catch_unwind,
     path::{Path, PathBuf},
+    sync::Mutex,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -51,24 +53,33 @@ pub(crate) fn are_answered(target: &str) {
     let bytes: usize = inputs.iter().map(|(_, bytes)| bytes.len()).sum();
     assert!(inputs.len() > 40, "only {} inputs", inputs.len());
     assert!(bytes < MOST_BYTES, "{bytes} bytes of inputs are too many to keep");
-    answered(inputs);
+    answered(inputs.into_iter());
 }
 
-/// Runs inputs through all that needs no device; those that panic or take long are named, all at once.
-pub(crate) fn answered(inputs: impl IntoIterator<Item = (String, Vec<u8>)>) {
-    let fault = |(name, bytes): (String, Vec<u8>)| {
-        let began = Instant::now();
-        let fault = match catch_unwind(|| drive(&bytes).1) {
-            Err(_) => "panics",
-            Ok(_) if began.elapsed() > LONGEST => "takes long",
-            Ok(took) if took.importing > LONGEST / 4 => "takes long to import",
-            Ok(took) if took.import.max(took.rest) > MOST_MEMORY => "takes much memory",
-            Ok(_) => return None,
-        };
-        Some(format!("{name} {fault}"))
-    };
-    let faults: Vec<String> = inputs.into_iter().filter_map(fault).collect();
+/// Runs inputs through all that needs no device, on every core; those that panic or take long are named, all at once.
+pub(crate) fn answered(inputs: impl Iterator<Item = (String, Vec<u8>)> + Send) {
+    let inputs = Mutex::new(inputs);
+    let next = || inputs.lock().unwrap().next();
+    let work = || std::iter::from_fn(next).filter_map(fault).collect::<Vec<String>>();
+    let faults: Vec<String> = thread::scope(|scope| {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        started.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What is wrong with how an input is answered, if anything is.
+fn fault((name, bytes): (String, Vec<u8>)) -> Option<String> {
+    let began = Instant::now();
+    let fault = match catch_unwind(|| drive(&bytes).1) {
+        Err(_) => "panics",
+        Ok(_) if began.elapsed() > LONGEST => "takes long",
+        Ok(took) if took.importing > LONGEST / 4 => "takes long to import",
+        Ok(took) if took.import.max(took.rest) > MOST_MEMORY => "takes much memory",
+        Ok(_) => return None,
+    };
+    Some(format!("{name} {fault}"))
 }
 
 /// Whether a seed is imported, or refused with what error.

@@ -1,5 +1,5 @@
-//! Phased plans on the device: the same bits as without phases, at points of the front from its knee to its end, in both
-//! formats, with rows poisoned as they die.
+//! Every network of the catalogue on the device, in both formats: the same bits as the naïve plan's under the optimum,
+//! banks, the best plan, and plans in phases from the knee of the front to its end, with rows poisoned as they die.
 
 mod models;
 mod zoo;
@@ -9,14 +9,14 @@ use std::{collections::BTreeSet, time::Instant};
 use texpool::{
     gpu::{Brought, Gpu, Memory, Session, SessionOptions},
     graph::Graph,
-    plan::{SearchControl, TexelFormat},
+    plan::{Choice, SearchControl, Strategy, TexelFormat},
     prepare::{Point, PrepareError, PrepareOptions, Prepared, frontier, prepare},
     schedule::phases::work,
 };
 
 use crate::{
     memory::driver_limit,
-    support::{IN_32_BITS_ALONE, hash::bits, models::model, open, zoo as catalogue},
+    support::{IN_32_BITS_ALONE, different, hash::bits, models::model, open, zoo as catalogue},
 };
 
 /// What phases are to do for a network.
@@ -105,12 +105,16 @@ fn run(gpu: &Gpu, prepared: Prepared, prepare: &PrepareOptions, poison: bool, in
 
 /// Of a front's points with phases: the knee, which is what `Phases::Auto` is after, one in the middle, one near the end
 /// and the smallest; fewer where the front has fewer.
-fn chosen(points: &[Point]) -> Vec<(usize, &Point)> {
+/// In 16 bits, whose plans are those of 32 bits in texels, the knee and the smallest.
+fn chosen(points: &[Point], format: TexelFormat) -> Vec<(usize, &Point)> {
     let worth = |i: &usize| points[*i].bytes as f64 * points[*i].predicted_us;
     let knee = (0..points.len()).min_by(|a, b| worth(a).total_cmp(&worth(b))).unwrap();
     let last = points.len() - 1;
     let middle = (points.len() / 2).min(last.saturating_sub(2));
-    let at: BTreeSet<usize> = [knee, middle, last.saturating_sub(1), last].into();
+    let at: BTreeSet<usize> = match format {
+        TexelFormat::Rgba32Float => [knee, middle, last.saturating_sub(1), last].into(),
+        TexelFormat::Rgba16Float => [knee, last].into(),
+    };
     at.into_iter().map(|i| (i, &points[i])).filter(|(_, point)| !point.segments.is_empty()).collect()
 }
 
@@ -130,29 +134,39 @@ fn is_invariant(network: &Network) {
             front => front.unwrap(),
         };
         let planned = began.elapsed();
-        let whole = run(&gpu, prepare(&graph, &options, &SearchControl::new()).unwrap(), &options, false, &inputs);
-        let most = whole.memory.pool_planned;
-        assert!(whole.finite, "{name}, {format:?}: not every output is finite");
+        let naive = PrepareOptions { choice: Choice::Strategy(Strategy::Naive), ..options.clone() };
+        let naive = run(&gpu, prepare(&graph, &naive, &SearchControl::new()).unwrap(), &naive, false, &inputs);
+        assert!(naive.finite, "{name}, {format:?}: not every output is finite");
+        let mut whole = naive.memory.pool_planned;
+        let others: &[Choice] = match format {
+            TexelFormat::Rgba32Float => &[Choice::Optimum, Choice::Banks, Choice::Best],
+            TexelFormat::Rgba16Float => &[Choice::Best],
+        };
+        for (choice, prepared) in different(&graph, &options, others.iter().copied()) {
+            let found = run(&gpu, prepared, &options, true, &inputs);
+            assert_eq!(naive.bits, found.bits, "{name}: {choice} with poison, {format:?}");
+            whole = found.memory.pool_planned.min(whole);
+        }
         let answered = began.elapsed() - planned;
-        let points = chosen(front.points());
+        let points = chosen(front.points(), format);
         for &(index, point) in &points {
             let found = run(&gpu, front.prepared(index).unwrap(), &options, true, &inputs);
             let Memory { pool_planned: bytes, pool_driver, .. } = found.memory;
             assert_eq!(bytes, point.bytes, "{name}, {format:?}");
-            assert_eq!(whole.bits, found.bits, "{name}: {bytes} bytes, {format:?}");
+            assert_eq!(naive.bits, found.bits, "{name}: {bytes} bytes, {format:?}");
             let most = driver_limit(bytes, point.plan.textures.len());
             assert!(
                 (bytes..=most).contains(&pool_driver),
                 "{name}: {bytes} bytes planned, {pool_driver} by the driver"
             );
             // Bands take no pipelines of their own; poison takes one, and what ways and means do otherwise a few.
-            let (few, many) = (whole.pipelines, found.pipelines);
+            let (few, many) = (naive.pipelines, found.pipelines);
             assert!(many <= few + 5, "{name}: {few} pipelines without phases, {many} with");
         }
-        let least = points.last().map_or(most, |(_, point)| point.bytes);
+        let least = points.last().map_or(whole, |(_, point)| point.bytes);
         println!(
-            "{name} {format:?}: {most} bytes without phases, {least} with; the same bits at {} of {} points; {:.1} s of \
-             planning, {:.1} s the first answer, {:.1} s the others",
+            "{name} {format:?}: {whole} bytes without phases, {least} with; the same bits at {} of {} points; {:.1} s \
+             planned, {:.1} s run without phases, {:.1} s with",
             points.len(),
             front.points().iter().filter(|point| !point.segments.is_empty()).count(),
             planned.as_secs_f32(),
@@ -162,11 +176,11 @@ fn is_invariant(network: &Network) {
         match network.gain {
             Gain::Factor(factor) => {
                 assert!(!points.is_empty(), "{name}, {format:?}: no point with phases");
-                assert!(least as f64 * factor < most as f64, "{name}, {format:?}: {least} bytes of {most}");
+                assert!(least as f64 * factor < whole as f64, "{name}, {format:?}: {least} bytes of {whole}");
             }
             Gain::Nothing(why) => {
                 println!("{name} gains nothing from phases: {why}");
-                assert!(points.is_empty(), "{name} gains from phases after all: {least} bytes of {most}");
+                assert!(points.is_empty(), "{name} gains from phases after all: {least} bytes of {whole}");
             }
         }
     }

@@ -11,7 +11,7 @@ const MANIFEST: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
 const EVERY_NETWORK: &str = "TEXPOOL_EVERY_NETWORK";
 /// Millions of multiply-adds of the largest network whose phases are run here without being asked for: the driver does
 /// 300 to 500 of them a second, and a network answers eight times or ten.
-const MOST: f64 = 1000.0;
+const MOST: f64 = 100.0;
 
 #[test]
 fn everything_holds_on_swiftshader() {
@@ -24,8 +24,7 @@ fn everything_holds_on_swiftshader() {
         // It takes a second for an image: it runs the small network under every strategy, models under the best.
         .skip("invariance::every_strategy::")
         // Times, which are another driver's business.
-        .skip("figures::")
-        .skip("zoo_plans::");
+        .skip("figures::");
     let child = if std::env::var_os(EVERY_NETWORK).is_some() {
         child
     } else {
