@@ -7,7 +7,6 @@ mod csdf;
 mod devices;
 mod error;
 mod inputs;
-mod late;
 mod models;
 mod opening;
 mod out;

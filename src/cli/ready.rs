@@ -1,6 +1,6 @@
 //! Models made ready for a device: its figures where they decide, and a bar where the search takes long.
 
-use super::{CliError, bench::percentile, late::Late, progress};
+use super::{CliError, bench::percentile, progress};
 use crate::{
     fetch::cache_folder,
     gpu::{Brought, Gpu, Session, SessionOptions},
@@ -101,28 +101,45 @@ pub(super) fn measured(
     inputs: &[&[f32]],
     time: Duration,
 ) -> Result<Vec<Middle>, CliError> {
-    let mut bar = Late::new("running the points");
-    let clock = options.figures.clock;
+    let options = SessionOptions { prepare: options.clone(), ..SessionOptions::default() };
     let points = front.points().len();
     let mut all = vec![[Vec::new(), Vec::new()]; points];
-    for turn in 0..PASSES * points {
-        bar.at(turn, PASSES * points);
-        let point = turn % points;
-        let Some(prepared) = front.prepared(point) else { continue };
-        let times = &mut all[point];
-        let options = SessionOptions { prepare: options.clone(), ..SessionOptions::default() };
-        let mut session = Session::of(gpu, prepared, &options, Brought::default())?;
-        let mut outputs = session.run(inputs)?;
-        let end = Instant::now() + time / PASSES as u32;
-        let mut runs = 0;
-        while runs < FEWEST_RUNS || Instant::now() < end {
-            let (begun, read) = (Instant::now(), setup::read(clock));
-            session.run_into(inputs, &mut outputs)?;
-            times[0].push((setup::read(clock) - read).as_secs_f64() * 1e3);
-            times[1].push(begun.elapsed().as_secs_f64() * 1e3);
-            runs += 1;
+    let doing = "running the points";
+    progress::watched(None, |control| -> Result<(), CliError> {
+        for turn in 0..PASSES * points {
+            if reported(control, doing, turn, PASSES * points).is_break() {
+                break;
+            }
+            let point = turn % points;
+            let Some(prepared) = front.prepared(point) else { continue };
+            let session = Session::of(gpu, prepared, &options, Brought::default())?;
+            timed(session, &options, inputs, time / PASSES as u32, &mut all[point])?;
         }
-    }
+        Ok(())
+    })?;
+    uninterrupted(doing)?;
     let middle = |times: &[f64]| percentile(times, 0.5);
     Ok(all.iter().map(|[ms, wall_ms]| Middle { ms: middle(ms), wall_ms: middle(wall_ms) }).collect())
+}
+
+/// Runs a session for a while, and adds the milliseconds of each run by the clock of the figures and by the wall's.
+fn timed(
+    mut session: Session,
+    options: &SessionOptions,
+    inputs: &[&[f32]],
+    time: Duration,
+    times: &mut [Vec<f64>; 2],
+) -> Result<(), CliError> {
+    let clock = options.prepare.figures.clock;
+    let mut outputs = session.run(inputs)?;
+    let end = Instant::now() + time;
+    let mut runs = 0;
+    while runs < FEWEST_RUNS || Instant::now() < end {
+        let (begun, read) = (Instant::now(), setup::read(clock));
+        session.run_into(inputs, &mut outputs)?;
+        times[0].push((setup::read(clock) - read).as_secs_f64() * 1e3);
+        times[1].push(begun.elapsed().as_secs_f64() * 1e3);
+        runs += 1;
+    }
+    Ok(())
 }
