@@ -59,12 +59,14 @@ pub(crate) fn different(
     options: &PrepareOptions,
     choices: impl IntoIterator<Item = Choice>,
 ) -> Vec<(Choice, Prepared)> {
+    let alike = |one: &Prepared, other: &Prepared| {
+        (&one.plan().textures, &one.plan().placements) == (&other.plan().textures, &other.plan().placements)
+    };
     let mut found: Vec<(Choice, Prepared)> = Vec::new();
     for choice in choices {
         let options = PrepareOptions { choice, ..options.clone() };
         let prepared = prepare(graph, &options, &SearchControl::new()).unwrap();
-        let place = |prepared: &Prepared| (prepared.plan().textures.clone(), prepared.plan().placements.clone());
-        if !found.iter().any(|(_, other)| place(other) == place(&prepared)) {
+        if !found.iter().any(|(_, other)| alike(other, &prepared)) {
             found.push((choice, prepared));
         }
     }

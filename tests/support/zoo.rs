@@ -48,14 +48,9 @@ pub(crate) fn names() -> Vec<String> {
     manifest().as_object().unwrap().keys().cloned().collect()
 }
 
-fn manifest() -> Value {
+/// What is known of each network, by its name.
+pub(crate) fn manifest() -> Value {
     serde_json::from_reader(BufReader::new(File::open(folder().join("manifest.json")).unwrap())).unwrap()
-}
-
-/// The distance of neighbouring values of a network's first output, where 8 bits stand for them.
-#[allow(dead_code, reason = "not every binary that shares the file looks at grids")]
-pub(crate) fn quantum(name: &str) -> Option<f32> {
-    manifest()[name]["outputs"][0]["quantum"].as_f64().map(|quantum| quantum as f32)
 }
 
 /// Its model file.

@@ -2,7 +2,7 @@
 
 use texpool::graph::{Act, Binary, Op, Tail, Unary};
 
-use super::{case, constant, hostile::Bench, one_node, placed};
+use super::{TRUTHS, case, constant, hostile::Bench, one_node, placed};
 
 const DIMS: [usize; 4] = [2, 3, 5, 7];
 
@@ -137,20 +137,7 @@ fn pairs(bench: &mut Bench, inputs: fn(f32) -> f32, binaries: &[Binary]) {
 #[test]
 fn comparisons_logic_and_choices() {
     let mut bench = Bench::new();
-    let all = [
-        Binary::Equal,
-        Binary::NotEqual,
-        Binary::Less,
-        Binary::LessEqual,
-        Binary::Greater,
-        Binary::GreaterEqual,
-        Binary::And,
-        Binary::Or,
-        Binary::Xor,
-        Binary::KeepIf,
-        Binary::KeepUnless,
-        Binary::SquaredDifference,
-    ];
+    let all = [&TRUTHS[..], &[Binary::KeepIf, Binary::KeepUnless, Binary::SquaredDifference]].concat();
     pairs(&mut bench, |x| x.round(), &all);
     pairs(&mut bench, |x| x.max(0.0).floor(), &all);
     bench.finish();

@@ -14,9 +14,22 @@ mod rng;
 mod windows;
 
 use rng::Rng;
-use texpool::graph::{Act, Op, Shape, Tail, Unary};
+use texpool::graph::{Act, Binary, Op, Shape, Tail, Unary};
 
 use crate::support::graphs::{Source, add_tensor, one_node};
+
+/// Functions of two values that answer yes or no, as one or zero.
+const TRUTHS: [Binary; 9] = [
+    Binary::Equal,
+    Binary::NotEqual,
+    Binary::Less,
+    Binary::LessEqual,
+    Binary::Greater,
+    Binary::GreaterEqual,
+    Binary::And,
+    Binary::Or,
+    Binary::Xor,
+];
 
 /// An operand that is computed.
 fn placed(dims: [usize; 4]) -> Source {

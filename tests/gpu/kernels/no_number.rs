@@ -3,7 +3,7 @@
 
 use texpool::graph::{Act, Binary, Conv2d, CoordMode, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Tail, Unary};
 
-use super::{case, constant, hostile::Bench, one_node, placed};
+use super::{TRUTHS, case, constant, hostile::Bench, one_node, placed};
 
 const DIMS: [usize; 4] = [2, 3, 5, 7];
 const ALL: [bool; 4] = [false, true, true, true];
@@ -128,23 +128,8 @@ fn functions_in_tails() {
 #[test]
 fn functions_of_two_values() {
     let mut bench = Bench::new();
-    let all = [
-        Binary::Add,
-        Binary::Mul,
-        Binary::Div,
-        Binary::Maximum,
-        Binary::Minimum,
-        Binary::Pow,
-        Binary::Equal,
-        Binary::NotEqual,
-        Binary::Less,
-        Binary::LessEqual,
-        Binary::Greater,
-        Binary::GreaterEqual,
-        Binary::And,
-        Binary::Or,
-        Binary::Xor,
-    ];
+    let arithmetic = [Binary::Add, Binary::Mul, Binary::Div, Binary::Maximum, Binary::Minimum, Binary::Pow];
+    let all = [&arithmetic[..], &TRUTHS].concat();
     bench.inputs(holes);
     for binary in all {
         case(&mut bench, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
