@@ -1,12 +1,13 @@
 //! A network that looks up, pads, repeats and resamples, against its CPU twin under every strategy.
 
 use texpool::{
-    gpu::{Session, SessionOptions},
+    gpu::{Brought, Session, SessionOptions},
     graph::{
         Act, CoordMode, DepthOrder, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, ResizeMode, Rounding,
     },
     kernels::twin,
-    prepare::{Phases, PrepareOptions},
+    plan::SearchControl,
+    prepare::{Phases, PrepareOptions, prepare},
     rewrite::Rules,
 };
 
@@ -59,12 +60,11 @@ fn a_network_of_moves_agrees_with_its_twin_under_every_plan() {
     for rules in [Rules::all(), Rules::none()] {
         let plain = PrepareOptions { rules, ..PrepareOptions::default() };
         let phased = PrepareOptions { phases: Phases::Min, ..plain.clone() };
-        let whole =
-            every_plan(&graph, &plain).into_iter().map(|(choice, _)| PrepareOptions { choice, ..plain.clone() });
-        for prepare in whole.chain([phased]) {
-            let what = format!("{:?}, {:?}", prepare.choice, prepare.phases);
-            let options = SessionOptions { prepare, poison: true, ..SessionOptions::default() };
-            let mut session = Session::new(&gpu, &graph, &options).unwrap();
+        let small = prepare(&graph, &phased, &SearchControl::new()).unwrap();
+        let whole = every_plan(&graph, &plain).into_iter().map(|(choice, prepared)| (choice.to_string(), prepared));
+        for (what, prepared) in whole.chain([("in phases".to_owned(), small)]) {
+            let options = SessionOptions { prepare: plain.clone(), poison: true, ..SessionOptions::default() };
+            let mut session = Session::of(&gpu, prepared, &options, Brought::default()).unwrap();
             let found = session.run(&[&tokens]).unwrap();
             for (found, expected) in found.iter().zip(&expected) {
                 let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5;

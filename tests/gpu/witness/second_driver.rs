@@ -21,7 +21,7 @@ fn everything_holds_on_swiftshader() {
         .skip("portability::")
         // ONNX's small cases of every operator, which the kernels' own tests run here in all their forms.
         .skip("onnx_nodes::")
-        // It takes a second for an image: it runs the small network under every strategy, models under the best.
+        // It takes a second for an image: the small network runs under every strategy, models as in `phases::`.
         .skip("invariance::every_strategy::")
         // What becomes of a session after an error is wgpu's business and this library's, not the driver's.
         .skip("recovery::")

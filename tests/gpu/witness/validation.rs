@@ -24,7 +24,7 @@ fn the_validation_layer_is_silent() {
     let outcome = Child::new()
         // Makes sessions, and runs none.
         .skip("portability::")
-        // Models run by their naïve and their best plans, the small network under every strategy.
+        // Models run by their naïve and their smallest plans in `phases::`, the small network under every strategy.
         .skip("invariance::every_strategy::")
         // The kernels' own tests run every family in more shapes.
         .skip("onnx_nodes::")
