@@ -7,7 +7,7 @@ use texpool::{
     fetch::{Bar, Fetcher},
     gpu::{GpuOptions, Session, SessionOptions},
     import,
-    io::{Fit, Range, prepare, read_picture, shown},
+    io::{Fit, Range, preprocess, read_picture, shown},
     setup::{self, Install},
 };
 
@@ -30,7 +30,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let labels = std::fs::read_to_string(fetcher.get("imagenet_labels")?)?;
     let photo = std::env::args_os().nth(1).map(PathBuf::from).map_or_else(|| fetcher.get("coffee"), Ok)?;
 
-    let input = prepare(&read_picture(&photo)?, 224, 224, Fit::Centre, Range::Signed);
+    let input = preprocess(&read_picture(&photo)?, 224, 224, Fit::Centre, Range::Signed);
     let mut session = Session::new(&gpu, &import::open(&model)?, &SessionOptions::default())?;
     let outputs = session.run(&[&input.values])?;
 

@@ -1,8 +1,8 @@
-// Fills an operand's texels with one value, lanes past the last channel too; or, as a frame, those around a part of it,
+// Fills an operand's texels with one value, lanes past the last channel too; or, as a pad_border, those around a part of it,
 // and those lanes with zeros. One texel an invocation.
-// Own words: 8  the value's bits. Of a frame 9  rows above the part, rows beside it, the part's first slice and its
+// Own words: 8  the value's bits. Of a pad_border 9  rows above the part, rows beside it, the part's first slice and its
 //            slices; 10  its first pixel and its pixels.
-override FRAME: bool = false;
+override PAD_BORDER: bool = false;
 
 // The texel of a row of slices of `width` texels that is number `i` of those around the part.
 fn around(i: u32, width: u32, slices: vec2<u32>, pixels: vec2<u32>) -> u32 {
@@ -24,7 +24,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     var row = id / row_texels;
     var texel = id % row_texels;
     var value = vec4(bitcast<f32>(param(8u).x));
-    if FRAME {
+    if PAD_BORDER {
         let part = param(9u);
         let pixels = param(10u).xy;
         let above = part.x * row_texels;

@@ -12,7 +12,7 @@
 
 // Lanes of a workgroup, all along x.
 override LANES: u32 = 64u;
-// The tail: codes of `src/kernels/tail.rs`.
+// The epilogue: codes of `src/kernels/epilogue.rs`.
 override FIRST: u32 = 0u;
 override ADD: bool = false;
 override THEN: u32 = 0u;
@@ -152,7 +152,7 @@ fn fake_quantised(x: vec4<f32>, scale: f32, limits: u32) -> vec4<f32> {
     return bounded(near, vec4(least), vec4(most)) * scale;
 }
 
-// The function `code` of `src/kernels/tail.rs` with its two parameters as bits.
+// The function `code` of `src/kernels/epilogue.rs` with its two parameters as bits.
 fn activate(code: u32, x: vec4<f32>, slice: u32, first: u32, second: u32) -> vec4<f32> {
     let alpha = bitcast<f32>(first);
     switch code {
@@ -186,7 +186,7 @@ fn activate(code: u32, x: vec4<f32>, slice: u32, first: u32, second: u32) -> vec
     }
 }
 
-// Applies the tail and stores pixel `x` of `row` and `slice`. Lanes past the last channel become zero.
+// Applies the epilogue and stores pixel `x` of `row` and `slice`. Lanes past the last channel become zero.
 fn emit(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>) {
     let first = param(0u).zw;
     let second = param(1u).zw;

@@ -7,6 +7,8 @@
 #[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "import")]
+pub mod compile;
+#[cfg(feature = "import")]
 pub mod dataflow;
 #[cfg(feature = "cli")]
 pub mod fetch;
@@ -22,8 +24,6 @@ pub mod io;
 #[cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports, reason = "the executor alone reads dispatches"))]
 pub mod kernels;
 pub mod plan;
-#[cfg(feature = "import")]
-pub mod prepare;
 #[cfg(feature = "serde")]
 pub mod report;
 #[cfg(feature = "import")]

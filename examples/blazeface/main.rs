@@ -10,7 +10,7 @@ use texpool::{
     fetch::{Bar, Fetcher},
     gpu::{GpuOptions, Session, SessionOptions},
     import,
-    io::{Fit, Range, check_picture_name, check_target, prepare, read_picture, shown, write_png},
+    io::{Fit, Range, check_picture_name, check_target, preprocess, read_picture, shown, write_png},
     plan::TexelFormat,
     report::MemoryReport,
     setup::{self, Install},
@@ -43,7 +43,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let photo = photo.map_or_else(|| fetcher.get("astronaut"), Ok)?;
 
     let mut picture = read_picture(&photo)?;
-    let input = prepare(&picture, 128, 128, Fit::Letterbox, Range::Signed);
+    let input = preprocess(&picture, 128, 128, Fit::Letterbox, Range::Signed);
 
     let mut session = Session::new(&gpu, &import::open(&model)?, &SessionOptions::default())?;
     let outputs = session.run(&[&input.values])?;
@@ -61,7 +61,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     println!("{} faces in {}, drawn in {}\n", faces.len(), shown(&photo), shown(&out));
 
     let memory = session.memory();
-    let report = MemoryReport::of(session.prepared(), TexelFormat::Rgba32Float);
+    let report = MemoryReport::of(session.compiled(), TexelFormat::Rgba32Float);
     print!("{}", report.on_device(memory.pool_driver, memory.io_planned, memory.weights));
     Ok(())
 }

@@ -8,15 +8,15 @@ use std::{
 
 use allocation_counter::measure;
 use texpool::{
+    compile::{CompileOptions, Phases, compile},
     graph::{self, Graph},
     import::{Array, ImportError, ImportOptions, from_bytes_with},
-    plan::{Budget, Problem, SearchControl, Strategy},
-    prepare::{Phases, PrepareOptions, prepare},
+    plan::{Budget, LayoutKind, SearchControl, Strategy},
     rewrite::{Rewritten, Rules, rewrite, split},
     schedule::schedule,
 };
 
-/// Largest graph that is carried beyond the importer: preparing takes time that grows with the nodes and the rows.
+/// Largest graph that is carried beyond the importer: compiling takes time that grows with the nodes and the rows.
 const MAX_NODES: usize = 48;
 const MAX_ELEMENTS: usize = 1 << 20;
 /// Largest that is divided into bands: the search for them takes far longer, a second for ten nodes of seven rows each,
@@ -47,7 +47,7 @@ pub(crate) struct Took {
 }
 
 /// Imports a model as it is; then with whatever it leaves open bound; then with its first input made a constant. What
-/// is imported is prepared. Gives the error of the first import.
+/// is imported is compiled. Gives the error of the first import.
 pub(crate) fn drive(bytes: &[u8]) -> (Result<(), ImportError>, Took) {
     let mut took = Took::default();
     let answer = driven(bytes, &mut took);
@@ -80,7 +80,7 @@ fn driven(bytes: &[u8], took: &mut Took) -> Result<(), ImportError> {
     let first = import(&options);
     match &first {
         Ok(graph) => bind_first_input(graph, &mut options),
-        Err(ImportError::Unbound(open)) => {
+        Err(ImportError::UnresolvedDim(open)) => {
             let small = open.iter().enumerate().map(|(i, extent)| (extent.name.clone(), 1 + i % 5));
             options.dims.extend(small);
         }
@@ -120,9 +120,9 @@ fn all_of(graph: &Graph) {
     let rows = graph.tensors.iter().map(|tensor| tensor.shape.rows()).sum::<usize>();
     let phased = graph.nodes.len() <= MAX_PHASED_NODES && rows <= MAX_PHASED_ROWS;
     for phases in [Phases::Off, Phases::Min].into_iter().take(1 + usize::from(phased)) {
-        let options = PrepareOptions { budget: BUDGET, phases, ..PrepareOptions::default() };
-        if let Ok(prepared) = prepare(graph, &options, &SearchControl::new()) {
-            let found = graph::check(prepared.graph()).err().map(|e| e.to_string());
+        let options = CompileOptions { budget: BUDGET, phases, ..CompileOptions::default() };
+        if let Ok(compiled) = compile(graph, &options, &SearchControl::new()) {
+            let found = graph::check(compiled.graph()).err().map(|e| e.to_string());
             assert_eq!(found, None, "what is rewritten passes the checker");
         }
     }
@@ -138,7 +138,7 @@ fn greedy(graph: &Graph) {
     }
     let Ok(schedule) = schedule(&graph, &views) else { return };
     for strategy in [Strategy::GreedyBySizeImproved, Strategy::GreedyByBreadth] {
-        assert_eq!(strategy.problem(), Problem::SharedObjects);
+        assert_eq!(strategy.problem(), LayoutKind::SharedObjects);
         if let Ok(layout) = strategy.place(&schedule.records) {
             let found =
                 texpool::plan::check_layout(&schedule.records, &schedule.uses, &layout).err().map(|e| e.to_string());

@@ -2,13 +2,13 @@
 
 use super::{
     CliError,
-    opening::{DimArgs, Found},
+    model_source::{DimArgs, Found},
     progress::{self, Deadline},
 };
 use crate::{
+    compile::{CompileOptions, Phases},
     gpu::{Gpu, GpuOptions},
-    plan::{Choice, Problem, Strategy, TexelFormat},
-    prepare::{Phases, PrepareOptions},
+    plan::{Choice, LayoutKind, Strategy, TexelFormat},
     rewrite::Rules,
     setup::{self, Install},
 };
@@ -24,15 +24,15 @@ pub(super) struct ModelArgs {
     #[arg(long, value_name = "NAME", default_value = "best", value_parser = runnable_by_name)]
     strategy: Choice,
     #[command(flatten)]
-    how: How,
+    how: PlanArgs,
     #[command(flatten)]
     deadline: DeadlineArgs,
 }
 
-/// How values are stored.
+/// PlanArgs values are stored.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct Stored {
-    /// How activations and weights are stored; arithmetic is always in 32 bits.
+    /// PlanArgs activations and weights are stored; arithmetic is always in 32 bits.
     #[arg(long, value_enum, default_value_t)]
     precision: Precision,
 }
@@ -47,9 +47,9 @@ impl Stored {
     }
 }
 
-/// How a model is stored and rewritten.
+/// PlanArgs a model is stored and rewritten.
 #[derive(Debug, clap::Args)]
-pub(super) struct How {
+pub(super) struct PlanArgs {
     #[command(flatten)]
     stored: Stored,
     /// Rewriting rules to apply: `default`, those whose answers differ from the file's by rounding at most; `exact`, those
@@ -89,20 +89,20 @@ enum Precision {
 
 /// A setting of the dial between time and bytes, and what it was called.
 #[derive(Clone, Debug)]
-pub(super) struct Dial {
+pub(super) struct PlanSetting {
     pub(super) name: String,
     pub(super) phases: Phases,
 }
 
 /// `off`, `auto`, `min`, or a budget.
-pub(super) fn dial(text: &str) -> Result<Dial, String> {
+pub(super) fn dial(text: &str) -> Result<PlanSetting, String> {
     let phases = match text {
         "off" => Phases::Off,
         "auto" => Phases::Auto,
         "min" => Phases::Min,
         size => Phases::Budget(super::size::parse(size).map_err(|e| format!("{e}; or `off`, `auto`, `min`"))?),
     };
-    Ok(Dial { name: text.to_owned(), phases })
+    Ok(PlanSetting { name: text.to_owned(), phases })
 }
 
 /// Any plan by name.
@@ -117,7 +117,7 @@ fn runnable_by_name(text: &str) -> Result<Choice, String> {
 
 /// Refuses a plan of one arena, which textures cannot hold.
 pub(super) fn runnable(choice: Choice) -> Result<Choice, String> {
-    let textures = |s: Strategy| s.problem() != Problem::Offsets;
+    let textures = |s: Strategy| s.problem() != LayoutKind::Offsets;
     match choice {
         Choice::Strategy(strategy) if !textures(strategy) => Err(format!(
             "it plans one arena, and no step may read and write the same texture; choose from: {}",
@@ -143,21 +143,21 @@ fn rules(text: &str) -> Result<Rules, String> {
     }
 }
 
-impl How {
+impl PlanArgs {
     /// The texel format of the precision asked for.
     pub(super) fn format(&self) -> TexelFormat {
         self.stored.format()
     }
 
     /// What is asked of the plan.
-    pub(super) fn prepare_options(&self, choice: Choice) -> PrepareOptions {
+    pub(super) fn prepare_options(&self, choice: Choice) -> CompileOptions {
         let phases = match (self.budget, self.phases) {
             (Some(bytes), _) => Phases::Budget(bytes),
             (None, PhasesArg::Off) => Phases::Off,
             (None, PhasesArg::Auto) => Phases::Auto,
             (None, PhasesArg::Min) => Phases::Min,
         };
-        PrepareOptions { rules: self.rules, format: self.format(), choice, phases, ..PrepareOptions::default() }
+        CompileOptions { rules: self.rules, format: self.format(), choice, phases, ..CompileOptions::default() }
     }
 }
 
@@ -168,7 +168,7 @@ impl ModelArgs {
     }
 
     /// What is asked of the plan.
-    pub(super) fn prepare_options(&self) -> PrepareOptions {
+    pub(super) fn prepare_options(&self) -> CompileOptions {
         self.how.prepare_options(self.strategy)
     }
 
@@ -204,7 +204,7 @@ pub(super) fn part(text: &str) -> Result<f32, String> {
 /// RetinaFace in its smallest pool, takes 5 on two cores in a release build.
 pub(super) const DEADLINE: &str = "30";
 
-/// How long to search for a plan.
+/// PlanArgs long to search for a plan.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct DeadlineArgs {
     /// Stop searching for a plan after so many seconds and take the best so far; `none` searches to the end.

@@ -2,9 +2,10 @@
 
 use super::{
     CliError,
-    args::{self, AdapterArgs, Dial, ModelArgs},
+    args::{self, AdapterArgs, ModelArgs, PlanSetting},
+    compare_plans,
     inputs::random,
-    out, ready, turns,
+    out, setup_model,
 };
 use crate::{
     gpu::{DispatchTime, Session, SessionOptions},
@@ -31,13 +32,13 @@ pub(super) struct Args {
     model: ModelArgs,
     #[command(flatten)]
     adapter: AdapterArgs,
-    /// How long to measure, after the first runs.
+    /// PlanArgs long to measure, after the first runs.
     #[arg(long, default_value = "3", value_parser = args::seconds)]
     seconds: Duration,
     /// Compare plans side by side, run by run in turns: `off`, `auto`, `min` and budgets such as `2MiB`, with commas
     /// between them. Ratios are to the first.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = args::dial, conflicts_with_all = ["phases", "budget"])]
-    plans: Vec<Dial>,
+    plans: Vec<PlanSetting>,
 }
 
 #[derive(Serialize)]
@@ -97,11 +98,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let graph = found.import()?;
     let gpu = args.adapter.open(true)?;
     if !args.plans.is_empty() {
-        let how = turns::How { dials: &args.plans, time: args.seconds, deadline: args.model.deadline() };
-        return turns::run(&gpu, &graph, &args.model.prepare_options(), &how, json);
+        let how = compare_plans::PlanArgs { dials: &args.plans, time: args.seconds, deadline: args.model.deadline() };
+        return compare_plans::run(&gpu, &graph, &args.model.prepare_options(), &how, json);
     }
-    let options = SessionOptions { prepare: args.model.prepare_options(), ..SessionOptions::default() };
-    let mut session = ready::session(&gpu, &graph, &options, args.model.deadline())?;
+    let options = SessionOptions { compile: args.model.prepare_options(), ..SessionOptions::default() };
+    let mut session = setup_model::session(&gpu, &graph, &options, args.model.deadline())?;
     let inputs = random(&graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let mut outputs = session.run(&slices)?;
@@ -155,15 +156,15 @@ fn profile(session: &mut Session, time: Duration) -> Result<Vec<Vec<DispatchTime
 
 /// The operators in the order of their first steps; in phases each has a step a band.
 fn steps(session: &Session, args: &Args, profiles: &[Vec<DispatchTime>]) -> Vec<Step> {
-    let prepared = session.prepared();
-    let rows = MemoryReport::of(prepared, args.model.format()).rows;
+    let compiled = session.compiled();
+    let rows = MemoryReport::of(compiled, args.model.format()).rows;
     let mut made: Vec<Step> = Vec::new();
     let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
     let mut of_step = Vec::with_capacity(rows.len());
-    for ((step, row), node) in rows.into_iter().enumerate().zip(prepared.schedule.steps.iter().map(|step| step.node)) {
+    for ((step, row), node) in rows.into_iter().enumerate().zip(compiled.schedule.steps.iter().map(|step| step.node)) {
         let at = *of_node.entry(node).or_insert_with(|| {
-            let result = prepared.graph.nodes[node].outputs.first();
-            let shape = result.map(|&t| prepared.graph.tensors[t].dims.clone()).unwrap_or_default();
+            let result = compiled.graph.nodes[node].outputs.first();
+            let shape = result.map(|&t| compiled.graph.tensors[t].dims.clone()).unwrap_or_default();
             let (operator, tensor) = (row.operator, row.writes);
             made.push(Step { step, bands: 0, operator, tensor, shape, kernels: Vec::new(), gpu_ms: None });
             made.len() - 1

@@ -1,4 +1,4 @@
-//! `texpool compare`: a run on a device beside the CPU twins, step by step, or beside arrays that another runtime wrote.
+//! `texpool compare`: a run on a device beside the CPU references, step by step, or beside arrays that another runtime wrote.
 //!
 //! Its exit codes are those of `diff`: 0 where all agrees, 1 where something diverges, 2 where nothing could be compared.
 
@@ -6,7 +6,7 @@ use super::{
     CliError,
     args::{self, AdapterArgs, ModelArgs},
     inputs::{Input, InputArgs},
-    out, progress, ready,
+    out, progress, setup_model,
 };
 use crate::{
     gpu::{Gpu, SessionOptions, StepDifference, compare_prepared, furthest, largest, tolerance},
@@ -25,7 +25,7 @@ pub(super) struct Args {
     inputs: InputArgs,
     #[command(flatten)]
     adapter: AdapterArgs,
-    /// `cpu` for the CPU twins, step by step; or a .npy array for each output of the model, in order.
+    /// `cpu` for the CPU references, step by step; or a .npy array for each output of the model, in order.
     #[arg(long, value_name = "cpu|FILE", required = true)]
     against: Vec<OsString>,
     /// The greatest difference that is allowed, as a part of the tensor's greatest magnitude.
@@ -86,26 +86,26 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 }
 
 fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], tolerance: f32) -> Result<Vec<Row>, CliError> {
-    let options = ready::options_for(gpu, args.model.prepare_options())?;
-    let prepared = ready::prepared(graph, &options, args.model.deadline())?;
-    ready::uninterrupted("planning")?;
+    let options = setup_model::options_for(gpu, args.model.prepare_options())?;
+    let compiled = setup_model::compiled(graph, &options, args.model.deadline())?;
+    setup_model::uninterrupted("planning")?;
     let differences = progress::watched(None, |control| {
-        let tell = |done: usize, of: usize| ready::reported(control, "comparing steps", done, of);
-        compare_prepared(gpu, prepared, options, inputs, tolerance, tell)
+        let tell = |done: usize, of: usize| setup_model::reported(control, "comparing steps", done, of);
+        compare_prepared(gpu, compiled, options, inputs, tolerance, tell)
     });
-    ready::uninterrupted("comparing")?;
+    setup_model::uninterrupted("comparing")?;
     let row = |d: StepDifference| Row {
         step: Some(d.step),
-        operator: Some(format!("operator {} {}", d.origin, d.op)),
+        operator: Some(format!("operator {} {}", d.op_index, d.op)),
         relative: d.relative(),
         tensor: d.tensor,
         worst: d.worst,
         at: d.at.to_vec(),
         found: d.device,
-        expected: d.twin,
+        expected: d.reference,
         found_not_finite: d.device_not_finite.into(),
-        expected_not_finite: d.twin_not_finite.into(),
-        not_finite: [d.device_not_finite, d.twin_not_finite],
+        expected_not_finite: d.reference_not_finite.into(),
+        not_finite: [d.device_not_finite, d.reference_not_finite],
     };
     Ok(differences?.into_iter().map(row).collect())
 }
@@ -117,8 +117,8 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<V
             "the model has {outputs} outputs, {files} arrays were given; say --against once for each, or `--against cpu`"
         )));
     }
-    let options = SessionOptions { prepare: args.model.prepare_options(), ..SessionOptions::default() };
-    let found = ready::session(gpu, graph, &options, args.model.deadline())?.run(inputs)?;
+    let options = SessionOptions { compile: args.model.prepare_options(), ..SessionOptions::default() };
+    let found = setup_model::session(gpu, graph, &options, args.model.deadline())?.run(inputs)?;
     let mut rows = Vec::new();
     for ((file, values), &tensor) in args.against.iter().zip(&found).zip(&graph.outputs) {
         let tensor = &graph.tensors[tensor];

@@ -2,10 +2,10 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use super::{CliError, args::DeadlineArgs, opening::DimArgs, out, progress, ready};
+use super::{CliError, args::DeadlineArgs, model_source::DimArgs, out, progress, setup_model};
 use crate::{
     dataflow::{Bands, DataflowError, Network, Phasing, convert, to_sdf3},
-    io::{IoError, check_target, write_whole},
+    io::{IoError, check_target, write_atomic},
     report::{PublishedCsdf, csdf_report},
 };
 
@@ -42,7 +42,7 @@ fn phases(text: &str) -> Result<usize, String> {
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.published {
         let tables = progress::watched(args.deadline.time(), PublishedCsdf::compute);
-        ready::uninterrupted("planning")?;
+        setup_model::uninterrupted("planning")?;
         let tables = tables?;
         return if json { out::json(&tables) } else { out::text(&tables.to_string()) };
     }
@@ -55,11 +55,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let bands = args.phases.map_or(Bands::Rows, Bands::AtMost);
     let csdf = convert(&network, &Phasing { bands, ..Phasing::default() })?;
     let found = progress::watched(args.deadline.time(), |control| csdf_report(&csdf, ELEMENT_BYTES, control));
-    ready::uninterrupted("the search for the least buffers")?;
+    setup_model::uninterrupted("the search for the least buffers")?;
     let (buffers, report) = found?;
     if let Some(to) = &args.output {
         let xml = to_sdf3(&csdf, &buffers.capacities, ELEMENT_BYTES);
-        write_whole(to, |file| file.write_all(xml.as_bytes())).map_err(|e| IoError::write(to, e))?;
+        write_atomic(to, |file| file.write_all(xml.as_bytes())).map_err(|e| IoError::write(to, e))?;
     }
     if json { out::json(&report) } else { out::text(&report.to_string()) }
 }

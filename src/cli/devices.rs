@@ -3,9 +3,9 @@
 use super::{
     CliError,
     args::{AdapterArgs, Stored},
-    out, ready,
+    out, setup_model,
 };
-use crate::{gpu, prepare::Figures};
+use crate::{compile::DeviceProfile, gpu};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -20,7 +20,7 @@ struct Device {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Measure instead what a device takes for what it does, and keep the figures: plans in phases are chosen by them.
+    /// Measure instead what a device takes for what it does, and keep the device_profile: plans in phases are chosen by them.
     #[arg(long)]
     measure: bool,
     #[command(flatten)]
@@ -31,8 +31,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.measure {
-        let figures = ready::figures(&args.adapter.open(false)?, args.how.format(), true)?;
-        return if json { out::json(&figures) } else { out::text(&text(&figures)) };
+        let device_profile = setup_model::device_profile(&args.adapter.open(false)?, args.how.format(), true)?;
+        return if json { out::json(&device_profile) } else { out::text(&text(&device_profile)) };
     }
     let devices: Vec<Device> = gpu::adapters()
         .into_iter()
@@ -60,11 +60,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     out::text(&devices.iter().map(line).collect::<String>())
 }
 
-fn text(figures: &Figures) -> String {
-    let Figures { clock, dispatch_us, run_us, transfer_us, abreast, rates } = figures;
+fn text(device_profile: &DeviceProfile) -> String {
+    let DeviceProfile { clock, dispatch_us, run_us, transfer_us, concurrent_workgroups, rates } = device_profile;
     let mut text = format!("{clock:?} time\n\n  {dispatch_us:10.2} us  a dispatch\n  {run_us:10.2} us  a run\n");
     text += &format!("  {transfer_us:10.2} us  a thousand texels in or out\n");
-    text += &format!("  {abreast:10.2}     workgroups side by side\n\n");
+    text += &format!("  {concurrent_workgroups:10.2}     workgroups side by side\n\n");
     text += "  us a million operations, us a thousand texels\n";
     for (family, rate) in rates {
         text += &format!("  {:10.2} {:10.2}  {family:?}\n", rate.mflop_us, rate.ktexel_us);

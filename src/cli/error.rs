@@ -2,8 +2,8 @@
 
 use crate::io::shown;
 use crate::{
-    dataflow::DataflowError, fetch::FetchError, gpu::GpuError, import::ImportError, io::IoError, plan::PlanError,
-    prepare::PrepareError, report::PublishedError, setup::SetupError,
+    compile::CompileError, dataflow::DataflowError, fetch::FetchError, gpu::GpuError, import::ImportError, io::IoError,
+    plan::PlanError, report::PublishedError, setup::SetupError,
 };
 use std::{ffi::OsString, fmt, path::PathBuf};
 
@@ -21,7 +21,7 @@ pub(super) enum CliError {
     #[error("{}{}: {source}", shown(path), With(dims))]
     Import { path: PathBuf, dims: String, source: Box<ImportError> },
     #[error(transparent)]
-    Prepare(#[from] PrepareError),
+    Prepare(#[from] CompileError),
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error("{}: {source}", shown(path))]

@@ -1,9 +1,9 @@
 //! What a model is run on: arrays, pictures, or numbers out of a hat.
 
-use super::{CliError, opening::file_or_name, out};
+use super::{CliError, model_source::file_or_name, out};
 use crate::{
     graph::{Graph, Tensor, TensorId},
-    io::{Fit, InputFile, IoError, Range, prepare, shown},
+    io::{Fit, InputFile, IoError, Range, preprocess, shown},
     report::Values,
 };
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub(super) struct InputArgs {
     /// Run on random numbers from -1 to 1, the same every time: for trying out, since what comes out means nothing.
     #[arg(long, conflicts_with = "input")]
     random: bool,
-    /// How a picture becomes one of the input's aspect.
+    /// PlanArgs a picture becomes one of the input's aspect.
     #[arg(long, value_enum, default_value_t)]
     fit: Fit,
     /// The values that a picture's bytes become: -1 to 1, 0 to 1, 0 to 255, or with the mean and deviation of ImageNet's
@@ -105,8 +105,10 @@ impl InputArgs {
         }
         let picture = file.picture()?;
         match dims[..] {
-            [1, height, width, 3] => Ok(prepare(&picture, width as u32, height as u32, self.fit, self.range).values),
-            [1, 3, height, width] => Ok(prepare(&picture, width as u32, height as u32, self.fit, self.range).planar()),
+            [1, height, width, 3] => Ok(preprocess(&picture, width as u32, height as u32, self.fit, self.range).values),
+            [1, 3, height, width] => {
+                Ok(preprocess(&picture, width as u32, height as u32, self.fit, self.range).planar())
+            }
             _ => Err(IoError::NotAPictureInput { path: path.into(), expected: dims.clone() }.into()),
         }
     }

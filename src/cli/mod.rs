@@ -3,23 +3,23 @@
 mod args;
 mod bench;
 mod compare;
+mod compare_plans;
 mod csdf;
 mod devices;
 mod error;
 mod inputs;
+mod model_source;
 mod models;
-mod opening;
 mod out;
 mod plan;
 mod progress;
-mod ready;
 mod records;
 mod run;
 #[cfg(target_os = "linux")]
 mod runtime_dir;
+mod setup_model;
 mod size;
 mod table;
-mod turns;
 
 use crate::io::shown_lines;
 use clap::{Parser, Subcommand};

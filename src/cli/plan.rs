@@ -4,18 +4,18 @@ use std::{ffi::OsString, fmt::Write as _, path::PathBuf, time::Duration};
 
 use super::{
     CliError,
-    args::{self, AdapterArgs, How},
+    args::{self, AdapterArgs, PlanArgs},
     inputs::random,
-    opening::check_svg,
+    model_source::check_svg,
     out,
     progress::{self, Deadline},
-    ready, records,
+    records, setup_model,
 };
 use crate::{
+    compile::{CompileOptions, Phases},
     graph::Graph,
-    io::{IoError, check_target, write_whole},
+    io::{IoError, check_target, write_atomic},
     plan::{Budget, Choice, StepUse, Survey, UsageRecord, published, survey},
-    prepare::{Phases, PrepareOptions},
     report::{Front, MemoryReport, picture},
     rewrite::{RULES, Rule, Rules},
 };
@@ -30,7 +30,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", default_value = "best", value_parser = wanted)]
     pub(super) strategy: Wanted,
     #[command(flatten)]
-    how: How,
+    how: PlanArgs,
     /// Plan usage records instead of a model: minimalloc's CSV (`id,lower,upper,size`), a CSV of
     /// `tensor,first_op,last_op,size_bytes`, or JSON.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "why", "frontier", "phases", "budget"])]
@@ -116,21 +116,21 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         draw(args, || Ok(front.svg()))?;
         let assumed = if args.measure { "" } else { ASSUMED };
         if json { out::json(&front) } else { out::text(&format!("{front}{assumed}")) }?;
-        return ready::answered();
+        return setup_model::answered();
     }
-    let prepared = ready::prepared(&graph, &options, args.time())?;
+    let compiled = setup_model::compiled(&graph, &options, args.time())?;
     if args.why {
-        return out::text(&format!("{}{}", prepared.rewriting, rules(&options.rules)));
+        return out::text(&format!("{}{}", compiled.rewriting, rules(&options.rules)));
     }
-    draw(args, || Ok(picture(&prepared)?))?;
+    draw(args, || Ok(picture(&compiled)?))?;
     if args.strategy == Wanted::All {
-        let found = watched(&prepared.schedule.records, &prepared.schedule.uses, args)?;
+        let found = watched(&compiled.schedule.records, &compiled.schedule.uses, args)?;
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
     }
-    let report = MemoryReport::of(&prepared, args.how.format());
+    let report = MemoryReport::of(&compiled, args.how.format());
     let assumed = if report.phases.is_some() { ASSUMED } else { "" };
     if json { out::json(&report) } else { out::text(&format!("{report}{assumed}")) }?;
-    ready::answered()
+    setup_model::answered()
 }
 
 impl Args {
@@ -157,20 +157,20 @@ const ASSUMED: &str = "
   and --frontier --measure shows them
 ";
 
-fn front(args: &Args, graph: &Graph, options: PrepareOptions) -> Result<Front, CliError> {
+fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<Front, CliError> {
     if !args.measure {
-        return Ok(Front::of(&graph.name, &ready::front(graph, &options, args.time())?));
+        return Ok(Front::of(&graph.name, &setup_model::front(graph, &options, args.time())?));
     }
     let gpu = args.adapter.open(false)?;
-    let figures = ready::figures(&gpu, options.format, false)?;
-    let options = PrepareOptions { limits: gpu.texture_limits(), figures, ..options };
-    let found = ready::front(graph, &options, args.time())?;
-    ready::uninterrupted("the search for the front")?;
+    let device_profile = setup_model::device_profile(&gpu, options.format, false)?;
+    let options = CompileOptions { limits: gpu.texture_limits(), device_profile, ..options };
+    let found = setup_model::front(graph, &options, args.time())?;
+    setup_model::uninterrupted("the search for the front")?;
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let times = ready::measured(&gpu, &found, &options, &slices, args.seconds)?;
+    let times = setup_model::measured(&gpu, &found, &options, &slices, args.seconds)?;
     let mut front = Front::of(&graph.name, &found);
-    front.clock = options.figures.clock;
+    front.clock = options.device_profile.clock;
     for (point, middle) in front.points.iter_mut().zip(times) {
         (point.measured_ms, point.wall_ms) = (Some(middle.ms), Some(middle.wall_ms));
     }
@@ -181,7 +181,7 @@ fn front(args: &Args, graph: &Graph, options: PrepareOptions) -> Result<Front, C
 pub(super) fn draw(args: &Args, svg: impl FnOnce() -> Result<String, CliError>) -> Result<(), CliError> {
     let Some(to) = &args.picture else { return Ok(()) };
     let svg = svg()?;
-    write_whole(to, |file| file.write_all(svg.as_bytes())).map_err(|e| CliError::Io(IoError::write(to, e)))
+    write_atomic(to, |file| file.write_all(svg.as_bytes())).map_err(|e| CliError::Io(IoError::write(to, e)))
 }
 
 /// Everything at once, with a bar.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     cli::out,
-    io::{IoError, read_text, shown, write_whole},
+    io::{IoError, read_text, shown, write_atomic},
     plan::{
         Budget, Choice, Layout, PlanError, SearchControl, StopReason, Strategy, Uses, bounds, check_layout, choose,
         io::{RecordSet, from_text, to_minimalloc},
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args, path: &Path, json: bool) -> Result<(), CliError> 
         draw(args, || Ok(plan_svg(&shown(path).to_string(), &set.records, &layout)?))?;
         if let Some(to) = &args.write {
             let csv = to_minimalloc(&set, Some(&layout))?;
-            write_whole(to, |file| file.write_all(csv.as_bytes())).map_err(|e| IoError::write(to, e))?;
+            write_atomic(to, |file| file.write_all(csv.as_bytes())).map_err(|e| IoError::write(to, e))?;
         }
     }
     match stopped {
@@ -138,8 +138,8 @@ fn fitted(set: &RecordSet, capacity: u64, json: bool, control: &SearchControl<'_
     let found = fit(&set.records, capacity, u64::MAX, control)?;
     let (answer, layout, code) = match found {
         Fit::Fits(layout) => ("fits", Some(layout), 0),
-        Fit::Impossible => ("impossible", None, DOES_NOT_FIT),
-        Fit::Undecided => ("undecided", None, UNDECIDED),
+        Fit::Infeasible => ("impossible", None, DOES_NOT_FIT),
+        Fit::BudgetExhausted => ("undecided", None, UNDECIDED),
     };
     if let Some(layout) = &layout {
         check_layout(&set.records, &[], layout)?;

@@ -4,7 +4,7 @@ use super::{
     CliError,
     args::{AdapterArgs, ModelArgs},
     inputs::{Input, InputArgs},
-    out, ready,
+    out, setup_model,
 };
 use crate::{
     gpu::SessionOptions,
@@ -53,8 +53,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let inputs = args.inputs.read(&graph)?;
     let gpu = args.adapter.open(false)?;
     let options =
-        SessionOptions { prepare: args.model.prepare_options(), poison: args.poison, ..SessionOptions::default() };
-    let mut session = ready::session(&gpu, &graph, &options, args.model.deadline())?;
+        SessionOptions { compile: args.model.prepare_options(), poison: args.poison, ..SessionOptions::default() };
+    let mut session = setup_model::session(&gpu, &graph, &options, args.model.deadline())?;
     let slices: Vec<&[f32]> = inputs.values.iter().map(Vec::as_slice).collect();
     let values = session.run(&slices)?;
 
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         None => vec![],
     };
     let memory = session.memory();
-    let report = MemoryReport::of(session.prepared(), args.model.format());
+    let report = MemoryReport::of(session.compiled(), args.model.format());
     let report = report.on_device(memory.pool_driver, memory.io_planned, memory.weights);
     let output = |(i, (tensor, values)): (usize, (&crate::graph::Tensor, &Vec<f32>))| Output {
         name: tensor.name.clone(),

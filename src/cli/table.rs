@@ -2,17 +2,17 @@
 
 use super::{
     CliError,
-    args::{AdapterArgs, DeadlineArgs, How},
+    args::{AdapterArgs, DeadlineArgs, PlanArgs},
     inputs::random,
-    out, progress, ready,
+    out, progress, setup_model,
 };
 use crate::{
+    compile::{CompileOptions, CompiledModel},
     fetch::{Catalog, Kind},
-    gpu::{Brought, Gpu, Session, SessionOptions},
+    gpu::{ExternalTextures, Gpu, Session, SessionOptions},
     graph::Graph,
     io::shown,
     plan::Choice,
-    prepare::{PrepareOptions, Prepared},
     report::{NetworkRow, NetworkTable},
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -29,7 +29,7 @@ pub(super) struct Args {
     /// Model files, or names from `texpool models list`; every model that is listed if none is given.
     models: Vec<OsString>,
     #[command(flatten)]
-    how: How,
+    how: PlanArgs,
     #[command(flatten)]
     adapter: AdapterArgs,
     /// Only plan; needs no device.
@@ -70,26 +70,26 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if !failed.is_empty() {
         return Err(CliError::Rows(failed.join(", ")));
     }
-    ready::answered()
+    setup_model::answered()
 }
 
 fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliError> {
     let graph = args.how.dims.find(model)?.import()?;
     let options = args.how.prepare_options(Choice::Best);
     let options = match gpu {
-        Some(gpu) => ready::options_for(gpu, options)?,
+        Some(gpu) => setup_model::options_for(gpu, options)?,
         None => options,
     };
-    let prepared = ready::prepared(&graph, &options, args.deadline.time())?;
-    let mut row = NetworkRow::of(&shown(model).to_string(), &graph, &prepared, args.how.format())?;
-    row.milliseconds = gpu.map(|gpu| time(gpu, &graph, prepared, options)).transpose()?;
+    let compiled = setup_model::compiled(&graph, &options, args.deadline.time())?;
+    let mut row = NetworkRow::of(&shown(model).to_string(), &graph, &compiled, args.how.format())?;
+    row.milliseconds = gpu.map(|gpu| time(gpu, &graph, compiled, options)).transpose()?;
     Ok(row)
 }
 
 /// Milliseconds of a run, the median of a few, the first not counted.
-fn time(gpu: &Gpu, graph: &Graph, prepared: Prepared, prepare: PrepareOptions) -> Result<f64, CliError> {
-    let options = SessionOptions { prepare, ..SessionOptions::default() };
-    let mut session = Session::of(gpu, prepared, &options, Brought::default())?;
+fn time(gpu: &Gpu, graph: &Graph, compiled: CompiledModel, compile: CompileOptions) -> Result<f64, CliError> {
+    let options = SessionOptions { compile, ..SessionOptions::default() };
+    let mut session = Session::from_compiled(gpu, compiled, &options, ExternalTextures::default())?;
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let mut outputs = session.run(&slices)?;

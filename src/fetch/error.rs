@@ -35,12 +35,12 @@ pub enum FetchError {
         path: PathBuf,
     },
     /// The client is not installed.
-    #[error("`{client}` is needed to fetch this and is not installed; install it with: {remedy}")]
+    #[error("`{client}` is needed to fetch this and is not installed; install it with: {hint}")]
     NoClient {
         /// The program.
         client: String,
         /// The command that installs it.
-        remedy: &'static str,
+        hint: &'static str,
     },
     /// The client could not be started.
     #[error("cannot start `{command}`: {source}")]

@@ -1,6 +1,6 @@
 //! Running a package client: watched, stopped with all that it started when nothing arrives any more or the user says so.
 
-use super::{FetchError, Watch, said::Said};
+use super::{FetchError, Progress, output_tail::OutputTail};
 use std::{
     ffi::OsString,
     fs, io,
@@ -24,7 +24,7 @@ pub(super) struct Job<'a> {
     /// The first of these that is installed.
     pub(super) programs: &'a [OsString],
     /// What installs one.
-    pub(super) remedy: &'static str,
+    pub(super) hint: &'static str,
     /// Adds the arguments.
     pub(super) arrange: &'a dyn Fn(&mut Command),
     /// What a user would type for the same.
@@ -39,22 +39,22 @@ pub(super) struct Job<'a> {
 
 impl Job<'_> {
     /// Runs the first of the programs that is installed, to a good end; answers its command line.
-    pub(super) fn run(&self, work: &Path, watch: &dyn Watch) -> Result<String, FetchError> {
+    pub(super) fn run(&self, work: &Path, progress: &dyn Progress) -> Result<String, FetchError> {
         // Before there is a client, so that no interrupt leaves one behind.
-        watch.start(&self.label, self.bytes);
-        let ran = self.run_watched(work, watch);
-        watch.end();
+        progress.start(&self.label, self.bytes);
+        let ran = self.run_watched(work, progress);
+        progress.end();
         ran
     }
 
-    fn run_watched(&self, work: &Path, watch: &dyn Watch) -> Result<String, FetchError> {
+    fn run_watched(&self, work: &Path, progress: &dyn Progress) -> Result<String, FetchError> {
         let (child, line, said) = self.start(work)?;
-        let status = self.wait(child, &line, work, watch)?;
+        let status = self.wait(child, &line, work, progress)?;
         if status.success() { Ok(line) } else { Err(explain(line, status, said.last_lines(), work)) }
     }
 
     /// Also the command line, and what the program says.
-    fn start(&self, work: &Path) -> Result<(Child, String, Said), FetchError> {
+    fn start(&self, work: &Path) -> Result<(Child, String, OutputTail), FetchError> {
         for program in self.programs {
             let mut command = Command::new(program);
             (self.arrange)(&mut command);
@@ -64,7 +64,7 @@ impl Job<'_> {
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
             let line = (self.line)(program);
             let failed = |e| FetchError::Start { command: line.clone(), source: e };
-            let (said, out) = Said::listen().map_err(failed)?;
+            let (said, out) = OutputTail::listen().map_err(failed)?;
             let err = out.try_clone().map_err(failed)?;
             match command.stdin(Stdio::null()).stdout(out).stderr(err).spawn() {
                 Ok(child) => return Ok((child, line, said)),
@@ -73,37 +73,43 @@ impl Job<'_> {
             }
         }
         let client = self.programs.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
-        Err(FetchError::NoClient { client, remedy: self.remedy })
+        Err(FetchError::NoClient { client, hint: self.hint })
     }
 
-    /// Waits for the client, telling `watch` how many bytes it has written: the package as it arrives.
-    fn wait(&self, mut child: Child, line: &str, work: &Path, watch: &dyn Watch) -> Result<ExitStatus, FetchError> {
+    /// Waits for the client, telling `progress` how many bytes it has written: the package as it arrives.
+    fn wait(
+        &self,
+        mut child: Child,
+        line: &str,
+        work: &Path,
+        progress: &dyn Progress,
+    ) -> Result<ExitStatus, FetchError> {
         let failed = |source| FetchError::Start { command: line.into(), source };
         let (mut most, mut told) = (written(work), false);
-        let (mut progress, mut worked) = (Instant::now(), 0);
+        let (mut active, mut worked) = (Instant::now(), 0);
         loop {
             if let Some(status) = child.try_wait().map_err(failed)? {
                 return Ok(status);
             }
             let now = written(work);
             if now.all > most.all {
-                (most, told, progress) = (now, false, Instant::now());
-                watch.arrived(most.largest);
+                (most, told, active) = (now, false, Instant::now());
+                progress.arrived(most.largest);
             }
             // On a busy machine a client may take long before it asks anyone; while it works, it does not wait.
             let works = ticks(child.id());
             if works > worked + WORK {
-                (worked, progress) = (works, Instant::now());
+                (worked, active) = (works, Instant::now());
             }
-            let silence = progress.elapsed();
+            let silence = active.elapsed();
             if silence > SILENT.min(self.stall) && !told {
                 told = true;
                 // What brings nothing asks no registry.
                 if self.bytes > 0 {
-                    watch.silent(line, self.stall);
+                    progress.silent(line, self.stall);
                 }
             }
-            if watch.stopped() {
+            if progress.stopped() {
                 stop(&mut child).map_err(failed)?;
                 return Err(FetchError::Interrupted { command: line.into() });
             }

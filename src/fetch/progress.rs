@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::{cell::RefCell, time::Duration};
 
 /// Is told how far a fetch is.
-pub trait Watch {
+pub trait Progress {
     /// Another process fetches at the moment; this one waits for it.
     fn waiting(&self);
     /// A download starts: of which package, and how many bytes are to be expected.
@@ -29,7 +29,7 @@ pub trait Watch {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quiet;
 
-impl Watch for Quiet {
+impl Progress for Quiet {
     fn waiting(&self) {}
     fn start(&self, _: &str, _: u64) {}
     fn arrived(&self, _: u64) {}
@@ -43,7 +43,7 @@ impl Watch for Quiet {
 #[derive(Debug, Default)]
 pub struct Bar(RefCell<Option<ProgressBar>>);
 
-impl Watch for Bar {
+impl Progress for Bar {
     fn waiting(&self) {
         eprintln!("waiting for another texpool that is fetching");
     }

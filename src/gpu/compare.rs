@@ -1,22 +1,22 @@
-//! Comparing a run on the device with the CPU twins, step by step.
+//! Comparing a run on the device with the CPU references, step by step.
 
 use std::ops::ControlFlow;
 
-use super::{Brought, Gpu, GpuError, Session, SessionOptions};
+use super::{ExternalTextures, Gpu, GpuError, Session, SessionOptions};
 use crate::{
+    compile::{CompileOptions, CompiledModel},
     graph::{Graph, NotFinite},
-    kernels::twin,
+    kernels::reference,
     plan::{SearchControl, TexelFormat},
-    prepare::{PrepareOptions, Prepared},
 };
 
-/// How far a step's result is from the twin's.
+/// How far a step's result is from the reference's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepDifference {
     /// The step's number in the schedule.
     pub step: usize,
     /// Index of its operator in the model file.
-    pub origin: usize,
+    pub op_index: usize,
     /// The operator's name.
     pub op: &'static str,
     /// The tensor that it writes.
@@ -27,14 +27,14 @@ pub struct StepDifference {
     pub at: [usize; 4],
     /// What the device has there.
     pub device: f32,
-    /// What the twin has there.
-    pub twin: f32,
-    /// The greatest magnitude of the twin's finite results.
+    /// What the reference has there.
+    pub reference: f32,
+    /// The greatest magnitude of the reference's finite results.
     pub largest: f32,
     /// What the device has that is not finite.
     pub device_not_finite: NotFinite,
-    /// What the twin has that is not finite.
-    pub twin_not_finite: NotFinite,
+    /// What the reference has that is not finite.
+    pub reference_not_finite: NotFinite,
 }
 
 impl StepDifference {
@@ -44,7 +44,7 @@ impl StepDifference {
     }
 }
 
-/// By how much of a tensor's greatest magnitude a result may differ from the twin's before it counts as diverging:
+/// By how much of a tensor's greatest magnitude a result may differ from the reference's before it counts as diverging:
 /// roundings add up along a model, and 16-bit textures round every value to 11 bits.
 pub const fn tolerance(format: TexelFormat) -> f32 {
     match format {
@@ -53,51 +53,51 @@ pub const fn tolerance(format: TexelFormat) -> f32 {
     }
 }
 
-/// Runs the model on the device as `prepare` plans it, and beside it the CPU twins from the same inputs. Answers how far
-/// each step's result is from the twin's, in order, up to the first that is further than `tolerance`, if one is.
+/// Runs the model on the device as `compile` plans it, and beside it the CPU references from the same inputs. Answers how far
+/// each step's result is from the reference's, in order, up to the first that is further than `tolerance`, if one is.
 /// `progress` is told the number of each step that is done, and of how many, and answers whether to go on.
 ///
 /// # Errors
-/// As [`Session::new`] and [`Session::run`]; [`GpuError::Twin`] where a twin has no answer;
+/// As [`Session::new`] and [`Session::run`]; [`GpuError::Reference`] where a reference has no answer;
 /// [`GpuError::Cancelled`] where `progress` breaks off.
 pub fn compare(
     gpu: &Gpu,
     graph: &Graph,
-    prepare: PrepareOptions,
+    compile: CompileOptions,
     inputs: &[&[f32]],
     tolerance: f32,
     progress: impl FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Vec<StepDifference>, GpuError> {
-    let prepare = PrepareOptions { limits: gpu.texture_limits(), ..prepare };
-    let prepared = crate::prepare::prepare(graph, &prepare, &SearchControl::new())?;
-    compare_prepared(gpu, prepared, prepare, inputs, tolerance, progress)
+    let compile = CompileOptions { limits: gpu.texture_limits(), ..compile };
+    let compiled = crate::compile::compile(graph, &compile, &SearchControl::new())?;
+    compare_prepared(gpu, compiled, compile, inputs, tolerance, progress)
 }
 
-/// The same of a model that was prepared with `prepare` for the device, within its [limits](Gpu::texture_limits).
+/// The same of a model that was compiled with `compile` for the device, within its [limits](Gpu::texture_limits).
 ///
 /// # Errors
 /// As [`compare`].
 pub fn compare_prepared(
     gpu: &Gpu,
-    prepared: Prepared,
-    prepare: PrepareOptions,
+    compiled: CompiledModel,
+    compile: CompileOptions,
     inputs: &[&[f32]],
     tolerance: f32,
     mut progress: impl FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Vec<StepDifference>, GpuError> {
-    let options = SessionOptions { prepare, watched: true, ..SessionOptions::default() };
-    let mut session = Session::of(gpu, prepared, &options, Brought::default())?;
-    let prepared = session.prepared().clone();
+    let options = SessionOptions { compile, readback: true, ..SessionOptions::default() };
+    let mut session = Session::from_compiled(gpu, compiled, &options, ExternalTextures::default())?;
+    let compiled = session.compiled().clone();
     let owned: Vec<Vec<f32>> = inputs.iter().map(|values| values.to_vec()).collect();
-    let twins = twin::graph(&prepared.graph, &owned)?;
-    let steps = prepared.schedule.steps.len();
+    let references = reference::graph(&compiled.graph, &owned)?;
+    let steps = compiled.schedule.steps.len();
     let (mut differences, mut cancelled) = (Vec::new(), false);
-    session.watch(inputs, |number, values| {
-        let step = &prepared.schedule.steps[number];
-        let node = &prepared.graph.nodes[step.node];
-        let result = node.outputs.first().and_then(|&tensor| Some((tensor, twins[tensor].as_ref()?)));
+    session.run_stepwise(inputs, |number, values| {
+        let step = &compiled.schedule.steps[number];
+        let node = &compiled.graph.nodes[step.node];
+        let result = node.outputs.first().and_then(|&tensor| Some((tensor, references[tensor].as_ref()?)));
         let Some((tensor, expected)) = result else { return true };
-        let shape = prepared.graph.shape(tensor);
+        let shape = compiled.graph.shape(tensor);
         let row = shape.w * shape.c;
         let first = step.rows.start as usize * row;
         let there = &expected[first..(first + values.len()).min(expected.len())];
@@ -106,16 +106,16 @@ pub fn compare_prepared(
         let (y, x) = (place / row, place % row / shape.c.max(1));
         let difference = StepDifference {
             step: number,
-            origin: node.origin,
+            op_index: node.op_index,
             op: node.op.name(),
-            tensor: prepared.graph.tensors[tensor].name.clone(),
+            tensor: compiled.graph.tensors[tensor].name.clone(),
             worst,
             at: [y / shape.h, y % shape.h, x, place % shape.c],
             device: values.get(at).copied().unwrap_or(0.0),
-            twin: expected.get(place).copied().unwrap_or(0.0),
+            reference: expected.get(place).copied().unwrap_or(0.0),
             largest: largest(expected),
             device_not_finite: NotFinite::of(values),
-            twin_not_finite: NotFinite::of(there),
+            reference_not_finite: NotFinite::of(there),
         };
         let near = difference.relative() <= tolerance;
         differences.push(difference);

@@ -1,4 +1,4 @@
-//! The device: found, or brought by the caller; its errors turned into types.
+//! The device: found, or external by the caller; its errors turned into types.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -173,14 +173,14 @@ impl Gpu {
 
     /// Runs `make`, and turns what the device says of it into an error.
     pub(super) fn scoped<T>(&self, doing: &str, make: impl FnOnce() -> T) -> Result<T, GpuError> {
-        self.alive()?;
+        self.check_lost()?;
         let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory]
             .map(|filter| self.device.push_error_scope(filter));
         let made = make();
         // Scopes are a stack: the last pushed is popped first.
         let errors: Vec<wgpu::Error> =
             scopes.into_iter().rev().filter_map(|scope| pollster::block_on(scope.pop())).collect();
-        self.alive()?;
+        self.check_lost()?;
         match errors.into_iter().next() {
             None => Ok(made),
             Some(wgpu::Error::OutOfMemory { .. }) => {
@@ -198,8 +198,8 @@ impl Gpu {
     /// Whether the device is still there.
     ///
     /// # Errors
-    /// [`GpuError::Lost`], with the reason and the driver's words.
-    pub fn alive(&self) -> Result<(), GpuError> {
+    /// [`GpuError::Lost`], with the reason and the driver's params.
+    pub fn check_lost(&self) -> Result<(), GpuError> {
         match self.lost.get() {
             Some(Loss { reason, message }) => Err(GpuError::Lost { reason: *reason, message: message.clone() }),
             None => Ok(()),

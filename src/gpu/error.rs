@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::{
+    compile::CompileError,
     graph::CheckError,
-    kernels::{KernelError, twin::TwinError},
+    kernels::{KernelError, reference::ReferenceError},
     plan::TextureSpec,
-    prepare::PrepareError,
 };
 
 /// Why the device could not do what was asked.
@@ -18,7 +18,7 @@ pub enum GpuError {
          installs a software one"
     )]
     NoAdapter {
-        /// The adapter search's own words.
+        /// The adapter search's own params.
         reason: String,
     },
     /// The adapter gave no device.
@@ -26,7 +26,7 @@ pub enum GpuError {
     NoDevice {
         /// The adapter's name.
         adapter: String,
-        /// The driver's words.
+        /// The driver's params.
         reason: String,
     },
     /// A limit of the device is exceeded.
@@ -54,7 +54,7 @@ pub enum GpuError {
     Refused {
         /// What was being made.
         doing: String,
-        /// The device's words.
+        /// The device's params.
         reason: String,
     },
     /// The device is gone.
@@ -62,7 +62,7 @@ pub enum GpuError {
     Lost {
         /// Whether it was destroyed, or for reasons of its own.
         reason: wgpu::DeviceLostReason,
-        /// The driver's words; none for a device that was destroyed.
+        /// The driver's params; none for a device that was destroyed.
         message: String,
     },
     /// The device took too long. It may still be at it.
@@ -76,7 +76,7 @@ pub enum GpuError {
     /// The graph is not whole.
     #[error(transparent)]
     Graph(#[from] CheckError),
-    /// A texture was brought that is not as planned.
+    /// A texture was external that is not as planned.
     #[error("texture {texture} was to be {expected:?}, but {reason}")]
     Texture {
         /// Which.
@@ -86,7 +86,7 @@ pub enum GpuError {
         /// What differs.
         reason: String,
     },
-    /// Values were brought that the model does not take.
+    /// Values were external that the model does not take.
     #[error("{what}: expected {expected}, found {found}")]
     Input {
         /// What was counted.
@@ -97,10 +97,10 @@ pub enum GpuError {
         found: usize,
     },
     /// A step's result has no place.
-    #[error("operator {origin} ({op}) has no single result with a place")]
+    #[error("operator {op_index} ({op}) has no single result with a place")]
     NotPlaced {
         /// Index in the model file.
-        origin: usize,
+        op_index: usize,
         /// Its name.
         op: &'static str,
     },
@@ -112,16 +112,16 @@ pub enum GpuError {
     },
     /// The model has no plan.
     #[error(transparent)]
-    Prepare(#[from] PrepareError),
+    Prepare(#[from] CompileError),
     /// A step has no kernel.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// A twin has no answer to compare with.
+    /// A reference has no answer to compare with.
     #[error(transparent)]
-    Twin(#[from] TwinError),
+    Reference(#[from] ReferenceError),
 }
 
-/// The bytes asked for, in words.
+/// The bytes asked for, in params.
 fn asked(bytes: Option<u64>) -> String {
     bytes.map_or_else(String::new, |bytes| format!(", which takes {bytes} bytes"))
 }

@@ -1,17 +1,17 @@
-//! From a prepared model to dispatches: every operand gets its texture and row table.
+//! From a compiled model to dispatches: every operand gets its texture and row table.
 
 use super::{GpuError, TextureSet};
 use crate::{
+    compile::CompiledModel,
     graph::{Shape, TensorId},
     kernels::{self, Dispatch, Operand, StepContext, WeightPlace},
     plan::{RowTable, TextureSpec},
-    prepare::Prepared,
     schedule::StorageKind,
 };
 
-/// Where a prepared model's tensors lie on the device.
+/// Where a compiled model's tensors lie on the device.
 pub(super) struct Placed<'a> {
-    pub(super) prepared: &'a Prepared,
+    pub(super) compiled: &'a CompiledModel,
     pub(super) textures: &'a TextureSet,
     /// The texture of each storage.
     pub(super) of: &'a [usize],
@@ -20,7 +20,7 @@ pub(super) struct Placed<'a> {
 impl Placed<'_> {
     /// A tensor and its place; none for constants and what no step touches.
     pub(super) fn operand(&self, tensor: TensorId) -> Option<Operand> {
-        let Prepared { graph, schedule, plan, .. } = self.prepared;
+        let CompiledModel { graph, schedule, plan, .. } = self.compiled;
         let storage = schedule.storage_of[tensor]?;
         let held = &schedule.storages[storage];
         let rows = match held.kind {
@@ -36,7 +36,7 @@ impl Placed<'_> {
         Some(Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch })
     }
 
-    /// The dispatches of all steps in order, each with its step; poison has none. Their words must fit into a buffer of
+    /// The dispatches of all steps in order, each with its step; poison has none. Their params must fit into a buffer of
     /// `most` bytes: a tensor of very many rows has a long row table in every step that touches it.
     pub(super) fn dispatches(
         &self,
@@ -44,9 +44,9 @@ impl Placed<'_> {
         poison: bool,
         most: u64,
     ) -> Result<Vec<(Option<usize>, Dispatch)>, GpuError> {
-        let Prepared { graph, schedule, plan, .. } = self.prepared;
+        let CompiledModel { graph, schedule, plan, .. } = self.compiled;
         let mut all = Vec::new();
-        let dying = if poison { schedule.dying() } else { Vec::new() };
+        let last_uses = if poison { schedule.last_uses() } else { Vec::new() };
         if poison {
             for (texture, &spec) in plan.textures.iter().enumerate() {
                 let rows = 0..spec.height;
@@ -57,30 +57,30 @@ impl Placed<'_> {
         for (index, step) in schedule.steps.iter().enumerate() {
             let node = &graph.nodes[step.node];
             let (Some(&result), true) = (node.outputs.first(), node.outputs.len() == 1) else {
-                return Err(GpuError::NotPlaced { origin: node.origin, op: node.op.name() });
+                return Err(GpuError::NotPlaced { op_index: node.op_index, op: node.op.name() });
             };
             let Some(output) = self.operand(result) else {
-                return Err(GpuError::NotPlaced { origin: node.origin, op: node.op.name() });
+                return Err(GpuError::NotPlaced { op_index: node.op_index, op: node.op.name() });
             };
-            let dispatches = match step.frame {
-                true => vec![kernels::frame(graph, node, &output, step.rows.clone())?],
+            let dispatches = match step.pad_border {
+                true => vec![kernels::pad_border(graph, node, &output, step.rows.clone())?],
                 false => kernels::lower(&StepContext {
                     graph,
                     node,
                     inputs: node.inputs.iter().map(|&tensor| self.operand(tensor)).collect(),
-                    add: node.tail.add.and_then(|tensor| self.operand(tensor)),
+                    add: node.epilogue.add.and_then(|tensor| self.operand(tensor)),
                     output,
                     rows: step.rows.clone(),
                     weights: weights[step.node],
                 })?,
             };
-            bytes += dispatches.iter().map(|dispatch| dispatch.words.len() as u64 * 4).sum::<u64>();
+            bytes += dispatches.iter().map(|dispatch| dispatch.params.len() as u64 * 4).sum::<u64>();
             if bytes > most {
-                let what = format!("row tables of all steps up to operator {} ({})", node.origin, node.op.name());
+                let what = format!("row tables of all steps up to operator {} ({})", node.op_index, node.op.name());
                 return Err(GpuError::Limit { what, limit: "maxBufferSize", needed: bytes, allowed: most });
             }
             all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
-            for (storage, rows) in dying.get(index).into_iter().flatten() {
+            for (storage, rows) in last_uses.get(index).into_iter().flatten() {
                 if let Some(operand) = self.operand(schedule.storages[*storage].tensor) {
                     all.push((None, kernels::fill(&operand, rows.clone(), f32::NAN)?));
                 }

@@ -11,24 +11,24 @@ use crate::{
     plan::TexelFormat,
 };
 
-/// Where a dispatch's words lie: uniform memory is cheapest, storage memory has room for more.
+/// Where a dispatch's params lie: uniform memory is cheapest, storage memory has room for more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Table {
-    /// At most [`Table::UNIFORM_WORDS`].
+pub enum ParamBinding {
+    /// At most [`ParamBinding::UNIFORM_PARAMS`].
     Uniform,
     /// As many as a storage buffer holds.
     Storage,
 }
 
-impl Table {
+impl ParamBinding {
     pub(super) const ALL: [Self; 2] = [Self::Uniform, Self::Storage];
 
-    /// Words of the uniform array in `shaders/table_uniform.wgsl`.
-    pub const UNIFORM_WORDS: usize = 16384;
+    /// KernelParams of the uniform array in `shaders/table_uniform.wgsl`.
+    pub const UNIFORM_PARAMS: usize = 16384;
 
-    /// The table for a dispatch of so many words.
-    pub const fn for_words(words: usize) -> Self {
-        if words <= Self::UNIFORM_WORDS { Self::Uniform } else { Self::Storage }
+    /// The table for a dispatch of so many params.
+    pub const fn for_params(params: usize) -> Self {
+        if params <= Self::UNIFORM_PARAMS { Self::Uniform } else { Self::Storage }
     }
 
     const fn source(self) -> &'static str {
@@ -40,7 +40,7 @@ impl Table {
 }
 
 /// The whole WGSL of a pipeline: the shared parts and the family, one after another.
-pub fn source(shader: Shader, format: TexelFormat, table: Table) -> String {
+pub fn source(shader: Shader, format: TexelFormat, table: ParamBinding) -> String {
     let format = match format {
         TexelFormat::Rgba32Float => include_str!("../../shaders/format_f32.wgsl"),
         TexelFormat::Rgba16Float => include_str!("../../shaders/format_f16.wgsl"),
@@ -49,17 +49,17 @@ pub fn source(shader: Shader, format: TexelFormat, table: Table) -> String {
 }
 
 /// What tells pipelines apart. Constants by name and bits.
-type Key = (Shader, Table, Vec<(&'static str, u64)>);
+type Key = (Shader, ParamBinding, Vec<(&'static str, u64)>);
 type DeviceKey = (wgpu::Device, TexelFormat, Key);
 
 /// Pipelines that sessions share: who runs many models on a device compiles each kernel once. Clones hold the same
 /// pipelines; they live as long as the last of them.
 #[derive(Clone, Debug, Default)]
-pub struct PipelineCache {
+pub struct SharedPipelines {
     made: Arc<Mutex<HashMap<DeviceKey, wgpu::ComputePipeline>>>,
 }
 
-impl PipelineCache {
+impl SharedPipelines {
     fn get(&self, key: &DeviceKey) -> Option<wgpu::ComputePipeline> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
@@ -76,8 +76,8 @@ pub struct PipelineRecipe {
     pub shader: Shader,
     /// Texel format of its textures.
     pub format: TexelFormat,
-    /// Where its words lie.
-    pub table: Table,
+    /// Where its params lie.
+    pub table: ParamBinding,
     /// Its `override` constants.
     pub constants: Constants,
 }
@@ -95,9 +95,9 @@ pub struct Pipelines {
     gpu: Gpu,
     format: TexelFormat,
     layouts: [wgpu::BindGroupLayout; 2],
-    modules: BTreeMap<(Shader, Table), wgpu::ShaderModule>,
+    modules: BTreeMap<(Shader, ParamBinding), wgpu::ShaderModule>,
     made: BTreeMap<Key, wgpu::ComputePipeline>,
-    cache: PipelineCache,
+    cache: SharedPipelines,
 }
 
 impl Pipelines {
@@ -106,16 +106,17 @@ impl Pipelines {
     /// # Errors
     /// What the device says of the bind group layouts.
     pub fn new(gpu: &Gpu, format: TexelFormat) -> Result<Self, GpuError> {
-        Self::with_cache(gpu, format, PipelineCache::default())
+        Self::with_cache(gpu, format, SharedPipelines::default())
     }
 
     /// No pipeline yet, but those of a cache at hand.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn with_cache(gpu: &Gpu, format: TexelFormat, cache: PipelineCache) -> Result<Self, GpuError> {
-        let layouts = gpu
-            .scoped("creating bind group layouts", || Table::ALL.map(|table| bind_group_layout(gpu, format, table)))?;
+    pub fn with_cache(gpu: &Gpu, format: TexelFormat, cache: SharedPipelines) -> Result<Self, GpuError> {
+        let layouts = gpu.scoped("creating bind group layouts", || {
+            ParamBinding::ALL.map(|table| bind_group_layout(gpu, format, table))
+        })?;
         Ok(Self { gpu: gpu.clone(), format, layouts, modules: BTreeMap::new(), made: BTreeMap::new(), cache })
     }
 
@@ -130,7 +131,7 @@ impl Pipelines {
         self.made.keys().map(recipe).collect()
     }
 
-    pub(super) fn layout(&self, table: Table) -> &wgpu::BindGroupLayout {
+    pub(super) fn layout(&self, table: ParamBinding) -> &wgpu::BindGroupLayout {
         &self.layouts[table as usize]
     }
 
@@ -139,7 +140,7 @@ impl Pipelines {
         &mut self,
         shader: Shader,
         constants: &Constants,
-        table: Table,
+        table: ParamBinding,
     ) -> Result<wgpu::ComputePipeline, GpuError> {
         let mut bits: Vec<_> = constants.iter().map(|&(name, value)| (name, value.to_bits())).collect();
         bits.sort_unstable();
@@ -186,7 +187,7 @@ impl Pipelines {
     }
 }
 
-fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: Table) -> wgpu::BindGroupLayout {
+fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: ParamBinding) -> wgpu::BindGroupLayout {
     let texture = |binding, access| wgpu::BindGroupLayoutEntry {
         binding,
         visibility: wgpu::ShaderStages::COMPUTE,
@@ -197,13 +198,13 @@ fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: Table) -> wgpu::Bind
         },
         count: None,
     };
-    let words = wgpu::BindGroupLayoutEntry {
+    let params = wgpu::BindGroupLayoutEntry {
         binding: 0,
         visibility: wgpu::ShaderStages::COMPUTE,
         ty: wgpu::BindingType::Buffer {
             ty: match table {
-                Table::Uniform => wgpu::BufferBindingType::Uniform,
-                Table::Storage => wgpu::BufferBindingType::Storage { read_only: true },
+                ParamBinding::Uniform => wgpu::BufferBindingType::Uniform,
+                ParamBinding::Storage => wgpu::BufferBindingType::Storage { read_only: true },
             },
             has_dynamic_offset: false,
             min_binding_size: None,
@@ -214,7 +215,7 @@ fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: Table) -> wgpu::Bind
     gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some("texpool"),
         entries: &[
-            words,
+            params,
             texture(1, wgpu::StorageTextureAccess::WriteOnly),
             texture(2, read),
             texture(3, read),
@@ -225,9 +226,9 @@ fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: Table) -> wgpu::Bind
 
 /// Compiles WGSL of our own without run-time checks. What that relies on, and where each of it is seen to:
 ///
-/// 1. **The source is one of this package's**, and so are its words: [`Shader`] and [`Dispatch`](crate::kernels::Dispatch)
+/// 1. **The source is one of this package's**, and so are its params: [`Shader`] and [`Dispatch`](crate::kernels::Dispatch)
 ///    are made by `kernels` alone. A dispatch comes from `kernels::dispatches`, which checks all that it is given, or
-///    from `kernels::lower` and its like, which `Session::of` calls after 2 and 3.
+///    from `kernels::lower` and its like, which `Session::from_compiled` calls after 2 and 3.
 /// 2. **The graph is valid**: no extent is zero, each node's result has the shape that its operands give it, attributes
 ///    are not zero where they divide. `graph::check`.
 /// 3. **Nothing wraps in 32 bits**: tensors have fewer than 2^30 elements, and attributes that no extent bounds (strides,
@@ -248,7 +249,7 @@ fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: Table) -> wgpu::Bind
 /// That rows lie where no other tensor does is the plan's business (`plan::check`, `plan::check_rows`), and a matter of
 /// right answers only. Robust access is not relied on: where a device has it (wgpu asks Vulkan for `robustBufferAccess`
 /// and `robustImageAccess`, Direct3D always has), an address outside would read zeros and write nothing.
-#[expect(unsafe_code, reason = "only shaders of this package come here, with words that were checked")]
+#[expect(unsafe_code, reason = "only shaders of this package come here, with params that were checked")]
 fn trusted_module(device: &wgpu::Device, shader: Shader, source: String) -> wgpu::ShaderModule {
     let source = wgpu::ShaderSource::Wgsl(source.into());
     let descriptor = wgpu::ShaderModuleDescriptor { label: Some(shader.name()), source };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Gpu, GpuError, Pipelines, Role, TextureSet, words};
+use super::{Gpu, GpuError, Pipelines, Role, TextureSet, params};
 use crate::{
     kernels::Dispatch,
     plan::{TexelFormat, TextureSpec},
@@ -36,15 +36,15 @@ impl Program {
         dispatches: &[Dispatch],
     ) -> Result<Self, GpuError> {
         let spare = textures.create("spare", TextureSpec { width: 1, height: 1, format }, Role::Pool)?;
-        let words = words::upload(gpu, dispatches)?;
+        let params = params::upload(gpu, dispatches)?;
         let mut bound = Vec::with_capacity(dispatches.len());
-        for (dispatch, words) in dispatches.iter().zip(&words) {
+        for (dispatch, params) in dispatches.iter().zip(&params) {
             let name = dispatch.shader.name();
-            // Nothing checks while it runs: what its words were written for is what it must be bound to.
+            // Nothing checks while it runs: what its params were written for is what it must be bound to.
             for reach in &dispatch.reach {
                 textures.must_hold(reach)?;
             }
-            let pipeline = pipelines.get(dispatch.shader, &dispatch.constants, words.table)?;
+            let pipeline = pipelines.get(dispatch.shader, &dispatch.constants, params.table)?;
             let entry = |binding, texture: Option<usize>| wgpu::BindGroupEntry {
                 binding,
                 resource: wgpu::BindingResource::TextureView(textures.view(texture.unwrap_or(spare))),
@@ -52,9 +52,9 @@ impl Program {
             let group = gpu.scoped(&format!("binding {name}"), || {
                 gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
                     label: Some(name),
-                    layout: pipelines.layout(words.table),
+                    layout: pipelines.layout(params.table),
                     entries: &[
-                        wgpu::BindGroupEntry { binding: 0, resource: words.binding() },
+                        wgpu::BindGroupEntry { binding: 0, resource: params.binding() },
                         entry(1, Some(dispatch.output)),
                         entry(2, dispatch.input),
                         entry(3, dispatch.weights),

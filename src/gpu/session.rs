@@ -3,17 +3,17 @@
 use std::time::{Duration, Instant};
 
 use super::{
-    Gpu, GpuError, PipelineCache, PipelineRecipe, Pipelines, Program, Role, TextureSet,
+    Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, SharedPipelines, TextureSet,
     lower::Placed,
     profile::{Clock, DispatchTime},
     transfer::{Transfers, Way},
     weights,
 };
 use crate::{
+    compile::{CompileOptions, CompiledModel, compile},
     graph::{Graph, Shape, check},
     kernels::{self, Operand},
     plan::{SearchControl, TexelFormat, TextureSpec},
-    prepare::{PrepareOptions, Prepared, prepare},
     schedule::StorageKind,
 };
 
@@ -21,22 +21,22 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct SessionOptions {
     /// What is asked of the plan; the texture limit is the device's, whatever stands here.
-    pub prepare: PrepareOptions,
+    pub compile: CompileOptions,
     /// Writes NaN over every pool texture before a run and over each tensor as it dies: what reads memory it should not
     /// shows. For tests.
     pub poison: bool,
-    /// Makes pool textures that can be read back, for [`Session::watch`].
-    pub watched: bool,
+    /// Makes pool textures that can be read back, for [`Session::run_stepwise`].
+    pub readback: bool,
     /// Pipelines that other sessions made; what this one makes is added.
-    pub pipelines: PipelineCache,
+    pub pipelines: SharedPipelines,
 }
 
 /// Textures of the caller's for inputs and outputs, by index; missing ones are created.
 ///
 /// Each must be as [`io_texture`] says and have the usage `STORAGE_BINDING`. The session neither uploads to nor
-/// downloads from a texture that was brought: its values come and go on the device, by [`Session::encode`].
+/// downloads from a texture that was external: its values come and go on the device, by [`Session::encode`].
 #[derive(Clone, Debug, Default)]
-pub struct Brought {
+pub struct ExternalTextures {
     /// For the graph's inputs.
     pub inputs: Vec<Option<wgpu::Texture>>,
     /// For the graph's outputs.
@@ -62,7 +62,7 @@ pub struct Memory {
 #[derive(Debug)]
 pub struct Session {
     gpu: Gpu,
-    prepared: Prepared,
+    compiled: CompiledModel,
     textures: TextureSet,
     program: Program,
     /// The step of each dispatch.
@@ -72,7 +72,7 @@ pub struct Session {
     pipelines: Vec<PipelineRecipe>,
     transfers: Transfers,
     memory: Memory,
-    set_up: Duration,
+    setup_time: Duration,
 }
 
 impl Session {
@@ -82,7 +82,7 @@ impl Session {
     /// [`GpuError::Prepare`] where no plan can be made, [`GpuError::Kernel`] for a step without a kernel, and what the
     /// device says.
     pub fn new(gpu: &Gpu, graph: &Graph, options: &SessionOptions) -> Result<Self, GpuError> {
-        Self::with_textures(gpu, graph, options, Brought::default())
+        Self::with_textures(gpu, graph, options, ExternalTextures::default())
     }
 
     /// The same with textures of the caller's for some inputs and outputs.
@@ -93,48 +93,53 @@ impl Session {
         gpu: &Gpu,
         graph: &Graph,
         options: &SessionOptions,
-        brought: Brought,
+        external: ExternalTextures,
     ) -> Result<Self, GpuError> {
         let begun = Instant::now();
         let limits = gpu.texture_limits();
-        let prepared = prepare(graph, &PrepareOptions { limits, ..options.prepare.clone() }, &SearchControl::new())?;
-        let mut session = Self::of(gpu, prepared, options, brought)?;
-        session.set_up = begun.elapsed();
+        let compiled = compile(graph, &CompileOptions { limits, ..options.compile.clone() }, &SearchControl::new())?;
+        let mut session = Self::from_compiled(gpu, compiled, options, external)?;
+        session.setup_time = begun.elapsed();
         Ok(session)
     }
 
-    /// Puts a model on the device that was prepared for it with `options`, within its [limits](Gpu::texture_limits).
+    /// Puts a model on the device that was compiled for it with `options`, within its [limits](Gpu::texture_limits).
     ///
     /// # Errors
     /// As [`with_textures`](Self::with_textures).
-    pub fn of(gpu: &Gpu, prepared: Prepared, options: &SessionOptions, brought: Brought) -> Result<Self, GpuError> {
+    pub fn from_compiled(
+        gpu: &Gpu,
+        compiled: CompiledModel,
+        options: &SessionOptions,
+        external: ExternalTextures,
+    ) -> Result<Self, GpuError> {
         let begun = Instant::now();
         // Kernels rely on both: see `pipelines.rs`.
-        check(&prepared.graph)?;
-        kernels::check(&prepared.graph)?;
-        let format = options.prepare.format;
+        check(&compiled.graph)?;
+        kernels::check(&compiled.graph)?;
+        let format = options.compile.format;
         let max_extent = gpu.texture_limits().max_extent;
         let mut textures = TextureSet::new(gpu);
 
         let before = texture_bytes(gpu);
-        for (i, &spec) in prepared.plan.textures.iter().enumerate() {
-            textures.create(&format!("pool {i}"), spec, if options.watched { Role::Shared } else { Role::Pool })?;
+        for (i, &spec) in compiled.plan.textures.iter().enumerate() {
+            textures.create(&format!("pool {i}"), spec, if options.readback { Role::Shared } else { Role::Pool })?;
         }
         let pool_driver = texture_bytes(gpu).saturating_sub(before);
-        let mut memory = Memory { pool_planned: prepared.plan.bytes(), pool_driver, ..Memory::default() };
+        let mut memory = Memory { pool_planned: compiled.plan.bytes(), pool_driver, ..Memory::default() };
 
         let mut transfers = Transfers::new();
-        let mut place = Vec::with_capacity(prepared.schedule.storages.len());
-        for storage in &prepared.schedule.storages {
+        let mut place = Vec::with_capacity(compiled.schedule.storages.len());
+        for storage in &compiled.schedule.storages {
             let (way, from) = match storage.kind {
                 StorageKind::Intermediate(record) => {
-                    place.push(prepared.plan.placements[record].texture);
+                    place.push(compiled.plan.placements[record].texture);
                     continue;
                 }
-                StorageKind::Input(i) => (Way::Up, brought.inputs.get(i)),
-                StorageKind::Output(i) => (Way::Down, brought.outputs.get(i)),
+                StorageKind::Input(i) => (Way::Up, external.inputs.get(i)),
+                StorageKind::Output(i) => (Way::Down, external.outputs.get(i)),
             };
-            let tensor = &prepared.graph.tensors[storage.tensor];
+            let tensor = &compiled.graph.tensors[storage.tensor];
             let spec = io_texture(tensor.shape, format, max_extent);
             let texture = match from {
                 Some(Some(texture)) => textures.adopt(spec, texture.clone())?,
@@ -147,9 +152,9 @@ impl Session {
             memory.io_planned += spec.bytes();
             place.push(texture);
         }
-        let (weight_places, weight_bytes) = weights::upload(gpu, &mut textures, &prepared.graph, format)?;
+        let (weight_places, weight_bytes) = weights::upload(gpu, &mut textures, &compiled.graph, format)?;
         memory.weights = weight_bytes;
-        let placed = Placed { prepared: &prepared, textures: &textures, of: &place };
+        let placed = Placed { compiled: &compiled, textures: &textures, of: &place };
         let (steps, dispatches): (Vec<_>, Vec<_>) =
             placed.dispatches(&weight_places, options.poison, gpu.device.limits().max_buffer_size)?.into_iter().unzip();
         let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
@@ -157,7 +162,7 @@ impl Session {
         memory.reserved = reserved_bytes(gpu);
         Ok(Self {
             gpu: gpu.clone(),
-            prepared,
+            compiled,
             textures,
             program,
             steps,
@@ -165,12 +170,12 @@ impl Session {
             pipelines: pipelines.recipes(),
             transfers,
             memory,
-            set_up: begun.elapsed(),
+            setup_time: begun.elapsed(),
         })
     }
 
     /// Runs the model on dense values in the file's order, one slice a graph input; answers one vector a graph output.
-    /// Inputs and outputs whose textures were brought do not count.
+    /// Inputs and outputs whose textures were external do not count.
     ///
     /// A run that fails leaves nothing behind: the next one is right, or fails by a typed error, too. After a
     /// [`GpuError::Timeout`] it first waits, as long again, for what is still on the device.
@@ -236,23 +241,27 @@ impl Session {
 
     /// Runs the model one step at a time and shows what each has written: the step's number in the schedule, and the rows
     /// it computed in dense order. Goes on while `seen` answers true. Bands of a border alone are not shown: what they
-    /// surround may follow. The session must have been made with [`watched`](SessionOptions::watched).
+    /// surround may follow. The session must have been made with [`readback`](SessionOptions::readback).
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub fn watch(&mut self, inputs: &[&[f32]], mut seen: impl FnMut(usize, &[f32]) -> bool) -> Result<(), GpuError> {
+    pub fn run_stepwise(
+        &mut self,
+        inputs: &[&[f32]],
+        mut seen: impl FnMut(usize, &[f32]) -> bool,
+    ) -> Result<(), GpuError> {
         self.transferring("bringing the inputs", inputs, &[Way::Up], |_, _| {})?;
         self.transfers.ended();
-        let placed = Placed { prepared: &self.prepared, textures: &self.textures, of: &self.place };
+        let placed = Placed { compiled: &self.compiled, textures: &self.textures, of: &self.place };
         let mut next = 0;
-        for (number, step) in self.prepared.schedule.steps.iter().enumerate() {
+        for (number, step) in self.compiled.schedule.steps.iter().enumerate() {
             // Poison that goes before a step is part of it; what comes behind it is the next one's.
             let end = next + self.steps[next..].iter().rposition(|&of| of == Some(number)).map_or(0, |last| last + 1);
             self.program.run(&self.gpu, next..end)?;
             next = end;
-            let result = self.prepared.graph.nodes[step.node].outputs.first().and_then(|&t| placed.operand(t));
+            let result = self.compiled.graph.nodes[step.node].outputs.first().and_then(|&t| placed.operand(t));
             // What some rows of a frame surround may follow, and is seen by itself.
-            let part = |operand: &Operand| step.frame && step.rows.len() < operand.shape.rows();
+            let part = |operand: &Operand| step.pad_border && step.rows.len() < operand.shape.rows();
             let Some(operand) = result.filter(|operand| !part(operand)) else { continue };
             if !seen(number, &self.textures.read_rows(&operand, step.rows.clone())?) {
                 break;
@@ -291,8 +300,8 @@ impl Session {
     }
 
     /// The model as it runs, its schedule and its plan.
-    pub fn prepared(&self) -> &Prepared {
-        &self.prepared
+    pub fn compiled(&self) -> &CompiledModel {
+        &self.compiled
     }
 
     /// What the session takes of the device's memory.
@@ -311,8 +320,8 @@ impl Session {
     }
 
     /// How long it took to plan, compile and upload.
-    pub fn set_up(&self) -> Duration {
-        self.set_up
+    pub fn setup_time(&self) -> Duration {
+        self.setup_time
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     textures::row_bytes,
     wait::Mapping,
 };
-use crate::graph::{Order, Shape, Tensor};
+use crate::graph::{LayoutPermutation, Shape, Tensor};
 
 /// Which way values go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum Way {
 #[derive(Debug)]
 struct Transfer {
     shape: Shape,
-    order: Order,
+    permutation: LayoutPermutation,
     texture: usize,
     buffer: wgpu::Buffer,
     bytes: Vec<u8>,
@@ -32,12 +32,12 @@ impl Transfer {
         let size = textures.spec(texture).bytes();
         let buffer = buffer(gpu, size, way)?;
         let bytes = if way == Way::Up { vec![0; size as usize] } else { Vec::new() };
-        Ok(Self { shape: tensor.shape, order: tensor.order.clone(), texture, buffer, bytes, way })
+        Ok(Self { shape: tensor.shape, permutation: tensor.host_permutation.clone(), texture, buffer, bytes, way })
     }
 
     /// Writes dense values in the file's order into the mapped buffer and hands it to the device.
     fn load(&mut self, textures: &TextureSet, values: &[f32]) -> Result<(), GpuError> {
-        pack(&self.order.from_file(values), self.shape, textures.spec(self.texture).format, &mut self.bytes);
+        pack(&self.permutation.from_file(values), self.shape, textures.spec(self.texture).format, &mut self.bytes);
         self.buffer.get_mapped_range_mut(..).map_err(mapping)?.copy_from_slice(&self.bytes);
         self.buffer.unmap();
         Ok(())
@@ -74,8 +74,8 @@ impl Transfer {
     fn take(&self, textures: &TextureSet, values: &mut [f32]) -> Result<(), GpuError> {
         let view = self.buffer.get_mapped_range(..).map_err(mapping)?;
         unpack(&view, self.shape, textures.spec(self.texture).format, values);
-        if !self.order.is_file_order() {
-            let filed = self.order.to_file(values).into_owned();
+        if !self.permutation.is_file_order() {
+            let filed = self.permutation.to_file(values).into_owned();
             values.copy_from_slice(&filed);
         }
         drop(view);
@@ -157,7 +157,7 @@ impl Transfers {
     /// Puts in order what a run has left behind that did not end well: waits until the device is done with it, and takes
     /// new buffers, for nobody knows in which state the old ones are.
     pub(super) fn settle(&mut self, gpu: &Gpu, textures: &TextureSet) -> Result<(), GpuError> {
-        gpu.alive()?;
+        gpu.check_lost()?;
         let State::Begun(submission) = &self.state else { return Ok(()) };
         if let Some(submission) = submission {
             gpu.wait(submission, "an earlier run that was given up")?;
@@ -212,9 +212,9 @@ impl Transfers {
     }
 }
 
-fn lengths<T: AsRef<[f32]>>(what: &str, transfers: &[Transfer], brought: &[T]) -> Result<(), GpuError> {
-    expect(&format!("{what}s"), transfers.len(), brought.len())?;
-    for (i, (transfer, values)) in transfers.iter().zip(brought).enumerate() {
+fn lengths<T: AsRef<[f32]>>(what: &str, transfers: &[Transfer], external: &[T]) -> Result<(), GpuError> {
+    expect(&format!("{what}s"), transfers.len(), external.len())?;
+    for (i, (transfer, values)) in transfers.iter().zip(external).enumerate() {
         expect(&format!("values of {what} {i}"), transfer.shape.len(), values.as_ref().len())?;
     }
     Ok(())

@@ -22,12 +22,12 @@ impl Gpu {
     pub(super) fn wait(&self, submission: &wgpu::SubmissionIndex, what: &str) -> Result<(), GpuError> {
         let begun = Instant::now();
         loop {
-            self.alive()?;
+            self.check_lost()?;
             let left = self.timeout().saturating_sub(begun.elapsed());
             let wait =
                 wgpu::PollType::Wait { submission_index: Some(submission.clone()), timeout: Some(left.min(STRETCH)) };
             match caught(|| self.device.poll(wait)) {
-                Ok(Ok(_)) => return self.alive(),
+                Ok(Ok(_)) => return self.check_lost(),
                 Ok(Err(wgpu::PollError::Timeout)) if left > STRETCH => {}
                 Ok(Err(wgpu::PollError::Timeout)) => {
                     return Err(GpuError::Timeout { what: what.to_owned(), waited: begun.elapsed() });
@@ -45,7 +45,7 @@ impl Gpu {
     fn loss(&self, message: String) -> GpuError {
         // Gives wgpu the occasion to say that the device was destroyed.
         let _ = caught(|| self.device.poll(wgpu::PollType::Poll));
-        self.alive().err().unwrap_or(GpuError::Lost { reason: wgpu::DeviceLostReason::Unknown, message })
+        self.check_lost().err().unwrap_or(GpuError::Lost { reason: wgpu::DeviceLostReason::Unknown, message })
     }
 }
 
@@ -82,12 +82,12 @@ impl Mapping {
         match self.answer.recv_timeout(DELIVERY) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {
-                gpu.alive()?;
+                gpu.check_lost()?;
                 Err(GpuError::Refused { doing, reason: error.to_string() })
             }
             Err(RecvTimeoutError::Timeout) => Err(GpuError::Timeout { what: doing, waited: DELIVERY }),
             Err(RecvTimeoutError::Disconnected) => {
-                gpu.alive()?;
+                gpu.check_lost()?;
                 Err(GpuError::Refused { doing, reason: "it was given up".into() })
             }
         }

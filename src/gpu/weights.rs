@@ -31,7 +31,7 @@ pub(super) fn upload(
         let packed = kernels::weights(graph, node);
         if packed.len() > widest * limit {
             return Err(GpuError::Limit {
-                what: format!("the weights of operator {} ({})", node.origin, node.op.name()),
+                what: format!("the weights of operator {} ({})", node.op_index, node.op.name()),
                 limit: "maxTextureDimension2D",
                 needed: packed.len().div_ceil(widest) as u64,
                 allowed: limit as u64,

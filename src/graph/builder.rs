@@ -1,8 +1,8 @@
 //! Building a graph by hand: for tests, and for callers who have a model in another form.
 
 use super::{
-    Act, BuildError, Bytes, Constant, Conv2d, CoordMode, DType, Graph, Node, Op, Order, Pool2d, Reduce, ResizeMode,
-    Shape, Tail, Tensor, TensorId, TransposeConv, Unary,
+    Act, BuildError, Bytes, Constant, Conv2d, CoordMode, DType, Epilogue, Graph, LayoutPermutation, Node, Op, Pool2d,
+    Reduce, ResizeMode, Shape, Tensor, TensorId, TransposeConv, Unary,
     check::{check, size},
     infer,
 };
@@ -247,8 +247,8 @@ impl GraphBuilder {
             op,
             inputs: inputs.to_vec(),
             outputs: vec![output],
-            tail: Tail::of(act),
-            origin: node,
+            epilogue: Epilogue::of(act),
+            op_index: node,
         });
         Ok(output)
     }
@@ -268,7 +268,7 @@ impl GraphBuilder {
             name: name.to_owned(),
             shape: shape(name, dims)?,
             dims: dims.to_vec(),
-            order: Order::default(),
+            host_permutation: LayoutPermutation::default(),
             constant,
         };
         size(&tensor)?;

@@ -69,8 +69,8 @@ pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
     if tensor.shape.checked_len() != Some(elements) {
         return Err(CheckError::Dims { tensor: name(), dims: dims(), shape: tensor.shape });
     }
-    if tensor.order.len().is_some_and(|ordered| ordered != elements) {
-        return Err(CheckError::Order { tensor: name(), dims: dims() });
+    if tensor.host_permutation.len().is_some_and(|ordered| ordered != elements) {
+        return Err(CheckError::HostPermutation { tensor: name(), dims: dims() });
     }
     if let Some(constant) = &tensor.constant {
         let (expected, found) = (elements.saturating_mul(constant.dtype.size()), constant.bytes.len());
@@ -83,7 +83,7 @@ pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
 
 /// Checks one node against what has a value before it; gives its result.
 fn check_node(graph: &Graph, node: &Node, set: &[bool]) -> Result<TensorId, CheckError> {
-    let (index, operator) = (node.origin, node.op.name());
+    let (index, operator) = (node.op_index, node.op.name());
     let place = || format!("node {index} {operator}");
     let &[result] = node.outputs.as_slice() else {
         return Err(CheckError::Results { node: index, operator, found: node.outputs.len() });
@@ -93,7 +93,13 @@ fn check_node(graph: &Graph, node: &Node, set: &[bool]) -> Result<TensorId, Chec
         return Err(CheckError::Rewritten { node: index, operator, tensor: output.name.clone() });
     }
     let mut shapes = Vec::with_capacity(node.inputs.len());
-    for &id in node.inputs.iter().chain(&node.tail.add).chain(&alpha(node.tail.first)).chain(&alpha(node.tail.then)) {
+    for &id in node
+        .inputs
+        .iter()
+        .chain(&node.epilogue.add)
+        .chain(&alpha(node.epilogue.first))
+        .chain(&alpha(node.epilogue.then))
+    {
         let tensor = find(graph, id, place)?;
         if !set[id] {
             return Err(CheckError::Unset { node: index, operator, tensor: tensor.name.clone() });
@@ -129,15 +135,15 @@ fn check_node(graph: &Graph, node: &Node, set: &[bool]) -> Result<TensorId, Chec
 }
 
 fn check_tail(graph: &Graph, node: &Node, result: Shape) -> Result<(), CheckError> {
-    let (index, operator) = (node.origin, node.op.name());
-    let misfit = |tensor: &Tensor| CheckError::Tail {
+    let (index, operator) = (node.op_index, node.op.name());
+    let misfit = |tensor: &Tensor| CheckError::Epilogue {
         node: index,
         operator,
         tensor: tensor.name.clone(),
         found: tensor.shape,
         result: Box::new(result),
     };
-    for id in [alpha(node.tail.first), alpha(node.tail.then)].into_iter().flatten() {
+    for id in [alpha(node.epilogue.first), alpha(node.epilogue.then)].into_iter().flatten() {
         let tensor = &graph.tensors[id];
         if tensor.constant.is_none() {
             let tensor = tensor.name.clone();
@@ -147,7 +153,7 @@ fn check_tail(graph: &Graph, node: &Node, result: Shape) -> Result<(), CheckErro
             return Err(misfit(tensor));
         }
     }
-    if let Some(tensor) = node.tail.add.map(|id| &graph.tensors[id]) {
+    if let Some(tensor) = node.epilogue.add.map(|id| &graph.tensors[id]) {
         let fits = Shape { c: tensor.shape.c, ..result } == tensor.shape && tensor.shape.c <= result.c;
         if !fits {
             return Err(misfit(tensor));

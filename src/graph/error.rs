@@ -35,7 +35,7 @@ pub enum CheckError {
     },
     /// A tensor whose order is that of another number of elements.
     #[error("tensor `{}`: its order is not one of {dims:?}", shown(tensor))]
-    Order {
+    HostPermutation {
         /// Name of the tensor.
         tensor: String,
         /// Extents as stated.
@@ -62,7 +62,7 @@ pub enum CheckError {
     /// A node without exactly one result.
     #[error("node {node} {operator}: has {found} results, must have 1")]
     Results {
-        /// The node, by [`Node::origin`](super::Node::origin).
+        /// The node, by [`Node::op_index`](super::Node::op_index).
         node: usize,
         /// Its operator.
         operator: &'static str,
@@ -72,7 +72,7 @@ pub enum CheckError {
     /// A tensor that two nodes write, or that a node writes though it is an input or a constant.
     #[error("node {node} {operator}: tensor `{}` has a value already", shown(tensor))]
     Rewritten {
-        /// The second node, by [`Node::origin`](super::Node::origin).
+        /// The second node, by [`Node::op_index`](super::Node::op_index).
         node: usize,
         /// Its operator.
         operator: &'static str,
@@ -82,7 +82,7 @@ pub enum CheckError {
     /// A tensor that is read before it has a value: nodes out of order, a cycle, or no producer at all.
     #[error("node {node} {operator}: tensor `{}` has no value yet (nodes out of order, or a cycle)", shown(tensor))]
     Unset {
-        /// The reader, by [`Node::origin`](super::Node::origin).
+        /// The reader, by [`Node::op_index`](super::Node::op_index).
         node: usize,
         /// Its operator.
         operator: &'static str,
@@ -92,7 +92,7 @@ pub enum CheckError {
     /// An operand that must be part of the model is computed.
     #[error("node {node} {operator}: the {role} `{}` must be constant", shown(tensor))]
     NotConstant {
-        /// The node, by [`Node::origin`](super::Node::origin).
+        /// The node, by [`Node::op_index`](super::Node::op_index).
         node: usize,
         /// Its operator.
         operator: &'static str,
@@ -104,7 +104,7 @@ pub enum CheckError {
     /// Operands that the operator cannot take.
     #[error("node {node} {operator}, `{}`: {source}", shown(tensor))]
     Shape {
-        /// The node, by [`Node::origin`](super::Node::origin).
+        /// The node, by [`Node::op_index`](super::Node::op_index).
         node: usize,
         /// Its operator.
         operator: &'static str,
@@ -116,7 +116,7 @@ pub enum CheckError {
     /// A result whose shape is not the one its operator gives.
     #[error("node {node} {operator}: `{}` is {stated}, its operands give {inferred}", shown(tensor))]
     Disagrees {
-        /// The node, by [`Node::origin`](super::Node::origin).
+        /// The node, by [`Node::op_index`](super::Node::op_index).
         node: usize,
         /// Its operator.
         operator: &'static str,
@@ -127,14 +127,14 @@ pub enum CheckError {
         /// The shape it should have.
         inferred: Box<Shape>,
     },
-    /// A tail that does not fit the result.
-    #[error("node {node} {operator}: the tail's `{}`, {found}, does not fit a result of {result}", shown(tensor))]
-    Tail {
-        /// The node, by [`Node::origin`](super::Node::origin).
+    /// A epilogue that does not fit the result.
+    #[error("node {node} {operator}: the epilogue's `{}`, {found}, does not fit a result of {result}", shown(tensor))]
+    Epilogue {
+        /// The node, by [`Node::op_index`](super::Node::op_index).
         node: usize,
         /// Its operator.
         operator: &'static str,
-        /// Name of the tail's tensor.
+        /// Name of the epilogue's tensor.
         tensor: String,
         /// Its shape.
         found: Shape,

@@ -6,7 +6,7 @@
 //! # What is no number
 //!
 //! NaN goes through: a result that is worked out from a NaN is one, as in ONNX's reference implementation (NumPy) and
-//! in IEEE 754-2019's `maximum` and `minimum`. The twins do so everywhere, and kernels on devices, too, on the drivers the
+//! in IEEE 754-2019's `maximum` and `minimum`. The references do so everywhere, and kernels on devices, too, on the drivers the
 //! tests run on; WGSL leaves it to devices whether there is NaN at all, so what counts is written with comparisons that
 //! are false of NaN, or looks at bits.
 //!
@@ -234,9 +234,9 @@ impl Unary {
         }
     }
 
-    /// Whether a tail may hold the function: those that follow convolutions in networks, and are short. The others are
+    /// Whether a epilogue may hold the function: those that follow convolutions in networks, and are short. The others are
     /// steps of their own, so that the shaders of all other operators need not know them.
-    pub const fn fits_tails(&self) -> bool {
+    pub const fn fits_epilogue(&self) -> bool {
         matches!(
             self,
             Self::Relu
@@ -311,9 +311,9 @@ pub enum Binary {
     /// Whether one is true, and not both.
     Xor,
     /// `a != 0 ? b : 0`
-    KeepIf,
+    ZeroUnless,
     /// `a != 0 ? 0 : b`
-    KeepUnless,
+    ZeroIf,
 }
 
 impl Binary {
@@ -340,7 +340,7 @@ impl Binary {
             Self::And => "LOGICAL_AND",
             Self::Or => "LOGICAL_OR",
             Self::Xor => "Xor",
-            Self::KeepIf | Self::KeepUnless => "SELECT_V2",
+            Self::ZeroUnless | Self::ZeroIf => "SELECT_V2",
         }
     }
 }

@@ -8,9 +8,9 @@ mod finite;
 mod function;
 mod groups;
 mod infer;
+mod layout_permutation;
 mod lookup;
 mod op;
-mod order;
 mod pad;
 mod resize;
 mod shape;
@@ -23,9 +23,9 @@ pub use finite::NotFinite;
 pub use function::{Binary, Reduce, Unary};
 pub use groups::Groups;
 pub use infer::{ShapeError, infer};
+pub use layout_permutation::LayoutPermutation;
 pub use lookup::named;
-pub use op::{Act, Conv2d, DepthOrder, Op, Padding, Pool2d, PoolKind, Tail, TransposeConv};
-pub use order::Order;
+pub use op::{Act, Conv2d, DepthOrder, Epilogue, Op, Padding, Pool2d, PoolKind, TransposeConv};
 pub use pad::{PadAxis, PadMode};
 pub use resize::{CoordMode, ResizeAxis, ResizeMode, Rounding, Taps, follows_tensorflow};
 pub use shape::Shape;
@@ -45,7 +45,7 @@ pub struct Tensor {
     /// Extents as the file states them, any rank: what a caller reads and writes.
     pub dims: Vec<usize>,
     /// The order in which a caller has the elements, if the tensor is an input or output.
-    pub order: Order,
+    pub host_permutation: LayoutPermutation,
     /// The values, if they are part of the model.
     pub constant: Option<Constant>,
 }
@@ -60,9 +60,9 @@ pub struct Node {
     /// Results.
     pub outputs: Vec<TensorId>,
     /// What is done to the result before it is stored.
-    pub tail: Tail,
+    pub epilogue: Epilogue,
     /// Index of the operator in the model file, for messages; the first one where several were fused.
-    pub origin: usize,
+    pub op_index: usize,
 }
 
 /// A model: tensors, nodes in execution order, and which tensors come in and go out.

@@ -2,7 +2,7 @@
 
 use super::{Binary, CoordMode, PadMode, Reduce, ResizeMode, TensorId, Unary};
 
-/// One step of a [`Tail`].
+/// One step of a [`Epilogue`].
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Act {
     /// Nothing.
@@ -18,7 +18,7 @@ pub enum Act {
 ///
 /// The file's fused activation is `first`; the rewriter fills the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Tail {
+pub struct Epilogue {
     /// Applied to the result.
     pub first: Act,
     /// A tensor added then: same B, H, W as the result, and at most its channels (missing ones count as zero).
@@ -27,13 +27,13 @@ pub struct Tail {
     pub then: Act,
 }
 
-impl Tail {
-    /// A tail that is an activation alone.
+impl Epilogue {
+    /// A epilogue that is an activation alone.
     pub const fn of(first: Act) -> Self {
         Self { first, add: None, then: Act::None }
     }
 
-    /// Whether the tail does nothing.
+    /// Whether the epilogue does nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -7,7 +7,9 @@ use super::{
     schema::{Operator, Options},
     tensors::{FileTensor, Grid, MAX_RANK, Owner, shape_of},
 };
-use crate::graph::{Act, Constant, Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, Unary, infer};
+use crate::graph::{
+    Act, Constant, Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId, Unary, infer,
+};
 
 /// What a node or a tensor that the file does not have takes.
 const NODE_BYTES: usize = 512;
@@ -270,18 +272,18 @@ impl<'l, 'a> Context<'l, 'a> {
     /// The node with a result of `shape`, brought to the stated shape by a RESHAPE if that is another.
     pub(super) fn emit_as(&mut self, op: Op, inputs: &[TensorId], act: Act, shape: Shape) -> Result<(), Problem> {
         let output = self.output()?;
-        let (op, tail) = self.stored(op, inputs, act, shape);
+        let (op, epilogue) = self.stored(op, inputs, act, shape);
         let shapes: Vec<Shape> = inputs.iter().map(|&id| self.shape(id)).collect();
         let inferred = infer(&op, &shapes, shape).map_err(|e| Problem::malformed(e.to_string()))?;
         if inferred != shape {
             return Err(Problem::malformed(format!("its result is stated as {shape}, its operands give {inferred}")));
         }
         if shape == self.shape(output) {
-            return self.append(op, inputs, tail, output);
+            return self.append(op, inputs, epilogue, output);
         }
         let between = self.tensor(output, shape)?;
-        self.append(op, inputs, tail, between)?;
-        self.append(Op::Reshape, &[between], Tail::default(), output)
+        self.append(op, inputs, epilogue, between)?;
+        self.append(Op::Reshape, &[between], Epilogue::default(), output)
     }
 
     /// The elements of `id` under another shape: itself, a constant borrowed again, or the result of a RESHAPE.
@@ -292,7 +294,7 @@ impl<'l, 'a> Context<'l, 'a> {
         let view = self.tensor(id, shape)?;
         match self.shared(id)? {
             Some(constant) => self.lowering.graph.tensors[view].constant = Some(constant),
-            None => self.append(Op::Reshape, &[id], Tail::default(), view)?,
+            None => self.append(Op::Reshape, &[id], Epilogue::default(), view)?,
         }
         Ok(view)
     }
@@ -304,7 +306,7 @@ impl<'l, 'a> Context<'l, 'a> {
         self.lowering.graph.tensors[view].dims = dims.to_vec();
         match self.shared(id)? {
             Some(constant) => self.lowering.graph.tensors[view].constant = Some(constant),
-            None => self.append(Op::Reshape, &[id], Tail::default(), view)?,
+            None => self.append(Op::Reshape, &[id], Epilogue::default(), view)?,
         }
         Ok(view)
     }
@@ -316,9 +318,15 @@ impl<'l, 'a> Context<'l, 'a> {
         let name = format!("{}/{}", self.stem(self.output), self.lowering.graph.nodes.len());
         let tensors = &mut self.lowering.graph.tensors;
         let id = tensors.len();
-        tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
+        tensors.push(Tensor {
+            name,
+            shape,
+            dims: shape.dims().to_vec(),
+            host_permutation: LayoutPermutation::default(),
+            constant: None,
+        });
         // What 8 bits can say binds the result, not what is on the way to it.
-        self.append(op, inputs, Tail::default(), id)?;
+        self.append(op, inputs, Epilogue::default(), id)?;
         Ok(id)
     }
 
@@ -327,8 +335,8 @@ impl<'l, 'a> Context<'l, 'a> {
         let constant = Some(Constant::from_f32(&[value]));
         let tensors = &mut self.lowering.graph.tensors;
         let shape = Shape::new(1, 1, 1, 1);
-        let (name, dims, order) = (value.to_string(), vec![1; 4], Order::default());
-        tensors.push(Tensor { name, shape, dims, order, constant });
+        let (name, dims, host_permutation) = (value.to_string(), vec![1; 4], LayoutPermutation::default());
+        tensors.push(Tensor { name, shape, dims, host_permutation, constant });
         tensors.len() - 1
     }
 
@@ -346,18 +354,24 @@ impl<'l, 'a> Context<'l, 'a> {
         self.lowering.meter.memory(NODE_BYTES)?;
         let name = format!("{} as {shape}", self.stem(like));
         let tensors = &mut self.lowering.graph.tensors;
-        tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
+        tensors.push(Tensor {
+            name,
+            shape,
+            dims: shape.dims().to_vec(),
+            host_permutation: LayoutPermutation::default(),
+            constant: None,
+        });
         Ok(tensors.len() - 1)
     }
 
-    /// The operator and its tail, so that its result is what the file's type can say: of 8 bits one of 256 values, the bounds
+    /// The operator and its epilogue, so that its result is what the file's type can say: of 8 bits one of 256 values, the bounds
     /// of which often are the activation. Values that are moved alone are such already, unless their scale changes.
-    fn stored(&self, op: Op, inputs: &[TensorId], act: Act, shape: Shape) -> (Op, Tail) {
+    fn stored(&self, op: Op, inputs: &[TensorId], act: Act, shape: Shape) -> (Op, Epilogue) {
         let grid = match op.moves_only() {
             true => self.requantised(),
             false => self.lowering.tensors[self.output].grid(),
         };
-        let Some(grid) = grid else { return (op, Tail::of(act)) };
+        let Some(grid) = grid else { return (op, Epilogue::of(act)) };
         // An activation by itself is what is left of the grid by itself.
         let (op, act) = match (op, act) {
             (Op::Unary(unary), Act::None) if grid.within(Act::Unary(unary)).is_some() => {
@@ -368,17 +382,17 @@ impl<'l, 'a> Context<'l, 'a> {
         let last = match (self.lowering.fake_quant, grid.within(act)) {
             (FakeQuant::On, Some(part)) => part.rounding(),
             (FakeQuant::On, None) => {
-                return (op, Tail { first: act, add: None, then: Act::Unary(grid.rounding()) });
+                return (op, Epilogue { first: act, add: None, then: Act::Unary(grid.rounding()) });
             }
             (FakeQuant::Off, _) => match act {
                 Act::None | Act::Unary(Unary::Relu | Unary::Relu6 | Unary::ReluN1To1) => clip(grid.range(), act),
-                other => return (op, Tail::of(other)),
+                other => return (op, Epilogue::of(other)),
             },
         };
         match (&op, inputs) {
             // Nothing but that is done.
-            (Op::Reshape, &[from, ..]) if self.shape(from) == shape => (Op::Unary(last), Tail::default()),
-            _ => (op, Tail::of(Act::Unary(last))),
+            (Op::Reshape, &[from, ..]) if self.shape(from) == shape => (Op::Unary(last), Epilogue::default()),
+            _ => (op, Epilogue::of(Act::Unary(last))),
         }
     }
 
@@ -391,10 +405,10 @@ impl<'l, 'a> Context<'l, 'a> {
         operands.filter(|operand| operand.is_real()).any(|operand| operand.grid() != Some(grid)).then_some(grid)
     }
 
-    fn append(&mut self, op: Op, inputs: &[TensorId], tail: Tail, output: TensorId) -> Result<(), Problem> {
+    fn append(&mut self, op: Op, inputs: &[TensorId], epilogue: Epilogue, output: TensorId) -> Result<(), Problem> {
         self.lowering.meter.memory(NODE_BYTES)?;
         let (inputs, outputs) = (inputs.to_vec(), vec![output]);
-        self.lowering.graph.nodes.push(Node { op, inputs, outputs, tail, origin: self.index });
+        self.lowering.graph.nodes.push(Node { op, inputs, outputs, epilogue, op_index: self.index });
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use crate::{graph::CheckError, plan::shown};
 
 /// One operator that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct UnsupportedOp {
     /// Index of the operator in the file.
     pub node: usize,
     /// Its name, or that of its result.
@@ -17,21 +17,21 @@ pub struct Refusal {
     /// Why not.
     pub reason: String,
     /// What the model's owner can do.
-    pub remedy: String,
+    pub hint: String,
 }
 
-impl Refusal {
+impl UnsupportedOp {
     pub(super) fn new(node: usize, name: &str, operator: &str, problem: &Problem) -> Self {
         let [name, operator, reason] = [name, operator, &problem.reason].map(label);
-        Self { node, name, operator, reason, remedy: problem.remedy.to_owned() }
+        Self { node, name, operator, reason, hint: problem.hint.to_owned() }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for UnsupportedOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { node, name, operator, reason, remedy } = self;
+        let Self { node, name, operator, reason, hint } = self;
         let [operator, name, reason] = [operator, name, reason].map(|text| shown(text));
-        write!(f, "node {node} {operator} `{name}`: {reason}; {remedy}")
+        write!(f, "node {node} {operator} `{name}`: {reason}; {hint}")
     }
 }
 
@@ -58,7 +58,7 @@ pub enum ImportError {
     },
     /// A model, but truncated or damaged.
     #[error("the model is damaged or cut short: {}", shown(what))]
-    Damaged {
+    Malformed {
         /// What was found.
         what: String,
     },
@@ -77,7 +77,7 @@ pub enum ImportError {
     },
     /// All extents that the file leaves open and nobody bound.
     #[error("{} of the inputs' extents are open:{}\n  bind them by --dim NAME=VALUE", .0.len(), Listed(.0))]
-    Unbound(Vec<Unbound>),
+    UnresolvedDim(Vec<UnresolvedDim>),
     /// Extents were bound by names that the file does not have.
     #[error("no input of the model has an extent called {}", shown(&names.join(", ")))]
     NoSuchDim {
@@ -108,8 +108,8 @@ pub enum ImportError {
         names: Vec<String>,
     },
     /// A graph input or output that cannot be computed with.
-    #[error("graph {role} `{}`: {}; {remedy}", shown(tensor), shown(reason))]
-    Port {
+    #[error("graph {role} `{}`: {}; {hint}", shown(tensor), shown(reason))]
+    GraphIo {
         /// Input or output.
         role: &'static str,
         /// Name of the tensor.
@@ -117,7 +117,7 @@ pub enum ImportError {
         /// Why not.
         reason: String,
         /// What the model's owner can do.
-        remedy: String,
+        hint: String,
     },
     /// Importing would take more memory or work than a file of its size may ask for.
     #[error("{0}")]
@@ -132,7 +132,7 @@ pub enum ImportError {
     },
     /// All operators that cannot be imported.
     #[error("{} of the model's operators cannot be imported:{}", .0.len(), Listed(.0))]
-    Unsupported(Vec<Refusal>),
+    Unsupported(Vec<UnsupportedOp>),
     /// The graph as a whole makes no sense: operators out of order, tensors written twice.
     #[error("the model's graph is not valid: {0}")]
     Graph(#[from] CheckError),
@@ -140,7 +140,7 @@ pub enum ImportError {
 
 /// An extent of an input that the file leaves open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unbound {
+pub struct UnresolvedDim {
     /// Name of the input.
     pub input: String,
     /// Which of its axes.
@@ -149,7 +149,7 @@ pub struct Unbound {
     pub name: String,
 }
 
-impl fmt::Display for Unbound {
+impl fmt::Display for UnresolvedDim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (axis {} of input `{}`)", shown(&self.name), self.axis, shown(&self.input))
     }
@@ -169,17 +169,17 @@ pub struct TooMuch {
     /// The same in words, with the constant that it is about.
     pub reason: String,
     /// What the model's owner can do.
-    pub remedy: String,
+    pub hint: String,
 }
 
 impl fmt::Display for TooMuch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { node, operator, tensor, reason, remedy, .. } = self;
+        let Self { node, operator, tensor, reason, hint, .. } = self;
         let [operator, tensor, reason] = [operator, tensor, reason].map(|text| shown(text));
         match node {
-            Some(node) => write!(f, "node {node} {operator} `{tensor}`: {reason}; {remedy}"),
-            None if self.tensor.is_empty() => write!(f, "the model: {reason}; {remedy}"),
-            None => write!(f, "`{tensor}`: {reason}; {remedy}"),
+            Some(node) => write!(f, "node {node} {operator} `{tensor}`: {reason}; {hint}"),
+            None if self.tensor.is_empty() => write!(f, "the model: {reason}; {hint}"),
+            None => write!(f, "`{tensor}`: {reason}; {hint}"),
         }
     }
 }
@@ -196,22 +196,22 @@ impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     pub(super) reason: String,
-    pub(super) remedy: &'static str,
+    pub(super) hint: &'static str,
     /// What was asked for, if it is more than the import may take: then nothing more is looked at.
     pub(super) excess: Option<Excess>,
 }
 
 impl Problem {
-    pub(super) fn new(reason: impl Into<String>, remedy: &'static str) -> Self {
-        Self { reason: reason.into(), remedy, excess: None }
+    pub(super) fn new(reason: impl Into<String>, hint: &'static str) -> Self {
+        Self { reason: reason.into(), hint, excess: None }
     }
 
     /// Ends the import if this asks for more than it may take: nothing that follows would fare better.
     pub(super) fn within(self, node: Option<usize>, operator: &str, tensor: &str) -> Result<Self, ImportError> {
         let Some(excess) = self.excess else { return Ok(self) };
         let [operator, tensor] = [operator, tensor].map(label);
-        let (reason, remedy) = (self.reason, self.remedy.to_owned());
-        Err(ImportError::TooMuch(Box::new(TooMuch { node, operator, tensor, excess, reason, remedy })))
+        let (reason, hint) = (self.reason, self.hint.to_owned());
+        Err(ImportError::TooMuch(Box::new(TooMuch { node, operator, tensor, excess, reason, hint })))
     }
 
     /// Something that no converter writes.

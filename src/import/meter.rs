@@ -78,8 +78,8 @@ impl fmt::Display for Excess {
 
 impl From<Excess> for Problem {
     fn from(excess: Excess) -> Self {
-        let remedy = "fold the constants of the model before (onnxsim does), so that the file holds what it needs";
-        Self { excess: Some(excess), ..Self::new(excess.to_string(), remedy) }
+        let hint = "fold the constants of the model before (onnxsim does), so that the file holds what it needs";
+        Self { excess: Some(excess), ..Self::new(excess.to_string(), hint) }
     }
 }
 

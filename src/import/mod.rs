@@ -24,7 +24,7 @@ mod tflite;
 
 use std::{path::Path, sync::Arc};
 
-pub use error::{ImportError, Refusal, TooMuch, Unbound};
+pub use error::{ImportError, TooMuch, UnresolvedDim, UnsupportedOp};
 pub use matrix::{Operator, operators, supported};
 pub use meter::{Excess, Resource};
 pub use onnx::{Array, Elem, FakeQuant, ImportOptions};

@@ -55,7 +55,7 @@ pub(super) fn densify(
     let elements = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).and_then(|n| n.checked_mul(size));
     let total = elements.ok_or_else(|| malformed("more than can be addressed"))?;
     let unfolded = |excess: Excess| Problem {
-        remedy: "convert the model without sparsity",
+        hint: "convert the model without sparsity",
         ..Problem { reason: format!("its sparse values unfold to {total} bytes: {excess}"), ..excess.into() }
     };
     let zeros = meter.filled(total, std::iter::repeat(0u8)).map_err(unfolded)?;

@@ -5,7 +5,7 @@ use flatbuffers::{ForwardsUOffset, Verifiable, Verifier, VerifierOptions};
 use super::{
     FakeQuant,
     context::{Context, Lowering},
-    error::{ImportError, Problem, Refusal},
+    error::{ImportError, Problem, UnsupportedOp},
     lower::lower,
     meter::Meter,
     opcode,
@@ -14,7 +14,7 @@ use super::{
     schema::{Model, OperatorCode, SubGraph},
     tensors::{FileTensor, Owner},
 };
-use crate::graph::{Graph, Order, Shape, Tensor, TensorId, check};
+use crate::graph::{Graph, LayoutPermutation, Shape, Tensor, TensorId, check};
 
 const IDENTIFIER: &[u8] = b"TFL3";
 const VERSION: u32 = 3;
@@ -38,7 +38,7 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
     }
     let subgraphs = model.subgraphs().unwrap_or_default();
     let Some((subgraph, others)) = subgraphs.split_first() else {
-        return Err(ImportError::Damaged { what: "it holds no graph".to_owned() });
+        return Err(ImportError::Malformed { what: "it holds no graph".to_owned() });
     };
     if !others.is_empty() {
         let unnamed = |(i, g): (usize, &SubGraph<'_>)| g.name().unwrap_or_else(|| format!("number {}", i + 1));
@@ -52,7 +52,7 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
         Problem::from(excess).within(None, "", "")?;
     }
     let tensors = tensors.iter().map(|t| FileTensor::read(t, &buffers, bytes.len())).collect::<Result<Vec<_>, _>>();
-    let tensors = tensors.map_err(|what| ImportError::Damaged { what })?;
+    let tensors = tensors.map_err(|what| ImportError::Malformed { what })?;
 
     let [inputs, outputs] = [("input", subgraph.inputs()), ("output", subgraph.outputs())]
         .map(|(role, ids)| Ports { role, ids: ids.unwrap_or_default() });
@@ -87,7 +87,7 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
 
 /// The root table of a file that is verified whole.
 fn verified(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
-    let damaged = |what: String| ImportError::Damaged { what };
+    let damaged = |what: String| ImportError::Malformed { what };
     // Tables may share parts, so what is visited may exceed the file; a small file that shares without end must not
     // keep the verifier busy.
     let options = VerifierOptions {
@@ -102,7 +102,7 @@ fn verified(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
 /// Where the file's tensor will be: not yet with its values, and with no extents if those make no sense.
 fn placeholder(tensor: &FileTensor<'_>) -> Tensor {
     let (dims, shape) = tensor.extents().cloned().unwrap_or((Vec::new(), Shape::new(1, 1, 1, 1)));
-    Tensor { name: tensor.name.clone(), shape, dims, order: Order::default(), constant: None }
+    Tensor { name: tensor.name.clone(), shape, dims, host_permutation: LayoutPermutation::default(), constant: None }
 }
 
 /// The graph's inputs or outputs.
@@ -115,7 +115,7 @@ impl Ports {
     fn indices(&self, tensors: usize) -> Result<Vec<TensorId>, ImportError> {
         let index = |&id: &i32| {
             let missing =
-                || ImportError::Damaged { what: format!("graph {} {id} is no tensor of the file", self.role) };
+                || ImportError::Malformed { what: format!("graph {} {id} is no tensor of the file", self.role) };
             usize::try_from(id).ok().filter(|&index| index < tensors).ok_or_else(missing)
         };
         self.ids.iter().map(index).collect()
@@ -123,11 +123,11 @@ impl Ports {
 
     /// Asked only once all operators are lowered: those that read or write a bad tensor say so in the list of refusals.
     fn computable(&self, ids: &[TensorId], tensors: &[FileTensor<'_>]) -> Result<(), ImportError> {
-        let refuse = |tensor: &FileTensor<'_>, Problem { reason, remedy, .. }| ImportError::Port {
+        let refuse = |tensor: &FileTensor<'_>, Problem { reason, hint, .. }| ImportError::GraphIo {
             role: self.role,
             tensor: tensor.name.clone(),
             reason,
-            remedy: remedy.to_owned(),
+            hint: hint.to_owned(),
         };
         ids.iter().try_for_each(|&id| tensors[id].computable().map_err(|problem| refuse(&tensors[id], problem)))
     }
@@ -159,7 +159,7 @@ fn lower_all<'a>(
     owner: &Owner,
     subgraph: &SubGraph<'a>,
     codes: &[OperatorCode<'a>],
-) -> Result<Vec<Refusal>, ImportError> {
+) -> Result<Vec<UnsupportedOp>, ImportError> {
     let unknown = Kind { builtin: None, custom: None };
     let kinds: Vec<Kind> = codes.iter().map(Kind::of).collect();
     let mut refusals = Vec::new();
@@ -175,7 +175,7 @@ fn lower_all<'a>(
         let output = operator.outputs().and_then(|o| usize::try_from(*o.first()?).ok());
         let name = output.and_then(|id| lowering.tensors.get(id)).map(|t| t.name.as_str()).unwrap_or_default();
         let problem = problem.within(Some(node), &kind.name(), name)?;
-        refusals.push(Refusal::new(node, name, &kind.name(), &problem));
+        refusals.push(UnsupportedOp::new(node, name, &kind.name(), &problem));
         if refusals.len() == MAX_REFUSALS {
             break;
         }

@@ -17,7 +17,7 @@ use tempfile::NamedTempFile;
 ///
 /// # Errors
 /// Those of `write`, and of creating, flushing and renaming the file. The passing file is removed.
-pub fn write_whole<E: From<io::Error>>(
+pub fn write_atomic<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {

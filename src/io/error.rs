@@ -58,7 +58,7 @@ pub enum IoError {
     },
     /// A picture's file is cut short, or what is checked in it is wrong.
     #[error("{} is cut short or damaged ({what}); copy or download it again", shown(path))]
-    Damaged {
+    Malformed {
         /// The file.
         path: PathBuf,
         /// What was found.

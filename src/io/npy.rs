@@ -1,6 +1,6 @@
 //! NumPy's `.npy` arrays, read as and written from dense 32-bit floats.
 
-use super::{InputFile, IoError, dtype, write_whole};
+use super::{InputFile, IoError, dtype, write_atomic};
 use npyz::{Deserialize, NpyFile, Order, TypeChar, WriterBuilder};
 use std::{
     io::{self, Write},
@@ -162,7 +162,7 @@ fn check_header(bytes: &[u8]) -> Result<(), &'static str> {
 /// # Errors
 /// [`IoError::Write`], [`IoError::DiskFull`].
 pub fn write_npy(path: &Path, dims: &[usize], values: &[f32]) -> Result<(), IoError> {
-    write_whole(path, |out| npy_into(out, dims, values)).map_err(|e| IoError::write(path, e))
+    write_atomic(path, |out| npy_into(out, dims, values)).map_err(|e| IoError::write(path, e))
 }
 
 /// Writes an array into what is open.

@@ -1,6 +1,6 @@
 //! Pictures to a network's input, and back: decoding, fitting, scaling of values, and where a point lies in the photo.
 
-use super::{InputFile, IoError, check_picture_name, complete, write_whole};
+use super::{InputFile, IoError, check_picture_name, complete, write_atomic};
 use image::{
     DynamicImage, ImageDecoder, ImageFormat, Limits, Rgb, RgbImage,
     codecs::png::PngDecoder,
@@ -81,14 +81,14 @@ impl Frame {
 
 /// A picture as a network takes it.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct ImageTensor {
     /// Dense `[1, height, width, 3]` values.
     pub values: Vec<f32>,
     /// What part of the photo they show.
     pub frame: Frame,
 }
 
-impl Prepared {
+impl ImageTensor {
     /// The values as dense `[1, 3, height, width]`.
     pub fn planar(&self) -> Vec<f32> {
         (0..3).flat_map(|channel| self.values.iter().skip(channel).step_by(3).copied()).collect()
@@ -118,13 +118,13 @@ pub(super) fn kind(bytes: &[u8]) -> Option<Kind> {
 /// channels. A file that is cut short or damaged is an error, though much of it could be shown.
 ///
 /// # Errors
-/// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::NotAPicture`], [`IoError::TooLarge`], [`IoError::Damaged`].
+/// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::NotAPicture`], [`IoError::TooLarge`], [`IoError::Malformed`].
 pub fn read_picture(path: &Path) -> Result<RgbImage, IoError> {
     InputFile::open(path)?.picture()
 }
 
 pub(super) fn decode(path: &Path, kind: Kind, bytes: &[u8]) -> Result<RgbImage, IoError> {
-    let damaged = |what: String| IoError::Damaged { path: path.into(), what };
+    let damaged = |what: String| IoError::Malformed { path: path.into(), what };
     let complete = match kind {
         Kind::Png => complete::png(bytes),
         Kind::Jpeg => complete::jpeg(bytes),
@@ -176,7 +176,7 @@ fn jpeg(bytes: &[u8]) -> Result<(DynamicImage, Orientation), String> {
 }
 
 /// Resizes a picture to `width` by `height` (bilinear, and averaging where it shrinks) and scales its values.
-pub fn prepare(picture: &RgbImage, width: u32, height: u32, fit: Fit, range: Range) -> Prepared {
+pub fn preprocess(picture: &RgbImage, width: u32, height: u32, fit: Fit, range: Range) -> ImageTensor {
     let (w, h) = picture.dimensions();
     let whole = Frame { x: 0.0, y: 0.0, width: w as f32, height: h as f32 };
     let scale_x = f64::from(width) / f64::from(w);
@@ -210,7 +210,7 @@ pub fn prepare(picture: &RgbImage, width: u32, height: u32, fit: Fit, range: Ran
             (canvas, frame)
         }
     };
-    Prepared {
+    ImageTensor {
         values: seen.into_raw().into_iter().enumerate().map(|(i, byte)| range.apply(byte, i % 3)).collect(),
         frame,
     }
@@ -226,5 +226,5 @@ pub fn write_png(path: &Path, picture: &RgbImage) -> Result<(), IoError> {
     picture
         .write_to(&mut Cursor::new(&mut bytes), ImageFormat::Png)
         .map_err(|e| IoError::write(path, std::io::Error::other(e)))?;
-    write_whole(path, |out| out.write_all(&bytes)).map_err(|e| IoError::write(path, e))
+    write_atomic(path, |out| out.write_all(&bytes)).map_err(|e| IoError::write(path, e))
 }

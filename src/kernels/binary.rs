@@ -1,7 +1,7 @@
 //! Functions of two values, with broadcasting; PReLU is one. What is known of their constant operands is known to matrix
 //! products, too.
 
-use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family, pack};
+use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack};
 use crate::graph::{Binary, Graph, Node};
 
 pub(super) const SHADER: Shader = Shader::new("binary", include_str!("../../shaders/binary.wgsl"));
@@ -33,8 +33,8 @@ pub(super) const fn code(binary: Binary) -> u32 {
         Binary::And => 19,
         Binary::Or => 20,
         Binary::Xor => 21,
-        Binary::KeepIf => 22,
-        Binary::KeepUnless => 23,
+        Binary::ZeroUnless => 22,
+        Binary::ZeroIf => 23,
     }
 }
 
@@ -55,16 +55,16 @@ pub(super) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Di
     if let Some(index) = constant(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
         let input = family::placed(step, 1 - index)?;
-        let plan = TailPlan::new(step.graph, step.node, shape.texels());
-        let words = Words::new(step, &plan, items).input(input).own_tensor(shape);
+        let plan = EpilogueParams::new(step.graph, step.node, shape.texels());
+        let params = KernelParams::new(step, &plan, items).input(input).own_tensor(shape);
         let constants = vec![function, ("CONSTANT", index as f64 + 1.0)];
-        let dispatch = family::dispatch(step, SHADER, &plan, words, items, constants);
+        let dispatch = family::dispatch(step, SHADER, &plan, params, items, constants);
         return Ok(vec![dispatch.reading(input).reading_weights(step)]);
     }
     let (a, b) = (family::placed(step, 0)?, family::placed(step, 1)?);
     family::no_added_tensor(step)?;
-    let plan = TailPlan::new(step.graph, step.node, 0);
-    let words = Words::new(step, &plan, items).input(a).second(b);
+    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let params = KernelParams::new(step, &plan, items).input(a).second(b);
     let constants = vec![function, ("CONSTANT", 0.0)];
-    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, constants).reading(a).reading_second(b)])
+    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(a).reading_second(b)])
 }

@@ -4,7 +4,7 @@
 use super::KernelError;
 use crate::graph::{Act, Graph, Node, Op, PadMode, Padding};
 
-/// Elements of a tensor must be fewer: sums of two element counts do not wrap, not even as signed words.
+/// Elements of a tensor must be fewer: sums of two element counts do not wrap, not even as signed params.
 const ELEMENTS: usize = 1 << 30;
 
 /// Strides, dilations, windows, paddings and the extents that pads mirror must be smaller: an extent with its padding on
@@ -22,12 +22,12 @@ pub fn check(graph: &Graph) -> Result<(), KernelError> {
 
 fn check_node(graph: &Graph, node: &Node) -> Result<(), KernelError> {
     let refuse = |what: String, found: usize, limit: usize| {
-        let (origin, op) = (node.origin, node.op.name());
-        Err(KernelError::TooLarge { origin, op, what, found, limit })
+        let (op_index, op) = (node.op_index, node.op.name());
+        Err(KernelError::TooLarge { op_index, op, what, found, limit })
     };
     let alpha = |act: Act| if let Act::Prelu(tensor) = act { Some(tensor) } else { None };
-    let tail = [node.tail.add, alpha(node.tail.first), alpha(node.tail.then)];
-    for &tensor in node.inputs.iter().chain(&node.outputs).chain(tail.iter().flatten()) {
+    let epilogue = [node.epilogue.add, alpha(node.epilogue.first), alpha(node.epilogue.then)];
+    for &tensor in node.inputs.iter().chain(&node.outputs).chain(epilogue.iter().flatten()) {
         let tensor = &graph.tensors[tensor];
         match tensor.shape.checked_len() {
             Some(elements) if elements < ELEMENTS => {}

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Dispatch, KernelError, Operand, Shader, StepContext, TailPlan, Words, family, pack};
+use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext, family, pack};
 use crate::graph::{Graph, Node, Shape};
 
 pub(super) const SHADER: Shader = Shader::new("concat", include_str!("../../shaders/concat.wgsl"));
@@ -140,7 +140,7 @@ pub(super) fn dispatches(step: &StepContext<'_>, axis: usize) -> Result<Vec<Disp
     let out = step.output.shape;
     let pieces = pieces(step.graph, step.node, axis);
     let own: usize = pieces.iter().map(|piece| piece.constant_texels(axis, out)).sum();
-    let plan = TailPlan::new(step.graph, step.node, own);
+    let plan = EpilogueParams::new(step.graph, step.node, own);
     let mut base = 0;
     let mut dispatches = Vec::with_capacity(pieces.len());
     for piece in &pieces {
@@ -165,7 +165,7 @@ fn dispatch(
     step: &StepContext<'_>,
     axis: usize,
     piece: &Piece,
-    plan: &TailPlan,
+    plan: &EpilogueParams,
     base: usize,
 ) -> Result<Option<Dispatch>, KernelError> {
     let out = step.output.shape;
@@ -196,15 +196,15 @@ fn dispatch(
         begin[axis] = piece.placed.get(index).map_or(0, |part| part.begin as u32);
         begin
     };
-    let mut words = Words::new(step, plan, items);
+    let mut params = KernelParams::new(step, plan, items);
     if let Some(&first) = read.first() {
-        words = words.input(first);
+        params = params.input(first);
     }
     if let Some(&second) = read.get(1) {
         family::no_added_tensor(step)?;
-        words = words.second(second);
+        params = params.second(second);
     }
-    let words = words.own(corner.map(|v| v as u32)).own(extents.map(|v| v as u32)).own(begin(0)).own(begin(1)).own([
+    let params = params.own(corner.map(|v| v as u32)).own(extents.map(|v| v as u32)).own(begin(0)).own(begin(1)).own([
         step.rows.end,
         base as u32,
         piece.first_constant as u32,
@@ -219,7 +219,7 @@ fn dispatch(
         ("CONSTANTS", flag(constant_slices > 0)),
         ("ALIGNED", flag(aligned)),
     ];
-    let mut dispatch = family::dispatch(step, SHADER, plan, words, items, constants);
+    let mut dispatch = family::dispatch(step, SHADER, plan, params, items, constants);
     dispatch.input = read.first().map(|part: &&Operand| part.texture);
     if let Some(second) = read.get(1) {
         dispatch = dispatch.reading_second(second);

@@ -27,7 +27,7 @@ pub(super) fn check_all(step: &StepContext<'_>) -> Result<(), KernelError> {
 pub(super) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
     let node = step.node;
     let shapes = |tensors: &[usize]| -> Vec<Shape> { tensors.iter().map(|&tensor| step.graph.shape(tensor)).collect() };
-    let [inputs, add, result] = [shapes(&node.inputs), shapes(node.tail.add.as_slice()), shapes(&node.outputs)];
+    let [inputs, add, result] = [shapes(&node.inputs), shapes(node.epilogue.add.as_slice()), shapes(&node.outputs)];
     if step.inputs.len() != inputs.len() || step.add.iter().len() != add.len() || result.len() != 1 {
         return Err(misfit("it has other operands than its node".into()));
     }

@@ -1,6 +1,6 @@
 //! 2-D convolutions: pointwise where they are, with windows, strides, dilation, padding and groups where not.
 
-use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, block::Block, family, pack};
+use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, block::Block, family, pack};
 use crate::graph::{Conv2d, Graph, Groups, Node, Padding, Shape};
 
 pub(super) const POINTWISE: Shader = Shader::new("pointwise", include_str!("../../shaders/pointwise.wgsl"));
@@ -104,22 +104,26 @@ pub(super) fn dispatches(step: &StepContext<'_>, conv: &Conv2d, kind: Kind) -> R
     let span = form.groups.span(block.slices);
     let taps = form.weights.h * form.weights.w;
     let bias = form.slices() * taps * span * 4;
-    let plan = TailPlan::new(step.graph, step.node, bias + form.slices());
+    let plan = EpilogueParams::new(step.graph, step.node, bias + form.slices());
     let pixels = step.rows.len() * out.w;
     let blocks = pixels.div_ceil(block.pixels);
     let items = (blocks * form.slices().div_ceil(block.slices)) as u32;
-    let words =
-        Words::new(step, &plan, items).input(input).own([blocks as u32, pixels as u32, bias as u32, span as u32]);
+    let params = KernelParams::new(step, &plan, items).input(input).own([
+        blocks as u32,
+        pixels as u32,
+        bias as u32,
+        span as u32,
+    ]);
     let constants = vec![("PIXELS", block.pixels as f64), ("SLICES", block.slices as f64)];
-    let (shader, words) = if is_pointwise(&form, conv) {
-        (POINTWISE, words)
+    let (shader, params) = if is_pointwise(&form, conv) {
+        (POINTWISE, params)
     } else {
         let p = conv.padding;
-        let words = words
+        let params = params
             .own([form.weights.h, form.weights.w, conv.stride[0], conv.stride[1]].map(|v| v as u32))
             .own([conv.dilation[0], conv.dilation[1], p.top, p.left].map(|v| v as u32))
             .own([form.groups.out_group as u32, form.groups.in_group as u32, 0, 0]);
-        (CONV, words)
+        (CONV, params)
     };
-    Ok(vec![family::dispatch(step, shader, &plan, words, items, constants).reading(input).reading_weights(step)])
+    Ok(vec![family::dispatch(step, shader, &plan, params, items, constants).reading(input).reading_weights(step)])
 }

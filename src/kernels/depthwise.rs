@@ -1,7 +1,7 @@
 //! Depthwise convolutions of one output for each input channel; others are convolutions of many groups (`conv`).
 
 use super::{
-    Dispatch, KernelError, Shader, StepContext, TailPlan, Words,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext,
     conv::{self, Kind},
     family, pack,
 };
@@ -61,10 +61,10 @@ pub(super) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Di
     };
     let input = family::placed(step, 0)?;
     let bias = out.slices() * window.h * window.w;
-    let plan = TailPlan::new(step.graph, step.node, bias + out.slices());
+    let plan = EpilogueParams::new(step.graph, step.node, bias + out.slices());
     let blocks = out.w.div_ceil(pixels);
     let items = (blocks * step.rows.len() * out.slices()) as u32;
-    let words = Words::new(step, &plan, items)
+    let params = KernelParams::new(step, &plan, items)
         .input(input)
         .own([blocks, bias, conv.stride[0], conv.dilation[0]].map(|v| v as u32))
         .own([conv.padding.top as u32, conv.padding.left as u32, 0, 0]);
@@ -76,5 +76,5 @@ pub(super) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Di
         ("DILATION_X", conv.dilation[1] as f64),
         ("COLUMNS", columns(conv, window.w, pixels) as f64),
     ];
-    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, constants).reading(input).reading_weights(step)])
+    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input).reading_weights(step)])
 }

@@ -49,7 +49,7 @@ pub struct StepContext<'a> {
     pub node: &'a Node,
     /// The node's operands in its order; `None` for constants.
     pub inputs: Vec<Option<Operand>>,
-    /// The tensor that the tail adds.
+    /// The tensor that the epilogue adds.
     pub add: Option<Operand>,
     /// The result.
     pub output: Operand,
@@ -96,7 +96,7 @@ pub(crate) struct Reach {
     pub(crate) texels: u64,
 }
 
-/// One GPU dispatch. Only kernels make them: its words and its shader fit each other.
+/// One GPU dispatch. Only kernels make them: its params and its shader fit each other.
 #[derive(Clone, Debug)]
 pub struct Dispatch {
     /// Which shader.
@@ -104,12 +104,12 @@ pub struct Dispatch {
     /// Its `override` constants, `LANES` among them: with the shader, what tells pipelines apart.
     pub(crate) constants: Constants,
     /// Parameters and row tables.
-    pub(crate) words: Vec<u32>,
+    pub(crate) params: Vec<u32>,
     /// Texture written.
     pub(crate) output: usize,
     /// Texture of the first input, if one is read.
     pub(crate) input: Option<usize>,
-    /// Texture of the second input (or of what the tail adds), if one is read.
+    /// Texture of the second input (or of what the epilogue adds), if one is read.
     pub(crate) second: Option<usize>,
     /// Weight texture, if one is read.
     pub(crate) weights: Option<usize>,
@@ -130,10 +130,10 @@ impl Dispatch {
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// No kernel for this form of the operator.
-    #[error("operator {origin} ({op}) cannot run: {reason}")]
+    #[error("operator {op_index} ({op}) cannot run: {reason}")]
     Unsupported {
         /// Index in the model file.
-        origin: usize,
+        op_index: usize,
         /// Its name.
         op: &'static str,
         /// What is missing.
@@ -149,10 +149,10 @@ pub enum KernelError {
     #[error(transparent)]
     Graph(#[from] CheckError),
     /// A number is too large for the 32 bits that kernels count in.
-    #[error("operator {origin} ({op}) cannot run: {what}: {found} is not below {limit}")]
+    #[error("operator {op_index} ({op}) cannot run: {what}: {found} is not below {limit}")]
     TooLarge {
         /// Index in the model file.
-        origin: usize,
+        op_index: usize,
         /// Its name.
         op: &'static str,
         /// What was counted.

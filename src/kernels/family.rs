@@ -1,6 +1,6 @@
-//! What the families share: finding operands, packing tails, putting a dispatch together.
+//! What the families share: finding operands, packing epilogues, putting a dispatch together.
 
-use super::{Constants, Dispatch, KernelError, Operand, Shader, StepContext, TailPlan, Words};
+use super::{Constants, Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext};
 
 /// Lanes of a workgroup where a family has no reason for another number.
 pub(super) const LANES: u32 = 64;
@@ -24,7 +24,7 @@ pub(super) fn constant(step: &StepContext<'_>, index: usize) -> Result<(), Kerne
 
 /// A refusal of this step.
 pub(super) fn unsupported(step: &StepContext<'_>, reason: String) -> KernelError {
-    KernelError::Unsupported { origin: step.node.origin, op: step.node.op.name(), reason }
+    KernelError::Unsupported { op_index: step.node.op_index, op: step.node.op.name(), reason }
 }
 
 /// Texels of the step's rows of the result: the invocations of a family that computes one each.
@@ -32,33 +32,33 @@ pub(super) fn texels(step: &StepContext<'_>) -> u32 {
     step.rows.len() as u32 * step.output.shape.row_texels() as u32
 }
 
-/// Checks that the tail adds no tensor, where the kernel needs the second input for itself.
+/// Checks that the epilogue adds no tensor, where the kernel needs the second input for itself.
 pub(super) fn no_added_tensor(step: &StepContext<'_>) -> Result<(), KernelError> {
     match step.add {
         None => Ok(()),
-        Some(_) => Err(unsupported(step, "it reads two tensors, so its tail cannot add a third".into())),
+        Some(_) => Err(unsupported(step, "it reads two tensors, so its epilogue cannot add a third".into())),
     }
 }
 
-/// A dispatch of `items` invocations that writes the step's output, with the tail's constants and what it reads.
+/// A dispatch of `items` invocations that writes the step's output, with the epilogue's constants and what it reads.
 pub(super) fn dispatch(
     step: &StepContext<'_>,
     shader: Shader,
-    tail: &TailPlan,
-    words: Words,
+    epilogue: &EpilogueParams,
+    params: KernelParams,
     items: u32,
     mut constants: Constants,
 ) -> Dispatch {
     constants.push(("LANES", f64::from(LANES)));
-    tail.constants(&mut constants);
+    epilogue.constants(&mut constants);
     Dispatch {
         shader,
         constants,
-        words: words.finish(),
+        params: params.finish(),
         output: step.output.texture,
         input: None,
         second: step.add.as_ref().map(|add| add.texture),
-        weights: tail.reads_weights().then_some(step.weights.texture),
+        weights: epilogue.reads_weights().then_some(step.weights.texture),
         groups: items.div_ceil(LANES),
         reach: step.reach(),
     }

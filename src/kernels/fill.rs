@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::{Dispatch, KernelError, Operand, Shader, Words, context, family};
+use super::{Dispatch, KernelError, KernelParams, Operand, Shader, context, family};
 use crate::{
     graph::{Graph, Node, Op, PadMode},
-    rewrite::{Corner, corners},
+    rewrite::{SubtensorOffset, subtensor_offsets},
 };
 
 pub(super) const SHADER: Shader = Shader::new("fill", include_str!("../../shaders/fill.wgsl"));
@@ -19,21 +19,26 @@ pub(crate) fn fill(operand: &Operand, rows: Range<u32>, value: f32) -> Result<Di
     context::check_operand(operand, operand.shape)?;
     context::check_rows(operand, &rows)?;
     let items = rows.len() as u32 * operand.shape.row_texels() as u32;
-    let words = Words::bare(operand, rows.start, items).own([value.to_bits(), 0, 0, 0]);
-    Ok(dispatch(operand, words, items, false))
+    let params = KernelParams::bare(operand, rows.start, items).own([value.to_bits(), 0, 0, 0]);
+    Ok(dispatch(operand, params, items, false))
 }
 
 /// Fills what a pad puts around its operand in `rows` of the result, which is `output`: an invocation a texel of that.
 ///
 /// # Errors
 /// [`KernelError::Unsupported`] where the pad has no border of one value, or its operand no place inside the result.
-pub(crate) fn frame(graph: &Graph, node: &Node, output: &Operand, rows: Range<u32>) -> Result<Dispatch, KernelError> {
+pub(crate) fn pad_border(
+    graph: &Graph,
+    node: &Node,
+    output: &Operand,
+    rows: Range<u32>,
+) -> Result<Dispatch, KernelError> {
     context::check_operand(output, graph.shape(node.outputs[0]))?;
     context::check_rows(output, &rows)?;
-    let refuse = |reason: String| KernelError::Unsupported { origin: node.origin, op: node.op.name(), reason };
-    let corners = corners(graph, node).map_err(|why| refuse(why.to_string()))?;
-    let (Op::Pad { mode: PadMode::Constant(value), .. }, &[Corner { row, slice, x }], &[part, ..]) =
-        (&node.op, &corners[..], &node.inputs[..])
+    let refuse = |reason: String| KernelError::Unsupported { op_index: node.op_index, op: node.op.name(), reason };
+    let subtensor_offsets = subtensor_offsets(graph, node).map_err(|why| refuse(why.to_string()))?;
+    let (Op::Pad { mode: PadMode::Constant(value), .. }, &[SubtensorOffset { row, slice, x }], &[part, ..]) =
+        (&node.op, &subtensor_offsets[..], &node.inputs[..])
     else {
         return Err(refuse("it is no pad with a border of one value".into()));
     };
@@ -43,18 +48,18 @@ pub(crate) fn frame(graph: &Graph, node: &Node, output: &Operand, rows: Range<u3
     let end = ((row + part.rows()) as u32).clamp(first, rows.end);
     let (above, beside, below) = (first - rows.start, end - first, rows.end - end);
     let items = (above + below) * row_texels + beside * (row_texels - part.row_texels() as u32);
-    let words = Words::bare(output, rows.start, items)
+    let params = KernelParams::bare(output, rows.start, items)
         .own([value.to_bits(), 0, 0, 0])
         .own([above, beside, slice as u32, part.slices() as u32])
         .own([x as u32, part.w as u32, 0, 0]);
-    Ok(dispatch(output, words, items, true))
+    Ok(dispatch(output, params, items, true))
 }
 
-fn dispatch(operand: &Operand, words: Words, items: u32, frame: bool) -> Dispatch {
+fn dispatch(operand: &Operand, params: KernelParams, items: u32, pad_border: bool) -> Dispatch {
     Dispatch {
         shader: SHADER,
-        constants: vec![("FRAME", f64::from(u8::from(frame))), ("LANES", f64::from(family::LANES))],
-        words: words.finish(),
+        constants: vec![("PAD_BORDER", f64::from(u8::from(pad_border))), ("LANES", f64::from(family::LANES))],
+        params: params.finish(),
         output: operand.texture,
         input: None,
         second: None,

@@ -1,7 +1,7 @@
 //! Fully connected layers: pointwise convolutions where each row of values is one pixel, else sums in dense order.
 
 use super::{
-    Dispatch, KernelError, Shader, StepContext, TailPlan, Words,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext,
     conv::{self, Kind},
     family, pack,
 };
@@ -56,10 +56,10 @@ pub(super) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     let [inputs, outputs] = extents(step.graph, step.node);
     let slices = outputs.div_ceil(4);
     let bias = slices * inputs.div_ceil(4) * 4;
-    let plan = TailPlan::new(step.graph, step.node, bias + slices);
+    let plan = EpilogueParams::new(step.graph, step.node, bias + slices);
     let items = (step.rows.len() * step.output.shape.w * slices) as u32;
-    let words = Words::new(step, &plan, items).input(input).own([inputs as u32, bias as u32, 0, 0]);
+    let params = KernelParams::new(step, &plan, items).input(input).own([inputs as u32, bias as u32, 0, 0]);
     let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
     let constants = vec![("ALIGNED", f64::from(u8::from(aligned)))];
-    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, constants).reading(input).reading_weights(step)])
+    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input).reading_weights(step)])
 }

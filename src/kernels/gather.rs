@@ -1,6 +1,6 @@
 //! Operators that move values and compute nothing: pad, tile, strided slice, transpose, reshape, depth to space and back.
 
-use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
+use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
 use crate::graph::{DepthOrder, PadMode, Shape};
 
 pub(super) const SHADER: Shader = Shader::new("gather", include_str!("../../shaders/gather.wgsl"));
@@ -90,7 +90,7 @@ impl Map {
 /// One texel an invocation: four lanes gathered one by one, or at once where they lie together.
 pub(super) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = TailPlan::new(step.graph, step.node, 0);
+    let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
     let whole = map.moves_texels(input.shape, step.output.shape);
     let none = ([0; 4], [1; 4], NOTHING, [[0; 4]; 2]);
@@ -104,9 +104,9 @@ pub(super) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatc
     let value = if let PadMode::Constant(value) = outside { value } else { 0.0 };
     let extents = input.shape.dims();
     let kept = std::array::from_fn(|axis| extents[axis] as isize - cut[0][axis] - cut[1][axis]);
-    // Signed words, two's complement.
+    // Signed params, two's complement.
     let signed = |values: [isize; 4]| values.map(|v| v as i32 as u32);
-    let words = Words::new(step, &plan, items)
+    let params = KernelParams::new(step, &plan, items)
         .input(input)
         .own(axes.map(|axis| axis as u32))
         .own(signed(first))
@@ -116,5 +116,5 @@ pub(super) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatc
         .own(signed(kept));
     let constants =
         vec![("KIND", f64::from(kind)), ("WHOLE", f64::from(u8::from(whole))), ("AROUND", f64::from(code(outside)))];
-    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, constants).reading(input)])
+    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input)])
 }

@@ -1,6 +1,6 @@
 //! Operators that look along axes and keep them: selections over channels, normalizations, running sums.
 
-use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
+use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
 
 pub(super) const TOP_K: Shader = Shader::new("top_k", include_str!("../../shaders/top_k.wgsl"));
 pub(super) const LRN: Shader = Shader::new("lrn", include_str!("../../shaders/lrn.wgsl"));
@@ -14,11 +14,11 @@ fn flag(on: bool) -> f64 {
 /// One texel of the result an invocation.
 pub(super) fn top_k(step: &StepContext<'_>, largest: bool, indices: bool) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = TailPlan::new(step.graph, step.node, 0);
+    let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
-    let words = Words::new(step, &plan, items).input(input);
+    let params = KernelParams::new(step, &plan, items).input(input);
     let constants = vec![("LARGEST", flag(largest)), ("INDICES", flag(indices))];
-    Ok(vec![family::dispatch(step, TOP_K, &plan, words, items, constants).reading(input)])
+    Ok(vec![family::dispatch(step, TOP_K, &plan, params, items, constants).reading(input)])
 }
 
 /// One texel an invocation; `[alpha, beta, bias]`.
@@ -28,22 +28,22 @@ pub(super) fn lrn(
     [alpha, beta, bias]: [f32; 3],
 ) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = TailPlan::new(step.graph, step.node, 0);
+    let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
     // A window wider than the channels holds them all.
     let reach = |channels: usize| channels.min(input.shape.c) as u32;
-    let words = Words::new(step, &plan, items)
+    let params = KernelParams::new(step, &plan, items)
         .input(input)
         .own([(alpha / size as f32).to_bits(), beta.to_bits(), bias.to_bits(), 0])
         .own([reach((size - 1) / 2), reach(size / 2), 0, 0]);
-    Ok(vec![family::dispatch(step, LRN, &plan, words, items, Vec::new()).reading(input)])
+    Ok(vec![family::dispatch(step, LRN, &plan, params, items, Vec::new()).reading(input)])
 }
 
 /// A team of lanes for each group of values that have one mean. Groups that reach out of the step's rows are summed
 /// whole, in the order that they always are.
 pub(super) fn normalize(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = TailPlan::new(step.graph, step.node, 0);
+    let plan = EpilogueParams::new(step.graph, step.node, 0);
     let x = input.shape;
     let [batch, height, width, channels] = axes;
     let of = |joined: bool, extent: usize| if joined { [1, extent] } else { [extent, 1] };
@@ -64,14 +64,14 @@ pub(super) fn normalize(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) -
         _ => family::LANES,
     };
     let items = outer.len() as u32 * (columns * depths) as u32 * team;
-    let words = Words::new(step, &plan, items)
+    let params = KernelParams::new(step, &plan, items)
         .input(input)
         .own(axes.map(u32::from))
         .own([outer.start, columns as u32, depths as u32, 0])
         .own([batches, rows, pixels, slices].map(|extent| extent as u32))
         .own([(count as f32).to_bits(), epsilon.to_bits(), step.rows.end, 0]);
     let constants = vec![("TEAM", f64::from(team))];
-    Ok(vec![family::dispatch(step, NORMALIZE, &plan, words, items, constants).reading(input)])
+    Ok(vec![family::dispatch(step, NORMALIZE, &plan, params, items, constants).reading(input)])
 }
 
 /// A line along the axis an invocation.
@@ -82,7 +82,7 @@ pub(super) fn cum_sum(
     reverse: bool,
 ) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = TailPlan::new(step.graph, step.node, 0);
+    let plan = EpilogueParams::new(step.graph, step.node, 0);
     let x = input.shape;
     let (outer, lines) = match axis {
         0 => (0..x.h as u32, x.row_texels()),
@@ -91,9 +91,9 @@ pub(super) fn cum_sum(
         _ => (step.rows.clone(), x.w),
     };
     let items = outer.len() as u32 * lines as u32;
-    let words = Words::new(step, &plan, items).input(input).own([axis as u32, outer.start, step.rows.end, 0]);
+    let params = KernelParams::new(step, &plan, items).input(input).own([axis as u32, outer.start, step.rows.end, 0]);
     let constants = vec![("EXCLUSIVE", flag(exclusive)), ("REVERSE", flag(reverse))];
-    Ok(vec![family::dispatch(step, CUM_SUM, &plan, words, items, constants).reading(input)])
+    Ok(vec![family::dispatch(step, CUM_SUM, &plan, params, items, constants).reading(input)])
 }
 
 /// The images that the step's rows are of.

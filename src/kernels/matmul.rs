@@ -1,6 +1,6 @@
 //! Matrix products of two tensors, one of which may be a constant.
 
-use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, binary, block::Block, family};
+use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, binary, block::Block, family};
 
 pub(super) const SHADER: Shader = Shader::new("matmul", include_str!("../../shaders/matmul.wgsl"));
 
@@ -23,14 +23,14 @@ pub(super) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Ve
     if let Some(index) = binary::constant(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
         let input = family::placed(step, 1 - index)?;
-        let plan = TailPlan::new(step.graph, step.node, shape.texels());
-        let words = Words::new(step, &plan, items).input(input).own(own).own_tensor(shape);
-        let dispatch = family::dispatch(step, SHADER, &plan, words, items, constants(index as f64 + 1.0));
+        let plan = EpilogueParams::new(step.graph, step.node, shape.texels());
+        let params = KernelParams::new(step, &plan, items).input(input).own(own).own_tensor(shape);
+        let dispatch = family::dispatch(step, SHADER, &plan, params, items, constants(index as f64 + 1.0));
         return Ok(vec![dispatch.reading(input).reading_weights(step)]);
     }
     let (a, b) = (family::placed(step, 0)?, family::placed(step, 1)?);
     family::no_added_tensor(step)?;
-    let plan = TailPlan::new(step.graph, step.node, 0);
-    let words = Words::new(step, &plan, items).input(a).second(b).own(own);
-    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, constants(0.0)).reading(a).reading_second(b)])
+    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let params = KernelParams::new(step, &plan, items).input(a).second(b).own(own);
+    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants(0.0)).reading(a).reading_second(b)])
 }

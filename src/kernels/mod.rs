@@ -1,7 +1,7 @@
-//! Kernels: for a step and its placements, the shader to run, its constants, its words and its size.
+//! Kernels: for a step and its placements, the shader to run, its constants, its params and its size.
 //!
 //! One file a family, beside one WGSL file in `shaders/`. A family offers `weights` (what it wants packed into texels,
-//! known before any placement; nothing where it has none), `dispatches`, and a CPU twin. Knows no wgpu handle.
+//! known before any placement; nothing where it has none), `dispatches`, and a CPU reference. Knows no wgpu handle.
 
 mod binary;
 mod block;
@@ -11,6 +11,7 @@ mod context;
 mod conv;
 mod depthwise;
 mod dispatch;
+mod epilogue;
 mod family;
 mod fill;
 mod fully_connected;
@@ -19,23 +20,22 @@ mod line;
 mod lookup;
 mod matmul;
 mod pack;
+mod params;
 mod pool;
 mod reduce;
+pub mod reference;
 mod resample;
 mod resize;
 mod softmax;
-mod tail;
 mod transpose_conv;
-pub mod twin;
 mod unary;
-mod words;
 
 pub use bounds::check;
 pub(crate) use dispatch::Reach;
 pub use dispatch::{Constants, Dispatch, FOLD, KernelError, Operand, Shader, StepContext, WeightPlace};
-pub(crate) use fill::{fill, frame};
-pub use tail::TailPlan;
-pub use words::Words;
+pub use epilogue::EpilogueParams;
+pub(crate) use fill::{fill, pad_border};
+pub use params::KernelParams;
 
 use crate::graph::{Graph, Node, Op, Reduce, follows_tensorflow};
 
@@ -78,7 +78,7 @@ pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
         Op::Concat { axis } => concat::weights(graph, node, *axis),
         _ => Vec::new(),
     };
-    TailPlan::new(graph, node, texels.len()).pack(&mut texels);
+    EpilogueParams::new(graph, node, texels.len()).pack(&mut texels);
     texels
 }
 
@@ -96,7 +96,7 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
 /// The same for a step of a graph that has been [checked](check), with weights that lie where they were uploaded to.
 pub(crate) fn lower(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
     context::check(step)?;
-    tail::check(step)?;
+    epilogue::check(step)?;
     match &step.node.op {
         Op::Conv2d(op) => conv::dispatches(step, op, conv::Kind::Full),
         Op::DepthwiseConv2d(op) => depthwise::dispatches(step, op),

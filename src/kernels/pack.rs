@@ -1,6 +1,6 @@
 //! Packing of weights into texels.
 
-use super::tail::channel_texels;
+use super::epilogue::channel_texels;
 use crate::graph::{Graph, Node, Shape, TensorId};
 
 /// What four input channels give to four output channels: texel `j` holds input channel `j`'s part.

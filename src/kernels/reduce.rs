@@ -1,6 +1,6 @@
 //! Reductions over axes.
 
-use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
+use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
 use crate::graph::Reduce;
 
 pub(super) const MEAN: Shader = Shader::new("reduce", include_str!("../../shaders/reduce.wgsl"));
@@ -28,20 +28,20 @@ const fn rows([_, height, width, channels]: [bool; 4]) -> Rows {
 /// One texel of the result an invocation; it sums in one order, whatever the rows of the step.
 pub(super) fn dispatches(step: &StepContext<'_>, kind: Reduce, axes: [bool; 4]) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = TailPlan::new(step.graph, step.node, 0);
+    let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
-    let words = Words::new(step, &plan, items).input(input).own(axes.map(u32::from));
+    let params = KernelParams::new(step, &plan, items).input(input).own(axes.map(u32::from));
     if let Some(code) = code(kind) {
         let kind = ("KIND", f64::from(code));
-        return Ok(vec![family::dispatch(step, FOLD, &plan, words, items, vec![kind]).reading(input)]);
+        return Ok(vec![family::dispatch(step, FOLD, &plan, params, items, vec![kind]).reading(input)]);
     }
     let extents = input.shape.dims();
     let rows = rows(axes);
     let reduced = |axis: &usize| axes[*axis] && !(rows == Rows::Both && *axis == 2);
     let divisor = (0..4).filter(reduced).map(|axis| extents[axis]).product::<usize>() as f32;
     let row = (extents[2] as f32).to_bits();
-    let words = words.own([divisor.to_bits(), row, rows as u32, 0]);
-    Ok(vec![family::dispatch(step, MEAN, &plan, words, items, Vec::new()).reading(input)])
+    let params = params.own([divisor.to_bits(), row, rows as u32, 0]);
+    Ok(vec![family::dispatch(step, MEAN, &plan, params, items, Vec::new()).reading(input)])
 }
 
 /// The code of a reduction in `fold.wgsl`; the mean has a shader of its own.

@@ -1,6 +1,6 @@
 //! Resizes of every convention: the pixels and parts that make each row and column are worked out here, in 64 bits.
 
-use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
+use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
 use crate::graph::{CoordMode, Op, ResizeAxis};
 
 pub(super) const SHADER: Shader = Shader::new("resample", include_str!("../../shaders/resample.wgsl"));
@@ -8,17 +8,17 @@ pub(super) const SHADER: Shader = Shader::new("resample", include_str!("../../sh
 /// What stands for the first pixel of what lies outside.
 const OUTSIDE: u32 = i32::MIN as u32;
 
-/// Own words in front of the tables.
+/// Own params in front of the tables.
 const HEAD: u32 = 8 + 2;
 
-/// Words of a table of the first pixels, four in each group.
+/// KernelParams of a table of the first pixels, four in each group.
 fn first_pixels(axis: &ResizeAxis, extent: usize) -> Vec<u32> {
-    let mut words: Vec<u32> = (0..extent).map(|i| axis.at(i).map_or(OUTSIDE, |t| t.first as i32 as u32)).collect();
-    words.resize(extent.next_multiple_of(4), 0);
-    words
+    let mut params: Vec<u32> = (0..extent).map(|i| axis.at(i).map_or(OUTSIDE, |t| t.first as i32 as u32)).collect();
+    params.resize(extent.next_multiple_of(4), 0);
+    params
 }
 
-/// Words of a table of parts, four for each place.
+/// KernelParams of a table of parts, four for each place.
 fn parts(axis: &ResizeAxis, extent: usize) -> Vec<u32> {
     (0..extent).flat_map(|i| axis.at(i).map_or([0.0; 4], |t| t.weights).map(f32::to_bits)).collect()
 }
@@ -45,17 +45,17 @@ pub(super) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
         next += table.len() as u32 / 4;
         start
     });
-    let plan = TailPlan::new(step.graph, step.node, 0);
+    let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
-    let mut words = Words::new(step, &plan, items).input(input).own(starts).own([
+    let mut params = KernelParams::new(step, &plan, items).input(input).own(starts).own([
         extrapolation.unwrap_or_default().to_bits(),
         0,
         0,
         0,
     ]);
     for &group in tables.iter().flat_map(|table| table.as_chunks::<4>().0) {
-        words = words.own(group);
+        params = params.own(group);
     }
     let constants = vec![("TAPS", taps as f64), ("OUTSIDE", f64::from(u8::from(extrapolation.is_some())))];
-    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, constants).reading(input)])
+    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input)])
 }

@@ -1,6 +1,6 @@
 //! Resizes of height and width.
 
-use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
+use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
 use crate::graph::{CoordMode, ResizeMode};
 
 pub(super) const SHADER: Shader = Shader::new("resize", include_str!("../../shaders/resize.wgsl"));
@@ -22,16 +22,17 @@ pub(super) fn dispatches(
     coords: CoordMode,
 ) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = TailPlan::new(step.graph, step.node, 0);
+    let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
     let (from, to) = (input.shape, step.output.shape);
     let y = scale(from.h, to.h, coords).to_bits();
-    let words = Words::new(step, &plan, items).input(input).own([y, scale(from.w, to.w, coords).to_bits(), 0, 0]);
+    let params =
+        KernelParams::new(step, &plan, items).input(input).own([y, scale(from.w, to.w, coords).to_bits(), 0, 0]);
     let code = match coords {
         CoordMode::HalfPixel => 1.0,
         CoordMode::AlignCorners => 2.0,
         _ => 0.0,
     };
     let constants = vec![("BILINEAR", f64::from(u8::from(mode == ResizeMode::Linear))), ("COORDS", code)];
-    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, constants).reading(input)])
+    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input)])
 }

@@ -1,6 +1,6 @@
 //! Softmax over channels, and its logarithm.
 
-use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family};
+use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
 
 pub(super) const NARROW: Shader = Shader::new("softmax", include_str!("../../shaders/softmax.wgsl"));
 pub(super) const WIDE: Shader = Shader::new("softmax_wide", include_str!("../../shaders/softmax_wide.wgsl"));
@@ -13,14 +13,14 @@ const MANY: usize = 8;
 /// One pixel an invocation; a workgroup for each where the channels are many and the pixels few.
 pub(super) fn dispatches(step: &StepContext<'_>, beta: f32, log: bool) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = TailPlan::new(step.graph, step.node, 0);
+    let plan = EpilogueParams::new(step.graph, step.node, 0);
     let pixels = step.rows.len() as u32 * input.shape.w as u32;
     // By the whole tensor, not by a band of it, so that every plan adds up in the same order.
     let shape = input.shape;
     let wide = shape.slices() >= WIDE_SLICES && shape.pixels() < MANY * shape.slices();
     let (shader, items) = if wide { (WIDE, pixels * family::LANES) } else { (NARROW, pixels) };
-    let words = Words::new(step, &plan, items).input(input).own([beta.to_bits(), 0, 0, 0]);
+    let params = KernelParams::new(step, &plan, items).input(input).own([beta.to_bits(), 0, 0, 0]);
     Ok(vec![
-        family::dispatch(step, shader, &plan, words, items, vec![("LOG", f64::from(u8::from(log)))]).reading(input),
+        family::dispatch(step, shader, &plan, params, items, vec![("LOG", f64::from(u8::from(log)))]).reading(input),
     ])
 }

@@ -1,7 +1,7 @@
 //! Transposed 2-D convolutions.
 
 use super::{
-    Dispatch, KernelError, Shader, StepContext, TailPlan, Words,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext,
     conv::{Form, Kind},
     family, pack,
 };
@@ -44,12 +44,12 @@ pub(super) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result
     }
     let form = Form::new(step.graph, step.node, conv.groups, Kind::Full);
     let bias = texels(&form);
-    let plan = TailPlan::new(step.graph, step.node, bias + form.slices());
+    let plan = EpilogueParams::new(step.graph, step.node, bias + form.slices());
     let items = family::texels(step);
-    let words = Words::new(step, &plan, items)
+    let params = KernelParams::new(step, &plan, items)
         .input(input)
         .own([form.weights.h, form.weights.w, conv.stride[0], conv.stride[1]].map(|v| v as u32))
         .own([conv.padding.top, conv.padding.left, bias, form.groups.span(1)].map(|v| v as u32))
         .own([conv.dilation[0], conv.dilation[1], form.groups.out_group, form.groups.in_group].map(|v| v as u32));
-    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, Vec::new()).reading(input).reading_weights(step)])
+    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, Vec::new()).reading(input).reading_weights(step)])
 }

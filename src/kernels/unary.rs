@@ -1,6 +1,6 @@
 //! Functions of one value.
 
-use super::{Dispatch, KernelError, Shader, StepContext, TailPlan, Words, family, tail};
+use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, epilogue, family};
 use crate::graph::Unary;
 
 pub(super) const SHADER: Shader = Shader::new("unary", include_str!("../../shaders/unary.wgsl"));
@@ -8,15 +8,15 @@ pub(super) const SHADER: Shader = Shader::new("unary", include_str!("../../shade
 /// One texel an invocation.
 pub(super) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = TailPlan::new(step.graph, step.node, 0);
+    let plan = EpilogueParams::new(step.graph, step.node, 0);
     let own = || own(unary).map(|(code, parameters)| (code, parameters.map(f32::to_bits)));
-    let Some((code, [first, second])) = tail::function(unary).or_else(own) else {
+    let Some((code, [first, second])) = epilogue::function(unary).or_else(own) else {
         return Err(family::unsupported(step, format!("there is no kernel for {}", unary.name())));
     };
     let items = step.rows.len() as u32 * step.output.shape.row_texels() as u32;
-    let words = Words::new(step, &plan, items).input(input).own([first, second, 0, 0]);
+    let params = KernelParams::new(step, &plan, items).input(input).own([first, second, 0, 0]);
     let function = ("FUNCTION", f64::from(code));
-    Ok(vec![family::dispatch(step, SHADER, &plan, words, items, vec![function]).reading(input)])
+    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, vec![function]).reading(input)])
 }
 
 /// The code and the two parameters of a function that `unary.wgsl` knows itself.

@@ -4,8 +4,8 @@
 use std::{cmp::Ordering, fmt, str::FromStr};
 
 use super::{
-    Bounds, Candidate, Certificate, Layout, NotTried, Optimum, PlanError, Problem, SearchControl, StepUse, StopReason,
-    Strategy, UsageRecord, Uses,
+    Bounds, Candidate, Certificate, Layout, LayoutKind, NotTried, Optimum, PlanError, SearchControl, StepUse,
+    StopReason, Strategy, UsageRecord, Uses,
     banks::{Known, search_banks},
     bounds, check_layout,
     portfolio::{self, Chosen, Table},
@@ -149,7 +149,7 @@ pub(super) fn search(
     let start = portfolio::run(&sorted, named, bounds.offsets, &mut table, &control.share(6, 10))?;
     let mut exact = Optimum::greedy(&sorted, &bounds, start);
     if let Some(strategy) = named {
-        if strategy.problem() == Problem::Offsets {
+        if strategy.problem() == LayoutKind::Offsets {
             return Err(PlanError::NotForTextures { strategy: strategy.name() });
         }
         // Named strategies see the records as they are given.
@@ -183,7 +183,7 @@ pub(super) fn search(
     let stopped = table.stopped.or(control.stopped());
     let not_tried = std::mem::take(&mut table.not_tried);
     let Some(Chosen { layout, name, .. }) = table.chosen.take() else {
-        return Err(PlanError::Count { what: "candidates", expected: 1, found: 0 });
+        return Err(PlanError::LengthMismatch { what: "candidates", expected: 1, found: 0 });
     };
     let candidates = table.into_candidates();
     let layout = order.restore(layout);

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Layout, Plan, PlanError, Problem, RowTable, TensorRows, TextureLimits, UsageRecord, Uses};
+use super::{Layout, LayoutKind, Plan, PlanError, RowTable, TensorRows, TextureLimits, UsageRecord, Uses};
 
 /// A run of units that a record holds while it lives.
 struct Span {
@@ -23,7 +23,7 @@ pub fn check_layout<'a>(records: &[UsageRecord], uses: impl Into<Uses<'a>>, layo
     check_records(records)?;
     count("places", records.len(), layout.places.len())?;
     let problem = layout.problem.name();
-    if layout.problem == Problem::Offsets && layout.regions.len() > 1 {
+    if layout.problem == LayoutKind::Offsets && layout.regions.len() > 1 {
         let why = format!("one arena, not {}", layout.regions.len());
         return Err(PlanError::Shape { problem, why });
     }
@@ -31,19 +31,19 @@ pub fn check_layout<'a>(records: &[UsageRecord], uses: impl Into<Uses<'a>>, layo
     for (record, (r, place)) in records.iter().zip(&layout.places).enumerate() {
         let Some(&size) = layout.regions.get(place.region) else {
             let count = layout.regions.len();
-            return Err(PlanError::NoSuchPlace { record, what: "region", index: place.region, count });
+            return Err(PlanError::OutOfRange { record, what: "region", index: place.region, count });
         };
         let end = u128::from(place.offset) + u128::from(r.size);
         if end > u128::from(size) {
             return Err(PlanError::OutOfRegion { record, region: place.region, end, size });
         }
         let (start, end) = match layout.problem {
-            Problem::SharedObjects if place.offset != 0 => {
+            LayoutKind::SharedObjects if place.offset != 0 => {
                 let why = format!("record {record} lies at offset {} of an object", place.offset);
                 return Err(PlanError::Shape { problem, why });
             }
-            Problem::SharedObjects => (0, u64::MAX),
-            Problem::Offsets | Problem::Banks | Problem::Rows => (place.offset, place.offset + r.size),
+            LayoutKind::SharedObjects => (0, u64::MAX),
+            LayoutKind::Offsets | LayoutKind::Banks | LayoutKind::Rows => (place.offset, place.offset + r.size),
         };
         spans.push(Span { record, region: place.region, start, end });
     }
@@ -51,7 +51,7 @@ pub fn check_layout<'a>(records: &[UsageRecord], uses: impl Into<Uses<'a>>, layo
         return Err(PlanError::Shape { problem, why: "the regions add up to more than 64 bits hold".to_owned() });
     }
     no_overlap(records, spans)?;
-    let exclusive = layout.problem != Problem::Offsets;
+    let exclusive = layout.problem != LayoutKind::Offsets;
     check_uses(records, uses.into(), |record| exclusive.then(|| layout.places[record].region))
 }
 
@@ -106,16 +106,16 @@ pub fn check<'a>(
         }
         let Some(spec) = plan.textures.get(p.texture) else {
             let count = plan.textures.len();
-            return Err(PlanError::NoSuchPlace { record, what: "texture", index: p.texture, count });
+            return Err(PlanError::OutOfRange { record, what: "texture", index: p.texture, count });
         };
         let size = u64::from(spec.width) * u64::from(spec.height);
         for (start, end) in runs(&p.rows, record, p.texture)? {
             if end > size {
                 return Err(PlanError::OutOfRegion { record, region: p.texture, end: end.into(), size });
             }
-            let (start, end) = if plan.problem == Problem::SharedObjects { (0, u64::MAX) } else { (start, end) };
+            let (start, end) = if plan.problem == LayoutKind::SharedObjects { (0, u64::MAX) } else { (start, end) };
             spans.push(Span { record, region: p.texture, start, end });
-            if plan.problem == Problem::SharedObjects {
+            if plan.problem == LayoutKind::SharedObjects {
                 break;
             }
         }
@@ -155,7 +155,7 @@ fn check_records(records: &[UsageRecord]) -> Result<(), PlanError> {
 }
 
 fn count(what: &'static str, expected: usize, found: usize) -> Result<(), PlanError> {
-    if expected == found { Ok(()) } else { Err(PlanError::Count { what, expected, found }) }
+    if expected == found { Ok(()) } else { Err(PlanError::LengthMismatch { what, expected, found }) }
 }
 
 /// Sweeps the steps with the set of live runs of each region: a newcomer may touch neither neighbour.

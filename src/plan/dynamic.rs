@@ -15,7 +15,7 @@ use super::{
 fn rounds(records: &[UsageRecord], known_at: &[usize]) -> Result<Vec<usize>, PlanError> {
     naive_total(records)?;
     if known_at.len() != records.len() {
-        return Err(PlanError::Count { what: "known_at", expected: records.len(), found: known_at.len() });
+        return Err(PlanError::LengthMismatch { what: "known_at", expected: records.len(), found: known_at.len() });
     }
     if let Some(record) = (0..records.len()).find(|&i| known_at[i] > records[i].first) {
         return Err(PlanError::KnownTooLate { record, known_at: known_at[record], first: records[record].first });
@@ -31,7 +31,7 @@ fn rounds(records: &[UsageRecord], known_at: &[usize]) -> Result<Vec<usize>, Pla
 /// opens one. With everything known at the start this is Greedy by Size.
 ///
 /// # Errors
-/// [`PlanError::Count`], [`PlanError::KnownTooLate`] if a tensor is born before its size is known, and those of the
+/// [`PlanError::LengthMismatch`], [`PlanError::KnownTooLate`] if a tensor is born before its size is known, and those of the
 /// records.
 pub fn dynamic_objects(records: &[UsageRecord], known_at: &[usize]) -> Result<Layout, PlanError> {
     let mut objects = Objects::new(records);
@@ -56,7 +56,7 @@ pub fn dynamic_objects(records: &[UsageRecord], known_at: &[usize]) -> Result<La
 pub fn dynamic_offsets(records: &[UsageRecord], known_at: &[usize]) -> Result<Layout, PlanError> {
     let mut arena = Arena::new(records, 1);
     for record in rounds(records, known_at)? {
-        arena.put(record, Gap::Smallest);
+        arena.put(record, Gap::BestFit);
     }
     Ok(arena.into_layout())
 }

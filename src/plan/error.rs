@@ -41,7 +41,7 @@ pub enum PlanError {
     },
     /// Two lists that must have an entry a record do not agree.
     #[error("{what}: {found} entries for {expected} records")]
-    Count {
+    LengthMismatch {
         /// Which list.
         what: &'static str,
         /// Records there are.
@@ -83,7 +83,7 @@ pub enum PlanError {
     },
     /// A place names a region or texture that is not there.
     #[error("record {record} lies in {what} {index}, but there are {count}")]
-    NoSuchPlace {
+    OutOfRange {
         /// Index of the record.
         record: usize,
         /// `region` or `texture`.
@@ -213,7 +213,7 @@ pub enum PlanError {
     },
     /// A text of records cannot be read.
     #[error("line {line}, column {column}: {why}")]
-    Read {
+    Parse {
         /// Line, counted from 1.
         line: usize,
         /// Column in characters, counted from 1.

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum Problem {
+pub enum LayoutKind {
     /// One live tensor at a time in an object; the cost is the sum of the objects.
     SharedObjects,
     /// Tensors at offsets in one arena; the cost is the arena.
@@ -15,7 +15,7 @@ pub enum Problem {
     Rows,
 }
 
-impl Problem {
+impl LayoutKind {
     /// The name on the command line and in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ pub struct Place {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Layout {
     /// Which problem this answers, and so which rules it keeps.
-    pub problem: Problem,
+    pub problem: LayoutKind,
     /// Size of each region, in the records' unit.
     pub regions: Vec<u64>,
     /// One place a record, in record order.

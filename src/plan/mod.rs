@@ -3,12 +3,12 @@
 //! Sizes are in whatever unit the caller counts in (bytes, texels); every algorithm is unit-free.
 
 mod banks;
+pub mod baselines;
 mod best;
 mod bounds;
 mod check;
 mod control;
 mod dynamic;
-pub mod engines;
 mod error;
 mod exact;
 pub mod guide;
@@ -43,8 +43,8 @@ pub use control::{Progress, ProgressFn, SearchControl, StopReason};
 pub use dynamic::{dynamic_objects, dynamic_offsets};
 pub use error::PlanError;
 pub use exact::{Case, Certificate, Optimum, Prices, Proof, optimum, verify_certificate};
-pub use layout::{Layout, Place, Problem};
-pub use order::{MAX_DOWNSETS, Reordered, records_from_uses, reorder};
+pub use layout::{Layout, LayoutKind, Place};
+pub use order::{MAX_DP_STATES, Reordered, records_from_uses, reorder};
 pub use parallel::reallocation_graph;
 pub use picture::{plan_svg, pool_svg, profile_svg};
 pub use placement::{Evidence, Placement, Plan, RowTable, TexelFormat, TextureSpec};
@@ -54,8 +54,8 @@ pub use profile::{Ties, operator_profiles};
 pub use realize::{TensorRows, TextureLimits, realize};
 pub use record::UsageRecord;
 pub use rows::{
-    Life, LivePeak, RowEffort, RowLayout, RowProblem, RowStep, RowUse, check_rows, live_row_bound, live_row_peak,
-    place_rows, realize_rows, row_lives,
+    LivePeak, LiveRange, RowLayout, RowProblem, RowSearchBudget, RowStep, RowUse, check_rows, live_row_bound,
+    live_row_peak, place_rows, realize_rows, row_lives,
 };
 #[cfg(feature = "cli")]
 pub(crate) use shown::steers;

@@ -9,12 +9,12 @@ use super::PlanError;
 /// is computed from is an output and never dies. `O(n * edges / 64)`.
 ///
 /// # Errors
-/// [`PlanError::NoSuchPlace`] if an edge leads to a tensor that is not there.
+/// [`PlanError::OutOfRange`] if an edge leads to a tensor that is not there.
 pub fn reallocation_graph(used_by: &[Vec<usize>]) -> Result<Vec<Vec<usize>>, PlanError> {
     let n = used_by.len();
     for (record, users) in used_by.iter().enumerate() {
         if let Some(&index) = users.iter().find(|&&user| user >= n) {
-            return Err(PlanError::NoSuchPlace { record, what: "tensor", index, count: n });
+            return Err(PlanError::OutOfRange { record, what: "tensor", index, count: n });
         }
     }
     let after: Vec<Vec<u64>> = (0..n).map(|x| reachable(used_by, x)).collect();

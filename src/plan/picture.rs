@@ -5,7 +5,7 @@
 use std::{fmt::Write, ops::Range};
 
 use super::{
-    Layout, Life, Plan, PlanError, RowStep, TensorRows, UsageRecord, operator_profiles, row_lives,
+    Layout, LiveRange, Plan, PlanError, RowStep, TensorRows, UsageRecord, operator_profiles, row_lives,
     xml::{escaped, svg_tag},
 };
 
@@ -56,7 +56,7 @@ impl Canvas {
 
     /// Rows of a tensor: in runs of texels from a first one to one past the last, where those lie, and while they do.
     /// `bottom` is where texel 0 is, `unit` the height of one.
-    fn rows(&mut self, record: usize, runs: &[(Range<u32>, Life)], (bottom, unit): (f64, f64), label: &str) {
+    fn rows(&mut self, record: usize, runs: &[(Range<u32>, LiveRange)], (bottom, unit): (f64, f64), label: &str) {
         let mut path = String::new();
         for (texels, life) in runs {
             let (x, y) = (MARGIN + life.first as f64 * self.column, MARGIN + bottom - f64::from(texels.end) * unit);
@@ -103,12 +103,12 @@ fn steps(records: &[UsageRecord]) -> usize {
 /// The plan: regions one under another, in each the tensors where and while they lie there.
 ///
 /// # Errors
-/// [`PlanError::Count`] if the layout is another set's, [`PlanError::NoSuchPlace`] if it names a region it does not
+/// [`PlanError::LengthMismatch`] if the layout is another set's, [`PlanError::OutOfRange`] if it names a region it does not
 /// have, and those of [`operator_profiles`] where there are too many steps to draw.
 pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result<String, PlanError> {
     operator_profiles(records)?;
     if layout.places.len() != records.len() {
-        return Err(PlanError::Count { what: "places", expected: records.len(), found: layout.places.len() });
+        return Err(PlanError::LengthMismatch { what: "places", expected: records.len(), found: layout.places.len() });
     }
     let unit = HEIGHT / (layout.total().max(1) as f64);
     let mut canvas = Canvas::new(title, steps(records), layout.regions.len());
@@ -122,7 +122,7 @@ pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result
     }
     for (record, (r, place)) in records.iter().zip(&layout.places).enumerate() {
         let (index, count) = (place.region, tops.len());
-        let bottom = *tops.get(index).ok_or(PlanError::NoSuchPlace { record, what: "region", index, count })?;
+        let bottom = *tops.get(index).ok_or(PlanError::OutOfRange { record, what: "region", index, count })?;
         let height = r.size as f64 * unit;
         let label = format!("tensor {record}: {}, steps {} to {}", r.size, r.first, r.last);
         canvas.tensor(record, (r.first, r.last), bottom - place.offset as f64 * unit - height, height, &label);
@@ -158,7 +158,7 @@ pub fn profile_svg(title: &str, records: &[UsageRecord]) -> Result<String, PlanE
 /// placed one by one or whole. `names` are those of the records, `steps` what each step does to their rows.
 ///
 /// # Errors
-/// [`PlanError::Count`] if the plan is another set's, [`PlanError::NoSuchPlace`] if it names a texture it does not have,
+/// [`PlanError::LengthMismatch`] if the plan is another set's, [`PlanError::OutOfRange`] if it names a texture it does not have,
 /// and those of [`row_lives`].
 pub fn pool_svg(
     title: &str,
@@ -169,7 +169,7 @@ pub fn pool_svg(
 ) -> Result<String, PlanError> {
     for (what, found) in [("placements", plan.placements.len()), ("names", names.len())] {
         if found != tensors.len() {
-            return Err(PlanError::Count { what, expected: tensors.len(), found });
+            return Err(PlanError::LengthMismatch { what, expected: tensors.len(), found });
         }
     }
     let texels: Vec<u64> = plan.textures.iter().map(|spec| u64::from(spec.width) * u64::from(spec.height)).collect();
@@ -186,9 +186,9 @@ pub fn pool_svg(
     for (record, lives) in row_lives(tensors, steps)?.into_iter().enumerate() {
         let placement = &plan.placements[record];
         let (index, count) = (placement.texture, bottoms.len());
-        let bottom = *bottoms.get(index).ok_or(PlanError::NoSuchPlace { record, what: "texture", index, count })?;
+        let bottom = *bottoms.get(index).ok_or(PlanError::OutOfRange { record, what: "texture", index, count })?;
         let row_texels = tensors[record].row_texels;
-        let mut runs: Vec<(Range<u32>, Life)> = Vec::new();
+        let mut runs: Vec<(Range<u32>, LiveRange)> = Vec::new();
         for (start, life) in placement.rows.starts().zip(lives) {
             let Some(life) = life else { continue };
             match runs.last_mut() {

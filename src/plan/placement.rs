@@ -1,6 +1,6 @@
 //! Placements: textures, and for every row of every tensor the texel where it starts.
 
-use super::{Best, Bounds, Certificate, Problem};
+use super::{Best, Bounds, Certificate, LayoutKind};
 
 /// Texel format of a pool texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -150,7 +150,7 @@ pub struct Plan {
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub evidence: Option<Evidence>,
     /// The rules it keeps.
-    pub problem: Problem,
+    pub problem: LayoutKind,
     /// The pool.
     pub textures: Vec<TextureSpec>,
     /// One placement a usage record, in record order.
@@ -171,7 +171,7 @@ pub struct Evidence {
 
 impl Plan {
     /// Writes down where the plan's layout came from, and what speaks for it.
-    pub fn attribute(&mut self, best: &Best) {
+    pub fn set_provenance(&mut self, best: &Best) {
         self.strategy.clone_from(&best.strategy);
         self.evidence = Some(Evidence {
             reason: best.reason.clone(),

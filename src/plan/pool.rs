@@ -22,7 +22,7 @@ impl Pool {
 /// Lays the largest regions of all models on each other, then the next: no other way to share whole regions is smaller.
 ///
 /// # Errors
-/// [`PlanError::NoSuchPlace`] if a layout names a region it does not have; [`PlanError::Overflow`] if the pool does not
+/// [`PlanError::OutOfRange`] if a layout names a region it does not have; [`PlanError::Overflow`] if the pool does not
 /// fit in 64 bits.
 pub fn share(layouts: &[Layout]) -> Result<Pool, PlanError> {
     let mut regions: Vec<u64> = Vec::new();
@@ -41,7 +41,7 @@ pub fn share(layouts: &[Layout]) -> Result<Pool, PlanError> {
         let mut moved = layout.clone();
         for (record, place) in moved.places.iter_mut().enumerate() {
             let (index, count) = (place.region, rank.len());
-            place.region = *rank.get(index).ok_or(PlanError::NoSuchPlace { record, what: "region", index, count })?;
+            place.region = *rank.get(index).ok_or(PlanError::OutOfRange { record, what: "region", index, count })?;
         }
         shared.push(moved);
     }

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use super::{
-    Layout, PlanError, Problem, Progress, SearchControl, StopReason, Strategy, UsageRecord,
+    Layout, LayoutKind, PlanError, Progress, SearchControl, StopReason, Strategy, UsageRecord,
     shared::{equality, greedy_in_order, naive},
 };
 
@@ -17,7 +17,7 @@ pub struct Candidate {
     /// Name of the strategy, or `optimum`, or `banks`.
     pub name: String,
     /// The problem it solves.
-    pub problem: Problem,
+    pub problem: LayoutKind,
     /// Its cost in the records' unit.
     pub total: u64,
     /// Regions it uses.

@@ -38,7 +38,7 @@ const PREFERRED: std::ops::RangeInclusive<u32> = 64..=1024;
 /// The plan's strategy is the problem's name until [`Plan::attribute`] writes a better one.
 ///
 /// # Errors
-/// [`PlanError::Count`] or [`PlanError::SizeMismatch`] where the lists disagree, [`PlanError::NoSuchPlace`] and
+/// [`PlanError::LengthMismatch`] or [`PlanError::SizeMismatch`] where the lists disagree, [`PlanError::OutOfRange`] and
 /// [`PlanError::OutOfRegion`] where the layout does, [`PlanError::RegionTooLarge`] where no texture can hold a region.
 pub fn realize(
     layout: &Layout,
@@ -49,7 +49,7 @@ pub fn realize(
 ) -> Result<Plan, PlanError> {
     for (what, found) in [("places", layout.places.len()), ("tensors", tensors.len())] {
         if found != records.len() {
-            return Err(PlanError::Count { what, expected: records.len(), found });
+            return Err(PlanError::LengthMismatch { what, expected: records.len(), found });
         }
     }
     let textures = layout
@@ -66,7 +66,7 @@ pub fn realize(
         }
         let Some(&size) = layout.regions.get(place.region) else {
             let count = layout.regions.len();
-            return Err(PlanError::NoSuchPlace { record, what: "region", index: place.region, count });
+            return Err(PlanError::OutOfRange { record, what: "region", index: place.region, count });
         };
         let end = u128::from(place.offset) + u128::from(r.size);
         // A region that became a texture has no more than 2^32 texels, so an offset inside it is a u32.

@@ -3,10 +3,10 @@
 use std::{fmt, str::FromStr};
 
 use super::{
-    Layout, PlanError, Problem, SearchControl, Ties, UsageRecord, offsets,
-    offsets::{Gap, Longest},
+    Layout, LayoutKind, PlanError, SearchControl, Ties, UsageRecord, offsets,
+    offsets::{Gap, TieBreak},
     shared,
-    shared::{Pick, Stages, Turn},
+    shared::{ObjectChoice, StageOrder, Stages},
 };
 
 /// Writes the enum, its list and its names from one table.
@@ -31,9 +31,9 @@ macro_rules! strategies {
             }
 
             /// The problem it solves.
-            pub const fn problem(self) -> Problem {
+            pub const fn problem(self) -> LayoutKind {
                 match self {
-                    $(Self::$variant => Problem::$problem,)*
+                    $(Self::$variant => LayoutKind::$problem,)*
                 }
             }
 
@@ -66,19 +66,19 @@ macro_rules! strategies {
 strategies! {
     /// Pisarchyk and Lee 2020, section 4.4.
     GreedyBySizeImproved "greedy_by_size_improved" SharedObjects
-        |r, c| shared::greedy_by_size_improved(r, Stages::Split, Turn::Nearest, c);
+        |r, c| shared::greedy_by_size_improved(r, Stages::Split, StageOrder::Nearest, c);
     /// The same with the TensorFlow Lite delegate's stages.
     GreedyBySizeImprovedMerged "greedy_by_size_improved/merged_stages" SharedObjects
-        |r, c| shared::greedy_by_size_improved(r, Stages::Merged, Turn::Nearest, c);
+        |r, c| shared::greedy_by_size_improved(r, Stages::Merged, StageOrder::Nearest, c);
     /// The same, tensors that suit no object first.
     GreedyBySizeImprovedHomelessFirst "greedy_by_size_improved/homeless_first" SharedObjects
-        |r, c| shared::greedy_by_size_improved(r, Stages::Split, Turn::HomelessFirst, c);
+        |r, c| shared::greedy_by_size_improved(r, Stages::Split, StageOrder::UnassignedFirst, c);
     /// The delegate's stages, tensors that suit no object first.
     GreedyBySizeImprovedMergedHomelessFirst "greedy_by_size_improved/merged_homeless_first" SharedObjects
-        |r, c| shared::greedy_by_size_improved(r, Stages::Merged, Turn::HomelessFirst, c);
+        |r, c| shared::greedy_by_size_improved(r, Stages::Merged, StageOrder::UnassignedFirst, c);
     /// The same, the largest tensor of a stage first.
     GreedyBySizeImprovedLargestFirst "greedy_by_size_improved/largest_first" SharedObjects
-        |r, c| shared::greedy_by_size_improved(r, Stages::Split, Turn::Largest, c);
+        |r, c| shared::greedy_by_size_improved(r, Stages::Split, StageOrder::Largest, c);
     /// Pisarchyk and Lee 2020, section 4.2.
     GreedyByBreadth "greedy_by_breadth" SharedObjects |r, c| shared::greedy_by_breadth(r, Ties::Lower, c);
     /// The same, ties by higher index.
@@ -90,11 +90,11 @@ strategies! {
     GreedyByBreadthLaterStep "greedy_by_breadth/later_step" SharedObjects
         |r, c| shared::greedy_by_breadth(r, Ties::LaterStep, c);
     /// Pisarchyk and Lee 2020, section 4.3.
-    GreedyBySize "greedy_by_size" SharedObjects |r, c| shared::greedy_by_size(r, Pick::Smallest, c);
+    GreedyBySize "greedy_by_size" SharedObjects |r, c| shared::greedy_by_size(r, ObjectChoice::Smallest, c);
     /// The same, into the first suitable object opened.
-    GreedyBySizeFirst "greedy_by_size/first_object" SharedObjects |r, c| shared::greedy_by_size(r, Pick::First, c);
+    GreedyBySizeFirst "greedy_by_size/first_object" SharedObjects |r, c| shared::greedy_by_size(r, ObjectChoice::First, c);
     /// The same, into the last suitable object opened.
-    GreedyBySizeLast "greedy_by_size/last_object" SharedObjects |r, c| shared::greedy_by_size(r, Pick::Last, c);
+    GreedyBySizeLast "greedy_by_size/last_object" SharedObjects |r, c| shared::greedy_by_size(r, ObjectChoice::Last, c);
     /// Lee et al. 2019.
     GreedyInOrder "greedy_in_order" SharedObjects |r, _| shared::greedy_in_order(r);
     /// Lee et al. 2019.
@@ -119,18 +119,18 @@ strategies! {
     OffsetsGreedyByBreadthLaterStep "offsets_greedy_by_breadth/later_step" Offsets
         |r, c| offsets::greedy_by_breadth_within(r, Ties::LaterStep, c);
     /// Sekiyama et al. 2018.
-    OffsetsStripPacking "offsets_strip_packing" Offsets |r, c| offsets::strip_packing_within(r, Longest::Largest, c);
+    OffsetsStripPacking "offsets_strip_packing" Offsets |r, c| offsets::strip_packing_within(r, TieBreak::Largest, c);
     /// The same, ties by lower index.
     OffsetsStripPackingIndex "offsets_strip_packing/lower_index" Offsets
-        |r, c| offsets::strip_packing_within(r, Longest::LowestIndex, c);
+        |r, c| offsets::strip_packing_within(r, TieBreak::LowestIndex, c);
     /// Lee et al. 2019, the smallest gap.
-    OffsetsGreedyInOrder "offsets_greedy_in_order" Offsets |r, c| offsets::greedy_in_order_within(r, Gap::Smallest, c);
+    OffsetsGreedyInOrder "offsets_greedy_in_order" Offsets |r, c| offsets::greedy_in_order_within(r, Gap::BestFit, c);
     /// The same, the lowest gap.
     OffsetsGreedyInOrderLowest "offsets_greedy_in_order/lowest_gap" Offsets
-        |r, c| offsets::greedy_in_order_within(r, Gap::Lowest, c);
+        |r, c| offsets::greedy_in_order_within(r, Gap::FirstFit, c);
     /// Shared objects of Greedy by Size Improved, back to back.
     OffsetsBackToBack "offsets_back_to_back" Offsets |r, c| {
-        shared::greedy_by_size_improved(r, Stages::Split, Turn::Nearest, c).map(|layout| offsets::back_to_back(&layout))
+        shared::greedy_by_size_improved(r, Stages::Split, StageOrder::Nearest, c).map(|layout| offsets::back_to_back(&layout))
     };
     /// Tensors one after another.
     OffsetsNaive "offsets_naive" Offsets |r, _| offsets::naive(r);

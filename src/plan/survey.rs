@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{
-    Best, Budget, Candidate, Choice, NotTried, Optimum, PlanError, Problem, Progress, SearchControl, StopReason,
+    Best, Budget, Candidate, Choice, LayoutKind, NotTried, Optimum, PlanError, Progress, SearchControl, StopReason,
     Strategy, UsageRecord, Uses,
     best::search,
     offsets,
@@ -56,7 +56,7 @@ pub fn survey<'a>(
         let control = control.share(1, 4);
         let known = match strategy.problem() {
             // What the portfolio has not ended, this does not end in less time.
-            Problem::SharedObjects => best.not_tried.iter().find(|other| other.name == strategy.name()).cloned(),
+            LayoutKind::SharedObjects => best.not_tried.iter().find(|other| other.name == strategy.name()).cloned(),
             _ => pointless(strategy, records, arena.layout.total(), best.bounds.offsets),
         };
         if let Some(known) = known {
@@ -70,7 +70,7 @@ pub fn survey<'a>(
     }
     candidates.push(Candidate::new("optimum", &optimum.layout));
     candidates.push(Candidate::new("offsets_smallest", &arena.layout));
-    candidates.extend(best.candidates.iter().filter(|c| c.problem == Problem::Banks).cloned());
+    candidates.extend(best.candidates.iter().filter(|c| c.problem == LayoutKind::Banks).cloned());
     // Of the portfolio it is told above.
     let searches = best.not_tried.iter().filter(|other| other.name.parse::<Strategy>().is_err());
     not_tried.extend(searches.cloned());
@@ -88,7 +88,7 @@ impl fmt::Display for Survey {
         writeln!(f, "{} tensors over {} steps, {} in all", self.records, self.steps, bounds.naive)?;
         writeln!(f, "bounds: shared objects {}, any plan {}\n", bounds.shared_objects, bounds.offsets)?;
         let ratio = |total: u64| bounds.naive as f64 / total.max(1) as f64;
-        for problem in [Problem::SharedObjects, Problem::Banks, Problem::Offsets] {
+        for problem in [LayoutKind::SharedObjects, LayoutKind::Banks, LayoutKind::Offsets] {
             for c in self.candidates.iter().filter(|c| c.problem == problem) {
                 let (total, share) = (c.total, ratio(c.total));
                 writeln!(

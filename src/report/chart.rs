@@ -1,14 +1,14 @@
-//! Pictures as SVG text: a prepared model's pool, and the front, bytes of the pool against time.
+//! Pictures as SVG text: a compiled model's pool, and the front, bytes of the pool against time.
 
 use std::fmt::Write;
 
-use super::{Front, FrontPoint, grouped, prepared::pool_names};
+use super::{Front, FrontPoint, compiled::pool_names, grouped};
 use crate::{
+    compile::CompiledModel,
     plan::{
         PlanError, pool_svg,
         xml::{escaped, svg_tag},
     },
-    prepare::Prepared,
 };
 
 /// Extents of the picture in pixels, and what is left for title and axes.
@@ -19,16 +19,16 @@ const RIGHT: f64 = 24.0;
 const ABOVE: f64 = 40.0;
 const BELOW: f64 = 44.0;
 
-/// The pool of a prepared model: steps from left to right, and in each texture the rows of its tensors where and while
+/// The pool of a compiled model: steps from left to right, and in each texture the rows of its tensors where and while
 /// they lie there.
 ///
 /// # Errors
 /// Those of [`pool_svg`].
-pub fn picture(prepared: &Prepared) -> Result<String, PlanError> {
-    let Prepared { graph, schedule, plan, .. } = prepared;
+pub fn picture(compiled: &CompiledModel) -> Result<String, PlanError> {
+    let CompiledModel { graph, schedule, plan, .. } = compiled;
     let (bytes, textures, steps) = (grouped(plan.bytes()), plan.textures.len(), schedule.steps.len());
     let title = format!("{}: {bytes} bytes in {textures} textures, {steps} steps", graph.name);
-    pool_svg(&title, &pool_names(prepared), &schedule.tensors(), &schedule.row_steps(), plan)
+    pool_svg(&title, &pool_names(compiled), &schedule.tensors(), &schedule.row_steps(), plan)
 }
 
 impl Front {

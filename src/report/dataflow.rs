@@ -2,13 +2,13 @@
 
 use super::grouped;
 use crate::{
+    compile::{CompileError, CompileOptions, frontier},
     dataflow::{
         Buffers, Csdf, DataflowError, SEARCH_LIMIT, least_buffers_within,
         published::{EXAMPLES, ROWS, Row},
         repetition,
     },
     plan::{Progress, SearchControl, StopReason, shown},
-    prepare::{PrepareError, PrepareOptions, frontier},
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -170,7 +170,7 @@ pub enum PublishedError {
     Dataflow(#[from] DataflowError),
     /// In a plan.
     #[error(transparent)]
-    Prepare(#[from] PrepareError),
+    Prepare(#[from] CompileError),
     /// Somebody stopped it: half of the tables is no answer.
     #[error("the tables are not computed to their end: {reason}")]
     Stopped {
@@ -205,7 +205,7 @@ impl NetworkReport {
     fn of(row: &Row, control: &SearchControl<'_>) -> Result<Self, PublishedError> {
         use crate::dataflow::published::ELEMENT_BYTES;
         let parameter_bytes = row.network().parameters() * ELEMENT_BYTES;
-        let front = frontier(&row.graph(), &PrepareOptions::default(), control)?;
+        let front = frontier(&row.graph(), &CompileOptions::default(), control)?;
         let front = front.points();
         let ends = || front.first().zip(front.last());
         Ok(Self {

@@ -1,9 +1,9 @@
 //! The front of phased plans: pool bytes against predicted time.
 
-use super::{PeakReport, SegmentReport, grouped, prepared::segments};
+use super::{PeakReport, SegmentReport, compiled::segments, grouped};
 use crate::{
+    compile::{Clock, Frontier, Point},
     plan::StopReason,
-    prepare::{Clock, Frontier, Point},
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;

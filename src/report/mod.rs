@@ -5,20 +5,20 @@
 #[cfg(feature = "import")]
 mod chart;
 #[cfg(feature = "import")]
+mod compiled;
+#[cfg(feature = "import")]
 mod dataflow;
 mod digits;
 #[cfg(feature = "import")]
 mod front;
 #[cfg(feature = "import")]
 mod networks;
-#[cfg(feature = "import")]
-mod prepared;
 mod residency;
 mod text;
 #[cfg(feature = "import")]
 mod values;
 
-use crate::plan::{Best, Plan, Problem, RowTable, StopReason, TexelFormat};
+use crate::plan::{Best, LayoutKind, Plan, RowTable, StopReason, TexelFormat};
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "import")]
@@ -86,7 +86,7 @@ pub struct PhaseReport {
     pub predicted_ms: f64,
     /// Bytes of the pool without phases.
     #[serde(default)]
-    pub without_bytes: u64,
+    pub baseline_bytes: u64,
     /// Predicted time of a run without.
     #[serde(default)]
     pub without_ms: f64,
@@ -143,7 +143,7 @@ pub struct StrategyBytes {
     /// Its name.
     pub name: String,
     /// The problem it solves.
-    pub problem: Problem,
+    pub problem: LayoutKind,
     /// The cost.
     pub bytes: u64,
     /// Objects, arenas or banks.
@@ -156,7 +156,7 @@ pub struct PlanReport {
     /// Name of the strategy.
     pub strategy: String,
     /// The rules it keeps.
-    pub problem: Problem,
+    pub problem: LayoutKind,
     /// The pool's bytes, with the texels that fill up the last row of each texture.
     pub bytes: u64,
     /// The pool.

@@ -5,10 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    compile::CompiledModel,
     dataflow::{Footprint, Network, footprint, published as dataflow},
     graph::Graph,
-    plan::{Budget, PlanError, Problem, SearchControl, TexelFormat, published, survey},
-    prepare::Prepared,
+    plan::{Budget, LayoutKind, PlanError, SearchControl, TexelFormat, published, survey},
 };
 
 /// One network.
@@ -38,7 +38,7 @@ pub struct NetworkRow {
     pub dataflow: Option<Phased>,
 }
 
-/// Figures of Tables 1 and 2 of Pisarchyk and Lee, in thousandths of a MiB.
+/// DeviceProfile of Tables 1 and 2 of Pisarchyk and Lee, in thousandths of a MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Published {
     /// Lower bound of Shared Objects.
@@ -78,13 +78,14 @@ impl NetworkRow {
     ///
     /// # Errors
     /// What planning says.
-    pub fn of(name: &str, graph: &Graph, prepared: &Prepared, format: TexelFormat) -> Result<Self, PlanError> {
-        let schedule = &prepared.schedule;
+    pub fn of(name: &str, graph: &Graph, compiled: &CompiledModel, format: TexelFormat) -> Result<Self, PlanError> {
+        let schedule = &compiled.schedule;
         let all = survey(&schedule.records, &schedule.uses, Budget::default(), &SearchControl::new())?;
         let bytes = |texels: u64| texels * format.texel_bytes();
         let lowest =
-            |problem: Problem| all.candidates.iter().filter(move |c| c.problem == problem).min_by_key(|c| c.total);
-        let by_strategy = all.candidates.iter().filter(|c| c.problem == Problem::SharedObjects && c.name != "optimum");
+            |problem: LayoutKind| all.candidates.iter().filter(move |c| c.problem == problem).min_by_key(|c| c.total);
+        let by_strategy =
+            all.candidates.iter().filter(|c| c.problem == LayoutKind::SharedObjects && c.name != "optimum");
         let strategy = by_strategy.min_by_key(|c| c.total);
         let optimum = bytes(all.optimum.layout.total());
         let names = PUBLISHED.iter().find(|(ours, ..)| *ours == name);
@@ -96,7 +97,7 @@ impl NetworkRow {
             bound: bytes(all.best.bounds.shared_objects),
             strategy: strategy.map(|c| (c.name.clone(), bytes(c.total))).unwrap_or_default(),
             optimum: (optimum, all.optimum.proven),
-            banks: lowest(Problem::Banks).map_or(optimum, |c| bytes(c.total).min(optimum)),
+            banks: lowest(LayoutKind::Banks).map_or(optimum, |c| bytes(c.total).min(optimum)),
             milliseconds: None,
             shared_objects: names.and_then(|(_, theirs, _)| *theirs).map(tables_1_and_2).transpose()?.flatten(),
             dataflow: names.and_then(|(.., theirs)| *theirs).and_then(|theirs| table_3(theirs, graph)),
@@ -106,14 +107,14 @@ impl NetworkRow {
 
 fn tables_1_and_2(network: &str) -> Result<Option<Published>, PlanError> {
     let cells: Vec<published::Cell> = published::tables()?.into_iter().filter(|c| c.network == network).collect();
-    let least = |table: Problem| {
+    let least = |table: LayoutKind| {
         let strategies = cells.iter().filter(|c| c.table == table && c.row != "Lower Bound" && c.row != "Naive");
         strategies.map(|c| c.published).min()
     };
-    let bound = cells.iter().find(|c| c.table == Problem::SharedObjects && c.row == "Lower Bound");
+    let bound = cells.iter().find(|c| c.table == LayoutKind::SharedObjects && c.row == "Lower Bound");
     Ok(bound
-        .zip(least(Problem::SharedObjects))
-        .zip(least(Problem::Offsets))
+        .zip(least(LayoutKind::SharedObjects))
+        .zip(least(LayoutKind::Offsets))
         .map(|((bound, objects), offsets)| Published { bound: bound.published, objects, offsets }))
 }
 

@@ -47,7 +47,7 @@ impl fmt::Display for MemoryReport {
         if let Some(phases) = &self.phases {
             let (segments, dispatches) = (phases.segments.len(), phases.dispatches);
             let note = format!("about {:.1} ms; here about {:.1} ms", phases.without_ms, phases.predicted_ms);
-            line(f, "pool without phases", phases.without_bytes, &note)?;
+            line(f, "pool without phases", phases.baseline_bytes, &note)?;
             let forms = [(RowForm::Scattered, "scattered"), (RowForm::Ring, "in rings"), (RowForm::Whole, "whole")];
             let count = |form| self.plan.placements.iter().filter(|placement| placement.form == form).count();
             let forms: Vec<String> = forms.iter().map(|&(form, name)| format!("{} {name}", count(form))).collect();

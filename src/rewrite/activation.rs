@@ -6,7 +6,7 @@ use super::{
     numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
-    why_not::WhyNot,
+    skip_reason::SkipReason,
 };
 use crate::graph::{Act, Node, NodeId, Op, TensorId, Unary};
 
@@ -22,14 +22,14 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     let (&[from, ..], &[to]) = (&node.inputs[..], &node.outputs[..]) else { return Ok(None) };
     let act = match node.op {
-        Op::Unary(unary) if unary.fits_tails() => Act::Unary(unary),
+        Op::Unary(unary) if unary.fits_epilogue() => Act::Unary(unary),
         Op::Prelu => prelu(site, node, to)?,
         _ => return Ok(None),
     };
     if site.graph.shape(from) != site.graph.shape(to) {
-        return Err(WhyNot::OtherExtents { tensor: site.name(from) });
+        return Err(SkipReason::OtherExtents { tensor: site.name(from) });
     }
-    let Taken { place, node: fused, reshape } = taken(site, from, act, node.tail)?;
+    let Taken { place, node: fused, reshape } = taken(site, from, act, node.epilogue)?;
     let edit = Edit::default().take_out(id);
     Ok(Some(match reshape {
         Some(reshape) => {
@@ -41,7 +41,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
 }
 
 /// The activation that a PRELU node is: one alpha a channel, or one for all.
-fn prelu(site: &Site, node: &Node, to: TensorId) -> Result<Act, WhyNot> {
+fn prelu(site: &Site, node: &Node, to: TensorId) -> Result<Act, SkipReason> {
     let &[_, alpha, ..] = &node.inputs[..] else { return Ok(Act::None) };
     let alphas = site.per_channel(alpha, site.graph.shape(to).c)?;
     match (site.graph.tensors[alpha].constant.as_ref(), &alphas[..]) {

@@ -1,6 +1,6 @@
 //! Arithmetic with a constant, channel by channel, as a scale and a shift. Knows no rule.
 
-use super::{site::Site, why_not::WhyNot};
+use super::{site::Site, skip_reason::SkipReason};
 use crate::graph::Binary::{self, Add, Div, Mul, Sub};
 use crate::graph::{Node, Op, TensorId};
 
@@ -13,8 +13,8 @@ pub(super) struct Affine {
 }
 
 impl Affine {
-    /// What a node does to the operand that is no constant, if it is arithmetic with one that is; its tail left out.
-    pub(super) fn of(site: &Site, node: &Node) -> Result<Option<(TensorId, Self)>, WhyNot> {
+    /// What a node does to the operand that is no constant, if it is arithmetic with one that is; its epilogue left out.
+    pub(super) fn of(site: &Site, node: &Node) -> Result<Option<(TensorId, Self)>, SkipReason> {
         let (&Op::Binary(binary @ (Add | Sub | Mul | Div)), &[a, b], &[to]) =
             (&node.op, &node.inputs[..], &node.outputs[..])
         else {
@@ -26,10 +26,10 @@ impl Affine {
             _ => return Ok(None),
         };
         if site.graph.shape(from) != site.graph.shape(to) {
-            return Err(WhyNot::OtherExtents { tensor: site.name(from) });
+            return Err(SkipReason::OtherExtents { tensor: site.name(from) });
         }
         let values = site.per_channel(constant, site.graph.shape(to).c)?;
-        Self::new(binary, constant_first, values).map(|affine| Some((from, affine))).ok_or(WhyNot::Dividend)
+        Self::new(binary, constant_first, values).map(|affine| Some((from, affine))).ok_or(SkipReason::Dividend)
     }
 
     /// What a binary node with one constant operand does to the other, if that is affine.

@@ -3,12 +3,12 @@
 use super::{
     affine::Affine,
     edit::{Edit, Verdict},
+    epilogue::plain,
     numerics::{Absorbed, Numerics, is_rounding},
     rules::{Order, Rule},
     site::Site,
-    tail::plain,
+    skip_reason::SkipReason,
     weights::{changed, list},
-    why_not::WhyNot,
 };
 use crate::graph::{Binary, Node, NodeId, Op, TensorId};
 
@@ -49,7 +49,7 @@ fn link(site: &Site, id: NodeId) -> Option<Link> {
     Some((id, from, affine))
 }
 
-fn may_go(site: &Site, id: NodeId, result: TensorId) -> Result<(), WhyNot> {
+fn may_go(site: &Site, id: NodeId, result: TensorId) -> Result<(), SkipReason> {
     plain(site.node(id))?;
     site.check_private(result)
 }
@@ -61,7 +61,7 @@ fn shorter(chain: &[Link]) -> Option<[bool; 2]> {
     (usize::from(scales) + usize::from(shifts) < chain.len()).then_some([scales, shifts])
 }
 
-fn shortened(site: &Site, chain: &[Link], [scales, shifts]: [bool; 2]) -> Result<Edit, WhyNot> {
+fn shortened(site: &Site, chain: &[Link], [scales, shifts]: [bool; 2]) -> Result<Edit, SkipReason> {
     let [(id, between, _), .., (_, x, first)] = chain else { return Ok(Edit::default()) };
     let mut sums = vec![Absorbed::new(0.0); first.channels];
     for (.., affine) in chain.iter().rev() {
@@ -70,20 +70,20 @@ fn shortened(site: &Site, chain: &[Link], [scales, shifts]: [bool; 2]) -> Result
     let (scale, shift): (Vec<f64>, Vec<f64>) = sums.iter().map(|sum| (sum.scale, sum.shift)).unzip();
     // What overflows is refused where constants are made, by its name.
     if !sums.iter().any(Absorbed::overflows) && !is_rounding(&sums, |_| 1.0) {
-        return Err(WhyNot::Absorbs { tensor: site.name(*x) });
+        return Err(SkipReason::Absorbs { tensor: site.name(*x) });
     }
     let mut edit = Edit::default();
-    let origin = chain.iter().map(|&(id, ..)| site.node(id).origin).min().unwrap_or_default();
+    let op_index = chain.iter().map(|&(id, ..)| site.node(id).op_index).min().unwrap_or_default();
     let node = site.node(*id);
     let operation = |binary, from, numbers: &[f64], edit: &mut Edit| {
         let constant = numbers_of(site, node, numbers, edit)?;
-        Ok(Node { op: Op::Binary(binary), inputs: vec![from, constant], origin, ..node.clone() })
+        Ok(Node { op: Op::Binary(binary), inputs: vec![from, constant], op_index, ..node.clone() })
     };
     // What is left stands in the places of the last nodes.
     let gone = if scales && shifts {
         let place = chain[1].0;
         let product = operation(Binary::Mul, *x, &scale, &mut edit)?;
-        let product = Node { outputs: vec![*between], tail: Default::default(), ..product };
+        let product = Node { outputs: vec![*between], epilogue: Default::default(), ..product };
         let sum = operation(Binary::Add, *between, &shift, &mut edit)?;
         edit = edit.put(place, product).put(*id, sum);
         &chain[2..]
@@ -97,7 +97,7 @@ fn shortened(site: &Site, chain: &[Link], [scales, shifts]: [bool; 2]) -> Result
 }
 
 /// A new constant in the place of a node's, of one value where all are the same.
-fn numbers_of(site: &Site, node: &Node, numbers: &[f64], edit: &mut Edit) -> Result<TensorId, WhyNot> {
+fn numbers_of(site: &Site, node: &Node, numbers: &[f64], edit: &mut Edit) -> Result<TensorId, SkipReason> {
     let old = node.inputs.iter().copied().find(|&tensor| site.graph.is_constant(tensor)).unwrap_or(node.outputs[0]);
     let mut values: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
     if values.windows(2).all(|pair| pair[0] == pair[1]) {

@@ -3,13 +3,13 @@
 use super::{
     affine::Affine,
     edit::{Edit, Verdict},
+    epilogue::plain,
     inlet::Inlet,
     numerics::{Absorbed, Numerics, is_rounding},
     rules::{Order, Rule},
     site::Site,
-    tail::plain,
+    skip_reason::SkipReason,
     weights::{changed, list},
-    why_not::WhyNot,
 };
 use crate::graph::{Binary, Node, NodeId, Op, TensorId};
 
@@ -56,7 +56,7 @@ fn takes(site: &Site, reader: NodeId, operand: TensorId) -> bool {
 }
 
 /// The one positive number that is all that is done.
-fn even_scale(site: &Site, affine: &Affine, to: TensorId) -> Result<f32, WhyNot> {
+fn even_scale(site: &Site, affine: &Affine, to: TensorId) -> Result<f32, SkipReason> {
     let scales: Vec<f32> = (0..affine.channels).map(|channel| affine.numbers(channel)[0] as f32).collect();
     match scales[..] {
         [scale, ref rest @ ..]
@@ -64,7 +64,7 @@ fn even_scale(site: &Site, affine: &Affine, to: TensorId) -> Result<f32, WhyNot>
         {
             Ok(scale)
         }
-        _ => Err(WhyNot::NotPerChannel { tensor: site.name(to) }),
+        _ => Err(SkipReason::NotPerChannel { tensor: site.name(to) }),
     }
 }
 
@@ -76,7 +76,7 @@ fn fold(
     affine: &Affine,
     inlet: &Inlet,
     edit: &mut Edit,
-) -> Result<Vec<TensorId>, WhyNot> {
+) -> Result<Vec<TensorId>, SkipReason> {
     let mut inputs = reader.inputs.clone();
     inputs[0] = from;
     if affine.scale.is_some() {
@@ -98,7 +98,7 @@ fn fold(
         let shifted = |(&most, (&sum, &bias)): (&f64, (&f64, &f64))| Absorbed::shifted(most.max(bias.abs()), sum);
         let absorbed: Vec<Absorbed> = most.iter().zip(sums.iter().zip(&inlet.bias)).map(shifted).collect();
         if !absorbed.iter().any(Absorbed::overflows) && !is_rounding(&absorbed, |channel| reach[channel]) {
-            return Err(WhyNot::Absorbs { tensor: site.name(from) });
+            return Err(SkipReason::Absorbs { tensor: site.name(from) });
         }
         let sums: Vec<f32> = sums.iter().map(|&sum| sum as f32).collect();
         let (old, shape) = match reader.inputs[..] {
@@ -117,9 +117,9 @@ fn sum_first(
     id: NodeId,
     (product, sum): (TensorId, &Affine),
     (reader, inlet): (NodeId, &Inlet),
-) -> Result<Edit, WhyNot> {
+) -> Result<Edit, SkipReason> {
     let (node, reader_node) = (site.node(id), site.node(reader));
-    let border = || WhyNot::Border { op: reader_node.op.name() };
+    let border = || SkipReason::Border { op: reader_node.op.name() };
     let before = site.maker(product).ok_or_else(border)?;
     let Some((x, scale)) = Affine::of(site, site.node(before)).ok().flatten() else { return Err(border()) };
     if scale.shift.is_some() || sum.scale.is_some() {
@@ -137,8 +137,8 @@ fn sum_first(
     let constant = changed(site, constant, list(shifts.len()), &shifts, &mut edit)?;
     let &[summed] = &node.outputs[..] else { return Err(border()) };
     let inputs = fold(site, reader_node, summed, &scale, inlet, &mut edit)?;
-    let origin = site.node(before).origin;
+    let op_index = site.node(before).op_index;
     let op = Op::Binary(Binary::Add);
-    let first = Node { op, inputs: vec![x, constant], origin, ..node.clone() };
+    let first = Node { op, inputs: vec![x, constant], op_index, ..node.clone() };
     Ok(edit.put(id, first).put(reader, Node { inputs, ..reader_node.clone() }).take_out(before))
 }

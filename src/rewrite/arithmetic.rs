@@ -6,8 +6,8 @@ use super::{
     numerics::{Absorbed, Numerics, is_rounding},
     rules::{Order, Rule},
     site::Site,
+    skip_reason::SkipReason,
     weights::{changed, list, values, weights_and_bias},
-    why_not::WhyNot,
 };
 use crate::graph::{Node, NodeId, Op, TensorId};
 
@@ -26,19 +26,19 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     let Some((from, affine)) = Affine::of(site, node)? else { return Ok(None) };
     let maker = site.private_maker(from)?;
     let maker_node = site.node(maker);
-    if !maker_node.tail.is_empty() {
-        return Err(WhyNot::TailTaken { op: maker_node.op.name() });
+    if !maker_node.epilogue.is_empty() {
+        return Err(SkipReason::TailTaken { op: maker_node.op.name() });
     }
     let mut edit = Edit::default();
     let inputs = fold(site, maker_node, &affine, &mut edit)?;
-    let fused = Node { inputs, outputs: vec![to], tail: node.tail, ..maker_node.clone() };
-    // The tail may add a tensor that is computed between the two.
-    let (place, gone) = if node.tail.add.is_none() { (maker, id) } else { (id, maker) };
+    let fused = Node { inputs, outputs: vec![to], epilogue: node.epilogue, ..maker_node.clone() };
+    // The epilogue may add a tensor that is computed between the two.
+    let (place, gone) = if node.epilogue.add.is_none() { (maker, id) } else { (id, maker) };
     Ok(Some(edit.put(place, fused).take_out(gone)))
 }
 
 /// The operands of a node whose result is scaled and shifted; constants may be shared, so changed ones are new.
-fn fold(site: &Site, node: &Node, affine: &Affine, edit: &mut Edit) -> Result<Vec<TensorId>, WhyNot> {
+fn fold(site: &Site, node: &Node, affine: &Affine, edit: &mut Edit) -> Result<Vec<TensorId>, SkipReason> {
     let (weights, bias) = weights_and_bias(node)?;
     let shape = site.graph.shape(weights);
     // Weight `i` belongs to output channel `i / run % channels`.
@@ -46,20 +46,20 @@ fn fold(site: &Site, node: &Node, affine: &Affine, edit: &mut Edit) -> Result<Ve
         Op::Conv2d(_) | Op::TransposeConv(_) => (shape.b, shape.h * shape.w * shape.c),
         Op::DepthwiseConv2d(_) => (shape.c, 1),
         Op::FullyConnected => (shape.w, shape.c),
-        _ => return Err(WhyNot::Neighbour { op: node.op.name() }),
+        _ => return Err(SkipReason::Neighbour { op: node.op.name() }),
     };
     if channels != affine.channels || run == 0 {
-        return Err(WhyNot::OtherExtents { tensor: site.name(weights) });
+        return Err(SkipReason::OtherExtents { tensor: site.name(weights) });
     }
     let weights_are = values(site, weights)?;
     let biases = bias.map(|bias| values(site, bias)).transpose()?;
     if let (Some(bias), Some(values)) = (bias, &biases)
         && values.len() != channels
     {
-        return Err(WhyNot::NotPerChannel { tensor: site.name(bias) });
+        return Err(SkipReason::NotPerChannel { tensor: site.name(bias) });
     }
     if !rounds_alike(affine, &weights_are, run, biases.as_deref()) {
-        return Err(WhyNot::Absorbs { tensor: node.outputs.first().map_or_else(String::new, |&to| site.name(to)) });
+        return Err(SkipReason::Absorbs { tensor: node.outputs.first().map_or_else(String::new, |&to| site.name(to)) });
     }
     let mut inputs = node.inputs.clone();
     if affine.scale.is_some() {

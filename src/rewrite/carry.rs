@@ -1,7 +1,7 @@
 //! Who takes over an activation: the node that computes a value, or the one before a reshape of it. Knows no rule.
 
-use super::{site::Site, tail::join, why_not::WhyNot};
-use crate::graph::{Act, Node, NodeId, Op, Tail, TensorId};
+use super::{epilogue::join, site::Site, skip_reason::SkipReason};
+use crate::graph::{Act, Epilogue, Node, NodeId, Op, TensorId};
 
 /// The node that takes over, and what it is then; its result keeps its id.
 pub(super) struct Taken {
@@ -12,16 +12,16 @@ pub(super) struct Taken {
 }
 
 /// The node that does to `tensor`, which nobody else sees, what `act` and then `after` do.
-pub(super) fn taken(site: &Site, tensor: TensorId, act: Act, after: Tail) -> Result<Taken, WhyNot> {
+pub(super) fn taken(site: &Site, tensor: TensorId, act: Act, after: Epilogue) -> Result<Taken, SkipReason> {
     let maker = site.private_maker(tensor)?;
     let maker_node = site.node(maker);
-    if let (Op::Reshape, true, true) = (&maker_node.op, maker_node.tail.is_empty(), alike_everywhere(act, after)) {
+    if let (Op::Reshape, true, true) = (&maker_node.op, maker_node.epilogue.is_empty(), alike_everywhere(act, after)) {
         let before = maker_node.inputs.first().map(|&operand| fused(site, operand, act, after));
         if let Some(Ok((place, node))) = before {
             return Ok(Taken { place, node, reshape: Some(maker) });
         }
         if site.could_be_view(maker_node) {
-            return Err(WhyNot::SpoilsView);
+            return Err(SkipReason::SpoilsView);
         }
     }
     let (place, node) = fused(site, tensor, act, after)?;
@@ -29,15 +29,15 @@ pub(super) fn taken(site: &Site, tensor: TensorId, act: Act, after: Tail) -> Res
 }
 
 /// Whether the same is done to every element, whatever the extents.
-fn alike_everywhere(act: Act, after: Tail) -> bool {
+fn alike_everywhere(act: Act, after: Epilogue) -> bool {
     let alike = |act| !matches!(act, Act::Prelu(_));
     after.add.is_none() && [act, after.first, after.then].into_iter().all(alike)
 }
 
 /// The node that computes `tensor`, with the activation and what follows it added.
-fn fused(site: &Site, tensor: TensorId, act: Act, after: Tail) -> Result<(NodeId, Node), WhyNot> {
+fn fused(site: &Site, tensor: TensorId, act: Act, after: Epilogue) -> Result<(NodeId, Node), SkipReason> {
     let maker = site.private_maker(tensor)?;
     let node = site.node(maker);
-    let tail = join(node.tail, act, after).ok_or(WhyNot::TailTaken { op: node.op.name() })?;
-    Ok((maker, Node { tail, ..node.clone() }))
+    let epilogue = join(node.epilogue, act, after).ok_or(SkipReason::TailTaken { op: node.op.name() })?;
+    Ok((maker, Node { epilogue, ..node.clone() }))
 }

@@ -6,10 +6,10 @@ use super::{
     numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
+    skip_reason::SkipReason,
     weights::{list, values},
-    why_not::WhyNot,
 };
-use crate::graph::{Act, Constant, Node, NodeId, Op, Tail, Tensor};
+use crate::graph::{Act, Constant, Epilogue, Node, NodeId, Op, Tensor};
 
 pub(super) const RULE: Rule = Rule {
     name: "concat-activation",
@@ -23,24 +23,24 @@ pub(super) const RULE: Rule = Rule {
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     let &Op::Concat { axis } = &node.op else { return Ok(None) };
-    if node.tail.is_empty() {
+    if node.epilogue.is_empty() {
         return Ok(None);
     }
-    if node.tail.add.is_some() {
-        return Err(WhyNot::TailTaken { op: node.op.name() });
+    if node.epilogue.add.is_some() {
+        return Err(SkipReason::TailTaken { op: node.op.name() });
     }
-    let mut edit = Edit::default().put(id, Node { tail: Tail::default(), ..node.clone() });
+    let mut edit = Edit::default().put(id, Node { epilogue: Epilogue::default(), ..node.clone() });
     let mut begin = 0;
     for &part in &node.inputs {
         if site.graph.is_constant(part) {
-            return Err(WhyNot::IsConstant { tensor: site.name(part) });
+            return Err(SkipReason::IsConstant { tensor: site.name(part) });
         }
         let channels = site.graph.shape(part).c;
         let mut own = |act| match axis {
             3 => of_channels(site, act, [begin, begin + channels], &mut edit),
             _ => Ok(act),
         };
-        let acts = Tail { first: own(node.tail.first)?, add: None, then: own(node.tail.then)? };
+        let acts = Epilogue { first: own(node.epilogue.first)?, add: None, then: own(node.epilogue.then)? };
         let Taken { place, node: fused, .. } = taken(site, part, Act::None, acts)?;
         edit = edit.put(place, fused);
         begin += channels;
@@ -49,14 +49,14 @@ fn look(site: &Site, id: NodeId) -> Verdict {
 }
 
 /// What an activation is to some of its channels: those from the first on, up to the second.
-fn of_channels(site: &Site, act: Act, [first, end]: [usize; 2], edit: &mut Edit) -> Result<Act, WhyNot> {
+fn of_channels(site: &Site, act: Act, [first, end]: [usize; 2], edit: &mut Edit) -> Result<Act, SkipReason> {
     let Act::Prelu(alphas) = act else { return Ok(act) };
     let values = values(site, alphas)?;
     let name = site.name(alphas);
-    let Some(own) = values.get(first..end) else { return Err(WhyNot::NotPerChannel { tensor: name }) };
+    let Some(own) = values.get(first..end) else { return Err(SkipReason::NotPerChannel { tensor: name }) };
     site.make(own.len())?;
     let shape = list(own.len());
     let constant = Some(Constant::from_f32(own));
-    let tensor = Tensor { name, shape, dims: vec![own.len()], order: Default::default(), constant };
+    let tensor = Tensor { name, shape, dims: vec![own.len()], host_permutation: Default::default(), constant };
     Ok(Act::Prelu(edit.add(&site.graph, tensor)))
 }

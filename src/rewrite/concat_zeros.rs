@@ -5,7 +5,7 @@ use super::{
     numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
-    why_not::WhyNot,
+    skip_reason::SkipReason,
 };
 use crate::graph::{Node, NodeId, Op, PadMode, TensorId};
 
@@ -25,11 +25,11 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     let Some((part, last)) = found.filter(|_| !node.inputs.iter().all(computed)) else { return Ok(None) };
     // Zeros around several values would be a step of their own, after the one that puts the values together.
     if last > part {
-        return Err(WhyNot::SeveralParts);
+        return Err(SkipReason::SeveralParts);
     }
     let ends = [&node.inputs[..part], &node.inputs[part + 1..]];
     if let Some(&other) = ends.into_iter().flatten().find(|&&constant| !is_zeros(site, constant)) {
-        return Err(WhyNot::NotZeros { tensor: site.name(other) });
+        return Err(SkipReason::NotZeros { tensor: site.name(other) });
     }
     let along = |constants: &[TensorId]| {
         let extent = constants.iter().map(|&tensor| site.graph.shape(tensor).dims()[axis]).sum::<usize>();

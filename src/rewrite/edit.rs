@@ -1,10 +1,10 @@
 //! What a rule answers: a change to the graph as data. Knows no rule, and makes no change.
 
-use super::WhyNot;
+use super::SkipReason;
 use crate::graph::{Act, Graph, Node, NodeId, Tensor, TensorId};
 
 /// What a rule says of one node: nothing to do with it, a change, or why there is none.
-pub(super) type Verdict = Result<Option<Edit>, WhyNot>;
+pub(super) type Verdict = Result<Option<Edit>, SkipReason>;
 
 /// A change. Tensors and nodes keep their ids.
 #[derive(Default)]
@@ -42,11 +42,11 @@ impl Edit {
 
 /// Makes a node read `new` wherever it read `old`.
 pub(super) fn read_instead(node: &mut Node, old: TensorId, new: TensorId) {
-    let alphas = [&mut node.tail.first, &mut node.tail.then].into_iter().filter_map(|act| match act {
+    let alphas = [&mut node.epilogue.first, &mut node.epilogue.then].into_iter().filter_map(|act| match act {
         Act::Prelu(alpha) => Some(alpha),
         Act::None | Act::Unary(_) => None,
     });
-    for read in node.inputs.iter_mut().chain(alphas).chain(&mut node.tail.add) {
+    for read in node.inputs.iter_mut().chain(alphas).chain(&mut node.epilogue.add) {
         if *read == old {
             *read = new;
         }

@@ -5,7 +5,7 @@ use super::{
     numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
-    why_not::WhyNot,
+    skip_reason::SkipReason,
 };
 use crate::graph::{Node, NodeId, Op};
 
@@ -30,13 +30,13 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     if site.could_be_view(reshape_node) {
         return Ok(None);
     }
-    if !reshape_node.tail.is_empty() {
-        return Err(WhyNot::TailTaken { op: reshape_node.op.name() });
+    if !reshape_node.epilogue.is_empty() {
+        return Err(SkipReason::TailTaken { op: reshape_node.op.name() });
     }
     let [from_shape, weights, flat_shape] = [from, weights, flat].map(|tensor| site.graph.shape(tensor));
     let rows = flat_shape.len() / weights.c.max(1);
     if rows > FEW && flat_shape.c == weights.c && from_shape.c != weights.c {
-        return Err(WhyNot::SeveralRows);
+        return Err(SkipReason::SeveralRows);
     }
     site.check_private(flat)?;
     let mut fused = Node { ..node.clone() };

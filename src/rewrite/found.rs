@@ -3,8 +3,8 @@
 use super::{
     edit::{Edit, Verdict},
     site::{Site, operands},
+    skip_reason::SkipReason,
     term::Value,
-    why_not::WhyNot,
 };
 use crate::graph::{Node, NodeId, Op, TensorId, Unary};
 
@@ -29,7 +29,7 @@ impl Found {
     }
 }
 
-/// What a rule that recognises a function answers: `found` is shown the value of the node without its tail.
+/// What a rule that recognises a function answers: `found` is shown the value of the node without its epilogue.
 pub(super) fn recognised(site: &Site, id: NodeId, found: impl Fn(&Site, Value) -> Option<Found>) -> Verdict {
     match site.untailed(id) {
         Some(whole) => replaced(site, id, found(site, whole)),
@@ -46,35 +46,35 @@ pub(super) fn replaced(site: &Site, id: NodeId, found: Option<Found>) -> Verdict
     }
     let off = |[found, due]: &&[f64; 2]| (found - due).abs() > due.abs() * ROUNDING || found.is_nan();
     if let Some(&[found, due]) = numbers.iter().find(off) {
-        return Err(WhyNot::OtherNumber {
+        return Err(SkipReason::OtherNumber {
             op: op.name(),
             found: (found as f32).to_string(),
             due: (due as f32).to_string(),
         });
     }
     if node.outputs.iter().any(|&to| site.graph.shape(to) != site.graph.shape(x.tensor)) {
-        return Err(WhyNot::OtherExtents { tensor: site.name(x.tensor) });
+        return Err(SkipReason::OtherExtents { tensor: site.name(x.tensor) });
     }
     let between = between(site, id, x.tensor)?;
-    let origin = between.iter().map(|&inner| site.node(inner).origin).fold(node.origin, usize::min);
-    let whole = Node { op, inputs: vec![x.tensor], origin, ..node.clone() };
+    let op_index = between.iter().map(|&inner| site.node(inner).op_index).fold(node.op_index, usize::min);
+    let whole = Node { op, inputs: vec![x.tensor], op_index, ..node.clone() };
     Ok(Some(between.into_iter().fold(Edit::default().put(id, whole), Edit::take_out)))
 }
 
 /// The nodes between `x` and a node's operands, if nothing that they compute is seen elsewhere.
-fn between(site: &Site, id: NodeId, x: TensorId) -> Result<Vec<NodeId>, WhyNot> {
+fn between(site: &Site, id: NodeId, x: TensorId) -> Result<Vec<NodeId>, SkipReason> {
     let node = site.node(id);
     let (mut found, mut open) = (Vec::new(), node.inputs.clone());
     while let Some(tensor) = open.pop() {
         if tensor == x || site.graph.is_constant(tensor) {
             continue;
         }
-        let maker = site.maker(tensor).ok_or_else(|| WhyNot::NotComputed { tensor: site.name(tensor) })?;
+        let maker = site.maker(tensor).ok_or_else(|| SkipReason::NotComputed { tensor: site.name(tensor) })?;
         if site.goes_out(tensor) {
-            return Err(WhyNot::GoesOut { tensor: site.name(tensor) });
+            return Err(SkipReason::GoesOut { tensor: site.name(tensor) });
         }
-        if node.tail.add == Some(tensor) {
-            return Err(WhyNot::ReadElsewhere { tensor: site.name(tensor) });
+        if node.epilogue.add == Some(tensor) {
+            return Err(SkipReason::ReadElsewhere { tensor: site.name(tensor) });
         }
         if !found.contains(&maker) {
             found.push(maker);
@@ -84,7 +84,7 @@ fn between(site: &Site, id: NodeId, x: TensorId) -> Result<Vec<NodeId>, WhyNot> 
     let inside = |reader: &NodeId| *reader == id || found.contains(reader);
     for tensor in found.iter().flat_map(|&inner| &site.node(inner).outputs) {
         if !site.readers(*tensor).iter().all(inside) {
-            return Err(WhyNot::ReadElsewhere { tensor: site.name(*tensor) });
+            return Err(SkipReason::ReadElsewhere { tensor: site.name(*tensor) });
         }
     }
     Ok(found)

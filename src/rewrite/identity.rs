@@ -5,7 +5,7 @@ use super::{
     numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
-    why_not::WhyNot,
+    skip_reason::SkipReason,
 };
 use crate::graph::{Binary, Node, NodeId, Op, Pool2d, PoolKind, ResizeMode, TensorId, follows_tensorflow};
 
@@ -31,8 +31,8 @@ pub(super) fn passed(site: &Site, id: NodeId, from: TensorId) -> Verdict {
     if site.graph.shape(from) != site.graph.shape(to) {
         return Ok(None);
     }
-    if !node.tail.is_empty() {
-        return Err(WhyNot::TailTaken { op: node.op.name() });
+    if !node.epilogue.is_empty() {
+        return Err(SkipReason::TailTaken { op: node.op.name() });
     }
     if !site.goes_out(to) {
         return Ok(Some(Edit::default().take_out(id).read_instead(to, from)));
@@ -43,7 +43,7 @@ pub(super) fn passed(site: &Site, id: NodeId, from: TensorId) -> Verdict {
             let maker_node = Node { outputs, ..site.node(maker).clone() };
             Ok(Some(Edit::default().take_out(id).put(maker, maker_node).read_instead(from, to)))
         }
-        _ => Err(WhyNot::MustCopy { first: site.name(from), second: site.name(to) }),
+        _ => Err(SkipReason::MustCopy { first: site.name(from), second: site.name(to) }),
     }
 }
 
@@ -70,8 +70,8 @@ fn passed_on(site: &Site, node: &Node) -> Option<TensorId> {
         Op::Binary(Binary::Mul | Binary::Div) if all(second, 1.0) => true,
         Op::Binary(Binary::Add) if all(Some(&first), 0.0) => return second.copied(),
         Op::Binary(Binary::Mul) if all(Some(&first), 1.0) => return second.copied(),
-        Op::Binary(Binary::KeepIf) if site.is_true(first) => return second.copied(),
-        Op::Binary(Binary::KeepUnless) if all(Some(&first), 0.0) => return second.copied(),
+        Op::Binary(Binary::ZeroUnless) if site.is_true(first) => return second.copied(),
+        Op::Binary(Binary::ZeroIf) if all(Some(&first), 0.0) => return second.copied(),
         _ => false,
     };
     passes.then_some(first)

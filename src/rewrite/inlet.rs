@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::{
     site::Site,
+    skip_reason::SkipReason,
     weights::{values, weights_and_bias},
-    why_not::WhyNot,
 };
 use crate::graph::{Node, Op, Padding, Shape};
 
@@ -34,7 +34,7 @@ enum Lies {
 }
 
 impl<'a> Inlet<'a> {
-    pub(super) fn of(site: &'a Site, node: &Node, channels: usize) -> Result<Self, WhyNot> {
+    pub(super) fn of(site: &'a Site, node: &Node, channels: usize) -> Result<Self, SkipReason> {
         let (weights, bias) = weights_and_bias(node)?;
         let shape = site.graph.shape(weights);
         let grouped = |groups| Lies::Grouped { run: shape.h * shape.w * shape.c, outputs: shape.b, groups };
@@ -53,17 +53,17 @@ impl<'a> Inlet<'a> {
                 (Lies::Depthwise, shape.c, fits, conv.padding != Padding::default())
             }
             Op::FullyConnected => (Lies::Rows, shape.w, channels > 0 && shape.c.is_multiple_of(channels), false),
-            _ => return Err(WhyNot::Neighbour { op: node.op.name() }),
+            _ => return Err(SkipReason::Neighbour { op: node.op.name() }),
         };
         if !fits || shape.is_empty() {
-            return Err(WhyNot::OtherExtents { tensor: site.name(weights) });
+            return Err(SkipReason::OtherExtents { tensor: site.name(weights) });
         }
         let bias = match bias {
             None => vec![0.0; outputs],
             Some(bias) => {
                 let values = values(site, bias)?;
                 if values.len() != outputs {
-                    return Err(WhyNot::NotPerChannel { tensor: site.name(bias) });
+                    return Err(SkipReason::NotPerChannel { tensor: site.name(bias) });
                 }
                 values.iter().map(|&value| f64::from(value)).collect()
             }

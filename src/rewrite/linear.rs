@@ -5,7 +5,7 @@ use super::{
     numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
-    why_not::WhyNot,
+    skip_reason::SkipReason,
 };
 use crate::graph::{Constant, Node, NodeId, Op, Shape, Tensor};
 
@@ -22,10 +22,10 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     let (&Op::MatMul { transpose_b }, &[x, matrix]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
     let shape = site.graph.shape(matrix);
     let Some(constant) = &site.graph.tensors[matrix].constant else {
-        return Err(WhyNot::NotConstant { tensor: site.name(matrix) });
+        return Err(SkipReason::NotConstant { tensor: site.name(matrix) });
     };
     if (shape.b, shape.h) != (1, 1) {
-        return Err(WhyNot::OtherExtents { tensor: site.name(matrix) });
+        return Err(SkipReason::OtherExtents { tensor: site.name(matrix) });
     }
     let mut edit = Edit::default();
     let weights = if transpose_b {
@@ -41,7 +41,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
             name: site.name(matrix),
             shape,
             dims: vec![shape.w, shape.c],
-            order: Default::default(),
+            host_permutation: Default::default(),
             constant,
         };
         edit.add(&site.graph, tensor)

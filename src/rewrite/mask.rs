@@ -5,7 +5,7 @@ use super::{
     numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
-    why_not::WhyNot,
+    skip_reason::SkipReason,
 };
 use crate::graph::{Binary, Constant, NodeId, Op, Tensor};
 
@@ -23,18 +23,18 @@ fn look(site: &Site, id: NodeId) -> Verdict {
         return Ok(None);
     };
     let none = match binary {
-        Binary::KeepIf => site.one_value(mask) == Some(0.0),
-        Binary::KeepUnless => site.is_true(mask),
+        Binary::ZeroUnless => site.one_value(mask) == Some(0.0),
+        Binary::ZeroIf => site.is_true(mask),
         _ => false,
     };
     if !none {
         return Ok(None);
     }
-    if !node.tail.is_empty() {
-        return Err(WhyNot::TailTaken { op: node.op.name() });
+    if !node.epilogue.is_empty() {
+        return Err(SkipReason::TailTaken { op: node.op.name() });
     }
     if site.goes_out(to) {
-        return Err(WhyNot::GoesOut { tensor: site.name(to) });
+        return Err(SkipReason::GoesOut { tensor: site.name(to) });
     }
     // However large the result is: zeros are not written out before somebody reads them.
     let Some(zeros) = Constant::repeated(0.0, site.graph.shape(to).len()) else { return Ok(None) };

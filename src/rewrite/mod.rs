@@ -1,7 +1,7 @@
 //! The rewriter: a graph to a smaller graph that computes the same. Knows no device and no memory.
 //!
 //! A rule is a file, looks at one node at a time and answers with an edit or a reason. To add one, write the
-//! file and put it in [`RULES`]. `views` and `joins` change nothing: they say which nodes that are left need no step.
+//! file and put it in [`RULES`]. `views` and `in_place` change nothing: they say which nodes that are left need no step.
 
 mod activation;
 mod affine;
@@ -14,6 +14,7 @@ mod concat_activation;
 mod concat_zeros;
 mod dead;
 mod edit;
+mod epilogue;
 mod exact_division;
 mod flatten;
 mod found;
@@ -21,8 +22,8 @@ mod gated;
 mod gelu;
 mod hard;
 mod identity;
+mod in_place;
 mod inlet;
-mod joins;
 mod linear;
 mod mask;
 mod normalize;
@@ -36,25 +37,24 @@ mod row_means;
 mod rules;
 mod same_size;
 mod site;
+mod skip_reason;
 mod softmax;
 mod split;
-mod tail;
 mod term;
 mod transpose_chain;
 mod transpose_reshape;
 mod views;
 mod weights;
-mod why_not;
 
-pub(crate) use joins::{Corner, corners, may_join};
+pub(crate) use in_place::{SubtensorOffset, may_be_in_place, subtensor_offsets};
 pub use numerics::{MOST_ABSORBED, Numerics};
 pub use report::{Fired, Missed, Place, Report};
 pub use row_means::row_means;
 pub use rules::{RULES, Rule, Rules, UnknownRule};
 pub(crate) use site::operands;
+pub use skip_reason::SkipReason;
 pub use split::split;
 pub use views::{Views, texels_agree};
-pub use why_not::WhyNot;
 
 use crate::graph::{Graph, NodeId};
 use rules::Order;
@@ -69,7 +69,7 @@ pub struct Rewritten {
     pub views: Views,
     /// Its concatenations that need no step, and its pads whose step has the border alone to write, if whoever computes
     /// a part writes it in place.
-    pub joins: Views,
+    pub in_place: Views,
     /// What was done, and what was not.
     pub report: Report,
 }
@@ -103,12 +103,12 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
         true => views::find(&site, &mut report),
         false => Views::none(),
     };
-    let joins = match rules.is_on(joins::NAME) {
-        true => joins::find(&site, &views, &mut report),
+    let in_place = match rules.is_on(in_place::NAME) {
+        true => in_place::find(&site, &views, &mut report),
         false => Views::none(),
     };
     report.nodes_after = site.graph.nodes.len() - views.len();
-    Rewritten { graph: site.graph, views, joins, report }
+    Rewritten { graph: site.graph, views, in_place, report }
 }
 
 /// Shows every node to a rule, in its order. What a change makes possible elsewhere is found in the next round.

@@ -5,8 +5,8 @@ use super::{
     numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
+    skip_reason::SkipReason,
     weights::values,
-    why_not::WhyNot,
 };
 use crate::graph::{Act, Conv2d, Node, NodeId, Op, PadMode, Padding, Pool2d, PoolKind, TensorId, Unary};
 
@@ -26,13 +26,13 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     };
     let (Some([top, left]), Some([bottom, right]), PadMode::Constant(0.0)) = (around(*before), around(*after), mode)
     else {
-        return Err(WhyNot::NotZerosAround);
+        return Err(SkipReason::NotZerosAround);
     };
-    if !node.tail.is_empty() {
-        return Err(WhyNot::TailTaken { op: node.op.name() });
+    if !node.epilogue.is_empty() {
+        return Err(SkipReason::TailTaken { op: node.op.name() });
     }
     if site.goes_out(to) {
-        return Err(WhyNot::GoesOut { tensor: site.name(to) });
+        return Err(SkipReason::GoesOut { tensor: site.name(to) });
     }
     let around = Padding { top, bottom, left, right };
     let mut edit = Edit::default().take_out(id);
@@ -49,15 +49,15 @@ fn around(amounts: [isize; 4]) -> Option<[usize; 2]> {
 }
 
 /// A reader of the padded image `to` that reads `from` instead and pads it by itself.
-fn padded(site: &Site, node: &Node, (from, to): (TensorId, TensorId), around: Padding) -> Result<Node, WhyNot> {
-    let neighbour = || WhyNot::Neighbour { op: node.op.name() };
+fn padded(site: &Site, node: &Node, (from, to): (TensorId, TensorId), around: Padding) -> Result<Node, SkipReason> {
+    let neighbour = || SkipReason::Neighbour { op: node.op.name() };
     let op = match &node.op {
         Op::Conv2d(conv) => Op::Conv2d(Conv2d { padding: sum(conv.padding, around), ..*conv }),
         Op::DepthwiseConv2d(conv) => Op::DepthwiseConv2d(Conv2d { padding: sum(conv.padding, around), ..*conv }),
         Op::Pool2d(pool) if pool.kind == PoolKind::Max => {
             let pool = Pool2d { padding: sum(pool.padding, around), ..*pool };
             if !never_negative(site, from) || !windows_meet(pool) {
-                return Err(WhyNot::ZerosCount);
+                return Err(SkipReason::ZerosCount);
             }
             Op::Pool2d(pool)
         }
@@ -66,12 +66,12 @@ fn padded(site: &Site, node: &Node, (from, to): (TensorId, TensorId), around: Pa
     // Zero times what is no number is none; a border of zeros that is not multiplied would hide it.
     for &weights in node.inputs.iter().skip(1) {
         if !values(site, weights)?.iter().all(|value| value.is_finite()) {
-            return Err(WhyNot::NotFinite { tensor: site.name(weights) });
+            return Err(SkipReason::NotFinite { tensor: site.name(weights) });
         }
     }
     let mut inputs = node.inputs.clone();
     match inputs.split_first_mut() {
-        Some((image, rest)) if *image == to && !rest.contains(&to) && node.tail.add != Some(to) => *image = from,
+        Some((image, rest)) if *image == to && !rest.contains(&to) && node.epilogue.add != Some(to) => *image = from,
         _ => return Err(neighbour()),
     }
     Ok(Node { op, inputs, ..node.clone() })
@@ -85,12 +85,12 @@ fn sum(a: Padding, b: Padding) -> Padding {
 fn never_negative(site: &Site, tensor: TensorId) -> bool {
     let Some(maker) = site.maker(tensor) else { return false };
     let node = site.node(maker);
-    let last = match (node.tail.then, node.tail.first) {
-        (Act::None, first) if node.tail.add.is_none() => first,
+    let last = match (node.epilogue.then, node.epilogue.first) {
+        (Act::None, first) if node.epilogue.add.is_none() => first,
         (then, _) => then,
     };
     let last = match (last, &node.op) {
-        (Act::None, Op::Unary(unary)) if node.tail.is_empty() => Act::Unary(*unary),
+        (Act::None, Op::Unary(unary)) if node.epilogue.is_empty() => Act::Unary(*unary),
         _ => last,
     };
     use Unary::{Abs, Clip, Exp, FakeQuant, Logistic, Relu, Relu6, Sqrt, Square};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::WhyNot;
+use super::SkipReason;
 use crate::{
     graph::{Graph, Node},
     plan::shown,
@@ -22,7 +22,7 @@ pub struct Place {
 impl Place {
     pub(super) fn of(graph: &Graph, node: &Node) -> Self {
         let tensor = node.outputs.first().map(|&tensor| graph.tensors[tensor].name.clone()).unwrap_or_default();
-        Self { node: node.origin, op: node.op.name(), tensor }
+        Self { node: node.op_index, op: node.op.name(), tensor }
     }
 }
 
@@ -49,7 +49,7 @@ pub struct Missed {
     /// The node it looked at.
     pub place: Place,
     /// Why it left it.
-    pub why: WhyNot,
+    pub why: SkipReason,
 }
 
 /// What the rewriter did.

@@ -2,13 +2,13 @@
 
 use super::{
     edit::{Edit, Verdict},
+    epilogue::{join, takes_addend},
     numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
-    tail::{join, takes_addend},
-    why_not::WhyNot,
+    skip_reason::SkipReason,
 };
-use crate::graph::{Act, Binary, Node, NodeId, Op, PadMode, Tail, TensorId};
+use crate::graph::{Act, Binary, Epilogue, Node, NodeId, Op, PadMode, TensorId};
 
 pub(super) const RULE: Rule = Rule {
     name: "residual",
@@ -36,18 +36,18 @@ fn look(site: &Site, id: NodeId) -> Verdict {
 }
 
 /// Lets the node that computes `sum` add `addend`.
-fn add_in(site: &Site, id: NodeId, to: TensorId, (sum, addend): (TensorId, TensorId)) -> Result<Edit, WhyNot> {
+fn add_in(site: &Site, id: NodeId, to: TensorId, (sum, addend): (TensorId, TensorId)) -> Result<Edit, SkipReason> {
     let node = site.node(id);
     let maker = site.private_maker(sum)?;
     let maker_node = site.node(maker);
     if !takes_addend(&maker_node.op) {
-        return Err(WhyNot::Neighbour { op: maker_node.op.name() });
+        return Err(SkipReason::Neighbour { op: maker_node.op.name() });
     }
-    if maker_node.tail.add.is_some() || maker_node.tail.then != Act::None {
-        return Err(WhyNot::TailTaken { op: maker_node.op.name() });
+    if maker_node.epilogue.add.is_some() || maker_node.epilogue.then != Act::None {
+        return Err(SkipReason::TailTaken { op: maker_node.op.name() });
     }
     if site.graph.shape(sum) != site.graph.shape(to) {
-        return Err(WhyNot::OtherExtents { tensor: site.name(sum) });
+        return Err(SkipReason::OtherExtents { tensor: site.name(sum) });
     }
     let mut edit = Edit::default();
     let addend = match padding(site, addend) {
@@ -58,11 +58,11 @@ fn add_in(site: &Site, id: NodeId, to: TensorId, (sum, addend): (TensorId, Tenso
             inner
         }
         None if site.graph.shape(addend) == site.graph.shape(to) => addend,
-        None => return Err(WhyNot::OtherExtents { tensor: site.name(addend) }),
+        None => return Err(SkipReason::OtherExtents { tensor: site.name(addend) }),
     };
-    let added = Tail { add: Some(addend), ..maker_node.tail };
-    let tail = join(added, Act::None, node.tail).ok_or(WhyNot::TailTaken { op: node.op.name() })?;
-    let fused = Node { outputs: vec![to], tail, ..maker_node.clone() };
+    let added = Epilogue { add: Some(addend), ..maker_node.epilogue };
+    let epilogue = join(added, Act::None, node.epilogue).ok_or(SkipReason::TailTaken { op: node.op.name() })?;
+    let fused = Node { outputs: vec![to], epilogue, ..maker_node.clone() };
     // Where the addend comes after the maker, the maker waits: nothing but the addition reads its result.
     let (place, gone) = if site.maker(addend).is_none_or(|other| other < maker) { (maker, id) } else { (id, maker) };
     Ok(edit.put(place, fused).take_out(gone))
@@ -74,7 +74,7 @@ fn padding(site: &Site, tensor: TensorId) -> Option<(NodeId, TensorId)> {
     let node = site.node(maker);
     match (&node.op, &node.inputs[..]) {
         (&Op::Pad { before: [0, 0, 0, 0], after: [0, 0, 0, more], mode: PadMode::Constant(0.0) }, &[inner, ..])
-            if more >= 0 && node.tail.is_empty() && !site.graph.is_constant(inner) =>
+            if more >= 0 && node.epilogue.is_empty() && !site.graph.is_constant(inner) =>
         {
             Some((maker, inner))
         }

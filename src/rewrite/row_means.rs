@@ -1,9 +1,9 @@
 //! Means over height and width, and pools that are such means, as two: of each row, then of the rows. Not a rule: it makes graphs larger, so that rows
-//! may die one by one; kernels and twins give both forms the same bits.
+//! may die one by one; kernels and references give both forms the same bits.
 
 use std::borrow::Cow;
 
-use crate::graph::{Graph, Node, Op, Order, Reduce, Shape, Tail, Tensor};
+use crate::graph::{Epilogue, Graph, LayoutPermutation, Node, Op, Reduce, Shape, Tensor};
 
 /// The graph with every mean over height and width in two steps; the graph itself where there is none.
 pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
@@ -26,14 +26,20 @@ pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
         let shape = Shape { w: 1, ..graph.shape(x) };
         let rows = made.tensors.len();
         let name = format!("{}/rows", graph.tensors[x].name);
-        made.tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
+        made.tensors.push(Tensor {
+            name,
+            shape,
+            dims: shape.dims().to_vec(),
+            host_permutation: LayoutPermutation::default(),
+            constant: None,
+        });
         let mean = |axes| Op::Reduce { kind: Reduce::Mean, axes };
         made.nodes.push(Node {
             op: mean([false, false, true, false]),
             inputs: vec![x],
             outputs: vec![rows],
-            tail: Tail::default(),
-            origin: node.origin,
+            epilogue: Epilogue::default(),
+            op_index: node.op_index,
         });
         let op = mean([batch, true, false, false]);
         made.nodes.push(Node { op, inputs: vec![rows], ..node.clone() });

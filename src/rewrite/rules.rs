@@ -2,7 +2,7 @@
 
 use super::{
     activation, affine_chain, ahead, arithmetic, bounds, concat_activation, concat_zeros, dead, edit::Verdict,
-    exact_division, flatten, gated, gelu, hard, identity, joins, linear, mask, normalize, numerics::Numerics, pad,
+    exact_division, flatten, gated, gelu, hard, identity, in_place, linear, mask, normalize, numerics::Numerics, pad,
     power, reshape_chain, residual, same_size, site::Site, softmax, transpose_chain, transpose_reshape, views,
 };
 use crate::graph::NodeId;
@@ -65,7 +65,7 @@ pub static RULES: [Rule; 26] = [
 ];
 
 /// The searches for nodes that need no step.
-const IN_PLACE: [&str; 2] = [views::NAME, joins::NAME];
+const IN_PLACE: [&str; 2] = [views::NAME, in_place::NAME];
 
 /// A name that no rule has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

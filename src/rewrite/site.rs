@@ -3,26 +3,26 @@
 use std::cell::{Cell, OnceCell};
 
 use super::{
-    WhyNot,
+    SkipReason,
     edit::{Edit, read_instead},
     texels_agree,
 };
 use crate::graph::{Act, Constant, Graph, Node, NodeId, Op, TensorId};
 
-/// Every tensor a node reads, constants included: operands, then the tail's alphas and addend.
+/// Every tensor a node reads, constants included: operands, then the epilogue's alphas and addend.
 pub(crate) fn operands(node: &Node) -> impl Iterator<Item = TensorId> + '_ {
-    let alphas = [node.tail.first, node.tail.then].into_iter().filter_map(|act| match act {
+    let alphas = [node.epilogue.first, node.epilogue.then].into_iter().filter_map(|act| match act {
         Act::Prelu(alpha) => Some(alpha),
         Act::None | Act::Unary(_) => None,
     });
-    node.inputs.iter().copied().chain(alphas).chain(node.tail.add)
+    node.inputs.iter().copied().chain(alphas).chain(node.epilogue.add)
 }
 
 impl Allowance {
-    fn take(&self, elements: usize) -> Result<(), WhyNot> {
+    fn take(&self, elements: usize) -> Result<(), SkipReason> {
         let taken = self.taken.get().saturating_add(elements);
         if taken > self.most {
-            return Err(WhyNot::TooMuch { elements });
+            return Err(SkipReason::TooMuch { elements });
         }
         self.taken.set(taken);
         Ok(())
@@ -159,12 +159,12 @@ impl Site {
     }
 
     /// Counts elements of constants that a rule is about to look at.
-    pub(super) fn look_at(&self, elements: usize) -> Result<(), WhyNot> {
+    pub(super) fn look_at(&self, elements: usize) -> Result<(), SkipReason> {
         self.looks.take(elements)
     }
 
     /// Counts elements of constants that a rule is about to make.
-    pub(super) fn make(&self, elements: usize) -> Result<(), WhyNot> {
+    pub(super) fn make(&self, elements: usize) -> Result<(), SkipReason> {
         self.makes.take(elements)
     }
 
@@ -215,17 +215,17 @@ impl Site {
     }
 
     /// Whether a tensor is read once and seen by nobody else, so that it may vanish.
-    pub(super) fn check_private(&self, tensor: TensorId) -> Result<(), WhyNot> {
+    pub(super) fn check_private(&self, tensor: TensorId) -> Result<(), SkipReason> {
         match self.readers(tensor) {
-            _ if self.goes_out(tensor) => Err(WhyNot::GoesOut { tensor: self.name(tensor) }),
+            _ if self.goes_out(tensor) => Err(SkipReason::GoesOut { tensor: self.name(tensor) }),
             [_] => Ok(()),
-            _ => Err(WhyNot::ReadElsewhere { tensor: self.name(tensor) }),
+            _ => Err(SkipReason::ReadElsewhere { tensor: self.name(tensor) }),
         }
     }
 
     /// The node that computes a tensor, if the tensor may vanish.
-    pub(super) fn private_maker(&self, tensor: TensorId) -> Result<NodeId, WhyNot> {
-        let maker = self.maker(tensor).ok_or_else(|| WhyNot::NotComputed { tensor: self.name(tensor) })?;
+    pub(super) fn private_maker(&self, tensor: TensorId) -> Result<NodeId, SkipReason> {
+        let maker = self.maker(tensor).ok_or_else(|| SkipReason::NotComputed { tensor: self.name(tensor) })?;
         self.check_private(tensor)?;
         Ok(maker)
     }
@@ -251,22 +251,22 @@ impl Site {
     }
 
     /// The values of a constant that has one value, or one a channel, as one a channel.
-    pub(super) fn per_channel(&self, tensor: TensorId, channels: usize) -> Result<Vec<f32>, WhyNot> {
+    pub(super) fn per_channel(&self, tensor: TensorId, channels: usize) -> Result<Vec<f32>, SkipReason> {
         let Some(constant) = &self.graph.tensors[tensor].constant else {
-            return Err(WhyNot::NotConstant { tensor: self.name(tensor) });
+            return Err(SkipReason::NotConstant { tensor: self.name(tensor) });
         };
         self.look_at(channels)?;
         match (constant.len(), self.graph.shape(tensor).c) {
             (1, _) => Ok(vec![constant.to_f32()[0]; channels]),
             (len, c) if len == channels && c == channels => Ok(constant.to_f32().into_owned()),
-            _ => Err(WhyNot::NotPerChannel { tensor: self.name(tensor) }),
+            _ => Err(SkipReason::NotPerChannel { tensor: self.name(tensor) }),
         }
     }
 
     /// Whether a node is a reshape that could be a view, going by its extents alone.
     pub(super) fn could_be_view(&self, node: &Node) -> bool {
         match (&node.op, &node.inputs[..], &node.outputs[..]) {
-            (Op::Reshape, &[from, ..], &[to]) if node.tail.is_empty() => {
+            (Op::Reshape, &[from, ..], &[to]) if node.epilogue.is_empty() => {
                 texels_agree(self.graph.shape(from), self.graph.shape(to))
             }
             _ => false,

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use crate::graph::{Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId};
+use crate::graph::{Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId};
 
 /// Computed tensors that a step can put together in a texel.
 const MEET: usize = 2;
@@ -117,14 +117,20 @@ fn needs_tensor(graph: &Graph, node: &Node) -> bool {
     }
 }
 
-/// Adds the node that joins operands of a node along their channels; gives its result.
+/// Adds the node that in_place operands of a node along their channels; gives its result.
 fn join(graph: &mut Graph, node: &Node, joined: &[TensorId]) -> TensorId {
     let channels = joined.iter().map(|&tensor| graph.shape(tensor).c).sum();
     let shape = Shape { c: channels, ..graph.shape(joined[0]) };
     let name = format!("{}/joined", graph.tensors[node.outputs[0]].name);
     let id = graph.tensors.len();
-    graph.tensors.push(Tensor { name, shape, dims: shape.dims().to_vec(), order: Order::default(), constant: None });
+    graph.tensors.push(Tensor {
+        name,
+        shape,
+        dims: shape.dims().to_vec(),
+        host_permutation: LayoutPermutation::default(),
+        constant: None,
+    });
     let (op, inputs) = (Op::Concat { axis: 3 }, joined.to_vec());
-    graph.nodes.push(Node { op, inputs, outputs: vec![id], tail: Tail::default(), origin: node.origin });
+    graph.nodes.push(Node { op, inputs, outputs: vec![id], epilogue: Epilogue::default(), op_index: node.op_index });
     id
 }

@@ -1,14 +1,14 @@
-//! Values seen as terms: which function of which other values they are, whether a node or a tail computes it. What
+//! Values seen as terms: which function of which other values they are, whether a node or a epilogue computes it. What
 //! the rules that recognise a function written out in several nodes have in common. Knows no rule.
 
 use super::{numerics::MOST_ABSORBED, site::Site};
 use crate::graph::{Act, Binary, NodeId, Op, Reduce, TensorId, Unary};
 
-/// A tensor, or what its maker has before the rest of its tail is done.
+/// A tensor, or what its maker has before the rest of its epilogue is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub(super) tensor: TensorId,
-    /// How much is done: nothing of the tail, its first function, its addition, all.
+    /// How much is done: nothing of the epilogue, its first function, its addition, all.
     stage: usize,
 }
 
@@ -45,8 +45,8 @@ impl Site {
     pub(super) fn value(&self, tensor: TensorId) -> Value {
         let mut stage = 3;
         if let Some(maker) = self.maker(tensor) {
-            let tail = self.node(maker).tail;
-            let nothing = [true, tail.first == Act::None, tail.add.is_none(), tail.then == Act::None];
+            let epilogue = self.node(maker).epilogue;
+            let nothing = [true, epilogue.first == Act::None, epilogue.add.is_none(), epilogue.then == Act::None];
             while stage > 0 && nothing[stage] {
                 stage -= 1;
             }
@@ -54,7 +54,7 @@ impl Site {
         Value { tensor, stage }
     }
 
-    /// What a node computes, its tail left out.
+    /// What a node computes, its epilogue left out.
     pub(super) fn untailed(&self, id: NodeId) -> Option<Value> {
         let &[tensor] = &self.node(id).outputs[..] else { return None };
         Some(Value { tensor, stage: 0 })
@@ -65,11 +65,11 @@ impl Site {
         let node = self.node(maker);
         let act = match value.stage {
             0 => return self.computed(maker),
-            1 => node.tail.first,
-            3 => node.tail.then,
+            1 => node.epilogue.first,
+            3 => node.epilogue.then,
             _ => return Term::Other,
         };
-        let before = match (value.stage, node.tail.add, node.tail.first) {
+        let before = match (value.stage, node.epilogue.add, node.epilogue.first) {
             (3, Some(_), _) => 2,
             (3, None, Act::Unary(_) | Act::Prelu(_)) => 1,
             _ => 0,

@@ -5,7 +5,7 @@ use super::{
     numerics::Numerics,
     rules::{Order, Rule},
     site::Site,
-    why_not::WhyNot,
+    skip_reason::SkipReason,
 };
 use crate::graph::{Node, NodeId, Op};
 
@@ -23,11 +23,11 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     let Some(first) = site.maker(between) else { return Ok(None) };
     let first_node = site.node(first);
     let (&Op::Transpose { perm }, &[from, ..]) = (&first_node.op, &first_node.inputs[..]) else { return Ok(None) };
-    if !first_node.tail.is_empty() {
-        return Err(WhyNot::TailTaken { op: first_node.op.name() });
+    if !first_node.epilogue.is_empty() {
+        return Err(SkipReason::TailTaken { op: first_node.op.name() });
     }
     site.check_private(between)?;
     let op = Op::Transpose { perm: then.map(|axis| perm[axis]) };
-    let whole = Node { op, inputs: vec![from], origin: first_node.origin, ..node.clone() };
+    let whole = Node { op, inputs: vec![from], op_index: first_node.op_index, ..node.clone() };
     Ok(Some(Edit::default().take_out(first).put(id, whole)))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     report::{Missed, Place, Report},
     site::Site,
-    why_not::WhyNot,
+    skip_reason::SkipReason,
 };
 use crate::graph::{Node, NodeId, Op, Shape, TensorId};
 
@@ -95,19 +95,26 @@ pub(super) fn find(site: &Site, report: &mut Report) -> Views {
     Views(views)
 }
 
-fn check(site: &Site, node: &Node, (from, to): (TensorId, TensorId), shared: Option<TensorId>) -> Result<(), WhyNot> {
+fn check(
+    site: &Site,
+    node: &Node,
+    (from, to): (TensorId, TensorId),
+    shared: Option<TensorId>,
+) -> Result<(), SkipReason> {
     let (from_shape, to_shape) = (site.graph.shape(from), site.graph.shape(to));
-    if !node.tail.is_empty() {
-        return Err(WhyNot::TailTaken { op: node.op.name() });
+    if !node.epilogue.is_empty() {
+        return Err(SkipReason::TailTaken { op: node.op.name() });
     }
     if site.graph.is_constant(from) {
-        return Err(WhyNot::IsConstant { tensor: site.name(from) });
+        return Err(SkipReason::IsConstant { tensor: site.name(from) });
     }
     if !texels_agree(from_shape, to_shape) {
-        return Err(WhyNot::TexelsElsewhere { from: from_shape.to_string(), to: to_shape.to_string() });
+        return Err(SkipReason::TexelsElsewhere { from: from_shape.to_string(), to: to_shape.to_string() });
     }
     match shared {
-        Some(other) if site.goes_out(to) => Err(WhyNot::MustCopy { first: site.name(other), second: site.name(to) }),
+        Some(other) if site.goes_out(to) => {
+            Err(SkipReason::MustCopy { first: site.name(other), second: site.name(to) })
+        }
         _ => Ok(()),
     }
 }

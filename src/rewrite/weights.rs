@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::{edit::Edit, site::Site, why_not::WhyNot};
+use super::{edit::Edit, site::Site, skip_reason::SkipReason};
 use crate::graph::{Constant, Node, Shape, Tensor, TensorId};
 
-pub(super) fn values(site: &Site, tensor: TensorId) -> Result<Cow<'_, [f32]>, WhyNot> {
+pub(super) fn values(site: &Site, tensor: TensorId) -> Result<Cow<'_, [f32]>, SkipReason> {
     let constant = site.graph.tensors[tensor].constant.as_ref();
-    let constant = constant.ok_or_else(|| WhyNot::NotConstant { tensor: site.name(tensor) })?;
+    let constant = constant.ok_or_else(|| SkipReason::NotConstant { tensor: site.name(tensor) })?;
     site.look_at(constant.len())?;
     Ok(constant.to_f32())
 }
@@ -19,18 +19,18 @@ pub(super) fn changed(
     shape: Shape,
     values: &[f32],
     edit: &mut Edit,
-) -> Result<TensorId, WhyNot> {
+) -> Result<TensorId, SkipReason> {
     let name = site.name(old);
     site.make(values.len())?;
     if values.iter().any(|value| !value.is_finite()) {
-        return Err(WhyNot::NotFinite { tensor: name });
+        return Err(SkipReason::NotFinite { tensor: name });
     }
     let dims = match site.graph.shape(old) == shape {
         true => site.graph.tensors[old].dims.clone(),
         false => vec![values.len()],
     };
     let constant = Some(Constant::from_f32(values));
-    Ok(edit.add(&site.graph, Tensor { name, shape, dims, order: Default::default(), constant }))
+    Ok(edit.add(&site.graph, Tensor { name, shape, dims, host_permutation: Default::default(), constant }))
 }
 
 /// The extents of a list of one value a channel.
@@ -39,10 +39,10 @@ pub(super) const fn list(len: usize) -> Shape {
 }
 
 /// The weights of a node, and its bias where it has one.
-pub(super) fn weights_and_bias(node: &Node) -> Result<(TensorId, Option<TensorId>), WhyNot> {
+pub(super) fn weights_and_bias(node: &Node) -> Result<(TensorId, Option<TensorId>), SkipReason> {
     match node.inputs[..] {
         [_, weights] => Ok((weights, None)),
         [_, weights, bias] => Ok((weights, Some(bias))),
-        _ => Err(WhyNot::Neighbour { op: node.op.name() }),
+        _ => Err(SkipReason::Neighbour { op: node.op.name() }),
     }
 }

@@ -1,8 +1,8 @@
 //! Walks the nodes once, in order, and gives each tensor its storage.
 
 use super::{
-    Schedule, ScheduleError, Step, Storage, StorageId, StorageKind, Touch,
-    inside::{inside, is_join},
+    Access, Schedule, ScheduleError, Step, Storage, StorageId, StorageKind,
+    subtensor::{is_in_place, subtensors},
 };
 use crate::{
     graph::{Graph, Node, NodeId, Op, TensorId},
@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Puts a graph in steps: every node but those that need none, in the graph's order, each over all rows of its result.
-/// Of the pads among `views` the step is a frame.
+/// Of the pads among `views` the step is a pad_border.
 ///
 /// # Errors
 /// If the graph is not one that can be executed in its order, or a node that is said to need no step does.
@@ -20,7 +20,7 @@ pub fn schedule(graph: &Graph, views: &Views) -> Result<Schedule, ScheduleError>
     for (id, node) in graph.nodes.iter().enumerate() {
         match views.contains(id) {
             true if matches!(node.op, Op::Pad { .. }) => builder.step(id, node, true)?,
-            true if is_join(graph, id) => builder.join(node)?,
+            true if is_in_place(graph, id) => builder.join(node)?,
             true => builder.view(node)?,
             false => builder.step(id, node, false)?,
         }
@@ -43,21 +43,21 @@ impl<'a> Builder<'a> {
         let tensors = graph.tensors.len();
         let mut root: Vec<TensorId> = (0..tensors).collect();
         check_ids(graph)?;
-        let inside = inside(graph, views)?;
-        for (part, inside) in inside.iter().enumerate() {
-            root[part] = inside.map_or(part, |inside| inside.tensor);
+        let subtensors = subtensors(graph, views)?;
+        for (part, subtensors) in subtensors.iter().enumerate() {
+            root[part] = subtensors.map_or(part, |inside| inside.tensor);
         }
-        for node in views.iter().filter(|&id| !is_join(graph, id)).filter_map(|id| graph.nodes.get(id)) {
+        for node in views.iter().filter(|&id| !is_in_place(graph, id)).filter_map(|id| graph.nodes.get(id)) {
             let (from, to) = view_ends(graph, node)?;
-            if inside[from].or(inside[to]).is_some() {
+            if subtensors[from].or(subtensors[to]).is_some() {
                 let why = "a part of a tensor is looked at in no other shape";
-                return Err(ScheduleError::NotAView { node: node.origin, op: node.op.name(), why });
+                return Err(ScheduleError::NotAView { node: node.op_index, op: node.op.name(), why });
             }
             root[to] = root[from];
         }
         let computed = (0..tensors).map(|t| graph.is_constant(t)).collect();
         let held = vec![None; tensors];
-        let mut builder = Self { graph, root, held, computed, made: Schedule { inside, ..Schedule::default() } };
+        let mut builder = Self { graph, root, held, computed, made: Schedule { subtensors, ..Schedule::default() } };
         for (index, &tensor) in graph.inputs.iter().enumerate() {
             builder.computed[tensor] = true;
             builder.hold_external(tensor, StorageKind::Input(index))?;
@@ -116,14 +116,14 @@ impl<'a> Builder<'a> {
         self.compute(node).map(|_| ())
     }
 
-    /// A step; that of a frame reads nothing.
-    fn step(&mut self, id: NodeId, node: &Node, frame: bool) -> Result<(), ScheduleError> {
+    /// A step; that of a pad_border reads nothing.
+    fn step(&mut self, id: NodeId, node: &Node, pad_border: bool) -> Result<(), ScheduleError> {
         self.check_computed(node)?;
         let step = self.made.steps.len();
-        let mut reads: Vec<Touch> = Vec::new();
-        for tensor in operands(node).filter(|_| !frame) {
+        let mut reads: Vec<Access> = Vec::new();
+        for tensor in operands(node).filter(|_| !pad_border) {
             let Some(storage) = self.held[self.root[tensor]] else { continue };
-            for touch in self.made.touches(self.graph, tensor, storage) {
+            for touch in self.made.accesses(self.graph, tensor, storage) {
                 if !reads.contains(&touch) {
                     reads.push(touch);
                 }
@@ -140,18 +140,18 @@ impl<'a> Builder<'a> {
             }
         };
         let (rows, _) = self.rows(result)?;
-        let writes = if frame {
-            self.made.frame(self.graph, node, storage)
+        let writes = if pad_border {
+            self.made.pad_border(self.graph, node, storage)
         } else {
-            let mut writes = self.made.touches(self.graph, result, storage);
+            let mut writes = self.made.accesses(self.graph, result, storage);
             writes.iter_mut().for_each(|touch| touch.rows.end = touch.rows.start + rows);
             writes
         };
-        if self.made.inside[result].is_some() && reads.iter().any(|read| read.storage == storage) {
+        if self.made.subtensors[result].is_some() && reads.iter().any(|read| read.storage == storage) {
             let why = format!("`{}` is computed from its neighbours", self.graph.tensors[result].name);
-            return Err(ScheduleError::NotAJoin { node: node.origin, why });
+            return Err(ScheduleError::NotInPlace { node: node.op_index, why });
         }
-        let step_rows = Step { node: id, rows: 0..rows, reads, to: storage, writes, frame };
+        let step_rows = Step { node: id, rows: 0..rows, reads, to: storage, writes, pad_border };
         let uses = self.made.uses_of(&step_rows);
         for &record in uses.reads.iter().chain(&uses.writes) {
             self.made.records[record].last = step;
@@ -165,7 +165,7 @@ impl<'a> Builder<'a> {
         match operands(node).find(|&tensor| !self.computed[tensor]) {
             Some(tensor) => {
                 let tensor = self.graph.tensors[tensor].name.clone();
-                Err(ScheduleError::NotYetComputed { node: node.origin, op: node.op.name(), tensor })
+                Err(ScheduleError::NotYetComputed { node: node.op_index, op: node.op.name(), tensor })
             }
             None => Ok(()),
         }
@@ -176,7 +176,7 @@ impl<'a> Builder<'a> {
             [result] => Ok(result),
             _ => {
                 let results = node.outputs.len();
-                Err(ScheduleError::NotOneResult { node: node.origin, op: node.op.name(), results })
+                Err(ScheduleError::NotOneResult { node: node.op_index, op: node.op.name(), results })
             }
         }
     }
@@ -185,7 +185,7 @@ impl<'a> Builder<'a> {
         let result = self.result(node)?;
         if self.computed[result] {
             let tensor = self.graph.tensors[result].name.clone();
-            return Err(ScheduleError::WrittenTwice { node: node.origin, op: node.op.name(), tensor });
+            return Err(ScheduleError::WrittenTwice { node: node.op_index, op: node.op.name(), tensor });
         }
         self.computed[result] = true;
         Ok(result)
@@ -215,7 +215,7 @@ fn check_ids(graph: &Graph) -> Result<(), ScheduleError> {
     }
     for node in &graph.nodes {
         if let Some(tensor) = operands(node).chain(node.outputs.iter().copied()).find(unknown) {
-            return fail(format!("node {} ({})", node.origin, node.op.name()), tensor);
+            return fail(format!("node {} ({})", node.op_index, node.op.name()), tensor);
         }
     }
     Ok(())
@@ -223,9 +223,9 @@ fn check_ids(graph: &Graph) -> Result<(), ScheduleError> {
 
 /// Operand and result of a node marked as a view, if it can be one.
 fn view_ends(graph: &Graph, node: &Node) -> Result<(TensorId, TensorId), ScheduleError> {
-    let fail = |why| Err(ScheduleError::NotAView { node: node.origin, op: node.op.name(), why });
+    let fail = |why| Err(ScheduleError::NotAView { node: node.op_index, op: node.op.name(), why });
     match (&node.op, &node.inputs[..], &node.outputs[..]) {
-        _ if !node.tail.is_empty() => fail("it computes something"),
+        _ if !node.epilogue.is_empty() => fail("it computes something"),
         (Op::Reshape, &[from, ..], &[to]) => match texels_agree(graph.shape(from), graph.shape(to)) {
             true if graph.is_constant(from) => fail("its operand is a constant"),
             true => Ok((from, to)),

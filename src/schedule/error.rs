@@ -79,7 +79,7 @@ pub enum ScheduleError {
     },
     /// A concatenation or pad marked as written in place whose parts cannot be.
     #[error("node {node}: its parts cannot be written in place, {why}")]
-    NotAJoin {
+    NotInPlace {
         /// Index of the node in the model file.
         node: usize,
         /// What stands against it.

@@ -4,14 +4,14 @@
 
 mod build;
 mod error;
-mod inside;
 pub mod phases;
+mod subtensor;
 
 use std::ops::Range;
 
 pub use build::schedule;
 pub use error::ScheduleError;
-pub use inside::Inside;
+pub use subtensor::SubtensorLayout;
 
 use crate::{
     graph::{Graph, NodeId, TensorId},
@@ -54,7 +54,7 @@ impl Storage {
 
 /// Rows of a storage that a step reads or writes, or the part of each that a tensor inside it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Touch {
+pub struct Access {
     /// The storage.
     pub storage: StorageId,
     /// Its rows.
@@ -70,14 +70,14 @@ pub struct Step {
     pub node: NodeId,
     /// Rows computed: all of them, or those of one phase.
     pub rows: Range<u32>,
-    /// What it reads, each part of a storage once, in operand order, the tail's addend last. Constants are no storage.
-    pub reads: Vec<Touch>,
+    /// What it reads, each part of a storage once, in operand order, the epilogue's addend last. Constants are no storage.
+    pub reads: Vec<Access>,
     /// The storage it writes.
     pub to: StorageId,
     /// What it writes there.
-    pub writes: Vec<Touch>,
+    pub writes: Vec<Access>,
     /// Whether it is a pad whose operand lies inside its result already: it reads nothing and writes the border.
-    pub frame: bool,
+    pub pad_border: bool,
 }
 
 /// Steps in execution order, and what they touch.
@@ -94,7 +94,7 @@ pub struct Schedule {
     /// For each tensor the storage it lives in; none for constants and tensors that no step touches.
     pub storage_of: Vec<Option<StorageId>>,
     /// For each tensor the one that it is a part of, if it is written in place.
-    pub inside: Vec<Option<Inside>>,
+    pub subtensors: Vec<Option<SubtensorLayout>>,
 }
 
 impl Schedule {
@@ -127,7 +127,7 @@ impl Schedule {
     pub fn whole(&self, graph: &Graph) -> Vec<bool> {
         let mut whole = vec![false; self.records.len()];
         for (tensor, &storage) in self.storage_of.iter().enumerate() {
-            let (Some(storage), None) = (storage, self.inside[tensor]) else { continue };
+            let (Some(storage), None) = (storage, self.subtensors[tensor]) else { continue };
             let (shape, held) = (graph.shape(tensor), &self.storages[storage]);
             let alike = (shape.rows(), shape.row_texels()) == (held.rows as usize, held.row_texels as usize);
             if let (StorageKind::Intermediate(record), false) = (held.kind, alike) {
@@ -138,30 +138,30 @@ impl Schedule {
     }
 
     /// For each step, the rows of the pool that nothing reads after it: runs of neighbours, by storage.
-    pub fn dying(&self) -> Vec<Vec<(StorageId, Range<u32>)>> {
+    pub fn last_uses(&self) -> Vec<Vec<(StorageId, Range<u32>)>> {
         let mut last: Vec<Vec<Option<usize>>> = self.storages.iter().map(|s| vec![None; s.rows as usize]).collect();
         for (number, step) in self.steps.iter().enumerate() {
             let touched = step.reads.iter().chain(&step.writes);
-            for Touch { storage, rows, .. } in touched.filter(|touch| self.record(touch.storage).is_some()) {
+            for Access { storage, rows, .. } in touched.filter(|touch| self.record(touch.storage).is_some()) {
                 last[*storage][rows.start as usize..rows.end as usize].fill(Some(number));
             }
         }
-        let mut dying: Vec<Vec<(StorageId, Range<u32>)>> = vec![Vec::new(); self.steps.len()];
+        let mut last_uses: Vec<Vec<(StorageId, Range<u32>)>> = vec![Vec::new(); self.steps.len()];
         for (storage, rows) in last.iter().enumerate().filter(|&(storage, _)| self.record(storage).is_some()) {
             for (row, step) in (0..).zip(rows) {
                 let Some(step) = *step else { continue };
-                match dying[step].last_mut() {
+                match last_uses[step].last_mut() {
                     Some((other, run)) if *other == storage && run.end == row => run.end = row + 1,
-                    _ => dying[step].push((storage, row..row + 1)),
+                    _ => last_uses[step].push((storage, row..row + 1)),
                 }
             }
         }
-        dying
+        last_uses
     }
 
     /// What each step does to the rows of the pool.
     pub fn row_steps(&self) -> Vec<RowStep> {
-        let used = |touch: &Touch| {
+        let used = |touch: &Access| {
             let record = self.record(touch.storage)?;
             Some(RowUse { record, rows: touch.rows.clone(), texels: touch.texels.clone() })
         };
@@ -179,7 +179,7 @@ impl Schedule {
     /// `None` if `tensor` lives in no storage, or is a view in a storage that is not whole.
     pub fn row_table(&self, graph: &Graph, tensor: TensorId, storage: &RowTable) -> Option<RowTable> {
         let rows = |tensor: TensorId| u32::try_from(graph.shape(tensor).rows()).ok();
-        if let Some(inside) = self.inside.get(tensor)? {
+        if let Some(inside) = self.subtensors.get(tensor)? {
             return Some(inside.table(&self.row_table(graph, inside.tensor, storage)?, rows(tensor)?));
         }
         let held = self.storages.get((*self.storage_of.get(tensor)?)?)?;

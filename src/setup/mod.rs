@@ -2,9 +2,9 @@
 //! name.
 //! Knows package managers, and of the executor only whether it finds an adapter.
 
-mod figures;
+mod device_profile;
 
-pub use figures::{clock_of, figures, read};
+pub use device_profile::{clock_of, device_profile, read};
 
 use crate::gpu::{self, Gpu, GpuError, GpuOptions};
 use std::{
@@ -22,12 +22,12 @@ const PACKAGES: [&str; 2] = ["libvulkan1", "mesa-vulkan-drivers"];
 #[non_exhaustive]
 pub enum SetupError {
     /// There is none, and it is for the user to install one.
-    #[error("no GPU adapter was found, and {why}; {remedy}")]
+    #[error("no GPU adapter was found, and {why}; {hint}")]
     NoAdapter {
         /// Why nothing was installed.
         why: &'static str,
         /// What to do.
-        remedy: String,
+        hint: String,
     },
     /// The package manager could not be started.
     #[error("no GPU adapter was found, and `{command}` could not be started: {source}")]
@@ -138,19 +138,19 @@ impl System {
             return Ok(());
         }
         let by_hand = format!("run: apt-get update && apt-get install -y {}", PACKAGES.join(" "));
-        let refuse = |why, remedy| Err(SetupError::NoAdapter { why, remedy });
+        let refuse = |why, hint| Err(SetupError::NoAdapter { why, hint });
         if !self.is_debian() {
-            let remedy = "install a Vulkan driver (Mesa's lavapipe runs on any machine; on Linux its package is called \
+            let hint = "install a Vulkan driver (Mesa's lavapipe runs on any machine; on Linux its package is called \
                           mesa-vulkan-drivers, vulkan-swrast or mesa-vulkan-swrast)";
-            return refuse("this is not Debian or Ubuntu", remedy.into());
+            return refuse("this is not Debian or Ubuntu", hint.into());
         }
         if self.forbidden {
             return refuse("TEXPOOL_NO_INSTALL forbids installing one", by_hand);
         }
         let question = format!("no GPU adapter; install the software Vulkan driver ({})?", PACKAGES.join(" "));
         if install == Install::Never || (install == Install::Ask && !confirmed(&question)) {
-            let remedy = format!("give texpool the flag --install-driver to have one installed, or as root, {by_hand}");
-            return refuse("installing one was not asked for", remedy);
+            let hint = format!("give texpool the flag --install-driver to have one installed, or as root, {by_hand}");
+            return refuse("installing one was not asked for", hint);
         }
         let Some(prefix) = self.rights() else {
             return refuse("installing one takes rights that this user has not", format!("as root, {by_hand}"));

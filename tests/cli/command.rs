@@ -140,10 +140,10 @@ fn a_run_is_compared_with_the_twins_and_with_arrays() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().to_str().unwrap();
     let model = fetched("blazeface");
-    let twins = json(&["compare", &model, "--against", "cpu", "--json"]);
-    let input = &twins["inputs"][0];
+    let references = json(&["compare", &model, "--against", "cpu", "--json"]);
+    let input = &references["inputs"][0];
     assert!(input["random"] == true && input["file"].is_null() && input["min"].as_f64() < Some(-0.9), "{input}");
-    assert!(twins["agrees"] == true && twins["rows"].as_array().unwrap().len() > 30, "{twins}");
+    assert!(references["agrees"] == true && references["rows"].as_array().unwrap().len() > 30, "{references}");
     json(&["run", &model, "--output", folder, "--json"]);
     let [regressors, scores] = ["0_regressors.npy", "1_classificators.npy"].map(|name| format!("{folder}/{name}"));
     let same = json(&["compare", &model, "--against", &regressors, "--against", &scores, "--json"]);
@@ -185,7 +185,7 @@ fn values_that_are_not_finite_are_counted() {
         assert!(text.contains(words), "`{words}` is missing: {text}");
     }
 
-    // The twins say the same; that is said, and it is not called near.
+    // The references say the same; that is said, and it is not called near.
     let compared = texpool(&["compare", &model, "--input", nan, "--against", "cpu"]);
     let text = String::from_utf8_lossy(&compared.stdout).into_owned();
     assert_eq!(compared.status.code(), Some(0), "{text}");

@@ -1,17 +1,17 @@
-//! Comparing with the twins step by step, and the plans that are compared.
+//! Comparing with the references step by step, and the plans that are compared.
 
 use std::ops::ControlFlow;
 
 use texpool::{
+    compile::{CompileOptions, Phases},
     gpu::{GpuError, compare, tolerance},
     plan::TexelFormat,
-    prepare::{Phases, PrepareOptions},
 };
 
 use crate::support::{goldens::golden, models, open};
 
 #[test]
-fn every_step_of_every_kind_of_plan_is_near_its_twin() {
+fn every_step_of_every_kind_of_plan_is_near_its_reference() {
     let golden = golden("blazeface_short_range");
     let graph = texpool::import::open(models::model(&golden.model)).unwrap();
     let gpu = open();
@@ -20,13 +20,13 @@ fn every_step_of_every_kind_of_plan_is_near_its_twin() {
         (TexelFormat::Rgba16Float, Phases::Off),
         (TexelFormat::Rgba32Float, Phases::Min),
     ] {
-        let prepare = PrepareOptions { format, phases, ..PrepareOptions::default() };
+        let compile = CompileOptions { format, phases, ..CompileOptions::default() };
         let mut told = Vec::new();
         let progress = |done, of| {
             told.push((done, of));
             ControlFlow::Continue(())
         };
-        let steps = compare(&gpu, &graph, prepare, &[&golden.input], tolerance(format), progress).unwrap();
+        let steps = compare(&gpu, &graph, compile, &[&golden.input], tolerance(format), progress).unwrap();
         let worst = steps.iter().map(|step| step.relative()).fold(0.0, f32::max);
         println!("{format:?} {phases:?}: {} steps, {worst:e} of the largest", steps.len());
         assert!(worst <= tolerance(format), "{:?}", steps.last());
@@ -38,10 +38,10 @@ fn every_step_of_every_kind_of_plan_is_near_its_twin() {
 fn the_first_step_beyond_the_tolerance_is_the_last_that_is_answered() {
     let golden = golden("blazeface_short_range");
     let graph = texpool::import::open(models::model(&golden.model)).unwrap();
-    let prepare = PrepareOptions::default();
-    let steps = compare(&open(), &graph, prepare, &[&golden.input], 0.0, |_, _| ControlFlow::Continue(())).unwrap();
+    let compile = CompileOptions::default();
+    let steps = compare(&open(), &graph, compile, &[&golden.input], 0.0, |_, _| ControlFlow::Continue(())).unwrap();
     let (last, before) = steps.split_last().unwrap();
-    assert!(last.worst > 0.0 && (last.device - last.twin).abs() == last.worst, "{last:?}");
+    assert!(last.worst > 0.0 && (last.device - last.reference).abs() == last.worst, "{last:?}");
     assert!(before.iter().all(|step| step.worst == 0.0), "{before:?}");
 }
 
@@ -51,6 +51,6 @@ fn a_comparison_that_is_broken_off_is_an_error() {
     let golden = golden("blazeface_short_range");
     let graph = texpool::import::open(models::model(&golden.model)).unwrap();
     let stop = |done, _| if done == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-    let found = compare(&open(), &graph, PrepareOptions::default(), &[&golden.input], 1e-3, stop);
+    let found = compare(&open(), &graph, CompileOptions::default(), &[&golden.input], 1e-3, stop);
     assert!(matches!(found, Err(GpuError::Cancelled { doing: "comparing" })), "{found:?}");
 }

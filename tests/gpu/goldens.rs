@@ -1,10 +1,10 @@
 //! Real photos through real models, against the reference runtime's answers.
 
 use texpool::{
+    compile::CompileOptions,
     gpu::{Session, SessionOptions},
     graph::Graph,
     plan::TexelFormat,
-    prepare::PrepareOptions,
 };
 
 use crate::support::{
@@ -15,8 +15,8 @@ use crate::support::{
 fn run(golden: &Golden, format: TexelFormat) -> (Graph, Vec<Vec<f32>>) {
     let graph = texpool::import::open(models::model(&golden.model)).unwrap();
     let gpu = open();
-    let prepare = PrepareOptions { format, ..PrepareOptions::default() };
-    let mut session = Session::new(&gpu, &graph, &SessionOptions { prepare, ..SessionOptions::default() }).unwrap();
+    let compile = CompileOptions { format, ..CompileOptions::default() };
+    let mut session = Session::new(&gpu, &graph, &SessionOptions { compile, ..SessionOptions::default() }).unwrap();
     let outputs = session.run(&[&golden.input]).unwrap();
     (graph, outputs)
 }

@@ -1,16 +1,16 @@
 //! Pads and concatenations of columns whose parts are written in place: slices of a row lie further apart than they are
-//! wide, and a step writes the border alone. The same bits as steps that copy, and what the CPU twins say.
+//! wide, and a step writes the border alone. The same bits as steps that copy, and what the CPU references say.
 
 use std::ops::ControlFlow;
 
 use texpool::{
-    gpu::{Brought, Gpu, Session, SessionOptions, compare, tolerance},
+    compile::{CompileOptions, CompiledModel, Phases, compile, frontier},
+    gpu::{ExternalTextures, Gpu, Session, SessionOptions, compare, tolerance},
     graph::{
         Act, Conv2d, CoordMode, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
         Unary,
     },
     plan::{SearchControl, TexelFormat},
-    prepare::{Phases, PrepareOptions, Prepared, frontier, prepare},
     rewrite::Rules,
 };
 
@@ -54,9 +54,9 @@ fn network() -> Graph {
     b.finish(&[out, side]).unwrap()
 }
 
-fn run(gpu: &Gpu, prepared: Prepared, prepare: &PrepareOptions, input: &[f32]) -> u64 {
-    let options = SessionOptions { prepare: prepare.clone(), poison: true, ..SessionOptions::default() };
-    let mut session = Session::of(gpu, prepared, &options, Brought::default()).unwrap();
+fn run(gpu: &Gpu, compiled: CompiledModel, compile: &CompileOptions, input: &[f32]) -> u64 {
+    let options = SessionOptions { compile: compile.clone(), poison: true, ..SessionOptions::default() };
+    let mut session = Session::from_compiled(gpu, compiled, &options, ExternalTextures::default()).unwrap();
     let first = session.run(&[input]).unwrap();
     assert!(first.iter().flatten().all(|v| v.is_finite()), "an output is not finite");
     assert_eq!(bits(&first), bits(&session.run(&[input]).unwrap()), "two runs differ");
@@ -64,10 +64,10 @@ fn run(gpu: &Gpu, prepared: Prepared, prepare: &PrepareOptions, input: &[f32]) -
 }
 
 /// Steps that write the border alone, and concatenations that are steps.
-fn frames_and_copies(prepared: &Prepared) -> (usize, usize) {
-    let steps = &prepared.schedule().steps;
-    let copies = steps.iter().filter(|step| matches!(prepared.graph().nodes[step.node].op, Op::Concat { .. }));
-    (steps.iter().filter(|step| step.frame).count(), copies.count())
+fn frames_and_copies(compiled: &CompiledModel) -> (usize, usize) {
+    let steps = &compiled.schedule().steps;
+    let copies = steps.iter().filter(|step| matches!(compiled.graph().nodes[step.node].op, Op::Concat { .. }));
+    (steps.iter().filter(|step| step.pad_border).count(), copies.count())
 }
 
 #[test]
@@ -76,20 +76,20 @@ fn parts_with_slices_apart_and_borders_give_the_same_bits() {
     let graph = network();
     let input = numbers(14 * 9 * 6);
     for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
-        let options = PrepareOptions { format, limits: gpu.texture_limits(), ..PrepareOptions::default() };
-        let copied = PrepareOptions { rules: Rules::without(&["joins"]).unwrap(), ..options.clone() };
-        let plain = prepare(&graph, &copied, &SearchControl::new()).unwrap();
+        let options = CompileOptions { format, limits: gpu.texture_limits(), ..CompileOptions::default() };
+        let copied = CompileOptions { rules: Rules::without(&["in-place"]).unwrap(), ..options.clone() };
+        let plain = compile(&graph, &copied, &SearchControl::new()).unwrap();
         assert_eq!(frames_and_copies(&plain), (0, 1));
         let expected = run(&gpu, plain, &copied, &input);
-        let whole = prepare(&graph, &options, &SearchControl::new()).unwrap();
+        let whole = compile(&graph, &options, &SearchControl::new()).unwrap();
         assert_eq!(frames_and_copies(&whole), (3, 0), "without phases");
         assert_eq!(run(&gpu, whole, &options, &input), expected, "without phases, {format:?}");
         let front = frontier(&graph, &options, &SearchControl::new()).unwrap();
         let mut framed = 0;
         for (index, point) in front.points().iter().enumerate() {
-            let prepared = front.prepared(index).unwrap();
-            framed += usize::from(frames_and_copies(&prepared).0 > 3);
-            assert_eq!(run(&gpu, prepared, &options, &input), expected, "{} bytes, {format:?}", point.bytes);
+            let compiled = front.compiled(index).unwrap();
+            framed += usize::from(frames_and_copies(&compiled).0 > 3);
+            assert_eq!(run(&gpu, compiled, &options, &input), expected, "{} bytes, {format:?}", point.bytes);
         }
         assert!(framed > 0, "no point of the front has borders in bands");
     }
@@ -101,7 +101,7 @@ fn steps_beside_borders_are_what_their_twins_say() {
     let graph = network();
     let input = numbers(14 * 9 * 6);
     for phases in [Phases::Off, Phases::Min] {
-        let options = PrepareOptions { phases, limits: gpu.texture_limits(), ..PrepareOptions::default() };
+        let options = CompileOptions { phases, limits: gpu.texture_limits(), ..CompileOptions::default() };
         let near = tolerance(TexelFormat::Rgba32Float);
         let steps = compare(&gpu, &graph, options, &[&input], near, |_, _| ControlFlow::Continue(())).unwrap();
         assert!(steps.len() >= 8, "{phases:?}: {} steps", steps.len());

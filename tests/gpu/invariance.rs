@@ -2,9 +2,9 @@
 //! process.
 
 use texpool::{
-    gpu::{Brought, Gpu, Session, SessionOptions},
+    compile::{CompileOptions, CompiledModel, compile},
+    gpu::{ExternalTextures, Gpu, Session, SessionOptions},
     plan::{Choice, SearchControl, Strategy, TexelFormat},
-    prepare::{PrepareOptions, Prepared, prepare},
     rewrite::Rules,
 };
 
@@ -19,10 +19,10 @@ fn input(len: usize) -> Vec<f32> {
 }
 
 /// The bits of an answer, which a session that runs `times` gives as often.
-fn run(gpu: &Gpu, prepared: Prepared, prepare: &PrepareOptions, poison: bool, times: usize) -> u64 {
-    let options = SessionOptions { prepare: prepare.clone(), poison, ..SessionOptions::default() };
-    let mut session = Session::of(gpu, prepared, &options, Brought::default()).unwrap();
-    let graph = session.prepared().graph();
+fn run(gpu: &Gpu, compiled: CompiledModel, compile: &CompileOptions, poison: bool, times: usize) -> u64 {
+    let options = SessionOptions { compile: compile.clone(), poison, ..SessionOptions::default() };
+    let mut session = Session::from_compiled(gpu, compiled, &options, ExternalTextures::default()).unwrap();
+    let graph = session.compiled().graph();
     let values: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| input(graph.shape(t).len())).collect();
     let slices: Vec<&[f32]> = values.iter().map(Vec::as_slice).collect();
     let mut run = || {
@@ -47,14 +47,14 @@ fn every_strategy_agrees(file: &str) {
     ];
     for (format, rules) in configurations {
         let limits = gpu.texture_limits();
-        let options = PrepareOptions { format, rules, limits, ..PrepareOptions::default() };
-        let naive = PrepareOptions { choice: Choice::Strategy(Strategy::Naive), ..options.clone() };
-        let prepared = prepare(&graph, &naive, &SearchControl::new()).unwrap();
-        let naive = run(&gpu, prepared, &naive, false, 1);
+        let options = CompileOptions { format, rules, limits, ..CompileOptions::default() };
+        let naive = CompileOptions { choice: Choice::Strategy(Strategy::Naive), ..options.clone() };
+        let compiled = compile(&graph, &naive, &SearchControl::new()).unwrap();
+        let naive = run(&gpu, compiled, &naive, false, 1);
         let mut plans = every_plan(&graph, &options).into_iter().peekable();
-        while let Some((choice, prepared)) = plans.next() {
+        while let Some((choice, compiled)) = plans.next() {
             let times = if plans.peek().is_some() { 1 } else { 2 };
-            let found = run(&gpu, prepared, &options, true, times);
+            let found = run(&gpu, compiled, &options, true, times);
             assert_eq!(naive, found, "{file}: {choice} with poison, {format:?}");
         }
     }
@@ -84,9 +84,9 @@ mod every_strategy {
 fn one_process() {
     let gpu = open();
     let graph = texpool::import::open(models::model("face_detection_short_range.tflite")).unwrap();
-    let options = PrepareOptions { limits: gpu.texture_limits(), ..PrepareOptions::default() };
-    let prepared = prepare(&graph, &options, &SearchControl::new()).unwrap();
-    println!("{BITS}{:016x}", run(&gpu, prepared, &options, false, 2));
+    let options = CompileOptions { limits: gpu.texture_limits(), ..CompileOptions::default() };
+    let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
+    println!("{BITS}{:016x}", run(&gpu, compiled, &options, false, 2));
 }
 
 /// What [`one_process`] prints before the bits of its run.

@@ -1,10 +1,10 @@
 //! Runs of very many dispatches: timed one by one, however many there are.
 
 use texpool::{
+    compile::CompileOptions,
     gpu::{Gpu, GpuOptions, Session, SessionOptions},
     graph::{Graph, GraphBuilder, Unary},
     plan::{Choice, Strategy},
-    prepare::PrepareOptions,
     rewrite::Rules,
 };
 
@@ -24,13 +24,13 @@ fn more_dispatches_are_profiled_than_a_query_set_holds() {
     let gpu = Gpu::open(&GpuOptions { timestamps: true, ..GpuOptions::default() }).unwrap_or_else(|e| panic!("{e}"));
     let timestamps = gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
     for links in [1, 2047, 2048, 2049, 4500] {
-        let prepare = PrepareOptions {
+        let compile = CompileOptions {
             rules: Rules::none(),
             choice: Choice::Strategy(Strategy::Naive),
-            ..PrepareOptions::default()
+            ..CompileOptions::default()
         };
         let mut session =
-            Session::new(&gpu, &chain(links), &SessionOptions { prepare, ..SessionOptions::default() }).unwrap();
+            Session::new(&gpu, &chain(links), &SessionOptions { compile, ..SessionOptions::default() }).unwrap();
         let input = [-1.0, 2.0, -3.0, 4.0];
         let before = session.run(&[&input]).unwrap();
         let times = session.profile().unwrap();

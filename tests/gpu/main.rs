@@ -5,8 +5,8 @@
 
 mod compare;
 mod core_only;
+mod device_profile;
 mod faults;
-mod figures;
 mod goldens;
 mod in_place;
 mod invariance;

@@ -19,7 +19,7 @@ fn agrees(file: &str) {
     let graph = texpool::import::open(models::model(file)).unwrap();
     let session = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap();
     let memory = session.memory();
-    let textures = session.prepared().plan().textures.len();
+    let textures = session.compiled().plan().textures.len();
     println!("{file}: {} planned, {} by the driver, {textures} textures", memory.pool_planned, memory.pool_driver);
     assert!(memory.pool_driver >= memory.pool_planned, "{file}: the driver counts less than was planned");
     let most = driver_limit(memory.pool_planned, textures);

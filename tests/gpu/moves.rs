@@ -1,13 +1,13 @@
-//! A network that looks up, pads, repeats and resamples, against its CPU twin under every strategy.
+//! A network that looks up, pads, repeats and resamples, against its CPU reference under every strategy.
 
 use texpool::{
-    gpu::{Brought, Session, SessionOptions},
+    compile::{CompileOptions, Phases, compile},
+    gpu::{ExternalTextures, Session, SessionOptions},
     graph::{
         Act, CoordMode, DepthOrder, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, ResizeMode, Rounding,
     },
-    kernels::twin,
+    kernels::reference,
     plan::SearchControl,
-    prepare::{Phases, PrepareOptions, prepare},
     rewrite::Rules,
 };
 
@@ -50,21 +50,21 @@ pub(crate) fn network() -> Graph {
 }
 
 #[test]
-fn a_network_of_moves_agrees_with_its_twin_under_every_plan() {
+fn a_network_of_moves_agrees_with_its_reference_under_every_plan() {
     let gpu = open();
     let graph = network();
     let tokens = [0.0, 299.0, 17.0, 5.0, 5.0, -1.0, 128.0, 64.0, 2.0].to_vec();
-    let all = twin::graph(&graph, std::slice::from_ref(&tokens)).unwrap();
+    let all = reference::graph(&graph, std::slice::from_ref(&tokens)).unwrap();
     let expected: Vec<&Vec<f32>> = graph.outputs.iter().map(|&id| all[id].as_ref().unwrap()).collect();
     let mut first: Option<Vec<Vec<f32>>> = None;
     for rules in [Rules::all(), Rules::none()] {
-        let plain = PrepareOptions { rules, ..PrepareOptions::default() };
-        let phased = PrepareOptions { phases: Phases::Min, ..plain.clone() };
-        let small = prepare(&graph, &phased, &SearchControl::new()).unwrap();
-        let whole = every_plan(&graph, &plain).into_iter().map(|(choice, prepared)| (choice.to_string(), prepared));
-        for (what, prepared) in whole.chain([("in phases".to_owned(), small)]) {
-            let options = SessionOptions { prepare: plain.clone(), poison: true, ..SessionOptions::default() };
-            let mut session = Session::of(&gpu, prepared, &options, Brought::default()).unwrap();
+        let plain = CompileOptions { rules, ..CompileOptions::default() };
+        let phased = CompileOptions { phases: Phases::Min, ..plain.clone() };
+        let small = compile(&graph, &phased, &SearchControl::new()).unwrap();
+        let whole = every_plan(&graph, &plain).into_iter().map(|(choice, compiled)| (choice.to_string(), compiled));
+        for (what, compiled) in whole.chain([("in phases".to_owned(), small)]) {
+            let options = SessionOptions { compile: plain.clone(), poison: true, ..SessionOptions::default() };
+            let mut session = Session::from_compiled(&gpu, compiled, &options, ExternalTextures::default()).unwrap();
             let found = session.run(&[&tokens]).unwrap();
             for (found, expected) in found.iter().zip(&expected) {
                 let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5;

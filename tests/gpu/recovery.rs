@@ -6,7 +6,9 @@ use std::{
 };
 
 use texpool::{
-    gpu::{Brought, Gpu, GpuError, GpuOptions, Role, Session, SessionOptions, TIMEOUT, TextureSet, io_texture},
+    gpu::{
+        ExternalTextures, Gpu, GpuError, GpuOptions, Role, Session, SessionOptions, TIMEOUT, TextureSet, io_texture,
+    },
     graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Unary},
     plan::TexelFormat,
 };
@@ -66,7 +68,7 @@ fn held(gpu: &Gpu) -> [isize; 3] {
     [hal.buffers.read(), hal.buffer_memory.read(), hal.texture_memory.read()]
 }
 
-/// Calls that are refused for what was brought touch nothing.
+/// Calls that are refused for what was external touch nothing.
 #[test]
 fn a_session_runs_on_after_wrong_calls() {
     let gpu = open();
@@ -83,14 +85,14 @@ fn a_session_runs_on_after_wrong_calls() {
         ("too few outputs", vec![&right], 1),
         ("an output of another length", vec![&right], 3),
     ];
-    for (name, inputs, brought) in cases {
+    for (name, inputs, external) in cases {
         let mut wrong = vec![vec![0.0; 7]; 2];
-        let result = match brought {
+        let result = match external {
             3 => session.run_into(&inputs, &mut wrong),
             n => session.run_into(&inputs, &mut outputs[..n]),
         };
         assert!(matches!(result, Err(GpuError::Input { .. })), "{name}: {result:?}");
-        assert!(matches!(session.watch(&[], |_, _| true), Err(GpuError::Input { .. })), "{name}");
+        assert!(matches!(session.run_stepwise(&[], |_, _| true), Err(GpuError::Input { .. })), "{name}");
         runs_right(&mut session, name);
     }
     assert_eq!(held(&gpu), before, "calls that were refused hold memory");
@@ -143,7 +145,7 @@ fn a_session_runs_on_after_a_timeout() {
 fn a_session_runs_on_after_a_timeout_of_another_kind() {
     let gpu = Gpu::open(&GpuOptions { timestamps: true, ..GpuOptions::default() }).unwrap_or_else(|e| panic!("{e}"));
     let mut session =
-        Session::new(&gpu, &slow(), &SessionOptions { watched: true, ..SessionOptions::default() }).unwrap();
+        Session::new(&gpu, &slow(), &SessionOptions { readback: true, ..SessionOptions::default() }).unwrap();
     runs_right(&mut session, "nothing");
     session.set_timeout(Duration::ZERO);
     let late = |result: Result<(), GpuError>| match result {
@@ -152,7 +154,7 @@ fn a_session_runs_on_after_a_timeout_of_another_kind() {
     };
     for _ in 0..3 {
         late(session.profile().map(drop));
-        late(session.watch(&[&input()], |_, _| true));
+        late(session.run_stepwise(&[&input()], |_, _| true));
     }
     session.set_timeout(TIMEOUT);
     runs_right(&mut session, "profiles and watches that were given up");
@@ -189,9 +191,9 @@ fn a_run_that_is_refused_is_refused_again() {
     let mut textures = TextureSet::new(&gpu);
     let index = textures.create("out", spec, Role::Shared).unwrap();
     let texture = textures.texture(index).clone();
-    let brought = Brought { inputs: vec![], outputs: vec![None, Some(texture.clone())] };
+    let external = ExternalTextures { inputs: vec![], outputs: vec![None, Some(texture.clone())] };
     let options = SessionOptions::default();
-    let mut session = Session::with_textures(&gpu, &graph, &options, brought).unwrap();
+    let mut session = Session::with_textures(&gpu, &graph, &options, external).unwrap();
     session.run(&[&input()]).unwrap();
     texture.destroy();
     for _ in 0..3 {
@@ -207,7 +209,7 @@ fn a_run_that_is_refused_is_refused_again() {
 fn a_session_of_a_lost_device_says_so() {
     for busy in [false, true] {
         let gpu = open();
-        let options = SessionOptions { watched: true, ..SessionOptions::default() };
+        let options = SessionOptions { readback: true, ..SessionOptions::default() };
         let mut session = Session::new(&gpu, &slow(), &options).unwrap();
         runs_right(&mut session, "nothing");
         if busy {
@@ -219,7 +221,7 @@ fn a_session_of_a_lost_device_says_so() {
         let errors = [
             session.run(&[&input()]).map(drop),
             session.run_into(&[&input()], &mut outputs),
-            session.watch(&[&input()], |_, _| true),
+            session.run_stepwise(&[&input()], |_, _| true),
             session.profile().map(drop),
             Session::new(&gpu, &slow(), &options).map(drop),
         ];

@@ -1,11 +1,11 @@
-//! A small network on the device against its CPU twin, under every strategy, with and without poison.
+//! A small network on the device against its CPU reference, under every strategy, with and without poison.
 
 use texpool::{
-    gpu::{Brought, Gpu, GpuError, Role, Session, SessionOptions, TextureSet, io_texture},
+    compile::CompileOptions,
+    gpu::{ExternalTextures, Gpu, GpuError, Role, Session, SessionOptions, TextureSet, io_texture},
     graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, Padding, Unary},
-    kernels::twin,
+    kernels::reference,
     plan::{Choice, Strategy, TexelFormat},
-    prepare::PrepareOptions,
     rewrite::Rules,
 };
 
@@ -60,7 +60,7 @@ fn run(gpu: &Gpu, graph: &Graph, options: &SessionOptions) -> Vec<Vec<f32>> {
 }
 
 fn run_twice(mut session: Session) -> Vec<Vec<f32>> {
-    let graph = session.prepared().graph();
+    let graph = session.compiled().graph();
     let input = noise(99, graph.shape(graph.inputs[0]).len());
     let first = session.run(&[&input]).unwrap();
     let second = session.run(&[&input]).unwrap();
@@ -70,17 +70,17 @@ fn run_twice(mut session: Session) -> Vec<Vec<f32>> {
 
 fn options(format: TexelFormat, choice: Choice, rules: Rules, poison: bool) -> SessionOptions {
     SessionOptions {
-        prepare: PrepareOptions { format, choice, rules, ..PrepareOptions::default() },
+        compile: CompileOptions { format, choice, rules, ..CompileOptions::default() },
         poison,
         ..SessionOptions::default()
     }
 }
 
 #[test]
-fn a_network_equals_its_twin_under_every_strategy() {
+fn a_network_equals_its_reference_under_every_strategy() {
     let gpu = open();
     let graph = network();
-    let values = twin::graph(&graph, &[noise(99, graph.shape(graph.inputs[0]).len())]).unwrap();
+    let values = reference::graph(&graph, &[noise(99, graph.shape(graph.inputs[0]).len())]).unwrap();
     for (format, tolerance) in [(TexelFormat::Rgba32Float, 1e-5), (TexelFormat::Rgba16Float, 5e-3)] {
         for rules in [Rules::none(), Rules::all()] {
             let base = run(&gpu, &graph, &options(format, Choice::Strategy(Strategy::Naive), rules, false));
@@ -91,10 +91,11 @@ fn a_network_equals_its_twin_under_every_strategy() {
                     assert!((e - f).abs() <= tolerance * largest, "tensor {tensor} [{i}]: {e} on the CPU, {f} here");
                 }
             }
-            for (choice, prepared) in every_plan(&graph, &options(format, Choice::Best, rules, false).prepare) {
+            for (choice, compiled) in every_plan(&graph, &options(format, Choice::Best, rules, false).compile) {
                 for poison in [false, true] {
                     let options = options(format, choice, rules, poison);
-                    let session = Session::of(&gpu, prepared.clone(), &options, Brought::default()).unwrap();
+                    let session =
+                        Session::from_compiled(&gpu, compiled.clone(), &options, ExternalTextures::default()).unwrap();
                     assert_eq!(base, run_twice(session), "{choice}, poison {poison}, {format:?}");
                 }
             }
@@ -118,11 +119,11 @@ fn textures_of_the_callers_are_read_and_written_in_place() {
     textures.write_rows(input, 0, &texels).unwrap();
     let out_shape = graph.shape(graph.outputs[1]);
     let output = textures.create("out", io_texture(out_shape, TexelFormat::Rgba32Float, limit), Role::Shared).unwrap();
-    let brought = Brought {
+    let external = ExternalTextures {
         inputs: vec![Some(textures.texture(input).clone())],
         outputs: vec![None, Some(textures.texture(output).clone())],
     };
-    let mut session = Session::with_textures(&gpu, &graph, &options, brought).unwrap();
+    let mut session = Session::with_textures(&gpu, &graph, &options, external).unwrap();
     let found = session.run(&[]).unwrap();
     assert_eq!(found, expected[..1]);
 
@@ -141,8 +142,8 @@ fn a_texture_that_is_not_as_planned_is_refused() {
     let mut textures = TextureSet::new(&gpu);
     let spec = io_texture(graph.shape(graph.inputs[0]), TexelFormat::Rgba16Float, 8192);
     let input = textures.create("in", spec, Role::Shared).unwrap();
-    let brought = Brought { inputs: vec![Some(textures.texture(input).clone())], outputs: vec![] };
-    let error = Session::with_textures(&gpu, &graph, &SessionOptions::default(), brought).unwrap_err();
+    let external = ExternalTextures { inputs: vec![Some(textures.texture(input).clone())], outputs: vec![] };
+    let error = Session::with_textures(&gpu, &graph, &SessionOptions::default(), external).unwrap_err();
     assert!(matches!(error, GpuError::Texture { .. }), "{error}");
     assert!(error.to_string().contains("Rgba16Float"), "{error}");
 }
@@ -167,8 +168,8 @@ fn finite_values_stay_finite_in_16_bits() {
     let mask = b.constant("mask", &[1, 1, 1, 4], &[f32::MIN, f32::MAX, 1.0, 2.0]).unwrap();
     let y = b.binary("y", Binary::Mul, x, mask, Act::None).unwrap();
     let graph = b.finish(&[y]).unwrap();
-    let prepare = PrepareOptions { format: TexelFormat::Rgba16Float, ..PrepareOptions::default() };
-    let options = SessionOptions { prepare, ..SessionOptions::default() };
+    let compile = CompileOptions { format: TexelFormat::Rgba16Float, ..CompileOptions::default() };
+    let options = SessionOptions { compile, ..SessionOptions::default() };
     let mut session = Session::new(&open(), &graph, &options).unwrap();
     let found = session.run(&[&[0.0, 0.0, 1e9, 0.5, -1.0, 1.0, -1e9, 6e4]]).unwrap();
     assert_eq!(found[0], [0.0, 0.0, 65504.0, 1.0, 65504.0, 65504.0, -65504.0, 65504.0]);

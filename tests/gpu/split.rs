@@ -3,7 +3,7 @@
 use texpool::{
     gpu::{Session, SessionOptions},
     graph::{Act, Binary, Graph, GraphBuilder, Op},
-    kernels::twin,
+    kernels::reference,
     rewrite::split,
 };
 
@@ -60,11 +60,11 @@ fn crowded_concatenations_become_chains() {
             .enumerate()
             .map(|(i, &t)| (0..graph.shape(t).len()).map(|v| (1000 * i + v) as f32).collect())
             .collect();
-        let expected = twin::graph(&graph, &inputs).unwrap()[graph.outputs[0]].clone().unwrap();
-        assert_eq!(twin::graph(&made, &inputs).unwrap()[made.outputs[0]].as_ref(), Some(&expected), "{parts:?}");
+        let expected = reference::graph(&graph, &inputs).unwrap()[graph.outputs[0]].clone().unwrap();
+        assert_eq!(reference::graph(&made, &inputs).unwrap()[made.outputs[0]].as_ref(), Some(&expected), "{parts:?}");
         let mut session = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap();
-        let brought: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-        assert_eq!(session.run(&brought).unwrap()[0], expected, "{parts:?}");
+        let external: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+        assert_eq!(session.run(&external).unwrap()[0], expected, "{parts:?}");
     }
 }
 
@@ -87,5 +87,5 @@ fn a_constant_that_must_be_computed_is() {
     let sum = b.node("sum", Op::Binary(Binary::Add), &[x, y], Act::None).unwrap();
     let graph = b.finish(&[turned, sum]).unwrap();
     let mut session = Session::new(&open(), &graph, &SessionOptions::default()).unwrap();
-    assert_eq!(session.run(&[]).unwrap(), twin::outputs(&graph, &[]).unwrap());
+    assert_eq!(session.run(&[]).unwrap(), reference::outputs(&graph, &[]).unwrap());
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use texpool::{
+    compile::{CompileOptions, Phases},
     gpu::{Gpu, GpuError, GpuOptions, Session, SessionOptions, TIMEOUT},
     graph::{Act, Binary, Graph, GraphBuilder, Padding, Pool2d, PoolKind, Reduce, Unary},
     plan::TexelFormat,
-    prepare::{Phases, PrepareOptions},
 };
 
 /// Operations on a device with one seed.
@@ -59,13 +59,13 @@ struct Lane {
 impl Lane {
     fn new(gpu: &Gpu, random: &mut Random) -> Self {
         let graph = &networks()[random.below(3)];
-        let prepare = PrepareOptions {
+        let compile = CompileOptions {
             format: [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float][random.below(2)],
             phases: [Phases::Off, Phases::Min][random.below(2)],
-            ..PrepareOptions::default()
+            ..CompileOptions::default()
         };
         let options =
-            SessionOptions { prepare, poison: random.below(2) == 0, watched: true, ..SessionOptions::default() };
+            SessionOptions { compile, poison: random.below(2) == 0, readback: true, ..SessionOptions::default() };
         let mut session = Session::new(gpu, graph, &options).unwrap();
         let values = |len: usize| (0..len).map(|i| ((i * 29 + 7) % 64) as f32 / 64.0 - 0.5).collect();
         let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| values(graph.shape(t).len())).collect();
@@ -106,7 +106,7 @@ impl Lane {
                     left = left.saturating_sub(1);
                     left > 0
                 };
-                self.session.watch(&slices(&self.inputs), seen).unwrap();
+                self.session.run_stepwise(&slices(&self.inputs), seen).unwrap();
             }
         }
     }

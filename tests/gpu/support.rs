@@ -1,10 +1,10 @@
 //! What the tests on a device share.
 
 use texpool::{
+    compile::{CompileOptions, CompiledModel, compile},
     gpu::{Gpu, GpuOptions},
     graph::Graph,
-    plan::{Choice, Problem, SearchControl, Strategy},
-    prepare::{PrepareOptions, Prepared, prepare},
+    plan::{Choice, LayoutKind, SearchControl, Strategy},
 };
 
 #[path = "../support/arrays.rs"]
@@ -48,26 +48,26 @@ pub(crate) fn open() -> Gpu {
 
 /// The plans a device can run: every strategy, the optimum, banks and the best; of those that place the model alike only
 /// the first. Plans of one arena are none: there a step would read and write the same texture.
-pub(crate) fn every_plan(graph: &Graph, options: &PrepareOptions) -> Vec<(Choice, Prepared)> {
-    let runnable = Strategy::ALL.iter().copied().filter(|strategy| strategy.problem() != Problem::Offsets);
+pub(crate) fn every_plan(graph: &Graph, options: &CompileOptions) -> Vec<(Choice, CompiledModel)> {
+    let runnable = Strategy::ALL.iter().copied().filter(|strategy| strategy.problem() != LayoutKind::Offsets);
     different(graph, options, runnable.map(Choice::Strategy).chain([Choice::Optimum, Choice::Banks, Choice::Best]))
 }
 
-/// What is prepared by each choice; of those that place the model alike only the first.
+/// What is compiled by each choice; of those that place the model alike only the first.
 pub(crate) fn different(
     graph: &Graph,
-    options: &PrepareOptions,
+    options: &CompileOptions,
     choices: impl IntoIterator<Item = Choice>,
-) -> Vec<(Choice, Prepared)> {
-    let alike = |one: &Prepared, other: &Prepared| {
+) -> Vec<(Choice, CompiledModel)> {
+    let alike = |one: &CompiledModel, other: &CompiledModel| {
         (&one.plan().textures, &one.plan().placements) == (&other.plan().textures, &other.plan().placements)
     };
-    let mut found: Vec<(Choice, Prepared)> = Vec::new();
+    let mut found: Vec<(Choice, CompiledModel)> = Vec::new();
     for choice in choices {
-        let options = PrepareOptions { choice, ..options.clone() };
-        let prepared = prepare(graph, &options, &SearchControl::new()).unwrap();
-        if !found.iter().any(|(_, other)| alike(other, &prepared)) {
-            found.push((choice, prepared));
+        let options = CompileOptions { choice, ..options.clone() };
+        let compiled = compile(graph, &options, &SearchControl::new()).unwrap();
+        if !found.iter().any(|(_, other)| alike(other, &compiled)) {
+            found.push((choice, compiled));
         }
     }
     found

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 use tempfile::TempDir;
-use texpool::fetch::{Catalog, Clients, FetchError, Fetcher, Quiet, Recipe, Watch};
+use texpool::fetch::{Catalog, Clients, FetchError, Fetcher, Progress, Quiet, Recipe};
 
 const CONTENT: &[u8] = b"the bytes of a model, as pinned";
 
@@ -72,7 +72,7 @@ impl Place {
             python: vec!["no-such-client".into()],
             stall: Duration::from_secs(30),
         };
-        Fetcher { catalog: catalog.unwrap(), folder: self.cache(), nearby: vec![], clients, watch: &Quiet }
+        Fetcher { catalog: catalog.unwrap(), folder: self.cache(), search_dirs: vec![], clients, progress: &Quiet }
     }
 
     /// Fetches `thing` out of `package` and expects an error that leaves nothing behind.
@@ -199,7 +199,7 @@ fn a_damaged_file_in_the_cache_is_fetched_again() {
 fn a_file_nearby_with_the_pinned_hash_needs_no_fetch_and_another_is_not_taken() {
     let place = Place::new();
     let mut fetcher = place.fetcher("good");
-    fetcher.nearby.push(place.0.path().into());
+    fetcher.search_dirs.push(place.0.path().into());
     let near = place.0.path().join("thing.bin");
     fs::write(&near, CONTENT).unwrap();
     assert_eq!(fetcher.get("thing").unwrap(), near);
@@ -335,7 +335,7 @@ struct Notes {
     stop: bool,
 }
 
-impl Watch for Notes {
+impl Progress for Notes {
     fn waiting(&self) {}
     fn start(&self, _: &str, _: u64) {}
     fn arrived(&self, _: u64) {}
@@ -353,7 +353,7 @@ fn a_client_to_which_nothing_arrives_is_stopped_with_all_that_it_started() {
     for stop in [false, true] {
         let (place, notes) = (Place::new(), Notes { stop, ..Notes::default() });
         let mut fetcher = place.fetcher("stall");
-        fetcher.watch = &notes;
+        fetcher.progress = &notes;
         fetcher.clients.stall = Duration::from_millis(if stop { 60_000 } else { 1500 });
         let error = fetcher.get("thing").unwrap_err();
         match stop {

@@ -3,9 +3,9 @@
 #![cfg(test)]
 
 use texpool::graph::{
-    Act, Binary, BuildError, Bytes, CheckError, Constant, Conv2d, CoordMode, DType, DepthOrder, Graph, GraphBuilder,
-    Op, Order, PadMode, Padding, Pool2d, PoolKind, Quantised, Reduce, ResizeMode, Shape, ShapeError, Tail, Tensor,
-    TransposeConv, Unary, check, infer,
+    Act, Binary, BuildError, Bytes, CheckError, Constant, Conv2d, CoordMode, DType, DepthOrder, Epilogue, Graph,
+    GraphBuilder, LayoutPermutation, Op, PadMode, Padding, Pool2d, PoolKind, Quantised, Reduce, ResizeMode, Shape,
+    ShapeError, Tensor, TransposeConv, Unary, check, infer,
 };
 
 fn conv(stride: usize, padding: usize) -> Conv2d {
@@ -86,8 +86,8 @@ fn the_checker_finds_every_kind_of_damage() {
         ("there is no tensor 999", |g| g.nodes[1].outputs[0] = 999),
         ("inputs: there is no tensor 999", |g| g.inputs.push(999)),
         ("outputs: there is no tensor 999", |g| g.outputs.push(999)),
-        ("there is no tensor 999", |g| g.nodes[0].tail.add = Some(999)),
-        ("there is no tensor 999", |g| g.nodes[0].tail.then = Act::Prelu(999)),
+        ("there is no tensor 999", |g| g.nodes[0].epilogue.add = Some(999)),
+        ("there is no tensor 999", |g| g.nodes[0].epilogue.then = Act::Prelu(999)),
         ("has 2 results", |g| g.nodes[0].outputs.push(0)),
         ("has no value yet", |g| g.nodes.swap(0, 1)),
         ("has a value already", |g| g.nodes[1].outputs[0] = g.nodes[0].outputs[0]),
@@ -102,17 +102,17 @@ fn the_checker_finds_every_kind_of_damage() {
             g.tensors[3].dims[1] = 9;
         }),
         ("are not the same elements", |g| g.tensors[3].dims[1] = 9),
-        ("does not fit a result of 1x4x4x4", |g| g.nodes[3].tail.add = Some(0)),
+        ("does not fit a result of 1x4x4x4", |g| g.nodes[3].epilogue.add = Some(0)),
         ("does not fit a result of 1x8x8x4", |g| {
             let id = g.tensors.len();
             g.tensors.push(Tensor {
                 name: "alpha".to_owned(),
                 shape: Shape::new(1, 1, 1, 3),
                 dims: vec![3],
-                order: Order::default(),
+                host_permutation: LayoutPermutation::default(),
                 constant: Some(Constant::from_f32(&[1.0; 3])),
             });
-            g.nodes[0].tail = Tail::of(Act::Prelu(id));
+            g.nodes[0].epilogue = Epilogue::of(Act::Prelu(id));
         }),
         ("no outputs", |g| g.outputs.clear()),
     ];
@@ -128,11 +128,11 @@ fn the_checker_finds_every_kind_of_damage() {
 fn a_tail_may_add_fewer_channels() {
     let mut graph = network().unwrap();
     // The input has 3 channels, the result 4: the missing one counts as zero.
-    graph.nodes[0].tail.add = Some(graph.inputs[0]);
+    graph.nodes[0].epilogue.add = Some(graph.inputs[0]);
     assert_eq!(check(&graph), Ok(()));
-    graph.nodes[0].tail.then = Act::Prelu(2);
+    graph.nodes[0].epilogue.then = Act::Prelu(2);
     assert_eq!(check(&graph), Ok(()), "a constant of one alpha per channel");
-    graph.nodes[0].tail.then = Act::Prelu(graph.inputs[0]);
+    graph.nodes[0].epilogue.then = Act::Prelu(graph.inputs[0]);
     assert!(matches!(check(&graph), Err(CheckError::NotConstant { role: "alpha", .. })));
 }
 
@@ -142,8 +142,8 @@ fn a_tail_may_not_add_more_channels() {
     let (wide, x) = (b.input("wide", &[1, 2, 2, 5]).unwrap(), b.input("x", &[1, 2, 2, 4]).unwrap());
     let y = b.unary("y", Unary::Abs, x).unwrap();
     let mut graph = b.finish(&[y]).unwrap();
-    graph.nodes[0].tail.add = Some(wide);
-    assert!(matches!(check(&graph), Err(CheckError::Tail { .. })));
+    graph.nodes[0].epilogue.add = Some(wide);
+    assert!(matches!(check(&graph), Err(CheckError::Epilogue { .. })));
 }
 
 #[test]

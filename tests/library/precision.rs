@@ -3,9 +3,9 @@
 #![cfg(test)]
 
 use texpool::{
+    compile::{CompileError, CompileOptions, compile},
     graph::{Act, Graph, GraphBuilder, Op, Reduce},
     plan::{SearchControl, TexelFormat},
-    prepare::{PrepareError, PrepareOptions, prepare},
 };
 
 /// Looks three computed indices up among so many rows.
@@ -32,22 +32,22 @@ fn greatest(channels: usize, three: bool) -> Graph {
 /// An index that is answered is as wrong as one that is looked up, if it is rounded.
 #[test]
 fn places_that_floats_cannot_count_are_refused() {
-    let refused = |channels, three, format| match prepare(
+    let refused = |channels, three, format| match compile(
         &greatest(channels, three),
-        &PrepareOptions { format, ..PrepareOptions::default() },
+        &CompileOptions { format, ..CompileOptions::default() },
         &SearchControl::new(),
     ) {
-        Err(error @ (PrepareError::Indices { .. } | PrepareError::ManyIndices { .. })) => Some(error.to_string()),
+        Err(error @ (CompileError::Indices { .. } | CompileError::ManyIndices { .. })) => Some(error.to_string()),
         _ => None,
     };
     for (three, op) in [(false, "ARG_MAX"), (true, "TOPK_V2")] {
-        for (format, most, remedy) in [
+        for (format, most, hint) in [
             (TexelFormat::Rgba16Float, 2049, "--precision f32"),
             (TexelFormat::Rgba32Float, (1 << 24) + 1, "split the axis"),
         ] {
             assert_eq!(refused(most, three, format), None, "{op} of {most}");
             let text = refused(most + 1, three, format).unwrap();
-            for word in [op, "`places`", &(most + 1).to_string(), remedy] {
+            for word in [op, "`places`", &(most + 1).to_string(), hint] {
                 assert!(text.contains(word), "`{word}` is missing: {text}");
             }
         }
@@ -56,16 +56,16 @@ fn places_that_floats_cannot_count_are_refused() {
 
 #[test]
 fn indices_that_16_bits_cannot_count_are_refused() {
-    let options = |format| PrepareOptions { format, ..PrepareOptions::default() };
+    let options = |format| CompileOptions { format, ..CompileOptions::default() };
     for places in [2049, 2050] {
-        assert!(prepare(&lookup(places), &options(TexelFormat::Rgba32Float), &SearchControl::new()).is_ok());
-        let halves = prepare(&lookup(places), &options(TexelFormat::Rgba16Float), &SearchControl::new());
+        assert!(compile(&lookup(places), &options(TexelFormat::Rgba32Float), &SearchControl::new()).is_ok());
+        let halves = compile(&lookup(places), &options(TexelFormat::Rgba16Float), &SearchControl::new());
         if places == 2049 {
             assert!(halves.is_ok(), "2048 is a 16-bit float");
             continue;
         }
         let why = halves.unwrap_err();
-        assert!(matches!(why, PrepareError::Indices { places: 2050, .. }), "{why}");
+        assert!(matches!(why, CompileError::Indices { places: 2050, .. }), "{why}");
         let text = why.to_string();
         assert!(text.contains("`words`") && text.contains("--precision f32"), "{text}");
     }

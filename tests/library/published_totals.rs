@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::support::models;
 use texpool::{
+    compile::{CompileOptions, compile},
     plan::{SearchControl, Strategy, UsageRecord, bounds},
-    prepare::{PrepareOptions, prepare},
     rewrite::Rules,
 };
 
@@ -29,11 +29,11 @@ fn records(name: &str) -> Vec<UsageRecord> {
 fn totals_agree(file: &str, published: &str, rules: &Rules) {
     let graph = texpool::import::open(models::model(file)).unwrap();
     let published_records = records(published);
-    let prepared =
-        prepare(&graph, &PrepareOptions { rules: *rules, ..PrepareOptions::default() }, &SearchControl::new()).unwrap();
-    assert_eq!(prepared.best().bounds, bounds(&published_records).unwrap(), "{published}: bounds");
+    let compiled =
+        compile(&graph, &CompileOptions { rules: *rules, ..CompileOptions::default() }, &SearchControl::new()).unwrap();
+    assert_eq!(compiled.best().bounds, bounds(&published_records).unwrap(), "{published}: bounds");
     for &strategy in Strategy::ALL {
-        let ours = strategy.place(&prepared.schedule().records).unwrap().total();
+        let ours = strategy.place(&compiled.schedule().records).unwrap().total();
         let theirs = strategy.place(&published_records).unwrap().total();
         println!("{published} {strategy}: {ours} texels, {} bytes", ours * 16);
         assert_eq!(ours, theirs, "{published}: {strategy}");

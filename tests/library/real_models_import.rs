@@ -130,7 +130,7 @@ fn file_facts_that_the_executor_relies_on() {
     let Op::Conv2d(conv) = first.op else { panic!("{:?}", first.op) };
     // 224 by a window of 3, stride 2, SAME: 112 positions, one pixel of border, behind.
     assert_eq!([conv.padding.top, conv.padding.bottom, conv.padding.left, conv.padding.right], [0, 1, 0, 1]);
-    assert_eq!(first.tail.first, Act::Unary(texpool::graph::Unary::Relu6));
+    assert_eq!(first.epilogue.first, Act::Unary(texpool::graph::Unary::Relu6));
 
     let selfie = import("selfie_segmentation").unwrap();
     let up = selfie.nodes.iter().find(|n| matches!(n.op, Op::TransposeConv(_))).unwrap();

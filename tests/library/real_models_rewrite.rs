@@ -7,9 +7,9 @@ mod tests {
     use std::fs;
 
     use texpool::{
-        graph::{Act, Graph, Op, Shape, Tail, Unary, check},
+        graph::{Act, Epilogue, Graph, Op, Shape, Unary, check},
         import::{ImportOptions, open_with},
-        kernels::twin,
+        kernels::reference,
         plan::UsageRecord,
         rewrite::{Rewritten, Rules, rewrite},
         schedule::{Schedule, schedule},
@@ -130,7 +130,7 @@ mod tests {
             let concats = graph.nodes.iter().filter(|node| matches!(node.op, Op::Concat { .. }));
             let zeros =
                 |t: &usize| graph.tensors[*t].constant.as_ref().is_some_and(|c| c.to_f32().iter().all(|&v| v == 0.0));
-            concats.filter(|node| !node.tail.is_empty() || node.inputs.iter().any(zeros)).count()
+            concats.filter(|node| !node.epilogue.is_empty() || node.inputs.iter().any(zeros)).count()
         };
         for (file, rule, times, before, after) in cases {
             let graph = open_with(models::model(file), &ImportOptions::default()).unwrap();
@@ -142,7 +142,7 @@ mod tests {
             let image: Vec<f32> =
                 (0..graph.shape(graph.inputs[0]).len()).map(|i| (i % 101) as f32 / 50.0 - 1.0).collect();
             let [without, with] = [without, with].map(|made| {
-                let mut tensors = twin::graph(&made.graph, std::slice::from_ref(&image)).unwrap();
+                let mut tensors = reference::graph(&made.graph, std::slice::from_ref(&image)).unwrap();
                 graph.outputs.iter().map(|&output| tensors[output].take().unwrap()).collect::<Vec<_>>()
             });
             assert!(without == with, "{file}: the answers differ");
@@ -155,8 +155,9 @@ mod tests {
         let ops: Vec<&str> = made.graph.nodes.iter().map(|node| node.op.name()).collect();
         assert!(!ops.iter().any(|op| ["ADD", "RELU", "PAD"].contains(op)), "{ops:?}");
         let relu = Act::Unary(Unary::Relu);
-        let added = |tail: &Tail| tail.first == Act::None && tail.add.is_some() && tail.then == relu;
-        let blocks = made.graph.nodes.iter().filter(|node| matches!(node.op, Op::Conv2d(_)) && added(&node.tail));
+        let added =
+            |epilogue: &Epilogue| epilogue.first == Act::None && epilogue.add.is_some() && epilogue.then == relu;
+        let blocks = made.graph.nodes.iter().filter(|node| matches!(node.op, Op::Conv2d(_)) && added(&node.epilogue));
         assert_eq!(blocks.count(), 16);
     }
 
@@ -167,8 +168,8 @@ mod tests {
             let made = rewrite(&graph, &Rules::all());
             let len = graph.shape(graph.inputs[0]).len();
             let image: Vec<f32> = (0..len).map(|i| ((i * 37 + i / 384 * 11) % 101) as f32 / 50.0 - 1.0).collect();
-            let before = twin::graph(&graph, std::slice::from_ref(&image)).unwrap();
-            let after = twin::graph(&made.graph, &[image]).unwrap();
+            let before = reference::graph(&graph, std::slice::from_ref(&image)).unwrap();
+            let after = reference::graph(&made.graph, &[image]).unwrap();
             assert!(made.report.count("arithmetic") == 0, "{model} rounds as before");
             for &output in &graph.outputs {
                 assert!(before[output].is_some() && before[output] == after[output], "{model}: output {output}");

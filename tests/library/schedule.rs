@@ -5,12 +5,12 @@
 use std::ops::Range;
 
 use texpool::{
-    graph::{Act, Constant, Graph, Node, Op, Order, PadMode, Shape, Tail, Tensor, TensorId, Unary},
+    graph::{Act, Constant, Epilogue, Graph, LayoutPermutation, Node, Op, PadMode, Shape, Tensor, TensorId, Unary},
     plan::{RowTable, SearchControl, StepUse, UsageRecord},
-    rewrite::{Rules, Views, WhyNot, rewrite},
+    rewrite::{Rules, SkipReason, Views, rewrite},
     schedule::{
-        Inside, Schedule, ScheduleError, Step, StorageId, StorageKind,
-        phases::{Model, Segment, Table, phased},
+        Schedule, ScheduleError, Step, StorageId, StorageKind, SubtensorLayout,
+        phases::{RowDependencies, Segment, SegmentCosts, phased},
         schedule,
     },
 };
@@ -21,7 +21,7 @@ fn graph(shapes: &[[usize; 4]], inputs: &[TensorId], outputs: &[TensorId]) -> Gr
         name: format!("t{id}"),
         shape: Shape::from(dims),
         dims: dims.to_vec(),
-        order: Order::default(),
+        host_permutation: LayoutPermutation::default(),
         constant: None,
     };
     let tensors = shapes.iter().enumerate().map(tensor).collect();
@@ -29,8 +29,8 @@ fn graph(shapes: &[[usize; 4]], inputs: &[TensorId], outputs: &[TensorId]) -> Gr
 }
 
 fn node(graph: &mut Graph, op: Op, inputs: &[TensorId], output: TensorId) {
-    let origin = graph.nodes.len();
-    let node = Node { op, inputs: inputs.to_vec(), outputs: vec![output], tail: Tail::default(), origin };
+    let op_index = graph.nodes.len();
+    let node = Node { op, inputs: inputs.to_vec(), outputs: vec![output], epilogue: Epilogue::default(), op_index };
     graph.nodes.push(node);
 }
 
@@ -84,7 +84,7 @@ fn the_tail_is_read_too_and_constants_are_no_storage() {
     g.tensors.push(Tensor { constant: Some(Constant::from_f32(&[0.5; 6])), ..g.tensors[0].clone() });
     g.nodes.pop();
     g.nodes[1].outputs = vec![3];
-    g.nodes[1].tail = Tail { first: Act::Prelu(4), add: Some(0), then: Act::None };
+    g.nodes[1].epilogue = Epilogue { first: Act::Prelu(4), add: Some(0), then: Act::None };
     let made = schedule(&g, &Views::none()).unwrap();
     assert_eq!(reads(&made.steps[1]), [2, 0]);
     assert_eq!(made.storage_of[4], None);
@@ -168,9 +168,9 @@ fn only_a_bare_reshape_with_agreeing_texels_can_be_a_view() {
         _ => false,
     };
     assert!(refused(&view_graph(&[3]), 0), "a relu");
-    let mut tail = view_graph(&[3]);
-    tail.nodes[1].tail = Tail::of(Act::Unary(Unary::Relu));
-    assert!(refused(&tail, 1), "a tail");
+    let mut epilogue = view_graph(&[3]);
+    epilogue.nodes[1].epilogue = Epilogue::of(Act::Unary(Unary::Relu));
+    assert!(refused(&epilogue, 1), "a epilogue");
     let mut apart = view_graph(&[3]);
     apart.tensors[2].shape = Shape::new(1, 1, 20, 4);
     assert!(!refused(&apart, 1));
@@ -221,9 +221,9 @@ fn an_output_that_is_a_view_has_other_rows_than_the_step_that_writes_it() {
         let views = rewrite(&g, &Rules::all()).views;
         assert!(views.contains(1));
         let steps = schedule(&g, &views).unwrap();
-        assert_eq!(steps.dying(), [[]], "nothing of it is in the pool");
-        let model = Model::new(&g, &steps);
-        let (_, segments) = Table::new(&model, 1 << 20, &SearchControl::new()).least(false);
+        assert_eq!(steps.last_uses(), [[]], "nothing of it is in the pool");
+        let model = RowDependencies::new(&g, &steps);
+        let (_, segments) = SegmentCosts::new(&model, 1 << 20, &SearchControl::new()).least(false);
         let made = phased(&steps, &model, &segments);
         let rows: u32 = made.steps.iter().map(|step| step.rows.end - step.rows.start).sum();
         assert_eq!(rows as usize, shapes[1][1], "all rows are made");
@@ -282,19 +282,22 @@ fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
         ([2, 0, 0, 0], [1, 0, 1, 1], [4, 3, 6, 9], (6, 0), 4),
     ] {
         let g = padded(before, after, PadMode::Constant(0.0), to);
-        let joins = rewrite(&g, &Rules::only(&["joins"]).unwrap()).joins;
-        assert_eq!(joins.iter().collect::<Vec<_>>(), [1]);
-        let made = schedule(&g, &joins).unwrap();
+        let in_place = rewrite(&g, &Rules::only(&["in-place"]).unwrap()).in_place;
+        assert_eq!(in_place.iter().collect::<Vec<_>>(), [1]);
+        let made = schedule(&g, &in_place).unwrap();
         let outer = made.storage_of[2].unwrap();
-        assert_eq!(made.inside[1], Some(Inside { tensor: 2, row: inside.0, texel: inside.1, pitch: to[2] as u32 }));
-        assert_eq!(made.steps.iter().map(|step| step.frame).collect::<Vec<_>>(), [false, true, false]);
+        assert_eq!(
+            made.subtensors[1],
+            Some(SubtensorLayout { tensor: 2, row: inside.0, texel: inside.1, pitch: to[2] as u32 })
+        );
+        assert_eq!(made.steps.iter().map(|step| step.pad_border).collect::<Vec<_>>(), [false, true, false]);
         assert_eq!((made.steps[1].reads.len(), made.steps[1].writes.len()), (0, touches), "{before:?} {after:?}");
         assert!(written(&made, outer).iter().all(|&times| times == 1), "{before:?} {after:?}");
         // Rows without a border take no step.
-        let model = Model::new(&g, &made);
+        let model = RowDependencies::new(&g, &made);
         let rows = phased(&made, &model, &[Segment { operators: 0..3, phases: u32::MAX }]);
         let frames: Vec<Range<u32>> =
-            rows.steps.iter().filter(|step| step.frame).map(|step| step.rows.clone()).collect();
+            rows.steps.iter().filter(|step| step.pad_border).map(|step| step.rows.clone()).collect();
         match touches {
             2 if before[1] == 1 => assert_eq!(frames, [0..1, 4..5, 5..6]),
             _ => assert_eq!(frames.len(), g.shape(2).rows()),
@@ -304,22 +307,22 @@ fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
         ([0, 1, 0, 0], [0; 4], PadMode::Edge, [1, 4, 5, 8]),
         ([0, -1, 1, 0], [0; 4], PadMode::Constant(0.0), [1, 2, 6, 8]),
     ] {
-        let found = rewrite(&padded(before, after, mode, to), &Rules::only(&["joins"]).unwrap());
-        assert!(found.joins.is_empty());
-        assert!(found.report.missed.iter().any(|missed| missed.why == WhyNot::NotABorder));
+        let found = rewrite(&padded(before, after, mode, to), &Rules::only(&["in-place"]).unwrap());
+        assert!(found.in_place.is_empty());
+        assert!(found.report.missed.iter().any(|missed| missed.why == SkipReason::NotABorder));
     }
     // A part of so many slices would be as many runs of texels a row.
     for (channels, joined) in [(1024, 1), (1028, 0)] {
         let mut g = padded([0, 0, 1, 0], [0; 4], PadMode::Constant(0.0), [1, 3, 6, channels]);
         g.tensors[1].shape.c = channels;
         g.tensors[0].shape.c = channels;
-        let found = rewrite(&g, &Rules::only(&["joins"]).unwrap());
-        assert_eq!(found.joins.iter().count(), joined);
-        let many = |why: &WhyNot| matches!(why, WhyNot::ManyPieces { tensor } if tensor == "t1");
+        let found = rewrite(&g, &Rules::only(&["in-place"]).unwrap());
+        assert_eq!(found.in_place.iter().count(), joined);
+        let many = |why: &SkipReason| matches!(why, SkipReason::ManyPieces { tensor } if tensor == "t1");
         assert_eq!(found.report.missed.iter().filter(|missed| many(&missed.why)).count(), 1 - joined);
     }
     let between = padded([0, 0, 0, 2], [0; 4], PadMode::Constant(0.0), [1, 3, 5, 10]);
-    assert!(rewrite(&between, &Rules::only(&["joins"]).unwrap()).joins.is_empty());
+    assert!(rewrite(&between, &Rules::only(&["in-place"]).unwrap()).in_place.is_empty());
 }
 
 #[test]
@@ -331,14 +334,18 @@ fn parts_of_concatenations_are_written_in_place() {
     ] {
         let mut g = nested(axis);
         // The input is broadcast where it has to be; extents are the scheduler's only concern.
-        let joins = rewrite(&g, &Rules::only(&["joins"]).unwrap()).joins;
-        assert_eq!(joins.iter().collect::<Vec<_>>(), [2, 5], "axis {axis}");
-        let made = schedule(&g, &joins).unwrap();
+        let in_place = rewrite(&g, &Rules::only(&["in-place"]).unwrap()).in_place;
+        assert_eq!(in_place.iter().collect::<Vec<_>>(), [2, 5], "axis {axis}");
+        let made = schedule(&g, &in_place).unwrap();
         assert_eq!(made.steps.len(), g.nodes.len() - 2);
         let outer = made.storage_of[5].unwrap();
         for (tensor, (row, texel)) in [1, 2, 3, 4].into_iter().zip(places) {
             assert_eq!(made.storage_of[tensor], Some(outer));
-            assert_eq!(made.inside[tensor], Some(Inside { tensor: 5, row, texel, pitch }), "axis {axis}, t{tensor}");
+            assert_eq!(
+                made.subtensors[tensor],
+                Some(SubtensorLayout { tensor: 5, row, texel, pitch }),
+                "axis {axis}, t{tensor}"
+            );
         }
         // Alive from the first part that is written to the last step that reads the whole.
         let record = made.record(outer).unwrap();
@@ -365,37 +372,37 @@ fn parts_of_concatenations_are_written_in_place() {
         }
         // What reads a part cannot be written beside it.
         g.nodes[4].inputs[0] = 3;
-        let joins = rewrite(&g, &Rules::only(&["joins"]).unwrap()).joins;
-        assert_eq!(joins.iter().collect::<Vec<_>>(), [2], "axis {axis}");
+        let in_place = rewrite(&g, &Rules::only(&["in-place"]).unwrap()).in_place;
+        assert_eq!(in_place.iter().collect::<Vec<_>>(), [2], "axis {axis}");
         let all = [2, 5].into_iter().collect();
-        assert!(matches!(schedule(&g, &all), Err(ScheduleError::NotAJoin { node: 4, .. })));
+        assert!(matches!(schedule(&g, &all), Err(ScheduleError::NotInPlace { node: 4, .. })));
     }
 }
 
 #[test]
 fn what_cannot_be_written_in_place_stays_a_step() {
-    let joins = |g: &Graph| rewrite(g, &Rules::only(&["joins"]).unwrap());
+    let in_place = |g: &Graph| rewrite(g, &Rules::only(&["in-place"]).unwrap());
     let mut unaligned = nested(3);
     for tensor in [1, 3, 5] {
         unaligned.tensors[tensor].shape.c -= 2;
     }
-    let found = joins(&unaligned);
-    assert!(found.joins.is_empty());
-    assert!(found.report.missed.iter().any(|m| matches!(&m.why, WhyNot::Between { tensor } if tensor == "t2")));
-    assert!(matches!(schedule(&unaligned, &[2].into_iter().collect()), Err(ScheduleError::NotAJoin { node: 2, .. })));
+    let found = in_place(&unaligned);
+    assert!(found.in_place.is_empty());
+    assert!(found.report.missed.iter().any(|m| matches!(&m.why, SkipReason::Between { tensor } if tensor == "t2")));
+    assert!(matches!(schedule(&unaligned, &[2].into_iter().collect()), Err(ScheduleError::NotInPlace { node: 2, .. })));
 
     let twice = {
         let mut g = nested(3);
         g.nodes[2].inputs[1] = 1;
-        joins(&g)
+        in_place(&g)
     };
-    assert!(twice.report.missed.iter().any(|m| m.why == WhyNot::LiesElsewhere { tensor: "t1".into() }));
+    assert!(twice.report.missed.iter().any(|m| m.why == SkipReason::LiesElsewhere { tensor: "t1".into() }));
 
     let mut goes_out = nested(3);
     goes_out.outputs.push(2);
-    assert!(joins(&goes_out).report.missed.iter().any(|m| m.why == WhyNot::GoesOut { tensor: "t2".into() }));
+    assert!(in_place(&goes_out).report.missed.iter().any(|m| m.why == SkipReason::GoesOut { tensor: "t2".into() }));
 
     let mut comes_in = nested(3);
     comes_in.nodes[2].inputs[0] = 0;
-    assert!(joins(&comes_in).report.missed.iter().any(|m| m.why == WhyNot::NotComputed { tensor: "t0".into() }));
+    assert!(in_place(&comes_in).report.missed.iter().any(|m| m.why == SkipReason::NotComputed { tensor: "t0".into() }));
 }

@@ -14,7 +14,7 @@ use naga::{
     valid::{Capabilities, ValidationFlags, Validator},
 };
 use texpool::{
-    gpu::{Table, source},
+    gpu::{ParamBinding, source},
     kernels::{SHADERS, Shader},
     plan::TexelFormat,
 };
@@ -89,7 +89,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("unary", &[("FUNCTION", &UNARY)]),
 ];
 
-/// Constants of `texel.wgsl`: no tail, and every part of one.
+/// Constants of `texel.wgsl`: no epilogue, and every part of one.
 const TAILS: [&[(&str, f64)]; 2] = [&[("ADD", 0.0)], &[("FIRST", 15.0), ("ADD", 1.0), ("THEN", 4.0), ("LANES", 32.0)]];
 const SHARED: [&str; 4] = ["LANES", "FIRST", "ADD", "THEN"];
 
@@ -149,11 +149,11 @@ fn every_pipeline_is_portable() {
     for &(name, constants) in CONSTANTS {
         let shader = family(name);
         for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
-            for table in [Table::Uniform, Table::Storage] {
+            for table in [ParamBinding::Uniform, ParamBinding::Storage] {
                 let text = source(shader, format, table);
                 for own in choices(constants) {
-                    for tail in TAILS {
-                        let all = [own.as_slice(), tail].concat();
+                    for epilogue in TAILS {
+                        let all = [own.as_slice(), epilogue].concat();
                         seen += 1;
                         let file: PathBuf = folder.path().join(format!("{seen}.spv"));
                         let result = translate(&text, &all).and_then(|words| {
@@ -189,7 +189,7 @@ fn every_family_and_every_constant_is_listed() {
     assert_eq!(families, CONSTANTS.iter().map(|family| family.0).collect::<Vec<_>>());
     assert_eq!(families, SHADERS.map(|shader| shader.name()));
     for &(name, constants) in CONSTANTS {
-        let text = source(family(name), TexelFormat::Rgba32Float, Table::Uniform);
+        let text = source(family(name), TexelFormat::Rgba32Float, ParamBinding::Uniform);
         let module = naga::front::wgsl::parse_str(&text).unwrap();
         let mut found: Vec<&str> = module.overrides.iter().filter_map(|(_, o)| o.name.as_deref()).collect();
         found.retain(|name| !SHARED.contains(name));
@@ -200,7 +200,7 @@ fn every_family_and_every_constant_is_listed() {
 #[test]
 fn only_four_storage_textures_and_one_table_are_bound() {
     for &(name, _) in CONSTANTS {
-        let text = source(family(name), TexelFormat::Rgba32Float, Table::Uniform);
+        let text = source(family(name), TexelFormat::Rgba32Float, ParamBinding::Uniform);
         let module = naga::front::wgsl::parse_str(&text).unwrap();
         let mut bound: Vec<u32> =
             module.global_variables.iter().filter_map(|(_, v)| v.binding).map(|binding| binding.binding).collect();

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use texpool::plan::{
-    Budget, Choice, PlanError, Problem, SearchControl, StepUse, Strategy, UsageRecord, bank_bound, banks, best, bounds,
-    check_layout, choose, optimum, uses_from_records, verify_certificate,
+    Budget, Choice, LayoutKind, PlanError, SearchControl, StepUse, Strategy, UsageRecord, bank_bound, banks, best,
+    bounds, check_layout, choose, optimum, uses_from_records, verify_certificate,
 };
 
 use crate::data::usage_record_sets;
@@ -16,7 +16,7 @@ fn banks_are_optimal_and_below_the_shared_objects_optimum_on_20_of_the_23_sets()
         let uses = uses_from_records(&records).unwrap();
         let objects = optimum(&records, 100, &SearchControl::new()).unwrap().layout;
         let found = banks(&records, &uses, &objects, 200_000, &SearchControl::new()).unwrap();
-        assert_eq!(found.problem, Problem::Banks);
+        assert_eq!(found.problem, LayoutKind::Banks);
         assert_eq!(check_layout(&records, &uses, &found), Ok(()), "{}", instance["name"]);
         assert!(found.total() <= objects.total(), "{}", instance["name"]);
         assert!(found.total() >= bounds(&records).unwrap().offsets, "{}", instance["name"]);
@@ -89,7 +89,7 @@ fn what_is_asked_for_is_what_is_planned() {
     assert_eq!(verify_certificate(records, &found[3].certificate), Ok(6_924_288));
     let arena = plan(Strategy::OffsetsGreedyBySize.name()).unwrap_err();
     assert_eq!(arena, PlanError::NotForTextures { strategy: "offsets_greedy_by_size" });
-    assert!(matches!(plan("optimum").map(|b| b.layout.problem), Ok(Problem::SharedObjects)));
+    assert!(matches!(plan("optimum").map(|b| b.layout.problem), Ok(LayoutKind::SharedObjects)));
     assert_eq!("banks".parse::<Choice>().unwrap().to_string(), "banks");
     assert!("bank".parse::<Choice>().is_err());
 }

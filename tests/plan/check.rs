@@ -1,7 +1,7 @@
 //! The checker refuses every kind of wrong plan, and `realize` what no texture can hold.
 
 use texpool::plan::{
-    Layout, Place, Placement, Plan, PlanError, Problem, RowStep, RowTable, RowUse, StepUse, Strategy, TensorRows,
+    Layout, LayoutKind, Place, Placement, Plan, PlanError, RowStep, RowTable, RowUse, StepUse, Strategy, TensorRows,
     TexelFormat, TextureLimits, TextureSpec, UsageRecord, check, check_layout, check_rows, realize, uses_from_records,
 };
 
@@ -18,7 +18,7 @@ fn chain() -> (Vec<UsageRecord>, Vec<TensorRows>, Vec<StepUse>) {
     (records, tensors, uses)
 }
 
-fn layout(problem: Problem, regions: &[u64], places: &[(usize, u64)]) -> Layout {
+fn layout(problem: LayoutKind, regions: &[u64], places: &[(usize, u64)]) -> Layout {
     let places = places.iter().map(|&(region, offset)| Place { region, offset }).collect();
     Layout { problem, regions: regions.to_vec(), places }
 }
@@ -27,9 +27,9 @@ fn layout(problem: Problem, regions: &[u64], places: &[(usize, u64)]) -> Layout 
 fn good_layouts_pass() {
     let (records, _, uses) = chain();
     for good in [
-        layout(Problem::SharedObjects, &[8, 6], &[(0, 0), (1, 0), (0, 0)]),
-        layout(Problem::Offsets, &[14], &[(0, 0), (0, 8), (0, 0)]),
-        layout(Problem::Banks, &[16, 6], &[(0, 0), (1, 0), (0, 8)]),
+        layout(LayoutKind::SharedObjects, &[8, 6], &[(0, 0), (1, 0), (0, 0)]),
+        layout(LayoutKind::Offsets, &[14], &[(0, 0), (0, 8), (0, 0)]),
+        layout(LayoutKind::Banks, &[16, 6], &[(0, 0), (1, 0), (0, 8)]),
     ] {
         assert_eq!(check_layout(&records, &uses, &good), Ok(()));
     }
@@ -39,18 +39,18 @@ fn good_layouts_pass() {
 fn bad_layouts_are_refused() {
     let (records, _, uses) = chain();
     let refused = |l: Layout| check_layout(&records, &uses, &l).unwrap_err();
-    let shared = Problem::SharedObjects;
-    assert!(matches!(refused(layout(shared, &[8], &[(0, 0), (0, 0)])), PlanError::Count { found: 2, .. }));
+    let shared = LayoutKind::SharedObjects;
+    assert!(matches!(refused(layout(shared, &[8], &[(0, 0), (0, 0)])), PlanError::LengthMismatch { found: 2, .. }));
     assert!(matches!(
         refused(layout(shared, &[8, 6], &[(0, 0), (2, 0), (0, 0)])),
-        PlanError::NoSuchPlace { record: 1, index: 2, .. }
+        PlanError::OutOfRange { record: 1, index: 2, .. }
     ));
     assert!(matches!(
         refused(layout(shared, &[8, 5], &[(0, 0), (1, 0), (0, 0)])),
         PlanError::OutOfRegion { record: 1, end: 6, size: 5, .. }
     ));
     assert!(matches!(
-        refused(layout(Problem::Banks, &[8, 6], &[(0, 0), (1, u64::MAX), (0, 0)])),
+        refused(layout(LayoutKind::Banks, &[8, 6], &[(0, 0), (1, u64::MAX), (0, 0)])),
         PlanError::OutOfRegion { record: 1, .. }
     ));
     assert!(matches!(
@@ -62,15 +62,15 @@ fn bad_layouts_are_refused() {
         PlanError::Shape { problem: "shared_objects", .. }
     ));
     assert!(matches!(
-        refused(layout(Problem::Offsets, &[8, 6], &[(0, 0), (1, 0), (0, 0)])),
+        refused(layout(LayoutKind::Offsets, &[8, 6], &[(0, 0), (1, 0), (0, 0)])),
         PlanError::Shape { problem: "offsets", .. }
     ));
     assert!(matches!(
-        refused(layout(Problem::Offsets, &[14], &[(0, 0), (0, 7), (0, 0)])),
+        refused(layout(LayoutKind::Offsets, &[14], &[(0, 0), (0, 7), (0, 0)])),
         PlanError::Overlap { a: 0, b: 1, step: 1, .. }
     ));
     assert!(matches!(
-        refused(layout(Problem::Banks, &[14, 8], &[(0, 0), (0, 8), (1, 0)])),
+        refused(layout(LayoutKind::Banks, &[14, 8], &[(0, 0), (0, 8), (1, 0)])),
         PlanError::ReadsAndWrites { step: 1, read: 0, write: 1, region: 0 }
     ));
 }
@@ -78,7 +78,7 @@ fn bad_layouts_are_refused() {
 #[test]
 fn a_use_outside_the_life_is_refused() {
     let (records, _, mut uses) = chain();
-    let good = layout(Problem::SharedObjects, &[8, 6], &[(0, 0), (1, 0), (0, 0)]);
+    let good = layout(LayoutKind::SharedObjects, &[8, 6], &[(0, 0), (1, 0), (0, 0)]);
     uses[3].reads.push(0);
     assert!(matches!(
         check_layout(&records, &uses, &good),
@@ -110,7 +110,7 @@ fn bad_plans_are_refused() {
     assert!(matches!(refused(|p| p.textures[0].height = 8193), PlanError::BadTexture { texture: 0, .. }));
     assert!(matches!(refused(|p| p.placements[1].record = 0), PlanError::WrongPlacement { placement: 1, .. }));
     assert!(matches!(refused(|p| p.placements[1].last = 9), PlanError::WrongPlacement { placement: 1, .. }));
-    assert!(matches!(refused(|p| p.placements[1].texture = 9), PlanError::NoSuchPlace { index: 9, .. }));
+    assert!(matches!(refused(|p| p.placements[1].texture = 9), PlanError::OutOfRange { index: 9, .. }));
     assert!(matches!(refused(|p| p.placements[1].texture = 0), PlanError::Overlap { a: 0, b: 1, .. }));
     assert!(matches!(
         refused(|p| p.placements[2].rows = RowTable::Whole { base: 1, rows: 4, row_texels: 2 }),
@@ -134,7 +134,7 @@ fn bad_plans_are_refused() {
     ));
     assert!(matches!(
         refused(|p| p.placements.truncate(2)),
-        PlanError::Count { what: "placements", found: 2, expected: 3 }
+        PlanError::LengthMismatch { what: "placements", found: 2, expected: 3 }
     ));
 }
 
@@ -156,7 +156,7 @@ fn scattered_rows_are_checked_row_by_row() {
     let plan = |second: Vec<u32>| Plan {
         strategy: "by hand".into(),
         evidence: None,
-        problem: Problem::Banks,
+        problem: LayoutKind::Banks,
         textures: vec![texture(4, 2), texture(1, 1)],
         placements: vec![
             place(0, 0, scattered(vec![4, 0])),
@@ -202,7 +202,7 @@ fn reversed_intervals_are_refused_everywhere() {
     for &strategy in Strategy::ALL {
         assert_eq!(strategy.place(&records), Err(PlanError::ReversedInterval { record: 0, first: 3, last: 2 }));
     }
-    let one = layout(Problem::SharedObjects, &[1], &[(0, 0)]);
+    let one = layout(LayoutKind::SharedObjects, &[1], &[(0, 0)]);
     assert!(matches!(check_layout(&records, &[], &one), Err(PlanError::ReversedInterval { .. })));
 }
 
@@ -236,7 +236,7 @@ fn an_address_that_wraps_is_refused() {
     let plan = |rows, width| Plan {
         strategy: "by hand".into(),
         evidence: None,
-        problem: Problem::Rows,
+        problem: LayoutKind::Rows,
         textures: vec![TextureSpec { width, height: width, format: TexelFormat::Rgba16Float }],
         placements: vec![Placement { record: 0, texture: 0, rows, first: 0, last: 1 }],
     };

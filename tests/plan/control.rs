@@ -8,7 +8,7 @@ use std::{
 };
 
 use texpool::plan::{
-    Budget, Layout, PlanError, Problem, Progress, SearchControl, StepUse, StopReason, UsageRecord, Uses, bank_bound,
+    Budget, Layout, LayoutKind, PlanError, Progress, SearchControl, StepUse, StopReason, UsageRecord, Uses, bank_bound,
     banks, bounds, check_layout, optimum, reorder, survey, uses_from_records, verify_certificate,
 };
 
@@ -39,7 +39,7 @@ fn stopped_everywhere(search: impl Fn(&SearchControl<'_>, Option<StopReason>)) -
 
 fn is_valid(records: &[UsageRecord], layout: &Layout) {
     assert_eq!(check_layout(records, Uses::FirstAndLast, layout), Ok(()));
-    let exclusive = layout.problem != Problem::Offsets;
+    let exclusive = layout.problem != LayoutKind::Offsets;
     if exclusive {
         assert_eq!(check_layout(records, &uses_from_records(records).unwrap(), layout), Ok(()));
     }

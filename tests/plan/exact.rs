@@ -95,7 +95,7 @@ proptest! {
         let found = solve(&records);
         prop_assert!(found.proven, "{} nodes", found.nodes);
         prop_assert!(bounds(&records).unwrap().shared_objects <= found.layout.total());
-        for strategy in Strategy::ALL.iter().filter(|s| s.problem() == texpool::plan::Problem::SharedObjects) {
+        for strategy in Strategy::ALL.iter().filter(|s| s.problem() == texpool::plan::LayoutKind::SharedObjects) {
             prop_assert!(found.layout.total() <= strategy.place(&records).unwrap().total(), "{}", strategy);
         }
         let uses = uses_from_records(&records).unwrap();

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use texpool::plan::{
     Layout, SearchControl, StopReason, Strategy as Greedy, Ties, UsageRecord, check_layout, naive_total,
     offsets::{
-        Gap, Longest, greedy_by_breadth, greedy_by_breadth_within, greedy_by_size, greedy_by_size_within,
+        Gap, TieBreak, greedy_by_breadth, greedy_by_breadth_within, greedy_by_size, greedy_by_size_within,
         greedy_in_order, greedy_in_order_within, micro_greedy, micro_greedy_within, simple_arena, smallest,
         strip_packing, strip_packing_within,
     },
@@ -32,8 +32,8 @@ fn place(records: &[UsageRecord], order: &[usize], align: u64, gap: Gap) -> Vec<
             cursor = cursor.max(to.div_ceil(align) * align);
         }
         let chosen = match gap {
-            Gap::Smallest => gaps.iter().min(),
-            Gap::Lowest => gaps.iter().min_by_key(|gap| gap.1),
+            Gap::BestFit => gaps.iter().min(),
+            Gap::FirstFit => gaps.iter().min_by_key(|gap| gap.1),
         };
         offsets[record] = chosen.map_or(cursor, |gap| gap.1);
     }
@@ -57,11 +57,11 @@ fn by_breadth(records: &[UsageRecord]) -> Vec<usize> {
 
 /// The skyline as a list of heights, one a step: the lowest stretch, the earliest of equals, takes the longest-lived
 /// tensor between its walls or is raised to the lower one.
-fn strip(records: &[UsageRecord], ties: Longest) -> Vec<u64> {
+fn strip(records: &[UsageRecord], ties: TieBreak) -> Vec<u64> {
     let end = records.iter().map(|r| r.last + 1).max().unwrap_or(0);
     let mut heights = vec![0u64; end];
     let mut waiting: Vec<usize> = (0..records.len()).collect();
-    if ties == Longest::Largest {
+    if ties == TieBreak::Largest {
         waiting.sort_by_key(|&i| std::cmp::Reverse(records[i].size));
     }
     waiting.sort_by_key(|&i| std::cmp::Reverse(records[i].last - records[i].first));
@@ -113,21 +113,21 @@ proptest! {
         births.sort_by_key(|&i| records[i].first);
         let listed: Vec<usize> = (0..count).collect();
         let by_size = offsets(greedy_by_size(&records, align).unwrap());
-        prop_assert_eq!(by_size, place(&records, &largest, align, Gap::Smallest));
-        prop_assert_eq!(offsets(micro_greedy(&records).unwrap()), place(&records, &latest, 1, Gap::Lowest));
-        for gap in [Gap::Smallest, Gap::Lowest] {
+        prop_assert_eq!(by_size, place(&records, &largest, align, Gap::BestFit));
+        prop_assert_eq!(offsets(micro_greedy(&records).unwrap()), place(&records, &latest, 1, Gap::FirstFit));
+        for gap in [Gap::BestFit, Gap::FirstFit] {
             let in_order = offsets(greedy_in_order(&records, gap).unwrap());
             prop_assert_eq!(in_order, place(&records, &births, 1, gap));
         }
         let arena = offsets(simple_arena(&records, align).unwrap());
-        prop_assert_eq!(arena, place(&records, &listed, align, Gap::Smallest));
+        prop_assert_eq!(arena, place(&records, &listed, align, Gap::BestFit));
         let widest = offsets(greedy_by_breadth(&records, Ties::Lower).unwrap());
-        prop_assert_eq!(widest, place(&records, &by_breadth(&records), 1, Gap::Smallest));
+        prop_assert_eq!(widest, place(&records, &by_breadth(&records), 1, Gap::BestFit));
     }
 
     #[test]
     fn strip_packing_equals_its_definition(records in records()) {
-        for ties in [Longest::Largest, Longest::LowestIndex] {
+        for ties in [TieBreak::Largest, TieBreak::LowestIndex] {
             prop_assert_eq!(offsets(strip_packing(&records, ties).unwrap()), strip(&records, ties));
         }
     }
@@ -203,8 +203,8 @@ fn a_deadline_leaves_every_strategy_with_a_layout() {
             greedy_by_size_within(&records, 1, &control()),
             greedy_by_breadth_within(&records, Ties::Lower, &control()),
             micro_greedy_within(&records, &control()),
-            greedy_in_order_within(&records, Gap::Smallest, &control()),
-            strip_packing_within(&records, Longest::Largest, &control()),
+            greedy_in_order_within(&records, Gap::BestFit, &control()),
+            strip_packing_within(&records, TieBreak::Largest, &control()),
         ];
         for layout in layouts {
             assert!(is_valid(&records, &layout.unwrap()));
@@ -224,6 +224,6 @@ fn what_a_deadline_leaves_over_is_stacked() {
     let layout = greedy_by_size_within(&records, 4, &expired).unwrap();
     assert_eq!(check_layout(&records, &[], &layout), Ok(()));
     assert_eq!(offsets(layout), [8, 0, 0]);
-    assert_eq!(greedy_in_order_within(&records, Gap::Lowest, &expired).unwrap().total(), 8);
-    assert_eq!(strip_packing_within(&records, Longest::Largest, &expired).unwrap().total(), 8);
+    assert_eq!(greedy_in_order_within(&records, Gap::FirstFit, &expired).unwrap().total(), 8);
+    assert_eq!(strip_packing_within(&records, TieBreak::Largest, &expired).unwrap().total(), 8);
 }

@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use proptest::prelude::*;
 use texpool::plan::{
     SearchControl, UsageRecord, bounds,
-    shared::{Stages, Turn, greedy_by_size_improved},
+    shared::{StageOrder, Stages, greedy_by_size_improved},
 };
 
 /// Objects of the records, by the text.
-fn plainly(records: &[UsageRecord], stages: Stages, turn: Turn) -> Vec<usize> {
+fn plainly(records: &[UsageRecord], stages: Stages, turn: StageOrder) -> Vec<usize> {
     let maximums = bounds(records).unwrap().positional_maximums;
     let stage = |i: usize| {
         let enough = maximums.iter().filter(|&&m| m >= records[i].size).count();
@@ -31,7 +31,7 @@ fn plainly(records: &[UsageRecord], stages: Stages, turn: Turn) -> Vec<usize> {
         };
         let rank = |i: usize| {
             let idle = match (turn, nearest(i)) {
-                (Turn::Largest, _) | (Turn::HomelessFirst, None) => 0,
+                (StageOrder::Largest, _) | (StageOrder::UnassignedFirst, None) => 0,
                 (_, None) => usize::MAX,
                 (_, Some((gap, _))) => gap,
             };
@@ -54,7 +54,7 @@ proptest! {
         let record = |(first, length, size)| UsageRecord::new(first, first + length, size);
         let records: Vec<UsageRecord> = records.into_iter().map(record).collect();
         for stages in [Stages::Split, Stages::Merged] {
-            for turn in [Turn::Nearest, Turn::HomelessFirst, Turn::Largest] {
+            for turn in [StageOrder::Nearest, StageOrder::UnassignedFirst, StageOrder::Largest] {
                 let layout = greedy_by_size_improved(&records, stages, turn, &SearchControl::new()).unwrap();
                 let objects: Vec<usize> = layout.places.iter().map(|p| p.region).collect();
                 prop_assert_eq!(objects, plainly(&records, stages, turn));

@@ -66,7 +66,7 @@ fn hostile_csv_is_refused_where_it_is_wrong() {
         let error = from_csv(text).unwrap_err();
         let message = error.to_string();
         assert!(message.contains(word), "{text:?}: {message}");
-        let PlanError::Read { line: l, column: c, .. } = error else { panic!("{error}") };
+        let PlanError::Parse { line: l, column: c, .. } = error else { panic!("{error}") };
         assert_eq!((l, c), (line, column), "{text:?}: {message}");
     }
 }
@@ -120,7 +120,7 @@ mod as_json {
             let error = from_text(text).unwrap_err();
             let message = error.to_string();
             assert!(message.contains(word), "{text:?}: {message}");
-            let PlanError::Read { line: l, column: c, .. } = error else { panic!("{error}") };
+            let PlanError::Parse { line: l, column: c, .. } = error else { panic!("{error}") };
             assert_eq!(l, line, "{text:?}: {message}");
             assert!(c.abs_diff(column) <= 1, "{text:?}: {message}");
         }

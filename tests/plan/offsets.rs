@@ -67,10 +67,10 @@ fn the_published_example_is_tight() {
     let records = minimalloc("input.12");
     let control = SearchControl::new();
     assert!(matches!(fit(&records, 12, 1000, &control), Ok(Fit::Fits(_))));
-    assert_eq!(fit(&records, 11, 1000, &control), Ok(Fit::Impossible));
+    assert_eq!(fit(&records, 11, 1000, &control), Ok(Fit::Infeasible));
     let hard = minimalloc("A.1048576");
-    assert_eq!(fit(&hard, 1_048_575, 1000, &control), Ok(Fit::Impossible));
-    assert_eq!(fit(&hard, 1_048_576, 10, &control), Ok(Fit::Undecided));
+    assert_eq!(fit(&hard, 1_048_575, 1000, &control), Ok(Fit::Infeasible));
+    assert_eq!(fit(&hard, 1_048_576, 10, &control), Ok(Fit::BudgetExhausted));
 }
 
 /// A hard instance, under tensors that live as long as all of it: every one of them is a level of the search.
@@ -92,7 +92,7 @@ fn levels_of_the_search_are_no_recursion() {
     let timeout = SearchControl::new().timeout(Duration::from_secs(5));
     match fit(&records, capacity, 30_000, &timeout).unwrap() {
         Fit::Fits(layout) => assert_eq!(check_layout(&records, &[], &layout), Ok(())),
-        other => assert_eq!(other, Fit::Undecided),
+        other => assert_eq!(other, Fit::BudgetExhausted),
     }
 }
 
@@ -120,8 +120,8 @@ fn more_tensors_than_can_be_searched_are_answered_where_that_is_cheap() {
     let last = records.iter().map(|r| r.last).max().unwrap();
     records.push(UsageRecord::new(0, last, 1_024));
     let control = SearchControl::new();
-    assert_eq!(fit(&records, 1_049_599, 1_000, &control), Ok(Fit::Impossible));
-    assert_eq!(fit(&records, 1_049_600, 1_000, &control), Ok(Fit::Undecided));
+    assert_eq!(fit(&records, 1_049_599, 1_000, &control), Ok(Fit::Infeasible));
+    assert_eq!(fit(&records, 1_049_600, 1_000, &control), Ok(Fit::BudgetExhausted));
     let Ok(Fit::Fits(layout)) = fit(&records, 2_000_000, 0, &control) else { panic!() };
     assert_eq!(check_layout(&records, &[], &layout), Ok(()));
 }
@@ -132,7 +132,7 @@ fn a_search_without_end_is_stopped() {
     let records = minimalloc("J.1048576");
     let timeout = SearchControl::new().timeout(Duration::from_millis(200));
     let start = Instant::now();
-    assert_eq!(fit(&records, 1_000_000, u64::MAX, &timeout), Ok(Fit::Undecided));
+    assert_eq!(fit(&records, 1_000_000, u64::MAX, &timeout), Ok(Fit::BudgetExhausted));
     let found = smallest(&records, u64::MAX, &timeout).unwrap();
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     assert_eq!(found.stopped, Some(StopReason::Deadline));
@@ -156,7 +156,7 @@ fn a_search_without_end_is_stopped() {
 fn an_expired_deadline_still_gives_a_layout() {
     let records = minimalloc("A.1048576");
     let expired = SearchControl::new().timeout(Duration::ZERO);
-    assert_eq!(fit(&records, 1_048_576, u64::MAX, &expired), Ok(Fit::Undecided));
+    assert_eq!(fit(&records, 1_048_576, u64::MAX, &expired), Ok(Fit::BudgetExhausted));
     let found = smallest(&records, u64::MAX, &expired).unwrap();
     assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
     assert_eq!((found.bound, found.stopped), (1_048_576, Some(StopReason::Deadline)));
@@ -293,11 +293,11 @@ fn refusals_by_search_are_right() {
                 assert_eq!(check_layout(&records, &[], &layout), Ok(()));
                 assert!(fits);
             }
-            Fit::Impossible => {
+            Fit::Infeasible => {
                 refused += 1;
                 assert!(!fits, "{records:?}");
             }
-            Fit::Undecided => panic!("{records:?}"),
+            Fit::BudgetExhausted => panic!("{records:?}"),
         }
     }
     assert!(fitted > 100 && refused > 20, "{fitted} fit, {refused} do not");
@@ -327,7 +327,7 @@ proptest! {
         let records: Vec<UsageRecord> = records.into_iter().map(record).collect();
         let least = brute_force(&records);
         let control = SearchControl::new();
-        prop_assert_eq!(fit(&records, least - 1, 1_000_000, &control), Ok(Fit::Impossible));
+        prop_assert_eq!(fit(&records, least - 1, 1_000_000, &control), Ok(Fit::Infeasible));
         let Ok(Fit::Fits(layout)) = fit(&records, least, 1_000_000, &control) else { panic!("{least} fits") };
         prop_assert_eq!(check_layout(&records, &[], &layout), Ok(()));
         prop_assert_eq!(layout.total(), least);
@@ -346,14 +346,14 @@ proptest! {
                 prop_assert_eq!(check_layout(&records, &[], &layout), Ok(()));
                 prop_assert!(layout.total() <= capacity);
             }
-            Fit::Impossible => {
+            Fit::Infeasible => {
                 let least = texpool::plan::Strategy::ALL
                     .iter()
                     .map(|s| s.place(&records).unwrap().total())
                     .min();
                 prop_assert!(least.is_none_or(|least| least > capacity));
             }
-            Fit::Undecided => {}
+            Fit::BudgetExhausted => {}
         }
     }
 }

@@ -37,7 +37,7 @@ fn a_tensor_that_no_step_touches_is_refused() {
     assert_eq!(refused, Err(PlanError::NeverUsed { record: 1 }));
     assert!(matches!(
         reorder(&[step(&[], &[3])], &[1], 0, &SearchControl::new()),
-        Err(PlanError::NoSuchPlace { index: 3, .. })
+        Err(PlanError::OutOfRange { index: 3, .. })
     ));
 }
 

@@ -2,7 +2,7 @@
 
 use proptest::{prelude::*, strategy::Strategy as Generator};
 use texpool::plan::{
-    Budget, PlanError, Problem, SearchControl, Strategy, TensorRows, TexelFormat, TextureLimits, UsageRecord, best,
+    Budget, LayoutKind, PlanError, SearchControl, Strategy, TensorRows, TexelFormat, TextureLimits, UsageRecord, best,
     bounds, check, check_layout, realize, uses_from_records,
 };
 
@@ -44,7 +44,7 @@ proptest! {
         for &strategy in Strategy::ALL {
             let layout = strategy.place(&records).unwrap();
             prop_assert_eq!(check_layout(&records, &uses, &layout), Ok(()), "{}", strategy);
-            let bound = if strategy.problem() == Problem::Offsets { b.offsets } else { b.shared_objects };
+            let bound = if strategy.problem() == LayoutKind::Offsets { b.offsets } else { b.shared_objects };
             prop_assert!(bound <= layout.total(), "{}", strategy);
             prop_assert!(layout.total() <= b.naive, "{}", strategy);
             prop_assert_eq!(&layout, &strategy.place(&records).unwrap());

@@ -23,7 +23,7 @@ fn known_at_the_start_is_greedy_by_size() {
 fn a_size_known_after_birth_is_refused() {
     let records = [UsageRecord::new(2, 3, 1)];
     assert_eq!(dynamic_objects(&records, &[3]), Err(PlanError::KnownTooLate { record: 0, known_at: 3, first: 2 }));
-    assert!(matches!(dynamic_offsets(&records, &[]), Err(PlanError::Count { found: 0, .. })));
+    assert!(matches!(dynamic_offsets(&records, &[]), Err(PlanError::LengthMismatch { found: 0, .. })));
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use texpool::plan::{
-    Budget, PlanError, Problem, SearchControl, UsageRecord, Uses, best, bounds, check_layout, offsets, survey,
+    Budget, LayoutKind, PlanError, SearchControl, UsageRecord, Uses, best, bounds, check_layout, offsets, survey,
     uses_from_records, verify_certificate,
 };
 
@@ -71,7 +71,7 @@ fn a_step_of_very_many_tensors_is_checked_at_once() {
     let begun = Instant::now();
     assert_eq!(check_layout(&records, Uses::FirstAndLast, &naive), Ok(()));
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    let arena = texpool::plan::Layout { problem: Problem::Banks, ..offsets::naive(&records).unwrap() };
+    let arena = texpool::plan::Layout { problem: LayoutKind::Banks, ..offsets::naive(&records).unwrap() };
     let refused = check_layout(&records, Uses::FirstAndLast, &arena);
     assert!(matches!(refused, Err(PlanError::ReadsAndWrites { step: 1, read: 0, .. })), "{refused:?}");
 }

@@ -1,10 +1,10 @@
-//! Bounds and totals of the strategies on real networks, against figures from an independent implementation.
+//! Bounds and totals of the strategies on real networks, against device_profile from an independent implementation.
 
 use crate::data::{csv_records, json, usage_record_sets};
 use texpool::plan::{
-    Budget, Problem, SearchControl, Strategy, UsageRecord, best, bounds, check_layout,
-    engines::{ExtentRecord, Rule, place_extents},
-    optimum, survey, uses_from_records,
+    Budget, LayoutKind, SearchControl, Strategy, UsageRecord,
+    baselines::{ExtentRecord, Rule, place_extents},
+    best, bounds, check_layout, optimum, survey, uses_from_records,
 };
 
 #[test]
@@ -71,9 +71,9 @@ fn best_is_checked_explained_and_no_larger_than_any_candidate() {
         let uses = uses_from_records(&records).unwrap();
         let best = best(&records, &uses, Budget::default(), &SearchControl::new()).unwrap();
         check_layout(&records, &uses, &best.layout).unwrap();
-        assert!(best.layout.problem != Problem::Offsets);
+        assert!(best.layout.problem != LayoutKind::Offsets);
         assert!(best.reason.contains(&best.strategy), "{name}: {}", best.reason);
-        assert!(best.candidates.iter().all(|c| c.problem == Problem::Offsets || best.layout.total() <= c.total));
+        assert!(best.candidates.iter().all(|c| c.problem == LayoutKind::Offsets || best.layout.total() <= c.total));
         assert!(best.candidates.iter().any(|c| c.name == best.strategy && c.total == best.layout.total()));
     }
 }

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use texpool::plan::{
-    Layout, Place, Problem, Strategy, bounds,
-    engines::{ExtentRecord, Rule, place_extents},
+    Layout, LayoutKind, Place, Strategy,
+    baselines::{ExtentRecord, Rule, place_extents},
+    bounds,
     offsets::{back_to_back, greedy_by_size, micro_greedy, simple_arena},
     operator_profiles, reallocation_graph,
 };
@@ -104,7 +105,7 @@ fn objects_back_to_back() {
     for case in json("tflite_memory_vectors.json")["object_to_offset"].as_array().unwrap() {
         let place = |region| Place { region: region as usize, offset: 0 };
         let places = numbers(&case["object_ids"]).into_iter().map(place).collect();
-        let objects = Layout { problem: Problem::SharedObjects, regions: numbers(&case["object_sizes"]), places };
+        let objects = Layout { problem: LayoutKind::SharedObjects, regions: numbers(&case["object_sizes"]), places };
         let arena = back_to_back(&objects);
         assert_eq!(offsets(&arena), numbers(&case["offsets"]), "{}", case["name"]);
         let total = case["total_size"].as_u64().or(case["derived_total_size"].as_u64());

@@ -1,6 +1,6 @@
 //! What the tests share: graphs of one node.
 
-use texpool::graph::{Constant, Graph, Node, Op, Order, Shape, Tail, Tensor};
+use texpool::graph::{Constant, Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor};
 
 /// An operand of a one-node graph.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub(crate) enum Source {
 }
 
 /// A graph of one node.
-pub(crate) fn one_node(op: Op, operands: &[Source], output: Shape, tail: Tail) -> Graph {
+pub(crate) fn one_node(op: Op, operands: &[Source], output: Shape, epilogue: Epilogue) -> Graph {
     let mut graph = Graph { name: op.name().into(), ..Graph::default() };
     let mut inputs = Vec::new();
     for operand in operands {
@@ -28,7 +28,7 @@ pub(crate) fn one_node(op: Op, operands: &[Source], output: Shape, tail: Tail) -
     }
     let id = add_tensor(&mut graph, output, None);
     graph.outputs.push(id);
-    graph.nodes.push(Node { op, inputs, outputs: vec![id], tail, origin: 0 });
+    graph.nodes.push(Node { op, inputs, outputs: vec![id], epilogue, op_index: 0 });
     graph
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn add_tensor(graph: &mut Graph, shape: Shape, constant: Option<Const
         name: format!("t{id}"),
         shape,
         dims: shape.dims().to_vec(),
-        order: Order::default(),
+        host_permutation: LayoutPermutation::default(),
         constant,
     });
     id

@@ -32,11 +32,11 @@ pub(crate) fn nodes(line: &str) -> Vec<Node<'_>> {
 }
 
 fn node(text: &str) -> Node<'_> {
-    let (head, tail) = text.split_once("->").unwrap();
+    let (head, epilogue) = text.split_once("->").unwrap();
     let mut head = head.split_whitespace();
     let operator = head.next().unwrap();
     let operands = head.map(operand).collect();
-    let (attributes, results) = tail.split_whitespace().partition::<Vec<_>, _>(|token| token.contains('='));
+    let (attributes, results) = epilogue.split_whitespace().partition::<Vec<_>, _>(|token| token.contains('='));
     let attributes = attributes.into_iter().map(|token| token.split_once('=').unwrap()).collect();
     Node { operator, operands, results: results.into_iter().map(operand).collect(), attributes }
 }

@@ -4,8 +4,8 @@
 use crate::{
     dataflow::{Input, Layer, Network, Reach, Window},
     graph::{
-        Act, Binary, Constant, Conv2d, DType, Graph, Node, Op, Padding, Pool2d, PoolKind, Reduce, Shape, Tail, Tensor,
-        TensorId, Unary,
+        Act, Binary, Constant, Conv2d, DType, Epilogue, Graph, Node, Op, Padding, Pool2d, PoolKind, Reduce, Shape,
+        Tensor, TensorId, Unary,
     },
 };
 
@@ -47,10 +47,10 @@ impl Sketch {
         let tensor = self.tensors[x];
         let relu = Op::Unary(Unary::Relu);
         // What is concatenated is read as it is by others too.
-        let fused = self.graph.nodes.iter_mut().find(|node| node.outputs == [tensor] && node.tail.is_empty());
+        let fused = self.graph.nodes.iter_mut().find(|node| node.outputs == [tensor] && node.epilogue.is_empty());
         match fused {
             Some(node) if !matches!(node.op, Op::Concat { .. }) => {
-                node.tail = Tail::of(Act::Unary(Unary::Relu));
+                node.epilogue = Epilogue::of(Act::Unary(Unary::Relu));
                 self.tensors.push(tensor);
             }
             _ => self.node(relu, vec![tensor], self.shapes[x]),
@@ -208,7 +208,7 @@ impl Sketch {
             name: format!("t{id}"),
             shape,
             dims: shape.dims().to_vec(),
-            order: Default::default(),
+            host_permutation: Default::default(),
             constant,
         });
         id
@@ -223,8 +223,8 @@ impl Sketch {
     /// The graph's node for the layer that comes next.
     fn node(&mut self, op: Op, inputs: Vec<TensorId>, shape: Shape) {
         let result = self.tensor(shape, None);
-        let origin = self.graph.nodes.len();
-        self.graph.nodes.push(Node { op, inputs, outputs: vec![result], tail: Tail::default(), origin });
+        let op_index = self.graph.nodes.len();
+        self.graph.nodes.push(Node { op, inputs, outputs: vec![result], epilogue: Epilogue::default(), op_index });
         self.tensors.push(result);
     }
 }

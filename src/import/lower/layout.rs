@@ -304,7 +304,9 @@ fn resize(
         (false, false) => CoordMode::Asymmetric,
         (false, true) => CoordMode::HalfPixel,
         (true, false) => CoordMode::AlignCorners,
-        (true, true) => return Err(Problem::malformed("it asks for aligned corners and half-pixel centres at once")),
+        (true, true) => {
+            return Err(Problem::malformed("it asks for aligned subtensor_offsets and half-pixel centres at once"));
+        }
     };
     let mode = if linear { ResizeMode::Linear } else { ResizeMode::nearest_in(coords) };
     let x = ctx.operand(0)?;

@@ -141,7 +141,7 @@ pub(in crate::import) fn select(ctx: &mut Context<'_, '_>, rows: bool) -> Result
     }
     let Together { views, dims, shape } = together(ctx, &[condition, yes, no])?;
     ctx.gives(&dims)?;
-    let [yes, no] = [(Binary::KeepIf, views[1]), (Binary::KeepUnless, views[2])]
+    let [yes, no] = [(Binary::ZeroUnless, views[1]), (Binary::ZeroIf, views[2])]
         .map(|(keep, value)| ctx.between(Op::Binary(keep), &[views[0], value], shape));
     ctx.emit_as(Op::Binary(Binary::Add), &[yes?, no?], Act::None, shape)
 }

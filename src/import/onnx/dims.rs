@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     array::ranked,
-    model::{Extent, Port, PortType},
+    model::{Extent, GraphIo, PortType},
 };
 use crate::{
     graph::MAX_ELEMENTS,
-    import::error::{ImportError, Unbound},
+    import::error::{ImportError, UnresolvedDim},
 };
 
 /// Extents of the inputs, by what `--dim` and the file say.
@@ -16,7 +16,7 @@ use crate::{
 pub(super) struct Binding<'o> {
     bound: &'o BTreeMap<String, usize>,
     used: BTreeSet<&'o str>,
-    unbound: Vec<Unbound>,
+    unbound: Vec<UnresolvedDim>,
 }
 
 impl<'o> Binding<'o> {
@@ -25,8 +25,8 @@ impl<'o> Binding<'o> {
     }
 
     /// The extents of an input; those left open count as 1 and are listed.
-    pub(super) fn dims(&mut self, port: &Port) -> Result<Vec<usize>, ImportError> {
-        let damaged = |what: String| ImportError::Damaged { what };
+    pub(super) fn dims(&mut self, port: &GraphIo) -> Result<Vec<usize>, ImportError> {
+        let damaged = |what: String| ImportError::Malformed { what };
         let PortType::Tensor(_, Some(extents)) = &port.kind else {
             return Err(damaged(format!("input `{}` states no extents", port.name)));
         };
@@ -58,7 +58,7 @@ impl<'o> Binding<'o> {
                 (known, asked) => known.or(asked.map(|(_, extent)| extent)),
             };
             let extent = extent.unwrap_or_else(|| {
-                self.unbound.push(Unbound { input: port.name.clone(), axis, name });
+                self.unbound.push(UnresolvedDim { input: port.name.clone(), axis, name });
                 1
             });
             if extent == 0 || extent > MAX_ELEMENTS {
@@ -78,7 +78,7 @@ impl<'o> Binding<'o> {
     /// Refuses the model if an extent is open, or a name was bound that no input has.
     pub(super) fn finish(self) -> Result<(), ImportError> {
         if !self.unbound.is_empty() {
-            return Err(ImportError::Unbound(self.unbound));
+            return Err(ImportError::UnresolvedDim(self.unbound));
         }
         let unused: Vec<String> = self.bound.keys().filter(|k| !self.used.contains(k.as_str())).cloned().collect();
         if unused.is_empty() { Ok(()) } else { Err(ImportError::NoSuchDim { names: unused }) }

@@ -32,7 +32,7 @@ pub(super) use call::Call;
 pub(super) use lower::FACTS;
 
 use super::{
-    error::{ImportError, Problem, Refusal},
+    error::{ImportError, Problem, UnsupportedOp},
     facts::{self, Onnx},
     label::label,
     meter::Meter,
@@ -98,7 +98,7 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
     let bytes = (*owner).as_ref();
     let meter = RefCell::new(Meter::new(bytes.len()));
     let model = Model::read(wire::Message::of(bytes, &meter)).map_err(broken)?;
-    let file = model.graph.as_ref().ok_or_else(|| ImportError::Damaged { what: "it holds no graph".to_owned() })?;
+    let file = model.graph.as_ref().ok_or_else(|| ImportError::Malformed { what: "it holds no graph".to_owned() })?;
     let opsets = Opsets::new(&model)?;
     let external = path.map(External::beside).unwrap_or_default();
     let mut site = Site::new(meter.into_inner());
@@ -116,7 +116,7 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
         let result = node.outputs.first().map(String::as_str).unwrap_or_default();
         let problem = problem.within(Some(index), &operator, result)?;
         let name = if node.name.is_empty() { result } else { &node.name };
-        refusals.push(Refusal::new(index, name, &operator, &problem));
+        refusals.push(UnsupportedOp::new(index, name, &operator, &problem));
         if refusals.len() == MAX_REFUSALS {
             break;
         }
@@ -136,7 +136,7 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
 fn broken(found: wire::Broken) -> ImportError {
     match found.excess.map(|excess| Problem::from(excess).within(None, "", "")) {
         Some(Err(too_much)) => too_much,
-        _ => ImportError::Damaged { what: format!("{} at byte {}", found.what, found.at) },
+        _ => ImportError::Malformed { what: format!("{} at byte {}", found.what, found.at) },
     }
 }
 
@@ -146,8 +146,8 @@ pub(super) fn read_tensor(owner: Owner) -> Result<Array, ImportError> {
     let meter = RefCell::new(Meter::new(bytes.len()));
     let tensor = model::Tensor::read(wire::Message::of(bytes, &meter)).map_err(broken)?;
     let refused = |problem: Problem| match problem.within(None, "", &tensor.name) {
-        Ok(Problem { reason, remedy, .. }) => {
-            ImportError::Port { role: "value", tensor: label(&tensor.name), reason, remedy: remedy.to_owned() }
+        Ok(Problem { reason, hint, .. }) => {
+            ImportError::GraphIo { role: "value", tensor: label(&tensor.name), reason, hint: hint.to_owned() }
         }
         Err(too_much) => too_much,
     };

@@ -24,8 +24,8 @@ pub(super) struct Graph {
     pub(super) initializers: Vec<Tensor>,
     /// Names of initializers in sparse form.
     pub(super) sparse: Vec<String>,
-    pub(super) inputs: Vec<Port>,
-    pub(super) outputs: Vec<Port>,
+    pub(super) inputs: Vec<GraphIo>,
+    pub(super) outputs: Vec<GraphIo>,
 }
 
 /// `NodeProto`.
@@ -72,7 +72,7 @@ pub(super) struct Tensor {
 
 /// `ValueInfoProto`: a graph input or output.
 #[derive(Debug, Default)]
-pub(super) struct Port {
+pub(super) struct GraphIo {
     pub(super) name: String,
     pub(super) kind: PortType,
 }
@@ -157,8 +157,8 @@ impl Graph {
                 1 => graph.nodes.push(Node::read(m.message(value)?)?),
                 2 => graph.name = m.loose_text(value)?,
                 5 => graph.initializers.push(Tensor::read(m.message(value)?)?),
-                11 => graph.inputs.push(Port::read(m.message(value)?)?),
-                12 => graph.outputs.push(Port::read(m.message(value)?)?),
+                11 => graph.inputs.push(GraphIo::read(m.message(value)?)?),
+                12 => graph.outputs.push(GraphIo::read(m.message(value)?)?),
                 15 => each(m.message(value)?, |m, number, value| {
                     if number == 1 {
                         graph.sparse.push(first_text(m.message(value)?, 8)?);
@@ -252,7 +252,7 @@ fn pair(message: Message<'_>) -> Read<(String, String)> {
     Ok(pair)
 }
 
-impl Port {
+impl GraphIo {
     fn read(message: Message<'_>) -> Read<Self> {
         message.makes(size_of::<Self>())?;
         let mut port = Self::default();

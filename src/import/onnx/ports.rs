@@ -7,7 +7,7 @@ use super::{
     array::Elem,
     dims::Binding,
     layout::Layout,
-    model::{Graph, Port, PortType},
+    model::{Graph, GraphIo, PortType},
     names::Names,
     site::Site,
     tensor::Values,
@@ -15,18 +15,18 @@ use super::{
     wish::Wishes,
 };
 use crate::{
-    graph::{Op, Order, TensorId},
+    graph::{LayoutPermutation, Op, TensorId},
     import::{
         error::{ImportError, Problem},
         label::label,
     },
 };
 
-fn refused(role: &'static str, port: &Port) -> impl Fn(Problem) -> ImportError {
+fn refused(role: &'static str, port: &GraphIo) -> impl Fn(Problem) -> ImportError {
     move |problem| match problem.within(None, "", &port.name) {
-        Ok(Problem { reason, remedy, .. }) => {
+        Ok(Problem { reason, hint, .. }) => {
             let [tensor, reason] = [&port.name, &reason].map(|text| label(text));
-            ImportError::Port { role, tensor, reason, remedy: remedy.to_owned() }
+            ImportError::GraphIo { role, tensor, reason, hint: hint.to_owned() }
         }
         Err(too_much) => too_much,
     }
@@ -67,7 +67,7 @@ pub(super) fn inputs<'m>(
     Ok(())
 }
 
-fn elem(port: &Port) -> Result<Elem, Problem> {
+fn elem(port: &GraphIo) -> Result<Elem, Problem> {
     match &port.kind {
         PortType::Tensor(kind, _) => Elem::of(*kind),
         PortType::Unstated => Err(Problem::malformed("no type is stated")),
@@ -81,7 +81,7 @@ fn elem(port: &Port) -> Result<Elem, Problem> {
 fn stated(site: &mut Site, tensor: TensorId, dims: &[usize], layout: &Layout) {
     let tensor = &mut site.graph.tensors[tensor];
     tensor.dims = dims.to_vec();
-    tensor.order = Order::new(&layout.atoms, &layout.sequence()).unwrap_or_default();
+    tensor.host_permutation = LayoutPermutation::new(&layout.atoms, &layout.sequence()).unwrap_or_default();
 }
 
 /// Makes the graph's outputs of what the file names as such.
@@ -101,14 +101,14 @@ pub(super) fn outputs(
 }
 
 fn output(
-    port: &Port,
+    port: &GraphIo,
     site: &mut Site,
     names: &mut Names<'_>,
     values: &mut Values,
     taken: &HashSet<TensorId>,
 ) -> Result<TensorId, Problem> {
     let value = names.output(&port.name, values, &mut site.meter)?;
-    site.begin(site.origin, &port.name);
+    site.begin(site.op_index, &port.name);
     if value.len() == 0 {
         return Err(Problem::unsupported(format!("it has no elements: its extents are {:?}", value.dims())));
     }

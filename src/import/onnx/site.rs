@@ -9,7 +9,7 @@ use super::{
     value::{Computed, Value},
 };
 use crate::{
-    graph::{Graph, Node, Op, Order, Shape, Tail, Tensor, TensorId, infer},
+    graph::{Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId, infer},
     import::{error::Problem, label::label, meter::Meter},
 };
 
@@ -18,7 +18,7 @@ use crate::{
 pub(super) struct Site {
     pub(super) graph: Graph,
     /// Index of the file's node that is being lowered.
-    pub(super) origin: usize,
+    pub(super) op_index: usize,
     /// What new tensors are called after.
     pub(super) label: String,
     /// What the import may still take.
@@ -38,12 +38,12 @@ impl Site {
     pub(super) fn new(meter: Meter) -> Self {
         let graph = Graph::default();
         let fake_quant = FakeQuant::default();
-        Self { graph, origin: 0, label: String::new(), meter, fake_quant, brought: HashMap::new() }
+        Self { graph, op_index: 0, label: String::new(), meter, fake_quant, brought: HashMap::new() }
     }
 
     /// Notes which of the file's nodes is being lowered, and what new tensors are called after.
-    pub(super) fn begin(&mut self, origin: usize, name: &str) {
-        self.origin = origin;
+    pub(super) fn begin(&mut self, op_index: usize, name: &str) {
+        self.op_index = op_index;
         self.label = name.chars().take(STEM).collect();
     }
 
@@ -58,7 +58,13 @@ impl Site {
         let name = format!("{} / {}", self.label, op.name());
         let output = self.tensor(name, shape, None)?;
         let inputs = inputs.to_vec();
-        self.graph.nodes.push(Node { op, inputs, outputs: vec![output], tail: Tail::default(), origin: self.origin });
+        self.graph.nodes.push(Node {
+            op,
+            inputs,
+            outputs: vec![output],
+            epilogue: Epilogue::default(),
+            op_index: self.op_index,
+        });
         Ok(output)
     }
 
@@ -74,7 +80,7 @@ impl Site {
             return Err(Problem::malformed(format!("a tensor of {shape} is empty or too large")));
         }
         let dims = shape.dims().to_vec();
-        self.graph.tensors.push(Tensor { name, shape, dims, order: Order::default(), constant });
+        self.graph.tensors.push(Tensor { name, shape, dims, host_permutation: LayoutPermutation::default(), constant });
         Ok(self.graph.tensors.len() - 1)
     }
 

@@ -10,10 +10,10 @@ mod state;
 mod sweep;
 
 use super::{
-    Bounds, Layout, Place, PlanError, Problem, Progress, SearchControl, StopReason, UsageRecord, Uses, bounds, offsets,
-    random::Random,
+    Bounds, Layout, LayoutKind, Place, PlanError, Progress, SearchControl, StopReason, UsageRecord, Uses, bounds,
+    offsets, random::Random,
 };
-use state::{Board, State};
+use state::{Instance, State};
 use sweep::{Least, least};
 
 /// Moves that cost as much work as packing one plan.
@@ -49,14 +49,14 @@ pub fn bank_bound<'a>(
     if bounds.positional_maximums.len().saturating_mul(records.len()) > MAX_ENTRIES {
         return Ok(bounds.offsets.min(known));
     }
-    Ok(least(&Board::new(records, uses), &births(records), bounds.offsets, known, divisions, control).bound)
+    Ok(least(&Instance::new(records, uses), &births(records), bounds.offsets, known, divisions, control).bound)
 }
 
 /// Banks no larger than `seed`, a layout of shared objects or banks, after at most `work` moves, or when `control` stops
 /// the search.
 ///
 /// # Errors
-/// As [`bank_bound`], and [`PlanError::Count`] if the seed is another set's.
+/// As [`bank_bound`], and [`PlanError::LengthMismatch`] if the seed is another set's.
 pub fn banks<'a>(
     records: &[UsageRecord],
     uses: impl Into<Uses<'a>>,
@@ -91,9 +91,9 @@ pub(super) fn search_banks(
     let Known { seed, arena, bounds } = known;
     let bound = bounds.offsets;
     if seed.places.len() != records.len() {
-        return Err(PlanError::Count { what: "places", expected: records.len(), found: seed.places.len() });
+        return Err(PlanError::LengthMismatch { what: "places", expected: records.len(), found: seed.places.len() });
     }
-    let best = Layout { problem: Problem::Banks, ..seed.clone() };
+    let best = Layout { problem: LayoutKind::Banks, ..seed.clone() };
     let best_total = best.total();
     if records.is_empty() || best_total == bound {
         return Ok((best, None));
@@ -107,12 +107,12 @@ pub(super) fn search_banks(
             }
         };
         let smaller = found.total() < best_total;
-        return Ok((if smaller { Layout { problem: Problem::Banks, ..found } } else { best }, stopped));
+        return Ok((if smaller { Layout { problem: LayoutKind::Banks, ..found } } else { best }, stopped));
     }
     if seed.regions.len().max(bounds.positional_maximums.len()).saturating_mul(records.len()) > MAX_ENTRIES {
         return Ok((best, None));
     }
-    let board = Board::new(records, uses);
+    let board = Instance::new(records, uses);
     let bank_of: Vec<usize> = seed.places.iter().map(|p| p.region).collect();
     let random = Random::new();
     let mut search = Search { records, board: &board, bound, best, best_total, loose: None, random, control };
@@ -161,7 +161,7 @@ fn births(records: &[UsageRecord]) -> Vec<usize> {
 }
 
 /// A first split into `banks`: tensors by birth, each into the bank that is then least loaded among those it may enter.
-fn split(board: &Board, records: &[UsageRecord], banks: usize) -> Option<Vec<usize>> {
+fn split(board: &Instance, records: &[UsageRecord], banks: usize) -> Option<Vec<usize>> {
     let mut bank_of: Vec<Option<usize>> = vec![None; records.len()];
     for tensor in births(records) {
         let load = |bank: usize| -> u64 {
@@ -177,7 +177,7 @@ fn split(board: &Board, records: &[UsageRecord], banks: usize) -> Option<Vec<usi
 
 struct Search<'a, 'c> {
     records: &'a [UsageRecord],
-    board: &'a Board,
+    board: &'a Instance,
     bound: u64,
     best: Layout,
     best_total: u64,
@@ -324,7 +324,7 @@ impl Search<'_, '_> {
         }
         let total = regions.iter().sum();
         if total < self.best_total {
-            self.best = Layout { problem: Problem::Banks, regions, places };
+            self.best = Layout { problem: LayoutKind::Banks, regions, places };
             self.best_total = total;
         }
         Ok(Some(total))

@@ -2,7 +2,7 @@
 
 use crate::plan::{
     PlanError, Ties, UsageRecord,
-    offsets::{Gap, Longest, greedy_by_breadth, greedy_by_size, greedy_in_order, strip_packing},
+    offsets::{Gap, TieBreak, greedy_by_breadth, greedy_by_size, greedy_in_order, strip_packing},
 };
 
 /// Offsets of the members of one bank, and its height; stops at `goal`, below which nothing can go.
@@ -11,9 +11,9 @@ pub(super) fn pack(members: &[UsageRecord], goal: u64) -> Result<(Vec<u64>, u64)
     for attempt in 0..4 {
         let layout = match attempt {
             0 => greedy_by_size(members, 1)?,
-            1 => strip_packing(members, Longest::Largest)?,
+            1 => strip_packing(members, TieBreak::Largest)?,
             2 => greedy_by_breadth(members, Ties::Lower)?,
-            _ => greedy_in_order(members, Gap::Smallest)?,
+            _ => greedy_in_order(members, Gap::BestFit)?,
         };
         let height = layout.total();
         if best.as_ref().is_none_or(|b| height < b.1) {

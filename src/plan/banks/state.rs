@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use crate::plan::{UsageRecord, Uses, load};
 
 /// What does not change during a search.
-pub(super) struct Board {
+pub(super) struct Instance {
     pub(super) sizes: Vec<u64>,
     /// Points of the timeline at which each tensor is alive: from, and one past the last.
     pub(super) spans: Vec<(usize, usize)>,
@@ -16,7 +16,7 @@ pub(super) struct Board {
     pub(super) alive: Vec<Vec<usize>>,
 }
 
-impl Board {
+impl Instance {
     pub(super) fn new(records: &[UsageRecord], uses: Uses<'_>) -> Self {
         // Loads rise only where a tensor is born, so births are all the points that matter.
         let births = load::births(records);
@@ -52,7 +52,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(board: &Board, bank_of: Vec<usize>, banks: usize) -> Self {
+    pub(super) fn new(board: &Instance, bank_of: Vec<usize>, banks: usize) -> Self {
         let mut state =
             Self { bank_of: bank_of.clone(), loads: vec![vec![0; board.points]; banks], peaks: vec![0; banks] };
         for (tensor, bank) in bank_of.into_iter().enumerate() {
@@ -82,7 +82,7 @@ impl State {
         later.unwrap_or(0)
     }
 
-    pub(super) fn shift(&mut self, board: &Board, tensor: usize, to: usize) {
+    pub(super) fn shift(&mut self, board: &Instance, tensor: usize, to: usize) {
         let (bank, size) = (self.bank_of[tensor], board.sizes[tensor]);
         let (from, until) = board.spans[tensor];
         let mut was_peak = false;
@@ -96,7 +96,7 @@ impl State {
         self.enter(board, tensor, to);
     }
 
-    fn enter(&mut self, board: &Board, tensor: usize, bank: usize) {
+    fn enter(&mut self, board: &Instance, tensor: usize, bank: usize) {
         let (from, until) = board.spans[tensor];
         for load in &mut self.loads[bank][from..until] {
             *load += board.sizes[tensor];

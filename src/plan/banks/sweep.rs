@@ -7,7 +7,7 @@
 
 use std::cmp::Reverse;
 
-use super::state::Board;
+use super::state::Instance;
 use crate::plan::{Progress, SearchControl};
 
 /// Tensors alive at once that a division can tell apart.
@@ -32,7 +32,7 @@ pub(super) struct Least {
 /// The least sum of the banks' fullest points between `widest`, the widest step, and `known`, looking at no more than
 /// `limit` divisions at any point. Where `control` stops it, what it has shown by then.
 pub(super) fn least(
-    board: &Board,
+    board: &Instance,
     births: &[usize],
     widest: u64,
     known: u64,
@@ -94,7 +94,7 @@ struct Step {
 
 /// The least sum below `known`, with at most `limit` divisions at a point and `looks` in all.
 fn sweep(
-    board: &Board,
+    board: &Instance,
     births: &[usize],
     known: u64,
     (limit, looks): (usize, &mut usize),

@@ -19,7 +19,7 @@ pub use certificate::{Certificate, Prices, verify_certificate};
 pub use proof::{Case, Proof};
 
 use super::{
-    Bounds, Layout, Place, PlanError, Problem, SearchControl, StopReason, UsageRecord, bounds,
+    Bounds, Layout, LayoutKind, Place, PlanError, SearchControl, StopReason, UsageRecord, bounds,
     portfolio::{self, Table},
 };
 use certificate::verify;
@@ -166,5 +166,5 @@ fn colour(records: &[UsageRecord], model: &Model, levels: &[usize]) -> Layout {
         })
     };
     let places = places.into_iter().map(empty).collect();
-    Layout { problem: Problem::SharedObjects, regions, places }
+    Layout { problem: LayoutKind::SharedObjects, regions, places }
 }

@@ -28,7 +28,7 @@ const ALSO: [&str; 3] = ["offset", "shape", "name"];
 /// Reads either CSV.
 ///
 /// # Errors
-/// [`PlanError::Read`] with the line and column of what is wrong.
+/// [`PlanError::Parse`] with the line and column of what is wrong.
 pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let Some((at, header)) = lines.next() else { return wrong(1, 1, "there is no header") };
@@ -159,12 +159,12 @@ pub fn to_csv(set: &RecordSet) -> String {
 /// Writes `id,lower,upper,size`, and `offset` where there is a layout: its regions are laid back to back.
 ///
 /// # Errors
-/// [`PlanError::Count`] if the layout is another set's; [`PlanError::Overflow`] if a tensor ends at the last step that
+/// [`PlanError::LengthMismatch`] if the layout is another set's; [`PlanError::Overflow`] if a tensor ends at the last step that
 /// a number holds, after which there is none to write.
 pub fn to_minimalloc(set: &RecordSet, layout: Option<&Layout>) -> Result<String, PlanError> {
     let arena = layout.map(back_to_back);
     if let Some(found) = arena.as_ref().map(|a| a.places.len()).filter(|&found| found != set.records.len()) {
-        return Err(PlanError::Count { what: "places", expected: set.records.len(), found });
+        return Err(PlanError::LengthMismatch { what: "places", expected: set.records.len(), found });
     }
     let mut text = String::from(if arena.is_some() { "id,lower,upper,size,offset\n" } else { "id,lower,upper,size\n" });
     for (record, (name, r)) in set.names.iter().zip(&set.records).enumerate() {

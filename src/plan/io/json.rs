@@ -21,7 +21,7 @@ struct Entry {
 /// Reads the records; other keys of the object are passed over.
 ///
 /// # Errors
-/// [`PlanError::Read`] with the line and column of what is wrong.
+/// [`PlanError::Parse`] with the line and column of what is wrong.
 pub fn from_json(text: &str) -> Result<RecordSet, PlanError> {
     let read = |text: &str| -> Result<RecordSet, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -29,7 +29,7 @@ pub fn from_json(text: &str) -> Result<RecordSet, PlanError> {
         deserializer.end()?;
         Ok(set)
     };
-    read(text).map_err(|error| PlanError::Read {
+    read(text).map_err(|error| PlanError::Parse {
         line: error.line().max(1),
         column: error.column().max(1),
         why: error.to_string(),
@@ -132,11 +132,11 @@ struct WrittenEntry<'a> {
 /// Writes `{"records": [...]}`.
 ///
 /// # Errors
-/// [`PlanError::Read`] if the serialiser fails, which it has no reason to.
+/// [`PlanError::Parse`] if the serialiser fails, which it has no reason to.
 pub fn to_json(set: &RecordSet) -> Result<String, PlanError> {
     let entries = set.names.iter().zip(&set.records);
     let records = entries.map(|(name, r)| WrittenEntry { name, first: r.first, last: r.last, size: r.size }).collect();
-    serde_json::to_string_pretty(&Written { records }).map_err(|error| PlanError::Read {
+    serde_json::to_string_pretty(&Written { records }).map_err(|error| PlanError::Parse {
         line: 1,
         column: 1,
         why: error.to_string(),

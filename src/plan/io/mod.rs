@@ -27,7 +27,7 @@ pub struct RecordSet {
 /// Records in the text that starts with `{` or `[` for JSON, with a header for CSV.
 ///
 /// # Errors
-/// [`PlanError::Read`] with the line and column of what is wrong.
+/// [`PlanError::Parse`] with the line and column of what is wrong.
 pub fn from_text(text: &str) -> Result<RecordSet, PlanError> {
     #[cfg(feature = "serde")]
     if text.trim_start().starts_with(['{', '[']) {
@@ -37,5 +37,5 @@ pub fn from_text(text: &str) -> Result<RecordSet, PlanError> {
 }
 
 fn wrong<T>(line: usize, column: usize, why: impl Into<String>) -> Result<T, PlanError> {
-    Err(PlanError::Read { line, column, why: why.into() })
+    Err(PlanError::Parse { line, column, why: why.into() })
 }

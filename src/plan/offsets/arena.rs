@@ -2,15 +2,15 @@
 //!
 //! Where there are many tensors most live shortly, so a newcomer looks at those in a window of time around it.
 
-use crate::plan::{Layout, Place, Problem, UsageRecord};
+use crate::plan::{Layout, LayoutKind, Place, UsageRecord};
 
 /// Which gap a tensor takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
     /// The smallest that is large enough, the lowest of equals (Pisarchyk and Lee 2020, Algorithm 3).
-    Smallest,
+    BestFit,
     /// The lowest that is large enough.
-    Lowest,
+    FirstFit,
 }
 
 /// A placed tensor: all that a newcomer asks of it, side by side in memory.
@@ -127,7 +127,7 @@ impl<'a> Arena<'a> {
             let room = offset.saturating_sub(cursor);
             if offset >= cursor && room >= r.size && best.is_none_or(|(smallest, _)| room < smallest) {
                 best = Some((room, cursor));
-                if gap == Gap::Lowest {
+                if gap == Gap::FirstFit {
                     break;
                 }
             }
@@ -166,6 +166,6 @@ impl<'a> Arena<'a> {
     pub(in crate::plan) fn into_layout(self) -> Layout {
         let places = self.offsets.into_iter().map(|offset| Place { region: 0, offset }).collect();
         let regions = if self.records.is_empty() { Vec::new() } else { vec![self.top] };
-        Layout { problem: Problem::Offsets, regions, places }
+        Layout { problem: LayoutKind::Offsets, regions, places }
     }
 }

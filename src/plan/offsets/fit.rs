@@ -13,9 +13,9 @@ pub enum Fit {
     /// A layout within the capacity.
     Fits(Layout),
     /// No layout is within the capacity: some step is wider, or the search saw every layout.
-    Impossible,
+    Infeasible,
     /// The search ran out of nodes, or was stopped.
-    Undecided,
+    BudgetExhausted,
 }
 
 /// Looks for a layout within `capacity`, until `control` stops it: the greedy strategies first, then a search that
@@ -31,12 +31,12 @@ pub enum Fit {
 /// let records = [UsageRecord::new(0, 1, 4), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 4)];
 /// let control = SearchControl::new();
 /// assert!(matches!(fit(&records, 8, 1000, &control)?, Fit::Fits(layout) if layout.total() == 8));
-/// assert_eq!(fit(&records, 7, 1000, &control)?, Fit::Impossible);
+/// assert_eq!(fit(&records, 7, 1000, &control)?, Fit::Infeasible);
 /// # Ok::<(), texpool::plan::PlanError>(())
 /// ```
 pub fn fit(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchControl<'_>) -> Result<Fit, PlanError> {
     if widest(records)? > capacity {
-        return Ok(Fit::Impossible);
+        return Ok(Fit::Infeasible);
     }
     let layout = quick(records, capacity, control)?;
     if layout.total() <= capacity {
@@ -51,8 +51,8 @@ pub(super) fn fit_by_search(records: &[UsageRecord], capacity: u64, nodes: u64, 
     let capacity = capacity - capacity % granularity(records);
     match search(records, capacity, nodes, control) {
         Found::Layout(layout) => Fit::Fits(layout),
-        Found::Nothing => Fit::Impossible,
-        Found::GaveUp => Fit::Undecided,
+        Found::Nothing => Fit::Infeasible,
+        Found::GaveUp => Fit::BudgetExhausted,
     }
 }
 

@@ -27,8 +27,8 @@ impl Gaps {
     /// What gaps are looked up by: their size where the smallest is wanted, else the power of two that it reaches.
     fn class(&self, size: u64) -> u64 {
         match self.which {
-            Gap::Smallest => size,
-            Gap::Lowest => u64::from(u64::BITS - size.leading_zeros()),
+            Gap::BestFit => size,
+            Gap::FirstFit => u64::from(u64::BITS - size.leading_zeros()),
         }
     }
 
@@ -49,8 +49,8 @@ impl Gaps {
         let sized = |start: u64| self.by_start.get(&start).map(|&found| (start, found));
         let class = self.class(size);
         match self.which {
-            Gap::Smallest => self.by_class.range((class, 0)..).next().and_then(|&(_, start)| sized(start)),
-            Gap::Lowest => {
+            Gap::BestFit => self.by_class.range((class, 0)..).next().and_then(|&(_, start)| sized(start)),
+            Gap::FirstFit => {
                 // In its own class a gap may be too small; in higher ones the first will do.
                 let own = self.by_class.range((class, 0)..(class + 1, 0));
                 let own = own.filter_map(|&(_, start)| sized(start)).find(|&(_, found)| found >= size);

@@ -42,7 +42,7 @@ pub fn greedy_by_size_within(
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by_key(|&i| Reverse(records[i].size));
-    Ok(place(records, &order, align, Gap::Smallest, control))
+    Ok(place(records, &order, align, Gap::BestFit, control))
 }
 
 /// From the largest tensor to the smallest, the later of equals first, each into the lowest gap: the planner of
@@ -62,7 +62,7 @@ pub fn micro_greedy_within(records: &[UsageRecord], control: &SearchControl<'_>)
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).rev().collect();
     order.sort_by_key(|&i| Reverse(records[i].size));
-    Ok(place(records, &order, 1, Gap::Lowest, control))
+    Ok(place(records, &order, 1, Gap::FirstFit, control))
 }
 
 /// In the order of the list, each into the smallest gap; offsets are multiples of `align`: the arena of the TensorFlow
@@ -73,7 +73,7 @@ pub fn micro_greedy_within(records: &[UsageRecord], control: &SearchControl<'_>)
 pub fn simple_arena(records: &[UsageRecord], align: u64) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let order: Vec<usize> = (0..records.len()).collect();
-    Ok(place(records, &order, align, Gap::Smallest, &SearchControl::new()))
+    Ok(place(records, &order, align, Gap::BestFit, &SearchControl::new()))
 }
 
 /// From the widest step to the narrowest, at each the tensors not placed yet, largest first (section 5.3). Takes as
@@ -95,7 +95,7 @@ pub fn greedy_by_breadth_within(
     control: &SearchControl<'_>,
 ) -> Result<Layout, PlanError> {
     naive_total(records)?;
-    Ok(place(records, &by_breadth(records, ties), 1, Gap::Smallest, control))
+    Ok(place(records, &by_breadth(records, ties), 1, Gap::BestFit, control))
 }
 
 /// In order of birth, each into the gap that `gap` names. `O(n log n)` for the smallest gap, whatever lives how long:

@@ -21,9 +21,9 @@ pub use greedy::{
     greedy_in_order_within, micro_greedy, micro_greedy_within, naive, simple_arena,
 };
 pub use smallest::{Smallest, smallest};
-pub use strip::{Longest, strip_packing, strip_packing_within};
+pub use strip::{TieBreak, strip_packing, strip_packing_within};
 
-use super::{Layout, Place, Problem, UsageRecord};
+use super::{Layout, LayoutKind, Place, UsageRecord};
 
 /// Shared objects laid back to back in one arena (Pisarchyk and Lee 2020, section 5).
 pub fn back_to_back(objects: &Layout) -> Layout {
@@ -38,7 +38,7 @@ pub fn back_to_back(objects: &Layout) -> Layout {
         .collect();
     let places = objects.places.iter().map(|p| Place { region: 0, offset: starts[p.region] + p.offset }).collect();
     let regions = if objects.regions.is_empty() { Vec::new() } else { vec![objects.total()] };
-    Layout { problem: Problem::Offsets, regions, places }
+    Layout { problem: LayoutKind::Offsets, regions, places }
 }
 
 /// Tensors in one arena; those that have no offset lie above all others, one after another. The sizes must add up.
@@ -58,5 +58,5 @@ fn one_arena(records: &[UsageRecord], offsets: &[Option<u64>]) -> Layout {
     };
     let places: Vec<Place> = records.iter().zip(offsets).map(&mut place).collect();
     let regions = if records.is_empty() { Vec::new() } else { vec![top] };
-    Layout { problem: Problem::Offsets, regions, places }
+    Layout { problem: LayoutKind::Offsets, regions, places }
 }

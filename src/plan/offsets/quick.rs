@@ -1,7 +1,7 @@
 //! What is known of an arena without a search: the widest step, and what the greedy strategies come to.
 
 use super::{
-    Gap, Longest, greedy_by_breadth_within, greedy_by_size_within, greedy_in_order_within, micro_greedy_within, naive,
+    Gap, TieBreak, greedy_by_breadth_within, greedy_by_size_within, greedy_in_order_within, micro_greedy_within, naive,
     strip_packing_within,
 };
 use crate::plan::{Layout, PlanError, Progress, SearchControl, Ties, UsageRecord, naive_total};
@@ -48,8 +48,8 @@ fn meeting_pairs(records: &[UsageRecord]) -> u64 {
 pub(super) fn quick(records: &[UsageRecord], enough: u64, control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     type Greedy = fn(&[UsageRecord], &SearchControl<'_>) -> Result<Layout, PlanError>;
     const SORTING: [Greedy; 2] = [
-        |records, control| greedy_in_order_within(records, Gap::Smallest, control),
-        |records, control| strip_packing_within(records, Longest::Largest, control),
+        |records, control| greedy_in_order_within(records, Gap::BestFit, control),
+        |records, control| strip_packing_within(records, TieBreak::Largest, control),
     ];
     const PAIRWISE: [Greedy; 3] = [
         |records, control| greedy_by_size_within(records, 1, control),

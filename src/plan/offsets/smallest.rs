@@ -43,8 +43,8 @@ pub fn smallest(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>
             let given = if capacity == bound { round.saturating_mul(MORE).min(nodes) } else { round };
             match fit_by_search(records, capacity, given, control) {
                 Fit::Fits(found) => layout = found,
-                Fit::Impossible => (bound, open) = (capacity + step, capacity + step),
-                Fit::Undecided => open = capacity + step,
+                Fit::Infeasible => (bound, open) = (capacity + step, capacity + step),
+                Fit::BudgetExhausted => open = capacity + step,
             }
             // Everything is a multiple of `step`.
             capacity = open + layout.total().saturating_sub(open) / step / 2 * step;

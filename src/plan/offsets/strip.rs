@@ -11,7 +11,7 @@ use crate::plan::{Layout, PlanError, SearchControl, UsageRecord, naive_total};
 
 /// Which of equally long-lived tensors is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Longest {
+pub enum TieBreak {
     /// The largest.
     Largest,
     /// The lowest index.
@@ -83,7 +83,7 @@ impl Skyline {
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn strip_packing(records: &[UsageRecord], ties: Longest) -> Result<Layout, PlanError> {
+pub fn strip_packing(records: &[UsageRecord], ties: TieBreak) -> Result<Layout, PlanError> {
     strip_packing_within(records, ties, &SearchControl::new())
 }
 
@@ -93,7 +93,7 @@ pub fn strip_packing(records: &[UsageRecord], ties: Longest) -> Result<Layout, P
 /// As [`strip_packing`].
 pub fn strip_packing_within(
     records: &[UsageRecord],
-    ties: Longest,
+    ties: TieBreak,
     control: &SearchControl<'_>,
 ) -> Result<Layout, PlanError> {
     naive_total(records)?;
@@ -101,9 +101,9 @@ pub fn strip_packing_within(
     points.sort_unstable();
     points.dedup();
     let point = |step: usize| points.partition_point(|&p| p < step);
-    // Longest-lived first; lifetimes in steps, walls in points.
+    // TieBreak-lived first; lifetimes in steps, walls in points.
     let mut order: Vec<usize> = (0..records.len()).collect();
-    if ties == Longest::Largest {
+    if ties == TieBreak::Largest {
         order.sort_by_key(|&i| Reverse(records[i].size));
     }
     order.sort_by_key(|&i| Reverse(records[i].last - records[i].first));

@@ -14,14 +14,14 @@ use graph::Graph;
 /// Records of tensors that steps read and write: from the first step that touches each to the last.
 ///
 /// # Errors
-/// [`PlanError::NeverUsed`] for a tensor that no step touches, [`PlanError::NoSuchPlace`] for one that has no size.
+/// [`PlanError::NeverUsed`] for a tensor that no step touches, [`PlanError::OutOfRange`] for one that has no size.
 pub fn records_from_uses(uses: &[StepUse], sizes: &[u64]) -> Result<Vec<UsageRecord>, PlanError> {
     let mut records: Vec<Option<UsageRecord>> = vec![None; sizes.len()];
     for (step, touch) in uses.iter().enumerate() {
         for &tensor in touch.reads.iter().chain(&touch.writes) {
             let (what, count) = ("tensor", sizes.len());
             let Some(record) = records.get_mut(tensor) else {
-                return Err(PlanError::NoSuchPlace { record: tensor, what, index: tensor, count });
+                return Err(PlanError::OutOfRange { record: tensor, what, index: tensor, count });
             };
             let first = record.map_or(step, |r: UsageRecord| r.first);
             *record = Some(UsageRecord::new(first, step, sizes[tensor]));
@@ -47,7 +47,7 @@ pub struct Reordered {
 }
 
 /// Downsets above which a graph is searched rather than solved.
-pub const MAX_DOWNSETS: usize = 1 << 17;
+pub const MAX_DP_STATES: usize = 1 << 17;
 
 /// Reorders steps for a smaller plan, with at most `moves` moves where the graph is too large to solve. The order stays
 /// legal: steps that touch the same tensor, one of them writing it, keep their order. What is compared is the smallest
@@ -67,7 +67,7 @@ pub fn reorder(
     let graph = Graph::new(uses, sizes);
     let mut least = score(&records, control)?;
     let solving = control.share(1, 2);
-    let solved = downsets::narrowest(&graph, MAX_DOWNSETS, &solving);
+    let solved = downsets::narrowest(&graph, MAX_DP_STATES, &solving);
     let narrowest = solved.as_ref().map(|solved| solved.0);
     let start = solved.map_or_else(|| file.clone(), |solved| solved.1);
     let mut best = Reordered { order: file, records, uses: uses.to_vec(), narrowest, stopped: None };

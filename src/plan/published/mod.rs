@@ -4,14 +4,14 @@
 
 use std::fmt::Write;
 
-use super::{PlanError, Problem, Strategy, UsageRecord, bounds, io::from_csv};
+use super::{LayoutKind, PlanError, Strategy, UsageRecord, bounds, io::from_csv};
 
 /// One cell: what was published, what comes out here, and how they agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Cell {
     /// Table 1 is Shared Objects, Table 2 is Offset Calculation.
-    pub table: Problem,
+    pub table: LayoutKind,
     /// Row of the table.
     pub row: &'static str,
     /// Column of the table.
@@ -62,10 +62,10 @@ enum Source {
 }
 
 /// Table, row, what computes it, and a figure a network in thousandths of a MiB.
-type Row = (Problem, &'static str, Source, [u64; 6]);
+type Row = (LayoutKind, &'static str, Source, [u64; 6]);
 
 const ROWS: [Row; 13] = {
-    use Problem::{Offsets, SharedObjects};
+    use LayoutKind::{Offsets, SharedObjects};
     use Source::{Bound, Naive, Strategy as By};
     [
         (SharedObjects, "Greedy by Size", By(Strategy::GreedyBySize), [4594, 7178, 6437, 10337, 6347, 592]),
@@ -129,11 +129,15 @@ pub fn tables() -> Result<Vec<Cell>, PlanError> {
 }
 
 /// Names and bytes of all readings of a row; the text's own first.
-fn readings(source: &Source, table: Problem, records: &[UsageRecord]) -> Result<Vec<(&'static str, u64)>, PlanError> {
+fn readings(
+    source: &Source,
+    table: LayoutKind,
+    records: &[UsageRecord],
+) -> Result<Vec<(&'static str, u64)>, PlanError> {
     let b = bounds(records)?;
     match source {
         Source::Naive => Ok(vec![("naive", b.naive)]),
-        Source::Bound if table == Problem::Offsets => Ok(vec![("bound", b.offsets)]),
+        Source::Bound if table == LayoutKind::Offsets => Ok(vec![("bound", b.offsets)]),
         Source::Bound => Ok(vec![("bound", b.shared_objects)]),
         Source::Strategy(text) => {
             let is_reading = |s: &&Strategy| {
@@ -156,7 +160,7 @@ pub fn tables_text() -> Result<String, PlanError> {
     for cell in tables()? {
         if heading != Some((cell.table, cell.row)) {
             if heading.is_none_or(|h| h.0 != cell.table) {
-                let number = if cell.table == Problem::SharedObjects { 1 } else { 2 };
+                let number = if cell.table == LayoutKind::SharedObjects { 1 } else { 2 };
                 let _ = writeln!(text, "Table {number}: {}, MiB\n", cell.table.name());
             }
             heading = Some((cell.table, cell.row));

@@ -29,7 +29,7 @@ pub fn check_rows(
 ) -> Result<(), PlanError> {
     for (what, found) in [("placements", plan.placements.len()), ("marks of whole tensors", whole.len())] {
         if found != tensors.len() {
-            return Err(PlanError::Count { what, expected: tensors.len(), found });
+            return Err(PlanError::LengthMismatch { what, expected: tensors.len(), found });
         }
     }
     check_textures(plan, limits)?;
@@ -108,7 +108,7 @@ fn check_table(
         return wrong("its rows must lie one after another");
     } else if placement.texture >= plan.textures.len() {
         let (index, count) = (placement.texture, plan.textures.len());
-        return Err(PlanError::NoSuchPlace { record, what: "texture", index, count });
+        return Err(PlanError::OutOfRange { record, what: "texture", index, count });
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ type Block = [i32; BLOCK];
 
 /// Live units of a tensor at the points of the timeline, from a block on.
 #[derive(Clone, Default)]
-pub(super) struct Curve {
+pub(super) struct LiveProfile {
     /// The first point at which it lives.
     pub(super) from: usize,
     first_block: usize,
@@ -22,7 +22,7 @@ const MOST_POINTS: usize = 1 << 26;
 /// The tensors of a problem over time.
 pub(super) struct Curves {
     /// One a record.
-    pub(super) of: Vec<Curve>,
+    pub(super) of: Vec<LiveProfile>,
     blocks: usize,
     /// A unit is two to the power of so many texels, a part of one counts for nothing: with none, but for tensors that
     /// no device holds, every sum fits 31 bits.
@@ -52,12 +52,12 @@ impl Curves {
             return None;
         }
         let curve = |span: &Option<(usize, usize)>| {
-            span.map_or_else(Curve::default, |(from, to)| {
+            span.map_or_else(LiveProfile::default, |(from, to)| {
                 let first_block = from / BLOCK;
-                Curve { from, first_block, live: vec![[0; BLOCK]; to.div_ceil(BLOCK) - first_block] }
+                LiveProfile { from, first_block, live: vec![[0; BLOCK]; to.div_ceil(BLOCK) - first_block] }
             })
         };
-        let mut of: Vec<Curve> = spans.iter().map(curve).collect();
+        let mut of: Vec<LiveProfile> = spans.iter().map(curve).collect();
         for item in items {
             let curve = &mut of[item.record];
             let (from, to) = span(item);
@@ -105,20 +105,20 @@ pub(super) struct Load {
 
 impl Load {
     /// By how much the fullest point grows if a tensor is added.
-    pub(super) fn growth(&self, curve: &Curve) -> i32 {
+    pub(super) fn growth(&self, curve: &LiveProfile) -> i32 {
         let live = self.live[curve.first_block..].as_flattened().iter().zip(curve.live.as_flattened());
         live.fold(self.peak, |peak, (total, live)| peak.max(total + live)) - self.peak
     }
 
-    pub(super) fn add(&mut self, curve: &Curve) {
+    pub(super) fn add(&mut self, curve: &LiveProfile) {
         self.change(curve, |total, live| total + live);
     }
 
-    pub(super) fn remove(&mut self, curve: &Curve) {
+    pub(super) fn remove(&mut self, curve: &LiveProfile) {
         self.change(curve, |total, live| total - live);
     }
 
-    fn change(&mut self, curve: &Curve, changed: impl Fn(i32, i32) -> i32) {
+    fn change(&mut self, curve: &LiveProfile, changed: impl Fn(i32, i32) -> i32) {
         let from = curve.first_block;
         for ((total, most), live) in self.live[from..].iter_mut().zip(&mut self.most[from..]).zip(&curve.live) {
             *most = 0;

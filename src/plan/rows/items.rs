@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{Life, LivePeak, RowProblem, RowStep, RowUse};
+use super::{LivePeak, LiveRange, RowProblem, RowStep, RowUse};
 use crate::plan::{PlanError, TensorRows, UsageRecord};
 
 /// Rows that are placed as one run: a single row, or a whole tensor.
@@ -18,8 +18,8 @@ pub(super) struct Item {
 /// # Errors
 /// [`PlanError::BadRowUse`] where a step names a record or row that is not there, writes texels again, or reads some that
 /// are not written before.
-pub fn row_lives(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Option<Life>>>, PlanError> {
-    let mut lives: Vec<Vec<Option<Life>>> = tensors.iter().map(|t| vec![None; t.rows as usize]).collect();
+pub fn row_lives(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Option<LiveRange>>>, PlanError> {
+    let mut lives: Vec<Vec<Option<LiveRange>>> = tensors.iter().map(|t| vec![None; t.rows as usize]).collect();
     let mut parts = Parts::default();
     for (step, touched) in steps.iter().enumerate() {
         for used in &touched.reads {
@@ -37,8 +37,8 @@ pub fn row_lives(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Op
             let all = used.texels == (0..row_texels);
             for (row, life) in used.rows.clone().zip(used_rows(&mut lives, used).map_err(bad)?) {
                 match life {
-                    None if all => *life = Some(Life { first: step, last: step }),
-                    None if parts.add(used, row) => *life = Some(Life { first: step, last: step }),
+                    None if all => *life = Some(LiveRange { first: step, last: step }),
+                    None if parts.add(used, row) => *life = Some(LiveRange { first: step, last: step }),
                     Some(life) if !all && parts.add(used, row) => life.last = step,
                     _ => return Err(bad("it writes a row that has a value already")),
                 }
@@ -49,7 +49,10 @@ pub fn row_lives(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Op
 }
 
 /// The lives of the rows that are used.
-fn used_rows<'a>(lives: &'a mut [Vec<Option<Life>>], used: &RowUse) -> Result<&'a mut [Option<Life>], &'static str> {
+fn used_rows<'a>(
+    lives: &'a mut [Vec<Option<LiveRange>>],
+    used: &RowUse,
+) -> Result<&'a mut [Option<LiveRange>], &'static str> {
     let rows = lives.get_mut(used.record).ok_or("there is no such record")?;
     let range = used.rows.start as usize..used.rows.end as usize;
     rows.get_mut(range).ok_or("it touches rows that are not there")
@@ -81,7 +84,11 @@ impl Parts {
 pub(super) fn items(problem: &RowProblem<'_>) -> Result<Vec<Item>, PlanError> {
     let RowProblem { tensors, whole, steps } = *problem;
     if whole.len() != tensors.len() {
-        return Err(PlanError::Count { what: "marks of whole tensors", expected: tensors.len(), found: whole.len() });
+        return Err(PlanError::LengthMismatch {
+            what: "marks of whole tensors",
+            expected: tensors.len(),
+            found: whole.len(),
+        });
     }
     let mut items = Vec::new();
     for (record, lives) in row_lives(tensors, steps)?.into_iter().enumerate() {
@@ -95,7 +102,7 @@ pub(super) fn items(problem: &RowProblem<'_>) -> Result<Vec<Item>, PlanError> {
             continue;
         }
         for (row, life) in (0..).zip(lives) {
-            let Some(Life { first, last }) = life else { continue };
+            let Some(LiveRange { first, last }) = life else { continue };
             let usage = UsageRecord::new(first, last, t.row_texels.into());
             items.push(Item { record, rows: row..row + 1, usage });
         }

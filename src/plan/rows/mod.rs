@@ -44,7 +44,7 @@ pub struct RowStep {
 
 /// The first step that writes a row or a part of it, and the last that reads it (the same where none does).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Life {
+pub struct LiveRange {
     /// The step that writes it.
     pub first: usize,
     /// The last step that reads it, inclusive.
@@ -73,14 +73,14 @@ pub struct RowProblem<'a> {
 
 /// How far to search for a smaller layout; counts, never time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowEffort {
+pub struct RowSearchBudget {
     /// Moves of a tensor to another texture.
     pub moves: u64,
     /// Packings of one texture.
     pub packings: u64,
 }
 
-impl Default for RowEffort {
+impl Default for RowSearchBudget {
     fn default() -> Self {
         Self { moves: 20_000, packings: 60 }
     }

@@ -45,7 +45,7 @@ pub(super) fn pack(
     let mut ranked = Vec::new();
     let mut filled = 0;
     for order in orders {
-        for gap in [Gap::Smallest, Gap::Lowest] {
+        for gap in [Gap::BestFit, Gap::FirstFit] {
             let enough = packings == 0 && rows.len() > MANY && filled > 0;
             if best.as_ref().is_some_and(|best| best.1 <= goal) || enough || control.should_stop() {
                 return best;

@@ -1,6 +1,8 @@
 //! A layout of rows: tensors to textures, then rows to texels, for several numbers of textures; the smallest is kept.
 
-use super::{RowEffort, RowLayout, RowProblem, banks, banks::Climbing, curves::Curves, items, items::Item, pack::pack};
+use super::{
+    RowLayout, RowProblem, RowSearchBudget, banks, banks::Climbing, curves::Curves, items, items::Item, pack::pack,
+};
 use crate::plan::{PlanError, SearchControl, UsageRecord};
 
 /// Numbers of textures that are tried; a network that needs more gets a layout of as many as it needs.
@@ -17,7 +19,7 @@ const PACKED: usize = 3;
 /// As [`row_lives`](super::row_lives); [`PlanError::Overflow`] where the rows add up to more than 64 bits hold.
 pub fn place_rows(
     problem: &RowProblem<'_>,
-    effort: RowEffort,
+    effort: RowSearchBudget,
     control: &SearchControl<'_>,
 ) -> Result<Option<RowLayout>, PlanError> {
     let items = items::items(problem)?;

@@ -2,13 +2,13 @@
 
 use super::{RowLayout, RowProblem, row_lives};
 use crate::plan::{
-    Placement, Plan, PlanError, Problem, RowTable, TensorRows, TexelFormat, TextureLimits, realize::texture,
+    LayoutKind, Placement, Plan, PlanError, RowTable, TensorRows, TexelFormat, TextureLimits, realize::texture,
 };
 
 /// Cuts textures from a layout of rows.
 ///
 /// # Errors
-/// [`PlanError::Count`] where the lists disagree, [`PlanError::RegionTooLarge`] where no texture can hold what is to
+/// [`PlanError::LengthMismatch`] where the lists disagree, [`PlanError::RegionTooLarge`] where no texture can hold what is to
 /// lie in it, and as [`row_lives`].
 pub fn realize_rows(
     layout: &RowLayout,
@@ -19,7 +19,7 @@ pub fn realize_rows(
     let records = problem.tensors.len();
     for (what, found) in [("textures of records", layout.texture_of.len()), ("row starts", layout.starts.len())] {
         if found != records {
-            return Err(PlanError::Count { what, expected: records, found });
+            return Err(PlanError::LengthMismatch { what, expected: records, found });
         }
     }
     let textures = layout
@@ -37,7 +37,13 @@ pub fn realize_rows(
         let last = lives.iter().flatten().map(|life| life.last).max().unwrap_or(0);
         placements.push(Placement { record, texture: layout.texture_of[record], rows, first, last });
     }
-    Ok(Plan { strategy: Problem::Rows.name().to_owned(), evidence: None, problem: Problem::Rows, textures, placements })
+    Ok(Plan {
+        strategy: LayoutKind::Rows.name().to_owned(),
+        evidence: None,
+        problem: LayoutKind::Rows,
+        textures,
+        placements,
+    })
 }
 
 /// The simplest table that puts every written row where the layout does.

@@ -6,7 +6,7 @@ use crate::plan::{Layout, PlanError, SearchControl, UsageRecord, naive_total};
 /// Which of the suitable objects a tensor takes. Objects never grow here and are opened from the largest to the
 /// smallest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pick {
+pub enum ObjectChoice {
     /// The smallest, the one opened first of equals: the paper's text.
     Smallest,
     /// The one opened first, and so a largest.
@@ -20,7 +20,11 @@ pub enum Pick {
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn greedy_by_size(records: &[UsageRecord], pick: Pick, control: &SearchControl<'_>) -> Result<Layout, PlanError> {
+pub fn greedy_by_size(
+    records: &[UsageRecord],
+    pick: ObjectChoice,
+    control: &SearchControl<'_>,
+) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(records[i].size));
@@ -31,9 +35,9 @@ pub fn greedy_by_size(records: &[UsageRecord], pick: Pick, control: &SearchContr
         }
         let suits = |&object: &usize| objects.suits(object, record);
         let object = match pick {
-            Pick::First => (0..objects.len()).find(suits),
-            Pick::Last => (0..objects.len()).rev().find(suits),
-            Pick::Smallest => (0..objects.len()).rev().find(suits).map(|last| {
+            ObjectChoice::First => (0..objects.len()).find(suits),
+            ObjectChoice::Last => (0..objects.len()).rev().find(suits),
+            ObjectChoice::Smallest => (0..objects.len()).rev().find(suits).map(|last| {
                 let equals = (0..=last).rev().take_while(|&object| objects.size(object) == objects.size(last));
                 equals.filter(suits).last().unwrap_or(last)
             }),

@@ -40,11 +40,11 @@ pub enum Stages {
 
 /// Whose turn it is within a stage; what is left equal goes by size, largest first, then by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum StageOrder {
     /// The shortest idle gap first, tensors that suit no object last.
     Nearest,
     /// Tensors that suit no object first, so that their new objects are there for the rest.
-    HomelessFirst,
+    UnassignedFirst,
     /// The largest tensor first, whatever gap it leaves.
     Largest,
 }
@@ -58,7 +58,7 @@ pub enum Turn {
 pub fn greedy_by_size_improved(
     records: &[UsageRecord],
     stages: Stages,
-    turn: Turn,
+    turn: StageOrder,
     control: &SearchControl<'_>,
 ) -> Result<Layout, PlanError> {
     let maximums = bounds(records)?.positional_maximums;
@@ -86,7 +86,7 @@ pub fn greedy_by_size_improved(
                 }
                 None => (objects.open(record), None, None),
             };
-            if turn != Turn::Largest {
+            if turn != StageOrder::Largest {
                 stage.refresh(&objects, turn, (&records[record], object), (after, before));
             }
         }
@@ -98,17 +98,17 @@ impl Stage {
     fn new(
         members: impl Iterator<Item = (usize, UsageRecord)>,
         objects: &Objects<'_>,
-        turn: Turn,
+        turn: StageOrder,
         control: &SearchControl<'_>,
     ) -> Self {
         let mut tensors: Vec<Waiting> = members
-            .map(|(record, life)| Waiting { record, life, nearest: None, stale: turn == Turn::Largest })
+            .map(|(record, life)| Waiting { record, life, nearest: None, stale: turn == StageOrder::Largest })
             .collect();
         let mut births: Vec<(usize, usize)> = tensors.iter().enumerate().map(|(at, t)| (t.life.first, at)).collect();
         births.sort_unstable();
         let by_birth: Vec<usize> = births.iter().map(|&(_, at)| tensors[at].record).collect();
         // Where gaps do not say whose turn it is, they are looked at when it comes.
-        let looks = if turn == Turn::Largest { 0 } else { objects.len() };
+        let looks = if turn == StageOrder::Largest { 0 } else { objects.len() };
         for object in 0..looks {
             if control.should_stop() {
                 break;
@@ -134,7 +134,7 @@ impl Stage {
     fn next(
         &mut self,
         objects: &Objects<'_>,
-        turn: Turn,
+        turn: StageOrder,
         control: &SearchControl<'_>,
     ) -> Option<(usize, Option<(usize, usize)>)> {
         let leaves = self.ranks.len() / 2;
@@ -183,7 +183,7 @@ impl Stage {
     fn refresh(
         &mut self,
         objects: &Objects<'_>,
-        turn: Turn,
+        turn: StageOrder,
         (placed, object): (&UsageRecord, usize),
         (after, before): (Option<usize>, Option<usize>),
     ) {
@@ -203,7 +203,7 @@ impl Stage {
                 if tensor.nearest.is_none_or(|(_, nearest)| nearest != object) {
                     continue;
                 }
-                if turn == Turn::Nearest {
+                if turn == StageOrder::Nearest {
                     // The gap that is left can only be longer: time to look when its turn comes.
                     tensor.stale = true;
                     continue;
@@ -224,10 +224,10 @@ impl Stage {
 }
 
 /// How long a tensor has to wait; of equals the first in order is next.
-fn rank(tensor: &Waiting, turn: Turn) -> usize {
+fn rank(tensor: &Waiting, turn: StageOrder) -> usize {
     match (turn, tensor.nearest) {
-        (Turn::Largest, _) | (Turn::HomelessFirst, None) => 0,
-        (Turn::Nearest, None) => PLACED - 1,
+        (StageOrder::Largest, _) | (StageOrder::UnassignedFirst, None) => 0,
+        (StageOrder::Nearest, None) => PLACED - 1,
         (_, Some((gap, _))) => gap.min(PLACED - 1),
     }
 }

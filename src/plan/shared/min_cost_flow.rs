@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::naive;
-use crate::plan::{Layout, Place, PlanError, Problem, SearchControl, UsageRecord, naive_total};
+use crate::plan::{Layout, LayoutKind, Place, PlanError, SearchControl, UsageRecord, naive_total};
 
 /// An arc of unit capacity; arc `i ^ 1` runs the other way.
 struct Arc {
@@ -126,5 +126,5 @@ pub fn min_cost_flow(records: &[UsageRecord], control: &SearchControl<'_>) -> Re
         }
         regions.push(size);
     }
-    Ok(Layout { problem: Problem::SharedObjects, regions, places })
+    Ok(Layout { problem: LayoutKind::SharedObjects, regions, places })
 }

@@ -14,8 +14,8 @@ mod objects;
 mod sweep;
 
 pub use by_breadth::greedy_by_breadth;
-pub use by_size::{Pick, greedy_by_size};
-pub use by_size_improved::{Stages, Turn, greedy_by_size_improved};
+pub use by_size::{ObjectChoice, greedy_by_size};
+pub use by_size_improved::{StageOrder, Stages, greedy_by_size_improved};
 pub use equality::equality;
 pub use in_order::greedy_in_order;
 pub use min_cost_flow::min_cost_flow;

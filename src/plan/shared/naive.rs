@@ -1,6 +1,6 @@
 //! Naïve: an object a tensor, nothing shared. What every other plan is measured against.
 
-use crate::plan::{Layout, Place, PlanError, Problem, UsageRecord, naive_total};
+use crate::plan::{Layout, LayoutKind, Place, PlanError, UsageRecord, naive_total};
 
 /// Gives every tensor an object of its own, in `O(n)`.
 ///
@@ -9,7 +9,7 @@ use crate::plan::{Layout, Place, PlanError, Problem, UsageRecord, naive_total};
 pub fn naive(records: &[UsageRecord]) -> Result<Layout, PlanError> {
     naive_total(records)?;
     Ok(Layout {
-        problem: Problem::SharedObjects,
+        problem: LayoutKind::SharedObjects,
         regions: records.iter().map(|r| r.size).collect(),
         places: (0..records.len()).map(|region| Place { region, offset: 0 }).collect(),
     })

@@ -1,6 +1,6 @@
 //! Shared objects while they are being filled: who is in which, and when each is busy.
 
-use crate::plan::{Layout, Place, Problem, UsageRecord};
+use crate::plan::{Layout, LayoutKind, Place, UsageRecord};
 
 /// The intervals at which an object holds a tensor; they never overlap, so they are in order.
 #[derive(Clone, Debug, Default)]
@@ -25,12 +25,12 @@ impl Busy {
 
 /// The steps at which each object is busy, a bit each: where steps are few, the quickest way to see that one is not free.
 struct Steps {
-    /// Words an object; none if steps are too many.
+    /// KernelParams an object; none if steps are too many.
     words: usize,
     bits: Vec<u64>,
 }
 
-/// Words above which bits cost more than they save.
+/// KernelParams above which bits cost more than they save.
 const MAX_WORDS: usize = 64;
 
 impl Steps {
@@ -151,7 +151,7 @@ impl<'a> Objects<'a> {
             }
         }
         let places = self.object_of.into_iter().flatten().map(|region| Place { region, offset: 0 }).collect();
-        Layout { problem: Problem::SharedObjects, regions: self.sizes, places }
+        Layout { problem: LayoutKind::SharedObjects, regions: self.sizes, places }
     }
 }
 

@@ -6,11 +6,11 @@ use std::{
     ops::Range,
 };
 
-use super::{Band, Model, Segment};
+use super::{Band, RowDependencies, Segment};
 use crate::plan::SearchControl;
 
 /// The bands of all segments in order. Rows that nobody needs are not made.
-pub fn order(model: &Model, segments: &[Segment]) -> Vec<Band> {
+pub fn order(model: &RowDependencies, segments: &[Segment]) -> Vec<Band> {
     let (mut driver, control) = (Driver::new(model), SearchControl::new());
     segments.iter().for_each(|segment| driver.run(segment, &control));
     driver.bands
@@ -18,7 +18,7 @@ pub fn order(model: &Model, segments: &[Segment]) -> Vec<Band> {
 
 /// Makes bands, and knows how far each operator is.
 pub(super) struct Driver<'a> {
-    model: &'a Model,
+    model: &'a RowDependencies,
     done: Vec<u32>,
     pub(super) bands: Vec<Band>,
 }
@@ -28,12 +28,12 @@ struct Wanted {
     operator: usize,
     until: u32,
     read: usize,
-    maker: usize,
+    producer: usize,
 }
 
 impl Wanted {
     fn new(operator: usize, until: u32) -> Self {
-        Self { operator, until, read: 0, maker: 0 }
+        Self { operator, until, read: 0, producer: 0 }
     }
 }
 
@@ -59,7 +59,7 @@ impl PartialOrd for Sink {
 }
 
 impl<'a> Driver<'a> {
-    pub(super) fn new(model: &'a Model) -> Self {
+    pub(super) fn new(model: &'a RowDependencies) -> Self {
         Self { model, done: vec![0; model.operators.len()], bands: Vec::new() }
     }
 
@@ -75,9 +75,9 @@ impl<'a> Driver<'a> {
         let operators = segment.operators.clone();
         let mut read = vec![false; operators.len()];
         for operator in &self.model.operators[operators.clone()] {
-            let makers = operator.reads.iter().flat_map(|read| &read.makers).map(|maker| maker.operator);
-            for maker in makers.filter(|maker| operators.contains(maker)) {
-                read[maker - operators.start] = true;
+            let producers = operator.reads.iter().flat_map(|read| &read.producers).map(|producer| producer.operator);
+            for producer in producers.filter(|producer| operators.contains(producer)) {
+                read[producer - operators.start] = true;
             }
         }
         let sink = |operator: usize| Sink { done: 0, rows: self.model.operators[operator].rows, operator };
@@ -118,9 +118,9 @@ impl<'a> Driver<'a> {
             }
             let rows = self.done[operator]..until.min(self.done[operator] + self.band(segment, operator));
             match self.missing(segment, next, &rows) {
-                Some((maker, end)) => wanted.push(Wanted::new(maker, end)),
+                Some((producer, end)) => wanted.push(Wanted::new(producer, end)),
                 None => {
-                    (next.read, next.maker) = (0, 0);
+                    (next.read, next.producer) = (0, 0);
                     self.done[operator] = rows.end;
                     if !(op.idle.start <= rows.start && rows.end <= op.idle.end) {
                         self.bands.push(Band { operator, rows });
@@ -135,15 +135,15 @@ impl<'a> Driver<'a> {
         let reads = &self.model.operators[wanted.operator].reads;
         while let Some(read) = reads.get(wanted.read) {
             let end = read.rows(rows).end;
-            while let Some(maker) = read.makers.get(wanted.maker) {
-                let most = self.model.operators[maker.operator].rows;
-                let end = end.saturating_sub(maker.first).min(most);
-                if segment.operators.contains(&maker.operator) && self.done[maker.operator] < end {
-                    return Some((maker.operator, end));
+            while let Some(producer) = read.producers.get(wanted.producer) {
+                let most = self.model.operators[producer.operator].rows;
+                let end = end.saturating_sub(producer.first).min(most);
+                if segment.operators.contains(&producer.operator) && self.done[producer.operator] < end {
+                    return Some((producer.operator, end));
                 }
-                wanted.maker += 1;
+                wanted.producer += 1;
             }
-            (wanted.read, wanted.maker) = (wanted.read + 1, 0);
+            (wanted.read, wanted.producer) = (wanted.read + 1, 0);
         }
         None
     }

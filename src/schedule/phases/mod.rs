@@ -1,34 +1,34 @@
 //! Phases: operators run band by band of rows, in the order in which the rows are needed. Knows no texture.
 //!
-//! [`needs`] says which rows an operator reads; [`Model`] is a schedule in those terms; [`order`] drives segments of it
-//! on demand; [`Table`] finds segments and numbers of phases that keep few rows alive.
+//! [`needs`] says which rows an operator reads; [`RowDependencies`] is a schedule in those terms; [`order`] drives segments of it
+//! on demand; [`SegmentCosts`] finds segments and numbers of phases that keep few rows alive.
 //!
 //! The model is that of Minakova and Stefanov (2020): layers of a network in phases. They give each edge a buffer of its
 //! own; here rows only say when they are born and die, and whoever places them may put them anywhere.
 
 mod drive;
+mod in_place;
+mod input_rows;
 mod model;
-mod needs;
 mod segments;
 mod work;
-mod worth;
 
 use std::{collections::HashMap, ops::Range};
 
 pub use drive::order;
-pub use model::{Maker, Model, Operator, Reading, dispatches, dispatches_of};
-pub use needs::needs;
-pub use segments::{Outline, Table};
+pub use in_place::select_in_place;
+pub use input_rows::input_rows;
+pub use model::{OperandUse, Operator, Producer, RowDependencies, dispatches, dispatches_of};
+pub use segments::{Outline, SegmentCosts};
 pub use work::{Family, Work, work};
-pub use worth::worth_joining;
 
-use super::{Schedule, Step, StorageId, StorageKind, Touch};
+use super::{Access, Schedule, Step, StorageId, StorageKind};
 use crate::plan::UsageRecord;
 
 /// Consecutive operators that run interleaved; what one segment leaves behind is complete when the next begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Indices into [`Model::operators`].
+    /// Indices into [`RowDependencies::operators`].
     pub operators: Range<usize>,
     /// Into how many bands of rows each operator is cut, as far as it has rows.
     pub phases: u32,
@@ -37,35 +37,35 @@ pub struct Segment {
 /// Some rows of one operator's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Band {
-    /// Index into [`Model::operators`].
+    /// Index into [`RowDependencies::operators`].
     pub operator: usize,
     /// Rows of the result.
     pub rows: Range<u32>,
 }
 
 /// The schedule whose steps are the bands of `segments`, in demand-driven order; storages stay what they are.
-pub fn phased(schedule: &Schedule, model: &Model, segments: &[Segment]) -> Schedule {
+pub fn phased(schedule: &Schedule, model: &RowDependencies, segments: &[Segment]) -> Schedule {
     let mut made = Schedule {
         storages: schedule.storages.clone(),
         storage_of: schedule.storage_of.clone(),
-        inside: schedule.inside.clone(),
+        subtensors: schedule.subtensors.clone(),
         ..Schedule::default()
     };
     let mut touched: Vec<Option<(usize, usize)>> = vec![None; schedule.records.len()];
     // By storage, since a concatenation of thousands of parts runs in thousands of bands. Of equals the first is kept.
-    let reads: Vec<HashMap<StorageId, &Reading>> = model
+    let reads: Vec<HashMap<StorageId, &OperandUse>> = model
         .operators
         .iter()
         .map(|operator| operator.reads.iter().rev().map(|read| (read.storage, read)).collect())
         .collect();
     for Band { operator, rows } in order(model, segments) {
         let (whole, reads, operator) = (&schedule.steps[operator], &reads[operator], &model.operators[operator]);
-        let read = |touch: &Touch| {
+        let read = |touch: &Access| {
             let read = reads.get(&touch.storage);
-            Touch { rows: read.map_or(0..0, |read| within(&read.rows(&rows), &touch.rows)), ..touch.clone() }
+            Access { rows: read.map_or(0..0, |read| within(&read.rows(&rows), &touch.rows)), ..touch.clone() }
         };
         let written = operator.written(&rows);
-        let write = |touch: &Touch| Touch { rows: within(&written, &touch.rows), ..touch.clone() };
+        let write = |touch: &Access| Access { rows: within(&written, &touch.rows), ..touch.clone() };
         let step = Step {
             reads: whole.reads.iter().map(read).collect(),
             writes: whole.writes.iter().map(write).filter(|touch| !touch.rows.is_empty()).collect(),

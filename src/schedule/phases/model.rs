@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::needs::needs;
+use super::input_rows::input_rows;
 use crate::{
     graph::{Graph, Node, Op, TensorId},
     schedule::{Schedule, Step, StorageId, StorageKind},
@@ -10,7 +10,7 @@ use crate::{
 
 /// An operator that writes rows of a storage, or a part of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Maker {
+pub struct Producer {
     /// The operator.
     pub operator: usize,
     /// The storage's row that is the first of its result.
@@ -19,13 +19,13 @@ pub struct Maker {
 
 /// One operand of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct OperandUse {
     /// Where the operand lives.
     pub storage: StorageId,
     /// The operators that write it; none for the graph's inputs, several where parts are written in place.
-    pub makers: Vec<Maker>,
+    pub producers: Vec<Producer>,
     /// For each row of the result, the rows of the storage that are read.
-    pub needs: Vec<Range<u32>>,
+    pub input_rows: Vec<Range<u32>>,
 }
 
 impl Operator {
@@ -40,10 +40,10 @@ impl Operator {
     }
 }
 
-impl Reading {
+impl OperandUse {
     /// The rows that a band of the result reads: from the first to the last that any of its rows needs.
     pub fn rows(&self, band: &Range<u32>) -> Range<u32> {
-        let needed = self.needs[band.start as usize..band.end as usize].iter().filter(|rows| !rows.is_empty());
+        let needed = self.input_rows[band.start as usize..band.end as usize].iter().filter(|rows| !rows.is_empty());
         let hull = needed.fold(None, |hull: Option<Range<u32>>, rows| {
             Some(hull.map_or(rows.clone(), |hull| hull.start.min(rows.start)..hull.end.max(rows.end)))
         });
@@ -61,7 +61,7 @@ pub struct Operator {
     /// The storage's row that is the first of its result.
     pub first: u32,
     /// What it reads, each storage once.
-    pub reads: Vec<Reading>,
+    pub reads: Vec<OperandUse>,
     /// For each of its dispatches the rows of its result that it writes some of.
     pub dispatches: Vec<Range<u32>>,
     /// Rows of its result for which it has nothing to do.
@@ -70,7 +70,7 @@ pub struct Operator {
 
 /// What is kept of a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct StorageInfo {
     /// Texels of a row; none where it is no part of the pool.
     pub row_texels: u64,
     /// Rows, as who writes it counts them.
@@ -82,23 +82,23 @@ pub struct Held {
     /// Whether it goes out of the graph.
     pub output: bool,
     /// The first operator that writes some of it.
-    pub maker: Option<usize>,
+    pub producer: Option<usize>,
 }
 
 /// A network in phases: operators in order, and the storages between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Model {
+pub struct RowDependencies {
     /// One an operator, in the order of the schedule's steps.
     pub operators: Vec<Operator>,
     /// One a storage of the schedule.
-    pub storages: Vec<Held>,
+    pub storages: Vec<StorageInfo>,
 }
 
-impl Model {
+impl RowDependencies {
     /// The model of a schedule whose every step computes all rows of its result.
     pub fn new(graph: &Graph, schedule: &Schedule) -> Self {
         let whole = schedule.whole(graph);
-        let mut storages: Vec<Held> = schedule
+        let mut storages: Vec<StorageInfo> = schedule
             .storages
             .iter()
             .map(|storage| {
@@ -106,48 +106,48 @@ impl Model {
                     StorageKind::Intermediate(record) => (true, whole[record]),
                     StorageKind::Input(_) | StorageKind::Output(_) => (false, false),
                 };
-                Held {
+                StorageInfo {
                     row_texels: if pool { u64::from(storage.row_texels) } else { 0 },
                     rows: storage.rows,
                     whole,
                     last_reader: None,
                     output: matches!(storage.kind, StorageKind::Output(_)),
-                    maker: None,
+                    producer: None,
                 }
             })
             .collect();
-        let makers = makers(graph, schedule);
+        let producers = producers(graph, schedule);
         let mut operators = Vec::with_capacity(schedule.steps.len());
         for (index, step) in schedule.steps.iter().enumerate() {
             let node = &graph.nodes[step.node];
-            let mut reads: Vec<Reading> = Vec::new();
-            let operands = if step.frame { 0 } else { node.inputs.len() + 1 };
+            let mut reads: Vec<OperandUse> = Vec::new();
+            let operands = if step.pad_border { 0 } else { node.inputs.len() + 1 };
             for operand in 0..operands {
-                let Some(found) = needs(graph, node, operand) else { continue };
-                let tensor = node.inputs.get(operand).copied().or(node.tail.add);
+                let Some(found) = input_rows(graph, node, operand) else { continue };
+                let tensor = node.inputs.get(operand).copied().or(node.epilogue.add);
                 let Some((tensor, storage)) = tensor.and_then(|t| Some((t, schedule.storage_of[t]?))) else { continue };
                 let held = &mut storages[storage];
                 held.last_reader = Some(index);
                 let shape = graph.shape(tensor);
-                let inside = schedule.inside[tensor];
+                let inside = schedule.subtensors[tensor];
                 let alike = inside.is_some()
                     || shape.rows() == held.rows as usize
                         && shape.row_texels() == schedule.storages[storage].row_texels as usize;
                 let first = schedule.place(graph, tensor).row;
-                let needs = match !alike || held.whole && inside.is_none() {
+                let input_rows = match !alike || held.whole && inside.is_none() {
                     true => vec![0..held.rows; found.len()],
                     false => found.into_iter().map(|rows| first + rows.start..first + rows.end).collect(),
                 };
-                let makers = &makers[tensor];
+                let producers = &producers[tensor];
                 match reads.iter_mut().find(|read| read.storage == storage) {
-                    Some(read) => read.join(&needs, makers),
-                    None => reads.push(Reading { storage, makers: makers.clone(), needs }),
+                    Some(read) => read.join(&input_rows, producers),
+                    None => reads.push(OperandUse { storage, producers: producers.clone(), input_rows }),
                 }
             }
             let dispatches = dispatches(graph, node, step.rows.end);
             let writes = step.to;
             let written = &mut storages[writes];
-            written.maker = written.maker.or(Some(index));
+            written.producer = written.producer.or(Some(index));
             let first = first_row(graph, schedule, node);
             // A graph output may be a view of what is written, with fewer rows than are written one by one.
             written.rows = written.rows.max(first + step.rows.end);
@@ -164,36 +164,36 @@ impl Model {
     }
 }
 
-impl Reading {
+impl OperandUse {
     /// Widens it by a second operand in the same storage.
-    fn join(&mut self, needs: &[Range<u32>], makers: &[Maker]) {
-        for (rows, more) in self.needs.iter_mut().zip(needs) {
+    fn join(&mut self, input_rows: &[Range<u32>], producers: &[Producer]) {
+        for (rows, more) in self.input_rows.iter_mut().zip(input_rows) {
             *rows = match (rows.start >= rows.end, more.start >= more.end) {
                 (true, _) => more.clone(),
                 (_, true) => rows.clone(),
                 _ => rows.start.min(more.start)..rows.end.max(more.end),
             };
         }
-        self.makers.extend(makers);
-        self.makers.sort_unstable_by_key(|maker| maker.operator);
-        self.makers.dedup();
+        self.producers.extend(producers);
+        self.producers.sort_unstable_by_key(|producer| producer.operator);
+        self.producers.dedup();
     }
 }
 
 /// For each tensor the operators that write it.
-fn makers(graph: &Graph, schedule: &Schedule) -> Vec<Vec<Maker>> {
-    let mut made: Vec<Vec<Maker>> = vec![Vec::new(); graph.tensors.len()];
+fn producers(graph: &Graph, schedule: &Schedule) -> Vec<Vec<Producer>> {
+    let mut made: Vec<Vec<Producer>> = vec![Vec::new(); graph.tensors.len()];
     let mut steps = schedule.steps.iter().enumerate().peekable();
     for (id, node) in graph.nodes.iter().enumerate() {
         let step = steps.next_if(|(_, step)| step.node == id);
         let parts = || node.inputs.iter().flat_map(|&operand| made[operand].iter().copied());
-        let own = step.map(|(operator, _)| Maker { operator, first: first_row(graph, schedule, node) });
-        let makers = match step {
-            Some((_, step)) if !step.frame => own.into_iter().collect(),
+        let own = step.map(|(operator, _)| Producer { operator, first: first_row(graph, schedule, node) });
+        let producers = match step {
+            Some((_, step)) if !step.pad_border => own.into_iter().collect(),
             _ => parts().chain(own).collect(),
         };
         if let Some(&result) = node.outputs.first() {
-            made[result] = makers;
+            made[result] = producers;
         }
     }
     made

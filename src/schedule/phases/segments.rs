@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Model, Operator, Segment, drive::Driver, model::Held};
+use super::{Operator, RowDependencies, Segment, drive::Driver, model::StorageInfo};
 use crate::plan::{Progress, SearchControl};
 
 /// Numbers of phases that are tried, in this order: none, as many as there are rows, and what lies between.
@@ -30,7 +30,7 @@ const STRIDE: u64 = 64;
 
 /// The cost of every segment that was looked at.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct SegmentCosts {
     operators: usize,
     /// The finest number of phases that was tried.
     finest: u32,
@@ -38,11 +38,11 @@ pub struct Table {
     ending: Vec<Vec<(Segment, Outline)>>,
 }
 
-impl Table {
+impl SegmentCosts {
     /// Looks at segments, for each number of phases the short ones first, until `work` bands have been driven; at
     /// single operators and at the finest phases whatever they cost, unless `control` stops the search. Single operators
     /// without phases are always in, so that there is always a division.
-    pub fn new(model: &Model, work: u64, control: &SearchControl<'_>) -> Self {
+    pub fn new(model: &RowDependencies, work: u64, control: &SearchControl<'_>) -> Self {
         let operators = model.operators.len();
         let mut ending: Vec<Vec<(Segment, Outline)>> = vec![Vec::new(); operators + 1];
         let mut scout = Scout::new(model);
@@ -150,20 +150,20 @@ impl Table {
 }
 
 /// The numbers of phases that cut the operators of a model into no more than [`MOST_BANDS`].
-fn phases(model: &Model) -> Vec<u32> {
+fn phases(model: &RowDependencies) -> Vec<u32> {
     let bands = |phases: u32| model.operators.iter().map(|op| u64::from(op.rows.min(phases))).sum::<u64>();
     PHASES.into_iter().filter(|&phases| phases == 1 || bands(phases) <= MOST_BANDS).collect()
 }
 
 /// For each operator, the texels that were written before it and are read from it on.
-fn alive_before(model: &Model) -> Vec<u64> {
+fn alive_before(model: &RowDependencies) -> Vec<u64> {
     let mut change = vec![0i64; model.operators.len() + 1];
     for held in &model.storages {
-        if let (Some(maker), Some(reader)) = (held.maker, held.last_reader)
-            && maker < reader
+        if let (Some(producer), Some(reader)) = (held.producer, held.last_reader)
+            && producer < reader
         {
             let texels = held.row_texels * u64::from(held.rows);
-            change[maker + 1] += texels as i64;
+            change[producer + 1] += texels as i64;
             change[reader + 1] -= texels as i64;
         }
     }
@@ -176,7 +176,7 @@ fn alive_before(model: &Model) -> Vec<u64> {
 
 /// Drives segments to see what they cost.
 struct Scout<'a> {
-    model: &'a Model,
+    model: &'a RowDependencies,
     driver: Driver<'a>,
     /// What is kept of each storage while a segment is looked at.
     seen: Vec<Seen>,
@@ -220,8 +220,8 @@ impl Seen {
 const NEVER: u32 = u32::MAX;
 
 impl<'a> Scout<'a> {
-    fn new(model: &'a Model) -> Self {
-        let seen = |held: &Held| {
+    fn new(model: &'a RowDependencies) -> Self {
+        let seen = |held: &StorageInfo| {
             let lives = if held.whole { held.rows.min(1) } else { held.rows };
             Seen { life: vec![(NEVER, 0); lives as usize], ..Seen::default() }
         };
@@ -275,7 +275,7 @@ impl<'a> Scout<'a> {
             if is_alive_before(held, begin) {
                 passing -= texels;
             }
-            let inside = held.maker.is_some_and(|maker| maker >= begin);
+            let inside = held.producer.is_some_and(|producer| producer >= begin);
             let stays = held.last_reader.is_some_and(|reader| reader >= end);
             let seen = &self.seen[storage];
             self.births.clear();
@@ -306,8 +306,8 @@ impl<'a> Scout<'a> {
 }
 
 /// Whether a storage is written before operator `begin` and read from it on.
-fn is_alive_before(held: &Held, begin: usize) -> bool {
-    held.maker.is_some_and(|maker| maker < begin) && held.last_reader.is_some_and(|reader| reader >= begin)
+fn is_alive_before(held: &StorageInfo, begin: usize) -> bool {
+    held.producer.is_some_and(|producer| producer < begin) && held.last_reader.is_some_and(|reader| reader >= begin)
 }
 
 /// How many lives meet at most, by the bands they begin with and end before. Rows are mostly made and read in order, so

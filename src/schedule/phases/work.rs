@@ -46,7 +46,7 @@ pub enum Family {
 pub struct Work {
     /// Its family.
     pub family: Family,
-    /// Floating point operations, tails not counted; those of lanes past the last channel are done, so they count.
+    /// Floating point operations, epilogues not counted; those of lanes past the last channel are done, so they count.
     pub flops: f64,
     /// Texels of the result.
     pub texels: f64,

@@ -2,7 +2,7 @@
 
 use texpool::graph::{Conv2d, Op, Padding, TransposeConv};
 
-use super::{Source, case, constant, hostile::Bench, placed, tails};
+use super::{Source, case, constant, epilogues, hostile::Bench, placed};
 
 const NONE: Padding = Padding { top: 0, bottom: 0, left: 0, right: 0 };
 const AROUND: Padding = Padding { top: 1, bottom: 1, left: 2, right: 1 };
@@ -49,7 +49,7 @@ fn convolutions_of_any_form() {
         let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: NONE, groups: 1 };
         let input = [1, 4, 5, 6];
         let out = extents(input, kernel, &conv, 7);
-        tails(&mut bench, &Op::Conv2d(conv), &operands(input, [7, kernel[0], kernel[1], 6], 7), out, true);
+        epilogues(&mut bench, &Op::Conv2d(conv), &operands(input, [7, kernel[0], kernel[1], 6], 7), out, true);
     }
     bench.finish();
 }
@@ -74,7 +74,7 @@ fn depthwise_convolutions_of_any_form() {
     }
     let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: NONE, groups: 1 };
     let out = extents([1, 4, 5, 6], [2, 2], &conv, 6);
-    tails(&mut bench, &Op::DepthwiseConv2d(conv), &operands([1, 4, 5, 6], [1, 2, 2, 6], 6), out, true);
+    epilogues(&mut bench, &Op::DepthwiseConv2d(conv), &operands([1, 4, 5, 6], [1, 2, 2, 6], 6), out, true);
     bench.finish();
 }
 
@@ -107,7 +107,7 @@ fn transposed_convolutions_of_any_form() {
         case(&mut bench, Op::TransposeConv(conv), &operands(input, weights, channels), out);
     }
     let conv = TransposeConv::plain([2, 2], NONE);
-    tails(&mut bench, &Op::TransposeConv(conv), &operands([1, 3, 3, 4], [6, 2, 2, 4], 6), [1, 6, 6, 6], true);
+    epilogues(&mut bench, &Op::TransposeConv(conv), &operands([1, 3, 3, 4], [6, 2, 2, 4], 6), [1, 6, 6, 6], true);
     bench.finish();
 }
 

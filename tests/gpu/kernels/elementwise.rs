@@ -5,7 +5,7 @@ use texpool::{
     kernels,
 };
 
-use super::{case, constant, hostile::Bench, placed, tails};
+use super::{case, constant, epilogues, hostile::Bench, placed};
 use crate::support::graphs::add_tensor;
 
 const BINARIES: [Binary; 6] = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Maximum, Binary::Minimum];
@@ -30,13 +30,13 @@ fn functions_of_one_value() {
     ] {
         case(&mut bench, Op::Unary(unary), &[placed(dims)], dims);
     }
-    tails(&mut bench, &Op::Unary(Unary::Square), &[placed(dims)], dims, true);
+    epilogues(&mut bench, &Op::Unary(Unary::Square), &[placed(dims)], dims, true);
     bench.finish();
 }
 
 #[test]
 fn roots_of_squares() {
-    // Roots need values that are not negative: those of a tail behind a square.
+    // Roots need values that are not negative: those of a epilogue behind a square.
     let mut bench = Bench::new();
     for then in [Unary::Sqrt, Unary::Rsqrt] {
         let dims = [1, 4, 3, 6];
@@ -44,10 +44,10 @@ fn roots_of_squares() {
             Op::Unary(Unary::Square),
             &[placed(dims)],
             dims.into(),
-            texpool::graph::Tail::of(texpool::graph::Act::Unary(then)),
+            texpool::graph::Epilogue::of(texpool::graph::Act::Unary(then)),
         );
         bench.check(&graph);
-        graph.nodes[0].tail.then = texpool::graph::Act::Unary(Unary::Neg);
+        graph.nodes[0].epilogue.then = texpool::graph::Act::Unary(Unary::Neg);
         bench.check(&graph);
     }
     bench.finish();
@@ -62,8 +62,8 @@ fn functions_of_two_values() {
         case(&mut bench, Op::Binary(binary), &[placed(out), constant([1, 1, 1, 6])], out);
         case(&mut bench, Op::Binary(binary), &[constant([1, 3, 1, 1]), placed(out)], out);
     }
-    tails(&mut bench, &Op::Binary(Binary::Mul), &[placed(out), constant([1, 1, 5, 6])], out, true);
-    tails(&mut bench, &Op::Binary(Binary::Sub), &[placed(out), placed([2, 1, 1, 6])], out, false);
+    epilogues(&mut bench, &Op::Binary(Binary::Mul), &[placed(out), constant([1, 1, 5, 6])], out, true);
+    epilogues(&mut bench, &Op::Binary(Binary::Sub), &[placed(out), placed([2, 1, 1, 6])], out, false);
     bench.finish();
 }
 
@@ -105,22 +105,22 @@ fn two_operands_and_an_added_tensor_are_refused() {
         Op::Binary(Binary::Add),
         &[placed(dims), placed(dims)],
         dims.into(),
-        texpool::graph::Tail::default(),
+        texpool::graph::Epilogue::default(),
     );
     let add = add_tensor(&mut graph, dims.into(), None);
     graph.inputs.push(add);
-    graph.nodes[0].tail.add = Some(add);
+    graph.nodes[0].epilogue.add = Some(add);
     let error = refusal(&graph, true);
-    assert!(error.contains("ADD") && error.contains("tail cannot add"), "{error}");
+    assert!(error.contains("ADD") && error.contains("epilogue cannot add"), "{error}");
 }
 
 #[test]
 fn a_tail_of_a_function_that_it_does_not_know_is_refused() {
     let dims = [1, 2, 2, 4];
-    let tail = texpool::graph::Tail::of(texpool::graph::Act::Unary(Unary::Erf));
-    let graph = super::one_node(Op::Unary(Unary::Neg), &[placed(dims)], dims.into(), tail);
+    let epilogue = texpool::graph::Epilogue::of(texpool::graph::Act::Unary(Unary::Erf));
+    let graph = super::one_node(Op::Unary(Unary::Neg), &[placed(dims)], dims.into(), epilogue);
     let error = refusal(&graph, false);
-    assert!(error.contains("NEG") && error.contains("no tail can hold Erf"), "{error}");
+    assert!(error.contains("NEG") && error.contains("no epilogue can hold Erf"), "{error}");
 }
 
 /// Why the graph's only node, of operands of one texel a pixel, cannot run.
@@ -160,7 +160,7 @@ fn softmax_of_few_and_of_many_channels() {
         case(&mut bench, Op::Softmax { beta, log: false }, &[placed(dims)], dims);
         case(&mut bench, Op::Softmax { beta, log: true }, &[placed(dims)], dims);
     }
-    tails(&mut bench, &Op::Softmax { beta: 1.0, log: false }, &[placed([1, 2, 2, 6])], [1, 2, 2, 6], true);
+    epilogues(&mut bench, &Op::Softmax { beta: 1.0, log: false }, &[placed([1, 2, 2, 6])], [1, 2, 2, 6], true);
     bench.finish();
 }
 
@@ -175,6 +175,6 @@ fn means_over_any_axes() {
     }
     let spatial = Op::Reduce { kind: Reduce::Mean, axes: [false, true, true, false] };
     case(&mut bench, spatial.clone(), &[placed([1, 7, 7, 130])], [1, 1, 1, 130]);
-    tails(&mut bench, &spatial, &[placed([2, 4, 4, 6])], [2, 1, 1, 6], true);
+    epilogues(&mut bench, &spatial, &[placed([2, 4, 4, 6])], [2, 1, 1, 6], true);
     bench.finish();
 }

@@ -1,6 +1,6 @@
 //! Functions of one and two values that have a step of their own, over the ranges in which they are defined.
 
-use texpool::graph::{Act, Binary, Op, Tail, Unary};
+use texpool::graph::{Act, Binary, Epilogue, Op, Unary};
 
 use super::{TRUTHS, case, constant, hostile::Bench, one_node, placed};
 
@@ -65,12 +65,12 @@ fn activations_in_tails() {
         Unary::Mish,
     ] {
         let clip = Act::Unary(Unary::Clip { min: -1.0, max: 0.75 });
-        for tail in [
-            Tail::of(Act::Unary(unary)),
-            Tail { first: clip, add: None, then: Act::Unary(unary) },
-            Tail { first: Act::Unary(unary), add: None, then: clip },
+        for epilogue in [
+            Epilogue::of(Act::Unary(unary)),
+            Epilogue { first: clip, add: None, then: Act::Unary(unary) },
+            Epilogue { first: Act::Unary(unary), add: None, then: clip },
         ] {
-            bench.check(&one_node(Op::Unary(Unary::Neg), &[placed(DIMS)], DIMS.into(), tail));
+            bench.check(&one_node(Op::Unary(Unary::Neg), &[placed(DIMS)], DIMS.into(), epilogue));
         }
     }
     bench.finish();
@@ -137,7 +137,7 @@ fn pairs(bench: &mut Bench, inputs: fn(f32) -> f32, binaries: &[Binary]) {
 #[test]
 fn comparisons_logic_and_choices() {
     let mut bench = Bench::new();
-    let all = [&TRUTHS[..], &[Binary::KeepIf, Binary::KeepUnless, Binary::SquaredDifference]].concat();
+    let all = [&TRUTHS[..], &[Binary::ZeroUnless, Binary::ZeroIf, Binary::SquaredDifference]].concat();
     pairs(&mut bench, |x| x.round(), &all);
     pairs(&mut bench, |x| x.max(0.0).floor(), &all);
     bench.finish();

@@ -1,8 +1,8 @@
-//! The hostile pool: runs a node among poison and compares it to its CPU twin.
+//! The hostile pool: runs a node among poison and compares it to its CPU reference.
 //!
 //! Tensors lie at odd bases, whole, in rings, or with their rows shuffled, their slices next to each other or apart, in
 //! textures far wider or narrower than they are, alone or two in one texture, and everything around them is NaN. What
-//! must hold: the result is the twin's, lanes past the last channel are zero, and no texel outside the rows asked for
+//! must hold: the result is the reference's, lanes past the last channel are zero, and no texel outside the rows asked for
 //! was touched.
 
 use std::ops::Range;
@@ -11,7 +11,7 @@ use half::f16;
 use texpool::{
     gpu::{Gpu, Pipelines, Program, Role, TextureSet},
     graph::{Constant, Graph, Shape},
-    kernels::{self, Operand, StepContext, WeightPlace, twin},
+    kernels::{self, Operand, StepContext, WeightPlace, reference},
     plan::{RowTable, TexelFormat, TextureSpec},
 };
 
@@ -96,8 +96,8 @@ impl Bench {
                     let out = graph.shape(node.outputs[0]);
                     let format = self.pipelines[format].0;
                     self.failures.push(format!(
-                        "{:?} {shapes:?} -> {out}, tail {:?}, habitat {habitat}, {format:?}: {failure}",
-                        node.op, node.tail
+                        "{:?} {shapes:?} -> {out}, epilogue {:?}, habitat {habitat}, {format:?}: {failure}",
+                        node.op, node.epilogue
                     ));
                 }
             }
@@ -179,7 +179,7 @@ impl Bench {
                 graph,
                 node,
                 inputs: node.inputs.iter().map(|&tensor| operand(&textures, tensor)).collect(),
-                add: node.tail.add.and_then(|tensor| operand(&textures, tensor)),
+                add: node.epilogue.add.and_then(|tensor| operand(&textures, tensor)),
                 output: lie.clone().operand(shape, &textures, output),
                 rows: band.clone(),
                 weights,
@@ -256,7 +256,7 @@ impl Sheet {
     }
 }
 
-/// The twin's result. A mean over height and width is one of rows' means that are as they would be if stored.
+/// The reference's result. A mean over height and width is one of rows' means that are as they would be if stored.
 fn expected(graph: &Graph, inputs: Vec<Vec<f32>>, format: TexelFormat) -> Result<Vec<f32>, String> {
     let graph = texpool::rewrite::row_means(graph);
     let mut values: Vec<Option<Vec<f32>>> = vec![None; graph.tensors.len()];
@@ -264,14 +264,14 @@ fn expected(graph: &Graph, inputs: Vec<Vec<f32>>, format: TexelFormat) -> Result
         values[tensor] = Some(input);
     }
     for (index, node) in graph.nodes.iter().enumerate() {
-        let mut made = twin::node(&graph, node, &values).map_err(|e| e.to_string())?;
+        let mut made = reference::node(&graph, node, &values).map_err(|e| e.to_string())?;
         if index + 1 == graph.nodes.len() {
             return Ok(made);
         }
         made.iter_mut().for_each(|v| *v = stored(*v, format));
         values[node.outputs[0]] = Some(made);
     }
-    Err("the twin has no result".to_owned())
+    Err("the reference has no result".to_owned())
 }
 
 fn stored(value: f32, format: TexelFormat) -> f32 {
@@ -311,20 +311,20 @@ fn compare(
             for x in 0..shape.w {
                 let at = lie.texel(row as usize, slice, x);
                 touched[at] = true;
-                let twin_of =
+                let reference_of =
                     |c: usize| if c < shape.c { expected[(row as usize * shape.w + x) * shape.c + c] } else { 0.0 };
                 for (lane, &value) in found[at].iter().enumerate() {
                     let c = slice * 4 + lane;
-                    let twin = twin_of(c);
+                    let reference = reference_of(c);
                     // SwiftShader makes more than 16 bits of NaN: the second lowest of the lane behind it is set, too.
-                    let spilt = format == TexelFormat::Rgba16Float && lane % 2 == 1 && twin_of(c - 1).is_nan();
+                    let spilt = format == TexelFormat::Rgba16Float && lane % 2 == 1 && reference_of(c - 1).is_nan();
                     let (relative, least) = if spilt { (4e-3, 1.3e-7) } else { (relative, least) };
-                    let near = match twin.is_finite() {
-                        true => (value - twin).abs() <= relative * twin.abs() + 2e-6 * largest + least,
-                        false => value == twin || value.is_nan() && twin.is_nan(),
+                    let near = match reference.is_finite() {
+                        true => (value - reference).abs() <= relative * reference.abs() + 2e-6 * largest + least,
+                        false => value == reference || value.is_nan() && reference.is_nan(),
                     };
                     if !(near && (c < shape.c || value == 0.0 || spilt)) {
-                        return Err(format!("row {row}, pixel {x}, channel {c} is {value}, not {twin}"));
+                        return Err(format!("row {row}, pixel {x}, channel {c} is {value}, not {reference}"));
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use texpool::graph::{Op, Reduce};
 
-use super::{case, constant, hostile::Bench, placed, tails};
+use super::{case, constant, epilogues, hostile::Bench, placed};
 
 #[test]
 fn matrix_products_of_any_form() {
@@ -29,8 +29,8 @@ fn matrix_products_of_any_form() {
         }
     }
     let op = Op::MatMul { transpose_b: false };
-    tails(&mut bench, &op, &[placed([1, 2, 3, 6]), placed([1, 2, 6, 7])], [1, 2, 3, 7], false);
-    tails(&mut bench, &op, &[placed([1, 2, 3, 6]), constant([1, 2, 6, 7])], [1, 2, 3, 7], true);
+    epilogues(&mut bench, &op, &[placed([1, 2, 3, 6]), placed([1, 2, 6, 7])], [1, 2, 3, 7], false);
+    epilogues(&mut bench, &op, &[placed([1, 2, 3, 6]), constant([1, 2, 6, 7])], [1, 2, 3, 7], true);
     bench.finish();
 }
 
@@ -124,7 +124,7 @@ fn local_response_normalizations() {
         case(&mut bench, op, &[placed([2, 3, 4, channels])], [2, 3, 4, channels]);
     }
     let op = Op::Lrn { size: 5, alpha: 1e-4, beta: 0.75, bias: 1.0 };
-    tails(&mut bench, &op, &[placed([1, 2, 3, 6])], [1, 2, 3, 6], true);
+    epilogues(&mut bench, &op, &[placed([1, 2, 3, 6])], [1, 2, 3, 6], true);
     bench.finish();
 }
 
@@ -141,7 +141,7 @@ fn normalizations_over_any_axes() {
     let op = Op::Normalize { axes: axes(8), epsilon: 1e-2 };
     case(&mut bench, op.clone(), &[placed([2, 3, 4, 30])], [2, 3, 4, 30]);
     bench.inputs(|x| x);
-    tails(&mut bench, &op, &[placed([1, 2, 3, 6])], [1, 2, 3, 6], true);
+    epilogues(&mut bench, &op, &[placed([1, 2, 3, 6])], [1, 2, 3, 6], true);
     bench.finish();
 }
 

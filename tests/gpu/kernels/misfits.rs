@@ -2,7 +2,7 @@
 
 use texpool::{
     gpu::{GpuError, Pipelines, Program, Role, TextureSet},
-    graph::{Graph, Op, Shape, Tail, Unary},
+    graph::{Epilogue, Graph, Op, Shape, Unary},
     kernels::{self, KernelError, Operand, StepContext, WeightPlace},
     plan::{RowTable, TexelFormat, TextureSpec},
 };
@@ -13,7 +13,7 @@ use crate::support::{graphs::one_node, open};
 const DIMS: [usize; 4] = [1, 3, 5, 8];
 
 fn graph() -> Graph {
-    one_node(Op::Unary(Unary::Abs), &[placed(DIMS)], DIMS.into(), Tail::default())
+    one_node(Op::Unary(Unary::Abs), &[placed(DIMS)], DIMS.into(), Epilogue::default())
 }
 
 /// A tensor from the first texel of texture `texture` on, which is 8 wide and 4 high.
@@ -71,7 +71,7 @@ fn operands_that_are_not_the_nodes_are_refused() {
     misfit(&StepContext { add: Some(operand(2)), ..step(&graph, operand(0), operand(1)) }, "other operands");
     let copy = graph.nodes[0].clone();
     misfit(&StepContext { node: &copy, ..step(&graph, operand(0), operand(1)) }, "none of the graph's");
-    let dense = one_node(Op::FullyConnected, &[placed(DIMS), constant([1, 1, 8, 8])], DIMS.into(), Tail::default());
+    let dense = one_node(Op::FullyConnected, &[placed(DIMS), constant([1, 1, 8, 8])], DIMS.into(), Epilogue::default());
     let inputs = vec![Some(operand(0)), None];
     misfit(&StepContext { inputs, ..step(&dense, operand(0), operand(1)) }, "weights take");
 }
@@ -79,7 +79,7 @@ fn operands_that_are_not_the_nodes_are_refused() {
 /// A graph whose shapes do not follow from each other has no dispatches.
 #[test]
 fn graphs_that_are_not_whole_are_refused() {
-    let graph = one_node(Op::Unary(Unary::Abs), &[placed([1, 3, 5, 4])], DIMS.into(), Tail::default());
+    let graph = one_node(Op::Unary(Unary::Abs), &[placed([1, 3, 5, 4])], DIMS.into(), Epilogue::default());
     let input = Operand { shape: Shape::new(1, 3, 5, 4), ..operand(0) };
     let error = kernels::dispatches(&step(&graph, input, operand(1))).unwrap_err();
     assert!(matches!(error, KernelError::Graph(_)), "{error:?}");

@@ -1,4 +1,4 @@
-//! Every kernel against its CPU twin in a hostile pool. Needs an adapter.
+//! Every kernel against its CPU reference in a hostile pool. Needs an adapter.
 
 #![cfg(test)]
 
@@ -14,7 +14,7 @@ mod rng;
 mod windows;
 
 use rng::Rng;
-use texpool::graph::{Act, Binary, Op, Shape, Tail, Unary};
+use texpool::graph::{Act, Binary, Epilogue, Op, Shape, Unary};
 
 use crate::support::graphs::{Source, add_tensor, one_node};
 
@@ -42,30 +42,30 @@ fn constant(dims: [usize; 4]) -> Source {
     Source::Constant(shape, Rng::new(shape.len() as u64).values(shape.len()))
 }
 
-/// A case without a tail.
+/// A case without a epilogue.
 fn case(bench: &mut hostile::Bench, op: Op, operands: &[Source], out: [usize; 4]) {
-    bench.check(&one_node(op, operands, out.into(), Tail::default()));
+    bench.check(&one_node(op, operands, out.into(), Epilogue::default()));
 }
 
-/// The tails that families are tried with: an activation, PReLU, an added tensor of as many or of fewer channels.
-fn tails(bench: &mut hostile::Bench, op: &Op, operands: &[Source], out: [usize; 4], may_add: bool) {
+/// The epilogues that families are tried with: an activation, PReLU, an added tensor of as many or of fewer channels.
+fn epilogues(bench: &mut hostile::Bench, op: &Op, operands: &[Source], out: [usize; 4], may_add: bool) {
     let shape = Shape::from(out);
     let relu = Act::Unary(Unary::Relu6);
-    let plain = one_node(op.clone(), operands, shape, Tail::of(relu));
+    let plain = one_node(op.clone(), operands, shape, Epilogue::of(relu));
     bench.check(&plain);
     let mut with_prelu = plain.clone();
     let alphas = Rng::new(5).values(shape.c);
     let alpha =
         add_tensor(&mut with_prelu, Shape::new(1, 1, 1, shape.c), Some(texpool::graph::Constant::from_f32(&alphas)));
-    with_prelu.nodes[0].tail =
-        Tail { first: Act::Unary(Unary::LeakyRelu { alpha: 0.5 }), add: None, then: Act::Prelu(alpha) };
+    with_prelu.nodes[0].epilogue =
+        Epilogue { first: Act::Unary(Unary::LeakyRelu { alpha: 0.5 }), add: None, then: Act::Prelu(alpha) };
     bench.check(&with_prelu);
     if may_add {
         for c in [shape.c, shape.c.div_ceil(2)] {
             let mut graph = with_prelu.clone();
             let add = add_tensor(&mut graph, Shape { c, ..shape }, None);
             graph.inputs.push(add);
-            graph.nodes[0].tail = Tail { first: Act::Prelu(alpha), add: Some(add), then: relu };
+            graph.nodes[0].epilogue = Epilogue { first: Act::Prelu(alpha), add: Some(add), then: relu };
             bench.check(&graph);
         }
     }

@@ -2,7 +2,7 @@
 
 use texpool::graph::{DepthOrder, Op, PadMode, Shape};
 
-use super::{Source, case, constant, hostile::Bench, placed, rng::Rng, tails};
+use super::{Source, case, constant, epilogues, hostile::Bench, placed, rng::Rng};
 
 #[test]
 fn pads_on_every_axis() {
@@ -19,7 +19,7 @@ fn pads_on_every_axis() {
         case(&mut bench, Op::Pad { before, after, mode: PadMode::Constant(value) }, &[placed(dims)], out);
     }
     let op = Op::Pad { before: [0, 1, 1, 0], after: [0, 1, 1, 1], mode: PadMode::Constant(0.0) };
-    tails(&mut bench, &op, &[placed([1, 3, 3, 5])], [1, 5, 5, 6], true);
+    epilogues(&mut bench, &op, &[placed([1, 3, 3, 5])], [1, 5, 5, 6], true);
     bench.finish();
 }
 
@@ -41,7 +41,7 @@ fn pads_with_what_is_there() {
         }
     }
     let op = Op::Pad { before: [0, 1, 1, 0], after: [0, 1, -1, 1], mode: PadMode::Reflect };
-    tails(&mut bench, &op, &[placed([1, 3, 3, 5])], [1, 5, 3, 6], true);
+    epilogues(&mut bench, &op, &[placed([1, 3, 3, 5])], [1, 5, 3, 6], true);
     bench.finish();
 }
 
@@ -58,7 +58,7 @@ fn tiles_on_every_axis() {
         let out = std::array::from_fn(|axis| dims[axis] * times[axis]);
         case(&mut bench, Op::Tile, &[placed(dims)], out);
     }
-    tails(&mut bench, &Op::Tile, &[placed([1, 2, 3, 3])], [1, 4, 3, 6], true);
+    epilogues(&mut bench, &Op::Tile, &[placed([1, 2, 3, 3])], [1, 4, 3, 6], true);
     bench.finish();
 }
 
@@ -94,11 +94,11 @@ fn elements_are_looked_up_on_every_axis() {
         }
     }
     let operands = [placed([1, 2, 5, 6]), numbers([1, 1, 1, 3], 5)];
-    tails(&mut bench, &Op::Gather { axis: 2 }, &operands, [1, 2, 3, 6], true);
+    epilogues(&mut bench, &Op::Gather { axis: 2 }, &operands, [1, 2, 3, 6], true);
     let operands = [constant([1, 1, 9, 7]), placed([1, 1, 1, 3])];
-    tails(&mut bench, &Op::Gather { axis: 2 }, &operands, [1, 1, 3, 7], true);
+    epilogues(&mut bench, &Op::Gather { axis: 2 }, &operands, [1, 1, 3, 7], true);
     let operands = [placed([1, 2, 5, 6]), placed([1, 2, 3, 6])];
-    tails(&mut bench, &Op::GatherElements { axis: 2 }, &operands, [1, 2, 3, 6], false);
+    epilogues(&mut bench, &Op::GatherElements { axis: 2 }, &operands, [1, 2, 3, 6], false);
     bench.finish();
 }
 
@@ -118,7 +118,7 @@ fn slices_of_any_stride() {
         case(&mut bench, Op::StridedSlice { begin, stride }, &[placed(dims)], out);
     }
     let op = Op::StridedSlice { begin: [0, 0, 0, 1], stride: [1, 1, 2, 1] };
-    tails(&mut bench, &op, &[placed([1, 3, 4, 6])], [1, 3, 2, 5], true);
+    epilogues(&mut bench, &op, &[placed([1, 3, 4, 6])], [1, 3, 2, 5], true);
     bench.finish();
 }
 
@@ -151,7 +151,7 @@ fn reshapes_keep_dense_order() {
     ] {
         case(&mut bench, Op::Reshape, &[placed(from)], to);
     }
-    tails(&mut bench, &Op::Reshape, &[placed([1, 4, 4, 6])], [1, 2, 16, 3], true);
+    epilogues(&mut bench, &Op::Reshape, &[placed([1, 4, 4, 6])], [1, 2, 16, 3], true);
     bench.finish();
 }
 
@@ -215,10 +215,10 @@ fn parts_meet_inside_a_texel() {
         concat(&mut bench, 3, parts);
     }
     let parts = [placed([1, 2, 3, 4]), placed([1, 2, 3, 8])];
-    tails(&mut bench, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 12], true);
+    epilogues(&mut bench, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 12], true);
     let parts = [placed([1, 2, 3, 3]), constant([1, 2, 3, 4])];
-    tails(&mut bench, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 7], true);
+    epilogues(&mut bench, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 7], true);
     let parts = [placed([1, 2, 3, 3]), placed([1, 2, 3, 4])];
-    tails(&mut bench, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 7], false);
+    epilogues(&mut bench, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 7], false);
     bench.finish();
 }

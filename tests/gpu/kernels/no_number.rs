@@ -1,7 +1,9 @@
-//! What is no number goes through every kernel as through its twin (`texpool::graph`'s functions say how), and what is
+//! What is no number goes through every kernel as through its reference (`texpool::graph`'s functions say how), and what is
 //! beside it stays a number.
 
-use texpool::graph::{Act, Binary, Conv2d, CoordMode, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Tail, Unary};
+use texpool::graph::{
+    Act, Binary, Conv2d, CoordMode, Epilogue, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Unary,
+};
 
 use super::{TRUTHS, case, constant, hostile::Bench, one_node, placed};
 
@@ -114,12 +116,13 @@ fn functions_in_tails() {
         Unary::Tanh,
         Unary::FakeQuant { scale: 0.125, least: -7, most: 10 },
     ] {
-        for tail in
-            [Tail::of(Act::Unary(unary)), Tail { first: Act::Unary(unary), add: None, then: Act::Unary(Unary::Relu) }]
-        {
+        for epilogue in [
+            Epilogue::of(Act::Unary(unary)),
+            Epilogue { first: Act::Unary(unary), add: None, then: Act::Unary(Unary::Relu) },
+        ] {
             let operands = [placed(DIMS), constant([9, 1, 1, 7]), constant([1, 1, 1, 9])];
             let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: Padding::default(), groups: 1 };
-            bench.check(&one_node(Op::Conv2d(conv), &operands, [2, 3, 5, 9].into(), tail));
+            bench.check(&one_node(Op::Conv2d(conv), &operands, [2, 3, 5, 9].into(), epilogue));
         }
     }
     bench.finish();

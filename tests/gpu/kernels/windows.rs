@@ -2,7 +2,7 @@
 
 use texpool::graph::{CoordMode, Op, Padding, Pool2d, PoolKind, ResizeMode, Rounding};
 
-use super::{case, hostile::Bench, placed, tails};
+use super::{case, epilogues, hostile::Bench, placed};
 
 #[test]
 fn pools_of_any_window() {
@@ -28,7 +28,7 @@ fn pools_of_any_window() {
             case(&mut bench, Op::Pool2d(pool), &[placed(input)], out);
         }
         let pool = Pool2d::plain(kind, [2, 2], [1, 1], none);
-        tails(&mut bench, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
+        epilogues(&mut bench, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
     }
     bench.finish();
 }
@@ -55,7 +55,7 @@ fn pools_with_dilation_overhang_and_counted_borders() {
         }
     }
     let pool = Pool2d::plain(PoolKind::Lp { p: 2 }, [2, 2], [1, 1], Padding::default());
-    tails(&mut bench, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
+    epilogues(&mut bench, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
     bench.finish();
 }
 
@@ -93,7 +93,7 @@ fn resizes_by_any_definition() {
     }
     let mode = ResizeMode::Cubic { a: -0.75, exclude_outside: false };
     let op = Op::Resize { mode, coords: CoordMode::HalfPixel, scale: None };
-    tails(&mut bench, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
+    epilogues(&mut bench, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
     bench.finish();
 }
 
@@ -115,6 +115,6 @@ fn resizes_in_every_convention() {
         }
     }
     let op = Op::Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None };
-    tails(&mut bench, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
+    epilogues(&mut bench, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
     bench.finish();
 }

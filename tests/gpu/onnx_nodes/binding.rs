@@ -32,7 +32,7 @@ pub(crate) fn import(case: &Case) -> Result<Imported, String> {
         let constants = bound.iter().map(|&i| (case.facts.inputs[i].clone(), case.inputs[i].clone()));
         let mut options = ImportOptions { constants: constants.collect(), ..ImportOptions::default() };
         let mut imported = from_bytes_with(case.model.clone(), &options);
-        if let Err(ImportError::Unbound(open)) = imported {
+        if let Err(ImportError::UnresolvedDim(open)) = imported {
             options.dims =
                 open.into_iter().map(|extent| (extent.name, case.extent(&extent.input, extent.axis))).collect();
             imported = from_bytes_with(case.model.clone(), &options);

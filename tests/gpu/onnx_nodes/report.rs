@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use texpool::gpu::{Gpu, GpuOptions, PipelineCache};
+use texpool::gpu::{Gpu, GpuOptions, SharedPipelines};
 
 use super::{
     listed::{class, groups, matches},
@@ -23,7 +23,7 @@ use super::{
 /// Runs all cases on one device, as many at once as there are cores.
 fn outcomes(cases: &BTreeMap<String, Files>) -> BTreeMap<String, Outcome> {
     let gpu = Gpu::open(&GpuOptions::default()).unwrap_or_else(|error| panic!("{error}"));
-    let (pipelines, next, outcomes) = (PipelineCache::default(), AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let (pipelines, next, outcomes) = (SharedPipelines::default(), AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     let all: Vec<(&String, &Files)> = cases.iter().collect();
     let work = || {
         while let Some((name, files)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {

@@ -1,4 +1,4 @@
-//! A case through the importer, the CPU twins and the device.
+//! A case through the importer, the CPU references and the device.
 
 use std::{
     any::Any,
@@ -6,10 +6,10 @@ use std::{
 };
 
 use texpool::{
-    gpu::{Gpu, PipelineCache, Session, SessionOptions},
+    gpu::{Gpu, Session, SessionOptions, SharedPipelines},
     graph::Graph,
     import::Array,
-    kernels::twin,
+    kernels::reference,
 };
 
 use super::{
@@ -37,14 +37,14 @@ pub(crate) enum Outcome {
     Failed(String),
     /// The importer refuses it.
     Refused(String),
-    /// Its data are 64-bit floats; brought in 32 bits, it passes.
+    /// Its data are 64-bit floats; external in 32 bits, it passes.
     Narrowed(String),
     /// Its data are of a type that is not computed with.
     Type(String),
 }
 
 /// Runs a case; one of 64-bit floats in 32 bits, too.
-pub(crate) fn run(gpu: &Gpu, pipelines: &PipelineCache, files: &Files) -> Outcome {
+pub(crate) fn run(gpu: &Gpu, pipelines: &SharedPipelines, files: &Files) -> Outcome {
     let outcome = run_as(gpu, pipelines, files, false);
     match outcome {
         Outcome::Type(reason) if matches!(run_as(gpu, pipelines, files, true), Outcome::Passed(_)) => {
@@ -54,7 +54,7 @@ pub(crate) fn run(gpu: &Gpu, pipelines: &PipelineCache, files: &Files) -> Outcom
     }
 }
 
-fn run_as(gpu: &Gpu, pipelines: &PipelineCache, files: &Files, narrow: bool) -> Outcome {
+fn run_as(gpu: &Gpu, pipelines: &SharedPipelines, files: &Files, narrow: bool) -> Outcome {
     let case = match Case::read(files, narrow) {
         Ok(case) => case,
         Err(reason) => return Outcome::Type(reason),
@@ -83,7 +83,7 @@ fn said(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().map(|&s| s.to_owned())).unwrap_or_default()
 }
 
-fn computed(gpu: &Gpu, pipelines: &PipelineCache, case: &Case, imported: &Imported) -> Result<(), String> {
+fn computed(gpu: &Gpu, pipelines: &SharedPipelines, case: &Case, imported: &Imported) -> Result<(), String> {
     let graph = &imported.graph;
     let input = |&tensor: &usize| -> Vec<f32> {
         let name = &graph.tensors[tensor].name;
@@ -91,18 +91,18 @@ fn computed(gpu: &Gpu, pipelines: &PipelineCache, case: &Case, imported: &Import
         at.and_then(|at| case.inputs.get(at)).map(|array| array.to_f32().into_owned()).unwrap_or_default()
     };
     let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(input).collect();
-    let twin = twin::outputs(graph, &inputs).map_err(|e| e.to_string()).and_then(|o| judge(graph, case, &o));
+    let reference = reference::outputs(graph, &inputs).map_err(|e| e.to_string()).and_then(|o| judge(graph, case, &o));
     let options = SessionOptions { pipelines: pipelines.clone(), poison: true, ..SessionOptions::default() };
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let device = Session::new(gpu, graph, &options)
         .and_then(|mut session| session.run(&slices))
         .map_err(|e| e.to_string())
         .and_then(|outputs| judge(graph, case, &outputs));
-    match (twin, device) {
+    match (reference, device) {
         (Ok(()), Ok(())) => Ok(()),
         (Ok(()), Err(device)) => Err(format!("the device alone: {device}")),
-        (Err(twin), Ok(())) => Err(format!("the twin alone: {twin}")),
-        (Err(twin), Err(_)) => Err(twin),
+        (Err(reference), Ok(())) => Err(format!("the reference alone: {reference}")),
+        (Err(reference), Err(_)) => Err(reference),
     }
 }
 

@@ -7,10 +7,10 @@ mod zoo;
 use std::{collections::BTreeSet, time::Instant};
 
 use texpool::{
-    gpu::{Brought, Gpu, Memory, Session, SessionOptions},
+    compile::{CompileError, CompileOptions, CompiledModel, Point, compile, frontier},
+    gpu::{ExternalTextures, Gpu, Memory, Session, SessionOptions},
     graph::Graph,
     plan::{Choice, SearchControl, Strategy, TexelFormat},
-    prepare::{Point, PrepareError, PrepareOptions, Prepared, frontier, prepare},
     schedule::phases::work,
 };
 
@@ -94,9 +94,9 @@ struct Ran {
     pipelines: usize,
 }
 
-fn run(gpu: &Gpu, prepared: Prepared, prepare: &PrepareOptions, poison: bool, inputs: &[Vec<f32>]) -> Ran {
-    let options = SessionOptions { prepare: prepare.clone(), poison, ..SessionOptions::default() };
-    let mut session = Session::of(gpu, prepared, &options, Brought::default()).unwrap();
+fn run(gpu: &Gpu, compiled: CompiledModel, compile: &CompileOptions, poison: bool, inputs: &[Vec<f32>]) -> Ran {
+    let options = SessionOptions { compile: compile.clone(), poison, ..SessionOptions::default() };
+    let mut session = Session::from_compiled(gpu, compiled, &options, ExternalTextures::default()).unwrap();
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let found = session.run(&slices).unwrap();
     let finite = found.iter().flatten().all(|v| v.is_finite());
@@ -123,10 +123,10 @@ fn is_invariant(network: &Network) {
     let name = network.name();
     let (graph, inputs) = network.load();
     for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
-        let options = PrepareOptions { format, limits: gpu.texture_limits(), ..PrepareOptions::default() };
+        let options = CompileOptions { format, limits: gpu.texture_limits(), ..CompileOptions::default() };
         let began = Instant::now();
         let front = match frontier(&graph, &options, &SearchControl::new()) {
-            Err(why @ PrepareError::Indices { .. }) if format == TexelFormat::Rgba16Float => {
+            Err(why @ CompileError::Indices { .. }) if format == TexelFormat::Rgba16Float => {
                 assert!(IN_32_BITS_ALONE.contains(&name), "{name}: {why}");
                 println!("{name} {format:?}: {why}");
                 continue;
@@ -134,23 +134,23 @@ fn is_invariant(network: &Network) {
             front => front.unwrap(),
         };
         let planned = began.elapsed();
-        let naive = PrepareOptions { choice: Choice::Strategy(Strategy::Naive), ..options.clone() };
-        let naive = run(&gpu, prepare(&graph, &naive, &SearchControl::new()).unwrap(), &naive, false, &inputs);
+        let naive = CompileOptions { choice: Choice::Strategy(Strategy::Naive), ..options.clone() };
+        let naive = run(&gpu, compile(&graph, &naive, &SearchControl::new()).unwrap(), &naive, false, &inputs);
         assert!(naive.finite, "{name}, {format:?}: not every output is finite");
         let mut whole = naive.memory.pool_planned;
         let others: &[Choice] = match format {
             TexelFormat::Rgba32Float => &[Choice::Optimum, Choice::Banks, Choice::Best],
             TexelFormat::Rgba16Float => &[Choice::Best],
         };
-        for (choice, prepared) in different(&graph, &options, others.iter().copied()) {
-            let found = run(&gpu, prepared, &options, true, &inputs);
+        for (choice, compiled) in different(&graph, &options, others.iter().copied()) {
+            let found = run(&gpu, compiled, &options, true, &inputs);
             assert_eq!(naive.bits, found.bits, "{name}: {choice} with poison, {format:?}");
             whole = found.memory.pool_planned.min(whole);
         }
         let answered = began.elapsed() - planned;
         let points = chosen(front.points(), format);
         for &(index, point) in &points {
-            let found = run(&gpu, front.prepared(index).unwrap(), &options, true, &inputs);
+            let found = run(&gpu, front.compiled(index).unwrap(), &options, true, &inputs);
             let Memory { pool_planned: bytes, pool_driver, .. } = found.memory;
             assert_eq!(bytes, point.bytes, "{name}, {format:?}");
             assert_eq!(naive.bits, found.bits, "{name}: {bytes} bytes, {format:?}");

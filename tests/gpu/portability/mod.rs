@@ -8,9 +8,9 @@ mod translate;
 use std::collections::BTreeMap;
 
 use texpool::{
+    compile::CompileOptions,
     gpu::{PipelineRecipe, Session, SessionOptions},
     plan::TexelFormat,
-    prepare::PrepareOptions,
     rewrite::Rules,
 };
 
@@ -28,10 +28,10 @@ fn recipes() -> Vec<(PipelineRecipe, &'static str)> {
     for (file, graph) in models.chain([("the network of moves", crate::moves::network())]) {
         for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
             for rules in [Rules::all(), Rules::none()] {
-                let prepare = PrepareOptions { format, rules, ..PrepareOptions::default() };
+                let compile = CompileOptions { format, rules, ..CompileOptions::default() };
                 // Poison is a pipeline too.
                 let session =
-                    Session::new(&gpu, &graph, &SessionOptions { prepare, poison: true, ..SessionOptions::default() })
+                    Session::new(&gpu, &graph, &SessionOptions { compile, poison: true, ..SessionOptions::default() })
                         .unwrap();
                 for recipe in session.pipelines() {
                     let name =

@@ -28,7 +28,7 @@ fn everything_holds_on_swiftshader() {
         // Limits that a device is asked for, which this one has, too: the models run below.
         .skip("core_only::")
         // Times, which are another driver's business.
-        .skip("figures::");
+        .skip("device_profile::");
     let child = if std::env::var_os(EVERY_NETWORK).is_some() {
         child
     } else {

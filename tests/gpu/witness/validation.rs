@@ -50,5 +50,5 @@ fn the_validation_layer_is_silent() {
     let messages: Vec<_> = lines.iter().filter(|line| line.contains(MESSAGE) && !line.contains(STATUS)).collect();
     assert!(messages.is_empty(), "{} messages: {messages:#?}", messages.len());
     let opened = outcome.must_pass().values(ADAPTER).len();
-    assert!(active >= opened, "{opened} devices were opened, but {active} were watched");
+    assert!(active >= opened, "{opened} devices were opened, but {active} were readback");
 }

@@ -93,7 +93,7 @@ fn products(
 
 #[test]
 fn a_graph_with_joins_and_a_resize_converts() {
-    let mut b = GraphBuilder::new("joins");
+    let mut b = GraphBuilder::new("in-place");
     let x = b.input("x", &[1, 8, 8, 4]).unwrap();
     let pool = Pool2d::plain(PoolKind::Max, [2; 2], [2; 2], Padding::default());
     let half = b.pool("half", pool, x).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use texpool::{import::supported, kernels::twin};
+use texpool::{import::supported, kernels::reference};
 
 use super::{
     import,
@@ -81,7 +81,7 @@ fn parts(code: i32, operands: &[super::one::Of<'_>], options: Option<Options>) -
 /// What a model of one input computes.
 fn computed(m: &Model, x: i32, y: i32, values: &[f32]) -> Vec<f32> {
     let graph = import(m.bytes(&[x], &[y])).unwrap();
-    twin::outputs(&graph, &[values.to_vec()]).unwrap().remove(0)
+    reference::outputs(&graph, &[values.to_vec()]).unwrap().remove(0)
 }
 
 fn through_8_bits(_: i32) -> Vec<f32> {

@@ -158,9 +158,9 @@ fn values_behind_the_tables() {
     assert_eq!(*constant.to_f32(), [1.5, -2.0]);
 
     bytes.pop();
-    assert!(matches!(import(bytes), Err(ImportError::Damaged { .. })), "one byte short");
+    assert!(matches!(import(bytes), Err(ImportError::Malformed { .. })), "one byte short");
     for (offset, size) in [(u64::MAX, 8), (start, u64::MAX), (1 << 40, 8)] {
-        assert!(matches!(import(with(&mut m, offset, size)), Err(ImportError::Damaged { .. })), "{offset} {size}");
+        assert!(matches!(import(with(&mut m, offset, size)), Err(ImportError::Malformed { .. })), "{offset} {size}");
     }
 }
 
@@ -186,7 +186,7 @@ fn bytes_without_a_scale_are_refused_with_a_remedy() {
     assert_eq!(refusals.len(), 2);
     for refusal in refusals {
         assert_eq!(refusal.reason, "tensor `q` is INT8 without a scale");
-        assert!(refusal.remedy.contains("quantisation parameters"));
+        assert!(refusal.hint.contains("quantisation parameters"));
     }
 }
 
@@ -207,7 +207,7 @@ fn an_8_bit_model_is_computed_as_the_reals_it_stands_for() {
     m.op(6, &[y], z, None);
     let graph = import(m.bytes(&[x], &[z])).unwrap();
     let run = |x: [f32; 2]| {
-        let values = texpool::kernels::twin::graph(&graph, &[x.to_vec()]).unwrap();
+        let values = texpool::kernels::reference::graph(&graph, &[x.to_vec()]).unwrap();
         values[graph.outputs[0]].clone().unwrap()
     };
     assert_eq!(run([2.0, 0.5]), [1.0 - 0.5 + 1.0, 24.0 + 8.0 + 1.0]);
@@ -233,7 +233,7 @@ fn after_a_layer(act: i8, code: i32, scale: f32, options: Option<Options>) -> Mo
 fn after(m: &Model, fake_quant: FakeQuant, x: [f32; 2]) -> Vec<f32> {
     let options = ImportOptions { fake_quant, ..ImportOptions::default() };
     let graph = from_bytes_with(Arc::new(m.bytes(&[0], &[4])), &options).unwrap();
-    texpool::kernels::twin::outputs(&graph, &[x.to_vec()]).unwrap().remove(0)
+    texpool::kernels::reference::outputs(&graph, &[x.to_vec()]).unwrap().remove(0)
 }
 
 /// What a file stores in 8 bits is rounded wherever it is stored, with its activation, and once more where its scale changes;

@@ -126,7 +126,7 @@ fn a_vector_that_claims_four_billion_entries() {
         if good[position..position + 12] == [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] {
             let mut bytes = good.clone();
             bytes[position..position + 4].fill(0xff);
-            assert!(matches!(import(bytes), Err(ImportError::Damaged { .. })));
+            assert!(matches!(import(bytes), Err(ImportError::Malformed { .. })));
             claims += 1;
         }
     }

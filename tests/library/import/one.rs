@@ -1,6 +1,6 @@
-//! A file of one operator, and what it computes by the CPU twins.
+//! A file of one operator, and what it computes by the CPU references.
 
-use texpool::kernels::twin;
+use texpool::kernels::reference;
 
 use super::import;
 use crate::support::tflite::{F32, I32, Model, Options};
@@ -50,7 +50,7 @@ pub(crate) fn results(
         outputs.iter().enumerate().map(|(i, (dtype, dims))| m.tensor(&format!("y{i}"), dims, *dtype)).collect();
     m.op_of_many(code, &ids, &outputs, options);
     let graph = import(m.bytes(&inputs, &outputs)).map_err(|e| e.to_string())?;
-    let mut all = twin::graph(&graph, &values).map_err(|e| e.to_string())?;
+    let mut all = reference::graph(&graph, &values).map_err(|e| e.to_string())?;
     Ok(graph.outputs.iter().map(|&id| all[id].take().unwrap()).collect())
 }
 

@@ -22,7 +22,7 @@ fn one(code: i32, x: &[i32], weights: &[&[i32]], options: Option<Options>, resul
 
 fn only(graph: Result<Graph, String>) -> (Op, Act) {
     match graph.map(|g| g.nodes) {
-        Ok(nodes) if nodes.len() == 1 => (nodes[0].op.clone(), nodes[0].tail.first),
+        Ok(nodes) if nodes.len() == 1 => (nodes[0].op.clone(), nodes[0].epilogue.first),
         other => unreachable!("{other:?} is no single node"),
     }
 }
@@ -275,14 +275,26 @@ fn resizes_in_all_coordinate_modes() {
         (false, true, CoordMode::HalfPixel),
         (true, false, CoordMode::AlignCorners),
     ];
-    for (code, tag, linear, corners) in [(23, 15, true, 8), (97, 74, false, 4)] {
+    for (code, tag, linear, subtensor_offsets) in [(23, 15, true, 8), (97, 74, false, 4)] {
         for (align, half, coords) in modes {
-            let (op, _) = only(resize(code, tag, [(corners, align), (corners + 2, half)], &[8, 6]));
+            let (op, _) = only(resize(code, tag, [(subtensor_offsets, align), (subtensor_offsets + 2, half)], &[8, 6]));
             let mode = if linear { ResizeMode::Linear } else { ResizeMode::nearest_in(coords) };
             assert_eq!(op, Op::Resize { mode, coords, scale: None });
         }
-        assert!(resize(code, tag, [(corners, true), (corners + 2, true)], &[8, 6]).unwrap_err().contains("at once"));
-        assert!(resize(code, tag, [(corners, false), (corners + 2, false)], &[6, 8]).unwrap_err().contains("stated"));
-        assert!(resize(code, tag, [(corners, false), (corners + 2, false)], &[8]).unwrap_err().contains("must be two"));
+        assert!(
+            resize(code, tag, [(subtensor_offsets, true), (subtensor_offsets + 2, true)], &[8, 6])
+                .unwrap_err()
+                .contains("at once")
+        );
+        assert!(
+            resize(code, tag, [(subtensor_offsets, false), (subtensor_offsets + 2, false)], &[6, 8])
+                .unwrap_err()
+                .contains("stated")
+        );
+        assert!(
+            resize(code, tag, [(subtensor_offsets, false), (subtensor_offsets + 2, false)], &[8])
+                .unwrap_err()
+                .contains("must be two")
+        );
     }
 }

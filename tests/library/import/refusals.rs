@@ -24,7 +24,7 @@ fn all_unsupported_operators_come_in_one_error() {
         [(0, "a", "RNN"), (2, "c", "CUSTOM MaxUnpooling2D"), (3, "d", "ADD"), (4, "x", "UNKNOWN")],
         "the RELU between them is fine"
     );
-    assert!(refusals.iter().all(|r| !r.reason.is_empty() && !r.remedy.is_empty()));
+    assert!(refusals.iter().all(|r| !r.reason.is_empty() && !r.hint.is_empty()));
     let text = error.to_string();
     assert!(text.starts_with("4 of the model's operators cannot be imported:\n"), "{text}");
     assert!(text.contains("\n  node 0 RNN `a`: the operator is not supported; express it"), "{text}");
@@ -52,7 +52,7 @@ fn inputs_of_other_types_are_refused_by_name() {
         m.operators.clear();
         m.op(19, &[z], y, None);
         let error = import(m.bytes(&[x, z], &[y])).unwrap_err();
-        assert!(matches!(error, ImportError::Port { role: "input", .. }), "{error}");
+        assert!(matches!(error, ImportError::GraphIo { role: "input", .. }), "{error}");
         assert!(error.to_string().contains("input `image`") && error.to_string().contains(reason), "{error}");
     }
 }
@@ -147,7 +147,7 @@ fn more_than_one_graph_is_refused_by_name() {
 #[test]
 fn other_versions_and_no_graph() {
     let empty = Table(vec![(4, Field::I32(3))]);
-    assert!(matches!(import(file(&empty)), Err(ImportError::Damaged { .. })));
+    assert!(matches!(import(file(&empty)), Err(ImportError::Malformed { .. })));
     for version in [0, 1, 2, 4] {
         assert!(matches!(import(file(&Table(vec![(4, Field::I32(version))]))), Err(ImportError::Version(_))));
     }

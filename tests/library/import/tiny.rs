@@ -75,7 +75,7 @@ fn it_imports_operator_by_operator() {
             "SOFTMAX"
         ]
     );
-    let origins: Vec<usize> = graph.nodes.iter().map(|node| node.origin).collect();
+    let origins: Vec<usize> = graph.nodes.iter().map(|node| node.op_index).collect();
     assert_eq!(origins, [0, 2, 3, 4, 5, 6, 7, 8, 9], "the folded DEQUANTIZE is the file's operator 1");
     assert_eq!(graph.name, "main");
     assert_eq!(graph.tensors[graph.outputs[0]].dims, [1, 5]);

@@ -1,6 +1,6 @@
-//! Operators beyond those of the first networks: what each computes, by the CPU twins.
+//! Operators beyond those of the first networks: what each computes, by the CPU references.
 
-use texpool::kernels::twin;
+use texpool::kernels::reference;
 
 use super::{
     import,
@@ -202,7 +202,7 @@ fn quantised_tensors_are_real_values() {
     m.op(3, &[x, w, bias], q, crate::support::tflite::conv(1, 1, 1, 0));
     m.op(6, &[q], y, None);
     let graph = import(m.bytes(&[x], &[y])).unwrap();
-    let values = twin::graph(&graph, &[vec![3.0, -1.0]]).unwrap();
+    let values = reference::graph(&graph, &[vec![3.0, -1.0]]).unwrap();
     // 3 * 1 - 1 * -0.5 + 2; 3 * 1 - 1 * 2 - 1.
     assert_eq!(values[graph.outputs[0]].as_deref(), Some(&[5.5, 0.0][..]));
 }

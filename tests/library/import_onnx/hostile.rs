@@ -55,9 +55,9 @@ fn every_byte_changed_is_an_answer_or_an_error() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_an_answer_or_an_error(mut tail in proptest::collection::vec(any::<u8>(), 0..256)) {
+    fn any_bytes_are_an_answer_or_an_error(mut epilogue in proptest::collection::vec(any::<u8>(), 0..256)) {
         let mut file = number(1, 8);
-        file.append(&mut tail);
+        file.append(&mut epilogue);
         let _ = import(file.clone());
         let _ = import(bytes(7, &file));
     }

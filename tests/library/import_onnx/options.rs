@@ -26,7 +26,7 @@ fn dims(all: &[(&str, usize)]) -> ImportOptions {
 #[test]
 fn all_open_extents_are_listed_with_the_remedy() {
     let error = import(open().bytes()).unwrap_err();
-    let ImportError::Unbound(unbound) = &error else { panic!("{error}") };
+    let ImportError::UnresolvedDim(unbound) = &error else { panic!("{error}") };
     let names: Vec<(&str, usize, &str)> = unbound.iter().map(|u| (&*u.input, u.axis, &*u.name)).collect();
     assert_eq!(names, [("x", 0, "batch"), ("x", 2, "x:2"), ("z", 0, "batch"), ("z", 2, "length")]);
     assert!(error.to_string().contains("--dim NAME=VALUE"), "{error}");
@@ -77,7 +77,7 @@ fn quantising_rounds_unless_it_is_switched_off() {
     m.output("y");
     let answer = |fake_quant| {
         let graph = import_with(m.bytes(), &ImportOptions { fake_quant, ..ImportOptions::default() }).unwrap();
-        texpool::kernels::twin::outputs(&graph, &[vec![1.25, 1.3, -7.0, 500.0]]).unwrap().remove(0)
+        texpool::kernels::reference::outputs(&graph, &[vec![1.25, 1.3, -7.0, 500.0]]).unwrap().remove(0)
     };
     assert_eq!(answer(FakeQuant::On), [1.0, 1.5, 0.0, 127.5], "halves to the even one");
     assert_eq!(answer(FakeQuant::Off), [1.25, 1.3, 0.0, 127.5]);

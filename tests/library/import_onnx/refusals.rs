@@ -1,4 +1,4 @@
-//! What cannot be imported is listed at once, each with its reason and a remedy.
+//! What cannot be imported is listed at once, each with its reason and a hint.
 
 use texpool::import::ImportError;
 
@@ -7,7 +7,7 @@ use super::support::{
     onnx::{Attr, DOUBLE, Dim, FLOAT, Model},
 };
 
-fn refused(model: &Model) -> Vec<texpool::import::Refusal> {
+fn refused(model: &Model) -> Vec<texpool::import::UnsupportedOp> {
     match import(model.bytes()).unwrap_err() {
         ImportError::Unsupported(refusals) => refusals,
         other => panic!("{other}"),
@@ -29,7 +29,7 @@ fn ten_unsupported_nodes_are_named_by_name() {
     assert_eq!(refusals.len(), 10);
     for (i, refusal) in refusals.iter().enumerate() {
         assert_eq!((refusal.node, &*refusal.name, &*refusal.operator), (i, &*format!("y{i}"), &*format!("Strange{i}")));
-        assert!(!refusal.reason.is_empty() && !refusal.remedy.is_empty());
+        assert!(!refusal.reason.is_empty() && !refusal.hint.is_empty());
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use texpool::{
     graph::Graph,
     import::{ImportError, ImportOptions, from_bytes_with},
-    kernels::twin,
+    kernels::reference,
 };
 
 pub(crate) fn import(bytes: Vec<u8>) -> Result<Graph, ImportError> {
@@ -28,6 +28,6 @@ pub(crate) fn run(model: &onnx::Model) -> Vec<(Vec<usize>, Vec<f32>)> {
         (first..next).map(|i| (i + 1) as f32).collect::<Vec<f32>>()
     };
     let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(counted).collect();
-    let outputs = twin::outputs(&graph, &inputs).unwrap();
+    let outputs = reference::outputs(&graph, &inputs).unwrap();
     graph.outputs.iter().map(|&tensor| graph.tensors[tensor].dims.clone()).zip(outputs).collect()
 }

@@ -1,6 +1,6 @@
-//! Networks of the catalogue through the CPU twins.
+//! Networks of the catalogue through the CPU references.
 
-use texpool::kernels::twin;
+use texpool::kernels::reference;
 
 use super::support::zoo;
 
@@ -16,7 +16,7 @@ fn agree(names: &[&str]) {
             }
         };
         let inputs: Vec<Vec<f32>> = case.inputs(&graph).into_iter().map(<[f32]>::to_vec).collect();
-        let outputs = twin::outputs(&graph, &inputs).unwrap();
+        let outputs = reference::outputs(&graph, &inputs).unwrap();
         for (output, distance) in case.distances(&graph, &outputs) {
             println!("{name} {output}: {distance:.3} of what is allowed");
             if distance > 1.0 {

@@ -231,7 +231,7 @@ fn a_jpeg_that_is_cut_anywhere_is_refused() {
     for cut in (3..whole.len()).step_by(7).chain([whole.len() - 2, whole.len() - 1]) {
         fs::write(&path, &whole[..cut]).unwrap();
         let error = read_picture(&path).unwrap_err();
-        assert!(matches!(error, IoError::Damaged { .. }), "{cut}: {error}");
+        assert!(matches!(error, IoError::Malformed { .. }), "{cut}: {error}");
         assert!(error.to_string().contains("photo.jpg") && error.to_string().contains("cut short"), "{error}");
     }
     // A picture within the picture has an end too, which is not the end of this one.
@@ -239,7 +239,7 @@ fn a_jpeg_that_is_cut_anywhere_is_refused() {
     let mut with_inner = whole.clone();
     with_inner.splice(2..2, inner);
     fs::write(&path, &with_inner[..with_inner.len() / 2]).unwrap();
-    assert!(matches!(read_picture(&path).unwrap_err(), IoError::Damaged { .. }));
+    assert!(matches!(read_picture(&path).unwrap_err(), IoError::Malformed { .. }));
     fs::write(&path, &with_inner).unwrap();
     let shown = read_picture(&path).unwrap();
     // What stands behind the end is another file's business: cameras put films and depths there.
@@ -259,7 +259,7 @@ fn a_png_that_is_cut_or_altered_anywhere_is_refused() {
     assert_eq!(read_picture(&path).unwrap(), photo);
     for cut in 8..whole.len() {
         fs::write(&path, &whole[..cut]).unwrap();
-        assert!(matches!(read_picture(&path).unwrap_err(), IoError::Damaged { .. }), "{cut}");
+        assert!(matches!(read_picture(&path).unwrap_err(), IoError::Malformed { .. }), "{cut}");
     }
     for at in 8..whole.len() {
         let mut altered = whole.clone();

@@ -14,7 +14,7 @@ use std::{
 };
 use texpool::io::{
     IoError, check_folder, check_picture_name, check_target, output_file_name, read_npy, read_picture, read_text,
-    write_npy, write_outputs, write_png, write_whole,
+    write_atomic, write_npy, write_outputs, write_png,
 };
 
 /// Far more than any bound of ours, on any machine.
@@ -25,7 +25,7 @@ fn pipe(path: &Path) {
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    write_whole(path, |out| out.write_all(text.as_bytes()))
+    write_atomic(path, |out| out.write_all(text.as_bytes()))
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -7,24 +7,24 @@ use std::{
 
 use super::networks;
 use texpool::{
+    compile::{CompileError, CompileOptions, CompiledModel, Phases, compile, frontier},
     graph::Graph,
     plan::{Choice, Progress, SearchControl, StopReason, Strategy, TextureLimits, check, check_rows},
-    prepare::{Phases, PrepareError, PrepareOptions, Prepared, frontier, prepare},
 };
 
 const MODES: [Phases; 3] = [Phases::Off, Phases::Auto, Phases::Min];
 
-fn options(phases: Phases) -> PrepareOptions {
-    PrepareOptions { phases, ..PrepareOptions::default() }
+fn options(phases: Phases) -> CompileOptions {
+    CompileOptions { phases, ..CompileOptions::default() }
 }
 
 /// Checks the plan once more, by the checker of its kind.
-fn holds(prepared: &Prepared) {
-    let (schedule, plan) = (prepared.schedule(), prepared.plan());
+fn holds(compiled: &CompiledModel) {
+    let (schedule, plan) = (compiled.schedule(), compiled.plan());
     let limits = TextureLimits { max_extent: 8192 };
-    let found = match prepared.phased() {
+    let found = match compiled.phased() {
         Some(_) => {
-            check_rows(&schedule.tensors(), &schedule.whole(prepared.graph()), &schedule.row_steps(), plan, limits)
+            check_rows(&schedule.tensors(), &schedule.whole(compiled.graph()), &schedule.row_steps(), plan, limits)
         }
         None => check(&schedule.records, &schedule.tensors(), &schedule.uses, plan, limits),
     };
@@ -32,13 +32,13 @@ fn holds(prepared: &Prepared) {
 }
 
 /// Prepares until the callback is called for the `last` time; also how often it was called.
-fn broken_off(graph: &Graph, phases: Phases, last: usize) -> (Result<Prepared, PrepareError>, usize) {
+fn broken_off(graph: &Graph, phases: Phases, last: usize) -> (Result<CompiledModel, CompileError>, usize) {
     let mut calls = 0;
     let mut callback = |_: Progress| {
         calls += 1;
         if calls >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let found = prepare(graph, &options(phases), &SearchControl::new().progress(&mut callback));
+    let found = compile(graph, &options(phases), &SearchControl::new().progress(&mut callback));
     (found, calls)
 }
 
@@ -51,8 +51,8 @@ fn breaking_off_at_any_call_gives_a_plan_that_holds() {
         let whole = whole.unwrap();
         assert_eq!(whole.stopped(), None);
         assert!(phases == Phases::Off || calls > 20, "{phases:?} is told of {calls} times");
-        let naive = PrepareOptions { choice: Choice::Strategy(Strategy::Naive), ..options(Phases::Off) };
-        let naive = prepare(&graph, &naive, &SearchControl::new()).unwrap().plan().bytes();
+        let naive = CompileOptions { choice: Choice::Strategy(Strategy::Naive), ..options(Phases::Off) };
+        let naive = compile(&graph, &naive, &SearchControl::new()).unwrap().plan().bytes();
         for last in [1, 2, 3, 5, 8, 20, calls / 4, calls / 2, calls * 3 / 4, calls * 9 / 10] {
             if last == 0 || last > calls / 2 && phases == Phases::Off {
                 continue;
@@ -70,15 +70,15 @@ fn breaking_off_at_any_call_gives_a_plan_that_holds() {
 fn a_deadline_of_nothing_gives_a_plan_that_holds() {
     for graph in [networks::mobilenet_v1(), networks::resnet18(), networks::squeezenet()] {
         for phases in MODES {
-            let found = prepare(&graph, &options(phases), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
+            let found = compile(&graph, &options(phases), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
             holds(&found);
             assert_eq!(found.phased(), None);
             assert!(phases == Phases::Off || found.stopped() == Some(StopReason::Deadline), "{phases:?}");
         }
         let front = frontier(&graph, &options(Phases::Off), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
         assert_eq!((front.points().len(), front.stopped()), (1, Some(StopReason::Deadline)));
-        holds(&front.prepared(0).unwrap());
-        assert!(front.prepared(1).is_none());
+        holds(&front.compiled(0).unwrap());
+        assert!(front.compiled(1).is_none());
     }
 }
 
@@ -86,9 +86,9 @@ fn a_deadline_of_nothing_gives_a_plan_that_holds() {
 #[test]
 fn a_budget_that_time_ran_out_for_says_so() {
     let graph = networks::mobilenet_v1();
-    let found = prepare(&graph, &options(Phases::Budget(1 << 20)), &SearchControl::new().timeout(Duration::ZERO));
+    let found = compile(&graph, &options(Phases::Budget(1 << 20)), &SearchControl::new().timeout(Duration::ZERO));
     let error = found.map(|_| ()).unwrap_err();
-    assert!(matches!(error, PrepareError::Budget { stopped: Some(StopReason::Deadline), .. }), "{error}");
+    assert!(matches!(error, CompileError::Budget { stopped: Some(StopReason::Deadline), .. }), "{error}");
     let said = error.to_string();
     assert!(said.contains("the deadline passed") && said.contains("--deadline"), "{said}");
 }
@@ -99,7 +99,7 @@ fn deadlines_are_kept() {
     let graph = networks::mobilenet_v2();
     for milliseconds in [20, 100, 300, 900] {
         let (begun, time) = (Instant::now(), Duration::from_millis(milliseconds));
-        let found = prepare(&graph, &options(Phases::Min), &SearchControl::new().timeout(time)).unwrap();
+        let found = compile(&graph, &options(Phases::Min), &SearchControl::new().timeout(time)).unwrap();
         holds(&found);
         // Generous: what is left after a stop is done beside everything else that this machine does.
         assert!(begun.elapsed() < time + Duration::from_secs(20), "{:?} for {time:?}", begun.elapsed());

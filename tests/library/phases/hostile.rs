@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use texpool::{
+    compile::{CompileOptions, Phases, compile},
     graph::{Act, Conv2d, Graph, GraphBuilder, Op, Padding, TensorId, Unary},
     plan::SearchControl,
-    prepare::{Phases, PrepareOptions, prepare},
 };
 
 const POINTWISE: Conv2d =
@@ -92,15 +92,15 @@ const SOON: Duration = Duration::from_secs(60);
 fn is_planned_soon(graph: &Graph) {
     for phases in [Phases::Off, Phases::Auto, Phases::Min] {
         let begun = Instant::now();
-        let options = PrepareOptions { phases, ..PrepareOptions::default() };
-        let prepared = prepare(graph, &options, &SearchControl::new().timeout(DEADLINE)).unwrap();
-        let (took, steps) = (begun.elapsed(), prepared.schedule().steps.len());
+        let options = CompileOptions { phases, ..CompileOptions::default() };
+        let compiled = compile(graph, &options, &SearchControl::new().timeout(DEADLINE)).unwrap();
+        let (took, steps) = (begun.elapsed(), compiled.schedule().steps.len());
         println!(
             "{} {phases:?}: {:.1} s, {steps} steps, {} bytes, {:?}",
             graph.name,
             took.as_secs_f64(),
-            prepared.plan().bytes(),
-            prepared.stopped()
+            compiled.plan().bytes(),
+            compiled.stopped()
         );
         assert!(took < SOON, "{} {phases:?} took {took:?}", graph.name);
     }

@@ -5,7 +5,7 @@ mod control;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
-mod needs;
+mod input_rows;
 #[cfg(test)]
 mod networks;
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Published networks as topologies: shapes, windows and strides, weights without values. Good for planning alone.
 
 use texpool::graph::{
-    Constant, Conv2d, DType, Graph, Node, Op, Order, Padding, Pool2d, PoolKind, Reduce, Shape, Tail, Tensor, TensorId,
+    Constant, Conv2d, DType, Epilogue, Graph, LayoutPermutation, Node, Op, Padding, Pool2d, PoolKind, Reduce, Shape,
+    Tensor, TensorId,
 };
 
 /// A graph under construction; convolutions pad so that a window of `k` rows has `(k - 1) / 2` above it.
@@ -23,7 +24,7 @@ impl Net {
             name: format!("t{id}"),
             shape,
             dims: shape.dims().to_vec(),
-            order: Order::default(),
+            host_permutation: LayoutPermutation::default(),
             constant,
         });
         id
@@ -37,9 +38,9 @@ impl Net {
 
     fn node(&mut self, op: Op, inputs: Vec<TensorId>, shape: Shape, add: Option<TensorId>) -> TensorId {
         let out = self.tensor(shape, None);
-        let origin = self.graph.nodes.len();
-        let tail = Tail { add, ..Tail::default() };
-        self.graph.nodes.push(Node { op, inputs, outputs: vec![out], tail, origin });
+        let op_index = self.graph.nodes.len();
+        let epilogue = Epilogue { add, ..Epilogue::default() };
+        self.graph.nodes.push(Node { op, inputs, outputs: vec![out], epilogue, op_index });
         out
     }
 

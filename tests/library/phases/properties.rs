@@ -8,15 +8,15 @@ use texpool::{
         Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, Reduce,
         ResizeMode, TensorId, TransposeConv, Unary,
     },
-    kernels::twin,
+    kernels::reference,
     plan::{
-        Plan, RowEffort, RowProblem, RowStep, RowTable, SearchControl, TensorRows, TexelFormat, TextureLimits,
+        Plan, RowProblem, RowSearchBudget, RowStep, RowTable, SearchControl, TensorRows, TexelFormat, TextureLimits,
         check_rows, live_row_bound, place_rows, realize_rows,
     },
     rewrite::{Rules, Views, rewrite},
     schedule::{
-        Schedule, Storage, StorageKind, Touch,
-        phases::{Model, Segment, phased},
+        Access, Schedule, Storage, StorageKind,
+        phases::{RowDependencies, Segment, phased},
         schedule,
     },
 };
@@ -155,10 +155,10 @@ struct Case {
 fn case(layers: &[Layer], two_outputs: bool, marks: &[(bool, u32)]) -> Case {
     let graph = network(layers, two_outputs);
     // Marks say which concatenations are written in place, too.
-    let joins = rewrite(&graph, &Rules::only(&["joins"]).unwrap()).joins;
-    let joins: Views = joins.iter().filter(|id| marks[id % marks.len()].1 != 3).collect();
-    let plain = schedule(&graph, &joins).unwrap();
-    let model = Model::new(&graph, &plain);
+    let in_place = rewrite(&graph, &Rules::only(&["in-place"]).unwrap()).in_place;
+    let in_place: Views = in_place.iter().filter(|id| marks[id % marks.len()].1 != 3).collect();
+    let plain = schedule(&graph, &in_place).unwrap();
+    let model = RowDependencies::new(&graph, &plain);
     let schedule = phased(&plain, &model, &segments(plain.steps.len(), marks));
     let (tensors, whole, steps) = (schedule.tensors(), schedule.whole(&graph), schedule.row_steps());
     Case { graph, schedule, tensors, whole, steps }
@@ -180,7 +180,8 @@ impl Memory {
     fn cells(case: &Case, tensor: TensorId, row: u32) -> (usize, u32, Vec<(usize, u32)>) {
         let storage = case.schedule.storage_of[tensor].unwrap();
         let (shape, outer) = (case.graph.shape(tensor), case.graph.shape(case.schedule.storages[storage].tensor));
-        let (first, texel) = case.schedule.inside[tensor].map_or((0, 0), |inside| (inside.row, inside.texel as usize));
+        let (first, texel) =
+            case.schedule.subtensors[tensor].map_or((0, 0), |inside| (inside.row, inside.texel as usize));
         let cell = |element: usize| {
             let (x, c) = (texel % outer.w + element / shape.c, texel / outer.w * 4 + element % shape.c);
             let place = ((first + row) as usize * outer.w + x) * outer.c + c;
@@ -190,12 +191,12 @@ impl Memory {
     }
 
     /// The tensor as a step sees it that reads nothing but `touched`.
-    fn load(&self, case: &Case, tensor: TensorId, touched: &[Touch]) -> Vec<f32> {
+    fn load(&self, case: &Case, tensor: TensorId, touched: &[Access]) -> Vec<f32> {
         let mut values = Vec::with_capacity(case.graph.shape(tensor).len());
         for row in 0..case.graph.shape(tensor).rows() as u32 {
             let (storage, at, cells) = Self::cells(case, tensor, row);
             for (place, texel) in cells {
-                let seen = |touch: &Touch| {
+                let seen = |touch: &Access| {
                     touch.storage == storage && touch.rows.contains(&at) && touch.texels.contains(&texel)
                 };
                 values.push(if touched.iter().any(seen) { self.0[storage][place] } else { f32::NAN });
@@ -205,7 +206,7 @@ impl Memory {
     }
 
     /// Writes what `touched` has of some rows.
-    fn store(&mut self, case: &Case, tensor: TensorId, values: &[f32], rows: std::ops::Range<u32>, touched: &[Touch]) {
+    fn store(&mut self, case: &Case, tensor: TensorId, values: &[f32], rows: std::ops::Range<u32>, touched: &[Access]) {
         let shape = case.graph.shape(tensor);
         for row in rows {
             let (storage, at, cells) = Self::cells(case, tensor, row);
@@ -218,9 +219,9 @@ impl Memory {
     }
 
     /// All there is of every storage.
-    fn everything(case: &Case) -> Vec<Touch> {
+    fn everything(case: &Case) -> Vec<Access> {
         let storages = case.schedule.storages.iter().enumerate();
-        storages.map(|(storage, held)| Touch { storage, rows: 0..held.rows, texels: 0..held.row_texels }).collect()
+        storages.map(|(storage, held)| Access { storage, rows: 0..held.rows, texels: 0..held.row_texels }).collect()
     }
 }
 
@@ -228,11 +229,12 @@ const LIMITS: TextureLimits = TextureLimits { max_extent: 2048 };
 
 fn planned(case: &Case) -> (Plan, u64) {
     let problem = RowProblem { tensors: &case.tensors, whole: &case.whole, steps: &case.steps };
-    let layout = place_rows(&problem, RowEffort { moves: 500, packings: 10 }, &SearchControl::new()).unwrap().unwrap();
+    let layout =
+        place_rows(&problem, RowSearchBudget { moves: 500, packings: 10 }, &SearchControl::new()).unwrap().unwrap();
     assert!(layout.total() >= live_row_bound(&problem).unwrap());
     assert_eq!(
         layout,
-        place_rows(&problem, RowEffort { moves: 500, packings: 10 }, &SearchControl::new()).unwrap().unwrap()
+        place_rows(&problem, RowSearchBudget { moves: 500, packings: 10 }, &SearchControl::new()).unwrap().unwrap()
     );
     (realize_rows(&layout, &problem, TexelFormat::Rgba32Float, LIMITS).unwrap(), layout.total())
 }
@@ -250,7 +252,7 @@ proptest! {
     fn every_band_follows_from_the_rows_it_reads((layers, two, marks) in inputs()) {
         let case = case(&layers, two, &marks);
         let input = noise(3, 240);
-        let expected = twin::graph(&case.graph, std::slice::from_ref(&input)).unwrap();
+        let expected = reference::graph(&case.graph, std::slice::from_ref(&input)).unwrap();
         let mut memory = Memory::new(&case, &input);
         for step in &case.schedule.steps {
             let node = &case.graph.nodes[step.node];
@@ -258,12 +260,12 @@ proptest! {
             for &operand in node.inputs.iter().filter(|&&operand| !case.graph.is_constant(operand)) {
                 seen[operand] = Some(memory.load(&case, operand, &step.reads));
             }
-            let result = twin::node(&case.graph, node, &seen).unwrap();
+            let result = reference::node(&case.graph, node, &seen).unwrap();
             let shape = case.graph.shape(node.outputs[0]);
             let cells = step.rows.start as usize * shape.w * shape.c..step.rows.end as usize * shape.w * shape.c;
             for (found, expected) in result[cells.clone()].iter().zip(&expected[node.outputs[0]].as_ref().unwrap()[cells]) {
                 // A frame reads nothing, so that what it surrounds is no number.
-                prop_assert!(found == expected || step.frame && found.is_nan(), "{} is not {}", found, expected);
+                prop_assert!(found == expected || step.pad_border && found.is_nan(), "{} is not {}", found, expected);
             }
             memory.store(&case, node.outputs[0], &result, step.rows.clone(), &step.writes);
         }

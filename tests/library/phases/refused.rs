@@ -1,9 +1,9 @@
 //! Graphs that are not whole are refused before anything is made of them.
 
 use texpool::{
+    compile::{CompileError, CompileOptions, Phases, compile, frontier},
     graph::{Act, CheckError, Conv2d, Graph, GraphBuilder, Padding, Unary},
     plan::SearchControl,
-    prepare::{Phases, PrepareError, PrepareOptions, frontier, prepare},
 };
 
 fn chain() -> Graph {
@@ -36,12 +36,12 @@ fn what_the_checker_refuses_is_never_prepared() {
         let mut graph = chain();
         damage(&mut graph);
         for phases in [Phases::Off, Phases::Auto, Phases::Min, Phases::Budget(1 << 20)] {
-            let options = PrepareOptions { phases, ..PrepareOptions::default() };
-            let found = prepare(&graph, &options, &SearchControl::new()).map(|_| ());
-            assert!(matches!(&found, Err(PrepareError::Graph(e)) if expected(e)), "{what}, {phases:?}: {found:?}");
+            let options = CompileOptions { phases, ..CompileOptions::default() };
+            let found = compile(&graph, &options, &SearchControl::new()).map(|_| ());
+            assert!(matches!(&found, Err(CompileError::Graph(e)) if expected(e)), "{what}, {phases:?}: {found:?}");
         }
-        let found = frontier(&graph, &PrepareOptions::default(), &SearchControl::new()).map(|_| ());
-        assert!(matches!(&found, Err(PrepareError::Graph(e)) if expected(e)), "{what}: {found:?}");
+        let found = frontier(&graph, &CompileOptions::default(), &SearchControl::new()).map(|_| ());
+        assert!(matches!(&found, Err(CompileError::Graph(e)) if expected(e)), "{what}: {found:?}");
     }
 }
 

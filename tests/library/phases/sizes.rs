@@ -2,29 +2,29 @@
 
 use super::networks;
 use texpool::{
+    compile::{CompileError, CompileOptions, DeviceProfile, Phases, compile, frontier},
     graph::Graph,
     plan::{RowTable, SearchControl, TexelFormat},
-    prepare::{Figures, Phases, PrepareError, PrepareOptions, frontier, prepare},
     rewrite::Rules,
 };
 
-fn options(phases: Phases) -> PrepareOptions {
-    PrepareOptions { rules: Rules::none(), phases, ..PrepareOptions::default() }
+fn options(phases: Phases) -> CompileOptions {
+    CompileOptions { rules: Rules::none(), phases, ..CompileOptions::default() }
 }
 
 /// The smallest pool in MiB of 32-bit and in half of that of 16-bit floats, at most `most`.
 fn is_small(graph: &Graph, most: f64) {
     for (format, most) in [(TexelFormat::Rgba32Float, most), (TexelFormat::Rgba16Float, most / 2.0)] {
-        let prepared =
-            prepare(graph, &PrepareOptions { format, ..options(Phases::Min) }, &SearchControl::new()).unwrap();
-        let phased = prepared.phased().unwrap();
-        let (bytes, name) = (prepared.plan().bytes(), &graph.name);
+        let compiled =
+            compile(graph, &CompileOptions { format, ..options(Phases::Min) }, &SearchControl::new()).unwrap();
+        let phased = compiled.phased().unwrap();
+        let (bytes, name) = (compiled.plan().bytes(), &graph.name);
         let mib = bytes as f64 / f64::from(1 << 20);
         println!(
             "{name} {format:?}: {mib:.4} MiB, {} bytes alive, {} dispatches",
             phased.live_bytes, phased.dispatches
         );
-        // The figures it is held to have three digits.
+        // The device_profile it is held to have three digits.
         assert!(mib < most + 0.0005, "{name}: {mib} MiB, not {most}");
         assert!(phased.live_bytes <= bytes);
     }
@@ -37,9 +37,9 @@ fn mobilenet_v1() {
 
 #[test]
 fn rows_lie_whole_in_rings_and_scattered() {
-    let prepared = prepare(&networks::mobilenet_v1(), &options(Phases::Min), &SearchControl::new()).unwrap();
+    let compiled = compile(&networks::mobilenet_v1(), &options(Phases::Min), &SearchControl::new()).unwrap();
     let mut forms = [0; 3];
-    for placement in &prepared.plan().placements {
+    for placement in &compiled.plan().placements {
         forms[match placement.rows {
             RowTable::Whole { .. } => 0,
             RowTable::Ring { .. } => 1,
@@ -93,22 +93,23 @@ fn a_budget_takes_the_fastest_plan_that_fits() {
     let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
     let points = front.points();
     let middle = &points[points.len() / 2];
-    let prepared = prepare(&graph, &options(Phases::Budget(middle.bytes)), &SearchControl::new()).unwrap();
-    assert_eq!(prepared.plan(), &middle.plan);
+    let compiled = compile(&graph, &options(Phases::Budget(middle.bytes)), &SearchControl::new()).unwrap();
+    assert_eq!(compiled.plan(), &middle.plan);
     // Where everything fits, nothing is cut.
-    assert_eq!(prepare(&graph, &options(Phases::Budget(1 << 30)), &SearchControl::new()).unwrap().phased(), None);
+    assert_eq!(compile(&graph, &options(Phases::Budget(1 << 30)), &SearchControl::new()).unwrap().phased(), None);
 }
 
 /// Where the smaller pool without phases copies the parts of a concatenation, writing them in place may be faster.
 #[test]
 fn a_budget_that_the_plan_without_phases_fits_takes_the_front_all_the_same() {
     let graph = networks::squeezenet();
-    for figures in [Figures::default(), Figures { dispatch_us: 300.0, ..Figures::default() }] {
-        let options = |phases| PrepareOptions { figures: figures.clone(), phases, ..PrepareOptions::default() };
+    for device_profile in [DeviceProfile::default(), DeviceProfile { dispatch_us: 300.0, ..DeviceProfile::default() }] {
+        let options =
+            |phases| CompileOptions { device_profile: device_profile.clone(), phases, ..CompileOptions::default() };
         let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
         for bytes in [u64::MAX, front.whole().plan().bytes()] {
             let fitting = front.points().iter().find(|point| point.bytes <= bytes).unwrap();
-            let found = prepare(&graph, &options(Phases::Budget(bytes)), &SearchControl::new()).unwrap();
+            let found = compile(&graph, &options(Phases::Budget(bytes)), &SearchControl::new()).unwrap();
             assert_eq!(found.plan(), &fitting.plan, "{bytes}");
         }
     }
@@ -117,10 +118,10 @@ fn a_budget_that_the_plan_without_phases_fits_takes_the_front_all_the_same() {
 #[test]
 fn a_budget_that_nothing_fits_names_the_least() {
     let graph = networks::mobilenet_v1();
-    let Err(error) = prepare(&graph, &options(Phases::Budget(1024)), &SearchControl::new()) else {
+    let Err(error) = compile(&graph, &options(Phases::Budget(1024)), &SearchControl::new()) else {
         panic!("1 KiB is enough")
     };
-    let PrepareError::Budget { bytes: 1024, least, phases: true, stopped: None, .. } = error else { panic!("{error}") };
-    assert_eq!(prepare(&graph, &options(Phases::Min), &SearchControl::new()).unwrap().plan().bytes(), least);
+    let CompileError::Budget { bytes: 1024, least, phases: true, stopped: None, .. } = error else { panic!("{error}") };
+    assert_eq!(compile(&graph, &options(Phases::Min), &SearchControl::new()).unwrap().plan().bytes(), least);
     assert!(error.to_string().contains(&least.to_string()), "{error}");
 }

@@ -2,9 +2,9 @@
 //! without phases, or an error that says how much there must be.
 
 use texpool::{
+    compile::{CompileError, CompileOptions, CompiledModel, Phases, compile, frontier},
     graph::{Act, Graph, GraphBuilder, Op, Unary},
     plan::SearchControl,
-    prepare::{Phases, PrepareError, PrepareOptions, Prepared, frontier, prepare},
 };
 
 /// Values of the map.
@@ -40,8 +40,8 @@ fn network(operator: Operator, made: bool) -> Graph {
     net.finish(&[out]).unwrap()
 }
 
-fn planned(graph: &Graph, phases: Phases) -> Result<Prepared, PrepareError> {
-    prepare(graph, &PrepareOptions { phases, ..PrepareOptions::default() }, &SearchControl::new())
+fn planned(graph: &Graph, phases: Phases) -> Result<CompiledModel, CompileError> {
+    compile(graph, &CompileOptions { phases, ..CompileOptions::default() }, &SearchControl::new())
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn an_operator_alone_needs_no_pool_and_fits_any_budget() {
     for operator in [Operator::Dense, Operator::Softmax] {
         let graph = network(operator, false);
         for phases in [Phases::Off, Phases::Auto, Phases::Min, Phases::Budget(1)] {
-            let prepared = planned(&graph, phases).unwrap();
-            assert_eq!((prepared.plan().bytes(), prepared.phased()), (0, None), "{operator:?}, {phases:?}");
+            let compiled = planned(&graph, phases).unwrap();
+            assert_eq!((compiled.plan().bytes(), compiled.phased()), (0, None), "{operator:?}, {phases:?}");
         }
     }
 }
@@ -59,16 +59,16 @@ fn an_operator_alone_needs_no_pool_and_fits_any_budget() {
 fn a_map_that_must_be_whole_stays_whole() {
     for operator in [Operator::Dense, Operator::Softmax] {
         let graph = network(operator, true);
-        let front = frontier(&graph, &PrepareOptions::default(), &SearchControl::new()).unwrap();
+        let front = frontier(&graph, &CompileOptions::default(), &SearchControl::new()).unwrap();
         assert_eq!(front.points().len(), 1);
         for phases in [Phases::Auto, Phases::Min, Phases::Budget(BYTES), Phases::Budget(u64::MAX)] {
-            let prepared = planned(&graph, phases).unwrap();
-            assert_eq!((prepared.plan().bytes(), prepared.phased()), (BYTES, None), "{operator:?}, {phases:?}");
+            let compiled = planned(&graph, phases).unwrap();
+            assert_eq!((compiled.plan().bytes(), compiled.phased()), (BYTES, None), "{operator:?}, {phases:?}");
         }
         for budget in [0, 1, 1024, BYTES - 1] {
             let Err(error) = planned(&graph, Phases::Budget(budget)) else { panic!("{budget} bytes are enough") };
             assert!(
-                matches!(error, PrepareError::Budget { bytes, least, phases: false, stopped: None, .. } if (bytes, least) == (budget, BYTES)),
+                matches!(error, CompileError::Budget { bytes, least, phases: false, stopped: None, .. } if (bytes, least) == (budget, BYTES)),
                 "{error}"
             );
             let said = error.to_string();

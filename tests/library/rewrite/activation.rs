@@ -1,8 +1,8 @@
 //! Activations moved into the node before them.
 
 use texpool::{
-    graph::{Act, Graph, Op, Tail, TensorId, Unary},
-    rewrite::{Rules, WhyNot},
+    graph::{Act, Epilogue, Graph, Op, TensorId, Unary},
+    rewrite::{Rules, SkipReason},
 };
 
 use super::support::{Net, RELU, fires, ops, reason, rewritten};
@@ -36,7 +36,7 @@ fn every_function_of_one_value_moves() {
         Neg,
     ] {
         let made = fires(&conv_then(|net, y| net.unary(unary, y)), "activation", 1);
-        assert_eq!(made.graph.nodes[0].tail, Tail::of(Act::Unary(unary)));
+        assert_eq!(made.graph.nodes[0].epilogue, Epilogue::of(Act::Unary(unary)));
     }
     for unary in [Sqrt, Rsqrt] {
         let graph = conv_then(|net, y| {
@@ -44,7 +44,10 @@ fn every_function_of_one_value_moves() {
             net.unary(unary, y)
         });
         let made = fires(&graph, "activation", 2);
-        assert_eq!(made.graph.nodes[0].tail, Tail { first: Act::Unary(Exp), add: None, then: Act::Unary(unary) });
+        assert_eq!(
+            made.graph.nodes[0].epilogue,
+            Epilogue { first: Act::Unary(Exp), add: None, then: Act::Unary(unary) }
+        );
     }
 }
 
@@ -57,17 +60,17 @@ fn a_prelu_moves_with_one_alpha_a_channel_or_one_for_all() {
         })
     };
     let made = fires(&prelu(&[1, 1, 6]), "activation", 1);
-    assert!(matches!(made.graph.nodes[0].tail.first, Act::Prelu(_)));
+    assert!(matches!(made.graph.nodes[0].epilogue.first, Act::Prelu(_)));
     let made = fires(&prelu(&[1]), "activation", 1);
-    assert!(matches!(made.graph.nodes[0].tail.first, Act::Unary(Unary::LeakyRelu { .. })));
-    assert!(matches!(reason(&prelu(&[4, 6]), "activation"), WhyNot::NotPerChannel { .. }));
+    assert!(matches!(made.graph.nodes[0].epilogue.first, Act::Unary(Unary::LeakyRelu { .. })));
+    assert!(matches!(reason(&prelu(&[4, 6]), "activation"), SkipReason::NotPerChannel { .. }));
 
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
     let alpha = net.input(&[1, 1, 1, 6]);
     let y = net.conv(x, 6, 3);
     let z = net.node(Op::Prelu, &[y, alpha]);
-    assert_eq!(reason(&net.finish(&[z]), "activation"), WhyNot::NotConstant { tensor: "t1".into() });
+    assert_eq!(reason(&net.finish(&[z]), "activation"), SkipReason::NotConstant { tensor: "t1".into() });
 }
 
 #[test]
@@ -89,7 +92,7 @@ fn a_third_one_finds_no_room() {
     });
     let made = fires(&graph, "activation", 2);
     assert_eq!(ops(&made.graph), ["CONV_2D", "EXP"]);
-    assert_eq!(made.report.missed[0].why, WhyNot::TailTaken { op: "CONV_2D" });
+    assert_eq!(made.report.missed[0].why, SkipReason::TailTaken { op: "CONV_2D" });
 }
 
 #[test]
@@ -100,12 +103,12 @@ fn a_value_that_is_needed_as_it_was_stays() {
     let z = net.relu(y);
     let s = net.add(y, z);
     let why = reason(&net.finish(&[s]), "activation");
-    assert_eq!(why, WhyNot::ReadElsewhere { tensor: "t3".into() });
+    assert_eq!(why, SkipReason::ReadElsewhere { tensor: "t3".into() });
 
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
     let z = net.relu(x);
-    assert_eq!(reason(&net.finish(&[z]), "activation"), WhyNot::NotComputed { tensor: "t0".into() });
+    assert_eq!(reason(&net.finish(&[z]), "activation"), SkipReason::NotComputed { tensor: "t0".into() });
 }
 
 #[test]
@@ -117,7 +120,7 @@ fn a_reshape_between_lets_it_pass() {
         });
         let made = fires(&graph, "activation", 1);
         assert_eq!(ops(&made.graph), ["CONV_2D", "RESHAPE"]);
-        assert_eq!(made.graph.nodes[0].tail, Tail::of(Act::Unary(Unary::Logistic)));
+        assert_eq!(made.graph.nodes[0].epilogue, Epilogue::of(Act::Unary(Unary::Logistic)));
     }
 }
 
@@ -130,9 +133,9 @@ fn a_reshape_takes_it_only_where_it_is_a_step_anyway() {
         let z = net.relu(y);
         net.finish(&[z])
     };
-    assert_eq!(reason(&through(&[1, 1, 1, 64]), "activation"), WhyNot::SpoilsView);
+    assert_eq!(reason(&through(&[1, 1, 1, 64]), "activation"), SkipReason::SpoilsView);
     let made = fires(&through(&[1, 1, 32, 2]), "activation", 1);
-    assert_eq!(made.graph.nodes[0].tail, Tail::of(RELU));
+    assert_eq!(made.graph.nodes[0].epilogue, Epilogue::of(RELU));
     assert_eq!(rewritten(&through(&[1, 1, 1, 64]), &Rules::all()).report.nodes_after, 1);
 }
 
@@ -145,7 +148,7 @@ fn a_prelu_does_not_pass_a_reshape_that_moves_channels() {
     let alpha = net.weights(&[4]);
     let z = net.node(Op::Prelu, &[y, alpha]);
     let made = fires(&net.finish(&[z]), "activation", 1);
-    assert!(made.graph.nodes[0].tail.is_empty() && !made.graph.nodes[1].tail.is_empty());
+    assert!(made.graph.nodes[0].epilogue.is_empty() && !made.graph.nodes[1].epilogue.is_empty());
 }
 
 #[test]

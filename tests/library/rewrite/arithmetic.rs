@@ -2,7 +2,7 @@
 
 use texpool::{
     graph::{Act, Binary, Conv2d, Graph, Op, Padding, TransposeConv, Unary},
-    rewrite::WhyNot,
+    rewrite::SkipReason,
 };
 
 use super::support::{Net, RELU, fires, ops, reason, rewritten, same};
@@ -70,7 +70,7 @@ fn every_affine_function_folds_into_every_kind() {
 
 #[test]
 fn a_quotient_with_the_result_below_stays() {
-    assert_eq!(reason(&followed(Kind::Conv, Binary::Div, &[2.0], true), "arithmetic"), WhyNot::Dividend);
+    assert_eq!(reason(&followed(Kind::Conv, Binary::Div, &[2.0], true), "arithmetic"), SkipReason::Dividend);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn greatest_and_least_are_no_arithmetic() {
 #[test]
 fn overflowing_weights_stay() {
     let graph = followed(Kind::Conv, Binary::Div, &[1e-39], false);
-    assert!(matches!(reason(&graph, "arithmetic"), WhyNot::NotFinite { .. }));
+    assert!(matches!(reason(&graph, "arithmetic"), SkipReason::NotFinite { .. }));
 }
 
 #[test]
@@ -92,14 +92,14 @@ fn a_constant_of_other_extents_stays() {
     let y = net.conv(x, 6, 1);
     let c = net.weights(&[4, 1]);
     let z = net.add(y, c);
-    assert!(matches!(reason(&net.finish(&[z]), "arithmetic"), WhyNot::NotPerChannel { .. }));
+    assert!(matches!(reason(&net.finish(&[z]), "arithmetic"), SkipReason::NotPerChannel { .. }));
 
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
     let y = net.conv(x, 1, 1);
     let c = net.weights(&[6]);
     let z = net.add(y, c);
-    assert!(matches!(reason(&net.finish(&[z]), "arithmetic"), WhyNot::OtherExtents { .. }));
+    assert!(matches!(reason(&net.finish(&[z]), "arithmetic"), SkipReason::OtherExtents { .. }));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn an_activation_in_between_keeps_it_apart() {
     let y = net.node_to(Op::Conv2d(same(1)), &[x, weights], &[1, 4, 4, 6], RELU);
     let c = net.constant(&[1], &[2.0]);
     let z = net.add(y, c);
-    assert_eq!(reason(&net.finish(&[z]), "arithmetic"), WhyNot::TailTaken { op: "CONV_2D" });
+    assert_eq!(reason(&net.finish(&[z]), "arithmetic"), SkipReason::TailTaken { op: "CONV_2D" });
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_result_that_is_seen_elsewhere_stays() {
     let y = net.conv(x, 6, 1);
     let c = net.constant(&[1], &[2.0]);
     let z = net.add(y, c);
-    assert_eq!(reason(&net.finish(&[y, z]), "arithmetic"), WhyNot::GoesOut { tensor: "t3".into() });
+    assert_eq!(reason(&net.finish(&[y, z]), "arithmetic"), SkipReason::GoesOut { tensor: "t3".into() });
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Concatenations: zeros beside a value made a pad of it, and what is done to the result done to the parts.
 
 use texpool::{
-    graph::{Act, Constant, DType, Graph, Op, PadMode, Padding, Pool2d, PoolKind, Quantised, Tail, TensorId, Unary},
-    kernels::twin,
-    rewrite::{Rules, WhyNot, rewrite},
+    graph::{
+        Act, Constant, DType, Epilogue, Graph, Op, PadMode, Padding, Pool2d, PoolKind, Quantised, TensorId, Unary,
+    },
+    kernels::reference,
+    rewrite::{Rules, SkipReason, rewrite},
 };
 
 use super::support::{Net, RELU, fires, ops, reason, rewritten};
@@ -28,7 +30,7 @@ fn same_bits(graph: &Graph, rules: &Rules) -> Graph {
     let signal = |&input: &TensorId| (0..graph.shape(input).len()).map(|i| ((i * 31 + 7) % 97) as f32 / 24.0 - 2.0);
     let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|input| signal(input).collect()).collect();
     let answers = |graph: &Graph| -> Vec<Vec<u32>> {
-        let tensors = twin::graph(graph, &inputs).unwrap();
+        let tensors = reference::graph(graph, &inputs).unwrap();
         let bits = |&output: &TensorId| tensors[output].as_ref().unwrap().iter().map(|v| v.to_bits()).collect();
         graph.outputs.iter().map(bits).collect()
     };
@@ -63,7 +65,7 @@ fn zeros_on_any_axis_and_either_side_become_a_pad() {
             let (mut before, mut after) = ([0; 4], [0; 4]);
             (before[axis], after[axis]) = (sum(front as isize), sum(behind as isize));
             assert_eq!(made.nodes[0].op, Op::Pad { before, after, mode: PadMode::Constant(0.0) });
-            assert_eq!((&made.nodes[0].inputs[..], made.nodes[0].tail), (&[x][..], graph.nodes[0].tail));
+            assert_eq!((&made.nodes[0].inputs[..], made.nodes[0].epilogue), (&[x][..], graph.nodes[0].epilogue));
             same_bits(&graph, &only("concat-zeros"));
         }
     }
@@ -89,7 +91,7 @@ fn other_constants_than_zeros_stay() {
         let nothing = zeros(&mut net, &[1, 4, 6, 2]);
         let other = net.constant(&[1, 4, 6, 2], &values);
         let y = concat(&mut net, 3, &[nothing, x, other], Act::None);
-        assert_eq!(reason(&net.finish(&[y]), "concat-zeros"), WhyNot::NotZeros { tensor: "t2".into() });
+        assert_eq!(reason(&net.finish(&[y]), "concat-zeros"), SkipReason::NotZeros { tensor: "t2".into() });
     }
 }
 
@@ -113,7 +115,7 @@ fn zeros_are_zeros_in_any_type_of_element() {
         fires(&with(constant), "concat-zeros", 1);
     }
     for constant in [half([0, 0x80]), Constant::new(DType::I32, bytes(1, 96)), quantised(0, 0.5), quantised(7, -0.5)] {
-        assert!(matches!(reason(&with(constant), "concat-zeros"), WhyNot::NotZeros { .. }));
+        assert!(matches!(reason(&with(constant), "concat-zeros"), SkipReason::NotZeros { .. }));
     }
 }
 
@@ -125,7 +127,7 @@ fn zeros_beside_several_values_stay() {
         let parts = [x, y, zeros(&mut net, &[1, 4, 6, 5])];
         let z = concat(&mut net, 3, &places.map(|place| parts[place]), Act::None);
         let seen = reason(&net.finish(&[z]), "concat-zeros");
-        assert_eq!(seen, WhyNot::SeveralParts);
+        assert_eq!(seen, SkipReason::SeveralParts);
     }
 }
 
@@ -150,7 +152,7 @@ fn zeros_behind_the_channels_of_an_addend_are_left_out() {
     let z = net.relu(sum);
     let made = rewritten(&net.finish(&[z]), &Rules::all()).graph;
     assert_eq!(ops(&made), ["CONV_2D"]);
-    assert_eq!(made.nodes[0].tail, Tail { first: Act::None, add: Some(x), then: RELU });
+    assert_eq!(made.nodes[0].epilogue, Epilogue { first: Act::None, add: Some(x), then: RELU });
 }
 
 #[test]
@@ -178,8 +180,8 @@ fn an_activation_moves_into_all_that_compute_parts() {
         let graph = net.finish(&[y]);
         let made = fires(&graph, "concat-activation", 1).graph;
         assert_eq!(
-            made.nodes.iter().map(|node| node.tail).collect::<Vec<_>>(),
-            [Tail::of(RELU), Tail::of(RELU), Tail::of(RELU), Tail::default()]
+            made.nodes.iter().map(|node| node.epilogue).collect::<Vec<_>>(),
+            [Epilogue::of(RELU), Epilogue::of(RELU), Epilogue::of(RELU), Epilogue::default()]
         );
         same_bits(&graph, &only("concat-activation"));
     }
@@ -195,8 +197,8 @@ fn two_activations_move_together_behind_what_is_there() {
     let rules = Rules::only(&["activation", "concat-activation"]).unwrap();
     let made = same_bits(&net.finish(&[z]), &rules);
     assert_eq!(ops(&made), ["CONV_2D", "CONV_2D", "CONCATENATION"]);
-    let both = Tail { first: RELU, add: None, then: Act::Unary(Unary::Tanh) };
-    assert_eq!(made.nodes.iter().map(|node| node.tail).collect::<Vec<_>>(), [both, both, Tail::default()]);
+    let both = Epilogue { first: RELU, add: None, then: Act::Unary(Unary::Tanh) };
+    assert_eq!(made.nodes.iter().map(|node| node.epilogue).collect::<Vec<_>>(), [both, both, Epilogue::default()]);
 }
 
 #[test]
@@ -208,10 +210,10 @@ fn an_activation_moves_on_through_concatenations_of_concatenations() {
     let outer = concat(&mut net, 3, &[middle, d], RELU);
     let graph = net.finish(&[outer]);
     let made = fires(&graph, "concat-activation", 3).graph;
-    let tails: Vec<Tail> = made.nodes.iter().map(|node| node.tail).collect();
-    let both = Tail { first: Act::Unary(Unary::Abs), add: None, then: RELU };
-    let none = Tail::default();
-    assert_eq!(tails, [both, both, both, Tail::of(RELU), none, none, none]);
+    let epilogues: Vec<Epilogue> = made.nodes.iter().map(|node| node.epilogue).collect();
+    let both = Epilogue { first: Act::Unary(Unary::Abs), add: None, then: RELU };
+    let none = Epilogue::default();
+    assert_eq!(epilogues, [both, both, both, Epilogue::of(RELU), none, none, none]);
     same_bits(&graph, &Rules::all());
 }
 
@@ -227,8 +229,8 @@ fn each_part_takes_the_alphas_of_its_channels() {
         let rules = Rules::only(&["activation", "concat-activation"]).unwrap();
         let made = same_bits(&net.finish(&[z]), &rules);
         assert_eq!(ops(&made), ["CONV_2D", "CONV_2D", "CONCATENATION"]);
-        assert!(made.nodes[2].tail.is_empty());
-        let lens = made.nodes[..2].iter().map(|node| match node.tail.first {
+        assert!(made.nodes[2].epilogue.is_empty());
+        let lens = made.nodes[..2].iter().map(|node| match node.epilogue.first {
             Act::Prelu(alphas) => made.shape(alphas).len(),
             _ => 0,
         });
@@ -249,14 +251,14 @@ fn a_reshape_of_a_part_lets_it_pass_but_a_view_takes_none() {
     let mut net = Net::default();
     let y = shaped(&mut net, true);
     let made = fires(&net.finish(&[y]), "concat-activation", 1).graph;
-    let tails: Vec<bool> = made.nodes.iter().map(|node| node.tail.is_empty()).collect();
+    let epilogues: Vec<bool> = made.nodes.iter().map(|node| node.epilogue.is_empty()).collect();
     assert_eq!(
-        (ops(&made), tails),
+        (ops(&made), epilogues),
         (["CONV_2D", "RESHAPE", "TANH", "CONCATENATION"].to_vec(), [false, true, false, true].to_vec())
     );
     let mut net = Net::default();
     let y = shaped(&mut net, false);
-    assert_eq!(reason(&net.finish(&[y]), "concat-activation"), WhyNot::SpoilsView);
+    assert_eq!(reason(&net.finish(&[y]), "concat-activation"), SkipReason::SpoilsView);
 }
 
 #[test]
@@ -269,14 +271,14 @@ fn one_part_that_cannot_take_it_keeps_it_for_all() {
         reason(&net.finish(&outputs), "concat-activation")
     };
     let conv_and = |net: &mut Net, x: TensorId| [net.conv(x, 3, 1), net.conv(x, 4, 1)];
-    assert_eq!(told(conv_and, true), WhyNot::GoesOut { tensor: "t6".into() });
-    assert_eq!(told(|net, x| [net.conv(x, 3, 1), x], false), WhyNot::NotComputed { tensor: "t0".into() });
+    assert_eq!(told(conv_and, true), SkipReason::GoesOut { tensor: "t6".into() });
+    assert_eq!(told(|net, x| [net.conv(x, 3, 1), x], false), SkipReason::NotComputed { tensor: "t0".into() });
     assert_eq!(
         told(|net, x| [net.conv(x, 3, 1), net.weights(&[1, 4, 6, 2])], false),
-        WhyNot::IsConstant { tensor: "t4".into() }
+        SkipReason::IsConstant { tensor: "t4".into() }
     );
     let twice = |net: &mut Net, x: TensorId| [net.conv(x, 3, 1); 2];
-    assert_eq!(told(twice, false), WhyNot::ReadElsewhere { tensor: "t3".into() });
+    assert_eq!(told(twice, false), SkipReason::ReadElsewhere { tensor: "t3".into() });
 }
 
 #[test]
@@ -288,8 +290,8 @@ fn a_part_that_has_no_room_left_keeps_it_for_all() {
     let b = net.unary(Unary::Tanh, b);
     let y = concat(&mut net, 3, &[a, b], RELU);
     let made = rewritten(&net.finish(&[y]), &Rules::all());
-    assert_eq!(made.graph.nodes[2].tail, Tail::of(RELU));
-    assert_eq!(made.report.missed[0].why, WhyNot::TailTaken { op: "CONV_2D" });
+    assert_eq!(made.graph.nodes[2].epilogue, Epilogue::of(RELU));
+    assert_eq!(made.report.missed[0].why, SkipReason::TailTaken { op: "CONV_2D" });
 }
 
 #[test]
@@ -299,8 +301,8 @@ fn what_a_concatenation_adds_stays_with_it() {
     let b = net.conv(x, 3, 1);
     let y = concat(&mut net, 3, &[a, b], RELU);
     let mut graph = net.finish(&[y]);
-    graph.nodes[2].tail.add = Some(x);
-    assert_eq!(reason(&graph, "concat-activation"), WhyNot::TailTaken { op: "CONCATENATION" });
+    graph.nodes[2].epilogue.add = Some(x);
+    assert_eq!(reason(&graph, "concat-activation"), SkipReason::TailTaken { op: "CONCATENATION" });
 }
 
 /// The rules that move activations move them towards the inputs only: neither undoes what the other did.

@@ -2,7 +2,7 @@
 
 use texpool::{
     graph::{Act, Binary, CoordMode, DepthOrder, Op, PadMode, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Unary},
-    rewrite::WhyNot,
+    rewrite::SkipReason,
 };
 
 use super::support::{Net, RELU, fires, ops, reason};
@@ -126,13 +126,13 @@ fn between_an_input_and_an_output_or_two_outputs_something_must_copy() {
     let x = net.input(&[1, 1, 1, 7]);
     let y = net.reshape(x, &[1, 7]);
     let why = reason(&net.finish(&[y]), "identity");
-    assert_eq!(why, WhyNot::MustCopy { first: "t0".into(), second: "t1".into() });
+    assert_eq!(why, SkipReason::MustCopy { first: "t0".into(), second: "t1".into() });
 
     let mut net = Net::default();
     let x = net.input(&[1, 1, 1, 7]);
     let a = net.relu(x);
     let y = net.reshape(a, &[1, 7]);
-    assert!(matches!(reason(&net.finish(&[a, y]), "identity"), WhyNot::MustCopy { .. }));
+    assert!(matches!(reason(&net.finish(&[a, y]), "identity"), SkipReason::MustCopy { .. }));
 }
 
 #[test]
@@ -141,5 +141,5 @@ fn a_node_with_an_activation_stays() {
     let x = net.input(&DIMS);
     let zero = net.constant(&[1], &[0.0]);
     let y = net.node_to(Op::Binary(Binary::Add), &[x, zero], &DIMS, RELU);
-    assert_eq!(reason(&net.finish(&[y]), "identity"), WhyNot::TailTaken { op: "ADD" });
+    assert_eq!(reason(&net.finish(&[y]), "identity"), SkipReason::TailTaken { op: "ADD" });
 }

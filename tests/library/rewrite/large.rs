@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use texpool::{
     graph::{Act, Binary, Graph, GraphBuilder, Op, TensorId, Unary, check},
-    rewrite::{Rewritten, Rules, WhyNot, rewrite, split},
+    rewrite::{Rewritten, Rules, SkipReason, rewrite, split},
 };
 
 const LONGEST: Duration = Duration::from_secs(60);
@@ -32,7 +32,7 @@ fn a_mask_over_thousands_of_millions_writes_no_zeros() {
     let mut b = GraphBuilder::new("mask");
     let x = b.input("x", &[1, 1 << 15, 1 << 15, 1]).unwrap();
     let mask = b.constant("mask", &[1], &[0.0]).unwrap();
-    let kept = b.binary("kept", Binary::KeepIf, mask, x, Act::None).unwrap();
+    let kept = b.binary("kept", Binary::ZeroUnless, mask, x, Act::None).unwrap();
     let y = b.binary("y", Binary::Add, x, kept, Act::None).unwrap();
     let z = b.unary("z", Unary::Exp, y).unwrap();
     let graph = b.finish(&[z]).unwrap();
@@ -54,7 +54,7 @@ fn a_constant_that_many_share_is_not_copied_for_each() {
     let graph = b.finish(&outputs).unwrap();
     let counted = allocation_counter::measure(|| {
         let made = bounded(&graph);
-        let left = made.report.missed.iter().filter(|missed| matches!(missed.why, WhyNot::TooMuch { .. })).count();
+        let left = made.report.missed.iter().filter(|missed| matches!(missed.why, SkipReason::TooMuch { .. })).count();
         assert!((1..300).contains(&left), "some became layers of their own, the rest stay products: {left}");
     });
     // One for each would be 600 MB.
@@ -92,7 +92,7 @@ fn long_chains_are_not_looked_through_at_every_node() {
 /// Concatenations times nodes: each looked through all steps for one that reads what it would write.
 #[test]
 fn thousands_of_concatenations_are_no_product() {
-    let mut b = GraphBuilder::new("joins");
+    let mut b = GraphBuilder::new("in-place");
     let x = b.input("x", &[1, 2, 2, 4]).unwrap();
     let mut outputs = Vec::new();
     for i in 0..6_000 {
@@ -100,7 +100,7 @@ fn thousands_of_concatenations_are_no_product() {
         outputs.push(b.concat(&format!("c{i}"), 1, &parts).unwrap());
     }
     let graph = b.finish(&outputs).unwrap();
-    assert_eq!(bounded(&graph).joins.len(), 6_000, "all their parts are computed where they belong");
+    assert_eq!(bounded(&graph).in_place.len(), 6_000, "all their parts are computed where they belong");
 }
 
 /// One concatenation of thousands of parts, three of which would meet in a texel: each was put in by moving all nodes.

@@ -2,7 +2,7 @@
 
 use texpool::{
     graph::{Binary, Op},
-    rewrite::{Rules, WhyNot},
+    rewrite::{Rules, SkipReason},
 };
 
 use super::support::{Net, fires, ops, reason, rewritten};
@@ -33,7 +33,7 @@ fn a_transpose_that_is_seen_stays() {
     let x = net.input(&[2, 3, 4, 5]);
     let y = net.node(Op::Transpose { perm: [0, 3, 1, 2] }, &[x]);
     let z = net.node(Op::Transpose { perm: [0, 3, 1, 2] }, &[y]);
-    assert!(matches!(reason(&net.finish(&[z, y]), "transpose-chain"), WhyNot::GoesOut { .. }));
+    assert!(matches!(reason(&net.finish(&[z, y]), "transpose-chain"), SkipReason::GoesOut { .. }));
 }
 
 /// `mask ? x : y`, as importers make it, with a constant mask.
@@ -41,8 +41,8 @@ fn chosen(mask: [f32; 2]) -> texpool::graph::Graph {
     let mut net = Net::default();
     let [x, y] = [(); 2].map(|()| net.input(&[1, 4, 2, 2]));
     let mask = net.constant(&[1, 1, 1, 2], &mask);
-    let a = net.binary(Binary::KeepIf, mask, x);
-    let b = net.binary(Binary::KeepUnless, mask, y);
+    let a = net.binary(Binary::ZeroUnless, mask, x);
+    let b = net.binary(Binary::ZeroIf, mask, y);
     let z = net.add(a, b);
     let z = net.unary(texpool::graph::Unary::Tanh, z);
     net.finish(&[z])
@@ -63,6 +63,6 @@ fn zeros_that_go_out_are_computed() {
     let mut net = Net::default();
     let x = net.input(&[1, 4, 2, 2]);
     let mask = net.constant(&[1], &[0.0]);
-    let y = net.binary(Binary::KeepIf, mask, x);
-    assert!(matches!(reason(&net.finish(&[y]), "mask"), WhyNot::GoesOut { .. }));
+    let y = net.binary(Binary::ZeroUnless, mask, x);
+    assert!(matches!(reason(&net.finish(&[y]), "mask"), SkipReason::GoesOut { .. }));
 }

@@ -2,7 +2,7 @@
 
 use texpool::{
     graph::{Act, Op, Unary},
-    rewrite::{Rules, WhyNot},
+    rewrite::{Rules, SkipReason},
 };
 
 use super::support::{Net, ops, reason, rewritten};
@@ -19,7 +19,7 @@ fn a_product_by_a_constant_becomes_a_layer_and_takes_its_bias_and_activation() {
         let z = net.unary(Unary::Gelu, y);
         let made = rewritten(&net.finish(&[z]), &Rules::all());
         assert_eq!(ops(&made.graph), ["FULLY_CONNECTED"]);
-        assert_eq!(made.graph.nodes[0].tail.first, Act::Unary(Unary::Gelu));
+        assert_eq!(made.graph.nodes[0].epilogue.first, Act::Unary(Unary::Gelu));
         assert_eq!(made.graph.nodes[0].inputs.len(), 3);
     }
 }
@@ -29,10 +29,10 @@ fn a_product_of_computed_or_many_matrices_stays() {
     let mut net = Net::default();
     let [a, b] = [net.input(&[1, 2, 5, 6]), net.input(&[1, 2, 6, 4])];
     let y = net.node(Op::MatMul { transpose_b: false }, &[a, b]);
-    assert!(matches!(reason(&net.finish(&[y]), "linear"), WhyNot::NotConstant { .. }));
+    assert!(matches!(reason(&net.finish(&[y]), "linear"), SkipReason::NotConstant { .. }));
     let mut net = Net::default();
     let a = net.input(&[1, 2, 5, 6]);
     let b = net.weights(&[1, 2, 6, 4]);
     let y = net.node(Op::MatMul { transpose_b: false }, &[a, b]);
-    assert!(matches!(reason(&net.finish(&[y]), "linear"), WhyNot::OtherExtents { .. }));
+    assert!(matches!(reason(&net.finish(&[y]), "linear"), SkipReason::OtherExtents { .. }));
 }

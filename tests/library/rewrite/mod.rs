@@ -1,4 +1,4 @@
-//! The rewriter: every rule where it fires and where it does not, and the answers before and after by the CPU twins.
+//! The rewriter: every rule where it fires and where it does not, and the answers before and after by the CPU references.
 
 #![cfg(test)]
 

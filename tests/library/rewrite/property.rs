@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use texpool::{
     graph::{Act, Binary, Graph, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Shape, TensorId, Unary},
-    kernels::twin,
+    kernels::reference,
     rewrite::{Numerics, RULES, Rules, rewrite},
 };
 
@@ -82,7 +82,7 @@ fn grow(net: &mut Net, made: &[TensorId], (kind, a, b, n): Draw) -> Option<Tenso
         }
         24 => {
             let c = net.constant(&[1], &[[0.0, 1.0][n % 2]]);
-            net.binary([Binary::KeepIf, Binary::KeepUnless][b % 2], c, x)
+            net.binary([Binary::ZeroUnless, Binary::ZeroIf][b % 2], c, x)
         }
         25 => {
             let binary = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div][b % 4];
@@ -171,11 +171,11 @@ fn values() -> impl Strategy<Value = f32> {
     prop_oneof![2 => prop::sample::select(ends.to_vec()), 3 => -8.0f32..8.0]
 }
 
-/// The answers before and after, as the twins have them, value beside value.
+/// The answers before and after, as the references have them, value beside value.
 fn both(graph: &Graph, rules: &Rules, values: &[f32]) -> Vec<[f32; 2]> {
     let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| values[..graph.shape(t).len()].to_vec()).collect();
     let [before, after] =
-        [graph, &rewrite(graph, rules).graph].map(|graph| twin::outputs(graph, &inputs).unwrap().concat());
+        [graph, &rewrite(graph, rules).graph].map(|graph| reference::outputs(graph, &inputs).unwrap().concat());
     assert_eq!(before.len(), after.len());
     before.into_iter().zip(after).map(|(before, after)| [before, after]).collect()
 }

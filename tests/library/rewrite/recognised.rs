@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use texpool::{
-    graph::{Act, Op, Tail, Unary},
-    rewrite::{Rules, WhyNot},
+    graph::{Act, Epilogue, Op, Unary},
+    rewrite::{Rules, SkipReason},
 };
 
 use super::{
@@ -26,7 +26,7 @@ fn each_stays_where_a_value_in_between_is_seen() {
             let Some(graph) = watched(which, read) else { continue };
             let made = rewritten(&graph, &only(rule));
             assert!(made.graph.nodes.len() > 1 + usize::from(read), "{which} {name}");
-            let told = |why: &WhyNot| matches!(why, WhyNot::GoesOut { .. } | WhyNot::ReadElsewhere { .. });
+            let told = |why: &SkipReason| matches!(why, SkipReason::GoesOut { .. } | SkipReason::ReadElsewhere { .. });
             // There is nothing to tell where a part is a function too, or a product ends at the value that is seen.
             let told = made.report.missed.iter().any(|missed| told(&missed.why));
             let silent = ["hard-activation", "gelu"].contains(&rule) || made.report.count(rule) > 0;
@@ -40,7 +40,7 @@ fn each_stays_where_a_number_is_slightly_off() {
     for (which, &(name, rule, ..)) in ALL.iter().enumerate().filter(|(_, written)| written.2) {
         let made = rewritten(&alone(which, 1.0 + 2e-6), &only(rule));
         assert!(!ops(&made.graph).contains(&name), "{which} {name}\n{}", made.report);
-        let told = made.report.missed.iter().any(|missed| matches!(missed.why, WhyNot::OtherNumber { .. }));
+        let told = made.report.missed.iter().any(|missed| matches!(missed.why, SkipReason::OtherNumber { .. }));
         assert!(told || rule == "power", "{which} {name}\n{}", made.report);
     }
 }
@@ -57,7 +57,7 @@ fn a_number_in_the_way_is_told() {
 
 #[test]
 fn what_follows_is_kept_and_what_a_tail_holds_is_seen() {
-    // The sum carries its bound in its tail, as a file may have it.
+    // The sum carries its bound in its epilogue, as a file may have it.
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
     let three = net.constant(&[1], &[3.0]);
@@ -69,7 +69,7 @@ fn what_follows_is_kept_and_what_a_tail_holds_is_seen() {
     let y = net.node_to(Op::Binary(texpool::graph::Binary::Mul), &[y, sixth], &[1], tanh);
     let made = fires(&net.finish(&[y]), "hard-activation", 1);
     assert_eq!(ops(&made.graph), ["HARD_SWISH"]);
-    assert_eq!(made.graph.nodes[0].tail, Tail::of(tanh));
+    assert_eq!(made.graph.nodes[0].epilogue, Epilogue::of(tanh));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn an_operand_that_is_broadcast_is_told() {
     let wide = net.constant(&[1, 1, 1, 6], &[0.0; 6]);
     let y = net.binary(texpool::graph::Binary::Maximum, x, wide);
     let made = rewritten(&net.finish(&[y]), &only("bounds"));
-    assert!(matches!(made.report.missed[0].why, WhyNot::OtherExtents { .. }));
+    assert!(matches!(made.report.missed[0].why, SkipReason::OtherExtents { .. }));
 }
 
 #[test]

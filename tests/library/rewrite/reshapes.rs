@@ -2,7 +2,7 @@
 
 use texpool::{
     graph::{Act, Graph, Op, Unary},
-    rewrite::{Rules, WhyNot},
+    rewrite::{Rules, SkipReason},
 };
 
 use super::support::{Net, fires, only, ops, reason, rewritten};
@@ -29,7 +29,7 @@ fn a_chain_becomes_one() {
     let x = net.input(&[2, 3, 4]);
     let y = net.reshape(x, &[24]);
     let z = net.reshape(y, &[12, 2]);
-    assert!(matches!(reason(&net.finish(&[y, z]), "reshape-chain"), WhyNot::GoesOut { .. }));
+    assert!(matches!(reason(&net.finish(&[y, z]), "reshape-chain"), SkipReason::GoesOut { .. }));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_fully_connected_node_reads_what_a_reshape_would_have_copied() {
     let flat = |dims: &[usize]| rows(dims, 1);
     let made = fires(&flat(&[1, 2, 2, 6]), "flatten", 1);
     fires(&rows(&[1, 2, 2, 6], 2), "flatten", 1);
-    assert_eq!(reason(&rows(&[1, 2, 2, 6], 3), "flatten"), WhyNot::SeveralRows);
+    assert_eq!(reason(&rows(&[1, 2, 2, 6], 3), "flatten"), SkipReason::SeveralRows);
     assert_eq!(ops(&made.graph), ["RELU", "FULLY_CONNECTED"]);
     fires(&flat(&[1, 1, 1, 24]), "flatten", 0);
     assert_eq!(rewritten(&flat(&[1, 6, 1, 4]), &Rules::all()).views.len(), 1);
@@ -68,7 +68,7 @@ fn a_reshape_whose_texels_lie_right_is_a_view() {
     assert_eq!((made.graph.nodes.len(), made.report.nodes_after), (3, 2));
 
     let why = reason(&between(&[1, 4, 5, 6], &[(Op::Reshape, &[1, 120])]), "views");
-    assert_eq!(why, WhyNot::TexelsElsewhere { from: "1x4x5x6".into(), to: "1x1x1x120".into() });
+    assert_eq!(why, SkipReason::TexelsElsewhere { from: "1x4x5x6".into(), to: "1x1x1x120".into() });
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn inputs_and_outputs_do_not_share_texels_through_views() {
     let x = net.input(&[1, 4, 5, 4]);
     let y = net.reshape(x, &[1, 80]);
     let why = reason(&net.finish(&[y]), "views");
-    assert_eq!(why, WhyNot::MustCopy { first: "t0".into(), second: "t1".into() });
+    assert_eq!(why, SkipReason::MustCopy { first: "t0".into(), second: "t1".into() });
 
     let mut net = Net::default();
     let x = net.input(&[1, 4, 5, 4]);
@@ -97,5 +97,5 @@ fn a_view_of_a_constant_is_none() {
     let c = net.weights(&[4]);
     let c = net.reshape(c, &[1, 4]);
     let z = net.add(x, c);
-    assert_eq!(reason(&net.finish(&[z]), "views"), WhyNot::IsConstant { tensor: "t1".into() });
+    assert_eq!(reason(&net.finish(&[z]), "views"), SkipReason::IsConstant { tensor: "t1".into() });
 }

@@ -1,8 +1,8 @@
 //! Additions moved into the node that computes an operand.
 
 use texpool::{
-    graph::{Act, Op, Padding, Pool2d, PoolKind, Tail, TensorId, Unary},
-    rewrite::{Rules, WhyNot},
+    graph::{Act, Epilogue, Op, Padding, Pool2d, PoolKind, TensorId, Unary},
+    rewrite::{Rules, SkipReason},
 };
 
 use super::support::{Net, RELU, fires, ops, reason, rewritten};
@@ -20,7 +20,7 @@ fn a_convolution_adds_what_was_there_before_it() {
         let y = net.conv(x, 5, 1);
         let z = if swapped { net.add(x, y) } else { net.add(y, x) };
         let made = fires(&net.finish(&[z]), "residual", 1);
-        assert_eq!(made.graph.nodes[0].tail, Tail { add: Some(x), ..Tail::default() });
+        assert_eq!(made.graph.nodes[0].epilogue, Epilogue { add: Some(x), ..Epilogue::default() });
     }
 }
 
@@ -33,7 +33,7 @@ fn activations_on_both_sides_of_the_addition_keep_their_order() {
     let z = net.relu(y);
     let made = rewritten(&net.finish(&[z]), &Rules::only(&["activation", "residual"]).unwrap());
     assert_eq!(made.graph.nodes.len(), 1);
-    assert_eq!(made.graph.nodes[0].tail, Tail { first: Act::Unary(Unary::Relu6), add: Some(x), then: RELU });
+    assert_eq!(made.graph.nodes[0].epilogue, Epilogue { first: Act::Unary(Unary::Relu6), add: Some(x), then: RELU });
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn zeros_behind_the_last_channel_are_left_out() {
     let z = net.add(padded, y);
     let made = fires(&net.finish(&[z]), "residual", 1);
     assert_eq!(ops(&made.graph), ["CONV_2D"]);
-    assert_eq!(made.graph.nodes[0].tail.add, Some(x));
+    assert_eq!(made.graph.nodes[0].epilogue.add, Some(x));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn of_two_convolutions_the_later_adds_the_earlier() {
     let b = net.conv(x, 5, 3);
     let z = net.add(a, b);
     let made = fires(&net.finish(&[z]), "residual", 1);
-    assert_eq!(made.graph.nodes[1].tail.add, Some(a));
+    assert_eq!(made.graph.nodes[1].epilogue.add, Some(a));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn where_the_later_cannot_the_earlier_adds() {
     let b = net.conv(x, 5, 3);
     let z = net.add(a, b);
     let made = fires(&net.finish(&[b, z]), "residual", 1);
-    assert_eq!(made.graph.nodes[1].tail.add, Some(b));
+    assert_eq!(made.graph.nodes[1].epilogue.add, Some(b));
 }
 
 #[test]
@@ -94,21 +94,25 @@ fn what_cannot_be_added_in_stays() {
     let y = net.conv(x, 5, 1);
     let z = net.add(y, one);
     let why = reason(&net.finish(&[z]), "residual");
-    assert_eq!(why, WhyNot::OtherExtents { tensor: "t3".into() }, "one channel repeats, it is not followed by zeros");
+    assert_eq!(
+        why,
+        SkipReason::OtherExtents { tensor: "t3".into() },
+        "one channel repeats, it is not followed by zeros"
+    );
 
     let (mut net, x) = net_of_two();
     let z = net.add(x[0], x[1]);
-    assert!(matches!(reason(&net.finish(&[z]), "residual"), WhyNot::NotComputed { .. }));
+    assert!(matches!(reason(&net.finish(&[z]), "residual"), SkipReason::NotComputed { .. }));
 
     let (mut net, x) = net_of_two();
     let y = net.relu(x[0]);
     let z = net.add(y, x[1]);
-    assert_eq!(reason(&net.finish(&[z]), "residual"), WhyNot::Neighbour { op: "RELU" });
+    assert_eq!(reason(&net.finish(&[z]), "residual"), SkipReason::Neighbour { op: "RELU" });
 
     let (mut net, x) = net_of_two();
     let y = net.conv(x[0], 5, 1);
     let z = net.add(y, y);
-    assert!(matches!(reason(&net.finish(&[z]), "residual"), WhyNot::ReadElsewhere { .. }));
+    assert!(matches!(reason(&net.finish(&[z]), "residual"), SkipReason::ReadElsewhere { .. }));
 }
 
 fn net_of_two() -> (Net, [TensorId; 2]) {
@@ -124,7 +128,7 @@ fn a_second_addition_finds_no_room() {
     let y = net.add(y, a);
     let z = net.add(y, b);
     let made = fires(&net.finish(&[z]), "residual", 1);
-    assert_eq!(made.report.missed[0].why, WhyNot::TailTaken { op: "CONV_2D" });
+    assert_eq!(made.report.missed[0].why, SkipReason::TailTaken { op: "CONV_2D" });
 }
 
 /// The two kinds of block that BlazeFace is made of, after its first convolution.
@@ -153,5 +157,5 @@ fn blaze_blocks_become_a_depthwise_and_a_pointwise_convolution() {
     let expected =
         ["CONV_2D", "DEPTHWISE_CONV_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "STRIDED_SLICE", "MAX_POOL_2D", "CONV_2D"];
     assert_eq!(ops(&made.graph), expected);
-    assert_eq!(made.graph.nodes[6].tail, Tail { first: Act::None, add: Some(pooled), then: RELU });
+    assert_eq!(made.graph.nodes[6].epilogue, Epilogue { first: Act::None, add: Some(pooled), then: RELU });
 }

@@ -2,8 +2,8 @@
 
 use texpool::{
     graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, PadMode, Padding, Shape, TensorId, Unary, check},
-    kernels::twin,
-    rewrite::{Rewritten, Rules, WhyNot, rewrite},
+    kernels::reference,
+    rewrite::{Rewritten, Rules, SkipReason, rewrite},
     schedule::schedule,
 };
 
@@ -127,8 +127,8 @@ pub(crate) fn rewritten(graph: &Graph, rules: &Rules) -> Rewritten {
     assert_eq!((made.report.nodes_before, made.report.nodes_after), (graph.nodes.len(), steps));
     assert_eq!(made.graph.outputs, graph.outputs);
     let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|&input| signal(graph.shape(input).len())).collect();
-    let before = twin::graph(graph, &inputs).unwrap();
-    let after = twin::graph(&made.graph, &inputs).unwrap();
+    let before = reference::graph(graph, &inputs).unwrap();
+    let after = reference::graph(&made.graph, &inputs).unwrap();
     for &output in &graph.outputs {
         close(before[output].as_ref().unwrap(), after[output].as_ref().unwrap());
     }
@@ -161,7 +161,7 @@ pub(crate) fn fires(graph: &Graph, rule: &str, times: usize) -> Rewritten {
 }
 
 /// Asserts that a rule alone leaves a graph as it is, and gives the reason it states for the only place it looked at.
-pub(crate) fn reason(graph: &Graph, rule: &str) -> WhyNot {
+pub(crate) fn reason(graph: &Graph, rule: &str) -> SkipReason {
     let made = rewritten(graph, &only(rule));
     assert!(made.report.fired.is_empty() && made.views.is_empty(), "{}", made.report);
     let [missed] = &made.report.missed[..] else { panic!("one place was to be looked at: {}", made.report) };

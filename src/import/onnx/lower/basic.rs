@@ -136,8 +136,8 @@ fn select(call: &mut Call<'_>) -> Result<(), Problem> {
     let [condition, x, y] = [call.operand(0)?, call.operand(1)?, call.operand(2)?];
     let elem = x.elem();
     // The kernels read floats alone where the operand is a mask.
-    let kept = two(call, Binary::KeepIf, &condition, &x, elem)?;
-    let rest = two(call, Binary::KeepUnless, &condition, &y, elem)?;
+    let kept = two(call, Binary::ZeroUnless, &condition, &x, elem)?;
+    let rest = two(call, Binary::ZeroIf, &condition, &y, elem)?;
     let result = two(call, Binary::Add, &Value::Computed(kept), &Value::Computed(rest), elem)?;
     call.give(0, Value::Computed(result));
     Ok(())

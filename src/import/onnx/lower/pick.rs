@@ -268,7 +268,7 @@ fn trilu(call: &mut Call<'_>) -> Result<(), Problem> {
         i64::from(if upper { distance >= k } else { distance <= k })
     };
     let mask = Array::of_ints(vec![rows, columns], Elem::Bool, (0..elements).map(kept).collect());
-    let result = two(call, Binary::KeepIf, &Value::Known(mask), &x, x.elem())?;
+    let result = two(call, Binary::ZeroUnless, &Value::Known(mask), &x, x.elem())?;
     call.give(0, Value::Computed(result));
     Ok(())
 }

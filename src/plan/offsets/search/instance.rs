@@ -15,7 +15,7 @@ pub(super) struct Tensor {
     /// Steps from the first to the last, both counted.
     pub(super) life: u64,
     /// An earlier tensor of the same points and size, with which it could change places.
-    pub(super) twin: Option<usize>,
+    pub(super) reference: Option<usize>,
 }
 
 impl Tensor {
@@ -47,7 +47,7 @@ impl Instance {
             to: births.partition_point(|&b| b <= all[i].last),
             size: all[i].size,
             life: (all[i].last - all[i].first) as u64 + 1,
-            twin: None,
+            reference: None,
         };
         let mut tensors: Vec<Tensor> = records.iter().map(tensor).collect();
         let count = tensors.len();
@@ -66,7 +66,7 @@ impl Instance {
             }
             // Equals of one birth stand near each other: sorted by death in steps, then by size.
             let same = |&b: &usize| tensors[b].to == to && tensors[b].size == size;
-            tensors[a].twin = (0..a).rev().take_while(|&b| tensors[b].from == from).find(same);
+            tensors[a].reference = (0..a).rev().take_while(|&b| tensors[b].from == from).find(same);
         }
         Some(Self { tensors, records, meets, alive, points: births.len() })
     }

@@ -220,7 +220,7 @@ impl<'a> Search<'a> {
             let eligible = key.offset == at_least[tensor] && key.offset < ceiling && key >= after;
             if eligible
                 && best.is_none_or(|(least, _)| key < least)
-                && instance.tensors[tensor].twin.is_none_or(|twin| !bits::has(waiting, twin))
+                && instance.tensors[tensor].reference.is_none_or(|reference| !bits::has(waiting, reference))
             {
                 best = Some((key, tensor));
             }

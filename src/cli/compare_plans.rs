@@ -1,0 +1,145 @@
+//! `texpool bench --plans`: plans of one model side by side, run by run in turns, so that what else the machine does
+//! meets them alike.
+
+use super::{
+    CliError,
+    args::PlanSetting,
+    bench::{ms, percentile},
+    inputs::random,
+    out, setup_model,
+};
+use crate::{
+    compile::CompileOptions,
+    gpu::{Gpu, Session, SessionOptions},
+    graph::Graph,
+    report::grouped,
+};
+use cpu_time::ProcessTime;
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// However short the time given, this often.
+const FEWEST_ROUNDS: usize = 5;
+
+#[derive(Serialize)]
+struct Answer {
+    model: String,
+    rounds: usize,
+    plans: Vec<Plan>,
+}
+
+#[derive(Serialize)]
+struct Plan {
+    phases: String,
+    pool_bytes: u64,
+    dispatches: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted_ms: Option<f64>,
+    wall_ms: Times,
+    cpu_ms: Times,
+    /// Median of the rounds' ratios of wall time to the first plan's.
+    wall_ratio: f64,
+    /// The same of processor time.
+    cpu_ratio: f64,
+    /// The fastest run's to the first plan's fastest.
+    fastest_ratio: f64,
+    same_bits: bool,
+}
+
+#[derive(Serialize)]
+struct Times {
+    fastest: f64,
+    median: f64,
+}
+
+struct Lane {
+    session: Session,
+    outputs: Vec<Vec<f32>>,
+    wall: Vec<f64>,
+    cpu: Vec<f64>,
+}
+
+/// Which plans, and how long to run them and to search for each.
+pub(super) struct PlanArgs<'a> {
+    pub(super) dials: &'a [PlanSetting],
+    pub(super) time: Duration,
+    pub(super) deadline: Option<Duration>,
+}
+
+pub(super) fn run(
+    gpu: &Gpu,
+    graph: &Graph,
+    options: &CompileOptions,
+    PlanArgs { dials, time, deadline }: &PlanArgs<'_>,
+    json: bool,
+) -> Result<(), CliError> {
+    let inputs = random(graph);
+    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+    let lane = |dial: &PlanSetting| -> Result<Lane, CliError> {
+        let compile = CompileOptions { phases: dial.phases, ..options.clone() };
+        let mut session =
+            setup_model::session(gpu, graph, &SessionOptions { compile, ..SessionOptions::default() }, *deadline)?;
+        let outputs = session.run(&slices)?;
+        Ok(Lane { session, outputs, wall: Vec::new(), cpu: Vec::new() })
+    };
+    let mut lanes = dials.iter().map(lane).collect::<Result<Vec<_>, _>>()?;
+    let end = Instant::now() + *time;
+    let mut rounds = 0;
+    while rounds < FEWEST_ROUNDS || Instant::now() < end {
+        for lane in &mut lanes {
+            let (begun, burnt) = (Instant::now(), ProcessTime::now());
+            lane.session.run_into(&slices, &mut lane.outputs)?;
+            lane.wall.push(ms(begun.elapsed()));
+            lane.cpu.push(ms(burnt.elapsed()));
+        }
+        rounds += 1;
+    }
+    let plans = dials.iter().zip(&lanes).map(|(dial, lane)| plan(dial, lane, &lanes[0])).collect();
+    let answer = Answer { model: graph.name.clone(), rounds, plans };
+    if json { out::json(&answer) } else { out::text(&text(&answer)) }
+}
+
+fn plan(dial: &PlanSetting, lane: &Lane, first: &Lane) -> Plan {
+    let fastest = |values: &[f64]| percentile(values, 0.0);
+    let times = |values: &[f64]| Times { fastest: fastest(values), median: percentile(values, 0.5) };
+    let ratio = |mine: &[f64], others: &[f64]| {
+        let ratios: Vec<f64> = mine.iter().zip(others).map(|(a, b)| a / b).collect();
+        percentile(&ratios, 0.5)
+    };
+    let bits = |outputs: &[Vec<f32>]| outputs.iter().flatten().map(|v| v.to_bits()).collect::<Vec<_>>();
+    Plan {
+        phases: dial.name.clone(),
+        pool_bytes: lane.session.memory().pool_planned,
+        dispatches: lane.session.dispatches(),
+        predicted_ms: lane.session.compiled().phased.as_ref().map(|phased| phased.predicted_us / 1e3),
+        wall_ms: times(&lane.wall),
+        cpu_ms: times(&lane.cpu),
+        wall_ratio: ratio(&lane.wall, &first.wall),
+        cpu_ratio: ratio(&lane.cpu, &first.cpu),
+        fastest_ratio: fastest(&lane.wall) / fastest(&first.wall),
+        same_bits: bits(&lane.outputs) == bits(&first.outputs),
+    }
+}
+
+fn text(answer: &Answer) -> String {
+    let mut text = format!("{}: {} rounds, plans in turns\n\n", answer.model, answer.rounds);
+    text += &format!(
+        "  {:>10} {:>14} {:>11} {:>11} {:>11} {:>11} {:>7} {:>7} {:>9}\n",
+        "phases", "pool bytes", "dispatches", "fastest ms", "median ms", "cpu ms", "wall", "cpu", "same bits"
+    );
+    for p in &answer.plans {
+        text += &format!(
+            "  {:>10} {:>14} {:>11} {:>11.2} {:>11.2} {:>11.2} {:>6.3}x {:>6.3}x {:>9}\n",
+            p.phases,
+            grouped(p.pool_bytes),
+            p.dispatches,
+            p.wall_ms.fastest,
+            p.wall_ms.median,
+            p.cpu_ms.median,
+            p.wall_ratio,
+            p.cpu_ratio,
+            if p.same_bits { "yes" } else { "NO" }
+        );
+    }
+    text
+}

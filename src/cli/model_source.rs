@@ -1,0 +1,139 @@
+//! A model by its file or its name, and the extents that the file leaves open.
+
+use super::CliError;
+use crate::{
+    fetch::{Bar, Catalog, Fetcher},
+    graph::{Graph, MAX_ELEMENTS},
+    import::{self, FakeQuant, ImportError, ImportOptions},
+    io::{IoError, check_picture_name, check_target, shown},
+};
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// What open extents are bound to.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct DimArgs {
+    /// Bind an extent that an .onnx file leaves open, by its name, or by INPUT:AXIS; once for each.
+    #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = dim)]
+    dims: Vec<(String, usize)>,
+    /// Round what the file stores in 8 bits to what those can say, as its runtime does; or only hold it within that.
+    #[arg(long, value_name = "on|off", default_value = "on", value_parser = fake_quant, hide_possible_values = true)]
+    fake_quant: FakeQuant,
+}
+
+fn fake_quant(text: &str) -> Result<FakeQuant, String> {
+    match text {
+        "on" => Ok(FakeQuant::On),
+        "off" => Ok(FakeQuant::Off),
+        _ => Err("it must be `on` or `off`".to_owned()),
+    }
+}
+
+/// A name and the extent that it is bound to.
+fn dim(text: &str) -> Result<(String, usize), String> {
+    let such = "write NAME=VALUE, such as batch=1";
+    let (name, extent) = text.rsplit_once('=').ok_or_else(|| such.to_owned())?;
+    match extent.parse() {
+        _ if name.is_empty() => Err(format!("no name is before `=`; {such}")),
+        Ok(extent) if (1..=MAX_ELEMENTS).contains(&extent) => Ok((name.to_owned(), extent)),
+        _ => Err(format!("`{extent}` is no extent; {such}, with a whole number from 1 to {MAX_ELEMENTS}")),
+    }
+}
+
+/// A model's file, and what its open extents are bound to.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    options: ImportOptions,
+    /// The flags by which the user bound some.
+    asked: String,
+}
+
+impl DimArgs {
+    /// A file as it is; else what the catalogue has under that name, fetched if need be, with the catalogue's extents where
+    /// no others are given.
+    pub(super) fn find(&self, text: &OsStr) -> Result<Found, CliError> {
+        for (i, (name, _)) in self.dims.iter().enumerate() {
+            if self.dims[..i].iter().any(|(other, _)| other == name) {
+                return Err(CliError::Usage(format!("--dim says twice what `{}` is; leave one out", shown(name))));
+            }
+        }
+        let (path, mut dims) = known(text)?;
+        dims.extend(self.dims.iter().cloned());
+        let flag = |(name, extent): &(String, usize)| format!("--dim {name}={extent}");
+        let asked = self.dims.iter().map(flag).collect::<Vec<_>>().join(" ");
+        let options = ImportOptions { dims, fake_quant: self.fake_quant, ..ImportOptions::default() };
+        Ok(Found { path, options, asked })
+    }
+}
+
+impl Found {
+    /// Reads the model.
+    pub(super) fn import(&self) -> Result<Graph, CliError> {
+        let read = import::open_with(&self.path, &self.options);
+        let mut graph = read.map_err(|source| match source {
+            source @ ImportError::Read { .. } => CliError::Unreadable(Box::new(source)),
+            source @ (ImportError::NoSuchDim { .. } | ImportError::CannotBind { .. }) => {
+                CliError::Usage(format!("--dim: {source}; {}", self.open_extents()))
+            }
+            source => CliError::Import { path: self.path.clone(), dims: self.asked.clone(), source: Box::new(source) },
+        })?;
+        // It is the file's name, and reports print it.
+        graph.name = shown(&graph.name).to_string();
+        Ok(graph)
+    }
+
+    /// What may be bound: the extents that are listed when none is.
+    fn open_extents(&self) -> String {
+        match import::open(&self.path) {
+            Err(ImportError::UnresolvedDim(open)) => {
+                let names: Vec<String> = open.iter().map(ToString::to_string).collect();
+                format!("the model leaves open: {}", names.join(", "))
+            }
+            _ => "the model states every extent itself, so leave --dim out".to_owned(),
+        }
+    }
+}
+
+/// A file as it is; else what the catalogue has under that name, fetched if need be.
+pub(super) fn file_or_name(text: &OsStr) -> Result<PathBuf, CliError> {
+    Ok(known(text)?.0)
+}
+
+/// Also the extents that the catalogue names.
+fn known(text: &OsStr) -> Result<(PathBuf, BTreeMap<String, usize>), CliError> {
+    let path = Path::new(text);
+    let found = fs::metadata(path);
+    // A folder is neither model nor photo: it hides nothing that is called the same.
+    if found.as_ref().is_ok_and(|found| !found.is_dir()) {
+        return Ok((path.into(), BTreeMap::new()));
+    }
+    let catalog = Catalog::own()?;
+    if let Some(entry) = text.to_str().and_then(|name| catalog.entry(name).ok()) {
+        let bar = Bar::default();
+        return Ok((Fetcher::new(&bar)?.get(&entry.name)?, entry.dims.clone()));
+    }
+    let absent = |e: &io::Error| matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    match found {
+        Ok(_) => Err(CliError::Folder { path: path.into() }),
+        Err(e) if !absent(&e) => Err(IoError::read(path, e).into()),
+        // Whoever writes a path does not mean a name.
+        Err(_) if path.components().count() > 1 || path.extension().is_some_and(|e| !e.is_empty()) => {
+            Err(CliError::NoSuchPath { path: path.into() })
+        }
+        Err(_) => {
+            let known = catalog.files.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ");
+            Err(CliError::NoSuchFile { text: OsString::from(text), known })
+        }
+    }
+}
+
+/// Refuses a place for an SVG that cannot be written, before anything is computed for it.
+pub(super) fn check_svg(path: &Path) -> Result<(), CliError> {
+    check_picture_name(path, "svg").map_err(|e| CliError::Usage(e.to_string()))?;
+    Ok(check_target(path)?)
+}

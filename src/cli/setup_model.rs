@@ -1,0 +1,150 @@
+//! Models made ready for a device: its device_profile where they decide, and a bar where the search takes long.
+
+use super::{CliError, bench::percentile, progress};
+use crate::{
+    compile::{CompileOptions, CompiledModel, DeviceProfile, Frontier, Phases, compile, frontier},
+    fetch::cache_folder,
+    gpu::{ExternalTextures, Gpu, Session, SessionOptions},
+    graph::Graph,
+    plan::{Progress, SearchControl, TexelFormat},
+    setup,
+};
+use std::{
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+
+/// However short the time given, this often.
+const FEWEST_RUNS: usize = 5;
+/// Every point is visited so often, so that a burst of other work does not meet all its runs.
+const PASSES: usize = 2;
+
+/// The middle one of some runs by two clocks.
+#[derive(Clone, Copy)]
+pub(super) struct Middle {
+    pub(super) ms: f64,
+    pub(super) wall_ms: f64,
+}
+
+/// The device's device_profile, measured if there are none yet, or `again`.
+pub(super) fn device_profile(gpu: &Gpu, format: TexelFormat, again: bool) -> Result<DeviceProfile, CliError> {
+    let folder = cache_folder()?;
+    let found = progress::watched(None, |control| {
+        let mut tell = |done: usize, of: usize| reported(control, "measuring the device", done, of);
+        setup::device_profile(gpu, format, &folder, again, &mut tell)
+    });
+    uninterrupted("measuring the device")?;
+    Ok(found?)
+}
+
+/// Tells a control how far something is; whether it goes on.
+pub(super) fn reported(control: &SearchControl<'_>, stage: &'static str, done: usize, of: usize) -> ControlFlow<()> {
+    control.report(Progress::new(stage, done as u64, of as u64));
+    if control.should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+/// An error where Ctrl-C was pressed while something was done whose half is of no use.
+pub(super) fn uninterrupted(doing: &'static str) -> Result<(), CliError> {
+    if progress::interrupted() { Err(CliError::Interrupted { doing }) } else { Ok(()) }
+}
+
+/// The exit code where Ctrl-C ended a search and the best so far is printed.
+pub(super) fn answered() -> Result<(), CliError> {
+    if progress::interrupted() { Err(CliError::Answered(progress::INTERRUPTED)) } else { Ok(()) }
+}
+
+/// The options for that device, with its device_profile where they decide between plans.
+pub(super) fn options_for(gpu: &Gpu, options: CompileOptions) -> Result<CompileOptions, CliError> {
+    let device_profile = match options.phases {
+        Phases::Auto | Phases::Budget(_) => device_profile(gpu, options.format, false)?,
+        Phases::Off | Phases::Min => options.device_profile,
+    };
+    Ok(CompileOptions { limits: gpu.texture_limits(), device_profile, ..options })
+}
+
+/// Prepares a model, with a bar where that takes long; the best so far where the time is up, or Ctrl-C is pressed.
+pub(super) fn compiled(
+    graph: &Graph,
+    options: &CompileOptions,
+    deadline: Option<Duration>,
+) -> Result<CompiledModel, CliError> {
+    let found = progress::watched(deadline, |control| compile(graph, options, control));
+    found.or_else(|error| uninterrupted(PLANNING).and(Err(error.into())))
+}
+
+/// What is done before anything runs.
+const PLANNING: &str = "planning";
+
+/// The front of a model, with a bar where that takes long; what there is of it where the time is up, or Ctrl-C is pressed.
+pub(super) fn front(graph: &Graph, options: &CompileOptions, deadline: Option<Duration>) -> Result<Frontier, CliError> {
+    Ok(progress::watched(deadline, |control| frontier(graph, options, control))?)
+}
+
+/// A session of a model, compiled for the device. Ctrl-C ends it: a run of a plan that nobody waited for is of no use.
+pub(super) fn session(
+    gpu: &Gpu,
+    graph: &Graph,
+    options: &SessionOptions,
+    deadline: Option<Duration>,
+) -> Result<Session, CliError> {
+    let compile = options_for(gpu, options.compile.clone())?;
+    let compiled = compiled(graph, &compile, deadline)?;
+    uninterrupted(PLANNING)?;
+    Ok(Session::from_compiled(
+        gpu,
+        compiled,
+        &SessionOptions { compile, ..options.clone() },
+        ExternalTextures::default(),
+    )?)
+}
+
+/// Milliseconds of the middle run of each point by the clock of the device_profile, and by the wall's; each is run for so long.
+pub(super) fn measured(
+    gpu: &Gpu,
+    front: &Frontier,
+    options: &CompileOptions,
+    inputs: &[&[f32]],
+    time: Duration,
+) -> Result<Vec<Middle>, CliError> {
+    let options = SessionOptions { compile: options.clone(), ..SessionOptions::default() };
+    let points = front.points().len();
+    let mut all = vec![[Vec::new(), Vec::new()]; points];
+    let doing = "running the points";
+    progress::watched(None, |control| -> Result<(), CliError> {
+        for turn in 0..PASSES * points {
+            if reported(control, doing, turn, PASSES * points).is_break() {
+                break;
+            }
+            let point = turn % points;
+            let Some(compiled) = front.compiled(point) else { continue };
+            let session = Session::from_compiled(gpu, compiled, &options, ExternalTextures::default())?;
+            timed(session, &options, inputs, time / PASSES as u32, &mut all[point])?;
+        }
+        Ok(())
+    })?;
+    uninterrupted(doing)?;
+    let middle = |times: &[f64]| percentile(times, 0.5);
+    Ok(all.iter().map(|[ms, wall_ms]| Middle { ms: middle(ms), wall_ms: middle(wall_ms) }).collect())
+}
+
+/// Runs a session for a while, and adds the milliseconds of each run by the clock of the device_profile and by the wall's.
+fn timed(
+    mut session: Session,
+    options: &SessionOptions,
+    inputs: &[&[f32]],
+    time: Duration,
+    times: &mut [Vec<f64>; 2],
+) -> Result<(), CliError> {
+    let clock = options.compile.device_profile.clock;
+    let mut outputs = session.run(inputs)?;
+    let end = Instant::now() + time;
+    let mut runs = 0;
+    while runs < FEWEST_RUNS || Instant::now() < end {
+        let (begun, read) = (Instant::now(), setup::read(clock));
+        session.run_into(inputs, &mut outputs)?;
+        times[0].push((setup::read(clock) - read).as_secs_f64() * 1e3);
+        times[1].push(begun.elapsed().as_secs_f64() * 1e3);
+        runs += 1;
+    }
+    Ok(())
+}

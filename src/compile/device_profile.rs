@@ -1,0 +1,102 @@
+//! What a device takes for what it does: the device_profile that a plan's time is predicted from. They are measured elsewhere.
+
+use std::collections::BTreeMap;
+
+use crate::schedule::phases::{Family, Work};
+
+/// What a family of kernels takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Rate {
+    /// Microseconds of a million floating point operations.
+    pub mflop_us: f64,
+    /// Microseconds of a thousand texels of the result.
+    pub ktexel_us: f64,
+}
+
+/// Which time device_profile are in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Clock {
+    /// The time that passes.
+    #[default]
+    Wall,
+    /// The time that processors spend on the process, all cores together. A software device computes on processors that
+    /// it shares with everything else; this time is what it needs of them, whoever else runs.
+    Processor,
+}
+
+/// What a device takes.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct DeviceProfile {
+    /// Which time they are in.
+    pub clock: Clock,
+    /// Microseconds of a dispatch that computes next to nothing.
+    pub dispatch_us: f64,
+    /// Microseconds of a run that computes nothing: submitting and waiting.
+    pub run_us: f64,
+    /// Microseconds that a thousand texels of inputs and outputs take to and from the device.
+    pub transfer_us: f64,
+    /// Workgroups that run side by side.
+    pub concurrent_workgroups: f64,
+    /// What each family takes.
+    pub rates: BTreeMap<Family, Rate>,
+}
+
+/// Invocations of a workgroup.
+const LANES: f64 = 64.0;
+/// The least part of a workgroup that takes a time of its own: the lanes of one vector.
+const LEAST: f64 = 8.0 / LANES;
+
+impl Default for DeviceProfile {
+    /// Of lavapipe on two cores with 32-bit texels.
+    fn default() -> Self {
+        let rates = [
+            (Family::Pointwise, 11.0, 2.0),
+            (Family::PointwiseDeep, 11.0, 2.0),
+            (Family::Window, 13.0, 3.0),
+            (Family::WindowDeep, 13.0, 3.0),
+            (Family::Narrow, 20.0, 3.0),
+            (Family::Dense, 40.0, 3.0),
+            (Family::Rows, 30.0, 3.0),
+            (Family::Depthwise, 25.0, 5.0),
+            (Family::Transposed, 30.0, 5.0),
+            (Family::Pool, 40.0, 5.0),
+            (Family::Reduce, 40.0, 5.0),
+            (Family::Elementwise, 0.0, 4.0),
+            (Family::Softmax, 0.0, 20.0),
+            (Family::Resize, 0.0, 15.0),
+            (Family::Move, 0.0, 8.0),
+            (Family::Concat, 0.0, 8.0),
+        ];
+        let rates = rates.map(|(family, mflop_us, ktexel_us)| (family, Rate { mflop_us, ktexel_us }));
+        Self {
+            clock: Clock::Wall,
+            dispatch_us: 17.0,
+            run_us: 60.0,
+            transfer_us: 5.0,
+            concurrent_workgroups: 2.0,
+            rates: rates.into(),
+        }
+    }
+}
+
+impl DeviceProfile {
+    /// Microseconds of the whole operator, its dispatch not counted, on a device that it fills.
+    pub fn work_us(&self, work: &Work) -> f64 {
+        let rate = self.rates.get(&work.family).copied().unwrap_or_default();
+        rate.mflop_us * work.flops / 1e6 + rate.ktexel_us * work.texels / 1e3
+    }
+
+    /// Microseconds of a band that is `share` of the operator, its dispatch included. Workgroups run so many concurrent_workgroups, and
+    /// a band that has fewer leaves the device partly idle.
+    pub fn band_us(&self, work: &Work, share: f64) -> f64 {
+        let groups = (work.texels / work.block / LANES).max(LEAST);
+        let mine = (groups * share).max(LEAST);
+        let concurrent_workgroups = self.concurrent_workgroups.max(1.0);
+        let turns = if mine <= 1.0 { mine } else { (mine / concurrent_workgroups).ceil() };
+        self.dispatch_us + self.work_us(work) * (turns * concurrent_workgroups / groups).max(share)
+    }
+}

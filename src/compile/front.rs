@@ -1,0 +1,149 @@
+//! The front of one variant to run a network: divisions into segments under falling limits, and the smallest.
+
+use std::ops::Range;
+
+use super::{
+    CompileError,
+    changes::Changes,
+    parallel::parallel_map,
+    relay::forward_progress,
+    variant::{Candidate, Placed, Variant},
+};
+use crate::{
+    plan::{Progress, RowSearchBudget, SearchControl},
+    schedule::phases::{Band, Segment, SegmentCosts, order},
+};
+
+/// Memory limits between the least and no phases at all that are tried, a constant factor apart.
+const LIMITS: u32 = 10;
+/// Changes of the smallest schedule that are tried.
+const CHANGES: usize = 160;
+/// Changes that are tried side by side, whatever the number of cores.
+const ABREAST: usize = 2;
+/// Work of placing them, which grows with the square of their steps.
+const PLACED: u64 = 900_000_000;
+/// With more steps than these, the last placement has less effort.
+const THOROUGH: u64 = 2_500;
+
+/// A variant, and the cost of its segments.
+pub(super) struct Front<'a> {
+    pub(super) variant: Variant<'a>,
+    table: SegmentCosts,
+}
+
+impl<'a> Front<'a> {
+    /// From a look at segments in which so many bands are driven.
+    pub(super) fn new(variant: Variant<'a>, bands: u64, control: &SearchControl<'_>) -> Self {
+        Self { table: SegmentCosts::new(&variant.model, bands, control), variant }
+    }
+
+    /// The bands of the division that keeps the fewest texels busy.
+    pub(super) fn least_bands(&self) -> Vec<Band> {
+        order(&self.variant.model, &self.table.least(false).1)
+    }
+
+    /// The divisions that keep few texels alive for their dispatches: one for each limit, and that of the finest phases.
+    fn divisions(&self) -> Vec<Vec<Segment>> {
+        let mut divisions: Vec<Vec<Segment>> = Vec::new();
+        let finest = std::iter::once(self.table.least(true).1);
+        for segments in self.limits().into_iter().filter_map(|limit| self.table.within(limit)).chain(finest) {
+            if !divisions.contains(&segments) {
+                divisions.push(segments);
+            }
+        }
+        divisions
+    }
+
+    /// The divisions, not placed yet; none of those that a stopped search has not come to.
+    pub(super) fn candidates(&self, control: &SearchControl<'_>) -> Result<Vec<Candidate>, CompileError> {
+        let candidate = |segments: &Vec<Segment>| match control.should_stop() {
+            true => Ok(None),
+            false => self.variant.candidate(segments.clone()),
+        };
+        parallel_map(&self.divisions(), candidate).into_iter().filter_map(Result::transpose).collect()
+    }
+
+    /// The divisions; none of those that a stopped search has not come to.
+    pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Placed>, CompileError> {
+        let divisions: Vec<(u64, Vec<Segment>)> = (0..).zip(self.divisions()).collect();
+        let count = divisions.len() as u64;
+        let placed = |(index, segments): &(u64, Vec<Segment>)| {
+            let progress = Progress::new("placing rows of divisions into phases", *index, count);
+            forward_progress(control, progress, |control| {
+                self.variant.placed(segments.clone(), RowSearchBudget::default(), control)
+            })
+        };
+        parallel_map(&divisions, placed).into_iter().filter_map(Result::transpose).collect()
+    }
+
+    /// Limits in texels, from the least that any schedule keeps within to what no phases at all need.
+    fn limits(&self) -> Vec<u64> {
+        let (least, most) = (self.table.least(false).0, self.table.unphased());
+        let ratio = (most.max(1) as f64 / least.max(1) as f64).max(1.0);
+        let between = |i: u32| (least as f64 * ratio.powf(f64::from(i) / f64::from(LIMITS))).ceil() as u64;
+        (0..=LIMITS).map(between).collect()
+    }
+
+    /// The smallest pool that is found: from a small one on, borders and numbers of phases are changed one at a time, and
+    /// what is left is placed with more effort. It is the search of number `turn.start` of `turn.end`.
+    pub(super) fn smallest(
+        &self,
+        from: Placed,
+        turn: Range<usize>,
+        control: &SearchControl<'_>,
+    ) -> Result<Placed, CompileError> {
+        let mut best = from;
+        if best.segments.is_empty() {
+            return Ok(best);
+        }
+        let first = best.segments.clone();
+        let operators = self.variant.model.operators.len();
+        let texel_bytes = self.variant.options.format.texel_bytes();
+        let mut changes = Changes::new(self.table.finest());
+        let mut spent = 0;
+        let progress = |change: usize, best: &Placed| {
+            let (done, total) = (turn.start * CHANGES + change, turn.end * CHANGES);
+            let progress = Progress::new("searching for the smallest pool", done as u64, total as u64);
+            Progress { best: Some(best.bytes), ..progress }
+        };
+        for change in (0..CHANGES).step_by(ABREAST) {
+            let progress = progress(change, &best);
+            control.report(progress);
+            if spent >= PLACED || control.should_stop() {
+                break;
+            }
+            let mut drawn: Vec<Vec<Segment>> = (0..ABREAST).map(|_| changes.next(&best.segments, operators)).collect();
+            drawn.retain(|segments| {
+                self.table.peak(segments).is_none_or(|peak| peak * texel_bytes < best.bytes)
+                    && *segments != best.segments
+            });
+            let effort = RowSearchBudget { moves: 4_000, packings: 24 };
+            let place = |segments: &Vec<Segment>| {
+                forward_progress(control, progress, |control| self.variant.placed(segments.clone(), effort, control))
+            };
+            for placed in parallel_map(&drawn, place) {
+                let Some(placed) = placed? else { continue };
+                spent += (placed.steps as u64).pow(2);
+                if (placed.bytes, placed.dispatches) < (best.bytes, best.dispatches) {
+                    best = placed;
+                }
+            }
+        }
+        // What was packed a little tighter on the variant may end up looser: both ends are placed with all effort.
+        let ends = if best.segments == first { vec![first] } else { vec![first, best.segments.clone()] };
+        let steps = (best.steps as u64).max(THOROUGH);
+        let share = |effort: u64| effort * THOROUGH / steps;
+        let effort = RowSearchBudget { moves: share(200_000), packings: share(2_000) };
+        let progress = progress(CHANGES, &best);
+        let place = |segments: &Vec<Segment>| {
+            forward_progress(control, progress, |control| self.variant.placed(segments.clone(), effort, control))
+        };
+        for placed in parallel_map(&ends, place) {
+            let Some(placed) = placed? else { continue };
+            if (placed.bytes, placed.dispatches) < (best.bytes, best.dispatches) {
+                best = placed;
+            }
+        }
+        Ok(best)
+    }
+}

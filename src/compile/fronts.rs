@@ -1,0 +1,174 @@
+//! The Pareto front of all variants: pool bytes against predicted time.
+//!
+//! Ways differ in the concatenations and pads that are written in place: those that cost no memory where memory is
+//! shortest, or all. Writing in place saves steps, but a part that is made long before the others keeps room for them.
+
+use super::{
+    CompileError, CompileOptions,
+    front::Front,
+    lowered::{LoweredModel, Whole},
+    parallel::{join, parallel_map},
+    phases::Point,
+    relay::forward_progress,
+    variant::{Candidate, Placed, Variant, without_phases},
+};
+use crate::{
+    plan::{Progress, RowSearchBudget, SearchControl},
+    rewrite::Views,
+    schedule::{Schedule, phases::select_in_place, schedule},
+};
+
+/// Bands that are driven to look at segments, and where only a first division is wanted.
+const LOOKED_AT: u64 = 3_000_000;
+const GLANCED_AT: u64 = 1_000_000;
+
+pub(super) struct Fronts<'a> {
+    fronts: Vec<Front<'a>>,
+    /// The plan without phases, and its steps.
+    whole: Placed,
+    unphased: Schedule,
+}
+
+/// A division that was placed, and which of the fronts it is of; none for the plan without phases.
+#[derive(Clone)]
+pub(super) struct Found {
+    front: Option<usize>,
+    pub(super) placed: Placed,
+}
+
+impl<'a> Fronts<'a> {
+    /// The fronts of all variants to run a model, and its plan without phases. A `thorough` search looks at the variant without
+    /// in_place, too: where bytes alone count it is the best of a few networks.
+    pub(super) fn new(
+        lowered: &'a LoweredModel,
+        options: &'a CompileOptions,
+        thorough: bool,
+        control: &SearchControl<'_>,
+    ) -> Result<(Whole, Self), CompileError> {
+        let searched = || match lowered.too_many_rows() {
+            Some(_) => Ok(Vec::new()),
+            None => searched(lowered, options, thorough, control),
+        };
+        let (whole, fronts) = join(|| lowered.planned(options, control), searched);
+        let (whole, fronts) = (whole?, fronts?);
+        let placed = without_phases(&lowered.graph, &whole.schedule, whole.plan.clone(), options);
+        let unphased = whole.schedule.clone();
+        Ok((whole, Self { fronts, whole: placed, unphased }))
+    }
+
+    /// The predicted time without phases.
+    pub(super) fn baseline_us(&self) -> f64 {
+        self.whole.predicted_us
+    }
+
+    /// The divisions of every front, front by front.
+    pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<Placed>>, CompileError> {
+        self.fronts.iter().map(|front| front.placed(control)).collect()
+    }
+
+    /// Those of the divisions, and of the plan without phases, that no other one beats, fewest bytes last.
+    pub(super) fn unbeaten(&self, placed: &[Vec<Placed>]) -> Vec<Found> {
+        let mut all = vec![Found { front: None, placed: self.whole.clone() }];
+        for (front, placed) in placed.iter().enumerate() {
+            all.extend(placed.iter().cloned().map(|placed| Found { front: Some(front), placed }));
+        }
+        all.sort_by(|a, b| {
+            let (a, b) = (&a.placed, &b.placed);
+            a.predicted_us.total_cmp(&b.predicted_us).then(a.bytes.cmp(&b.bytes))
+        });
+        let mut least = u64::MAX;
+        all.retain(|found| {
+            let better = found.placed.bytes < least;
+            least = least.min(found.placed.bytes);
+            better
+        });
+        all
+    }
+
+    /// The point of a division.
+    pub(super) fn point(&self, found: Found) -> Point {
+        match found.front.and_then(|front| self.fronts.get(front)) {
+            Some(front) => front.variant.point(found.placed),
+            None => found.placed.with(self.unphased.clone()),
+        }
+    }
+
+    /// The point with the least product of bytes and time. No placement takes less than what is alive, so divisions
+    /// whose live bytes are worth no more than a plan that is there are never placed.
+    pub(super) fn best_product(&self, control: &SearchControl<'_>) -> Result<Point, CompileError> {
+        let worth = |bytes: u64, us: f64| bytes as f64 * us;
+        let bound = |candidate: &Candidate| worth(candidate.live_bytes, candidate.predicted_us);
+        let mut candidates: Vec<(usize, Candidate)> = Vec::new();
+        for (index, front) in self.fronts.iter().enumerate() {
+            candidates.extend(front.candidates(control)?.into_iter().map(|candidate| (index, candidate)));
+        }
+        candidates.sort_by(|(_, a), (_, b)| bound(a).total_cmp(&bound(b)));
+        let mut best = Found { front: None, placed: self.whole.clone() };
+        let count = candidates.len() as u64;
+        for (done, (front, candidate)) in (0..).zip(candidates) {
+            let progress = Progress::new("placing rows of divisions into phases", done, count);
+            if bound(&candidate) >= worth(best.placed.bytes, best.placed.predicted_us) || control.should_stop() {
+                break;
+            }
+            let variant = &self.fronts[front].variant;
+            let placed = forward_progress(control, progress, |control| {
+                variant.placed(candidate.segments, RowSearchBudget::default(), control)
+            })?;
+            let Some(placed) = placed else { continue };
+            if worth(placed.bytes, placed.predicted_us) < worth(best.placed.bytes, best.placed.predicted_us) {
+                best = Found { front: Some(front), placed };
+            }
+        }
+        Ok(self.point(best))
+    }
+
+    /// The divisions, and of each front the smallest pool that is found.
+    pub(super) fn all(
+        &self,
+        mut placed: Vec<Vec<Placed>>,
+        control: &SearchControl<'_>,
+    ) -> Result<Vec<Found>, CompileError> {
+        for (index, (front, mine)) in self.fronts.iter().zip(&mut placed).enumerate() {
+            if let Some(least) = mine.iter().min_by_key(|placed| (placed.bytes, placed.dispatches)).cloned() {
+                mine.push(front.smallest(least, index..self.fronts.len(), control)?);
+            }
+        }
+        Ok(self.unbeaten(&placed))
+    }
+}
+
+/// The fronts of all variants, not placed yet.
+fn searched<'a>(
+    lowered: &'a LoweredModel,
+    options: &'a CompileOptions,
+    thorough: bool,
+    control: &SearchControl<'_>,
+) -> Result<Vec<Front<'a>>, CompileError> {
+    let LoweredModel { graph, free: [views, in_place], .. } = lowered;
+    let plain = Variant::new(graph, lowered.plain().clone(), options);
+    if in_place.is_empty() {
+        return Ok(vec![Front::new(plain, LOOKED_AT, control)]);
+    }
+    let plain = Front::new(plain, if thorough { LOOKED_AT } else { GLANCED_AT }, control);
+    let Variant { unphased, model, .. } = &plain.variant;
+    let some = select_in_place(graph, unphased, model, &plain.least_bands(), in_place, control);
+    let mut joined = Vec::new();
+    if !some.is_empty() {
+        joined.push(views.with(&some));
+    }
+    if some != *in_place {
+        joined.push(views.with(in_place));
+    }
+    let mut fronts = Vec::new();
+    if thorough || some.is_empty() {
+        fronts.push(plain);
+    }
+    let front = |free: &Views| {
+        let variant = Variant::new(graph, schedule(graph, free)?, options);
+        Ok::<_, CompileError>(Front::new(variant, LOOKED_AT, control))
+    };
+    for front in parallel_map(&joined, front) {
+        fronts.push(front?);
+    }
+    Ok(fronts)
+}

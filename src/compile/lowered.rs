@@ -1,0 +1,138 @@
+//! A model as it will run, and its plan without phases.
+
+use super::{CompileError, CompileOptions, CompiledModel, Phases, parallel::parallel_map, precision};
+use crate::{
+    graph::{self, Graph},
+    plan::{self, Best, Plan, SearchControl},
+    rewrite::{self, Report, Rewritten, Views},
+    schedule::{
+        Schedule,
+        phases::{Band, RowDependencies, select_in_place},
+        schedule,
+    },
+};
+
+/// A model that is rewritten and scheduled, and has no plan yet.
+pub(super) struct LoweredModel {
+    pub(super) graph: Graph,
+    report: Report,
+    /// With every part copied; and with those written in place that cost nothing without phases, if there are any.
+    schedules: Vec<Schedule>,
+    /// Nodes that need no step: the views, and what could be written in place.
+    pub(super) free: [Views; 2],
+}
+
+/// Rows that the operators' results may have together where phases are looked for. A choice, not a measurement: the search
+/// keeps lives, needs and places of every row, some hundred bytes each, so that these take some hundred megabytes.
+const MOST_ROWS: u64 = 1 << 20;
+
+/// A plan without phases.
+pub(super) struct Whole {
+    pub(super) schedule: Schedule,
+    best: Best,
+    pub(super) plan: Plan,
+}
+
+impl LoweredModel {
+    /// The model as `options` asks for it, ready for phases if it is to have some.
+    pub(super) fn new(
+        graph: &Graph,
+        options: &CompileOptions,
+        control: &SearchControl<'_>,
+    ) -> Result<Self, CompileError> {
+        match options.phases {
+            Phases::Off => {
+                graph::check(graph)?;
+                Self::of(&rewrite::split(graph), options, control)
+            }
+            Phases::Auto | Phases::Min | Phases::Budget(_) => Self::for_row_tiling(graph, options, control),
+        }
+    }
+
+    /// The model ready for phases.
+    pub(super) fn for_row_tiling(
+        graph: &Graph,
+        options: &CompileOptions,
+        control: &SearchControl<'_>,
+    ) -> Result<Self, CompileError> {
+        graph::check(graph)?;
+        Self::of(&rewrite::row_means(&rewrite::split(graph)), options, control)
+    }
+
+    fn of(graph: &Graph, options: &CompileOptions, control: &SearchControl<'_>) -> Result<Self, CompileError> {
+        let Rewritten { graph, views, in_place, report } = rewrite::rewrite(graph, &options.rules);
+        // Nobody looks at the graph again before it runs.
+        graph::check(&graph)?;
+        precision::check_indices(&graph, options.format)?;
+        let plain = schedule(&graph, &views)?;
+        let mut schedules = vec![plain];
+        if !in_place.is_empty() && rows(&schedules[0]) <= MOST_ROWS {
+            let plain = &schedules[0];
+            let model = RowDependencies::new(&graph, plain);
+            let bands: Vec<Band> =
+                (0..).zip(&plain.steps).map(|(operator, step)| Band { operator, rows: step.rows.clone() }).collect();
+            let some = select_in_place(&graph, plain, &model, &bands, &in_place, control);
+            if !some.is_empty() {
+                schedules.push(schedule(&graph, &views.with(&some))?);
+            }
+        }
+        Ok(Self { graph, report, schedules, free: [views, in_place] })
+    }
+
+    /// The steps with every part copied.
+    pub(super) fn plain(&self) -> &Schedule {
+        &self.schedules[0]
+    }
+
+    /// The rows of all results, where they are too many to look for phases.
+    pub(super) fn too_many_rows(&self) -> Option<u64> {
+        Some(rows(self.plain())).filter(|&rows| rows > MOST_ROWS)
+    }
+
+    /// The plan without phases, the smaller one of those with and without parts written in place.
+    pub(super) fn planned(&self, options: &CompileOptions, control: &SearchControl<'_>) -> Result<Whole, CompileError> {
+        let plans = parallel_map(&self.schedules, |schedule| planned(schedule, options, control));
+        let mut plans = plans.into_iter().collect::<Result<Vec<_>, _>>()?;
+        // With in_place there are fewer steps, so they are in where they take no more bytes.
+        let joined = usize::from(plans.len() > 1 && plans[1].1.bytes() <= plans[0].1.bytes());
+        let (best, plan) = plans.swap_remove(joined);
+        Ok(Whole { schedule: self.schedules[joined].clone(), best, plan })
+    }
+
+    /// The model with its plan without phases.
+    pub(super) fn compiled(self, whole: Whole, options: &CompileOptions, control: &SearchControl<'_>) -> CompiledModel {
+        let Whole { schedule, best, plan } = whole;
+        let too_many_rows = self.too_many_rows().filter(|_| options.phases != Phases::Off);
+        let (graph, rewriting) = (self.graph, self.report);
+        CompiledModel {
+            graph,
+            rewriting,
+            schedule,
+            best,
+            plan,
+            requested: options.phases,
+            phased: None,
+            too_many_rows,
+            stopped: control.stopped(),
+        }
+    }
+}
+
+/// The rows of all steps' results.
+fn rows(schedule: &Schedule) -> u64 {
+    schedule.steps.iter().map(|step| step.rows.len() as u64).sum()
+}
+
+/// The best plan of a schedule, checked.
+fn planned(
+    schedule: &Schedule,
+    options: &CompileOptions,
+    control: &SearchControl<'_>,
+) -> Result<(Best, Plan), CompileError> {
+    let best = plan::choose(&schedule.records, &schedule.uses, options.choice, options.budget, control)?;
+    let tensors = schedule.tensors();
+    let mut plan = plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits)?;
+    plan.strategy = best.strategy.clone();
+    plan::check(&schedule.records, &tensors, &schedule.uses, &plan, options.limits)?;
+    Ok((best, plan))
+}

@@ -1,0 +1,68 @@
+//! What the steps of a schedule are predicted to take: dispatches, and the time of a run.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use super::DeviceProfile;
+use crate::{
+    graph::{Graph, NodeId},
+    schedule::{
+        Schedule, Step, StorageKind,
+        phases::{Work, dispatches, dispatches_of, work},
+    },
+};
+
+/// What is known of the operators of a network, whatever bands they run in.
+pub(super) struct Prices<'a> {
+    device_profile: &'a DeviceProfile,
+    operators: BTreeMap<NodeId, Operator>,
+    /// Microseconds of a run beside its dispatches.
+    beside_us: f64,
+}
+
+struct Operator {
+    rows: u32,
+    work: Work,
+    dispatches: Vec<Range<u32>>,
+}
+
+impl<'a> Prices<'a> {
+    /// Of the operators of a schedule whose every step computes all rows of its result.
+    pub(super) fn new(graph: &Graph, unphased: &Schedule, device_profile: &'a DeviceProfile) -> Self {
+        let outside = unphased.storages.iter().filter(|s| !matches!(s.kind, StorageKind::Intermediate(_)));
+        let moved: u64 = outside.map(|storage| storage.texels()).sum();
+        let operator = |step: &Step| {
+            let rows = step.rows.end;
+            let dispatches = dispatches(graph, &graph.nodes[step.node], rows);
+            (step.node, Operator { rows, work: step_work(graph, step), dispatches })
+        };
+        Self {
+            device_profile,
+            operators: unphased.steps.iter().map(operator).collect(),
+            beside_us: device_profile.run_us + device_profile.transfer_us * moved as f64 / 1e3,
+        }
+    }
+
+    /// Dispatches of a run of `schedule`, and its microseconds.
+    pub(super) fn of(&self, schedule: &Schedule) -> (u64, f64) {
+        let (mut dispatches, mut predicted_us) = (0, self.beside_us);
+        for step in &schedule.steps {
+            let Some(operator) = self.operators.get(&step.node) else { continue };
+            let taken = dispatches_of(&operator.dispatches, &step.rows);
+            dispatches += taken;
+            let share = step.rows.len() as f64 / f64::from(operator.rows.max(1));
+            let more = taken.saturating_sub(1) as f64 * self.device_profile.dispatch_us;
+            predicted_us += self.device_profile.band_us(&operator.work, share) + more;
+        }
+        (dispatches, predicted_us)
+    }
+}
+
+/// What a step has to do for all rows of its result.
+fn step_work(graph: &Graph, step: &Step) -> Work {
+    let node = &graph.nodes[step.node];
+    let work = work(graph, node);
+    match (step.pad_border, node.inputs.first()) {
+        (true, Some(&part)) => Work { texels: work.texels - graph.shape(part).texels() as f64, ..work },
+        _ => work,
+    }
+}

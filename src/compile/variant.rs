@@ -1,0 +1,177 @@
+//! One variant to run a network: its steps, with parts written in place or copied, and what any division of them into phases takes.
+
+use super::{
+    CompileError, CompileOptions,
+    phases::{Peak, Point},
+    prices::Prices,
+};
+use crate::{
+    graph::Graph,
+    plan::{
+        LivePeak, Plan, RowProblem, RowSearchBudget, RowStep, SearchControl, TensorRows, check_rows, live_row_peak,
+        place_rows, realize_rows,
+    },
+    schedule::{
+        Schedule,
+        phases::{RowDependencies, Segment, phased},
+    },
+};
+
+/// Rows that the steps of a schedule may read together, counted at each step; every one is looked at when a plan is made
+/// and checked. The most that a network of the catalogue reads are 17.9 million, of RetinaFace in its finest phases.
+const MOST_READ: u64 = 1 << 26;
+
+/// What is known of a division into segments before it has a plan.
+pub(super) struct Candidate {
+    pub(super) live_bytes: u64,
+    peak: Peak,
+    dispatches: u64,
+    pub(super) predicted_us: f64,
+    pub(super) segments: Vec<Segment>,
+}
+
+/// A division with its plan. Its steps follow from the segments and are not kept: there are many divisions, and steps take
+/// more memory than all else.
+#[derive(Clone)]
+pub(super) struct Placed {
+    pub(super) bytes: u64,
+    live_bytes: u64,
+    peak: Peak,
+    pub(super) dispatches: u64,
+    pub(super) predicted_us: f64,
+    pub(super) segments: Vec<Segment>,
+    /// Number of its steps.
+    pub(super) steps: usize,
+    pub(super) plan: Plan,
+}
+
+impl Placed {
+    fn new(candidate: Candidate, steps: usize, plan: Plan) -> Self {
+        let Candidate { live_bytes, peak, dispatches, predicted_us, segments } = candidate;
+        Self { bytes: plan.bytes(), live_bytes, peak, dispatches, predicted_us, segments, steps, plan }
+    }
+
+    /// The point, whose steps are those of `schedule`.
+    pub(super) fn with(self, schedule: Schedule) -> Point {
+        let Self { bytes, live_bytes, peak, dispatches, predicted_us, segments, plan, .. } = self;
+        Point { bytes, live_bytes, peak, dispatches, predicted_us, segments, schedule, plan }
+    }
+}
+
+/// The plan without phases, in which every tensor lives as a whole. Looks at no row: there may be any number of them.
+pub(super) fn without_phases(graph: &Graph, unphased: &Schedule, plan: Plan, options: &CompileOptions) -> Placed {
+    let mut change = vec![0i64; unphased.steps.len() + 1];
+    for record in &unphased.records {
+        change[record.first] += record.size as i64;
+        change[record.last + 1] -= record.size as i64;
+    }
+    let (mut live, mut fullest) = (0i64, LivePeak::default());
+    for (step, change) in change.into_iter().enumerate() {
+        live += change;
+        if live.unsigned_abs() > fullest.texels {
+            fullest = LivePeak { step, texels: live.unsigned_abs() };
+        }
+    }
+    let (dispatches, predicted_us) = Prices::new(graph, unphased, &options.device_profile).of(unphased);
+    let live_bytes = fullest.texels * options.format.texel_bytes();
+    let peak = peak(graph, unphased, &[], unphased, fullest.step);
+    let candidate = Candidate { live_bytes, peak, dispatches, predicted_us, segments: Vec::new() };
+    Placed::new(candidate, unphased.steps.len(), plan)
+}
+
+/// All that a point is made from.
+pub(super) struct Variant<'a> {
+    pub(super) options: &'a CompileOptions,
+    pub(super) graph: &'a Graph,
+    /// The steps without phases.
+    pub(super) unphased: Schedule,
+    pub(super) model: RowDependencies,
+    tensors: Vec<TensorRows>,
+    whole: Vec<bool>,
+    prices: Prices<'a>,
+}
+
+impl<'a> Variant<'a> {
+    pub(super) fn new(graph: &'a Graph, unphased: Schedule, options: &'a CompileOptions) -> Self {
+        Self {
+            options,
+            graph,
+            model: RowDependencies::new(graph, &unphased),
+            tensors: unphased.tensors(),
+            whole: unphased.whole(graph),
+            prices: Prices::new(graph, &unphased, &options.device_profile),
+            unphased,
+        }
+    }
+
+    /// What is known of a division into segments; none where its steps would read too many rows.
+    pub(super) fn candidate(&self, segments: Vec<Segment>) -> Result<Option<Candidate>, CompileError> {
+        let schedule = phased(&self.unphased, &self.model, &segments);
+        if rows_read(&schedule) > MOST_READ {
+            return Ok(None);
+        }
+        self.priced(segments, &schedule, &schedule.row_steps()).map(Some)
+    }
+
+    /// The plan of a division into segments; none where its steps would read too many rows, or where the search is stopped
+    /// before there is one.
+    pub(super) fn placed(
+        &self,
+        segments: Vec<Segment>,
+        effort: RowSearchBudget,
+        control: &SearchControl<'_>,
+    ) -> Result<Option<Placed>, CompileError> {
+        if control.should_stop() {
+            return Ok(None);
+        }
+        let schedule = phased(&self.unphased, &self.model, &segments);
+        if rows_read(&schedule) > MOST_READ {
+            return Ok(None);
+        }
+        let steps = schedule.row_steps();
+        let candidate = self.priced(segments, &schedule, &steps)?;
+        let problem = RowProblem { tensors: &self.tensors, whole: &self.whole, steps: &steps };
+        let Some(layout) = place_rows(&problem, effort, control)? else { return Ok(None) };
+        let mut plan = realize_rows(&layout, &problem, self.options.format, self.options.limits)?;
+        "phases".clone_into(&mut plan.strategy);
+        check_rows(&self.tensors, &self.whole, &steps, &plan, self.options.limits)?;
+        Ok(Some(Placed::new(candidate, steps.len(), plan)))
+    }
+
+    /// The point of a division that was placed, with its steps.
+    pub(super) fn point(&self, placed: Placed) -> Point {
+        let schedule = phased(&self.unphased, &self.model, &placed.segments);
+        placed.with(schedule)
+    }
+
+    fn priced(
+        &self,
+        segments: Vec<Segment>,
+        schedule: &Schedule,
+        steps: &[RowStep],
+    ) -> Result<Candidate, CompileError> {
+        let fullest = live_row_peak(&RowProblem { tensors: &self.tensors, whole: &self.whole, steps })?;
+        let (dispatches, predicted_us) = self.prices.of(schedule);
+        let live_bytes = fullest.texels * self.options.format.texel_bytes();
+        let peak = peak(self.graph, &self.unphased, &segments, schedule, fullest.step);
+        Ok(Candidate { live_bytes, peak, dispatches, predicted_us, segments })
+    }
+}
+
+/// What there is to say of the fullest step of a schedule.
+fn peak(graph: &Graph, unphased: &Schedule, segments: &[Segment], schedule: &Schedule, step: usize) -> Peak {
+    let node = schedule.steps.get(step).map(|step| step.node);
+    let operator = unphased.steps.iter().position(|whole| Some(whole.node) == node).unwrap_or(0);
+    let written = schedule.steps.get(step).map(|step| schedule.storages[step.to].tensor);
+    Peak {
+        step,
+        operator: node.map_or("", |node| graph.nodes[node].op.name()),
+        tensor: written.map_or_else(String::new, |tensor| graph.tensors[tensor].name.clone()),
+        segment: segments.iter().position(|segment| segment.operators.contains(&operator)),
+    }
+}
+
+/// Rows that steps read, each counted at every step that does.
+fn rows_read(schedule: &Schedule) -> u64 {
+    schedule.steps.iter().flat_map(|step| &step.reads).map(|read| read.rows.len() as u64).sum()
+}

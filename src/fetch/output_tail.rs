@@ -1,0 +1,59 @@
+//! What a client prints, read while it runs. Kept in memory, since the disk may be what it complains about.
+
+use std::{
+    io::{self, PipeReader, PipeWriter, Read},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver},
+    },
+    thread,
+    time::Duration,
+};
+
+/// How much of the end is kept, in bytes, and how much of that is shown, in lines.
+const KEPT: usize = 1 << 14;
+const SHOWN: usize = 8;
+/// How long the last words are waited for once the client has ended; a child it left behind may hold the pipe open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The end of what a client prints.
+pub(super) struct OutputTail {
+    epilogue: Arc<Mutex<Vec<u8>>>,
+    ended: Receiver<()>,
+}
+
+impl OutputTail {
+    /// Listens; what is written to the pipe answered, until its last copy is dropped, is heard.
+    pub(super) fn listen() -> io::Result<(Self, PipeWriter)> {
+        let (reader, writer) = io::pipe()?;
+        let (end, ended) = mpsc::channel();
+        let epilogue = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&epilogue);
+        thread::Builder::new().name("client".into()).spawn(move || {
+            hear(reader, &heard);
+            // Nobody may be waiting any more.
+            let _ = end.send(());
+        })?;
+        Ok((Self { epilogue, ended }, writer))
+    }
+
+    /// The last lines, once the client has ended.
+    pub(super) fn last_lines(&self) -> String {
+        // An error here means that the pipe is still open, or was closed long ago; either way this is all there is.
+        let _ = self.ended.recv_timeout(LAST_WORDS);
+        let epilogue = self.epilogue.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&epilogue);
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(SHOWN)..].join("\n")
+    }
+}
+
+fn hear(mut reader: PipeReader, epilogue: &Mutex<Vec<u8>>) {
+    let mut buffer = [0; 4096];
+    while let Ok(read @ 1..) = reader.read(&mut buffer) {
+        let mut epilogue = epilogue.lock().unwrap_or_else(PoisonError::into_inner);
+        epilogue.extend_from_slice(&buffer[..read]);
+        let excess = epilogue.len().saturating_sub(KEPT);
+        epilogue.drain(..excess);
+    }
+}

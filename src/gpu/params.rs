@@ -1,0 +1,103 @@
+//! The params of a program's dispatches: one buffer for those that fit into uniform memory, one for the others.
+
+use std::num::NonZeroU64;
+
+use super::{Gpu, GpuError, ParamBinding};
+use crate::kernels::Dispatch;
+
+/// A dispatch's params: a range of a buffer that holds those of many.
+pub(super) struct KernelParams {
+    pub(super) table: ParamBinding,
+    buffer: wgpu::Buffer,
+    offset: u64,
+    size: u64,
+}
+
+impl KernelParams {
+    pub(super) fn binding(&self) -> wgpu::BindingResource<'_> {
+        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer: &self.buffer,
+            offset: self.offset,
+            size: NonZeroU64::new(self.size),
+        })
+    }
+}
+
+/// The buffer of a table while it is put together.
+struct Sheet {
+    table: ParamBinding,
+    align: usize,
+    params: Vec<u32>,
+    /// KernelParams that must be there for the last range to lie inside.
+    end: usize,
+}
+
+impl Sheet {
+    fn new(table: ParamBinding, limits: &wgpu::Limits) -> Self {
+        let align = match table {
+            ParamBinding::Uniform => limits.min_uniform_buffer_offset_alignment,
+            ParamBinding::Storage => limits.min_storage_buffer_offset_alignment,
+        };
+        Self { table, align: align as usize / 4, params: Vec::new(), end: 0 }
+    }
+
+    /// Appends params and answers where their range begins and how long it is, in bytes.
+    fn push(&mut self, params: &[u32]) -> [u64; 2] {
+        let begin = self.params.len().next_multiple_of(self.align.max(1));
+        self.params.resize(begin, 0);
+        self.params.extend_from_slice(params);
+        // The uniform array has a fixed length, whatever is used of it.
+        let length = if self.table == ParamBinding::Uniform {
+            ParamBinding::UNIFORM_PARAMS
+        } else {
+            params.len().next_multiple_of(4)
+        };
+        self.end = begin + length;
+        [begin, length].map(|params| params as u64 * 4)
+    }
+
+    fn upload(mut self, gpu: &Gpu) -> Result<Option<wgpu::Buffer>, GpuError> {
+        if self.params.is_empty() {
+            return Ok(None);
+        }
+        self.params.resize(self.end, 0);
+        let usage =
+            if self.table == ParamBinding::Uniform { wgpu::BufferUsages::UNIFORM } else { wgpu::BufferUsages::STORAGE };
+        let buffer = gpu.buffer(
+            "row tables",
+            &wgpu::BufferDescriptor {
+                label: Some("tables"),
+                size: self.params.len() as u64 * 4,
+                usage: usage | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            },
+        )?;
+        gpu.scoped("uploading row tables", || gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&self.params)))?;
+        Ok(Some(buffer))
+    }
+}
+
+/// Uploads the params of all dispatches and answers where each one's lie, in their order.
+pub(super) fn upload(gpu: &Gpu, dispatches: &[Dispatch]) -> Result<Vec<KernelParams>, GpuError> {
+    let limits = gpu.device.limits();
+    let mut sheets = ParamBinding::ALL.map(|table| Sheet::new(table, &limits));
+    let mut ranges = Vec::with_capacity(dispatches.len());
+    for dispatch in dispatches {
+        let table = ParamBinding::for_params(dispatch.params.len());
+        let [offset, size] = sheets[table as usize].push(&dispatch.params);
+        let allowed = limits.max_storage_buffer_binding_size;
+        if table == ParamBinding::Storage && size > allowed {
+            let what = format!("row tables of a step ({})", dispatch.shader.name());
+            return Err(GpuError::Limit { what, limit: "maxStorageBufferBindingSize", needed: size, allowed });
+        }
+        ranges.push((table, offset, size));
+    }
+    let [uniform, storage] = sheets.map(|sheet| sheet.upload(gpu));
+    let buffers = [uniform?, storage?];
+    let params = |(table, offset, size)| {
+        let buffer = buffers[table as usize].clone();
+        let missing = || GpuError::Refused { doing: "binding row tables".into(), reason: "they have no buffer".into() };
+        Ok(KernelParams { table, buffer: buffer.ok_or_else(missing)?, offset, size })
+    };
+    ranges.into_iter().map(params).collect()
+}

@@ -1,0 +1,105 @@
+//! The report of a compiled model: what its graph, schedule and plan say.
+
+use super::{Facts, MemoryReport, PeakReport, PhaseReport, SegmentReport, StepRow};
+use crate::{
+    compile::{CompiledModel, Peak, Phases},
+    kernels,
+    plan::TexelFormat,
+    schedule::{Storage, StorageKind, phases::Segment},
+};
+
+impl MemoryReport {
+    /// The report of a model compiled for texels of `format`, without a device: inputs, outputs and weights are counted
+    /// in texels as they are packed.
+    pub fn of(compiled: &CompiledModel, format: TexelFormat) -> Self {
+        let CompiledModel { graph, schedule, best, plan, .. } = compiled;
+        let name = |storage: &Storage| graph.tensors[storage.tensor].name.clone();
+        let beside = schedule.storages.iter().filter(|storage| !is_pooled(storage));
+        let names = pool_names(compiled);
+        let rows: Vec<StepRow> = schedule
+            .steps
+            .iter()
+            .map(|step| StepRow {
+                operator: graph.nodes[step.node].op.name().to_owned(),
+                writes: name(&schedule.storages[step.to]),
+            })
+            .collect();
+        let weights: usize = graph.nodes.iter().map(|node| kernels::weights(graph, node).len()).sum();
+        let mut report = Self::new(&Facts {
+            model: &graph.name,
+            names: &names,
+            rows: &rows,
+            best,
+            plan,
+            format,
+            io_bytes: beside.map(Storage::texels).sum::<u64>() * format.texel_bytes(),
+            weight_bytes: weights as u64 * format.texel_bytes(),
+        });
+        report.stopped = compiled.stopped;
+        report.phases_why = why(compiled);
+        report.phases = compiled.phased.as_ref().map(|phased| PhaseReport {
+            segments: segments(&phased.segments),
+            live_bytes: phased.live_bytes,
+            peak: PeakReport::of(&phased.peak),
+            dispatches: phased.dispatches,
+            predicted_ms: phased.predicted_us / 1e3,
+            baseline_bytes: phased.baseline_bytes,
+            without_ms: phased.baseline_us / 1e3,
+        });
+        report
+    }
+
+    /// The same with what a device has: the pool as its driver reports it, and the textures made for inputs and outputs
+    /// and for weights.
+    #[must_use]
+    pub fn on_device(mut self, driver_bytes: u64, io_bytes: u64, weight_bytes: u64) -> Self {
+        self.driver_bytes = Some(driver_bytes);
+        (self.io_bytes, self.weight_bytes) = (io_bytes, weight_bytes);
+        self
+    }
+}
+
+fn is_pooled(storage: &Storage) -> bool {
+    matches!(storage.kind, StorageKind::Intermediate(_))
+}
+
+/// The tensors of the pool, by record.
+pub(super) fn pool_names(compiled: &CompiledModel) -> Vec<String> {
+    let CompiledModel { graph, schedule, .. } = compiled;
+    let pool = schedule.storages.iter().filter(|storage| is_pooled(storage));
+    pool.map(|storage| graph.tensors[storage.tensor].name.clone()).collect()
+}
+
+impl PeakReport {
+    /// The report of a peak.
+    pub fn of(peak: &Peak) -> Self {
+        Self { step: peak.step, operator: peak.operator.to_owned(), tensor: peak.tensor.clone(), segment: peak.segment }
+    }
+}
+
+/// What the choice of phases follows from.
+fn why(compiled: &CompiledModel) -> Option<String> {
+    if let Some(rows) = compiled.too_many_rows {
+        return Some(format!("none: operators have {rows} rows together, too many to look for any"));
+    }
+    let why = match (compiled.requested, compiled.phased.is_some()) {
+        (Phases::Off, _) => return None,
+        (Phases::Auto, true) => "with fewer bytes a percent of them would cost more than a percent of time",
+        (Phases::Auto, false) => "none: a percent of bytes would cost more than a percent of time",
+        (Phases::Min, true) => "the smallest pool that was found",
+        (Phases::Min, false) if compiled.stopped.is_some() => "none: none with fewer bytes was found in time",
+        (Phases::Min, false) => "none: no division into bands of rows takes fewer bytes",
+        (Phases::Budget(_), true) => "the fastest plan that was found within the budget",
+        (Phases::Budget(_), false) => "none: the pool is within the budget without",
+    };
+    Some(why.to_owned())
+}
+
+/// Segments as they are reported.
+pub(super) fn segments(segments: &[Segment]) -> Vec<SegmentReport> {
+    let of = |segment: &Segment| SegmentReport {
+        operators: segment.operators.len(),
+        phases: (segment.phases != u32::MAX).then_some(segment.phases),
+    };
+    segments.iter().map(of).collect()
+}

@@ -1,0 +1,30 @@
+//! Arithmetic of epilogues: whether what follows a node fits in what it does after its result.
+
+use super::skip_reason::SkipReason;
+use crate::graph::{Act, Epilogue, Node, Op};
+
+/// The epilogue that does `before`, then `act`, then `after`; `None` if that is more than a epilogue holds.
+pub(super) fn join(before: Epilogue, act: Act, after: Epilogue) -> Option<Epilogue> {
+    if after.add.is_some() {
+        return None;
+    }
+    let mut acts = [act, after.first, after.then].into_iter().filter(|&act| act != Act::None);
+    let mut joined = before;
+    if joined.add.is_none() && joined.then == Act::None && joined.first == Act::None {
+        joined.first = acts.next().unwrap_or_default();
+    }
+    if joined.then == Act::None {
+        joined.then = acts.next().unwrap_or_default();
+    }
+    acts.next().is_none().then_some(joined)
+}
+
+/// Whether a node of this kind can add a tensor to its result.
+pub(super) const fn takes_addend(op: &Op) -> bool {
+    matches!(op, Op::Conv2d(_) | Op::DepthwiseConv2d(_) | Op::FullyConnected)
+}
+
+/// Refuses a node that does something after its result.
+pub(super) fn plain(node: &Node) -> Result<(), SkipReason> {
+    if node.epilogue.is_empty() { Ok(()) } else { Err(SkipReason::TailTaken { op: node.op.name() }) }
+}

@@ -1,0 +1,148 @@
+//! Which concatenations and pads are worth writing in place. One whose parts are made long before it is whole keeps room
+//! for the rest of it all the while; below the fullest step of a schedule that costs nothing.
+
+use std::collections::BTreeMap;
+
+use super::{Band, RowDependencies};
+use crate::{
+    graph::{Graph, NodeId},
+    plan::SearchControl,
+    rewrite::{SubtensorOffset, Views, subtensor_offsets},
+    schedule::Schedule,
+};
+
+/// Those of `in_place` that can be written in place without more texels alive at the fullest of `bands` than there are
+/// without; `schedule` and `model` are those without. Where `control` stops the search, those that were found so far.
+pub fn select_in_place(
+    graph: &Graph,
+    schedule: &Schedule,
+    model: &RowDependencies,
+    bands: &[Band],
+    in_place: &Views,
+    control: &SearchControl<'_>,
+) -> Views {
+    let mut blocks = Blocks::new(model, bands);
+    let most = blocks.alive.iter().copied().max().unwrap_or(0);
+    let mut ids: Vec<NodeId> = in_place.iter().collect();
+    // The outer ones first: what is inside them is no larger.
+    ids.reverse();
+    let ids = ids.into_iter().take_while(|_| !control.should_stop());
+    ids.filter(|&id| blocks.join(graph, schedule, id, most).is_some()).collect()
+}
+
+/// The first and the last band that touch a row.
+type Life = Option<(usize, usize)>;
+
+/// What is placed as one: a storage, or a storage and its parts.
+#[derive(Clone)]
+struct Block {
+    row_texels: u64,
+    whole: bool,
+    lives: Vec<Life>,
+}
+
+impl Block {
+    /// Widens the life of the rows from `first` on by those of another block.
+    fn take_in(&mut self, first: usize, other: &Self) {
+        for (life, more) in self.lives.iter_mut().skip(first).zip(&other.lives) {
+            *life = hull(*life, *more);
+        }
+        self.spread();
+    }
+
+    /// A block that lies whole lives as a whole.
+    fn spread(&mut self) {
+        if self.whole {
+            let all = self.lives.iter().copied().fold(None, hull);
+            self.lives.fill(all);
+        }
+    }
+
+    fn count(&self, change: &mut [i64], sign: i64) {
+        for (first, last) in self.lives.iter().copied().flatten() {
+            change[first] += sign * self.row_texels as i64;
+            change[last + 1] -= sign * self.row_texels as i64;
+        }
+    }
+}
+
+fn hull(a: Life, b: Life) -> Life {
+    match (a, b) {
+        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (a, b) => a.or(b),
+    }
+}
+
+struct Blocks {
+    blocks: Vec<Block>,
+    /// For each storage its block, and the block's row that is its first.
+    of: Vec<(usize, usize)>,
+    /// Texels alive at each band.
+    alive: Vec<i64>,
+}
+
+impl Blocks {
+    fn new(model: &RowDependencies, bands: &[Band]) -> Self {
+        let mut blocks: Vec<Block> = model
+            .storages
+            .iter()
+            .map(|held| Block { row_texels: held.row_texels, whole: held.whole, lives: vec![None; held.rows as usize] })
+            .collect();
+        for (number, band) in bands.iter().enumerate() {
+            let op = &model.operators[band.operator];
+            let reads = op.reads.iter().map(|read| (read.storage, read.rows(&band.rows)));
+            for (storage, rows) in reads.chain([(op.writes, op.written(&band.rows))]) {
+                for life in &mut blocks[storage].lives[rows.start as usize..rows.end as usize] {
+                    *life = hull(*life, Some((number, number)));
+                }
+            }
+        }
+        let mut change = vec![0; bands.len() + 1];
+        for block in &mut blocks {
+            block.spread();
+            block.count(&mut change, 1);
+        }
+        let of = (0..blocks.len()).map(|block| (block, 0)).collect();
+        Self { blocks, of, alive: sums(&change) }
+    }
+
+    /// Joins the parts of a concatenation, or what a pad surrounds, with it, if no band then has more than `most` texels
+    /// alive.
+    fn join(&mut self, graph: &Graph, schedule: &Schedule, id: NodeId, most: i64) -> Option<()> {
+        let node = graph.nodes.get(id)?;
+        let place = |tensor: usize| Some(self.of[schedule.storage_of[tensor]?]);
+        let (outer, first) = place(*node.outputs.first()?)?;
+        let mut change = vec![0; self.alive.len()];
+        let mut block = self.blocks[outer].clone();
+        block.count(&mut change, -1);
+        let mut moved = BTreeMap::new();
+        for (&part, SubtensorOffset { row, .. }) in node.inputs.iter().zip(subtensor_offsets(graph, node).ok()?) {
+            let (inner, _) = place(part)?;
+            self.blocks[inner].count(&mut change, -1);
+            block.take_in(first + row, &self.blocks[inner]);
+            moved.insert(inner, first + row);
+        }
+        block.count(&mut change, 1);
+        let alive: Vec<i64> = self.alive.iter().zip(sums(&change)).map(|(alive, more)| alive + more).collect();
+        if alive.iter().any(|&alive| alive > most) {
+            return None;
+        }
+        self.alive = alive;
+        self.blocks[outer] = block;
+        for of in &mut self.of {
+            if let Some(first) = moved.get(&of.0) {
+                *of = (outer, first + of.1);
+            }
+        }
+        Some(())
+    }
+}
+
+/// The sum of the changes up to each.
+fn sums(change: &[i64]) -> Vec<i64> {
+    let sum = |all: &mut i64, change: &i64| {
+        *all += change;
+        Some(*all)
+    };
+    change.iter().scan(0, sum).collect()
+}

@@ -1,0 +1,109 @@
+//! The device's device_profile, kept from run to run: measured once for a device, a driver, a texel format and this version.
+
+use std::{
+    fs,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+    thread,
+    time::{Duration, Instant},
+};
+
+use cpu_time::ProcessTime;
+
+use serde::{Deserialize, Serialize};
+
+use super::SetupError;
+use crate::{
+    compile::{Clock, DeviceProfile},
+    gpu::{Gpu, Stopwatch, calibrate},
+    io::write_atomic,
+    plan::TexelFormat,
+};
+
+/// The clock that a device's runs are measured by.
+pub fn clock_of(gpu: &Gpu) -> Clock {
+    match gpu.device.adapter_info().device_type {
+        wgpu::DeviceType::Cpu => Clock::Processor,
+        _ => Clock::Wall,
+    }
+}
+
+/// Reads a clock; only differences mean something.
+pub fn read(clock: Clock) -> Duration {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    match clock {
+        Clock::Wall => BEGUN.get_or_init(Instant::now).elapsed(),
+        Clock::Processor => ProcessTime::now().as_duration(),
+    }
+}
+
+/// What device_profile hold for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Key {
+    adapter: String,
+    driver: String,
+    format: TexelFormat,
+    /// Cores, which a software device computes on.
+    cores: usize,
+    texpool: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    key: Key,
+    device_profile: DeviceProfile,
+}
+
+impl Key {
+    fn of(gpu: &Gpu, format: TexelFormat) -> Self {
+        let info = gpu.device.adapter_info();
+        Self {
+            adapter: info.name,
+            driver: format!("{} {}", info.driver, info.driver_info),
+            format,
+            cores: thread::available_parallelism().map_or(1, usize::from),
+            texpool: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    fn file(&self, folder: &Path) -> PathBuf {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let name: String = format!("{}-{:?}", self.adapter, self.format).chars().map(plain).collect();
+        folder.join(format!("device_profile-{name}.json"))
+    }
+}
+
+/// The device_profile of a device for texels of `format`: those kept in `folder`, else measured and kept there. What is kept
+/// but damaged, or holds for another driver, is measured again; so is everything if `again`. `watch` is told how far a
+/// measurement is, and answers whether to go on.
+///
+/// # Errors
+/// [`SetupError::Gpu`] where the device cannot be measured, or `watch` breaks off: nothing is kept then. A folder that cannot be written to is no error.
+pub fn device_profile(
+    gpu: &Gpu,
+    format: TexelFormat,
+    folder: &Path,
+    again: bool,
+    watch: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+) -> Result<DeviceProfile, SetupError> {
+    let key = Key::of(gpu, format);
+    let path = key.file(folder);
+    let kept = || fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
+    if !again && let Some(kept) = kept().filter(|kept| kept.key == key) {
+        return Ok(kept.device_profile);
+    }
+    let clock = clock_of(gpu);
+    let device_profile = calibrate(gpu, format, &Stopwatch { clock, read: &|| read(clock) }, watch)?;
+    let kept = Kept { key, device_profile };
+    let written = fs::create_dir_all(folder).and_then(|()| {
+        write_atomic(&path, |out| -> std::io::Result<()> {
+            serde_json::to_writer_pretty(&mut *out, &kept)?;
+            out.write_all(b"\n")
+        })
+    });
+    if let Err(error) = written {
+        tracing::warn!(path = %path.display(), %error, "the device's device_profile are not kept");
+    }
+    Ok(kept.device_profile)
+}

@@ -1,0 +1,62 @@
+//! The device's device_profile: measured, kept whole, and measured again where what is kept is damaged.
+
+use std::{fs, ops::ControlFlow};
+
+use texpool::{
+    compile::DeviceProfile,
+    gpu::GpuError,
+    plan::TexelFormat,
+    schedule::phases::{Family, Work},
+    setup::{self, SetupError},
+};
+
+use crate::support::open;
+
+#[test]
+fn figures_are_kept_and_damaged_ones_measured_again() {
+    let gpu = open();
+    let folder = tempfile::tempdir().unwrap();
+    let device_profile = |again| {
+        let mut parts = 0;
+        let mut count = |_, _| {
+            parts += 1;
+            ControlFlow::Continue(())
+        };
+        let found = setup::device_profile(&gpu, TexelFormat::Rgba32Float, folder.path(), again, &mut count);
+        (found.unwrap(), parts)
+    };
+    let (first, parts) = device_profile(false);
+    assert!(parts > 10, "it is told how far it is");
+    sound(&first);
+    assert_eq!(device_profile(false), (first.clone(), 0), "what is kept is not what was measured");
+    assert!(device_profile(true).1 > 0, "it was not measured again");
+    let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [file] = &files[..] else { panic!("{files:?}") };
+    let text = fs::read_to_string(file).unwrap();
+    for damaged in ["", &text[..text.len() / 2], &text.replace("texpool", "other")] {
+        fs::write(file, damaged).unwrap();
+        assert!(device_profile(false).1 > 0, "{damaged:?} was taken for device_profile");
+        assert_eq!(device_profile(false).1, 0, "it was not kept");
+    }
+}
+
+/// Half of a measurement is no device_profile, and nothing of it is kept.
+#[test]
+fn a_measurement_that_is_broken_off_keeps_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stop = |done, _| if done == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let found = setup::device_profile(&open(), TexelFormat::Rgba32Float, folder.path(), false, &mut stop);
+    let cancelled = SetupError::Gpu(GpuError::Cancelled { doing: "measuring the device" }).to_string();
+    assert_eq!(found.map_err(|error| error.to_string()), Err(cancelled));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Everything has a cost, and more work costs more.
+fn sound(device_profile: &DeviceProfile) {
+    assert!(device_profile.dispatch_us > 0.0 && device_profile.concurrent_workgroups >= 1.0);
+    for family in [Family::Pointwise, Family::Window, Family::Depthwise, Family::Elementwise, Family::Concat] {
+        let work = |n: f64| Work { family, flops: n * 64.0, texels: n, block: 8.0 };
+        let (little, much) = (device_profile.work_us(&work(1e5)), device_profile.work_us(&work(1e6)));
+        assert!(0.0 < little && little <= much && much.is_finite(), "{family:?}: {little} and {much}");
+    }
+}
