@@ -23,6 +23,9 @@ pub mod io;
 #[cfg(feature = "import")]
 #[cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports, reason = "the executor alone reads dispatches"))]
 pub mod kernels;
+#[cfg(feature = "import")]
+#[cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports, reason = "the executor alone reads dispatches"))]
+pub mod ops;
 pub mod plan;
 #[cfg(feature = "serde")]
 pub mod report;

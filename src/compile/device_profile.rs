@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::schedule::phases::{Family, Work};
+use crate::ops::{Family, Work};
 
 /// What a family of kernels takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

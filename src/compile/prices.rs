@@ -5,10 +5,8 @@ use std::{collections::BTreeMap, ops::Range};
 use super::DeviceProfile;
 use crate::{
     graph::{Graph, NodeId},
-    schedule::{
-        Schedule, Step, StorageKind,
-        phases::{Work, dispatches, dispatches_of, work},
-    },
+    ops::{Work, dispatch_rows, work},
+    schedule::{Schedule, Step, StorageKind, phases::dispatches_of},
 };
 
 /// What is known of the operators of a network, whatever bands they run in.
@@ -32,7 +30,7 @@ impl<'a> Prices<'a> {
         let moved: u64 = outside.map(|storage| storage.texels()).sum();
         let operator = |step: &Step| {
             let rows = step.rows.end;
-            let dispatches = dispatches(graph, &graph.nodes[step.node], rows);
+            let dispatches = dispatch_rows(graph, &graph.nodes[step.node]);
             (step.node, Operator { rows, work: step_work(graph, step), dispatches })
         };
         Self {

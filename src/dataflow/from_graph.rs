@@ -3,7 +3,8 @@
 use super::{Input, Layer, Network, Reach, Window};
 use crate::{
     graph::{Graph, Node, Op, Shape, TensorId},
-    schedule::{ScheduleError, phases::input_rows},
+    ops::input_rows,
+    schedule::ScheduleError,
 };
 
 impl Network {

@@ -13,9 +13,9 @@ use super::{Gpu, GpuError, Session, SessionOptions};
 use crate::{
     compile::{Clock, CompileOptions, DeviceProfile, Rate},
     graph::{BuildError, Graph, GraphBuilder, TensorId, Unary},
+    ops::{Family, Work, work},
     plan::TexelFormat,
     rewrite::Rules,
-    schedule::phases::{Family, Work, work},
 };
 
 /// Operators of a chain.

@@ -6,7 +6,7 @@ use super::{ExternalTextures, Gpu, GpuError, Session, SessionOptions};
 use crate::{
     compile::{CompileOptions, CompiledModel},
     graph::{Graph, NotFinite},
-    kernels::reference,
+    ops::reference,
     plan::{SearchControl, TexelFormat},
 };
 

@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    compile::CompileError,
-    graph::CheckError,
-    kernels::{KernelError, reference::ReferenceError},
-    plan::TextureSpec,
+    compile::CompileError, graph::CheckError, kernels::KernelError, ops::reference::ReferenceError, plan::TextureSpec,
 };
 
 /// Why the device could not do what was asked.

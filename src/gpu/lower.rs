@@ -5,6 +5,7 @@ use crate::{
     compile::CompiledModel,
     graph::{Shape, TensorId},
     kernels::{self, Dispatch, Operand, StepContext, WeightPlace},
+    ops,
     plan::{RowTable, TextureSpec},
     schedule::StorageKind,
 };
@@ -64,7 +65,7 @@ impl Placed<'_> {
             };
             let dispatches = match step.pad_border {
                 true => vec![kernels::pad_border(graph, node, &output, step.rows.clone())?],
-                false => kernels::lower(&StepContext {
+                false => ops::lower(&StepContext {
                     graph,
                     node,
                     inputs: node.inputs.iter().map(|&tensor| self.operand(tensor)).collect(),

@@ -12,7 +12,8 @@ use super::{
 use crate::{
     compile::{CompileOptions, CompiledModel, compile},
     graph::{Graph, Shape, check},
-    kernels::{self, Operand},
+    kernels::Operand,
+    ops,
     plan::{SearchControl, TexelFormat, TextureSpec},
     schedule::StorageKind,
 };
@@ -116,7 +117,7 @@ impl Session {
         let begun = Instant::now();
         // Kernels rely on both: see `pipelines.rs`.
         check(&compiled.graph)?;
-        kernels::check(&compiled.graph)?;
+        ops::check(&compiled.graph)?;
         let format = options.compile.format;
         let max_extent = gpu.texture_limits().max_extent;
         let mut textures = TextureSet::new(gpu);

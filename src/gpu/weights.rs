@@ -3,7 +3,8 @@
 use super::{Gpu, GpuError, Role, TextureSet};
 use crate::{
     graph::Graph,
-    kernels::{self, WeightPlace},
+    kernels::WeightPlace,
+    ops,
     plan::{TexelFormat, TextureSpec},
 };
 
@@ -28,7 +29,7 @@ pub(super) fn upload(
     let mut texels: Vec<[f32; 4]> = Vec::new();
     let mut first = 0;
     for (i, node) in graph.nodes.iter().enumerate() {
-        let packed = kernels::weights(graph, node);
+        let packed = ops::weights(graph, node);
         if packed.len() > widest * limit {
             return Err(GpuError::Limit {
                 what: format!("the weights of operator {} ({})", node.op_index, node.op.name()),

@@ -1,6 +1,6 @@
 //! Validity of a graph: what every floor above may rely on without asking again.
 
-use super::{Act, CheckError, Graph, Node, Op, Shape, Tensor, TensorId, infer};
+use super::{Act, CheckError, Graph, Node, Shape, Tensor, TensorId, infer};
 
 /// Most elements a tensor may have.
 pub const MAX_ELEMENTS: usize = 1 << 31;
@@ -107,7 +107,7 @@ fn check_node(graph: &Graph, node: &Node, set: &[bool]) -> Result<TensorId, Chec
         shapes.push(tensor.shape);
     }
     shapes.truncate(node.inputs.len());
-    for (position, role) in constants(&node.op) {
+    for (position, role) in node.op.weights() {
         if let Some(&id) = node.inputs.get(*position)
             && !graph.is_constant(id)
         {
@@ -166,15 +166,5 @@ const fn alpha(act: Act) -> Option<TensorId> {
     match act {
         Act::Prelu(id) => Some(id),
         Act::None | Act::Unary(_) => None,
-    }
-}
-
-/// Operands that must be part of the model: they are packed once, before any run.
-const fn constants(op: &Op) -> &'static [(usize, &'static str)] {
-    match op {
-        Op::Conv2d(_) | Op::DepthwiseConv2d(_) | Op::TransposeConv(_) | Op::FullyConnected => {
-            &[(1, "weights"), (2, "bias")]
-        }
-        _ => &[],
     }
 }

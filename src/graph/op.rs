@@ -300,7 +300,52 @@ impl Op {
             | Self::DepthToSpace { .. }
             | Self::SpaceToDepth { .. } => true,
             Self::Pool2d(pool) => matches!(pool.kind, PoolKind::Max),
-            _ => false,
+            Self::Conv2d(_)
+            | Self::DepthwiseConv2d(_)
+            | Self::TransposeConv(_)
+            | Self::FullyConnected
+            | Self::Reduce { .. }
+            | Self::Binary(_)
+            | Self::Unary(_)
+            | Self::Prelu
+            | Self::Resize { .. }
+            | Self::Softmax { .. }
+            | Self::MatMul { .. }
+            | Self::TopK { .. }
+            | Self::Lrn { .. }
+            | Self::Normalize { .. }
+            | Self::CumSum { .. } => false,
+        }
+    }
+
+    /// Operands that must be part of the model, and what they are called: they are packed once, before any run.
+    pub(super) const fn weights(&self) -> &'static [(usize, &'static str)] {
+        match self {
+            Self::Conv2d(_) | Self::DepthwiseConv2d(_) | Self::TransposeConv(_) | Self::FullyConnected => {
+                &[(1, "weights"), (2, "bias")]
+            }
+            Self::Pool2d(_)
+            | Self::Reduce { .. }
+            | Self::Binary(_)
+            | Self::Unary(_)
+            | Self::Prelu
+            | Self::Pad { .. }
+            | Self::Tile
+            | Self::Gather { .. }
+            | Self::GatherElements { .. }
+            | Self::Concat { .. }
+            | Self::StridedSlice { .. }
+            | Self::Reshape
+            | Self::Transpose { .. }
+            | Self::DepthToSpace { .. }
+            | Self::SpaceToDepth { .. }
+            | Self::Resize { .. }
+            | Self::Softmax { .. }
+            | Self::MatMul { .. }
+            | Self::TopK { .. }
+            | Self::Lrn { .. }
+            | Self::Normalize { .. }
+            | Self::CumSum { .. } => &[],
         }
     }
 

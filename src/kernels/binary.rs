@@ -7,10 +7,10 @@ use crate::graph::{Binary, Graph, Node};
 pub(super) const SHADER: Shader = Shader::new("binary", include_str!("../../shaders/binary.wgsl"));
 
 /// The function that stands in `binary.wgsl` for `x < 0 ? alpha * x : x`.
-pub(super) const PRELU: u32 = 6;
+pub(crate) const PRELU: u32 = 6;
 
 /// The code of a function in `binary.wgsl`.
-pub(super) const fn code(binary: Binary) -> u32 {
+pub(crate) const fn code(binary: Binary) -> u32 {
     match binary {
         Binary::Add => 0,
         Binary::Sub => 1,
@@ -44,12 +44,12 @@ pub(super) fn constant(graph: &Graph, node: &Node) -> Option<usize> {
 }
 
 /// The constant operand as a whole tensor.
-pub(super) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     constant(graph, node).map_or_else(Vec::new, |index| pack::tensor(graph, node.inputs[index]))
 }
 
 /// One texel an invocation.
-pub(super) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Dispatch>, KernelError> {
     let items = family::texels(step);
     let function = ("FUNCTION", f64::from(function));
     if let Some(index) = constant(step.graph, step.node) {

@@ -2,9 +2,9 @@
 
 /// Pixels by output slices of one invocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Block {
-    pub(super) pixels: usize,
-    pub(super) slices: usize,
+pub(crate) struct Block {
+    pub(crate) pixels: usize,
+    pub(crate) slices: usize,
 }
 
 impl Block {

@@ -125,8 +125,19 @@ impl Piece {
     }
 }
 
+/// For each part that has a dispatch, the rows of the result that it writes some of.
+pub(crate) fn dispatch_rows(graph: &Graph, node: &Node, axis: usize) -> Vec<Range<u32>> {
+    let out = graph.shape(node.outputs[0]);
+    let rows = |piece: &Piece| match axis {
+        0 => (piece.begin * out.h) as u32..(piece.end * out.h) as u32,
+        1 if out.b == 1 => piece.begin as u32..piece.end as u32,
+        _ => 0..out.rows() as u32,
+    };
+    pieces(graph, node, axis).iter().map(rows).collect()
+}
+
 /// The constant parts, piece by piece.
-pub(super) fn weights(graph: &Graph, node: &Node, axis: usize) -> Vec<[f32; 4]> {
+pub(crate) fn weights(graph: &Graph, node: &Node, axis: usize) -> Vec<[f32; 4]> {
     let out = graph.shape(node.outputs[0]);
     let mut texels = Vec::new();
     for piece in pieces(graph, node, axis) {
@@ -136,7 +147,7 @@ pub(super) fn weights(graph: &Graph, node: &Node, axis: usize) -> Vec<[f32; 4]> 
 }
 
 /// A dispatch for each part that owns a texel of the step's rows.
-pub(super) fn dispatches(step: &StepContext<'_>, axis: usize) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize) -> Result<Vec<Dispatch>, KernelError> {
     let out = step.output.shape;
     let pieces = pieces(step.graph, step.node, axis);
     let own: usize = pieces.iter().map(|piece| piece.constant_texels(axis, out)).sum();

@@ -4,27 +4,10 @@
 use std::ops::Range;
 
 use super::{KernelError, Operand, StepContext, WeightPlace, dispatch::Reach};
-use crate::{
-    graph::{self, Shape},
-    plan::RowTable,
-};
-
-/// Checks all of a step that was put together by hand: the graph too, and that its weights have room.
-pub(super) fn check_all(step: &StepContext<'_>) -> Result<(), KernelError> {
-    graph::check(step.graph)?;
-    super::check(step.graph)?;
-    if !step.graph.nodes.iter().any(|node| std::ptr::eq(node, step.node)) {
-        return Err(misfit("the node is none of the graph's".into()));
-    }
-    let (room, needed) = (step.weights.texels, super::weights(step.graph, step.node).len());
-    if (room as usize) < needed {
-        return Err(misfit(format!("the weights take {needed} texels, and have room for {room}")));
-    }
-    Ok(())
-}
+use crate::{graph::Shape, plan::RowTable};
 
 /// Checks the operands of a step, whose graph is valid, and its rows.
-pub(super) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
+pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
     let node = step.node;
     let shapes = |tensors: &[usize]| -> Vec<Shape> { tensors.iter().map(|&tensor| step.graph.shape(tensor)).collect() };
     let [inputs, add, result] = [shapes(&node.inputs), shapes(node.epilogue.add.as_slice()), shapes(&node.outputs)];
@@ -71,7 +54,7 @@ pub(super) fn check_rows(operand: &Operand, rows: &Range<u32>) -> Result<(), Ker
     }
 }
 
-fn misfit(why: String) -> KernelError {
+pub(crate) fn misfit(why: String) -> KernelError {
     KernelError::Misfit { why }
 }
 

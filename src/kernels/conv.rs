@@ -8,7 +8,7 @@ pub(super) const CONV: Shader = Shader::new("conv", include_str!("../../shaders/
 
 /// How the weights lie in the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// `[O, KH, KW, I / groups]`
     Full,
     /// `[1, KH, KW, O]`, a group for each input channel.
@@ -72,8 +72,28 @@ fn is_pointwise(form: &Form, conv: &Conv2d) -> bool {
         && form.groups.in_group.div_ceil(4) == form.in_slices
 }
 
+/// How a convolution is divided, as its cost depends on it.
+pub(crate) struct Tiling {
+    /// Whether it is one of single pixels.
+    pub(crate) pointwise: bool,
+    /// What an invocation computes.
+    pub(crate) block: Block,
+    /// Pixels of the window.
+    pub(crate) taps: usize,
+    /// Slices of the operand that are multiplied for each tap.
+    pub(crate) span: usize,
+}
+
+/// How a convolution is divided.
+pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Tiling {
+    let form = Form::new(graph, node, conv.groups, kind);
+    let block = form.block(graph.shape(node.outputs[0]).pixels());
+    let taps = form.weights.h * form.weights.w;
+    Tiling { pointwise: is_pointwise(&form, conv), block, taps, span: form.groups.span(block.slices) }
+}
+
 /// Weights by output slice, tap and input slice, then biases.
-pub(super) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Vec<[f32; 4]> {
+pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Vec<[f32; 4]> {
     let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
     let values = constant.to_f32();
     let form = Form::new(graph, node, conv.groups, kind);
@@ -95,7 +115,7 @@ pub(super) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> 
 }
 
 /// One dispatch over the step's rows.
-pub(super) fn dispatches(step: &StepContext<'_>, conv: &Conv2d, kind: Kind) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d, kind: Kind) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     family::constant(step, 1)?;
     let form = Form::new(step.graph, step.node, conv.groups, kind);

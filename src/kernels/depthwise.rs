@@ -29,8 +29,23 @@ fn is_plain(graph: &Graph, node: &Node, conv: &Conv2d) -> bool {
     weights.c == graph.shape(node.inputs[0]).c && pixels(conv, weights.w, 1).is_some()
 }
 
+/// How a depthwise convolution is divided, as its cost depends on it.
+pub(crate) struct Tiling {
+    /// Pixels that an invocation computes.
+    pub(crate) pixels: usize,
+    /// Pixels of the window.
+    pub(crate) taps: usize,
+}
+
+/// How it is divided; none where it runs as a convolution of many groups.
+pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d) -> Option<Tiling> {
+    let window = graph.shape(node.inputs[1]);
+    let pixels = pixels(conv, window.w, graph.shape(node.outputs[0]).w)?;
+    is_plain(graph, node, conv).then_some(Tiling { pixels, taps: window.h * window.w })
+}
+
 /// Weights by slice and tap, then biases.
-pub(super) fn weights(graph: &Graph, node: &Node, conv: &Conv2d) -> Vec<[f32; 4]> {
+pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d) -> Vec<[f32; 4]> {
     if !is_plain(graph, node, conv) {
         return conv::weights(graph, node, conv, Kind::Depthwise);
     }
@@ -51,13 +66,12 @@ pub(super) fn weights(graph: &Graph, node: &Node, conv: &Conv2d) -> Vec<[f32; 4]
 }
 
 /// One dispatch over the step's rows.
-pub(super) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Dispatch>, KernelError> {
     family::constant(step, 1)?;
     let window = step.graph.shape(step.node.inputs[1]);
     let out = step.output.shape;
-    let pixels = match pixels(conv, window.w, out.w) {
-        Some(pixels) if is_plain(step.graph, step.node, conv) => pixels,
-        _ => return conv::dispatches(step, conv, Kind::Depthwise),
+    let Some(Tiling { pixels, .. }) = tiling(step.graph, step.node, conv) else {
+        return conv::dispatches(step, conv, Kind::Depthwise);
     };
     let input = family::placed(step, 0)?;
     let bias = out.slices() * window.h * window.w;

@@ -60,7 +60,7 @@ impl EpilogueParams {
 }
 
 /// Checks that `activate` of `texel.wgsl` knows the functions of a step's epilogue.
-pub(super) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
+pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
     for act in [step.node.epilogue.first, step.node.epilogue.then] {
         if let Act::Unary(unary) = act
             && function(unary).is_none()

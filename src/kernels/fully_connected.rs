@@ -15,7 +15,8 @@ fn extents(graph: &Graph, node: &Node) -> [usize; 2] {
     [weights.c, weights.w]
 }
 
-fn as_pointwise(graph: &Graph, node: &Node) -> Option<Conv2d> {
+/// The convolution of single pixels that the layer is, where each row of values is one pixel.
+pub(crate) fn as_pointwise(graph: &Graph, node: &Node) -> Option<Conv2d> {
     let [inputs, _] = extents(graph, node);
     (inputs == graph.shape(node.inputs[0]).c).then_some(Conv2d {
         stride: [1, 1],
@@ -26,7 +27,7 @@ fn as_pointwise(graph: &Graph, node: &Node) -> Option<Conv2d> {
 }
 
 /// Weights as `conv` or the shader wants them, then biases.
-pub(super) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     if let Some(conv) = as_pointwise(graph, node) {
         return conv::weights(graph, node, &conv, Kind::FullyConnected);
     }
@@ -47,7 +48,7 @@ pub(super) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
 }
 
 /// One dispatch over the step's rows.
-pub(super) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
     family::constant(step, 1)?;
     if let Some(conv) = as_pointwise(step.graph, step.node) {
         return conv::dispatches(step, &conv, Kind::FullyConnected);

@@ -7,7 +7,7 @@ pub(super) const SHADER: Shader = Shader::new("gather", include_str!("../../shad
 
 /// Which element of the input makes an element of the result.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Map {
+pub(crate) enum Map {
     /// Input axis `a` reads `first[a] + stride[a] * index of output axis axes[a]`.
     Axes {
         /// Output axis that each input axis follows.
@@ -33,24 +33,24 @@ const IN_ORDER: [usize; 4] = [0, 1, 2, 3];
 const NOTHING: PadMode = PadMode::Constant(0.0);
 
 /// A pad.
-pub(super) fn pad(before: [isize; 4], after: [isize; 4], outside: PadMode) -> Map {
+pub(crate) fn pad(before: [isize; 4], after: [isize; 4], outside: PadMode) -> Map {
     let cut = [before, after].map(|amounts| amounts.map(|n| (-n).max(0)));
     Map::Axes { axes: IN_ORDER, first: before.map(|n| -n), stride: [1; 4], outside, cut }
 }
 
 /// A tile: the input again and again.
-pub(super) fn tile() -> Map {
+pub(crate) fn tile() -> Map {
     pad([0; 4], [0; 4], PadMode::Wrap)
 }
 
 /// A strided slice.
-pub(super) fn slice(begin: [usize; 4], stride: [isize; 4]) -> Map {
+pub(crate) fn slice(begin: [usize; 4], stride: [isize; 4]) -> Map {
     let first = begin.map(|v| v as isize);
     Map::Axes { axes: IN_ORDER, first, stride, outside: NOTHING, cut: [[0; 4]; 2] }
 }
 
 /// A transpose: output axis `i` is input axis `perm[i]`.
-pub(super) fn transpose(perm: [usize; 4]) -> Map {
+pub(crate) fn transpose(perm: [usize; 4]) -> Map {
     let mut axes = IN_ORDER;
     for (output, &input) in perm.iter().enumerate() {
         axes[input] = output;
@@ -88,7 +88,7 @@ impl Map {
 }
 
 /// One texel an invocation: four lanes gathered one by one, or at once where they lie together.
-pub(super) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);

@@ -12,7 +12,7 @@ fn flag(on: bool) -> f64 {
 }
 
 /// One texel of the result an invocation.
-pub(super) fn top_k(step: &StepContext<'_>, largest: bool, indices: bool) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn top_k(step: &StepContext<'_>, largest: bool, indices: bool) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
@@ -22,7 +22,7 @@ pub(super) fn top_k(step: &StepContext<'_>, largest: bool, indices: bool) -> Res
 }
 
 /// One texel an invocation; `[alpha, beta, bias]`.
-pub(super) fn lrn(
+pub(crate) fn lrn(
     step: &StepContext<'_>,
     size: usize,
     [alpha, beta, bias]: [f32; 3],
@@ -41,7 +41,7 @@ pub(super) fn lrn(
 
 /// A team of lanes for each group of values that have one mean. Groups that reach out of the step's rows are summed
 /// whole, in the order that they always are.
-pub(super) fn normalize(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn normalize(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let plan = EpilogueParams::new(step.graph, step.node, 0);
     let x = input.shape;
@@ -75,7 +75,7 @@ pub(super) fn normalize(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) -
 }
 
 /// A line along the axis an invocation.
-pub(super) fn cum_sum(
+pub(crate) fn cum_sum(
     step: &StepContext<'_>,
     axis: usize,
     exclusive: bool,

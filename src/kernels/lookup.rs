@@ -10,7 +10,7 @@ pub(super) const SHADER: Shader = Shader::new("lookup", include_str!("../../shad
 const HEAD: u32 = 8 + 3;
 
 /// The constant operand as a whole tensor.
-pub(super) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     if graph.is_constant(node.inputs[0]) { pack::tensor(graph, node.inputs[0]) } else { Vec::new() }
 }
 
@@ -28,7 +28,7 @@ fn indices(graph: &Graph, node: &Node, extent: usize) -> Option<Vec<u32>> {
 }
 
 /// One texel an invocation. `each` is whether every element has an index of its own.
-pub(super) fn dispatches(step: &StepContext<'_>, axis: usize, each: bool) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, each: bool) -> Result<Vec<Dispatch>, KernelError> {
     let (graph, node) = (step.graph, step.node);
     let x: Shape = graph.shape(node.inputs[0]);
     let extent = x.dims()[axis];

@@ -1,14 +1,25 @@
 //! Matrix products of two tensors, one of which may be a constant.
 
 use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, binary, block::Block, family};
+use crate::graph::{Graph, Node};
 
 pub(super) const SHADER: Shader = Shader::new("matmul", include_str!("../../shaders/matmul.wgsl"));
 
+/// Slices that are multiplied for each texel of the product.
+pub(crate) fn depth(graph: &Graph, node: &Node) -> usize {
+    node.inputs.first().map_or(1, |&a| graph.shape(a).slices())
+}
+
+/// What an invocation computes.
+pub(crate) fn block(graph: &Graph, node: &Node) -> Block {
+    let out = graph.shape(node.outputs[0]);
+    Block::for_convolution(out.w, out.slices(), depth(graph, node))
+}
+
 /// One dispatch over the step's rows, each of which is a whole product.
-pub(super) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Vec<Dispatch>, KernelError> {
     let out = step.output.shape;
-    let depth = step.node.inputs.first().map_or(1, |&a| step.graph.shape(a).slices());
-    let block = Block::for_convolution(out.w, out.slices(), depth);
+    let block = block(step.graph, step.node);
     let blocks = out.w.div_ceil(block.pixels);
     let items = (step.rows.len() * blocks * out.slices().div_ceil(block.slices)) as u32;
     let constants = |constant: f64| {

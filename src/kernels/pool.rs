@@ -14,7 +14,7 @@ fn counted(around: Padding, counted: Padding, image: Shape) -> [u32; 4] {
 }
 
 /// One texel an invocation.
-pub(super) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);

@@ -26,7 +26,7 @@ const fn rows([_, height, width, channels]: [bool; 4]) -> Rows {
 }
 
 /// One texel of the result an invocation; it sums in one order, whatever the rows of the step.
-pub(super) fn dispatches(step: &StepContext<'_>, kind: Reduce, axes: [bool; 4]) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, kind: Reduce, axes: [bool; 4]) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);

@@ -24,7 +24,7 @@ fn parts(axis: &ResizeAxis, extent: usize) -> Vec<u32> {
 }
 
 /// One texel an invocation.
-pub(super) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let op = &step.node.op;
     let (from, to) = (input.shape, step.output.shape);

@@ -16,7 +16,7 @@ fn scale(input: usize, output: usize, coords: CoordMode) -> f32 {
 }
 
 /// One texel an invocation.
-pub(super) fn dispatches(
+pub(crate) fn dispatches(
     step: &StepContext<'_>,
     mode: ResizeMode,
     coords: CoordMode,

@@ -11,7 +11,7 @@ const WIDE_SLICES: usize = 32;
 const MANY: usize = 8;
 
 /// One pixel an invocation; a workgroup for each where the channels are many and the pixels few.
-pub(super) fn dispatches(step: &StepContext<'_>, beta: f32, log: bool) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, beta: f32, log: bool) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let plan = EpilogueParams::new(step.graph, step.node, 0);
     let pixels = step.rows.len() as u32 * input.shape.w as u32;

@@ -15,7 +15,7 @@ fn texels(form: &Form) -> usize {
 }
 
 /// Weights by output slice, tap and input slice of the output slice's span, then biases.
-pub(super) fn weights(graph: &Graph, node: &Node, conv: &TransposeConv) -> Vec<[f32; 4]> {
+pub(crate) fn weights(graph: &Graph, node: &Node, conv: &TransposeConv) -> Vec<[f32; 4]> {
     let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
     let values = constant.to_f32();
     let form = Form::new(graph, node, conv.groups, Kind::Full);
@@ -36,7 +36,7 @@ pub(super) fn weights(graph: &Graph, node: &Node, conv: &TransposeConv) -> Vec<[
 }
 
 /// One texel an invocation.
-pub(super) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     family::constant(step, 1)?;
     if step.node.inputs.len() > 2 {

@@ -6,7 +6,7 @@ use crate::graph::Unary;
 pub(super) const SHADER: Shader = Shader::new("unary", include_str!("../../shaders/unary.wgsl"));
 
 /// One texel an invocation.
-pub(super) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let plan = EpilogueParams::new(step.graph, step.node, 0);
     let own = || own(unary).map(|(code, parameters)| (code, parameters.map(f32::to_bits)));

@@ -3,7 +3,7 @@
 use super::{Facts, MemoryReport, PeakReport, PhaseReport, SegmentReport, StepRow};
 use crate::{
     compile::{CompiledModel, Peak, Phases},
-    kernels,
+    ops,
     plan::TexelFormat,
     schedule::{Storage, StorageKind, phases::Segment},
 };
@@ -24,7 +24,7 @@ impl MemoryReport {
                 writes: name(&schedule.storages[step.to]),
             })
             .collect();
-        let weights: usize = graph.nodes.iter().map(|node| kernels::weights(graph, node).len()).sum();
+        let weights: usize = graph.nodes.iter().map(|node| ops::weights(graph, node).len()).sum();
         let mut report = Self::new(&Facts {
             model: &graph.name,
             names: &names,

@@ -7,7 +7,10 @@
 
 use std::borrow::Cow;
 
-use crate::graph::{Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId};
+use crate::{
+    graph::{Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId},
+    ops::{self, ConstantOperands},
+};
 
 /// Computed tensors that a step can put together in a texel.
 const MEET: usize = 2;
@@ -110,10 +113,10 @@ fn uncrowded(graph: &mut Graph, node: &Node) -> Vec<TensorId> {
 /// Whether the first operand is a constant that must be computed.
 fn needs_tensor(graph: &Graph, node: &Node) -> bool {
     let constant = |operand: usize| node.inputs.get(operand).is_some_and(|&tensor| graph.is_constant(tensor));
-    match node.op {
-        Op::Concat { .. } | Op::Gather { .. } | Op::GatherElements { .. } => false,
-        Op::Binary(_) | Op::Prelu | Op::MatMul { .. } => constant(0) && constant(1),
-        _ => constant(0),
+    match ops::properties(graph, node).constants {
+        ConstantOperands::Any => false,
+        ConstantOperands::OneOfTwo => constant(0) && constant(1),
+        ConstantOperands::AfterFirst => constant(0),
     }
 }
 

@@ -5,8 +5,8 @@ use std::{fs, ops::ControlFlow};
 use texpool::{
     compile::DeviceProfile,
     gpu::GpuError,
+    ops::{Family, Work},
     plan::TexelFormat,
-    schedule::phases::{Family, Work},
     setup::{self, SetupError},
 };
 

@@ -6,7 +6,7 @@ use texpool::{
     graph::{
         Act, CoordMode, DepthOrder, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, ResizeMode, Rounding,
     },
-    kernels::reference,
+    ops::reference,
     plan::SearchControl,
     rewrite::Rules,
 };

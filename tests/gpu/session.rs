@@ -4,7 +4,7 @@ use texpool::{
     compile::CompileOptions,
     gpu::{ExternalTextures, Gpu, GpuError, Role, Session, SessionOptions, TextureSet, io_texture},
     graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, Padding, Unary},
-    kernels::reference,
+    ops::reference,
     plan::{Choice, Strategy, TexelFormat},
     rewrite::Rules,
 };

@@ -3,7 +3,7 @@
 use texpool::{
     gpu::{Session, SessionOptions},
     graph::{Act, Binary, Graph, GraphBuilder, Op},
-    kernels::reference,
+    ops::reference,
     rewrite::split,
 };
 

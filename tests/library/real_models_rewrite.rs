@@ -9,7 +9,7 @@ mod tests {
     use texpool::{
         graph::{Act, Epilogue, Graph, Op, Shape, Unary, check},
         import::{ImportOptions, open_with},
-        kernels::reference,
+        ops::reference,
         plan::UsageRecord,
         rewrite::{Rewritten, Rules, rewrite},
         schedule::{Schedule, schedule},

@@ -6,7 +6,7 @@ use crate::support::{
     goldens::{Golden, array, golden, output},
     models,
 };
-use texpool::{graph::Graph, kernels::reference};
+use texpool::{graph::Graph, ops::reference};
 
 type Values = Vec<Option<Vec<f32>>>;
 

@@ -8,7 +8,7 @@ use texpool::{
         Act, Binary, Constant, Conv2d, CoordMode, DepthOrder, Epilogue, Op, PadMode, Padding, Pool2d, PoolKind, Reduce,
         ResizeMode, Rounding, Shape, TransposeConv, Unary,
     },
-    kernels::reference::{self, ReferenceError},
+    ops::reference::{self, ReferenceError},
 };
 
 const NO_PADDING: Padding = Padding { top: 0, bottom: 0, left: 0, right: 0 };

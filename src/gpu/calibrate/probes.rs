@@ -5,7 +5,7 @@ use crate::{
         Act, Binary, BuildError, Conv2d, CoordMode, GraphBuilder, Op, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
         TransposeConv, Unary,
     },
-    schedule::phases::Family,
+    ops::Family,
 };
 
 type Made = Result<TensorId, BuildError>;

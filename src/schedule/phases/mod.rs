@@ -1,6 +1,6 @@
 //! Phases: operators run band by band of rows, in the order in which the rows are needed. Knows no texture.
 //!
-//! [`needs`] says which rows an operator reads; [`RowDependencies`] is a schedule in those terms; [`order`] drives segments of it
+//! [`input_rows`](crate::ops::input_rows) says which rows an operator reads; [`RowDependencies`] is a schedule in those terms; [`order`] drives segments of it
 //! on demand; [`SegmentCosts`] finds segments and numbers of phases that keep few rows alive.
 //!
 //! The model is that of Minakova and Stefanov (2020): layers of a network in phases. They give each edge a buffer of its
@@ -8,19 +8,15 @@
 
 mod drive;
 mod in_place;
-mod input_rows;
 mod model;
 mod segments;
-mod work;
 
 use std::{collections::HashMap, ops::Range};
 
 pub use drive::order;
 pub use in_place::select_in_place;
-pub use input_rows::input_rows;
-pub use model::{OperandUse, Operator, Producer, RowDependencies, dispatches, dispatches_of};
+pub use model::{OperandUse, Operator, Producer, RowDependencies, dispatches_of};
 pub use segments::{Outline, SegmentCosts};
-pub use work::{Family, Work, work};
 
 use super::{Access, Schedule, Step, StorageId, StorageKind};
 use crate::plan::UsageRecord;

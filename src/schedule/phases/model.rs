@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::input_rows::input_rows;
 use crate::{
-    graph::{Graph, Node, Op, TensorId},
+    graph::{Graph, Node},
+    ops::{dispatch_rows, input_rows},
     schedule::{Schedule, Step, StorageId, StorageKind},
 };
 
@@ -144,7 +144,7 @@ impl RowDependencies {
                     None => reads.push(OperandUse { storage, producers: producers.clone(), input_rows }),
                 }
             }
-            let dispatches = dispatches(graph, node, step.rows.end);
+            let dispatches = dispatch_rows(graph, node);
             let writes = step.to;
             let written = &mut storages[writes];
             written.producer = written.producer.or(Some(index));
@@ -219,30 +219,10 @@ fn idle(step: &Step, first: u32) -> Range<u32> {
     end - first..step.rows.end
 }
 
-/// How many dispatches a band of rows takes of a node whose [`dispatches`] are these.
+/// How many dispatches a band of rows takes of a node whose [`dispatch_rows`] are these.
 pub fn dispatches_of(dispatches: &[Range<u32>], band: &Range<u32>) -> u64 {
     match dispatches {
         [_] => 1,
         several => several.iter().filter(|rows| rows.start < band.end && band.start < rows.end).count() as u64,
     }
-}
-
-/// For each dispatch of a node, whose result has so many rows, those that it writes some of: a concatenation takes one a
-/// part.
-pub fn dispatches(graph: &Graph, node: &Node, rows: u32) -> Vec<Range<u32>> {
-    let all = std::iter::once(0..rows);
-    let (&Op::Concat { axis }, Some(&to)) = (&node.op, node.outputs.first()) else { return all.collect() };
-    let one = graph.shape(to).h;
-    let mut begin = 0;
-    let part = |&part: &TensorId| {
-        let shape = graph.shape(part);
-        let first = begin;
-        begin += shape.dims()[axis];
-        match axis {
-            0 => (first * one) as u32..(begin * one) as u32,
-            1 if rows as usize == one => first as u32..begin as u32,
-            _ => 0..rows,
-        }
-    };
-    node.inputs.iter().map(part).collect()
 }

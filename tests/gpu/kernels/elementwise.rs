@@ -143,7 +143,7 @@ fn refusal(graph: &texpool::graph::Graph, adds: bool) -> String {
         rows: 0..2,
         weights: kernels::WeightPlace::default(),
     };
-    kernels::dispatches(&step).unwrap_err().to_string()
+    texpool::ops::dispatches(&step).unwrap_err().to_string()
 }
 
 #[test]

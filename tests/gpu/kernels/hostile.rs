@@ -11,7 +11,8 @@ use half::f16;
 use texpool::{
     gpu::{Gpu, Pipelines, Program, Role, TextureSet},
     graph::{Constant, Graph, Shape},
-    kernels::{self, Operand, StepContext, WeightPlace, reference},
+    kernels::{Operand, StepContext, WeightPlace},
+    ops::{self, reference},
     plan::{RowTable, TexelFormat, TextureSpec},
 };
 
@@ -153,7 +154,7 @@ impl Bench {
         }
         let mut packed = Sheet { texels: vec![POISON; 2 * rng.below(20) + 1] };
         let base = packed.texels.len() as u32;
-        packed.texels.extend(kernels::weights(graph, node));
+        packed.texels.extend(ops::weights(graph, node));
         let texels = packed.texels.len() as u32 - base;
         let weight_texture = packed.create(&mut textures, width(3), *format)?;
         let weights =
@@ -184,7 +185,7 @@ impl Bench {
                 rows: band.clone(),
                 weights,
             };
-            let dispatches = kernels::dispatches(&step).map_err(|e| e.to_string())?;
+            let dispatches = ops::dispatches(&step).map_err(|e| e.to_string())?;
             let program = Program::new(&self.gpu, &mut textures, pipelines, *format, &dispatches);
             program.and_then(|program| program.run(&self.gpu, 0..program.len())).map_err(|e| e.to_string())?;
             let found = textures.read(output).map_err(|e| e.to_string())?;

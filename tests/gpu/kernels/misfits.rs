@@ -3,7 +3,8 @@
 use texpool::{
     gpu::{GpuError, Pipelines, Program, Role, TextureSet},
     graph::{Epilogue, Graph, Op, Shape, Unary},
-    kernels::{self, KernelError, Operand, StepContext, WeightPlace},
+    kernels::{KernelError, Operand, StepContext, WeightPlace},
+    ops,
     plan::{RowTable, TexelFormat, TextureSpec},
 };
 
@@ -36,7 +37,7 @@ fn step<'a>(graph: &'a Graph, input: Operand, output: Operand) -> StepContext<'a
 }
 
 fn misfit(step: &StepContext<'_>, why: &str) {
-    match kernels::dispatches(step) {
+    match ops::dispatches(step) {
         Err(KernelError::Misfit { why: found }) => assert!(found.contains(why), "{found}"),
         other => panic!("{why}: {other:?}"),
     }
@@ -46,7 +47,7 @@ fn misfit(step: &StepContext<'_>, why: &str) {
 #[test]
 fn operands_that_are_not_the_nodes_are_refused() {
     let graph = graph();
-    assert_eq!(kernels::dispatches(&step(&graph, operand(0), operand(1))).unwrap().len(), 1);
+    assert_eq!(ops::dispatches(&step(&graph, operand(0), operand(1))).unwrap().len(), 1);
     let tables = [
         (RowTable::Whole { base: 0, rows: 2, row_texels: 10 }, "2 rows"),
         (RowTable::Scattered { row_starts: vec![0, 10], row_texels: 10 }, "2 rows"),
@@ -81,7 +82,7 @@ fn operands_that_are_not_the_nodes_are_refused() {
 fn graphs_that_are_not_whole_are_refused() {
     let graph = one_node(Op::Unary(Unary::Abs), &[placed([1, 3, 5, 4])], DIMS.into(), Epilogue::default());
     let input = Operand { shape: Shape::new(1, 3, 5, 4), ..operand(0) };
-    let error = kernels::dispatches(&step(&graph, input, operand(1))).unwrap_err();
+    let error = ops::dispatches(&step(&graph, input, operand(1))).unwrap_err();
     assert!(matches!(error, KernelError::Graph(_)), "{error:?}");
 }
 
@@ -90,7 +91,7 @@ fn graphs_that_are_not_whole_are_refused() {
 fn dispatches_of_other_textures_are_refused() {
     let gpu = open();
     let (format, graph) = (TexelFormat::Rgba32Float, graph());
-    let dispatches = kernels::dispatches(&step(&graph, operand(0), operand(1))).unwrap();
+    let dispatches = ops::dispatches(&step(&graph, operand(0), operand(1))).unwrap();
     for (width, height, fits) in
         [(8, 4, true), (8, 5, true), (8, 3, false), (16, 4, false), (4, 8, false), (24, 4, false)]
     {

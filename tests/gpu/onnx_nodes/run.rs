@@ -9,7 +9,7 @@ use texpool::{
     gpu::{Gpu, Session, SessionOptions, SharedPipelines},
     graph::Graph,
     import::Array,
-    kernels::reference,
+    ops::reference,
 };
 
 use super::{

@@ -10,8 +10,8 @@ use texpool::{
     compile::{CompileError, CompileOptions, CompiledModel, Point, compile, frontier},
     gpu::{ExternalTextures, Gpu, Memory, Session, SessionOptions},
     graph::Graph,
+    ops::work,
     plan::{Choice, SearchControl, Strategy, TexelFormat},
-    schedule::phases::work,
 };
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use texpool::{import::supported, kernels::reference};
+use texpool::{import::supported, ops::reference};
 
 use super::{
     import,

@@ -207,7 +207,7 @@ fn an_8_bit_model_is_computed_as_the_reals_it_stands_for() {
     m.op(6, &[y], z, None);
     let graph = import(m.bytes(&[x], &[z])).unwrap();
     let run = |x: [f32; 2]| {
-        let values = texpool::kernels::reference::graph(&graph, &[x.to_vec()]).unwrap();
+        let values = texpool::ops::reference::graph(&graph, &[x.to_vec()]).unwrap();
         values[graph.outputs[0]].clone().unwrap()
     };
     assert_eq!(run([2.0, 0.5]), [1.0 - 0.5 + 1.0, 24.0 + 8.0 + 1.0]);
@@ -233,7 +233,7 @@ fn after_a_layer(act: i8, code: i32, scale: f32, options: Option<Options>) -> Mo
 fn after(m: &Model, fake_quant: FakeQuant, x: [f32; 2]) -> Vec<f32> {
     let options = ImportOptions { fake_quant, ..ImportOptions::default() };
     let graph = from_bytes_with(Arc::new(m.bytes(&[0], &[4])), &options).unwrap();
-    texpool::kernels::reference::outputs(&graph, &[x.to_vec()]).unwrap().remove(0)
+    texpool::ops::reference::outputs(&graph, &[x.to_vec()]).unwrap().remove(0)
 }
 
 /// What a file stores in 8 bits is rounded wherever it is stored, with its activation, and once more where its scale changes;

@@ -1,6 +1,6 @@
 //! A file of one operator, and what it computes by the CPU references.
 
-use texpool::kernels::reference;
+use texpool::ops::reference;
 
 use super::import;
 use crate::support::tflite::{F32, I32, Model, Options};

@@ -1,6 +1,6 @@
 //! Operators beyond those of the first networks: what each computes, by the CPU references.
 
-use texpool::kernels::reference;
+use texpool::ops::reference;
 
 use super::{
     import,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use texpool::{
     graph::Graph,
     import::{ImportError, ImportOptions, from_bytes_with},
-    kernels::reference,
+    ops::reference,
 };
 
 pub(crate) fn import(bytes: Vec<u8>) -> Result<Graph, ImportError> {

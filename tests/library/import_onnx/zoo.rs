@@ -1,6 +1,6 @@
 //! Networks of the catalogue through the CPU references.
 
-use texpool::kernels::reference;
+use texpool::ops::reference;
 
 use super::support::zoo;
 

@@ -7,8 +7,8 @@ use texpool::{
         Act, Binary, Conv2d, CoordMode, DepthOrder, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind,
         Reduce, ResizeMode, Rounding, Shape, TensorId, TransposeConv,
     },
-    kernels::reference,
-    schedule::phases::input_rows,
+    ops::input_rows,
+    ops::reference,
 };
 
 /// Whether every row that is said to be needed must make a difference; else some may be needed for safety.

@@ -8,7 +8,7 @@ use texpool::{
         Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, Reduce,
         ResizeMode, TensorId, TransposeConv, Unary,
     },
-    kernels::reference,
+    ops::reference,
     plan::{
         Plan, RowProblem, RowSearchBudget, RowStep, RowTable, SearchControl, TensorRows, TexelFormat, TextureLimits,
         check_rows, live_row_bound, place_rows, realize_rows,

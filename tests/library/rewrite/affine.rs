@@ -249,7 +249,7 @@ fn numbers_that_round_on_purpose_stay() {
         net.binary(binary, x, number)
     };
     let input = |values: &[f32]| vec![values.to_vec()];
-    let answer = |graph: &Graph, x: &[f32]| texpool::kernels::reference::outputs(graph, &input(x)).unwrap().remove(0);
+    let answer = |graph: &Graph, x: &[f32]| texpool::ops::reference::outputs(graph, &input(x)).unwrap().remove(0);
     let x: Vec<f32> = (0..24).map(|i| i as f32 * 0.27 - 3.0).collect();
     let whole: Vec<f32> = x.iter().map(|v| v.round_ties_even()).collect();
     for back in [(Sub, TO_WHOLE), (Add, -TO_WHOLE)] {

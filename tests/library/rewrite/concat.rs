@@ -4,7 +4,7 @@ use texpool::{
     graph::{
         Act, Constant, DType, Epilogue, Graph, Op, PadMode, Padding, Pool2d, PoolKind, Quantised, TensorId, Unary,
     },
-    kernels::reference,
+    ops::reference,
     rewrite::{Rules, SkipReason, rewrite},
 };
 

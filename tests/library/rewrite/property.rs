@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use texpool::{
     graph::{Act, Binary, Graph, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Shape, TensorId, Unary},
-    kernels::reference,
+    ops::reference,
     rewrite::{Numerics, RULES, Rules, rewrite},
 };
 

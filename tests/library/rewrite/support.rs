@@ -2,7 +2,7 @@
 
 use texpool::{
     graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, PadMode, Padding, Shape, TensorId, Unary, check},
-    kernels::reference,
+    ops::reference,
     rewrite::{Rewritten, Rules, SkipReason, rewrite},
     schedule::schedule,
 };

@@ -4,7 +4,7 @@ use super::view::{View, each};
 use crate::graph::Shape;
 
 /// `weights [O, I]`; every `I` values of `x` make a row of the result.
-pub(super) fn fully_connected(x: &View<'_>, weights: &View<'_>, bias: Option<View<'_>>, out: Shape) -> Vec<f32> {
+pub(crate) fn fully_connected(x: &View<'_>, weights: &View<'_>, bias: Option<View<'_>>, out: Shape) -> Vec<f32> {
     let depth = weights.shape.c.max(1);
     let mut values = Vec::with_capacity(out.len());
     for row in x.data.chunks(depth) {
@@ -17,7 +17,7 @@ pub(super) fn fully_connected(x: &View<'_>, weights: &View<'_>, bias: Option<Vie
 }
 
 /// `a [B, H, M, K]` by `b [B, H, K, N]`, or by `[B, H, N, K]`.
-pub(super) fn matmul(a: &View<'_>, b: &View<'_>, transpose_b: bool, out: Shape) -> Vec<f32> {
+pub(crate) fn matmul(a: &View<'_>, b: &View<'_>, transpose_b: bool, out: Shape) -> Vec<f32> {
     let repeated = |x: &View<'_>, batch: usize, row: usize| [batch.min(x.shape.b - 1), row.min(x.shape.h - 1)];
     each(out, |[batch, row, m, n]| {
         let [a_batch, a_row] = repeated(a, batch, row);

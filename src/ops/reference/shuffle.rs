@@ -4,7 +4,7 @@ use super::view::{View, each};
 use crate::graph::{DepthOrder, Shape};
 
 /// Parts one behind another along an axis.
-pub(super) fn concat(parts: &[View<'_>], axis: usize, out: Shape) -> Vec<f32> {
+pub(crate) fn concat(parts: &[View<'_>], axis: usize, out: Shape) -> Vec<f32> {
     let mut values = vec![0.0; out.len()];
     let mut offset = 0;
     for part in parts {
@@ -22,14 +22,14 @@ pub(super) fn concat(parts: &[View<'_>], axis: usize, out: Shape) -> Vec<f32> {
 }
 
 /// Output index `i` of an axis reads `begin + i * stride`.
-pub(super) fn slice(x: &View<'_>, begin: [usize; 4], stride: [isize; 4], out: Shape) -> Vec<f32> {
+pub(crate) fn slice(x: &View<'_>, begin: [usize; 4], stride: [isize; 4], out: Shape) -> Vec<f32> {
     each(out, |index| {
         x.at(std::array::from_fn(|axis| begin[axis].wrapping_add_signed(index[axis] as isize * stride[axis])))
     })
 }
 
 /// Output axis `i` is input axis `perm[i]`.
-pub(super) fn transpose(x: &View<'_>, perm: [usize; 4], out: Shape) -> Vec<f32> {
+pub(crate) fn transpose(x: &View<'_>, perm: [usize; 4], out: Shape) -> Vec<f32> {
     each(out, |index| {
         let mut from = [0; 4];
         for (axis, &source) in perm.iter().enumerate() {
@@ -40,7 +40,7 @@ pub(super) fn transpose(x: &View<'_>, perm: [usize; 4], out: Shape) -> Vec<f32> 
 }
 
 /// Channels to pixels; in a block lie its row, its column and the channel in the order stated.
-pub(super) fn depth_to_space(x: &View<'_>, block: usize, order: DepthOrder, out: Shape) -> Vec<f32> {
+pub(crate) fn depth_to_space(x: &View<'_>, block: usize, order: DepthOrder, out: Shape) -> Vec<f32> {
     each(out, |[b, h, w, c]| {
         let pixel = h % block * block + w % block;
         let channel = match order {
@@ -52,7 +52,7 @@ pub(super) fn depth_to_space(x: &View<'_>, block: usize, order: DepthOrder, out:
 }
 
 /// Pixels to channels: the inverse.
-pub(super) fn space_to_depth(x: &View<'_>, block: usize, out: Shape) -> Vec<f32> {
+pub(crate) fn space_to_depth(x: &View<'_>, block: usize, out: Shape) -> Vec<f32> {
     each(out, |[b, h, w, c]| {
         let (pixel, channel) = (c / x.shape.c, c % x.shape.c);
         x.at([b, h * block + pixel / block, w * block + pixel % block, channel])

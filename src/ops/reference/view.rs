@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use crate::graph::Shape;
 
 /// Values in dense `B, H, W, C` order.
-pub(super) struct View<'a> {
-    pub(super) shape: Shape,
-    pub(super) data: Cow<'a, [f32]>,
+pub(crate) struct View<'a> {
+    pub(crate) shape: Shape,
+    pub(crate) data: Cow<'a, [f32]>,
 }
 
 impl View<'_> {
@@ -24,7 +24,7 @@ impl View<'_> {
 }
 
 /// Every element of a tensor, by its indices.
-pub(super) fn each(shape: Shape, mut element: impl FnMut([usize; 4]) -> f32) -> Vec<f32> {
+pub(crate) fn each(shape: Shape, mut element: impl FnMut([usize; 4]) -> f32) -> Vec<f32> {
     let mut values = Vec::with_capacity(shape.len());
     each_pixel(shape, |b, h, w| {
         for c in 0..shape.c {
@@ -35,7 +35,7 @@ pub(super) fn each(shape: Shape, mut element: impl FnMut([usize; 4]) -> f32) -> 
 }
 
 /// Visits every pixel of a tensor in dense order.
-pub(super) fn each_pixel(shape: Shape, mut pixel: impl FnMut(usize, usize, usize)) {
+pub(crate) fn each_pixel(shape: Shape, mut pixel: impl FnMut(usize, usize, usize)) {
     for b in 0..shape.b {
         for h in 0..shape.h {
             for w in 0..shape.w {
@@ -46,6 +46,6 @@ pub(super) fn each_pixel(shape: Shape, mut pixel: impl FnMut(usize, usize, usize
 }
 
 /// `start + tap - before`, if that is an index of `0..extent`.
-pub(super) fn inside(start: usize, tap: usize, before: usize, extent: usize) -> Option<usize> {
+pub(crate) fn inside(start: usize, tap: usize, before: usize, extent: usize) -> Option<usize> {
     (start + tap).checked_sub(before).filter(|&i| i < extent)
 }

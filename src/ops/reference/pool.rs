@@ -7,7 +7,7 @@ use super::{
 use crate::graph::{Padding, Pool2d, PoolKind, Shape};
 
 /// The greatest, the mean or the norm of the window's pixels that lie in the image.
-pub(super) fn pool(x: &View<'_>, pool: &Pool2d, out: Shape) -> Vec<f32> {
+pub(crate) fn pool(x: &View<'_>, pool: &Pool2d, out: Shape) -> Vec<f32> {
     let Padding { top, left, .. } = pool.padding;
     each(out, |[b, oy, ox, c]| {
         let mut seen = Vec::with_capacity(pool.window[0] * pool.window[1]);

@@ -5,12 +5,12 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 use crate::graph::{Binary, Unary};
 
 /// The greater of two values; NaN where one of them is. Of two equal ones (the zeros are) the second.
-pub(super) fn greater(a: f32, b: f32) -> f32 {
+pub(crate) fn greater(a: f32, b: f32) -> f32 {
     if a > b || a.is_nan() { a } else { b }
 }
 
 /// The lesser of two values likewise.
-pub(super) fn lesser(a: f32, b: f32) -> f32 {
+pub(crate) fn lesser(a: f32, b: f32) -> f32 {
     if a < b || a.is_nan() { a } else { b }
 }
 
@@ -21,7 +21,7 @@ fn bounded(x: f32, least: f32, most: f32) -> f32 {
 }
 
 /// A function of one value.
-pub(super) fn one(unary: Unary, x: f32) -> f32 {
+pub(crate) fn one(unary: Unary, x: f32) -> f32 {
     let in_double = |function: fn(f64) -> f64| function(f64::from(x)) as f32;
     match unary {
         Unary::Relu => bounded(x, 0.0, f32::INFINITY),
@@ -109,7 +109,7 @@ pub(super) fn one(unary: Unary, x: f32) -> f32 {
 }
 
 /// A function of two values.
-pub(super) fn two(binary: Binary, a: f32, b: f32) -> f32 {
+pub(crate) fn two(binary: Binary, a: f32, b: f32) -> f32 {
     let [yes_a, yes_b] = [a != 0.0, b != 0.0];
     match binary {
         Binary::Add => a + b,

@@ -12,7 +12,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// `weights [O, KH, KW, I / groups]`
-pub(super) fn conv2d(x: &View<'_>, weights: &View<'_>, bias: Option<View<'_>>, conv: &Conv2d, out: Shape) -> Vec<f32> {
+pub(crate) fn conv2d(x: &View<'_>, weights: &View<'_>, bias: Option<View<'_>>, conv: &Conv2d, out: Shape) -> Vec<f32> {
     let kernel = weights.shape;
     let per_group = out.c / conv.groups.max(1);
     let mut values = Vec::with_capacity(out.len());
@@ -37,7 +37,7 @@ pub(super) fn conv2d(x: &View<'_>, weights: &View<'_>, bias: Option<View<'_>>, c
 }
 
 /// `weights [1, KH, KW, O]`; output channel `o` reads input channel `o / multiplier`.
-pub(super) fn depthwise(
+pub(crate) fn depthwise(
     x: &View<'_>,
     weights: &View<'_>,
     bias: Option<View<'_>>,
@@ -67,7 +67,7 @@ pub(super) fn depthwise(
 }
 
 /// `weights [O, KH, KW, I / groups]`; each input pixel adds its kernel to the result, in the scatter form of the definition.
-pub(super) fn transpose(
+pub(crate) fn transpose(
     x: &View<'_>,
     weights: &View<'_>,
     bias: Option<View<'_>>,

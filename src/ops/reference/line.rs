@@ -4,7 +4,7 @@ use super::view::{View, each};
 use crate::graph::Shape;
 
 /// The `k` greatest or least channels of each pixel in order; their values, or their numbers.
-pub(super) fn top_k(x: &View<'_>, k: usize, largest: bool, indices: bool) -> Vec<f32> {
+pub(crate) fn top_k(x: &View<'_>, k: usize, largest: bool, indices: bool) -> Vec<f32> {
     let mut values = Vec::with_capacity(x.data.len());
     for pixel in x.data.chunks(x.shape.c.max(1)) {
         let mut order: Vec<usize> = (0..pixel.len()).collect();
@@ -21,7 +21,7 @@ pub(super) fn top_k(x: &View<'_>, k: usize, largest: bool, indices: bool) -> Vec
 }
 
 /// `x / (bias + alpha / size * sum of squares)^beta` over a window of channels.
-pub(super) fn lrn(x: &View<'_>, size: usize, [alpha, beta, bias]: [f32; 3]) -> Vec<f32> {
+pub(crate) fn lrn(x: &View<'_>, size: usize, [alpha, beta, bias]: [f32; 3]) -> Vec<f32> {
     let mut values = Vec::with_capacity(x.data.len());
     for pixel in x.data.chunks(x.shape.c.max(1)) {
         for (c, &value) in pixel.iter().enumerate() {
@@ -35,7 +35,7 @@ pub(super) fn lrn(x: &View<'_>, size: usize, [alpha, beta, bias]: [f32; 3]) -> V
 }
 
 /// `(x - mean) / sqrt(variance + epsilon)` over the axes marked.
-pub(super) fn normalize(x: &View<'_>, axes: [bool; 4], epsilon: f32) -> Vec<f32> {
+pub(crate) fn normalize(x: &View<'_>, axes: [bool; 4], epsilon: f32) -> Vec<f32> {
     let kept = |index: [usize; 4]| std::array::from_fn::<_, 4, _>(|axis| if axes[axis] { 0 } else { index[axis] });
     let extents = x.shape.dims();
     let group: Shape = std::array::from_fn(|axis| if axes[axis] { 1 } else { extents[axis] }).into();
@@ -62,7 +62,7 @@ pub(super) fn normalize(x: &View<'_>, axes: [bool; 4], epsilon: f32) -> Vec<f32>
 }
 
 /// The sum of all elements up to each along an axis.
-pub(super) fn cum_sum(x: &View<'_>, axis: usize, exclusive: bool, reverse: bool) -> Vec<f32> {
+pub(crate) fn cum_sum(x: &View<'_>, axis: usize, exclusive: bool, reverse: bool) -> Vec<f32> {
     let extent = x.shape.dims()[axis];
     each(x.shape, |index| {
         let at = index[axis];

@@ -4,7 +4,7 @@ use super::view::{View, each};
 use crate::graph::{CoordMode, Op, ResizeAxis, ResizeMode, Shape};
 
 /// TensorFlow Lite's conventions.
-pub(super) fn tensorflow(x: &View<'_>, mode: ResizeMode, coords: CoordMode, out: Shape) -> Vec<f32> {
+pub(crate) fn tensorflow(x: &View<'_>, mode: ResizeMode, coords: CoordMode, out: Shape) -> Vec<f32> {
     let scale = [scale(x.shape.h, out.h, coords), scale(x.shape.w, out.w, coords)];
     match mode {
         ResizeMode::Nearest(_) => each(out, |[b, oy, ox, c]| {
@@ -23,7 +23,7 @@ pub(super) fn tensorflow(x: &View<'_>, mode: ResizeMode, coords: CoordMode, out:
 }
 
 /// Any convention: each row of taps summed from left to right, then the rows from top to bottom.
-pub(super) fn taps(x: &View<'_>, op: &Op, coords: CoordMode, out: Shape) -> Vec<f32> {
+pub(crate) fn taps(x: &View<'_>, op: &Op, coords: CoordMode, out: Shape) -> Vec<f32> {
     let extrapolation = if let CoordMode::TfCropAndResize { extrapolation, .. } = coords { extrapolation } else { 0.0 };
     let axes = [ResizeAxis::new(op, 0, x.shape.h, out.h), ResizeAxis::new(op, 1, x.shape.w, out.w)];
     let [Some(down), Some(across)] = axes else { return vec![0.0; out.len()] };

@@ -8,7 +8,7 @@ use crate::graph::{Reduce, Shape};
 
 /// Reduces the marked axes to one: row by row, within a row from left to right. A mean over height and width is the mean
 /// of the rows' means.
-pub(super) fn reduce(x: &View<'_>, kind: Reduce, axes: [bool; 4], out: Shape) -> Vec<f32> {
+pub(crate) fn reduce(x: &View<'_>, kind: Reduce, axes: [bool; 4], out: Shape) -> Vec<f32> {
     if let (Reduce::Mean, [batch, true, true, false]) = (kind, axes) {
         let shape = Shape { w: 1, ..x.shape };
         let rows = reduce(x, kind, [false, false, true, false], shape);

@@ -7,12 +7,12 @@ use super::{
 use crate::graph::{Shape, Unary};
 
 /// A function of each value.
-pub(super) fn one(x: &View<'_>, unary: Unary) -> Vec<f32> {
+pub(crate) fn one(x: &View<'_>, unary: Unary) -> Vec<f32> {
     x.data.iter().map(|&x| function::one(unary, x)).collect()
 }
 
 /// A function of two values; an extent of one is repeated.
-pub(super) fn two(a: &View<'_>, b: &View<'_>, out: Shape, function: impl Fn(f32, f32) -> f32) -> Vec<f32> {
+pub(crate) fn two(a: &View<'_>, b: &View<'_>, out: Shape, function: impl Fn(f32, f32) -> f32) -> Vec<f32> {
     each(out, |index| function(repeated(a, index), repeated(b, index)))
 }
 
@@ -22,7 +22,7 @@ fn repeated(x: &View<'_>, index: [usize; 4]) -> f32 {
 }
 
 /// `exp(beta * (x - max)) / sum` over the channels of each pixel, or its logarithm.
-pub(super) fn softmax(x: &View<'_>, beta: f32, log: bool) -> Vec<f32> {
+pub(crate) fn softmax(x: &View<'_>, beta: f32, log: bool) -> Vec<f32> {
     let mut values = Vec::with_capacity(x.data.len());
     for pixel in x.data.chunks(x.shape.c.max(1)) {
         let greatest = pixel.iter().copied().fold(f32::NEG_INFINITY, f32::max);

@@ -4,7 +4,7 @@ use super::view::{View, each};
 use crate::graph::{PadAxis, PadMode, Shape, named};
 
 /// Elements around, and elements cut off.
-pub(super) fn pad(x: &View<'_>, before: [isize; 4], after: [isize; 4], mode: PadMode, out: Shape) -> Vec<f32> {
+pub(crate) fn pad(x: &View<'_>, before: [isize; 4], after: [isize; 4], mode: PadMode, out: Shape) -> Vec<f32> {
     let extents = x.shape.dims();
     let axes: [Option<PadAxis>; 4] = std::array::from_fn(|axis| PadAxis::new(extents[axis], before[axis], after[axis]));
     let outside = if let PadMode::Constant(value) = mode { value } else { 0.0 };
@@ -21,13 +21,13 @@ pub(super) fn pad(x: &View<'_>, before: [isize; 4], after: [isize; 4], mode: Pad
 }
 
 /// The whole tensor again and again.
-pub(super) fn tile(x: &View<'_>, out: Shape) -> Vec<f32> {
+pub(crate) fn tile(x: &View<'_>, out: Shape) -> Vec<f32> {
     let extents = x.shape.dims();
     each(out, |index| x.at(std::array::from_fn(|axis| index[axis] % extents[axis])))
 }
 
 /// Along `axis`, the elements that the indices name.
-pub(super) fn gather(x: &View<'_>, indices: &View<'_>, axis: usize, out: Shape) -> Vec<f32> {
+pub(crate) fn gather(x: &View<'_>, indices: &View<'_>, axis: usize, out: Shape) -> Vec<f32> {
     each(out, |mut index| {
         index[axis] = named(indices.data[index[axis]], x.shape.dims()[axis]);
         x.at(index)
@@ -35,7 +35,7 @@ pub(super) fn gather(x: &View<'_>, indices: &View<'_>, axis: usize, out: Shape) 
 }
 
 /// Element by element, the one along `axis` that the index there names.
-pub(super) fn gather_elements(x: &View<'_>, indices: &View<'_>, axis: usize, out: Shape) -> Vec<f32> {
+pub(crate) fn gather_elements(x: &View<'_>, indices: &View<'_>, axis: usize, out: Shape) -> Vec<f32> {
     each(out, |mut index| {
         index[axis] = named(indices.at(index), x.shape.dims()[axis]);
         x.at(index)

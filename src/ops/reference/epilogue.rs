@@ -1,6 +1,9 @@
 //! The epilogue: `then(first(result) + add)`.
 
-use super::{Operands, ReferenceError, function};
+use super::{
+    function,
+    operands::{Operands, ReferenceError},
+};
 use crate::graph::{Act, Shape};
 
 /// Applies the node's epilogue to its result.

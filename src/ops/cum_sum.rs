@@ -1,0 +1,58 @@
+//! Running sums along an axis.
+
+use std::ops::Range;
+
+use super::{
+    operator::{ConstantOperands, Operator, Properties, one_dispatch, plain},
+    reference::{self, Operands, ReferenceError},
+    rows::RowMap,
+    work::{Family, Work},
+};
+use crate::{
+    graph::{Graph, Node, Shape},
+    kernels::{self, Dispatch, KernelError, StepContext},
+};
+
+/// Running sums along an axis.
+pub(super) struct CumSum {
+    pub(super) axis: usize,
+    pub(super) exclusive: bool,
+    pub(super) reverse: bool,
+}
+
+impl Operator for CumSum {
+    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
+        plain(ConstantOperands::AfterFirst)
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        // The rows in front of each, or behind.
+        let own = isize::from(!self.exclusive);
+        match self.axis {
+            0 if map.from.b > 1 => map.everything(),
+            1 if self.reverse => map.each(|y| y as isize + 1 - own..map.from.h as isize),
+            1 => map.each(|y| 0..y as isize + own),
+            _ => map.same(),
+        }
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::of_all_texels(graph, node, Family::Reduce)
+    }
+
+    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {
+        Vec::new()
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        kernels::line::cum_sum(step, self.axis, self.exclusive, self.reverse)
+    }
+
+    fn reference(&self, operands: &Operands<'_>, _out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(reference::line::cum_sum(&operands.get(0)?, self.axis, self.exclusive, self.reverse))
+    }
+}

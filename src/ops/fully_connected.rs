@@ -1,0 +1,57 @@
+//! Fully connected layers.
+
+use std::ops::Range;
+
+use super::{
+    conv,
+    operator::{ConstantOperands, Operator, Properties, one_dispatch, plain},
+    reference::{self, Operands, ReferenceError},
+    rows::RowMap,
+    work::{Family, Work},
+};
+use crate::{
+    graph::{Graph, Node, Shape},
+    kernels::{self, Dispatch, KernelError, StepContext, conv::Kind},
+};
+
+/// Fully connected layers.
+pub(super) struct FullyConnected;
+
+impl Operator for FullyConnected {
+    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
+        plain(ConstantOperands::AfterFirst)
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        // Each pixel a row of values of its own: pixels keep their order, not their rows.
+        match map.shape(1) {
+            Some(weights) if weights.c == map.from.c => map.dense_order(map.from.w, map.to.w),
+            _ => map.everything(),
+        }
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        if let Some(conv) = kernels::fully_connected::as_pointwise(graph, node) {
+            return conv::work(graph, node, &conv, Kind::FullyConnected);
+        }
+        let (weights, out) = (graph.shape(node.inputs[1]), graph.shape(node.outputs[0]));
+        let family = if out.pixels() > 2 { Family::Rows } else { Family::Dense };
+        Work::new(graph, node, family, 8 * weights.slices(), 1)
+    }
+
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+        kernels::fully_connected::weights(graph, node)
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        kernels::fully_connected::dispatches(step)
+    }
+
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(reference::dense::fully_connected(&operands.get(0)?, &operands.get(1)?, operands.optional(2)?, out))
+    }
+}

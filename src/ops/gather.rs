@@ -1,0 +1,70 @@
+//! Elements along an axis, named by a list of indices.
+
+use std::ops::Range;
+
+use super::{
+    operator::{ConstantOperands, Operator, Properties, one_dispatch, plain},
+    reference::{self, Operands, ReferenceError},
+    rows::RowMap,
+    work::{Family, Work},
+};
+use crate::{
+    graph::{Graph, Node, Shape, named},
+    kernels::{self, Dispatch, KernelError, StepContext},
+};
+
+/// Elements along an axis, named by a list of indices.
+pub(super) struct Gather {
+    pub(super) axis: usize,
+}
+
+impl Operator for Gather {
+    fn properties(&self, graph: &Graph, node: &Node) -> Properties {
+        let indices = match node.inputs[..] {
+            [table, indices, ..] => Some((indices, graph.shape(table).dims()[self.axis])),
+            _ => None,
+        };
+        Properties { indices, ..plain(ConstantOperands::Any) }
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        match (map.operand, self.axis) {
+            (0, 0 | 1) => named_rows(map, self.axis),
+            (0, _) => map.same(),
+            // The indices.
+            _ => map.everything(),
+        }
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, Family::Move, 1, 1)
+    }
+
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+        kernels::lookup::weights(graph, node)
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        kernels::lookup::dispatches(step, self.axis, false)
+    }
+
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(reference::moves::gather(&operands.get(0)?, &operands.get(1)?, self.axis, out))
+    }
+}
+
+/// Rows or batches looked up: those that constant indices name, all where the indices are computed.
+fn named_rows(map: &RowMap<'_>, axis: usize) -> Vec<Range<u32>> {
+    let indices = map.node.inputs.get(1).and_then(|&tensor| map.graph.tensors[tensor].constant.as_ref());
+    let Some(constant) = indices else { return map.everything() };
+    let extent = [map.from.b, map.from.h][axis];
+    let named: Vec<usize> = constant.to_f32().iter().map(|&index| named(index, extent)).collect();
+    map.mapped(|mut at| {
+        at[axis] = *named.get(at[axis])?;
+        Some(at)
+    })
+}

@@ -1,0 +1,80 @@
+//! What is asked of every operator.
+
+use std::ops::Range;
+
+use super::{
+    reference::{Operands, ReferenceError},
+    rows::RowMap,
+    work::Work,
+};
+use crate::{
+    graph::{Graph, Node, Padding, Shape, TensorId},
+    kernels::{Dispatch, KernelError, StepContext},
+};
+
+/// Which operands of an operator its kernels read where they are constants, so that no step must compute them first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConstantOperands {
+    /// All but the first, which must be computed.
+    AfterFirst,
+    /// Either of two, but not both.
+    OneOfTwo,
+    /// Any of them.
+    Any,
+}
+
+/// What there is to know of a node beside its rows and kernels.
+pub(crate) struct Properties {
+    /// Which operands may be constants.
+    pub(crate) constants: ConstantOperands,
+    /// Numbers that a file may choose freely, by name: no extent of a tensor bounds them, and kernels count in 32 bits.
+    pub(crate) attributes: Vec<(&'static str, usize)>,
+    /// The tensor of indices that it reads or answers, if it does, and how many places they tell apart.
+    pub(crate) indices: Option<(TensorId, usize)>,
+}
+
+/// What is asked of an operator. Nothing has a default.
+pub(crate) trait Operator {
+    /// Constants, attributes and indices.
+    fn properties(&self, graph: &Graph, node: &Node) -> Properties;
+
+    /// For each row of the result, the rows of an operand that are read.
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>>;
+
+    /// For each of its dispatches, the rows of the result that it writes some of.
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>>;
+
+    /// What it has to do.
+    fn work(&self, graph: &Graph, node: &Node) -> Work;
+
+    /// The texels that its kernel reads beside its tensors, without those of its epilogue.
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]>;
+
+    /// The dispatches of a step, in order.
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError>;
+
+    /// Its result on the CPU, without its epilogue; uses nothing of the kernels.
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError>;
+}
+
+/// One dispatch over all rows of a node's result.
+pub(super) fn one_dispatch(graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+    let rows = node.outputs.first().map_or(0, |&tensor| graph.shape(tensor).rows() as u32);
+    std::iter::once(0..rows).collect()
+}
+
+/// The properties of an operator without indices whose attributes are bounded by extents.
+pub(super) fn plain(constants: ConstantOperands) -> Properties {
+    Properties { constants, attributes: Vec::new(), indices: None }
+}
+
+/// Both numbers of an attribute that has one for rows and one for columns.
+pub(super) fn pairs(what: &'static str, values: [usize; 2]) -> [(&'static str, usize); 2] {
+    values.map(|value| (what, value))
+}
+
+/// The four numbers of a padding.
+pub(super) fn around(padding: Padding) -> [(&'static str, usize); 4] {
+    let Padding { top, bottom, left, right } = padding;
+    [top, bottom, left, right].map(|value| ("padding", value))
+}

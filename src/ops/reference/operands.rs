@@ -1,0 +1,97 @@
+//! The operands of a node, and why there may be no result.
+
+use super::view::View;
+use crate::graph::{Graph, Node, Shape, TensorId};
+
+/// Why a reference has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ReferenceError {
+    /// A tensor is read that has no value yet.
+    #[error("operator {op_index} ({op}) reads tensor {tensor}, which has no value")]
+    NoValue {
+        /// Index in the model file.
+        op_index: usize,
+        /// Its name.
+        op: &'static str,
+        /// The tensor.
+        tensor: TensorId,
+    },
+    /// An operand is missing from the node.
+    #[error("operator {op_index} ({op}) has no operand {index}")]
+    NoOperand {
+        /// Index in the model file.
+        op_index: usize,
+        /// Its name.
+        op: &'static str,
+        /// Which operand.
+        index: usize,
+    },
+    /// An array does not hold as many values as its tensor has elements.
+    #[error("tensor {tensor} has {expected} elements ({shape}), but {found} values were given")]
+    Length {
+        /// The tensor.
+        tensor: TensorId,
+        /// Its extents.
+        shape: Shape,
+        /// Elements of the tensor.
+        expected: usize,
+        /// Values given.
+        found: usize,
+    },
+    /// Not as many arrays as the graph has inputs.
+    #[error("the graph has {expected} inputs, but {found} were given")]
+    Inputs {
+        /// Inputs of the graph.
+        expected: usize,
+        /// Arrays given.
+        found: usize,
+    },
+}
+
+pub(super) fn fits(graph: &Graph, tensor: TensorId, found: usize) -> Result<(), ReferenceError> {
+    let shape = graph.shape(tensor);
+    if shape.len() == found {
+        Ok(())
+    } else {
+        Err(ReferenceError::Length { tensor, shape, expected: shape.len(), found })
+    }
+}
+
+/// A node's operands by number.
+pub(crate) struct Operands<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) node: &'a Node,
+    pub(super) values: &'a [Option<Vec<f32>>],
+}
+
+impl<'a> Operands<'a> {
+    pub(super) fn tensor(&self, tensor: TensorId) -> Result<View<'a>, ReferenceError> {
+        let value = match (&self.graph.tensors[tensor].constant, self.values.get(tensor)) {
+            (Some(constant), _) => constant.to_f32(),
+            (None, Some(Some(value))) => value.as_slice().into(),
+            _ => return Err(ReferenceError::NoValue { op_index: self.node.op_index, op: self.node.op.name(), tensor }),
+        };
+        fits(self.graph, tensor, value.len())?;
+        Ok(View { shape: self.graph.shape(tensor), data: value })
+    }
+
+    pub(crate) fn optional(&self, index: usize) -> Result<Option<View<'a>>, ReferenceError> {
+        self.node.inputs.get(index).map(|&tensor| self.tensor(tensor)).transpose()
+    }
+
+    fn missing(&self, index: usize) -> ReferenceError {
+        ReferenceError::NoOperand { op_index: self.node.op_index, op: self.node.op.name(), index }
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Result<View<'a>, ReferenceError> {
+        self.optional(index)?.ok_or_else(|| self.missing(index))
+    }
+
+    pub(crate) fn all(&self) -> Result<Vec<View<'a>>, ReferenceError> {
+        self.node.inputs.iter().map(|&tensor| self.tensor(tensor)).collect()
+    }
+
+    pub(super) fn output(&self) -> Result<Shape, ReferenceError> {
+        self.node.outputs.first().map(|&tensor| self.graph.shape(tensor)).ok_or_else(|| self.missing(0))
+    }
+}

@@ -1,0 +1,47 @@
+//! A tensor repeated whole along each axis.
+
+use std::ops::Range;
+
+use super::{
+    operator::{ConstantOperands, Operator, Properties, one_dispatch, plain},
+    reference::{self, Operands, ReferenceError},
+    rows::RowMap,
+    work::{Family, Work},
+};
+use crate::{
+    graph::{Graph, Node, Shape},
+    kernels::{self, Dispatch, KernelError, StepContext},
+};
+
+/// A tensor repeated whole along each axis.
+pub(super) struct Tile;
+
+impl Operator for Tile {
+    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
+        plain(ConstantOperands::AfterFirst)
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        map.mapped(|[b, y]| Some([b % map.from.b, y % map.from.h]))
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, Family::Move, 1, 1)
+    }
+
+    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {
+        Vec::new()
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        kernels::gather::dispatches(step, kernels::gather::tile())
+    }
+
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(reference::moves::tile(&operands.get(0)?, out))
+    }
+}

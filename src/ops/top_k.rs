@@ -1,0 +1,55 @@
+//! The greatest or least channels of each pixel, or their numbers.
+
+use std::ops::Range;
+
+use super::{
+    operator::{ConstantOperands, Operator, Properties, one_dispatch, plain},
+    reference::{self, Operands, ReferenceError},
+    rows::RowMap,
+    work::{Family, Work},
+};
+use crate::{
+    graph::{Graph, Node, Shape},
+    kernels::{self, Dispatch, KernelError, StepContext},
+};
+
+/// The greatest or least channels of each pixel, or their numbers.
+pub(super) struct TopK {
+    pub(super) k: usize,
+    pub(super) largest: bool,
+    pub(super) indices: bool,
+}
+
+impl Operator for TopK {
+    fn properties(&self, graph: &Graph, node: &Node) -> Properties {
+        let answered = match (self.indices, &node.inputs[..], &node.outputs[..]) {
+            (true, &[x, ..], &[to, ..]) => Some((to, graph.shape(x).c)),
+            _ => None,
+        };
+        Properties { indices: answered, ..plain(ConstantOperands::AfterFirst) }
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        map.same()
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, Family::Pool, self.k, 1)
+    }
+
+    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {
+        Vec::new()
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        kernels::line::top_k(step, self.largest, self.indices)
+    }
+
+    fn reference(&self, operands: &Operands<'_>, _out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(reference::line::top_k(&operands.get(0)?, self.k, self.largest, self.indices))
+    }
+}
