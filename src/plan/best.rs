@@ -4,11 +4,17 @@
 use std::{cmp::Ordering, fmt, str::FromStr};
 
 use super::{
-    Bounds, Candidate, Certificate, Layout, LayoutKind, NotTried, Optimum, PlanError, SearchControl, StepUse,
-    StopReason, Strategy, UsageRecord, Uses,
     banks::{Known, search_banks},
-    bounds, check_layout,
-    portfolio::{self, Chosen, Table},
+    bounds::{Bounds, bounds},
+    check::check_layout,
+    control::{SearchControl, StopReason},
+    error::PlanError,
+    exact::{Certificate, Optimum},
+    layout::{Layout, LayoutKind},
+    portfolio::{self, Candidate, Chosen, NotTried, Table},
+    record::UsageRecord,
+    strategy::Strategy,
+    uses::{StepUse, Uses},
 };
 
 /// How far to search beyond the portfolio. Counted in steps of the algorithms, never in time, so that the same input

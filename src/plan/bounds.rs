@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 
 use super::{
-    PlanError, UsageRecord,
+    error::PlanError,
     load::{Load, births, span},
+    record::UsageRecord,
 };
 
 /// The naïve total and the two lower bounds, in the records' unit.

@@ -4,7 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Layout, LayoutKind, Plan, PlanError, RowTable, TensorRows, TextureLimits, UsageRecord, Uses};
+use super::{
+    error::PlanError,
+    layout::{Layout, LayoutKind},
+    placement::{Plan, RowTable},
+    realize::{TensorRows, TextureLimits},
+    record::UsageRecord,
+    uses::Uses,
+};
 
 /// A run of units that a record holds while it lives.
 struct Span {

@@ -221,20 +221,4 @@ pub enum PlanError {
         /// What is wrong there.
         why: String,
     },
-    /// No step touches a tensor, so it has no life.
-    #[error("tensor {record} is touched by no step")]
-    NeverUsed {
-        /// Index of the tensor.
-        record: usize,
-    },
-    /// A tensor is born before its size is known.
-    #[error("the size of record {record} is known at step {known_at}, after its first step {first}")]
-    KnownTooLate {
-        /// Index of the record.
-        record: usize,
-        /// The step at which its size is known.
-        known_at: usize,
-        /// Its first step.
-        first: usize,
-    },
 }

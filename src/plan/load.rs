@@ -1,5 +1,7 @@
 //! How many are alive at each point of a timeline while they come one by one, and at how many most: a tree of maximums.
 
+use super::record::UsageRecord;
+
 /// Counts over points, each stretch added in `O(log n)`.
 pub(super) struct Load {
     /// The most below each node, what was added at it included; leaves are the last half.
@@ -62,7 +64,7 @@ impl Load {
 }
 
 /// The points at which lives begin, in order: whatever is alive together is so at one of them.
-pub(super) fn births(records: &[super::UsageRecord]) -> Vec<usize> {
+pub(super) fn births(records: &[UsageRecord]) -> Vec<usize> {
     let mut births: Vec<usize> = records.iter().map(|r| r.first).collect();
     births.sort_unstable();
     births.dedup();
@@ -70,7 +72,7 @@ pub(super) fn births(records: &[super::UsageRecord]) -> Vec<usize> {
 }
 
 /// The points at which a record is alive, from and without.
-pub(super) fn span(births: &[usize], r: &super::UsageRecord) -> (usize, usize) {
+pub(super) fn span(births: &[usize], r: &UsageRecord) -> (usize, usize) {
     let from = births.partition_point(|&birth| birth < r.first);
     (from, from + births[from..].partition_point(|&birth| birth <= r.last))
 }

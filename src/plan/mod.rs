@@ -2,13 +2,12 @@
 //!
 //! Sizes are in whatever unit the caller counts in (bytes, texels); every algorithm is unit-free.
 
+mod assignment;
 mod banks;
-pub mod baselines;
 mod best;
 mod bounds;
 mod check;
 mod control;
-mod dynamic;
 mod error;
 mod exact;
 pub mod guide;
@@ -16,8 +15,6 @@ pub mod io;
 mod layout;
 mod load;
 pub mod offsets;
-mod order;
-mod parallel;
 mod picture;
 mod placement;
 mod pool;
@@ -40,22 +37,19 @@ pub use best::{Best, Budget, Choice, best, choose};
 pub use bounds::{Bounds, bounds, naive_total};
 pub use check::{check, check_layout};
 pub use control::{Progress, ProgressFn, SearchControl, StopReason};
-pub use dynamic::{dynamic_objects, dynamic_offsets};
 pub use error::PlanError;
 pub use exact::{Case, Certificate, Optimum, Prices, Proof, optimum, verify_certificate};
 pub use layout::{Layout, LayoutKind, Place};
-pub use order::{MAX_DP_STATES, Reordered, records_from_uses, reorder};
-pub use parallel::reallocation_graph;
 pub use picture::{plan_svg, pool_svg, profile_svg};
-pub use placement::{Evidence, Placement, Plan, RowTable, TexelFormat, TextureSpec};
-pub use pool::{Pool, share};
+pub use placement::{Placement, Plan, RowTable, TexelFormat, TextureSpec};
+pub use pool::{Pool, overlay_pools};
 pub use portfolio::{Candidate, NotTried};
 pub use profile::{Ties, operator_profiles};
 pub use realize::{TensorRows, TextureLimits, realize};
 pub use record::UsageRecord;
 pub use rows::{
-    LivePeak, LiveRange, RowLayout, RowProblem, RowSearchBudget, RowStep, RowUse, check_rows, live_row_bound,
-    live_row_peak, place_rows, realize_rows, row_lives,
+    LivePeak, LiveRange, RowLayout, RowProblem, RowSearchBudget, RowStep, RowUse, check_rows, live_row_peak,
+    place_rows, realize_rows, row_lives,
 };
 #[cfg(feature = "cli")]
 pub(crate) use shown::steers;

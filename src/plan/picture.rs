@@ -5,7 +5,13 @@
 use std::{fmt::Write, ops::Range};
 
 use super::{
-    Layout, LiveRange, Plan, PlanError, RowStep, TensorRows, UsageRecord, operator_profiles, row_lives,
+    error::PlanError,
+    layout::Layout,
+    placement::Plan,
+    profile::operator_profiles,
+    realize::TensorRows,
+    record::UsageRecord,
+    rows::{LiveRange, RowStep, row_lives},
     xml::{escaped, svg_tag},
 };
 

@@ -1,6 +1,6 @@
 //! Placements: textures, and for every row of every tensor the texel where it starts.
 
-use super::{Best, Bounds, Certificate, LayoutKind};
+use super::layout::LayoutKind;
 
 /// Texel format of a pool texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -146,9 +146,6 @@ pub struct Placement {
 pub struct Plan {
     /// Name of the strategy that found it.
     pub strategy: String,
-    /// What speaks for it; `None` where nothing was compared.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub evidence: Option<Evidence>,
     /// The rules it keeps.
     pub problem: LayoutKind,
     /// The pool.
@@ -157,29 +154,7 @@ pub struct Plan {
     pub placements: Vec<Placement>,
 }
 
-/// Why a plan was chosen, and what no other plan can go below; sizes in texels.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Evidence {
-    /// The reason, in a sentence.
-    pub reason: String,
-    /// Naïve total and lower bounds.
-    pub bounds: Bounds,
-    /// The certificate of the best Shared Objects bound.
-    pub certificate: Certificate,
-}
-
 impl Plan {
-    /// Writes down where the plan's layout came from, and what speaks for it.
-    pub fn set_provenance(&mut self, best: &Best) {
-        self.strategy.clone_from(&best.strategy);
-        self.evidence = Some(Evidence {
-            reason: best.reason.clone(),
-            bounds: best.bounds.clone(),
-            certificate: best.certificate.clone(),
-        });
-    }
-
     /// Bytes of the pool: the sum of its textures.
     pub fn bytes(&self) -> u64 {
         self.textures.iter().map(TextureSpec::bytes).sum()

@@ -1,6 +1,6 @@
 //! Several models over one pool: their plans share regions, because only one model runs at a time.
 
-use super::{Layout, PlanError};
+use super::{error::PlanError, layout::Layout};
 
 /// Regions for all, and each model's layout in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,17 @@ impl Pool {
 /// # Errors
 /// [`PlanError::OutOfRange`] if a layout names a region it does not have; [`PlanError::Overflow`] if the pool does not
 /// fit in 64 bits.
-pub fn share(layouts: &[Layout]) -> Result<Pool, PlanError> {
+///
+/// ```
+/// use texpool::plan::{Strategy, UsageRecord, overlay_pools};
+///
+/// let detector = Strategy::Naive.place(&[UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 2)])?;
+/// let classifier = Strategy::Naive.place(&[UsageRecord::new(0, 1, 3), UsageRecord::new(1, 2, 5)])?;
+/// let pool = overlay_pools(&[detector, classifier])?;
+/// assert_eq!((pool.regions.as_slice(), pool.total()), (&[8, 3][..], 11));
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
+pub fn overlay_pools(layouts: &[Layout]) -> Result<Pool, PlanError> {
     let mut regions: Vec<u64> = Vec::new();
     let mut shared = Vec::with_capacity(layouts.len());
     for layout in layouts {

@@ -6,8 +6,12 @@
 use std::cmp::Ordering;
 
 use super::{
-    Layout, LayoutKind, PlanError, Progress, SearchControl, StopReason, Strategy, UsageRecord,
+    control::{Progress, SearchControl, StopReason},
+    error::PlanError,
+    layout::{Layout, LayoutKind},
+    record::UsageRecord,
     shared::{equality, greedy_in_order, naive},
+    strategy::Strategy,
 };
 
 /// What one way to plan came to.

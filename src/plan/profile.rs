@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{MAX_STEPS, PlanError, UsageRecord};
+use super::{error::PlanError, record::UsageRecord, uses::MAX_STEPS};
 
 /// Entries above which profiles are refused rather than listed.
 const MAX_ENTRIES: usize = 1 << 26;

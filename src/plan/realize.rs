@@ -3,7 +3,12 @@
 //! Rounding: a region is rounded up to whole texture rows, so a texture is larger than its region by less than one of
 //! its own rows (at most 1023 texels where the preferred widths suffice).
 
-use super::{Layout, Placement, Plan, PlanError, RowTable, TexelFormat, TextureSpec, UsageRecord};
+use super::{
+    error::PlanError,
+    layout::Layout,
+    placement::{Placement, Plan, RowTable, TexelFormat, TextureSpec},
+    record::UsageRecord,
+};
 
 /// The rows of one tensor: `B * H` rows of `ceil(C / 4) * W` texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,7 +40,7 @@ const PREFERRED: std::ops::RangeInclusive<u32> = 64..=1024;
 
 /// Cuts textures from a layout whose sizes are texels; every tensor lies whole, row after row.
 ///
-/// The plan's strategy is the problem's name until [`Plan::attribute`] writes a better one.
+/// The plan's strategy is the problem's name: who knows what found the layout writes it over.
 ///
 /// # Errors
 /// [`PlanError::LengthMismatch`] or [`PlanError::SizeMismatch`] where the lists disagree, [`PlanError::OutOfRange`] and
@@ -77,13 +82,7 @@ pub fn realize(
         let rows = RowTable::Whole { base, rows, row_texels };
         placements.push(Placement { record, texture: place.region, rows, first: r.first, last: r.last });
     }
-    Ok(Plan {
-        strategy: layout.problem.name().to_owned(),
-        evidence: None,
-        problem: layout.problem,
-        textures,
-        placements,
-    })
+    Ok(Plan { strategy: layout.problem.name().to_owned(), problem: layout.problem, textures, placements })
 }
 
 /// Texels that a driver sets aside, as far as one knows without asking: software drivers and tiled memories alike round

@@ -3,10 +3,13 @@
 use std::{fmt, str::FromStr};
 
 use super::{
-    Layout, LayoutKind, PlanError, SearchControl, Ties, UsageRecord, offsets,
-    offsets::{Gap, TieBreak},
-    shared,
-    shared::{ObjectChoice, StageOrder, Stages},
+    control::SearchControl,
+    error::PlanError,
+    layout::{Layout, LayoutKind},
+    offsets::{self, Gap, TieBreak},
+    profile::Ties,
+    record::UsageRecord,
+    shared::{self, ObjectChoice, StageOrder, Stages},
 };
 
 /// Writes the enum, its list and its names from one table.

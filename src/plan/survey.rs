@@ -3,11 +3,16 @@
 use std::fmt;
 
 use super::{
-    Best, Budget, Candidate, Choice, LayoutKind, NotTried, Optimum, PlanError, Progress, SearchControl, StopReason,
-    Strategy, UsageRecord, Uses,
-    best::search,
+    best::{Best, Budget, Choice, search},
+    control::{Progress, SearchControl, StopReason},
+    error::PlanError,
+    exact::Optimum,
+    layout::LayoutKind,
     offsets,
-    portfolio::{attempt, pointless},
+    portfolio::{Candidate, NotTried, attempt, pointless},
+    record::UsageRecord,
+    strategy::Strategy,
+    uses::Uses,
 };
 
 /// What every way to plan comes to on one set of records.

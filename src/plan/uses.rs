@@ -1,6 +1,6 @@
 //! What each step reads and writes: the checker and the banks need it, the other problems do not.
 
-use super::{PlanError, UsageRecord};
+use super::{error::PlanError, record::UsageRecord};
 
 /// Steps above which a list of steps is refused rather than built: no network has that many.
 pub const MAX_STEPS: usize = 1 << 22;

@@ -155,7 +155,6 @@ fn scattered_rows_are_checked_row_by_row() {
     let texture = |width, height| TextureSpec { width, height, format: TexelFormat::Rgba16Float };
     let plan = |second: Vec<u32>| Plan {
         strategy: "by hand".into(),
-        evidence: None,
         problem: LayoutKind::Banks,
         textures: vec![texture(4, 2), texture(1, 1)],
         placements: vec![
@@ -235,7 +234,6 @@ fn an_address_that_wraps_is_refused() {
     };
     let plan = |rows, width| Plan {
         strategy: "by hand".into(),
-        evidence: None,
         problem: LayoutKind::Rows,
         textures: vec![TextureSpec { width, height: width, format: TexelFormat::Rgba16Float }],
         placements: vec![Placement { record: 0, texture: 0, rows, first: 0, last: 1 }],

@@ -8,8 +8,8 @@ use std::{
 };
 
 use texpool::plan::{
-    Budget, Layout, LayoutKind, PlanError, Progress, SearchControl, StepUse, StopReason, UsageRecord, Uses, bank_bound,
-    banks, bounds, check_layout, optimum, reorder, survey, uses_from_records, verify_certificate,
+    Budget, Layout, LayoutKind, PlanError, Progress, SearchControl, StopReason, UsageRecord, Uses, bank_bound, banks,
+    bounds, check_layout, optimum, survey, uses_from_records, verify_certificate,
 };
 
 use crate::data::{csv_records, minimalloc, short_lived};
@@ -88,21 +88,6 @@ fn stopped_at_any_report_banks_are_no_larger_than_their_seed() {
     stopped_everywhere(|control, _| {
         let bound = bank_bound(&records, Uses::FirstAndLast, seed.total(), 100, control).unwrap();
         assert!(widest <= bound && bound <= seed.total());
-    });
-}
-
-#[test]
-fn stopped_at_any_report_an_order_is_legal() {
-    let step = |reads: &[usize], writes: &[usize]| StepUse { reads: reads.to_vec(), writes: writes.to_vec() };
-    let mut uses = vec![step(&[], &[0])];
-    uses.extend((1..30).map(|s| step(&[s / 2], &[s])));
-    let sizes: Vec<u64> = (0..30).map(|s| 1 + s * 7 % 11).collect();
-    stopped_everywhere(|control, stopped| {
-        let found = reorder(&uses, &sizes, 200, control).unwrap();
-        let mut order = found.order.clone();
-        order.sort_unstable();
-        assert_eq!(order, (0..30).collect::<Vec<_>>());
-        assert!(found.stopped.is_none() || found.stopped == stopped);
     });
 }
 

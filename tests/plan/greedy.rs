@@ -7,8 +7,8 @@ use texpool::plan::{
     Layout, SearchControl, StopReason, Strategy as Greedy, Ties, UsageRecord, check_layout, naive_total,
     offsets::{
         Gap, TieBreak, greedy_by_breadth, greedy_by_breadth_within, greedy_by_size, greedy_by_size_within,
-        greedy_in_order, greedy_in_order_within, micro_greedy, micro_greedy_within, simple_arena, smallest,
-        strip_packing, strip_packing_within,
+        greedy_in_order, greedy_in_order_within, micro_greedy, micro_greedy_within, smallest, strip_packing,
+        strip_packing_within,
     },
 };
 
@@ -111,7 +111,6 @@ proptest! {
         latest.sort_by_key(size);
         let mut births: Vec<usize> = (0..count).collect();
         births.sort_by_key(|&i| records[i].first);
-        let listed: Vec<usize> = (0..count).collect();
         let by_size = offsets(greedy_by_size(&records, align).unwrap());
         prop_assert_eq!(by_size, place(&records, &largest, align, Gap::BestFit));
         prop_assert_eq!(offsets(micro_greedy(&records).unwrap()), place(&records, &latest, 1, Gap::FirstFit));
@@ -119,8 +118,6 @@ proptest! {
             let in_order = offsets(greedy_in_order(&records, gap).unwrap());
             prop_assert_eq!(in_order, place(&records, &births, 1, gap));
         }
-        let arena = offsets(simple_arena(&records, align).unwrap());
-        prop_assert_eq!(arena, place(&records, &listed, align, Gap::BestFit));
         let widest = offsets(greedy_by_breadth(&records, Ties::Lower).unwrap());
         prop_assert_eq!(widest, place(&records, &by_breadth(&records), 1, Gap::BestFit));
     }

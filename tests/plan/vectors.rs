@@ -1,12 +1,10 @@
-//! Every published unit-test vector of the TensorFlow Lite memory planners.
+//! The published unit-test vectors of the TensorFlow Lite memory planners, of every strategy that is here too.
 
 use serde_json::Value;
 use texpool::plan::{
-    Layout, LayoutKind, Place, Strategy,
-    baselines::{ExtentRecord, Rule, place_extents},
-    bounds,
-    offsets::{back_to_back, greedy_by_size, micro_greedy, simple_arena},
-    operator_profiles, reallocation_graph,
+    Layout, LayoutKind, Place, Strategy, bounds,
+    offsets::{back_to_back, greedy_by_size, micro_greedy},
+    operator_profiles,
 };
 
 use crate::data::{json, json_records, lists, numbers};
@@ -64,42 +62,6 @@ fn numbers_as_sizes() {
     assert_eq!((objects, arenas), (24, 5));
 }
 
-/// Extents as sizes: equality takes the texture freed last where sizes are hashed, the first created where scanned.
-fn extents<const D: usize>(dim: &str, equality: Rule) -> usize {
-    let mut seen = 0;
-    for case in cases(dim) {
-        let record = |v: &Value| ExtentRecord::<D> {
-            first: v["first"].as_u64().unwrap() as usize,
-            last: v["last"].as_u64().unwrap() as usize,
-            extents: numbers(&v["size"]).try_into().unwrap(),
-        };
-        let records: Vec<ExtentRecord<D>> = case["records"].as_array().unwrap().iter().map(record).collect();
-        for (name, expected) in case["objects"].as_object().unwrap() {
-            let layout = match name.as_str() {
-                "EQUALITY" => place_extents(&records, equality).unwrap(),
-                "GREEDY_IN_ORDER" => place_extents(&records, Rule::Covering).unwrap(),
-                "NAIVE" => place_extents(&records, Rule::Naive).unwrap(),
-                _ => panic!("{name}"),
-            };
-            let texture_of: Vec<u64> = layout.texture_of.iter().map(|&t| t as u64).collect();
-            assert_eq!(texture_of, numbers(&expected["object_ids"]), "{dim} {name}");
-            let textures: Vec<Vec<u64>> = layout.textures.iter().map(|e| e.to_vec()).collect();
-            assert_eq!(textures, lists(&expected["object_sizes"]), "{dim} {name}");
-            let total = &case["derived"]["object_totals_in_elements"][name];
-            assert_eq!(Some(layout.total()), total.as_u64(), "{dim} {name}");
-            seen += 1;
-        }
-    }
-    seen
-}
-
-#[test]
-fn extents_as_sizes() {
-    assert_eq!(extents::<4>("bhwc", Rule::EqualLastFreed), 2);
-    assert_eq!(extents::<2>("uint2", Rule::EqualFirstCreated), 3);
-    assert_eq!(extents::<3>("uint3", Rule::EqualFirstCreated), 3);
-}
-
 #[test]
 fn objects_back_to_back() {
     for case in json("tflite_memory_vectors.json")["object_to_offset"].as_array().unwrap() {
@@ -125,18 +87,6 @@ fn task_profiles() {
 }
 
 #[test]
-fn reallocation_graphs() {
-    let graph = |value: &Value| -> Vec<Vec<usize>> {
-        lists(value).into_iter().map(|list| list.into_iter().map(|i| i as usize).collect()).collect()
-    };
-    for case in json("tflite_memory_vectors.json")["reallocation_graph"].as_array().unwrap() {
-        let found = reallocation_graph(&graph(&case["deps_graph"])).unwrap();
-        assert_eq!(found, graph(&case["reallocation_graph"]), "{}", case["name"]);
-    }
-    assert!(reallocation_graph(&[vec![1]]).is_err());
-}
-
-#[test]
 fn micro_planner() {
     for case in json("tflite_memory_vectors.json")["micro_greedy"].as_array().unwrap() {
         let layout = micro_greedy(&json_records(&case["records"])).unwrap();
@@ -144,13 +94,5 @@ fn micro_planner() {
         assert_eq!(offsets(&layout), numbers(&case[published]), "{}", case["name"]);
         let total = case["total_size"].as_u64().or(case["derived_total_size"].as_u64());
         assert_eq!(Some(layout.total()), total, "{}", case["name"]);
-    }
-}
-
-#[test]
-fn interpreter_arena() {
-    for case in json("tflite_memory_vectors.json")["simple_memory_arena"].as_array().unwrap() {
-        let layout = simple_arena(&json_records(&case["calls"]), case["alignment"].as_u64().unwrap()).unwrap();
-        assert_eq!(offsets(&layout), numbers(&case["offsets"]), "{}", case["name"]);
     }
 }

@@ -1,8 +1,10 @@
 //! One bank packed: an Offset Calculation of its own, by several orders, the lowest kept.
 
 use crate::plan::{
-    PlanError, Ties, UsageRecord,
+    error::PlanError,
     offsets::{Gap, TieBreak, greedy_by_breadth, greedy_by_size, greedy_in_order, strip_packing},
+    profile::Ties,
+    record::UsageRecord,
 };
 
 /// Offsets of the members of one bank, and its height; stops at `goal`, below which nothing can go.

@@ -2,7 +2,12 @@
 
 use std::convert::Infallible;
 
-use crate::plan::{UsageRecord, Uses, load};
+use crate::plan::{
+    assignment::{Assignment, Conflicts},
+    load,
+    record::UsageRecord,
+    uses::Uses,
+};
 
 /// What does not change during a search.
 pub(super) struct Instance {
@@ -10,8 +15,8 @@ pub(super) struct Instance {
     /// Points of the timeline at which each tensor is alive: from, and one past the last.
     pub(super) spans: Vec<(usize, usize)>,
     pub(super) points: usize,
-    /// For each tensor, those that some step reads while it writes the tensor, or writes while it reads it.
-    pub(super) apart: Vec<Vec<usize>>,
+    /// The tensors that may not share a bank.
+    pub(super) conflicts: Conflicts,
     /// Tensors alive at each point.
     pub(super) alive: Vec<Vec<usize>>,
 }
@@ -25,49 +30,36 @@ impl Instance {
         for (tensor, &(from, to)) in spans.iter().enumerate() {
             alive[from..to].iter_mut().for_each(|list: &mut Vec<usize>| list.push(tensor));
         }
-        let mut apart = vec![Vec::new(); records.len()];
+        let mut conflicts = Conflicts::new(records.len());
         let Ok(()) = uses.each(records, |_, reads, writes| {
-            for &write in writes {
-                for &read in reads.iter().filter(|&&read| read != write) {
-                    apart[write].push(read);
-                    apart[read].push(write);
-                }
-            }
+            conflicts.add(reads.iter().copied(), writes.iter().copied());
             Ok::<(), Infallible>(())
         });
-        for list in &mut apart {
-            list.sort_unstable();
-            list.dedup();
-        }
-        Self { sizes: records.iter().map(|r| r.size).collect(), spans, points: births.len(), apart, alive }
+        let (sizes, conflicts) = (records.iter().map(|r| r.size).collect(), conflicts.sorted());
+        Self { sizes, spans, points: births.len(), conflicts, alive }
     }
 }
 
-/// A split of the tensors into banks.
-#[derive(Clone)]
-pub(super) struct State {
-    pub(super) bank_of: Vec<usize>,
+/// The tensors in banks, and the load of each bank at each point.
+pub(super) struct State<'a> {
+    instance: &'a Instance,
+    bank_of: Vec<usize>,
     loads: Vec<Vec<u64>>,
     peaks: Vec<u64>,
 }
 
-impl State {
-    pub(super) fn new(board: &Instance, bank_of: Vec<usize>, banks: usize) -> Self {
-        let mut state =
-            Self { bank_of: bank_of.clone(), loads: vec![vec![0; board.points]; banks], peaks: vec![0; banks] };
-        for (tensor, bank) in bank_of.into_iter().enumerate() {
-            state.enter(board, tensor, bank);
+impl<'a> State<'a> {
+    pub(super) fn new(instance: &'a Instance, bank_of: Vec<usize>, banks: usize) -> Self {
+        let (loads, peaks) = (vec![vec![0; instance.points]; banks], vec![0; banks]);
+        let mut state = Self { instance, bank_of, loads, peaks };
+        for tensor in 0..state.bank_of.len() {
+            state.enter(tensor, state.bank_of[tensor]);
         }
         state
     }
 
     pub(super) fn banks(&self) -> usize {
         self.peaks.len()
-    }
-
-    /// What the banks cost if each packs as tightly as its fullest point.
-    pub(super) fn cost(&self) -> u64 {
-        self.peaks.iter().sum()
     }
 
     /// Load of `bank` at its fullest point.
@@ -82,9 +74,29 @@ impl State {
         later.unwrap_or(0)
     }
 
-    pub(super) fn shift(&mut self, board: &Instance, tensor: usize, to: usize) {
-        let (bank, size) = (self.bank_of[tensor], board.sizes[tensor]);
-        let (from, until) = board.spans[tensor];
+    fn enter(&mut self, tensor: usize, bank: usize) {
+        let (from, until) = self.instance.spans[tensor];
+        for load in &mut self.loads[bank][from..until] {
+            *load += self.instance.sizes[tensor];
+            self.peaks[bank] = self.peaks[bank].max(*load);
+        }
+        self.bank_of[tensor] = bank;
+    }
+}
+
+impl Assignment for State<'_> {
+    fn region_of(&self) -> &[usize] {
+        &self.bank_of
+    }
+
+    /// What the banks cost if each packs as tightly as its fullest point.
+    fn cost(&self) -> u64 {
+        self.peaks.iter().sum()
+    }
+
+    fn shift(&mut self, tensor: usize, to: usize) {
+        let (bank, size) = (self.bank_of[tensor], self.instance.sizes[tensor]);
+        let (from, until) = self.instance.spans[tensor];
         let mut was_peak = false;
         for load in &mut self.loads[bank][from..until] {
             was_peak |= *load == self.peaks[bank];
@@ -93,15 +105,6 @@ impl State {
         if was_peak {
             self.peaks[bank] = self.loads[bank].iter().copied().max().unwrap_or(0);
         }
-        self.enter(board, tensor, to);
-    }
-
-    fn enter(&mut self, board: &Instance, tensor: usize, bank: usize) {
-        let (from, until) = board.spans[tensor];
-        for load in &mut self.loads[bank][from..until] {
-            *load += board.sizes[tensor];
-            self.peaks[bank] = self.peaks[bank].max(*load);
-        }
-        self.bank_of[tensor] = bank;
+        self.enter(tensor, to);
     }
 }

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 
 use super::state::Instance;
-use crate::plan::{Progress, SearchControl};
+use crate::plan::control::{Progress, SearchControl};
 
 /// Tensors alive at once that a division can tell apart.
 const MAX_ALIVE: usize = 128;
@@ -32,7 +32,7 @@ pub(super) struct Least {
 /// The least sum of the banks' fullest points between `widest`, the widest step, and `known`, looking at no more than
 /// `limit` divisions at any point. Where `control` stops it, what it has shown by then.
 pub(super) fn least(
-    board: &Instance,
+    instance: &Instance,
     births: &[usize],
     widest: u64,
     known: u64,
@@ -48,7 +48,7 @@ pub(super) fn least(
         if most <= bound {
             continue;
         }
-        match sweep(board, births, most, (limit, &mut looks), control) {
+        match sweep(instance, births, most, (limit, &mut looks), control) {
             Swept::GaveUp => break,
             Swept::Nothing => bound = most,
             Swept::Least(bound, bank_of) => return Least { bound, bank_of: Some(bank_of) },
@@ -94,7 +94,7 @@ struct Step {
 
 /// The least sum below `known`, with at most `limit` divisions at a point and `looks` in all.
 fn sweep(
-    board: &Instance,
+    instance: &Instance,
     births: &[usize],
     known: u64,
     (limit, looks): (usize, &mut usize),
@@ -106,18 +106,18 @@ fn sweep(
     for (done, &tensor) in births.iter().enumerate() {
         control.report(Progress::new("divisions into banks", done as u64, births.len() as u64));
         for (at, slot) in slots.iter_mut().enumerate() {
-            if let Some(old) = slot.filter(|&old| board.spans[old].1 <= board.spans[tensor].0) {
+            if let Some(old) = slot.filter(|&old| instance.spans[old].1 <= instance.spans[tensor].0) {
                 *slot = None;
-                divisions.iter_mut().for_each(|division| division.bury(at, board.sizes[old]));
+                divisions.iter_mut().for_each(|division| division.expire(at, instance.sizes[old]));
             }
         }
         let Some(slot) = slots.iter().position(Option::is_none) else { return Swept::GaveUp };
         slots[slot] = Some(tensor);
-        let apart = |at: &usize| slots[*at].is_some_and(|other| board.apart[tensor].binary_search(&other).is_ok());
-        let apart = (0..MAX_ALIVE).filter(apart).fold(0u128, |apart, at| apart | 1 << at);
+        let conflicts = |at: &usize| slots[*at].is_some_and(|other| instance.conflicts.between(tensor, other));
+        let conflicts = (0..MAX_ALIVE).filter(conflicts).fold(0u128, |set, at| set | 1 << at);
         let mut next = Vec::new();
         for division in &divisions {
-            division.enter((slot, apart), board.sizes[tensor], known, &mut steps, &mut next);
+            division.enter((slot, conflicts), instance.sizes[tensor], known, &mut steps, &mut next);
         }
         divisions = undominated(next, control);
         *looks = looks.saturating_sub(divisions.len());
@@ -141,17 +141,17 @@ impl Division {
     }
 
     /// Takes out the tensor of `size` in `slot`, which has died.
-    fn bury(&mut self, slot: usize, size: u64) {
+    fn expire(&mut self, slot: usize, size: u64) {
         for bank in self.banks.iter_mut().filter(|bank| bank.alive >> slot & 1 == 1) {
             bank.alive &= !(1 << slot);
             bank.load -= size;
         }
     }
 
-    /// Puts a tensor of `size` into `slot`, once for each bank that it may enter, none of `apart` in it, or open.
+    /// Puts a tensor of `size` into `slot`, once for each bank that it may enter, none of `conflicts` in it, or open.
     fn enter(
         &self,
-        (slot, apart): (usize, u128),
+        (slot, conflicts): (usize, u128),
         size: u64,
         known: u64,
         steps: &mut Vec<Step>,
@@ -164,7 +164,7 @@ impl Division {
             let load = bank.load + size;
             let peak = load.max(bank.peak);
             let smaller = (total - bank.peak).checked_add(peak).is_some_and(|total| total < known);
-            if bank.alive & apart != 0 || !smaller || self.banks[..at.min(self.banks.len())].iter().any(again) {
+            if bank.alive & conflicts != 0 || !smaller || self.banks[..at.min(self.banks.len())].iter().any(again) {
                 continue;
             }
             let mut banks = self.banks.clone();

@@ -6,10 +6,12 @@
 //! takes the cheapest size open to it. Then no plan costs less than what tensors and counts pay together. A split says
 //! that a plan falls on one side or the other, and each side has its own proof.
 
-use super::proof::{Case, Proof};
+use super::proof::{Case, Prices, Proof};
 use crate::plan::{
-    PlanError, SearchControl, UsageRecord,
+    control::SearchControl,
+    error::PlanError,
     load::{Load, births, span},
+    record::UsageRecord,
 };
 
 /// A proof that no Shared Objects plan of the records is smaller than [`bound`](Self::bound).
@@ -22,18 +24,6 @@ pub struct Certificate {
     pub scale: u64,
     /// The proof.
     pub proof: Proof,
-}
-
-/// Multipliers of the linear relaxation's dual, in units of `1 / scale`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Prices {
-    /// `(size, step, price)`: for each tensor alive at `step` in an object of exactly `size`.
-    pub clique: Vec<(u64, usize, u64)>,
-    /// `(size, price)`: for each object of at least `size` that must exist.
-    pub count: Vec<(u64, u64)>,
-    /// `(size, price)`: taken back for each object of at least `size` that the case allows.
-    pub refund: Vec<(u64, u64)>,
 }
 
 /// A size, its clique prices by step, and for each what it comes to with those before it.

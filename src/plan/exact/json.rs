@@ -8,7 +8,7 @@ use serde::{
     de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use super::{Case, Prices, Proof};
+use super::proof::{Case, Prices, Proof};
 
 /// Cases on top of each other up to which a proof is written nested: two levels of JSON each, where `serde_json` reads
 /// 128 and documents around the proof take some.

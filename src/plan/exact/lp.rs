@@ -11,7 +11,7 @@ use std::{
 
 use microlp::{Error, Solution, SolveOutcome};
 
-use crate::plan::SearchControl;
+use crate::plan::control::SearchControl;
 
 /// What came of a program.
 pub(super) enum Solved {

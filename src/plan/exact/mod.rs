@@ -15,15 +15,20 @@ mod reduce;
 mod relax;
 mod search;
 
-pub use certificate::{Certificate, Prices, verify_certificate};
-pub use proof::{Case, Proof};
+pub use certificate::{Certificate, verify_certificate};
+pub use proof::{Case, Prices, Proof};
 
 use super::{
-    Bounds, Layout, LayoutKind, Place, PlanError, SearchControl, StopReason, UsageRecord, bounds,
+    bounds::{Bounds, bounds},
+    control::{SearchControl, StopReason},
+    error::PlanError,
+    layout::{Layout, LayoutKind, Place},
     portfolio::{self, Table},
+    record::UsageRecord,
 };
 use certificate::verify;
 use model::Model;
+use reduce::reduced_model;
 use search::Search;
 
 /// The smallest Shared Objects plan found, and the proof of how much smaller it could be.
@@ -94,7 +99,7 @@ impl Optimum {
         if nodes == 0 || self.layout.total() <= bounds.shared_objects || !small {
             return self;
         }
-        if let Some(model) = Model::new(records, self.layout.total(), control) {
+        if let Some(model) = reduced_model(records, self.layout.total(), control) {
             let verified = self.solve(records, &model, nodes, control);
             let reached = self.layout.total() == self.certificate.bound;
             self.proven = reached && (verified || verify_certificate(records, &self.certificate).is_ok());
@@ -132,7 +137,7 @@ pub(super) fn positional_certificate(records: &[UsageRecord], bound: u64) -> Cer
     let mut sizes: Vec<u64> = records.iter().map(|r| r.size).filter(|&size| size > 0).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    Certificate { bound, scale: 1, proof: Proof::leaf(search::positional_prices(&sizes, 1)) }
+    Certificate { bound, scale: 1, proof: Proof::leaf(Prices::positional(&sizes, 1)) }
 }
 
 /// Levels to objects: on each level, tensors by birth into the first free object of it.

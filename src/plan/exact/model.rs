@@ -3,8 +3,8 @@
 //! An interval graph is perfect, so tensors of which at most `c` are alive at once fit into `c` objects. It is enough
 //! to say on which *level*, an object size of at least its own, each tensor lives, and how many objects a level has.
 
-use super::{certificate::Prices, reduce::reduce};
-use crate::plan::{SearchControl, UsageRecord};
+use super::proof::Prices;
+use crate::plan::{control::SearchControl, record::UsageRecord};
 
 /// Tensors, the levels they may live on, and for each level the sets of tensors that are alive together.
 pub(super) struct Model {
@@ -44,13 +44,12 @@ pub(super) struct Clique {
     pub(super) members: Vec<usize>,
 }
 
-/// Members of cliques on all levels above which no model is made.
+/// Members of cliques on all levels above which a model is given up.
 const MAX_ENTRIES: usize = 1 << 20;
 
 impl Model {
-    /// The model of the plans that cost less than `known`; `None` where `control` stops its making, or where it would
-    /// take more memory than [`MAX_ENTRIES`] allow.
-    pub(super) fn new(records: &[UsageRecord], known: u64, control: &SearchControl<'_>) -> Option<Self> {
+    /// Each tensor with every level from its own size up open to it, and nothing assumed; cliques are yet to be listed.
+    pub(super) fn new(records: &[UsageRecord]) -> Self {
         let record_of: Vec<usize> = (0..records.len()).filter(|&i| records[i].size > 0).collect();
         let tensors: Vec<UsageRecord> = record_of.iter().map(|&i| records[i]).collect();
         let mut levels: Vec<u64> = tensors.iter().map(|t| t.size).collect();
@@ -59,18 +58,22 @@ impl Model {
         let own: Vec<usize> = tensors.iter().map(|t| levels.partition_point(|&l| l < t.size)).collect();
         let closed = vec![(levels.len(), None); tensors.len()];
         let (cliques, needed, assumed) = (Vec::new(), Vec::new(), Vec::new());
-        let mut model = Self { tensors, record_of, levels, own, closed, cliques, needed, assumed };
-        reduce(&mut model, known, control);
+        Self { tensors, record_of, levels, own, closed, cliques, needed, assumed }
+    }
+
+    /// Lists the cliques of each level; `None` where `control` stops it, or where they would take more memory than
+    /// [`MAX_ENTRIES`] allow.
+    pub(super) fn with_cliques(mut self, control: &SearchControl<'_>) -> Option<Self> {
         let mut entries = 0;
-        for level in 0..model.levels.len() {
-            let cliques = model.cliques_of(|j| (model.own[j]..model.closed[j].0).contains(&level));
+        for level in 0..self.levels.len() {
+            let cliques = self.cliques_of(|j| (self.own[j]..self.closed[j].0).contains(&level));
             entries += cliques.iter().map(|clique| clique.members.len()).sum::<usize>();
-            model.cliques.push(cliques);
+            self.cliques.push(cliques);
             if entries > MAX_ENTRIES || control.should_stop() {
                 return None;
             }
         }
-        Some(model)
+        Some(self)
     }
 
     /// Entries of the relaxation's matrix.

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 
 use super::{
-    certificate::Prices,
     lp::{self, Solved},
     model::Model,
+    proof::Prices,
     relax::{Branch, Slackness},
 };
-use crate::plan::SearchControl;
+use crate::plan::control::SearchControl;
 
 /// Prices are multiples of one part in this many.
 pub(super) const SCALE: u64 = 1 << 20;

@@ -1,7 +1,31 @@
 //! A proof as a list: cases in the order in which they are looked at, so that it may be as deep as it needs to be and
 //! nothing that reads, writes, compares or drops it recurses.
 
-use super::certificate::Prices;
+/// Multipliers of the linear relaxation's dual, in units of `1 / scale`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Prices {
+    /// `(size, step, price)`: for each tensor alive at `step` in an object of exactly `size`.
+    pub clique: Vec<(u64, usize, u64)>,
+    /// `(size, price)`: for each object of at least `size` that must exist.
+    pub count: Vec<(u64, u64)>,
+    /// `(size, price)`: taken back for each object of at least `size` that the case allows.
+    pub refund: Vec<(u64, u64)>,
+}
+
+impl Prices {
+    /// Prices that prove the sum of the positional maximums: each object is worth what its size is above the next one
+    /// below. `sizes` rise.
+    pub(super) fn positional(sizes: &[u64], scale: u64) -> Self {
+        let mut below = 0;
+        let mut prices = Self::default();
+        for &size in sizes {
+            prices.count.push((size, (size - below).saturating_mul(scale)));
+            below = size;
+        }
+        prices
+    }
+}
 
 /// A case of a proof; what follows it in the list are its sides, one after the other, each with all that is below it.
 #[derive(Clone, Debug, PartialEq, Eq)]

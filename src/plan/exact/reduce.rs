@@ -4,19 +4,26 @@
 //! no solver.
 
 use super::{
-    certificate::Prices,
     model::{Assumption, Model},
     prices::{SCALE, guard},
-    search::positional_prices,
+    proof::Prices,
 };
-use crate::plan::SearchControl;
+use crate::plan::{control::SearchControl, record::UsageRecord};
 
 /// Rounds after which nothing more is looked for.
 const ROUNDS: usize = 8;
 
+/// The model of the plans that cost less than `known`; `None` where `control` stops its making, or where it would take
+/// too much memory.
+pub(super) fn reduced_model(records: &[UsageRecord], known: u64, control: &SearchControl<'_>) -> Option<Model> {
+    let mut model = Model::new(records);
+    reduce(&mut model, known, control);
+    model.with_cliques(control)
+}
+
 /// Narrows `model` to the plans that cost less than `known`, until a round finds nothing. A model that `control` stops on
 /// the way is of no use.
-pub(super) fn reduce(model: &mut Model, known: u64, control: &SearchControl<'_>) {
+fn reduce(model: &mut Model, known: u64, control: &SearchControl<'_>) {
     let alive = |level: usize| {
         let cliques = model.cliques_of(|j| model.own[j] >= level);
         cliques.iter().map(|clique| clique.members.len()).max().unwrap_or(0)
@@ -56,7 +63,7 @@ fn close(model: &mut Model, known: u64, control: &SearchControl<'_>) {
             }
         }
         if closes {
-            let otherwise = positional_prices(&model.levels, SCALE);
+            let otherwise = Prices::positional(&model.levels, SCALE);
             model.assumed.push(Assumption { level, count: most + 1, at_least: false, otherwise });
         }
     }

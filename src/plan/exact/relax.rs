@@ -8,7 +8,7 @@ use super::{
     lp::{self, Solved},
     model::{Clique, Model},
 };
-use crate::plan::SearchControl;
+use crate::plan::control::SearchControl;
 
 /// One side of a branching: what it adds to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,12 @@
 //! recurses, for the tree may be as deep as relaxations may be many.
 
 use super::{
-    certificate::Prices,
     model::Model,
     prices::prices,
     proof::{Case, Proof},
     relax::{Branch, Narrowed, Relaxation, Slackness},
 };
-use crate::plan::{Progress, SearchControl, StopReason};
+use crate::plan::control::{Progress, SearchControl, StopReason};
 
 /// A node of the search, as much of it as the proof may need.
 struct Node {
@@ -233,15 +232,4 @@ fn cost(model: &Model, levels: &[usize]) -> u64 {
         model.cliques[level].iter().map(|clique| on_level(&clique.members)).max().unwrap_or(0) as u64
     };
     model.levels.iter().enumerate().map(|(level, size)| size / unit * objects(level)).sum()
-}
-
-/// Prices that prove the sum of the positional maximums: each object is worth what it is larger than the next.
-pub(super) fn positional_prices(levels: &[u64], scale: u64) -> Prices {
-    let mut below = 0;
-    let mut prices = Prices::default();
-    for &size in levels {
-        prices.count.push((size, (size - below).saturating_mul(scale)));
-        below = size;
-    }
-    prices
 }

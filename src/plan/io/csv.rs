@@ -3,8 +3,11 @@
 
 use std::fmt::Write;
 
-use super::{RecordSet, names::Seen, wrong};
-use crate::plan::{Layout, PlanError, UsageRecord, offsets::back_to_back};
+use super::{
+    names::Seen,
+    record_set::{RecordSet, wrong},
+};
+use crate::plan::{error::PlanError, layout::Layout, offsets::back_to_back, record::UsageRecord};
 
 /// A field and the column, in characters, where it starts.
 type Field = (usize, String);

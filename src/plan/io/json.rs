@@ -7,8 +7,8 @@ use serde::{
     de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use super::{RecordSet, names::Seen};
-use crate::plan::{PlanError, UsageRecord};
+use super::{names::Seen, record_set::RecordSet};
+use crate::plan::{error::PlanError, record::UsageRecord};
 
 #[derive(Deserialize)]
 struct Entry {

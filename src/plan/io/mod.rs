@@ -6,23 +6,14 @@ mod csv;
 #[cfg(feature = "serde")]
 mod json;
 mod names;
+mod record_set;
 
 pub use csv::{from_csv, to_csv, to_minimalloc};
 #[cfg(feature = "serde")]
 pub use json::{from_json, to_json};
+pub use record_set::RecordSet;
 
-use super::{PlanError, UsageRecord};
-
-/// Records with the names that a text gave them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RecordSet {
-    /// One name a record; no two are the same.
-    pub names: Vec<String>,
-    /// The records.
-    pub records: Vec<UsageRecord>,
-    /// Offsets, where the text had any: somebody's plan of one arena.
-    pub offsets: Option<Vec<u64>>,
-}
+use super::error::PlanError;
 
 /// Records in the text that starts with `{` or `[` for JSON, with a header for CSV.
 ///
@@ -34,8 +25,4 @@ pub fn from_text(text: &str) -> Result<RecordSet, PlanError> {
         return from_json(text);
     }
     from_csv(text)
-}
-
-fn wrong<T>(line: usize, column: usize, why: impl Into<String>) -> Result<T, PlanError> {
-    Err(PlanError::Parse { line, column, why: why.into() })
 }

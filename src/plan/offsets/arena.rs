@@ -2,7 +2,10 @@
 //!
 //! Where there are many tensors most live shortly, so a newcomer looks at those in a window of time around it.
 
-use crate::plan::{Layout, LayoutKind, Place, UsageRecord};
+use crate::plan::{
+    layout::{Layout, LayoutKind, Place},
+    record::UsageRecord,
+};
 
 /// Which gap a tensor takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

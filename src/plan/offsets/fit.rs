@@ -5,7 +5,7 @@ use super::{
     quick::{quick, widest},
     search::{Found, search},
 };
-use crate::plan::{Layout, PlanError, SearchControl, UsageRecord};
+use crate::plan::{control::SearchControl, error::PlanError, layout::Layout, record::UsageRecord};
 
 /// The answer of [`fit`].
 #[derive(Clone, Debug, PartialEq, Eq)]

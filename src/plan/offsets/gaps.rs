@@ -5,7 +5,7 @@ use std::{
     ops::Bound,
 };
 
-use super::Gap;
+use super::arena::Gap;
 
 /// Gaps below the highest tensor alive, found by place and by size.
 pub(super) struct Gaps {

@@ -8,9 +8,16 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use super::{
     arena::{Arena, Gap},
     gaps::Gaps,
-    one_arena,
+    layout::one_arena,
 };
-use crate::plan::{Layout, PlanError, SearchControl, Ties, UsageRecord, naive_total, profile::by_breadth};
+use crate::plan::{
+    bounds::naive_total,
+    control::SearchControl,
+    error::PlanError,
+    layout::Layout,
+    profile::{Ties, by_breadth},
+    record::UsageRecord,
+};
 
 /// Tensors one after another, nothing shared, in `O(n)`.
 ///
@@ -63,17 +70,6 @@ pub fn micro_greedy_within(records: &[UsageRecord], control: &SearchControl<'_>)
     let mut order: Vec<usize> = (0..records.len()).rev().collect();
     order.sort_by_key(|&i| Reverse(records[i].size));
     Ok(place(records, &order, 1, Gap::FirstFit, control))
-}
-
-/// In the order of the list, each into the smallest gap; offsets are multiples of `align`: the arena of the TensorFlow
-/// Lite interpreter. Takes as long as [`greedy_by_size`].
-///
-/// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn simple_arena(records: &[UsageRecord], align: u64) -> Result<Layout, PlanError> {
-    naive_total(records)?;
-    let order: Vec<usize> = (0..records.len()).collect();
-    Ok(place(records, &order, align, Gap::BestFit, &SearchControl::new()))
 }
 
 /// From the widest step to the narrowest, at each the tensors not placed yet, largest first (section 5.3). Takes as

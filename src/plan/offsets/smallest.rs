@@ -1,11 +1,15 @@
 //! The smallest arena: the greedy strategies, then the search wherever they leave a gap to the widest step.
 
 use super::{
-    Fit,
-    fit::{fit_by_search, granularity},
+    fit::{Fit, fit_by_search, granularity},
     quick::{quick, widest},
 };
-use crate::plan::{Layout, PlanError, Progress, SearchControl, StopReason, UsageRecord};
+use crate::plan::{
+    control::{Progress, SearchControl, StopReason},
+    error::PlanError,
+    layout::Layout,
+    record::UsageRecord,
+};
 
 /// The smallest arena found.
 #[derive(Clone, Debug, PartialEq, Eq)]

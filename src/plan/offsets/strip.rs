@@ -6,8 +6,8 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use super::{one_arena, spans::Spans};
-use crate::plan::{Layout, PlanError, SearchControl, UsageRecord, naive_total};
+use super::{layout::one_arena, spans::Spans};
+use crate::plan::{bounds::naive_total, control::SearchControl, error::PlanError, layout::Layout, record::UsageRecord};
 
 /// Which of equally long-lived tensors is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub fn strip_packing_within(
     points.sort_unstable();
     points.dedup();
     let point = |step: usize| points.partition_point(|&p| p < step);
-    // TieBreak-lived first; lifetimes in steps, walls in points.
+    // Longest-lived first; lifetimes in steps, walls in points.
     let mut order: Vec<usize> = (0..records.len()).collect();
     if ties == TieBreak::Largest {
         order.sort_by_key(|&i| Reverse(records[i].size));

@@ -4,7 +4,9 @@
 
 use std::fmt::Write;
 
-use super::{LayoutKind, PlanError, Strategy, UsageRecord, bounds, io::from_csv};
+use super::{
+    bounds::bounds, error::PlanError, io::from_csv, layout::LayoutKind, record::UsageRecord, strategy::Strategy,
+};
 
 /// One cell: what was published, what comes out here, and how they agree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{RowStep, RowUse};
-use crate::plan::{Placement, Plan, PlanError, RowTable, TensorRows, TextureLimits};
+use super::problem::{RowStep, RowUse};
+use crate::plan::{
+    error::PlanError,
+    placement::{Placement, Plan, RowTable},
+    realize::{TensorRows, TextureLimits},
+};
 
 /// What lies in the pool: for each texture, by first texel, one past the last and whose row it is.
 struct Memory<'a> {

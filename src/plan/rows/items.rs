@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{LivePeak, LiveRange, RowProblem, RowStep, RowUse};
-use crate::plan::{PlanError, TensorRows, UsageRecord};
+use super::problem::{LivePeak, LiveRange, RowProblem, RowStep, RowUse};
+use crate::plan::{error::PlanError, realize::TensorRows, record::UsageRecord};
 
 /// Rows that are placed as one run: a single row, or a whole tensor.
 pub(super) struct Item {
@@ -110,15 +110,7 @@ pub(super) fn items(problem: &RowProblem<'_>) -> Result<Vec<Item>, PlanError> {
     Ok(items)
 }
 
-/// Texels of the rows that are alive at the fullest step: no placement of this schedule goes below.
-///
-/// # Errors
-/// As [`row_lives`].
-pub fn live_row_bound(problem: &RowProblem<'_>) -> Result<u64, PlanError> {
-    live_row_peak(problem).map(|peak| peak.texels)
-}
-
-/// The first step at which the most texels are alive.
+/// The first step at which the most texels are alive: no placement of this schedule takes fewer.
 ///
 /// # Errors
 /// As [`row_lives`].

@@ -2,10 +2,11 @@
 
 use std::cmp::Reverse;
 
-use super::banks::PLACING;
+use super::textures::PLACING;
 use crate::plan::{
-    Progress, SearchControl, UsageRecord,
+    control::{Progress, SearchControl},
     offsets::{Arena, Gap},
+    record::UsageRecord,
 };
 
 /// What rows are ordered by before they are placed.

@@ -1,14 +1,18 @@
 //! A layout of rows: tensors to textures, then rows to texels, for several numbers of textures; the smallest is kept.
 
 use super::{
-    RowLayout, RowProblem, RowSearchBudget, banks, banks::Climbing, curves::Curves, items, items::Item, pack::pack,
+    items::{self, Item},
+    live_profile::LiveProfiles,
+    pack::pack,
+    problem::{RowLayout, RowProblem, RowSearchBudget},
+    textures::{Climbing, assignments, conflicts},
 };
-use crate::plan::{PlanError, SearchControl, UsageRecord};
+use crate::plan::{bounds::naive_total, control::SearchControl, error::PlanError, record::UsageRecord};
 
 /// Numbers of textures that are tried; a network that needs more gets a layout of as many as it needs.
 const FEWEST: usize = 2;
 const MOST: usize = 4;
-/// Splits that are packed, for each number of textures.
+/// Assignments that are packed, for each number of textures.
 const PACKED: usize = 3;
 
 /// Places every row of every record; the same answer for the same problem and effort, unless `control` stops the search,
@@ -24,37 +28,37 @@ pub fn place_rows(
 ) -> Result<Option<RowLayout>, PlanError> {
     let items = items::items(problem)?;
     let usages: Vec<UsageRecord> = items.iter().map(|item| item.usage).collect();
-    crate::plan::naive_total(&usages)?;
+    naive_total(&usages)?;
     let records = problem.tensors.len();
-    let Some(curves) = Curves::new(records, &items) else { return Ok(None) };
-    let apart = banks::apart(records, problem.steps);
-    let mut splits = Vec::new();
+    let Some(profiles) = LiveProfiles::new(records, &items) else { return Ok(None) };
+    let conflicts = conflicts(records, problem.steps);
+    let mut found = Vec::new();
     let mut textures = FEWEST.min(records.max(1));
-    // With a texture for each tensor there is always a split.
-    while textures <= MOST || splits.is_empty() {
+    // With a texture for each tensor there is always an assignment.
+    while textures <= MOST || found.is_empty() {
         let climbing = Climbing { moves: effort.moves / (MOST - FEWEST + 1) as u64, keep: PACKED };
-        splits.extend(banks::splits(&curves, &apart, textures, climbing, control));
+        found.extend(assignments(&profiles, &conflicts, textures, climbing, control));
         textures += 1;
-        if control.should_stop() && splits.is_empty() {
+        if control.should_stop() && found.is_empty() {
             return Ok(None);
         }
     }
-    splits.sort();
-    let share = (effort.packings / splits.len().max(1) as u64).max(1);
+    found.sort();
+    let share = (effort.packings / found.len().max(1) as u64).max(1);
     let mut best: Option<RowLayout> = None;
-    for split in &splits {
+    for assigned in &found {
         let total = best.as_ref().map_or(u64::MAX, RowLayout::total);
-        if split.bound >= total {
+        if assigned.bound >= total {
             break;
         }
         let effort = Packing { packings: share, below: total };
-        let layout = packed(problem, &items, &split.texture_of, effort, control);
+        let layout = packed(problem, &items, &assigned.texture_of, effort, control);
         best = layout.filter(|layout| layout.total() < total).or(best);
         if control.should_stop() {
             return Ok(best);
         }
     }
-    // The first split always has a layout: this is for none at all.
+    // The first assignment always has a layout: this is for none at all.
     let starts = problem.tensors.iter().map(|t| vec![0; t.rows as usize]).collect();
     let nothing = RowLayout { textures: Vec::new(), texture_of: vec![0; records], starts };
     Ok(Some(best.unwrap_or(nothing)))
@@ -66,7 +70,7 @@ struct Packing {
     below: u64,
 }
 
-/// The layout of a split; nothing where it is seen on the way that its textures will not add up to less than `below`, or
+/// The layout of an assignment; nothing where it is seen on the way that its textures will not add up to less than `below`, or
 /// where the search is stopped.
 fn packed(
     problem: &RowProblem<'_>,

@@ -1,8 +1,14 @@
 //! From a layout of rows to textures and row tables; whole tensors and rings are told for what they are.
 
-use super::{RowLayout, RowProblem, row_lives};
+use super::{
+    items::row_lives,
+    problem::{RowLayout, RowProblem},
+};
 use crate::plan::{
-    LayoutKind, Placement, Plan, PlanError, RowTable, TensorRows, TexelFormat, TextureLimits, realize::texture,
+    error::PlanError,
+    layout::LayoutKind,
+    placement::{Placement, Plan, RowTable, TexelFormat},
+    realize::{TensorRows, TextureLimits, texture},
 };
 
 /// Cuts textures from a layout of rows.
@@ -37,13 +43,7 @@ pub fn realize_rows(
         let last = lives.iter().flatten().map(|life| life.last).max().unwrap_or(0);
         placements.push(Placement { record, texture: layout.texture_of[record], rows, first, last });
     }
-    Ok(Plan {
-        strategy: LayoutKind::Rows.name().to_owned(),
-        evidence: None,
-        problem: LayoutKind::Rows,
-        textures,
-        placements,
-    })
+    Ok(Plan { strategy: LayoutKind::Rows.name().to_owned(), problem: LayoutKind::Rows, textures, placements })
 }
 
 /// The simplest table that puts every written row where the layout does.

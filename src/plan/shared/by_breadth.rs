@@ -1,7 +1,14 @@
 //! Greedy by Breadth (Pisarchyk and Lee 2020, section 4.2, Algorithm 1).
 
 use super::objects::{Objects, best_object};
-use crate::plan::{Layout, PlanError, SearchControl, Ties, UsageRecord, naive_total, profile::by_breadth};
+use crate::plan::{
+    bounds::naive_total,
+    control::SearchControl,
+    error::PlanError,
+    layout::Layout,
+    profile::{Ties, by_breadth},
+    record::UsageRecord,
+};
 
 /// Visits steps from the widest to the narrowest, and at each places the tensors not placed yet, largest first.
 /// `O(k n log n)` for `k` objects. Where `control` stops it, those not placed yet get objects of their own.

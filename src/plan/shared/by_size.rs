@@ -1,7 +1,7 @@
 //! Greedy by Size (Pisarchyk and Lee 2020, section 4.3, Algorithm 2).
 
 use super::objects::Objects;
-use crate::plan::{Layout, PlanError, SearchControl, UsageRecord, naive_total};
+use crate::plan::{bounds::naive_total, control::SearchControl, error::PlanError, layout::Layout, record::UsageRecord};
 
 /// Which of the suitable objects a tensor takes. Objects never grow here and are opened from the largest to the
 /// smallest.

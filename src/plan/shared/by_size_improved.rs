@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use super::objects::Objects;
-use crate::plan::{Layout, PlanError, SearchControl, UsageRecord, bounds};
+use crate::plan::{bounds::bounds, control::SearchControl, error::PlanError, layout::Layout, record::UsageRecord};
 
 /// The tensors of one stage.
 struct Stage {

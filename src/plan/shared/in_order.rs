@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::sweep::{Free, by_birth};
-use crate::plan::{Layout, PlanError, UsageRecord};
+use crate::plan::{error::PlanError, layout::Layout, record::UsageRecord};
 
 /// Free objects by size, then by when they were opened.
 #[derive(Default)]

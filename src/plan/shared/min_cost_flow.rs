@@ -5,8 +5,14 @@
 
 use std::collections::VecDeque;
 
-use super::naive;
-use crate::plan::{Layout, LayoutKind, Place, PlanError, SearchControl, UsageRecord, naive_total};
+use super::naive::naive;
+use crate::plan::{
+    bounds::naive_total,
+    control::SearchControl,
+    error::PlanError,
+    layout::{Layout, LayoutKind, Place},
+    record::UsageRecord,
+};
 
 /// An arc of unit capacity; arc `i ^ 1` runs the other way.
 struct Arc {

@@ -20,5 +20,3 @@ pub use equality::equality;
 pub use in_order::greedy_in_order;
 pub use min_cost_flow::min_cost_flow;
 pub use naive::naive;
-pub(super) use objects::Objects;
-pub(super) use sweep::InUse;

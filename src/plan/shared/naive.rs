@@ -1,6 +1,11 @@
 //! Naïve: an object a tensor, nothing shared. What every other plan is measured against.
 
-use crate::plan::{Layout, LayoutKind, Place, PlanError, UsageRecord, naive_total};
+use crate::plan::{
+    bounds::naive_total,
+    error::PlanError,
+    layout::{Layout, LayoutKind, Place},
+    record::UsageRecord,
+};
 
 /// Gives every tensor an object of its own, in `O(n)`.
 ///

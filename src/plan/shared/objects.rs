@@ -1,6 +1,9 @@
 //! Shared objects while they are being filled: who is in which, and when each is busy.
 
-use crate::plan::{Layout, LayoutKind, Place, UsageRecord};
+use crate::plan::{
+    layout::{Layout, LayoutKind, Place},
+    record::UsageRecord,
+};
 
 /// The intervals at which an object holds a tensor; they never overlap, so they are in order.
 #[derive(Clone, Debug, Default)]
@@ -25,12 +28,12 @@ impl Busy {
 
 /// The steps at which each object is busy, a bit each: where steps are few, the quickest way to see that one is not free.
 struct Steps {
-    /// KernelParams an object; none if steps are too many.
+    /// Words of 64 steps an object; 0 if steps are too many.
     words: usize,
     bits: Vec<u64>,
 }
 
-/// KernelParams above which bits cost more than they save.
+/// Words of an object above which bits cost more than they save.
 const MAX_WORDS: usize = 64;
 
 impl Steps {
@@ -64,7 +67,7 @@ impl Steps {
 }
 
 /// Objects under construction.
-pub(in crate::plan) struct Objects<'a> {
+pub(super) struct Objects<'a> {
     records: &'a [UsageRecord],
     sizes: Vec<u64>,
     busy: Vec<Busy>,
@@ -73,21 +76,21 @@ pub(in crate::plan) struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    pub(in crate::plan) fn new(records: &'a [UsageRecord]) -> Self {
+    pub(super) fn new(records: &'a [UsageRecord]) -> Self {
         let steps = Steps::new(records);
         Self { records, sizes: Vec::new(), busy: Vec::new(), steps, object_of: vec![None; records.len()] }
     }
 
-    pub(in crate::plan) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.sizes.len()
     }
 
-    pub(in crate::plan) fn size(&self, object: usize) -> u64 {
+    pub(super) fn size(&self, object: usize) -> u64 {
         self.sizes[object]
     }
 
     /// Whether `object` is free while `record` lives.
-    pub(in crate::plan) fn suits(&self, object: usize, record: usize) -> bool {
+    pub(super) fn suits(&self, object: usize, record: usize) -> bool {
         let r = &self.records[record];
         if self.steps.is_busy(object, r) {
             return false;
@@ -126,7 +129,7 @@ impl<'a> Objects<'a> {
     }
 
     /// Puts `record` into `object`, which grows if it must. The caller has asked [`suits`](Self::suits).
-    pub(in crate::plan) fn put(&mut self, record: usize, object: usize) {
+    pub(super) fn put(&mut self, record: usize, object: usize) {
         let r = &self.records[record];
         let at = self.busy[object].place(r);
         self.steps.occupy(object, r);
@@ -136,7 +139,7 @@ impl<'a> Objects<'a> {
     }
 
     /// Puts `record` into an object of its own.
-    pub(in crate::plan) fn open(&mut self, record: usize) -> usize {
+    pub(super) fn open(&mut self, record: usize) -> usize {
         self.sizes.push(0);
         self.busy.push(Busy::default());
         self.put(record, self.sizes.len() - 1);
@@ -144,7 +147,7 @@ impl<'a> Objects<'a> {
     }
 
     /// The layout; a record that was never placed gets an object of its own.
-    pub(in crate::plan) fn into_layout(mut self) -> Layout {
+    pub(super) fn into_layout(mut self) -> Layout {
         for record in 0..self.records.len() {
             if self.object_of[record].is_none() {
                 self.open(record);

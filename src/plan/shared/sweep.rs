@@ -3,20 +3,20 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::objects::Objects;
-use crate::plan::{Layout, PlanError, UsageRecord, naive_total};
+use crate::plan::{bounds::naive_total, error::PlanError, layout::Layout, record::UsageRecord};
 
 /// Objects in use, the one that comes free next first; equals by index.
 #[derive(Default)]
-pub(in crate::plan) struct InUse(BinaryHeap<Reverse<(usize, usize)>>);
+struct InUse(BinaryHeap<Reverse<(usize, usize)>>);
 
 impl InUse {
     /// `object` is in use up to step `last`.
-    pub(in crate::plan) fn hold(&mut self, object: usize, last: usize) {
+    fn hold(&mut self, object: usize, last: usize) {
         self.0.push(Reverse((last, object)));
     }
 
     /// The next object that is in use no more at `step`.
-    pub(in crate::plan) fn free_before(&mut self, step: usize) -> Option<usize> {
+    fn free_before(&mut self, step: usize) -> Option<usize> {
         let &Reverse((last, object)) = self.0.peek()?;
         if last >= step {
             return None;

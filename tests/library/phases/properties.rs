@@ -11,7 +11,7 @@ use texpool::{
     ops::reference,
     plan::{
         Plan, RowProblem, RowSearchBudget, RowStep, RowTable, SearchControl, TensorRows, TexelFormat, TextureLimits,
-        check_rows, live_row_bound, place_rows, realize_rows,
+        check_rows, live_row_peak, place_rows, realize_rows,
     },
     rewrite::{Rules, Views, rewrite},
     schedule::{
@@ -231,7 +231,7 @@ fn planned(case: &Case) -> (Plan, u64) {
     let problem = RowProblem { tensors: &case.tensors, whole: &case.whole, steps: &case.steps };
     let layout =
         place_rows(&problem, RowSearchBudget { moves: 500, packings: 10 }, &SearchControl::new()).unwrap().unwrap();
-    assert!(layout.total() >= live_row_bound(&problem).unwrap());
+    assert!(layout.total() >= live_row_peak(&problem).unwrap().texels);
     assert_eq!(
         layout,
         place_rows(&problem, RowSearchBudget { moves: 500, packings: 10 }, &SearchControl::new()).unwrap().unwrap()

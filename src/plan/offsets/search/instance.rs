@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::bits::BitRows;
-use crate::plan::{SearchControl, UsageRecord};
+use crate::plan::{control::SearchControl, record::UsageRecord};
 
 /// A tensor: the points at which it is alive, out of those at which some tensor is born, and its size.
 #[derive(Clone, Copy, Debug)]

@@ -23,8 +23,12 @@ use instance::{Instance, apart};
 use order::Order;
 use state::{Key, Part, State};
 
-use super::one_arena;
-use crate::plan::{Layout, Progress, SearchControl, UsageRecord};
+use super::layout::one_arena;
+use crate::plan::{
+    control::{Progress, SearchControl},
+    layout::Layout,
+    record::UsageRecord,
+};
 
 /// The answer of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,11 +16,11 @@ pub(super) struct LiveProfile {
     live: Vec<Block>,
 }
 
-/// Points that the curves of a problem may have together: 256 MiB. A choice, not a measurement.
+/// Points that the profiles of a problem may have together: 256 MiB. A choice, not a measurement.
 const MOST_POINTS: usize = 1 << 26;
 
 /// The tensors of a problem over time.
-pub(super) struct Curves {
+pub(super) struct LiveProfiles {
     /// One a record.
     pub(super) of: Vec<LiveProfile>,
     blocks: usize,
@@ -29,7 +29,7 @@ pub(super) struct Curves {
     shift: u32,
 }
 
-impl Curves {
+impl LiveProfiles {
     /// Live texels grow only where a row is born and shrink only where one dies, so the last birth before a death is
     /// all that matters. None where tensors times points would take too much memory.
     pub(super) fn new(records: usize, items: &[Item]) -> Option<Self> {
@@ -51,18 +51,18 @@ impl Curves {
         if all > MOST_POINTS {
             return None;
         }
-        let curve = |span: &Option<(usize, usize)>| {
+        let profile = |span: &Option<(usize, usize)>| {
             span.map_or_else(LiveProfile::default, |(from, to)| {
                 let first_block = from / BLOCK;
                 LiveProfile { from, first_block, live: vec![[0; BLOCK]; to.div_ceil(BLOCK) - first_block] }
             })
         };
-        let mut of: Vec<LiveProfile> = spans.iter().map(curve).collect();
+        let mut of: Vec<LiveProfile> = spans.iter().map(profile).collect();
         for item in items {
-            let curve = &mut of[item.record];
+            let profile = &mut of[item.record];
             let (from, to) = span(item);
-            let before = curve.first_block * BLOCK;
-            let live = &mut curve.live.as_flattened_mut()[from - before..to - before];
+            let before = profile.first_block * BLOCK;
+            let live = &mut profile.live.as_flattened_mut()[from - before..to - before];
             live.iter_mut().for_each(|live| *live += (item.usage.size >> shift) as i32);
         }
         Some(Self { of, blocks: points.len().div_ceil(BLOCK), shift })
@@ -105,22 +105,22 @@ pub(super) struct Load {
 
 impl Load {
     /// By how much the fullest point grows if a tensor is added.
-    pub(super) fn growth(&self, curve: &LiveProfile) -> i32 {
-        let live = self.live[curve.first_block..].as_flattened().iter().zip(curve.live.as_flattened());
+    pub(super) fn growth(&self, profile: &LiveProfile) -> i32 {
+        let live = self.live[profile.first_block..].as_flattened().iter().zip(profile.live.as_flattened());
         live.fold(self.peak, |peak, (total, live)| peak.max(total + live)) - self.peak
     }
 
-    pub(super) fn add(&mut self, curve: &LiveProfile) {
-        self.change(curve, |total, live| total + live);
+    pub(super) fn add(&mut self, profile: &LiveProfile) {
+        self.change(profile, |total, live| total + live);
     }
 
-    pub(super) fn remove(&mut self, curve: &LiveProfile) {
-        self.change(curve, |total, live| total - live);
+    pub(super) fn remove(&mut self, profile: &LiveProfile) {
+        self.change(profile, |total, live| total - live);
     }
 
-    fn change(&mut self, curve: &LiveProfile, changed: impl Fn(i32, i32) -> i32) {
-        let from = curve.first_block;
-        for ((total, most), live) in self.live[from..].iter_mut().zip(&mut self.most[from..]).zip(&curve.live) {
+    fn change(&mut self, profile: &LiveProfile, changed: impl Fn(i32, i32) -> i32) {
+        let from = profile.first_block;
+        for ((total, most), live) in self.live[from..].iter_mut().zip(&mut self.most[from..]).zip(&profile.live) {
             *most = 0;
             for (total, &live) in total.iter_mut().zip(live) {
                 *total = changed(*total, live);

@@ -1,0 +1,89 @@
+//! The problem of placing rows, and what answers it.
+
+use std::ops::Range;
+
+use crate::plan::realize::TensorRows;
+
+/// Rows of a tensor that a step touches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RowUse {
+    /// Index of the record.
+    pub record: usize,
+    /// The rows.
+    pub rows: Range<u32>,
+    /// The texels of each of them: all, or a part that a step of its own writes.
+    pub texels: Range<u32>,
+}
+
+/// What one step reads and writes, row by row. A tensor that is bound is listed even where none of its rows is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RowStep {
+    /// Rows it reads.
+    pub reads: Vec<RowUse>,
+    /// Rows it writes; each texel of a row is written by one step.
+    pub writes: Vec<RowUse>,
+}
+
+/// The first step that writes a row or a part of it, and the last that reads it (the same where none does).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveRange {
+    /// The step that writes it.
+    pub first: usize,
+    /// The last step that reads it, inclusive.
+    pub last: usize,
+}
+
+/// The fullest step of a schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LivePeak {
+    /// The step.
+    pub step: usize,
+    /// Texels of the rows that are alive at it.
+    pub texels: u64,
+}
+
+/// What is to be placed.
+#[derive(Clone, Copy, Debug)]
+pub struct RowProblem<'a> {
+    /// Rows of each record.
+    pub tensors: &'a [TensorRows],
+    /// Records whose rows must lie one after another: they are looked at in another shape, too.
+    pub whole: &'a [bool],
+    /// The steps.
+    pub steps: &'a [RowStep],
+}
+
+/// How far to search for a smaller layout; counts, never time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowSearchBudget {
+    /// Moves of a tensor to another texture.
+    pub moves: u64,
+    /// Packings of one texture.
+    pub packings: u64,
+}
+
+impl Default for RowSearchBudget {
+    fn default() -> Self {
+        Self { moves: 20_000, packings: 60 }
+    }
+}
+
+/// Where each row lies; sizes and places in texels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowLayout {
+    /// Texels of each texture.
+    pub textures: Vec<u64>,
+    /// Texture of each record.
+    pub texture_of: Vec<usize>,
+    /// First texel of each row of each record. A row that no step writes has the place of another.
+    pub starts: Vec<Vec<u64>>,
+}
+
+impl RowLayout {
+    /// The cost: the sum of the textures.
+    pub fn total(&self) -> u64 {
+        self.textures.iter().sum()
+    }
+}
