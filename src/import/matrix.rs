@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::{
-    facts::{self, Fact},
-    onnx::{NEWEST, OLDEST},
-    opcode,
+    onnx::{self, NEWEST, OLDEST, OnnxOpEntry},
+    op_registry::Support,
+    tflite::{self, Described},
 };
 
 /// How many of ONNX's own cases pass, by operator and by folder, as `tests/gpu/onnx_nodes` counts them.
@@ -31,23 +31,32 @@ pub struct Operator {
 }
 
 impl Operator {
-    fn of(fact: &Fact) -> Self {
-        let code = |name| opcode::code(name).map(|code| (name, code));
+    fn new(Support { types, kernels, limits }: Support, tflite: Vec<(&'static str, i32)>) -> Self {
+        let kernels = kernels.split(", ").filter(|&family| family != "none").collect();
+        Self { onnx: None, since: None, tflite, kernels, types: types.words(), limits, folds: false }
+    }
+
+    /// One of ONNX, with the names of those of TensorFlow Lite that are described in its row.
+    fn of_onnx(entry: &OnnxOpEntry) -> Self {
+        let own = entry.domain.is_empty();
+        let here = |described| matches!(described, Described::LikeOnnx(name) if own && name == entry.name);
+        let tflite = tflite::operators().filter(|entry| here(entry.described)).filter_map(|entry| entry.coded());
         Self {
-            onnx: fact.onnx.map(|onnx| onnx.full()),
-            since: fact.onnx.map(|onnx| if onnx.domain.is_empty() { onnx.since.max(OLDEST) } else { onnx.since }),
-            tflite: fact.tflites().filter_map(|tflite| code(tflite.name)).collect(),
-            kernels: fact.kernels.split(", ").filter(|&family| family != "none").collect(),
-            types: fact.types.words(),
-            limits: fact.limits,
-            folds: fact.onnx.is_some_and(|onnx| onnx.fold.is_some()),
+            onnx: Some(entry.full_name()),
+            since: Some(if own { entry.since.max(OLDEST) } else { entry.since }),
+            folds: entry.fold.is_some(),
+            ..Self::new(entry.support, tflite.collect())
         }
     }
 }
 
 /// The operators that are supported: ONNX's by name, its own domain first, then those of TensorFlow Lite alone.
 pub fn supported() -> Vec<Operator> {
-    let mut all: Vec<Operator> = facts::all().map(Operator::of).collect();
+    let alone = tflite::operators().filter_map(|entry| match entry.described {
+        Described::Alone(support) => Some(Operator::new(support, entry.coded().into_iter().collect())),
+        Described::LikeOnnx(_) => None,
+    });
+    let mut all: Vec<Operator> = onnx::operators().map(Operator::of_onnx).chain(alone).collect();
     all.sort_by_cached_key(|operator| {
         let foreign = operator.onnx.as_ref().is_some_and(|name| name.contains('.'));
         (operator.onnx.is_none(), foreign, operator.onnx.clone(), operator.tflite.clone())
@@ -93,4 +102,25 @@ pub fn operators() -> String {
         let _ = writeln!(text, "| {folder} | {} |", official(folder).unwrap_or_default());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_operator_of_either_format_stands_in_one_row() {
+        let listed: usize = supported().iter().map(|operator| operator.tflite.len()).sum();
+        assert_eq!(listed, tflite::operators().count(), "a counterpart is named that ONNX does not have");
+    }
+
+    #[test]
+    fn every_family_of_kernels_has_a_shader() {
+        let shaders = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
+        for family in supported().into_iter().flat_map(|operator| operator.kernels) {
+            assert!(shaders.join(format!("{family}.wgsl")).is_file(), "`{family}` is no family of kernels");
+        }
+    }
 }

@@ -5,21 +5,15 @@
 //! what it holds and states.
 #![doc = include_str!("OPERATORS.md")]
 
-mod context;
 mod error;
-mod facts;
 mod label;
-mod lower;
 mod map;
 mod matrix;
 mod meter;
 mod onnx;
-mod opcode;
+mod op_registry;
+mod options;
 mod prune;
-mod reader;
-mod schema;
-mod sparse;
-mod tensors;
 mod tflite;
 
 use std::{path::Path, sync::Arc};
@@ -27,10 +21,13 @@ use std::{path::Path, sync::Arc};
 pub use error::{ImportError, TooMuch, UnresolvedDim, UnsupportedOp};
 pub use matrix::{Operator, operators, supported};
 pub use meter::{Excess, Resource};
-pub use onnx::{Array, Elem, FakeQuant, ImportOptions};
+pub use onnx::{Array, Elem};
+pub use options::{FakeQuant, ImportOptions};
 
 use crate::graph::Graph;
-use tensors::Owner;
+
+/// A file's bytes, shared with every constant borrowed from them.
+type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// Reads a `.tflite` or `.onnx` file. The graph is named after the file; its constants are borrowed from the mapped file.
 ///

@@ -13,63 +13,38 @@ mod layout;
 mod lower;
 mod model;
 mod names;
+mod op_registry;
 mod ports;
+mod preferred_input_layout;
 mod site;
 mod six;
 mod tensor;
 mod value;
 mod wire;
-mod wish;
 
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     path::Path,
 };
 
 pub use array::{Array, Elem};
-pub(super) use call::Call;
-pub(super) use lower::FACTS;
+pub(super) use op_registry::{OnnxOpEntry, operators};
 
 use super::{
+    ImportOptions, Owner,
     error::{ImportError, Problem, UnsupportedOp},
-    facts::{self, Onnx},
     label::label,
     meter::Meter,
-    tensors::Owner,
 };
 use crate::graph::{Graph, check};
+use call::Call;
 use external::External;
 use model::{Model, Node};
 use names::{Names, Operand};
+use op_registry::own_domain;
 use site::Site;
 use tensor::{Owned, Values};
-
-/// What is bound when a model is imported.
-#[derive(Clone, Debug, Default)]
-pub struct ImportOptions {
-    /// Extents that the file leaves open, by their names; `INPUT:AXIS` for one without a name.
-    pub dims: BTreeMap<String, usize>,
-    /// Graph inputs that are part of the model, by their names.
-    pub constants: BTreeMap<String, Array>,
-    /// Whether values that a file stores in 8 bits are rounded to what those can say.
-    pub fake_quant: FakeQuant,
-}
-
-/// What becomes of values that a file has as integers of a scale, in whichever format; they are computed as the reals that
-/// the integers stand for.
-///
-/// Halves are rounded as each format's reference does: TensorFlow Lite's away from zero, ONNX's `QuantizeLinear` to the
-/// even one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum FakeQuant {
-    /// Each result is rounded to the nearest value that the file's integers stand for, as the file's runtime does.
-    #[default]
-    On,
-    /// Results are held within the values that the integers stand for, and not rounded: what the network computed before it
-    /// was quantised, but for its weights.
-    Off,
-}
 
 /// Operator sets that are read.
 pub(super) const OLDEST: i64 = 6;
@@ -167,7 +142,7 @@ fn lower<'m>(
     // Looked at before its results have names, so that it cannot read itself.
     let operands = names.operands(node, values, &mut site.meter);
     names.claim(node)?;
-    let fact = opsets.find(node)?;
+    let entry = opsets.find(node)?;
     let operands = operands?;
     // A node that reads what a refused node should have computed cannot be looked at further.
     let Some(operands) = operands.into_iter().map(Operand::into_value).collect::<Option<Vec<_>>>() else {
@@ -185,34 +160,18 @@ fn lower<'m>(
     let before = site.graph.tensors.len();
     let mut call = Call { site, node, opset, operands, results, read, values };
     six::renew(&mut call)?;
-    match fact.fold {
+    match entry.fold {
         Some(fold) if known => {
-            if !KEEP_ONE_VALUE.contains(&fact.name) {
+            if entry.fold_reads_elements {
                 call.write_out()?;
             }
             fold(&mut call)?;
         }
-        _ => (fact.lower)(&mut call)?,
+        _ => (entry.lower)(&mut call)?,
     }
     let results = std::mem::take(&mut call.results);
     names.state(node, results, before, site)
 }
-
-/// Operators that give one value over and over where they are given such, without looking at its elements.
-const KEEP_ONE_VALUE: [&str; 12] = [
-    "ConstantOfShape",
-    "Dropout",
-    "Expand",
-    "Flatten",
-    "Identity",
-    "Reshape",
-    "Shape",
-    "Size",
-    "Squeeze",
-    "Tile",
-    "Transpose",
-    "Unsqueeze",
-];
 
 /// The operator sets that a model is written in.
 struct Opsets<'m> {
@@ -224,7 +183,7 @@ impl<'m> Opsets<'m> {
     fn new(model: &'m Model) -> Result<Self, ImportError> {
         let mut versions = HashMap::new();
         for (domain, version) in &model.opsets {
-            if versions.insert(own(domain), *version).is_some_and(|other| other != *version) {
+            if versions.insert(own_domain(domain), *version).is_some_and(|other| other != *version) {
                 return Err(ImportError::Duplicate { what: "operator set", name: domain.clone() });
             }
         }
@@ -236,12 +195,12 @@ impl<'m> Opsets<'m> {
     }
 
     fn version(&self, domain: &str) -> i64 {
-        self.versions.get(own(domain)).copied().unwrap_or(0)
+        self.versions.get(own_domain(domain)).copied().unwrap_or(0)
     }
 
-    fn find(&self, node: &Node) -> Result<&'static Onnx, Problem> {
-        if let Some(fact) = facts::onnx(&node.domain, &node.op) {
-            return Ok(fact);
+    fn find(&self, node: &Node) -> Result<&'static OnnxOpEntry, Problem> {
+        if let Some(entry) = op_registry::find(&node.domain, &node.op) {
+            return Ok(entry);
         }
         if node.attributes.iter().any(|attribute| attribute.graph) {
             return Err(Problem::unsupported("control flow is not supported"));
@@ -254,9 +213,4 @@ impl<'m> Opsets<'m> {
         }
         Err(Problem::unsupported("the operator is not supported"))
     }
-}
-
-/// A domain by one name: the format's own has two.
-fn own(domain: &str) -> &str {
-    if domain == "ai.onnx" { "" } else { domain }
 }

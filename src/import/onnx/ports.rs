@@ -3,20 +3,20 @@
 use std::collections::HashSet;
 
 use super::{
-    ImportOptions,
     array::Elem,
     dims::Binding,
     layout::Layout,
     model::{Graph, GraphIo, PortType},
     names::Names,
+    preferred_input_layout::PreferredLayouts,
     site::Site,
     tensor::Values,
     value::{Computed, Value},
-    wish::Wishes,
 };
 use crate::{
     graph::{LayoutPermutation, Op, TensorId},
     import::{
+        ImportOptions,
         error::{ImportError, Problem},
         label::label,
     },
@@ -55,9 +55,9 @@ pub(super) fn inputs<'m>(
         }
     }
     binding.finish()?;
-    let mut wishes = Wishes::new(&file.nodes);
+    let mut preferred = PreferredLayouts::new(&file.nodes);
     for (port, elem, dims) in open {
-        let layout = wishes.of(&port.name, &dims);
+        let layout = preferred.of_input(&port.name, &dims);
         let tensor = site.input(&port.name, layout.shape()).map_err(refused("input", port))?;
         site.meter.state(site.graph.shape(tensor).len());
         stated(site, tensor, &dims, &layout);

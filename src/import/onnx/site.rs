@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 
 use super::{
-    FakeQuant,
     array::Array,
     layout::{Layout, Places, shape, spread},
     value::{Computed, Value},
 };
 use crate::{
     graph::{Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId, infer},
-    import::{error::Problem, label::label, meter::Meter},
+    import::{FakeQuant, error::Problem, label::label, meter::Meter},
 };
 
 /// The graph being made.

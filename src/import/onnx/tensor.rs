@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     graph::{Bytes, Constant, DType},
-    import::{error::Problem, meter::Meter, tensors::Owner},
+    import::{Owner, error::Problem, meter::Meter},
 };
 
 /// Where values come from: the file's bytes, and files beside it.

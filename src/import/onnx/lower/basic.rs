@@ -5,71 +5,52 @@ use crate::{
     graph::{Binary, Op, Shape, Unary},
     import::{
         error::Problem,
-        facts::{All, Fact, Floats, Numbers, Truths},
-        lower as tflite,
         onnx::{
             array::Elem,
             call::Call,
             fold::math,
+            op_registry::{
+                InputLayout::{Any, LikeOperand},
+                OnnxOpEntry,
+            },
             value::{Computed, Value},
         },
+        op_registry::{All, Floats, Numbers, Truths},
     },
 };
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::new("Add", 1, Numbers, "binary", |c| arithmetic(c, Binary::Add))
-        .tflite("ADD", tflite::add)
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("Add", 1, Numbers, "binary", LikeOperand, |c| arithmetic(c, Binary::Add))
         .fold(|c| math::binary(c, Binary::Add)),
-    Fact::new("Sub", 1, Numbers, "binary", |c| arithmetic(c, Binary::Sub))
-        .tflite("SUB", tflite::sub)
+    OnnxOpEntry::new("Sub", 1, Numbers, "binary", LikeOperand, |c| arithmetic(c, Binary::Sub))
         .fold(|c| math::binary(c, Binary::Sub)),
-    Fact::new("Mul", 1, Numbers, "binary", |c| arithmetic(c, Binary::Mul))
-        .tflite("MUL", tflite::mul)
+    OnnxOpEntry::new("Mul", 1, Numbers, "binary", LikeOperand, |c| arithmetic(c, Binary::Mul))
         .fold(|c| math::binary(c, Binary::Mul)),
-    Fact::new("Div", 1, Numbers, "binary", div).tflite("DIV", tflite::div).fold(|c| math::binary(c, Binary::Div)),
-    Fact::new("Pow", 1, Numbers, "binary", |c| arithmetic(c, Binary::Pow))
-        .tflite("POW", |c| tflite::binary(c, Binary::Pow, 0))
+    OnnxOpEntry::new("Div", 1, Numbers, "binary", LikeOperand, div).fold(|c| math::binary(c, Binary::Div)),
+    OnnxOpEntry::new("Pow", 1, Numbers, "binary", LikeOperand, |c| arithmetic(c, Binary::Pow))
         .fold(|c| math::binary(c, Binary::Pow)),
-    Fact::new("Mod", 10, Numbers, "binary", modulo)
-        .tflite("FLOOR_MOD", |c| tflite::binary(c, Binary::Mod, 0))
-        .fold(math::modulo),
-    Fact::new("Max", 1, Numbers, "binary", |c| many(c, Binary::Maximum))
-        .tflite("MAXIMUM", |c| tflite::binary(c, Binary::Maximum, 0))
+    OnnxOpEntry::new("Mod", 10, Numbers, "binary", Any, modulo).fold(math::modulo),
+    OnnxOpEntry::new("Max", 1, Numbers, "binary", LikeOperand, |c| many(c, Binary::Maximum))
         .fold(|c| math::many(c, Binary::Maximum)),
-    Fact::new("Min", 1, Numbers, "binary", |c| many(c, Binary::Minimum))
-        .tflite("MINIMUM", |c| tflite::binary(c, Binary::Minimum, 0))
+    OnnxOpEntry::new("Min", 1, Numbers, "binary", LikeOperand, |c| many(c, Binary::Minimum))
         .fold(|c| math::many(c, Binary::Minimum)),
-    Fact::new("Sum", 1, Floats, "binary", |c| many(c, Binary::Add))
-        .tflite("ADD_N", tflite::add_n)
-        .fold(|c| math::many(c, Binary::Add)),
-    Fact::new("Mean", 1, Floats, "binary", mean),
-    Fact::new("Equal", 1, All, "binary", |c| truth(c, Binary::Equal))
-        .tflite("EQUAL", |c| tflite::binary(c, Binary::Equal, 0))
+    OnnxOpEntry::new("Sum", 1, Floats, "binary", Any, |c| many(c, Binary::Add)).fold(|c| math::many(c, Binary::Add)),
+    OnnxOpEntry::new("Mean", 1, Floats, "binary", Any, mean),
+    OnnxOpEntry::new("Equal", 1, All, "binary", Any, |c| truth(c, Binary::Equal))
         .fold(|c| math::binary(c, Binary::Equal)),
-    Fact::new("Less", 1, Numbers, "binary", |c| truth(c, Binary::Less))
-        .tflite("LESS", |c| tflite::binary(c, Binary::Less, 0))
+    OnnxOpEntry::new("Less", 1, Numbers, "binary", Any, |c| truth(c, Binary::Less))
         .fold(|c| math::binary(c, Binary::Less)),
-    Fact::new("LessOrEqual", 12, Numbers, "binary", |c| truth(c, Binary::LessEqual))
-        .tflite("LESS_EQUAL", |c| tflite::binary(c, Binary::LessEqual, 0))
+    OnnxOpEntry::new("LessOrEqual", 12, Numbers, "binary", Any, |c| truth(c, Binary::LessEqual))
         .fold(|c| math::binary(c, Binary::LessEqual)),
-    Fact::new("Greater", 1, Numbers, "binary", |c| truth(c, Binary::Greater))
-        .tflite("GREATER", |c| tflite::binary(c, Binary::Greater, 0))
+    OnnxOpEntry::new("Greater", 1, Numbers, "binary", Any, |c| truth(c, Binary::Greater))
         .fold(|c| math::binary(c, Binary::Greater)),
-    Fact::new("GreaterOrEqual", 12, Numbers, "binary", |c| truth(c, Binary::GreaterEqual))
-        .tflite("GREATER_EQUAL", |c| tflite::binary(c, Binary::GreaterEqual, 0))
+    OnnxOpEntry::new("GreaterOrEqual", 12, Numbers, "binary", Any, |c| truth(c, Binary::GreaterEqual))
         .fold(|c| math::binary(c, Binary::GreaterEqual)),
-    Fact::new("And", 1, Truths, "binary", |c| truth(c, Binary::And))
-        .tflite("LOGICAL_AND", |c| tflite::binary(c, Binary::And, 0))
-        .fold(|c| math::binary(c, Binary::And)),
-    Fact::new("Or", 1, Truths, "binary", |c| truth(c, Binary::Or))
-        .tflite("LOGICAL_OR", |c| tflite::binary(c, Binary::Or, 0))
-        .fold(|c| math::binary(c, Binary::Or)),
-    Fact::new("Xor", 1, Truths, "binary", |c| truth(c, Binary::Xor)).fold(|c| math::binary(c, Binary::Xor)),
-    Fact::new("Where", 9, All, "binary", select)
-        .tflite("SELECT", |c| tflite::select(c, true))
-        .tflite("SELECT_V2", |c| tflite::select(c, false))
-        .fold(math::select),
-    Fact::new("PRelu", 1, Numbers, "binary", prelu).tflite("PRELU", tflite::prelu),
+    OnnxOpEntry::new("And", 1, Truths, "binary", Any, |c| truth(c, Binary::And)).fold(|c| math::binary(c, Binary::And)),
+    OnnxOpEntry::new("Or", 1, Truths, "binary", Any, |c| truth(c, Binary::Or)).fold(|c| math::binary(c, Binary::Or)),
+    OnnxOpEntry::new("Xor", 1, Truths, "binary", Any, |c| truth(c, Binary::Xor)).fold(|c| math::binary(c, Binary::Xor)),
+    OnnxOpEntry::new("Where", 9, All, "binary", LikeOperand, select).fold(math::select),
+    OnnxOpEntry::new("PRelu", 1, Numbers, "binary", LikeOperand, prelu),
 ];
 
 /// A function of two values.

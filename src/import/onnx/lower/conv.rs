@@ -5,25 +5,21 @@ use crate::{
     graph::{Conv2d, Op, Padding, Shape, TensorId, TransposeConv},
     import::{
         error::Problem,
-        facts::{Fact, Floats},
-        lower as tflite,
         onnx::{
             array::Array,
             call::Call,
             layout::Layout,
+            op_registry::{InputLayout::ChannelsSecond, OnnxOpEntry},
             value::{Computed, Value},
         },
+        op_registry::Floats,
     },
 };
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::new("Conv", 1, Floats, "conv, depthwise", conv)
-        .tflite("CONV_2D", tflite::conv2d)
-        .tflite("DEPTHWISE_CONV_2D", tflite::depthwise)
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("Conv", 1, Floats, "conv, depthwise", ChannelsSecond, conv)
         .limits("one or two dimensions; weights and biases must be known"),
-    Fact::new("ConvTranspose", 1, Floats, "transpose_conv", transpose)
-        .tflite("TRANSPOSE_CONV", tflite::transpose_conv)
-        .tflite("CUSTOM Convolution2DTransposeBias", tflite::transpose_conv_bias)
+    OnnxOpEntry::new("ConvTranspose", 1, Floats, "transpose_conv", ChannelsSecond, transpose)
         .limits("one or two dimensions; weights and biases must be known"),
 ];
 

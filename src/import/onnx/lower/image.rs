@@ -10,32 +10,28 @@ use crate::{
     graph::{CoordMode, DepthOrder, Op, PadMode, ResizeMode, Rounding, Shape},
     import::{
         error::Problem,
-        facts::{All, Fact},
-        lower as tflite,
         onnx::{
             arrange::resized,
             array::{Array, strides, walk},
             call::{Call, axes},
             layout::Layout,
+            op_registry::{
+                InputLayout::{ChannelsSecond, LikeOperand},
+                OnnxOpEntry,
+            },
             value::{Computed, Value},
         },
+        op_registry::All,
     },
 };
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::new("DepthToSpace", 1, All, "gather", depth_to_space).tflite("DEPTH_TO_SPACE", tflite::depth_to_space),
-    Fact::new("SpaceToDepth", 1, All, "gather", space_to_depth).tflite("SPACE_TO_DEPTH", tflite::space_to_depth),
-    Fact::new("Pad", 1, All, "gather", pad)
-        .tflite("PAD", |c| tflite::pad(c, false))
-        .tflite("PADV2", |c| tflite::pad(c, true))
-        .tflite("MIRROR_PAD", tflite::mirror_pad)
-        .limits("borders and value must be known")
-        .fold(pad),
-    Fact::new("Resize", 10, All, "resize, resample, dense", resize)
-        .tflite("RESIZE_BILINEAR", tflite::resize_bilinear)
-        .tflite("RESIZE_NEAREST_NEIGHBOR", tflite::resize_nearest)
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("DepthToSpace", 1, All, "gather", ChannelsSecond, depth_to_space),
+    OnnxOpEntry::new("SpaceToDepth", 1, All, "gather", ChannelsSecond, space_to_depth),
+    OnnxOpEntry::new("Pad", 1, All, "gather", LikeOperand, pad).limits("borders and value must be known").fold(pad),
+    OnnxOpEntry::new("Resize", 10, All, "resize, resample, dense", ChannelsSecond, resize)
         .limits("sizes must be known"),
-    Fact::new("Upsample", 7, All, "resize, resample", resize).limits("scales must be known"),
+    OnnxOpEntry::new("Upsample", 7, All, "resize, resample", ChannelsSecond, resize).limits("scales must be known"),
 ];
 
 fn depth_to_space(call: &mut Call<'_>) -> Result<(), Problem> {

@@ -5,27 +5,27 @@ use crate::{
     graph::{Binary, Op, Shape},
     import::{
         error::Problem,
-        facts::{Fact, Numbers},
-        lower as tflite,
         onnx::{
             array::{Array, Elem, MAX_RANK, broadcast},
             call::Call,
             fold::math,
             layout::Layout,
+            op_registry::{InputLayout::Any, OnnxOpEntry},
             value::{Computed, Value},
         },
+        op_registry::Numbers,
     },
 };
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::new("MatMul", 1, Numbers, "dense, matmul", |c| {
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("MatMul", 1, Numbers, "dense, matmul", Any, |c| {
         let result = product(c, &c.operand(0)?, &c.operand(1)?)?;
         c.give(0, result);
         Ok(())
-    })
-    .tflite("BATCH_MATMUL", tflite::matmul),
-    Fact::new("Gemm", 1, Numbers, "dense, matmul", gemm).tflite("FULLY_CONNECTED", tflite::fully_connected),
-    Fact::new("Einsum", 12, Numbers, "matmul", einsum).limits("one or two operands, as a product of matrices"),
+    }),
+    OnnxOpEntry::new("Gemm", 1, Numbers, "dense, matmul", Any, gemm),
+    OnnxOpEntry::new("Einsum", 12, Numbers, "matmul", Any, einsum)
+        .limits("one or two operands, as a product of matrices"),
 ];
 
 /// The product of `[.., M, K]` and `[.., K, N]`, with one axis less for each operand of one.

@@ -1,4 +1,4 @@
-//! From the file's nodes to the graph's: one file a group of operators, which also states what is known of them.
+//! From the file's nodes to the graph's: one file a group of operators, which also holds its rows of the table.
 //! Names no other operator than its own.
 
 mod align;
@@ -18,23 +18,24 @@ mod smooth;
 mod softmax;
 mod unary;
 
-use crate::import::facts::Fact;
 pub(super) use reduce::{named_axes, reduced_dims};
 pub(super) use shapes::reshaped;
 
+use super::op_registry::OnnxOpEntry;
+
 /// All operators, group by group.
-pub(in crate::import) static FACTS: [&[Fact]; 13] = [
-    conv::FACTS,
-    pool::FACTS,
-    matmul::FACTS,
-    norm::FACTS,
-    softmax::FACTS,
-    reduce::FACTS,
-    basic::FACTS,
-    unary::FACTS,
-    moves::FACTS,
-    shapes::FACTS,
-    pick::FACTS,
-    image::FACTS,
-    quant::FACTS,
+pub(super) static OPERATORS: [&[OnnxOpEntry]; 13] = [
+    conv::OPERATORS,
+    pool::OPERATORS,
+    matmul::OPERATORS,
+    norm::OPERATORS,
+    softmax::OPERATORS,
+    reduce::OPERATORS,
+    basic::OPERATORS,
+    unary::OPERATORS,
+    moves::OPERATORS,
+    shapes::OPERATORS,
+    pick::OPERATORS,
+    image::OPERATORS,
+    quant::OPERATORS,
 ];

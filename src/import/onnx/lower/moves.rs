@@ -5,34 +5,22 @@ use crate::{
     graph::{Op, Shape},
     import::{
         error::Problem,
-        facts::{All, Fact},
-        lower as tflite,
         onnx::{
             arrange::{isolated, resized},
             array::{Array, count, strides, walk},
             call::{Call, axis},
             layout::Layout,
+            op_registry::{InputLayout::LikeOperand, OnnxOpEntry},
             value::{Computed, Value},
         },
+        op_registry::All,
     },
 };
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::new("Concat", 1, All, "concat", concat)
-        .tflite("CONCATENATION", tflite::concat)
-        .tflite("PACK", tflite::pack)
-        .fold(concat),
-    Fact::new("Slice", 1, All, "gather", slice)
-        .tflite("STRIDED_SLICE", tflite::strided_slice)
-        .tflite("SLICE", tflite::slice)
-        .limits("indices must be known")
-        .fold(slice),
-    Fact::new("Split", 1, All, "gather", split)
-        .tflite_of_many("SPLIT", tflite::split)
-        .tflite_of_many("SPLIT_V", tflite::split_v)
-        .tflite_of_many("UNPACK", tflite::unpack)
-        .limits("sizes must be known")
-        .fold(split),
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("Concat", 1, All, "concat", LikeOperand, concat).fold(concat),
+    OnnxOpEntry::new("Slice", 1, All, "gather", LikeOperand, slice).limits("indices must be known").fold(slice),
+    OnnxOpEntry::new("Split", 1, All, "gather", LikeOperand, split).limits("sizes must be known").fold(split),
 ];
 
 /// What is taken of an axis: the first index, the distance between indices, and how many.

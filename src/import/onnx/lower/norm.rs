@@ -10,29 +10,32 @@ use crate::{
     graph::{Binary, Op, Reduce, Unary},
     import::{
         error::Problem,
-        facts::{Fact, Floats},
-        lower as tflite,
         onnx::{
             arrange::uniform,
             array::{Array, Elem},
             call::{Call, axes, axis},
             fold::math,
+            op_registry::{
+                InputLayout::{Any, ChannelsSecond},
+                OnnxOpEntry,
+            },
             value::{Computed, Value},
         },
+        op_registry::Floats,
     },
 };
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::new("BatchNormalization", 1, Floats, "binary", batch)
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("BatchNormalization", 1, Floats, "binary", ChannelsSecond, batch)
         .limits("statistics must be known; not in training mode"),
-    Fact::new("InstanceNormalization", 1, Floats, "normalize, binary", instance),
-    Fact::new("LayerNormalization", 17, Floats, "normalize, binary", layer),
-    Fact::new("GroupNormalization", 18, Floats, "normalize, binary", group),
-    Fact::new("MeanVarianceNormalization", 9, Floats, "normalize", mean_variance),
-    Fact::new("LpNormalization", 1, Floats, "reduce, binary", lp).limits("p of 1 or 2"),
-    Fact::new("RMSNormalization", 23, Floats, "reduce, binary", rms),
-    Fact::new("SimplifiedLayerNormalization", 1, Floats, "reduce, binary", rms),
-    Fact::new("LRN", 1, Floats, "lrn", lrn).tflite("LOCAL_RESPONSE_NORMALIZATION", tflite::lrn),
+    OnnxOpEntry::new("InstanceNormalization", 1, Floats, "normalize, binary", ChannelsSecond, instance),
+    OnnxOpEntry::new("LayerNormalization", 17, Floats, "normalize, binary", Any, layer),
+    OnnxOpEntry::new("GroupNormalization", 18, Floats, "normalize, binary", ChannelsSecond, group),
+    OnnxOpEntry::new("MeanVarianceNormalization", 9, Floats, "normalize", Any, mean_variance),
+    OnnxOpEntry::new("LpNormalization", 1, Floats, "reduce, binary", Any, lp).limits("p of 1 or 2"),
+    OnnxOpEntry::new("RMSNormalization", 23, Floats, "reduce, binary", Any, rms),
+    OnnxOpEntry::new("SimplifiedLayerNormalization", 1, Floats, "reduce, binary", Any, rms),
+    OnnxOpEntry::new("LRN", 1, Floats, "lrn", ChannelsSecond, lrn),
 ];
 
 /// A list of one value a channel, for the second of `rank` axes.

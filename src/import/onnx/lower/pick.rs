@@ -10,34 +10,28 @@ use crate::{
     graph::{Binary, Op, Shape},
     import::{
         error::Problem,
-        facts::{All, Fact, Numbers},
-        lower as tflite,
         onnx::{
             arrange::resized,
             array::{Array, Elem, count, ranked, strides, walk},
             call::{Call, axis},
             fold::math,
             layout::Layout,
+            op_registry::{InputLayout::Any, OnnxOpEntry},
             value::{Computed, Value},
         },
+        op_registry::{All, Numbers},
     },
 };
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::new("Gather", 1, All, "lookup, gather", gather)
-        .tflite("GATHER", tflite::gather)
-        .tflite("EMBEDDING_LOOKUP", tflite::embedding)
-        .fold(gather),
-    Fact::new("GatherElements", 11, All, "lookup", gather_elements)
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("Gather", 1, All, "lookup, gather", Any, gather).fold(gather),
+    OnnxOpEntry::new("GatherElements", 11, All, "lookup", Any, gather_elements)
         .limits("up to four axes above one, of which all but the one looked up along have the extents of the indices"),
-    Fact::new("Expand", 8, All, "gather", expand)
-        .tflite("BROADCAST_TO", tflite::broadcast_to)
-        .limits("extents must be known")
-        .fold(expand),
-    Fact::new("Tile", 1, All, "gather", tile).tflite("TILE", tflite::tile).limits("repeats must be known").fold(tile),
-    Fact::new("OneHot", 9, Numbers, "binary", one_hot).limits("depth and values must be known"),
-    Fact::new("Trilu", 14, All, "binary", trilu).limits("the diagonal must be known"),
-    Fact::new("NonZero", 9, All, "none", non_zero).limits("the input must be known").fold(non_zero),
+    OnnxOpEntry::new("Expand", 8, All, "gather", Any, expand).limits("extents must be known").fold_repeated(expand),
+    OnnxOpEntry::new("Tile", 1, All, "gather", Any, tile).limits("repeats must be known").fold_repeated(tile),
+    OnnxOpEntry::new("OneHot", 9, Numbers, "binary", Any, one_hot).limits("depth and values must be known"),
+    OnnxOpEntry::new("Trilu", 14, All, "binary", Any, trilu).limits("the diagonal must be known"),
+    OnnxOpEntry::new("NonZero", 9, All, "none", Any, non_zero).limits("the input must be known").fold(non_zero),
 ];
 
 fn gather(call: &mut Call<'_>) -> Result<(), Problem> {

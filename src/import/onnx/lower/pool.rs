@@ -8,33 +8,29 @@ use crate::{
     graph::{Op, Padding, Pool2d, PoolKind, Reduce, Shape},
     import::{
         error::Problem,
-        facts::{Fact, Floats},
-        lower as tflite,
         onnx::{
             array::Elem,
             call::Call,
+            op_registry::{InputLayout::ChannelsSecond, OnnxOpEntry},
             value::{Computed, Value},
         },
+        op_registry::Floats,
     },
 };
 
 const LIMITS: &str = "one or two dimensions";
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::new("MaxPool", 1, Floats, "pool", |c| pool(c, PoolKind::Max))
-        .tflite("MAX_POOL_2D", |c| tflite::pool(c, PoolKind::Max))
-        .limits(LIMITS),
-    Fact::new("AveragePool", 1, Floats, "pool", |c| pool(c, PoolKind::Average))
-        .tflite("AVERAGE_POOL_2D", |c| tflite::pool(c, PoolKind::Average))
-        .limits(LIMITS),
-    Fact::new("LpPool", 1, Floats, "pool", |c| {
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("MaxPool", 1, Floats, "pool", ChannelsSecond, |c| pool(c, PoolKind::Max)).limits(LIMITS),
+    OnnxOpEntry::new("AveragePool", 1, Floats, "pool", ChannelsSecond, |c| pool(c, PoolKind::Average)).limits(LIMITS),
+    OnnxOpEntry::new("LpPool", 1, Floats, "pool", ChannelsSecond, |c| {
         let p = power(c)?;
         pool(c, PoolKind::Lp { p })
     })
     .limits(LIMITS),
-    Fact::new("GlobalAveragePool", 1, Floats, "reduce", |c| global(c, Reduce::Mean)),
-    Fact::new("GlobalMaxPool", 1, Floats, "reduce", |c| global(c, Reduce::Max)),
-    Fact::new("GlobalLpPool", 1, Floats, "pool", global_lp),
+    OnnxOpEntry::new("GlobalAveragePool", 1, Floats, "reduce", ChannelsSecond, |c| global(c, Reduce::Mean)),
+    OnnxOpEntry::new("GlobalMaxPool", 1, Floats, "reduce", ChannelsSecond, |c| global(c, Reduce::Max)),
+    OnnxOpEntry::new("GlobalLpPool", 1, Floats, "pool", ChannelsSecond, global_lp),
 ];
 
 fn power(call: &Call<'_>) -> Result<u32, Problem> {

@@ -4,26 +4,24 @@ use super::basic::{one, two};
 use crate::{
     graph::{Binary, Unary},
     import::{
+        FakeQuant,
         error::Problem,
-        facts::{Fact, Quantised},
-        lower as tflite,
         onnx::{
-            FakeQuant,
             array::{Array, Elem, broadcast, count},
             call::Call,
             fold::math,
+            op_registry::{InputLayout::LikeOperand, OnnxOpEntry},
             value::Value,
         },
+        op_registry::Quantised,
     },
 };
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::new("DequantizeLinear", 10, Quantised, "binary", dequantize)
-        .tflite("DEQUANTIZE", tflite::same)
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("DequantizeLinear", 10, Quantised, "binary", LikeOperand, dequantize)
         .limits("8, 16 or 32 bits; scales of blocks must be known")
         .fold(dequantize),
-    Fact::new("QuantizeLinear", 10, Quantised, "binary, unary", quantize)
-        .tflite("QUANTIZE", tflite::same)
+    OnnxOpEntry::new("QuantizeLinear", 10, Quantised, "binary, unary", LikeOperand, quantize)
         .limits("8 or 16 bits; scales of blocks must be known")
         .fold(quantize),
 ];

@@ -5,49 +5,42 @@ use crate::{
     graph::{Op, Reduce, Unary},
     import::{
         error::Problem,
-        facts::{All, Fact, Numbers},
-        lower as tflite,
         onnx::{
             arrange::uniform,
             array::Elem,
             call::{Call, axes},
             fold::reduce as fold,
+            op_registry::{InputLayout::Any, OnnxOpEntry},
             value::{Computed, Value},
         },
+        op_registry::{All, Numbers},
     },
 };
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::new("ReduceMean", 1, Numbers, "reduce", |c| reduce(c, Reduce::Mean))
-        .tflite("MEAN", |c| tflite::reduce(c, Reduce::Mean))
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("ReduceMean", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::Mean))
         .fold(|c| fold::reduce(c, Reduce::Mean)),
-    Fact::new("ReduceSum", 1, Numbers, "reduce", |c| reduce(c, Reduce::Sum))
-        .tflite("SUM", |c| tflite::reduce(c, Reduce::Sum))
+    OnnxOpEntry::new("ReduceSum", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::Sum))
         .fold(|c| fold::reduce(c, Reduce::Sum)),
-    Fact::new("ReduceSumSquare", 1, Numbers, "reduce", |c| reduce(c, Reduce::SumSquare))
+    OnnxOpEntry::new("ReduceSumSquare", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::SumSquare))
         .fold(|c| fold::reduce(c, Reduce::SumSquare)),
-    Fact::new("ReduceMax", 1, All, "reduce", |c| reduce(c, Reduce::Max))
-        .tflite("REDUCE_MAX", |c| tflite::reduce(c, Reduce::Max))
-        .tflite("REDUCE_ANY", |c| tflite::reduce(c, Reduce::Max))
+    OnnxOpEntry::new("ReduceMax", 1, All, "reduce", Any, |c| reduce(c, Reduce::Max))
         .fold(|c| fold::reduce(c, Reduce::Max)),
-    Fact::new("ReduceMin", 1, All, "reduce", |c| reduce(c, Reduce::Min))
-        .tflite("REDUCE_MIN", |c| tflite::reduce(c, Reduce::Min))
-        .tflite("REDUCE_ALL", |c| tflite::reduce(c, Reduce::Min))
+    OnnxOpEntry::new("ReduceMin", 1, All, "reduce", Any, |c| reduce(c, Reduce::Min))
         .fold(|c| fold::reduce(c, Reduce::Min)),
-    Fact::new("ReduceProd", 1, Numbers, "reduce", |c| reduce(c, Reduce::Prod))
-        .tflite("REDUCE_PROD", |c| tflite::reduce(c, Reduce::Prod))
+    OnnxOpEntry::new("ReduceProd", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::Prod))
         .fold(|c| fold::reduce(c, Reduce::Prod)),
-    Fact::new("ReduceL1", 1, Numbers, "reduce", |c| reduce(c, Reduce::L1)).fold(|c| fold::reduce(c, Reduce::L1)),
-    Fact::new("ReduceL2", 1, Numbers, "reduce", |c| reduce(c, Reduce::L2)).fold(|c| fold::reduce(c, Reduce::L2)),
-    Fact::new("ReduceLogSum", 1, Numbers, "reduce", |c| reduce(c, Reduce::LogSum))
+    OnnxOpEntry::new("ReduceL1", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::L1))
+        .fold(|c| fold::reduce(c, Reduce::L1)),
+    OnnxOpEntry::new("ReduceL2", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::L2))
+        .fold(|c| fold::reduce(c, Reduce::L2)),
+    OnnxOpEntry::new("ReduceLogSum", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::LogSum))
         .fold(|c| fold::reduce(c, Reduce::LogSum)),
-    Fact::new("ReduceLogSumExp", 1, Numbers, "reduce", |c| reduce(c, Reduce::LogSumExp))
+    OnnxOpEntry::new("ReduceLogSumExp", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::LogSumExp))
         .fold(|c| fold::reduce(c, Reduce::LogSumExp)),
-    Fact::new("ArgMax", 1, Numbers, "reduce", |c| index(c, true))
-        .tflite("ARG_MAX", |c| tflite::index_of(c, Reduce::ArgMax { last: false })),
-    Fact::new("ArgMin", 1, Numbers, "reduce", |c| index(c, false))
-        .tflite("ARG_MIN", |c| tflite::index_of(c, Reduce::ArgMin { last: false })),
-    Fact::new("CumSum", 11, Numbers, "cum_sum", cum_sum).tflite("CUMSUM", tflite::cum_sum).limits("axis must be known"),
+    OnnxOpEntry::new("ArgMax", 1, Numbers, "reduce", Any, |c| index(c, true)),
+    OnnxOpEntry::new("ArgMin", 1, Numbers, "reduce", Any, |c| index(c, false)),
+    OnnxOpEntry::new("CumSum", 11, Numbers, "cum_sum", Any, cum_sum).limits("axis must be known"),
 ];
 
 /// The axes that a reduction names; `None` where it reduces nothing.

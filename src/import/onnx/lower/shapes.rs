@@ -3,31 +3,33 @@
 use super::align::joined;
 use crate::import::{
     error::Problem,
-    facts::{All, Fact, Numbers},
-    lower as tflite,
     onnx::{
         array::{Array, Elem, count, ranked},
         call::{Call, axes, axis},
+        op_registry::{
+            InputLayout::{Any, Transposed},
+            OnnxOpEntry,
+        },
         site::Site,
         value::{Computed, Value},
     },
+    op_registry::{All, Numbers},
 };
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::new("Shape", 1, All, "none", shape).fold(shape),
-    Fact::new("Size", 1, All, "none", size).fold(size),
-    Fact::new("Reshape", 1, All, "gather", reshape)
-        .tflite("RESHAPE", tflite::reshape)
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("Shape", 1, All, "none", Any, shape).fold_repeated(shape),
+    OnnxOpEntry::new("Size", 1, All, "none", Any, size).fold_repeated(size),
+    OnnxOpEntry::new("Reshape", 1, All, "gather", Any, reshape).limits("extents must be known").fold_repeated(reshape),
+    OnnxOpEntry::new("Flatten", 1, All, "gather", Any, flatten).fold_repeated(flatten),
+    OnnxOpEntry::new("Squeeze", 1, All, "none", Any, squeeze).fold_repeated(squeeze),
+    OnnxOpEntry::new("Unsqueeze", 1, All, "none", Any, unsqueeze).fold_repeated(unsqueeze),
+    OnnxOpEntry::new("Transpose", 1, All, "gather", Transposed, transpose).fold_repeated(transpose),
+    OnnxOpEntry::new("Constant", 1, All, "none", Any, constant).fold(constant),
+    OnnxOpEntry::new("ConstantOfShape", 9, All, "none", Any, filled)
         .limits("extents must be known")
-        .fold(reshape),
-    Fact::new("Flatten", 1, All, "gather", flatten).fold(flatten),
-    Fact::new("Squeeze", 1, All, "none", squeeze).tflite("SQUEEZE", tflite::squeeze).fold(squeeze),
-    Fact::new("Unsqueeze", 1, All, "none", unsqueeze).tflite("EXPAND_DIMS", tflite::expand_dims).fold(unsqueeze),
-    Fact::new("Transpose", 1, All, "gather", transpose).tflite("TRANSPOSE", tflite::transpose).fold(transpose),
-    Fact::new("Constant", 1, All, "none", constant).fold(constant),
-    Fact::new("ConstantOfShape", 9, All, "none", filled).limits("extents must be known").fold(filled),
-    Fact::new("Range", 11, Numbers, "none", range).limits("bounds must be known").fold(range),
-    Fact::new("EyeLike", 9, All, "none", eye).fold(eye),
+        .fold_repeated(filled),
+    OnnxOpEntry::new("Range", 11, Numbers, "none", Any, range).limits("bounds must be known").fold(range),
+    OnnxOpEntry::new("EyeLike", 9, All, "none", Any, eye).fold(eye),
 ];
 
 /// The same elements under other extents.

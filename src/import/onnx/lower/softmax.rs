@@ -4,25 +4,22 @@ use crate::{
     graph::{Binary, Op, Reduce, Shape},
     import::{
         error::Problem,
-        facts::{Fact, Floats, Numbers},
-        lower as tflite,
         onnx::{
             arrange::{last, resized},
             array::{Array, Elem},
             call::{Call, axis},
+            op_registry::{InputLayout::Any, OnnxOpEntry},
             value::{Computed, Value},
         },
+        op_registry::{Floats, Numbers},
     },
 };
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::new("Softmax", 1, Floats, "softmax", |c| softmax(c, false)).tflite("SOFTMAX", |c| tflite::softmax(c, false)),
-    Fact::new("LogSoftmax", 1, Floats, "softmax", |c| softmax(c, true))
-        .tflite("LOG_SOFTMAX", |c| tflite::softmax(c, true)),
-    Fact::new("Hardmax", 1, Floats, "reduce, binary", hardmax).limits("one axis"),
-    Fact::new("TopK", 1, Numbers, "top_k", top_k)
-        .tflite_of_many("TOPK_V2", tflite::top_k)
-        .limits("the number must be known"),
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("Softmax", 1, Floats, "softmax", Any, |c| softmax(c, false)),
+    OnnxOpEntry::new("LogSoftmax", 1, Floats, "softmax", Any, |c| softmax(c, true)),
+    OnnxOpEntry::new("Hardmax", 1, Floats, "reduce, binary", Any, hardmax).limits("one axis"),
+    OnnxOpEntry::new("TopK", 1, Numbers, "top_k", Any, top_k).limits("the number must be known"),
 ];
 
 /// A tensor with the atoms of some axes on C.

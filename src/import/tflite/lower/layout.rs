@@ -8,21 +8,45 @@ use super::{
 use crate::{
     graph::{Act, CoordMode, DepthOrder, Op, PadMode, ResizeMode, TensorId},
     import::{
-        context::Context,
         error::Problem,
-        facts::{All, Fact},
-        schema::{
-            ConcatOptions, DepthToSpaceOptions, MirrorPadOptions, PackOptions, ReshapeOptions, ResizeBilinearOptions,
-            ResizeNearestOptions, SpaceToDepthOptions, SqueezeOptions,
+        op_registry::{All, Support},
+        tflite::{
+            context::Context,
+            op_registry::{
+                Described::{Alone, LikeOnnx},
+                TfLiteOpEntry,
+            },
+            schema::{
+                ConcatOptions, DepthToSpaceOptions, MirrorPadOptions, PackOptions, ReshapeOptions,
+                ResizeBilinearOptions, ResizeNearestOptions, SpaceToDepthOptions, SqueezeOptions,
+            },
         },
     },
 };
 
-pub(super) const FACTS: &[Fact] =
-    &[Fact::tflite_alone("DENSIFY", All, "none", densify).limits("the values must be known")];
+pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
+    TfLiteOpEntry::new("DEPTH_TO_SPACE", LikeOnnx("DepthToSpace"), depth_to_space),
+    TfLiteOpEntry::new("SPACE_TO_DEPTH", LikeOnnx("SpaceToDepth"), space_to_depth),
+    TfLiteOpEntry::new("PAD", LikeOnnx("Pad"), |c| pad(c, false)),
+    TfLiteOpEntry::new("PADV2", LikeOnnx("Pad"), |c| pad(c, true)),
+    TfLiteOpEntry::new("MIRROR_PAD", LikeOnnx("Pad"), mirror_pad),
+    TfLiteOpEntry::new("RESIZE_BILINEAR", LikeOnnx("Resize"), resize_bilinear),
+    TfLiteOpEntry::new("RESIZE_NEAREST_NEIGHBOR", LikeOnnx("Resize"), resize_nearest),
+    TfLiteOpEntry::new("CONCATENATION", LikeOnnx("Concat"), concat),
+    TfLiteOpEntry::new("PACK", LikeOnnx("Concat"), pack),
+    TfLiteOpEntry::new("BROADCAST_TO", LikeOnnx("Expand"), broadcast_to),
+    TfLiteOpEntry::new("TILE", LikeOnnx("Tile"), tile),
+    TfLiteOpEntry::new("DEQUANTIZE", LikeOnnx("DequantizeLinear"), same),
+    TfLiteOpEntry::new("QUANTIZE", LikeOnnx("QuantizeLinear"), same),
+    TfLiteOpEntry::new("RESHAPE", LikeOnnx("Reshape"), reshape),
+    TfLiteOpEntry::new("SQUEEZE", LikeOnnx("Squeeze"), squeeze),
+    TfLiteOpEntry::new("EXPAND_DIMS", LikeOnnx("Unsqueeze"), expand_dims),
+    TfLiteOpEntry::new("TRANSPOSE", LikeOnnx("Transpose"), transpose),
+    TfLiteOpEntry::new("DENSIFY", Alone(Support::new(All, "none").limits("the values must be known")), densify),
+];
 
 /// Operands hold real values from the start, whatever the type of the file's.
-pub(in crate::import) fn same(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn same(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     ctx.pass_on()
 }
@@ -35,7 +59,7 @@ fn densify(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// Paddings are pairs of before and after, one an axis; PADV2 names the value that fills them.
-pub(in crate::import) fn pad(ctx: &mut Context<'_, '_>, valued: bool) -> Result<(), Problem> {
+fn pad(ctx: &mut Context<'_, '_>, valued: bool) -> Result<(), Problem> {
     let count = if valued { 3 } else { 2 };
     ctx.operands(count, count)?;
     let value = if valued { ctx.scalar(2, "value")? } else { 0.0 };
@@ -43,7 +67,7 @@ pub(in crate::import) fn pad(ctx: &mut Context<'_, '_>, valued: bool) -> Result<
 }
 
 /// Mode 0 leaves the border out, mode 1 repeats it.
-pub(in crate::import) fn mirror_pad(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn mirror_pad(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     match ctx.options::<MirrorPadOptions<'static>>()?.mode() {
         0 => pad_with(ctx, PadMode::Reflect),
@@ -83,7 +107,7 @@ fn pad_with(ctx: &mut Context<'_, '_>, mode: PadMode) -> Result<(), Problem> {
     ctx.emit_as(Op::Pad { before, after, mode }, &[x], Act::None, shape.into())
 }
 
-pub(in crate::import) fn concat(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn concat(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, usize::MAX)?;
     let options = ctx.options::<ConcatOptions<'static>>()?;
     let inputs = (0..ctx.operand_count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
@@ -114,7 +138,7 @@ pub(in crate::import) fn concat(ctx: &mut Context<'_, '_>) -> Result<(), Problem
 }
 
 /// Operands of equal extents one behind the other along an axis of their own.
-pub(in crate::import) fn pack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn pack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, usize::MAX)?;
     let options = ctx.options::<PackOptions<'static>>()?;
     let inputs = (0..ctx.operand_count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
@@ -133,7 +157,7 @@ pub(in crate::import) fn pack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> 
 }
 
 /// The operand so many times along each axis.
-pub(in crate::import) fn tile(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn tile(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
@@ -146,7 +170,7 @@ pub(in crate::import) fn tile(ctx: &mut Context<'_, '_>) -> Result<(), Problem> 
 }
 
 /// Axes of one element repeated up to the extents stated.
-pub(in crate::import) fn broadcast_to(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn broadcast_to(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let stated = ctx.integers(1, "extents")?;
@@ -174,7 +198,7 @@ fn repeat(ctx: &mut Context<'_, '_>, x: TensorId, dims: &[usize], times: &[usize
 }
 
 /// An axis of one element more.
-pub(in crate::import) fn expand_dims(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn expand_dims(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let mut dims = ctx.dims(x).to_vec();
@@ -185,7 +209,7 @@ pub(in crate::import) fn expand_dims(ctx: &mut Context<'_, '_>) -> Result<(), Pr
 }
 
 /// The new shape is an operand, or an option where there is none; one extent may be -1.
-pub(in crate::import) fn reshape(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn reshape(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 2)?;
     let x = ctx.operand(0)?;
     let asked: Option<Vec<i64>> = if ctx.has(1) {
@@ -208,7 +232,7 @@ pub(in crate::import) fn reshape(ctx: &mut Context<'_, '_>) -> Result<(), Proble
     ctx.emit(Op::Reshape, &[x], Act::None)
 }
 
-pub(in crate::import) fn squeeze(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn squeeze(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<SqueezeOptions<'static>>()?;
     let x = ctx.operand(0)?;
@@ -227,7 +251,7 @@ pub(in crate::import) fn squeeze(ctx: &mut Context<'_, '_>) -> Result<(), Proble
     ctx.emit(Op::Reshape, &[x], Act::None)
 }
 
-pub(in crate::import) fn transpose(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn transpose(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
@@ -265,12 +289,12 @@ fn without_ones(dims: &[usize], source: &[usize]) -> (Vec<usize>, Vec<usize>) {
     (dims.iter().copied().filter(|&extent| extent != 1).collect(), source)
 }
 
-pub(in crate::import) fn depth_to_space(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn depth_to_space(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let block = ctx.options::<DepthToSpaceOptions<'static>>()?.block_size();
     rearrange(ctx, Op::DepthToSpace { block: positive("block", block)?, order: DepthOrder::Dcr })
 }
 
-pub(in crate::import) fn space_to_depth(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn space_to_depth(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let block = ctx.options::<SpaceToDepthOptions<'static>>()?.block_size();
     rearrange(ctx, Op::SpaceToDepth { block: positive("block", block)? })
 }
@@ -283,12 +307,12 @@ fn rearrange(ctx: &mut Context<'_, '_>, op: Op) -> Result<(), Problem> {
     ctx.emit(op, &[x], Act::None)
 }
 
-pub(in crate::import) fn resize_bilinear(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn resize_bilinear(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let options = ctx.options::<ResizeBilinearOptions<'static>>()?;
     resize(ctx, true, options.align_corners(), options.half_pixel_centers())
 }
 
-pub(in crate::import) fn resize_nearest(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn resize_nearest(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let options = ctx.options::<ResizeNearestOptions<'static>>()?;
     resize(ctx, false, options.align_corners(), options.half_pixel_centers())
 }

@@ -5,11 +5,22 @@ use super::axes::{axis, fold};
 use crate::{
     graph::{Act, Op, TensorId},
     import::{
-        context::Context,
         error::Problem,
-        schema::{StridedSliceOptions, UnpackOptions},
+        tflite::{
+            context::Context,
+            op_registry::{Described::LikeOnnx, TfLiteOpEntry},
+            schema::{StridedSliceOptions, UnpackOptions},
+        },
     },
 };
+
+pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
+    TfLiteOpEntry::new("STRIDED_SLICE", LikeOnnx("Slice"), strided_slice),
+    TfLiteOpEntry::new("SLICE", LikeOnnx("Slice"), slice),
+    TfLiteOpEntry::new("SPLIT", LikeOnnx("Split"), split).several_results(),
+    TfLiteOpEntry::new("SPLIT_V", LikeOnnx("Split"), split_v).several_results(),
+    TfLiteOpEntry::new("UNPACK", LikeOnnx("Split"), unpack).several_results(),
+];
 
 /// What is taken of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +30,7 @@ struct Taken {
     count: usize,
 }
 
-pub(in crate::import) fn strided_slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn strided_slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(4, 4)?;
     let options = ctx.options::<StridedSliceOptions<'static>>()?;
     let x = ctx.operand(0)?;
@@ -50,7 +61,7 @@ fn take(ctx: &mut Context<'_, '_>, x: TensorId, taken: &[Taken]) -> Result<(), P
 }
 
 /// First index and extent of each axis; -1 is all that follow.
-pub(in crate::import) fn slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
@@ -74,7 +85,7 @@ pub(in crate::import) fn slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem>
 }
 
 /// The results one behind the other along an axis, all of one extent; the axis comes first.
-pub(in crate::import) fn split(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn split(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let along = ctx.integer(0, "axis")?;
     let x = ctx.operand(1)?;
@@ -87,7 +98,7 @@ pub(in crate::import) fn split(ctx: &mut Context<'_, '_>) -> Result<(), Problem>
 }
 
 /// The results one behind the other along an axis, their extents stated; one may be -1.
-pub(in crate::import) fn split_v(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn split_v(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let x = ctx.operand(0)?;
     let along = axis(ctx.integer(2, "axis")?, ctx.dims(x).len())?;
@@ -119,7 +130,7 @@ fn parts(ctx: &mut Context<'_, '_>, x: TensorId, along: usize, extents: &[usize]
 }
 
 /// A result for each index of an axis, which disappears.
-pub(in crate::import) fn unpack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn unpack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<UnpackOptions<'static>>()?;
     let x = ctx.operand(0)?;

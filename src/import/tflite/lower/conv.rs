@@ -4,11 +4,24 @@ use super::{activation::activation, padding::Scheme, positive};
 use crate::{
     graph::{Act, Conv2d, Op, Padding, Pool2d, PoolKind, Shape, TensorId, TransposeConv},
     import::{
-        context::Context,
         error::Problem,
-        schema::{Conv2dOptions, DepthwiseOptions, FullyConnectedOptions, PoolOptions, TransposeConvOptions},
+        tflite::{
+            context::Context,
+            op_registry::{Described::LikeOnnx, TfLiteOpEntry},
+            schema::{Conv2dOptions, DepthwiseOptions, FullyConnectedOptions, PoolOptions, TransposeConvOptions},
+        },
     },
 };
+
+pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
+    TfLiteOpEntry::new("CONV_2D", LikeOnnx("Conv"), conv2d),
+    TfLiteOpEntry::new("DEPTHWISE_CONV_2D", LikeOnnx("Conv"), depthwise),
+    TfLiteOpEntry::new("TRANSPOSE_CONV", LikeOnnx("ConvTranspose"), transpose_conv),
+    TfLiteOpEntry::new("CUSTOM Convolution2DTransposeBias", LikeOnnx("ConvTranspose"), transpose_conv_bias),
+    TfLiteOpEntry::new("FULLY_CONNECTED", LikeOnnx("Gemm"), fully_connected),
+    TfLiteOpEntry::new("MAX_POOL_2D", LikeOnnx("MaxPool"), |c| pool(c, PoolKind::Max)),
+    TfLiteOpEntry::new("AVERAGE_POOL_2D", LikeOnnx("AveragePool"), |c| pool(c, PoolKind::Average)),
+];
 
 /// Input, weights, and a bias if there is one.
 fn weighted(ctx: &mut Context<'_, '_>, [x, weights, bias]: [usize; 3]) -> Result<Vec<TensorId>, Problem> {
@@ -19,7 +32,7 @@ fn weighted(ctx: &mut Context<'_, '_>, [x, weights, bias]: [usize; 3]) -> Result
     Ok(inputs)
 }
 
-pub(in crate::import) fn conv2d(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn conv2d(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 3)?;
     let options = ctx.options::<Conv2dOptions<'static>>()?;
     let inputs = weighted(ctx, [0, 1, 2])?;
@@ -36,7 +49,7 @@ pub(in crate::import) fn conv2d(ctx: &mut Context<'_, '_>) -> Result<(), Problem
     ctx.emit(Op::Conv2d(conv), &inputs, activation(options.activation())?)
 }
 
-pub(in crate::import) fn depthwise(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn depthwise(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 3)?;
     let options = ctx.options::<DepthwiseOptions<'static>>()?;
     let inputs = weighted(ctx, [0, 1, 2])?;
@@ -49,7 +62,7 @@ pub(in crate::import) fn depthwise(ctx: &mut Context<'_, '_>) -> Result<(), Prob
     ctx.emit(Op::DepthwiseConv2d(conv), &inputs, activation(options.activation())?)
 }
 
-pub(in crate::import) fn pool(ctx: &mut Context<'_, '_>, kind: PoolKind) -> Result<(), Problem> {
+fn pool(ctx: &mut Context<'_, '_>, kind: PoolKind) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<PoolOptions<'static>>()?;
     let x = ctx.operand(0)?;
@@ -62,7 +75,7 @@ pub(in crate::import) fn pool(ctx: &mut Context<'_, '_>, kind: PoolKind) -> Resu
 }
 
 /// The operands are: extents of the result, weights, input, and perhaps a bias.
-pub(in crate::import) fn transpose_conv(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn transpose_conv(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 4)?;
     let options = ctx.options::<TransposeConvOptions<'static>>()?;
     let asked: Vec<usize> =
@@ -79,7 +92,7 @@ pub(in crate::import) fn transpose_conv(ctx: &mut Context<'_, '_>) -> Result<(),
 }
 
 /// Options are three or more 32-bit numbers: padding (1 SAME, 2 VALID), stride along the width, along the height.
-pub(in crate::import) fn transpose_conv_bias(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn transpose_conv_bias(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let numbers: Vec<i32> =
         ctx.custom_options()?.as_chunks::<4>().0.iter().map(|&bytes| i32::from_le_bytes(bytes)).collect();
@@ -127,7 +140,7 @@ fn cut(
     Ok(Padding { top, bottom, left, right })
 }
 
-pub(in crate::import) fn fully_connected(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn fully_connected(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 3)?;
     let options = ctx.options::<FullyConnectedOptions<'static>>()?;
     if options.weights_format() != 0 {

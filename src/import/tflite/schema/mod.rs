@@ -17,7 +17,7 @@ pub(super) use union::Options;
 /// One accessor: with a default where the schema states one, else an option.
 macro_rules! accessor {
     ($field:ident, $slot:literal, $kind:ty) => {
-        pub(crate) fn $field(&self) -> Option<<$kind as $crate::import::reader::Kind>::Value<'a>> {
+        pub(crate) fn $field(&self) -> Option<<$kind as $crate::import::tflite::reader::Kind>::Value<'a>> {
             self.0.get::<$kind>($slot)
         }
     };
@@ -36,10 +36,10 @@ macro_rules! tables {
     })*) => { $(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
-        pub(crate) struct $name<'a>(pub(super) $crate::import::reader::Table<'a>);
+        pub(crate) struct $name<'a>(pub(super) $crate::import::tflite::reader::Table<'a>);
 
         impl<'a> $name<'a> {
-            $($crate::import::schema::accessor!($field, $slot, $kind $(, $default)?);)*
+            $($crate::import::tflite::schema::accessor!($field, $slot, $kind $(, $default)?);)*
         }
 
         impl flatbuffers::Verifiable for $name<'_> {
@@ -48,7 +48,7 @@ macro_rules! tables {
                 position: usize,
             ) -> Result<(), flatbuffers::InvalidFlatbuffer> {
                 let table = verifier.visit_table(position)?
-                    $(.visit_field::<<$kind as $crate::import::reader::Kind>::Checked>(
+                    $(.visit_field::<<$kind as $crate::import::tflite::reader::Kind>::Checked>(
                         stringify!($field), $slot, false)?)*;
                 $(let table = $union(table)?;)?
                 table.finish();
@@ -56,9 +56,9 @@ macro_rules! tables {
             }
         }
 
-        impl $crate::import::reader::Schema for $name<'static> {
+        impl $crate::import::tflite::reader::Schema for $name<'static> {
             type Of<'a> = $name<'a>;
-            fn wrap(table: $crate::import::reader::Table<'_>) -> $name<'_> {
+            fn wrap(table: $crate::import::tflite::reader::Table<'_>) -> $name<'_> {
                 $name(table)
             }
         }

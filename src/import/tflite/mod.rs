@@ -1,20 +1,30 @@
 //! The `.tflite` reader: verification, tensors, operators in order, and one list of all refusals.
 
+mod context;
+mod lower;
+mod op_registry;
+mod opcode;
+mod reader;
+mod schema;
+mod sparse;
+mod tensors;
+
 use flatbuffers::{ForwardsUOffset, Verifiable, Verifier, VerifierOptions};
 
+pub(super) use op_registry::{Described, operators};
+
 use super::{
-    FakeQuant,
-    context::{Context, Lowering},
+    FakeQuant, Owner,
     error::{ImportError, Problem, UnsupportedOp},
-    lower::lower,
     meter::Meter,
-    opcode,
     prune::pruned,
-    reader::{Schema, Table},
-    schema::{Model, OperatorCode, SubGraph},
-    tensors::{FileTensor, Owner},
 };
 use crate::graph::{Graph, LayoutPermutation, Shape, Tensor, TensorId, check};
+use context::{Context, Lowering};
+use lower::lower;
+use reader::{Schema, Table};
+use schema::{Model, OperatorCode, SubGraph};
+use tensors::FileTensor;
 
 const IDENTIFIER: &[u8] = b"TFL3";
 const VERSION: u32 = 3;

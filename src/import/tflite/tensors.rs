@@ -3,15 +3,13 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
-    error::Problem,
-    meter::Meter,
     schema::{Buffer, Quantization, Sparsity, Tensor},
     sparse,
 };
-use crate::graph::{Act, Bytes, Constant, DType, MAX_ELEMENTS, Quantised, Shape, Unary};
-
-/// The file's bytes, shared with every constant borrowed from them.
-pub(super) type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
+use crate::{
+    graph::{Act, Bytes, Constant, DType, MAX_ELEMENTS, Quantised, Shape, Unary},
+    import::{Owner, error::Problem, meter::Meter},
+};
 
 /// Most extents of a tensor; the reference runtime's operators end at six or eight.
 pub(super) const MAX_RANK: usize = 8;

@@ -4,10 +4,10 @@
 //! level above: a dense one by each of its indices, a compressed one by the indices listed for that position. Positions
 //! of the last level are the stored values, in order.
 
-use super::{
+use super::schema::Sparsity;
+use crate::import::{
     error::Problem,
     meter::{Excess, Meter},
-    schema::Sparsity,
 };
 
 const COMPRESSED: i8 = 1;

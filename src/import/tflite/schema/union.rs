@@ -3,7 +3,7 @@
 use flatbuffers::{ForwardsUOffset, InvalidFlatbuffer, TableVerifier, Verifiable, Verifier};
 
 use super::{Dimension, Int32Vector, Operator, Uint8Vector, Uint16Vector, options::*};
-use crate::import::reader::{Schema, Table, Unknown};
+use crate::import::tflite::reader::{Schema, Table, Unknown};
 
 /// A table of options.
 pub(crate) trait Options: Schema {

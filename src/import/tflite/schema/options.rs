@@ -1,7 +1,7 @@
 //! Options of the builtin operators that are read.
 
 use super::tables;
-use crate::import::reader::Numbers;
+use crate::import::tflite::reader::Numbers;
 
 tables! {
     /// CONV_2D

@@ -1,85 +1,29 @@
-//! In which layout an input is wanted first: the host turns inputs for nothing, so the first reader may choose.
+//! In which layout an input is held: the host turns inputs for nothing, so the first reader with a preference decides.
+//!
+//! What an operator prefers is said in its row of the table; operators that are not read have no say.
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{layout::Layout, model::Node};
+use super::{
+    layout::Layout,
+    model::Node,
+    op_registry::{self, InputLayout},
+};
 
 /// Nodes looked at for one input, and for all inputs together: a real input is seen by a few before one cares.
 const MOST: usize = 10_000;
 const MOST_OF_ALL: usize = 1 << 18;
 
-/// Operators that want channels, the second axis, on C.
-const CHANNELS_SECOND: [&str; 22] = [
-    "Conv",
-    "ConvTranspose",
-    "MaxPool",
-    "AveragePool",
-    "LpPool",
-    "GlobalMaxPool",
-    "GlobalAveragePool",
-    "GlobalLpPool",
-    "BatchNormalization",
-    "InstanceNormalization",
-    "GroupNormalization",
-    "LRN",
-    "Resize",
-    "Upsample",
-    "DepthToSpace",
-    "SpaceToDepth",
-    "ConvInteger",
-    "QLinearConv",
-    "MaxUnpool",
-    "MaxRoiPool",
-    "RoiAlign",
-    "GridSample",
-];
-
-/// Operators whose result has the layout of an operand, axis by axis.
-const PASSES: [&str; 32] = [
-    "Add",
-    "Sub",
-    "Mul",
-    "Div",
-    "Pow",
-    "Max",
-    "Min",
-    "Relu",
-    "LeakyRelu",
-    "PRelu",
-    "Sigmoid",
-    "Tanh",
-    "Clip",
-    "Cast",
-    "Identity",
-    "Dropout",
-    "Neg",
-    "Abs",
-    "Sqrt",
-    "Exp",
-    "Log",
-    "Floor",
-    "Round",
-    "Where",
-    "Concat",
-    "Slice",
-    "Pad",
-    "Split",
-    "HardSwish",
-    "HardSigmoid",
-    "QuantizeLinear",
-    "DequantizeLinear",
-];
-
-/// What the readers of a graph's inputs want.
+/// What the readers of a graph's inputs prefer.
 #[derive(Debug)]
-pub(super) struct Wishes<'m> {
+pub(super) struct PreferredLayouts<'m> {
     nodes: &'m [Node],
     readers: HashMap<&'m str, Vec<usize>>,
     /// Nodes that may still be looked at.
     left: usize,
 }
 
-impl<'m> Wishes<'m> {
+impl<'m> PreferredLayouts<'m> {
     pub(super) fn new(nodes: &'m [Node]) -> Self {
         let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, node) in nodes.iter().enumerate() {
@@ -88,9 +32,9 @@ impl<'m> Wishes<'m> {
         Self { nodes, readers, left: MOST_OF_ALL }
     }
 
-    /// The layout that the readers of input `name` want: the first that cares decides. Only nodes that what is carried on
+    /// The layout that the readers of input `name` prefer: the first with a preference decides. Only nodes that what is carried on
     /// from the input reaches are looked at.
-    pub(super) fn of(&mut self, name: &str, dims: &[usize]) -> Layout {
+    pub(super) fn of_input(&mut self, name: &str, dims: &[usize]) -> Layout {
         // For each name that carries the input's elements, which axis of the input each of its axes is.
         let mut carried: HashMap<&str, Vec<usize>> = HashMap::from([(name, (0..dims.len()).collect())]);
         let mut open: BTreeSet<usize> = BTreeSet::new();
@@ -102,19 +46,17 @@ impl<'m> Wishes<'m> {
             let Some(left) = self.left.checked_sub(node.inputs.len()) else { break };
             self.left = left;
             let Some(axes) = node.inputs.iter().find_map(|input| carried.get(input.as_str())) else { continue };
-            let op = node.op.as_str();
-            if CHANNELS_SECOND.contains(&op) && axes.len() >= 3 {
-                return turned(dims, axes);
-            }
-            let passed = match op {
-                "Transpose" => {
+            let Some(entry) = op_registry::find(&node.domain, &node.op) else { continue };
+            let passed = match entry.preferred_input_layout {
+                InputLayout::ChannelsSecond if axes.len() >= 3 => return turned(dims, axes),
+                InputLayout::ChannelsSecond | InputLayout::Any => None,
+                InputLayout::LikeOperand => Some(axes.clone()),
+                InputLayout::Transposed => {
                     let perm = node.attributes.iter().find(|a| a.name == "perm").map(|a| &a.ints);
                     let reversed: Vec<i64> = (0..axes.len() as i64).rev().collect();
                     let source = perm.unwrap_or(&reversed).iter().take(dims.len());
                     source.map(|&i| usize::try_from(i).ok().and_then(|i| axes.get(i)).copied()).collect()
                 }
-                op if PASSES.contains(&op) => Some(axes.clone()),
-                _ => None,
             };
             if let Some(passed) = passed {
                 for output in &node.outputs {

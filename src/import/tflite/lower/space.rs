@@ -4,15 +4,18 @@
 use crate::{
     graph::{Act, Op, PadMode, Shape, TensorId},
     import::{
-        context::Context,
         error::Problem,
-        facts::{All, Fact},
+        op_registry::{All, Support},
+        tflite::{
+            context::Context,
+            op_registry::{Described::Alone, TfLiteOpEntry},
+        },
     },
 };
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::tflite_alone("SPACE_TO_BATCH_ND", All, "gather", to_batch).limits(LIMITS),
-    Fact::tflite_alone("BATCH_TO_SPACE_ND", All, "gather", to_space).limits(LIMITS),
+pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
+    TfLiteOpEntry::new("SPACE_TO_BATCH_ND", Alone(Support::new(All, "gather").limits(LIMITS)), to_batch),
+    TfLiteOpEntry::new("BATCH_TO_SPACE_ND", Alone(Support::new(All, "gather").limits(LIMITS)), to_space),
 ];
 const LIMITS: &str = "blocks and borders must be known; images, or lines of pixels";
 

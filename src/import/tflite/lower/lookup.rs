@@ -3,10 +3,22 @@
 use super::axes::{axis, fold};
 use crate::{
     graph::{Act, Op, Shape, TensorId},
-    import::{context::Context, error::Problem, schema::GatherOptions},
+    import::{
+        error::Problem,
+        tflite::{
+            context::Context,
+            op_registry::{Described::LikeOnnx, TfLiteOpEntry},
+            schema::GatherOptions,
+        },
+    },
 };
 
-pub(in crate::import) fn gather(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
+    TfLiteOpEntry::new("GATHER", LikeOnnx("Gather"), gather),
+    TfLiteOpEntry::new("EMBEDDING_LOOKUP", LikeOnnx("Gather"), embedding),
+];
+
+fn gather(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let options = ctx.options::<GatherOptions<'static>>()?;
     if options.batch_dims() != 0 {
@@ -18,7 +30,7 @@ pub(in crate::import) fn gather(ctx: &mut Context<'_, '_>) -> Result<(), Problem
 }
 
 /// The indices come first; the table's rows are looked up.
-pub(in crate::import) fn embedding(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn embedding(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let (indices, table) = (ctx.operand(0)?, ctx.operand(1)?);
     axis(0, ctx.dims(table).len())?;

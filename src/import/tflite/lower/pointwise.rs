@@ -7,52 +7,113 @@ use super::{
 use crate::{
     graph::{Act, Binary, Op, Reduce, Shape, TensorId, Unary},
     import::{
-        context::Context,
         error::Problem,
-        facts::{All, Fact, Floats, Numbers},
-        schema::{
-            AddOptions, DivOptions, GeluOptions, LeakyReluOptions, MulOptions, ReducerOptions, SoftmaxOptions,
-            SubOptions,
+        op_registry::{All, Floats, Numbers, Support},
+        tflite::{
+            context::Context,
+            op_registry::{
+                Described::{Alone, LikeOnnx},
+                TfLiteOpEntry,
+            },
+            schema::{
+                AddOptions, DivOptions, GeluOptions, LeakyReluOptions, MulOptions, ReducerOptions, SoftmaxOptions,
+                SubOptions,
+            },
         },
     },
 };
 
-pub(super) const FACTS: &[Fact] = &[
-    Fact::tflite_alone("RSQRT", Floats, "unary", |c| unary(c, Unary::Rsqrt)),
-    Fact::tflite_alone("SQUARE", Floats, "unary", |c| unary(c, Unary::Square)),
-    Fact::tflite_alone("SQUARED_DIFFERENCE", Numbers, "binary", |c| binary(c, Binary::SquaredDifference, 0)),
-    Fact::tflite_alone("FLOOR_DIV", Numbers, "binary", |c| binary(c, Binary::FloorDiv, 0)),
-    Fact::tflite_alone("NOT_EQUAL", All, "binary", |c| binary(c, Binary::NotEqual, 0)),
+pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
+    TfLiteOpEntry::new("ADD", LikeOnnx("Add"), add),
+    TfLiteOpEntry::new("SUB", LikeOnnx("Sub"), sub),
+    TfLiteOpEntry::new("MUL", LikeOnnx("Mul"), mul),
+    TfLiteOpEntry::new("DIV", LikeOnnx("Div"), div),
+    TfLiteOpEntry::new("POW", LikeOnnx("Pow"), |c| binary(c, Binary::Pow, 0)),
+    TfLiteOpEntry::new("FLOOR_MOD", LikeOnnx("Mod"), |c| binary(c, Binary::Mod, 0)),
+    TfLiteOpEntry::new("MAXIMUM", LikeOnnx("Max"), |c| binary(c, Binary::Maximum, 0)),
+    TfLiteOpEntry::new("MINIMUM", LikeOnnx("Min"), |c| binary(c, Binary::Minimum, 0)),
+    TfLiteOpEntry::new("ADD_N", LikeOnnx("Sum"), add_n),
+    TfLiteOpEntry::new("EQUAL", LikeOnnx("Equal"), |c| binary(c, Binary::Equal, 0)),
+    TfLiteOpEntry::new("LESS", LikeOnnx("Less"), |c| binary(c, Binary::Less, 0)),
+    TfLiteOpEntry::new("LESS_EQUAL", LikeOnnx("LessOrEqual"), |c| binary(c, Binary::LessEqual, 0)),
+    TfLiteOpEntry::new("GREATER", LikeOnnx("Greater"), |c| binary(c, Binary::Greater, 0)),
+    TfLiteOpEntry::new("GREATER_EQUAL", LikeOnnx("GreaterOrEqual"), |c| binary(c, Binary::GreaterEqual, 0)),
+    TfLiteOpEntry::new("LOGICAL_AND", LikeOnnx("And"), |c| binary(c, Binary::And, 0)),
+    TfLiteOpEntry::new("LOGICAL_OR", LikeOnnx("Or"), |c| binary(c, Binary::Or, 0)),
+    TfLiteOpEntry::new("SELECT", LikeOnnx("Where"), |c| select(c, true)),
+    TfLiteOpEntry::new("SELECT_V2", LikeOnnx("Where"), |c| select(c, false)),
+    TfLiteOpEntry::new("PRELU", LikeOnnx("PRelu"), prelu),
+    TfLiteOpEntry::new("MEAN", LikeOnnx("ReduceMean"), |c| reduce(c, Reduce::Mean)),
+    TfLiteOpEntry::new("SUM", LikeOnnx("ReduceSum"), |c| reduce(c, Reduce::Sum)),
+    TfLiteOpEntry::new("REDUCE_MAX", LikeOnnx("ReduceMax"), |c| reduce(c, Reduce::Max)),
+    TfLiteOpEntry::new("REDUCE_ANY", LikeOnnx("ReduceMax"), |c| reduce(c, Reduce::Max)),
+    TfLiteOpEntry::new("REDUCE_MIN", LikeOnnx("ReduceMin"), |c| reduce(c, Reduce::Min)),
+    TfLiteOpEntry::new("REDUCE_ALL", LikeOnnx("ReduceMin"), |c| reduce(c, Reduce::Min)),
+    TfLiteOpEntry::new("REDUCE_PROD", LikeOnnx("ReduceProd"), |c| reduce(c, Reduce::Prod)),
+    TfLiteOpEntry::new("ARG_MAX", LikeOnnx("ArgMax"), |c| index_of(c, Reduce::ArgMax { last: false })),
+    TfLiteOpEntry::new("ARG_MIN", LikeOnnx("ArgMin"), |c| index_of(c, Reduce::ArgMin { last: false })),
+    TfLiteOpEntry::new("SOFTMAX", LikeOnnx("Softmax"), |c| softmax(c, false)),
+    TfLiteOpEntry::new("LOG_SOFTMAX", LikeOnnx("LogSoftmax"), |c| softmax(c, true)),
+    TfLiteOpEntry::new("RELU", LikeOnnx("Relu"), |c| unary(c, Unary::Relu)),
+    TfLiteOpEntry::new("LEAKY_RELU", LikeOnnx("LeakyRelu"), leaky_relu),
+    TfLiteOpEntry::new("ELU", LikeOnnx("Elu"), |c| unary(c, Unary::Elu { alpha: 1.0 })),
+    TfLiteOpEntry::new("HARD_SWISH", LikeOnnx("HardSwish"), |c| unary(c, Unary::HardSwish)),
+    TfLiteOpEntry::new("RELU6", LikeOnnx("Clip"), |c| unary(c, Unary::Relu6)),
+    TfLiteOpEntry::new("RELU_N1_TO_1", LikeOnnx("Clip"), |c| unary(c, Unary::ReluN1To1)),
+    TfLiteOpEntry::new("RELU_0_TO_1", LikeOnnx("Clip"), |c| unary(c, Unary::Clip { min: 0.0, max: 1.0 })),
+    TfLiteOpEntry::new("LOGISTIC", LikeOnnx("Sigmoid"), |c| unary(c, Unary::Logistic)),
+    TfLiteOpEntry::new("TANH", LikeOnnx("Tanh"), |c| unary(c, Unary::Tanh)),
+    TfLiteOpEntry::new("GELU", LikeOnnx("Gelu"), gelu),
+    TfLiteOpEntry::new("EXP", LikeOnnx("Exp"), |c| unary(c, Unary::Exp)),
+    TfLiteOpEntry::new("LOG", LikeOnnx("Log"), |c| unary(c, Unary::Log)),
+    TfLiteOpEntry::new("SQRT", LikeOnnx("Sqrt"), |c| unary(c, Unary::Sqrt)),
+    TfLiteOpEntry::new("ABS", LikeOnnx("Abs"), |c| unary(c, Unary::Abs)),
+    TfLiteOpEntry::new("NEG", LikeOnnx("Neg"), |c| unary(c, Unary::Neg)),
+    TfLiteOpEntry::new("SIGN", LikeOnnx("Sign"), |c| unary(c, Unary::Sign)),
+    TfLiteOpEntry::new("SIN", LikeOnnx("Sin"), |c| unary(c, Unary::Sin)),
+    TfLiteOpEntry::new("COS", LikeOnnx("Cos"), |c| unary(c, Unary::Cos)),
+    TfLiteOpEntry::new("FLOOR", LikeOnnx("Floor"), |c| unary(c, Unary::Floor)),
+    TfLiteOpEntry::new("CEIL", LikeOnnx("Ceil"), |c| unary(c, Unary::Ceil)),
+    TfLiteOpEntry::new("ROUND", LikeOnnx("Round"), |c| unary(c, Unary::Round)),
+    TfLiteOpEntry::new("LOGICAL_NOT", LikeOnnx("Not"), |c| unary(c, Unary::Not)),
+    TfLiteOpEntry::new("CAST", LikeOnnx("Cast"), cast),
+    TfLiteOpEntry::new("RSQRT", Alone(Support::new(Floats, "unary")), |c| unary(c, Unary::Rsqrt)),
+    TfLiteOpEntry::new("SQUARE", Alone(Support::new(Floats, "unary")), |c| unary(c, Unary::Square)),
+    TfLiteOpEntry::new("SQUARED_DIFFERENCE", Alone(Support::new(Numbers, "binary")), |c| {
+        binary(c, Binary::SquaredDifference, 0)
+    }),
+    TfLiteOpEntry::new("FLOOR_DIV", Alone(Support::new(Numbers, "binary")), |c| binary(c, Binary::FloorDiv, 0)),
+    TfLiteOpEntry::new("NOT_EQUAL", Alone(Support::new(All, "binary")), |c| binary(c, Binary::NotEqual, 0)),
 ];
 
-pub(in crate::import) fn unary(ctx: &mut Context<'_, '_>, unary: Unary) -> Result<(), Problem> {
+fn unary(ctx: &mut Context<'_, '_>, unary: Unary) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let x = ctx.operand(0)?;
     ctx.gives(ctx.dims(x))?;
     ctx.emit(Op::Unary(unary), &[x], Act::None)
 }
 
-pub(in crate::import) fn binary(ctx: &mut Context<'_, '_>, binary: Binary, fused: i8) -> Result<(), Problem> {
+fn binary(ctx: &mut Context<'_, '_>, binary: Binary, fused: i8) -> Result<(), Problem> {
     broadcast(ctx, Op::Binary(binary), activation(fused)?)
 }
 
-pub(in crate::import) fn add(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn add(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<AddOptions<'static>>()?.activation();
     binary(ctx, Binary::Add, act)
 }
 
-pub(in crate::import) fn sub(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn sub(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<SubOptions<'static>>()?.activation();
     binary(ctx, Binary::Sub, act)
 }
 
-pub(in crate::import) fn mul(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn mul(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<MulOptions<'static>>()?.activation();
     binary(ctx, Binary::Mul, act)
 }
 
 /// One operand after the other; all have the same extents.
-pub(in crate::import) fn add_n(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn add_n(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let mut sum = ctx.operand(0)?;
     let (dims, shape) = (ctx.dims(sum).to_vec(), ctx.shape(sum));
     ctx.gives(&dims)?;
@@ -71,23 +132,23 @@ pub(in crate::import) fn add_n(ctx: &mut Context<'_, '_>) -> Result<(), Problem>
 }
 
 /// Whole numbers are divided towards zero.
-pub(in crate::import) fn div(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn div(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<DivOptions<'static>>()?.activation();
     let [whole, _] = ctx.gives_integers();
     binary(ctx, if whole { Binary::TruncDiv } else { Binary::Div }, act)
 }
 
-pub(in crate::import) fn leaky_relu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn leaky_relu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let alpha = ctx.options::<LeakyReluOptions<'static>>()?.alpha();
     unary(ctx, Unary::LeakyRelu { alpha })
 }
 
-pub(in crate::import) fn gelu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn gelu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let approximate = ctx.options::<GeluOptions<'static>>()?.approximate();
     unary(ctx, if approximate { Unary::GeluTanh } else { Unary::Gelu })
 }
 
-pub(in crate::import) fn prelu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn prelu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     broadcast(ctx, Op::Prelu, Act::None)
 }
 
@@ -130,7 +191,7 @@ fn broadcast(ctx: &mut Context<'_, '_>, op: Op, act: Act) -> Result<(), Problem>
 
 /// A condition and two values, of which the one or the other is taken. In the first version a condition of one axis
 /// chooses whole rows.
-pub(in crate::import) fn select(ctx: &mut Context<'_, '_>, rows: bool) -> Result<(), Problem> {
+fn select(ctx: &mut Context<'_, '_>, rows: bool) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let [mut condition, yes, no] = [ctx.operand(0)?, ctx.operand(1)?, ctx.operand(2)?];
     let rank = ctx.dims(yes).len();
@@ -147,7 +208,7 @@ pub(in crate::import) fn select(ctx: &mut Context<'_, '_>, rows: bool) -> Result
 }
 
 /// Over the axes that the second operand lists.
-pub(in crate::import) fn reduce(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
+fn reduce(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let keep = ctx.options::<ReducerOptions<'static>>()?.keep_dims();
     let listed = ctx.integers(1, "axes")?;
@@ -155,7 +216,7 @@ pub(in crate::import) fn reduce(ctx: &mut Context<'_, '_>, kind: Reduce) -> Resu
 }
 
 /// The index of the greatest or the least; the axis disappears.
-pub(in crate::import) fn index_of(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
+fn index_of(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let along = ctx.integer(1, "axis")?;
     reduce_over(ctx, kind, &[along], false)
@@ -186,7 +247,7 @@ fn reduce_over(ctx: &mut Context<'_, '_>, kind: Reduce, listed: &[i64], keep: bo
 }
 
 /// To whole numbers, truth values or 16 bits what is not such already.
-pub(in crate::import) fn cast(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn cast(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let x = ctx.operand(0)?;
     match ctx.gives_integers() {
@@ -197,7 +258,7 @@ pub(in crate::import) fn cast(ctx: &mut Context<'_, '_>) -> Result<(), Problem> 
 }
 
 /// Over the last axis, whatever the rank.
-pub(in crate::import) fn softmax(ctx: &mut Context<'_, '_>, log: bool) -> Result<(), Problem> {
+fn softmax(ctx: &mut Context<'_, '_>, log: bool) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let beta = if log { 1.0 } else { ctx.options::<SoftmaxOptions<'static>>()?.beta() };
     let x = ctx.operand(0)?;

@@ -7,18 +7,33 @@ use super::{
 use crate::{
     graph::{Act, Binary, Op, Reduce, Shape, TensorId},
     import::{
-        context::Context,
         error::Problem,
-        facts::{Fact, Floats},
-        schema::{BatchMatMulOptions, CumsumOptions, L2NormOptions, LrnOptions},
+        op_registry::{Floats, Support},
+        tflite::{
+            context::Context,
+            op_registry::{
+                Described::{Alone, LikeOnnx},
+                TfLiteOpEntry,
+            },
+            schema::{BatchMatMulOptions, CumsumOptions, L2NormOptions, LrnOptions},
+        },
     },
 };
 
 /// Below which TensorFlow Lite's reference takes no norm.
 const LEAST_NORM: f32 = 1e-6;
 
-pub(super) const FACTS: &[Fact] =
-    &[Fact::tflite_alone("L2_NORMALIZATION", Floats, "reduce, binary", l2_normalization).limits("over the last axis")];
+pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
+    TfLiteOpEntry::new("BATCH_MATMUL", LikeOnnx("MatMul"), matmul),
+    TfLiteOpEntry::new("LOCAL_RESPONSE_NORMALIZATION", LikeOnnx("LRN"), lrn),
+    TfLiteOpEntry::new("CUMSUM", LikeOnnx("CumSum"), cum_sum),
+    TfLiteOpEntry::new("TOPK_V2", LikeOnnx("TopK"), top_k).several_results(),
+    TfLiteOpEntry::new(
+        "L2_NORMALIZATION",
+        Alone(Support::new(Floats, "reduce, binary").limits("over the last axis")),
+        l2_normalization,
+    ),
+];
 
 /// A stack of matrices as the last two axes of four, up to two axes of stacking in front.
 fn stack(ctx: &mut Context<'_, '_>, id: TensorId) -> Result<TensorId, Problem> {
@@ -38,7 +53,7 @@ fn turned(ctx: &mut Context<'_, '_>, id: TensorId) -> Result<TensorId, Problem> 
     ctx.between(Op::Transpose { perm: [0, 1, 3, 2] }, &[id], Shape { w: shape.c, c: shape.w, ..shape })
 }
 
-pub(in crate::import) fn matmul(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn matmul(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let options = ctx.options::<BatchMatMulOptions<'static>>()?;
     let (a, b) = (ctx.operand(0)?, ctx.operand(1)?);
@@ -49,7 +64,7 @@ pub(in crate::import) fn matmul(ctx: &mut Context<'_, '_>) -> Result<(), Problem
     ctx.emit(Op::MatMul { transpose_b: options.adj_y() }, &[a, b], Act::None)
 }
 
-pub(in crate::import) fn cum_sum(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn cum_sum(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let options = ctx.options::<CumsumOptions<'static>>()?;
     let x = ctx.operand(0)?;
@@ -63,7 +78,7 @@ pub(in crate::import) fn cum_sum(ctx: &mut Context<'_, '_>) -> Result<(), Proble
 }
 
 /// The values first, then their indices, along the last axis.
-pub(in crate::import) fn top_k(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn top_k(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     ctx.results(2)?;
     let x = ctx.operand(0)?;
@@ -95,7 +110,7 @@ fn l2_normalization(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The sum of the squares of `radius` channels on both sides.
-pub(in crate::import) fn lrn(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn lrn(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<LrnOptions<'static>>()?;
     let radius = usize::try_from(options.radius()).ok().filter(|&radius| radius <= crate::graph::MAX_ELEMENTS);

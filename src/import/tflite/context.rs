@@ -1,14 +1,12 @@
 //! What lowering an operator works with: its operands and options as the file has them, and the graph being made.
 
 use super::{
-    FakeQuant,
-    error::Problem,
-    meter::Meter,
     schema::{Operator, Options},
-    tensors::{FileTensor, Grid, MAX_RANK, Owner, shape_of},
+    tensors::{FileTensor, Grid, MAX_RANK, shape_of},
 };
-use crate::graph::{
-    Act, Constant, Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId, Unary, infer,
+use crate::{
+    graph::{Act, Constant, Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId, Unary, infer},
+    import::{FakeQuant, Owner, error::Problem, meter::Meter},
 };
 
 /// What a node or a tensor that the file does not have takes.

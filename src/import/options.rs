@@ -1,0 +1,31 @@
+//! What a caller may say of a file that is imported.
+
+use std::collections::BTreeMap;
+
+use super::Array;
+
+/// What is bound when a model is imported.
+#[derive(Clone, Debug, Default)]
+pub struct ImportOptions {
+    /// Extents that the file leaves open, by their names; `INPUT:AXIS` for one without a name.
+    pub dims: BTreeMap<String, usize>,
+    /// Graph inputs that are part of the model, by their names.
+    pub constants: BTreeMap<String, Array>,
+    /// Whether values that a file stores in 8 bits are rounded to what those can say.
+    pub fake_quant: FakeQuant,
+}
+
+/// What becomes of values that a file has as integers of a scale, in whichever format; they are computed as the reals that
+/// the integers stand for.
+///
+/// Halves are rounded as each format's reference does: TensorFlow Lite's away from zero, ONNX's `QuantizeLinear` to the
+/// even one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FakeQuant {
+    /// Each result is rounded to the nearest value that the file's integers stand for, as the file's runtime does.
+    #[default]
+    On,
+    /// Results are held within the values that the integers stand for, and not rounded: what the network computed before it
+    /// was quantised, but for its weights.
+    Off,
+}

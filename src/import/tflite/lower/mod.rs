@@ -1,0 +1,47 @@
+//! From the operators of TensorFlow Lite to the graph's: one function an operator, one file a family, which also
+//! holds its rows of the table. Names no other operator than its own.
+
+mod activation;
+mod axes;
+mod conv;
+mod layout;
+mod line;
+mod lookup;
+mod padding;
+mod pointwise;
+mod slice;
+mod space;
+
+use super::{
+    context::Context,
+    op_registry::{self, TfLiteOpEntry},
+};
+use crate::import::error::Problem;
+
+/// All operators, group by group.
+pub(super) static OPERATORS: [&[TfLiteOpEntry]; 7] = [
+    conv::OPERATORS,
+    pointwise::OPERATORS,
+    line::OPERATORS,
+    layout::OPERATORS,
+    slice::OPERATORS,
+    lookup::OPERATORS,
+    space::OPERATORS,
+];
+
+/// Adds the nodes that compute the operator's result, or makes the result a constant.
+pub(super) fn lower(ctx: &mut Context<'_, '_>, operator: &str) -> Result<(), Problem> {
+    let entry = op_registry::find(operator).ok_or_else(|| Problem::unsupported("the operator is not supported"))?;
+    if !entry.several_results {
+        ctx.results(1)?;
+    }
+    (entry.lower)(ctx)
+}
+
+/// A number of the options that must be above zero.
+fn positive(what: &str, value: i32) -> Result<usize, Problem> {
+    match usize::try_from(value) {
+        Ok(value) if value > 0 => Ok(value),
+        _ => Err(Problem::malformed(format!("its {what} is {value}"))),
+    }
+}

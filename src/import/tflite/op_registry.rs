@@ -1,0 +1,73 @@
+//! TensorFlow Lite's operators as they are read: the row of each stands beside the function that lowers it (`lower/`),
+//! and this is the only place where a file's operator is looked up.
+//!
+//! Names no operator.
+
+use super::{context::Context, lower, opcode};
+use crate::import::{error::Problem, op_registry::Support};
+
+/// Adds the nodes that compute the results, or makes them constants.
+type Lower = fn(&mut Context<'_, '_>) -> Result<(), Problem>;
+
+/// What the support matrix says of an operator.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::import) enum Described {
+    /// What it says of ONNX's operator of that name, in whose row it stands.
+    LikeOnnx(&'static str),
+    /// ONNX has no such operator.
+    Alone(Support),
+}
+
+/// An operator.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::import) struct TfLiteOpEntry {
+    /// As the schema writes it; or `CUSTOM` and the name of a custom operator.
+    pub(in crate::import) name: &'static str,
+    pub(in crate::import) described: Described,
+    pub(super) lower: Lower,
+    /// Whether it may have several results.
+    pub(super) several_results: bool,
+}
+
+impl TfLiteOpEntry {
+    /// An operator of one result.
+    pub(super) const fn new(name: &'static str, described: Described, lower: Lower) -> Self {
+        Self { name, described, lower, several_results: false }
+    }
+
+    /// With any number of results.
+    pub(super) const fn several_results(self) -> Self {
+        Self { several_results: true, ..self }
+    }
+
+    /// Its name and its code in the schema.
+    pub(in crate::import) fn coded(&self) -> Option<(&'static str, i32)> {
+        opcode::code(self.name).map(|code| (self.name, code))
+    }
+}
+
+/// All operators, group by group.
+pub(in crate::import) fn operators() -> impl Iterator<Item = &'static TfLiteOpEntry> {
+    lower::OPERATORS.iter().copied().flatten()
+}
+
+/// The operator of that name.
+pub(super) fn find(name: &str) -> Option<&'static TfLiteOpEntry> {
+    operators().find(|entry| entry.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_name_occurs_once_and_is_one_of_the_schema() {
+        let mut names = BTreeSet::new();
+        for entry in operators() {
+            assert!(names.insert(entry.name), "{} occurs twice", entry.name);
+            assert!(entry.coded().is_some(), "{} is no operator of TensorFlow Lite", entry.name);
+        }
+    }
+}
