@@ -1,4 +1,4 @@
-//! Mapping a model file into memory: the one place of the project that needs `unsafe`.
+//! Mapping a model file into memory: one of the two places of the project with `unsafe`; the other is `gpu/pipelines.rs`.
 
 use std::{fs::File, io, path::Path};
 

@@ -1,7 +1,7 @@
 //! The protobuf wire format: fields one after another, each checked against the bytes there are. Knows no message.
 //!
 //! Nothing is copied and nothing is entered that is not asked for, so that a file's nesting and stated lengths cost
-//! neither stack nor memory. `prost` and `rten-onnx` recurse as deep as a file says.
+//! neither stack nor memory; `rten-onnx` 0.27 recurses as deep as a file says.
 
 use std::{cell::RefCell, ops::Range};
 
