@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    CompileError,
     changes::Changes,
+    error::CompileError,
     parallel::parallel_map,
     relay::forward_progress,
     variant::{Candidate, Placed, Variant},

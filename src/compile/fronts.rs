@@ -4,17 +4,18 @@
 //! shortest, or all. Writing in place saves steps, but a part that is made long before the others keeps room for them.
 
 use super::{
-    CompileError, CompileOptions,
+    error::CompileError,
     front::Front,
     lowered::{LoweredModel, Whole},
+    options::CompileOptions,
     parallel::{join, parallel_map},
-    phases::Point,
+    point::Point,
     relay::forward_progress,
     variant::{Candidate, Placed, Variant, without_phases},
 };
 use crate::{
+    graph::NodeSet,
     plan::{Progress, RowSearchBudget, SearchControl},
-    rewrite::Views,
     schedule::{Schedule, phases::select_in_place, schedule},
 };
 
@@ -154,16 +155,16 @@ fn searched<'a>(
     let some = select_in_place(graph, unphased, model, &plain.least_bands(), in_place, control);
     let mut joined = Vec::new();
     if !some.is_empty() {
-        joined.push(views.with(&some));
+        joined.push(views.union(&some));
     }
     if some != *in_place {
-        joined.push(views.with(in_place));
+        joined.push(views.union(in_place));
     }
     let mut fronts = Vec::new();
     if thorough || some.is_empty() {
         fronts.push(plain);
     }
-    let front = |free: &Views| {
+    let front = |free: &NodeSet| {
         let variant = Variant::new(graph, schedule(graph, free)?, options);
         Ok::<_, CompileError>(Front::new(variant, LOOKED_AT, control))
     };

@@ -1,10 +1,16 @@
 //! A model as it will run, and its plan without phases.
 
-use super::{CompileError, CompileOptions, CompiledModel, Phases, parallel::parallel_map, precision};
+use super::{
+    error::CompileError,
+    model::CompiledModel,
+    options::{CompileOptions, Phases},
+    parallel::parallel_map,
+    precision,
+};
 use crate::{
-    graph::{self, Graph},
+    graph::{self, Graph, NodeSet},
     plan::{self, Best, Plan, SearchControl},
-    rewrite::{self, Report, Rewritten, Views},
+    rewrite::{self, Report, Rewritten},
     schedule::{
         Schedule,
         phases::{Band, RowDependencies, select_in_place},
@@ -19,7 +25,7 @@ pub(super) struct LoweredModel {
     /// With every part copied; and with those written in place that cost nothing without phases, if there are any.
     schedules: Vec<Schedule>,
     /// Nodes that need no step: the views, and what could be written in place.
-    pub(super) free: [Views; 2],
+    pub(super) free: [NodeSet; 2],
 }
 
 /// Rows that the operators' results may have together where phases are looked for. A choice, not a measurement: the search
@@ -73,7 +79,7 @@ impl LoweredModel {
                 (0..).zip(&plain.steps).map(|(operator, step)| Band { operator, rows: step.rows.clone() }).collect();
             let some = select_in_place(&graph, plain, &model, &bands, &in_place, control);
             if !some.is_empty() {
-                schedules.push(schedule(&graph, &views.with(&some))?);
+                schedules.push(schedule(&graph, &views.union(&some))?);
             }
         }
         Ok(Self { graph, report, schedules, free: [views, in_place] })

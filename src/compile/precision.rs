@@ -1,6 +1,6 @@
 //! What floats cannot hold: indices, where there are more places than whole numbers that a format tells apart.
 
-use super::CompileError;
+use super::error::CompileError;
 use crate::{graph::Graph, ops, plan::TexelFormat};
 
 /// Places that whole numbers from zero on tell apart in a format: one more than the last up to which it skips none.

@@ -1,8 +1,9 @@
 //! One variant to run a network: its steps, with parts written in place or copied, and what any division of them into phases takes.
 
 use super::{
-    CompileError, CompileOptions,
-    phases::{Peak, Point},
+    error::CompileError,
+    options::CompileOptions,
+    point::{Peak, Point},
     prices::Prices,
 };
 use crate::{

@@ -10,10 +10,12 @@ mod groups;
 mod infer;
 mod layout_permutation;
 mod lookup;
+mod node_set;
 mod op;
 mod pad;
 mod resize;
 mod shape;
+mod subtensor;
 
 pub use builder::GraphBuilder;
 pub use check::{MAX_ELEMENTS, check};
@@ -25,10 +27,13 @@ pub use groups::Groups;
 pub use infer::{ShapeError, infer};
 pub use layout_permutation::LayoutPermutation;
 pub use lookup::named;
+pub use node_set::NodeSet;
 pub use op::{Act, Conv2d, DepthOrder, Epilogue, Op, Padding, Pool2d, PoolKind, TransposeConv};
 pub use pad::{PadAxis, PadMode};
 pub use resize::{CoordMode, ResizeAxis, ResizeMode, Rounding, Taps, follows_tensorflow};
 pub use shape::Shape;
+pub use subtensor::{SubtensorError, texels_agree};
+pub(crate) use subtensor::{SubtensorOffset, may_be_in_place, subtensor_offsets};
 
 /// Index of a tensor in [`Graph::tensors`].
 pub type TensorId = usize;
@@ -63,6 +68,17 @@ pub struct Node {
     pub epilogue: Epilogue,
     /// Index of the operator in the model file, for messages; the first one where several were fused.
     pub op_index: usize,
+}
+
+impl Node {
+    /// Every tensor that is read, constants included: the inputs, then the epilogue's alphas and addend.
+    pub fn operands(&self) -> impl Iterator<Item = TensorId> + '_ {
+        let alphas = [self.epilogue.first, self.epilogue.then].into_iter().filter_map(|act| match act {
+            Act::Prelu(alpha) => Some(alpha),
+            Act::None | Act::Unary(_) => None,
+        });
+        self.inputs.iter().copied().chain(alphas).chain(self.epilogue.add)
+    }
 }
 
 /// A model: tensors, nodes in execution order, and which tensors come in and go out.

@@ -4,10 +4,7 @@
 use std::ops::Range;
 
 use super::{Dispatch, KernelError, KernelParams, Operand, Shader, context, family};
-use crate::{
-    graph::{Graph, Node, Op, PadMode},
-    rewrite::{SubtensorOffset, subtensor_offsets},
-};
+use crate::graph::{Graph, Node, Op, PadMode, SubtensorOffset, subtensor_offsets};
 
 pub(super) const SHADER: Shader = Shader::new("fill", include_str!("../../shaders/fill.wgsl"));
 
@@ -36,9 +33,9 @@ pub(crate) fn pad_border(
     context::check_operand(output, graph.shape(node.outputs[0]))?;
     context::check_rows(output, &rows)?;
     let refuse = |reason: String| KernelError::Unsupported { op_index: node.op_index, op: node.op.name(), reason };
-    let subtensor_offsets = subtensor_offsets(graph, node).map_err(|why| refuse(why.to_string()))?;
+    let offsets = subtensor_offsets(graph, node).map_err(|why| refuse(why.to_string()))?;
     let (Op::Pad { mode: PadMode::Constant(value), .. }, &[SubtensorOffset { row, slice, x }], &[part, ..]) =
-        (&node.op, &subtensor_offsets[..], &node.inputs[..])
+        (&node.op, &offsets[..], &node.inputs[..])
     else {
         return Err(refuse("it is no pad with a border of one value".into()));
     };

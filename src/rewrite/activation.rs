@@ -1,10 +1,10 @@
 //! Moves activations into the node that computes what they are applied to.
 
 use super::{
-    carry::{Taken, taken},
+    activation_sink::{ActivationSink, find_sink},
     edit::{Edit, Verdict},
     numerics::Numerics,
-    rules::{Order, Rule},
+    rule::{Order, Rule},
     site::Site,
     skip_reason::SkipReason,
 };
@@ -29,7 +29,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     if site.graph.shape(from) != site.graph.shape(to) {
         return Err(SkipReason::OtherExtents { tensor: site.name(from) });
     }
-    let Taken { place, node: fused, reshape } = taken(site, from, act, node.epilogue)?;
+    let ActivationSink { place, node: fused, reshape } = find_sink(site, from, act, node.epilogue)?;
     let edit = Edit::default().take_out(id);
     Ok(Some(match reshape {
         Some(reshape) => {

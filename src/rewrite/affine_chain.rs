@@ -5,7 +5,7 @@ use super::{
     edit::{Edit, Verdict},
     epilogue::plain,
     numerics::{Absorbed, Numerics, is_rounding},
-    rules::{Order, Rule},
+    rule::{Order, Rule},
     site::Site,
     skip_reason::SkipReason,
     weights::{changed, list},
@@ -75,7 +75,7 @@ fn shortened(site: &Site, chain: &[Link], [scales, shifts]: [bool; 2]) -> Result
     let mut edit = Edit::default();
     let op_index = chain.iter().map(|&(id, ..)| site.node(id).op_index).min().unwrap_or_default();
     let node = site.node(*id);
-    let operation = |binary, from, numbers: &[f64], edit: &mut Edit| {
+    let operation = |binary, from, numbers: &[f64], edit: &mut Edit| -> Result<Node, SkipReason> {
         let constant = numbers_of(site, node, numbers, edit)?;
         Ok(Node { op: Op::Binary(binary), inputs: vec![from, constant], op_index, ..node.clone() })
     };

@@ -2,9 +2,9 @@
 
 use super::{
     edit::Verdict,
-    found::{Found, replaced},
     numerics::Numerics,
-    rules::{Order, Rule},
+    pattern_match::{PatternMatch, replaced},
+    rule::{Order, Rule},
     site::Site,
     term::{Term, Value},
 };
@@ -32,7 +32,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     if site.term(whole) == Term::One(unary, x) {
         return private.map(|()| None);
     }
-    replaced(site, id, Some(Found::unary(unary, x, &[])))
+    replaced(site, id, Some(PatternMatch::unary(unary, x, &[])))
 }
 
 /// The least and greatest value that a value is held between, and the one that is held.

@@ -1,10 +1,10 @@
 //! Moves what is done to a concatenation into the nodes that compute its parts.
 
 use super::{
-    carry::{Taken, taken},
+    activation_sink::{ActivationSink, find_sink},
     edit::{Edit, Verdict},
     numerics::Numerics,
-    rules::{Order, Rule},
+    rule::{Order, Rule},
     site::Site,
     skip_reason::SkipReason,
     weights::{list, values},
@@ -41,7 +41,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
             _ => Ok(act),
         };
         let acts = Epilogue { first: own(node.epilogue.first)?, add: None, then: own(node.epilogue.then)? };
-        let Taken { place, node: fused, .. } = taken(site, part, Act::None, acts)?;
+        let ActivationSink { place, node: fused, .. } = find_sink(site, part, Act::None, acts)?;
         edit = edit.put(place, fused);
         begin += channels;
     }

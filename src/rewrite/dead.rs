@@ -3,7 +3,7 @@
 use super::{
     edit::{Edit, Verdict},
     numerics::Numerics,
-    rules::{Order, Rule},
+    rule::{Order, Rule},
     site::Site,
 };
 use crate::graph::NodeId;

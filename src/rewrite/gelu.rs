@@ -4,9 +4,9 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_PI};
 
 use super::{
     edit::Verdict,
-    found::{Found, recognised},
     numerics::Numerics,
-    rules::{Order, Rule},
+    pattern_match::{PatternMatch, recognised},
+    rule::{Order, Rule},
     site::Site,
     term::{Term, Value},
 };
@@ -28,7 +28,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
 }
 
 /// `x / 2 * (1 + f(x))`
-fn found(site: &Site, whole: Value) -> Option<Found> {
+fn found(site: &Site, whole: Value) -> Option<PatternMatch> {
     let product = site.product(whole);
     let &[a, b] = &product.values[..] else { return None };
     let known = |x, gate| {
@@ -39,12 +39,12 @@ fn found(site: &Site, whole: Value) -> Option<Found> {
             Term::One(Unary::Erf, y) => {
                 let scaled = site.product(y);
                 let numbers = [numbers[0], numbers[1], [scaled.factor, FRAC_1_SQRT_2]];
-                (scaled.values == [x]).then(|| Found::unary(Unary::Gelu, x, &numbers))
+                (scaled.values == [x]).then(|| PatternMatch::unary(Unary::Gelu, x, &numbers))
             }
             Term::One(Unary::Tanh, y) => {
                 let [factor, cubic] = cubic(site, y, x)?;
                 let numbers = [numbers[0], numbers[1], [factor, FRAC_2_PI.sqrt()], [cubic, CUBIC]];
-                Some(Found::unary(Unary::GeluTanh, x, &numbers))
+                Some(PatternMatch::unary(Unary::GeluTanh, x, &numbers))
             }
             _ => None,
         }

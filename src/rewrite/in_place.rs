@@ -6,75 +6,17 @@ use std::collections::BTreeSet;
 
 use super::{
     report::{Missed, Place, Report},
-    site::{Site, operands},
+    site::Site,
     skip_reason::SkipReason,
-    views::Views,
 };
-use crate::graph::{Graph, Node, NodeId, Op, PadMode, TensorId};
+use crate::graph::{Node, NodeId, NodeSet, TensorId, may_be_in_place, subtensor_offsets};
 
 /// What the search is switched on and off by.
 pub(super) const NAME: &str = "in-place";
 
-/// Where a part of a tensor begins in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SubtensorOffset {
-    pub(crate) row: usize,
-    /// Slice of each row.
-    pub(crate) slice: usize,
-    /// Pixel of each slice.
-    pub(crate) x: usize,
-}
-
-/// Whether a node's operands may be parts of its result.
-pub(crate) const fn may_be_in_place(op: &Op) -> bool {
-    matches!(op, Op::Concat { .. } | Op::Pad { .. })
-}
-
-/// Where the parts of a concatenation, or what a pad surrounds, lie in the result. A part of the channels must begin with
-/// a texel, and all but the last fill theirs; a part must have its rows one after another.
-pub(crate) fn subtensor_offsets(graph: &Graph, node: &Node) -> Result<Vec<SubtensorOffset>, SkipReason> {
-    let &[to] = &node.outputs[..] else { return Err(SkipReason::Neighbour { op: node.op.name() }) };
-    let whole = graph.shape(to);
-    let between = |part: TensorId| SkipReason::Between { tensor: graph.tensors[part].name.clone() };
-    match (&node.op, &node.inputs[..]) {
-        (&Op::Concat { axis }, parts) => {
-            let mut begin = 0;
-            let mut corner = |&part: &TensorId| {
-                let first = begin;
-                begin += graph.shape(part).dims()[axis];
-                match axis {
-                    0 => Ok(SubtensorOffset { row: first * whole.h, ..SubtensorOffset::default() }),
-                    1 if whole.b == 1 => Ok(SubtensorOffset { row: first, ..SubtensorOffset::default() }),
-                    2 => Ok(SubtensorOffset { x: first, ..SubtensorOffset::default() }),
-                    3 if first.is_multiple_of(4) => {
-                        Ok(SubtensorOffset { slice: first / 4, ..SubtensorOffset::default() })
-                    }
-                    _ => Err(between(part)),
-                }
-            };
-            parts.iter().map(&mut corner).collect()
-        }
-        (Op::Pad { before, after, mode: PadMode::Constant(value) }, &[part]) => {
-            let shape = graph.shape(part);
-            let [b, y, x, c] = before.map(usize::try_from);
-            let (Ok(b), Ok(y), Ok(x), Ok(c), true) = (b, y, x, c, after.iter().all(|&n| n >= 0)) else {
-                return Err(SkipReason::NotABorder);
-            };
-            // What follows in the part's last texel is zero.
-            let follows = shape.c.is_multiple_of(4) || after[3] == 0 || value.to_bits() == 0;
-            match (shape.b == 1 || shape.h == whole.h) && c.is_multiple_of(4) && follows {
-                true => Ok(vec![SubtensorOffset { row: b * whole.h + y, slice: c / 4, x }]),
-                false => Err(between(part)),
-            }
-        }
-        (Op::Pad { .. }, _) => Err(SkipReason::NotABorder),
-        _ => Err(SkipReason::Neighbour { op: node.op.name() }),
-    }
-}
-
 /// Finds the concatenations and pads whose parts can be written in place, the last first: of two that want the same part
 /// the later one gets it.
-pub(super) fn find(site: &Site, views: &Views, report: &mut Report) -> Views {
+pub(super) fn find(site: &Site, views: &NodeSet, report: &mut Report) -> NodeSet {
     let mut search = Search::new(site, views);
     let mut in_place = BTreeSet::new();
     for (id, node) in site.graph.nodes.iter().enumerate().rev() {
@@ -119,7 +61,7 @@ struct Search<'a> {
 const LOOKS: usize = 64;
 
 impl<'a> Search<'a> {
-    fn new(site: &'a Site, views: &Views) -> Self {
+    fn new(site: &'a Site, views: &NodeSet) -> Self {
         let tensors = site.graph.tensors.len();
         let mut search = Self {
             site,
@@ -162,7 +104,7 @@ impl<'a> Search<'a> {
             if writer == id || self.free[writer] || found.is_some_and(|(node, _)| node <= writer) {
                 continue;
             }
-            if let Some(read) = operands(step).find(|&tensor| group.contains(&self.first(tensor))) {
+            if let Some(read) = step.operands().find(|&tensor| group.contains(&self.first(tensor))) {
                 found = Some((writer, read));
             }
         }

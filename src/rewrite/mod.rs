@@ -4,12 +4,10 @@
 //! file and put it in [`RULES`]. `views` and `in_place` change nothing: they say which nodes that are left need no step.
 
 mod activation;
+mod activation_sink;
 mod affine;
 mod affine_chain;
-mod ahead;
-mod arithmetic;
 mod bounds;
-mod carry;
 mod concat_activation;
 mod concat_zeros;
 mod dead;
@@ -17,47 +15,48 @@ mod edit;
 mod epilogue;
 mod exact_division;
 mod flatten;
-mod found;
-mod gated;
+mod fold_into_consumer;
+mod fold_into_producer;
 mod gelu;
-mod hard;
+mod hard_sigmoid;
 mod identity;
 mod in_place;
-mod inlet;
 mod linear;
 mod mask;
 mod normalize;
 mod numerics;
 mod pad;
+mod pattern_match;
 mod power;
 mod report;
 mod reshape_chain;
 mod residual;
 mod row_means;
+mod rule;
 mod rules;
 mod same_size;
 mod site;
 mod skip_reason;
 mod softmax;
 mod split;
+mod swish_mish;
 mod term;
 mod transpose_chain;
 mod transpose_reshape;
 mod views;
+mod weight_indexing;
 mod weights;
 
-pub(crate) use in_place::{SubtensorOffset, may_be_in_place, subtensor_offsets};
 pub use numerics::{MOST_ABSORBED, Numerics};
 pub use report::{Fired, Missed, Place, Report};
 pub use row_means::row_means;
-pub use rules::{RULES, Rule, Rules, UnknownRule};
-pub(crate) use site::operands;
+pub use rule::Rule;
+pub use rules::{RULES, Rules, UnknownRule};
 pub use skip_reason::SkipReason;
 pub use split::split;
-pub use views::{Views, texels_agree};
 
-use crate::graph::{Graph, NodeId};
-use rules::Order;
+use crate::graph::{Graph, NodeId, NodeSet};
+use rule::Order;
 use site::Site;
 
 /// What the rewriter made of a graph.
@@ -66,10 +65,10 @@ pub struct Rewritten {
     /// The graph, each node after those that compute its operands.
     pub graph: Graph,
     /// Its reshapes that need no step.
-    pub views: Views,
+    pub views: NodeSet,
     /// Its concatenations that need no step, and its pads whose step has the border alone to write, if whoever computes
     /// a part writes it in place.
-    pub in_place: Views,
+    pub in_place: NodeSet,
     /// What was done, and what was not.
     pub report: Report,
 }
@@ -101,11 +100,11 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
     let site = Site::new(site.into_graph());
     let views = match rules.is_on(views::NAME) {
         true => views::find(&site, &mut report),
-        false => Views::none(),
+        false => NodeSet::new(),
     };
     let in_place = match rules.is_on(in_place::NAME) {
         true => in_place::find(&site, &views, &mut report),
-        false => Views::none(),
+        false => NodeSet::new(),
     };
     report.nodes_after = site.graph.nodes.len() - views.len();
     Rewritten { graph: site.graph, views, in_place, report }

@@ -2,9 +2,9 @@
 
 use super::{
     edit::Verdict,
-    found::{Found, recognised},
     numerics::Numerics,
-    rules::{Order, Rule},
+    pattern_match::{PatternMatch, recognised},
+    rule::{Order, Rule},
     site::Site,
     term::{Term, Value},
 };
@@ -23,7 +23,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     recognised(site, id, found)
 }
 
-fn found(site: &Site, whole: Value) -> Option<Found> {
+fn found(site: &Site, whole: Value) -> Option<PatternMatch> {
     let (distance, variance) = match site.term(whole) {
         Term::Two(Binary::Div, distance, root) => (distance, under_root(site, root)?),
         Term::Two(Binary::Mul, a, b) => match inverse_root(site, b) {
@@ -37,7 +37,7 @@ fn found(site: &Site, whole: Value) -> Option<Found> {
     let &[variance] = &sum.values[..] else { return None };
     let (of, square) = site.mean(variance)?;
     let same = of == axes && sum.number >= 0.0 && is_square(site, square, distance, (axes, x));
-    same.then(|| Found::new(Op::Normalize { axes, epsilon: sum.number as f32 }, x, &[]))
+    same.then(|| PatternMatch::new(Op::Normalize { axes, epsilon: sum.number as f32 }, x, &[]))
 }
 
 /// What a value is the square root of.

@@ -2,9 +2,9 @@
 
 use super::{
     edit::Verdict,
-    found::{Found, replaced},
     numerics::Numerics,
-    rules::{Order, Rule},
+    pattern_match::{PatternMatch, replaced},
+    rule::{Order, Rule},
     site::Site,
     term::Term,
 };
@@ -31,5 +31,5 @@ fn look(site: &Site, id: NodeId) -> Verdict {
         },
         _ => None,
     };
-    replaced(site, id, found.map(|(unary, x)| Found::unary(unary, x, &[])))
+    replaced(site, id, found.map(|(unary, x)| PatternMatch::unary(unary, x, &[])))
 }

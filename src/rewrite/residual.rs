@@ -4,7 +4,7 @@ use super::{
     edit::{Edit, Verdict},
     epilogue::{join, takes_addend},
     numerics::Numerics,
-    rules::{Order, Rule},
+    rule::{Order, Rule},
     site::Site,
     skip_reason::SkipReason,
 };

@@ -1,33 +1,11 @@
-//! The registry: every rule by name, and which of them are on.
+//! The list of rules: every one by name, and which of them are on.
 
 use super::{
-    activation, affine_chain, ahead, arithmetic, bounds, concat_activation, concat_zeros, dead, edit::Verdict,
-    exact_division, flatten, gated, gelu, hard, identity, in_place, linear, mask, normalize, numerics::Numerics, pad,
-    power, reshape_chain, residual, same_size, site::Site, softmax, transpose_chain, transpose_reshape, views,
+    activation, affine_chain, bounds, concat_activation, concat_zeros, dead, exact_division, flatten,
+    fold_into_consumer, fold_into_producer, gelu, hard_sigmoid, identity, in_place, linear, mask, normalize,
+    numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule, same_size, softmax, swish_mish,
+    transpose_chain, transpose_reshape, views,
 };
-use crate::graph::NodeId;
-
-/// A rule: looks at one node of the graph, and changes it, leaves it or has nothing to do with it.
-pub struct Rule {
-    /// What it is switched on and off by.
-    pub name: &'static str,
-    /// What it does, in a line.
-    pub about: &'static str,
-    /// What it does to the numbers.
-    pub numerics: Numerics,
-    /// Which way it goes through the nodes, so that one change leads to the next in one sweep.
-    pub(super) order: Order,
-    pub(super) look: fn(&Site, NodeId) -> Verdict,
-}
-
-/// Which way a rule goes through the nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    /// From those that come first in a run.
-    Forward,
-    /// From those that come last.
-    Backward,
-}
 
 /// Every rule, in the order they are tried; the whole list is gone through until none fires.
 ///
@@ -45,17 +23,17 @@ pub static RULES: [Rule; 26] = [
     reshape_chain::RULE,
     bounds::RULE,
     power::RULE,
-    hard::RULE,
-    gated::RULE,
+    hard_sigmoid::RULE,
+    swish_mish::RULE,
     gelu::RULE,
     normalize::RULE,
     softmax::RULE,
     softmax::UNSAFE_RULE,
     exact_division::RULE,
     linear::RULE,
-    arithmetic::RULE,
+    fold_into_producer::RULE,
     affine_chain::RULE,
-    ahead::RULE,
+    fold_into_consumer::RULE,
     pad::RULE,
     activation::RULE,
     residual::RULE,
@@ -123,7 +101,7 @@ impl Rules {
         Self::all().switch(names, false)
     }
 
-    /// The names of all rules; last the searches for [nodes that need no step](super::Views).
+    /// The names of all rules; last the searches for [nodes that need no step](crate::graph::NodeSet).
     pub fn names() -> impl Iterator<Item = &'static str> {
         RULES.iter().map(|rule| rule.name).chain(IN_PLACE)
     }

@@ -4,7 +4,7 @@ use super::{
     edit::{Edit, Verdict},
     identity::passed,
     numerics::Numerics,
-    rules::{Order, Rule},
+    rule::{Order, Rule},
     site::Site,
 };
 use crate::graph::{NodeId, Op, ResizeMode, follows_tensorflow};

@@ -5,18 +5,8 @@ use std::cell::{Cell, OnceCell};
 use super::{
     SkipReason,
     edit::{Edit, read_instead},
-    texels_agree,
 };
-use crate::graph::{Act, Constant, Graph, Node, NodeId, Op, TensorId};
-
-/// Every tensor a node reads, constants included: operands, then the epilogue's alphas and addend.
-pub(crate) fn operands(node: &Node) -> impl Iterator<Item = TensorId> + '_ {
-    let alphas = [node.epilogue.first, node.epilogue.then].into_iter().filter_map(|act| match act {
-        Act::Prelu(alpha) => Some(alpha),
-        Act::None | Act::Unary(_) => None,
-    });
-    node.inputs.iter().copied().chain(alphas).chain(node.epilogue.add)
-}
+use crate::graph::{Constant, Graph, Node, NodeId, Op, TensorId, texels_agree};
 
 impl Allowance {
     fn take(&self, elements: usize) -> Result<(), SkipReason> {
@@ -30,7 +20,7 @@ impl Allowance {
 }
 
 fn same_operands(a: &Node, b: &Node) -> bool {
-    operands(a).eq(operands(b))
+    a.operands().eq(b.operands())
 }
 
 /// Elements of constants that rules may look at and may make, for each element of the graph's constants, for each node, and
@@ -98,7 +88,7 @@ impl Site {
         };
         for (id, node) in site.graph.nodes.iter().enumerate() {
             node.outputs.iter().for_each(|&tensor| site.maker[tensor] = Some(id));
-            operands(node).for_each(|tensor| site.readers[tensor].push(id));
+            node.operands().for_each(|tensor| site.readers[tensor].push(id));
         }
         site
     }
@@ -129,7 +119,7 @@ impl Site {
         self.readers.resize(self.graph.tensors.len(), Vec::new());
         self.outputs.resize(self.graph.tensors.len(), false);
         self.known.resize_with(self.graph.tensors.len(), Known::default);
-        let read = |&(id, _): &(NodeId, _)| operands(&self.graph.nodes[id]).collect::<Vec<_>>();
+        let read = |&(id, _): &(NodeId, _)| self.graph.nodes[id].operands().collect::<Vec<_>>();
         let left: Vec<TensorId> = nodes.iter().flat_map(read).chain(replaced.iter().map(|&(old, _)| old)).collect();
         for (id, node) in &nodes {
             self.leave(*id, node.as_ref());
@@ -172,7 +162,7 @@ impl Site {
     fn enter(&mut self, id: NodeId, node: Node) {
         node.outputs.iter().for_each(|&tensor| self.maker[tensor] = Some(id));
         if !same_operands(&self.graph.nodes[id], &node) {
-            operands(&node).for_each(|tensor| self.readers[tensor].push(id));
+            node.operands().for_each(|tensor| self.readers[tensor].push(id));
         }
         self.graph.nodes[id] = node;
     }
@@ -184,7 +174,7 @@ impl Site {
         if next.is_some_and(|next| same_operands(node, next)) {
             return;
         }
-        for tensor in operands(node) {
+        for tensor in node.operands() {
             let readers = &mut self.readers[tensor];
             if let Some(place) = readers.iter().rposition(|&reader| reader == id) {
                 readers.remove(place);

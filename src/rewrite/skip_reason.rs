@@ -1,6 +1,6 @@
 //! The reasons a rule has for leaving a place alone.
 
-use crate::plan::shown;
+use crate::{graph::SubtensorError, plan::shown};
 
 /// Why a rule that looked at a node left it as it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -108,9 +108,6 @@ pub enum SkipReason {
     /// Padding that is not zeros in height and width.
     #[error("it does not pad with zeros, in height and width alone")]
     NotZerosAround,
-    /// Padding that repeats elements, or cuts some off.
-    #[error("it puts no border of one value around")]
-    NotABorder,
     /// Zeros could win, or be all there is, in a window.
     #[error("zeros could be the greatest of a window")]
     ZerosCount,
@@ -140,12 +137,9 @@ pub enum SkipReason {
     /// A layer of several rows of values.
     #[error("several rows of values are read faster where each is a pixel")]
     SeveralRows,
-    /// A part that does not begin where a texel does, or whose rows would not lie behind each other.
-    #[error("`{}` does not begin at a texel of the result's rows", shown(tensor))]
-    Between {
-        /// Name of the part.
-        tensor: String,
-    },
+    /// A part that can be no part of the result's texels.
+    #[error(transparent)]
+    NotASubtensor(#[from] SubtensorError),
     /// A part that shares its texels with another tensor already.
     #[error("`{}` lies in the texels of another tensor", shown(tensor))]
     LiesElsewhere {

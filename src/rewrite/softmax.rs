@@ -1,9 +1,9 @@
 //! Softmax and its logarithm, written out.
 
 use super::{
-    found::{Found, recognised},
     numerics::Numerics,
-    rules::{Order, Rule},
+    pattern_match::{PatternMatch, recognised},
+    rule::{Order, Rule},
     site::Site,
     term::{Term, Value},
 };
@@ -35,8 +35,8 @@ struct Softmax {
     is_safe: bool,
 }
 
-fn made(Softmax { x, log, .. }: Softmax) -> Found {
-    Found::new(Op::Softmax { beta: 1.0, log }, x, &[])
+fn made(Softmax { x, log, .. }: Softmax) -> PatternMatch {
+    PatternMatch::new(Op::Softmax { beta: 1.0, log }, x, &[])
 }
 
 fn found(site: &Site, whole: Value) -> Option<Softmax> {

@@ -4,7 +4,7 @@ use super::{
     edit::{Edit, Verdict},
     identity::keeps_order,
     numerics::Numerics,
-    rules::{Order, Rule},
+    rule::{Order, Rule},
     site::Site,
 };
 use crate::graph::{Node, NodeId, Op};

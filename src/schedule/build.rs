@@ -5,9 +5,8 @@ use super::{
     subtensor::{is_in_place, subtensors},
 };
 use crate::{
-    graph::{Graph, Node, NodeId, Op, TensorId},
+    graph::{Graph, Node, NodeId, NodeSet, Op, TensorId, texels_agree},
     plan::UsageRecord,
-    rewrite::{Views, operands, texels_agree},
 };
 
 /// Puts a graph in steps: every node but those that need none, in the graph's order, each over all rows of its result.
@@ -15,7 +14,7 @@ use crate::{
 ///
 /// # Errors
 /// If the graph is not one that can be executed in its order, or a node that is said to need no step does.
-pub fn schedule(graph: &Graph, views: &Views) -> Result<Schedule, ScheduleError> {
+pub fn schedule(graph: &Graph, views: &NodeSet) -> Result<Schedule, ScheduleError> {
     let mut builder = Builder::new(graph, views)?;
     for (id, node) in graph.nodes.iter().enumerate() {
         match views.contains(id) {
@@ -39,7 +38,7 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(graph: &'a Graph, views: &Views) -> Result<Self, ScheduleError> {
+    fn new(graph: &'a Graph, views: &NodeSet) -> Result<Self, ScheduleError> {
         let tensors = graph.tensors.len();
         let mut root: Vec<TensorId> = (0..tensors).collect();
         check_ids(graph)?;
@@ -121,7 +120,7 @@ impl<'a> Builder<'a> {
         self.check_computed(node)?;
         let step = self.made.steps.len();
         let mut reads: Vec<Access> = Vec::new();
-        for tensor in operands(node).filter(|_| !pad_border) {
+        for tensor in node.operands().filter(|_| !pad_border) {
             let Some(storage) = self.held[self.root[tensor]] else { continue };
             for touch in self.made.accesses(self.graph, tensor, storage) {
                 if !reads.contains(&touch) {
@@ -162,7 +161,7 @@ impl<'a> Builder<'a> {
     }
 
     fn check_computed(&self, node: &Node) -> Result<(), ScheduleError> {
-        match operands(node).find(|&tensor| !self.computed[tensor]) {
+        match node.operands().find(|&tensor| !self.computed[tensor]) {
             Some(tensor) => {
                 let tensor = self.graph.tensors[tensor].name.clone();
                 Err(ScheduleError::NotYetComputed { node: node.op_index, op: node.op.name(), tensor })
@@ -214,7 +213,7 @@ fn check_ids(graph: &Graph) -> Result<(), ScheduleError> {
         return fail("graph outputs".into(), tensor);
     }
     for node in &graph.nodes {
-        if let Some(tensor) = operands(node).chain(node.outputs.iter().copied()).find(unknown) {
+        if let Some(tensor) = node.operands().chain(node.outputs.iter().copied()).find(unknown) {
             return fail(format!("node {} ({})", node.op_index, node.op.name()), tensor);
         }
     }

@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use super::{Access, Schedule, ScheduleError, StorageId};
 use crate::{
-    graph::{Graph, Node, NodeId, TensorId},
+    graph::{Graph, Node, NodeId, NodeSet, SubtensorOffset, TensorId, may_be_in_place, subtensor_offsets},
     plan::RowTable,
-    rewrite::{SubtensorOffset, Views, may_be_in_place, subtensor_offsets},
 };
 
 /// Where a tensor lies that is a part of another one.
@@ -41,30 +40,30 @@ impl SubtensorLayout {
     }
 
     /// Where a part of the tensor that lies here begins.
-    fn corner(&self, corner: SubtensorOffset) -> Option<Self> {
+    fn subtensor(&self, offset: SubtensorOffset) -> Option<Self> {
         let place = |from: u32, more: usize| from.checked_add(u32::try_from(more).ok()?);
-        let along = corner.slice.checked_mul(self.pitch as usize)?.checked_add(corner.x)?;
-        Some(Self { row: place(self.row, corner.row)?, texel: place(self.texel, along)?, ..*self })
+        let along = offset.slice.checked_mul(self.pitch as usize)?.checked_add(offset.x)?;
+        Some(Self { row: place(self.row, offset.row)?, texel: place(self.texel, along)?, ..*self })
     }
 }
 
 /// For each tensor where it lies, if it is a part; `in_place` are the concatenations and pads among the nodes.
-pub(super) fn subtensors(graph: &Graph, in_place: &Views) -> Result<Vec<Option<SubtensorLayout>>, ScheduleError> {
+pub(super) fn subtensors(graph: &Graph, in_place: &NodeSet) -> Result<Vec<Option<SubtensorLayout>>, ScheduleError> {
     let mut places: Vec<Option<SubtensorLayout>> = vec![None; graph.tensors.len()];
     let in_place: Vec<NodeId> = in_place.iter().filter(|&id| is_in_place(graph, id)).collect();
     // The outer ones come last.
     for node in in_place.into_iter().rev().map(|id| &graph.nodes[id]) {
         let fail = |why: String| ScheduleError::NotInPlace { node: node.op_index, why };
-        let subtensor_offsets = subtensor_offsets(graph, node).map_err(|why| fail(why.to_string()))?;
+        let offsets = subtensor_offsets(graph, node).map_err(|why| fail(why.to_string()))?;
         let to = node.outputs[0];
         let most = || fail("it has more texels than 32 bits count".into());
         let pitch = u32::try_from(graph.shape(to).w).map_err(|_| most())?;
         let whole = places[to].unwrap_or(SubtensorLayout { tensor: to, row: 0, texel: 0, pitch });
-        for (&part, corner) in node.inputs.iter().zip(subtensor_offsets) {
+        for (&part, offset) in node.inputs.iter().zip(offsets) {
             if graph.is_constant(part) || places[part].is_some() || !node.epilogue.is_empty() {
                 return Err(fail(format!("`{}` cannot be computed there", graph.tensors[part].name)));
             }
-            places[part] = Some(whole.corner(corner).ok_or_else(most)?);
+            places[part] = Some(whole.subtensor(offset).ok_or_else(most)?);
         }
     }
     Ok(places)

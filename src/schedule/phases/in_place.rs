@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use super::{Band, RowDependencies};
 use crate::{
-    graph::{Graph, NodeId},
+    graph::{Graph, NodeId, NodeSet, SubtensorOffset, subtensor_offsets},
     plan::SearchControl,
-    rewrite::{SubtensorOffset, Views, subtensor_offsets},
     schedule::Schedule,
 };
 
@@ -18,9 +17,9 @@ pub fn select_in_place(
     schedule: &Schedule,
     model: &RowDependencies,
     bands: &[Band],
-    in_place: &Views,
+    in_place: &NodeSet,
     control: &SearchControl<'_>,
-) -> Views {
+) -> NodeSet {
     let mut blocks = Blocks::new(model, bands);
     let most = blocks.alive.iter().copied().max().unwrap_or(0);
     let mut ids: Vec<NodeId> = in_place.iter().collect();

@@ -5,7 +5,7 @@ use super::noise;
 use proptest::{prelude::*, strategy::Strategy};
 use texpool::{
     graph::{
-        Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, Reduce,
+        Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, NodeSet, Op, PadMode, Padding, Pool2d, PoolKind, Reduce,
         ResizeMode, TensorId, TransposeConv, Unary,
     },
     ops::reference,
@@ -13,7 +13,7 @@ use texpool::{
         Plan, RowProblem, RowSearchBudget, RowStep, RowTable, SearchControl, TensorRows, TexelFormat, TextureLimits,
         check_rows, live_row_peak, place_rows, realize_rows,
     },
-    rewrite::{Rules, Views, rewrite},
+    rewrite::{Rules, rewrite},
     schedule::{
         Access, Schedule, Storage, StorageKind,
         phases::{RowDependencies, Segment, phased},
@@ -156,7 +156,7 @@ fn case(layers: &[Layer], two_outputs: bool, marks: &[(bool, u32)]) -> Case {
     let graph = network(layers, two_outputs);
     // Marks say which concatenations are written in place, too.
     let in_place = rewrite(&graph, &Rules::only(&["in-place"]).unwrap()).in_place;
-    let in_place: Views = in_place.iter().filter(|id| marks[id % marks.len()].1 != 3).collect();
+    let in_place: NodeSet = in_place.iter().filter(|id| marks[id % marks.len()].1 != 3).collect();
     let plain = schedule(&graph, &in_place).unwrap();
     let model = RowDependencies::new(&graph, &plain);
     let schedule = phased(&plain, &model, &segments(plain.steps.len(), marks));

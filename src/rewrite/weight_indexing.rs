@@ -10,7 +10,7 @@ use super::{
 use crate::graph::{Node, Op, Padding, Shape};
 
 /// The weights of a node, and which channel each reads and writes.
-pub(super) struct Inlet<'a> {
+pub(super) struct WeightIndexing<'a> {
     pub(super) weights: Cow<'a, [f32]>,
     pub(super) shape: Shape,
     /// The bias, zeros where there is none.
@@ -19,12 +19,12 @@ pub(super) struct Inlet<'a> {
     pub(super) has_border: bool,
     /// Channels of the operand.
     channels: usize,
-    lies: Lies,
+    layout: WeightLayout,
 }
 
-/// How weights lie.
+/// In which order weights lie.
 #[derive(Clone, Copy)]
-enum Lies {
+enum WeightLayout {
     /// Output channel, window, channels of the group.
     Grouped { run: usize, outputs: usize, groups: usize },
     /// Window, output channel.
@@ -33,12 +33,12 @@ enum Lies {
     Rows,
 }
 
-impl<'a> Inlet<'a> {
+impl<'a> WeightIndexing<'a> {
     pub(super) fn of(site: &'a Site, node: &Node, channels: usize) -> Result<Self, SkipReason> {
         let (weights, bias) = weights_and_bias(node)?;
         let shape = site.graph.shape(weights);
-        let grouped = |groups| Lies::Grouped { run: shape.h * shape.w * shape.c, outputs: shape.b, groups };
-        let (lies, outputs, fits, has_border) = match &node.op {
+        let grouped = |groups| WeightLayout::Grouped { run: shape.h * shape.w * shape.c, outputs: shape.b, groups };
+        let (layout, outputs, fits, has_border) = match &node.op {
             Op::Conv2d(conv) => {
                 let fits = shape.c * conv.groups == channels && shape.b.is_multiple_of(conv.groups);
                 (grouped(conv.groups), shape.b, fits, conv.padding != Padding::default())
@@ -50,9 +50,11 @@ impl<'a> Inlet<'a> {
             }
             Op::DepthwiseConv2d(conv) => {
                 let fits = channels > 0 && shape.c.is_multiple_of(channels);
-                (Lies::Depthwise, shape.c, fits, conv.padding != Padding::default())
+                (WeightLayout::Depthwise, shape.c, fits, conv.padding != Padding::default())
             }
-            Op::FullyConnected => (Lies::Rows, shape.w, channels > 0 && shape.c.is_multiple_of(channels), false),
+            Op::FullyConnected => {
+                (WeightLayout::Rows, shape.w, channels > 0 && shape.c.is_multiple_of(channels), false)
+            }
             _ => return Err(SkipReason::Neighbour { op: node.op.name() }),
         };
         if !fits || shape.is_empty() {
@@ -68,26 +70,26 @@ impl<'a> Inlet<'a> {
                 values.iter().map(|&value| f64::from(value)).collect()
             }
         };
-        Ok(Self { weights: values(site, weights)?, shape, bias, has_border, channels, lies })
+        Ok(Self { weights: values(site, weights)?, shape, bias, has_border, channels, layout })
     }
 
     /// The operand's channel that weight `i` is multiplied with.
     pub(super) fn reads(&self, i: usize) -> usize {
-        match self.lies {
-            Lies::Grouped { outputs, groups, .. } => {
+        match self.layout {
+            WeightLayout::Grouped { outputs, groups, .. } => {
                 self.writes(i) / (outputs / groups) * self.shape.c + i % self.shape.c
             }
-            Lies::Depthwise => i % self.shape.c / (self.shape.c / self.channels),
-            Lies::Rows => i % self.shape.c % self.channels,
+            WeightLayout::Depthwise => i % self.shape.c / (self.shape.c / self.channels),
+            WeightLayout::Rows => i % self.shape.c % self.channels,
         }
     }
 
     /// The result's channel that weight `i` adds to.
     pub(super) fn writes(&self, i: usize) -> usize {
-        match self.lies {
-            Lies::Grouped { run, .. } => i / run,
-            Lies::Depthwise => i % self.shape.c,
-            Lies::Rows => i / self.shape.c,
+        match self.layout {
+            WeightLayout::Grouped { run, .. } => i / run,
+            WeightLayout::Depthwise => i % self.shape.c,
+            WeightLayout::Rows => i / self.shape.c,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     edit::{Edit, Verdict},
-    site::{Site, operands},
+    site::Site,
     skip_reason::SkipReason,
     term::Value,
 };
@@ -12,14 +12,14 @@ use crate::graph::{Node, NodeId, Op, TensorId, Unary};
 const ROUNDING: f64 = 2.0 * f32::EPSILON as f64;
 
 /// What the nodes up to one compute, if their numbers are what they should be.
-pub(super) struct Found {
+pub(super) struct PatternMatch {
     op: Op,
     x: Value,
     /// Each number that is there, and the one that should be.
     numbers: Vec<[f64; 2]>,
 }
 
-impl Found {
+impl PatternMatch {
     pub(super) fn new(op: Op, x: Value, numbers: &[[f64; 2]]) -> Self {
         Self { op, x, numbers: numbers.to_vec() }
     }
@@ -30,7 +30,7 @@ impl Found {
 }
 
 /// What a rule that recognises a function answers: `found` is shown the value of the node without its epilogue.
-pub(super) fn recognised(site: &Site, id: NodeId, found: impl Fn(&Site, Value) -> Option<Found>) -> Verdict {
+pub(super) fn recognised(site: &Site, id: NodeId, found: impl Fn(&Site, Value) -> Option<PatternMatch>) -> Verdict {
     match site.untailed(id) {
         Some(whole) => replaced(site, id, found(site, whole)),
         None => Ok(None),
@@ -38,8 +38,8 @@ pub(super) fn recognised(site: &Site, id: NodeId, found: impl Fn(&Site, Value) -
 }
 
 /// Puts the operator found in the place of a node, and takes out the nodes between `x` and it.
-pub(super) fn replaced(site: &Site, id: NodeId, found: Option<Found>) -> Verdict {
-    let Some(Found { op, x, numbers }) = found else { return Ok(None) };
+pub(super) fn replaced(site: &Site, id: NodeId, found: Option<PatternMatch>) -> Verdict {
+    let Some(PatternMatch { op, x, numbers }) = found else { return Ok(None) };
     let node = site.node(id);
     if site.value(x.tensor) != x || site.graph.is_constant(x.tensor) {
         return Ok(None);
@@ -78,7 +78,7 @@ fn between(site: &Site, id: NodeId, x: TensorId) -> Result<Vec<NodeId>, SkipReas
         }
         if !found.contains(&maker) {
             found.push(maker);
-            open.extend(operands(site.node(maker)));
+            open.extend(site.node(maker).operands());
         }
     }
     let inside = |reader: &NodeId| *reader == id || found.contains(reader);

@@ -4,11 +4,11 @@ use super::{
     affine::Affine,
     edit::{Edit, Verdict},
     epilogue::plain,
-    inlet::Inlet,
     numerics::{Absorbed, Numerics, is_rounding},
-    rules::{Order, Rule},
+    rule::{Order, Rule},
     site::Site,
     skip_reason::SkipReason,
+    weight_indexing::WeightIndexing,
     weights::{changed, list},
 };
 use crate::graph::{Binary, Node, NodeId, Op, TensorId};
@@ -37,11 +37,11 @@ fn look(site: &Site, id: NodeId) -> Verdict {
         let read = Node { op: Op::Softmax { beta, log }, inputs: vec![from], ..reader_node.clone() };
         return Ok(Some(edit.put(reader, read).take_out(id)));
     }
-    let inlet = Inlet::of(site, reader_node, affine.channels)?;
-    if affine.shift.is_some() && inlet.has_border {
-        return sum_first(site, id, (from, &affine), (reader, &inlet)).map(Some);
+    let indexing = WeightIndexing::of(site, reader_node, affine.channels)?;
+    if affine.shift.is_some() && indexing.has_border {
+        return sum_first(site, id, (from, &affine), (reader, &indexing)).map(Some);
     }
-    let inputs = fold(site, reader_node, from, &affine, &inlet, &mut edit)?;
+    let inputs = fold(site, reader_node, from, &affine, &indexing, &mut edit)?;
     Ok(Some(edit.put(reader, Node { inputs, ..reader_node.clone() }).take_out(id)))
 }
 
@@ -74,29 +74,29 @@ fn fold(
     reader: &Node,
     from: TensorId,
     affine: &Affine,
-    inlet: &Inlet,
+    indexing: &WeightIndexing,
     edit: &mut Edit,
 ) -> Result<Vec<TensorId>, SkipReason> {
     let mut inputs = reader.inputs.clone();
     inputs[0] = from;
     if affine.scale.is_some() {
-        let scaled = inlet.weights.iter().enumerate();
-        let scaled: Vec<f32> = scaled.map(|(i, &weight)| affine.scaled(weight, inlet.reads(i))).collect();
-        inputs[1] = changed(site, inputs[1], inlet.shape, &scaled, edit)?;
+        let scaled = indexing.weights.iter().enumerate();
+        let scaled: Vec<f32> = scaled.map(|(i, &weight)| affine.scaled(weight, indexing.reads(i))).collect();
+        inputs[1] = changed(site, inputs[1], indexing.shape, &scaled, edit)?;
     }
     if affine.shift.is_some() {
-        let mut sums = inlet.bias.clone();
+        let mut sums = indexing.bias.clone();
         let (mut most, mut reach) = (vec![0.0; sums.len()], vec![0.0; sums.len()]);
-        for (i, &weight) in inlet.weights.iter().enumerate() {
-            let [by, plus] = affine.numbers(inlet.reads(i));
-            let (writes, weight) = (inlet.writes(i), f64::from(weight));
+        for (i, &weight) in indexing.weights.iter().enumerate() {
+            let [by, plus] = affine.numbers(indexing.reads(i));
+            let (writes, weight) = (indexing.writes(i), f64::from(weight));
             sums[writes] += weight * plus;
             most[writes] += (weight * plus).abs();
             reach[writes] += (weight * by).abs();
         }
         // What the operand is shifted by may round it, if the bias takes that off again.
         let shifted = |(&most, (&sum, &bias)): (&f64, (&f64, &f64))| Absorbed::shifted(most.max(bias.abs()), sum);
-        let absorbed: Vec<Absorbed> = most.iter().zip(sums.iter().zip(&inlet.bias)).map(shifted).collect();
+        let absorbed: Vec<Absorbed> = most.iter().zip(sums.iter().zip(&indexing.bias)).map(shifted).collect();
         if !absorbed.iter().any(Absorbed::overflows) && !is_rounding(&absorbed, |channel| reach[channel]) {
             return Err(SkipReason::Absorbs { tensor: site.name(from) });
         }
@@ -116,7 +116,7 @@ fn sum_first(
     site: &Site,
     id: NodeId,
     (product, sum): (TensorId, &Affine),
-    (reader, inlet): (NodeId, &Inlet),
+    (reader, indexing): (NodeId, &WeightIndexing),
 ) -> Result<Edit, SkipReason> {
     let (node, reader_node) = (site.node(id), site.node(reader));
     let border = || SkipReason::Border { op: reader_node.op.name() };
@@ -136,7 +136,7 @@ fn sum_first(
     let constant = node.inputs.iter().copied().find(|&tensor| tensor != product).ok_or_else(border)?;
     let constant = changed(site, constant, list(shifts.len()), &shifts, &mut edit)?;
     let &[summed] = &node.outputs[..] else { return Err(border()) };
-    let inputs = fold(site, reader_node, summed, &scale, inlet, &mut edit)?;
+    let inputs = fold(site, reader_node, summed, &scale, indexing, &mut edit)?;
     let op_index = site.node(before).op_index;
     let op = Op::Binary(Binary::Add);
     let first = Node { op, inputs: vec![x, constant], op_index, ..node.clone() };

@@ -2,9 +2,9 @@
 
 use super::{
     edit::Verdict,
-    found::{Found, recognised},
     numerics::Numerics,
-    rules::{Order, Rule},
+    pattern_match::{PatternMatch, recognised},
+    rule::{Order, Rule},
     site::Site,
     term::{Term, Value},
 };
@@ -22,7 +22,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     recognised(site, id, found)
 }
 
-fn found(site: &Site, whole: Value) -> Option<Found> {
+fn found(site: &Site, whole: Value) -> Option<PatternMatch> {
     let product = site.product(whole);
     let &[a, b] = &product.values[..] else { return None };
     let known = |x, by| {
@@ -31,7 +31,7 @@ fn found(site: &Site, whole: Value) -> Option<Found> {
             Term::One(Unary::Tanh, y) if is_softplus(site, y, x) => Unary::Mish,
             _ => return None,
         };
-        Some(Found::unary(unary, x, &[[product.factor, 1.0]]))
+        Some(PatternMatch::unary(unary, x, &[[product.factor, 1.0]]))
     };
     known(a, b).or_else(|| known(b, a))
 }

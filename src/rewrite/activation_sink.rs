@@ -4,7 +4,7 @@ use super::{epilogue::join, site::Site, skip_reason::SkipReason};
 use crate::graph::{Act, Epilogue, Node, NodeId, Op, TensorId};
 
 /// The node that takes over, and what it is then; its result keeps its id.
-pub(super) struct Taken {
+pub(super) struct ActivationSink {
     pub(super) place: NodeId,
     pub(super) node: Node,
     /// The reshape between it and the value, if there is one.
@@ -12,20 +12,25 @@ pub(super) struct Taken {
 }
 
 /// The node that does to `tensor`, which nobody else sees, what `act` and then `after` do.
-pub(super) fn taken(site: &Site, tensor: TensorId, act: Act, after: Epilogue) -> Result<Taken, SkipReason> {
+pub(super) fn find_sink(
+    site: &Site,
+    tensor: TensorId,
+    act: Act,
+    after: Epilogue,
+) -> Result<ActivationSink, SkipReason> {
     let maker = site.private_maker(tensor)?;
     let maker_node = site.node(maker);
     if let (Op::Reshape, true, true) = (&maker_node.op, maker_node.epilogue.is_empty(), alike_everywhere(act, after)) {
         let before = maker_node.inputs.first().map(|&operand| fused(site, operand, act, after));
         if let Some(Ok((place, node))) = before {
-            return Ok(Taken { place, node, reshape: Some(maker) });
+            return Ok(ActivationSink { place, node, reshape: Some(maker) });
         }
         if site.could_be_view(maker_node) {
             return Err(SkipReason::SpoilsView);
         }
     }
     let (place, node) = fused(site, tensor, act, after)?;
-    Ok(Taken { place, node, reshape: None })
+    Ok(ActivationSink { place, node, reshape: None })
 }
 
 /// Whether the same is done to every element, whatever the extents.

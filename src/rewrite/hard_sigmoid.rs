@@ -2,9 +2,9 @@
 
 use super::{
     edit::Verdict,
-    found::{Found, recognised},
     numerics::Numerics,
-    rules::{Order, Rule},
+    pattern_match::{PatternMatch, recognised},
+    rule::{Order, Rule},
     site::Site,
     term::{Term, Value},
 };
@@ -23,7 +23,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
 }
 
 /// `x * min(max(x + 3, 0), 6) / 6`, the quotient anywhere, or `x` times what that is without it.
-fn swish(site: &Site, whole: Value) -> Option<Found> {
+fn swish(site: &Site, whole: Value) -> Option<PatternMatch> {
     let product = site.product(whole);
     let &[a, b] = &product.values[..] else { return None };
     let numbers = |x: Value, gate: Value| {
@@ -35,12 +35,12 @@ fn swish(site: &Site, whole: Value) -> Option<Found> {
         let sum = site.sum(inner);
         (sum.values == [x]).then_some([[bound, 6.0], [sum.number, 3.0], [product.factor, 1.0 / 6.0]])
     };
-    let found = |x, gate| numbers(x, gate).map(|numbers| Found::unary(Unary::HardSwish, x, &numbers));
+    let found = |x, gate| numbers(x, gate).map(|numbers| PatternMatch::unary(Unary::HardSwish, x, &numbers));
     found(a, b).or_else(|| found(b, a))
 }
 
 /// `min(max(x + b, 0), n) / n`, or `min(max(a * x + b, 0), 1)`.
-fn sigmoid(site: &Site, whole: Value) -> Option<Found> {
+fn sigmoid(site: &Site, whole: Value) -> Option<PatternMatch> {
     if let Some((1.0, inner)) = bounded(site, whole) {
         let sum = site.sum(inner);
         let &[line] = &sum.values[..] else { return None };
@@ -48,7 +48,7 @@ fn sigmoid(site: &Site, whole: Value) -> Option<Found> {
         let &[x] = &product.values[..] else { return None };
         let unary = Unary::HardSigmoid { alpha: product.factor as f32, beta: sum.number as f32 };
         let finite = product.factor.is_finite() && sum.number.is_finite();
-        return (x != inner && finite).then(|| Found::unary(unary, x, &[]));
+        return (x != inner && finite).then(|| PatternMatch::unary(unary, x, &[]));
     }
     let product = site.product(whole);
     let &[gate] = &product.values[..] else { return None };
@@ -56,7 +56,7 @@ fn sigmoid(site: &Site, whole: Value) -> Option<Found> {
     let sum = site.sum(inner);
     let &[x] = &sum.values[..] else { return None };
     let unary = Unary::HardSigmoid { alpha: product.factor as f32, beta: (sum.number * product.factor) as f32 };
-    (x != inner && gate != whole).then(|| Found::unary(unary, x, &[[product.factor * bound, 1.0]]))
+    (x != inner && gate != whole).then(|| PatternMatch::unary(unary, x, &[[product.factor * bound, 1.0]]))
 }
 
 /// The greatest value, if the least is zero, and what is held between them.

@@ -4,7 +4,7 @@ use super::{
     affine::Affine,
     edit::{Edit, Verdict},
     numerics::{Absorbed, Numerics, is_rounding},
-    rules::{Order, Rule},
+    rule::{Order, Rule},
     site::Site,
     skip_reason::SkipReason,
     weights::{changed, list, values, weights_and_bias},

@@ -1,0 +1,86 @@
+//! Why a model cannot be compiled.
+
+use crate::{
+    graph::CheckError,
+    plan::{PlanError, StopReason},
+    schedule::ScheduleError,
+};
+
+/// Why a model cannot be compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The graph is not whole.
+    #[error(transparent)]
+    Graph(Box<CheckError>),
+    /// The graph has no schedule.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// The records have no plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Indices would be rounded to others by 16-bit floats.
+    #[error(
+        "node {node} ({op}): the indices `{tensor}` are of {places} places, and 16-bit floats count whole numbers no \
+         further than 2048: run it with 32-bit floats (--precision f32)"
+    )]
+    Indices {
+        /// Index of the node in the model file.
+        node: usize,
+        /// Its operator.
+        op: &'static str,
+        /// Name of the indices.
+        tensor: String,
+        /// Places that they tell apart.
+        places: usize,
+    },
+    /// Indices would be rounded to others by any floats that there are.
+    #[error(
+        "node {node} ({op}): the indices `{tensor}` are of {places} places, and 32-bit floats count whole numbers no \
+         further than 16777216: split the axis, and look in each part"
+    )]
+    ManyIndices {
+        /// Index of the node in the model file.
+        node: usize,
+        /// Its operator.
+        op: &'static str,
+        /// Name of the indices.
+        tensor: String,
+        /// Places that they tell apart.
+        places: usize,
+    },
+    /// No plan fits the budget.
+    #[error(
+        "no plan fits a pool of {bytes} bytes; the smallest that was found takes {least} bytes{}",
+        beyond(*phases, *stopped, *too_many_rows)
+    )]
+    Budget {
+        /// The budget.
+        bytes: u64,
+        /// The smallest pool that was found.
+        least: u64,
+        /// Whether that runs in phases.
+        phases: bool,
+        /// Why the search ended before it was done, if it did: a smaller one may exist.
+        stopped: Option<StopReason>,
+        /// The rows of all operators' results, where they are too many to look for phases.
+        too_many_rows: Option<u64>,
+    },
+}
+
+impl From<CheckError> for CompileError {
+    fn from(error: CheckError) -> Self {
+        Self::Graph(Box::new(error))
+    }
+}
+
+/// What is to be said of smaller pools than the smallest that was found.
+fn beyond(phases: bool, stopped: Option<StopReason>, too_many_rows: Option<u64>) -> String {
+    match (stopped, too_many_rows) {
+        (Some(reason), _) => format!(
+            "; the search was stopped because {reason}, and a smaller one may exist: give it more time (--deadline)"
+        ),
+        (None, Some(rows)) => format!(", and phases are not looked for where operators have {rows} rows together"),
+        (None, None) if phases => String::new(),
+        (None, None) => ", and phases make none smaller: its operators need whole operands".to_owned(),
+    }
+}

@@ -1,0 +1,149 @@
+//! What compiling answers with: a model ready to run, or all plans of it among which none is beaten.
+
+use super::{
+    options::Phases,
+    point::{Peak, Point},
+};
+use crate::{
+    graph::Graph,
+    plan::{Best, Plan, StopReason},
+    rewrite::Report,
+    schedule::{Schedule, phases::Segment},
+};
+
+/// A model ready to be put on a device. Only [`compile`](super::compile) and [`frontier`](super::frontier) make one, from a graph that was checked and with
+/// a plan that was, and nothing outside this crate alters it: kernels rely on both without asking again.
+///
+/// ```compile_fail,E0616
+/// fn emptied(mut compiled: texpool::compile::CompiledModel) {
+///     compiled.plan.textures.clear();
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct CompiledModel {
+    pub(crate) graph: Graph,
+    pub(crate) rewriting: Report,
+    pub(crate) schedule: Schedule,
+    pub(crate) best: Best,
+    pub(crate) plan: Plan,
+    pub(crate) requested: Phases,
+    pub(crate) phased: Option<Phased>,
+    pub(crate) too_many_rows: Option<u64>,
+    pub(crate) stopped: Option<StopReason>,
+}
+
+impl CompiledModel {
+    /// The model as it will run.
+    pub const fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Which rules fired, and why others did not.
+    pub const fn rewriting(&self) -> &Report {
+        &self.rewriting
+    }
+
+    /// Its steps and usage records.
+    pub const fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// What the planner tried, and what it chose; sizes in texels.
+    pub const fn best(&self) -> &Best {
+        &self.best
+    }
+
+    /// The pool, checked.
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What was asked of phases.
+    pub const fn requested(&self) -> Phases {
+        self.requested
+    }
+
+    /// What is known of its phases; none where it has none.
+    pub const fn phased(&self) -> Option<&Phased> {
+        self.phased.as_ref()
+    }
+
+    /// The rows of all operators' results together, where phases were asked for and not looked for because there are so
+    /// many.
+    pub const fn too_many_rows(&self) -> Option<u64> {
+        self.too_many_rows
+    }
+
+    /// Why the search for the plan ended before it was done: a smaller pool may exist. `None` where it was done.
+    pub const fn stopped(&self) -> Option<StopReason> {
+        self.stopped
+    }
+}
+
+/// The phases of a compiled model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phased {
+    /// Operators that run interleaved, by the steps of the schedule without phases.
+    pub segments: Vec<Segment>,
+    /// Bytes of the rows alive at the fullest step; no placement of this schedule takes less.
+    pub live_bytes: u64,
+    /// The fullest step.
+    pub peak: Peak,
+    /// Dispatches of a run.
+    pub dispatches: u64,
+    /// Predicted time of a run.
+    pub predicted_us: f64,
+    /// Bytes of the pool without phases.
+    pub baseline_bytes: u64,
+    /// Predicted time of a run without.
+    pub baseline_us: f64,
+}
+
+/// Plans of which none is beaten in both bytes and time by another.
+#[derive(Clone, Debug)]
+pub struct Frontier {
+    pub(super) whole: CompiledModel,
+    pub(super) points: Vec<Point>,
+    pub(super) baseline_us: f64,
+}
+
+impl Frontier {
+    /// The model without phases.
+    pub const fn whole(&self) -> &CompiledModel {
+        &self.whole
+    }
+
+    /// The points, the fastest first.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Predicted time of a run without phases.
+    pub const fn baseline_us(&self) -> f64 {
+        self.baseline_us
+    }
+
+    /// Why the search ended before it was done: smaller pools may exist. `None` where it was done.
+    pub const fn stopped(&self) -> Option<StopReason> {
+        self.whole.stopped
+    }
+
+    /// The model ready to run as the point of that index says; `None` where there are fewer points.
+    pub fn compiled(&self, index: usize) -> Option<CompiledModel> {
+        self.points.get(index).map(|point| self.whole.clone().at(point.clone(), self.baseline_us))
+    }
+}
+
+impl CompiledModel {
+    /// The same model, run as `point` says.
+    pub(super) fn at(mut self, point: Point, baseline_us: f64) -> Self {
+        if !point.segments.is_empty() {
+            let Point { segments, live_bytes, peak, dispatches, predicted_us, schedule, plan, .. } = point;
+            let baseline_bytes = self.plan.bytes();
+            let phased = Phased { segments, live_bytes, peak, dispatches, predicted_us, baseline_bytes, baseline_us };
+            self.phased = Some(phased);
+            (self.schedule, self.plan) = (schedule, plan);
+        }
+        self
+    }
+}

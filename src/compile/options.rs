@@ -1,0 +1,58 @@
+//! What is asked of a plan.
+
+use super::DeviceProfile;
+use crate::{
+    plan::{Budget, Choice, TexelFormat, TextureLimits},
+    rewrite::Rules,
+};
+
+/// Whether operators run band by band of rows, and how far that goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phases {
+    /// Every operator runs once, over all rows.
+    #[default]
+    Off,
+    /// The point of the front with the least product of bytes and time: beyond it a percent of bytes costs more than a
+    /// percent of time.
+    Auto,
+    /// The smallest pool that is found.
+    Min,
+    /// The fastest plan whose pool takes no more than so many bytes.
+    Budget(u64),
+}
+
+/// What is asked of the plan.
+#[derive(Clone, Debug)]
+pub struct CompileOptions {
+    /// Which rewriting rules are on.
+    pub rules: Rules,
+    /// Texel format of the pool.
+    pub format: TexelFormat,
+    /// Which plan: the smallest, or what is named.
+    pub choice: Choice,
+    /// How far to search for a better plan.
+    pub budget: Budget,
+    /// Whether operators run band by band of rows.
+    pub phases: Phases,
+    /// What the device takes for a dispatch and for arithmetic; decides between phased plans.
+    pub device_profile: DeviceProfile,
+    /// What the device allows of a texture.
+    pub limits: TextureLimits,
+}
+
+/// `maxTextureDimension2D` that every WebGPU device has.
+const CORE_EXTENT: u32 = 8192;
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        Self {
+            rules: Rules::default(),
+            format: TexelFormat::Rgba32Float,
+            choice: Choice::Best,
+            budget: Budget::default(),
+            phases: Phases::default(),
+            device_profile: DeviceProfile::default(),
+            limits: TextureLimits { max_extent: CORE_EXTENT },
+        }
+    }
+}

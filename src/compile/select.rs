@@ -1,0 +1,39 @@
+//! Which point of the front answers what is asked of phases.
+
+use super::{
+    error::CompileError,
+    fronts::{Found, Fronts},
+    options::{CompileOptions, Phases},
+    point::Point,
+};
+use crate::plan::SearchControl;
+
+/// The point that `options` asks for.
+pub(super) fn select(
+    fronts: &Fronts<'_>,
+    options: &CompileOptions,
+    too_many_rows: Option<u64>,
+    control: &SearchControl<'_>,
+) -> Result<Option<Point>, CompileError> {
+    if options.phases == Phases::Auto {
+        return fronts.best_product(control).map(Some);
+    }
+    let placed = fronts.placed(control)?;
+    let Phases::Budget(bytes) = options.phases else {
+        return Ok(fronts.all(placed, control)?.pop().map(|least| fronts.point(least)));
+    };
+    let fits = |found: &Found| found.placed.bytes <= bytes;
+    if let Some(fitting) = fronts.unbeaten(&placed).into_iter().find(fits) {
+        return Ok(Some(fronts.point(fitting)));
+    }
+    match fronts.all(placed, control)?.pop() {
+        Some(least) if !fits(&least) => Err(CompileError::Budget {
+            bytes,
+            least: least.placed.bytes,
+            phases: !least.placed.segments.is_empty(),
+            stopped: control.stopped(),
+            too_many_rows,
+        }),
+        least => Ok(least.map(|least| fronts.point(least))),
+    }
+}

@@ -1,0 +1,98 @@
+//! Tensors that can lie in the texels of another one: as the same texels in other extents, or as a part of them. Knows
+//! shapes, not where anything is placed.
+
+use super::{Graph, Node, Op, PadMode, Shape, TensorId};
+use crate::plan::shown;
+
+/// Whether every element, taken in dense order, lies in the same texel and lane of a whole (row after row) tensor of
+/// either shape, and the two have as many texels; the lanes past the last channel are then the same too.
+///
+/// Element `e` of a shape with one column or one slice lies at `e / C * 4 * ceil(C / 4) + e % C` lanes, whatever its
+/// rows: two such *linear* shapes agree where they have the same channels, or where neither leaves a gap before its
+/// last element. In any other shape channel 4 of the first pixel lies `W` texels on, and the second pixel starts one
+/// texel on, which no linear shape and no other `W` or `C` repeats.
+pub fn texels_agree(a: Shape, b: Shape) -> bool {
+    let linear = |s: Shape| s.w == 1 || s.c <= 4;
+    let gapless = |s: Shape| s.c.is_multiple_of(4) || s.pixels() == 1;
+    let same_rows = a.w == b.w && a.c == b.c;
+    let both_linear = linear(a) && linear(b) && (a.c == b.c || gapless(a) && gapless(b));
+    a.checked_len() == b.checked_len() && (same_rows || both_linear)
+}
+
+/// Where a part of a tensor begins in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SubtensorOffset {
+    pub(crate) row: usize,
+    /// Slice of each row.
+    pub(crate) slice: usize,
+    /// Pixel of each slice.
+    pub(crate) x: usize,
+}
+
+/// Why an operand is no part of the result's texels.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubtensorError {
+    /// The result is not put together from the operands.
+    #[error("{op} is neither a concatenation nor a pad, or has more than one result")]
+    NoParts {
+        /// The operator.
+        op: &'static str,
+    },
+    /// Padding that repeats elements, or cuts some off.
+    #[error("it puts no border of one value around")]
+    NotABorder,
+    /// A part that does not begin where a texel does, or whose rows would not lie behind each other.
+    #[error("`{}` does not begin at a texel of the result's rows", shown(tensor))]
+    Unaligned {
+        /// Name of the part.
+        tensor: String,
+    },
+}
+
+/// Whether a node's operands may be parts of its result.
+pub(crate) const fn may_be_in_place(op: &Op) -> bool {
+    matches!(op, Op::Concat { .. } | Op::Pad { .. })
+}
+
+/// Where the parts of a concatenation, or what a pad surrounds, lie in the result. A part of the channels must begin with
+/// a texel, and all but the last fill theirs; a part must have its rows one after another.
+pub(crate) fn subtensor_offsets(graph: &Graph, node: &Node) -> Result<Vec<SubtensorOffset>, SubtensorError> {
+    let &[to] = &node.outputs[..] else { return Err(SubtensorError::NoParts { op: node.op.name() }) };
+    let whole = graph.shape(to);
+    let unaligned = |part: TensorId| SubtensorError::Unaligned { tensor: graph.tensors[part].name.clone() };
+    match (&node.op, &node.inputs[..]) {
+        (&Op::Concat { axis }, parts) => {
+            let mut end = 0;
+            let mut offset = |&part: &TensorId| {
+                let first = end;
+                end += graph.shape(part).dims()[axis];
+                match axis {
+                    0 => Ok(SubtensorOffset { row: first * whole.h, ..SubtensorOffset::default() }),
+                    1 if whole.b == 1 => Ok(SubtensorOffset { row: first, ..SubtensorOffset::default() }),
+                    2 => Ok(SubtensorOffset { x: first, ..SubtensorOffset::default() }),
+                    3 if first.is_multiple_of(4) => {
+                        Ok(SubtensorOffset { slice: first / 4, ..SubtensorOffset::default() })
+                    }
+                    _ => Err(unaligned(part)),
+                }
+            };
+            parts.iter().map(&mut offset).collect()
+        }
+        (Op::Pad { before, after, mode: PadMode::Constant(value) }, &[part]) => {
+            let shape = graph.shape(part);
+            let [b, y, x, c] = before.map(usize::try_from);
+            let (Ok(b), Ok(y), Ok(x), Ok(c), true) = (b, y, x, c, after.iter().all(|&n| n >= 0)) else {
+                return Err(SubtensorError::NotABorder);
+            };
+            // What follows in the part's last texel is zero.
+            let follows = shape.c.is_multiple_of(4) || after[3] == 0 || value.to_bits() == 0;
+            match (shape.b == 1 || shape.h == whole.h) && c.is_multiple_of(4) && follows {
+                true => Ok(vec![SubtensorOffset { row: b * whole.h + y, slice: c / 4, x }]),
+                false => Err(unaligned(part)),
+            }
+        }
+        (Op::Pad { .. }, _) => Err(SubtensorError::NotABorder),
+        _ => Err(SubtensorError::NoParts { op: node.op.name() }),
+    }
+}
