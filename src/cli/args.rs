@@ -110,6 +110,18 @@ pub(super) fn choice(text: &str) -> Result<Choice, String> {
     text.parse().map_err(|_| format!("no strategy is called `{text}`; choose from: {}", names(|_| true)))
 }
 
+/// What `plan --strategy` may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    All,
+    One(Choice),
+}
+
+/// A plan by name, or `all`.
+pub(super) fn wanted(text: &str) -> Result<Wanted, String> {
+    if text == "all" { Ok(Wanted::All) } else { choice(text).map(Wanted::One) }
+}
+
 /// A plan that textures can hold, by name.
 fn runnable_by_name(text: &str) -> Result<Choice, String> {
     choice(text).and_then(runnable)

@@ -4,9 +4,9 @@
 use super::{
     CliError,
     args::PlanSetting,
-    bench::{ms, percentile},
     inputs::random,
     out, setup_model,
+    stats::{ms, percentile},
 };
 use crate::{
     compile::CompileOptions,

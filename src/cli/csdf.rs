@@ -2,11 +2,13 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use super::{CliError, args::DeadlineArgs, model_source::DimArgs, out, progress, setup_model};
+use super::{CliError, args::DeadlineArgs, model_source::DimArgs, out, progress, published, setup_model};
 use crate::{
-    dataflow::{Bands, DataflowError, Network, Phasing, convert, to_sdf3},
+    dataflow::{
+        Bands, DataflowError, Network, Phasing, SEARCH_LIMIT, convert, least_buffers_within, repetition, to_sdf3,
+    },
     io::{IoError, check_target, write_atomic},
-    report::{PublishedCsdf, csdf_report},
+    report::CsdfReport,
 };
 
 /// Bytes of an element: 32-bit floats.
@@ -41,7 +43,7 @@ fn phases(text: &str) -> Result<usize, String> {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.published {
-        let tables = progress::watched(args.deadline.time(), PublishedCsdf::compute);
+        let tables = progress::watched(args.deadline.time(), published::csdf_tables);
         setup_model::uninterrupted("planning")?;
         let tables = tables?;
         return if json { out::json(&tables) } else { out::text(&tables.to_string()) };
@@ -54,9 +56,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let network = Network::of(&graph).map_err(DataflowError::from)?;
     let bands = args.phases.map_or(Bands::Rows, Bands::AtMost);
     let csdf = convert(&network, &Phasing { bands, ..Phasing::default() })?;
-    let found = progress::watched(args.deadline.time(), |control| csdf_report(&csdf, ELEMENT_BYTES, control));
+    let found = progress::watched(args.deadline.time(), |control| least_buffers_within(&csdf, SEARCH_LIMIT, control));
     setup_model::uninterrupted("the search for the least buffers")?;
-    let (buffers, report) = found?;
+    let buffers = found?;
+    let report = CsdfReport::new(&csdf, &repetition(&csdf)?, &buffers, ELEMENT_BYTES);
     if let Some(to) = &args.output {
         let xml = to_sdf3(&csdf, &buffers.capacities, ELEMENT_BYTES);
         write_atomic(to, |file| file.write_all(xml.as_bytes())).map_err(|e| IoError::write(to, e))?;

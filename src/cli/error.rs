@@ -2,8 +2,14 @@
 
 use crate::io::shown;
 use crate::{
-    compile::CompileError, dataflow::DataflowError, fetch::FetchError, gpu::GpuError, import::ImportError, io::IoError,
-    plan::PlanError, report::PublishedError, setup::SetupError,
+    compile::CompileError,
+    dataflow::DataflowError,
+    fetch::FetchError,
+    gpu::GpuError,
+    import::ImportError,
+    io::IoError,
+    plan::{PlanError, StopReason},
+    setup::SetupError,
 };
 use std::{ffi::OsString, fmt, path::PathBuf};
 
@@ -21,15 +27,16 @@ pub(super) enum CliError {
     #[error("{}{}: {source}", shown(path), With(dims))]
     Import { path: PathBuf, dims: String, source: Box<ImportError> },
     #[error(transparent)]
-    Prepare(#[from] CompileError),
+    Compile(#[from] CompileError),
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error("{}: {source}", shown(path))]
     Records { path: PathBuf, source: PlanError },
     #[error(transparent)]
     Dataflow(#[from] DataflowError),
-    #[error(transparent)]
-    Published(#[from] PublishedError),
+    /// Half of the tables is no answer.
+    #[error("the tables are not computed to their end: {reason}")]
+    TablesStopped { reason: StopReason },
     /// The answer is printed; only the exit code is left to say.
     #[error("exit code {0}")]
     Answered(u8),

@@ -11,14 +11,17 @@ mod inputs;
 mod model_source;
 mod models;
 mod out;
+mod picture;
 mod plan;
 mod progress;
+mod published;
 mod records;
 mod run;
 #[cfg(target_os = "linux")]
 mod runtime_dir;
 mod setup_model;
 mod size;
+mod stats;
 mod table;
 
 use crate::io::shown_lines;

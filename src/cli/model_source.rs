@@ -5,7 +5,7 @@ use crate::{
     fetch::{Bar, Catalog, Fetcher},
     graph::{Graph, MAX_ELEMENTS},
     import::{self, FakeQuant, ImportError, ImportOptions},
-    io::{IoError, check_picture_name, check_target, shown},
+    io::{IoError, shown},
 };
 use std::{
     collections::BTreeMap,
@@ -130,10 +130,4 @@ fn known(text: &OsStr) -> Result<(PathBuf, BTreeMap<String, usize>), CliError> {
             Err(CliError::NoSuchFile { text: OsString::from(text), known })
         }
     }
-}
-
-/// Refuses a place for an SVG that cannot be written, before anything is computed for it.
-pub(super) fn check_svg(path: &Path) -> Result<(), CliError> {
-    check_picture_name(path, "svg").map_err(|e| CliError::Usage(e.to_string()))?;
-    Ok(check_target(path)?)
 }

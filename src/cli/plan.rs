@@ -4,19 +4,19 @@ use std::{ffi::OsString, fmt::Write as _, path::PathBuf, time::Duration};
 
 use super::{
     CliError,
-    args::{self, AdapterArgs, PlanArgs},
+    args::{self, AdapterArgs, PlanArgs, Wanted},
     inputs::random,
-    model_source::check_svg,
-    out,
+    out, picture,
     progress::{self, Deadline},
-    records, setup_model,
+    records::{self, RecordsArgs},
+    setup_model,
 };
 use crate::{
     compile::{CompileOptions, Phases},
     graph::Graph,
-    io::{IoError, check_target, write_atomic},
+    io::check_target,
     plan::{Budget, Choice, StepUse, Survey, UsageRecord, published, survey},
-    report::{Front, MemoryReport, picture},
+    report::{self, Front, MemoryReport},
     rewrite::{RULES, Rule, Rules},
 };
 
@@ -27,8 +27,8 @@ pub(super) struct Args {
     model: Option<OsString>,
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all; `all` shows every one, the
     /// bounds, the optimum with its proof, banks, and the reason for the choice.
-    #[arg(long, value_name = "NAME", default_value = "best", value_parser = wanted)]
-    pub(super) strategy: Wanted,
+    #[arg(long, value_name = "NAME", default_value = "best", value_parser = args::wanted)]
+    strategy: Wanted,
     #[command(flatten)]
     how: PlanArgs,
     /// Plan usage records instead of a model: minimalloc's CSV (`id,lower,upper,size`), a CSV of
@@ -38,17 +38,17 @@ pub(super) struct Args {
     /// With --records: say whether they fit into one arena of this size, such as 1MiB, and nothing more. Exit code 0: they
     /// fit; 3: they do not, proven; 4: undecided when the deadline passed.
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse, requires = "records", conflicts_with = "strategy")]
-    pub(super) capacity: Option<u64>,
+    capacity: Option<u64>,
     /// Stop searching after so many seconds, with the best plan so far; `none` searches to the end. Default: 10 with
     /// --records, else 30.
     #[arg(long, value_name = "SECONDS", value_parser = progress::deadline)]
-    pub(super) deadline: Option<Deadline>,
+    deadline: Option<Deadline>,
     /// With --records: write the plan as minimalloc's CSV with an offset for each record, whole or not at all.
     #[arg(long, value_name = "FILE", requires = "records")]
-    pub(super) write: Option<PathBuf>,
+    write: Option<PathBuf>,
     /// Relaxations the exact solver may solve before it gives up proving.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
-    pub(super) nodes: u64,
+    nodes: u64,
     /// Print the two published tables of Pisarchyk and Lee cell by cell: theirs, ours, and how they agree.
     #[arg(long, conflicts_with_all = ["model", "records", "why", "frontier", "phases", "budget"])]
     published: bool,
@@ -72,26 +72,23 @@ pub(super) struct Args {
     seconds: Duration,
 }
 
-/// What `--strategy` may ask for here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    All,
-    One(Choice),
-}
-
-fn wanted(text: &str) -> Result<Wanted, String> {
-    if text == "all" { Ok(Wanted::All) } else { args::choice(text).map(Wanted::One) }
-}
-
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.published {
         let cells = published::tables()?;
         return if json { out::json(&cells) } else { out::text(&published::tables_text()?) };
     }
-    args.picture.as_deref().map_or(Ok(()), check_svg)?;
+    args.picture.as_deref().map_or(Ok(()), picture::check)?;
     args.write.as_deref().map_or(Ok(()), check_target)?;
     if let Some(path) = &args.records {
-        return records::run(args, path, json);
+        let asked = RecordsArgs {
+            strategy: args.strategy,
+            capacity: args.capacity,
+            deadline: args.deadline,
+            nodes: args.nodes,
+            picture: args.picture.as_deref(),
+            write: args.write.as_deref(),
+        };
+        return records::run(path, &asked, json);
     }
     // clap asks for nothing that a model rules out.
     if args.capacity.is_some() || args.write.is_some() {
@@ -113,7 +110,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let graph = args.how.dims.find(model)?.import()?;
     if args.frontier {
         let front = front(args, &graph, options)?;
-        draw(args, || Ok(front.svg()))?;
+        picture::write(args.picture.as_deref(), || Ok(front.svg()))?;
         let assumed = if args.measure { "" } else { ASSUMED };
         if json { out::json(&front) } else { out::text(&format!("{front}{assumed}")) }?;
         return setup_model::answered();
@@ -122,7 +119,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.why {
         return out::text(&format!("{}{}", compiled.rewriting, rules(&options.rules)));
     }
-    draw(args, || Ok(picture(&compiled)?))?;
+    picture::write(args.picture.as_deref(), || Ok(report::picture(&compiled)?))?;
     if args.strategy == Wanted::All {
         let found = watched(&compiled.schedule.records, &compiled.schedule.uses, args)?;
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
@@ -175,13 +172,6 @@ fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<Front, C
         (point.measured_ms, point.wall_ms) = (Some(middle.ms), Some(middle.wall_ms));
     }
     Ok(front)
-}
-
-/// Writes the picture that was asked for, whole or not at all.
-pub(super) fn draw(args: &Args, svg: impl FnOnce() -> Result<String, CliError>) -> Result<(), CliError> {
-    let Some(to) = &args.picture else { return Ok(()) };
-    let svg = svg()?;
-    write_atomic(to, |file| file.write_all(svg.as_bytes())).map_err(|e| CliError::Io(IoError::write(to, e)))
 }
 
 /// Everything at once, with a bar.

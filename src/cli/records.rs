@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use super::{
     CliError,
-    plan::{Args, Wanted, draw},
-    progress::{self, INTERRUPTED},
+    args::Wanted,
+    out, picture,
+    progress::{self, Deadline, INTERRUPTED},
 };
 use crate::{
-    cli::out,
     io::{IoError, read_text, shown, write_atomic},
     plan::{
         Budget, Choice, Layout, PlanError, SearchControl, StopReason, Strategy, Uses, bounds, check_layout, choose,
@@ -31,7 +31,20 @@ const DEADLINE: Duration = Duration::from_secs(10);
 const DOES_NOT_FIT: u8 = 3;
 const UNDECIDED: u8 = 4;
 
-pub(super) fn run(args: &Args, path: &Path, json: bool) -> Result<(), CliError> {
+/// What is asked of the records.
+pub(super) struct RecordsArgs<'a> {
+    pub(super) strategy: Wanted,
+    pub(super) capacity: Option<u64>,
+    pub(super) deadline: Option<Deadline>,
+    /// Relaxations that the exact solver may solve.
+    pub(super) nodes: u64,
+    /// Where to draw the plan.
+    pub(super) picture: Option<&'a Path>,
+    /// Where to write the plan as CSV.
+    pub(super) write: Option<&'a Path>,
+}
+
+pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(), CliError> {
     let text = read_text(path)?;
     let wrong = |source| CliError::Records { path: path.into(), source };
     let set = from_text(&text).map_err(wrong)?;
@@ -58,8 +71,8 @@ pub(super) fn run(args: &Args, path: &Path, json: bool) -> Result<(), CliError> 
         None => {}
     }
     if let Some(layout) = layout {
-        draw(args, || Ok(plan_svg(&shown(path).to_string(), &set.records, &layout)?))?;
-        if let Some(to) = &args.write {
+        picture::write(args.picture, || Ok(plan_svg(&shown(path).to_string(), &set.records, &layout)?))?;
+        if let Some(to) = args.write {
             let csv = to_minimalloc(&set, Some(&layout))?;
             write_atomic(to, |file| file.write_all(csv.as_bytes())).map_err(|e| IoError::write(to, e))?;
         }

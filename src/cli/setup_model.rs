@@ -1,6 +1,9 @@
 //! Models made ready for a device: its device_profile where they decide, and a bar where the search takes long.
 
-use super::{CliError, bench::percentile, progress};
+use super::{
+    CliError, progress,
+    stats::{ms, percentile},
+};
 use crate::{
     compile::{CompileOptions, CompiledModel, DeviceProfile, Frontier, Phases, compile, frontier},
     fetch::cache_folder,
@@ -19,9 +22,9 @@ const FEWEST_RUNS: usize = 5;
 /// Every point is visited so often, so that a burst of other work does not meet all its runs.
 const PASSES: usize = 2;
 
-/// The middle one of some runs by two clocks.
+/// The median of some runs by two clocks.
 #[derive(Clone, Copy)]
-pub(super) struct Middle {
+pub(super) struct Medians {
     pub(super) ms: f64,
     pub(super) wall_ms: f64,
 }
@@ -98,14 +101,14 @@ pub(super) fn session(
     )?)
 }
 
-/// Milliseconds of the middle run of each point by the clock of the device_profile, and by the wall's; each is run for so long.
+/// Milliseconds of the median run of each point by the clock of the device_profile, and by the wall's; each is run for so long.
 pub(super) fn measured(
     gpu: &Gpu,
     front: &Frontier,
     options: &CompileOptions,
     inputs: &[&[f32]],
     time: Duration,
-) -> Result<Vec<Middle>, CliError> {
+) -> Result<Vec<Medians>, CliError> {
     let options = SessionOptions { compile: options.clone(), ..SessionOptions::default() };
     let points = front.points().len();
     let mut all = vec![[Vec::new(), Vec::new()]; points];
@@ -123,8 +126,8 @@ pub(super) fn measured(
         Ok(())
     })?;
     uninterrupted(doing)?;
-    let middle = |times: &[f64]| percentile(times, 0.5);
-    Ok(all.iter().map(|[ms, wall_ms]| Middle { ms: middle(ms), wall_ms: middle(wall_ms) }).collect())
+    let median = |times: &[f64]| percentile(times, 0.5);
+    Ok(all.iter().map(|[ms, wall_ms]| Medians { ms: median(ms), wall_ms: median(wall_ms) }).collect())
 }
 
 /// Runs a session for a while, and adds the milliseconds of each run by the clock of the device_profile and by the wall's.
@@ -142,8 +145,8 @@ fn timed(
     while runs < FEWEST_RUNS || Instant::now() < end {
         let (begun, read) = (Instant::now(), setup::read(clock));
         session.run_into(inputs, &mut outputs)?;
-        times[0].push((setup::read(clock) - read).as_secs_f64() * 1e3);
-        times[1].push(begun.elapsed().as_secs_f64() * 1e3);
+        times[0].push(ms(setup::read(clock) - read));
+        times[1].push(ms(begun.elapsed()));
         runs += 1;
     }
     Ok(())

@@ -4,7 +4,7 @@ use super::{
     CliError,
     args::{AdapterArgs, DeadlineArgs, PlanArgs},
     inputs::random,
-    out, progress, setup_model,
+    out, progress, published, setup_model,
 };
 use crate::{
     compile::{CompileOptions, CompiledModel},
@@ -12,7 +12,7 @@ use crate::{
     gpu::{ExternalTextures, Gpu, Session, SessionOptions},
     graph::Graph,
     io::shown,
-    plan::Choice,
+    plan::{Budget, Choice, SearchControl, survey},
     report::{NetworkRow, NetworkTable},
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -81,7 +81,12 @@ fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliE
         None => options,
     };
     let compiled = setup_model::compiled(&graph, &options, args.deadline.time())?;
-    let mut row = NetworkRow::of(&shown(model).to_string(), &graph, &compiled, args.how.format())?;
+    let schedule = &compiled.schedule;
+    let survey = survey(&schedule.records, &schedule.uses, Budget::default(), &SearchControl::new())?;
+    let name = shown(model).to_string();
+    let mut row = NetworkRow::new(&name, &graph, &compiled, &survey, args.how.format());
+    row.shared_objects = published::tables_1_and_2(&name)?;
+    row.dataflow = published::table_3(&name, &graph);
     row.milliseconds = gpu.map(|gpu| time(gpu, &graph, compiled, options)).transpose()?;
     Ok(row)
 }

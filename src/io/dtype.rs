@@ -2,11 +2,14 @@
 
 use npyz::{DType, TypeChar};
 
+/// Bytes of the widest element that is read.
+pub(super) const WIDEST: usize = 8;
+
 /// Kind and bytes of an element that is one number.
 pub(super) fn plain(dtype: &DType) -> Option<(TypeChar, u64)> {
     let DType::Plain(plain) = dtype else { return None };
     let number = matches!(plain.type_char(), TypeChar::Bool | TypeChar::Int | TypeChar::Uint | TypeChar::Float);
-    (number && plain.size_field() <= super::npy::WIDEST as u64).then(|| (plain.type_char(), plain.size_field()))
+    (number && plain.size_field() <= WIDEST as u64).then(|| (plain.type_char(), plain.size_field()))
 }
 
 /// What the elements are, as in "an array of ...".

@@ -1,6 +1,6 @@
 //! A file that a network is run on, known by its first bytes and not by its name.
 
-use super::{IoError, npy, picture, source::Source};
+use super::{IoError, dtype, npy, picture, source::Source};
 use image::RgbImage;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,8 @@ const SIGNATURE: usize = 8;
 /// large or of the wrong kind.
 #[derive(Debug)]
 pub struct InputFile {
-    pub(super) path: PathBuf,
-    pub(super) bytes: Vec<u8>,
+    path: PathBuf,
+    bytes: Vec<u8>,
     source: Source,
 }
 
@@ -41,7 +41,7 @@ impl InputFile {
     pub fn array(mut self, expected: &[usize]) -> Result<Vec<f32>, IoError> {
         // Never more than the input needs, whatever the file states or however long it is.
         let elements = expected.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).unwrap_or(usize::MAX);
-        let most = elements.saturating_mul(npy::WIDEST).saturating_add(npy::LONGEST_HEADER);
+        let most = elements.saturating_mul(dtype::WIDEST).saturating_add(npy::LONGEST_HEADER);
         self.source.fill(&mut self.bytes, most)?;
         npy::parse(&self.path, &self.bytes, expected)
     }
@@ -57,6 +57,28 @@ impl InputFile {
         self.source.fill_whole(&mut self.bytes, picture::MOST_BYTES)?;
         picture::decode(&self.path, kind, &self.bytes)
     }
+}
+
+/// Reads an array whose extents must be `expected`, as 32-bit floats in dense row-major order.
+///
+/// Floats of 16, 32 and 64 bits are read, integers of 8 to 64 bits and booleans, little and big endian, row-major and
+/// column-major. A float of 64 bits is rounded; an integer must be one that 32-bit floats have. Nothing is scaled: a byte
+/// 255 is 255.0. At most eight bytes an element are read, however long the file is.
+///
+/// # Errors
+/// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::NotAnArray`], [`IoError::DType`], [`IoError::Shape`],
+/// [`IoError::Element`].
+pub fn read_npy(path: &Path, expected: &[usize]) -> Result<Vec<f32>, IoError> {
+    InputFile::open(path)?.array(expected)
+}
+
+/// Decodes a PNG or JPEG and turns it the way up that its camera noted; transparency is dropped, grey becomes three equal
+/// channels. A file that is cut short or damaged is an error, though much of it could be shown.
+///
+/// # Errors
+/// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::NotAPicture`], [`IoError::TooLarge`], [`IoError::Malformed`].
+pub fn read_picture(path: &Path) -> Result<RgbImage, IoError> {
+    InputFile::open(path)?.picture()
 }
 
 /// What a file that is no picture begins as.

@@ -1,6 +1,6 @@
 //! NumPy's `.npy` arrays, read as and written from dense 32-bit floats.
 
-use super::{InputFile, IoError, dtype, write_atomic};
+use super::{IoError, dtype, write_atomic};
 use npyz::{Deserialize, NpyFile, Order, TypeChar, WriterBuilder};
 use std::{
     io::{self, Write},
@@ -11,24 +11,10 @@ use std::{
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 /// The longest header that is read, in bytes. NumPy's own limit is 10,000.
 pub(super) const LONGEST_HEADER: usize = 10_000;
-/// Bytes of the widest element that is read.
-pub(super) const WIDEST: usize = 8;
 /// Brackets within brackets of a header: an array's has two, one of records has two more a level.
 const DEEPEST_HEADER: usize = 8;
 
-/// Reads an array whose extents must be `expected`, as 32-bit floats in dense row-major order.
-///
-/// Floats of 16, 32 and 64 bits are read, integers of 8 to 64 bits and booleans, little and big endian, row-major and
-/// column-major. A float of 64 bits is rounded; an integer must be one that 32-bit floats have. Nothing is scaled: a byte
-/// 255 is 255.0. At most eight bytes an element are read, however long the file is.
-///
-/// # Errors
-/// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::NotAnArray`], [`IoError::DType`], [`IoError::Shape`],
-/// [`IoError::Element`].
-pub fn read_npy(path: &Path, expected: &[usize]) -> Result<Vec<f32>, IoError> {
-    InputFile::open(path)?.array(expected)
-}
-
+/// An array's values out of the bytes of its file.
 pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize]) -> Result<Vec<f32>, IoError> {
     let bad = |reason: &str| IoError::NotAnArray { path: path.into(), reason: reason.into() };
     check_header(bytes).map_err(bad)?;

@@ -1,6 +1,6 @@
 //! Pictures to a network's input, and back: decoding, fitting, scaling of values, and where a point lies in the photo.
 
-use super::{InputFile, IoError, check_picture_name, complete, write_atomic};
+use super::{IoError, check_picture_name, complete, write_atomic};
 use image::{
     DynamicImage, ImageDecoder, ImageFormat, Limits, Rgb, RgbImage,
     codecs::png::PngDecoder,
@@ -114,15 +114,7 @@ pub(super) fn kind(bytes: &[u8]) -> Option<Kind> {
     }
 }
 
-/// Decodes a PNG or JPEG and turns it the way up that its camera noted; transparency is dropped, grey becomes three equal
-/// channels. A file that is cut short or damaged is an error, though much of it could be shown.
-///
-/// # Errors
-/// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::NotAPicture`], [`IoError::TooLarge`], [`IoError::Malformed`].
-pub fn read_picture(path: &Path) -> Result<RgbImage, IoError> {
-    InputFile::open(path)?.picture()
-}
-
+/// The pixels of a picture out of the bytes of its file.
 pub(super) fn decode(path: &Path, kind: Kind, bytes: &[u8]) -> Result<RgbImage, IoError> {
     let damaged = |what: String| IoError::Malformed { path: path.into(), what };
     let complete = match kind {

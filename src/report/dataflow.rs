@@ -2,13 +2,8 @@
 
 use super::grouped;
 use crate::{
-    compile::{CompileError, CompileOptions, frontier},
-    dataflow::{
-        Buffers, Csdf, DataflowError, SEARCH_LIMIT, least_buffers_within,
-        published::{EXAMPLES, ROWS, Row},
-        repetition,
-    },
-    plan::{Progress, SearchControl, StopReason, shown},
+    dataflow::{Buffers, Csdf},
+    plan::shown,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -63,13 +58,10 @@ pub struct ChannelReport {
 }
 
 impl CsdfReport {
-    /// The report of a graph with its least buffers, found by [`least_buffers_within`].
-    ///
-    /// # Errors
-    /// As [`repetition`].
-    pub fn of(csdf: &Csdf, buffers: &Buffers, token_bytes: u64) -> Result<Self, DataflowError> {
-        let cycles = repetition(csdf)?;
-        let actors = csdf.actors.iter().zip(cycles).map(|(actor, cycles)| ActorReport {
+    /// The report of a graph with its [repetition vector](crate::dataflow::repetition) and its
+    /// [least buffers](crate::dataflow::least_buffers).
+    pub fn new(csdf: &Csdf, cycles: &[u64], buffers: &Buffers, token_bytes: u64) -> Self {
+        let actors = csdf.actors.iter().zip(cycles).map(|(actor, &cycles)| ActorReport {
             name: actor.name.clone(),
             op: actor.op.clone(),
             phases: actor.phases,
@@ -91,7 +83,7 @@ impl CsdfReport {
         let (edge_bytes, loop_bytes) = (bytes(false), bytes(true));
         let total_bytes = edge_bytes.saturating_add(loop_bytes);
         let (model, actors) = (csdf.name.clone(), actors.collect());
-        Ok(Self { model, token_bytes, actors, channels, edge_bytes, loop_bytes, total_bytes })
+        Self { model, token_bytes, actors, channels, edge_bytes, loop_bytes, total_bytes }
     }
 }
 
@@ -162,64 +154,7 @@ pub struct NetworkReport {
     pub predicted_throughput: f64,
 }
 
-/// What keeps the published tables from being computed; nothing does for the networks that come with the library.
-#[derive(Debug, thiserror::Error)]
-pub enum PublishedError {
-    /// In a dataflow graph.
-    #[error(transparent)]
-    Dataflow(#[from] DataflowError),
-    /// In a plan.
-    #[error(transparent)]
-    Prepare(#[from] CompileError),
-    /// Somebody stopped it: half of the tables is no answer.
-    #[error("the tables are not computed to their end: {reason}")]
-    Stopped {
-        /// Why.
-        reason: StopReason,
-    },
-}
-
-impl PublishedCsdf {
-    /// Computes both tables again, until `control` stops the search.
-    ///
-    /// # Errors
-    /// As [`least_buffers`](crate::dataflow::least_buffers) and [`frontier`]; [`PublishedError::Stopped`].
-    pub fn compute(control: &SearchControl<'_>) -> Result<Self, PublishedError> {
-        let mut tables = Self { examples: Vec::new(), networks: Vec::new() };
-        for example in &EXAMPLES {
-            let (name, published) = (example.name.to_owned(), example.published.to_vec());
-            tables.examples.push(ExampleReport { name, published, found: example.found()? });
-        }
-        for (done, row) in (0..).zip(&ROWS) {
-            control.report(Progress::new(row.network, done, ROWS.len() as u64));
-            tables.networks.push(NetworkReport::of(row, control)?);
-            if let Some(reason) = control.stopped() {
-                return Err(PublishedError::Stopped { reason });
-            }
-        }
-        Ok(tables)
-    }
-}
-
 impl NetworkReport {
-    fn of(row: &Row, control: &SearchControl<'_>) -> Result<Self, PublishedError> {
-        use crate::dataflow::published::ELEMENT_BYTES;
-        let parameter_bytes = row.network().parameters() * ELEMENT_BYTES;
-        let front = frontier(&row.graph(), &CompileOptions::default(), control)?;
-        let front = front.points();
-        let ends = || front.first().zip(front.last());
-        Ok(Self {
-            network: row.network.to_owned(),
-            published_megabytes: row.megabytes,
-            found_bytes: row.found()?,
-            differs: row.differs.map(str::to_owned),
-            pool_bytes: ends().map_or([0; 2], |(a, b)| [a.bytes, b.bytes]).map(|pool| pool + parameter_bytes),
-            parameter_bytes,
-            published_throughput: row.frames[1] / row.frames[0],
-            predicted_throughput: ends().map_or(1.0, |(a, b)| a.predicted_us / b.predicted_us),
-        })
-    }
-
     /// Whether a column is met to the published digit.
     pub fn agrees(&self, column: usize) -> bool {
         (self.found_bytes[column] + 500_000) / 1_000_000 == self.published_megabytes[column]
@@ -266,18 +201,4 @@ impl fmt::Display for PublishedCsdf {
         }
         f.write_str(NOTE)
     }
-}
-
-/// The least buffers of a graph, searched for until `control` stops the search, and its report.
-///
-/// # Errors
-/// As [`least_buffers_within`].
-pub fn csdf_report(
-    csdf: &Csdf,
-    token_bytes: u64,
-    control: &SearchControl<'_>,
-) -> Result<(Buffers, CsdfReport), DataflowError> {
-    let buffers = least_buffers_within(csdf, SEARCH_LIMIT, control)?;
-    let report = CsdfReport::of(csdf, &buffers, token_bytes)?;
-    Ok((buffers, report))
 }

@@ -24,9 +24,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "import")]
 pub use chart::picture;
 #[cfg(feature = "import")]
-pub use dataflow::{
-    ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf, PublishedError, csdf_report,
-};
+pub use dataflow::{ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf};
 pub use digits::grouped;
 #[cfg(feature = "import")]
 pub use front::{Front, FrontPoint};

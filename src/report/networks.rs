@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     compile::CompiledModel,
-    dataflow::{Footprint, Network, footprint, published as dataflow},
     graph::Graph,
-    plan::{Budget, LayoutKind, PlanError, SearchControl, TexelFormat, published, survey},
+    plan::{LayoutKind, Survey, TexelFormat},
 };
 
 /// One network.
@@ -38,7 +37,7 @@ pub struct NetworkRow {
     pub dataflow: Option<Phased>,
 }
 
-/// DeviceProfile of Tables 1 and 2 of Pisarchyk and Lee, in thousandths of a MiB.
+/// Figures of Tables 1 and 2 of Pisarchyk and Lee, in thousandths of a MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Published {
     /// Lower bound of Shared Objects.
@@ -58,73 +57,32 @@ pub struct Phased {
     pub found: Option<[f64; 2]>,
 }
 
-/// Names of the catalogue beside those of Tables 1 and 2, and of Table III.
-const PUBLISHED: [(&str, Option<&str>, Option<&str>); 11] = [
-    ("mobilenet_v1", Some("MobileNet v1"), None),
-    ("mobilenet_v2", Some("MobileNet v2"), None),
-    ("deeplabv3", Some("DeepLab v3"), None),
-    ("inception_v3", Some("Inception v3"), None),
-    ("posenet", Some("PoseNet"), None),
-    ("blazeface", Some("BlazeFace"), None),
-    ("resnet18", None, Some("resnet18")),
-    ("tiny_yolo_v2", None, Some("tiny yolo v2")),
-    ("light_inception_v1", None, Some("inception v1")),
-    ("light_vgg19", None, Some("VGG 19")),
-    ("light_densenet121", None, Some("densenet121")),
-];
-
 impl NetworkRow {
-    /// The row of a network that is called `name` in the catalogue.
-    ///
-    /// # Errors
-    /// What planning says.
-    pub fn of(name: &str, graph: &Graph, compiled: &CompiledModel, format: TexelFormat) -> Result<Self, PlanError> {
-        let schedule = &compiled.schedule;
-        let all = survey(&schedule.records, &schedule.uses, Budget::default(), &SearchControl::new())?;
+    /// The row of a network: its file, what was compiled of it, and every plan of its records. What was published of it,
+    /// and the time of a run, are for the caller to fill in.
+    pub fn new(name: &str, graph: &Graph, compiled: &CompiledModel, survey: &Survey, format: TexelFormat) -> Self {
         let bytes = |texels: u64| texels * format.texel_bytes();
-        let lowest =
-            |problem: LayoutKind| all.candidates.iter().filter(move |c| c.problem == problem).min_by_key(|c| c.total);
+        let lowest = |problem: LayoutKind| {
+            survey.candidates.iter().filter(move |c| c.problem == problem).min_by_key(|c| c.total)
+        };
         let by_strategy =
-            all.candidates.iter().filter(|c| c.problem == LayoutKind::SharedObjects && c.name != "optimum");
+            survey.candidates.iter().filter(|c| c.problem == LayoutKind::SharedObjects && c.name != "optimum");
         let strategy = by_strategy.min_by_key(|c| c.total);
-        let optimum = bytes(all.optimum.layout.total());
-        let names = PUBLISHED.iter().find(|(ours, ..)| *ours == name);
-        Ok(Self {
+        let optimum = bytes(survey.optimum.layout.total());
+        Self {
             network: name.to_owned(),
             operators: graph.nodes.len(),
-            steps: schedule.steps.len(),
-            naive: bytes(all.best.bounds.naive),
-            bound: bytes(all.best.bounds.shared_objects),
+            steps: compiled.schedule.steps.len(),
+            naive: bytes(survey.best.bounds.naive),
+            bound: bytes(survey.best.bounds.shared_objects),
             strategy: strategy.map(|c| (c.name.clone(), bytes(c.total))).unwrap_or_default(),
-            optimum: (optimum, all.optimum.proven),
+            optimum: (optimum, survey.optimum.proven),
             banks: lowest(LayoutKind::Banks).map_or(optimum, |c| bytes(c.total).min(optimum)),
             milliseconds: None,
-            shared_objects: names.and_then(|(_, theirs, _)| *theirs).map(tables_1_and_2).transpose()?.flatten(),
-            dataflow: names.and_then(|(.., theirs)| *theirs).and_then(|theirs| table_3(theirs, graph)),
-        })
+            shared_objects: None,
+            dataflow: None,
+        }
     }
-}
-
-fn tables_1_and_2(network: &str) -> Result<Option<Published>, PlanError> {
-    let cells: Vec<published::Cell> = published::tables()?.into_iter().filter(|c| c.network == network).collect();
-    let least = |table: LayoutKind| {
-        let strategies = cells.iter().filter(|c| c.table == table && c.row != "Lower Bound" && c.row != "Naive");
-        strategies.map(|c| c.published).min()
-    };
-    let bound = cells.iter().find(|c| c.table == LayoutKind::SharedObjects && c.row == "Lower Bound");
-    Ok(bound
-        .zip(least(LayoutKind::SharedObjects))
-        .zip(least(LayoutKind::Offsets))
-        .map(|((bound, objects), offsets)| Published { bound: bound.published, objects, offsets }))
-}
-
-fn table_3(network: &str, graph: &Graph) -> Option<Phased> {
-    let row = dataflow::ROWS.iter().find(|row| row.network == network)?;
-    let megabytes = |elements: u64| elements as f64 * 4.0 / 1e6;
-    let found = Network::of(graph).ok().and_then(|network| footprint(&network).ok());
-    let found = found
-        .map(|Footprint { parameters, whole, phased }| [megabytes(parameters + whole), megabytes(parameters + phased)]);
-    Some(Phased { published: row.megabytes, found })
 }
 
 /// Rows under one head.

@@ -1,0 +1,90 @@
+//! What the papers have of a network, and the same quantities computed here.
+
+use super::CliError;
+use crate::{
+    compile::{CompileOptions, frontier},
+    dataflow::{
+        Footprint, Network, footprint,
+        published::{ELEMENT_BYTES, EXAMPLES, ROWS, Row},
+    },
+    graph::Graph,
+    plan::{LayoutKind, PlanError, Progress, SearchControl, published},
+    report::{ExampleReport, NetworkReport, PhasedFigures, PublishedCsdf, PublishedFigures},
+};
+
+/// Names of the catalogue beside those of Tables 1 and 2 of Pisarchyk and Lee, and of Table III of Minakova and Stefanov.
+const NAMES: [(&str, Option<&str>, Option<&str>); 11] = [
+    ("mobilenet_v1", Some("MobileNet v1"), None),
+    ("mobilenet_v2", Some("MobileNet v2"), None),
+    ("deeplabv3", Some("DeepLab v3"), None),
+    ("inception_v3", Some("Inception v3"), None),
+    ("posenet", Some("PoseNet"), None),
+    ("blazeface", Some("BlazeFace"), None),
+    ("resnet18", None, Some("resnet18")),
+    ("tiny_yolo_v2", None, Some("tiny yolo v2")),
+    ("light_inception_v1", None, Some("inception v1")),
+    ("light_vgg19", None, Some("VGG 19")),
+    ("light_densenet121", None, Some("densenet121")),
+];
+
+/// What Pisarchyk and Lee have of the catalogue's `name`.
+pub(super) fn tables_1_and_2(name: &str) -> Result<Option<PublishedFigures>, PlanError> {
+    let Some(network) = NAMES.iter().find(|(ours, ..)| *ours == name).and_then(|(_, theirs, _)| *theirs) else {
+        return Ok(None);
+    };
+    let cells: Vec<published::Cell> = published::tables()?.into_iter().filter(|c| c.network == network).collect();
+    let least = |table: LayoutKind| {
+        let strategies = cells.iter().filter(|c| c.table == table && c.row != "Lower Bound" && c.row != "Naive");
+        strategies.map(|c| c.published).min()
+    };
+    let bound = cells.iter().find(|c| c.table == LayoutKind::SharedObjects && c.row == "Lower Bound");
+    Ok(bound
+        .zip(least(LayoutKind::SharedObjects))
+        .zip(least(LayoutKind::Offsets))
+        .map(|((bound, objects), offsets)| PublishedFigures { bound: bound.published, objects, offsets }))
+}
+
+/// What Minakova and Stefanov have of the catalogue's `name`, and the same quantity of its file.
+pub(super) fn table_3(name: &str, graph: &Graph) -> Option<PhasedFigures> {
+    let network = NAMES.iter().find(|(ours, ..)| *ours == name).and_then(|(.., theirs)| *theirs)?;
+    let row = ROWS.iter().find(|row| row.network == network)?;
+    let megabytes = |elements: u64| elements as f64 * 4.0 / 1e6;
+    let found = Network::of(graph).ok().and_then(|network| footprint(&network).ok());
+    let found = found
+        .map(|Footprint { parameters, whole, phased }| [megabytes(parameters + whole), megabytes(parameters + phased)]);
+    Some(PhasedFigures { published: row.megabytes, found })
+}
+
+/// Tables II and III of Minakova and Stefanov beside what comes out here, unless `control` stops the search.
+pub(super) fn csdf_tables(control: &SearchControl<'_>) -> Result<PublishedCsdf, CliError> {
+    let mut tables = PublishedCsdf { examples: Vec::new(), networks: Vec::new() };
+    for example in &EXAMPLES {
+        let (name, published) = (example.name.to_owned(), example.published.to_vec());
+        tables.examples.push(ExampleReport { name, published, found: example.found()? });
+    }
+    for (done, row) in (0..).zip(&ROWS) {
+        control.report(Progress::new(row.network, done, ROWS.len() as u64));
+        tables.networks.push(network(row, control)?);
+        if let Some(reason) = control.stopped() {
+            return Err(CliError::TablesStopped { reason });
+        }
+    }
+    Ok(tables)
+}
+
+fn network(row: &Row, control: &SearchControl<'_>) -> Result<NetworkReport, CliError> {
+    let parameter_bytes = row.network().parameters() * ELEMENT_BYTES;
+    let front = frontier(&row.graph(), &CompileOptions::default(), control)?;
+    let front = front.points();
+    let ends = || front.first().zip(front.last());
+    Ok(NetworkReport {
+        network: row.network.to_owned(),
+        published_megabytes: row.megabytes,
+        found_bytes: row.found()?,
+        differs: row.differs.map(str::to_owned),
+        pool_bytes: ends().map_or([0; 2], |(a, b)| [a.bytes, b.bytes]).map(|pool| pool + parameter_bytes),
+        parameter_bytes,
+        published_throughput: row.frames[1] / row.frames[0],
+        predicted_throughput: ends().map_or(1.0, |(a, b)| a.predicted_us / b.predicted_us),
+    })
+}
