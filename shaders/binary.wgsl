@@ -125,5 +125,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             value = both(placed, constant);
         }
     }
-    emit(dst, row, x, slice, value);
+    store_output(dst, row, x, slice, value);
 }

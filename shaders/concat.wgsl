@@ -66,7 +66,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         let far = read_second(t, start + min(lanes.w >> 2u, t.slices - 1u) * t.pitch);
         value = select(value, pick(near, far, lanes), lanes < vec4(t.c));
     }
-    emit(dst, row, x, slice, value);
+    store_output(dst, row, x, slice, value);
 }
 
 // Channels `lanes` out of the two texels that hold them.

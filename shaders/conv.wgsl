@@ -83,7 +83,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         let pixel = first + p;
         if pixel >= end { break; }
         for (var s = 0u; s < SLICES; s++) {
-            if slice + s < dst.slices { emit(dst, pixel / dst.w, pixel % dst.w, slice + s, sum[p][s]); }
+            if slice + s < dst.slices { store_output(dst, pixel / dst.w, pixel % dst.w, slice + s, sum[p][s]); }
         }
     }
 }

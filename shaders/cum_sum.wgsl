@@ -47,6 +47,6 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             value = select(vec4(a, b, c, c + v.w), vec4(sum.x, a, b, c), EXCLUSIVE);
             sum = vec4(c + v.w);
         }
-        if row >= param(0u).y && row < own.z { emit(dst, row, x, slice, value); }
+        if row >= param(0u).y && row < own.z { store_output(dst, row, x, slice, value); }
     }
 }

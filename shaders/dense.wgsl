@@ -38,5 +38,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         let w = (slice * fours + k) * 4u;
         sum += x.x * read_weight(w) + x.y * read_weight(w + 1u) + x.z * read_weight(w + 2u) + x.w * read_weight(w + 3u);
     }
-    emit(dst, pixel / dst.w, pixel % dst.w, slice, sum);
+    store_output(dst, pixel / dst.w, pixel % dst.w, slice, sum);
 }

@@ -49,6 +49,6 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         }
     }
     for (var p = 0u; p < PIXELS; p++) {
-        if ox + p < dst.w { emit(dst, row, ox + p, slice, sum[p]); }
+        if ox + p < dst.w { store_output(dst, row, ox + p, slice, sum[p]); }
     }
 }

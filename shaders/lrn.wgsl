@@ -30,5 +30,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         }
     }
     let v = read_input(src, start + slice * src.pitch);
-    emit(dst, row, x, slice, v / raised(factors.z + factors.x * sum, vec4(factors.y)));
+    store_output(dst, row, x, slice, v / raised(factors.z + factors.x * sum, vec4(factors.y)));
 }

@@ -116,7 +116,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     for (var p = 0u; p < PIXELS; p++) {
         if first + p >= dst.w { break; }
         for (var s = 0u; s < SLICES; s++) {
-            if slice + s < dst.slices { emit(dst, row, first + p, slice + s, sum[p][s]); }
+            if slice + s < dst.slices { store_output(dst, row, first + p, slice + s, sum[p][s]); }
         }
     }
 }

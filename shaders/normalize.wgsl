@@ -9,7 +9,7 @@ override TEAM: u32 = 64u;
 var<workgroup> parts: array<vec4<f32>, 64>;
 
 // The sum of the parts of the lane's team.
-fn together(lane: u32, value: vec4<f32>) -> vec4<f32> {
+fn workgroup_sum(lane: u32, value: vec4<f32>) -> vec4<f32> {
     workgroupBarrier();
     parts[lane] = value;
     workgroupBarrier();
@@ -53,7 +53,7 @@ fn main(
         let s = slice0 + e / extents.z % extents.w;
         sum += read_input(src, row_start(src, row) + s * src.pitch + x0 + e % extents.z);
     }
-    let mean = together(lane, sum) / bitcast<f32>(values.x);
+    let mean = workgroup_sum(lane, sum) / bitcast<f32>(values.x);
     sum = vec4(0.0);
     for (var e = member; e < texels; e += TEAM) {
         let line = e / (extents.z * extents.w);
@@ -62,7 +62,7 @@ fn main(
         let off = read_input(src, row_start(src, row) + s * src.pitch + x0 + e % extents.z) - mean;
         sum += select(vec4(0.0), off * off, lanes + s * 4u < vec4(src.c));
     }
-    let variance = together(lane, sum) / bitcast<f32>(values.x);
+    let variance = workgroup_sum(lane, sum) / bitcast<f32>(values.x);
     let scale = 1.0 / sqrt(variance + bitcast<f32>(values.y));
     if id < items {
         for (var e = member; e < texels; e += TEAM) {
@@ -71,7 +71,7 @@ fn main(
             if row < param(0u).y || row >= values.z { continue; }
             let s = slice0 + e / extents.z % extents.w;
             let x = x0 + e % extents.z;
-            emit(dst, row, x, s, (read_input(src, row_start(src, row) + s * src.pitch + x) - mean) * scale);
+            store_output(dst, row, x, s, (read_input(src, row_start(src, row) + s * src.pitch + x) - mean) * scale);
         }
     }
 }

@@ -73,5 +73,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     }
     if KIND == 1u { value /= f32(max(count, 1u)); }
     if KIND == 2u { value = root(value, p); }
-    emit(dst, row, ox, slice, value);
+    store_output(dst, row, ox, slice, value);
 }

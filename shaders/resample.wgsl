@@ -50,5 +50,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             value += rows[j] * line;
         }
     }
-    emit(dst, row, ox, slice, value);
+    store_output(dst, row, ox, slice, value);
 }

@@ -47,5 +47,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         let pixel_in = nearest(pixel, scale, extent);
         value = read_input(src, row_start(src, image + pixel_in.x) + column + pixel_in.y);
     }
-    emit(dst, row, ox, slice, value);
+    store_output(dst, row, ox, slice, value);
 }

@@ -31,9 +31,9 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     for (var s = 0u; s < src.slices; s++) {
         let power = (read_input(src, start + s * src.pitch) - greatest) * beta;
         if LOG {
-            emit(dst, row, x, s, power - logarithm(vec4(sum)));
+            store_output(dst, row, x, s, power - logarithm(vec4(sum)));
         } else {
-            emit(dst, row, x, s, exp(power) / sum);
+            store_output(dst, row, x, s, exp(power) / sum);
         }
     }
 }

@@ -46,9 +46,9 @@ fn main(
         for (var s = lane; s < src.slices; s += 64u) {
             let power = (read_input(src, start + s * src.pitch) - greatest) * beta;
             if LOG {
-                emit(dst, row, x, s, power - logarithm(vec4(sum)));
+                store_output(dst, row, x, s, power - logarithm(vec4(sum)));
             } else {
-                emit(dst, row, x, s, exp(power) / sum);
+                store_output(dst, row, x, s, exp(power) / sum);
             }
         }
     }

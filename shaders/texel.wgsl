@@ -187,7 +187,7 @@ fn activate(code: u32, x: vec4<f32>, slice: u32, first: u32, second: u32) -> vec
 }
 
 // Applies the epilogue and stores pixel `x` of `row` and `slice`. Lanes past the last channel become zero.
-fn emit(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>) {
+fn store_output(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>) {
     let first = param(0u).zw;
     let second = param(1u).zw;
     var v = activate(FIRST, value, slice, first.x, second.x);

@@ -53,5 +53,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             }
         }
     }
-    emit(dst, row, ox, slice, sum);
+    store_output(dst, row, ox, slice, sum);
 }

@@ -168,5 +168,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let slice = i / dst.w;
     let x = i % dst.w;
     let value = read_input(src, row_start(src, row) + slice * src.pitch + x);
-    emit(dst, row, x, slice, function(value, slice, param(8u).xy));
+    store_output(dst, row, x, slice, function(value, slice, param(8u).xy));
 }

@@ -7,8 +7,8 @@ use crate::{
     plan::RowTable,
 };
 
-/// Workgroups along x before the grid is folded along y; `texel.wgsl` knows it too.
-pub const FOLD: u32 = 32768;
+/// Workgroups along x before the grid goes on along y; `texel.wgsl` knows it too.
+pub const GRID_ROW: u32 = 32768;
 
 /// A tensor and where it lies: an operand of a step.
 #[derive(Clone, Debug)]
@@ -120,9 +120,9 @@ pub struct Dispatch {
 }
 
 impl Dispatch {
-    /// Workgroups along x and y: the grid is folded every [`FOLD`] groups.
+    /// Workgroups along x and y: the grid begins a new row every [`GRID_ROW`] groups.
     pub const fn grid(&self) -> [u32; 2] {
-        if self.groups <= FOLD { [self.groups, 1] } else { [FOLD, self.groups.div_ceil(FOLD)] }
+        if self.groups <= GRID_ROW { [self.groups, 1] } else { [GRID_ROW, self.groups.div_ceil(GRID_ROW)] }
     }
 }
 

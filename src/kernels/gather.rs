@@ -1,120 +1,73 @@
-//! Operators that move values and compute nothing: pad, tile, strided slice, transpose, reshape, depth to space and back.
+//! Elements looked up by index. The operand and the indices may each be computed or constant: a constant operand lies
+//! among the weights, constant indices among the params, where every index is exact.
 
-use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
-use crate::graph::{DepthOrder, PadMode, Shape};
+use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack};
+use crate::graph::{Graph, Node, Shape, named};
 
 pub(super) const SHADER: Shader = Shader::new("gather", include_str!("../../shaders/gather.wgsl"));
 
-/// Which element of the input makes an element of the result.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Map {
-    /// Input axis `a` reads `first[a] + stride[a] * index of output axis axes[a]`.
-    Axes {
-        /// Output axis that each input axis follows.
-        axes: [usize; 4],
-        /// First index.
-        first: [isize; 4],
-        /// Distance between indices.
-        stride: [isize; 4],
-        /// What lies outside.
-        outside: PadMode,
-        /// Elements at both ends of each axis that lie outside, too.
-        cut: [[isize; 4]; 2],
-    },
-    /// The same place in dense order.
-    Reshape,
-    /// Channels to blocks of pixels with this edge.
-    DepthToSpace(usize, DepthOrder),
-    /// Blocks of pixels with this edge to channels.
-    SpaceToDepth(usize),
+/// Own params in front of constant indices.
+const HEAD: u32 = 8 + 3;
+
+/// The constant operand as a whole tensor.
+pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+    if graph.is_constant(node.inputs[0]) { pack::tensor(graph, node.inputs[0]) } else { Vec::new() }
 }
 
-const IN_ORDER: [usize; 4] = [0, 1, 2, 3];
-const NOTHING: PadMode = PadMode::Constant(0.0);
-
-/// A pad.
-pub(crate) fn pad(before: [isize; 4], after: [isize; 4], outside: PadMode) -> Map {
-    let cut = [before, after].map(|amounts| amounts.map(|n| (-n).max(0)));
-    Map::Axes { axes: IN_ORDER, first: before.map(|n| -n), stride: [1; 4], outside, cut }
+/// Texels that the constant operand takes.
+fn own(graph: &Graph, node: &Node) -> usize {
+    if graph.is_constant(node.inputs[0]) { graph.shape(node.inputs[0]).texels() } else { 0 }
 }
 
-/// A tile: the input again and again.
-pub(crate) fn tile() -> Map {
-    pad([0; 4], [0; 4], PadMode::Wrap)
+/// The indices that are part of the model, counted from the start and held inside.
+fn indices(graph: &Graph, node: &Node, extent: usize) -> Option<Vec<u32>> {
+    let constant = graph.tensors[node.inputs[1]].constant.as_ref()?;
+    let mut params: Vec<u32> = constant.to_f32().iter().map(|&index| named(index, extent) as u32).collect();
+    params.resize(params.len().next_multiple_of(4), 0);
+    Some(params)
 }
 
-/// A strided slice.
-pub(crate) fn slice(begin: [usize; 4], stride: [isize; 4]) -> Map {
-    let first = begin.map(|v| v as isize);
-    Map::Axes { axes: IN_ORDER, first, stride, outside: NOTHING, cut: [[0; 4]; 2] }
-}
-
-/// A transpose: output axis `i` is input axis `perm[i]`.
-pub(crate) fn transpose(perm: [usize; 4]) -> Map {
-    let mut axes = IN_ORDER;
-    for (output, &input) in perm.iter().enumerate() {
-        axes[input] = output;
-    }
-    Map::Axes { axes, first: [0; 4], stride: [1; 4], outside: NOTHING, cut: [[0; 4]; 2] }
-}
-
-/// The code of a mode in `gather.wgsl`.
-const fn code(mode: PadMode) -> u8 {
-    match mode {
-        PadMode::Constant(_) => 0,
-        PadMode::Reflect => 1,
-        PadMode::Symmetric => 2,
-        PadMode::Edge => 3,
-        PadMode::Wrap => 4,
-    }
-}
-
-impl Map {
-    /// Whether the four lanes of a texel of the result are the four lanes of a texel of the input.
-    fn moves_texels(&self, from: Shape, to: Shape) -> bool {
-        match *self {
-            Self::Axes { axes: [.., 3], first: [.., first], stride: [.., 1], outside, .. } => match outside {
-                PadMode::Constant(_) => first % 4 == 0,
-                PadMode::Wrap if from.c.is_multiple_of(4) => first % 4 == 0,
-                _ => first == 0 && from.c == to.c,
-            },
-            Self::Axes { .. } => false,
-            Self::Reshape => from.c.is_multiple_of(4) && to.c.is_multiple_of(4),
-            Self::DepthToSpace(_, DepthOrder::Dcr) => to.c.is_multiple_of(4),
-            Self::DepthToSpace(block, DepthOrder::Crd) => block == 1,
-            Self::SpaceToDepth(_) => from.c.is_multiple_of(4),
-        }
-    }
-}
-
-/// One texel an invocation: four lanes gathered one by one, or at once where they lie together.
-pub(crate) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
-    let plan = EpilogueParams::new(step.graph, step.node, 0);
+/// One texel an invocation. `each` is whether every element has an index of its own.
+pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, each: bool) -> Result<Vec<Dispatch>, KernelError> {
+    let (graph, node) = (step.graph, step.node);
+    let x: Shape = graph.shape(node.inputs[0]);
+    let extent = x.dims()[axis];
+    let table = graph.is_constant(node.inputs[0]);
+    let constant = indices(graph, node, extent);
+    let plan = EpilogueParams::new(graph, node, own(graph, node));
     let items = family::texels(step);
-    let whole = map.moves_texels(input.shape, step.output.shape);
-    let none = ([0; 4], [1; 4], NOTHING, [[0; 4]; 2]);
-    let (kind, axes, (first, stride, outside, cut), block) = match map {
-        Map::Axes { axes, first, stride, outside, cut } => (0u8, axes, (first, stride, outside, cut), 0),
-        Map::Reshape => (1, IN_ORDER, none, 0),
-        Map::DepthToSpace(block, DepthOrder::Dcr) => (2, IN_ORDER, none, block),
-        Map::SpaceToDepth(block) => (3, IN_ORDER, none, block),
-        Map::DepthToSpace(block, DepthOrder::Crd) => (4, IN_ORDER, none, block),
+    let mut params = KernelParams::new(step, &plan, items);
+    let first = if table { None } else { Some(family::placed(step, 0)?) };
+    let computed = if constant.is_some() { None } else { Some(family::placed(step, 1)?) };
+    if let Some(first) = first.or(computed) {
+        params = params.input(first);
+    }
+    let second = computed.filter(|_| first.is_some());
+    if let Some(second) = second {
+        family::no_added_tensor(step)?;
+        params = params.second(second);
+    }
+    params = params.own([axis as u32, extent as u32, HEAD, 0]).own_tensor(x);
+    for &group in constant.iter().flat_map(|params| params.as_chunks::<4>().0) {
+        params = params.own(group);
+    }
+    // Where the indices are: among the params, in the first texture, in the second.
+    let place = match (computed, second) {
+        (None, _) => 0u8,
+        (Some(_), None) => 1,
+        (Some(_), Some(_)) => 2,
     };
-    let value = if let PadMode::Constant(value) = outside { value } else { 0.0 };
-    let extents = input.shape.dims();
-    let kept = std::array::from_fn(|axis| extents[axis] as isize - cut[0][axis] - cut[1][axis]);
-    // Signed params, two's complement.
-    let signed = |values: [isize; 4]| values.map(|v| v as i32 as u32);
-    let params = KernelParams::new(step, &plan, items)
-        .input(input)
-        .own(axes.map(|axis| axis as u32))
-        .own(signed(first))
-        .own(signed(stride))
-        .own([value.to_bits(), block as u32, 0, 0])
-        .own(signed(cut[0]))
-        .own(signed(kept));
-    let constants =
-        vec![("KIND", f64::from(kind)), ("WHOLE", f64::from(u8::from(whole))), ("AROUND", f64::from(code(outside)))];
-    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input)])
+    let flag = |on: bool| f64::from(u8::from(on));
+    let constants = vec![
+        ("TABLE", flag(table)),
+        ("INDICES", f64::from(place)),
+        ("EACH", flag(each)),
+        ("WHOLE", flag(!each && axis != 3)),
+    ];
+    let mut dispatch = family::dispatch(step, SHADER, &plan, params, items, constants);
+    dispatch.input = first.or(computed).map(|operand| operand.texture);
+    if let Some(second) = second {
+        dispatch = dispatch.reading_second(second);
+    }
+    Ok(vec![if table { dispatch.reading_weights(step) } else { dispatch }])
 }

@@ -16,11 +16,11 @@ mod fill;
 pub(crate) mod fully_connected;
 pub(crate) mod gather;
 pub(crate) mod line;
-pub(crate) mod lookup;
 pub(crate) mod matmul;
 mod pack;
 mod params;
 pub(crate) mod pool;
+pub(crate) mod rearrange;
 pub(crate) mod reduce;
 pub(crate) mod resample;
 pub(crate) mod resize;
@@ -29,7 +29,7 @@ pub(crate) mod transpose_conv;
 pub(crate) mod unary;
 
 pub(crate) use dispatch::Reach;
-pub use dispatch::{Constants, Dispatch, FOLD, KernelError, Operand, Shader, StepContext, WeightPlace};
+pub use dispatch::{Constants, Dispatch, GRID_ROW, KernelError, Operand, Shader, StepContext, WeightPlace};
 pub use epilogue::EpilogueParams;
 pub(crate) use fill::{fill, pad_border};
 pub use params::KernelParams;
@@ -43,15 +43,15 @@ pub const SHADERS: [Shader; 23] = [
     fully_connected::SHADER,
     depthwise::SHADER,
     fill::SHADER,
-    reduce::FOLD,
     gather::SHADER,
-    lookup::SHADER,
     line::LRN,
     matmul::SHADER,
+    reduce::MEAN,
     line::NORMALIZE,
     conv::POINTWISE,
     pool::SHADER,
-    reduce::MEAN,
+    rearrange::SHADER,
+    reduce::REDUCE,
     resample::SHADER,
     resize::SHADER,
     softmax::NARROW,

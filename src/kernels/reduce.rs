@@ -3,8 +3,8 @@
 use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
 use crate::graph::Reduce;
 
-pub(super) const MEAN: Shader = Shader::new("reduce", include_str!("../../shaders/reduce.wgsl"));
-pub(super) const FOLD: Shader = Shader::new("fold", include_str!("../../shaders/fold.wgsl"));
+pub(super) const MEAN: Shader = Shader::new("mean", include_str!("../../shaders/mean.wgsl"));
+pub(super) const REDUCE: Shader = Shader::new("reduce", include_str!("../../shaders/reduce.wgsl"));
 
 /// How a mean over width is taken.
 #[derive(Clone, Copy, PartialEq)]
@@ -33,7 +33,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, kind: Reduce, axes: [bool; 4]) 
     let params = KernelParams::new(step, &plan, items).input(input).own(axes.map(u32::from));
     if let Some(code) = code(kind) {
         let kind = ("KIND", f64::from(code));
-        return Ok(vec![family::dispatch(step, FOLD, &plan, params, items, vec![kind]).reading(input)]);
+        return Ok(vec![family::dispatch(step, REDUCE, &plan, params, items, vec![kind]).reading(input)]);
     }
     let extents = input.shape.dims();
     let rows = rows(axes);
@@ -44,7 +44,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, kind: Reduce, axes: [bool; 4]) 
     Ok(vec![family::dispatch(step, MEAN, &plan, params, items, Vec::new()).reading(input)])
 }
 
-/// The code of a reduction in `fold.wgsl`; the mean has a shader of its own.
+/// The code of a reduction in `reduce.wgsl`; the mean has a shader of its own.
 const fn code(kind: Reduce) -> Option<u32> {
     Some(match kind {
         Reduce::Mean => return None,

@@ -41,7 +41,7 @@ impl Operator for DepthToSpace {
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        kernels::gather::dispatches(step, kernels::gather::Map::DepthToSpace(self.block, self.order))
+        kernels::rearrange::dispatches(step, kernels::rearrange::Map::DepthToSpace(self.block, self.order))
     }
 
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {

@@ -45,11 +45,11 @@ impl Operator for Gather {
     }
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
-        kernels::lookup::weights(graph, node)
+        kernels::gather::weights(graph, node)
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        kernels::lookup::dispatches(step, self.axis, false)
+        kernels::gather::dispatches(step, self.axis, false)
     }
 
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {

@@ -47,11 +47,11 @@ impl Operator for GatherElements {
     }
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
-        kernels::lookup::weights(graph, node)
+        kernels::gather::weights(graph, node)
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        kernels::lookup::dispatches(step, self.axis, true)
+        kernels::gather::dispatches(step, self.axis, true)
     }
 
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {

@@ -49,7 +49,7 @@ impl Operator for Pad {
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        kernels::gather::dispatches(step, kernels::gather::pad(self.before, self.after, self.mode))
+        kernels::rearrange::dispatches(step, kernels::rearrange::pad(self.before, self.after, self.mode))
     }
 
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {

@@ -38,7 +38,7 @@ impl Operator for Reshape {
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        kernels::gather::dispatches(step, kernels::gather::Map::Reshape)
+        kernels::rearrange::dispatches(step, kernels::rearrange::Map::Reshape)
     }
 
     fn reference(&self, operands: &Operands<'_>, _out: Shape) -> Result<Vec<f32>, ReferenceError> {

@@ -40,7 +40,7 @@ impl Operator for SpaceToDepth {
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        kernels::gather::dispatches(step, kernels::gather::Map::SpaceToDepth(self.block))
+        kernels::rearrange::dispatches(step, kernels::rearrange::Map::SpaceToDepth(self.block))
     }
 
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {

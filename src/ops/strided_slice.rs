@@ -41,7 +41,7 @@ impl Operator for StridedSlice {
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        kernels::gather::dispatches(step, kernels::gather::slice(self.begin, self.stride))
+        kernels::rearrange::dispatches(step, kernels::rearrange::slice(self.begin, self.stride))
     }
 
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {

@@ -38,7 +38,7 @@ impl Operator for Tile {
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        kernels::gather::dispatches(step, kernels::gather::tile())
+        kernels::rearrange::dispatches(step, kernels::rearrange::tile())
     }
 
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {

@@ -40,7 +40,7 @@ impl Operator for Transpose {
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        kernels::gather::dispatches(step, kernels::gather::transpose(self.perm))
+        kernels::rearrange::dispatches(step, kernels::rearrange::transpose(self.perm))
     }
 
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
