@@ -26,9 +26,9 @@ use crate::{
 };
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
-    OnnxOpEntry::new("DepthToSpace", 1, All, "gather", ChannelsSecond, depth_to_space),
-    OnnxOpEntry::new("SpaceToDepth", 1, All, "gather", ChannelsSecond, space_to_depth),
-    OnnxOpEntry::new("Pad", 1, All, "gather", LikeOperand, pad).limits("borders and value must be known").fold(pad),
+    OnnxOpEntry::new("DepthToSpace", 1, All, "rearrange", ChannelsSecond, depth_to_space),
+    OnnxOpEntry::new("SpaceToDepth", 1, All, "rearrange", ChannelsSecond, space_to_depth),
+    OnnxOpEntry::new("Pad", 1, All, "rearrange", LikeOperand, pad).limits("borders and value must be known").fold(pad),
     OnnxOpEntry::new("Resize", 10, All, "resize, resample, dense", ChannelsSecond, resize)
         .limits("sizes must be known"),
     OnnxOpEntry::new("Upsample", 7, All, "resize, resample", ChannelsSecond, resize).limits("scales must be known"),

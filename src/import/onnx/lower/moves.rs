@@ -19,8 +19,8 @@ use crate::{
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Concat", 1, All, "concat", LikeOperand, concat).fold(concat),
-    OnnxOpEntry::new("Slice", 1, All, "gather", LikeOperand, slice).limits("indices must be known").fold(slice),
-    OnnxOpEntry::new("Split", 1, All, "gather", LikeOperand, split).limits("sizes must be known").fold(split),
+    OnnxOpEntry::new("Slice", 1, All, "rearrange", LikeOperand, slice).limits("indices must be known").fold(slice),
+    OnnxOpEntry::new("Split", 1, All, "rearrange", LikeOperand, split).limits("sizes must be known").fold(split),
 ];
 
 /// What is taken of an axis: the first index, the distance between indices, and how many.

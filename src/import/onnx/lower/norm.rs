@@ -33,8 +33,8 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("GroupNormalization", 18, Floats, "normalize, binary", ChannelsSecond, group),
     OnnxOpEntry::new("MeanVarianceNormalization", 9, Floats, "normalize", Any, mean_variance),
     OnnxOpEntry::new("LpNormalization", 1, Floats, "reduce, binary", Any, lp).limits("p of 1 or 2"),
-    OnnxOpEntry::new("RMSNormalization", 23, Floats, "reduce, binary", Any, rms),
-    OnnxOpEntry::new("SimplifiedLayerNormalization", 1, Floats, "reduce, binary", Any, rms),
+    OnnxOpEntry::new("RMSNormalization", 23, Floats, "mean, binary", Any, rms),
+    OnnxOpEntry::new("SimplifiedLayerNormalization", 1, Floats, "mean, binary", Any, rms),
     OnnxOpEntry::new("LRN", 1, Floats, "lrn", ChannelsSecond, lrn),
 ];
 

@@ -24,11 +24,11 @@ use crate::{
 };
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
-    OnnxOpEntry::new("Gather", 1, All, "lookup, gather", Any, gather).fold(gather),
-    OnnxOpEntry::new("GatherElements", 11, All, "lookup", Any, gather_elements)
+    OnnxOpEntry::new("Gather", 1, All, "gather, rearrange", Any, gather).fold(gather),
+    OnnxOpEntry::new("GatherElements", 11, All, "gather", Any, gather_elements)
         .limits("up to four axes above one, of which all but the one looked up along have the extents of the indices"),
-    OnnxOpEntry::new("Expand", 8, All, "gather", Any, expand).limits("extents must be known").fold_repeated(expand),
-    OnnxOpEntry::new("Tile", 1, All, "gather", Any, tile).limits("repeats must be known").fold_repeated(tile),
+    OnnxOpEntry::new("Expand", 8, All, "rearrange", Any, expand).limits("extents must be known").fold_repeated(expand),
+    OnnxOpEntry::new("Tile", 1, All, "rearrange", Any, tile).limits("repeats must be known").fold_repeated(tile),
     OnnxOpEntry::new("OneHot", 9, Numbers, "binary", Any, one_hot).limits("depth and values must be known"),
     OnnxOpEntry::new("Trilu", 14, All, "binary", Any, trilu).limits("the diagonal must be known"),
     OnnxOpEntry::new("NonZero", 9, All, "none", Any, non_zero).limits("the input must be known").fold(non_zero),

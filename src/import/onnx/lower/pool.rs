@@ -28,7 +28,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         pool(c, PoolKind::Lp { p })
     })
     .limits(LIMITS),
-    OnnxOpEntry::new("GlobalAveragePool", 1, Floats, "reduce", ChannelsSecond, |c| global(c, Reduce::Mean)),
+    OnnxOpEntry::new("GlobalAveragePool", 1, Floats, "mean", ChannelsSecond, |c| global(c, Reduce::Mean)),
     OnnxOpEntry::new("GlobalMaxPool", 1, Floats, "reduce", ChannelsSecond, |c| global(c, Reduce::Max)),
     OnnxOpEntry::new("GlobalLpPool", 1, Floats, "pool", ChannelsSecond, global_lp),
 ];

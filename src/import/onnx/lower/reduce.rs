@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
-    OnnxOpEntry::new("ReduceMean", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::Mean))
+    OnnxOpEntry::new("ReduceMean", 1, Numbers, "mean", Any, |c| reduce(c, Reduce::Mean))
         .fold(|c| fold::reduce(c, Reduce::Mean)),
     OnnxOpEntry::new("ReduceSum", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::Sum))
         .fold(|c| fold::reduce(c, Reduce::Sum)),

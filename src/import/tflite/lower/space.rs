@@ -14,8 +14,8 @@ use crate::{
 };
 
 pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
-    TfLiteOpEntry::new("SPACE_TO_BATCH_ND", Alone(Support::new(All, "gather").limits(LIMITS)), to_batch),
-    TfLiteOpEntry::new("BATCH_TO_SPACE_ND", Alone(Support::new(All, "gather").limits(LIMITS)), to_space),
+    TfLiteOpEntry::new("SPACE_TO_BATCH_ND", Alone(Support::new(All, "rearrange").limits(LIMITS)), to_batch),
+    TfLiteOpEntry::new("BATCH_TO_SPACE_ND", Alone(Support::new(All, "rearrange").limits(LIMITS)), to_space),
 ];
 const LIMITS: &str = "blocks and borders must be known; images, or lines of pixels";
 
