@@ -1,14 +1,14 @@
 // Bilinear and nearest resize, in the order of operations of TensorFlow Lite's reference. One texel an invocation.
 // Own words: 8  input pixels per output pixel y, x, as bits.
 override BILINEAR: bool = false;
-// 0: asymmetric; 1: half pixel; 2: aligned subtensor_offsets.
+// 0: asymmetric; 1: half pixel; 2: aligned corners.
 override COORDS: u32 = 0u;
 
 fn nearest(i: vec2<u32>, scale: vec2<f32>, extent: vec2<u32>) -> vec2<u32> {
     let offset = select(0.0, 0.5, COORDS == 1u);
     let position = (vec2<f32>(i) + offset) * scale;
     let down = floor(position);
-    // With aligned subtensor_offsets halves are rounded up; adding a half first would round what is just below it, too.
+    // With aligned corners halves are rounded up; adding a half first would round what is just below it, too.
     let up = vec2(COORDS == 2u) & (position - down >= vec2(0.5));
     let rounded = select(down, down + 1.0, up);
     return min(vec2<u32>(rounded), extent - 1u);

@@ -39,7 +39,7 @@ pub(super) struct Found {
 
 impl<'a> Fronts<'a> {
     /// The fronts of all variants to run a model, and its plan without phases. A `thorough` search looks at the variant without
-    /// in_place, too: where bytes alone count it is the best of a few networks.
+    /// anything written in place, too: where bytes alone count it is the best of a few networks.
     pub(super) fn new(
         lowered: &'a LoweredModel,
         options: &'a CompileOptions,

@@ -99,7 +99,7 @@ impl LoweredModel {
     pub(super) fn planned(&self, options: &CompileOptions, control: &SearchControl<'_>) -> Result<Whole, CompileError> {
         let plans = parallel_map(&self.schedules, |schedule| planned(schedule, options, control));
         let mut plans = plans.into_iter().collect::<Result<Vec<_>, _>>()?;
-        // With in_place there are fewer steps, so they are in where they take no more bytes.
+        // With parts written in place there are fewer steps, so they are in where they take no more bytes.
         let joined = usize::from(plans.len() > 1 && plans[1].1.bytes() <= plans[0].1.bytes());
         let (best, plan) = plans.swap_remove(joined);
         Ok(Whole { schedule: self.schedules[joined].clone(), best, plan })

@@ -127,7 +127,7 @@ pub enum CheckError {
         /// The shape it should have.
         inferred: Box<Shape>,
     },
-    /// A epilogue that does not fit the result.
+    /// An epilogue that does not fit the result.
     #[error("node {node} {operator}: the epilogue's `{}`, {found}, does not fit a result of {result}", shown(tensor))]
     Epilogue {
         /// The node, by [`Node::op_index`](super::Node::op_index).

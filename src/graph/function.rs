@@ -234,7 +234,7 @@ impl Unary {
         }
     }
 
-    /// Whether a epilogue may hold the function: those that follow convolutions in networks, and are short. The others are
+    /// Whether an epilogue may hold the function: those that follow convolutions in networks, and are short. The others are
     /// steps of their own, so that the shaders of all other operators need not know them.
     pub const fn fits_epilogue(&self) -> bool {
         matches!(

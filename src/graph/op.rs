@@ -28,7 +28,7 @@ pub struct Epilogue {
 }
 
 impl Epilogue {
-    /// A epilogue that is an activation alone.
+    /// An epilogue that is an activation alone.
     pub const fn of(first: Act) -> Self {
         Self { first, add: None, then: Act::None }
     }

@@ -3,7 +3,7 @@
 use super::skip_reason::SkipReason;
 use crate::graph::{Act, Epilogue, Node, Op};
 
-/// The epilogue that does `before`, then `act`, then `after`; `None` if that is more than a epilogue holds.
+/// The epilogue that does `before`, then `act`, then `after`; `None` if that is more than an epilogue holds.
 pub(super) fn join(before: Epilogue, act: Act, after: Epilogue) -> Option<Epilogue> {
     if after.add.is_some() {
         return None;

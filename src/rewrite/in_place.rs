@@ -44,7 +44,7 @@ struct Search<'a> {
     depth: Vec<u32>,
     /// For each tensor one that it shares its storage with; itself for the first of them.
     shared: Vec<TensorId>,
-    /// The tensors that a reshape looks at or yields without a step, and the parts of in_place.
+    /// The tensors that a reshape looks at or yields without a step, and the parts of tensors written in place.
     taken: Vec<bool>,
     /// The nodes that need no step, or whose step reads nothing.
     free: Vec<bool>,

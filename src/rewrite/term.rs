@@ -1,4 +1,4 @@
-//! Values seen as terms: which function of which other values they are, whether a node or a epilogue computes it. What
+//! Values seen as terms: which function of which other values they are, whether a node or an epilogue computes it. What
 //! the rules that recognise a function written out in several nodes have in common. Knows no rule.
 
 use super::{numerics::MOST_ABSORBED, site::Site};

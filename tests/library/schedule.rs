@@ -173,7 +173,7 @@ fn only_a_bare_reshape_with_agreeing_texels_can_be_a_view() {
     assert!(refused(&view_graph(&[3]), 0), "a relu");
     let mut epilogue = view_graph(&[3]);
     epilogue.nodes[1].epilogue = Epilogue::of(Act::Unary(Unary::Relu));
-    assert!(refused(&epilogue, 1), "a epilogue");
+    assert!(refused(&epilogue, 1), "an epilogue");
     let mut apart = view_graph(&[3]);
     apart.tensors[2].shape = Shape::new(1, 1, 20, 4);
     assert!(!refused(&apart, 1));

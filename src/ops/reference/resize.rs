@@ -46,7 +46,7 @@ fn scale(input: usize, output: usize, coords: CoordMode) -> f32 {
     }
 }
 
-/// The input pixel nearest to output pixel `i`. With aligned subtensor_offsets halves are rounded away from zero; else the pixel
+/// The input pixel nearest to output pixel `i`. With aligned corners halves are rounded away from zero; else the pixel
 /// is the one that the position falls into.
 fn nearest(i: usize, scale: f32, extent: usize, coords: CoordMode) -> usize {
     let position = match coords {

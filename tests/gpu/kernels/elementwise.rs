@@ -36,7 +36,7 @@ fn functions_of_one_value() {
 
 #[test]
 fn roots_of_squares() {
-    // Roots need values that are not negative: those of a epilogue behind a square.
+    // Roots need values that are not negative: those of an epilogue behind a square.
     let mut bench = Bench::new();
     for then in [Unary::Sqrt, Unary::Rsqrt] {
         let dims = [1, 4, 3, 6];

@@ -42,7 +42,7 @@ fn constant(dims: [usize; 4]) -> Source {
     Source::Constant(shape, Rng::new(shape.len() as u64).values(shape.len()))
 }
 
-/// A case without a epilogue.
+/// A case without an epilogue.
 fn case(bench: &mut hostile::Bench, op: Op, operands: &[Source], out: [usize; 4]) {
     bench.check(&one_node(op, operands, out.into(), Epilogue::default()));
 }

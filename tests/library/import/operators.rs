@@ -275,24 +275,24 @@ fn resizes_in_all_coordinate_modes() {
         (false, true, CoordMode::HalfPixel),
         (true, false, CoordMode::AlignCorners),
     ];
-    for (code, tag, linear, subtensor_offsets) in [(23, 15, true, 8), (97, 74, false, 4)] {
+    for (code, tag, linear, corners) in [(23, 15, true, 8), (97, 74, false, 4)] {
         for (align, half, coords) in modes {
-            let (op, _) = only(resize(code, tag, [(subtensor_offsets, align), (subtensor_offsets + 2, half)], &[8, 6]));
+            let (op, _) = only(resize(code, tag, [(corners, align), (corners + 2, half)], &[8, 6]));
             let mode = if linear { ResizeMode::Linear } else { ResizeMode::nearest_in(coords) };
             assert_eq!(op, Op::Resize { mode, coords, scale: None });
         }
         assert!(
-            resize(code, tag, [(subtensor_offsets, true), (subtensor_offsets + 2, true)], &[8, 6])
+            resize(code, tag, [(corners, true), (corners + 2, true)], &[8, 6])
                 .unwrap_err()
                 .contains("at once")
         );
         assert!(
-            resize(code, tag, [(subtensor_offsets, false), (subtensor_offsets + 2, false)], &[6, 8])
+            resize(code, tag, [(corners, false), (corners + 2, false)], &[6, 8])
                 .unwrap_err()
                 .contains("stated")
         );
         assert!(
-            resize(code, tag, [(subtensor_offsets, false), (subtensor_offsets + 2, false)], &[8])
+            resize(code, tag, [(corners, false), (corners + 2, false)], &[8])
                 .unwrap_err()
                 .contains("must be two")
         );

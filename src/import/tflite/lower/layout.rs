@@ -329,7 +329,7 @@ fn resize(
         (false, true) => CoordMode::HalfPixel,
         (true, false) => CoordMode::AlignCorners,
         (true, true) => {
-            return Err(Problem::malformed("it asks for aligned subtensor_offsets and half-pixel centres at once"));
+            return Err(Problem::malformed("it asks for aligned corners and half-pixel centres at once"));
         }
     };
     let mode = if linear { ResizeMode::Linear } else { ResizeMode::nearest_in(coords) };
