@@ -234,6 +234,16 @@ pub enum Op {
         /// Output by input of height and width; without it, the quotients of the extents.
         scale: Option<[f32; 2]>,
     },
+    /// `x [B, H, W, C], grid [B, OH, OW, 2]`; the result is `[B, OH, OW, C]`. Each of its pixels is `x` at the place that
+    /// the grid names there as `(x, y)`, from -1 to 1 across the image.
+    GridSample {
+        /// Whether between pixels their mean by distance is taken; else the nearest pixel, the even one of two as near.
+        linear: bool,
+        /// Whether what lies outside is the pixel of the border that is next to it; else it is zero.
+        border: bool,
+        /// Whether -1 and 1 are the centres of the outermost pixels; else their outer edges.
+        align_corners: bool,
+    },
     /// `x`; over channels, of `beta * x`.
     Softmax {
         /// Factor of the exponent.
@@ -309,6 +319,7 @@ impl Op {
             | Self::Unary(_)
             | Self::Prelu
             | Self::Resize { .. }
+            | Self::GridSample { .. }
             | Self::Softmax { .. }
             | Self::MatMul { .. }
             | Self::TopK { .. }
@@ -340,6 +351,7 @@ impl Op {
             | Self::DepthToSpace { .. }
             | Self::SpaceToDepth { .. }
             | Self::Resize { .. }
+            | Self::GridSample { .. }
             | Self::Softmax { .. }
             | Self::MatMul { .. }
             | Self::TopK { .. }
@@ -377,6 +389,7 @@ impl Op {
             Self::Resize { mode: ResizeMode::Linear, .. } => "RESIZE_BILINEAR",
             Self::Resize { mode: ResizeMode::Nearest(_), .. } => "RESIZE_NEAREST_NEIGHBOR",
             Self::Resize { mode: ResizeMode::Cubic { .. }, .. } => "RESIZE_BICUBIC",
+            Self::GridSample { .. } => "GridSample",
             Self::Softmax { log: false, .. } => "SOFTMAX",
             Self::Softmax { log: true, .. } => "LOG_SOFTMAX",
             Self::MatMul { .. } => "BATCH_MATMUL",

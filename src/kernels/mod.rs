@@ -15,6 +15,7 @@ mod family;
 mod fill;
 pub(crate) mod fully_connected;
 pub(crate) mod gather;
+pub(crate) mod grid_sample;
 pub(crate) mod line;
 pub(crate) mod matmul;
 mod pack;
@@ -35,7 +36,7 @@ pub(crate) use fill::{fill, pad_border};
 pub use params::KernelParams;
 
 /// Every shader family there is, by name.
-pub const SHADERS: [Shader; 23] = [
+pub const SHADERS: [Shader; 24] = [
     binary::SHADER,
     concat::SHADER,
     conv::CONV,
@@ -44,6 +45,7 @@ pub const SHADERS: [Shader; 23] = [
     depthwise::SHADER,
     fill::SHADER,
     gather::SHADER,
+    grid_sample::SHADER,
     line::LRN,
     matmul::SHADER,
     reduce::MEAN,

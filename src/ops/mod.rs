@@ -15,6 +15,7 @@ mod depthwise;
 mod fully_connected;
 mod gather;
 mod gather_elements;
+mod grid_sample;
 mod lower;
 mod lrn;
 mod matmul;

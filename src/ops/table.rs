@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    binary, concat, conv, cum_sum, depth_to_space, depthwise, fully_connected, gather, gather_elements, lrn, matmul,
-    normalize,
+    binary, concat, conv, cum_sum, depth_to_space, depthwise, fully_connected, gather, gather_elements, grid_sample,
+    lrn, matmul, normalize,
     operator::{Operator, Properties},
     pad, pool, prelu, reduce,
     reference::{Operands, ReferenceError},
@@ -42,6 +42,9 @@ macro_rules! with_operator {
             &Op::DepthToSpace { block, order } => depth_to_space::DepthToSpace { block, order },
             &Op::SpaceToDepth { block } => space_to_depth::SpaceToDepth { block },
             op @ &Op::Resize { mode, coords, scale } => resize::Resize { op, mode, coords, scale },
+            &Op::GridSample { linear, border, align_corners } => {
+                grid_sample::GridSample { linear, border, align_corners }
+            },
             &Op::Softmax { beta, log } => softmax::Softmax { beta, log },
             &Op::MatMul { transpose_b } => matmul::MatMul { transpose_b },
             &Op::TopK { k, largest, indices } => top_k::TopK { k, largest, indices },

@@ -148,6 +148,13 @@ pub(super) fn resize(op: &Op, inputs: &[Shape], stated: Shape) -> Result<Shape, 
     Ok(Shape { b: x.b, c: x.c, ..stated })
 }
 
+pub(super) fn grid_sample(inputs: &[Shape]) -> Result<Shape, ShapeError> {
+    let (x, grid) = pair(inputs)?;
+    same("batches of the grid", x.b, grid.b)?;
+    same("coordinates of a place", 2, grid.c)?;
+    Ok(Shape { c: x.c, ..grid })
+}
+
 fn times(extent: usize, block: usize) -> Result<usize, ShapeError> {
     extent.checked_mul(block).ok_or(ShapeError::Overflow { what: "extent by the block" })
 }

@@ -5,6 +5,7 @@
 mod conv;
 mod elementwise;
 mod functions;
+mod grid_sample;
 mod hostile;
 mod lines;
 mod misfits;

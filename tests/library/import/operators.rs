@@ -281,20 +281,8 @@ fn resizes_in_all_coordinate_modes() {
             let mode = if linear { ResizeMode::Linear } else { ResizeMode::nearest_in(coords) };
             assert_eq!(op, Op::Resize { mode, coords, scale: None });
         }
-        assert!(
-            resize(code, tag, [(corners, true), (corners + 2, true)], &[8, 6])
-                .unwrap_err()
-                .contains("at once")
-        );
-        assert!(
-            resize(code, tag, [(corners, false), (corners + 2, false)], &[6, 8])
-                .unwrap_err()
-                .contains("stated")
-        );
-        assert!(
-            resize(code, tag, [(corners, false), (corners + 2, false)], &[8])
-                .unwrap_err()
-                .contains("must be two")
-        );
+        assert!(resize(code, tag, [(corners, true), (corners + 2, true)], &[8, 6]).unwrap_err().contains("at once"));
+        assert!(resize(code, tag, [(corners, false), (corners + 2, false)], &[6, 8]).unwrap_err().contains("stated"));
+        assert!(resize(code, tag, [(corners, false), (corners + 2, false)], &[8]).unwrap_err().contains("must be two"));
     }
 }

@@ -21,7 +21,7 @@ use crate::{
             },
             value::{Computed, Value},
         },
-        op_registry::All,
+        op_registry::{All, Floats},
     },
 };
 
@@ -31,6 +31,8 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Pad", 1, All, "rearrange", LikeOperand, pad).limits("borders and value must be known").fold(pad),
     OnnxOpEntry::new("Resize", 10, All, "resize, resample, dense", ChannelsSecond, resize)
         .limits("sizes must be known"),
+    OnnxOpEntry::new("GridSample", 16, Floats, "grid_sample", ChannelsSecond, grid_sample)
+        .limits("linear or nearest, zeros or the border outside; two dimensions"),
     OnnxOpEntry::new("Upsample", 7, All, "resize, resample", ChannelsSecond, resize).limits("scales must be known"),
 ];
 
@@ -61,6 +63,32 @@ fn space_to_depth(call: &mut Call<'_>) -> Result<(), Problem> {
     }
     let shape = Shape::new(b, h / block, w / block, c.saturating_mul(block).saturating_mul(block));
     let tensor = call.emit(Op::SpaceToDepth { block }, &[image.x.tensor], shape)?;
+    answer_image(call, tensor, &image, shape);
+    Ok(())
+}
+
+/// The grid is computed with as it lies in the file: its last axis holds a column and a row.
+fn grid_sample(call: &mut Call<'_>) -> Result<(), Problem> {
+    let (x, grid) = (call.computed(0)?, call.operand(1)?);
+    let &[_, height, width, 2] = grid.dims() else {
+        return Err(Problem::unsupported(format!("a grid of {:?}: only images are supported", grid.dims())));
+    };
+    let linear = match call.text("mode", "linear")?.as_str() {
+        "linear" | "bilinear" => true,
+        "nearest" => false,
+        other => return Err(Problem::unsupported(format!("its mode is {other}"))),
+    };
+    let border = match call.text("padding_mode", "zeros")?.as_str() {
+        "zeros" => false,
+        "border" => true,
+        other => return Err(Problem::unsupported(format!("its padding_mode is {other}"))),
+    };
+    let align_corners = call.flag("align_corners", false)?;
+    let image = image(call, &x)?;
+    let layout = Layout::of(grid.dims(), &[vec![0], vec![1], vec![2], vec![3]]);
+    let grid = placed_as(call.site, &grid, &layout)?;
+    let shape = Shape { h: height, w: width, ..image.shape };
+    let tensor = call.emit(Op::GridSample { linear, border, align_corners }, &[image.x.tensor, grid], shape)?;
     answer_image(call, tensor, &image, shape);
     Ok(())
 }

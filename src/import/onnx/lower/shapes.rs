@@ -19,7 +19,9 @@ use crate::import::{
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Shape", 1, All, "none", Any, shape).fold_repeated(shape),
     OnnxOpEntry::new("Size", 1, All, "none", Any, size).fold_repeated(size),
-    OnnxOpEntry::new("Reshape", 1, All, "rearrange", Any, reshape).limits("extents must be known").fold_repeated(reshape),
+    OnnxOpEntry::new("Reshape", 1, All, "rearrange", Any, reshape)
+        .limits("extents must be known")
+        .fold_repeated(reshape),
     OnnxOpEntry::new("Flatten", 1, All, "rearrange", Any, flatten).fold_repeated(flatten),
     OnnxOpEntry::new("Squeeze", 1, All, "none", Any, squeeze).fold_repeated(squeeze),
     OnnxOpEntry::new("Unsqueeze", 1, All, "none", Any, unsqueeze).fold_repeated(unsqueeze),

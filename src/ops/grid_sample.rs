@@ -1,0 +1,54 @@
+//! Pixels of an image at places that a grid names.
+
+use std::ops::Range;
+
+use super::{
+    operator::{ConstantOperands, Operator, Properties, one_dispatch, plain},
+    reference::{self, Operands, ReferenceError},
+    rows::RowMap,
+    work::{Family, Work},
+};
+use crate::{
+    graph::{Graph, Node, Shape},
+    kernels::{self, Dispatch, KernelError, StepContext, grid_sample::Sampling},
+};
+
+/// Pixels of an image at places that a grid names.
+pub(super) struct GridSample {
+    pub(super) linear: bool,
+    pub(super) border: bool,
+    pub(super) align_corners: bool,
+}
+
+impl Operator for GridSample {
+    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
+        plain(ConstantOperands::AfterFirst)
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        // A place may be anywhere in the image.
+        if map.operand == 0 { map.each(|_| 0..map.from.h as isize) } else { map.same() }
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, Family::Resize, 1, 1)
+    }
+
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+        kernels::grid_sample::weights(graph, node)
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        let &Self { linear, border, align_corners } = self;
+        kernels::grid_sample::dispatches(step, Sampling { linear, border, align_corners })
+    }
+
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        let (x, grid) = (operands.get(0)?, operands.get(1)?);
+        Ok(reference::grid_sample::grid_sample(&x, &grid, [self.linear, self.border, self.align_corners], out))
+    }
+}
