@@ -141,8 +141,8 @@ strategies! {
 
 impl Strategy {
     /// What is tried when the best is asked for: the greedy readings of Shared Objects. Left out are Min-cost Flow,
-    /// which takes longer than all of them and is never better than the exact solver, and a reading that differs among
-    /// equals only.
+    /// which takes longer than all of them (the exact solver tries it where it finds no proof), and a reading that differs
+    /// among equals only.
     pub const PORTFOLIO: &'static [Self] = &[
         Self::GreedyBySizeImproved,
         Self::GreedyBySizeImprovedMerged,

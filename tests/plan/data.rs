@@ -53,6 +53,15 @@ pub(crate) fn minimalloc(name: &str) -> Vec<UsageRecord> {
 
 /// Random tensors of short lives over as many steps as there are tensors; the same for the same number.
 pub(crate) fn short_lived(records: usize) -> Vec<UsageRecord> {
+    random(records, 20, |size| (size + 1) << 10)
+}
+
+/// As [`short_lived`], but lives last up to half of all steps.
+pub(crate) fn long_lived(records: usize) -> Vec<UsageRecord> {
+    random(records, records / 2, |size| size + 1)
+}
+
+fn random(records: usize, life: usize, size: impl Fn(u64) -> u64) -> Vec<UsageRecord> {
     let mut state = 0x2545_f491_4f6c_dd1du64;
     let mut below = |limit: usize| {
         state ^= state << 13;
@@ -62,7 +71,7 @@ pub(crate) fn short_lived(records: usize) -> Vec<UsageRecord> {
     };
     let record = |_| {
         let first = below(records);
-        UsageRecord::new(first, first + below(20), (below(1000) as u64 + 1) << 10)
+        UsageRecord::new(first, first + below(life), size(below(1000) as u64))
     };
     (0..records).map(record).collect()
 }

@@ -1,12 +1,14 @@
 //! The exact optimum: proven on every set, equal to brute force on small ones, and certificates that cannot be bent.
 
+use std::time::Duration;
+
 use proptest::{prelude::*, strategy::Strategy as Generator};
 use texpool::plan::{
     Case, Certificate, Optimum, PlanError, Prices, Proof, SearchControl, Strategy, UsageRecord, bounds, check_layout,
     optimum, uses_from_records, verify_certificate,
 };
 
-use crate::data::{minimalloc, usage_record_sets};
+use crate::data::{long_lived, minimalloc, usage_record_sets};
 
 const NODES: u64 = 1000;
 
@@ -41,6 +43,18 @@ fn without_nodes_the_positional_bound_is_certified() {
     let found = optimum(&records, 0, &SearchControl::new()).unwrap();
     assert_eq!((found.certificate.bound, found.proven, found.nodes), (1_931_264, false, 0));
     assert_eq!(verify_certificate(&records, &found.certificate), Ok(1_931_264));
+}
+
+/// Many long lives: the relaxation takes too long, and the greedy strategies are above what a matching comes to.
+#[test]
+fn an_optimum_that_is_stopped_is_no_larger_than_min_cost_flow() {
+    let records = long_lived(150);
+    let found = optimum(&records, NODES, &SearchControl::new().timeout(Duration::from_secs(3))).unwrap();
+    let matched = Strategy::MinCostFlow.place(&records).unwrap().total();
+    let greedy = Strategy::PORTFOLIO.iter().map(|s| s.place(&records).unwrap().total()).min().unwrap();
+    assert!(matched < greedy, "{matched} {greedy}");
+    assert!(found.proven || found.layout.total() <= matched, "{} {matched}", found.layout.total());
+    assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
 }
 
 /// Every assignment of tensors to objects, pruned only by feasibility.
