@@ -11,7 +11,7 @@ use texpool::{
     compile::{CompileOptions, Phases, compile},
     graph::{self, Graph},
     import::{Array, ImportError, ImportOptions, from_bytes_with},
-    plan::{Budget, LayoutKind, SearchControl, Strategy},
+    plan::{LayoutKind, SearchBudget, SearchControl, Strategy},
     rewrite::{Rewritten, Rules, rewrite, split},
     schedule::schedule,
 };
@@ -24,7 +24,7 @@ const MAX_ELEMENTS: usize = 1 << 20;
 const MAX_PHASED_NODES: usize = 4;
 const MAX_PHASED_ROWS: usize = 24;
 /// A little of each search.
-const BUDGET: Budget = Budget { nodes: 2, moves: 200 };
+const BUDGET: SearchBudget = SearchBudget { nodes: 2, moves: 200, ..SearchBudget::PORTFOLIO };
 /// Most nodes of a graph that is planned by the greedy strategies, whatever its tensors' extents: they look at pairs.
 const MAX_GREEDY_NODES: usize = 1 << 10;
 

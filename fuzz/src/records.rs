@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use texpool::plan::{
-    Budget, SearchControl, Uses, best, check_layout,
+    Planner, SearchBudget, SearchControl, Uses, check_layout,
     io::{from_text, to_csv},
+    solve,
 };
 
 /// Most records that are searched to the end.
 const MAX_RECORDS: usize = 32;
 /// A little of each search.
-const BUDGET: Budget = Budget { nodes: 2, moves: 200 };
+const BUDGET: SearchBudget = SearchBudget { nodes: 2, moves: 200, ..SearchBudget::PORTFOLIO };
 /// What more records may take.
 const DEADLINE: Duration = Duration::from_millis(100);
 
@@ -23,7 +24,7 @@ pub(crate) fn drive(text: &str) {
         ..=MAX_RECORDS => SearchControl::new(),
         _ => SearchControl::new().timeout(DEADLINE),
     };
-    if let Ok(found) = best(&set.records, Uses::FirstAndLast, BUDGET, &control) {
+    if let Ok(found) = solve(&set.records, Uses::FirstAndLast, Planner::Best, BUDGET, &control) {
         assert_eq!(check_layout(&set.records, Uses::FirstAndLast, &found.layout), Ok(()));
     }
 }

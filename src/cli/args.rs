@@ -8,7 +8,7 @@ use super::{
 use crate::{
     compile::{CompileOptions, Phases},
     gpu::{Gpu, GpuOptions},
-    plan::{Choice, LayoutKind, Strategy, TexelFormat},
+    plan::{LayoutKind, Planner, Strategy, TexelFormat},
     rewrite::Rules,
     setup::{self, Install},
 };
@@ -22,7 +22,7 @@ pub(super) struct ModelArgs {
     model: OsString,
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all.
     #[arg(long, value_name = "NAME", default_value = "best", value_parser = runnable_by_name)]
-    strategy: Choice,
+    strategy: Planner,
     #[command(flatten)]
     how: PlanArgs,
     #[command(flatten)]
@@ -106,7 +106,7 @@ pub(super) fn dial(text: &str) -> Result<PlanSetting, String> {
 }
 
 /// Any plan by name.
-pub(super) fn choice(text: &str) -> Result<Choice, String> {
+pub(super) fn planner(text: &str) -> Result<Planner, String> {
     text.parse().map_err(|_| format!("no strategy is called `{text}`; choose from: {}", names(|_| true)))
 }
 
@@ -114,28 +114,28 @@ pub(super) fn choice(text: &str) -> Result<Choice, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     All,
-    One(Choice),
+    One(Planner),
 }
 
 /// A plan by name, or `all`.
 pub(super) fn wanted(text: &str) -> Result<Wanted, String> {
-    if text == "all" { Ok(Wanted::All) } else { choice(text).map(Wanted::One) }
+    if text == "all" { Ok(Wanted::All) } else { planner(text).map(Wanted::One) }
 }
 
 /// A plan that textures can hold, by name.
-fn runnable_by_name(text: &str) -> Result<Choice, String> {
-    choice(text).and_then(runnable)
+fn runnable_by_name(text: &str) -> Result<Planner, String> {
+    planner(text).and_then(runnable)
 }
 
 /// Refuses a plan of one arena, which textures cannot hold.
-pub(super) fn runnable(choice: Choice) -> Result<Choice, String> {
+pub(super) fn runnable(planner: Planner) -> Result<Planner, String> {
     let textures = |s: Strategy| s.problem() != LayoutKind::Offsets;
-    match choice {
-        Choice::Strategy(strategy) if !textures(strategy) => Err(format!(
+    match planner {
+        Planner::Strategy(strategy) if !textures(strategy) => Err(format!(
             "it plans one arena, and no step may read and write the same texture; choose from: {}",
             names(textures)
         )),
-        choice => Ok(choice),
+        planner => Ok(planner),
     }
 }
 
@@ -162,14 +162,14 @@ impl PlanArgs {
     }
 
     /// What is asked of the plan.
-    pub(super) fn prepare_options(&self, choice: Choice) -> CompileOptions {
+    pub(super) fn prepare_options(&self, planner: Planner) -> CompileOptions {
         let phases = match (self.budget, self.phases) {
             (Some(bytes), _) => Phases::Budget(bytes),
             (None, PhasesArg::Off) => Phases::Off,
             (None, PhasesArg::Auto) => Phases::Auto,
             (None, PhasesArg::Min) => Phases::Min,
         };
-        CompileOptions { rules: self.rules, format: self.format(), choice, phases, ..CompileOptions::default() }
+        CompileOptions { rules: self.rules, format: self.format(), planner, phases, ..CompileOptions::default() }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     compile::{CompileOptions, Phases},
     graph::Graph,
     io::check_target,
-    plan::{Budget, Choice, StepUse, Survey, UsageRecord, published, survey},
+    plan::{Planner, SearchBudget, StepUse, Survey, UsageRecord, published, survey},
     report::{self, Front, MemoryReport},
     rewrite::{RULES, Rule, Rules},
 };
@@ -26,7 +26,7 @@ pub(super) struct Args {
     #[arg(required_unless_present_any = ["records", "published"])]
     model: Option<OsString>,
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all; `all` shows every one, the
-    /// bounds, the optimum with its proof, banks, and the reason for the choice.
+    /// bounds, the optimum with its proof, banks, and the reason for the planner.
     #[arg(long, value_name = "NAME", default_value = "best", value_parser = args::wanted)]
     strategy: Wanted,
     #[command(flatten)]
@@ -97,11 +97,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let Some(model) = &args.model else {
         return Err(CliError::Usage("say which model to plan, or --records FILE, or --published".into()));
     };
-    let choice = match args.strategy {
-        Wanted::One(choice) => args::runnable(choice).map_err(CliError::Usage)?,
-        Wanted::All => Choice::Best,
+    let planner = match args.strategy {
+        Wanted::One(planner) => args::runnable(planner).map_err(CliError::Usage)?,
+        Wanted::All => Planner::Best,
     };
-    let options = args.how.prepare_options(choice);
+    let options = args.how.prepare_options(planner);
     if args.strategy == Wanted::All && options.phases != Phases::Off {
         return Err(CliError::Usage(
             "--strategy all compares plans of whole tensors: leave out --phases and --budget".into(),
@@ -176,7 +176,7 @@ fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<Front, C
 
 /// Everything at once, with a bar.
 fn watched(records: &[UsageRecord], uses: &[StepUse], args: &Args) -> Result<Survey, CliError> {
-    let budget = Budget { nodes: args.nodes, ..Budget::default() };
+    let budget = SearchBudget { nodes: args.nodes, ..SearchBudget::default() };
     let deadline = args.deadline.and_then(|given| given.0);
     Ok(progress::watched(deadline, |control| survey(records, uses, budget, control))?)
 }

@@ -16,10 +16,10 @@ use super::{
 use crate::{
     io::{IoError, read_text, shown, write_atomic},
     plan::{
-        Budget, Choice, Layout, PlanError, SearchControl, StopReason, Strategy, Uses, bounds, check_layout, choose,
+        Layout, PlanError, Planner, SearchBudget, SearchControl, StopReason, Strategy, Uses, bounds, check_layout,
         io::{RecordSet, from_text, to_minimalloc},
         offsets::{Fit, fit},
-        plan_svg, survey,
+        plan_svg, solve, survey,
     },
     report::grouped,
 };
@@ -53,8 +53,8 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
     let deadline = args.deadline.map_or(Some(DEADLINE), |given| given.0);
     let (layout, stopped, code) = progress::watched(deadline, |control| match (args.capacity, args.strategy) {
         (Some(capacity), _) => fitted(&set, capacity, json, control),
-        (None, Wanted::All | Wanted::One(Choice::Best)) => surveyed(&set, args.nodes, json, control),
-        (None, Wanted::One(choice)) => chosen(&set, choice, args.nodes, json, control),
+        (None, Wanted::All | Wanted::One(Planner::Best)) => surveyed(&set, args.nodes, json, control),
+        (None, Wanted::One(planner)) => chosen(&set, planner, args.nodes, json, control),
     })
     .map_err(|error| match error {
         CliError::Plan(source) => wrong(source),
@@ -89,7 +89,7 @@ type Answer = (Option<Layout>, Option<StopReason>, u8);
 
 /// Everything at once.
 fn surveyed(set: &RecordSet, nodes: u64, json: bool, control: &SearchControl<'_>) -> Result<Answer, CliError> {
-    let budget = Budget { nodes, ..Budget::default() };
+    let budget = SearchBudget { nodes, ..SearchBudget::default() };
     let found = survey(&set.records, Uses::FirstAndLast, budget, control)?;
     if json {
         out::json(&found)?
@@ -102,26 +102,26 @@ fn surveyed(set: &RecordSet, nodes: u64, json: bool, control: &SearchControl<'_>
 /// What was asked for; one arena too, which no texture can hold but a buffer can.
 fn chosen(
     set: &RecordSet,
-    choice: Choice,
+    planner: Planner,
     nodes: u64,
     json: bool,
     control: &SearchControl<'_>,
 ) -> Result<Answer, CliError> {
-    let (layout, stopped) = match choice {
-        Choice::Strategy(strategy) => {
+    let (layout, stopped) = match planner {
+        Planner::Strategy(strategy) => {
             let layout = Strategy::place_until(strategy, &set.records, control)?;
             (layout, control.stopped())
         }
         other => {
-            let budget = Budget { nodes, ..Budget::default() };
-            let best = choose(&set.records, Uses::FirstAndLast, other, budget, control)?;
+            let budget = SearchBudget { nodes, ..SearchBudget::default() };
+            let best = solve(&set.records, Uses::FirstAndLast, other, budget, control)?;
             (best.layout, best.stopped)
         }
     };
     if json {
         out::json(&layout)?;
     } else {
-        out::text(&format!("{choice}: {} in {} regions\n", layout.total(), layout.regions.len()))?;
+        out::text(&format!("{planner}: {} in {} regions\n", layout.total(), layout.regions.len()))?;
     }
     Ok((Some(layout), stopped, 0))
 }

@@ -12,7 +12,7 @@ use crate::{
     gpu::{ExternalTextures, Gpu, Session, SessionOptions},
     graph::Graph,
     io::shown,
-    plan::{Budget, Choice, SearchControl, survey},
+    plan::{Planner, SearchBudget, SearchControl, survey},
     report::{NetworkRow, NetworkTable},
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -75,14 +75,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 
 fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliError> {
     let graph = args.how.dims.find(model)?.import()?;
-    let options = args.how.prepare_options(Choice::Best);
+    let options = args.how.prepare_options(Planner::Best);
     let options = match gpu {
         Some(gpu) => setup_model::options_for(gpu, options)?,
         None => options,
     };
     let compiled = setup_model::compiled(&graph, &options, args.deadline.time())?;
     let schedule = &compiled.schedule;
-    let survey = survey(&schedule.records, &schedule.uses, Budget::default(), &SearchControl::new())?;
+    let survey = survey(&schedule.records, &schedule.uses, SearchBudget::default(), &SearchControl::new())?;
     let name = shown(model).to_string();
     let mut row = NetworkRow::new(&name, &graph, &compiled, &survey, args.how.format());
     row.shared_objects = published::tables_1_and_2(&name)?;

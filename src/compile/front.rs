@@ -10,7 +10,7 @@ use super::{
     variant::{Candidate, Placed, Variant},
 };
 use crate::{
-    plan::{Progress, RowSearchBudget, SearchControl},
+    plan::{Progress, SearchBudget, SearchControl},
     schedule::phases::{Band, Segment, SegmentCosts, order},
 };
 
@@ -70,7 +70,7 @@ impl<'a> Front<'a> {
         let placed = |(index, segments): &(u64, Vec<Segment>)| {
             let progress = Progress::new("placing rows of divisions into phases", *index, count);
             forward_progress(control, progress, |control| {
-                self.variant.placed(segments.clone(), RowSearchBudget::default(), control)
+                self.variant.placed(segments.clone(), SearchBudget::ROWS, control)
             })
         };
         parallel_map(&divisions, placed).into_iter().filter_map(Result::transpose).collect()
@@ -117,7 +117,7 @@ impl<'a> Front<'a> {
                 self.table.peak(segments).is_none_or(|peak| peak * texel_bytes < best.bytes)
                     && *segments != best.segments
             });
-            let effort = RowSearchBudget { moves: 4_000, packings: 24 };
+            let effort = SearchBudget { moves: 4_000, packings: 24, ..SearchBudget::ROWS };
             let place = |segments: &Vec<Segment>| {
                 forward_progress(control, progress, |control| self.variant.placed(segments.clone(), effort, control))
             };
@@ -133,7 +133,7 @@ impl<'a> Front<'a> {
         let ends = if best.segments == first { vec![first] } else { vec![first, best.segments.clone()] };
         let steps = (best.steps as u64).max(THOROUGH);
         let share = |effort: u64| effort * THOROUGH / steps;
-        let effort = RowSearchBudget { moves: share(200_000), packings: share(2_000) };
+        let effort = SearchBudget { moves: share(200_000), packings: share(2_000), ..SearchBudget::ROWS };
         let progress = progress(CHANGES, &best);
         let place = |segments: &Vec<Segment>| {
             forward_progress(control, progress, |control| self.variant.placed(segments.clone(), effort, control))

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     graph::NodeSet,
-    plan::{Progress, RowSearchBudget, SearchControl},
+    plan::{Progress, SearchBudget, SearchControl},
     schedule::{Schedule, phases::select_in_place, schedule},
 };
 
@@ -113,7 +113,7 @@ impl<'a> Fronts<'a> {
             }
             let variant = &self.fronts[front].variant;
             let placed = forward_progress(control, progress, |control| {
-                variant.placed(candidate.segments, RowSearchBudget::default(), control)
+                variant.placed(candidate.segments, SearchBudget::ROWS, control)
             })?;
             let Some(placed) = placed else { continue };
             if worth(placed.bytes, placed.predicted_us) < worth(best.placed.bytes, best.placed.predicted_us) {

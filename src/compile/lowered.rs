@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     graph::{self, Graph, NodeSet},
-    plan::{self, Best, Plan, SearchControl},
+    plan::{self, Plan, SearchControl, Solution},
     rewrite::{self, Report, Rewritten},
     schedule::{
         Schedule,
@@ -28,14 +28,14 @@ pub(super) struct LoweredModel {
     pub(super) free: [NodeSet; 2],
 }
 
-/// Rows that the operators' results may have together where phases are looked for. A choice, not a measurement: the search
+/// Rows that the operators' results may have together where phases are looked for. A planner, not a measurement: the search
 /// keeps lives, needs and places of every row, some hundred bytes each, so that these take some hundred megabytes.
 const MOST_ROWS: u64 = 1 << 20;
 
 /// A plan without phases.
 pub(super) struct Whole {
     pub(super) schedule: Schedule,
-    best: Best,
+    best: Solution,
     pub(super) plan: Plan,
 }
 
@@ -134,8 +134,8 @@ fn planned(
     schedule: &Schedule,
     options: &CompileOptions,
     control: &SearchControl<'_>,
-) -> Result<(Best, Plan), CompileError> {
-    let best = plan::choose(&schedule.records, &schedule.uses, options.choice, options.budget, control)?;
+) -> Result<(Solution, Plan), CompileError> {
+    let best = plan::solve(&schedule.records, &schedule.uses, options.planner, options.budget, control)?;
     let tensors = schedule.tensors();
     let mut plan = plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits)?;
     plan.strategy = best.strategy.clone();

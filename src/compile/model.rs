@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     graph::Graph,
-    plan::{Best, Plan, StopReason},
+    plan::{Plan, Solution, StopReason},
     rewrite::Report,
     schedule::{Schedule, phases::Segment},
 };
@@ -24,7 +24,7 @@ pub struct CompiledModel {
     pub(crate) graph: Graph,
     pub(crate) rewriting: Report,
     pub(crate) schedule: Schedule,
-    pub(crate) best: Best,
+    pub(crate) best: Solution,
     pub(crate) plan: Plan,
     pub(crate) requested: Phases,
     pub(crate) phased: Option<Phased>,
@@ -49,7 +49,7 @@ impl CompiledModel {
     }
 
     /// What the planner tried, and what it chose; sizes in texels.
-    pub const fn best(&self) -> &Best {
+    pub const fn best(&self) -> &Solution {
         &self.best
     }
 

@@ -2,7 +2,7 @@
 
 use super::DeviceProfile;
 use crate::{
-    plan::{Budget, Choice, TexelFormat, TextureLimits},
+    plan::{Planner, SearchBudget, TexelFormat, TextureLimits},
     rewrite::Rules,
 };
 
@@ -29,9 +29,9 @@ pub struct CompileOptions {
     /// Texel format of the pool.
     pub format: TexelFormat,
     /// Which plan: the smallest, or what is named.
-    pub choice: Choice,
+    pub planner: Planner,
     /// How far to search for a better plan.
-    pub budget: Budget,
+    pub budget: SearchBudget,
     /// Whether operators run band by band of rows.
     pub phases: Phases,
     /// What the device takes for a dispatch and for arithmetic; decides between phased plans.
@@ -48,8 +48,8 @@ impl Default for CompileOptions {
         Self {
             rules: Rules::default(),
             format: TexelFormat::Rgba32Float,
-            choice: Choice::Best,
-            budget: Budget::default(),
+            planner: Planner::Best,
+            budget: SearchBudget::default(),
             phases: Phases::default(),
             device_profile: DeviceProfile::default(),
             limits: TextureLimits { max_extent: CORE_EXTENT },

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     graph::Graph,
     plan::{
-        LivePeak, Plan, RowProblem, RowSearchBudget, RowStep, SearchControl, TensorRows, check_rows, live_row_peak,
+        LivePeak, Plan, RowProblem, RowStep, SearchBudget, SearchControl, TensorRows, check_rows, live_row_peak,
         place_rows, realize_rows,
     },
     schedule::{
@@ -119,7 +119,7 @@ impl<'a> Variant<'a> {
     pub(super) fn placed(
         &self,
         segments: Vec<Segment>,
-        effort: RowSearchBudget,
+        effort: SearchBudget,
         control: &SearchControl<'_>,
     ) -> Result<Option<Placed>, CompileError> {
         if control.should_stop() {

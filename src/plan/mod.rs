@@ -4,8 +4,8 @@
 
 mod assignment;
 mod banks;
-mod best;
 mod bounds;
+mod budget;
 mod check;
 mod control;
 mod error;
@@ -27,14 +27,15 @@ mod record;
 mod rows;
 pub mod shared;
 mod shown;
+mod solve;
 mod strategy;
 mod survey;
 mod uses;
 pub(crate) mod xml;
 
 pub use banks::{bank_bound, banks};
-pub use best::{Best, Budget, Choice, best, choose};
 pub use bounds::{Bounds, bounds, naive_total};
+pub use budget::SearchBudget;
 pub use check::{check, check_layout};
 pub use control::{Progress, ProgressFn, SearchControl, StopReason};
 pub use error::PlanError;
@@ -48,12 +49,13 @@ pub use profile::{Ties, operator_profiles};
 pub use realize::{TensorRows, TextureLimits, realize};
 pub use record::UsageRecord;
 pub use rows::{
-    LivePeak, LiveRange, RowLayout, RowProblem, RowSearchBudget, RowStep, RowUse, check_rows, live_row_peak,
-    place_rows, realize_rows, row_lives,
+    LivePeak, LiveRange, RowLayout, RowProblem, RowStep, RowUse, check_rows, live_row_peak, place_rows, realize_rows,
+    row_lives,
 };
 #[cfg(feature = "cli")]
 pub(crate) use shown::steers;
 pub use shown::{Shown, shown};
+pub use solve::{Planner, Solution, solve};
 pub use strategy::Strategy;
 pub use survey::{Survey, survey};
 pub use uses::{MAX_STEPS, StepUse, Uses, uses_from_records};

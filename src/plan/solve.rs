@@ -1,11 +1,12 @@
-//! The choice: strategies, the proven optimum and banks are tried, the smallest plan that textures can hold is kept,
-//! and the reason is recorded.
+//! The entry to the planner: strategies, the proven optimum and banks are tried, the smallest plan that textures can hold
+//! is kept, and the reason is recorded.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
 use super::{
     banks::{Known, search_banks},
     bounds::{Bounds, bounds},
+    budget::SearchBudget,
     check::check_layout,
     control::{SearchControl, StopReason},
     error::PlanError,
@@ -17,32 +18,9 @@ use super::{
     uses::{StepUse, Uses},
 };
 
-/// How far to search beyond the portfolio. Counted in steps of the algorithms, never in time, so that the same input
-/// gives the same plan on every machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Budget {
-    /// Linear relaxations the exact solver may solve; 0 leaves it out.
-    pub nodes: u64,
-    /// Moves the search for banks may make; 0 leaves it out.
-    pub moves: u64,
-}
-
-impl Budget {
-    /// Greedy strategies only: well under a millisecond on a network.
-    pub const PORTFOLIO: Self = Self { nodes: 0, moves: 0 };
-}
-
-impl Default for Budget {
-    /// Enough to prove every network tried, in a fraction of a second.
-    fn default() -> Self {
-        Self { nodes: 100, moves: 200_000 }
-    }
-}
-
-/// What may be asked for.
+/// What is asked to plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Choice {
+pub enum Planner {
     /// The smallest of all.
     #[default]
     Best,
@@ -54,7 +32,7 @@ pub enum Choice {
     Strategy(Strategy),
 }
 
-impl fmt::Display for Choice {
+impl fmt::Display for Planner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Best => "best",
@@ -65,7 +43,7 @@ impl fmt::Display for Choice {
     }
 }
 
-impl FromStr for Choice {
+impl FromStr for Planner {
     type Err = PlanError;
 
     fn from_str(name: &str) -> Result<Self, PlanError> {
@@ -81,7 +59,7 @@ impl FromStr for Choice {
 /// The chosen layout, with what it was chosen from and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Best {
+pub struct Solution {
     /// The chosen layout: Shared Objects or banks, never one arena.
     pub layout: Layout,
     /// Name of what found it.
@@ -102,54 +80,43 @@ pub struct Best {
     pub stopped: Option<StopReason>,
 }
 
-/// The smallest layout that textures can hold; ties go to fewer regions, then to the shorter reuse distance, then to
-/// what was tried first. Where `control` stops it, the smallest found by then.
+/// The layout that `planner` finds: of [`Planner::Best`] the smallest that textures can hold; ties go to fewer regions,
+/// then to the shorter reuse distance, then to what was tried first. Where `control` stops it, the smallest found by then;
+/// a strategy that is stopped before its end shares less than it might.
 ///
-/// Records are planned in a canonical order, so their order in the list changes no total.
-///
-/// # Errors
-/// [`PlanError::ReversedInterval`], [`PlanError::Overflow`], or what the checker finds wrong with `uses`.
-pub fn best<'a>(
-    records: &[UsageRecord],
-    uses: impl Into<Uses<'a>>,
-    budget: Budget,
-    control: &SearchControl<'_>,
-) -> Result<Best, PlanError> {
-    choose(records, uses, Choice::Best, budget, control)
-}
-
-/// As [`best`], or exactly what is asked for; the candidates then say what else was tried on the way. A strategy that is
-/// stopped before its end shares less than it might.
+/// Records are planned in a canonical order, so their order in the list changes no total; a strategy that was named sees
+/// them as they are given.
 ///
 /// # Errors
-/// As [`best`], [`PlanError::NotForTextures`] if the strategy answers one arena, and [`PlanError::TooManyRecords`].
-pub fn choose<'a>(
+/// [`PlanError::ReversedInterval`], [`PlanError::Overflow`], or what the checker finds wrong with `uses`; of a named
+/// strategy [`PlanError::NotForTextures`] if it answers one arena, and [`PlanError::TooManyRecords`].
+pub fn solve<'a>(
     records: &[UsageRecord],
     uses: impl Into<Uses<'a>>,
-    choice: Choice,
-    budget: Budget,
+    planner: Planner,
+    budget: SearchBudget,
     control: &SearchControl<'_>,
-) -> Result<Best, PlanError> {
-    Ok(search(records, uses.into(), choice, budget, None, control)?.0)
+) -> Result<Solution, PlanError> {
+    Ok(search(records, uses.into(), planner, budget, None, control)?.0)
 }
 
-/// As [`choose`], with the exact solver's answer, which is a greedy one where it was not asked. `arena` is the smallest
+/// As [`solve`], with the exact solver's answer, which is a greedy one where it was not asked. `arena` is the smallest
 /// arena, where somebody has looked for it.
 pub(super) fn search(
     records: &[UsageRecord],
     uses: Uses<'_>,
-    choice: Choice,
-    budget: Budget,
+    planner: Planner,
+    budget: SearchBudget,
     arena: Option<&Layout>,
     control: &SearchControl<'_>,
-) -> Result<(Best, Optimum), PlanError> {
+) -> Result<(Solution, Optimum), PlanError> {
     let bounds = bounds(records)?;
     uses.records_exist(records)?;
     let order = Order::canonical(records);
     let sorted: Vec<UsageRecord> = order.0.iter().map(|&i| records[i]).collect();
     let mut table = Table::new(&sorted);
-    let named = match choice {
-        Choice::Strategy(strategy) => Some(strategy),
+    let named = match planner {
+        Planner::Strategy(strategy) => Some(strategy),
         _ => None,
     };
     let start = portfolio::run(&sorted, named, bounds.offsets, &mut table, &control.share(6, 10))?;
@@ -161,26 +128,26 @@ pub(super) fn search(
         // Named strategies see the records as they are given.
         table.insist(AFTER[0], strategy.name(), order.sort(strategy.place_until(records, control)?));
     } else {
-        let open = table.total() > bounds.shared_objects || choice != Choice::Best;
+        let open = table.total() > bounds.shared_objects || planner != Planner::Best;
         if open && budget.nodes > 0 {
             let control = control.share(1, 2);
             exact = exact.improve(&sorted, &bounds, budget.nodes, &control);
-            match choice {
-                Choice::Best => table.add(AFTER[0], "optimum", exact.layout.clone()),
+            match planner {
+                Planner::Best => table.add(AFTER[0], "optimum", exact.layout.clone()),
                 _ => table.insist(AFTER[0], "optimum", exact.layout.clone()),
             }
             table.cut("optimum", exact.stopped);
         }
-        let open = table.total() > bounds.offsets || choice == Choice::Banks;
-        let seed = table.chosen.as_ref().filter(|_| open && budget.moves > 0 && choice != Choice::Optimum);
+        let open = table.total() > bounds.offsets || planner == Planner::Banks;
+        let seed = table.chosen.as_ref().filter(|_| open && budget.moves > 0 && planner != Planner::Optimum);
         if let Some(seed) = seed {
             let steps = order.sort_uses(uses);
             let uses = steps.as_ref().map_or(Uses::FirstAndLast, Uses::from);
             let arena = arena.map(|arena| order.sort(arena.clone()));
             let known = Known { seed: &seed.layout, arena: arena.as_ref(), bounds: &bounds };
             let (found, stopped) = search_banks(&sorted, uses, known, budget.moves, control)?;
-            match choice {
-                Choice::Best => table.add(AFTER[1], "banks", found),
+            match planner {
+                Planner::Best => table.add(AFTER[1], "banks", found),
                 _ => table.insist(AFTER[1], "banks", found),
             }
             table.cut("banks", stopped);
@@ -198,25 +165,25 @@ pub(super) fn search(
     exact.layout = order.restore(exact.layout);
     let certificate = exact.certificate.clone();
     // What no plan goes below needs no more search.
-    let stopped = stopped.filter(|_| layout.total() > bounds.offsets || choice != Choice::Best);
-    let mut reason = reason(choice, name, layout.total(), &bounds, certificate.bound, candidates.len());
+    let stopped = stopped.filter(|_| layout.total() > bounds.offsets || planner != Planner::Best);
+    let mut reason = reason(planner, name, layout.total(), &bounds, certificate.bound, candidates.len());
     if let Some(stopped) = stopped {
         reason += &format!("; not searched to its end: {stopped}");
     }
     let strategy = name.to_owned();
-    Ok((Best { layout, strategy, reason, bounds, certificate, candidates, not_tried, stopped }, exact))
+    Ok((Solution { layout, strategy, reason, bounds, certificate, candidates, not_tried, stopped }, exact))
 }
 
 /// Places of the optimum and of a named strategy among ties, and of banks: after the portfolio.
 const AFTER: [usize; 2] = [usize::MAX - 1, usize::MAX];
 
-fn reason(choice: Choice, name: &str, total: u64, bounds: &Bounds, proven: u64, candidates: usize) -> String {
+fn reason(planner: Planner, name: &str, total: u64, bounds: &Bounds, proven: u64, candidates: usize) -> String {
     let versus = match total.cmp(&proven) {
         Ordering::Less => format!("{} less than any Shared Objects plan can be ({proven})", proven - total),
         Ordering::Equal => format!("the proven Shared Objects optimum ({proven})"),
         Ordering::Greater => format!("{} above the Shared Objects bound ({proven})", total - proven),
     };
-    if choice != Choice::Best {
+    if planner != Planner::Best {
         format!("{name} was asked for: {total}, {versus}")
     } else if total == bounds.offsets {
         format!("{name} reaches the widest step ({total}), which no plan of any kind can go below")

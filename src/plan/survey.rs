@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{
-    best::{Best, Budget, Choice, search},
+    budget::SearchBudget,
     control::{Progress, SearchControl, StopReason},
     error::PlanError,
     exact::Optimum,
@@ -11,6 +11,7 @@ use super::{
     offsets,
     portfolio::{Candidate, NotTried, attempt, pointless},
     record::UsageRecord,
+    solve::{Planner, Solution, search},
     strategy::Strategy,
     uses::Uses,
 };
@@ -28,7 +29,7 @@ pub struct Survey {
     /// The exact solver's answer.
     pub optimum: Optimum,
     /// What would be chosen, with bounds and reason.
-    pub best: Best,
+    pub best: Solution,
     /// What was left out or not followed to its end, and why.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub not_tried: Vec<NotTried>,
@@ -41,17 +42,17 @@ pub struct Survey {
 /// part of the time are left out.
 ///
 /// # Errors
-/// As [`best`](super::best()).
+/// As [`solve`](super::solve()).
 pub fn survey<'a>(
     records: &[UsageRecord],
     uses: impl Into<Uses<'a>>,
-    budget: Budget,
+    budget: SearchBudget,
     control: &SearchControl<'_>,
 ) -> Result<Survey, PlanError> {
     let arena = offsets::smallest(records, budget.moves, &control.share(2, 10))?;
     // What is left is for the strategies that are shown beside.
     let searched = control.share(8, 10);
-    let (best, optimum) = search(records, uses.into(), Choice::Best, budget, Some(&arena.layout), &searched)?;
+    let (best, optimum) = search(records, uses.into(), Planner::Best, budget, Some(&arena.layout), &searched)?;
     let mut not_tried = Vec::new();
     let mut candidates = Vec::new();
     let count = Strategy::ALL.len() as u32;

@@ -18,7 +18,7 @@ mod text;
 #[cfg(feature = "import")]
 mod values;
 
-use crate::plan::{Best, LayoutKind, Plan, RowTable, StopReason, TexelFormat};
+use crate::plan::{LayoutKind, Plan, RowTable, Solution, StopReason, TexelFormat};
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "import")]
@@ -221,7 +221,7 @@ pub struct Facts<'a> {
     /// What each step does.
     pub rows: &'a [StepRow],
     /// The strategies' answers and the bounds, in texels.
-    pub best: &'a Best,
+    pub best: &'a Solution,
     /// The plan that is used.
     pub plan: &'a Plan,
     /// Texel format of the pool.

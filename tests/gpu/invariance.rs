@@ -4,7 +4,7 @@
 use texpool::{
     compile::{CompileOptions, CompiledModel, compile},
     gpu::{ExternalTextures, Gpu, Session, SessionOptions},
-    plan::{Choice, SearchControl, Strategy, TexelFormat},
+    plan::{Planner, SearchControl, Strategy, TexelFormat},
     rewrite::Rules,
 };
 
@@ -48,14 +48,14 @@ fn every_strategy_agrees(file: &str) {
     for (format, rules) in configurations {
         let limits = gpu.texture_limits();
         let options = CompileOptions { format, rules, limits, ..CompileOptions::default() };
-        let naive = CompileOptions { choice: Choice::Strategy(Strategy::Naive), ..options.clone() };
+        let naive = CompileOptions { planner: Planner::Strategy(Strategy::Naive), ..options.clone() };
         let compiled = compile(&graph, &naive, &SearchControl::new()).unwrap();
         let naive = run(&gpu, compiled, &naive, false, 1);
         let mut plans = every_plan(&graph, &options).into_iter().peekable();
-        while let Some((choice, compiled)) = plans.next() {
+        while let Some((planner, compiled)) = plans.next() {
             let times = if plans.peek().is_some() { 1 } else { 2 };
             let found = run(&gpu, compiled, &options, true, times);
-            assert_eq!(naive, found, "{file}: {choice} with poison, {format:?}");
+            assert_eq!(naive, found, "{file}: {planner} with poison, {format:?}");
         }
     }
 }

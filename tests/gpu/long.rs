@@ -4,7 +4,7 @@ use texpool::{
     compile::CompileOptions,
     gpu::{Gpu, GpuOptions, Session, SessionOptions},
     graph::{Graph, GraphBuilder, Unary},
-    plan::{Choice, Strategy},
+    plan::{Planner, Strategy},
     rewrite::Rules,
 };
 
@@ -26,7 +26,7 @@ fn more_dispatches_are_profiled_than_a_query_set_holds() {
     for links in [1, 2047, 2048, 2049, 4500] {
         let compile = CompileOptions {
             rules: Rules::none(),
-            choice: Choice::Strategy(Strategy::Naive),
+            planner: Planner::Strategy(Strategy::Naive),
             ..CompileOptions::default()
         };
         let mut session =

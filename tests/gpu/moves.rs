@@ -61,7 +61,7 @@ fn a_network_of_moves_agrees_with_its_reference_under_every_plan() {
         let plain = CompileOptions { rules, ..CompileOptions::default() };
         let phased = CompileOptions { phases: Phases::Min, ..plain.clone() };
         let small = compile(&graph, &phased, &SearchControl::new()).unwrap();
-        let whole = every_plan(&graph, &plain).into_iter().map(|(choice, compiled)| (choice.to_string(), compiled));
+        let whole = every_plan(&graph, &plain).into_iter().map(|(planner, compiled)| (planner.to_string(), compiled));
         for (what, compiled) in whole.chain([("in phases".to_owned(), small)]) {
             let options = SessionOptions { compile: plain.clone(), poison: true, ..SessionOptions::default() };
             let mut session = Session::from_compiled(&gpu, compiled, &options, ExternalTextures::default()).unwrap();

@@ -5,7 +5,7 @@ use texpool::{
     gpu::{ExternalTextures, Gpu, GpuError, Role, Session, SessionOptions, TextureSet, io_texture},
     graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, Padding, Unary},
     ops::reference,
-    plan::{Choice, Strategy, TexelFormat},
+    plan::{Planner, Strategy, TexelFormat},
     rewrite::Rules,
 };
 
@@ -68,9 +68,9 @@ fn run_twice(mut session: Session) -> Vec<Vec<f32>> {
     first
 }
 
-fn options(format: TexelFormat, choice: Choice, rules: Rules, poison: bool) -> SessionOptions {
+fn options(format: TexelFormat, planner: Planner, rules: Rules, poison: bool) -> SessionOptions {
     SessionOptions {
-        compile: CompileOptions { format, choice, rules, ..CompileOptions::default() },
+        compile: CompileOptions { format, planner, rules, ..CompileOptions::default() },
         poison,
         ..SessionOptions::default()
     }
@@ -83,7 +83,7 @@ fn a_network_equals_its_reference_under_every_strategy() {
     let values = reference::graph(&graph, &[noise(99, graph.shape(graph.inputs[0]).len())]).unwrap();
     for (format, tolerance) in [(TexelFormat::Rgba32Float, 1e-5), (TexelFormat::Rgba16Float, 5e-3)] {
         for rules in [Rules::none(), Rules::all()] {
-            let base = run(&gpu, &graph, &options(format, Choice::Strategy(Strategy::Naive), rules, false));
+            let base = run(&gpu, &graph, &options(format, Planner::Strategy(Strategy::Naive), rules, false));
             for (&tensor, found) in graph.outputs.iter().zip(&base) {
                 let expected = values[tensor].as_ref().unwrap();
                 let largest = expected.iter().fold(0f32, |m, v| m.max(v.abs()));
@@ -91,12 +91,12 @@ fn a_network_equals_its_reference_under_every_strategy() {
                     assert!((e - f).abs() <= tolerance * largest, "tensor {tensor} [{i}]: {e} on the CPU, {f} here");
                 }
             }
-            for (choice, compiled) in every_plan(&graph, &options(format, Choice::Best, rules, false).compile) {
+            for (planner, compiled) in every_plan(&graph, &options(format, Planner::Best, rules, false).compile) {
                 for poison in [false, true] {
-                    let options = options(format, choice, rules, poison);
+                    let options = options(format, planner, rules, poison);
                     let session =
                         Session::from_compiled(&gpu, compiled.clone(), &options, ExternalTextures::default()).unwrap();
-                    assert_eq!(base, run_twice(session), "{choice}, poison {poison}, {format:?}");
+                    assert_eq!(base, run_twice(session), "{planner}, poison {poison}, {format:?}");
                 }
             }
         }

@@ -4,7 +4,7 @@ use texpool::{
     compile::{CompileOptions, CompiledModel, compile},
     gpu::{Gpu, GpuOptions},
     graph::Graph,
-    plan::{Choice, LayoutKind, SearchControl, Strategy},
+    plan::{LayoutKind, Planner, SearchControl, Strategy},
 };
 
 #[path = "../support/arrays.rs"]
@@ -48,26 +48,26 @@ pub(crate) fn open() -> Gpu {
 
 /// The plans a device can run: every strategy, the optimum, banks and the best; of those that place the model alike only
 /// the first. Plans of one arena are none: there a step would read and write the same texture.
-pub(crate) fn every_plan(graph: &Graph, options: &CompileOptions) -> Vec<(Choice, CompiledModel)> {
+pub(crate) fn every_plan(graph: &Graph, options: &CompileOptions) -> Vec<(Planner, CompiledModel)> {
     let runnable = Strategy::ALL.iter().copied().filter(|strategy| strategy.problem() != LayoutKind::Offsets);
-    different(graph, options, runnable.map(Choice::Strategy).chain([Choice::Optimum, Choice::Banks, Choice::Best]))
+    different(graph, options, runnable.map(Planner::Strategy).chain([Planner::Optimum, Planner::Banks, Planner::Best]))
 }
 
-/// What is compiled by each choice; of those that place the model alike only the first.
+/// What is compiled by each planner; of those that place the model alike only the first.
 pub(crate) fn different(
     graph: &Graph,
     options: &CompileOptions,
-    choices: impl IntoIterator<Item = Choice>,
-) -> Vec<(Choice, CompiledModel)> {
+    planners: impl IntoIterator<Item = Planner>,
+) -> Vec<(Planner, CompiledModel)> {
     let alike = |one: &CompiledModel, other: &CompiledModel| {
         (&one.plan().textures, &one.plan().placements) == (&other.plan().textures, &other.plan().placements)
     };
-    let mut found: Vec<(Choice, CompiledModel)> = Vec::new();
-    for choice in choices {
-        let options = CompileOptions { choice, ..options.clone() };
+    let mut found: Vec<(Planner, CompiledModel)> = Vec::new();
+    for planner in planners {
+        let options = CompileOptions { planner, ..options.clone() };
         let compiled = compile(graph, &options, &SearchControl::new()).unwrap();
         if !found.iter().any(|(_, other)| alike(other, &compiled)) {
-            found.push((choice, compiled));
+            found.push((planner, compiled));
         }
     }
     found

@@ -5,7 +5,8 @@
 use serde_json::{Value, json};
 use texpool::{
     plan::{
-        Budget, SearchControl, TensorRows, TexelFormat, TextureLimits, UsageRecord, best, realize, uses_from_records,
+        Planner, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits, UsageRecord, realize, solve,
+        uses_from_records,
     },
     report::{Facts, MemoryReport, StepRow, grouped},
 };
@@ -15,7 +16,7 @@ fn report() -> MemoryReport {
     let records = [UsageRecord::new(0, 1, 256), UsageRecord::new(1, 2, 256), UsageRecord::new(2, 3, 128)];
     let tensors = [64, 64, 32].map(|row_texels| TensorRows { rows: 4, row_texels });
     let uses = uses_from_records(&records).unwrap();
-    let best = best(&records, &uses, Budget::default(), &SearchControl::new()).unwrap();
+    let best = solve(&records, &uses, Planner::Best, SearchBudget::default(), &SearchControl::new()).unwrap();
     let limits = TextureLimits { max_extent: 8192 };
     let mut plan = realize(&best.layout, &records, &tensors, TexelFormat::Rgba32Float, limits).unwrap();
     plan.strategy = best.strategy.clone();

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use texpool::plan::{
-    Budget, Choice, LayoutKind, PlanError, SearchControl, StepUse, Strategy, UsageRecord, bank_bound, banks, best,
-    bounds, check_layout, choose, optimum, uses_from_records, verify_certificate,
+    LayoutKind, PlanError, Planner, SearchBudget, SearchControl, StepUse, Strategy, UsageRecord, bank_bound, banks,
+    bounds, check_layout, optimum, solve, uses_from_records, verify_certificate,
 };
 
 use crate::data::usage_record_sets;
@@ -77,7 +77,8 @@ fn what_is_asked_for_is_what_is_planned() {
     let sets = usage_record_sets();
     let (_, records) = &sets[1];
     let uses = uses_from_records(records).unwrap();
-    let plan = |name: &str| choose(records, &uses, name.parse().unwrap(), Budget::default(), &SearchControl::new());
+    let plan =
+        |name: &str| solve(records, &uses, name.parse().unwrap(), SearchBudget::default(), &SearchControl::new());
     let found = ["best", "optimum", "banks", "greedy_by_breadth"].map(|name| plan(name).unwrap());
     assert_eq!(found.each_ref().map(|b| b.strategy.as_str()), ["banks", "optimum", "banks", "greedy_by_breadth"]);
     assert_eq!(found.each_ref().map(|b| b.layout.total()), [6_623_232, 7_024_640, 6_623_232, 7_225_344]);
@@ -90,8 +91,8 @@ fn what_is_asked_for_is_what_is_planned() {
     let arena = plan(Strategy::OffsetsGreedyBySize.name()).unwrap_err();
     assert_eq!(arena, PlanError::NotForTextures { strategy: "offsets_greedy_by_size" });
     assert!(matches!(plan("optimum").map(|b| b.layout.problem), Ok(LayoutKind::SharedObjects)));
-    assert_eq!("banks".parse::<Choice>().unwrap().to_string(), "banks");
-    assert!("bank".parse::<Choice>().is_err());
+    assert_eq!("banks".parse::<Planner>().unwrap().to_string(), "banks");
+    assert!("bank".parse::<Planner>().is_err());
 }
 
 #[test]
@@ -99,7 +100,7 @@ fn uses_of_records_that_are_not_there_are_refused() {
     let records = [UsageRecord::new(0, 1, 5), UsageRecord::new(1, 2, 4)];
     let mut uses = uses_from_records(&records).unwrap();
     uses[1].reads.push(2);
-    let refused = best(&records, &uses, Budget::default(), &SearchControl::new());
+    let refused = solve(&records, &uses, Planner::Best, SearchBudget::default(), &SearchControl::new());
     assert!(matches!(refused, Err(PlanError::UseOutsideLife { step: 1, record: 2, .. })));
 }
 
@@ -108,11 +109,25 @@ fn uses_of_records_that_are_not_there_are_refused() {
 fn very_large_sets_are_answered() {
     let chain: Vec<UsageRecord> = (0..8000).map(|i| UsageRecord::new(i, i + 1 + i % 7, 1000 + i as u64)).collect();
     let uses = uses_from_records(&chain).unwrap();
-    let found = best(&chain, &uses, Budget { nodes: 10, moves: 1000 }, &SearchControl::new()).unwrap();
+    let found = solve(
+        &chain,
+        &uses,
+        Planner::Best,
+        SearchBudget { nodes: 10, moves: 1000, ..SearchBudget::PORTFOLIO },
+        &SearchControl::new(),
+    )
+    .unwrap();
     assert_eq!(check_layout(&chain, &uses, &found.layout), Ok(()));
     let crowd: Vec<UsageRecord> = (0..1500).map(|i| UsageRecord::new(i, 9000, 1 + i as u64)).collect();
     let uses = uses_from_records(&crowd).unwrap();
-    let found = best(&crowd, &uses, Budget { nodes: 10, moves: 1000 }, &SearchControl::new()).unwrap();
+    let found = solve(
+        &crowd,
+        &uses,
+        Planner::Best,
+        SearchBudget { nodes: 10, moves: 1000, ..SearchBudget::PORTFOLIO },
+        &SearchControl::new(),
+    )
+    .unwrap();
     assert_eq!(found.layout.total(), found.bounds.naive);
 }
 

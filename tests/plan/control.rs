@@ -8,8 +8,8 @@ use std::{
 };
 
 use texpool::plan::{
-    Budget, Layout, LayoutKind, PlanError, Progress, SearchControl, StopReason, UsageRecord, Uses, bank_bound, banks,
-    bounds, check_layout, optimum, survey, uses_from_records, verify_certificate,
+    Layout, LayoutKind, PlanError, Progress, SearchBudget, SearchControl, StopReason, UsageRecord, Uses, bank_bound,
+    banks, bounds, check_layout, optimum, survey, uses_from_records, verify_certificate,
 };
 
 use crate::data::{csv_records, minimalloc, short_lived};
@@ -49,7 +49,7 @@ fn is_valid(records: &[UsageRecord], layout: &Layout) {
 #[test]
 fn stopped_at_any_report_every_search_answers_with_a_valid_plan() {
     let records = csv_records("blazeface");
-    let budget = Budget { nodes: 50, moves: 3000 };
+    let budget = SearchBudget { nodes: 50, moves: 3000, ..SearchBudget::PORTFOLIO };
     let calls = stopped_everywhere(|control, stopped| {
         let found = survey(&records, Uses::FirstAndLast, budget, control).unwrap();
         is_valid(&records, &found.best.layout);
@@ -96,7 +96,7 @@ fn stopped_at_any_report_banks_are_no_larger_than_their_seed() {
 fn a_deadline_of_zero_is_answered() {
     for records in [csv_records("posenet"), short_lived(3000), Vec::new()] {
         let control = SearchControl::new().timeout(Duration::ZERO);
-        let found = survey(&records, Uses::FirstAndLast, Budget::default(), &control).unwrap();
+        let found = survey(&records, Uses::FirstAndLast, SearchBudget::default(), &control).unwrap();
         is_valid(&records, &found.best.layout);
         assert!(records.is_empty() || found.stopped == Some(StopReason::Deadline));
         assert!(records.is_empty() || found.best.not_tried.iter().any(|other| other.name == "greedy_by_breadth"));
@@ -110,7 +110,13 @@ fn a_hard_public_instance_ends_at_its_deadline() {
     let records = minimalloc("J.1048576");
     let begun = Instant::now();
     let control = SearchControl::new().timeout(Duration::from_secs(3));
-    let found = survey(&records, Uses::FirstAndLast, Budget { nodes: 1, moves: 20_000 }, &control).unwrap();
+    let found = survey(
+        &records,
+        Uses::FirstAndLast,
+        SearchBudget { nodes: 1, moves: 20_000, ..SearchBudget::PORTFOLIO },
+        &control,
+    )
+    .unwrap();
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     is_valid(&records, &found.best.layout);
     assert_eq!((found.stopped, found.optimum.proven), (Some(StopReason::Deadline), false));

@@ -1,6 +1,8 @@
 //! Pools shared by several models.
 
-use texpool::plan::{Budget, SearchControl, UsageRecord, best, check_layout, overlay_pools, uses_from_records};
+use texpool::plan::{
+    Planner, SearchBudget, SearchControl, UsageRecord, check_layout, overlay_pools, solve, uses_from_records,
+};
 
 use crate::data::usage_record_sets;
 
@@ -8,8 +10,9 @@ use crate::data::usage_record_sets;
 fn models_share_one_pool() {
     let sets = usage_record_sets();
     let models: Vec<&Vec<UsageRecord>> = sets.iter().take(4).map(|(_, records)| records).collect();
+    let budget = SearchBudget { nodes: 10, moves: 20_000, ..SearchBudget::PORTFOLIO };
     let plan = |records: &&Vec<UsageRecord>| {
-        best(records, &uses_from_records(records).unwrap(), Budget { nodes: 10, moves: 20_000 }, &SearchControl::new())
+        solve(records, &uses_from_records(records).unwrap(), Planner::Best, budget, &SearchControl::new())
             .unwrap()
             .layout
     };

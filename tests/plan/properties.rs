@@ -2,8 +2,8 @@
 
 use proptest::{prelude::*, strategy::Strategy as Generator};
 use texpool::plan::{
-    Budget, LayoutKind, PlanError, SearchControl, Strategy, TensorRows, TexelFormat, TextureLimits, UsageRecord, best,
-    bounds, check, check_layout, realize, uses_from_records,
+    LayoutKind, PlanError, Planner, SearchBudget, SearchControl, Strategy, TensorRows, TexelFormat, TextureLimits,
+    UsageRecord, bounds, check, check_layout, realize, solve, uses_from_records,
 };
 
 fn record(steps: usize, size: u64) -> impl Generator<Value = UsageRecord> {
@@ -55,7 +55,7 @@ proptest! {
     fn order_of_records_changes_no_total_of_best(records in records(), seed in any::<u64>()) {
         let total = |records: &[UsageRecord]| {
             let uses = uses_from_records(records).unwrap();
-            best(records, &uses, Budget { nodes: 50, moves: 2000 }, &SearchControl::new()).unwrap().layout.total()
+            solve(records, &uses, Planner::Best, SearchBudget { nodes: 50, moves: 2000, ..SearchBudget::PORTFOLIO }, &SearchControl::new()).unwrap().layout.total()
         };
         let mut shuffled = records.clone();
         let mut state = seed | 1;

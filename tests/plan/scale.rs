@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use texpool::plan::{
-    Budget, LayoutKind, PlanError, SearchControl, UsageRecord, Uses, best, bounds, check_layout, offsets, survey,
-    uses_from_records, verify_certificate,
+    LayoutKind, PlanError, Planner, SearchBudget, SearchControl, UsageRecord, Uses, bounds, check_layout, offsets,
+    solve, survey, uses_from_records, verify_certificate,
 };
 
 use crate::data::{all_alive, minimalloc, short_lived};
@@ -13,7 +13,7 @@ use crate::data::{all_alive, minimalloc, short_lived};
 fn surveyed(records: &[UsageRecord], deadline: Duration) -> u64 {
     let begun = Instant::now();
     let control = SearchControl::new().timeout(deadline);
-    let found = survey(records, Uses::FirstAndLast, Budget::default(), &control).unwrap();
+    let found = survey(records, Uses::FirstAndLast, SearchBudget::default(), &control).unwrap();
     assert!(begun.elapsed() < 2 * deadline + Duration::from_secs(30), "{:?}", begun.elapsed());
     assert_eq!(check_layout(records, Uses::FirstAndLast, &found.best.layout), Ok(()));
     let certificate = &found.optimum.certificate;
@@ -41,7 +41,8 @@ fn twenty_thousand_records_that_all_meet_are_answered_by_the_deadline() {
 fn steps_that_are_far_apart_take_no_memory() {
     let far = usize::MAX - 1;
     let records = [UsageRecord::new(0, far, 7), UsageRecord::new(far - 5, far, 5), UsageRecord::new(3, 3, 5)];
-    let found = best(&records, Uses::FirstAndLast, Budget::default(), &SearchControl::new()).unwrap();
+    let found =
+        solve(&records, Uses::FirstAndLast, Planner::Best, SearchBudget::default(), &SearchControl::new()).unwrap();
     assert_eq!(found.layout.total(), 12);
     assert!(matches!(uses_from_records(&records), Err(PlanError::TooManySteps { .. })));
 }
@@ -50,9 +51,9 @@ fn steps_that_are_far_apart_take_no_memory() {
 #[test]
 fn uses_told_and_untold_give_the_same_plan() {
     for records in [short_lived(120), all_alive(20), minimalloc("input.12")] {
-        let budget = Budget { nodes: 20, moves: 2000 };
+        let budget = SearchBudget { nodes: 20, moves: 2000, ..SearchBudget::PORTFOLIO };
         let steps = uses_from_records(&records).unwrap();
-        let plan = |uses: Uses<'_>| best(&records, uses, budget, &SearchControl::new()).unwrap();
+        let plan = |uses: Uses<'_>| solve(&records, uses, Planner::Best, budget, &SearchControl::new()).unwrap();
         let (told, untold) = (plan(Uses::Steps(&steps)), plan(Uses::FirstAndLast));
         assert_eq!(told, untold);
         for uses in [Uses::Steps(&steps), Uses::FirstAndLast] {
@@ -81,17 +82,24 @@ fn a_step_of_very_many_tensors_is_checked_at_once() {
 fn banks_are_no_larger_than_an_arena_that_is_a_bank() {
     let records = minimalloc("K.1048576");
     let control = SearchControl::new().timeout(Duration::from_secs(20));
-    let found = survey(&records, Uses::FirstAndLast, Budget { nodes: 0, moves: 20_000 }, &control).unwrap();
+    let found = survey(
+        &records,
+        Uses::FirstAndLast,
+        SearchBudget { nodes: 0, moves: 20_000, ..SearchBudget::PORTFOLIO },
+        &control,
+    )
+    .unwrap();
     let total = |name: &str| found.candidates.iter().find(|c| c.name == name).map(|c| c.total);
     let (banks, arena) = (total("banks"), total("offsets_smallest"));
     assert!(banks.is_some() && banks <= arena, "{banks:?} {arena:?}");
     assert_eq!((Some(found.best.layout.total()), found.best.strategy.as_str()), (banks, "banks"));
     assert_eq!(check_layout(&records, Uses::FirstAndLast, &found.best.layout), Ok(()));
     // Nobody has looked for an arena before.
-    let alone = best(
+    let alone = solve(
         &records,
         Uses::FirstAndLast,
-        Budget { nodes: 0, moves: 20_000 },
+        Planner::Best,
+        SearchBudget { nodes: 0, moves: 20_000, ..SearchBudget::PORTFOLIO },
         &SearchControl::new().timeout(Duration::from_secs(20)),
     );
     assert!(alone.unwrap().layout.total() <= 1_256_448);

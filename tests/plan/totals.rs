@@ -2,8 +2,8 @@
 
 use crate::data::{csv_records, json, usage_record_sets};
 use texpool::plan::{
-    Budget, LayoutKind, SearchControl, Strategy, UsageRecord, best, bounds, check_layout, optimum, survey,
-    uses_from_records,
+    LayoutKind, Planner, SearchBudget, SearchControl, Strategy, UsageRecord, bounds, check_layout, optimum, solve,
+    survey, uses_from_records,
 };
 
 #[test]
@@ -68,7 +68,7 @@ fn best_is_checked_explained_and_no_larger_than_any_candidate() {
     for (name, _) in TABLE {
         let records = csv_records(name);
         let uses = uses_from_records(&records).unwrap();
-        let best = best(&records, &uses, Budget::default(), &SearchControl::new()).unwrap();
+        let best = solve(&records, &uses, Planner::Best, SearchBudget::default(), &SearchControl::new()).unwrap();
         check_layout(&records, &uses, &best.layout).unwrap();
         assert!(best.layout.problem != LayoutKind::Offsets);
         assert!(best.reason.contains(&best.strategy), "{name}: {}", best.reason);
@@ -102,8 +102,8 @@ fn linear_addressing_gives_the_reference_texels() {
 fn a_survey_tells_everything() {
     let records = csv_records("mobilenet_v2");
     let uses = uses_from_records(&records).unwrap();
-    let survey = survey(&records, &uses, Budget::default(), &SearchControl::new()).unwrap();
-    assert_eq!(survey, texpool::plan::survey(&records, &uses, Budget::default(), &SearchControl::new()).unwrap());
+    let survey = survey(&records, &uses, SearchBudget::default(), &SearchControl::new()).unwrap();
+    assert_eq!(survey, texpool::plan::survey(&records, &uses, SearchBudget::default(), &SearchControl::new()).unwrap());
     for name in Strategy::ALL.iter().map(|s| s.name()).chain(["optimum", "banks", "offsets_smallest"]) {
         assert!(survey.candidates.iter().any(|c| c.name == name), "{name}");
     }

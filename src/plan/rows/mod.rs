@@ -15,5 +15,5 @@ mod textures;
 pub use check::check_rows;
 pub use items::{live_row_peak, row_lives};
 pub use place::place_rows;
-pub use problem::{LivePeak, LiveRange, RowLayout, RowProblem, RowSearchBudget, RowStep, RowUse};
+pub use problem::{LivePeak, LiveRange, RowLayout, RowProblem, RowStep, RowUse};
 pub use realize::realize_rows;

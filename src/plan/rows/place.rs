@@ -4,10 +4,12 @@ use super::{
     items::{self, Item},
     live_profile::LiveProfiles,
     pack::pack,
-    problem::{RowLayout, RowProblem, RowSearchBudget},
+    problem::{RowLayout, RowProblem},
     textures::{Climbing, assignments, conflicts},
 };
-use crate::plan::{bounds::naive_total, control::SearchControl, error::PlanError, record::UsageRecord};
+use crate::plan::{
+    bounds::naive_total, budget::SearchBudget, control::SearchControl, error::PlanError, record::UsageRecord,
+};
 
 /// Numbers of textures that are tried; a network that needs more gets a layout of as many as it needs.
 const FEWEST: usize = 2;
@@ -15,7 +17,7 @@ const MOST: usize = 4;
 /// Assignments that are packed, for each number of textures.
 const PACKED: usize = 3;
 
-/// Places every row of every record; the same answer for the same problem and effort, unless `control` stops the search,
+/// Places every row of every record; the same answer for the same problem and budget, unless `control` stops the search,
 /// which then answers with the best so far. `None` where it is stopped before there is any, or where tensors times steps
 /// are too many for the search's memory.
 ///
@@ -23,7 +25,7 @@ const PACKED: usize = 3;
 /// As [`row_lives`](super::row_lives); [`PlanError::Overflow`] where the rows add up to more than 64 bits hold.
 pub fn place_rows(
     problem: &RowProblem<'_>,
-    effort: RowSearchBudget,
+    budget: SearchBudget,
     control: &SearchControl<'_>,
 ) -> Result<Option<RowLayout>, PlanError> {
     let items = items::items(problem)?;
@@ -36,7 +38,7 @@ pub fn place_rows(
     let mut textures = FEWEST.min(records.max(1));
     // With a texture for each tensor there is always an assignment.
     while textures <= MOST || found.is_empty() {
-        let climbing = Climbing { moves: effort.moves / (MOST - FEWEST + 1) as u64, keep: PACKED };
+        let climbing = Climbing { moves: budget.moves / (MOST - FEWEST + 1) as u64, keep: PACKED };
         found.extend(assignments(&profiles, &conflicts, textures, climbing, control));
         textures += 1;
         if control.should_stop() && found.is_empty() {
@@ -44,15 +46,15 @@ pub fn place_rows(
         }
     }
     found.sort();
-    let share = (effort.packings / found.len().max(1) as u64).max(1);
+    let share = (budget.packings / found.len().max(1) as u64).max(1);
     let mut best: Option<RowLayout> = None;
     for assigned in &found {
         let total = best.as_ref().map_or(u64::MAX, RowLayout::total);
         if assigned.bound >= total {
             break;
         }
-        let effort = Packing { packings: share, below: total };
-        let layout = packed(problem, &items, &assigned.texture_of, effort, control);
+        let packing = Packing { packings: share, below: total };
+        let layout = packed(problem, &items, &assigned.texture_of, packing, control);
         best = layout.filter(|layout| layout.total() < total).or(best);
         if control.should_stop() {
             return Ok(best);

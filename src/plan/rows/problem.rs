@@ -55,21 +55,6 @@ pub struct RowProblem<'a> {
     pub steps: &'a [RowStep],
 }
 
-/// How far to search for a smaller layout; counts, never time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowSearchBudget {
-    /// Moves of a tensor to another texture.
-    pub moves: u64,
-    /// Packings of one texture.
-    pub packings: u64,
-}
-
-impl Default for RowSearchBudget {
-    fn default() -> Self {
-        Self { moves: 20_000, packings: 60 }
-    }
-}
-
 /// Where each row lies; sizes and places in texels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowLayout {

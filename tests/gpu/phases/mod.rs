@@ -11,7 +11,7 @@ use texpool::{
     gpu::{ExternalTextures, Gpu, Memory, Session, SessionOptions},
     graph::Graph,
     ops::work,
-    plan::{Choice, SearchControl, Strategy, TexelFormat},
+    plan::{Planner, SearchControl, Strategy, TexelFormat},
 };
 
 use crate::{
@@ -134,17 +134,17 @@ fn is_invariant(network: &Network) {
             front => front.unwrap(),
         };
         let planned = began.elapsed();
-        let naive = CompileOptions { choice: Choice::Strategy(Strategy::Naive), ..options.clone() };
+        let naive = CompileOptions { planner: Planner::Strategy(Strategy::Naive), ..options.clone() };
         let naive = run(&gpu, compile(&graph, &naive, &SearchControl::new()).unwrap(), &naive, false, &inputs);
         assert!(naive.finite, "{name}, {format:?}: not every output is finite");
         let mut whole = naive.memory.pool_planned;
-        let others: &[Choice] = match format {
-            TexelFormat::Rgba32Float => &[Choice::Optimum, Choice::Banks, Choice::Best],
-            TexelFormat::Rgba16Float => &[Choice::Best],
+        let others: &[Planner] = match format {
+            TexelFormat::Rgba32Float => &[Planner::Optimum, Planner::Banks, Planner::Best],
+            TexelFormat::Rgba16Float => &[Planner::Best],
         };
-        for (choice, compiled) in different(&graph, &options, others.iter().copied()) {
+        for (planner, compiled) in different(&graph, &options, others.iter().copied()) {
             let found = run(&gpu, compiled, &options, true, &inputs);
-            assert_eq!(naive.bits, found.bits, "{name}: {choice} with poison, {format:?}");
+            assert_eq!(naive.bits, found.bits, "{name}: {planner} with poison, {format:?}");
             whole = found.memory.pool_planned.min(whole);
         }
         let answered = began.elapsed() - planned;

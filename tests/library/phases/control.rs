@@ -9,7 +9,7 @@ use super::networks;
 use texpool::{
     compile::{CompileError, CompileOptions, CompiledModel, Phases, compile, frontier},
     graph::Graph,
-    plan::{Choice, Progress, SearchControl, StopReason, Strategy, TextureLimits, check, check_rows},
+    plan::{Planner, Progress, SearchControl, StopReason, Strategy, TextureLimits, check, check_rows},
 };
 
 const MODES: [Phases; 3] = [Phases::Off, Phases::Auto, Phases::Min];
@@ -51,7 +51,7 @@ fn breaking_off_at_any_call_gives_a_plan_that_holds() {
         let whole = whole.unwrap();
         assert_eq!(whole.stopped(), None);
         assert!(phases == Phases::Off || calls > 20, "{phases:?} is told of {calls} times");
-        let naive = CompileOptions { choice: Choice::Strategy(Strategy::Naive), ..options(Phases::Off) };
+        let naive = CompileOptions { planner: Planner::Strategy(Strategy::Naive), ..options(Phases::Off) };
         let naive = compile(&graph, &naive, &SearchControl::new()).unwrap().plan().bytes();
         for last in [1, 2, 3, 5, 8, 20, calls / 4, calls / 2, calls * 3 / 4, calls * 9 / 10] {
             if last == 0 || last > calls / 2 && phases == Phases::Off {

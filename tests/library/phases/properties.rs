@@ -10,7 +10,7 @@ use texpool::{
     },
     ops::reference,
     plan::{
-        Plan, RowProblem, RowSearchBudget, RowStep, RowTable, SearchControl, TensorRows, TexelFormat, TextureLimits,
+        Plan, RowProblem, RowStep, RowTable, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits,
         check_rows, live_row_peak, place_rows, realize_rows,
     },
     rewrite::{Rules, rewrite},
@@ -230,11 +230,15 @@ const LIMITS: TextureLimits = TextureLimits { max_extent: 2048 };
 fn planned(case: &Case) -> (Plan, u64) {
     let problem = RowProblem { tensors: &case.tensors, whole: &case.whole, steps: &case.steps };
     let layout =
-        place_rows(&problem, RowSearchBudget { moves: 500, packings: 10 }, &SearchControl::new()).unwrap().unwrap();
+        place_rows(&problem, SearchBudget { moves: 500, packings: 10, ..SearchBudget::ROWS }, &SearchControl::new())
+            .unwrap()
+            .unwrap();
     assert!(layout.total() >= live_row_peak(&problem).unwrap().texels);
     assert_eq!(
         layout,
-        place_rows(&problem, RowSearchBudget { moves: 500, packings: 10 }, &SearchControl::new()).unwrap().unwrap()
+        place_rows(&problem, SearchBudget { moves: 500, packings: 10, ..SearchBudget::ROWS }, &SearchControl::new())
+            .unwrap()
+            .unwrap()
     );
     (realize_rows(&layout, &problem, TexelFormat::Rgba32Float, LIMITS).unwrap(), layout.total())
 }

@@ -105,7 +105,7 @@ const BETWEEN_LOOKS: u64 = 1 << 13;
 /// What remains to be done at a level of the search.
 enum Frame {
     /// One of the tensors of a part comes next.
-    Choice {
+    Planner {
         part: Part,
         /// Of the tensor before; whatever comes is later.
         after: Key,
@@ -160,10 +160,10 @@ impl<'a> Search<'a> {
                         answer = Some(answer != Some(false));
                     }
                 },
-                Some(Frame::Choice { .. }) if answer == Some(true) => {
+                Some(Frame::Planner { .. }) if answer == Some(true) => {
                     self.frames.pop();
                 }
-                Some(&mut Frame::Choice { part, after, ceiling, mark }) => {
+                Some(&mut Frame::Planner { part, after, ceiling, mark }) => {
                     self.state.undo(mark);
                     let Some((key, tensor)) = self.next(part, after, ceiling) else {
                         self.frames.pop();
@@ -196,7 +196,7 @@ impl<'a> Search<'a> {
 
     /// Remembers at the level on top which tensor was tried last.
     fn tried(&mut self, key: Key) {
-        if let Some(Frame::Choice { after, .. }) = self.frames.last_mut() {
+        if let Some(Frame::Planner { after, .. }) = self.frames.last_mut() {
             *after = Key { rank: key.rank + 1, ..key };
         }
     }
@@ -211,7 +211,7 @@ impl<'a> Search<'a> {
     fn push_choice(&mut self, part: Part, after: Key) -> Option<bool> {
         let ends = self.state.members(part).map(|t| self.state.lowest[t] + self.state.instance.tensors[t].size);
         let Some(ceiling) = ends.min() else { return Some(true) };
-        self.frames.push(Frame::Choice { part, after, ceiling, mark: self.state.mark() });
+        self.frames.push(Frame::Planner { part, after, ceiling, mark: self.state.mark() });
         None
     }
 
