@@ -1,7 +1,6 @@
 //! texpool runs neural networks on the GPU out of a fixed pool of textures.
 //!
-//! The floors, lowest first; each may use those below it and none above (`ARCHITECTURE.md`):
-//! `plan`, `graph`, `import`, `rewrite`, `schedule`, `kernels`, `gpu`, `report`, `cli`.
+//! Its modules are layers, each of which uses those below it and none above (`ARCHITECTURE.md`).
 //! With `--no-default-features` only [`plan`] is built: no GPU, no files, any target.
 
 #[cfg(feature = "cli")]

@@ -9,6 +9,7 @@ mod graph;
 mod import;
 mod import_onnx;
 mod io;
+mod layers;
 mod phases;
 mod precision;
 mod published_totals;
