@@ -1,9 +1,6 @@
-//! Validity of a graph: what every floor above may rely on without asking again.
+//! Validity of a graph: what every layer above may rely on without asking again.
 
-use super::{Act, CheckError, Graph, Node, Shape, Tensor, TensorId, infer};
-
-/// Most elements a tensor may have.
-pub const MAX_ELEMENTS: usize = 1 << 31;
+use super::{Act, CheckError, Graph, MAX_ELEMENTS, Node, Shape, Tensor, TensorId, infer};
 
 /// Checks a whole graph: ids, sizes, order, one producer a tensor, and every shape against inference.
 ///

@@ -14,11 +14,12 @@ mod node_set;
 mod op;
 mod pad;
 mod resize;
+mod resize_axis;
 mod shape;
 mod subtensor;
 
 pub use builder::GraphBuilder;
-pub use check::{MAX_ELEMENTS, check};
+pub use check::check;
 pub use constant::{Bytes, Constant, DType, Quantised};
 pub use error::{BuildError, CheckError};
 pub use finite::NotFinite;
@@ -30,8 +31,9 @@ pub use lookup::named;
 pub use node_set::NodeSet;
 pub use op::{Act, Conv2d, DepthOrder, Epilogue, Op, Padding, Pool2d, PoolKind, TransposeConv};
 pub use pad::{PadAxis, PadMode};
-pub use resize::{CoordMode, ResizeAxis, ResizeMode, Rounding, Taps, follows_tensorflow};
-pub use shape::Shape;
+pub use resize::{CoordMode, ResizeMode, Rounding, follows_tensorflow};
+pub use resize_axis::{ResizeAxis, Taps};
+pub use shape::{MAX_ELEMENTS, Shape};
 pub use subtensor::{SubtensorError, texels_agree};
 pub(crate) use subtensor::{SubtensorOffset, may_be_in_place, subtensor_offsets};
 

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Most elements a tensor may have.
+pub const MAX_ELEMENTS: usize = 1 << 31;
+
 /// Extents `[B, H, W, C]` of a tensor. A tensor of lower rank has ones in front, so that broadcasting needs no rank:
 /// a vector of 10 is `[1, 1, 1, 10]`, a 7 by 10 matrix `[1, 1, 7, 10]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

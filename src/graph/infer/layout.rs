@@ -1,6 +1,9 @@
 //! Operators that move elements and compute nothing, and resizes.
 
-use super::{ShapeError, count, multiple, only, pair, same};
+use super::{
+    error::ShapeError,
+    operands::{count, multiple, only, pair, same},
+};
 use crate::graph::{CoordMode, Op, PadAxis, PadMode, Shape};
 
 const AXIS: [&str; 4] = ["batches", "height", "width", "channels"];

@@ -1,6 +1,9 @@
 //! Operators whose result has the extents of an operand, or ones: element by element, over axes, matrix products.
 
-use super::{ShapeError, bias_fits, count, multiple, only, pair, same, weighted};
+use super::{
+    error::ShapeError,
+    operands::{bias_fits, count, multiple, only, pair, same, weighted},
+};
 use crate::graph::{Reduce, Shape};
 
 pub(super) fn binary(inputs: &[Shape]) -> Result<Shape, ShapeError> {

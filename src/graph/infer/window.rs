@@ -1,6 +1,9 @@
 //! Operators that slide a window over an image: convolutions and pools.
 
-use super::{ShapeError, bias_fits, multiple, only, same, weighted};
+use super::{
+    error::ShapeError,
+    operands::{bias_fits, multiple, only, same, weighted},
+};
 use crate::graph::{Conv2d, MAX_ELEMENTS, Padding, Pool2d, PoolKind, Shape, TransposeConv};
 
 pub(super) fn conv2d(conv: &Conv2d, inputs: &[Shape]) -> Result<Shape, ShapeError> {
