@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What is known of the operators of a network, whatever bands they run in.
-pub(super) struct Prices<'a> {
+pub(super) struct CostModel<'a> {
     device_profile: &'a DeviceProfile,
     operators: BTreeMap<NodeId, Operator>,
     /// Microseconds of a run beside its dispatches.
@@ -23,7 +23,7 @@ struct Operator {
     dispatches: Vec<Range<u32>>,
 }
 
-impl<'a> Prices<'a> {
+impl<'a> CostModel<'a> {
     /// Of the operators of a schedule whose every step computes all rows of its result.
     pub(super) fn new(graph: &Graph, unphased: &Schedule, device_profile: &'a DeviceProfile) -> Self {
         let outside = unphased.storages.iter().filter(|s| !matches!(s.kind, StorageKind::Intermediate(_)));

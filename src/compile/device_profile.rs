@@ -1,4 +1,5 @@
-//! What a device takes for what it does: the device_profile that a plan's time is predicted from. They are measured elsewhere.
+//! What a device takes for what it does: the figures that a plan's time is predicted from. They are measured
+//! elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ pub struct Rate {
     pub ktexel_us: f64,
 }
 
-/// Which time device_profile are in.
+/// Which time a profile is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -31,7 +32,7 @@ pub enum Clock {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DeviceProfile {
-    /// Which time they are in.
+    /// Which time it is in.
     pub clock: Clock,
     /// Microseconds of a dispatch that computes next to nothing.
     pub dispatch_us: f64,
@@ -90,8 +91,8 @@ impl DeviceProfile {
         rate.mflop_us * work.flops / 1e6 + rate.ktexel_us * work.texels / 1e3
     }
 
-    /// Microseconds of a band that is `share` of the operator, its dispatch included. Workgroups run so many concurrent_workgroups, and
-    /// a band that has fewer leaves the device partly idle.
+    /// Microseconds of a band that is `share` of the operator, its dispatch included. So many workgroups run side by
+    /// side, and a band that has fewer leaves the device partly idle.
     pub fn band_us(&self, work: &Work, share: f64) -> f64 {
         let groups = (work.texels / work.block / LANES).max(LEAST);
         let mine = (groups * share).max(LEAST);

@@ -1,4 +1,4 @@
-//! The front of one variant to run a network: divisions into segments under falling limits, and the smallest.
+//! The front of one variant of a model: divisions into segments under falling limits, and the smallest.
 
 use std::ops::Range;
 
@@ -6,7 +6,6 @@ use super::{
     changes::Changes,
     error::CompileError,
     parallel::parallel_map,
-    relay::forward_progress,
     variant::{Candidate, Placed, Variant},
 };
 use crate::{
@@ -17,13 +16,13 @@ use crate::{
 /// Memory limits between the least and no phases at all that are tried, a constant factor apart.
 const LIMITS: u32 = 10;
 /// Changes of the smallest schedule that are tried.
-const CHANGES: usize = 160;
+const MOST_CHANGES: usize = 160;
 /// Changes that are tried side by side, whatever the number of cores.
-const ABREAST: usize = 2;
+const SIDE_BY_SIDE: usize = 2;
 /// Work of placing them, which grows with the square of their steps.
-const PLACED: u64 = 900_000_000;
+const MOST_PLACING_WORK: u64 = 900_000_000;
 /// With more steps than these, the last placement has less effort.
-const THOROUGH: u64 = 2_500;
+const MOST_THOROUGH_STEPS: u64 = 2_500;
 
 /// A variant, and the cost of its segments.
 pub(super) struct Front<'a> {
@@ -69,9 +68,7 @@ impl<'a> Front<'a> {
         let count = divisions.len() as u64;
         let placed = |(index, segments): &(u64, Vec<Segment>)| {
             let progress = Progress::new("placing rows of divisions into phases", *index, count);
-            forward_progress(control, progress, |control| {
-                self.variant.placed(segments.clone(), SearchBudget::ROWS, control)
-            })
+            self.variant.placed(segments.clone(), SearchBudget::ROWS, &control.stage(progress))
         };
         parallel_map(&divisions, placed).into_iter().filter_map(Result::transpose).collect()
     }
@@ -85,11 +82,11 @@ impl<'a> Front<'a> {
     }
 
     /// The smallest pool that is found: from a small one on, borders and numbers of phases are changed one at a time, and
-    /// what is left is placed with more effort. It is the search of number `turn.start` of `turn.end`.
+    /// what is left is placed with more effort. It is the search of number `search.start` of `search.end`.
     pub(super) fn smallest(
         &self,
         from: Placed,
-        turn: Range<usize>,
+        search: Range<usize>,
         control: &SearchControl<'_>,
     ) -> Result<Placed, CompileError> {
         let mut best = from;
@@ -102,25 +99,25 @@ impl<'a> Front<'a> {
         let mut changes = Changes::new(self.table.finest());
         let mut spent = 0;
         let progress = |change: usize, best: &Placed| {
-            let (done, total) = (turn.start * CHANGES + change, turn.end * CHANGES);
+            let (done, total) = (search.start * MOST_CHANGES + change, search.end * MOST_CHANGES);
             let progress = Progress::new("searching for the smallest pool", done as u64, total as u64);
             Progress { best: Some(best.bytes), ..progress }
         };
-        for change in (0..CHANGES).step_by(ABREAST) {
+        for change in (0..MOST_CHANGES).step_by(SIDE_BY_SIDE) {
             let progress = progress(change, &best);
             control.report(progress);
-            if spent >= PLACED || control.should_stop() {
+            if spent >= MOST_PLACING_WORK || control.should_stop() {
                 break;
             }
-            let mut drawn: Vec<Vec<Segment>> = (0..ABREAST).map(|_| changes.next(&best.segments, operators)).collect();
+            let mut drawn: Vec<Vec<Segment>> =
+                (0..SIDE_BY_SIDE).map(|_| changes.next(&best.segments, operators)).collect();
             drawn.retain(|segments| {
                 self.table.peak(segments).is_none_or(|peak| peak * texel_bytes < best.bytes)
                     && *segments != best.segments
             });
             let effort = SearchBudget { moves: 4_000, packings: 24, ..SearchBudget::ROWS };
-            let place = |segments: &Vec<Segment>| {
-                forward_progress(control, progress, |control| self.variant.placed(segments.clone(), effort, control))
-            };
+            let place =
+                |segments: &Vec<Segment>| self.variant.placed(segments.clone(), effort, &control.stage(progress));
             for placed in parallel_map(&drawn, place) {
                 let Some(placed) = placed? else { continue };
                 spent += (placed.steps as u64).pow(2);
@@ -129,15 +126,13 @@ impl<'a> Front<'a> {
                 }
             }
         }
-        // What was packed a little tighter on the variant may end up looser: both ends are placed with all effort.
+        // What was packed a little tighter on the way may end up looser: both ends are placed with all effort.
         let ends = if best.segments == first { vec![first] } else { vec![first, best.segments.clone()] };
-        let steps = (best.steps as u64).max(THOROUGH);
-        let share = |effort: u64| effort * THOROUGH / steps;
+        let steps = (best.steps as u64).max(MOST_THOROUGH_STEPS);
+        let share = |effort: u64| effort * MOST_THOROUGH_STEPS / steps;
         let effort = SearchBudget { moves: share(200_000), packings: share(2_000), ..SearchBudget::ROWS };
-        let progress = progress(CHANGES, &best);
-        let place = |segments: &Vec<Segment>| {
-            forward_progress(control, progress, |control| self.variant.placed(segments.clone(), effort, control))
-        };
+        let progress = progress(MOST_CHANGES, &best);
+        let place = |segments: &Vec<Segment>| self.variant.placed(segments.clone(), effort, &control.stage(progress));
         for placed in parallel_map(&ends, place) {
             let Some(placed) = placed? else { continue };
             if (placed.bytes, placed.dispatches) < (best.bytes, best.dispatches) {

@@ -1,6 +1,6 @@
-//! The Pareto front of all variants: pool bytes against predicted time.
+//! The Pareto front of all variants of a model: pool bytes against predicted time.
 //!
-//! Ways differ in the concatenations and pads that are written in place: those that cost no memory where memory is
+//! Variants differ in the concatenations and pads that are written in place: those that cost no memory where memory is
 //! shortest, or all. Writing in place saves steps, but a part that is made long before the others keeps room for them.
 
 use super::{
@@ -10,7 +10,6 @@ use super::{
     options::CompileOptions,
     parallel::{join, parallel_map},
     point::Point,
-    relay::forward_progress,
     variant::{Candidate, Placed, Variant, without_phases},
 };
 use crate::{
@@ -20,8 +19,8 @@ use crate::{
 };
 
 /// Bands that are driven to look at segments, and where only a first division is wanted.
-const LOOKED_AT: u64 = 3_000_000;
-const GLANCED_AT: u64 = 1_000_000;
+const THOROUGH_BANDS: u64 = 3_000_000;
+const QUICK_BANDS: u64 = 1_000_000;
 
 pub(super) struct Fronts<'a> {
     fronts: Vec<Front<'a>>,
@@ -38,19 +37,19 @@ pub(super) struct Found {
 }
 
 impl<'a> Fronts<'a> {
-    /// The fronts of all variants to run a model, and its plan without phases. A `thorough` search looks at the variant without
-    /// anything written in place, too: where bytes alone count it is the best of a few networks.
+    /// The fronts of all variants of a model, and its plan without phases. A `thorough` search looks at the variant with
+    /// every part copied, too: where bytes alone count it is the best of a few networks.
     pub(super) fn new(
         lowered: &'a LoweredModel,
         options: &'a CompileOptions,
         thorough: bool,
         control: &SearchControl<'_>,
     ) -> Result<(Whole, Self), CompileError> {
-        let searched = || match lowered.too_many_rows() {
+        let variants = || match lowered.too_many_rows() {
             Some(_) => Ok(Vec::new()),
-            None => searched(lowered, options, thorough, control),
+            None => variants(lowered, options, thorough, control),
         };
-        let (whole, fronts) = join(|| lowered.planned(options, control), searched);
+        let (whole, fronts) = join(|| lowered.planned(options, control), variants);
         let (whole, fronts) = (whole?, fronts?);
         let placed = without_phases(&lowered.graph, &whole.schedule, whole.plan.clone(), options);
         let unphased = whole.schedule.clone();
@@ -112,9 +111,7 @@ impl<'a> Fronts<'a> {
                 break;
             }
             let variant = &self.fronts[front].variant;
-            let placed = forward_progress(control, progress, |control| {
-                variant.placed(candidate.segments, SearchBudget::ROWS, control)
-            })?;
+            let placed = variant.placed(candidate.segments, SearchBudget::ROWS, &control.stage(progress))?;
             let Some(placed) = placed else { continue };
             if worth(placed.bytes, placed.predicted_us) < worth(best.placed.bytes, best.placed.predicted_us) {
                 best = Found { front: Some(front), placed };
@@ -139,7 +136,7 @@ impl<'a> Fronts<'a> {
 }
 
 /// The fronts of all variants, not placed yet.
-fn searched<'a>(
+fn variants<'a>(
     lowered: &'a LoweredModel,
     options: &'a CompileOptions,
     thorough: bool,
@@ -148,17 +145,17 @@ fn searched<'a>(
     let LoweredModel { graph, free: [views, in_place], .. } = lowered;
     let plain = Variant::new(graph, lowered.plain().clone(), options);
     if in_place.is_empty() {
-        return Ok(vec![Front::new(plain, LOOKED_AT, control)]);
+        return Ok(vec![Front::new(plain, THOROUGH_BANDS, control)]);
     }
-    let plain = Front::new(plain, if thorough { LOOKED_AT } else { GLANCED_AT }, control);
+    let plain = Front::new(plain, if thorough { THOROUGH_BANDS } else { QUICK_BANDS }, control);
     let Variant { unphased, model, .. } = &plain.variant;
     let some = select_in_place(graph, unphased, model, &plain.least_bands(), in_place, control);
-    let mut joined = Vec::new();
+    let mut in_place_variants = Vec::new();
     if !some.is_empty() {
-        joined.push(views.union(&some));
+        in_place_variants.push(views.union(&some));
     }
     if some != *in_place {
-        joined.push(views.union(in_place));
+        in_place_variants.push(views.union(in_place));
     }
     let mut fronts = Vec::new();
     if thorough || some.is_empty() {
@@ -166,9 +163,9 @@ fn searched<'a>(
     }
     let front = |free: &NodeSet| {
         let variant = Variant::new(graph, schedule(graph, free)?, options);
-        Ok::<_, CompileError>(Front::new(variant, LOOKED_AT, control))
+        Ok::<_, CompileError>(Front::new(variant, THOROUGH_BANDS, control))
     };
-    for front in parallel_map(&joined, front) {
+    for front in parallel_map(&in_place_variants, front) {
         fronts.push(front?);
     }
     Ok(fronts)

@@ -99,10 +99,10 @@ impl LoweredModel {
     pub(super) fn planned(&self, options: &CompileOptions, control: &SearchControl<'_>) -> Result<Whole, CompileError> {
         let plans = parallel_map(&self.schedules, |schedule| planned(schedule, options, control));
         let mut plans = plans.into_iter().collect::<Result<Vec<_>, _>>()?;
-        // With parts written in place there are fewer steps, so they are in where they take no more bytes.
-        let joined = usize::from(plans.len() > 1 && plans[1].1.bytes() <= plans[0].1.bytes());
-        let (best, plan) = plans.swap_remove(joined);
-        Ok(Whole { schedule: self.schedules[joined].clone(), best, plan })
+        // Parts written in place save steps, so they are where they take no more bytes.
+        let in_place = usize::from(plans.len() > 1 && plans[1].1.bytes() <= plans[0].1.bytes());
+        let (best, plan) = plans.swap_remove(in_place);
+        Ok(Whole { schedule: self.schedules[in_place].clone(), best, plan })
     }
 
     /// The model with its plan without phases.

@@ -3,6 +3,7 @@
 //! Joins the rewriter, the scheduler and the planner; knows no kernel and no device.
 
 mod changes;
+mod cost_model;
 mod device_profile;
 mod error;
 mod front;
@@ -13,8 +14,6 @@ mod options;
 mod parallel;
 mod point;
 mod precision;
-mod prices;
-mod relay;
 mod select;
 mod variant;
 

@@ -85,9 +85,9 @@ impl CompiledModel {
 pub struct Phased {
     /// Operators that run interleaved, by the steps of the schedule without phases.
     pub segments: Vec<Segment>,
-    /// Bytes of the rows alive at the fullest step; no placement of this schedule takes less.
+    /// Bytes of the rows alive at the peak; no placement of this schedule takes less.
     pub live_bytes: u64,
-    /// The fullest step.
+    /// The step of the peak.
     pub peak: Peak,
     /// Dispatches of a run.
     pub dispatches: u64,

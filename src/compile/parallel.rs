@@ -1,4 +1,4 @@
-//! Independent jobs parallel_map over the machine's cores; the answers do not depend on how.
+//! Independent jobs, spread over the machine's cores; the answers do not depend on how.
 
 use std::{
     panic::resume_unwind,

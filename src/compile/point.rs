@@ -1,11 +1,11 @@
-//! One plan among several: its steps, what they take, and where they are fullest.
+//! One plan among several: its steps, what they take, and where their peak is.
 
 use crate::{
     plan::Plan,
     schedule::{Schedule, phases::Segment},
 };
 
-/// Where a schedule is fullest: what keeps its pool from being smaller.
+/// The step at which most texels are alive: what keeps the pool from being smaller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peak {
     /// The step.
@@ -23,9 +23,9 @@ pub struct Peak {
 pub struct Point {
     /// Bytes of the pool.
     pub bytes: u64,
-    /// Bytes of the rows alive at the fullest step of this schedule; no placement of it takes less.
+    /// Bytes of the rows alive at the peak of this schedule; no placement of it takes less.
     pub live_bytes: u64,
-    /// The fullest step.
+    /// The step of the peak.
     pub peak: Peak,
     /// Dispatches of a run.
     pub dispatches: u64,

@@ -1,10 +1,11 @@
-//! One variant to run a network: its steps, with parts written in place or copied, and what any division of them into phases takes.
+//! One variant of a model: its steps, with parts written in place or copied, and what any division of them into phases
+//! takes.
 
 use super::{
+    cost_model::CostModel,
     error::CompileError,
     options::CompileOptions,
     point::{Peak, Point},
-    prices::Prices,
 };
 use crate::{
     graph::Graph,
@@ -66,16 +67,16 @@ pub(super) fn without_phases(graph: &Graph, unphased: &Schedule, plan: Plan, opt
         change[record.first] += record.size as i64;
         change[record.last + 1] -= record.size as i64;
     }
-    let (mut live, mut fullest) = (0i64, LivePeak::default());
+    let (mut live, mut live_peak) = (0i64, LivePeak::default());
     for (step, change) in change.into_iter().enumerate() {
         live += change;
-        if live.unsigned_abs() > fullest.texels {
-            fullest = LivePeak { step, texels: live.unsigned_abs() };
+        if live.unsigned_abs() > live_peak.texels {
+            live_peak = LivePeak { step, texels: live.unsigned_abs() };
         }
     }
-    let (dispatches, predicted_us) = Prices::new(graph, unphased, &options.device_profile).of(unphased);
-    let live_bytes = fullest.texels * options.format.texel_bytes();
-    let peak = peak(graph, unphased, &[], unphased, fullest.step);
+    let (dispatches, predicted_us) = CostModel::new(graph, unphased, &options.device_profile).of(unphased);
+    let live_bytes = live_peak.texels * options.format.texel_bytes();
+    let peak = peak(graph, unphased, &[], unphased, live_peak.step);
     let candidate = Candidate { live_bytes, peak, dispatches, predicted_us, segments: Vec::new() };
     Placed::new(candidate, unphased.steps.len(), plan)
 }
@@ -89,7 +90,7 @@ pub(super) struct Variant<'a> {
     pub(super) model: RowDependencies,
     tensors: Vec<TensorRows>,
     whole: Vec<bool>,
-    prices: Prices<'a>,
+    cost_model: CostModel<'a>,
 }
 
 impl<'a> Variant<'a> {
@@ -100,7 +101,7 @@ impl<'a> Variant<'a> {
             model: RowDependencies::new(graph, &unphased),
             tensors: unphased.tensors(),
             whole: unphased.whole(graph),
-            prices: Prices::new(graph, &unphased, &options.device_profile),
+            cost_model: CostModel::new(graph, &unphased, &options.device_profile),
             unphased,
         }
     }
@@ -151,15 +152,15 @@ impl<'a> Variant<'a> {
         schedule: &Schedule,
         steps: &[RowStep],
     ) -> Result<Candidate, CompileError> {
-        let fullest = live_row_peak(&RowProblem { tensors: &self.tensors, whole: &self.whole, steps })?;
-        let (dispatches, predicted_us) = self.prices.of(schedule);
-        let live_bytes = fullest.texels * self.options.format.texel_bytes();
-        let peak = peak(self.graph, &self.unphased, &segments, schedule, fullest.step);
+        let live_peak = live_row_peak(&RowProblem { tensors: &self.tensors, whole: &self.whole, steps })?;
+        let (dispatches, predicted_us) = self.cost_model.of(schedule);
+        let live_bytes = live_peak.texels * self.options.format.texel_bytes();
+        let peak = peak(self.graph, &self.unphased, &segments, schedule, live_peak.step);
         Ok(Candidate { live_bytes, peak, dispatches, predicted_us, segments })
     }
 }
 
-/// What there is to say of the fullest step of a schedule.
+/// What there is to say of the peak of a schedule.
 fn peak(graph: &Graph, unphased: &Schedule, segments: &[Segment], schedule: &Schedule, step: usize) -> Peak {
     let node = schedule.steps.get(step).map(|step| step.node);
     let operator = unphased.steps.iter().position(|whole| Some(whole.node) == node).unwrap_or(0);

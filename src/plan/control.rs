@@ -88,8 +88,10 @@ pub struct SearchControl<'a> {
     progress: Option<Mutex<Listener<'a>>>,
     /// How often it was asked whether to stop.
     asked: AtomicU32,
-    /// The control that this one is a share of.
+    /// The control that this one is a part of.
     whole: Option<&'a (dyn Whole + Sync + 'a)>,
+    /// What the whole is told, whatever this one is told.
+    stage: Option<Progress>,
     state: AtomicU8,
 }
 
@@ -103,12 +105,12 @@ struct Listener<'a> {
 /// stop a search in the midst of a stage. Searches ask at least every millisecond of work or so.
 const ASKED: u32 = 32;
 
-/// A control that others are a share of.
+/// A control that others are a part of.
 trait Whole {
-    /// Why it was stopped; no look at the clock, for a share never ends after the whole.
+    /// Why it was stopped; no look at the clock, for a part never ends after the whole.
     fn halted(&self) -> Option<StopReason>;
 
-    /// Tells how far the share is.
+    /// Tells how far the part is.
     fn told(&self, progress: Progress);
 
     /// Tells again how far it is.
@@ -174,6 +176,13 @@ impl<'a> SearchControl<'a> {
         SearchControl { deadline, whole: Some(self), ..SearchControl::new() }
     }
 
+    /// A control for one of many alike parts of a stage: it stops when this one does, and whoever watches this one sees
+    /// `progress`, how far the stage is, and not the stages that the part is made of.
+    #[must_use]
+    pub fn stage(&self, progress: Progress) -> SearchControl<'_> {
+        SearchControl { deadline: self.deadline, whole: Some(self), stage: Some(progress), ..SearchControl::new() }
+    }
+
     /// The time until the deadline, where there is one.
     pub fn remaining(&self) -> Option<Duration> {
         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
@@ -187,7 +196,7 @@ impl<'a> SearchControl<'a> {
     /// Tells how far the search is. Searches call this at least every few milliseconds of work.
     pub fn report(&self, progress: Progress) {
         match self.whole {
-            Some(whole) => whole.told(progress),
+            Some(whole) => whole.told(self.stage.unwrap_or(progress)),
             None => self.tell(Some(progress)),
         }
     }

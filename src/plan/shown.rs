@@ -1,36 +1,54 @@
 //! Names from files, as a terminal may be given them.
 
-use std::fmt::{self, Write};
+use std::{
+    ffi::OsStr,
+    fmt::{self, Write},
+};
 
 /// Most characters of a text that are shown: a name must not swell every message that it stands in.
 const MOST: usize = 512;
 
 /// A text as it is shown to people: made by [`shown`].
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a>(&'a str);
+pub struct Shown<'a> {
+    text: &'a OsStr,
+    /// Most characters of it.
+    most: usize,
+}
 
 /// A text from a file, to be written to a terminal or into a message. Control characters, and those that turn the direction
 /// of writing, stand as escapes (`\u{1b}`, `\n`), so that a name can neither steer a terminal nor forge a line; of a long
-/// text the beginning is shown, and its length. For pictures and exchange formats there is XML's own escaping, for JSON
-/// JSON's.
+/// text the beginning is shown, and its length. Bytes that are no UTF-8 stand as `\xff`. For pictures and exchange
+/// formats there is XML's own escaping, for JSON JSON's.
 ///
 /// ```
 /// assert_eq!(texpool::plan::shown("conv\u{1b}[2J").to_string(), "conv\\u{1b}[2J");
 /// ```
-pub const fn shown(text: &str) -> Shown<'_> {
-    Shown(text)
+pub fn shown<T: AsRef<OsStr> + ?Sized>(text: &T) -> Shown<'_> {
+    Shown { text: text.as_ref(), most: MOST }
+}
+
+impl Shown<'_> {
+    /// The same with nothing cut off, for names that the user gave.
+    #[must_use]
+    pub const fn whole(self) -> Self {
+        Self { most: usize::MAX, ..self }
+    }
 }
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (count, c) in self.0.chars().enumerate() {
-            if count == MOST {
-                return write!(f, "... ({} bytes)", self.0.len());
+        let mut count = 0;
+        for chunk in self.text.as_encoded_bytes().utf8_chunks() {
+            for c in chunk.valid().chars() {
+                if count == self.most {
+                    return write!(f, "... ({} bytes)", self.text.len());
+                }
+                count += 1;
+                if steers(c) { write!(f, "{}", c.escape_default())? } else { f.write_char(c)? }
             }
-            match c {
-                '\n' | '\r' | '\t' => write!(f, "{}", c.escape_default())?,
-                c if steers(c) => write!(f, "{}", c.escape_unicode())?,
-                c => f.write_char(c)?,
+            for byte in chunk.invalid() {
+                write!(f, "\\x{byte:02x}")?;
             }
         }
         Ok(())
