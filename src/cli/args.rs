@@ -1,7 +1,7 @@
 //! Arguments that several subcommands share.
 
 use super::{
-    CliError,
+    error::CliError,
     model_source::{DimArgs, Found},
     progress::{self, Deadline},
 };
@@ -24,20 +24,20 @@ pub(super) struct ModelArgs {
     #[arg(long, value_name = "NAME", default_value = "best", value_parser = runnable_by_name)]
     strategy: Planner,
     #[command(flatten)]
-    how: PlanArgs,
+    plan: PlanArgs,
     #[command(flatten)]
     deadline: DeadlineArgs,
 }
 
-/// PlanArgs values are stored.
+/// How values are stored.
 #[derive(Clone, Copy, Debug, clap::Args)]
-pub(super) struct Stored {
-    /// PlanArgs activations and weights are stored; arithmetic is always in 32 bits.
+pub(super) struct PrecisionArgs {
+    /// How activations and weights are stored; arithmetic is always in 32 bits.
     #[arg(long, value_enum, default_value_t)]
     precision: Precision,
 }
 
-impl Stored {
+impl PrecisionArgs {
     /// The texel format of the precision asked for.
     pub(super) fn format(self) -> TexelFormat {
         match self.precision {
@@ -47,11 +47,11 @@ impl Stored {
     }
 }
 
-/// PlanArgs a model is stored and rewritten.
+/// How a model is stored and rewritten.
 #[derive(Debug, clap::Args)]
 pub(super) struct PlanArgs {
     #[command(flatten)]
-    stored: Stored,
+    precision: PrecisionArgs,
     /// Rewriting rules to apply: `default`, those whose answers differ from the file's by rounding at most; `exact`, those
     /// that keep every bit; `all`, those too that may answer where the file's nodes overflow; `none`; or names with commas
     /// between them. `texpool plan MODEL --why` says of each what it does to numbers.
@@ -87,7 +87,7 @@ enum Precision {
     F16,
 }
 
-/// A setting of the dial between time and bytes, and what it was called.
+/// Which plan between the fastest and the smallest, and what it was called.
 #[derive(Clone, Debug)]
 pub(super) struct PlanSetting {
     pub(super) name: String,
@@ -95,7 +95,7 @@ pub(super) struct PlanSetting {
 }
 
 /// `off`, `auto`, `min`, or a budget.
-pub(super) fn dial(text: &str) -> Result<PlanSetting, String> {
+pub(super) fn setting(text: &str) -> Result<PlanSetting, String> {
     let phases = match text {
         "off" => Phases::Off,
         "auto" => Phases::Auto,
@@ -158,11 +158,11 @@ fn rules(text: &str) -> Result<Rules, String> {
 impl PlanArgs {
     /// The texel format of the precision asked for.
     pub(super) fn format(&self) -> TexelFormat {
-        self.stored.format()
+        self.precision.format()
     }
 
     /// What is asked of the plan.
-    pub(super) fn prepare_options(&self, planner: Planner) -> CompileOptions {
+    pub(super) fn compile_options(&self, planner: Planner) -> CompileOptions {
         let phases = match (self.budget, self.phases) {
             (Some(bytes), _) => Phases::Budget(bytes),
             (None, PhasesArg::Off) => Phases::Off,
@@ -176,12 +176,12 @@ impl PlanArgs {
 impl ModelArgs {
     /// The texel format of the precision asked for.
     pub(super) fn format(&self) -> TexelFormat {
-        self.how.format()
+        self.plan.format()
     }
 
     /// What is asked of the plan.
-    pub(super) fn prepare_options(&self) -> CompileOptions {
-        self.how.prepare_options(self.strategy)
+    pub(super) fn compile_options(&self) -> CompileOptions {
+        self.plan.compile_options(self.strategy)
     }
 
     /// The time that the search for a plan may take.
@@ -191,7 +191,7 @@ impl ModelArgs {
 
     /// Finds the model, fetched if need be.
     pub(super) fn find(&self) -> Result<Found, CliError> {
-        self.how.dims.find(&self.model)
+        self.plan.dims.find(&self.model)
     }
 }
 
@@ -216,7 +216,7 @@ pub(super) fn part(text: &str) -> Result<f32, String> {
 /// RetinaFace in its smallest pool, takes 5 on two cores in a release build.
 pub(super) const DEADLINE: &str = "30";
 
-/// PlanArgs long to search for a plan.
+/// How long to search for a plan.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct DeadlineArgs {
     /// Stop searching for a plan after so many seconds and take the best so far; `none` searches to the end.

@@ -1,9 +1,9 @@
 //! `texpool bench`: how long a model takes, and what it takes of the processor.
 
 use super::{
-    CliError,
     args::{self, AdapterArgs, ModelArgs, PlanSetting},
     compare_plans,
+    error::CliError,
     inputs::random,
     out, setup_model,
     stats::{ms, percentile},
@@ -33,12 +33,12 @@ pub(super) struct Args {
     model: ModelArgs,
     #[command(flatten)]
     adapter: AdapterArgs,
-    /// PlanArgs long to measure, after the first runs.
+    /// How long to measure, after the first runs.
     #[arg(long, default_value = "3", value_parser = args::seconds)]
     seconds: Duration,
     /// Compare plans side by side, run by run in turns: `off`, `auto`, `min` and budgets such as `2MiB`, with commas
     /// between them. Ratios are to the first.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = args::dial, conflicts_with_all = ["phases", "budget"])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = args::setting, conflicts_with_all = ["phases", "budget"])]
     plans: Vec<PlanSetting>,
 }
 
@@ -99,10 +99,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let graph = found.import()?;
     let gpu = args.adapter.open(true)?;
     if !args.plans.is_empty() {
-        let how = compare_plans::PlanArgs { dials: &args.plans, time: args.seconds, deadline: args.model.deadline() };
-        return compare_plans::run(&gpu, &graph, &args.model.prepare_options(), &how, json);
+        let what =
+            compare_plans::Comparison { settings: &args.plans, time: args.seconds, deadline: args.model.deadline() };
+        return compare_plans::run(&gpu, &graph, &args.model.compile_options(), &what, json);
     }
-    let options = SessionOptions { compile: args.model.prepare_options(), ..SessionOptions::default() };
+    let options = SessionOptions { compile: args.model.compile_options(), ..SessionOptions::default() };
     let mut session = setup_model::session(&gpu, &graph, &options, args.model.deadline())?;
     let inputs = random(&graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();

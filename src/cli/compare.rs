@@ -3,13 +3,13 @@
 //! Its exit codes are those of `diff`: 0 where all agrees, 1 where something diverges, 2 where nothing could be compared.
 
 use super::{
-    CliError,
     args::{self, AdapterArgs, ModelArgs},
+    error::CliError,
     inputs::{Input, InputArgs},
     out, progress, setup_model,
 };
 use crate::{
-    gpu::{Gpu, SessionOptions, StepDifference, compare_prepared, furthest, largest, tolerance},
+    gpu::{Gpu, SessionOptions, StepDifference, compare_compiled, furthest, largest, tolerance},
     graph::{Graph, NotFinite},
     io::read_npy,
     report::NotFiniteCounts,
@@ -86,12 +86,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 }
 
 fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], tolerance: f32) -> Result<Vec<Row>, CliError> {
-    let options = setup_model::options_for(gpu, args.model.prepare_options())?;
+    let options = setup_model::options_for(gpu, args.model.compile_options())?;
     let compiled = setup_model::compiled(graph, &options, args.model.deadline())?;
     setup_model::uninterrupted("planning")?;
     let differences = progress::watched(None, |control| {
         let tell = |done: usize, of: usize| setup_model::reported(control, "comparing steps", done, of);
-        compare_prepared(gpu, compiled, options, inputs, tolerance, tell)
+        compare_compiled(gpu, compiled, options, inputs, tolerance, tell)
     });
     setup_model::uninterrupted("comparing")?;
     let row = |d: StepDifference| Row {
@@ -117,7 +117,7 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<V
             "the model has {outputs} outputs, {files} arrays were given; say --against once for each, or `--against cpu`"
         )));
     }
-    let options = SessionOptions { compile: args.model.prepare_options(), ..SessionOptions::default() };
+    let options = SessionOptions { compile: args.model.compile_options(), ..SessionOptions::default() };
     let found = setup_model::session(gpu, graph, &options, args.model.deadline())?.run(inputs)?;
     let mut rows = Vec::new();
     for ((file, values), &tensor) in args.against.iter().zip(&found).zip(&graph.outputs) {

@@ -2,8 +2,8 @@
 //! meets them alike.
 
 use super::{
-    CliError,
     args::PlanSetting,
+    error::CliError,
     inputs::random,
     out, setup_model,
     stats::{ms, percentile},
@@ -52,7 +52,7 @@ struct Times {
     median: f64,
 }
 
-struct Lane {
+struct TimedPlan {
     session: Session,
     outputs: Vec<Vec<f32>>,
     wall: Vec<f64>,
@@ -60,8 +60,8 @@ struct Lane {
 }
 
 /// Which plans, and how long to run them and to search for each.
-pub(super) struct PlanArgs<'a> {
-    pub(super) dials: &'a [PlanSetting],
+pub(super) struct Comparison<'a> {
+    pub(super) settings: &'a [PlanSetting],
     pub(super) time: Duration,
     pub(super) deadline: Option<Duration>,
 }
@@ -70,36 +70,36 @@ pub(super) fn run(
     gpu: &Gpu,
     graph: &Graph,
     options: &CompileOptions,
-    PlanArgs { dials, time, deadline }: &PlanArgs<'_>,
+    Comparison { settings, time, deadline }: &Comparison<'_>,
     json: bool,
 ) -> Result<(), CliError> {
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let lane = |dial: &PlanSetting| -> Result<Lane, CliError> {
-        let compile = CompileOptions { phases: dial.phases, ..options.clone() };
+    let timed_plan = |setting: &PlanSetting| -> Result<TimedPlan, CliError> {
+        let compile = CompileOptions { phases: setting.phases, ..options.clone() };
         let mut session =
             setup_model::session(gpu, graph, &SessionOptions { compile, ..SessionOptions::default() }, *deadline)?;
         let outputs = session.run(&slices)?;
-        Ok(Lane { session, outputs, wall: Vec::new(), cpu: Vec::new() })
+        Ok(TimedPlan { session, outputs, wall: Vec::new(), cpu: Vec::new() })
     };
-    let mut lanes = dials.iter().map(lane).collect::<Result<Vec<_>, _>>()?;
+    let mut timed = settings.iter().map(timed_plan).collect::<Result<Vec<_>, _>>()?;
     let end = Instant::now() + *time;
     let mut rounds = 0;
     while rounds < FEWEST_ROUNDS || Instant::now() < end {
-        for lane in &mut lanes {
+        for timed_plan in &mut timed {
             let (begun, burnt) = (Instant::now(), ProcessTime::now());
-            lane.session.run_into(&slices, &mut lane.outputs)?;
-            lane.wall.push(ms(begun.elapsed()));
-            lane.cpu.push(ms(burnt.elapsed()));
+            timed_plan.session.run_into(&slices, &mut timed_plan.outputs)?;
+            timed_plan.wall.push(ms(begun.elapsed()));
+            timed_plan.cpu.push(ms(burnt.elapsed()));
         }
         rounds += 1;
     }
-    let plans = dials.iter().zip(&lanes).map(|(dial, lane)| plan(dial, lane, &lanes[0])).collect();
+    let plans = settings.iter().zip(&timed).map(|(setting, timed_plan)| plan(setting, timed_plan, &timed[0])).collect();
     let answer = Answer { model: graph.name.clone(), rounds, plans };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }
 }
 
-fn plan(dial: &PlanSetting, lane: &Lane, first: &Lane) -> Plan {
+fn plan(setting: &PlanSetting, timed_plan: &TimedPlan, first: &TimedPlan) -> Plan {
     let fastest = |values: &[f64]| percentile(values, 0.0);
     let times = |values: &[f64]| Times { fastest: fastest(values), median: percentile(values, 0.5) };
     let ratio = |mine: &[f64], others: &[f64]| {
@@ -108,16 +108,16 @@ fn plan(dial: &PlanSetting, lane: &Lane, first: &Lane) -> Plan {
     };
     let bits = |outputs: &[Vec<f32>]| outputs.iter().flatten().map(|v| v.to_bits()).collect::<Vec<_>>();
     Plan {
-        phases: dial.name.clone(),
-        pool_bytes: lane.session.memory().pool_planned,
-        dispatches: lane.session.dispatches(),
-        predicted_ms: lane.session.compiled().phased.as_ref().map(|phased| phased.predicted_us / 1e3),
-        wall_ms: times(&lane.wall),
-        cpu_ms: times(&lane.cpu),
-        wall_ratio: ratio(&lane.wall, &first.wall),
-        cpu_ratio: ratio(&lane.cpu, &first.cpu),
-        fastest_ratio: fastest(&lane.wall) / fastest(&first.wall),
-        same_bits: bits(&lane.outputs) == bits(&first.outputs),
+        phases: setting.name.clone(),
+        pool_bytes: timed_plan.session.memory().pool_planned,
+        dispatches: timed_plan.session.dispatches(),
+        predicted_ms: timed_plan.session.compiled().phased.as_ref().map(|phased| phased.predicted_us / 1e3),
+        wall_ms: times(&timed_plan.wall),
+        cpu_ms: times(&timed_plan.cpu),
+        wall_ratio: ratio(&timed_plan.wall, &first.wall),
+        cpu_ratio: ratio(&timed_plan.cpu, &first.cpu),
+        fastest_ratio: fastest(&timed_plan.wall) / fastest(&first.wall),
+        same_bits: bits(&timed_plan.outputs) == bits(&first.outputs),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use super::{CliError, args::DeadlineArgs, model_source::DimArgs, out, progress, published, setup_model};
+use super::{args::DeadlineArgs, error::CliError, model_source::DimArgs, out, progress, published, setup_model};
 use crate::{
     dataflow::{
         Bands, DataflowError, Network, Phasing, SEARCH_LIMIT, convert, least_buffers_within, repetition, to_sdf3,

@@ -1,8 +1,8 @@
 //! `texpool devices`: the adapters there are.
 
 use super::{
-    CliError,
-    args::{AdapterArgs, Stored},
+    args::{AdapterArgs, PrecisionArgs},
+    error::CliError,
     out, setup_model,
 };
 use crate::{compile::DeviceProfile, gpu};
@@ -20,18 +20,18 @@ struct Device {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Measure instead what a device takes for what it does, and keep the device_profile: plans in phases are chosen by them.
+    /// Measure instead what a device takes for what it does, and keep it: plans in phases are chosen by it.
     #[arg(long)]
     measure: bool,
     #[command(flatten)]
-    how: Stored,
+    precision: PrecisionArgs,
     #[command(flatten)]
     adapter: AdapterArgs,
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.measure {
-        let device_profile = setup_model::device_profile(&args.adapter.open(false)?, args.how.format(), true)?;
+        let device_profile = setup_model::device_profile(&args.adapter.open(false)?, args.precision.format(), true)?;
         return if json { out::json(&device_profile) } else { out::text(&text(&device_profile)) };
     }
     let devices: Vec<Device> = gpu::adapters()

@@ -1,6 +1,6 @@
-//! What a model is run on: arrays, pictures, or numbers out of a hat.
+//! What a model is run on: arrays, pictures, or random numbers.
 
-use super::{CliError, model_source::file_or_name, out};
+use super::{error::CliError, model_source::file_or_name, out};
 use crate::{
     graph::{Graph, Tensor, TensorId},
     io::{Fit, InputFile, IoError, Range, preprocess, shown},
@@ -23,7 +23,7 @@ pub(super) struct InputArgs {
     /// Run on random numbers from -1 to 1, the same every time: for trying out, since what comes out means nothing.
     #[arg(long, conflicts_with = "input")]
     random: bool,
-    /// PlanArgs a picture becomes one of the input's aspect.
+    /// How a picture becomes one of the input's aspect.
     #[arg(long, value_enum, default_value_t)]
     fit: Fit,
     /// The values that a picture's bytes become: -1 to 1, 0 to 1, 0 to 255, or with the mean and deviation of ImageNet's

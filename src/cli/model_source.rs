@@ -1,6 +1,6 @@
 //! A model by its file or its name, and the extents that the file leaves open.
 
-use super::CliError;
+use super::error::CliError;
 use crate::{
     fetch::{Bar, Catalog, Fetcher},
     graph::{Graph, MAX_ELEMENTS},

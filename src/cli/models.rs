@@ -1,6 +1,6 @@
 //! `texpool models list` and `texpool models fetch`.
 
-use super::{CliError, out};
+use super::{error::CliError, out};
 use crate::fetch::{Bar, Entry, Fetcher};
 use clap::Subcommand;
 use serde::Serialize;

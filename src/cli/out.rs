@@ -1,6 +1,6 @@
 //! Printing answers. A reader who closes the pipe early has seen enough; that is no failure.
 
-use super::CliError;
+use super::error::CliError;
 use crate::io::shown_lines;
 use serde::Serialize;
 use std::{

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::CliError;
+use super::error::CliError;
 use crate::io::{IoError, check_picture_name, check_target, write_atomic};
 
 /// Refuses a place for an SVG that cannot be written, before anything is computed for it.

@@ -3,8 +3,8 @@
 use std::{ffi::OsString, fmt::Write as _, path::PathBuf, time::Duration};
 
 use super::{
-    CliError,
     args::{self, AdapterArgs, PlanArgs, Wanted},
+    error::CliError,
     inputs::random,
     out, picture,
     progress::{self, Deadline},
@@ -30,7 +30,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", default_value = "best", value_parser = args::wanted)]
     strategy: Wanted,
     #[command(flatten)]
-    how: PlanArgs,
+    plan: PlanArgs,
     /// Plan usage records instead of a model: minimalloc's CSV (`id,lower,upper,size`), a CSV of
     /// `tensor,first_op,last_op,size_bytes`, or JSON.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "why", "frontier", "phases", "budget"])]
@@ -101,13 +101,13 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Wanted::One(planner) => args::runnable(planner).map_err(CliError::Usage)?,
         Wanted::All => Planner::Best,
     };
-    let options = args.how.prepare_options(planner);
+    let options = args.plan.compile_options(planner);
     if args.strategy == Wanted::All && options.phases != Phases::Off {
         return Err(CliError::Usage(
             "--strategy all compares plans of whole tensors: leave out --phases and --budget".into(),
         ));
     }
-    let graph = args.how.dims.find(model)?.import()?;
+    let graph = args.plan.dims.find(model)?.import()?;
     if args.frontier {
         let front = front(args, &graph, options)?;
         picture::write(args.picture.as_deref(), || Ok(front.svg()))?;
@@ -124,7 +124,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let found = watched(&compiled.schedule.records, &compiled.schedule.uses, args)?;
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
     }
-    let report = MemoryReport::of(&compiled, args.how.format());
+    let report = MemoryReport::of(&compiled, args.plan.format());
     let assumed = if report.phases.is_some() { ASSUMED } else { "" };
     if json { out::json(&report) } else { out::text(&format!("{report}{assumed}")) }?;
     setup_model::answered()

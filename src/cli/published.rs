@@ -1,6 +1,6 @@
 //! What the papers have of a network, and the same quantities computed here.
 
-use super::CliError;
+use super::error::CliError;
 use crate::{
     compile::{CompileOptions, frontier},
     dataflow::{

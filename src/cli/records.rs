@@ -8,8 +8,8 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    CliError,
     args::Wanted,
+    error::CliError,
     out, picture,
     progress::{self, Deadline, INTERRUPTED},
 };

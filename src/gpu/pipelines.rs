@@ -23,7 +23,7 @@ pub enum ParamBinding {
 impl ParamBinding {
     pub(super) const ALL: [Self; 2] = [Self::Uniform, Self::Storage];
 
-    /// KernelParams of the uniform array in `shaders/table_uniform.wgsl`.
+    /// Words of the uniform array in `shaders/table_uniform.wgsl`.
     pub const UNIFORM_PARAMS: usize = 16384;
 
     /// The table for a dispatch of so many params.

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use super::{
     Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, SharedPipelines, TextureSet,
-    lower::Placed,
+    lower::PlacedModel,
     profile::{Clock, DispatchTime},
-    transfer::{Transfers, Way},
+    transfer::{Direction, Transfers},
     weights,
 };
 use crate::{
@@ -23,8 +23,8 @@ use crate::{
 pub struct SessionOptions {
     /// What is asked of the plan; the texture limit is the device's, whatever stands here.
     pub compile: CompileOptions,
-    /// Writes NaN over every pool texture before a run and over each tensor as it dies: what reads memory it should not
-    /// shows. For tests.
+    /// Writes NaN over every pool texture before a run and over each tensor after its last use: what reads memory it
+    /// should not shows. For tests.
     pub poison: bool,
     /// Makes pool textures that can be read back, for [`Session::run_stepwise`].
     pub readback: bool,
@@ -35,7 +35,7 @@ pub struct SessionOptions {
 /// Textures of the caller's for inputs and outputs, by index; missing ones are created.
 ///
 /// Each must be as [`io_texture`] says and have the usage `STORAGE_BINDING`. The session neither uploads to nor
-/// downloads from a texture that was external: its values come and go on the device, by [`Session::encode`].
+/// downloads from a texture of the caller's: its values come and go on the device, by [`Session::encode`].
 #[derive(Clone, Debug, Default)]
 pub struct ExternalTextures {
     /// For the graph's inputs.
@@ -80,7 +80,7 @@ impl Session {
     /// Plans the model and puts it on the device.
     ///
     /// # Errors
-    /// [`GpuError::Prepare`] where no plan can be made, [`GpuError::Kernel`] for a step without a kernel, and what the
+    /// [`GpuError::Compile`] where no plan can be made, [`GpuError::Kernel`] for a step without a kernel, and what the
     /// device says.
     pub fn new(gpu: &Gpu, graph: &Graph, options: &SessionOptions) -> Result<Self, GpuError> {
         Self::with_textures(gpu, graph, options, ExternalTextures::default())
@@ -132,13 +132,13 @@ impl Session {
         let mut transfers = Transfers::new();
         let mut place = Vec::with_capacity(compiled.schedule.storages.len());
         for storage in &compiled.schedule.storages {
-            let (way, from) = match storage.kind {
+            let (direction, from) = match storage.kind {
                 StorageKind::Intermediate(record) => {
                     place.push(compiled.plan.placements[record].texture);
                     continue;
                 }
-                StorageKind::Input(i) => (Way::Up, external.inputs.get(i)),
-                StorageKind::Output(i) => (Way::Down, external.outputs.get(i)),
+                StorageKind::Input(i) => (Direction::Upload, external.inputs.get(i)),
+                StorageKind::Output(i) => (Direction::Readback, external.outputs.get(i)),
             };
             let tensor = &compiled.graph.tensors[storage.tensor];
             let spec = io_texture(tensor.shape, format, max_extent);
@@ -146,7 +146,7 @@ impl Session {
                 Some(Some(texture)) => textures.adopt(spec, texture.clone())?,
                 _ => {
                     let texture = textures.create(&tensor.name, spec, Role::Shared)?;
-                    transfers.add(gpu, &textures, texture, tensor, way)?;
+                    transfers.add(gpu, &textures, texture, tensor, direction)?;
                     texture
                 }
             };
@@ -155,7 +155,7 @@ impl Session {
         }
         let (weight_places, weight_bytes) = weights::upload(gpu, &mut textures, &compiled.graph, format)?;
         memory.weights = weight_bytes;
-        let placed = Placed { compiled: &compiled, textures: &textures, of: &place };
+        let placed = PlacedModel { compiled: &compiled, textures: &textures, of: &place };
         let (steps, dispatches): (Vec<_>, Vec<_>) =
             placed.dispatches(&weight_places, options.poison, gpu.device.limits().max_buffer_size)?.into_iter().unzip();
         let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
@@ -176,7 +176,7 @@ impl Session {
     }
 
     /// Runs the model on dense values in the file's order, one slice a graph input; answers one vector a graph output.
-    /// Inputs and outputs whose textures were external do not count.
+    /// Inputs and outputs in textures of the caller's do not count.
     ///
     /// A run that fails leaves nothing behind: the next one is right, or fails by a typed error, too. After a
     /// [`GpuError::Timeout`] it first waits, as long again, for what is still on the device.
@@ -185,7 +185,7 @@ impl Session {
     /// [`GpuError::Input`] for a wrong number of inputs or values, [`GpuError::Timeout`], [`GpuError::Lost`], and what the
     /// device says.
     pub fn run(&mut self, inputs: &[&[f32]]) -> Result<Vec<Vec<f32>>, GpuError> {
-        let mut outputs = self.transfers.room();
+        let mut outputs = self.transfers.empty_outputs();
         self.run_into(inputs, &mut outputs)?;
         Ok(outputs)
     }
@@ -196,9 +196,14 @@ impl Session {
     /// As [`run`](Self::run).
     pub fn run_into(&mut self, inputs: &[&[f32]], outputs: &mut [Vec<f32>]) -> Result<(), GpuError> {
         self.transfers.check_outputs(outputs)?;
-        self.transferring("a run of the model", inputs, &[Way::Up, Way::Down], |session, encoder| {
-            session.program.encode(encoder, None);
-        })?;
+        self.transferring(
+            "a run of the model",
+            inputs,
+            &[Direction::Upload, Direction::Readback],
+            |session, encoder| {
+                session.program.encode(encoder, None);
+            },
+        )?;
         self.transfers.take(&self.textures, outputs)?;
         self.transfers.ended();
         Ok(())
@@ -210,7 +215,7 @@ impl Session {
         &mut self,
         what: &str,
         inputs: &[&[f32]],
-        ways: &[Way],
+        directions: &[Direction],
         encode: impl FnOnce(&Self, &mut wgpu::CommandEncoder),
     ) -> Result<(), GpuError> {
         self.transfers.check_inputs(inputs)?;
@@ -220,13 +225,13 @@ impl Session {
         let (submission, mappings) = self.gpu.scoped(what, || {
             let mut encoder =
                 self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("run") });
-            self.transfers.encode(Way::Up, &self.textures, &mut encoder);
+            self.transfers.encode(Direction::Upload, &self.textures, &mut encoder);
             encode(self, &mut encoder);
-            if ways.contains(&Way::Down) {
-                self.transfers.encode(Way::Down, &self.textures, &mut encoder);
+            if directions.contains(&Direction::Readback) {
+                self.transfers.encode(Direction::Readback, &self.textures, &mut encoder);
             }
             let submission = self.gpu.queue.submit([encoder.finish()]);
-            let mappings: Vec<_> = ways.iter().flat_map(|&way| self.transfers.map(way)).collect();
+            let mappings: Vec<_> = directions.iter().flat_map(|&direction| self.transfers.map(direction)).collect();
             (submission, mappings)
         })?;
         self.transfers.submitted(submission.clone());
@@ -251,9 +256,9 @@ impl Session {
         inputs: &[&[f32]],
         mut seen: impl FnMut(usize, &[f32]) -> bool,
     ) -> Result<(), GpuError> {
-        self.transferring("bringing the inputs", inputs, &[Way::Up], |_, _| {})?;
+        self.transferring("bringing the inputs", inputs, &[Direction::Upload], |_, _| {})?;
         self.transfers.ended();
-        let placed = Placed { compiled: &self.compiled, textures: &self.textures, of: &self.place };
+        let placed = PlacedModel { compiled: &self.compiled, textures: &self.textures, of: &self.place };
         let mut next = 0;
         for (number, step) in self.compiled.schedule.steps.iter().enumerate() {
             // Poison that goes before a step is part of it; what comes behind it is the next one's.
@@ -261,7 +266,7 @@ impl Session {
             self.program.run(&self.gpu, next..end)?;
             next = end;
             let result = self.compiled.graph.nodes[step.node].outputs.first().and_then(|&t| placed.operand(t));
-            // What some rows of a frame surround may follow, and is seen by itself.
+            // What some rows of a border surround may follow, and is seen by itself.
             let part = |operand: &Operand| step.pad_border && step.rows.len() < operand.shape.rows();
             let Some(operand) = result.filter(|operand| !part(operand)) else { continue };
             if !seen(number, &self.textures.read_rows(&operand, step.rows.clone())?) {

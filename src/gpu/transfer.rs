@@ -8,11 +8,11 @@ use super::{
 };
 use crate::graph::{LayoutPermutation, Shape, Tensor};
 
-/// Which way values go.
+/// Which direction values go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    Up,
-    Down,
+pub(super) enum Direction {
+    Upload,
+    Readback,
 }
 
 /// A tensor that is copied between the host and a texture of its own.
@@ -23,16 +23,29 @@ struct Transfer {
     texture: usize,
     buffer: wgpu::Buffer,
     bytes: Vec<u8>,
-    way: Way,
+    direction: Direction,
 }
 
 impl Transfer {
     /// A buffer for `texture`, which holds `tensor` and whose width must make rows a multiple of 256 bytes.
-    fn new(gpu: &Gpu, textures: &TextureSet, texture: usize, tensor: &Tensor, way: Way) -> Result<Self, GpuError> {
+    fn new(
+        gpu: &Gpu,
+        textures: &TextureSet,
+        texture: usize,
+        tensor: &Tensor,
+        direction: Direction,
+    ) -> Result<Self, GpuError> {
         let size = textures.spec(texture).bytes();
-        let buffer = buffer(gpu, size, way)?;
-        let bytes = if way == Way::Up { vec![0; size as usize] } else { Vec::new() };
-        Ok(Self { shape: tensor.shape, permutation: tensor.host_permutation.clone(), texture, buffer, bytes, way })
+        let buffer = buffer(gpu, size, direction)?;
+        let bytes = if direction == Direction::Upload { vec![0; size as usize] } else { Vec::new() };
+        Ok(Self {
+            shape: tensor.shape,
+            permutation: tensor.host_permutation.clone(),
+            texture,
+            buffer,
+            bytes,
+            direction,
+        })
     }
 
     /// Writes dense values in the file's order into the mapped buffer and hands it to the device.
@@ -55,17 +68,17 @@ impl Transfer {
                 rows_per_image: None,
             },
         };
-        match self.way {
-            Way::Up => encoder.copy_buffer_to_texture(buffer, texture.as_image_copy(), texture.size()),
-            Way::Down => encoder.copy_texture_to_buffer(texture.as_image_copy(), buffer, texture.size()),
+        match self.direction {
+            Direction::Upload => encoder.copy_buffer_to_texture(buffer, texture.as_image_copy(), texture.size()),
+            Direction::Readback => encoder.copy_texture_to_buffer(texture.as_image_copy(), buffer, texture.size()),
         }
     }
 
     /// Asks for the buffer to be mapped again once the device is done with it.
     fn map(&self) -> Mapping {
-        let mode = match self.way {
-            Way::Up => wgpu::MapMode::Write,
-            Way::Down => wgpu::MapMode::Read,
+        let mode = match self.direction {
+            Direction::Upload => wgpu::MapMode::Write,
+            Direction::Readback => wgpu::MapMode::Read,
         };
         Mapping::new(&self.buffer, mode)
     }
@@ -85,12 +98,12 @@ impl Transfer {
 }
 
 /// A buffer as a run finds it: of an input mapped, of an output not.
-fn buffer(gpu: &Gpu, size: u64, way: Way) -> Result<wgpu::Buffer, GpuError> {
-    let (what, usage) = match way {
-        Way::Up => ("an input", wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC),
-        Way::Down => ("an output", wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST),
+fn buffer(gpu: &Gpu, size: u64, direction: Direction) -> Result<wgpu::Buffer, GpuError> {
+    let (what, usage) = match direction {
+        Direction::Upload => ("an input", wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC),
+        Direction::Readback => ("an output", wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST),
     };
-    let mapped_at_creation = way == Way::Up;
+    let mapped_at_creation = direction == Direction::Upload;
     gpu.buffer(what, &wgpu::BufferDescriptor { label: Some("transfer"), size, usage, mapped_at_creation })
 }
 
@@ -111,15 +124,15 @@ enum State {
 /// All inputs and outputs of a session that the host brings and takes.
 #[derive(Debug)]
 pub(super) struct Transfers {
-    up: Vec<Transfer>,
-    down: Vec<Transfer>,
+    uploads: Vec<Transfer>,
+    readbacks: Vec<Transfer>,
     state: State,
 }
 
 impl Transfers {
     /// None yet.
     pub(super) const fn new() -> Self {
-        Self { up: Vec::new(), down: Vec::new(), state: State::Ready }
+        Self { uploads: Vec::new(), readbacks: Vec::new(), state: State::Ready }
     }
 
     /// Adds an input or output that lies in `texture`.
@@ -129,29 +142,29 @@ impl Transfers {
         textures: &TextureSet,
         texture: usize,
         tensor: &Tensor,
-        way: Way,
+        direction: Direction,
     ) -> Result<(), GpuError> {
-        let transfer = Transfer::new(gpu, textures, texture, tensor, way)?;
-        match way {
-            Way::Up => self.up.push(transfer),
-            Way::Down => self.down.push(transfer),
+        let transfer = Transfer::new(gpu, textures, texture, tensor, direction)?;
+        match direction {
+            Direction::Upload => self.uploads.push(transfer),
+            Direction::Readback => self.readbacks.push(transfer),
         }
         Ok(())
     }
 
     /// Vectors for all outputs.
-    pub(super) fn room(&self) -> Vec<Vec<f32>> {
-        self.down.iter().map(|transfer| vec![0.0; transfer.shape.len()]).collect()
+    pub(super) fn empty_outputs(&self) -> Vec<Vec<f32>> {
+        self.readbacks.iter().map(|transfer| vec![0.0; transfer.shape.len()]).collect()
     }
 
     /// Checks that there is a slice of the right length for every input.
     pub(super) fn check_inputs(&self, inputs: &[&[f32]]) -> Result<(), GpuError> {
-        lengths("input", &self.up, inputs)
+        lengths("input", &self.uploads, inputs)
     }
 
     /// Checks that there is a vector of the right length for every output.
     pub(super) fn check_outputs(&self, outputs: &[Vec<f32>]) -> Result<(), GpuError> {
-        lengths("output", &self.down, outputs)
+        lengths("output", &self.readbacks, outputs)
     }
 
     /// Puts in order what a run has left behind that did not end well: waits until the device is done with it, and takes
@@ -162,8 +175,8 @@ impl Transfers {
         if let Some(submission) = submission {
             gpu.wait(submission, "an earlier run that was given up")?;
         }
-        for transfer in self.up.iter_mut().chain(&mut self.down) {
-            transfer.buffer = buffer(gpu, textures.spec(transfer.texture).bytes(), transfer.way)?;
+        for transfer in self.uploads.iter_mut().chain(&mut self.readbacks) {
+            transfer.buffer = buffer(gpu, textures.spec(transfer.texture).bytes(), transfer.direction)?;
         }
         self.state = State::Ready;
         Ok(())
@@ -186,35 +199,35 @@ impl Transfers {
 
     /// Writes inputs where the device fetches them. They must have passed [`check_inputs`](Self::check_inputs).
     pub(super) fn load(&mut self, textures: &TextureSet, inputs: &[&[f32]]) -> Result<(), GpuError> {
-        self.up.iter_mut().zip(inputs).try_for_each(|(transfer, values)| transfer.load(textures, values))
+        self.uploads.iter_mut().zip(inputs).try_for_each(|(transfer, values)| transfer.load(textures, values))
     }
 
     /// Copies all inputs, or all outputs.
-    pub(super) fn encode(&self, way: Way, textures: &TextureSet, encoder: &mut wgpu::CommandEncoder) {
-        self.of(way).iter().for_each(|transfer| transfer.encode(textures, encoder));
+    pub(super) fn encode(&self, direction: Direction, textures: &TextureSet, encoder: &mut wgpu::CommandEncoder) {
+        self.of(direction).iter().for_each(|transfer| transfer.encode(textures, encoder));
     }
 
     /// Asks for the buffers of inputs or outputs to be mapped.
-    pub(super) fn map(&self, way: Way) -> Vec<Mapping> {
-        self.of(way).iter().map(Transfer::map).collect()
+    pub(super) fn map(&self, direction: Direction) -> Vec<Mapping> {
+        self.of(direction).iter().map(Transfer::map).collect()
     }
 
     /// Reads the outputs, whose buffers are mapped, and gives those back.
     pub(super) fn take(&self, textures: &TextureSet, outputs: &mut [Vec<f32>]) -> Result<(), GpuError> {
-        self.down.iter().zip(outputs).try_for_each(|(transfer, values)| transfer.take(textures, values))
+        self.readbacks.iter().zip(outputs).try_for_each(|(transfer, values)| transfer.take(textures, values))
     }
 
-    fn of(&self, way: Way) -> &[Transfer] {
-        match way {
-            Way::Up => &self.up,
-            Way::Down => &self.down,
+    fn of(&self, direction: Direction) -> &[Transfer] {
+        match direction {
+            Direction::Upload => &self.uploads,
+            Direction::Readback => &self.readbacks,
         }
     }
 }
 
-fn lengths<T: AsRef<[f32]>>(what: &str, transfers: &[Transfer], external: &[T]) -> Result<(), GpuError> {
-    expect(&format!("{what}s"), transfers.len(), external.len())?;
-    for (i, (transfer, values)) in transfers.iter().zip(external).enumerate() {
+fn lengths<T: AsRef<[f32]>>(what: &str, transfers: &[Transfer], given: &[T]) -> Result<(), GpuError> {
+    expect(&format!("{what}s"), transfers.len(), given.len())?;
+    for (i, (transfer, values)) in transfers.iter().zip(given).enumerate() {
         expect(&format!("values of {what} {i}"), transfer.shape.len(), values.as_ref().len())?;
     }
     Ok(())

@@ -27,7 +27,7 @@ pub struct Front {
 pub struct FrontPoint {
     /// Bytes of the pool.
     pub bytes: u64,
-    /// Bytes of the rows alive at the fullest step of its schedule.
+    /// Bytes of the rows alive at the peak of its schedule.
     pub live_bytes: u64,
     /// Dispatches of a run.
     pub dispatches: u64,
@@ -99,7 +99,7 @@ impl fmt::Display for Front {
         }
         if let Some(least) = self.points.last() {
             writeln!(f)?;
-            writeln!(f, "  the smallest is fullest at {}", least.peak)?;
+            writeln!(f, "  the peak of the smallest is at {}", least.peak)?;
         }
         Ok(())
     }

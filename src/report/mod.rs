@@ -74,7 +74,7 @@ pub struct MemoryReport {
 pub struct PhaseReport {
     /// Runs of operators that are interleaved.
     pub segments: Vec<SegmentReport>,
-    /// Bytes of the rows alive at the fullest step: no placement of this schedule takes less.
+    /// Bytes of the rows alive at the peak: no placement of this schedule takes less.
     pub live_bytes: u64,
     /// The step at which they are alive.
     pub peak: PeakReport,
@@ -103,7 +103,7 @@ pub enum RowForm {
     Scattered,
 }
 
-/// Where a schedule is fullest.
+/// The step at which most texels are alive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeakReport {
     /// The step.

@@ -53,7 +53,7 @@ impl fmt::Display for MemoryReport {
             let forms: Vec<String> = forms.iter().map(|&(form, name)| format!("{} {name}", count(form))).collect();
             writeln!(f, "    rows of tensors: {}", forms.join(", "))?;
             let note = format!("{segments} segments, {dispatches} dispatches");
-            line(f, "rows alive at the fullest of its phases", phases.live_bytes, &note)?;
+            line(f, "rows alive at the peak of its phases", phases.live_bytes, &note)?;
             writeln!(f, "    which is {}", phases.peak)?;
         }
         if let Some(bytes) = self.driver_bytes {

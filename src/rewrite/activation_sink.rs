@@ -43,6 +43,6 @@ fn alike_everywhere(act: Act, after: Epilogue) -> bool {
 fn fused(site: &Site, tensor: TensorId, act: Act, after: Epilogue) -> Result<(NodeId, Node), SkipReason> {
     let maker = site.private_maker(tensor)?;
     let node = site.node(maker);
-    let epilogue = join(node.epilogue, act, after).ok_or(SkipReason::TailTaken { op: node.op.name() })?;
+    let epilogue = join(node.epilogue, act, after).ok_or(SkipReason::EpilogueTaken { op: node.op.name() })?;
     Ok((maker, Node { epilogue, ..node.clone() }))
 }

@@ -27,7 +27,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
         return Ok(None);
     }
     if node.epilogue.add.is_some() {
-        return Err(SkipReason::TailTaken { op: node.op.name() });
+        return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }
     let mut edit = Edit::default().put(id, Node { epilogue: Epilogue::default(), ..node.clone() });
     let mut begin = 0;

@@ -26,5 +26,5 @@ pub(super) const fn takes_addend(op: &Op) -> bool {
 
 /// Refuses a node that does something after its result.
 pub(super) fn plain(node: &Node) -> Result<(), SkipReason> {
-    if node.epilogue.is_empty() { Ok(()) } else { Err(SkipReason::TailTaken { op: node.op.name() }) }
+    if node.epilogue.is_empty() { Ok(()) } else { Err(SkipReason::EpilogueTaken { op: node.op.name() }) }
 }

@@ -31,7 +31,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
         return Ok(None);
     }
     if !reshape_node.epilogue.is_empty() {
-        return Err(SkipReason::TailTaken { op: reshape_node.op.name() });
+        return Err(SkipReason::EpilogueTaken { op: reshape_node.op.name() });
     }
     let [from_shape, weights, flat_shape] = [from, weights, flat].map(|tensor| site.graph.shape(tensor));
     let rows = flat_shape.len() / weights.c.max(1);

@@ -27,7 +27,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     let maker = site.private_maker(from)?;
     let maker_node = site.node(maker);
     if !maker_node.epilogue.is_empty() {
-        return Err(SkipReason::TailTaken { op: maker_node.op.name() });
+        return Err(SkipReason::EpilogueTaken { op: maker_node.op.name() });
     }
     let mut edit = Edit::default();
     let inputs = fold(site, maker_node, &affine, &mut edit)?;

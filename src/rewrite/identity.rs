@@ -32,7 +32,7 @@ pub(super) fn passed(site: &Site, id: NodeId, from: TensorId) -> Verdict {
         return Ok(None);
     }
     if !node.epilogue.is_empty() {
-        return Err(SkipReason::TailTaken { op: node.op.name() });
+        return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }
     if !site.goes_out(to) {
         return Ok(Some(Edit::default().take_out(id).read_instead(to, from)));

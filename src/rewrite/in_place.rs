@@ -30,7 +30,12 @@ pub(super) fn find(site: &Site, views: &NodeSet, report: &mut Report) -> NodeSet
             Err(why) => report.missed.push(Missed { rule: NAME, place: Place::of(&site.graph, node), why }),
         }
     }
-    tracing::debug!(looked = search.all - search.looks, of = search.all, in_place = in_place.len(), "joined");
+    tracing::debug!(
+        looked = search.all - search.looks,
+        of = search.all,
+        in_place = in_place.len(),
+        "searched for what can be written in place"
+    );
     in_place.into_iter().collect()
 }
 
@@ -44,7 +49,7 @@ struct Search<'a> {
     depth: Vec<u32>,
     /// For each tensor one that it shares its storage with; itself for the first of them.
     shared: Vec<TensorId>,
-    /// The tensors that a reshape looks at or yields without a step, and the parts of tensors written in place.
+    /// The tensors that a reshape looks at or yields without a step, and the parts written in place.
     taken: Vec<bool>,
     /// The nodes that need no step, or whose step reads nothing.
     free: Vec<bool>,
@@ -128,7 +133,7 @@ impl<'a> Search<'a> {
         subtensor_offsets(&site.graph, node)?;
         let &[to] = &node.outputs[..] else { return Err(SkipReason::Neighbour { op: node.op.name() }) };
         if !node.epilogue.is_empty() {
-            return Err(SkipReason::TailTaken { op: node.op.name() });
+            return Err(SkipReason::EpilogueTaken { op: node.op.name() });
         }
         let (width, depth) = (site.graph.shape(to).w, self.depth[to]);
         let many = |&&part: &&TensorId| {

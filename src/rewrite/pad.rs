@@ -29,7 +29,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
         return Err(SkipReason::NotZerosAround);
     };
     if !node.epilogue.is_empty() {
-        return Err(SkipReason::TailTaken { op: node.op.name() });
+        return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }
     if site.goes_out(to) {
         return Err(SkipReason::GoesOut { tensor: site.name(to) });

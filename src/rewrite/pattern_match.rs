@@ -31,7 +31,7 @@ impl PatternMatch {
 
 /// What a rule that recognises a function answers: `found` is shown the value of the node without its epilogue.
 pub(super) fn recognised(site: &Site, id: NodeId, found: impl Fn(&Site, Value) -> Option<PatternMatch>) -> Verdict {
-    match site.untailed(id) {
+    match site.without_epilogue(id) {
         Some(whole) => replaced(site, id, found(site, whole)),
         None => Ok(None),
     }

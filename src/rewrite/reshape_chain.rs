@@ -24,7 +24,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     let first_node = site.node(first);
     let (Op::Reshape, &[from, ..]) = (&first_node.op, &first_node.inputs[..]) else { return Ok(None) };
     if !first_node.epilogue.is_empty() {
-        return Err(SkipReason::TailTaken { op: first_node.op.name() });
+        return Err(SkipReason::EpilogueTaken { op: first_node.op.name() });
     }
     site.check_private(between)?;
     let whole = Node { inputs: vec![from], op_index: first_node.op_index, ..node.clone() };

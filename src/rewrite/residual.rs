@@ -44,7 +44,7 @@ fn add_in(site: &Site, id: NodeId, to: TensorId, (sum, addend): (TensorId, Tenso
         return Err(SkipReason::Neighbour { op: maker_node.op.name() });
     }
     if maker_node.epilogue.add.is_some() || maker_node.epilogue.then != Act::None {
-        return Err(SkipReason::TailTaken { op: maker_node.op.name() });
+        return Err(SkipReason::EpilogueTaken { op: maker_node.op.name() });
     }
     if site.graph.shape(sum) != site.graph.shape(to) {
         return Err(SkipReason::OtherExtents { tensor: site.name(sum) });
@@ -61,7 +61,7 @@ fn add_in(site: &Site, id: NodeId, to: TensorId, (sum, addend): (TensorId, Tenso
         None => return Err(SkipReason::OtherExtents { tensor: site.name(addend) }),
     };
     let added = Epilogue { add: Some(addend), ..maker_node.epilogue };
-    let epilogue = join(added, Act::None, node.epilogue).ok_or(SkipReason::TailTaken { op: node.op.name() })?;
+    let epilogue = join(added, Act::None, node.epilogue).ok_or(SkipReason::EpilogueTaken { op: node.op.name() })?;
     let fused = Node { outputs: vec![to], epilogue, ..maker_node.clone() };
     // Where the addend comes after the maker, the maker waits: nothing but the addition reads its result.
     let (place, gone) = if site.maker(addend).is_none_or(|other| other < maker) { (maker, id) } else { (id, maker) };

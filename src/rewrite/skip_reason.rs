@@ -40,7 +40,7 @@ pub enum SkipReason {
     },
     /// The node, or the one that would take it over, does something after its result already.
     #[error("{op} has no room left after its result")]
-    TailTaken {
+    EpilogueTaken {
         /// Its operator.
         op: &'static str,
     },

@@ -120,7 +120,7 @@ fn needs_tensor(graph: &Graph, node: &Node) -> bool {
     }
 }
 
-/// Adds the node that joins operands of a node along their channels; gives its result.
+/// Adds the node that concatenates operands of a node along their channels; gives its result.
 fn join(graph: &mut Graph, node: &Node, joined: &[TensorId]) -> TensorId {
     let channels = joined.iter().map(|&tensor| graph.shape(tensor).c).sum();
     let shape = Shape { c: channels, ..graph.shape(joined[0]) };

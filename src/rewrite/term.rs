@@ -55,7 +55,7 @@ impl Site {
     }
 
     /// What a node computes, its epilogue left out.
-    pub(super) fn untailed(&self, id: NodeId) -> Option<Value> {
+    pub(super) fn without_epilogue(&self, id: NodeId) -> Option<Value> {
         let &[tensor] = &self.node(id).outputs[..] else { return None };
         Some(Value { tensor, stage: 0 })
     }

@@ -42,7 +42,7 @@ fn check(
 ) -> Result<(), SkipReason> {
     let (from_shape, to_shape) = (site.graph.shape(from), site.graph.shape(to));
     if !node.epilogue.is_empty() {
-        return Err(SkipReason::TailTaken { op: node.op.name() });
+        return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }
     if site.graph.is_constant(from) {
         return Err(SkipReason::IsConstant { tensor: site.name(from) });

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Puts a graph in steps: every node but those that need none, in the graph's order, each over all rows of its result.
-/// Of the pads among `views` the step is a pad_border.
+/// The step of a pad among `views` writes the border alone.
 ///
 /// # Errors
 /// If the graph is not one that can be executed in its order, or a node that is said to need no step does.
@@ -19,7 +19,7 @@ pub fn schedule(graph: &Graph, views: &NodeSet) -> Result<Schedule, ScheduleErro
     for (id, node) in graph.nodes.iter().enumerate() {
         match views.contains(id) {
             true if matches!(node.op, Op::Pad { .. }) => builder.step(id, node, true)?,
-            true if is_in_place(graph, id) => builder.join(node)?,
+            true if is_in_place(graph, id) => builder.in_place(node)?,
             true => builder.view(node)?,
             false => builder.step(id, node, false)?,
         }
@@ -110,12 +110,12 @@ impl<'a> Builder<'a> {
         self.compute(node).map(|_| ())
     }
 
-    fn join(&mut self, node: &Node) -> Result<(), ScheduleError> {
+    fn in_place(&mut self, node: &Node) -> Result<(), ScheduleError> {
         self.check_computed(node)?;
         self.compute(node).map(|_| ())
     }
 
-    /// A step; that of a pad_border reads nothing.
+    /// A step; one that writes a border alone reads nothing.
     fn step(&mut self, id: NodeId, node: &Node, pad_border: bool) -> Result<(), ScheduleError> {
         self.check_computed(node)?;
         let step = self.made.steps.len();

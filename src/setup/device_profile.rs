@@ -1,4 +1,4 @@
-//! The device's device_profile, kept from run to run: measured once for a device, a driver, a texel format and this version.
+//! The device's profile, kept from run to run: measured once for a device, a driver, a texel format and this version.
 
 use std::{
     fs,
@@ -38,7 +38,7 @@ pub fn read(clock: Clock) -> Duration {
     }
 }
 
-/// What device_profile hold for.
+/// What a profile holds for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Key {
     adapter: String,
@@ -74,7 +74,7 @@ impl Key {
     }
 }
 
-/// The device_profile of a device for texels of `format`: those kept in `folder`, else measured and kept there. What is kept
+/// The profile of a device for texels of `format`: those kept in `folder`, else measured and kept there. What is kept
 /// but damaged, or holds for another driver, is measured again; so is everything if `again`. `watch` is told how far a
 /// measurement is, and answers whether to go on.
 ///

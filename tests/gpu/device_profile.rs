@@ -1,4 +1,4 @@
-//! The device's device_profile: measured, kept whole, and measured again where what is kept is damaged.
+//! The device's profile: measured, kept whole, and measured again where what is kept is damaged.
 
 use std::{fs, ops::ControlFlow};
 
@@ -35,12 +35,12 @@ fn figures_are_kept_and_damaged_ones_measured_again() {
     let text = fs::read_to_string(file).unwrap();
     for damaged in ["", &text[..text.len() / 2], &text.replace("texpool", "other")] {
         fs::write(file, damaged).unwrap();
-        assert!(device_profile(false).1 > 0, "{damaged:?} was taken for device_profile");
+        assert!(device_profile(false).1 > 0, "{damaged:?} was taken for a profile");
         assert_eq!(device_profile(false).1, 0, "it was not kept");
     }
 }
 
-/// Half of a measurement is no device_profile, and nothing of it is kept.
+/// Half of a measurement is no profile, and nothing of it is kept.
 #[test]
 fn a_measurement_that_is_broken_off_keeps_nothing() {
     let folder = tempfile::tempdir().unwrap();

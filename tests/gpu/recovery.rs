@@ -68,7 +68,7 @@ fn held(gpu: &Gpu) -> [isize; 3] {
     [hal.buffers.read(), hal.buffer_memory.read(), hal.texture_memory.read()]
 }
 
-/// Calls that are refused for what was external touch nothing.
+/// Calls that are refused for what they bring touch nothing.
 #[test]
 fn a_session_runs_on_after_wrong_calls() {
     let gpu = open();
@@ -85,9 +85,9 @@ fn a_session_runs_on_after_wrong_calls() {
         ("too few outputs", vec![&right], 1),
         ("an output of another length", vec![&right], 3),
     ];
-    for (name, inputs, external) in cases {
+    for (name, inputs, outputs_given) in cases {
         let mut wrong = vec![vec![0.0; 7]; 2];
-        let result = match external {
+        let result = match outputs_given {
             3 => session.run_into(&inputs, &mut wrong),
             n => session.run_into(&inputs, &mut outputs[..n]),
         };

@@ -94,7 +94,7 @@ fn a_graph_that_is_not_whole_is_refused() {
     let shape = Shape::new(1, 40, 3, 4);
     (graph.tensors[output].shape, graph.tensors[output].dims) = (shape, shape.dims().to_vec());
     match Session::new(&open(), &graph, &SessionOptions::default()) {
-        Err(GpuError::Graph(_) | GpuError::Prepare(_)) => {}
+        Err(GpuError::Graph(_) | GpuError::Compile(_)) => {}
         other => panic!("{:?}", other.map(drop)),
     }
 }

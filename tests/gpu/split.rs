@@ -63,8 +63,8 @@ fn crowded_concatenations_become_chains() {
         let expected = reference::graph(&graph, &inputs).unwrap()[graph.outputs[0]].clone().unwrap();
         assert_eq!(reference::graph(&made, &inputs).unwrap()[made.outputs[0]].as_ref(), Some(&expected), "{parts:?}");
         let mut session = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap();
-        let external: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-        assert_eq!(session.run(&external).unwrap()[0], expected, "{parts:?}");
+        let values: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+        assert_eq!(session.run(&values).unwrap()[0], expected, "{parts:?}");
     }
 }
 

@@ -1,5 +1,5 @@
 //! Which concatenations and pads are worth writing in place. One whose parts are made long before it is whole keeps room
-//! for the rest of it all the while; below the fullest step of a schedule that costs nothing.
+//! for the rest of it all the while; below the peak of a schedule that costs nothing.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     schedule::Schedule,
 };
 
-/// Those of `in_place` that can be written in place without more texels alive at the fullest of `bands` than there are
+/// Those of `in_place` that can be written in place without more texels alive at the peak of `bands` than there are
 /// without; `schedule` and `model` are those without. Where `control` stops the search, those that were found so far.
 pub fn select_in_place(
     graph: &Graph,
@@ -26,46 +26,46 @@ pub fn select_in_place(
     // The outer ones first: what is inside them is no larger.
     ids.reverse();
     let ids = ids.into_iter().take_while(|_| !control.should_stop());
-    ids.filter(|&id| blocks.join(graph, schedule, id, most).is_some()).collect()
+    ids.filter(|&id| blocks.merge_parts(graph, schedule, id, most).is_some()).collect()
 }
 
 /// The first and the last band that touch a row.
-type Life = Option<(usize, usize)>;
+type LiveRange = Option<(usize, usize)>;
 
 /// What is placed as one: a storage, or a storage and its parts.
 #[derive(Clone)]
 struct Block {
     row_texels: u64,
     whole: bool,
-    lives: Vec<Life>,
+    live: Vec<LiveRange>,
 }
 
 impl Block {
-    /// Widens the life of the rows from `first` on by those of another block.
-    fn take_in(&mut self, first: usize, other: &Self) {
-        for (life, more) in self.lives.iter_mut().skip(first).zip(&other.lives) {
-            *life = hull(*life, *more);
+    /// Widens the live ranges of the rows from `first` on by those of another block.
+    fn merge(&mut self, first: usize, other: &Self) {
+        for (range, more) in self.live.iter_mut().skip(first).zip(&other.live) {
+            *range = hull(*range, *more);
         }
-        self.spread();
+        self.live_as_a_whole();
     }
 
-    /// A block that lies whole lives as a whole.
-    fn spread(&mut self) {
+    /// Where a block lies whole, every row is live while one is.
+    fn live_as_a_whole(&mut self) {
         if self.whole {
-            let all = self.lives.iter().copied().fold(None, hull);
-            self.lives.fill(all);
+            let all = self.live.iter().copied().fold(None, hull);
+            self.live.fill(all);
         }
     }
 
     fn count(&self, change: &mut [i64], sign: i64) {
-        for (first, last) in self.lives.iter().copied().flatten() {
+        for (first, last) in self.live.iter().copied().flatten() {
             change[first] += sign * self.row_texels as i64;
             change[last + 1] -= sign * self.row_texels as i64;
         }
     }
 }
 
-fn hull(a: Life, b: Life) -> Life {
+fn hull(a: LiveRange, b: LiveRange) -> LiveRange {
     match (a, b) {
         (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
         (a, b) => a.or(b),
@@ -85,20 +85,20 @@ impl Blocks {
         let mut blocks: Vec<Block> = model
             .storages
             .iter()
-            .map(|held| Block { row_texels: held.row_texels, whole: held.whole, lives: vec![None; held.rows as usize] })
+            .map(|held| Block { row_texels: held.row_texels, whole: held.whole, live: vec![None; held.rows as usize] })
             .collect();
         for (number, band) in bands.iter().enumerate() {
             let op = &model.operators[band.operator];
             let reads = op.reads.iter().map(|read| (read.storage, read.rows(&band.rows)));
             for (storage, rows) in reads.chain([(op.writes, op.written(&band.rows))]) {
-                for life in &mut blocks[storage].lives[rows.start as usize..rows.end as usize] {
-                    *life = hull(*life, Some((number, number)));
+                for range in &mut blocks[storage].live[rows.start as usize..rows.end as usize] {
+                    *range = hull(*range, Some((number, number)));
                 }
             }
         }
         let mut change = vec![0; bands.len() + 1];
         for block in &mut blocks {
-            block.spread();
+            block.live_as_a_whole();
             block.count(&mut change, 1);
         }
         let of = (0..blocks.len()).map(|block| (block, 0)).collect();
@@ -107,7 +107,7 @@ impl Blocks {
 
     /// Joins the parts of a concatenation, or what a pad surrounds, with it, if no band then has more than `most` texels
     /// alive.
-    fn join(&mut self, graph: &Graph, schedule: &Schedule, id: NodeId, most: i64) -> Option<()> {
+    fn merge_parts(&mut self, graph: &Graph, schedule: &Schedule, id: NodeId, most: i64) -> Option<()> {
         let node = graph.nodes.get(id)?;
         let place = |tensor: usize| Some(self.of[schedule.storage_of[tensor]?]);
         let (outer, first) = place(*node.outputs.first()?)?;
@@ -118,7 +118,7 @@ impl Blocks {
         for (&part, SubtensorOffset { row, .. }) in node.inputs.iter().zip(subtensor_offsets(graph, node).ok()?) {
             let (inner, _) = place(part)?;
             self.blocks[inner].count(&mut change, -1);
-            block.take_in(first + row, &self.blocks[inner]);
+            block.merge(first + row, &self.blocks[inner]);
             moved.insert(inner, first + row);
         }
         block.count(&mut change, 1);

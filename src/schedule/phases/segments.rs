@@ -11,7 +11,7 @@ const PHASES: [u32; 9] = [1, u32::MAX, 2, 4, 8, 3, 16, 32, 64];
 /// What a segment costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// Texels that it keeps busy: the rows alive at its fullest step and what passes by. An operator's operand and result
+    /// Texels that it keeps busy: the rows alive at its peak and what passes by. An operator's operand and result
     /// must lie in different textures, so the most that ever lives of each counts together, too.
     pub peak: u64,
     /// Dispatches.
@@ -19,7 +19,7 @@ pub struct Outline {
 }
 
 /// Most operators of a segment.
-const LONGEST: usize = 72;
+const MAX_OPERATORS: usize = 72;
 
 /// Bands that all operators together may be cut into: a number of phases that cuts them into more is not tried. RetinaFace
 /// in its finest phases has 19,696; so many more take 4 s for dispatches alone, at the 17 us of the assumed device.
@@ -45,14 +45,14 @@ impl SegmentCosts {
     pub fn new(model: &RowDependencies, work: u64, control: &SearchControl<'_>) -> Self {
         let operators = model.operators.len();
         let mut ending: Vec<Vec<(Segment, Outline)>> = vec![Vec::new(); operators + 1];
-        let mut scout = Scout::new(model);
+        let mut evaluator = Evaluator::new(model);
         let phases = phases(model);
         let finest = phases.iter().copied().max().unwrap_or(1);
         let (mut spent, mut looked) = (0, 0);
         let never = SearchControl::new();
         for phases in phases {
             let control = if phases == 1 { &never } else { control };
-            for length in 1..=operators.min(LONGEST) {
+            for length in 1..=operators.min(MAX_OPERATORS) {
                 if length > 1 && (phases == 1 || spent >= work) {
                     break;
                 }
@@ -67,10 +67,10 @@ impl SegmentCosts {
                         control.report(Progress::new("looking at segments", spent.min(work), work));
                     }
                     looked += 1;
-                    let Some(outline) = scout.look(&segment, control) else {
+                    let Some(outline) = evaluator.evaluate(&segment, control) else {
                         return Self { operators, finest, ending };
                     };
-                    spent += scout.driver.bands.len() as u64;
+                    spent += evaluator.driver.bands.len() as u64;
                     ending[end].push((segment, outline));
                 }
             }
@@ -175,68 +175,68 @@ fn alive_before(model: &RowDependencies) -> Vec<u64> {
 }
 
 /// Drives segments to see what they cost.
-struct Scout<'a> {
+struct Evaluator<'a> {
     model: &'a RowDependencies,
     driver: Driver<'a>,
     /// What is kept of each storage while a segment is looked at.
-    seen: Vec<Seen>,
+    uses: Vec<StorageUse>,
     /// For each operator, the texels that were written before it and are read from it on.
     alive_before: Vec<u64>,
-    births: Vec<u32>,
-    deaths: Vec<u32>,
+    starts: Vec<u32>,
+    ends: Vec<u32>,
 }
 
 /// A storage in the segment that is looked at.
 #[derive(Clone, Default)]
-struct Seen {
+struct StorageUse {
     touched: bool,
     /// Of each row, the band that wrote it and one past the last that touched it; one for all where they live as one.
-    life: Vec<(u32, u32)>,
+    live: Vec<(u32, u32)>,
     /// One past the last band that read every row: kept apart, for some operators read every row again and again.
     all_read: u32,
     /// The most texels of it that ever live.
     most: u64,
 }
 
-impl Seen {
+impl StorageUse {
     fn read(&mut self, rows: &Range<u32>, band: u32) {
-        if rows.len() >= self.life.len() {
+        if rows.len() >= self.live.len() {
             self.all_read = band + 1;
         } else {
-            self.life[rows.start as usize..rows.end as usize].iter_mut().for_each(|life| life.1 = band + 1);
+            self.live[rows.start as usize..rows.end as usize].iter_mut().for_each(|live| live.1 = band + 1);
         }
     }
 
     fn write(&mut self, rows: &Range<u32>, band: u32) {
-        let lives = match self.life.len() {
+        let rows = match self.live.len() {
             1 => 0..rows.len().min(1),
             _ => rows.start as usize..rows.end as usize,
         };
-        self.life[lives].iter_mut().for_each(|life| *life = (life.0.min(band), band + 1));
+        self.live[rows].iter_mut().for_each(|live| *live = (live.0.min(band), band + 1));
     }
 }
 
 /// Not written in this segment.
 const NEVER: u32 = u32::MAX;
 
-impl<'a> Scout<'a> {
+impl<'a> Evaluator<'a> {
     fn new(model: &'a RowDependencies) -> Self {
-        let seen = |held: &StorageInfo| {
-            let lives = if held.whole { held.rows.min(1) } else { held.rows };
-            Seen { life: vec![(NEVER, 0); lives as usize], ..Seen::default() }
+        let uses = |held: &StorageInfo| {
+            let rows = if held.whole { held.rows.min(1) } else { held.rows };
+            StorageUse { live: vec![(NEVER, 0); rows as usize], ..StorageUse::default() }
         };
         Self {
             model,
             driver: Driver::new(model),
-            seen: model.storages.iter().map(seen).collect(),
+            uses: model.storages.iter().map(uses).collect(),
             alive_before: alive_before(model),
-            births: Vec::new(),
-            deaths: Vec::new(),
+            starts: Vec::new(),
+            ends: Vec::new(),
         }
     }
 
     /// What the segment costs; none where the search is stopped.
-    fn look(&mut self, segment: &Segment, control: &SearchControl<'_>) -> Option<Outline> {
+    fn evaluate(&mut self, segment: &Segment, control: &SearchControl<'_>) -> Option<Outline> {
         self.driver.reset(segment);
         self.driver.run(segment, control);
         let outline = self.outline(segment.operators.start, segment.operators.end, control);
@@ -247,8 +247,8 @@ impl<'a> Scout<'a> {
         let bands = &self.driver.bands;
         let mut dispatches = 0;
         let mut touched: Vec<usize> = Vec::new();
-        let mut touch = |storage: usize, seen: &mut Seen| {
-            if !std::mem::replace(&mut seen.touched, true) {
+        let mut touch = |storage: usize, uses: &mut StorageUse| {
+            if !std::mem::replace(&mut uses.touched, true) {
                 touched.push(storage);
             }
         };
@@ -259,13 +259,13 @@ impl<'a> Scout<'a> {
             let op = &self.model.operators[band.operator];
             dispatches += op.dispatches(&band.rows);
             for read in &op.reads {
-                let seen = &mut self.seen[read.storage];
-                seen.read(&read.rows(&band.rows), number);
-                touch(read.storage, seen);
+                let uses = &mut self.uses[read.storage];
+                uses.read(&read.rows(&band.rows), number);
+                touch(read.storage, uses);
             }
-            let seen = &mut self.seen[op.writes];
-            seen.write(&op.written(&band.rows), number);
-            touch(op.writes, seen);
+            let uses = &mut self.uses[op.writes];
+            uses.write(&op.written(&band.rows), number);
+            touch(op.writes, uses);
         }
         let mut change = vec![0i64; bands.len() + 1];
         let mut passing = self.alive_before[begin];
@@ -277,31 +277,31 @@ impl<'a> Scout<'a> {
             }
             let inside = held.producer.is_some_and(|producer| producer >= begin);
             let stays = held.last_reader.is_some_and(|reader| reader >= end);
-            let seen = &self.seen[storage];
-            self.births.clear();
-            self.deaths.clear();
-            for &(written, touched) in &seen.life {
+            let uses = &self.uses[storage];
+            self.starts.clear();
+            self.ends.clear();
+            for &(written, touched) in &uses.live {
                 let from = if inside { written } else { 0 };
-                let to = if stays { bands.len() as u32 } else { touched.max(seen.all_read) };
+                let to = if stays { bands.len() as u32 } else { touched.max(uses.all_read) };
                 if from != NEVER && to != 0 {
-                    self.births.push(from);
-                    self.deaths.push(to);
+                    self.starts.push(from);
+                    self.ends.push(to);
                 }
             }
             let size = if held.whole { texels } else { held.row_texels };
-            self.births.iter().for_each(|&from| change[from as usize] += size as i64);
-            self.deaths.iter().for_each(|&to| change[to as usize] -= size as i64);
-            self.seen[storage].most = size * most_at_once(&mut self.births, &mut self.deaths);
+            self.starts.iter().for_each(|&from| change[from as usize] += size as i64);
+            self.ends.iter().for_each(|&to| change[to as usize] -= size as i64);
+            self.uses[storage].most = size * most_at_once(&mut self.starts, &mut self.ends);
         }
-        let most = |storage: usize| self.seen[storage].most;
+        let most = |storage: usize| self.uses[storage].most;
         let pair = |op: &Operator| op.reads.iter().map(|read| most(read.storage)).max().unwrap_or(0) + most(op.writes);
-        let apart = self.model.operators[begin..end].iter().map(pair).max().unwrap_or(0);
+        let unshared = self.model.operators[begin..end].iter().map(pair).max().unwrap_or(0);
         for storage in touched {
-            let seen = &mut self.seen[storage];
-            (seen.touched, seen.all_read, seen.most) = (false, 0, 0);
-            seen.life.fill((NEVER, 0));
+            let uses = &mut self.uses[storage];
+            (uses.touched, uses.all_read, uses.most) = (false, 0, 0);
+            uses.live.fill((NEVER, 0));
         }
-        Outline { peak: (fullest(&change) + passing).max(apart), dispatches }
+        Outline { peak: (highest(&change) + passing).max(unshared), dispatches }
     }
 }
 
@@ -312,19 +312,19 @@ fn is_alive_before(held: &StorageInfo, begin: usize) -> bool {
 
 /// How many lives meet at most, by the bands they begin with and end before. Rows are mostly made and read in order, so
 /// there is little to sort.
-fn most_at_once(births: &mut [u32], deaths: &mut [u32]) -> u64 {
-    births.sort_unstable();
-    deaths.sort_unstable();
-    let (mut dead, mut most) = (0, 0);
-    for (born, &birth) in births.iter().enumerate() {
-        dead += deaths[dead..].iter().take_while(|&&death| death <= birth).count();
-        most = most.max(born + 1 - dead);
+fn most_at_once(starts: &mut [u32], ends: &mut [u32]) -> u64 {
+    starts.sort_unstable();
+    ends.sort_unstable();
+    let (mut ended, mut most) = (0, 0);
+    for (started, &start) in starts.iter().enumerate() {
+        ended += ends[ended..].iter().take_while(|&&end| end <= start).count();
+        most = most.max(started + 1 - ended);
     }
     most as u64
 }
 
 /// The largest sum of the first so many changes.
-fn fullest(change: &[i64]) -> u64 {
+fn highest(change: &[i64]) -> u64 {
     let (mut live, mut most) = (0i64, 0i64);
     for c in change {
         live += c;

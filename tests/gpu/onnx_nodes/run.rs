@@ -37,7 +37,7 @@ pub(crate) enum Outcome {
     Failed(String),
     /// The importer refuses it.
     Refused(String),
-    /// Its data are 64-bit floats; external in 32 bits, it passes.
+    /// Its data are 64-bit floats; brought in 32 bits, it passes.
     Narrowed(String),
     /// Its data are of a type that is not computed with.
     Type(String),

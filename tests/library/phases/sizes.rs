@@ -24,7 +24,7 @@ fn is_small(graph: &Graph, most: f64) {
             "{name} {format:?}: {mib:.4} MiB, {} bytes alive, {} dispatches",
             phased.live_bytes, phased.dispatches
         );
-        // The device_profile it is held to have three digits.
+        // The figures it is held to have three digits.
         assert!(mib < most + 0.0005, "{name}: {mib} MiB, not {most}");
         assert!(phased.live_bytes <= bytes);
     }

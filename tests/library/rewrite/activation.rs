@@ -92,7 +92,7 @@ fn a_third_one_finds_no_room() {
     });
     let made = fires(&graph, "activation", 2);
     assert_eq!(ops(&made.graph), ["CONV_2D", "EXP"]);
-    assert_eq!(made.report.missed[0].why, SkipReason::TailTaken { op: "CONV_2D" });
+    assert_eq!(made.report.missed[0].why, SkipReason::EpilogueTaken { op: "CONV_2D" });
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn an_activation_in_between_keeps_it_apart() {
     let y = net.node_to(Op::Conv2d(same(1)), &[x, weights], &[1, 4, 4, 6], RELU);
     let c = net.constant(&[1], &[2.0]);
     let z = net.add(y, c);
-    assert_eq!(reason(&net.finish(&[z]), "arithmetic"), SkipReason::TailTaken { op: "CONV_2D" });
+    assert_eq!(reason(&net.finish(&[z]), "arithmetic"), SkipReason::EpilogueTaken { op: "CONV_2D" });
 }
 
 #[test]

@@ -291,7 +291,7 @@ fn a_part_that_has_no_room_left_keeps_it_for_all() {
     let y = concat(&mut net, 3, &[a, b], RELU);
     let made = rewritten(&net.finish(&[y]), &Rules::all());
     assert_eq!(made.graph.nodes[2].epilogue, Epilogue::of(RELU));
-    assert_eq!(made.report.missed[0].why, SkipReason::TailTaken { op: "CONV_2D" });
+    assert_eq!(made.report.missed[0].why, SkipReason::EpilogueTaken { op: "CONV_2D" });
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn what_a_concatenation_adds_stays_with_it() {
     let y = concat(&mut net, 3, &[a, b], RELU);
     let mut graph = net.finish(&[y]);
     graph.nodes[2].epilogue.add = Some(x);
-    assert_eq!(reason(&graph, "concat-activation"), SkipReason::TailTaken { op: "CONCATENATION" });
+    assert_eq!(reason(&graph, "concat-activation"), SkipReason::EpilogueTaken { op: "CONCATENATION" });
 }
 
 /// The rules that move activations move them towards the inputs only: neither undoes what the other did.

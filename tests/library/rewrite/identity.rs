@@ -141,5 +141,5 @@ fn a_node_with_an_activation_stays() {
     let x = net.input(&DIMS);
     let zero = net.constant(&[1], &[0.0]);
     let y = net.node_to(Op::Binary(Binary::Add), &[x, zero], &DIMS, RELU);
-    assert_eq!(reason(&net.finish(&[y]), "identity"), SkipReason::TailTaken { op: "ADD" });
+    assert_eq!(reason(&net.finish(&[y]), "identity"), SkipReason::EpilogueTaken { op: "ADD" });
 }

@@ -128,7 +128,7 @@ fn a_second_addition_finds_no_room() {
     let y = net.add(y, a);
     let z = net.add(y, b);
     let made = fires(&net.finish(&[z]), "residual", 1);
-    assert_eq!(made.report.missed[0].why, SkipReason::TailTaken { op: "CONV_2D" });
+    assert_eq!(made.report.missed[0].why, SkipReason::EpilogueTaken { op: "CONV_2D" });
 }
 
 /// The two kinds of block that BlazeFace is made of, after its first convolution.
