@@ -5,6 +5,7 @@
 //! what it holds and states.
 #![doc = include_str!("OPERATORS.md")]
 
+mod common;
 mod error;
 mod label;
 mod map;

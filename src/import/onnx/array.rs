@@ -387,23 +387,6 @@ impl Array {
 /// Elements up to which one value is written out.
 const FEW: usize = 1 << 10;
 
-/// The extents that operands broadcast to.
-pub(super) fn broadcast(operands: &[&[usize]]) -> Result<Vec<usize>, Problem> {
-    let rank = operands.iter().map(|dims| dims.len()).max().unwrap_or(0);
-    ranked(rank)?;
-    let mut result = vec![1; rank];
-    for dims in operands {
-        for (r, &d) in result[rank - dims.len()..].iter_mut().zip(*dims) {
-            match (*r, d) {
-                (1, d) => *r = d,
-                (r, d) if d == r || d == 1 => {}
-                _ => return Err(Problem::malformed(format!("extents {operands:?} do not broadcast"))),
-            }
-        }
-    }
-    Ok(result)
-}
-
 /// Elements between neighbours along each axis.
 pub(super) fn strides(dims: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; dims.len()];

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     graph::{Op, Shape, TensorId},
-    import::{error::Problem, meter::Meter},
+    import::{common::axes::axis, error::Problem, meter::Meter},
 };
 
 /// One node being lowered.
@@ -234,22 +234,3 @@ impl Call<'_> {
 
 /// Largest number an attribute may state: sums of a few stay far from overflow.
 const MAX_NUMBER: usize = 1 << 31;
-
-/// An axis counted from the front, or from behind if negative.
-pub(super) fn axis(index: i64, rank: usize) -> Result<usize, Problem> {
-    let counted = if index < 0 { index.checked_add(rank as i64) } else { Some(index) };
-    counted
-        .and_then(|i| usize::try_from(i).ok())
-        .filter(|&i| i < rank)
-        .ok_or_else(|| Problem::malformed(format!("there is no axis {index} of {rank}")))
-}
-
-/// Different axes, in order.
-pub(super) fn axes(indices: &[i64], rank: usize) -> Result<Vec<usize>, Problem> {
-    let mut axes = indices.iter().map(|&index| axis(index, rank)).collect::<Result<Vec<_>, _>>()?;
-    axes.sort_unstable();
-    match axes.windows(2).any(|pair| pair[0] == pair[1]) {
-        true => Err(Problem::malformed(format!("its axes {indices:?} name one twice"))),
-        false => Ok(axes),
-    }
-}

@@ -33,7 +33,8 @@ pub(super) use op_registry::{OnnxOpEntry, operators};
 
 use super::{
     ImportOptions, Owner,
-    error::{ImportError, Problem, UnsupportedOp},
+    common::refusals::Refusals,
+    error::{ImportError, Problem},
     label::label,
     meter::Meter,
 };
@@ -49,9 +50,6 @@ use tensor::{Owned, Values};
 /// Operator sets that are read.
 pub(super) const OLDEST: i64 = 6;
 pub(super) const NEWEST: i64 = 28;
-
-/// Refusals listed at most: beyond any real model, so that a hostile one cannot make the list its weapon.
-const MAX_REFUSALS: usize = 10_000;
 
 /// Whether bytes may be a model: its fields up to the graph are those of one.
 pub(super) fn looks_right(bytes: &[u8]) -> bool {
@@ -84,21 +82,18 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
     let mut names = Names::new(file, &mut site.meter)?;
     ports::inputs(file, options, &mut site, &mut names)?;
 
-    let mut refusals = Vec::new();
+    let mut refusals = Refusals::default();
     for (index, node) in file.nodes.iter().enumerate() {
         let Err(problem) = lower(index, node, &opsets, &mut site, &mut names, &mut values) else { continue };
         let operator = if node.domain.is_empty() { node.op.clone() } else { format!("{}.{}", node.domain, node.op) };
         let result = node.outputs.first().map(String::as_str).unwrap_or_default();
-        let problem = problem.within(Some(index), &operator, result)?;
         let name = if node.name.is_empty() { result } else { &node.name };
-        refusals.push(UnsupportedOp::new(index, name, &operator, &problem));
-        if refusals.len() == MAX_REFUSALS {
+        refusals.note(index, name, &operator, result, problem)?;
+        if refusals.is_full() {
             break;
         }
     }
-    if !refusals.is_empty() {
-        return Err(ImportError::Unsupported(refusals));
-    }
+    refusals.finish()?;
     ports::outputs(file, &mut site, &mut names, &mut values)?;
     let [made, steps, repeated] = site.meter.taken();
     let graph = super::prune::pruned(site.graph);

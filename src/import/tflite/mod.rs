@@ -15,7 +15,8 @@ pub(super) use op_registry::{Described, operators};
 
 use super::{
     FakeQuant, Owner,
-    error::{ImportError, Problem, UnsupportedOp},
+    common::refusals::Refusals,
+    error::{ImportError, Problem},
     meter::Meter,
     prune::pruned,
 };
@@ -28,8 +29,6 @@ use tensors::FileTensor;
 
 const IDENTIFIER: &[u8] = b"TFL3";
 const VERSION: u32 = 3;
-/// Refusals listed at most: beyond any real model, so that a hostile one cannot make the list its weapon.
-const MAX_REFUSALS: usize = 10_000;
 
 /// What a tensor takes as the file has it and as the graph does, beside what it states.
 const TENSOR_BYTES: usize = 512;
@@ -81,10 +80,7 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
     for &id in &lowering.graph.inputs {
         lowering.meter.state(lowering.graph.tensors[id].shape.len());
     }
-    let refusals = lower_all(&mut lowering, &owner, subgraph, &model.operator_codes().unwrap_or_default())?;
-    if !refusals.is_empty() {
-        return Err(ImportError::Unsupported(refusals));
-    }
+    lower_all(&mut lowering, &owner, subgraph, &model.operator_codes().unwrap_or_default())?;
     let [made, steps, repeated] = lowering.meter.taken();
     inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
     outputs.computable(&lowering.graph.outputs, &lowering.tensors)?;
@@ -163,16 +159,16 @@ impl Kind {
     }
 }
 
-/// Lowers every operator; gives those that cannot be.
+/// Lowers every operator, or fails with the list of those that cannot be.
 fn lower_all<'a>(
     lowering: &mut Lowering<'a>,
     owner: &Owner,
     subgraph: &SubGraph<'a>,
     codes: &[OperatorCode<'a>],
-) -> Result<Vec<UnsupportedOp>, ImportError> {
+) -> Result<(), ImportError> {
     let unknown = Kind { builtin: None, custom: None };
     let kinds: Vec<Kind> = codes.iter().map(Kind::of).collect();
-    let mut refusals = Vec::new();
+    let mut refusals = Refusals::default();
     for (node, operator) in subgraph.operators().unwrap_or_default().into_iter().enumerate() {
         let kind = usize::try_from(operator.opcode()).ok().and_then(|i| kinds.get(i)).unwrap_or(&unknown);
         let result = match kind.builtin {
@@ -184,11 +180,10 @@ fn lower_all<'a>(
         let Err(problem) = result else { continue };
         let output = operator.outputs().and_then(|o| usize::try_from(*o.first()?).ok());
         let name = output.and_then(|id| lowering.tensors.get(id)).map(|t| t.name.as_str()).unwrap_or_default();
-        let problem = problem.within(Some(node), &kind.name(), name)?;
-        refusals.push(UnsupportedOp::new(node, name, &kind.name(), &problem));
-        if refusals.len() == MAX_REFUSALS {
+        refusals.note(node, name, &kind.name(), name, problem)?;
+        if refusals.is_full() {
             break;
         }
     }
-    Ok(refusals)
+    refusals.finish()
 }

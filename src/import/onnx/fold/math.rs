@@ -3,10 +3,11 @@
 use crate::{
     graph::Binary,
     import::{
+        common::extents,
         error::Problem,
         meter::Meter,
         onnx::{
-            array::{Array, Elem, broadcast, count},
+            array::{Array, Elem, count},
             call::Call,
             value::Value,
         },
@@ -94,7 +95,7 @@ pub(in crate::import::onnx) fn cast(call: &mut Call<'_>) -> Result<(), Problem> 
 
 /// A function of two arrays.
 pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: &mut Meter) -> Result<Array, Problem> {
-    let dims = broadcast(&[a.dims(), b.dims()])?;
+    let dims = extents::broadcast(&[a.dims(), b.dims()])?;
     // The values, and the bytes that they become; a power takes longest.
     let elements = count(&dims)?;
     meter.memory(elements.saturating_mul(2 * size_of::<i64>()))?;
@@ -196,7 +197,7 @@ pub(in crate::import::onnx) fn many(call: &mut Call<'_>, binary: Binary) -> Resu
 
 pub(in crate::import::onnx) fn select(call: &mut Call<'_>) -> Result<(), Problem> {
     let [condition, x, y] = [call.known(0, "condition")?, call.known(1, "input")?, call.known(2, "input")?];
-    let dims = broadcast(&[condition.dims(), x.dims(), y.dims()])?;
+    let dims = extents::broadcast(&[condition.dims(), x.dims(), y.dims()])?;
     call.room_for(&dims, 2 * size_of::<i64>(), 4)?;
     let meter = call.meter();
     let condition = condition.broadcast(&dims, meter)?;

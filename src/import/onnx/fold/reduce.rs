@@ -3,11 +3,12 @@
 use crate::{
     graph::Reduce,
     import::{
+        common::extents,
         error::Problem,
         onnx::{
             array::{Array, Elem},
             call::Call,
-            lower::{named_axes, reduced_dims},
+            lower::named_axes,
             value::Value,
         },
     },
@@ -21,7 +22,7 @@ pub(in crate::import::onnx) fn reduce(call: &mut Call<'_>, kind: Reduce) -> Resu
     let over = named_axes(call, rank)?.unwrap_or_default();
     // A thousand sums of one large array are a thousand passes, and one over nothing has results, too.
     call.room_for(x.dims(), size_of::<f32>(), 8)?;
-    let dims = reduced_dims(x.dims(), &over, keep);
+    let dims = extents::reduced(x.dims(), &over, keep);
     let rows = call.room_for(&dims, 2 * size_of::<i64>(), 1)?;
     // The axes that are reduced become the innermost.
     let kept: Vec<usize> = (0..rank).filter(|axis| !over.contains(axis)).collect();

@@ -3,10 +3,10 @@
 use crate::{
     graph::TensorId,
     import::{
+        common::extents,
         error::Problem,
         onnx::{
             arrange::{common, uniform},
-            array::broadcast,
             layout::Layout,
             site::Site,
             value::{Computed, Value},
@@ -32,7 +32,7 @@ struct Part {
 /// Brings operands to one layout.
 pub(super) fn align(site: &mut Site, operands: &[Value]) -> Result<Aligned, Problem> {
     let all: Vec<&[usize]> = operands.iter().map(Value::dims).collect();
-    let dims = broadcast(&all)?;
+    let dims = extents::broadcast(&all)?;
     if dims.contains(&0) {
         return Err(Problem::unsupported(format!("its result has no elements: its extents are {dims:?}")));
     }
@@ -77,7 +77,7 @@ pub(super) fn align(site: &mut Site, operands: &[Value]) -> Result<Aligned, Prob
 }
 
 fn part(value: &Value, rank: usize) -> Part {
-    let dims = [vec![1; rank - value.dims().len()], value.dims().to_vec()].concat();
+    let dims = extents::with_leading_ones(value.dims(), rank);
     let layout = match value {
         Value::Known(array) => Layout::natural(array.dims()),
         Value::Computed(computed) => computed.layout.clone(),

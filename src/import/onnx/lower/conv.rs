@@ -4,6 +4,7 @@ use super::align::placed_as;
 use crate::{
     graph::{Conv2d, Op, Padding, Shape, TensorId, TransposeConv},
     import::{
+        common::window::{self, MAX_REACH},
         error::Problem,
         onnx::{
             array::Array,
@@ -48,6 +49,8 @@ pub(super) struct Window {
     pub(super) extent: [usize; 2],
     pub(super) stride: [usize; 2],
     pub(super) dilation: [usize; 2],
+    /// Extents that the dilated window spans.
+    pub(super) reach: [usize; 2],
     pub(super) padding: Padding,
     pub(super) auto: Auto,
 }
@@ -68,17 +71,14 @@ pub(super) fn spatial(call: &Call<'_>, name: &str, dimensions: usize, default: u
     let Some(list) = call.ints(name) else { return Ok([default; 2]) };
     let sizes: Vec<usize> = list.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
     match (sizes.as_slice(), dimensions) {
-        (&[x], 1) if x > 0 && x <= MOST => Ok([1, x]),
-        (&[y, x], 2) if y > 0 && x > 0 && y.max(x) <= MOST => Ok([y, x]),
+        (&[x], 1) if x > 0 && x <= MAX_REACH => Ok([1, x]),
+        (&[y, x], 2) if y > 0 && x > 0 && y.max(x) <= MAX_REACH => Ok([y, x]),
         _ => Err(Problem::malformed(format!("its {name} are {list:?} for {dimensions} dimensions"))),
     }
 }
 
-/// Largest window, stride, dilation or border.
-const MOST: usize = 1 << 30;
-
 /// The window that a node's attributes describe.
-pub(super) fn window(call: &Call<'_>, dimensions: usize, extent: [usize; 2]) -> Result<Window, Problem> {
+pub(super) fn stated_window(call: &Call<'_>, dimensions: usize, extent: [usize; 2]) -> Result<Window, Problem> {
     let auto = match call.text("auto_pad", "NOTSET")?.as_str() {
         "NOTSET" | "" => Auto::Stated,
         "SAME_UPPER" => Auto::Same { in_front: false },
@@ -88,7 +88,7 @@ pub(super) fn window(call: &Call<'_>, dimensions: usize, extent: [usize; 2]) -> 
     };
     let pads = call.ints("pads").unwrap_or_default();
     let sizes: Vec<usize> = pads.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
-    if sizes.iter().any(|&n| n > MOST) {
+    if sizes.iter().any(|&n| n > MAX_REACH) {
         return Err(Problem::unsupported(format!("its pads are {pads:?}")));
     }
     let padding = match (sizes.as_slice(), dimensions) {
@@ -103,32 +103,17 @@ pub(super) fn window(call: &Call<'_>, dimensions: usize, extent: [usize; 2]) -> 
     if dimensions == 1 {
         (stride[0], dilation[0]) = (1, 1);
     }
-    for axis in 0..2 {
-        let reach = extent[axis].checked_sub(1).and_then(|w| w.checked_mul(dilation[axis]));
-        if reach.is_none_or(|reach| reach > MOST) {
-            return Err(Problem::malformed(format!("a window of {extent:?}, dilated by {dilation:?}")));
-        }
-    }
-    Ok(Window { extent, stride, dilation, padding, auto })
+    let reach = window::reach(extent, dilation)?;
+    Ok(Window { extent, stride, dilation, reach, padding, auto })
 }
 
 impl Window {
-    /// Extent of the dilated window.
-    pub(super) fn reach(&self, axis: usize) -> usize {
-        (self.extent[axis] - 1) * self.dilation[axis] + 1
-    }
-
     /// The border of an image of extents `[h, w]`.
     pub(super) fn around(&self, image: [usize; 2]) -> Padding {
-        let Auto::Same { in_front } = self.auto else { return self.padding };
-        let side = |axis: usize| {
-            let last = (image[axis].div_ceil(self.stride[axis]) - 1) * self.stride[axis];
-            let border = (last + self.reach(axis)).saturating_sub(image[axis]);
-            let small = border / 2;
-            if in_front { [border - small, small] } else { [small, border - small] }
-        };
-        let ([top, bottom], [left, right]) = (side(0), side(1));
-        Padding { top, bottom, left, right }
+        match self.auto {
+            Auto::Same { in_front } => window::same(image, self.reach, self.stride, in_front),
+            Auto::Stated | Auto::None => self.padding,
+        }
     }
 }
 
@@ -145,7 +130,7 @@ fn weights(call: &Call<'_>, rank: usize) -> Result<Array, Problem> {
 }
 
 /// The extents of the window, which an attribute may state again.
-fn stated_window(call: &Call<'_>, weights: &Array, dimensions: usize) -> Result<[usize; 2], Problem> {
+fn weights_window(call: &Call<'_>, weights: &Array, dimensions: usize) -> Result<[usize; 2], Problem> {
     let extent = [weights.dims()[2], weights.dims()[3]];
     let stated = if call.has("kernel_shape") { spatial(call, "kernel_shape", dimensions, 1)? } else { extent };
     match stated == extent {
@@ -185,8 +170,8 @@ fn conv(call: &mut Call<'_>) -> Result<(), Problem> {
     let rank = x.dims.len();
     let image = image(call, &x)?;
     let weights = weights(call, rank)?;
-    let extent = stated_window(call, &weights, rank - 2)?;
-    let window = window(call, rank - 2, extent)?;
+    let extent = weights_window(call, &weights, rank - 2)?;
+    let slide = stated_window(call, rank - 2, extent)?;
     let groups = call.size("group", 1)?;
     let [outputs, inputs, ..] = *weights.dims() else {
         return Err(Problem::malformed("its weights have too few extents"));
@@ -195,8 +180,8 @@ fn conv(call: &mut Call<'_>) -> Result<(), Problem> {
         let reason = format!("{groups} groups, {} channels, weights of {:?}", image.shape.c, weights.dims());
         return Err(Problem::malformed(reason));
     }
-    let padding = window.around([image.shape.h, image.shape.w]);
-    let conv = Conv2d { stride: window.stride, dilation: window.dilation, padding, groups };
+    let padding = slide.around([image.shape.h, image.shape.w]);
+    let conv = Conv2d { stride: slide.stride, dilation: slide.dilation, padding, groups };
     let depthwise = groups == image.shape.c && groups > 1;
     let (turned, shape) = match depthwise {
         // One input channel a group: `[O, 1, y, x]` to `[1, y, x, O]`.
@@ -205,7 +190,7 @@ fn conv(call: &mut Call<'_>) -> Result<(), Problem> {
     };
     let mut operands = vec![image.x.tensor, call.site.constant(&turned, shape)?];
     bias(call, outputs, &mut operands)?;
-    let [h, w] = slid(&window, padding, [image.shape.h, image.shape.w])?;
+    let [h, w] = slid(&slide, padding, [image.shape.h, image.shape.w])?;
     let shape = Shape::new(image.shape.b, h, w, outputs);
     let op = if depthwise { Op::DepthwiseConv2d(Conv2d { groups: 1, ..conv }) } else { Op::Conv2d(conv) };
     let tensor = call.emit(op, &operands, shape)?;
@@ -217,7 +202,7 @@ fn conv(call: &mut Call<'_>) -> Result<(), Problem> {
 pub(super) fn slid(window: &Window, padding: Padding, image: [usize; 2]) -> Result<[usize; 2], Problem> {
     let Padding { top, bottom, left, right } = padding;
     let count = |axis: usize, border: usize| -> Result<usize, Problem> {
-        let rest = (image[axis] + border).checked_sub(window.reach(axis));
+        let rest = (image[axis] + border).checked_sub(window.reach[axis]);
         let rest = rest
             .ok_or_else(|| Problem::malformed(format!("a window of {:?} in an image of {image:?}", window.extent)))?;
         Ok(rest / window.stride[axis] + 1)
@@ -230,8 +215,8 @@ fn transpose(call: &mut Call<'_>) -> Result<(), Problem> {
     let rank = x.dims.len();
     let image = image(call, &x)?;
     let weights = weights(call, rank)?;
-    let extent = stated_window(call, &weights, rank - 2)?;
-    let window = window(call, rank - 2, extent)?;
+    let extent = weights_window(call, &weights, rank - 2)?;
+    let slide = stated_window(call, rank - 2, extent)?;
     let groups = call.size("group", 1)?;
     let [inputs, each, ..] = *weights.dims() else {
         return Err(Problem::malformed("its weights have too few extents"));
@@ -257,17 +242,16 @@ fn transpose(call: &mut Call<'_>) -> Result<(), Problem> {
         (list, 4) => list.len().checked_sub(2).and_then(|front| list.get(front + axis)).copied(),
         _ => None,
     };
-    let Padding { top, bottom, left, right } = window.padding;
+    let Padding { top, bottom, left, right } = slide.padding;
     let mut result = [0; 2];
     let mut cut = [[top, bottom], [left, right]];
     for axis in 0..2 {
         let extent = [image.shape.h, image.shape.w][axis];
-        let full = (extent - 1).checked_mul(window.stride[axis]).and_then(|n| n.checked_add(window.reach(axis)));
-        let full = full.ok_or_else(|| Problem::malformed("its result overflows"))?;
+        let full = window::transposed_extent(extent, slide.reach[axis], slide.stride[axis])?;
         let more = pick(&more, axis).unwrap_or(0);
-        let wanted = match (pick(&asked, axis), window.auto) {
+        let wanted = match (pick(&asked, axis), slide.auto) {
             (Some(asked), _) => Some(asked),
-            (None, Auto::Same { .. }) => extent.checked_mul(window.stride[axis]),
+            (None, Auto::Same { .. }) => extent.checked_mul(slide.stride[axis]),
             _ => None,
         };
         let of =
@@ -276,7 +260,7 @@ fn transpose(call: &mut Call<'_>) -> Result<(), Problem> {
             let total = (full + more).saturating_sub(wanted);
             let small = total / 2;
             // The odd pixel is cut off behind, unless that is asked for in front.
-            let front = if matches!(window.auto, Auto::Same { in_front: false }) { small } else { total - small };
+            let front = if matches!(slide.auto, Auto::Same { in_front: false }) { small } else { total - small };
             cut[axis] = if wanted == 0 { [0, 0] } else { [front, total - front] };
             result[axis] = of(Some(wanted))?;
         } else {
@@ -284,7 +268,7 @@ fn transpose(call: &mut Call<'_>) -> Result<(), Problem> {
         }
     }
     let padding = Padding { top: cut[0][0], bottom: cut[0][1], left: cut[1][0], right: cut[1][1] };
-    let conv = TransposeConv { stride: window.stride, dilation: window.dilation, padding, groups };
+    let conv = TransposeConv { stride: slide.stride, dilation: slide.dilation, padding, groups };
     let shape = Shape::new(image.shape.b, result[0], result[1], outputs);
     let tensor = call.emit(Op::TransposeConv(conv), &operands, shape)?;
     answer_image(call, tensor, &image, shape);

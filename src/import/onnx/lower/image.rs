@@ -9,11 +9,12 @@ use super::{
 use crate::{
     graph::{CoordMode, DepthOrder, Op, PadMode, ResizeMode, Rounding, Shape},
     import::{
+        common::axes::named_axes,
         error::Problem,
         onnx::{
             arrange::resized,
             array::{Array, strides, walk},
-            call::{Call, axes},
+            call::Call,
             layout::Layout,
             op_registry::{
                 InputLayout::{ChannelsSecond, LikeOperand},
@@ -103,12 +104,7 @@ struct Border {
 fn borders(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Border>, Problem> {
     let pads = call.list("pads", 1)?.ok_or_else(|| Problem::malformed("it states no borders"))?;
     let named = match call.optional(3) {
-        Some(_) => {
-            let named = call.integers(3, "axes")?;
-            let unsorted = named.iter().map(|&i| crate::import::onnx::call::axis(i, dims.len()));
-            axes(&named, dims.len())?;
-            unsorted.collect::<Result<Vec<_>, _>>()?
-        }
+        Some(_) => named_axes(&call.integers(3, "axes")?, dims.len())?,
         None => (0..dims.len()).collect(),
     };
     if pads.len() != 2 * named.len() {
@@ -254,10 +250,7 @@ fn sizes(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {
         }
     };
     let named = match call.ints("axes") {
-        Some(named) => {
-            axes(&named, dims.len())?;
-            named.iter().map(|&i| crate::import::onnx::call::axis(i, dims.len())).collect::<Result<_, _>>()?
-        }
+        Some(named) => named_axes(&named, dims.len())?,
         None => (0..dims.len()).collect::<Vec<_>>(),
     };
     let (roi, scales, sizes) = match old {

@@ -4,9 +4,10 @@ use super::{align::placed_as, basic::two, shapes::reshaped, softmax::channels};
 use crate::{
     graph::{Binary, Op, Shape},
     import::{
+        common::extents,
         error::Problem,
         onnx::{
-            array::{Array, Elem, MAX_RANK, broadcast},
+            array::{Array, Elem, MAX_RANK},
             call::Call,
             fold::math,
             layout::Layout,
@@ -54,7 +55,7 @@ fn matrices(call: &mut Call<'_>, a: &Value, b: &Value) -> Result<Computed, Probl
     if a_dims[a_rank - 1] != depth {
         return Err(Problem::malformed(format!("{a_dims:?} and {b_dims:?} are no matrices to multiply")));
     }
-    let batch = broadcast(&[&a_dims[..a_rank - 2], &b_dims[..b_rank - 2]])?;
+    let batch = extents::broadcast(&[&a_dims[..a_rank - 2], &b_dims[..b_rank - 2]])?;
     if let (Value::Known(weights), Value::Computed(x)) = (b, a)
         && b_dims[..b_rank - 2].iter().all(|&d| d == 1)
         && batch.len() == a_rank - 2
@@ -84,11 +85,7 @@ fn dense(call: &mut Call<'_>, x: &Computed, weights: &Array, bias: Option<&Array
 /// Rows on W and columns on C; the outer axes on B and H, where each operand has all of one or none.
 fn batched(call: &mut Call<'_>, a: &Value, b: &Value, batch: &[usize]) -> Result<Computed, Problem> {
     let rank = batch.len() + 2;
-    let padded = |value: &Value| {
-        let front = rank - value.dims().len();
-        [vec![1; front], value.dims().to_vec()].concat()
-    };
-    let (a_dims, b_dims) = (padded(a), padded(b));
+    let [a_dims, b_dims] = [a, b].map(|value| extents::with_leading_ones(value.dims(), rank));
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mark = |axis: usize| (a_dims[axis] != 1, b_dims[axis] != 1);
     for axis in (0..batch.len()).filter(|&axis| batch[axis] != 1) {
@@ -275,7 +272,7 @@ fn einsum(call: &mut Call<'_>) -> Result<(), Problem> {
     let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
     let a = reshaped(call.site, &a, &[&a_dims[..n], &[size(&a_dims[n..n + r]), size(&a_dims[n + r..])]].concat())?;
     let b = reshaped(call.site, &b, &[&b_dims[..n], &[size(&b_dims[n..n + s]), size(&b_dims[n + s..])]].concat())?;
-    let outer = broadcast(&[&a_dims[..n], &b_dims[..n]])?;
+    let outer = extents::broadcast(&[&a_dims[..n], &b_dims[..n]])?;
     let product = Value::Computed(matrices(call, &a, &b)?);
     let dims = [&outer[..], &a_dims[n..n + r], &b_dims[n + s..]].concat();
     let product = reshaped(call.site, &product, &dims)?;

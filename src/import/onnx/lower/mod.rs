@@ -18,7 +18,7 @@ mod smooth;
 mod softmax;
 mod unary;
 
-pub(super) use reduce::{named_axes, reduced_dims};
+pub(super) use reduce::named_axes;
 pub(super) use shapes::reshaped;
 
 use super::op_registry::OnnxOpEntry;

@@ -4,11 +4,16 @@ use super::align::placed_as;
 use crate::{
     graph::{Op, Shape},
     import::{
+        common::{
+            axes::named_axes,
+            extents,
+            range::{AxisRange, clamped},
+        },
         error::Problem,
         onnx::{
             arrange::{isolated, resized},
             array::{Array, count, strides, walk},
-            call::{Call, axis},
+            call::Call,
             layout::Layout,
             op_registry::{InputLayout::LikeOperand, OnnxOpEntry},
             value::{Computed, Value},
@@ -23,15 +28,6 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Split", 1, All, "rearrange", LikeOperand, split).limits("sizes must be known").fold(split),
 ];
 
-/// What is taken of an axis: the first index, the distance between indices, and how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Taken {
-    pub(super) axis: usize,
-    pub(super) begin: usize,
-    pub(super) stride: isize,
-    pub(super) count: usize,
-}
-
 /// A tensor with each of these axes alone on a physical one, and which; at most three axes at once.
 pub(super) fn isolate(call: &mut Call<'_>, x: &Computed, axes: &[usize]) -> Result<(Computed, Vec<usize>), Problem> {
     let (layout, slots) = isolated(&x.layout, &x.dims, axes)?;
@@ -40,17 +36,17 @@ pub(super) fn isolate(call: &mut Call<'_>, x: &Computed, axes: &[usize]) -> Resu
 }
 
 /// Takes of some axes what is named.
-pub(super) fn take(call: &mut Call<'_>, value: &Value, all: &[Taken]) -> Result<Value, Problem> {
+pub(super) fn take(call: &mut Call<'_>, value: &Value, all: &[(usize, AxisRange)]) -> Result<Value, Problem> {
     match value {
         Value::Known(array) => {
             let mut dims = array.dims().to_vec();
             let by = strides(&dims);
             let mut first = 0isize;
             let mut steps: Vec<isize> = by.iter().map(|&s| s as isize).collect();
-            for taken in all {
-                dims[taken.axis] = taken.count;
-                first += (taken.begin * by[taken.axis]) as isize;
-                steps[taken.axis] *= taken.stride;
+            for &(axis, range) in all {
+                dims[axis] = range.count;
+                first += (range.begin * by[axis]) as isize;
+                steps[axis] *= range.stride;
             }
             let elements = count(&dims)?;
             let index: Vec<Vec<isize>> =
@@ -69,15 +65,15 @@ pub(super) fn take(call: &mut Call<'_>, value: &Value, all: &[Taken]) -> Result<
         Value::Computed(x) => {
             let mut x = x.clone();
             for group in all.chunks(3) {
-                let axes: Vec<usize> = group.iter().map(|taken| taken.axis).collect();
+                let axes: Vec<usize> = group.iter().map(|&(axis, _)| axis).collect();
                 let (y, slots) = isolate(call, &x, &axes)?;
                 let mut extents = y.layout.shape().dims();
                 let (mut begin, mut stride) = ([0; 4], [1; 4]);
                 let (mut layout, mut dims) = (y.layout.clone(), y.dims.clone());
-                for (taken, &slot) in group.iter().zip(&slots) {
-                    (begin[slot], stride[slot], extents[slot]) = (taken.begin, taken.stride, taken.count);
-                    layout = resized(&layout, &dims, taken.axis, slot, taken.count);
-                    dims[taken.axis] = taken.count;
+                for (&(axis, range), &slot) in group.iter().zip(&slots) {
+                    (begin[slot], stride[slot], extents[slot]) = (range.begin, range.stride, range.count);
+                    layout = resized(&layout, &dims, axis, slot, range.count);
+                    dims[axis] = range.count;
                 }
                 let shape: Shape = extents.into();
                 if shape.is_empty() {
@@ -103,17 +99,7 @@ fn concat(call: &mut Call<'_>) -> Result<(), Problem> {
 
 /// Values one behind the other.
 pub(super) fn joined(call: &mut Call<'_>, values: &[Value], along: usize) -> Result<Value, Problem> {
-    let first = &values[0];
-    let mut dims = first.dims().to_vec();
-    dims[along] = 0;
-    for value in values {
-        let other = value.dims();
-        let alike = other.len() == dims.len() && (0..dims.len()).all(|a| a == along || other[a] == dims[a]);
-        if !alike {
-            return Err(Problem::malformed(format!("{:?} and {other:?} do not join along axis {along}", first.dims())));
-        }
-        dims[along] = dims[along].saturating_add(other[along]);
-    }
+    let dims = extents::concatenated(&values.iter().map(Value::dims).collect::<Vec<_>>(), along)?;
     let known: Option<Vec<&Array>> = values.iter().map(Value::known).collect();
     if let Some(arrays) = known {
         // Each is looked at as it lies, and what is put together becomes bytes at the end.
@@ -226,38 +212,31 @@ fn slice(call: &mut Call<'_>) -> Result<(), Problem> {
     if [ends.len(), named.len(), steps.len()] != [starts.len(); 3] {
         return Err(Problem::malformed("its lists of indices differ in length"));
     }
-    let mut all: Vec<Taken> = Vec::new();
-    for (i, &name) in named.iter().enumerate() {
-        let axis = axis(name, rank)?;
-        if all.iter().any(|taken| taken.axis == axis) {
-            return Err(Problem::malformed(format!("it names axis {axis} twice")));
+    let named = named_axes(&named, rank)?;
+    let mut all: Vec<(usize, AxisRange)> = Vec::new();
+    for (i, &axis) in named.iter().enumerate() {
+        let extent = x.dims()[axis];
+        let taken = range(extent, starts[i], ends[i], steps[i])?;
+        if taken != AxisRange::whole(extent) {
+            all.push((axis, taken));
         }
-        all.push(range(axis, x.dims()[axis], starts[i], ends[i], steps[i])?);
     }
-    all.retain(|t| *t != Taken { axis: t.axis, begin: 0, stride: 1, count: x.dims()[t.axis] });
     let result = if all.is_empty() { x } else { take(call, &x, &all)? };
     call.give(0, result);
     Ok(())
 }
 
-/// A range of an axis; indices may be negative or beyond it, as in Python.
-fn range(axis: usize, extent: usize, start: i64, end: i64, step: i64) -> Result<Taken, Problem> {
-    let size = extent as i64;
-    let (lowest, highest) = if step > 0 { (0, size) } else { (-1, size - 1) };
-    let from_end = |i: i64| if i < 0 { i.saturating_add(size) } else { i };
-    let first = from_end(start).clamp(lowest.max(0), highest.max(0));
-    let last = from_end(end).clamp(lowest, highest);
-    let distance = if step > 0 { last - first } else { first - last };
-    let count = match step {
-        0 => return Err(Problem::malformed("it takes steps of 0")),
-        _ if extent == 0 => 0,
-        _ => distance.max(0).unsigned_abs().div_ceil(step.unsigned_abs()),
-    };
-    let stride = if count <= 1 { 1 } else { step };
-    match (usize::try_from(first), isize::try_from(stride), usize::try_from(count)) {
-        (Ok(begin), Ok(stride), Ok(count)) => Ok(Taken { axis, begin, stride, count }),
-        _ => Err(Problem::malformed(format!("it takes {start} to {end} by {step} of {extent}"))),
+/// A range of an axis; indices may be negative or beyond it, as in Python. A range backwards from before the axis takes
+/// its first index, as ONNX says.
+fn range(extent: usize, start: i64, end: i64, step: i64) -> Result<AxisRange, Problem> {
+    if step == 0 {
+        return Err(Problem::malformed("it takes steps of 0"));
     }
+    if extent == 0 {
+        return Ok(AxisRange::whole(0));
+    }
+    let taken = AxisRange::between(clamped(start, extent, step).max(0), clamped(end, extent, step), step);
+    taken.ok_or_else(|| Problem::malformed(format!("it takes {start} to {end} by {step} of {extent}")))
 }
 
 fn split(call: &mut Call<'_>) -> Result<(), Problem> {
@@ -279,7 +258,7 @@ fn split(call: &mut Call<'_>) -> Result<(), Problem> {
         if call.wants(position) {
             let result = match size == extent {
                 true => x.clone(),
-                false => take(call, &x, &[Taken { axis: along, begin, stride: 1, count: size }])?,
+                false => take(call, &x, &[(along, AxisRange::run(begin, size))])?,
             };
             call.give(position, result);
         }

@@ -9,11 +9,12 @@ use super::{
 use crate::{
     graph::{Binary, Op, Reduce, Unary},
     import::{
+        common::axes::sorted_axes,
         error::Problem,
         onnx::{
             arrange::uniform,
             array::{Array, Elem},
-            call::{Call, axes, axis},
+            call::Call,
             fold::math,
             op_registry::{
                 InputLayout::{Any, ChannelsSecond},
@@ -171,7 +172,7 @@ fn group(call: &mut Call<'_>) -> Result<(), Problem> {
 
 fn mean_variance(call: &mut Call<'_>) -> Result<(), Problem> {
     let x = call.computed(0)?;
-    let over = axes(&call.ints("axes").unwrap_or_else(|| vec![0, 2, 3]), x.dims.len())?;
+    let over = sorted_axes(&call.ints("axes").unwrap_or_else(|| vec![0, 2, 3]), x.dims.len())?;
     // The deviation is what a billionth is added to: the variance, its square.
     let y = normalized(call, &x, &over, 1e-18)?;
     call.give(0, Value::Computed(y));
@@ -201,7 +202,7 @@ fn rms(call: &mut Call<'_>) -> Result<(), Problem> {
     let x = call.computed(0)?;
     let epsilon = call.float("epsilon", 1e-5)?;
     let rank = x.dims.len();
-    let from = axis(call.int("axis")?.unwrap_or(-1), rank)?;
+    let from = call.axis(rank, -1)?;
     let squares = one(call, Unary::Square, &x, x.elem)?;
     let mean = reduced_over(call, &squares, Reduce::Mean, &(from..rank).collect::<Vec<_>>())?;
     let raised = two(call, Binary::Add, &Value::Computed(mean), &math::scalar(epsilon), x.elem)?;

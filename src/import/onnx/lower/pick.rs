@@ -3,17 +3,18 @@
 use super::{
     align::placed_as,
     basic::two,
-    moves::{Taken, isolate, take},
+    moves::{isolate, take},
     shapes::reshaped,
 };
 use crate::{
     graph::{Binary, Op, Shape},
     import::{
+        common::{axes::axis, extents, range::AxisRange},
         error::Problem,
         onnx::{
             arrange::resized,
             array::{Array, Elem, count, ranked, strides, walk},
-            call::{Call, axis},
+            call::Call,
             fold::math,
             layout::Layout,
             op_registry::{InputLayout::Any, OnnxOpEntry},
@@ -37,7 +38,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
 fn gather(call: &mut Call<'_>) -> Result<(), Problem> {
     let (x, indices) = (call.operand(0)?, call.operand(1)?);
     let along = call.axis(x.dims().len(), 0)?;
-    let dims = [&x.dims()[..along], indices.dims(), &x.dims()[along + 1..]].concat();
+    let dims = extents::gathered(x.dims(), along, indices.dims());
     let extent = x.dims()[along];
     let picked = match &indices {
         Value::Known(indices) => {
@@ -48,9 +49,7 @@ fn gather(call: &mut Call<'_>) -> Result<(), Problem> {
             let list = list.map_err(|_| Problem::malformed(format!("an index lies outside an axis of {extent}")))?;
             match (&x, stepped(&list)) {
                 (Value::Known(array), _) => Value::Known(known_picked(call, array, along, &list)?),
-                (Value::Computed(_), Some((begin, stride))) => {
-                    take(call, &x, &[Taken { axis: along, begin, stride, count: list.len() }])?
-                }
+                (Value::Computed(_), Some(range)) => take(call, &x, &[(along, range)])?,
                 (Value::Computed(_), None) => {
                     let indices = Array::of_ints(vec![list.len()], Elem::I64, list.iter().map(|&i| i as i64).collect());
                     let row = call.site.constant(&indices, Shape::new(1, 1, 1, list.len()))?;
@@ -72,12 +71,12 @@ fn gather(call: &mut Call<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// First index and distance, if indices are a range.
-fn stepped(list: &[usize]) -> Option<(usize, isize)> {
+/// The range that indices are, if they are one.
+fn stepped(list: &[usize]) -> Option<AxisRange> {
     let &first = list.first()?;
     let stride = list.get(1).map_or(1, |&second| second as isize - first as isize);
     let fits = list.iter().enumerate().all(|(i, &index)| index as isize == first as isize + i as isize * stride);
-    (fits && (stride != 0 || list.len() == 1)).then_some((first, stride))
+    (fits && (stride != 0 || list.len() == 1)).then_some(AxisRange { begin: first, stride, count: list.len() })
 }
 
 fn known_picked(call: &mut Call<'_>, array: &Array, along: usize, list: &[usize]) -> Result<Array, Problem> {
@@ -153,7 +152,7 @@ fn gather_elements(call: &mut Call<'_>) -> Result<(), Problem> {
 
 /// Repeats a value along its axes.
 fn repeated(call: &mut Call<'_>, value: &Value, repeats: &[usize]) -> Result<Value, Problem> {
-    let dims: Vec<usize> = value.dims().iter().zip(repeats).map(|(&d, &r)| d.saturating_mul(r)).collect();
+    let dims = extents::repeated(value.dims(), repeats);
     match value {
         Value::Known(array) => {
             call.room_for(&dims, 0, if array.repeated().is_some() { 0 } else { dims.len() })?;
@@ -191,8 +190,8 @@ fn expand(call: &mut Call<'_>) -> Result<(), Problem> {
     let asked = call.integers(1, "extents")?;
     ranked(asked.len())?;
     let asked: Vec<usize> = asked.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
-    let dims = crate::import::onnx::array::broadcast(&[x.dims(), &asked])?;
-    let own = [vec![1; dims.len() - x.dims().len()], x.dims().to_vec()].concat();
+    let dims = extents::broadcast(&[x.dims(), &asked])?;
+    let own = extents::with_leading_ones(x.dims(), dims.len());
     let repeats: Vec<usize> = dims.iter().zip(&own).map(|(&d, &o)| if d == o { 1 } else { d }).collect();
     let x = reshaped(call.site, &x, &own)?;
     let result = repeated(call, &x, &repeats)?;

@@ -1,7 +1,7 @@
 //! Pools, whole-image ones included.
 
 use super::{
-    conv::{Auto, Image, Window, answer_image, image, imaged, slid, spatial, window},
+    conv::{Auto, Image, Window, answer_image, image, imaged, slid, spatial, stated_window},
     places::places,
 };
 use crate::{
@@ -46,7 +46,7 @@ fn pool(call: &mut Call<'_>, kind: PoolKind) -> Result<(), Problem> {
         return Err(Problem::malformed("it states no window"));
     }
     let extent = spatial(call, "kernel_shape", dimensions, 1)?;
-    let window = window(call, dimensions, extent)?;
+    let window = stated_window(call, dimensions, extent)?;
     let counted = kind == PoolKind::Average && call.flag("count_include_pad", false)?;
     let ceil = call.flag("ceil_mode", false)? && window.auto == Auto::Stated;
     let size = [image.shape.h, image.shape.w];
@@ -76,7 +76,7 @@ fn pool(call: &mut Call<'_>, kind: PoolKind) -> Result<(), Problem> {
 /// The border with what the last window hangs over, if it begins in the image or the border in front.
 fn overhanging(window: &Window, border: Padding, image: [usize; 2]) -> Padding {
     let more = |axis: usize, front: usize, back: usize| {
-        let room = (image[axis] + front + back).saturating_sub(window.reach(axis));
+        let room = (image[axis] + front + back).saturating_sub(window.reach[axis]);
         let mut steps = room.div_ceil(window.stride[axis]);
         if steps * window.stride[axis] >= image[axis] + front {
             steps -= 1;

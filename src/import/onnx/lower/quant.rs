@@ -5,9 +5,10 @@ use crate::{
     graph::{Binary, Unary},
     import::{
         FakeQuant,
+        common::extents,
         error::Problem,
         onnx::{
-            array::{Array, Elem, broadcast, count},
+            array::{Array, Elem, count},
             call::Call,
             fold::math,
             op_registry::{InputLayout::LikeOperand, OnnxOpEntry},
@@ -83,7 +84,7 @@ fn apply(call: &mut Call<'_>, binary: Binary, a: &Value, b: &Value) -> Result<Va
         (Value::Known(a), Value::Known(b)) => {
             let float = |array: &Array| Array::of_floats(array.dims().to_vec(), Elem::F32, &array.to_f32());
             // Both as floats, and the values with the bytes that they become.
-            call.room_for(&broadcast(&[a.dims(), b.dims()])?, 6 * size_of::<f32>(), 2)?;
+            call.room_for(&extents::broadcast(&[a.dims(), b.dims()])?, 6 * size_of::<f32>(), 2)?;
             math::two(&float(a), &float(b), binary, call.meter()).map(Value::Known)
         }
         _ => two(call, binary, a, b, Elem::F32).map(Value::Computed),

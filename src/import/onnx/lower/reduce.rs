@@ -4,11 +4,15 @@ use super::{basic::one, moves::isolate};
 use crate::{
     graph::{Op, Reduce, Unary},
     import::{
+        common::{
+            axes::{axis, sorted_axes},
+            extents,
+        },
         error::Problem,
         onnx::{
             arrange::uniform,
             array::Elem,
-            call::{Call, axes},
+            call::Call,
             fold::reduce as fold,
             op_registry::{InputLayout::Any, OnnxOpEntry},
             value::{Computed, Value},
@@ -47,16 +51,10 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
 pub(in crate::import::onnx) fn named_axes(call: &Call<'_>, rank: usize) -> Result<Option<Vec<usize>>, Problem> {
     let named = call.list("axes", 1)?.filter(|list| !list.is_empty());
     match named {
-        Some(named) => axes(&named, rank).map(Some),
+        Some(named) => sorted_axes(&named, rank).map(Some),
         None if call.flag("noop_with_empty_axes", false)? => Ok(None),
         None => Ok(Some((0..rank).collect())),
     }
-}
-
-/// The extents after a reduction.
-pub(in crate::import::onnx) fn reduced_dims(dims: &[usize], reduced: &[usize], keep: bool) -> Vec<usize> {
-    let axes = (0..dims.len()).filter(|axis| keep || !reduced.contains(axis));
-    axes.map(|axis| if reduced.contains(&axis) { 1 } else { dims[axis] }).collect()
 }
 
 fn reduce(call: &mut Call<'_>, kind: Reduce) -> Result<(), Problem> {
@@ -77,7 +75,7 @@ fn reduce(call: &mut Call<'_>, kind: Reduce) -> Result<(), Problem> {
         call.give(0, Value::Computed(result));
         return Ok(());
     };
-    let dims = reduced_dims(&x.dims, &over, keep);
+    let dims = extents::reduced(&x.dims, &over, keep);
     let result = reduced_over(call, &x, kind, &over)?;
     call.give(0, Value::Computed(Computed { layout: result.layout.tidy(&dims), dims, ..result }));
     Ok(())
@@ -90,7 +88,7 @@ pub(super) fn reduced_over(
     kind: Reduce,
     over: &[usize],
 ) -> Result<Computed, Problem> {
-    let dims = reduced_dims(&x.dims, over, true);
+    let dims = extents::reduced(&x.dims, over, true);
     let gone = x.layout.atoms_of(&x.dims, over);
     let layout = uniform(&x.layout, |atom| gone.contains(&atom))?;
     let tensor = call.site.bring(x, &layout)?;
@@ -125,7 +123,7 @@ fn index(call: &mut Call<'_>, greatest: bool) -> Result<(), Problem> {
     let axis = call.axis(x.dims.len(), 0)?;
     let (keep, last) = (call.flag("keepdims", true)?, call.flag("select_last_index", false)?);
     let kind = if greatest { Reduce::ArgMax { last } } else { Reduce::ArgMin { last } };
-    let dims = reduced_dims(&x.dims, &[axis], keep);
+    let dims = extents::reduced(&x.dims, &[axis], keep);
     let (x, slots) = isolate(call, &x, &[axis])?;
     let mut axes = [false; 4];
     slots.iter().for_each(|&slot| axes[slot] = true);
@@ -139,12 +137,12 @@ fn index(call: &mut Call<'_>, greatest: bool) -> Result<(), Problem> {
 
 fn cum_sum(call: &mut Call<'_>) -> Result<(), Problem> {
     let x = call.computed(0)?;
-    let axis = match call.integers(1, "axis")?.as_slice() {
-        &[axis] => crate::import::onnx::call::axis(axis, x.dims.len())?,
+    let along = match call.integers(1, "axis")?.as_slice() {
+        &[index] => axis(index, x.dims.len())?,
         other => return Err(Problem::malformed(format!("its axis is {other:?}"))),
     };
     let (exclusive, reverse) = (call.flag("exclusive", false)?, call.flag("reverse", false)?);
-    let (x, slots) = isolate(call, &x, &[axis])?;
+    let (x, slots) = isolate(call, &x, &[along])?;
     let slot = slots.first().copied().unwrap_or(0);
     let tensor = call.emit(Op::CumSum { axis: slot, exclusive, reverse }, &[x.tensor], x.layout.shape())?;
     call.answer(tensor, x.dims, x.layout, x.elem);

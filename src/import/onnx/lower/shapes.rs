@@ -2,10 +2,14 @@
 
 use super::align::joined;
 use crate::import::{
+    common::{
+        axes::{axis, named_axes, permutation},
+        extents::squeezed,
+    },
     error::Problem,
     onnx::{
         array::{Array, Elem, count, ranked},
-        call::{Call, axes, axis},
+        call::Call,
         op_registry::{
             InputLayout::{Any, Transposed},
             OnnxOpEntry,
@@ -127,15 +131,8 @@ fn flatten(call: &mut Call<'_>) -> Result<(), Problem> {
 fn squeeze(call: &mut Call<'_>) -> Result<(), Problem> {
     let dims = call.operand(0)?.dims().to_vec();
     let named = call.list("axes", 1)?;
-    let dropped = match &named {
-        Some(named) => axes(named, dims.len())?,
-        None => (0..dims.len()).filter(|&a| dims[a] == 1).collect(),
-    };
-    if let Some(&axis) = dropped.iter().find(|&&axis| dims[axis] != 1) {
-        return Err(Problem::malformed(format!("axis {axis} of {dims:?} is not 1")));
-    }
-    let kept: Vec<usize> = (0..dims.len()).filter(|axis| !dropped.contains(axis)).map(|axis| dims[axis]).collect();
-    answer(call, &kept)
+    let named = named.map(|named| named_axes(&named, dims.len())).transpose()?;
+    answer(call, &squeezed(&dims, named.as_deref())?)
 }
 
 fn unsqueeze(call: &mut Call<'_>) -> Result<(), Problem> {
@@ -143,7 +140,7 @@ fn unsqueeze(call: &mut Call<'_>) -> Result<(), Problem> {
     let named = call.list("axes", 1)?.ok_or_else(|| Problem::malformed("it names no axes"))?;
     let rank = dims.len() + named.len();
     ranked(rank)?;
-    let added = axes(&named, rank)?;
+    let added = named_axes(&named, rank)?;
     let mut own = dims.into_iter();
     let dims: Vec<usize> =
         (0..rank).map(|axis| if added.contains(&axis) { 1 } else { own.next().unwrap_or(1) }).collect();
@@ -154,14 +151,9 @@ fn transpose(call: &mut Call<'_>) -> Result<(), Problem> {
     let x = call.operand(0)?;
     let rank = x.dims().len();
     let perm = match call.ints("perm") {
-        Some(perm) => perm.iter().map(|&i| axis(i, rank)).collect::<Result<Vec<_>, _>>()?,
+        Some(perm) => permutation(&perm, rank)?,
         None => (0..rank).rev().collect(),
     };
-    let mut sorted = perm.clone();
-    sorted.sort_unstable();
-    if !sorted.into_iter().eq(0..rank) {
-        return Err(Problem::malformed(format!("{perm:?} is no permutation of {rank} axes")));
-    }
     let result = match x {
         Value::Known(array) => Value::Known(array.transposed(&perm, call.meter())?),
         Value::Computed(computed) => Value::Computed(computed.transposed(&perm)),

@@ -3,11 +3,12 @@
 use crate::{
     graph::{Binary, Op, Reduce, Shape},
     import::{
+        common::axes::axis,
         error::Problem,
         onnx::{
             arrange::{last, resized},
             array::{Array, Elem},
-            call::{Call, axis},
+            call::Call,
             op_registry::{InputLayout::Any, OnnxOpEntry},
             value::{Computed, Value},
         },

@@ -55,12 +55,3 @@ pub(super) fn fold<R: PartialEq>(
     of.iter_mut().for_each(|group| *group += front);
     Ok(Axes { extents, of })
 }
-
-/// An axis counted from the front, or from behind if negative.
-pub(super) fn axis(index: i64, rank: usize) -> Result<usize, Problem> {
-    let counted = if index < 0 { index.checked_add(rank as i64) } else { Some(index) };
-    counted
-        .and_then(|i| usize::try_from(i).ok())
-        .filter(|&i| i < rank)
-        .ok_or_else(|| Problem::malformed(format!("there is no axis {index} of {rank}")))
-}

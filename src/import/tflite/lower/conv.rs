@@ -4,6 +4,7 @@ use super::{activation::activation, padding::Scheme, positive};
 use crate::{
     graph::{Act, Conv2d, Op, Padding, Pool2d, PoolKind, Shape, TensorId, TransposeConv},
     import::{
+        common::window::transposed_extent,
         error::Problem,
         tflite::{
             context::Context,
@@ -117,14 +118,7 @@ fn transpose_conv_bias(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 
 /// Extents of the full result of a transposed convolution.
 fn full_extents(x: Shape, weights: Shape, stride: [usize; 2]) -> Result<[usize; 2], Problem> {
-    let full = |extent: usize, window: usize, stride: usize| {
-        let last = extent.checked_sub(1)?.checked_mul(stride)?;
-        last.checked_add(window)
-    };
-    match (full(x.h, weights.h, stride[0]), full(x.w, weights.w, stride[1])) {
-        (Some(h), Some(w)) => Ok([h, w]),
-        _ => Err(Problem::malformed("its result overflows")),
-    }
+    Ok([transposed_extent(x.h, weights.h, stride[0])?, transposed_extent(x.w, weights.w, stride[1])?])
 }
 
 /// What is cut off the full result on each side, so that `result` remains.

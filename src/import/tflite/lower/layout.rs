@@ -1,13 +1,13 @@
 //! Operators that move elements, and resizes.
 
-use super::{
-    activation::activation,
-    axes::{axis, fold},
-    positive,
-};
+use super::{activation::activation, axes::fold, positive};
 use crate::{
     graph::{Act, CoordMode, DepthOrder, Op, PadMode, ResizeMode, TensorId},
     import::{
+        common::{
+            axes::{axis, permutation},
+            extents::{concatenated, repeated, squeezed, with_leading_ones},
+        },
         error::Problem,
         op_registry::{All, Support},
         tflite::{
@@ -111,27 +111,15 @@ fn concat(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, usize::MAX)?;
     let options = ctx.options::<ConcatOptions<'static>>()?;
     let inputs = (0..ctx.operand_count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
-    let mut dims = ctx.dims(inputs[0]).to_vec();
-    let along = axis(i64::from(options.axis()), dims.len())?;
-    let mut joined = 0usize;
-    for &id in &inputs {
-        let other = ctx.dims(id);
-        let alike = other.len() == dims.len() && (0..dims.len()).all(|a| a == along || other[a] == dims[a]);
-        if !alike {
-            return Err(Problem::malformed(format!("{dims:?} and {other:?} do not join along axis {along}")));
-        }
-        joined = joined.saturating_add(other[along]);
-    }
+    let along = axis(i64::from(options.axis()), ctx.dims(inputs[0]).len())?;
+    let dims = concatenated(&inputs.iter().map(|&id| ctx.dims(id)).collect::<Vec<_>>(), along)?;
+    let folded = |dims: &[usize]| fold(dims, |axis| axis.cmp(&along), |axis| axis != along);
     let mut views = Vec::with_capacity(inputs.len());
-    let shape_with = |extent: usize, dims: &mut Vec<usize>| {
-        dims[along] = extent;
-        fold(dims, |axis| axis.cmp(&along), |axis| axis != along)
-    };
     for id in inputs {
-        let folded = shape_with(ctx.dims(id)[along], &mut dims)?;
-        views.push(ctx.view(id, folded.extents.into())?);
+        let part = folded(ctx.dims(id))?;
+        views.push(ctx.view(id, part.extents.into())?);
     }
-    let folded = shape_with(joined, &mut dims)?;
+    let folded = folded(&dims)?;
     ctx.gives(&dims)?;
     let op = Op::Concat { axis: folded.of[along] };
     ctx.emit_as(op, &views, activation(options.activation())?, folded.extents.into())
@@ -175,9 +163,9 @@ fn broadcast_to(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let stated = ctx.integers(1, "extents")?;
     let wanted: Vec<usize> = stated.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
-    let missing = wanted.len().checked_sub(ctx.dims(x).len());
-    let dims = [vec![1; missing.unwrap_or(0)], ctx.dims(x).to_vec()].concat();
-    let fits = missing.is_some() && dims.iter().zip(&wanted).all(|(&extent, &w)| w > 0 && (extent == w || extent == 1));
+    let dims = with_leading_ones(ctx.dims(x), wanted.len());
+    let fits = dims.len() == wanted.len()
+        && dims.iter().zip(&wanted).all(|(&extent, &w)| w > 0 && (extent == w || extent == 1));
     if !fits {
         return Err(Problem::malformed(format!("{dims:?} does not broadcast to {stated:?}")));
     }
@@ -186,8 +174,7 @@ fn broadcast_to(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 fn repeat(ctx: &mut Context<'_, '_>, x: TensorId, dims: &[usize], times: &[usize]) -> Result<(), Problem> {
-    let result: Vec<usize> = dims.iter().zip(times).map(|(&extent, &n)| extent.saturating_mul(n)).collect();
-    ctx.gives(&result)?;
+    ctx.gives(&repeated(dims, times))?;
     let folded = fold(dims, |axis| (times[axis] > 1).then_some(axis), |axis| times[axis] == 1)?;
     let mut shape = folded.extents;
     for (axis, &slot) in folded.of.iter().enumerate() {
@@ -238,16 +225,8 @@ fn squeeze(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x);
     let named = options.squeeze_dims().unwrap_or_default();
-    let mut dropped: Vec<bool> = dims.iter().map(|&extent| named.is_empty() && extent == 1).collect();
-    for index in named {
-        let axis = axis(i64::from(index), dims.len())?;
-        if dims[axis] != 1 {
-            return Err(Problem::malformed(format!("axis {axis} of {dims:?} is not 1")));
-        }
-        dropped[axis] = true;
-    }
-    let kept = dims.iter().zip(dropped).filter(|(_, dropped)| !dropped).map(|(&extent, _)| extent);
-    ctx.gives(&kept.collect::<Vec<_>>())?;
+    let named = named.into_iter().map(|index| axis(i64::from(index), dims.len())).collect::<Result<Vec<_>, _>>()?;
+    ctx.gives(&squeezed(dims, (!named.is_empty()).then_some(named.as_slice()))?)?;
     ctx.emit(Op::Reshape, &[x], Act::None)
 }
 
@@ -255,17 +234,7 @@ fn transpose(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
-    let mut source = Vec::with_capacity(dims.len());
-    for index in ctx.integers(1, "permutation")? {
-        let axis = axis(index, dims.len())?;
-        if source.contains(&axis) {
-            return Err(Problem::malformed(format!("its permutation names axis {axis} twice")));
-        }
-        source.push(axis);
-    }
-    if source.len() != dims.len() {
-        return Err(Problem::malformed(format!("a permutation of {} for {} axes", source.len(), dims.len())));
-    }
+    let source = permutation(&ctx.integers(1, "permutation")?, dims.len())?;
     let result: Vec<usize> = source.iter().map(|&axis| dims[axis]).collect();
     ctx.gives(&result)?;
     // Above four axes, those of extent one only stand in the way.

@@ -1,12 +1,10 @@
 //! Operators that look at whole lines of values: products of matrices, sums so far, the greatest few, and norms.
 
-use super::{
-    activation::activation,
-    axes::{axis, fold},
-};
+use super::{activation::activation, axes::fold};
 use crate::{
     graph::{Act, Binary, Op, Reduce, Shape, TensorId},
     import::{
+        common::axes::axis,
         error::Problem,
         op_registry::{Floats, Support},
         tflite::{

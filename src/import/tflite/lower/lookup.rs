@@ -1,9 +1,10 @@
 //! Lookups by index.
 
-use super::axes::{axis, fold};
+use super::axes::fold;
 use crate::{
     graph::{Act, Op, Shape, TensorId},
     import::{
+        common::{axes::axis, extents::gathered},
         error::Problem,
         tflite::{
             context::Context,
@@ -40,8 +41,7 @@ fn embedding(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 /// The indices' axes take the place of the one looked up.
 fn look_up(ctx: &mut Context<'_, '_>, x: TensorId, indices: TensorId, along: usize) -> Result<(), Problem> {
     let dims = ctx.dims(x).to_vec();
-    let result = [&dims[..along], ctx.dims(indices), &dims[along + 1..]].concat();
-    ctx.gives(&result)?;
+    ctx.gives(&gathered(&dims, along, ctx.dims(indices)))?;
     let folded = fold(&dims, |axis| axis.cmp(&along), |axis| axis != along)?;
     let slot = folded.of[along];
     let count = ctx.shape(indices).len();

@@ -1,12 +1,10 @@
 //! Operators element by element, reductions, and SOFTMAX with its logarithm.
 
-use super::{
-    activation::activation,
-    axes::{axis, fold},
-};
+use super::{activation::activation, axes::fold};
 use crate::{
     graph::{Act, Binary, Op, Reduce, Shape, TensorId, Unary},
     import::{
+        common::{axes::axis, extents},
         error::Problem,
         op_registry::{All, Floats, Numbers, Support},
         tflite::{
@@ -160,15 +158,8 @@ struct Together {
 }
 
 fn together(ctx: &mut Context<'_, '_>, inputs: &[TensorId]) -> Result<Together, Problem> {
-    let rank = inputs.iter().map(|&id| ctx.dims(id).len()).max().unwrap_or(0);
-    let aligned = |id: &TensorId| [vec![1; rank - ctx.dims(*id).len()], ctx.dims(*id).to_vec()].concat();
-    let all: Vec<Vec<usize>> = inputs.iter().map(aligned).collect();
-    let longest = |axis: usize| all.iter().map(|dims| dims[axis]).find(|&extent| extent != 1).unwrap_or(1);
-    let dims: Vec<usize> = (0..rank).map(longest).collect();
-    if all.iter().any(|other| other.iter().zip(&dims).any(|(&extent, &result)| extent != result && extent != 1)) {
-        let all: Vec<String> = all.iter().map(|dims| format!("{dims:?}")).collect();
-        return Err(Problem::malformed(format!("{} do not broadcast", all.join(" and "))));
-    }
+    let dims = extents::broadcast(&inputs.iter().map(|&id| ctx.dims(id)).collect::<Vec<_>>())?;
+    let all: Vec<Vec<usize>> = inputs.iter().map(|&id| extents::with_leading_ones(ctx.dims(id), dims.len())).collect();
     // Neighbouring axes are one long axis where each operand repeats along both, or along neither.
     let role = |axis: usize| all.iter().map(|other| other[axis] == dims[axis]).collect::<Vec<_>>();
     let axes = fold(&dims, role, |_| true)?;
@@ -225,15 +216,12 @@ fn index_of(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
 fn reduce_over(ctx: &mut Context<'_, '_>, kind: Reduce, listed: &[i64], keep: bool) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
-    let mut reduced = vec![false; dims.len()];
-    for &index in listed {
-        reduced[axis(index, dims.len())?] = true;
-    }
-    let kept = dims.iter().zip(&reduced).filter(|(_, reduced)| keep || !**reduced);
-    ctx.gives(&kept.map(|(&extent, &reduced)| if reduced { 1 } else { extent }).collect::<Vec<_>>())?;
+    let over = listed.iter().map(|&index| axis(index, dims.len())).collect::<Result<Vec<_>, _>>()?;
+    ctx.gives(&extents::reduced(&dims, &over, keep))?;
+    let reduced = |axis: usize| over.contains(&axis);
     // An index of one element is 0, not the element, so that its axis counts.
-    let counts = |axis: usize| reduced[axis] && (dims[axis] > 1 || !kind.keeps_one());
-    let folded = fold(&dims, |axis| reduced[axis], |axis| !reduced[axis] || !counts(axis))?;
+    let counts = |axis: usize| reduced(axis) && (dims[axis] > 1 || !kind.keeps_one());
+    let folded = fold(&dims, reduced, |axis| !counts(axis))?;
     let mut axes = [false; 4];
     let mut shape = folded.extents;
     for (axis, &slot) in folded.of.iter().enumerate() {

@@ -1,10 +1,14 @@
 //! Parts of a tensor: STRIDED_SLICE with its five masks, negative indices and strides made plain numbers, and what takes
 //! parts one behind the other.
 
-use super::axes::{axis, fold};
+use super::axes::fold;
 use crate::{
     graph::{Act, Op, TensorId},
     import::{
+        common::{
+            axes::axis,
+            range::{AxisRange, clamped},
+        },
         error::Problem,
         tflite::{
             context::Context,
@@ -21,14 +25,6 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("SPLIT_V", LikeOnnx("Split"), split_v).several_results(),
     TfLiteOpEntry::new("UNPACK", LikeOnnx("Split"), unpack).several_results(),
 ];
-
-/// What is taken of one axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Taken {
-    begin: usize,
-    stride: isize,
-    count: usize,
-}
 
 fn strided_slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.operands(4, 4)?;
@@ -48,9 +44,9 @@ fn strided_slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The part of `x` that is taken of each axis, as the result.
-fn take(ctx: &mut Context<'_, '_>, x: TensorId, taken: &[Taken]) -> Result<(), Problem> {
+fn take(ctx: &mut Context<'_, '_>, x: TensorId, taken: &[AxisRange]) -> Result<(), Problem> {
     let dims = ctx.dims(x).to_vec();
-    let whole = |axis: usize| taken[axis] == Taken { begin: 0, stride: 1, count: dims[axis] };
+    let whole = |axis: usize| taken[axis] == AxisRange::whole(dims[axis]);
     let folded = fold(&dims, |axis| (!whole(axis)).then_some(axis), whole)?;
     let (mut begin, mut stride, mut shape) = ([0; 4], [1; 4], folded.extents);
     for (axis, &slot) in folded.of.iter().enumerate().filter(|&(axis, _)| !whole(axis)) {
@@ -76,7 +72,7 @@ fn slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
         let count =
             if size == -1 { Some(rest) } else { usize::try_from(size).ok().filter(|&n| (1..=rest).contains(&n)) };
         match (begin, count) {
-            (Some(begin), Some(count)) => taken.push(Taken { begin, stride: 1, count }),
+            (Some(begin), Some(count)) => taken.push(AxisRange::run(begin, count)),
             _ => return Err(Problem::malformed(format!("{size} elements of axis {axis} of {dims:?}"))),
         }
     }
@@ -120,8 +116,8 @@ fn parts(ctx: &mut Context<'_, '_>, x: TensorId, along: usize, extents: &[usize]
     let mut begin = 0;
     for (result, &count) in extents.iter().enumerate() {
         ctx.select(result)?;
-        let mut taken: Vec<Taken> = dims.iter().map(|&count| Taken { begin: 0, stride: 1, count }).collect();
-        taken[along] = Taken { begin, stride: 1, count };
+        let mut taken: Vec<AxisRange> = dims.iter().copied().map(AxisRange::whole).collect();
+        taken[along] = AxisRange::run(begin, count);
         ctx.gives(&taken.iter().map(|taken| taken.count).collect::<Vec<_>>())?;
         take(ctx, x, &taken)?;
         begin += count;
@@ -142,8 +138,8 @@ fn unpack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     for begin in 0..dims[along] {
         ctx.select(begin)?;
         ctx.gives(&rest)?;
-        let mut taken: Vec<Taken> = dims.iter().map(|&count| Taken { begin: 0, stride: 1, count }).collect();
-        taken[along] = Taken { begin, stride: 1, count: 1 };
+        let mut taken: Vec<AxisRange> = dims.iter().copied().map(AxisRange::whole).collect();
+        taken[along] = AxisRange::run(begin, 1);
         take(ctx, x, &taken)?;
     }
     Ok(())
@@ -154,7 +150,7 @@ fn plan(
     options: &StridedSliceOptions<'_>,
     dims: &[usize],
     bounds: &[[i64; 3]],
-) -> Result<(Vec<Taken>, Vec<usize>), Problem> {
+) -> Result<(Vec<AxisRange>, Vec<usize>), Problem> {
     let bit = |mask: i32, i: usize| mask >> i & 1 == 1;
     let ellipsis = |i: usize| bit(options.ellipsis_mask(), i);
     let new_axis = |i: usize| bit(options.new_axis_mask(), i) && !ellipsis(i);
@@ -167,9 +163,9 @@ fn plan(
 
     let mut taken = Vec::with_capacity(dims.len());
     let mut result = Vec::new();
-    let rest = |taken: &mut Vec<Taken>, result: &mut Vec<usize>, until: usize| {
+    let rest = |taken: &mut Vec<AxisRange>, result: &mut Vec<usize>, until: usize| {
         for &extent in &dims[taken.len()..until] {
-            taken.push(Taken { begin: 0, stride: 1, count: extent });
+            taken.push(AxisRange::whole(extent));
             result.push(extent);
         }
     };
@@ -199,45 +195,31 @@ fn plan(
 }
 
 /// One index, whose axis disappears.
-fn index(extent: usize, [begin, _, stride]: [i64; 3], open: bool) -> Result<Taken, Problem> {
+fn index(extent: usize, [begin, _, stride]: [i64; 3], open: bool) -> Result<AxisRange, Problem> {
     let begin = if open { 0 } else { begin };
     let at = if begin < 0 { begin.checked_add(extent as i64) } else { Some(begin) };
     match at.and_then(|at| usize::try_from(at).ok()) {
-        Some(begin) if begin < extent && stride > 0 => Ok(Taken { begin, stride: 1, count: 1 }),
+        Some(begin) if begin < extent && stride > 0 => Ok(AxisRange::run(begin, 1)),
         _ => Err(Problem::malformed(format!("index {begin} of an axis of {extent}, stride {stride}"))),
     }
 }
 
-/// A range; indices may be negative or beyond the axis, as in Python.
+/// A range that is not empty; indices may be negative or beyond the axis, as in Python.
 fn range(
     extent: usize,
     [begin, end, stride]: [i64; 3],
     [begin_open, end_open]: [bool; 2],
     relative: bool,
-) -> Result<Taken, Problem> {
-    let empty = || Problem::dynamic(format!("{begin}..{end} by {stride} of an axis of {extent} is empty"));
+) -> Result<AxisRange, Problem> {
     let size = extent as i64;
-    let (lowest, highest) = if stride > 0 { (0, size) } else { (-1, size - 1) };
-    let clamp = |i: i64| if i < 0 { i.saturating_add(size) } else { i }.clamp(lowest, highest);
-    let first = match (begin_open, stride > 0) {
-        (true, true) => 0,
-        (true, false) => size - 1,
-        (false, _) => clamp(begin),
+    let [first, behind_last] = if stride > 0 { [0, size] } else { [size - 1, -1] };
+    let first = if begin_open { first } else { clamped(begin, extent, stride) };
+    let last = match end_open {
+        true => behind_last,
+        // Counted from the first index on, so a negative number is none from behind.
+        false if relative => first.saturating_add(end).clamp(first.min(behind_last), first.max(behind_last)),
+        false => clamped(end, extent, stride),
     };
-    let last = match (end_open, stride > 0) {
-        (true, true) => size,
-        (true, false) => -1,
-        (false, _) if relative => first.saturating_add(end).clamp(lowest, highest),
-        (false, _) => clamp(end),
-    };
-    let distance = if stride > 0 { last - first } else { first - last };
-    if stride == 0 || distance <= 0 {
-        return Err(empty());
-    }
-    let count = distance.unsigned_abs().div_ceil(stride.unsigned_abs());
-    match (usize::try_from(first), isize::try_from(stride), usize::try_from(count)) {
-        (Ok(begin), Ok(_), Ok(1)) => Ok(Taken { begin, stride: 1, count: 1 }),
-        (Ok(begin), Ok(stride), Ok(count)) => Ok(Taken { begin, stride, count }),
-        _ => Err(empty()),
-    }
+    let taken = AxisRange::between(first, last, stride).filter(|taken| taken.count > 0);
+    taken.ok_or_else(|| Problem::dynamic(format!("{begin}..{end} by {stride} of an axis of {extent} is empty")))
 }

@@ -1,0 +1,35 @@
+//! Windows that slide over images: their reach, and the borders that SAME asks for.
+
+use crate::{graph::Padding, import::error::Problem};
+
+/// Most pixels that a dilated window may span, and largest window, stride, dilation or border: positions relative to an
+/// image must fit 32 bits with a sign.
+pub(in crate::import) const MAX_REACH: usize = 1 << 30;
+
+/// Extents `[y, x]` that a dilated window spans.
+pub(in crate::import) fn reach(window: [usize; 2], dilation: [usize; 2]) -> Result<[usize; 2], Problem> {
+    let span = |axis: usize| window[axis].checked_sub(1).and_then(|steps| steps.checked_mul(dilation[axis]));
+    match (span(0), span(1)) {
+        (Some(y), Some(x)) if y.max(x) <= MAX_REACH => Ok([y + 1, x + 1]),
+        _ => Err(Problem::malformed(format!("a window of {window:?}, dilated by {dilation:?}"))),
+    }
+}
+
+/// The border of an image of extents `[h, w]` of which a window makes `ceil(extent / stride)` results: the odd pixel goes
+/// behind, or in front.
+pub(in crate::import) fn same(image: [usize; 2], reach: [usize; 2], stride: [usize; 2], odd_in_front: bool) -> Padding {
+    let side = |axis: usize| {
+        let last = (image[axis].div_ceil(stride[axis]) - 1) * stride[axis];
+        let border = (last + reach[axis]).saturating_sub(image[axis]);
+        let small = border / 2;
+        if odd_in_front { [border - small, small] } else { [small, border - small] }
+    };
+    let ([top, bottom], [left, right]) = (side(0), side(1));
+    Padding { top, bottom, left, right }
+}
+
+/// The extent of the full result of a transposed convolution, of which borders are cut off.
+pub(in crate::import) fn transposed_extent(extent: usize, reach: usize, stride: usize) -> Result<usize, Problem> {
+    let full = extent.checked_sub(1).and_then(|steps| steps.checked_mul(stride)).and_then(|n| n.checked_add(reach));
+    full.ok_or_else(|| Problem::malformed("its result overflows"))
+}
