@@ -4,6 +4,7 @@ mod builder;
 mod check;
 mod constant;
 mod error;
+pub(crate) mod evaluate;
 mod finite;
 mod function;
 mod groups;

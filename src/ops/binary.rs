@@ -43,7 +43,7 @@ impl Operator for Binary {
 
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
         Ok(reference::pixel::two(&operands.get(0)?, &operands.get(1)?, out, |a, b| {
-            reference::function::two(self.0, a, b)
+            graph::evaluate::binary(self.0, a, b)
         }))
     }
 }

@@ -7,7 +7,7 @@ use super::{
     sparse,
 };
 use crate::{
-    graph::{Act, Bytes, Constant, DType, MAX_ELEMENTS, Quantised, Shape, Unary},
+    graph::{Act, Bytes, Constant, DType, MAX_ELEMENTS, Quantised, Shape, Unary, evaluate},
     import::{Owner, error::Problem, meter::Meter},
 };
 
@@ -243,7 +243,7 @@ impl Grid {
 
     /// The value of it that is nearest; of two the one further from zero.
     pub(super) fn nearest(self, value: f32) -> f32 {
-        (value / self.scale).round().clamp(f32::from(self.least), f32::from(self.most)) * self.scale
+        evaluate::unary(self.rounding(), value)
     }
 
     /// What rounds to it.

@@ -1,10 +1,7 @@
 //! The epilogue: `then(first(result) + add)`.
 
-use super::{
-    function,
-    operands::{Operands, ReferenceError},
-};
-use crate::graph::{Act, Shape};
+use super::operands::{Operands, ReferenceError};
+use crate::graph::{Act, Shape, evaluate};
 
 /// Applies the node's epilogue to its result.
 pub(super) fn apply(operands: &Operands<'_>, mut result: Vec<f32>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
@@ -24,7 +21,7 @@ pub(super) fn apply(operands: &Operands<'_>, mut result: Vec<f32>, out: Shape) -
 fn activate(operands: &Operands<'_>, act: Act, values: &mut [f32], out: Shape) -> Result<(), ReferenceError> {
     match act {
         Act::None => {}
-        Act::Unary(unary) => values.iter_mut().for_each(|x| *x = function::one(unary, *x)),
+        Act::Unary(unary) => values.iter_mut().for_each(|x| *x = evaluate::unary(unary, *x)),
         Act::Prelu(alpha) => {
             let alpha = operands.tensor(alpha)?;
             for pixel in values.chunks_mut(out.c.max(1)) {

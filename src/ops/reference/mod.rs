@@ -6,7 +6,6 @@
 pub(crate) mod conv;
 pub(crate) mod dense;
 mod epilogue;
-pub(crate) mod function;
 pub(crate) mod grid_sample;
 pub(crate) mod line;
 pub(crate) mod moves;

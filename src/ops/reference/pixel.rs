@@ -1,14 +1,11 @@
 //! Functions that look at one pixel at a time: of one value, of two with broadcasting, softmax over channels.
 
-use super::{
-    function,
-    view::{View, each},
-};
-use crate::graph::{Shape, Unary};
+use super::view::{View, each};
+use crate::graph::{Shape, Unary, evaluate};
 
 /// A function of each value.
 pub(crate) fn one(x: &View<'_>, unary: Unary) -> Vec<f32> {
-    x.data.iter().map(|&x| function::one(unary, x)).collect()
+    x.data.iter().map(|&x| evaluate::unary(unary, x)).collect()
 }
 
 /// A function of two values; an extent of one is repeated.

@@ -1,10 +1,7 @@
 //! Pools.
 
-use super::{
-    function,
-    view::{View, each, inside},
-};
-use crate::graph::{Padding, Pool2d, PoolKind, Shape};
+use super::view::{View, each, inside};
+use crate::graph::{Padding, Pool2d, PoolKind, Shape, evaluate};
 
 /// The greatest, the mean or the norm of the window's pixels that lie in the image.
 pub(crate) fn pool(x: &View<'_>, pool: &Pool2d, out: Shape) -> Vec<f32> {
@@ -23,7 +20,7 @@ pub(crate) fn pool(x: &View<'_>, pool: &Pool2d, out: Shape) -> Vec<f32> {
             }
         }
         match pool.kind {
-            PoolKind::Max => seen.iter().copied().reduce(function::greater).unwrap_or(0.0),
+            PoolKind::Max => seen.iter().copied().reduce(evaluate::greater).unwrap_or(0.0),
             PoolKind::Average => seen.iter().sum::<f32>() / count.max(1) as f32,
             PoolKind::Lp { p: 1 } => seen.iter().map(|v| v.abs()).sum(),
             PoolKind::Lp { p: 2 } => seen.iter().map(|v| v * v).sum::<f32>().sqrt(),

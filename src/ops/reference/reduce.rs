@@ -1,10 +1,10 @@
 //! Reductions over axes.
 
-use super::{
-    function::{greater, lesser},
-    view::View,
+use super::view::View;
+use crate::graph::{
+    Reduce, Shape,
+    evaluate::{greater, lesser},
 };
-use crate::graph::{Reduce, Shape};
 
 /// Reduces the marked axes to one: row by row, within a row from left to right. A mean over height and width is the mean
 /// of the rows' means.

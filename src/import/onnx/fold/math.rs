@@ -1,7 +1,8 @@
-//! Functions of known values, element by element; integers exactly.
+//! Functions of known values, element by element: of floats what they are everywhere (`graph/evaluate.rs`), of integers
+//! exactly.
 
 use crate::{
-    graph::Binary,
+    graph::{Binary, Unary, evaluate},
     import::{
         common::extents,
         error::Problem,
@@ -31,29 +32,36 @@ fn answer(call: &mut Call<'_>, array: Array) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A function of floats, or of integers.
-pub(in crate::import::onnx) fn either(
-    call: &mut Call<'_>,
-    float: impl Fn(f32) -> f32,
-    int: impl Fn(i64) -> i64,
-) -> Result<(), Problem> {
+/// A function of one array.
+pub(in crate::import::onnx) fn unary(call: &mut Call<'_>, unary: Unary) -> Result<(), Problem> {
     let x = call.known(0, "input")?;
     let dims = x.dims().to_vec();
     call.room_for(&dims, 2 * size_of::<i64>(), 4)?;
     let result = match x.to_i64() {
-        Some(ints) => Array::of_ints(dims, x.elem(), ints.iter().map(|&v| int(v)).collect()),
-        None => Array::of_floats(dims, x.elem(), &x.to_f32().iter().map(|&v| float(v)).collect::<Vec<_>>()),
+        Some(ints) => {
+            let values = ints.iter().map(|&v| unary_of_integer(unary, v)).collect::<Option<Vec<i64>>>();
+            let values = values.ok_or_else(|| Problem::malformed("it is not for integers"))?;
+            Array::of_ints(dims, x.elem(), values)
+        }
+        None => {
+            let values: Vec<f32> = x.to_f32().iter().map(|&v| evaluate::unary(unary, v)).collect();
+            Array::of_floats(dims, x.elem(), &values)
+        }
     };
     answer(call, result)
 }
 
-/// A function of floats; integers pass.
-pub(in crate::import::onnx) fn unary(call: &mut Call<'_>, float: impl Fn(f32) -> f32) -> Result<(), Problem> {
-    either(call, float, |v| v)
-}
-
-pub(in crate::import::onnx) fn not(call: &mut Call<'_>) -> Result<(), Problem> {
-    either(call, |v| f32::from(v == 0.0), |v| i64::from(v == 0))
+fn unary_of_integer(unary: Unary, v: i64) -> Option<i64> {
+    Some(match unary {
+        Unary::Relu => v.max(0),
+        Unary::Clip { min, max } => v.max(min as i64).min(max as i64),
+        Unary::Abs => v.wrapping_abs(),
+        Unary::Neg => v.wrapping_neg(),
+        Unary::Sign => v.signum(),
+        Unary::Floor | Unary::Ceil | Unary::Round => v,
+        Unary::Not => i64::from(v == 0),
+        _ => return None,
+    })
 }
 
 /// The bounds of a CLIP, by attributes or operands.
@@ -67,7 +75,7 @@ pub(in crate::import::onnx) fn bounds(call: &Call<'_>) -> Result<(f32, f32), Pro
 
 pub(in crate::import::onnx) fn clip(call: &mut Call<'_>) -> Result<(), Problem> {
     let (min, max) = bounds(call)?;
-    either(call, |v| v.max(min).min(max), |v| v.max(min as i64).min(max as i64))
+    unary(call, Unary::Clip { min, max })
 }
 
 /// The type that a CAST names.
@@ -114,11 +122,12 @@ pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: 
     );
     let elem = if truth { Elem::Bool } else { a.elem() };
     if let (Some(x), Some(y)) = (a.to_i64(), b.to_i64()) {
-        let values = x.iter().zip(y).map(|(&x, &y)| integers(binary, x, y)).collect::<Option<Vec<i64>>>();
+        let values = x.iter().zip(y).map(|(&x, &y)| binary_of_integers(binary, x, y)).collect::<Option<Vec<i64>>>();
         let values = values.ok_or_else(|| Problem::malformed("it divides integers by zero, or is not for integers"))?;
         return Ok(Array::of_ints(dims, elem, values));
     }
-    let values: Vec<f32> = a.to_f32().iter().zip(b.to_f32().iter()).map(|(&x, &y)| floats(binary, x, y)).collect();
+    let values: Vec<f32> =
+        a.to_f32().iter().zip(b.to_f32().iter()).map(|(&x, &y)| evaluate::binary(binary, x, y)).collect();
     Ok(match truth {
         true => Array::of_ints(dims, elem, values.iter().map(|&v| i64::from(v != 0.0)).collect()),
         false if elem.is_float() => Array::of_floats(dims, elem, &values),
@@ -127,7 +136,7 @@ pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: 
     })
 }
 
-fn integers(binary: Binary, a: i64, b: i64) -> Option<i64> {
+fn binary_of_integers(binary: Binary, a: i64, b: i64) -> Option<i64> {
     let floor = |a: i64, b: i64| a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r });
     Some(match binary {
         Binary::Add => a.wrapping_add(b),
@@ -149,30 +158,6 @@ fn integers(binary: Binary, a: i64, b: i64) -> Option<i64> {
         Binary::Xor => i64::from((a != 0) != (b != 0)),
         _ => return None,
     })
-}
-
-fn floats(binary: Binary, a: f32, b: f32) -> f32 {
-    let truth = |truth: bool| f32::from(truth);
-    match binary {
-        Binary::Add => a + b,
-        Binary::Sub => a - b,
-        Binary::Mul => a * b,
-        Binary::Div => a / b,
-        Binary::Mod => a - b * (a / b).floor(),
-        Binary::Fmod => a % b,
-        Binary::Pow => a.powf(b),
-        Binary::Maximum => a.max(b),
-        Binary::Minimum => a.min(b),
-        Binary::Equal => truth(a == b),
-        Binary::Less => truth(a < b),
-        Binary::LessEqual => truth(a <= b),
-        Binary::Greater => truth(a > b),
-        Binary::GreaterEqual => truth(a >= b),
-        Binary::And => truth(a != 0.0 && b != 0.0),
-        Binary::Or => truth(a != 0.0 || b != 0.0),
-        Binary::Xor => truth((a != 0.0) != (b != 0.0)),
-        _ => f32::NAN,
-    }
 }
 
 pub(in crate::import::onnx) fn binary(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {

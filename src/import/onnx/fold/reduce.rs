@@ -1,7 +1,10 @@
 //! Reductions of known values. Those of no values have a result, too.
 
 use crate::{
-    graph::Reduce,
+    graph::{
+        Reduce,
+        evaluate::{greater, lesser},
+    },
     import::{
         common::extents,
         error::Problem,
@@ -61,7 +64,7 @@ fn integers(kind: Reduce, row: &[i64], elem: Elem) -> Option<i64> {
 }
 
 fn floats(kind: Reduce, row: &[f32]) -> f32 {
-    let greatest = || row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let greatest = || row.iter().copied().fold(f32::NEG_INFINITY, greater);
     let sum = |part: fn(f32) -> f32| row.iter().map(|&v| f64::from(part(v))).sum::<f64>();
     match kind {
         Reduce::Sum => sum(|v| v) as f32,
@@ -79,7 +82,7 @@ fn floats(kind: Reduce, row: &[f32]) -> f32 {
         }
         Reduce::Prod => row.iter().product(),
         Reduce::Max => greatest(),
-        Reduce::Min => row.iter().copied().fold(f32::INFINITY, f32::min),
+        Reduce::Min => row.iter().copied().fold(f32::INFINITY, lesser),
         _ => (sum(|v| v) / row.len() as f64) as f32,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::basic::{one, two};
 use crate::{
-    graph::{Binary, Unary},
+    graph::{Binary, Unary, evaluate},
     import::{
         FakeQuant,
         common::extents,
@@ -128,7 +128,7 @@ fn quantize(call: &mut Call<'_>) -> Result<(), Problem> {
     let round = |value: Value, call: &mut Call<'_>| -> Result<Value, Problem> {
         Ok(match value {
             Value::Known(array) => {
-                let values: Vec<f32> = array.to_f32().iter().map(|v| v.round_ties_even()).collect();
+                let values: Vec<f32> = array.to_f32().iter().map(|&v| evaluate::unary(Unary::Round, v)).collect();
                 Value::Known(Array::of_floats(array.dims().to_vec(), Elem::F32, &values))
             }
             Value::Computed(x) if rounds => Value::Computed(one(call, Unary::Round, &x, Elem::F32)?),
@@ -141,7 +141,8 @@ fn quantize(call: &mut Call<'_>) -> Result<(), Problem> {
     }
     let result = match value {
         Value::Known(array) => {
-            let values = array.to_f32().iter().map(|v| v.clamp(min, max) as i64).collect();
+            let bounds = Unary::Clip { min, max };
+            let values = array.to_f32().iter().map(|&v| evaluate::unary(bounds, v) as i64).collect();
             Value::Known(Array::of_ints(array.dims().to_vec(), elem, values))
         }
         Value::Computed(x) => Value::Computed(one(call, Unary::Clip { min, max }, &x, elem)?),

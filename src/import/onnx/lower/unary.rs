@@ -21,7 +21,7 @@ use crate::{
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Relu", 1, Numbers, "unary", LikeOperand, |c| float(c, Unary::Relu))
-        .fold(|c| math::unary(c, |v| v.max(0.0))),
+        .fold(|c| math::unary(c, Unary::Relu)),
     OnnxOpEntry::new("LeakyRelu", 1, Floats, "unary", LikeOperand, |c| {
         let alpha = c.float("alpha", 0.01)?;
         float(c, Unary::LeakyRelu { alpha })
@@ -49,9 +49,9 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("HardSwish", 14, Floats, "unary", LikeOperand, |c| float(c, Unary::HardSwish)),
     OnnxOpEntry::new("Clip", 1, Numbers, "unary", LikeOperand, clip).limits("bounds must be known").fold(math::clip),
     OnnxOpEntry::new("Sigmoid", 1, Floats, "unary", LikeOperand, |c| float(c, Unary::Logistic))
-        .fold(|c| math::unary(c, |v| 1.0 / (1.0 + (-v).exp()))),
+        .fold(|c| math::unary(c, Unary::Logistic)),
     OnnxOpEntry::new("Tanh", 1, Floats, "unary", LikeOperand, |c| float(c, Unary::Tanh))
-        .fold(|c| math::unary(c, f32::tanh)),
+        .fold(|c| math::unary(c, Unary::Tanh)),
     OnnxOpEntry::new("Gelu", 20, Floats, "unary", Any, |c| {
         let tanh = c.text("approximate", "none")? == "tanh";
         float(c, if tanh { Unary::GeluTanh } else { Unary::Gelu })
@@ -65,22 +65,21 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     }),
     OnnxOpEntry::new("Swish", 24, Floats, "unary", Any, swish),
     OnnxOpEntry::new("Exp", 1, Floats, "unary", LikeOperand, |c| float(c, Unary::Exp))
-        .fold(|c| math::unary(c, f32::exp)),
+        .fold(|c| math::unary(c, Unary::Exp)),
     OnnxOpEntry::new("Log", 1, Floats, "unary", LikeOperand, |c| float(c, Unary::Log))
-        .fold(|c| math::unary(c, f32::ln)),
+        .fold(|c| math::unary(c, Unary::Log)),
     OnnxOpEntry::new("Sqrt", 1, Floats, "unary", LikeOperand, |c| float(c, Unary::Sqrt))
-        .fold(|c| math::unary(c, f32::sqrt)),
+        .fold(|c| math::unary(c, Unary::Sqrt)),
     OnnxOpEntry::new("Reciprocal", 1, Floats, "unary", Any, |c| float(c, Unary::Reciprocal))
-        .fold(|c| math::unary(c, f32::recip)),
+        .fold(|c| math::unary(c, Unary::Reciprocal)),
     OnnxOpEntry::new("Abs", 1, Numbers, "unary", LikeOperand, |c| float(c, Unary::Abs))
-        .fold(|c| math::either(c, f32::abs, i64::wrapping_abs)),
+        .fold(|c| math::unary(c, Unary::Abs)),
     OnnxOpEntry::new("Neg", 1, Numbers, "unary", LikeOperand, |c| float(c, Unary::Neg))
-        .fold(|c| math::either(c, |v| -v, i64::wrapping_neg)),
-    OnnxOpEntry::new("Sign", 9, Numbers, "unary", Any, |c| float(c, Unary::Sign))
-        .fold(|c| math::either(c, |v| if v == 0.0 || v.is_nan() { v } else { v.signum() }, i64::signum)),
+        .fold(|c| math::unary(c, Unary::Neg)),
+    OnnxOpEntry::new("Sign", 9, Numbers, "unary", Any, |c| float(c, Unary::Sign)).fold(|c| math::unary(c, Unary::Sign)),
     OnnxOpEntry::new("Erf", 9, Floats, "unary", Any, |c| float(c, Unary::Erf)),
-    OnnxOpEntry::new("Sin", 7, Floats, "unary", Any, |c| float(c, Unary::Sin)).fold(|c| math::unary(c, f32::sin)),
-    OnnxOpEntry::new("Cos", 7, Floats, "unary", Any, |c| float(c, Unary::Cos)).fold(|c| math::unary(c, f32::cos)),
+    OnnxOpEntry::new("Sin", 7, Floats, "unary", Any, |c| float(c, Unary::Sin)).fold(|c| math::unary(c, Unary::Sin)),
+    OnnxOpEntry::new("Cos", 7, Floats, "unary", Any, |c| float(c, Unary::Cos)).fold(|c| math::unary(c, Unary::Cos)),
     OnnxOpEntry::new("Tan", 7, Floats, "unary", Any, |c| float(c, Unary::Tan)),
     OnnxOpEntry::new("Asin", 7, Floats, "unary", Any, |c| float(c, Unary::Asin)),
     OnnxOpEntry::new("Acos", 7, Floats, "unary", Any, |c| float(c, Unary::Acos)),
@@ -91,11 +90,11 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Acosh", 9, Floats, "unary", Any, |c| float(c, Unary::Acosh)),
     OnnxOpEntry::new("Atanh", 9, Floats, "unary", Any, |c| float(c, Unary::Atanh)),
     OnnxOpEntry::new("Floor", 1, Floats, "unary", LikeOperand, |c| float(c, Unary::Floor))
-        .fold(|c| math::unary(c, f32::floor)),
-    OnnxOpEntry::new("Ceil", 1, Floats, "unary", Any, |c| float(c, Unary::Ceil)).fold(|c| math::unary(c, f32::ceil)),
+        .fold(|c| math::unary(c, Unary::Floor)),
+    OnnxOpEntry::new("Ceil", 1, Floats, "unary", Any, |c| float(c, Unary::Ceil)).fold(|c| math::unary(c, Unary::Ceil)),
     OnnxOpEntry::new("Round", 11, Floats, "unary", LikeOperand, |c| float(c, Unary::Round))
-        .fold(|c| math::unary(c, f32::round_ties_even)),
-    OnnxOpEntry::new("Not", 1, Truths, "unary", Any, |c| truth(c, Unary::Not)).fold(math::not),
+        .fold(|c| math::unary(c, Unary::Round)),
+    OnnxOpEntry::new("Not", 1, Truths, "unary", Any, |c| truth(c, Unary::Not)).fold(|c| math::unary(c, Unary::Not)),
     OnnxOpEntry::new("IsNaN", 9, Floats, "unary", Any, |c| truth(c, Unary::IsNan)),
     OnnxOpEntry::new("IsInf", 10, Floats, "unary", Any, |c| {
         let (negative, positive) = (c.flag("detect_negative", true)?, c.flag("detect_positive", true)?);

@@ -1,8 +1,9 @@
-//! Functions of one value and of two. Where single precision would lose digits they are worked out in double.
+//! The functions of one value and of two, worked out: by the CPU references, and by importers where operands are known.
+//! Where single precision would lose digits they are worked out in double.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
-use crate::graph::{Binary, Unary};
+use super::{Binary, Unary};
 
 /// The greater of two values; NaN where one of them is. Of two equal ones (the zeros are) the second.
 pub(crate) fn greater(a: f32, b: f32) -> f32 {
@@ -21,9 +22,9 @@ fn bounded(x: f32, least: f32, most: f32) -> f32 {
 }
 
 /// A function of one value.
-pub(crate) fn one(unary: Unary, x: f32) -> f32 {
-    let in_double = |function: fn(f64) -> f64| function(f64::from(x)) as f32;
-    match unary {
+pub(crate) fn unary(function: Unary, x: f32) -> f32 {
+    let in_double = |wide: fn(f64) -> f64| wide(f64::from(x)) as f32;
+    match function {
         Unary::Relu => bounded(x, 0.0, f32::INFINITY),
         Unary::Relu6 => bounded(x, 0.0, 6.0),
         Unary::ReluN1To1 => bounded(x, -1.0, 1.0),
@@ -109,9 +110,9 @@ pub(crate) fn one(unary: Unary, x: f32) -> f32 {
 }
 
 /// A function of two values.
-pub(crate) fn two(binary: Binary, a: f32, b: f32) -> f32 {
+pub(crate) fn binary(function: Binary, a: f32, b: f32) -> f32 {
     let [yes_a, yes_b] = [a != 0.0, b != 0.0];
-    match binary {
+    match function {
         Binary::Add => a + b,
         Binary::Sub => a - b,
         Binary::Mul => a * b,
