@@ -1,8 +1,8 @@
 //! Building a graph by hand: for tests, and for callers who have a model in another form.
 
 use super::{
-    Act, BuildError, Bytes, Constant, Conv2d, CoordMode, DType, Epilogue, Graph, LayoutPermutation, Node, Op, Pool2d,
-    Reduce, ResizeMode, Shape, Tensor, TensorId, TransposeConv, Unary,
+    Act, BuildError, Bytes, Constant, Conv2d, CoordMode, ElementType, Epilogue, Graph, LayoutPermutation, Node, Op,
+    Pool2d, Reduce, ResizeMode, Shape, Tensor, TensorId, TransposeConv, Unary,
     check::{check, size},
     infer,
 };
@@ -54,7 +54,7 @@ impl GraphBuilder {
     /// # Errors
     /// As [`constant`](Self::constant).
     pub fn constant_f16(&mut self, name: &str, dims: &[usize], bytes: Bytes) -> Result<TensorId, BuildError> {
-        self.tensor(name, dims, Some(Constant::new(DType::F16, bytes)))
+        self.tensor(name, dims, Some(Constant::new(ElementType::F16, bytes)))
     }
 
     /// A convolution of `x` by `weights [O, KH, KW, I / groups]`.

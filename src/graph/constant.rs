@@ -7,36 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// Element type of a constant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DType {
-    /// 32-bit float.
-    F32,
-    /// 16-bit float, widened when read.
-    F16,
-    /// 32-bit integer: indices, paddings, shapes.
-    I32,
-    /// 64-bit integer: indices, paddings, shapes.
-    I64,
-    /// 8-bit signed integer.
-    I8,
-    /// 8-bit unsigned integer.
-    U8,
-    /// One byte, true where it is not zero.
-    Bool,
-}
-
-impl DType {
-    /// Bytes of one element.
-    pub const fn size(self) -> usize {
-        match self {
-            Self::I8 | Self::U8 | Self::Bool => 1,
-            Self::F16 => 2,
-            Self::F32 | Self::I32 => 4,
-            Self::I64 => 8,
-        }
-    }
-}
+use super::ElementType;
 
 /// A range of shared bytes, of a mapped file or of a buffer of our own; or one element over and over, which takes no memory
 /// until it is asked for whole.
@@ -118,7 +89,7 @@ impl fmt::Debug for Bytes {
 
 /// What quantised integers stand for: `(q - zero) * scale`, with numbers of their own for each index of one axis.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Quantised {
+pub struct QuantParams {
     /// Scales, one for each index of the axis, or one for all.
     pub scale: Vec<f32>,
     /// Zero points, as many as there are scales.
@@ -127,7 +98,7 @@ pub struct Quantised {
     pub inner: usize,
 }
 
-impl Quantised {
+impl QuantParams {
     /// One scale and one zero point for all elements.
     pub fn whole(scale: f32, zero: i32) -> Self {
         Self { scale: vec![scale], zero: vec![zero], inner: 1 }
@@ -156,35 +127,35 @@ impl Quantised {
 #[derive(Clone, Debug)]
 pub struct Constant {
     /// Element type of `bytes`.
-    pub dtype: DType,
+    pub dtype: ElementType,
     /// The elements.
     pub bytes: Bytes,
     /// What integers stand for, where they do not stand for themselves.
-    pub scale: Option<Quantised>,
+    pub scale: Option<QuantParams>,
 }
 
 impl Constant {
     /// A constant whose elements stand for themselves.
-    pub const fn new(dtype: DType, bytes: Bytes) -> Self {
+    pub const fn new(dtype: ElementType, bytes: Bytes) -> Self {
         Self { dtype, bytes, scale: None }
     }
 
     /// A constant of 32-bit floats.
     pub fn from_f32(values: &[f32]) -> Self {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        Self::new(DType::F32, bytes.into())
+        Self::new(ElementType::F32, bytes.into())
     }
 
     /// A constant of one 32-bit float over and over; it takes no memory until its elements are asked for. `None` if there
     /// are more than can be addressed.
     pub fn repeated(value: f32, count: usize) -> Option<Self> {
-        Bytes::repeated(&value.to_le_bytes(), count).map(|bytes| Self::new(DType::F32, bytes))
+        Bytes::repeated(&value.to_le_bytes(), count).map(|bytes| Self::new(ElementType::F32, bytes))
     }
 
     /// The value that all elements have, if the constant was made of one value: no element is looked at.
     pub fn repeats(&self) -> Option<f32> {
         match (self.dtype, &self.scale) {
-            (DType::F32, None) => Some(f32::from_le_bytes(self.bytes.element()?.try_into().ok()?)),
+            (ElementType::F32, None) => Some(f32::from_le_bytes(self.bytes.element()?.try_into().ok()?)),
             _ => None,
         }
     }
@@ -192,7 +163,7 @@ impl Constant {
     /// A constant of 32-bit integers.
     pub fn from_i32(values: &[i32]) -> Self {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        Self::new(DType::I32, bytes.into())
+        Self::new(ElementType::I32, bytes.into())
     }
 
     /// Number of elements.
@@ -210,11 +181,11 @@ impl Constant {
         let bytes = self.bytes.as_slice();
         match self.dtype {
             #[cfg(target_endian = "little")]
-            DType::F32 if bytemuck::try_cast_slice::<u8, f32>(bytes).is_ok() => {
+            ElementType::F32 if bytemuck::try_cast_slice::<u8, f32>(bytes).is_ok() => {
                 Cow::Borrowed(bytemuck::cast_slice(bytes))
             }
-            DType::F32 => Cow::Owned(elements(bytes, f32::from_le_bytes)),
-            DType::F16 => Cow::Owned(elements(bytes, |b| half::f16::from_le_bytes(b).to_f32())),
+            ElementType::F32 => Cow::Owned(elements(bytes, f32::from_le_bytes)),
+            ElementType::F16 => Cow::Owned(elements(bytes, |b| half::f16::from_le_bytes(b).to_f32())),
             _ => {
                 let integers = self.to_i64().unwrap_or_default().into_iter();
                 Cow::Owned(match &self.scale {
@@ -229,12 +200,15 @@ impl Constant {
     pub fn to_i64(&self) -> Option<Vec<i64>> {
         let bytes = self.bytes.as_slice();
         match self.dtype {
-            DType::I32 => Some(elements(bytes, |b| i64::from(i32::from_le_bytes(b)))),
-            DType::I64 => Some(elements(bytes, i64::from_le_bytes)),
-            DType::I8 => Some(elements(bytes, |b| i64::from(i8::from_le_bytes(b)))),
-            DType::U8 => Some(elements(bytes, |[b]| i64::from(b))),
-            DType::Bool => Some(elements(bytes, |[b]| i64::from(b != 0))),
-            DType::F32 | DType::F16 => None,
+            ElementType::I8 => Some(elements(bytes, |b| i64::from(i8::from_le_bytes(b)))),
+            ElementType::U8 => Some(elements(bytes, |[b]| i64::from(b))),
+            ElementType::I16 => Some(elements(bytes, |b| i64::from(i16::from_le_bytes(b)))),
+            ElementType::U16 => Some(elements(bytes, |b| i64::from(u16::from_le_bytes(b)))),
+            ElementType::I32 => Some(elements(bytes, |b| i64::from(i32::from_le_bytes(b)))),
+            ElementType::U32 => Some(elements(bytes, |b| i64::from(u32::from_le_bytes(b)))),
+            ElementType::I64 | ElementType::U64 => Some(elements(bytes, i64::from_le_bytes)),
+            ElementType::Bool => Some(elements(bytes, |[b]| i64::from(b != 0))),
+            ElementType::F32 | ElementType::F16 => None,
         }
     }
 }

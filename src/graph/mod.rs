@@ -3,6 +3,7 @@
 mod builder;
 mod check;
 mod constant;
+mod element_type;
 mod error;
 pub(crate) mod evaluate;
 mod finite;
@@ -21,7 +22,8 @@ mod subtensor;
 
 pub use builder::GraphBuilder;
 pub use check::check;
-pub use constant::{Bytes, Constant, DType, Quantised};
+pub use constant::{Bytes, Constant, QuantParams};
+pub use element_type::ElementType;
 pub use error::{BuildError, CheckError};
 pub use finite::NotFinite;
 pub use function::{Binary, Reduce, Unary};

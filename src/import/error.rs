@@ -214,6 +214,17 @@ impl Problem {
         Err(ImportError::TooMuch(Box::new(TooMuch { node, operator, tensor, excess, reason, hint })))
     }
 
+    /// The same as an error of a graph input or output, or of what the role says.
+    pub(super) fn of_graph_io(self, role: &'static str, tensor: &str) -> ImportError {
+        match self.within(None, "", tensor) {
+            Ok(Self { reason, hint, .. }) => {
+                let [tensor, reason] = [tensor, &reason].map(label);
+                ImportError::GraphIo { role, tensor, reason, hint: hint.to_owned() }
+            }
+            Err(too_much) => too_much,
+        }
+    }
+
     /// Something that no converter writes.
     pub(super) fn malformed(reason: impl Into<String>) -> Self {
         Self::new(reason, "the file is not as its format asks; convert the model again")

@@ -14,7 +14,6 @@ mod meter;
 mod onnx;
 mod op_registry;
 mod options;
-mod prune;
 mod tflite;
 
 use std::{path::Path, sync::Arc};
@@ -22,7 +21,7 @@ use std::{path::Path, sync::Arc};
 pub use error::{ImportError, TooMuch, UnresolvedDim, UnsupportedOp};
 pub use matrix::{Operator, operators, supported};
 pub use meter::{Excess, Resource};
-pub use onnx::{Array, Elem};
+pub use onnx::Array;
 pub use options::{FakeQuant, ImportOptions};
 
 use crate::graph::Graph;

@@ -3,8 +3,8 @@
 #![cfg(test)]
 
 use texpool::graph::{
-    Act, Binary, BuildError, Bytes, CheckError, Constant, Conv2d, CoordMode, DType, DepthOrder, Epilogue, Graph,
-    GraphBuilder, LayoutPermutation, Op, PadMode, Padding, Pool2d, PoolKind, Quantised, Reduce, ResizeMode, Shape,
+    Act, Binary, BuildError, Bytes, CheckError, Constant, Conv2d, CoordMode, DepthOrder, ElementType, Epilogue, Graph,
+    GraphBuilder, LayoutPermutation, Op, PadMode, Padding, Pool2d, PoolKind, QuantParams, Reduce, ResizeMode, Shape,
     ShapeError, Tensor, TransposeConv, Unary, check, infer,
 };
 
@@ -216,18 +216,18 @@ fn attributes_of_zero_or_without_bound_are_errors() {
 #[test]
 fn quantised_constants_stand_for_what_their_scales_say() {
     let bytes = |values: &[u8]| Bytes::from(values.to_vec());
-    let mut constant = Constant::new(DType::I8, bytes(&[0, 127, 128, 255, 10, 246]));
+    let mut constant = Constant::new(ElementType::I8, bytes(&[0, 127, 128, 255, 10, 246]));
     assert_eq!(*constant.to_f32(), [0.0, 127.0, -128.0, -1.0, 10.0, -10.0]);
-    constant.scale = Some(Quantised::whole(0.5, -2));
+    constant.scale = Some(QuantParams::whole(0.5, -2));
     assert_eq!(*constant.to_f32(), [1.0, 64.5, -63.0, 0.5, 6.0, -4.0]);
     assert_eq!(constant.to_i64(), Some(vec![0, 127, -128, -1, 10, -10]), "integers are what is stored");
-    constant.scale = Quantised::along(vec![1.0, 10.0], vec![0], &[2, 3], 0);
+    constant.scale = QuantParams::along(vec![1.0, 10.0], vec![0], &[2, 3], 0);
     assert_eq!(*constant.to_f32(), [0.0, 127.0, -128.0, -10.0, 100.0, -100.0]);
-    constant.scale = Quantised::along(vec![1.0, 2.0, 3.0], vec![0, 0, 1], &[2, 3], 1);
+    constant.scale = QuantParams::along(vec![1.0, 2.0, 3.0], vec![0, 0, 1], &[2, 3], 1);
     assert_eq!(*constant.to_f32(), [0.0, 254.0, -387.0, -1.0, 20.0, -33.0]);
-    assert_eq!(Quantised::along(vec![1.0, 2.0], vec![0], &[2, 3], 1), None);
-    assert_eq!(*Constant::new(DType::U8, bytes(&[0, 200])).to_f32(), [0.0, 200.0]);
-    assert_eq!(*Constant::new(DType::Bool, bytes(&[0, 200, 1])).to_f32(), [0.0, 1.0, 1.0]);
+    assert_eq!(QuantParams::along(vec![1.0, 2.0], vec![0], &[2, 3], 1), None);
+    assert_eq!(*Constant::new(ElementType::U8, bytes(&[0, 200])).to_f32(), [0.0, 200.0]);
+    assert_eq!(*Constant::new(ElementType::Bool, bytes(&[0, 200, 1])).to_f32(), [0.0, 1.0, 1.0]);
 }
 
 #[test]

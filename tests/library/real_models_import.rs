@@ -103,8 +103,9 @@ fn tensors_live_as_the_records_of_the_same_file_say() {
 
 #[test]
 fn constants_are_borrowed_and_weights_of_16_bits_stay_so() {
-    use texpool::graph::DType;
-    for (name, dtype) in [("mobilenet_v1_1.0_224", DType::F32), ("face_detection_short_range", DType::F16)] {
+    use texpool::graph::ElementType;
+    for (name, dtype) in [("mobilenet_v1_1.0_224", ElementType::F32), ("face_detection_short_range", ElementType::F16)]
+    {
         let path = models::model(&format!("{name}.tflite"));
         let file: std::sync::Arc<Vec<u8>> = std::sync::Arc::new(fs::read(path).unwrap());
         let graph = texpool::import::from_bytes(file.clone()).unwrap();

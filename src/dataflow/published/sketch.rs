@@ -4,8 +4,8 @@
 use crate::{
     dataflow::{Input, Layer, Network, Reach, Window},
     graph::{
-        Act, Binary, Constant, Conv2d, DType, Epilogue, Graph, Node, Op, Padding, Pool2d, PoolKind, Reduce, Shape,
-        Tensor, TensorId, Unary,
+        Act, Binary, Constant, Conv2d, ElementType, Epilogue, Graph, Node, Op, Padding, Pool2d, PoolKind, Reduce,
+        Shape, Tensor, TensorId, Unary,
     },
 };
 
@@ -217,7 +217,7 @@ impl Sketch {
     /// Weights without values: zeros of a byte each, which nobody reads.
     fn weights(&mut self, shape: Shape) -> TensorId {
         let zeros = vec![0; shape.len()];
-        self.tensor(shape, Some(Constant::new(DType::U8, zeros.into())))
+        self.tensor(shape, Some(Constant::new(ElementType::U8, zeros.into())))
     }
 
     /// The graph's node for the layer that comes next.

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use crate::{
-    graph::{Bytes, Constant, DType},
+    graph::{Bytes, Constant, ElementType},
     import::{error::Problem, meter::Meter},
 };
 
@@ -14,133 +14,8 @@ pub(super) const MAX_RANK: usize = 64;
 /// Most elements of an array that is made while importing.
 pub(super) const MAX_KNOWN: usize = 1 << 28;
 
-/// Element types that are computed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Elem {
-    /// 32-bit float.
-    F32,
-    /// 16-bit float.
-    F16,
-    /// 8-bit integer with a sign.
-    I8,
-    /// 8-bit integer.
-    U8,
-    /// 16-bit integer with a sign.
-    I16,
-    /// 16-bit integer.
-    U16,
-    /// 32-bit integer with a sign.
-    I32,
-    /// 32-bit integer.
-    U32,
-    /// 64-bit integer with a sign.
-    I64,
-    /// 64-bit integer.
-    U64,
-    /// True or false, as one or zero.
-    Bool,
-}
-
-/// Element types of the format, by number.
-const NAMES: [&str; 25] = [
-    "no type",
-    "float",
-    "uint8",
-    "int8",
-    "uint16",
-    "int16",
-    "int32",
-    "int64",
-    "string",
-    "bool",
-    "float16",
-    "double",
-    "uint32",
-    "uint64",
-    "complex64",
-    "complex128",
-    "bfloat16",
-    "float8e4m3fn",
-    "float8e4m3fnuz",
-    "float8e5m2",
-    "float8e5m2fnuz",
-    "uint4",
-    "int4",
-    "float4e2m1",
-    "float8e8m0",
-];
-
-impl Elem {
-    /// From the format's number.
-    pub(super) fn of(code: i64) -> Result<Self, Problem> {
-        Ok(match code {
-            1 => Self::F32,
-            2 => Self::U8,
-            3 => Self::I8,
-            4 => Self::U16,
-            5 => Self::I16,
-            6 => Self::I32,
-            7 => Self::I64,
-            9 => Self::Bool,
-            10 => Self::F16,
-            12 => Self::U32,
-            13 => Self::U64,
-            other => {
-                let name = usize::try_from(other).ok().and_then(|i| NAMES.get(i)).copied().unwrap_or("unknown");
-                return Err(Problem::new(
-                    format!("its elements are of type {name} ({other})"),
-                    "convert it to float, float16, an integer or bool",
-                ));
-            }
-        })
-    }
-
-    /// Whether elements are floats.
-    pub fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F16)
-    }
-
-    /// Bytes of an element in a file.
-    pub(super) fn size(self) -> usize {
-        match self {
-            Self::I8 | Self::U8 | Self::Bool => 1,
-            Self::F16 | Self::I16 | Self::U16 => 2,
-            Self::F32 | Self::I32 | Self::U32 => 4,
-            Self::I64 | Self::U64 => 8,
-        }
-    }
-
-    /// The least and the greatest integer of the type.
-    pub(super) fn range(self) -> (i64, i64) {
-        match self {
-            Self::I8 => (i8::MIN.into(), i8::MAX.into()),
-            Self::U8 => (0, u8::MAX.into()),
-            Self::I16 => (i16::MIN.into(), i16::MAX.into()),
-            Self::U16 => (0, u16::MAX.into()),
-            Self::I32 => (i32::MIN.into(), i32::MAX.into()),
-            Self::U32 => (0, u32::MAX.into()),
-            Self::Bool => (0, 1),
-            Self::I64 | Self::U64 | Self::F32 | Self::F16 => (i64::MIN, i64::MAX),
-        }
-    }
-
-    /// What an integer of 64 bits becomes in this type: its low bits.
-    pub(super) fn wrap(self, value: i64) -> i64 {
-        match self {
-            Self::I8 => (value as i8).into(),
-            Self::U8 => (value as u8).into(),
-            Self::I16 => (value as i16).into(),
-            Self::U16 => (value as u16).into(),
-            Self::I32 => (value as i32).into(),
-            Self::U32 => (value as u32).into(),
-            Self::Bool => (value != 0).into(),
-            Self::I64 | Self::U64 | Self::F32 | Self::F16 => value,
-        }
-    }
-}
-
 #[derive(Clone, Debug)]
-enum Values {
+enum Elements {
     /// Borrowed, made, or one value over and over.
     Floats(Constant),
     Ints(Arc<[i64]>),
@@ -150,8 +25,8 @@ enum Values {
 #[derive(Clone, Debug)]
 pub struct Array {
     dims: Vec<usize>,
-    elem: Elem,
-    values: Values,
+    elem: ElementType,
+    values: Elements,
 }
 
 /// Number of elements, if it can be counted and is no more than may be made while importing. An empty array is asked
@@ -175,45 +50,45 @@ impl Array {
     /// 32-bit floats; `None` if there are not as many as the extents say.
     pub fn floats(dims: &[usize], values: &[f32]) -> Option<Self> {
         let fits = count(dims).ok()? == values.len();
-        fits.then(|| Self::of_floats(dims.to_vec(), Elem::F32, values))
+        fits.then(|| Self::of_floats(dims.to_vec(), ElementType::F32, values))
     }
 
     /// 64-bit integers; `None` if there are not as many as the extents say.
     pub fn ints(dims: &[usize], values: &[i64]) -> Option<Self> {
         let fits = count(dims).ok()? == values.len();
-        fits.then(|| Self::of_ints(dims.to_vec(), Elem::I64, values.to_vec()))
+        fits.then(|| Self::of_ints(dims.to_vec(), ElementType::I64, values.to_vec()))
     }
 
     /// Truth values; `None` if there are not as many as the extents say.
     pub fn bools(dims: &[usize], values: &[bool]) -> Option<Self> {
         let fits = count(dims).ok()? == values.len();
-        fits.then(|| Self::of_ints(dims.to_vec(), Elem::Bool, values.iter().map(|&b| b.into()).collect()))
+        fits.then(|| Self::of_ints(dims.to_vec(), ElementType::Bool, values.iter().map(|&b| b.into()).collect()))
     }
 
     /// Floats whose number has been checked; those of 16 bits are rounded to such.
-    pub(super) fn of_floats(dims: Vec<usize>, elem: Elem, values: &[f32]) -> Self {
+    pub(super) fn of_floats(dims: Vec<usize>, elem: ElementType, values: &[f32]) -> Self {
         let constant = match elem {
-            Elem::F16 => {
+            ElementType::F16 => {
                 let bytes: Vec<u8> = values.iter().flat_map(|&v| half::f16::from_f32(v).to_le_bytes()).collect();
-                Constant::new(DType::F16, bytes.into())
+                Constant::new(ElementType::F16, bytes.into())
             }
             _ => Constant::from_f32(values),
         };
-        Self { dims, elem, values: Values::Floats(constant) }
+        Self { dims, elem, values: Elements::Floats(constant) }
     }
 
     /// Integers or truth values whose number has been checked, brought into the type's range.
-    pub(super) fn of_ints(dims: Vec<usize>, elem: Elem, mut values: Vec<i64>) -> Self {
-        if elem != Elem::I64 {
+    pub(super) fn of_ints(dims: Vec<usize>, elem: ElementType, mut values: Vec<i64>) -> Self {
+        if elem != ElementType::I64 {
             values.iter_mut().for_each(|v| *v = elem.wrap(*v));
         }
-        Self { dims, elem, values: Values::Ints(values.into()) }
+        Self { dims, elem, values: Elements::Ints(values.into()) }
     }
 
     /// Floats that lie in a file, whose number has been checked.
     pub(super) fn of_constant(dims: Vec<usize>, constant: Constant) -> Self {
-        let elem = if constant.dtype == DType::F16 { Elem::F16 } else { Elem::F32 };
-        Self { dims, elem, values: Values::Floats(constant) }
+        let elem = if constant.dtype == ElementType::F16 { ElementType::F16 } else { ElementType::F32 };
+        Self { dims, elem, values: Elements::Floats(constant) }
     }
 
     /// Extents.
@@ -222,7 +97,7 @@ impl Array {
     }
 
     /// Element type.
-    pub fn elem(&self) -> Elem {
+    pub fn element_type(&self) -> ElementType {
         self.elem
     }
 
@@ -239,40 +114,40 @@ impl Array {
     /// The elements as 32-bit floats, borrowed where they are such.
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
         match &self.values {
-            Values::Floats(constant) => constant.to_f32(),
-            Values::Ints(ints) => ints.iter().map(|&i| i as f32).collect(),
+            Elements::Floats(constant) => constant.to_f32(),
+            Elements::Ints(ints) => ints.iter().map(|&i| i as f32).collect(),
         }
     }
 
     /// The elements as integers, if they are integers or truth values.
     pub fn to_i64(&self) -> Option<&[i64]> {
         match &self.values {
-            Values::Floats(_) => None,
-            Values::Ints(ints) => Some(ints),
+            Elements::Floats(_) => None,
+            Elements::Ints(ints) => Some(ints),
         }
     }
 
     /// The bytes of the one value that all elements have, if that is how they are held: then they take no memory.
     pub(super) fn repeated(&self) -> Option<&[u8]> {
         match &self.values {
-            Values::Floats(constant) => constant.bytes.element(),
-            Values::Ints(_) => None,
+            Elements::Floats(constant) => constant.bytes.element(),
+            Elements::Ints(_) => None,
         }
     }
 
     /// Bytes that the elements take once they are written out as floats or integers.
     pub(super) fn bytes(&self) -> usize {
         match &self.values {
-            Values::Floats(_) => self.len().saturating_mul(size_of::<f32>()),
-            Values::Ints(_) => self.len().saturating_mul(size_of::<i64>()),
+            Elements::Floats(_) => self.len().saturating_mul(size_of::<f32>()),
+            Elements::Ints(_) => self.len().saturating_mul(size_of::<i64>()),
         }
     }
 
     /// The values as a constant of a graph.
     pub(super) fn to_constant(&self) -> Constant {
         match &self.values {
-            Values::Floats(constant) => constant.clone(),
-            Values::Ints(_) => Constant::from_f32(&self.to_f32()),
+            Elements::Floats(constant) => constant.clone(),
+            Elements::Ints(_) => Constant::from_f32(&self.to_f32()),
         }
     }
 
@@ -294,11 +169,11 @@ impl Array {
         let elements = count(&dims)?;
         let elem = self.elem;
         let floats = match &self.values {
-            Values::Ints(ints) => {
+            Elements::Ints(ints) => {
                 let values = meter.filled(elements, indices.map(|i| ints[i]))?;
-                return Ok(Self { dims, elem, values: Values::Ints(values.into()) });
+                return Ok(Self { dims, elem, values: Elements::Ints(values.into()) });
             }
-            Values::Floats(constant) => constant,
+            Elements::Floats(constant) => constant,
         };
         if let Some(element) = floats.bytes.element() {
             return Self::filled(dims, elem, element, elements, meter);
@@ -306,7 +181,7 @@ impl Array {
         // A few of many must not cost a pass over all.
         let bytes = floats.bytes.as_slice();
         let taken: Vec<u8> = match floats.dtype {
-            DType::F16 => {
+            ElementType::F16 => {
                 let from = bytes.as_chunks::<2>().0;
                 meter.filled(elements, indices.map(|i| from[i]))?.into_flattened()
             }
@@ -315,13 +190,13 @@ impl Array {
                 meter.filled(elements, indices.map(|i| from[i]))?.into_flattened()
             }
         };
-        Ok(Self { dims, elem, values: Values::Floats(Constant::new(floats.dtype, taken.into())) })
+        Ok(Self { dims, elem, values: Elements::Floats(Constant::new(floats.dtype, taken.into())) })
     }
 
     /// One float over and over, by its bytes.
     fn filled(
         dims: Vec<usize>,
-        elem: Elem,
+        elem: ElementType,
         element: &[u8],
         elements: usize,
         meter: &mut Meter,
@@ -336,19 +211,19 @@ impl Array {
             let repeated = Bytes::repeated(element, elements);
             repeated.ok_or_else(|| Problem::malformed(format!("an array of extents {dims:?} is too large")))?
         };
-        let dtype = if elem == Elem::F16 { DType::F16 } else { DType::F32 };
-        Ok(Self { dims, elem, values: Values::Floats(Constant::new(dtype, bytes)) })
+        let dtype = if elem == ElementType::F16 { ElementType::F16 } else { ElementType::F32 };
+        Ok(Self { dims, elem, values: Elements::Floats(Constant::new(dtype, bytes)) })
     }
 
     /// This one element over and over, under other extents.
     pub(super) fn repeat(&self, dims: Vec<usize>, meter: &mut Meter) -> Result<Self, Problem> {
         let elements = count(&dims)?;
         match &self.values {
-            Values::Floats(constant) => {
+            Elements::Floats(constant) => {
                 let element = constant.bytes.as_slice();
                 Self::filled(dims, self.elem, element, elements, meter)
             }
-            Values::Ints(_) => self.taken(dims, std::iter::repeat_n(0, elements), meter),
+            Elements::Ints(_) => self.taken(dims, std::iter::repeat_n(0, elements), meter),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     array::ranked,
-    model::{Extent, GraphIo, PortType},
+    model::{Extent, GraphIo, IoType},
 };
 use crate::{
     graph::MAX_ELEMENTS,
@@ -27,7 +27,7 @@ impl<'o> Binding<'o> {
     /// The extents of an input; those left open count as 1 and are listed.
     pub(super) fn dims(&mut self, port: &GraphIo) -> Result<Vec<usize>, ImportError> {
         let damaged = |what: String| ImportError::Malformed { what };
-        let PortType::Tensor(_, Some(extents)) = &port.kind else {
+        let IoType::Tensor(_, Some(extents)) = &port.kind else {
             return Err(damaged(format!("input `{}` states no extents", port.name)));
         };
         if let Err(problem) = ranked(extents.len()) {

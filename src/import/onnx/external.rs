@@ -1,4 +1,4 @@
-//! Values in files beside the model: only inside the model's folder, whatever the file says.
+//! ValueSource in files beside the model: only inside the model's folder, whatever the file says.
 
 use std::{
     collections::BTreeMap,

@@ -10,17 +10,17 @@ use std::ops::Range;
 use crate::graph::Shape;
 
 /// What each of the physical axes holds: atoms, the slowest first.
-pub(super) type Places = [Vec<usize>; 4];
+pub(super) type AtomPlaces = [Vec<usize>; 4];
 
 /// The atoms of a tensor, and where they lie.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Layout {
+pub(super) struct AtomLayout {
     /// Extents of the atoms in the file's order; each is above one.
     pub(super) atoms: Vec<usize>,
-    pub(super) places: Places,
+    pub(super) places: AtomPlaces,
 }
 
-impl Layout {
+impl AtomLayout {
     /// Logical axes `axes[p]` on physical axis `p`, an atom each. Every axis above one must be named once.
     pub(super) fn of(dims: &[usize], axes: &[Vec<usize>; 4]) -> Self {
         let atom = |axis: usize| dims[..axis].iter().filter(|&&d| d != 1).count();
@@ -196,18 +196,18 @@ impl Layout {
 }
 
 /// Extents of physical axes that hold these atoms.
-pub(super) fn shape(atoms: &[usize], places: &Places) -> Shape {
+pub(super) fn shape(atoms: &[usize], places: &AtomPlaces) -> Shape {
     places.each_ref().map(|list| list.iter().map(|&a| atoms[a]).product()).into()
 }
 
 /// Up to four groups of atoms on the four axes, in order: where they lie in `like` if they can, else in few texels.
-pub(super) fn spread(atoms: &[usize], groups: &[Vec<usize>], like: &Places) -> Option<Places> {
-    let mut best: Option<((usize, std::cmp::Reverse<usize>), Places)> = None;
+pub(super) fn spread(atoms: &[usize], groups: &[Vec<usize>], like: &AtomPlaces) -> Option<AtomPlaces> {
+    let mut best: Option<((usize, std::cmp::Reverse<usize>), AtomPlaces)> = None;
     for mask in 0u32..16 {
         if mask.count_ones() as usize != groups.len() {
             continue;
         }
-        let mut places: Places = Default::default();
+        let mut places: AtomPlaces = Default::default();
         let slots = (0..4).filter(|slot| mask >> slot & 1 == 1);
         for (slot, group) in slots.zip(groups) {
             places[slot] = group.clone();

@@ -1,23 +1,24 @@
 //! The `.onnx` reader: messages, extents, nodes in order, and one list of all refusals.
 //!
 //! What can be computed now is (`fold`), down to the shape arithmetic that exporters leave behind; the rest becomes
-//! nodes of the graph (`lower`). Values are seen as the file sees them, whatever layout they are computed in (`layout`).
+//! nodes of the graph (`lower`). ValueSource are seen as the file sees them, whatever layout they are computed in (`layout`).
 
-mod arrange;
 mod array;
-mod call;
 mod dims;
+mod element_type;
 mod external;
 mod fold;
+mod graph_io;
+mod graph_lowering;
 mod layout;
+mod layout_selection;
 mod lower;
 mod model;
 mod names;
+mod node_lowering;
 mod op_registry;
-mod ports;
+mod opset6;
 mod preferred_input_layout;
-mod site;
-mod six;
 mod tensor;
 mod value;
 mod wire;
@@ -28,24 +29,24 @@ use std::{
     path::Path,
 };
 
-pub use array::{Array, Elem};
+pub use array::Array;
 pub(super) use op_registry::{OnnxOpEntry, operators};
 
 use super::{
     ImportOptions, Owner,
-    common::refusals::Refusals,
+    common::{finish::finished, refusals::Refusals},
     error::{ImportError, Problem},
     label::label,
     meter::Meter,
 };
-use crate::graph::{Graph, check};
-use call::Call;
+use crate::graph::Graph;
 use external::External;
+use graph_lowering::GraphLowering;
 use model::{Model, Node};
 use names::{Names, Operand};
+use node_lowering::NodeLowering;
 use op_registry::own_domain;
-use site::Site;
-use tensor::{Owned, Values};
+use tensor::{Owned, ValueSource};
 
 /// Operator sets that are read.
 pub(super) const OLDEST: i64 = 6;
@@ -74,17 +75,17 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
     let file = model.graph.as_ref().ok_or_else(|| ImportError::Malformed { what: "it holds no graph".to_owned() })?;
     let opsets = Opsets::new(&model)?;
     let external = path.map(External::beside).unwrap_or_default();
-    let mut site = Site::new(meter.into_inner());
-    site.fake_quant = options.fake_quant;
-    options.constants.values().for_each(|array| site.meter.widen(array.bytes()));
-    let mut values = Values { external, owner: Owned(owner) };
-    site.graph.name = label(&file.name);
-    let mut names = Names::new(file, &mut site.meter)?;
-    ports::inputs(file, options, &mut site, &mut names)?;
+    let mut lowering = GraphLowering::new(meter.into_inner());
+    lowering.fake_quant = options.fake_quant;
+    options.constants.values().for_each(|array| lowering.meter.widen(array.bytes()));
+    let mut values = ValueSource { external, owner: Owned(owner) };
+    lowering.graph.name = label(&file.name);
+    let mut names = Names::new(file, &mut lowering.meter)?;
+    graph_io::inputs(file, options, &mut lowering, &mut names)?;
 
     let mut refusals = Refusals::default();
     for (index, node) in file.nodes.iter().enumerate() {
-        let Err(problem) = lower(index, node, &opsets, &mut site, &mut names, &mut values) else { continue };
+        let Err(problem) = lower(index, node, &opsets, &mut lowering, &mut names, &mut values) else { continue };
         let operator = if node.domain.is_empty() { node.op.clone() } else { format!("{}.{}", node.domain, node.op) };
         let result = node.outputs.first().map(String::as_str).unwrap_or_default();
         let name = if node.name.is_empty() { result } else { &node.name };
@@ -94,13 +95,8 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
         }
     }
     refusals.finish()?;
-    ports::outputs(file, &mut site, &mut names, &mut values)?;
-    let [made, steps, repeated] = site.meter.taken();
-    let graph = super::prune::pruned(site.graph);
-    check(&graph)?;
-    let (nodes, tensors) = (graph.nodes.len(), graph.tensors.len());
-    tracing::debug!(model = graph.name, nodes, tensors, made, steps, repeated, "imported");
-    Ok(graph)
+    graph_io::outputs(file, &mut lowering, &mut names, &mut values)?;
+    finished(lowering.graph, &lowering.meter)
 }
 
 fn broken(found: wire::Broken) -> ImportError {
@@ -115,14 +111,9 @@ pub(super) fn read_tensor(owner: Owner) -> Result<Array, ImportError> {
     let bytes = (*owner).as_ref();
     let meter = RefCell::new(Meter::new(bytes.len()));
     let tensor = model::Tensor::read(wire::Message::of(bytes, &meter)).map_err(broken)?;
-    let refused = |problem: Problem| match problem.within(None, "", &tensor.name) {
-        Ok(Problem { reason, hint, .. }) => {
-            ImportError::GraphIo { role: "value", tensor: label(&tensor.name), reason, hint: hint.to_owned() }
-        }
-        Err(too_much) => too_much,
-    };
+    let refused = |problem: Problem| problem.of_graph_io("value", &tensor.name);
     let mut meter = meter.into_inner();
-    Values { external: External::default(), owner: Owned(owner) }.array(&tensor, &mut meter).map_err(refused)
+    ValueSource { external: External::default(), owner: Owned(owner) }.array(&tensor, &mut meter).map_err(refused)
 }
 
 /// Adds what computes a node's results, or states them.
@@ -130,12 +121,12 @@ fn lower<'m>(
     index: usize,
     node: &'m Node,
     opsets: &Opsets<'_>,
-    site: &mut Site,
+    lowering: &mut GraphLowering,
     names: &mut Names<'m>,
-    values: &mut Values,
+    values: &mut ValueSource,
 ) -> Result<(), Problem> {
     // Looked at before its results have names, so that it cannot read itself.
-    let operands = names.operands(node, values, &mut site.meter);
+    let operands = names.operands(node, values, &mut lowering.meter);
     names.claim(node)?;
     let entry = opsets.find(node)?;
     let operands = operands?;
@@ -147,25 +138,25 @@ fn lower<'m>(
     if let Some(twice) = node.attributes.iter().find(|attribute| !stated.insert(attribute.name.as_str())) {
         return Err(Problem::malformed(format!("it states its {} twice", twice.name)));
     }
-    site.begin(index, node.outputs.iter().find(|name| !name.is_empty()).map(String::as_str).unwrap_or_default());
+    lowering.begin(index, node.outputs.iter().find(|name| !name.is_empty()).map(String::as_str).unwrap_or_default());
     let known = operands.iter().flatten().all(|value| value.known().is_some());
     let read = node.outputs.iter().map(|name| names.is_read(name)).collect();
     let opset = opsets.version(&node.domain);
     let results = vec![None; node.outputs.len()];
-    let before = site.graph.tensors.len();
-    let mut call = Call { site, node, opset, operands, results, read, values };
-    six::renew(&mut call)?;
+    let before = lowering.graph.tensors.len();
+    let mut ctx = NodeLowering { lowering, node, opset, operands, results, read, values };
+    opset6::upgrade(&mut ctx)?;
     match entry.fold {
         Some(fold) if known => {
             if entry.fold_reads_elements {
-                call.write_out()?;
+                ctx.write_out()?;
             }
-            fold(&mut call)?;
+            fold(&mut ctx)?;
         }
-        _ => (entry.lower)(&mut call)?,
+        _ => (entry.lower)(&mut ctx)?,
     }
-    let results = std::mem::take(&mut call.results);
-    names.state(node, results, before, site)
+    let results = std::mem::take(&mut ctx.results);
+    names.state(node, results, before, lowering)
 }
 
 /// The operator sets that a model is written in.

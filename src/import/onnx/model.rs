@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use super::wire::{Broken, Message, Value};
+use super::wire::{Broken, FieldValue, Message};
 
 type Read<T> = Result<T, Broken>;
 
@@ -74,12 +74,12 @@ pub(super) struct Tensor {
 #[derive(Debug, Default)]
 pub(super) struct GraphIo {
     pub(super) name: String,
-    pub(super) kind: PortType,
+    pub(super) kind: IoType,
 }
 
 /// `TypeProto`.
 #[derive(Debug, Default)]
-pub(super) enum PortType {
+pub(super) enum IoType {
     /// No type is stated.
     #[default]
     Unstated,
@@ -98,7 +98,7 @@ pub(super) enum Extent {
 }
 
 /// Calls `field` for every field of a message.
-fn each<'a>(mut message: Message<'a>, mut field: impl FnMut(&Message<'a>, u64, &Value) -> Read<()>) -> Read<()> {
+fn each<'a>(mut message: Message<'a>, mut field: impl FnMut(&Message<'a>, u64, &FieldValue) -> Read<()>) -> Read<()> {
     while let Some((number, value)) = message.next()? {
         field(&message, number, &value)?;
     }
@@ -259,7 +259,7 @@ impl GraphIo {
         each(message, |m, number, value| {
             match number {
                 1 => port.name = m.text(value)?,
-                2 => port.kind = PortType::read(m.message(value)?)?,
+                2 => port.kind = IoType::read(m.message(value)?)?,
                 _ => {}
             }
             Ok(())
@@ -268,7 +268,7 @@ impl GraphIo {
     }
 }
 
-impl PortType {
+impl IoType {
     fn read(message: Message<'_>) -> Read<Self> {
         let mut kind = Self::Unstated;
         each(message, |m, number, value| {

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     array::ranked,
+    graph_lowering::GraphLowering,
     model::{Graph, Node, Tensor},
-    site::Site,
-    tensor::Values,
+    tensor::ValueSource,
     value::Value,
 };
 use crate::import::{
@@ -128,13 +128,13 @@ impl<'m> Names<'m> {
     pub(super) fn operands(
         &mut self,
         node: &Node,
-        values: &mut Values,
+        values: &mut ValueSource,
         meter: &mut Meter,
     ) -> Result<Vec<Operand>, Problem> {
         node.inputs.iter().map(|name| self.operand(name, values, meter)).collect()
     }
 
-    fn operand(&mut self, name: &str, values: &mut Values, meter: &mut Meter) -> Result<Operand, Problem> {
+    fn operand(&mut self, name: &str, values: &mut ValueSource, meter: &mut Meter) -> Result<Operand, Problem> {
         if name.is_empty() {
             return Ok(Operand::Absent);
         }
@@ -162,7 +162,7 @@ impl<'m> Names<'m> {
     }
 
     /// The value of a graph output.
-    pub(super) fn output(&mut self, name: &str, values: &mut Values, meter: &mut Meter) -> Result<Value, Problem> {
+    pub(super) fn output(&mut self, name: &str, values: &mut ValueSource, meter: &mut Meter) -> Result<Value, Problem> {
         match self.operand(name, values, meter)?.into_value().flatten() {
             Some(value) => Ok(value),
             None => Err(Problem::malformed("it has no value")),
@@ -175,7 +175,7 @@ impl<'m> Names<'m> {
         node: &'m Node,
         results: Vec<Option<Value>>,
         before: usize,
-        site: &mut Site,
+        lowering: &mut GraphLowering,
     ) -> Result<(), Problem> {
         for (name, result) in node.outputs.iter().zip(results) {
             match result {
@@ -184,7 +184,7 @@ impl<'m> Names<'m> {
                     if let Value::Computed(computed) = &value
                         && computed.tensor >= before
                     {
-                        site.graph.tensors[computed.tensor].name = label(name);
+                        lowering.graph.tensors[computed.tensor].name = label(name);
                     }
                     self.entries.insert(name, Entry::Value(value));
                 }

@@ -3,16 +3,16 @@
 //!
 //! Names no operator.
 
-use super::{call::Call, lower};
+use super::{lower, node_lowering::NodeLowering};
 use crate::import::{
     error::Problem,
     op_registry::{Support, Types},
 };
 
 /// Adds the nodes that compute a node's results, or states them as known.
-type Lower = fn(&mut Call<'_>) -> Result<(), Problem>;
+type Lower = fn(&mut NodeLowering<'_>) -> Result<(), Problem>;
 /// Computes results from operands that are all known.
-type Fold = fn(&mut Call<'_>) -> Result<(), Problem>;
+type Fold = fn(&mut NodeLowering<'_>) -> Result<(), Problem>;
 
 /// What an operator's first reader says of the layout in which a graph input is best held. The host brings inputs to any
 /// layout for nothing, so the first operator with a preference decides (`preferred_input_layout.rs`).

@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{
-    layout::Layout,
+    layout::AtomLayout,
     model::Node,
     op_registry::{self, InputLayout},
 };
@@ -34,7 +34,7 @@ impl<'m> PreferredLayouts<'m> {
 
     /// The layout that the readers of input `name` prefer: the first with a preference decides. Only nodes that what is carried on
     /// from the input reaches are looked at.
-    pub(super) fn of_input(&mut self, name: &str, dims: &[usize]) -> Layout {
+    pub(super) fn of_input(&mut self, name: &str, dims: &[usize]) -> AtomLayout {
         // For each name that carries the input's elements, which axis of the input each of its axes is.
         let mut carried: HashMap<&str, Vec<usize>> = HashMap::from([(name, (0..dims.len()).collect())]);
         let mut open: BTreeSet<usize> = BTreeSet::new();
@@ -65,7 +65,7 @@ impl<'m> PreferredLayouts<'m> {
                 }
             }
         }
-        Layout::natural(dims)
+        AtomLayout::natural(dims)
     }
 
     /// Notes the readers of a name from a node on, which count as looked at.
@@ -79,13 +79,13 @@ impl<'m> PreferredLayouts<'m> {
 }
 
 /// The layout of `dims` that has the channels second once its axes stand in the order `axes`.
-fn turned(dims: &[usize], axes: &[usize]) -> Layout {
+fn turned(dims: &[usize], axes: &[usize]) -> AtomLayout {
     let mut sorted = axes.to_vec();
     sorted.sort_unstable();
     if !sorted.iter().copied().eq(0..dims.len()) {
-        return Layout::natural(dims);
+        return AtomLayout::natural(dims);
     }
     let seen: Vec<usize> = axes.iter().map(|&axis| dims[axis]).collect();
     let back: Vec<usize> = (0..axes.len()).filter_map(|axis| axes.iter().position(|&a| a == axis)).collect();
-    Layout::channels_second(&seen).transposed(&seen, &back)
+    AtomLayout::channels_second(&seen).transposed(&seen, &back)
 }

@@ -1,18 +1,19 @@
-//! Values of the file's tensors: borrowed where they lie, measured against the extents before anything is taken.
+//! ValueSource of the file's tensors: borrowed where they lie, measured against the extents before anything is taken.
 
 use super::{
-    array::{Array, Elem, count},
+    array::{Array, count},
+    element_type::element_type,
     external::External,
     model::Tensor,
 };
 use crate::{
-    graph::{Bytes, Constant, DType},
+    graph::{Bytes, Constant, ElementType},
     import::{Owner, error::Problem, meter::Meter},
 };
 
 /// Where values come from: the file's bytes, and files beside it.
 #[derive(Debug)]
-pub(super) struct Values {
+pub(super) struct ValueSource {
     pub(super) external: External,
     pub(super) owner: Owned,
 }
@@ -26,10 +27,10 @@ impl std::fmt::Debug for Owned {
     }
 }
 
-impl Values {
+impl ValueSource {
     /// The values of a tensor. Those in other files widen what may be made; what is copied is counted.
     pub(super) fn array(&mut self, tensor: &Tensor, meter: &mut Meter) -> Result<Array, Problem> {
-        let elem = Elem::of(tensor.kind)?;
+        let elem = element_type(tensor.kind)?;
         let dims = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<Vec<_>>>();
         let dims = dims.ok_or_else(|| Problem::malformed(format!("it has the extents {:?}", tensor.dims)))?;
         let elements = count(&dims)?;
@@ -44,32 +45,39 @@ impl Values {
             return Err(Problem::malformed(format!("its values are {found} bytes, {dims:?} needs {expected}")));
         }
         Ok(match elem {
-            Elem::F32 => Array::of_constant(dims, Constant::new(DType::F32, bytes)),
-            Elem::F16 => Array::of_constant(dims, Constant::new(DType::F16, bytes)),
+            ElementType::F32 => Array::of_constant(dims, Constant::new(ElementType::F32, bytes)),
+            ElementType::F16 => Array::of_constant(dims, Constant::new(ElementType::F16, bytes)),
             _ => Array::of_ints(dims, elem, integers(elem, bytes.as_slice(), meter.list(elements)?)),
         })
     }
 }
 
-/// Values in fields of numbers.
-fn typed(tensor: &Tensor, elem: Elem, dims: Vec<usize>, elements: usize, meter: &mut Meter) -> Result<Array, Problem> {
-    let found = if elem == Elem::F32 { tensor.floats.len() } else { tensor.ints.len() };
+/// ValueSource in fields of numbers.
+fn typed(
+    tensor: &Tensor,
+    elem: ElementType,
+    dims: Vec<usize>,
+    elements: usize,
+    meter: &mut Meter,
+) -> Result<Array, Problem> {
+    let found = if elem == ElementType::F32 { tensor.floats.len() } else { tensor.ints.len() };
     if found != elements {
         return Err(Problem::malformed(format!("it has {found} values, {dims:?} needs {elements}")));
     }
     meter.memory(elements.saturating_mul(elem.size().max(size_of::<f32>())))?;
     let outside = |value: i64| Problem::malformed(format!("its value {value} is beyond its type, {elem:?}"));
     Ok(match elem {
-        Elem::F32 => Array::of_floats(dims, elem, &tensor.floats),
-        Elem::F16 => {
+        ElementType::F32 => Array::of_floats(dims, elem, &tensor.floats),
+        ElementType::F16 => {
             let bits = |&bits: &i64| u16::try_from(bits).map(u16::to_le_bytes).map_err(|_| outside(bits));
             let bytes = tensor.ints.iter().map(bits).collect::<Result<Vec<[u8; 2]>, _>>()?;
-            Array::of_constant(dims, Constant::new(DType::F16, bytes.into_flattened().into()))
+            Array::of_constant(dims, Constant::new(ElementType::F16, bytes.into_flattened().into()))
         }
         _ => {
             let (least, most) = elem.range();
             // Any number but 0 is true.
-            if let Some(&value) = tensor.ints.iter().find(|v| elem != Elem::Bool && !(least..=most).contains(*v)) {
+            if let Some(&value) = tensor.ints.iter().find(|v| elem != ElementType::Bool && !(least..=most).contains(*v))
+            {
                 return Err(outside(value));
             }
             Array::of_ints(dims, elem, meter.filled(elements, tensor.ints.iter().copied())?)
@@ -78,7 +86,7 @@ fn typed(tensor: &Tensor, elem: Elem, dims: Vec<usize>, elements: usize, meter: 
 }
 
 /// The integers that lie in `bytes`, put into a list with room for them.
-fn integers(elem: Elem, bytes: &[u8], mut list: Vec<i64>) -> Vec<i64> {
+fn integers(elem: ElementType, bytes: &[u8], mut list: Vec<i64>) -> Vec<i64> {
     fn read<const N: usize>(bytes: &[u8], list: &mut Vec<i64>, number: impl Fn([u8; N]) -> i64) {
         list.extend(bytes.as_chunks::<N>().0.iter().map(|&chunk| number(chunk)));
     }

@@ -1,10 +1,7 @@
 //! What a name of the file stands for while the graph is made.
 
-use super::{
-    array::{Array, Elem},
-    layout::Layout,
-};
-use crate::graph::TensorId;
+use super::{array::Array, layout::AtomLayout};
+use crate::graph::{ElementType, TensorId};
 
 /// A value that is known now, or that a run will compute.
 #[derive(Clone, Debug)]
@@ -19,8 +16,8 @@ pub(super) struct Computed {
     pub(super) tensor: TensorId,
     /// Extents in the file's order.
     pub(super) dims: Vec<usize>,
-    pub(super) layout: Layout,
-    pub(super) elem: Elem,
+    pub(super) layout: AtomLayout,
+    pub(super) elem: ElementType,
 }
 
 impl Value {
@@ -31,9 +28,9 @@ impl Value {
         }
     }
 
-    pub(super) fn elem(&self) -> Elem {
+    pub(super) fn element_type(&self) -> ElementType {
         match self {
-            Self::Known(array) => array.elem(),
+            Self::Known(array) => array.element_type(),
             Self::Computed(computed) => computed.elem,
         }
     }

@@ -18,7 +18,7 @@ pub(super) struct Message<'a> {
 
 /// A field's value.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(super) enum FieldValue {
     /// A number of variable length.
     Varint(u64),
     /// Four bytes.
@@ -66,17 +66,17 @@ impl<'a> Message<'a> {
     }
 
     /// The next field's number and value; `None` at the end.
-    pub(super) fn next(&mut self) -> Read<Option<(u64, Value)>> {
+    pub(super) fn next(&mut self) -> Read<Option<(u64, FieldValue)>> {
         if self.range.is_empty() {
             return Ok(None);
         }
         let at = self.range.start;
         let key = self.varint()?;
         let value = match key & 7 {
-            0 => Value::Varint(self.varint()?),
+            0 => FieldValue::Varint(self.varint()?),
             1 => {
                 self.fixed::<8>()?;
-                Value::Eight
+                FieldValue::Eight
             }
             2 => {
                 let length = usize::try_from(self.varint()?).ok();
@@ -84,9 +84,9 @@ impl<'a> Message<'a> {
                 let end = length.and_then(|length| start.checked_add(length)).filter(|&end| end <= self.range.end);
                 let end = end.ok_or(Broken::new("a field is longer than what holds it", at))?;
                 self.range.start = end;
-                Value::Bytes(start..end)
+                FieldValue::Bytes(start..end)
             }
-            5 => Value::Four(self.fixed()?),
+            5 => FieldValue::Four(self.fixed()?),
             _ => return Err(Broken::new("a field has an unknown wire type", at)),
         };
         match key >> 3 {
@@ -117,21 +117,21 @@ impl<'a> Message<'a> {
     }
 
     /// The message that a value is.
-    pub(super) fn message(&self, value: &Value) -> Read<Self> {
+    pub(super) fn message(&self, value: &FieldValue) -> Read<Self> {
         Ok(self.at(self.bytes(value)?))
     }
 
     /// Where the bytes that a value is lie in the file.
-    pub(super) fn bytes(&self, value: &Value) -> Read<Range<usize>> {
+    pub(super) fn bytes(&self, value: &FieldValue) -> Read<Range<usize>> {
         match value {
-            Value::Bytes(range) => Ok(range.clone()),
+            FieldValue::Bytes(range) => Ok(range.clone()),
             _ => Err(self.unexpected()),
         }
     }
 
     /// The text that a value is, whole: names tell tensors apart. One that is not UTF-8 is refused, because what is put in
     /// the place of its bytes could make two names one.
-    pub(super) fn text(&self, value: &Value) -> Read<String> {
+    pub(super) fn text(&self, value: &FieldValue) -> Read<String> {
         let range = self.bytes(value)?;
         self.makes(range.len())?;
         let text = self.file.get(range.clone()).and_then(|bytes| std::str::from_utf8(bytes).ok());
@@ -139,31 +139,31 @@ impl<'a> Message<'a> {
     }
 
     /// The text that a value is, for what tells nothing apart: what is not UTF-8 is replaced.
-    pub(super) fn loose_text(&self, value: &Value) -> Read<String> {
+    pub(super) fn loose_text(&self, value: &FieldValue) -> Read<String> {
         let range = self.bytes(value)?;
         self.makes(range.len())?;
         Ok(String::from_utf8_lossy(self.file.get(range).unwrap_or_default()).into_owned())
     }
 
     /// The integer that a value is.
-    pub(super) fn int(&self, value: &Value) -> Read<i64> {
+    pub(super) fn int(&self, value: &FieldValue) -> Read<i64> {
         match value {
-            Value::Varint(v) => Ok(*v as i64),
+            FieldValue::Varint(v) => Ok(*v as i64),
             _ => Err(self.unexpected()),
         }
     }
 
     /// The float that a value is.
-    pub(super) fn float(&self, value: &Value) -> Read<f32> {
+    pub(super) fn float(&self, value: &FieldValue) -> Read<f32> {
         match value {
-            Value::Four(bytes) => Ok(f32::from_le_bytes(*bytes)),
+            FieldValue::Four(bytes) => Ok(f32::from_le_bytes(*bytes)),
             _ => Err(self.unexpected()),
         }
     }
 
     /// Adds the integers of a repeated field, of which this is one or a packed run.
-    pub(super) fn ints(&self, value: &Value, to: &mut Vec<i64>) -> Read<()> {
-        let Value::Bytes(range) = value else {
+    pub(super) fn ints(&self, value: &FieldValue, to: &mut Vec<i64>) -> Read<()> {
+        let FieldValue::Bytes(range) = value else {
             to.push(self.int(value)?);
             return Ok(());
         };
@@ -176,8 +176,8 @@ impl<'a> Message<'a> {
     }
 
     /// Adds the floats of a repeated field, of which this is one or a packed run.
-    pub(super) fn floats(&self, value: &Value, to: &mut Vec<f32>) -> Read<()> {
-        let Value::Bytes(range) = value else {
+    pub(super) fn floats(&self, value: &FieldValue, to: &mut Vec<f32>) -> Read<()> {
+        let FieldValue::Bytes(range) = value else {
             to.push(self.float(value)?);
             return Ok(());
         };

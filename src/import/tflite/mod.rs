@@ -1,9 +1,9 @@
 //! The `.tflite` reader: verification, tensors, operators in order, and one list of all refusals.
 
-mod context;
 mod lower;
 mod op_registry;
 mod opcode;
+mod operator_lowering;
 mod reader;
 mod schema;
 mod sparse;
@@ -15,14 +15,13 @@ pub(super) use op_registry::{Described, operators};
 
 use super::{
     FakeQuant, Owner,
-    common::refusals::Refusals,
+    common::{finish::finished, refusals::Refusals},
     error::{ImportError, Problem},
     meter::Meter,
-    prune::pruned,
 };
-use crate::graph::{Graph, LayoutPermutation, Shape, Tensor, TensorId, check};
-use context::{Context, Lowering};
+use crate::graph::{Graph, LayoutPermutation, Shape, Tensor, TensorId};
 use lower::lower;
+use operator_lowering::{OperatorLowering, SubgraphLowering};
 use reader::{Schema, Table};
 use schema::{Model, OperatorCode, SubGraph};
 use tensors::FileTensor;
@@ -64,8 +63,8 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
     let tensors = tensors.map_err(|what| ImportError::Malformed { what })?;
 
     let [inputs, outputs] = [("input", subgraph.inputs()), ("output", subgraph.outputs())]
-        .map(|(role, ids)| Ports { role, ids: ids.unwrap_or_default() });
-    let mut lowering = Lowering {
+        .map(|(role, ids)| IoTensors { role, ids: ids.unwrap_or_default() });
+    let mut lowering = SubgraphLowering {
         graph: Graph {
             name: subgraph.name().unwrap_or_default(),
             tensors: tensors.iter().map(placeholder).collect(),
@@ -81,14 +80,9 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
         lowering.meter.state(lowering.graph.tensors[id].shape.len());
     }
     lower_all(&mut lowering, &owner, subgraph, &model.operator_codes().unwrap_or_default())?;
-    let [made, steps, repeated] = lowering.meter.taken();
     inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
     outputs.computable(&lowering.graph.outputs, &lowering.tensors)?;
-    let graph = pruned(lowering.graph);
-    check(&graph)?;
-    let (nodes, tensors) = (graph.nodes.len(), graph.tensors.len());
-    tracing::debug!(model = graph.name, nodes, tensors, made, steps, repeated, "imported");
-    Ok(graph)
+    finished(lowering.graph, &lowering.meter)
 }
 
 /// The root table of a file that is verified whole.
@@ -112,12 +106,12 @@ fn placeholder(tensor: &FileTensor<'_>) -> Tensor {
 }
 
 /// The graph's inputs or outputs.
-struct Ports {
+struct IoTensors {
     role: &'static str,
     ids: Vec<i32>,
 }
 
-impl Ports {
+impl IoTensors {
     fn indices(&self, tensors: usize) -> Result<Vec<TensorId>, ImportError> {
         let index = |&id: &i32| {
             let missing =
@@ -129,12 +123,7 @@ impl Ports {
 
     /// Asked only once all operators are lowered: those that read or write a bad tensor say so in the list of refusals.
     fn computable(&self, ids: &[TensorId], tensors: &[FileTensor<'_>]) -> Result<(), ImportError> {
-        let refuse = |tensor: &FileTensor<'_>, Problem { reason, hint, .. }| ImportError::GraphIo {
-            role: self.role,
-            tensor: tensor.name.clone(),
-            reason,
-            hint: hint.to_owned(),
-        };
+        let refuse = |tensor: &FileTensor<'_>, problem: Problem| problem.of_graph_io(self.role, &tensor.name);
         ids.iter().try_for_each(|&id| tensors[id].computable().map_err(|problem| refuse(&tensors[id], problem)))
     }
 }
@@ -161,7 +150,7 @@ impl Kind {
 
 /// Lowers every operator, or fails with the list of those that cannot be.
 fn lower_all<'a>(
-    lowering: &mut Lowering<'a>,
+    lowering: &mut SubgraphLowering<'a>,
     owner: &Owner,
     subgraph: &SubGraph<'a>,
     codes: &[OperatorCode<'a>],
@@ -172,9 +161,8 @@ fn lower_all<'a>(
     for (node, operator) in subgraph.operators().unwrap_or_default().into_iter().enumerate() {
         let kind = usize::try_from(operator.opcode()).ok().and_then(|i| kinds.get(i)).unwrap_or(&unknown);
         let result = match kind.builtin {
-            Some(_) => {
-                Context::new(lowering, owner, operator, node).and_then(|mut context| lower(&mut context, &kind.name()))
-            }
+            Some(_) => OperatorLowering::new(lowering, owner, operator, node)
+                .and_then(|mut context| lower(&mut context, &kind.name())),
             None => Err(Problem::malformed("its operator code is unknown")),
         };
         let Err(problem) = result else { continue };

@@ -3,11 +3,11 @@
 //!
 //! Names no operator.
 
-use super::{context::Context, lower, opcode};
+use super::{lower, opcode, operator_lowering::OperatorLowering};
 use crate::import::{error::Problem, op_registry::Support};
 
 /// Adds the nodes that compute the results, or makes them constants.
-type Lower = fn(&mut Context<'_, '_>) -> Result<(), Problem>;
+type Lower = fn(&mut OperatorLowering<'_, '_>) -> Result<(), Problem>;
 
 /// What the support matrix says of an operator.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use super::{
     sparse,
 };
 use crate::{
-    graph::{Act, Bytes, Constant, DType, MAX_ELEMENTS, Quantised, Shape, Unary, evaluate},
+    graph::{Act, Bytes, Constant, ElementType, MAX_ELEMENTS, QuantParams, Shape, Unary, evaluate},
     import::{Owner, error::Problem, meter::Meter},
 };
 
@@ -56,7 +56,7 @@ pub(super) struct FileTensor<'a> {
     values: Option<Range<usize>>,
     sparsity: Option<Sparsity<'a>>,
     /// What its integers stand for, if not for themselves.
-    scale: Result<Option<Quantised>, Problem>,
+    scale: Result<Option<QuantParams>, Problem>,
     extents: Result<(Vec<usize>, Shape), Problem>,
 }
 
@@ -179,13 +179,13 @@ impl<'a> FileTensor<'a> {
         let Some(range) = self.values.clone() else { return Ok(None) };
         let (dims, shape) = self.extents()?;
         let dtype = match self.dtype {
-            FLOAT32 => DType::F32,
-            FLOAT16 => DType::F16,
-            INT32 => DType::I32,
-            INT64 => DType::I64,
-            INT8 => DType::I8,
-            UINT8 => DType::U8,
-            BOOL => DType::Bool,
+            FLOAT32 => ElementType::F32,
+            FLOAT16 => ElementType::F16,
+            INT32 => ElementType::I32,
+            INT64 => ElementType::I64,
+            INT8 => ElementType::I8,
+            UINT8 => ElementType::U8,
+            BOOL => ElementType::Bool,
             other => return Err(self.wrong_type(other)),
         };
         let outside = || Problem::malformed(format!("values of tensor `{}` lie outside the file", self.name));
@@ -204,8 +204,8 @@ impl<'a> FileTensor<'a> {
             let reason = format!("constant `{}` has {found} bytes, its extents {dims:?} ask for {expected}", self.name);
             return Err(Problem::malformed(reason));
         }
-        let scale = if matches!(dtype, DType::F32 | DType::F16) { None } else { self.scale.clone()? };
-        if scale.is_none() && matches!(dtype, DType::U8 | DType::I8) {
+        let scale = if matches!(dtype, ElementType::F32 | ElementType::F16) { None } else { self.scale.clone()? };
+        if scale.is_none() && matches!(dtype, ElementType::U8 | ElementType::I8) {
             return Err(self.wrong_type(self.dtype));
         }
         Ok(Some(Constant { scale, ..Constant::new(dtype, bytes) }))
@@ -263,7 +263,7 @@ const fn bits(dtype: i8) -> Option<[i64; 2]> {
 }
 
 /// The file's scales and zero points; the axis is only meant where there are several.
-fn quantised(name: &str, stated: Option<Quantization<'_>>, dims: &[usize]) -> Result<Option<Quantised>, Problem> {
+fn quantised(name: &str, stated: Option<Quantization<'_>>, dims: &[usize]) -> Result<Option<QuantParams>, Problem> {
     let Some(scale) = stated.as_ref().and_then(Quantization::scale).filter(|scale| !scale.is_empty()) else {
         return Ok(None);
     };
@@ -274,12 +274,12 @@ fn quantised(name: &str, stated: Option<Quantization<'_>>, dims: &[usize]) -> Re
         return Err(malformed());
     }
     match (&scale[..], &zero[..]) {
-        (&[scale], []) => Ok(Some(Quantised::whole(scale, 0))),
-        (&[scale], &[zero]) => Ok(Some(Quantised::whole(scale, zero))),
+        (&[scale], []) => Ok(Some(QuantParams::whole(scale, 0))),
+        (&[scale], &[zero]) => Ok(Some(QuantParams::whole(scale, zero))),
         _ => {
             let axis = stated.map_or(0, |stated| stated.axis());
             let zero = if zero.is_empty() { vec![0] } else { zero };
-            let along = usize::try_from(axis).ok().and_then(|axis| Quantised::along(scale, zero, dims, axis));
+            let along = usize::try_from(axis).ok().and_then(|axis| QuantParams::along(scale, zero, dims, axis));
             along.map(Some).ok_or_else(malformed)
         }
     }

@@ -124,7 +124,7 @@ fn judge(graph: &Graph, case: &Case, outputs: &[Vec<f32>]) -> Result<(), String>
 
 /// The greatest difference beyond what is allowed; integers must be the same.
 fn difference(found: &[f32], expected: &Array, case: &Case) -> Option<String> {
-    let (rtol, atol) = if expected.elem().is_float() { (case.rtol, case.atol) } else { (0.0, 0.0) };
+    let (rtol, atol) = if expected.element_type().is_float() { (case.rtol, case.atol) } else { (0.0, 0.0) };
     let values = expected.to_f32();
     let beyond = |(&a, &b): (&f32, &f32)| {
         let over = (a - b).abs() - (atol + rtol * b.abs());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use texpool::{
-    graph::DType,
+    graph::ElementType,
     import::{FakeQuant, ImportError, ImportOptions, from_bytes_with},
 };
 
@@ -19,7 +19,7 @@ fn dequantized_halves_stay_halves() {
     m.op(0, &[x, w], y, flags(11, &[0]));
     let graph = import(m.bytes(&[x], &[y])).unwrap();
     let constant = graph.tensors[graph.nodes[0].inputs[1]].constant.as_ref().unwrap();
-    assert_eq!(constant.dtype, DType::F16);
+    assert_eq!(constant.dtype, ElementType::F16);
     assert_eq!(*constant.to_f32(), [1.0, -2.0, 0.5]);
 }
 

@@ -1,8 +1,8 @@
 //! Published networks as topologies: shapes, windows and strides, weights without values. Good for planning alone.
 
 use texpool::graph::{
-    Constant, Conv2d, DType, Epilogue, Graph, LayoutPermutation, Node, Op, Padding, Pool2d, PoolKind, Reduce, Shape,
-    Tensor, TensorId,
+    Constant, Conv2d, ElementType, Epilogue, Graph, LayoutPermutation, Node, Op, Padding, Pool2d, PoolKind, Reduce,
+    Shape, Tensor, TensorId,
 };
 
 /// A graph under construction; convolutions pad so that a window of `k` rows has `(k - 1) / 2` above it.
@@ -33,7 +33,7 @@ impl Net {
     /// Weights without values: zeros of a byte each, which nobody reads.
     fn weights(&mut self, shape: Shape) -> TensorId {
         let zeros = vec![0; shape.len()];
-        self.tensor(shape, Some(Constant::new(DType::U8, zeros.into())))
+        self.tensor(shape, Some(Constant::new(ElementType::U8, zeros.into())))
     }
 
     fn node(&mut self, op: Op, inputs: Vec<TensorId>, shape: Shape, add: Option<TensorId>) -> TensorId {

@@ -2,7 +2,8 @@
 
 use texpool::{
     graph::{
-        Act, Constant, DType, Epilogue, Graph, Op, PadMode, Padding, Pool2d, PoolKind, Quantised, TensorId, Unary,
+        Act, Constant, ElementType, Epilogue, Graph, Op, PadMode, Padding, Pool2d, PoolKind, QuantParams, TensorId,
+        Unary,
     },
     ops::reference,
     rewrite::{Rules, SkipReason, rewrite},
@@ -106,15 +107,17 @@ fn zeros_are_zeros_in_any_type_of_element() {
         graph
     };
     let bytes = |byte: u8, len: usize| vec![byte; len].into();
-    let half = |bits: [u8; 2]| Constant::new(DType::F16, bits.repeat(24).into());
+    let half = |bits: [u8; 2]| Constant::new(ElementType::F16, bits.repeat(24).into());
     let quantised = |q: u8, scale: f32| Constant {
-        scale: Some(Quantised::whole(scale, 7)),
-        ..Constant::new(DType::U8, bytes(q, 24))
+        scale: Some(QuantParams::whole(scale, 7)),
+        ..Constant::new(ElementType::U8, bytes(q, 24))
     };
-    for constant in [half([0, 0]), Constant::new(DType::I32, bytes(0, 96)), quantised(7, 0.5)] {
+    for constant in [half([0, 0]), Constant::new(ElementType::I32, bytes(0, 96)), quantised(7, 0.5)] {
         fires(&with(constant), "concat-zeros", 1);
     }
-    for constant in [half([0, 0x80]), Constant::new(DType::I32, bytes(1, 96)), quantised(0, 0.5), quantised(7, -0.5)] {
+    for constant in
+        [half([0, 0x80]), Constant::new(ElementType::I32, bytes(1, 96)), quantised(0, 0.5), quantised(7, -0.5)]
+    {
         assert!(matches!(reason(&with(constant), "concat-zeros"), SkipReason::NotZeros { .. }));
     }
 }

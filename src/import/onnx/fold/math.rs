@@ -2,14 +2,15 @@
 //! exactly.
 
 use crate::{
-    graph::{Binary, Unary, evaluate},
+    graph::{Binary, ElementType, Unary, evaluate},
     import::{
         common::extents,
         error::Problem,
         meter::Meter,
         onnx::{
-            array::{Array, Elem, count},
-            call::Call,
+            array::{Array, count},
+            element_type::element_type,
+            node_lowering::NodeLowering,
             value::Value,
         },
     },
@@ -17,38 +18,38 @@ use crate::{
 
 /// A single float.
 pub(in crate::import::onnx) fn scalar(value: f32) -> Value {
-    Value::Known(Array::of_floats(Vec::new(), Elem::F32, &[value]))
+    Value::Known(Array::of_floats(Vec::new(), ElementType::F32, &[value]))
 }
 
 /// Truth values that are all true.
-pub(in crate::import::onnx) fn ones(call: &mut Call<'_>, dims: &[usize]) -> Result<Value, Problem> {
+pub(in crate::import::onnx) fn ones(ctx: &mut NodeLowering<'_>, dims: &[usize]) -> Result<Value, Problem> {
     let elements = count(dims)?;
-    let ones = call.meter().filled(elements, std::iter::repeat(1))?;
-    Ok(Value::Known(Array::of_ints(dims.to_vec(), Elem::Bool, ones)))
+    let ones = ctx.meter().filled(elements, std::iter::repeat(1))?;
+    Ok(Value::Known(Array::of_ints(dims.to_vec(), ElementType::Bool, ones)))
 }
 
-fn answer(call: &mut Call<'_>, array: Array) -> Result<(), Problem> {
-    call.give(0, Value::Known(array));
+fn answer(ctx: &mut NodeLowering<'_>, array: Array) -> Result<(), Problem> {
+    ctx.give(0, Value::Known(array));
     Ok(())
 }
 
 /// A function of one array.
-pub(in crate::import::onnx) fn unary(call: &mut Call<'_>, unary: Unary) -> Result<(), Problem> {
-    let x = call.known(0, "input")?;
+pub(in crate::import::onnx) fn unary(ctx: &mut NodeLowering<'_>, unary: Unary) -> Result<(), Problem> {
+    let x = ctx.known(0, "input")?;
     let dims = x.dims().to_vec();
-    call.room_for(&dims, 2 * size_of::<i64>(), 4)?;
+    ctx.budget_for(&dims, 2 * size_of::<i64>(), 4)?;
     let result = match x.to_i64() {
         Some(ints) => {
             let values = ints.iter().map(|&v| unary_of_integer(unary, v)).collect::<Option<Vec<i64>>>();
             let values = values.ok_or_else(|| Problem::malformed("it is not for integers"))?;
-            Array::of_ints(dims, x.elem(), values)
+            Array::of_ints(dims, x.element_type(), values)
         }
         None => {
             let values: Vec<f32> = x.to_f32().iter().map(|&v| evaluate::unary(unary, v)).collect();
-            Array::of_floats(dims, x.elem(), &values)
+            Array::of_floats(dims, x.element_type(), &values)
         }
     };
-    answer(call, result)
+    answer(ctx, result)
 }
 
 fn unary_of_integer(unary: Unary, v: i64) -> Option<i64> {
@@ -65,40 +66,42 @@ fn unary_of_integer(unary: Unary, v: i64) -> Option<i64> {
 }
 
 /// The bounds of a CLIP, by attributes or operands.
-pub(in crate::import::onnx) fn bounds(call: &Call<'_>) -> Result<(f32, f32), Problem> {
-    if call.opset < 11 {
-        return Ok((call.float("min", f32::MIN)?, call.float("max", f32::MAX)?));
+pub(in crate::import::onnx) fn bounds(ctx: &NodeLowering<'_>) -> Result<(f32, f32), Problem> {
+    if ctx.opset < 11 {
+        return Ok((ctx.float("min", f32::MIN)?, ctx.float("max", f32::MAX)?));
     }
-    let (min, max) = (call.scalar(1, "lower bound")?, call.scalar(2, "upper bound")?);
+    let (min, max) = (ctx.scalar(1, "lower bound")?, ctx.scalar(2, "upper bound")?);
     Ok((min.unwrap_or(f32::MIN), max.unwrap_or(f32::MAX)))
 }
 
-pub(in crate::import::onnx) fn clip(call: &mut Call<'_>) -> Result<(), Problem> {
-    let (min, max) = bounds(call)?;
-    unary(call, Unary::Clip { min, max })
+pub(in crate::import::onnx) fn clip(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let (min, max) = bounds(ctx)?;
+    unary(ctx, Unary::Clip { min, max })
 }
 
 /// The type that a CAST names.
-pub(in crate::import::onnx) fn cast_type(call: &Call<'_>) -> Result<Elem, Problem> {
-    let code = call.int("to")?.ok_or_else(|| Problem::malformed("it names no type"))?;
-    Elem::of(code).map_err(|problem| Problem { reason: format!("what it casts to: {}", problem.reason), ..problem })
+pub(in crate::import::onnx) fn cast_type(ctx: &NodeLowering<'_>) -> Result<ElementType, Problem> {
+    let code = ctx.int("to")?.ok_or_else(|| Problem::malformed("it names no type"))?;
+    element_type(code).map_err(|problem| Problem { reason: format!("what it casts to: {}", problem.reason), ..problem })
 }
 
-pub(in crate::import::onnx) fn cast(call: &mut Call<'_>) -> Result<(), Problem> {
-    let to = match call.node.op.as_str() {
-        "CastLike" => call.operand(1)?.elem(),
-        _ => cast_type(call)?,
+pub(in crate::import::onnx) fn cast(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let to = match ctx.node.op.as_str() {
+        "CastLike" => ctx.operand(1)?.element_type(),
+        _ => cast_type(ctx)?,
     };
-    let x = call.known(0, "input")?;
+    let x = ctx.known(0, "input")?;
     let dims = x.dims().to_vec();
-    call.room_for(&dims, 2 * size_of::<i64>(), 1)?;
+    ctx.budget_for(&dims, 2 * size_of::<i64>(), 1)?;
     let result = match (x.to_i64(), to) {
-        (_, Elem::F32 | Elem::F16) => Array::of_floats(dims, to, &x.to_f32()),
+        (_, ElementType::F32 | ElementType::F16) => Array::of_floats(dims, to, &x.to_f32()),
         (Some(ints), to) => Array::of_ints(dims, to, ints.to_vec()),
-        (None, Elem::Bool) => Array::of_ints(dims, to, x.to_f32().iter().map(|&v| i64::from(v != 0.0)).collect()),
+        (None, ElementType::Bool) => {
+            Array::of_ints(dims, to, x.to_f32().iter().map(|&v| i64::from(v != 0.0)).collect())
+        }
         (None, to) => Array::of_ints(dims, to, x.to_f32().iter().map(|&v| v as i64).collect()),
     };
-    answer(call, result)
+    answer(ctx, result)
 }
 
 /// A function of two arrays.
@@ -120,7 +123,7 @@ pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: 
             | Binary::Or
             | Binary::Xor
     );
-    let elem = if truth { Elem::Bool } else { a.elem() };
+    let elem = if truth { ElementType::Bool } else { a.element_type() };
     if let (Some(x), Some(y)) = (a.to_i64(), b.to_i64()) {
         let values = x.iter().zip(y).map(|(&x, &y)| binary_of_integers(binary, x, y)).collect::<Option<Vec<i64>>>();
         let values = values.ok_or_else(|| Problem::malformed("it divides integers by zero, or is not for integers"))?;
@@ -160,44 +163,44 @@ fn binary_of_integers(binary: Binary, a: i64, b: i64) -> Option<i64> {
     })
 }
 
-pub(in crate::import::onnx) fn binary(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {
-    let [a, b] = [call.known(0, "first operand")?, call.known(1, "second operand")?];
-    let result = two(&a, &b, binary, call.meter())?;
-    answer(call, result)
+pub(in crate::import::onnx) fn binary(ctx: &mut NodeLowering<'_>, binary: Binary) -> Result<(), Problem> {
+    let [a, b] = [ctx.known(0, "first operand")?, ctx.known(1, "second operand")?];
+    let result = two(&a, &b, binary, ctx.meter())?;
+    answer(ctx, result)
 }
 
-pub(in crate::import::onnx) fn modulo(call: &mut Call<'_>) -> Result<(), Problem> {
-    let fmod = call.flag("fmod", false)?;
-    binary(call, if fmod { Binary::Fmod } else { Binary::Mod })
+pub(in crate::import::onnx) fn modulo(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let fmod = ctx.flag("fmod", false)?;
+    binary(ctx, if fmod { Binary::Fmod } else { Binary::Mod })
 }
 
-pub(in crate::import::onnx) fn many(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {
-    let mut result = call.known(0, "first operand")?;
-    for position in 1..call.count() {
-        let next = call.known(position, "operand")?;
-        result = two(&result, &next, binary, call.meter())?;
+pub(in crate::import::onnx) fn many(ctx: &mut NodeLowering<'_>, binary: Binary) -> Result<(), Problem> {
+    let mut result = ctx.known(0, "first operand")?;
+    for position in 1..ctx.count() {
+        let next = ctx.known(position, "operand")?;
+        result = two(&result, &next, binary, ctx.meter())?;
     }
-    answer(call, result)
+    answer(ctx, result)
 }
 
-pub(in crate::import::onnx) fn select(call: &mut Call<'_>) -> Result<(), Problem> {
-    let [condition, x, y] = [call.known(0, "condition")?, call.known(1, "input")?, call.known(2, "input")?];
+pub(in crate::import::onnx) fn select(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let [condition, x, y] = [ctx.known(0, "condition")?, ctx.known(1, "input")?, ctx.known(2, "input")?];
     let dims = extents::broadcast(&[condition.dims(), x.dims(), y.dims()])?;
-    call.room_for(&dims, 2 * size_of::<i64>(), 4)?;
-    let meter = call.meter();
+    ctx.budget_for(&dims, 2 * size_of::<i64>(), 4)?;
+    let meter = ctx.meter();
     let condition = condition.broadcast(&dims, meter)?;
     let [x, y] = [x.broadcast(&dims, meter)?, y.broadcast(&dims, meter)?];
     let mask = condition.to_f32();
     let result = match (x.to_i64(), y.to_i64()) {
         (Some(a), Some(b)) => {
             let values = mask.iter().zip(a.iter().zip(b)).map(|(&m, (&a, &b))| if m != 0.0 { a } else { b });
-            Array::of_ints(dims, x.elem(), values.collect())
+            Array::of_ints(dims, x.element_type(), values.collect())
         }
         _ => {
             let (a, b) = (x.to_f32(), y.to_f32());
             let values = mask.iter().zip(a.iter().zip(b.iter())).map(|(&m, (&a, &b))| if m != 0.0 { a } else { b });
-            Array::of_floats(dims, x.elem(), &values.collect::<Vec<_>>())
+            Array::of_floats(dims, x.element_type(), &values.collect::<Vec<_>>())
         }
     };
-    answer(call, result)
+    answer(ctx, result)
 }

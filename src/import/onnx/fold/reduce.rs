@@ -2,53 +2,48 @@
 
 use crate::{
     graph::{
-        Reduce,
+        ElementType, Reduce,
         evaluate::{greater, lesser},
     },
     import::{
         common::extents,
         error::Problem,
-        onnx::{
-            array::{Array, Elem},
-            call::Call,
-            lower::named_axes,
-            value::Value,
-        },
+        onnx::{array::Array, lower::named_axes, node_lowering::NodeLowering, value::Value},
     },
 };
 
 /// A reduction of known values. One without axes is a function of each.
-pub(in crate::import::onnx) fn reduce(call: &mut Call<'_>, kind: Reduce) -> Result<(), Problem> {
-    let x = call.known(0, "input")?;
-    let keep = call.flag("keepdims", true)?;
+pub(in crate::import::onnx) fn reduce(ctx: &mut NodeLowering<'_>, kind: Reduce) -> Result<(), Problem> {
+    let x = ctx.known(0, "input")?;
+    let keep = ctx.flag("keepdims", true)?;
     let rank = x.dims().len();
-    let over = named_axes(call, rank)?.unwrap_or_default();
+    let over = named_axes(ctx, rank)?.unwrap_or_default();
     // A thousand sums of one large array are a thousand passes, and one over nothing has results, too.
-    call.room_for(x.dims(), size_of::<f32>(), 8)?;
+    ctx.budget_for(x.dims(), size_of::<f32>(), 8)?;
     let dims = extents::reduced(x.dims(), &over, keep);
-    let rows = call.room_for(&dims, 2 * size_of::<i64>(), 1)?;
+    let rows = ctx.budget_for(&dims, 2 * size_of::<i64>(), 1)?;
     // The axes that are reduced become the innermost.
     let kept: Vec<usize> = (0..rank).filter(|axis| !over.contains(axis)).collect();
-    let turned = x.transposed(&[kept, over.clone()].concat(), call.meter())?;
+    let turned = x.transposed(&[kept, over.clone()].concat(), ctx.meter())?;
     let length: usize = over.iter().map(|&axis| x.dims()[axis]).product();
     let array = match turned.to_i64() {
         Some(values) => {
-            let whole = |row: usize| integers(kind, &values[row * length..][..length], x.elem());
+            let whole = |row: usize| integers(kind, &values[row * length..][..length], x.element_type());
             let values = (0..rows).map(whole).collect::<Option<Vec<i64>>>();
             let values = values.ok_or_else(|| Problem::unsupported("it takes logarithms of integers"))?;
-            Array::of_ints(dims, x.elem(), values)
+            Array::of_ints(dims, x.element_type(), values)
         }
         None => {
             let values = turned.to_f32();
             let results: Vec<f32> = (0..rows).map(|row| floats(kind, &values[row * length..][..length])).collect();
-            Array::of_floats(dims, x.elem(), &results)
+            Array::of_floats(dims, x.element_type(), &results)
         }
     };
-    call.give(0, Value::Known(array));
+    ctx.give(0, Value::Known(array));
     Ok(())
 }
 
-fn integers(kind: Reduce, row: &[i64], elem: Elem) -> Option<i64> {
+fn integers(kind: Reduce, row: &[i64], elem: ElementType) -> Option<i64> {
     let sum = |part: fn(i64) -> i64| row.iter().fold(0i64, |a, &b| a.wrapping_add(part(b)));
     Some(match kind {
         Reduce::Sum => sum(|v| v),

@@ -6,9 +6,10 @@ use crate::{
         common::extents,
         error::Problem,
         onnx::{
-            arrange::{common, uniform},
-            layout::Layout,
-            site::Site,
+            graph_lowering::GraphLowering,
+            layout::AtomLayout,
+            layout_selection::{common, isolated, uniform},
+            node_lowering::NodeLowering,
             value::{Computed, Value},
         },
     },
@@ -18,7 +19,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Aligned {
     pub(super) dims: Vec<usize>,
-    pub(super) layout: Layout,
+    pub(super) layout: AtomLayout,
     pub(super) tensors: Vec<TensorId>,
 }
 
@@ -26,21 +27,21 @@ pub(super) struct Aligned {
 struct Part {
     value: Value,
     dims: Vec<usize>,
-    layout: Layout,
+    layout: AtomLayout,
 }
 
 /// Brings operands to one layout.
-pub(super) fn align(site: &mut Site, operands: &[Value]) -> Result<Aligned, Problem> {
+pub(super) fn align(lowering: &mut GraphLowering, operands: &[Value]) -> Result<Aligned, Problem> {
     let all: Vec<&[usize]> = operands.iter().map(Value::dims).collect();
     let dims = extents::broadcast(&all)?;
     if dims.contains(&0) {
         return Err(Problem::unsupported(format!("its result has no elements: its extents are {dims:?}")));
     }
     let mut parts: Vec<Part> = operands.iter().map(|value| part(value, dims.len())).collect();
-    let atoms = refined(site, &mut parts, &dims)?;
+    let atoms = refined(lowering, &mut parts, &dims)?;
 
     // For each operand, which of the result's atoms its own are.
-    let result = Layout { atoms: atoms.concat(), places: Default::default() };
+    let result = AtomLayout { atoms: atoms.concat(), places: Default::default() };
     let runs = result.runs(&dims);
     let own = |part: &Part| -> Vec<usize> {
         (0..dims.len()).filter(|&axis| part.dims[axis] != 1).flat_map(|axis| runs[axis].clone()).collect()
@@ -63,15 +64,15 @@ pub(super) fn align(site: &mut Site, operands: &[Value]) -> Result<Aligned, Prob
         let at = before.filter(|&b| b == slot).and_then(|b| places[b].iter().position(|&a| a + 1 == atom));
         places[slot].insert(at.map_or(0, |at| at + 1), atom);
     }
-    let layout = Layout { places, ..result };
+    let layout = AtomLayout { places, ..result };
     let layout = uniform(&layout, |atom| own.iter().map(|own| own.contains(&atom)).collect::<Vec<_>>())?;
 
     let mut tensors = Vec::with_capacity(parts.len());
     for (part, own) in parts.iter().zip(&own) {
         let local = |atom: &usize| own.iter().position(|a| a == atom);
         let places = layout.places.each_ref().map(|list| list.iter().filter_map(local).collect());
-        let wanted = Layout { atoms: part.layout.atoms.clone(), places };
-        tensors.push(site.place(&part.value, &wanted)?);
+        let wanted = AtomLayout { atoms: part.layout.atoms.clone(), places };
+        tensors.push(lowering.place(&part.value, &wanted)?);
     }
     Ok(Aligned { dims, layout, tensors })
 }
@@ -79,14 +80,14 @@ pub(super) fn align(site: &mut Site, operands: &[Value]) -> Result<Aligned, Prob
 fn part(value: &Value, rank: usize) -> Part {
     let dims = extents::with_leading_ones(value.dims(), rank);
     let layout = match value {
-        Value::Known(array) => Layout::natural(array.dims()),
+        Value::Known(array) => AtomLayout::natural(array.dims()),
         Value::Computed(computed) => computed.layout.clone(),
     };
     Part { value: value.clone(), dims, layout }
 }
 
 /// Divides all operands' atoms so that they match; gives the atoms of each axis.
-fn refined(site: &mut Site, parts: &mut [Part], dims: &[usize]) -> Result<Vec<Vec<usize>>, Problem> {
+fn refined(lowering: &mut GraphLowering, parts: &mut [Part], dims: &[usize]) -> Result<Vec<Vec<usize>>, Problem> {
     let mut atoms = Vec::with_capacity(dims.len());
     for (axis, &extent) in dims.iter().enumerate() {
         let lists: Vec<Vec<usize>> = parts
@@ -102,7 +103,7 @@ fn refined(site: &mut Site, parts: &mut [Part], dims: &[usize]) -> Result<Vec<Ve
                 for part in parts.iter_mut().filter(|part| part.dims[axis] == extent) {
                     let run = part.layout.runs(&part.dims)[axis].clone();
                     if let Value::Computed(computed) = &part.value {
-                        let joined = joined(site, computed, run.clone())?;
+                        let joined = joined(lowering, computed, run.clone())?;
                         part.layout = joined.layout.clone();
                         part.value = Value::Computed(joined);
                     }
@@ -124,7 +125,11 @@ fn refined(site: &mut Site, parts: &mut [Part], dims: &[usize]) -> Result<Vec<Ve
 }
 
 /// A tensor with a run of atoms as one.
-pub(super) fn joined(site: &mut Site, x: &Computed, run: std::ops::Range<usize>) -> Result<Computed, Problem> {
+pub(super) fn joined(
+    lowering: &mut GraphLowering,
+    x: &Computed,
+    run: std::ops::Range<usize>,
+) -> Result<Computed, Problem> {
     if let Some(layout) = x.layout.merged(run.clone()) {
         return Ok(Computed { layout, ..x.clone() });
     }
@@ -133,15 +138,26 @@ pub(super) fn joined(site: &mut Site, x: &Computed, run: std::ops::Range<usize>)
     places.iter_mut().for_each(|list| list.retain(|a| *a == run.start || !run.contains(a)));
     let at = places[slot].iter().position(|&a| a == run.start).unwrap_or(0);
     places[slot].splice(at + 1..at + 1, run.clone().skip(1));
-    let wanted = Layout { atoms: x.layout.atoms.clone(), places };
-    let tensor = site.bring(x, &wanted)?;
+    let wanted = AtomLayout { atoms: x.layout.atoms.clone(), places };
+    let tensor = lowering.bring(x, &wanted)?;
     let layout = wanted.merged(run).ok_or_else(|| Problem::unsupported("its axes cannot be joined"))?;
     Ok(Computed { tensor, layout, ..x.clone() })
 }
 
+/// A tensor with each of these axes alone on a physical one, and which; at most three axes at once.
+pub(super) fn isolate(
+    ctx: &mut NodeLowering<'_>,
+    x: &Computed,
+    axes: &[usize],
+) -> Result<(Computed, Vec<usize>), Problem> {
+    let (layout, slots) = isolated(&x.layout, &x.dims, axes)?;
+    let tensor = ctx.lowering.bring(x, &layout)?;
+    Ok((Computed { tensor, layout, ..x.clone() }, slots))
+}
+
 /// A value as a tensor in a layout of one atom an axis; the value's own atoms may divide those.
-pub(super) fn placed_as(site: &mut Site, value: &Value, wanted: &Layout) -> Result<TensorId, Problem> {
-    let Value::Computed(x) = value else { return site.place(value, wanted) };
+pub(super) fn placed_as(lowering: &mut GraphLowering, value: &Value, wanted: &AtomLayout) -> Result<TensorId, Problem> {
+    let Value::Computed(x) = value else { return lowering.place(value, wanted) };
     let mut x = x.clone();
     // Each round makes one atom of two or more.
     for _ in 0..=x.layout.atoms.len() {
@@ -151,9 +167,9 @@ pub(super) fn placed_as(site: &mut Site, value: &Value, wanted: &Layout) -> Resu
                 let mut wanted = wanted.clone();
                 let mismatch = |_| Problem::unsupported("its operand is divided in ways that do not match");
                 wanted.refine(&layout.atoms).map_err(mismatch)?;
-                return site.bring(&Computed { layout, ..x }, &wanted);
+                return lowering.bring(&Computed { layout, ..x }, &wanted);
             }
-            Err(run) => x = joined(site, &Computed { layout, ..x }, run)?,
+            Err(run) => x = joined(lowering, &Computed { layout, ..x }, run)?,
         }
     }
     Err(Problem::unsupported("its operand is divided in ways that do not match"))

@@ -2,13 +2,12 @@
 
 use super::align::align;
 use crate::{
-    graph::{Binary, Op, Shape, Unary},
+    graph::{Binary, ElementType, Op, Shape, Unary},
     import::{
         error::Problem,
         onnx::{
-            array::Elem,
-            call::Call,
             fold::math,
+            node_lowering::NodeLowering,
             op_registry::{
                 InputLayout::{Any, LikeOperand},
                 OnnxOpEntry,
@@ -54,90 +53,101 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
 ];
 
 /// A function of two values.
-pub(super) fn two(call: &mut Call<'_>, binary: Binary, a: &Value, b: &Value, elem: Elem) -> Result<Computed, Problem> {
-    let aligned = align(call.site, &[a.clone(), b.clone()])?;
-    let tensor = call.emit(Op::Binary(binary), &aligned.tensors, aligned.layout.shape())?;
+pub(super) fn two(
+    ctx: &mut NodeLowering<'_>,
+    binary: Binary,
+    a: &Value,
+    b: &Value,
+    elem: ElementType,
+) -> Result<Computed, Problem> {
+    let aligned = align(ctx.lowering, &[a.clone(), b.clone()])?;
+    let tensor = ctx.emit(Op::Binary(binary), &aligned.tensors, aligned.layout.shape())?;
     Ok(Computed { tensor, layout: aligned.layout.tidy(&aligned.dims), dims: aligned.dims, elem })
 }
 
-fn pair(call: &mut Call<'_>, binary: Binary, elem: Elem) -> Result<(), Problem> {
-    let (a, b) = (call.operand(0)?, call.operand(1)?);
-    let result = two(call, binary, &a, &b, elem)?;
-    call.give(0, Value::Computed(result));
+fn pair(ctx: &mut NodeLowering<'_>, binary: Binary, elem: ElementType) -> Result<(), Problem> {
+    let (a, b) = (ctx.operand(0)?, ctx.operand(1)?);
+    let result = two(ctx, binary, &a, &b, elem)?;
+    ctx.give(0, Value::Computed(result));
     Ok(())
 }
 
-fn arithmetic(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {
-    let elem = call.operand(0)?.elem();
-    pair(call, binary, elem)
+fn arithmetic(ctx: &mut NodeLowering<'_>, binary: Binary) -> Result<(), Problem> {
+    let elem = ctx.operand(0)?.element_type();
+    pair(ctx, binary, elem)
 }
 
-fn truth(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {
-    pair(call, binary, Elem::Bool)
+fn truth(ctx: &mut NodeLowering<'_>, binary: Binary) -> Result<(), Problem> {
+    pair(ctx, binary, ElementType::Bool)
 }
 
 /// Integers divide towards zero.
-fn div(call: &mut Call<'_>) -> Result<(), Problem> {
-    let float = call.operand(0)?.elem().is_float();
-    arithmetic(call, if float { Binary::Div } else { Binary::TruncDiv })
+fn div(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let float = ctx.operand(0)?.element_type().is_float();
+    arithmetic(ctx, if float { Binary::Div } else { Binary::TruncDiv })
 }
 
-fn modulo(call: &mut Call<'_>) -> Result<(), Problem> {
-    let fmod = call.flag("fmod", false)?;
-    arithmetic(call, if fmod { Binary::Fmod } else { Binary::Mod })
+fn modulo(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let fmod = ctx.flag("fmod", false)?;
+    arithmetic(ctx, if fmod { Binary::Fmod } else { Binary::Mod })
 }
 
-fn folded(call: &mut Call<'_>, binary: Binary) -> Result<Value, Problem> {
-    let mut result = call.operand(0)?;
-    for position in 1..call.count() {
-        let next = call.operand(position)?;
-        let elem = result.elem();
-        result = Value::Computed(two(call, binary, &result, &next, elem)?);
+fn folded(ctx: &mut NodeLowering<'_>, binary: Binary) -> Result<Value, Problem> {
+    let mut result = ctx.operand(0)?;
+    for position in 1..ctx.count() {
+        let next = ctx.operand(position)?;
+        let elem = result.element_type();
+        result = Value::Computed(two(ctx, binary, &result, &next, elem)?);
     }
     Ok(result)
 }
 
-fn many(call: &mut Call<'_>, binary: Binary) -> Result<(), Problem> {
-    let result = folded(call, binary)?;
-    call.give(0, result);
+fn many(ctx: &mut NodeLowering<'_>, binary: Binary) -> Result<(), Problem> {
+    let result = folded(ctx, binary)?;
+    ctx.give(0, result);
     Ok(())
 }
 
-fn mean(call: &mut Call<'_>) -> Result<(), Problem> {
-    let sum = folded(call, Binary::Add)?;
-    let share = math::scalar(1.0 / call.count() as f32);
-    let elem = sum.elem();
-    let result = two(call, Binary::Mul, &sum, &share, elem)?;
-    call.give(0, Value::Computed(result));
+fn mean(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let sum = folded(ctx, Binary::Add)?;
+    let share = math::scalar(1.0 / ctx.count() as f32);
+    let elem = sum.element_type();
+    let result = two(ctx, Binary::Mul, &sum, &share, elem)?;
+    ctx.give(0, Value::Computed(result));
     Ok(())
 }
 
 /// `condition ? x : y`, as what is kept of `x` and what is kept of `y`.
-fn select(call: &mut Call<'_>) -> Result<(), Problem> {
-    let [condition, x, y] = [call.operand(0)?, call.operand(1)?, call.operand(2)?];
-    let elem = x.elem();
+fn select(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let [condition, x, y] = [ctx.operand(0)?, ctx.operand(1)?, ctx.operand(2)?];
+    let elem = x.element_type();
     // The kernels read floats alone where the operand is a mask.
-    let kept = two(call, Binary::ZeroUnless, &condition, &x, elem)?;
-    let rest = two(call, Binary::ZeroIf, &condition, &y, elem)?;
-    let result = two(call, Binary::Add, &Value::Computed(kept), &Value::Computed(rest), elem)?;
-    call.give(0, Value::Computed(result));
+    let kept = two(ctx, Binary::ZeroUnless, &condition, &x, elem)?;
+    let rest = two(ctx, Binary::ZeroIf, &condition, &y, elem)?;
+    let result = two(ctx, Binary::Add, &Value::Computed(kept), &Value::Computed(rest), elem)?;
+    ctx.give(0, Value::Computed(result));
     Ok(())
 }
 
-fn prelu(call: &mut Call<'_>) -> Result<(), Problem> {
-    let (x, slope) = (call.computed(0)?, call.operand(1)?);
-    let aligned = align(call.site, &[Value::Computed(x.clone()), slope])?;
+fn prelu(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let (x, slope) = (ctx.computed(0)?, ctx.operand(1)?);
+    let aligned = align(ctx.lowering, &[Value::Computed(x.clone()), slope])?;
     if aligned.dims != x.dims {
         return Err(Problem::malformed("its slopes do not repeat into its input"));
     }
-    let tensor = call.emit(Op::Prelu, &aligned.tensors, aligned.layout.shape())?;
-    call.answer(tensor, aligned.dims, aligned.layout, x.elem);
+    let tensor = ctx.emit(Op::Prelu, &aligned.tensors, aligned.layout.shape())?;
+    ctx.answer(tensor, aligned.dims, aligned.layout, x.elem);
     Ok(())
 }
 
 /// A function of one value, in the layout that its operand has.
-pub(super) fn one(call: &mut Call<'_>, unary: Unary, x: &Computed, elem: Elem) -> Result<Computed, Problem> {
+pub(super) fn one(
+    ctx: &mut NodeLowering<'_>,
+    unary: Unary,
+    x: &Computed,
+    elem: ElementType,
+) -> Result<Computed, Problem> {
     let shape: Shape = x.layout.shape();
-    let tensor = call.emit(Op::Unary(unary), &[x.tensor], shape)?;
+    let tensor = ctx.emit(Op::Unary(unary), &[x.tensor], shape)?;
     Ok(Computed { tensor, elem, ..x.clone() })
 }

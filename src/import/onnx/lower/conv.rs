@@ -8,8 +8,8 @@ use crate::{
         error::Problem,
         onnx::{
             array::Array,
-            call::Call,
-            layout::Layout,
+            layout::AtomLayout,
+            node_lowering::NodeLowering,
             op_registry::{InputLayout::ChannelsSecond, OnnxOpEntry},
             value::{Computed, Value},
         },
@@ -32,14 +32,14 @@ pub(super) struct Image {
 }
 
 /// The operand with its second axis on C and the spatial ones on H and W.
-pub(super) fn image(call: &mut Call<'_>, x: &Computed) -> Result<Image, Problem> {
+pub(super) fn image(ctx: &mut NodeLowering<'_>, x: &Computed) -> Result<Image, Problem> {
     if !(3..=4).contains(&x.dims.len()) {
         let reason = format!("its input has the extents {:?}: only one and two dimensions are supported", x.dims);
         return Err(Problem::unsupported(reason));
     }
-    let wanted = Layout::channels_second(&x.dims);
+    let wanted = AtomLayout::channels_second(&x.dims);
     let shape = wanted.shape();
-    let tensor = placed_as(call.site, &Value::Computed(x.clone()), &wanted)?;
+    let tensor = placed_as(ctx.lowering, &Value::Computed(x.clone()), &wanted)?;
     Ok(Image { x: Computed { tensor, layout: wanted, ..x.clone() }, shape })
 }
 
@@ -67,8 +67,13 @@ pub(super) enum Auto {
 }
 
 /// A list of one number a dimension, as `[y, x]`.
-pub(super) fn spatial(call: &Call<'_>, name: &str, dimensions: usize, default: usize) -> Result<[usize; 2], Problem> {
-    let Some(list) = call.ints(name) else { return Ok([default; 2]) };
+pub(super) fn spatial(
+    ctx: &NodeLowering<'_>,
+    name: &str,
+    dimensions: usize,
+    default: usize,
+) -> Result<[usize; 2], Problem> {
+    let Some(list) = ctx.ints(name) else { return Ok([default; 2]) };
     let sizes: Vec<usize> = list.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
     match (sizes.as_slice(), dimensions) {
         (&[x], 1) if x > 0 && x <= MAX_REACH => Ok([1, x]),
@@ -78,15 +83,15 @@ pub(super) fn spatial(call: &Call<'_>, name: &str, dimensions: usize, default: u
 }
 
 /// The window that a node's attributes describe.
-pub(super) fn stated_window(call: &Call<'_>, dimensions: usize, extent: [usize; 2]) -> Result<Window, Problem> {
-    let auto = match call.text("auto_pad", "NOTSET")?.as_str() {
+pub(super) fn stated_window(ctx: &NodeLowering<'_>, dimensions: usize, extent: [usize; 2]) -> Result<Window, Problem> {
+    let auto = match ctx.text("auto_pad", "NOTSET")?.as_str() {
         "NOTSET" | "" => Auto::Stated,
         "SAME_UPPER" => Auto::Same { in_front: false },
         "SAME_LOWER" => Auto::Same { in_front: true },
         "VALID" => Auto::None,
         other => return Err(Problem::malformed(format!("its auto_pad is {other}"))),
     };
-    let pads = call.ints("pads").unwrap_or_default();
+    let pads = ctx.ints("pads").unwrap_or_default();
     let sizes: Vec<usize> = pads.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
     if sizes.iter().any(|&n| n > MAX_REACH) {
         return Err(Problem::unsupported(format!("its pads are {pads:?}")));
@@ -98,8 +103,8 @@ pub(super) fn stated_window(call: &Call<'_>, dimensions: usize, extent: [usize; 
         (&[top, left, bottom, right], 2) => Padding { top, bottom, left, right },
         _ => return Err(Problem::malformed(format!("its pads are {pads:?} for {dimensions} dimensions"))),
     };
-    let mut stride = spatial(call, "strides", dimensions, 1)?;
-    let mut dilation = spatial(call, "dilations", dimensions, 1)?;
+    let mut stride = spatial(ctx, "strides", dimensions, 1)?;
+    let mut dilation = spatial(ctx, "dilations", dimensions, 1)?;
     if dimensions == 1 {
         (stride[0], dilation[0]) = (1, 1);
     }
@@ -118,8 +123,8 @@ impl Window {
 }
 
 /// Weights of `[O, I, window]` or `[I, O, window]` as `[_, _, y, x]`.
-fn weights(call: &Call<'_>, rank: usize) -> Result<Array, Problem> {
-    let weights = call.known(1, "weights")?;
+fn weights(ctx: &NodeLowering<'_>, rank: usize) -> Result<Array, Problem> {
+    let weights = ctx.known(1, "weights")?;
     if weights.is_empty() || weights.dims().len() != rank {
         return Err(Problem::malformed(format!("its weights have the extents {:?}", weights.dims())));
     }
@@ -130,29 +135,29 @@ fn weights(call: &Call<'_>, rank: usize) -> Result<Array, Problem> {
 }
 
 /// The extents of the window, which an attribute may state again.
-fn weights_window(call: &Call<'_>, weights: &Array, dimensions: usize) -> Result<[usize; 2], Problem> {
+fn weights_window(ctx: &NodeLowering<'_>, weights: &Array, dimensions: usize) -> Result<[usize; 2], Problem> {
     let extent = [weights.dims()[2], weights.dims()[3]];
-    let stated = if call.has("kernel_shape") { spatial(call, "kernel_shape", dimensions, 1)? } else { extent };
+    let stated = if ctx.has("kernel_shape") { spatial(ctx, "kernel_shape", dimensions, 1)? } else { extent };
     match stated == extent {
         true => Ok(extent),
         false => Err(Problem::malformed(format!("its window is stated as {stated:?}, its weights have {extent:?}"))),
     }
 }
 
-fn bias(call: &mut Call<'_>, channels: usize, inputs: &mut Vec<TensorId>) -> Result<(), Problem> {
-    if call.optional(2).is_some() {
-        let bias = call.known(2, "biases")?;
+fn bias(ctx: &mut NodeLowering<'_>, channels: usize, inputs: &mut Vec<TensorId>) -> Result<(), Problem> {
+    if ctx.optional(2).is_some() {
+        let bias = ctx.known(2, "biases")?;
         if bias.dims() != [channels] {
             return Err(Problem::malformed(format!("its biases have the extents {:?}", bias.dims())));
         }
-        inputs.push(call.site.constant(&bias, Shape::new(1, 1, 1, channels))?);
+        inputs.push(ctx.lowering.constant(&bias, Shape::new(1, 1, 1, channels))?);
     }
     Ok(())
 }
 
 /// The result of an image operator: channels second again, in the file's order.
-pub(super) fn answer_image(call: &mut Call<'_>, tensor: TensorId, of: &Image, shape: Shape) {
-    call.give(0, Value::Computed(imaged(tensor, of, shape)));
+pub(super) fn answer_image(ctx: &mut NodeLowering<'_>, tensor: TensorId, of: &Image, shape: Shape) {
+    ctx.give(0, Value::Computed(imaged(tensor, of, shape)));
 }
 
 /// A tensor of that shape, as the image that it comes of.
@@ -161,18 +166,18 @@ pub(super) fn imaged(tensor: TensorId, of: &Image, shape: Shape) -> Computed {
         3 => vec![shape.b, shape.c, shape.w],
         _ => vec![shape.b, shape.c, shape.h, shape.w],
     };
-    let layout = Layout::channels_second(&dims).tidy(&dims);
+    let layout = AtomLayout::channels_second(&dims).tidy(&dims);
     Computed { tensor, dims, layout, elem: of.x.elem }
 }
 
-fn conv(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.computed(0)?;
+fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
     let rank = x.dims.len();
-    let image = image(call, &x)?;
-    let weights = weights(call, rank)?;
-    let extent = weights_window(call, &weights, rank - 2)?;
-    let slide = stated_window(call, rank - 2, extent)?;
-    let groups = call.size("group", 1)?;
+    let image = image(ctx, &x)?;
+    let weights = weights(ctx, rank)?;
+    let extent = weights_window(ctx, &weights, rank - 2)?;
+    let slide = stated_window(ctx, rank - 2, extent)?;
+    let groups = ctx.size("group", 1)?;
     let [outputs, inputs, ..] = *weights.dims() else {
         return Err(Problem::malformed("its weights have too few extents"));
     };
@@ -185,16 +190,16 @@ fn conv(call: &mut Call<'_>) -> Result<(), Problem> {
     let depthwise = groups == image.shape.c && groups > 1;
     let (turned, shape) = match depthwise {
         // One input channel a group: `[O, 1, y, x]` to `[1, y, x, O]`.
-        true => (weights.transposed(&[1, 2, 3, 0], call.meter())?, Shape::new(1, extent[0], extent[1], outputs)),
-        false => (weights.transposed(&[0, 2, 3, 1], call.meter())?, Shape::new(outputs, extent[0], extent[1], inputs)),
+        true => (weights.transposed(&[1, 2, 3, 0], ctx.meter())?, Shape::new(1, extent[0], extent[1], outputs)),
+        false => (weights.transposed(&[0, 2, 3, 1], ctx.meter())?, Shape::new(outputs, extent[0], extent[1], inputs)),
     };
-    let mut operands = vec![image.x.tensor, call.site.constant(&turned, shape)?];
-    bias(call, outputs, &mut operands)?;
+    let mut operands = vec![image.x.tensor, ctx.lowering.constant(&turned, shape)?];
+    bias(ctx, outputs, &mut operands)?;
     let [h, w] = slid(&slide, padding, [image.shape.h, image.shape.w])?;
     let shape = Shape::new(image.shape.b, h, w, outputs);
     let op = if depthwise { Op::DepthwiseConv2d(Conv2d { groups: 1, ..conv }) } else { Op::Conv2d(conv) };
-    let tensor = call.emit(op, &operands, shape)?;
-    answer_image(call, tensor, &image, shape);
+    let tensor = ctx.emit(op, &operands, shape)?;
+    answer_image(ctx, tensor, &image, shape);
     Ok(())
 }
 
@@ -210,14 +215,14 @@ pub(super) fn slid(window: &Window, padding: Padding, image: [usize; 2]) -> Resu
     Ok([count(0, top + bottom)?, count(1, left + right)?])
 }
 
-fn transpose(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.computed(0)?;
+fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
     let rank = x.dims.len();
-    let image = image(call, &x)?;
-    let weights = weights(call, rank)?;
-    let extent = weights_window(call, &weights, rank - 2)?;
-    let slide = stated_window(call, rank - 2, extent)?;
-    let groups = call.size("group", 1)?;
+    let image = image(ctx, &x)?;
+    let weights = weights(ctx, rank)?;
+    let extent = weights_window(ctx, &weights, rank - 2)?;
+    let slide = stated_window(ctx, rank - 2, extent)?;
+    let groups = ctx.size("group", 1)?;
     let [inputs, each, ..] = *weights.dims() else {
         return Err(Problem::malformed("its weights have too few extents"));
     };
@@ -228,12 +233,12 @@ fn transpose(call: &mut Call<'_>) -> Result<(), Problem> {
     let outputs = each.checked_mul(groups).ok_or_else(|| Problem::malformed("its channels overflow"))?;
     // `[I, O / groups, y, x]` to `[O, y, x, I / groups]`.
     let grouped = weights.reshaped(&[groups, inputs / groups, each, extent[0], extent[1]])?;
-    let turned = grouped.transposed(&[0, 2, 3, 4, 1], call.meter())?;
+    let turned = grouped.transposed(&[0, 2, 3, 4, 1], ctx.meter())?;
     let shape = Shape::new(outputs, extent[0], extent[1], inputs / groups);
-    let mut operands = vec![image.x.tensor, call.site.constant(&turned, shape)?];
-    bias(call, outputs, &mut operands)?;
+    let mut operands = vec![image.x.tensor, ctx.lowering.constant(&turned, shape)?];
+    bias(ctx, outputs, &mut operands)?;
 
-    let list = |name: &str| call.ints(name).unwrap_or_default();
+    let list = |name: &str| ctx.ints(name).unwrap_or_default();
     let more: Vec<usize> = list("output_padding").iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
     let asked: Vec<usize> = list("output_shape").iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
     let pick = |list: &[usize], axis: usize| match (list, rank) {
@@ -270,7 +275,7 @@ fn transpose(call: &mut Call<'_>) -> Result<(), Problem> {
     let padding = Padding { top: cut[0][0], bottom: cut[0][1], left: cut[1][0], right: cut[1][1] };
     let conv = TransposeConv { stride: slide.stride, dilation: slide.dilation, padding, groups };
     let shape = Shape::new(image.shape.b, result[0], result[1], outputs);
-    let tensor = call.emit(Op::TransposeConv(conv), &operands, shape)?;
-    answer_image(call, tensor, &image, shape);
+    let tensor = ctx.emit(Op::TransposeConv(conv), &operands, shape)?;
+    answer_image(ctx, tensor, &image, shape);
     Ok(())
 }

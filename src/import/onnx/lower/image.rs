@@ -1,10 +1,9 @@
 //! Operators on images that move pixels: blocks, borders, resizes.
 
 use super::{
-    align::placed_as,
+    align::{isolate, placed_as},
+    antialias,
     conv::{answer_image, image},
-    moves::isolate,
-    smooth,
 };
 use crate::{
     graph::{CoordMode, DepthOrder, Op, PadMode, ResizeMode, Rounding, Shape},
@@ -12,10 +11,10 @@ use crate::{
         common::axes::named_axes,
         error::Problem,
         onnx::{
-            arrange::resized,
             array::{Array, strides, walk},
-            call::Call,
-            layout::Layout,
+            layout::AtomLayout,
+            layout_selection::resized,
+            node_lowering::NodeLowering,
             op_registry::{
                 InputLayout::{ChannelsSecond, LikeOperand},
                 OnnxOpEntry,
@@ -37,11 +36,11 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Upsample", 7, All, "resize, resample", ChannelsSecond, resize).limits("scales must be known"),
 ];
 
-fn depth_to_space(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.computed(0)?;
-    let image = image(call, &x)?;
-    let block = call.size("blocksize", 0)?;
-    let order = match call.text("mode", "DCR")?.as_str() {
+fn depth_to_space(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let image = image(ctx, &x)?;
+    let block = ctx.size("blocksize", 0)?;
+    let order = match ctx.text("mode", "DCR")?.as_str() {
         "CRD" => DepthOrder::Crd,
         _ => DepthOrder::Dcr,
     };
@@ -49,48 +48,48 @@ fn depth_to_space(call: &mut Call<'_>) -> Result<(), Problem> {
     let area = area.ok_or_else(|| Problem::malformed(format!("{} channels in blocks of {block}", image.shape.c)))?;
     let Shape { b, h, w, c } = image.shape;
     let shape = Shape::new(b, h.saturating_mul(block), w.saturating_mul(block), c / area);
-    let tensor = call.emit(Op::DepthToSpace { block, order }, &[image.x.tensor], shape)?;
-    answer_image(call, tensor, &image, shape);
+    let tensor = ctx.emit(Op::DepthToSpace { block, order }, &[image.x.tensor], shape)?;
+    answer_image(ctx, tensor, &image, shape);
     Ok(())
 }
 
-fn space_to_depth(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.computed(0)?;
-    let image = image(call, &x)?;
-    let block = call.size("blocksize", 0)?;
+fn space_to_depth(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let image = image(ctx, &x)?;
+    let block = ctx.size("blocksize", 0)?;
     let Shape { b, h, w, c } = image.shape;
     if block == 0 || !h.is_multiple_of(block) || !w.is_multiple_of(block) {
         return Err(Problem::malformed(format!("blocks of {block} in an image of {h} by {w}")));
     }
     let shape = Shape::new(b, h / block, w / block, c.saturating_mul(block).saturating_mul(block));
-    let tensor = call.emit(Op::SpaceToDepth { block }, &[image.x.tensor], shape)?;
-    answer_image(call, tensor, &image, shape);
+    let tensor = ctx.emit(Op::SpaceToDepth { block }, &[image.x.tensor], shape)?;
+    answer_image(ctx, tensor, &image, shape);
     Ok(())
 }
 
 /// The grid is computed with as it lies in the file: its last axis holds a column and a row.
-fn grid_sample(call: &mut Call<'_>) -> Result<(), Problem> {
-    let (x, grid) = (call.computed(0)?, call.operand(1)?);
+fn grid_sample(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let (x, grid) = (ctx.computed(0)?, ctx.operand(1)?);
     let &[_, height, width, 2] = grid.dims() else {
         return Err(Problem::unsupported(format!("a grid of {:?}: only images are supported", grid.dims())));
     };
-    let linear = match call.text("mode", "linear")?.as_str() {
+    let linear = match ctx.text("mode", "linear")?.as_str() {
         "linear" | "bilinear" => true,
         "nearest" => false,
         other => return Err(Problem::unsupported(format!("its mode is {other}"))),
     };
-    let border = match call.text("padding_mode", "zeros")?.as_str() {
+    let border = match ctx.text("padding_mode", "zeros")?.as_str() {
         "zeros" => false,
         "border" => true,
         other => return Err(Problem::unsupported(format!("its padding_mode is {other}"))),
     };
-    let align_corners = call.flag("align_corners", false)?;
-    let image = image(call, &x)?;
-    let layout = Layout::of(grid.dims(), &[vec![0], vec![1], vec![2], vec![3]]);
-    let grid = placed_as(call.site, &grid, &layout)?;
+    let align_corners = ctx.flag("align_corners", false)?;
+    let image = image(ctx, &x)?;
+    let layout = AtomLayout::of(grid.dims(), &[vec![0], vec![1], vec![2], vec![3]]);
+    let grid = placed_as(ctx.lowering, &grid, &layout)?;
     let shape = Shape { h: height, w: width, ..image.shape };
-    let tensor = call.emit(Op::GridSample { linear, border, align_corners }, &[image.x.tensor, grid], shape)?;
-    answer_image(call, tensor, &image, shape);
+    let tensor = ctx.emit(Op::GridSample { linear, border, align_corners }, &[image.x.tensor, grid], shape)?;
+    answer_image(ctx, tensor, &image, shape);
     Ok(())
 }
 
@@ -101,10 +100,10 @@ struct Border {
     after: i64,
 }
 
-fn borders(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Border>, Problem> {
-    let pads = call.list("pads", 1)?.ok_or_else(|| Problem::malformed("it states no borders"))?;
-    let named = match call.optional(3) {
-        Some(_) => named_axes(&call.integers(3, "axes")?, dims.len())?,
+fn borders(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Border>, Problem> {
+    let pads = ctx.list("pads", 1)?.ok_or_else(|| Problem::malformed("it states no borders"))?;
+    let named = match ctx.optional(3) {
+        Some(_) => named_axes(&ctx.integers(3, "axes")?, dims.len())?,
         None => (0..dims.len()).collect(),
     };
     if pads.len() != 2 * named.len() {
@@ -127,33 +126,33 @@ fn borders(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Border>, Problem> {
     Ok(all)
 }
 
-fn pad(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.operand(0)?;
-    let value = match call.scalar(2, "value")? {
+fn pad(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
+    let value = match ctx.scalar(2, "value")? {
         Some(value) => value,
-        None => call.float("value", 0.0)?,
+        None => ctx.float("value", 0.0)?,
     };
-    let mode = match call.text("mode", "constant")?.as_str() {
+    let mode = match ctx.text("mode", "constant")?.as_str() {
         "constant" => PadMode::Constant(value),
         "reflect" => PadMode::Reflect,
         "edge" => PadMode::Edge,
         "wrap" => PadMode::Wrap,
         other => return Err(Problem::unsupported(format!("its mode is {other}"))),
     };
-    let all = borders(call, x.dims())?;
+    let all = borders(ctx, x.dims())?;
     let result = match &x {
-        Value::Known(array) => Value::Known(known_padded(call, array, &all, mode)?),
-        Value::Computed(x) => Value::Computed(padded(call, x, &all, mode)?),
+        Value::Known(array) => Value::Known(known_padded(ctx, array, &all, mode)?),
+        Value::Computed(x) => Value::Computed(padded(ctx, x, &all, mode)?),
     };
-    call.give(0, result);
+    ctx.give(0, result);
     Ok(())
 }
 
-fn padded(call: &mut Call<'_>, x: &Computed, all: &[Border], mode: PadMode) -> Result<Computed, Problem> {
+fn padded(ctx: &mut NodeLowering<'_>, x: &Computed, all: &[Border], mode: PadMode) -> Result<Computed, Problem> {
     let mut x = x.clone();
     for group in all.chunks(3) {
         let axes: Vec<usize> = group.iter().map(|border| border.axis).collect();
-        let (y, slots) = isolate(call, &x, &axes)?;
+        let (y, slots) = isolate(ctx, &x, &axes)?;
         let (mut layout, mut dims) = (y.layout.clone(), y.dims.clone());
         let (mut before, mut after) = ([0isize; 4], [0isize; 4]);
         for (border, &slot) in group.iter().zip(&slots) {
@@ -162,18 +161,18 @@ fn padded(call: &mut Call<'_>, x: &Computed, all: &[Border], mode: PadMode) -> R
             layout = resized(&layout, &dims, border.axis, slot, extent);
             dims[border.axis] = extent;
         }
-        let tensor = call.emit(Op::Pad { before, after, mode }, &[y.tensor], layout.shape())?;
+        let tensor = ctx.emit(Op::Pad { before, after, mode }, &[y.tensor], layout.shape())?;
         x = Computed { tensor, dims, layout, elem: y.elem };
     }
     x.layout = x.layout.tidy(&x.dims);
     Ok(x)
 }
 
-fn known_padded(call: &mut Call<'_>, array: &Array, all: &[Border], mode: PadMode) -> Result<Array, Problem> {
+fn known_padded(ctx: &mut NodeLowering<'_>, array: &Array, all: &[Border], mode: PadMode) -> Result<Array, Problem> {
     if mode != PadMode::Constant(0.0)
         && !array.is_empty()
         && matches!(mode, PadMode::Constant(_))
-        && !array.elem().is_float()
+        && !array.element_type().is_float()
     {
         return Err(Problem::unsupported("it pads integers that are known with another value than 0"));
     }
@@ -186,7 +185,7 @@ fn known_padded(call: &mut Call<'_>, array: &Array, all: &[Border], mode: PadMod
         dims[border.axis] = (dims[border.axis] as i64 + border.before + border.after) as usize;
         front[border.axis] = border.before;
     }
-    call.room_for(&dims, 4 * size_of::<usize>(), dims.len())?;
+    ctx.budget_for(&dims, 4 * size_of::<usize>(), dims.len())?;
     let (to, from) = (strides(&dims), strides(array.dims()));
     let own = array.dims().to_vec();
     let source = |flat: usize| -> Option<usize> {
@@ -209,14 +208,16 @@ fn known_padded(call: &mut Call<'_>, array: &Array, all: &[Border], mode: PadMod
     };
     let sources = walk(&dims, &to).map(source).collect::<Vec<_>>();
     Ok(match array.to_i64() {
-        Some(ints) => Array::of_ints(dims, array.elem(), sources.iter().map(|s| s.map_or(0, |at| ints[at])).collect()),
+        Some(ints) => {
+            Array::of_ints(dims, array.element_type(), sources.iter().map(|s| s.map_or(0, |at| ints[at])).collect())
+        }
         None => {
             let PadMode::Constant(outside) = mode else {
-                return array.taken(dims, sources.into_iter().flatten(), call.meter());
+                return array.taken(dims, sources.into_iter().flatten(), ctx.meter());
             };
             let floats = array.to_f32();
             let values: Vec<f32> = sources.iter().map(|s| s.map_or(outside, |at| floats[at])).collect();
-            Array::of_floats(dims, array.elem(), &values)
+            Array::of_floats(dims, array.element_type(), &values)
         }
     })
 }
@@ -232,15 +233,15 @@ pub(super) struct Sized {
     crop: [f32; 2],
 }
 
-fn sizes(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {
-    let old = call.node.op == "Upsample" || call.opset < 11;
+fn sizes(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {
+    let old = ctx.node.op == "Upsample" || ctx.opset < 11;
     // In 64 bits: extents above 2^24 are no floats of 32.
     let numbers = |position: usize, role: &str| -> Result<Option<Vec<f64>>, Problem> {
-        match call.optional(position) {
+        match ctx.optional(position) {
             None => Ok(None),
             Some(_) => {
-                let array = call.known(position, role)?;
-                call.few(array.len(), role)?;
+                let array = ctx.known(position, role)?;
+                ctx.few(array.len(), role)?;
                 let list: Vec<f64> = match array.to_i64() {
                     Some(list) => list.iter().map(|&n| n as f64).collect(),
                     None => array.to_f32().iter().copied().map(f64::from).collect(),
@@ -249,13 +250,13 @@ fn sizes(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {
             }
         }
     };
-    let named = match call.ints("axes") {
+    let named = match ctx.ints("axes") {
         Some(named) => named_axes(&named, dims.len())?,
         None => (0..dims.len()).collect::<Vec<_>>(),
     };
     let (roi, scales, sizes) = match old {
-        true if call.has("scales") => {
-            (None, call.floats("scales").map(|list| list.into_iter().map(f64::from).collect()), None)
+        true if ctx.has("scales") => {
+            (None, ctx.floats("scales").map(|list| list.into_iter().map(f64::from).collect()), None)
         }
         true => (None, numbers(1, "scales")?, None),
         false => (numbers(1, "region")?, numbers(2, "scales")?, numbers(3, "sizes")?),
@@ -264,7 +265,7 @@ fn sizes(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {
     if !fits(&scales, named.len()) || !fits(&sizes, named.len()) || !fits(&roi, 2 * named.len()) {
         return Err(Problem::malformed("its scales, sizes or region are not one an axis"));
     }
-    let policy = call.text("keep_aspect_ratio_policy", "stretch")?;
+    let policy = ctx.text("keep_aspect_ratio_policy", "stretch")?;
     let ratio = |i: usize| sizes.as_ref().map_or(1.0, |sizes| sizes[i] / dims[named[i]] as f64);
     let ratios = (0..named.len()).map(ratio);
     let kept = match policy.as_str() {
@@ -290,12 +291,12 @@ fn sizes(call: &Call<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {
     Ok(all)
 }
 
-fn resize(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.computed(0)?;
-    let old = call.node.op == "Upsample" || call.opset < 11;
-    let coords = call.text("coordinate_transformation_mode", if old { "asymmetric" } else { "half_pixel" })?;
-    let nearest = call.text("nearest_mode", if old { "floor" } else { "round_prefer_floor" })?;
-    let mode = match call.text("mode", "nearest")?.as_str() {
+fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let old = ctx.node.op == "Upsample" || ctx.opset < 11;
+    let coords = ctx.text("coordinate_transformation_mode", if old { "asymmetric" } else { "half_pixel" })?;
+    let nearest = ctx.text("nearest_mode", if old { "floor" } else { "round_prefer_floor" })?;
+    let mode = match ctx.text("mode", "nearest")?.as_str() {
         "nearest" => ResizeMode::Nearest(match nearest.as_str() {
             "round_prefer_floor" => Rounding::PreferFloor,
             "round_prefer_ceil" => Rounding::PreferCeil,
@@ -305,22 +306,22 @@ fn resize(call: &mut Call<'_>) -> Result<(), Problem> {
         }),
         "linear" | "bilinear" => ResizeMode::Linear,
         "cubic" => ResizeMode::Cubic {
-            a: call.float("cubic_coeff_a", -0.75)?,
-            exclude_outside: call.flag("exclude_outside", false)?,
+            a: ctx.float("cubic_coeff_a", -0.75)?,
+            exclude_outside: ctx.flag("exclude_outside", false)?,
         },
         other => return Err(Problem::malformed(format!("its mode is {other}"))),
     };
-    let extrapolation = call.float("extrapolation_value", 0.0)?;
+    let extrapolation = ctx.float("extrapolation_value", 0.0)?;
     let cropped = coords == "tf_crop_and_resize";
     let changed = |sized: &Sized| {
         sized.extent != x.dims[sized.axis]
             || sized.scale.is_some_and(|scale| scale != 1.0)
             || cropped && sized.crop != [0.0, 1.0]
     };
-    let mut all: Vec<Sized> = sizes(call, &x.dims)?.into_iter().filter(changed).collect();
+    let mut all: Vec<Sized> = sizes(ctx, &x.dims)?.into_iter().filter(changed).collect();
     all.sort_by_key(|sized| sized.axis);
-    if call.flag("antialias", false)? && !matches!(mode, ResizeMode::Nearest(_)) && !all.is_empty() {
-        return smooth::resized(call, &x, &all, mode, &coords);
+    if ctx.flag("antialias", false)? && !matches!(mode, ResizeMode::Nearest(_)) && !all.is_empty() {
+        return antialias::resized(ctx, &x, &all, mode, &coords);
     }
     // Height and width at once, others by themselves; the last two axes are those.
     let rank = x.dims.len();
@@ -351,16 +352,16 @@ fn resize(call: &mut Call<'_>) -> Result<(), Problem> {
             },
             other => return Err(Problem::malformed(format!("its coordinates are {other}"))),
         };
-        y = resized_by(call, &y, [tall, last], mode, coords)?;
+        y = resized_by(ctx, &y, [tall, last], mode, coords)?;
     }
     y.layout = y.layout.tidy(&y.dims);
-    call.give(0, Value::Computed(y));
+    ctx.give(0, Value::Computed(y));
     Ok(())
 }
 
 /// Resizes two axes as height and width; the first may be none.
 fn resized_by(
-    call: &mut Call<'_>,
+    ctx: &mut NodeLowering<'_>,
     x: &Computed,
     [tall, wide]: [Sized; 2],
     mode: ResizeMode,
@@ -371,17 +372,17 @@ fn resized_by(
     let channels = if others.len() > 1 { others.split_off(1) } else { Vec::new() };
     let height = if tall.axis < rank { vec![tall.axis] } else { Vec::new() };
     let axes = [others, height, vec![wide.axis], channels];
-    let tensor = placed_as(call.site, &Value::Computed(x.clone()), &Layout::of(&x.dims, &axes))?;
+    let tensor = placed_as(ctx.lowering, &Value::Computed(x.clone()), &AtomLayout::of(&x.dims, &axes))?;
     let mut dims = x.dims.clone();
     for sized in [tall, wide].iter().filter(|sized| sized.axis < rank) {
         dims[sized.axis] = sized.extent;
     }
-    let layout = Layout::of(&dims, &axes);
+    let layout = AtomLayout::of(&dims, &axes);
     let own = |sized: Sized| {
         let from = x.dims.get(sized.axis).copied().unwrap_or(1);
         sized.scale.unwrap_or(sized.extent as f32 / from as f32)
     };
     let scale = (tall.scale.is_some() || wide.scale.is_some()).then(|| [own(tall), own(wide)]);
-    let tensor = call.emit(Op::Resize { mode, coords, scale }, &[tensor], layout.shape())?;
+    let tensor = ctx.emit(Op::Resize { mode, coords, scale }, &[tensor], layout.shape())?;
     Ok(Computed { tensor, dims, layout, elem: x.elem })
 }

@@ -2,15 +2,15 @@
 
 use super::{align::placed_as, basic::two, shapes::reshaped, softmax::channels};
 use crate::{
-    graph::{Binary, Op, Shape},
+    graph::{Binary, ElementType, Op, Shape},
     import::{
         common::extents,
         error::Problem,
         onnx::{
-            array::{Array, Elem, MAX_RANK},
-            call::Call,
+            array::{Array, MAX_RANK},
             fold::math,
-            layout::Layout,
+            layout::AtomLayout,
+            node_lowering::NodeLowering,
             op_registry::{InputLayout::Any, OnnxOpEntry},
             value::{Computed, Value},
         },
@@ -30,14 +30,14 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
 ];
 
 /// The product of `[.., M, K]` and `[.., K, N]`, with one axis less for each operand of one.
-pub(super) fn product(call: &mut Call<'_>, a: &Value, b: &Value) -> Result<Value, Problem> {
+pub(super) fn product(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value) -> Result<Value, Problem> {
     let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
     if a_dims.is_empty() || b_dims.is_empty() {
         return Err(Problem::malformed("it multiplies by a single number"));
     }
-    let a = if a_dims.len() == 1 { reshaped(call.site, a, &[1, a_dims[0]])? } else { a.clone() };
-    let b = if b_dims.len() == 1 { reshaped(call.site, b, &[b_dims[0], 1])? } else { b.clone() };
-    let result = matrices(call, &a, &b)?;
+    let a = if a_dims.len() == 1 { reshaped(ctx.lowering, a, &[1, a_dims[0]])? } else { a.clone() };
+    let b = if b_dims.len() == 1 { reshaped(ctx.lowering, b, &[b_dims[0], 1])? } else { b.clone() };
+    let result = matrices(ctx, &a, &b)?;
     let mut dims = result.dims.clone();
     if b_dims.len() == 1 {
         dims.pop();
@@ -45,10 +45,10 @@ pub(super) fn product(call: &mut Call<'_>, a: &Value, b: &Value) -> Result<Value
     if a_dims.len() == 1 {
         dims.remove(dims.len() - if b_dims.len() == 1 { 1 } else { 2 });
     }
-    reshaped(call.site, &Value::Computed(result), &dims)
+    reshaped(ctx.lowering, &Value::Computed(result), &dims)
 }
 
-fn matrices(call: &mut Call<'_>, a: &Value, b: &Value) -> Result<Computed, Problem> {
+fn matrices(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value) -> Result<Computed, Problem> {
     let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
     let (a_rank, b_rank) = (a_dims.len(), b_dims.len());
     let (depth, columns) = (b_dims[b_rank - 2], b_dims[b_rank - 1]);
@@ -60,30 +60,30 @@ fn matrices(call: &mut Call<'_>, a: &Value, b: &Value) -> Result<Computed, Probl
         && b_dims[..b_rank - 2].iter().all(|&d| d == 1)
         && batch.len() == a_rank - 2
     {
-        let weights = weights.reshaped(&[depth, columns])?.transposed(&[1, 0], call.meter())?;
-        return dense(call, x, &weights, None);
+        let weights = weights.reshaped(&[depth, columns])?.transposed(&[1, 0], ctx.meter())?;
+        return dense(ctx, x, &weights, None);
     }
-    batched(call, a, b, &batch)
+    batched(ctx, a, b, &batch)
 }
 
 /// A layer of known weights `[O, I]` and perhaps biases, over the last axis.
-fn dense(call: &mut Call<'_>, x: &Computed, weights: &Array, bias: Option<&Array>) -> Result<Computed, Problem> {
+fn dense(ctx: &mut NodeLowering<'_>, x: &Computed, weights: &Array, bias: Option<&Array>) -> Result<Computed, Problem> {
     let last = x.dims.len() - 1;
     let (outputs, depth) = (weights.dims()[0], weights.dims()[1]);
-    let x = channels(call, x, &[last])?;
-    let mut operands = vec![x.tensor, call.site.constant(weights, Shape::new(1, 1, outputs, depth))?];
+    let x = channels(ctx, x, &[last])?;
+    let mut operands = vec![x.tensor, ctx.lowering.constant(weights, Shape::new(1, 1, outputs, depth))?];
     if let Some(bias) = bias {
-        operands.push(call.site.constant(bias, Shape::new(1, 1, 1, outputs))?);
+        operands.push(ctx.lowering.constant(bias, Shape::new(1, 1, 1, outputs))?);
     }
-    let layout = crate::import::onnx::arrange::resized(&x.layout, &x.dims, last, 3, outputs);
+    let layout = crate::import::onnx::layout_selection::resized(&x.layout, &x.dims, last, 3, outputs);
     let mut dims = x.dims.clone();
     dims[last] = outputs;
-    let tensor = call.emit(Op::FullyConnected, &operands, layout.shape())?;
+    let tensor = ctx.emit(Op::FullyConnected, &operands, layout.shape())?;
     Ok(Computed { tensor, layout: layout.tidy(&dims), dims, elem: x.elem })
 }
 
 /// Rows on W and columns on C; the outer axes on B and H, where each operand has all of one or none.
-fn batched(call: &mut Call<'_>, a: &Value, b: &Value, batch: &[usize]) -> Result<Computed, Problem> {
+fn batched(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value, batch: &[usize]) -> Result<Computed, Problem> {
     let rank = batch.len() + 2;
     let [a_dims, b_dims] = [a, b].map(|value| extents::with_leading_ones(value.dims(), rank));
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -103,8 +103,8 @@ fn batched(call: &mut Call<'_>, a: &Value, b: &Value, batch: &[usize]) -> Result
     }
     let [first, second] = outer;
     let axes = |rows: usize, columns: usize| [first.clone(), second.clone(), vec![rows], vec![columns]];
-    let a_value = reshaped(call.site, a, &a_dims)?;
-    let b_value = reshaped(call.site, b, &b_dims)?;
+    let a_value = reshaped(ctx.lowering, a, &a_dims)?;
+    let b_value = reshaped(ctx.lowering, b, &b_dims)?;
     // Whether the second matrix lies with what is summed over on C already.
     let transpose_b = match &b_value {
         Value::Computed(x) => {
@@ -114,26 +114,26 @@ fn batched(call: &mut Call<'_>, a: &Value, b: &Value, batch: &[usize]) -> Result
         Value::Known(_) => false,
     };
     let natural = axes(rank - 2, rank - 1);
-    let a_tensor = placed_as(call.site, &a_value, &Layout::of(&a_dims, &natural))?;
+    let a_tensor = placed_as(ctx.lowering, &a_value, &AtomLayout::of(&a_dims, &natural))?;
     let b_axes = if transpose_b { axes(rank - 1, rank - 2) } else { natural.clone() };
-    let b_tensor = placed_as(call.site, &b_value, &Layout::of(&b_dims, &b_axes))?;
+    let b_tensor = placed_as(ctx.lowering, &b_value, &AtomLayout::of(&b_dims, &b_axes))?;
     let dims = [batch, &[a_dims[rank - 2], b_dims[rank - 1]]].concat();
-    let layout = Layout::of(&dims, &natural);
-    let tensor = call.emit(Op::MatMul { transpose_b }, &[a_tensor, b_tensor], layout.shape())?;
-    Ok(Computed { tensor, layout, dims, elem: a.elem() })
+    let layout = AtomLayout::of(&dims, &natural);
+    let tensor = ctx.emit(Op::MatMul { transpose_b }, &[a_tensor, b_tensor], layout.shape())?;
+    Ok(Computed { tensor, layout, dims, elem: a.element_type() })
 }
 
-fn gemm(call: &mut Call<'_>) -> Result<(), Problem> {
-    let (a, b, c) = (call.operand(0)?, call.operand(1)?, call.optional(2));
-    let (alpha, beta) = (call.float("alpha", 1.0)?, call.float("beta", 1.0)?);
+fn gemm(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let (a, b, c) = (ctx.operand(0)?, ctx.operand(1)?, ctx.optional(2));
+    let (alpha, beta) = (ctx.float("alpha", 1.0)?, ctx.float("beta", 1.0)?);
     if a.dims().len() != 2 || b.dims().len() != 2 {
         return Err(Problem::malformed(format!("{:?} and {:?} are no matrices", a.dims(), b.dims())));
     }
-    let turns = [call.flag("transA", false)?, call.flag("transB", false)?];
+    let turns = [ctx.flag("transA", false)?, ctx.flag("transB", false)?];
     let mut turned = |value: Value, turn: bool| -> Result<Value, Problem> {
         Ok(match (turn, value) {
             (false, value) => value,
-            (true, Value::Known(array)) => Value::Known(array.transposed(&[1, 0], call.meter())?),
+            (true, Value::Known(array)) => Value::Known(array.transposed(&[1, 0], ctx.meter())?),
             (true, Value::Computed(x)) => Value::Computed(x.transposed(&[1, 0])),
         })
     };
@@ -142,32 +142,32 @@ fn gemm(call: &mut Call<'_>) -> Result<(), Problem> {
     if a.dims()[1] != depth {
         return Err(Problem::malformed(format!("{:?} and {:?} do not multiply", a.dims(), b.dims())));
     }
-    let scaled = |array: &Array, by: f32, call: &mut Call<'_>| -> Result<Array, Problem> {
-        call.room_for(array.dims(), 3 * size_of::<f32>(), 1)?;
+    let scaled = |array: &Array, by: f32, ctx: &mut NodeLowering<'_>| -> Result<Array, Problem> {
+        ctx.budget_for(array.dims(), 3 * size_of::<f32>(), 1)?;
         let values: Vec<f32> = array.to_f32().iter().map(|v| v * by).collect();
-        Ok(Array::of_floats(array.dims().to_vec(), Elem::F32, &values))
+        Ok(Array::of_floats(array.dims().to_vec(), ElementType::F32, &values))
     };
     let bias = match &c {
         Some(Value::Known(c)) if c.len() == 1 || (c.len() == outputs && c.dims().last() == Some(&outputs)) => {
-            let c = c.reshaped(&[c.len()])?.broadcast(&[outputs], call.meter())?;
-            Some(scaled(&c, beta, call)?)
+            let c = c.reshaped(&[c.len()])?.broadcast(&[outputs], ctx.meter())?;
+            Some(scaled(&c, beta, ctx)?)
         }
         _ => None,
     };
-    let elem = a.elem();
+    let elem = a.element_type();
     let mut result = match (&a, &b) {
         (Value::Computed(x), Value::Known(weights)) => {
-            let weights = weights.transposed(&[1, 0], call.meter())?;
-            let weights = if alpha == 1.0 { weights } else { scaled(&weights, alpha, call)? };
-            dense(call, x, &weights, bias.as_ref())?
+            let weights = weights.transposed(&[1, 0], ctx.meter())?;
+            let weights = if alpha == 1.0 { weights } else { scaled(&weights, alpha, ctx)? };
+            dense(ctx, x, &weights, bias.as_ref())?
         }
         _ => {
-            let mut result = matrices(call, &a, &b)?;
+            let mut result = matrices(ctx, &a, &b)?;
             if alpha != 1.0 {
-                result = two(call, Binary::Mul, &Value::Computed(result), &math::scalar(alpha), elem)?;
+                result = two(ctx, Binary::Mul, &Value::Computed(result), &math::scalar(alpha), elem)?;
             }
             if let Some(bias) = &bias {
-                result = two(call, Binary::Add, &Value::Computed(result), &Value::Known(bias.clone()), elem)?;
+                result = two(ctx, Binary::Add, &Value::Computed(result), &Value::Known(bias.clone()), elem)?;
             }
             result
         }
@@ -175,19 +175,19 @@ fn gemm(call: &mut Call<'_>) -> Result<(), Problem> {
     if let (Some(mut c), None) = (c, bias) {
         if beta != 1.0 {
             c = match c {
-                Value::Known(c) => Value::Known(scaled(&c, beta, call)?),
-                c => Value::Computed(two(call, Binary::Mul, &c, &math::scalar(beta), elem)?),
+                Value::Known(c) => Value::Known(scaled(&c, beta, ctx)?),
+                c => Value::Computed(two(ctx, Binary::Mul, &c, &math::scalar(beta), elem)?),
             };
         }
-        result = two(call, Binary::Add, &Value::Computed(result), &c, elem)?;
+        result = two(ctx, Binary::Add, &Value::Computed(result), &c, elem)?;
     }
-    call.give(0, Value::Computed(result));
+    ctx.give(0, Value::Computed(result));
     Ok(())
 }
 
 /// The indices of each operand and of the result, an ellipsis written out.
-fn indices(call: &Call<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Problem> {
-    let equation: String = call.text("equation", "")?.chars().filter(|c| !c.is_whitespace()).collect();
+fn indices(ctx: &NodeLowering<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Problem> {
+    let equation: String = ctx.text("equation", "")?.chars().filter(|c| !c.is_whitespace()).collect();
     let (left, right) = match equation.split_once("->") {
         Some((left, right)) => (left, Some(right)),
         None => (equation.as_str(), None),
@@ -197,7 +197,7 @@ fn indices(call: &Call<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Problem> {
         return Err(Problem::unsupported(format!("its equation has {} bytes", equation.len())));
     }
     let terms: Vec<&str> = left.split(',').collect();
-    if terms.len() != call.count() {
+    if terms.len() != ctx.count() {
         return Err(Problem::malformed(format!("its equation `{equation}` is for {} operands", terms.len())));
     }
     // An ellipsis stands for as many axes as are left, counted from behind.
@@ -205,7 +205,7 @@ fn indices(call: &Call<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Problem> {
     let mut widest = 0;
     let mut operands = Vec::new();
     for (position, term) in terms.iter().enumerate() {
-        let rank = call.operand(position)?.dims().len();
+        let rank = ctx.operand(position)?.dims().len();
         let hidden = rank.checked_sub(named(term)).filter(|&n| n == 0 || term.contains("..."));
         let hidden = hidden.ok_or_else(|| Problem::malformed(format!("`{term}` for {rank} axes")))?;
         widest = widest.max(hidden);
@@ -234,27 +234,28 @@ fn indices(call: &Call<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Problem> {
     Ok((terms, result))
 }
 
-fn einsum(call: &mut Call<'_>) -> Result<(), Problem> {
-    let (terms, result) = indices(call)?;
-    let ordered = |call: &mut Call<'_>, value: &Value, term: &[char], order: &[char]| -> Result<Value, Problem> {
-        let perm = order.iter().map(|c| term.iter().position(|t| t == c)).collect::<Option<Vec<_>>>();
-        let perm = perm.ok_or_else(|| Problem::unsupported("its result names an index of no operand"))?;
-        Ok(match value {
-            Value::Known(array) => Value::Known(array.transposed(&perm, call.meter())?),
-            Value::Computed(x) => Value::Computed(x.transposed(&perm)),
-        })
-    };
+fn einsum(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let (terms, result) = indices(ctx)?;
+    let ordered =
+        |ctx: &mut NodeLowering<'_>, value: &Value, term: &[char], order: &[char]| -> Result<Value, Problem> {
+            let perm = order.iter().map(|c| term.iter().position(|t| t == c)).collect::<Option<Vec<_>>>();
+            let perm = perm.ok_or_else(|| Problem::unsupported("its result names an index of no operand"))?;
+            Ok(match value {
+                Value::Known(array) => Value::Known(array.transposed(&perm, ctx.meter())?),
+                Value::Computed(x) => Value::Computed(x.transposed(&perm)),
+            })
+        };
     let [a_term, b_term] = match terms.as_slice() {
         [one] if one.len() == result.len() => {
-            let x = call.operand(0)?;
-            let turned = ordered(call, &x, one, &result)?;
-            call.give(0, turned);
+            let x = ctx.operand(0)?;
+            let turned = ordered(ctx, &x, one, &result)?;
+            ctx.give(0, turned);
             return Ok(());
         }
         [a, b] => [a.clone(), b.clone()],
         _ => return Err(Problem::unsupported("it is no product of two operands")),
     };
-    let (a, b) = (call.operand(0)?, call.operand(1)?);
+    let (a, b) = (ctx.operand(0)?, ctx.operand(1)?);
     let pick = |in_a: bool, in_b: bool, out: bool| -> Vec<char> {
         let all = a_term.iter().chain(b_term.iter().filter(|c| !a_term.contains(c)));
         let here = |c: &char| a_term.contains(c) == in_a && b_term.contains(c) == in_b && result.contains(c) == out;
@@ -265,18 +266,18 @@ fn einsum(call: &mut Call<'_>) -> Result<(), Problem> {
     if !pick(true, false, false).is_empty() || !pick(false, true, false).is_empty() {
         return Err(Problem::unsupported("it sums over an index of one operand alone"));
     }
-    let a = ordered(call, &a, &a_term, &[batch.clone(), rows.clone(), summed.clone()].concat())?;
-    let b = ordered(call, &b, &b_term, &[batch.clone(), summed.clone(), columns.clone()].concat())?;
+    let a = ordered(ctx, &a, &a_term, &[batch.clone(), rows.clone(), summed.clone()].concat())?;
+    let b = ordered(ctx, &b, &b_term, &[batch.clone(), summed.clone(), columns.clone()].concat())?;
     let (n, r, s) = (batch.len(), rows.len(), summed.len());
     let size = |list: &[usize]| list.iter().product::<usize>();
     let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
-    let a = reshaped(call.site, &a, &[&a_dims[..n], &[size(&a_dims[n..n + r]), size(&a_dims[n + r..])]].concat())?;
-    let b = reshaped(call.site, &b, &[&b_dims[..n], &[size(&b_dims[n..n + s]), size(&b_dims[n + s..])]].concat())?;
+    let a = reshaped(ctx.lowering, &a, &[&a_dims[..n], &[size(&a_dims[n..n + r]), size(&a_dims[n + r..])]].concat())?;
+    let b = reshaped(ctx.lowering, &b, &[&b_dims[..n], &[size(&b_dims[n..n + s]), size(&b_dims[n + s..])]].concat())?;
     let outer = extents::broadcast(&[&a_dims[..n], &b_dims[..n]])?;
-    let product = Value::Computed(matrices(call, &a, &b)?);
+    let product = Value::Computed(matrices(ctx, &a, &b)?);
     let dims = [&outer[..], &a_dims[n..n + r], &b_dims[n + s..]].concat();
-    let product = reshaped(call.site, &product, &dims)?;
-    let turned = ordered(call, &product, &[batch, rows, columns].concat(), &result)?;
-    call.give(0, turned);
+    let product = reshaped(ctx.lowering, &product, &dims)?;
+    let turned = ordered(ctx, &product, &[batch, rows, columns].concat(), &result)?;
+    ctx.give(0, turned);
     Ok(())
 }

@@ -2,19 +2,20 @@
 //! Names no other operator than its own.
 
 mod align;
+mod antialias;
 mod basic;
+mod concat;
 mod conv;
+mod gather;
 mod image;
 mod matmul;
-mod moves;
+mod max_indices;
 mod norm;
-mod pick;
-mod places;
 mod pool;
 mod quant;
 mod reduce;
 mod shapes;
-mod smooth;
+mod slice;
 mod softmax;
 mod unary;
 
@@ -24,7 +25,7 @@ pub(super) use shapes::reshaped;
 use super::op_registry::OnnxOpEntry;
 
 /// All operators, group by group.
-pub(super) static OPERATORS: [&[OnnxOpEntry]; 13] = [
+pub(super) static OPERATORS: [&[OnnxOpEntry]; 14] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -33,9 +34,10 @@ pub(super) static OPERATORS: [&[OnnxOpEntry]; 13] = [
     reduce::OPERATORS,
     basic::OPERATORS,
     unary::OPERATORS,
-    moves::OPERATORS,
+    concat::OPERATORS,
+    slice::OPERATORS,
     shapes::OPERATORS,
-    pick::OPERATORS,
+    gather::OPERATORS,
     image::OPERATORS,
     quant::OPERATORS,
 ];

@@ -2,15 +2,14 @@
 
 use super::{
     conv::{Auto, Image, Window, answer_image, image, imaged, slid, spatial, stated_window},
-    places::places,
+    max_indices::max_indices,
 };
 use crate::{
-    graph::{Op, Padding, Pool2d, PoolKind, Reduce, Shape},
+    graph::{ElementType, Op, Padding, Pool2d, PoolKind, Reduce, Shape},
     import::{
         error::Problem,
         onnx::{
-            array::Elem,
-            call::Call,
+            node_lowering::NodeLowering,
             op_registry::{InputLayout::ChannelsSecond, OnnxOpEntry},
             value::{Computed, Value},
         },
@@ -33,22 +32,22 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("GlobalLpPool", 1, Floats, "pool", ChannelsSecond, global_lp),
 ];
 
-fn power(call: &Call<'_>) -> Result<u32, Problem> {
-    let p = call.int("p")?.unwrap_or(2);
+fn power(ctx: &NodeLowering<'_>) -> Result<u32, Problem> {
+    let p = ctx.int("p")?.unwrap_or(2);
     u32::try_from(p).ok().filter(|&p| p > 0).ok_or_else(|| Problem::malformed(format!("its p is {p}")))
 }
 
-fn pool(call: &mut Call<'_>, kind: PoolKind) -> Result<(), Problem> {
-    let x = call.computed(0)?;
-    let image = image(call, &x)?;
+fn pool(ctx: &mut NodeLowering<'_>, kind: PoolKind) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let image = image(ctx, &x)?;
     let dimensions = x.dims.len() - 2;
-    if !call.has("kernel_shape") {
+    if !ctx.has("kernel_shape") {
         return Err(Problem::malformed("it states no window"));
     }
-    let extent = spatial(call, "kernel_shape", dimensions, 1)?;
-    let window = stated_window(call, dimensions, extent)?;
-    let counted = kind == PoolKind::Average && call.flag("count_include_pad", false)?;
-    let ceil = call.flag("ceil_mode", false)? && window.auto == Auto::Stated;
+    let extent = spatial(ctx, "kernel_shape", dimensions, 1)?;
+    let window = stated_window(ctx, dimensions, extent)?;
+    let counted = kind == PoolKind::Average && ctx.flag("count_include_pad", false)?;
+    let ceil = ctx.flag("ceil_mode", false)? && window.auto == Auto::Stated;
     let size = [image.shape.h, image.shape.w];
     let border = window.around(size);
     let padding = if ceil { overhanging(&window, border, size) } else { border };
@@ -62,14 +61,14 @@ fn pool(call: &mut Call<'_>, kind: PoolKind) -> Result<(), Problem> {
         counted: counted.then_some(border),
     };
     let shape = Shape { h, w, ..image.shape };
-    let tensor = call.emit(Op::Pool2d(pool), &[image.x.tensor], shape)?;
-    if call.wants(1) {
-        let columns = call.flag("storage_order", false)?;
-        let places = places(call, &image, &pool, shape, columns)?;
-        let indices = Computed { elem: Elem::I64, ..imaged(places, &image, shape) };
-        call.give(1, Value::Computed(indices));
+    let tensor = ctx.emit(Op::Pool2d(pool), &[image.x.tensor], shape)?;
+    if ctx.wants(1) {
+        let columns = ctx.flag("storage_order", false)?;
+        let indices = max_indices(ctx, &image, &pool, shape, columns)?;
+        let indices = Computed { elem: ElementType::I64, ..imaged(indices, &image, shape) };
+        ctx.give(1, Value::Computed(indices));
     }
-    answer_image(call, tensor, &image, shape);
+    answer_image(ctx, tensor, &image, shape);
     Ok(())
 }
 
@@ -86,17 +85,17 @@ fn overhanging(window: &Window, border: Padding, image: [usize; 2]) -> Padding {
     Padding { bottom: more(0, border.top, border.bottom), right: more(1, border.left, border.right), ..border }
 }
 
-fn global(call: &mut Call<'_>, kind: Reduce) -> Result<(), Problem> {
-    super::reduce::over_image(call, kind)
+fn global(ctx: &mut NodeLowering<'_>, kind: Reduce) -> Result<(), Problem> {
+    super::reduce::over_image(ctx, kind)
 }
 
-fn global_lp(call: &mut Call<'_>) -> Result<(), Problem> {
-    let p = power(call)?;
-    let x = call.computed(0)?;
-    let image: Image = image(call, &x)?;
+fn global_lp(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let p = power(ctx)?;
+    let x = ctx.computed(0)?;
+    let image: Image = image(ctx, &x)?;
     let pool = Pool2d::plain(PoolKind::Lp { p }, [image.shape.h, image.shape.w], [1, 1], Padding::default());
     let shape = Shape { h: 1, w: 1, ..image.shape };
-    let tensor = call.emit(Op::Pool2d(pool), &[image.x.tensor], shape)?;
-    answer_image(call, tensor, &image, shape);
+    let tensor = ctx.emit(Op::Pool2d(pool), &[image.x.tensor], shape)?;
+    answer_image(ctx, tensor, &image, shape);
     Ok(())
 }

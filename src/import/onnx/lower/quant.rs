@@ -2,15 +2,16 @@
 
 use super::basic::{one, two};
 use crate::{
-    graph::{Binary, Unary, evaluate},
+    graph::{Binary, ElementType, Unary, evaluate},
     import::{
         FakeQuant,
         common::extents,
         error::Problem,
         onnx::{
-            array::{Array, Elem, count},
-            call::Call,
+            array::{Array, count},
+            element_type::element_type,
             fold::math,
+            node_lowering::NodeLowering,
             op_registry::{InputLayout::LikeOperand, OnnxOpEntry},
             value::Value,
         },
@@ -28,35 +29,35 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
 ];
 
 /// Scale and zero point, so that they broadcast to the axis they are for.
-fn parameters(call: &mut Call<'_>, rank: usize) -> Result<(Value, Option<Value>), Problem> {
-    let block = call.size("block_size", 0)?;
-    let extents = call.operand(0)?.dims().to_vec();
-    let scale = call.operand(1)?;
-    let zero = call.optional(2);
-    let shaped = |call: &mut Call<'_>, value: Value| -> Result<Value, Problem> {
+fn parameters(ctx: &mut NodeLowering<'_>, rank: usize) -> Result<(Value, Option<Value>), Problem> {
+    let block = ctx.size("block_size", 0)?;
+    let extents = ctx.operand(0)?.dims().to_vec();
+    let scale = ctx.operand(1)?;
+    let zero = ctx.optional(2);
+    let shaped = |ctx: &mut NodeLowering<'_>, value: Value| -> Result<Value, Problem> {
         if block > 0 {
-            let axis = call.axis(rank, 1)?;
-            return by_block(call, &value, &extents, axis, block);
+            let axis = ctx.axis(rank, 1)?;
+            return by_block(ctx, &value, &extents, axis, block);
         }
         if value.len() == 1 {
-            return super::shapes::reshaped(call.site, &value, &[]);
+            return super::shapes::reshaped(ctx.lowering, &value, &[]);
         }
-        let axis = call.axis(rank, 1)?;
+        let axis = ctx.axis(rank, 1)?;
         let mut dims = vec![1; rank];
         dims[axis] = value.len();
-        super::shapes::reshaped(call.site, &value, &dims)
+        super::shapes::reshaped(ctx.lowering, &value, &dims)
     };
-    let scale = shaped(call, scale)?;
+    let scale = shaped(ctx, scale)?;
     let zero = match zero {
-        Some(zero) => Some(shaped(call, zero)?),
+        Some(zero) => Some(shaped(ctx, zero)?),
         None => None,
     };
     Ok((scale, zero))
 }
 
-/// Values of one a block along an axis, each as often as the block is long.
+/// ValueSource of one a block along an axis, each as often as the block is long.
 fn by_block(
-    call: &mut Call<'_>,
+    ctx: &mut NodeLowering<'_>,
     value: &Value,
     extents: &[usize],
     axis: usize,
@@ -75,69 +76,69 @@ fn by_block(
     let inner: usize = extents[axis + 1..].iter().product();
     let whole: usize = extents[axis..].iter().product();
     let place = |i: usize| (i / whole * blocks[axis] + i % whole / inner / block) * inner + i % inner;
-    Ok(Value::Known(array.taken(extents.to_vec(), (0..count(extents)?).map(place), call.meter())?))
+    Ok(Value::Known(array.taken(extents.to_vec(), (0..count(extents)?).map(place), ctx.meter())?))
 }
 
 /// A function of two values, known if both are.
-fn apply(call: &mut Call<'_>, binary: Binary, a: &Value, b: &Value) -> Result<Value, Problem> {
+fn apply(ctx: &mut NodeLowering<'_>, binary: Binary, a: &Value, b: &Value) -> Result<Value, Problem> {
     match (a, b) {
         (Value::Known(a), Value::Known(b)) => {
-            let float = |array: &Array| Array::of_floats(array.dims().to_vec(), Elem::F32, &array.to_f32());
+            let float = |array: &Array| Array::of_floats(array.dims().to_vec(), ElementType::F32, &array.to_f32());
             // Both as floats, and the values with the bytes that they become.
-            call.room_for(&extents::broadcast(&[a.dims(), b.dims()])?, 6 * size_of::<f32>(), 2)?;
-            math::two(&float(a), &float(b), binary, call.meter()).map(Value::Known)
+            ctx.budget_for(&extents::broadcast(&[a.dims(), b.dims()])?, 6 * size_of::<f32>(), 2)?;
+            math::two(&float(a), &float(b), binary, ctx.meter()).map(Value::Known)
         }
-        _ => two(call, binary, a, b, Elem::F32).map(Value::Computed),
+        _ => two(ctx, binary, a, b, ElementType::F32).map(Value::Computed),
     }
 }
 
-fn dequantize(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.operand(0)?;
-    let (scale, zero) = parameters(call, x.dims().len())?;
+fn dequantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
+    let (scale, zero) = parameters(ctx, x.dims().len())?;
     let shifted = match &zero {
-        Some(zero) => apply(call, Binary::Sub, &x, zero)?,
+        Some(zero) => apply(ctx, Binary::Sub, &x, zero)?,
         None => x,
     };
-    let result = apply(call, Binary::Mul, &shifted, &scale)?;
-    call.give(0, result);
+    let result = apply(ctx, Binary::Mul, &shifted, &scale)?;
+    ctx.give(0, result);
     Ok(())
 }
 
 /// Least and greatest number of a type of 8 or 16 bits.
-fn range(elem: Elem) -> Result<(f32, f32), Problem> {
+fn range(elem: ElementType) -> Result<(f32, f32), Problem> {
     match elem {
-        Elem::I8 => Ok((-128.0, 127.0)),
-        Elem::U8 => Ok((0.0, 255.0)),
-        Elem::I16 => Ok((-32768.0, 32767.0)),
-        Elem::U16 => Ok((0.0, 65535.0)),
+        ElementType::I8 => Ok((-128.0, 127.0)),
+        ElementType::U8 => Ok((0.0, 255.0)),
+        ElementType::I16 => Ok((-32768.0, 32767.0)),
+        ElementType::U16 => Ok((0.0, 65535.0)),
         other => Err(Problem::unsupported(format!("it gives integers of type {other:?}"))),
     }
 }
 
-fn quantize(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.operand(0)?;
-    let (scale, zero) = parameters(call, x.dims().len())?;
-    let elem = match (&zero, call.int("output_dtype")?.filter(|&code| code != 0)) {
-        (Some(zero), _) => zero.elem(),
-        (None, Some(code)) => Elem::of(code)?,
-        (None, None) => Elem::U8,
+fn quantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
+    let (scale, zero) = parameters(ctx, x.dims().len())?;
+    let elem = match (&zero, ctx.int("output_dtype")?.filter(|&code| code != 0)) {
+        (Some(zero), _) => zero.element_type(),
+        (None, Some(code)) => element_type(code)?,
+        (None, None) => ElementType::U8,
     };
     let (min, max) = range(elem)?;
-    let scaled = apply(call, Binary::Div, &x, &scale)?;
-    let rounds = call.site.fake_quant == FakeQuant::On;
-    let round = |value: Value, call: &mut Call<'_>| -> Result<Value, Problem> {
+    let scaled = apply(ctx, Binary::Div, &x, &scale)?;
+    let rounds = ctx.lowering.fake_quant == FakeQuant::On;
+    let round = |value: Value, ctx: &mut NodeLowering<'_>| -> Result<Value, Problem> {
         Ok(match value {
             Value::Known(array) => {
                 let values: Vec<f32> = array.to_f32().iter().map(|&v| evaluate::unary(Unary::Round, v)).collect();
-                Value::Known(Array::of_floats(array.dims().to_vec(), Elem::F32, &values))
+                Value::Known(Array::of_floats(array.dims().to_vec(), ElementType::F32, &values))
             }
-            Value::Computed(x) if rounds => Value::Computed(one(call, Unary::Round, &x, Elem::F32)?),
+            Value::Computed(x) if rounds => Value::Computed(one(ctx, Unary::Round, &x, ElementType::F32)?),
             computed => computed,
         })
     };
-    let mut value = round(scaled, call)?;
+    let mut value = round(scaled, ctx)?;
     if let Some(zero) = &zero {
-        value = apply(call, Binary::Add, &value, zero)?;
+        value = apply(ctx, Binary::Add, &value, zero)?;
     }
     let result = match value {
         Value::Known(array) => {
@@ -145,8 +146,8 @@ fn quantize(call: &mut Call<'_>) -> Result<(), Problem> {
             let values = array.to_f32().iter().map(|&v| evaluate::unary(bounds, v) as i64).collect();
             Value::Known(Array::of_ints(array.dims().to_vec(), elem, values))
         }
-        Value::Computed(x) => Value::Computed(one(call, Unary::Clip { min, max }, &x, elem)?),
+        Value::Computed(x) => Value::Computed(one(ctx, Unary::Clip { min, max }, &x, elem)?),
     };
-    call.give(0, result);
+    ctx.give(0, result);
     Ok(())
 }

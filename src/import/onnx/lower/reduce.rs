@@ -1,8 +1,8 @@
 //! Reductions, indices of the greatest and the least, and running sums.
 
-use super::{basic::one, moves::isolate};
+use super::{align::isolate, basic::one};
 use crate::{
-    graph::{Op, Reduce, Unary},
+    graph::{ElementType, Op, Reduce, Unary},
     import::{
         common::{
             axes::{axis, sorted_axes},
@@ -10,10 +10,9 @@ use crate::{
         },
         error::Problem,
         onnx::{
-            arrange::uniform,
-            array::Elem,
-            call::Call,
             fold::reduce as fold,
+            layout_selection::uniform,
+            node_lowering::NodeLowering,
             op_registry::{InputLayout::Any, OnnxOpEntry},
             value::{Computed, Value},
         },
@@ -48,19 +47,19 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
 ];
 
 /// The axes that a reduction names; `None` where it reduces nothing.
-pub(in crate::import::onnx) fn named_axes(call: &Call<'_>, rank: usize) -> Result<Option<Vec<usize>>, Problem> {
-    let named = call.list("axes", 1)?.filter(|list| !list.is_empty());
+pub(in crate::import::onnx) fn named_axes(ctx: &NodeLowering<'_>, rank: usize) -> Result<Option<Vec<usize>>, Problem> {
+    let named = ctx.list("axes", 1)?.filter(|list| !list.is_empty());
     match named {
         Some(named) => sorted_axes(&named, rank).map(Some),
-        None if call.flag("noop_with_empty_axes", false)? => Ok(None),
+        None if ctx.flag("noop_with_empty_axes", false)? => Ok(None),
         None => Ok(Some((0..rank).collect())),
     }
 }
 
-fn reduce(call: &mut Call<'_>, kind: Reduce) -> Result<(), Problem> {
-    let x = call.computed(0)?;
-    let keep = call.flag("keepdims", true)?;
-    let Some(over) = named_axes(call, x.dims.len())? else {
+fn reduce(ctx: &mut NodeLowering<'_>, kind: Reduce) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let keep = ctx.flag("keepdims", true)?;
+    let Some(over) = named_axes(ctx, x.dims.len())? else {
         // What is reduced over nothing is still squared, or its logarithm taken.
         let unary = match kind {
             Reduce::SumSquare => Some(Unary::Square),
@@ -69,21 +68,21 @@ fn reduce(call: &mut Call<'_>, kind: Reduce) -> Result<(), Problem> {
             _ => None,
         };
         let result = match unary {
-            Some(unary) => one(call, unary, &x, x.elem)?,
+            Some(unary) => one(ctx, unary, &x, x.elem)?,
             None => x,
         };
-        call.give(0, Value::Computed(result));
+        ctx.give(0, Value::Computed(result));
         return Ok(());
     };
     let dims = extents::reduced(&x.dims, &over, keep);
-    let result = reduced_over(call, &x, kind, &over)?;
-    call.give(0, Value::Computed(Computed { layout: result.layout.tidy(&dims), dims, ..result }));
+    let result = reduced_over(ctx, &x, kind, &over)?;
+    ctx.give(0, Value::Computed(Computed { layout: result.layout.tidy(&dims), dims, ..result }));
     Ok(())
 }
 
 /// A tensor reduced over some axes, which stay as ones.
 pub(super) fn reduced_over(
-    call: &mut Call<'_>,
+    ctx: &mut NodeLowering<'_>,
     x: &Computed,
     kind: Reduce,
     over: &[usize],
@@ -91,7 +90,7 @@ pub(super) fn reduced_over(
     let dims = extents::reduced(&x.dims, over, true);
     let gone = x.layout.atoms_of(&x.dims, over);
     let layout = uniform(&x.layout, |atom| gone.contains(&atom))?;
-    let tensor = call.site.bring(x, &layout)?;
+    let tensor = ctx.lowering.bring(x, &layout)?;
     let marks = layout.places.each_ref().map(|list| list.first().is_some_and(|atom| gone.contains(atom)));
     if gone.is_empty() && kind.keeps_one() {
         return Ok(Computed { dims, ..x.clone() });
@@ -105,46 +104,46 @@ pub(super) fn reduced_over(
     }
     let kept: Vec<usize> = (0..layout.atoms.len()).filter(|atom| !gone.contains(atom)).collect();
     let result = layout.renumbered(&kept);
-    let tensor = call.emit(Op::Reduce { kind, axes }, &[tensor], result.shape())?;
+    let tensor = ctx.emit(Op::Reduce { kind, axes }, &[tensor], result.shape())?;
     Ok(Computed { tensor, layout: result.tidy(&dims), dims, elem: x.elem })
 }
 
 /// Over height and width of an image: all axes but the first two.
-pub(super) fn over_image(call: &mut Call<'_>, kind: Reduce) -> Result<(), Problem> {
-    let x = call.computed(0)?;
+pub(super) fn over_image(ctx: &mut NodeLowering<'_>, kind: Reduce) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
     let over: Vec<usize> = (2..x.dims.len()).collect();
-    let result = reduced_over(call, &x, kind, &over)?;
-    call.give(0, Value::Computed(result));
+    let result = reduced_over(ctx, &x, kind, &over)?;
+    ctx.give(0, Value::Computed(result));
     Ok(())
 }
 
-fn index(call: &mut Call<'_>, greatest: bool) -> Result<(), Problem> {
-    let x = call.computed(0)?;
-    let axis = call.axis(x.dims.len(), 0)?;
-    let (keep, last) = (call.flag("keepdims", true)?, call.flag("select_last_index", false)?);
+fn index(ctx: &mut NodeLowering<'_>, greatest: bool) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let axis = ctx.axis(x.dims.len(), 0)?;
+    let (keep, last) = (ctx.flag("keepdims", true)?, ctx.flag("select_last_index", false)?);
     let kind = if greatest { Reduce::ArgMax { last } } else { Reduce::ArgMin { last } };
     let dims = extents::reduced(&x.dims, &[axis], keep);
-    let (x, slots) = isolate(call, &x, &[axis])?;
+    let (x, slots) = isolate(ctx, &x, &[axis])?;
     let mut axes = [false; 4];
     slots.iter().for_each(|&slot| axes[slot] = true);
     let run = x.layout.runs(&x.dims)[axis].clone();
     let kept: Vec<usize> = (0..x.layout.atoms.len()).filter(|atom| !run.contains(atom)).collect();
     let layout = x.layout.renumbered(&kept);
-    let tensor = call.emit(Op::Reduce { kind, axes }, &[x.tensor], layout.shape())?;
-    call.answer(tensor, dims, layout, Elem::I64);
+    let tensor = ctx.emit(Op::Reduce { kind, axes }, &[x.tensor], layout.shape())?;
+    ctx.answer(tensor, dims, layout, ElementType::I64);
     Ok(())
 }
 
-fn cum_sum(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.computed(0)?;
-    let along = match call.integers(1, "axis")?.as_slice() {
+fn cum_sum(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let along = match ctx.integers(1, "axis")?.as_slice() {
         &[index] => axis(index, x.dims.len())?,
         other => return Err(Problem::malformed(format!("its axis is {other:?}"))),
     };
-    let (exclusive, reverse) = (call.flag("exclusive", false)?, call.flag("reverse", false)?);
-    let (x, slots) = isolate(call, &x, &[along])?;
+    let (exclusive, reverse) = (ctx.flag("exclusive", false)?, ctx.flag("reverse", false)?);
+    let (x, slots) = isolate(ctx, &x, &[along])?;
     let slot = slots.first().copied().unwrap_or(0);
-    let tensor = call.emit(Op::CumSum { axis: slot, exclusive, reverse }, &[x.tensor], x.layout.shape())?;
-    call.answer(tensor, x.dims, x.layout, x.elem);
+    let tensor = ctx.emit(Op::CumSum { axis: slot, exclusive, reverse }, &[x.tensor], x.layout.shape())?;
+    ctx.answer(tensor, x.dims, x.layout, x.elem);
     Ok(())
 }

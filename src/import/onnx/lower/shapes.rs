@@ -1,23 +1,27 @@
 //! Operators on extents alone: no element moves, unless extents are drawn across axes that lie apart.
 
 use super::align::joined;
-use crate::import::{
-    common::{
-        axes::{axis, named_axes, permutation},
-        extents::squeezed,
-    },
-    error::Problem,
-    onnx::{
-        array::{Array, Elem, count, ranked},
-        call::Call,
-        op_registry::{
-            InputLayout::{Any, Transposed},
-            OnnxOpEntry,
+use crate::{
+    graph::ElementType,
+    import::{
+        common::{
+            axes::{axis, named_axes, permutation},
+            extents::squeezed,
         },
-        site::Site,
-        value::{Computed, Value},
+        error::Problem,
+        onnx::{
+            array::{Array, count, ranked},
+            element_type::element_type,
+            graph_lowering::GraphLowering,
+            node_lowering::NodeLowering,
+            op_registry::{
+                InputLayout::{Any, Transposed},
+                OnnxOpEntry,
+            },
+            value::{Computed, Value},
+        },
+        op_registry::{All, Numbers},
     },
-    op_registry::{All, Numbers},
 };
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
@@ -39,7 +43,11 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
 ];
 
 /// The same elements under other extents.
-pub(in crate::import::onnx) fn reshaped(site: &mut Site, value: &Value, dims: &[usize]) -> Result<Value, Problem> {
+pub(in crate::import::onnx) fn reshaped(
+    lowering: &mut GraphLowering,
+    value: &Value,
+    dims: &[usize],
+) -> Result<Value, Problem> {
     match value {
         Value::Known(array) => array.reshaped(dims).map(Value::Known),
         Value::Computed(x) => {
@@ -56,7 +64,7 @@ pub(in crate::import::onnx) fn reshaped(site: &mut Site, value: &Value, dims: &[
                         return Ok(Value::Computed(Computed { layout, dims: dims.to_vec(), ..x }));
                     }
                     // The run is of the atoms as they were divided, so it is those that are joined.
-                    Err(run) => x = joined(site, &Computed { layout, ..x }, run)?,
+                    Err(run) => x = joined(lowering, &Computed { layout, ..x }, run)?,
                 }
             }
             Err(Problem::unsupported(format!("{:?} cannot be seen as {dims:?}", x.dims)))
@@ -64,38 +72,38 @@ pub(in crate::import::onnx) fn reshaped(site: &mut Site, value: &Value, dims: &[
     }
 }
 
-fn answer(call: &mut Call<'_>, dims: &[usize]) -> Result<(), Problem> {
-    let x = call.operand(0)?;
-    let result = reshaped(call.site, &x, dims)?;
-    call.give(0, result);
+fn answer(ctx: &mut NodeLowering<'_>, dims: &[usize]) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
+    let result = reshaped(ctx.lowering, &x, dims)?;
+    ctx.give(0, result);
     Ok(())
 }
 
-fn shape(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.operand(0)?;
+fn shape(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
     let rank = x.dims().len() as i64;
     let bound = |name: &str, default: i64| -> Result<usize, Problem> {
-        let index = call.int(name)?.unwrap_or(default);
+        let index = ctx.int(name)?.unwrap_or(default);
         let index = if index < 0 { index.saturating_add(rank) } else { index };
         Ok(index.clamp(0, rank) as usize)
     };
     let (start, end) = (bound("start", 0)?, bound("end", rank)?);
     let extents: Vec<i64> = x.dims().get(start..end).unwrap_or_default().iter().map(|&d| d as i64).collect();
-    call.give(0, Value::Known(Array::of_ints(vec![extents.len()], Elem::I64, extents)));
+    ctx.give(0, Value::Known(Array::of_ints(vec![extents.len()], ElementType::I64, extents)));
     Ok(())
 }
 
-fn size(call: &mut Call<'_>) -> Result<(), Problem> {
-    let elements = call.operand(0)?.len();
-    call.give(0, Value::Known(Array::of_ints(Vec::new(), Elem::I64, vec![elements as i64])));
+fn size(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let elements = ctx.operand(0)?.len();
+    ctx.give(0, Value::Known(Array::of_ints(Vec::new(), ElementType::I64, vec![elements as i64])));
     Ok(())
 }
 
 /// A 0 stands for the operand's extent at that place, a -1 for what is left.
-fn reshape(call: &mut Call<'_>) -> Result<(), Problem> {
-    let asked = call.integers(1, "new extents")?;
-    let keep_zero = call.flag("allowzero", false)?;
-    let x = call.operand(0)?;
+fn reshape(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let asked = ctx.integers(1, "new extents")?;
+    let keep_zero = ctx.flag("allowzero", false)?;
+    let x = ctx.operand(0)?;
     let mut dims = Vec::with_capacity(asked.len());
     let mut open = None;
     for (place, &extent) in asked.iter().enumerate() {
@@ -118,121 +126,121 @@ fn reshape(call: &mut Call<'_>) -> Result<(), Problem> {
         }
         dims[place] = x.len() / known;
     }
-    answer(call, &dims)
+    answer(ctx, &dims)
 }
 
-fn flatten(call: &mut Call<'_>) -> Result<(), Problem> {
-    let dims = call.operand(0)?.dims().to_vec();
-    let at = call.int("axis")?.unwrap_or(1);
+fn flatten(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let dims = ctx.operand(0)?.dims().to_vec();
+    let at = ctx.int("axis")?.unwrap_or(1);
     let at = if at == dims.len() as i64 { dims.len() } else { axis(at, dims.len())? };
-    answer(call, &[dims[..at].iter().product(), dims[at..].iter().product()])
+    answer(ctx, &[dims[..at].iter().product(), dims[at..].iter().product()])
 }
 
-fn squeeze(call: &mut Call<'_>) -> Result<(), Problem> {
-    let dims = call.operand(0)?.dims().to_vec();
-    let named = call.list("axes", 1)?;
+fn squeeze(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let dims = ctx.operand(0)?.dims().to_vec();
+    let named = ctx.list("axes", 1)?;
     let named = named.map(|named| named_axes(&named, dims.len())).transpose()?;
-    answer(call, &squeezed(&dims, named.as_deref())?)
+    answer(ctx, &squeezed(&dims, named.as_deref())?)
 }
 
-fn unsqueeze(call: &mut Call<'_>) -> Result<(), Problem> {
-    let dims = call.operand(0)?.dims().to_vec();
-    let named = call.list("axes", 1)?.ok_or_else(|| Problem::malformed("it names no axes"))?;
+fn unsqueeze(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let dims = ctx.operand(0)?.dims().to_vec();
+    let named = ctx.list("axes", 1)?.ok_or_else(|| Problem::malformed("it names no axes"))?;
     let rank = dims.len() + named.len();
     ranked(rank)?;
     let added = named_axes(&named, rank)?;
     let mut own = dims.into_iter();
     let dims: Vec<usize> =
         (0..rank).map(|axis| if added.contains(&axis) { 1 } else { own.next().unwrap_or(1) }).collect();
-    answer(call, &dims)
+    answer(ctx, &dims)
 }
 
-fn transpose(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.operand(0)?;
+fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
     let rank = x.dims().len();
-    let perm = match call.ints("perm") {
+    let perm = match ctx.ints("perm") {
         Some(perm) => permutation(&perm, rank)?,
         None => (0..rank).rev().collect(),
     };
     let result = match x {
-        Value::Known(array) => Value::Known(array.transposed(&perm, call.meter())?),
+        Value::Known(array) => Value::Known(array.transposed(&perm, ctx.meter())?),
         Value::Computed(computed) => Value::Computed(computed.transposed(&perm)),
     };
-    call.give(0, result);
+    ctx.give(0, result);
     Ok(())
 }
 
-fn constant(call: &mut Call<'_>) -> Result<(), Problem> {
-    let array = if let Some(array) = call.tensor("value")? {
+fn constant(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let array = if let Some(array) = ctx.tensor("value")? {
         array
-    } else if let Some(value) = call.int("value_int")? {
-        Array::of_ints(Vec::new(), Elem::I64, vec![value])
-    } else if call.has("value_float") {
-        Array::of_floats(Vec::new(), Elem::F32, &[call.float("value_float", 0.0)?])
-    } else if let Some(values) = call.ints("value_ints") {
-        Array::of_ints(vec![values.len()], Elem::I64, values)
-    } else if let Some(values) = call.floats("value_floats") {
-        Array::of_floats(vec![values.len()], Elem::F32, &values)
+    } else if let Some(value) = ctx.int("value_int")? {
+        Array::of_ints(Vec::new(), ElementType::I64, vec![value])
+    } else if ctx.has("value_float") {
+        Array::of_floats(Vec::new(), ElementType::F32, &[ctx.float("value_float", 0.0)?])
+    } else if let Some(values) = ctx.ints("value_ints") {
+        Array::of_ints(vec![values.len()], ElementType::I64, values)
+    } else if let Some(values) = ctx.floats("value_floats") {
+        Array::of_floats(vec![values.len()], ElementType::F32, &values)
     } else {
         return Err(Problem::unsupported("it is sparse, or holds texts"));
     };
-    call.give(0, Value::Known(array));
+    ctx.give(0, Value::Known(array));
     Ok(())
 }
 
-fn filled(call: &mut Call<'_>) -> Result<(), Problem> {
-    let asked = call.integers(0, "extents")?;
+fn filled(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let asked = ctx.integers(0, "extents")?;
     let dims = asked.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<Vec<_>>>();
     let dims = dims.ok_or_else(|| Problem::malformed(format!("its extents are {asked:?}")))?;
-    let value = match call.tensor("value")? {
+    let value = match ctx.tensor("value")? {
         Some(value) if value.len() == 1 => value,
         Some(value) => return Err(Problem::malformed(format!("its value has extents {:?}", value.dims()))),
-        None => Array::of_floats(vec![1], Elem::F32, &[0.0]),
+        None => Array::of_floats(vec![1], ElementType::F32, &[0.0]),
     };
-    let array = value.repeat(dims, call.meter())?;
-    call.give(0, Value::Known(array));
+    let array = value.repeat(dims, ctx.meter())?;
+    ctx.give(0, Value::Known(array));
     Ok(())
 }
 
-fn range(call: &mut Call<'_>) -> Result<(), Problem> {
-    let [start, limit, delta] = [call.known(0, "start")?, call.known(1, "limit")?, call.known(2, "delta")?];
+fn range(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let [start, limit, delta] = [ctx.known(0, "start")?, ctx.known(1, "limit")?, ctx.known(2, "delta")?];
     let array = match (start.to_i64(), limit.to_i64(), delta.to_i64()) {
         (Some(&[start]), Some(&[limit]), Some(&[delta])) if delta != 0 => {
             let span = if delta > 0 { limit.saturating_sub(start) } else { start.saturating_sub(limit) };
             let length = usize::try_from(span.max(0).unsigned_abs().div_ceil(delta.unsigned_abs()));
-            let length = call.room_for(&[length.unwrap_or(usize::MAX)], size_of::<i64>(), 1)?;
+            let length = ctx.budget_for(&[length.unwrap_or(usize::MAX)], size_of::<i64>(), 1)?;
             let values = (0..length as i64).map(|i| start.wrapping_add(i.wrapping_mul(delta)));
-            Array::of_ints(vec![length], Elem::I64, values.collect())
+            Array::of_ints(vec![length], ElementType::I64, values.collect())
         }
         (None, None, None) => {
             let (&[start], &[limit], &[delta]) = (&*start.to_f32(), &*limit.to_f32(), &*delta.to_f32()) else {
                 return Err(Problem::malformed("its bounds are no single numbers"));
             };
             let length = (f64::from(limit - start) / f64::from(delta)).ceil().max(0.0) as usize;
-            let length = call.room_for(&[length], 2 * size_of::<f32>(), 1)?;
+            let length = ctx.budget_for(&[length], 2 * size_of::<f32>(), 1)?;
             let values: Vec<f32> = (0..length).map(|i| start + i as f32 * delta).collect();
-            Array::of_floats(vec![length], Elem::F32, &values)
+            Array::of_floats(vec![length], ElementType::F32, &values)
         }
         _ => return Err(Problem::malformed("its bounds are no single numbers of one type, or it goes nowhere")),
     };
-    call.give(0, Value::Known(array));
+    ctx.give(0, Value::Known(array));
     Ok(())
 }
 
-fn eye(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.operand(0)?;
+fn eye(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
     let &[rows, columns] = x.dims() else {
         return Err(Problem::malformed(format!("its input has the extents {:?}", x.dims())));
     };
-    let elem = call.int("dtype")?.map_or(Ok(x.elem()), Elem::of)?;
-    let k = call.int("k")?.unwrap_or(0);
+    let elem = ctx.int("dtype")?.map_or(Ok(x.element_type()), element_type)?;
+    let k = ctx.int("k")?.unwrap_or(0);
     let one = |i: usize| ((i / columns) as i64).saturating_add(k) == (i % columns) as i64;
-    let elements = call.room_for(&[rows, columns], 3 * size_of::<i64>(), 2)?;
+    let elements = ctx.budget_for(&[rows, columns], 3 * size_of::<i64>(), 2)?;
     let values: Vec<i64> = (0..elements).map(|i| i64::from(one(i))).collect();
     let array = match elem.is_float() {
         true => Array::of_floats(vec![rows, columns], elem, &values.iter().map(|&v| v as f32).collect::<Vec<_>>()),
         false => Array::of_ints(vec![rows, columns], elem, values),
     };
-    call.give(0, Value::Known(array));
+    ctx.give(0, Value::Known(array));
     Ok(())
 }

@@ -1,14 +1,14 @@
 //! Operators along one line of values: SOFTMAX, and what takes the greatest.
 
 use crate::{
-    graph::{Binary, Op, Reduce, Shape},
+    graph::{Binary, ElementType, Op, Reduce, Shape},
     import::{
         common::axes::axis,
         error::Problem,
         onnx::{
-            arrange::{last, resized},
-            array::{Array, Elem},
-            call::Call,
+            array::Array,
+            layout_selection::{last, resized},
+            node_lowering::NodeLowering,
             op_registry::{InputLayout::Any, OnnxOpEntry},
             value::{Computed, Value},
         },
@@ -24,16 +24,16 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
 ];
 
 /// A tensor with the atoms of some axes on C.
-pub(super) fn channels(call: &mut Call<'_>, x: &Computed, axes: &[usize]) -> Result<Computed, Problem> {
+pub(super) fn channels(ctx: &mut NodeLowering<'_>, x: &Computed, axes: &[usize]) -> Result<Computed, Problem> {
     let layout = last(&x.layout, &x.dims, axes, None);
-    let tensor = call.site.bring(x, &layout)?;
+    let tensor = ctx.lowering.bring(x, &layout)?;
     Ok(Computed { tensor, layout, ..x.clone() })
 }
 
 /// The axes that are one line: before operator set 13, all from the axis on.
-fn line(call: &Call<'_>, rank: usize) -> Result<Vec<usize>, Problem> {
-    let old = call.opset < 13;
-    let at = call.int("axis")?.unwrap_or(if old { 1 } else { -1 });
+fn line(ctx: &NodeLowering<'_>, rank: usize) -> Result<Vec<usize>, Problem> {
+    let old = ctx.opset < 13;
+    let at = ctx.int("axis")?.unwrap_or(if old { 1 } else { -1 });
     if old && at == rank as i64 {
         return Ok(Vec::new());
     }
@@ -41,53 +41,53 @@ fn line(call: &Call<'_>, rank: usize) -> Result<Vec<usize>, Problem> {
     Ok(if old { (axis..rank).collect() } else { vec![axis] })
 }
 
-fn softmax(call: &mut Call<'_>, log: bool) -> Result<(), Problem> {
-    let x = call.computed(0)?;
-    let line = line(call, x.dims.len())?;
-    let x = channels(call, &x, &line)?;
-    let tensor = call.emit(Op::Softmax { beta: 1.0, log }, &[x.tensor], x.layout.shape())?;
-    call.answer(tensor, x.dims, x.layout, x.elem);
+fn softmax(ctx: &mut NodeLowering<'_>, log: bool) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let line = line(ctx, x.dims.len())?;
+    let x = channels(ctx, &x, &line)?;
+    let tensor = ctx.emit(Op::Softmax { beta: 1.0, log }, &[x.tensor], x.layout.shape())?;
+    ctx.answer(tensor, x.dims, x.layout, x.elem);
     Ok(())
 }
 
 /// 1 at the first of the greatest, and 0 elsewhere.
-fn hardmax(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.computed(0)?;
-    let line = line(call, x.dims.len())?;
-    let x = channels(call, &x, &line)?;
+fn hardmax(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let line = line(ctx, x.dims.len())?;
+    let x = channels(ctx, &x, &line)?;
     let shape = x.layout.shape();
     let axes = [false, false, false, true];
     let kind = Reduce::ArgMax { last: false };
-    let best = call.emit(Op::Reduce { kind, axes }, &[x.tensor], Shape { c: 1, ..shape })?;
-    call.room_for(&[shape.c], size_of::<i64>(), 1)?;
-    let numbers = Array::of_ints(vec![shape.c], Elem::I64, (0..shape.c as i64).collect());
-    let numbers = call.site.constant(&numbers, Shape::new(1, 1, 1, shape.c))?;
-    let tensor = call.emit(Op::Binary(Binary::Equal), &[best, numbers], shape)?;
-    call.answer(tensor, x.dims, x.layout, x.elem);
+    let best = ctx.emit(Op::Reduce { kind, axes }, &[x.tensor], Shape { c: 1, ..shape })?;
+    ctx.budget_for(&[shape.c], size_of::<i64>(), 1)?;
+    let numbers = Array::of_ints(vec![shape.c], ElementType::I64, (0..shape.c as i64).collect());
+    let numbers = ctx.lowering.constant(&numbers, Shape::new(1, 1, 1, shape.c))?;
+    let tensor = ctx.emit(Op::Binary(Binary::Equal), &[best, numbers], shape)?;
+    ctx.answer(tensor, x.dims, x.layout, x.elem);
     Ok(())
 }
 
-fn top_k(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.computed(0)?;
-    let along = call.axis(x.dims.len(), -1)?;
-    let k = match call.optional(1) {
-        Some(_) => match call.integers(1, "number")?.as_slice() {
+fn top_k(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let along = ctx.axis(x.dims.len(), -1)?;
+    let k = match ctx.optional(1) {
+        Some(_) => match ctx.integers(1, "number")?.as_slice() {
             &[k] => usize::try_from(k).unwrap_or(0),
             other => return Err(Problem::malformed(format!("its number is {other:?}"))),
         },
-        None => call.size("k", 0)?,
+        None => ctx.size("k", 0)?,
     };
-    let largest = call.flag("largest", true)?;
-    let x = channels(call, &x, &[along])?;
+    let largest = ctx.flag("largest", true)?;
+    let x = channels(ctx, &x, &[along])?;
     let layout = resized(&x.layout, &x.dims, along, 3, k);
     let mut dims = x.dims.clone();
     dims[along] = k;
     for (position, indices) in [(0, false), (1, true)] {
-        if call.wants(position) {
-            let tensor = call.emit(Op::TopK { k, largest, indices }, &[x.tensor], layout.shape())?;
-            let elem = if indices { Elem::I64 } else { x.elem };
+        if ctx.wants(position) {
+            let tensor = ctx.emit(Op::TopK { k, largest, indices }, &[x.tensor], layout.shape())?;
+            let elem = if indices { ElementType::I64 } else { x.elem };
             let layout = layout.clone().tidy(&dims);
-            call.give(position, Value::Computed(Computed { tensor, dims: dims.clone(), layout, elem }));
+            ctx.give(position, Value::Computed(Computed { tensor, dims: dims.clone(), layout, elem }));
         }
     }
     Ok(())

@@ -2,13 +2,12 @@
 
 use super::basic::one;
 use crate::{
-    graph::Unary,
+    graph::{ElementType, Unary},
     import::{
         error::Problem,
         onnx::{
-            array::Elem,
-            call::Call,
             fold::math,
+            node_lowering::NodeLowering,
             op_registry::{
                 InputLayout::{Any, LikeOperand},
                 OnnxOpEntry,
@@ -110,80 +109,80 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("QuickGelu", 1, Floats, "unary", Any, swish).domain("com.microsoft").limits("alpha of 1"),
 ];
 
-fn float(call: &mut Call<'_>, unary: Unary) -> Result<(), Problem> {
-    let x = call.computed(0)?;
-    let result = one(call, unary, &x, x.elem)?;
-    call.give(0, Value::Computed(result));
+fn float(ctx: &mut NodeLowering<'_>, unary: Unary) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let result = one(ctx, unary, &x, x.elem)?;
+    ctx.give(0, Value::Computed(result));
     Ok(())
 }
 
-fn truth(call: &mut Call<'_>, unary: Unary) -> Result<(), Problem> {
-    let x = call.computed(0)?;
-    let result = one(call, unary, &x, Elem::Bool)?;
-    call.give(0, Value::Computed(result));
+fn truth(ctx: &mut NodeLowering<'_>, unary: Unary) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let result = one(ctx, unary, &x, ElementType::Bool)?;
+    ctx.give(0, Value::Computed(result));
     Ok(())
 }
 
-fn swish(call: &mut Call<'_>) -> Result<(), Problem> {
-    let default = if call.node.op == "QuickGelu" { 1.702 } else { 1.0 };
-    match call.float("alpha", default)? {
-        1.0 => float(call, Unary::Silu),
+fn swish(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let default = if ctx.node.op == "QuickGelu" { 1.702 } else { 1.0 };
+    match ctx.float("alpha", default)? {
+        1.0 => float(ctx, Unary::Silu),
         alpha => Err(Problem::unsupported(format!("its alpha is {alpha}, only 1 is supported"))),
     }
 }
 
-fn clip(call: &mut Call<'_>) -> Result<(), Problem> {
-    let (min, max) = math::bounds(call)?;
+fn clip(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let (min, max) = math::bounds(ctx)?;
     let unary = match (min, max) {
         (0.0, 6.0) => Unary::Relu6,
         (-1.0, 1.0) => Unary::ReluN1To1,
         (0.0, f32::MAX | f32::INFINITY) => Unary::Relu,
         (min, max) => Unary::Clip { min, max },
     };
-    float(call, unary)
+    float(ctx, unary)
 }
 
-fn same(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.operand(0)?;
-    call.give(0, x);
+fn same(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
+    ctx.give(0, x);
     Ok(())
 }
 
-fn dropout(call: &mut Call<'_>) -> Result<(), Problem> {
-    if let Some(training) = call.optional(2) {
+fn dropout(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    if let Some(training) = ctx.optional(2) {
         let on = training.known().is_none_or(|array| array.to_i64().and_then(<[i64]>::first).is_none_or(|&v| v != 0));
-        if on && call.scalar(1, "ratio")? != Some(0.0) {
+        if on && ctx.scalar(1, "ratio")? != Some(0.0) {
             return Err(Problem::new("it is in training mode", "export the model for inference"));
         }
     }
-    same(call)?;
-    if call.wants(1) {
-        let x = call.operand(0)?;
-        let ones = math::ones(call, x.dims())?;
-        call.give(1, ones);
+    same(ctx)?;
+    if ctx.wants(1) {
+        let x = ctx.operand(0)?;
+        let ones = math::ones(ctx, x.dims())?;
+        ctx.give(1, ones);
     }
     Ok(())
 }
 
-fn cast(call: &mut Call<'_>) -> Result<(), Problem> {
-    let to = math::cast_type(call)?;
-    to_type(call, to)
+fn cast(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let to = math::cast_type(ctx)?;
+    to_type(ctx, to)
 }
 
-fn cast_like(call: &mut Call<'_>) -> Result<(), Problem> {
-    let to = call.operand(1)?.elem();
-    to_type(call, to)
+fn cast_like(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let to = ctx.operand(1)?.element_type();
+    to_type(ctx, to)
 }
 
-fn to_type(call: &mut Call<'_>, to: Elem) -> Result<(), Problem> {
-    let x = call.computed(0)?;
+fn to_type(ctx: &mut NodeLowering<'_>, to: ElementType) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
     let (from, mut result) = (x.elem, x.clone());
     match to {
-        Elem::Bool if from != Elem::Bool => result = one(call, Unary::NotZero, &x, to)?,
-        Elem::F16 if from != Elem::F16 => result = one(call, Unary::ToHalf, &x, to)?,
-        to if !to.is_float() && from.is_float() => result = one(call, Unary::Trunc, &x, to)?,
+        ElementType::Bool if from != ElementType::Bool => result = one(ctx, Unary::NotZero, &x, to)?,
+        ElementType::F16 if from != ElementType::F16 => result = one(ctx, Unary::ToHalf, &x, to)?,
+        to if !to.is_float() && from.is_float() => result = one(ctx, Unary::Trunc, &x, to)?,
         _ => result.elem = to,
     }
-    call.give(0, Value::Computed(result));
+    ctx.give(0, Value::Computed(result));
     Ok(())
 }

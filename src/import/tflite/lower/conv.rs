@@ -7,8 +7,8 @@ use crate::{
         common::window::transposed_extent,
         error::Problem,
         tflite::{
-            context::Context,
             op_registry::{Described::LikeOnnx, TfLiteOpEntry},
+            operator_lowering::OperatorLowering,
             schema::{Conv2dOptions, DepthwiseOptions, FullyConnectedOptions, PoolOptions, TransposeConvOptions},
         },
     },
@@ -25,7 +25,7 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
 ];
 
 /// Input, weights, and a bias if there is one.
-fn weighted(ctx: &mut Context<'_, '_>, [x, weights, bias]: [usize; 3]) -> Result<Vec<TensorId>, Problem> {
+fn weighted(ctx: &mut OperatorLowering<'_, '_>, [x, weights, bias]: [usize; 3]) -> Result<Vec<TensorId>, Problem> {
     let mut inputs = vec![ctx.operand(x)?, ctx.constant(weights, "weights")?];
     if ctx.has(bias) {
         inputs.push(ctx.constant(bias, "biases")?);
@@ -33,7 +33,7 @@ fn weighted(ctx: &mut Context<'_, '_>, [x, weights, bias]: [usize; 3]) -> Result
     Ok(inputs)
 }
 
-fn conv2d(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn conv2d(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 3)?;
     let options = ctx.options::<Conv2dOptions<'static>>()?;
     let inputs = weighted(ctx, [0, 1, 2])?;
@@ -50,7 +50,7 @@ fn conv2d(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.emit(Op::Conv2d(conv), &inputs, activation(options.activation())?)
 }
 
-fn depthwise(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn depthwise(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 3)?;
     let options = ctx.options::<DepthwiseOptions<'static>>()?;
     let inputs = weighted(ctx, [0, 1, 2])?;
@@ -63,7 +63,7 @@ fn depthwise(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.emit(Op::DepthwiseConv2d(conv), &inputs, activation(options.activation())?)
 }
 
-fn pool(ctx: &mut Context<'_, '_>, kind: PoolKind) -> Result<(), Problem> {
+fn pool(ctx: &mut OperatorLowering<'_, '_>, kind: PoolKind) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<PoolOptions<'static>>()?;
     let x = ctx.operand(0)?;
@@ -76,7 +76,7 @@ fn pool(ctx: &mut Context<'_, '_>, kind: PoolKind) -> Result<(), Problem> {
 }
 
 /// The operands are: extents of the result, weights, input, and perhaps a bias.
-fn transpose_conv(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn transpose_conv(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 4)?;
     let options = ctx.options::<TransposeConvOptions<'static>>()?;
     let asked: Vec<usize> =
@@ -93,7 +93,7 @@ fn transpose_conv(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// Options are three or more 32-bit numbers: padding (1 SAME, 2 VALID), stride along the width, along the height.
-fn transpose_conv_bias(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn transpose_conv_bias(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let numbers: Vec<i32> =
         ctx.custom_options()?.as_chunks::<4>().0.iter().map(|&bytes| i32::from_le_bytes(bytes)).collect();
@@ -134,7 +134,7 @@ fn cut(
     Ok(Padding { top, bottom, left, right })
 }
 
-fn fully_connected(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn fully_connected(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 3)?;
     let options = ctx.options::<FullyConnectedOptions<'static>>()?;
     if options.weights_format() != 0 {

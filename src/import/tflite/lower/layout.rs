@@ -11,11 +11,11 @@ use crate::{
         error::Problem,
         op_registry::{All, Support},
         tflite::{
-            context::Context,
             op_registry::{
                 Described::{Alone, LikeOnnx},
                 TfLiteOpEntry,
             },
+            operator_lowering::OperatorLowering,
             schema::{
                 ConcatOptions, DepthToSpaceOptions, MirrorPadOptions, PackOptions, ReshapeOptions,
                 ResizeBilinearOptions, ResizeNearestOptions, SpaceToDepthOptions, SqueezeOptions,
@@ -46,20 +46,20 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
 ];
 
 /// Operands hold real values from the start, whatever the type of the file's.
-fn same(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn same(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     ctx.pass_on()
 }
 
 /// Constants are unfolded when they are read.
-fn densify(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn densify(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     ctx.constant(0, "sparse values")?;
     ctx.pass_on()
 }
 
 /// Paddings are pairs of before and after, one an axis; PADV2 names the value that fills them.
-fn pad(ctx: &mut Context<'_, '_>, valued: bool) -> Result<(), Problem> {
+fn pad(ctx: &mut OperatorLowering<'_, '_>, valued: bool) -> Result<(), Problem> {
     let count = if valued { 3 } else { 2 };
     ctx.operands(count, count)?;
     let value = if valued { ctx.scalar(2, "value")? } else { 0.0 };
@@ -67,7 +67,7 @@ fn pad(ctx: &mut Context<'_, '_>, valued: bool) -> Result<(), Problem> {
 }
 
 /// Mode 0 leaves the border out, mode 1 repeats it.
-fn mirror_pad(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn mirror_pad(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     match ctx.options::<MirrorPadOptions<'static>>()?.mode() {
         0 => pad_with(ctx, PadMode::Reflect),
@@ -76,7 +76,7 @@ fn mirror_pad(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     }
 }
 
-fn pad_with(ctx: &mut Context<'_, '_>, mode: PadMode) -> Result<(), Problem> {
+fn pad_with(ctx: &mut OperatorLowering<'_, '_>, mode: PadMode) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
     let numbers = ctx.integers(1, "paddings")?;
@@ -107,7 +107,7 @@ fn pad_with(ctx: &mut Context<'_, '_>, mode: PadMode) -> Result<(), Problem> {
     ctx.emit_as(Op::Pad { before, after, mode }, &[x], Act::None, shape.into())
 }
 
-fn concat(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn concat(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, usize::MAX)?;
     let options = ctx.options::<ConcatOptions<'static>>()?;
     let inputs = (0..ctx.operand_count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
@@ -126,7 +126,7 @@ fn concat(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// Operands of equal extents one behind the other along an axis of their own.
-fn pack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn pack(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, usize::MAX)?;
     let options = ctx.options::<PackOptions<'static>>()?;
     let inputs = (0..ctx.operand_count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
@@ -145,7 +145,7 @@ fn pack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The operand so many times along each axis.
-fn tile(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn tile(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
@@ -158,7 +158,7 @@ fn tile(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// Axes of one element repeated up to the extents stated.
-fn broadcast_to(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn broadcast_to(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let stated = ctx.integers(1, "extents")?;
@@ -173,7 +173,7 @@ fn broadcast_to(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     repeat(ctx, x, &dims, &times)
 }
 
-fn repeat(ctx: &mut Context<'_, '_>, x: TensorId, dims: &[usize], times: &[usize]) -> Result<(), Problem> {
+fn repeat(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, dims: &[usize], times: &[usize]) -> Result<(), Problem> {
     ctx.gives(&repeated(dims, times))?;
     let folded = fold(dims, |axis| (times[axis] > 1).then_some(axis), |axis| times[axis] == 1)?;
     let mut shape = folded.extents;
@@ -185,7 +185,7 @@ fn repeat(ctx: &mut Context<'_, '_>, x: TensorId, dims: &[usize], times: &[usize
 }
 
 /// An axis of one element more.
-fn expand_dims(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn expand_dims(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let mut dims = ctx.dims(x).to_vec();
@@ -196,7 +196,7 @@ fn expand_dims(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The new shape is an operand, or an option where there is none; one extent may be -1.
-fn reshape(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn reshape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 2)?;
     let x = ctx.operand(0)?;
     let asked: Option<Vec<i64>> = if ctx.has(1) {
@@ -219,7 +219,7 @@ fn reshape(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.emit(Op::Reshape, &[x], Act::None)
 }
 
-fn squeeze(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn squeeze(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<SqueezeOptions<'static>>()?;
     let x = ctx.operand(0)?;
@@ -230,7 +230,7 @@ fn squeeze(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.emit(Op::Reshape, &[x], Act::None)
 }
 
-fn transpose(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn transpose(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
@@ -258,17 +258,17 @@ fn without_ones(dims: &[usize], source: &[usize]) -> (Vec<usize>, Vec<usize>) {
     (dims.iter().copied().filter(|&extent| extent != 1).collect(), source)
 }
 
-fn depth_to_space(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn depth_to_space(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let block = ctx.options::<DepthToSpaceOptions<'static>>()?.block_size();
     rearrange(ctx, Op::DepthToSpace { block: positive("block", block)?, order: DepthOrder::Dcr })
 }
 
-fn space_to_depth(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn space_to_depth(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let block = ctx.options::<SpaceToDepthOptions<'static>>()?.block_size();
     rearrange(ctx, Op::SpaceToDepth { block: positive("block", block)? })
 }
 
-fn rearrange(ctx: &mut Context<'_, '_>, op: Op) -> Result<(), Problem> {
+fn rearrange(ctx: &mut OperatorLowering<'_, '_>, op: Op) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let x = ctx.operand(0)?;
     ctx.image(x, "the input")?;
@@ -276,18 +276,18 @@ fn rearrange(ctx: &mut Context<'_, '_>, op: Op) -> Result<(), Problem> {
     ctx.emit(op, &[x], Act::None)
 }
 
-fn resize_bilinear(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn resize_bilinear(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let options = ctx.options::<ResizeBilinearOptions<'static>>()?;
     resize(ctx, true, options.align_corners(), options.half_pixel_centers())
 }
 
-fn resize_nearest(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn resize_nearest(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let options = ctx.options::<ResizeNearestOptions<'static>>()?;
     resize(ctx, false, options.align_corners(), options.half_pixel_centers())
 }
 
 fn resize(
-    ctx: &mut Context<'_, '_>,
+    ctx: &mut OperatorLowering<'_, '_>,
     linear: bool,
     align_corners: bool,
     half_pixel_centers: bool,

@@ -8,11 +8,11 @@ use crate::{
         error::Problem,
         op_registry::{Floats, Support},
         tflite::{
-            context::Context,
             op_registry::{
                 Described::{Alone, LikeOnnx},
                 TfLiteOpEntry,
             },
+            operator_lowering::OperatorLowering,
             schema::{BatchMatMulOptions, CumsumOptions, L2NormOptions, LrnOptions},
         },
     },
@@ -34,7 +34,7 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
 ];
 
 /// A stack of matrices as the last two axes of four, up to two axes of stacking in front.
-fn stack(ctx: &mut Context<'_, '_>, id: TensorId) -> Result<TensorId, Problem> {
+fn stack(ctx: &mut OperatorLowering<'_, '_>, id: TensorId) -> Result<TensorId, Problem> {
     let dims = ctx.dims(id);
     if dims.len() < 2 {
         return Err(Problem::malformed(format!("{dims:?} is no matrix")));
@@ -46,12 +46,12 @@ fn stack(ctx: &mut Context<'_, '_>, id: TensorId) -> Result<TensorId, Problem> {
 }
 
 /// Rows and columns exchanged.
-fn turned(ctx: &mut Context<'_, '_>, id: TensorId) -> Result<TensorId, Problem> {
+fn turned(ctx: &mut OperatorLowering<'_, '_>, id: TensorId) -> Result<TensorId, Problem> {
     let shape = ctx.shape(id);
     ctx.between(Op::Transpose { perm: [0, 1, 3, 2] }, &[id], Shape { w: shape.c, c: shape.w, ..shape })
 }
 
-fn matmul(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn matmul(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let options = ctx.options::<BatchMatMulOptions<'static>>()?;
     let (a, b) = (ctx.operand(0)?, ctx.operand(1)?);
@@ -62,7 +62,7 @@ fn matmul(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.emit(Op::MatMul { transpose_b: options.adj_y() }, &[a, b], Act::None)
 }
 
-fn cum_sum(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn cum_sum(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let options = ctx.options::<CumsumOptions<'static>>()?;
     let x = ctx.operand(0)?;
@@ -76,7 +76,7 @@ fn cum_sum(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The values first, then their indices, along the last axis.
-fn top_k(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn top_k(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     ctx.results(2)?;
     let x = ctx.operand(0)?;
@@ -95,7 +95,7 @@ fn top_k(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// Every pixel by its norm.
-fn l2_normalization(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn l2_normalization(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let act = activation(ctx.options::<L2NormOptions<'static>>()?.activation())?;
     let x = ctx.operand(0)?;
@@ -108,7 +108,7 @@ fn l2_normalization(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The sum of the squares of `radius` channels on both sides.
-fn lrn(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn lrn(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<LrnOptions<'static>>()?;
     let radius = usize::try_from(options.radius()).ok().filter(|&radius| radius <= crate::graph::MAX_ELEMENTS);

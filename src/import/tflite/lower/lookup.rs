@@ -7,8 +7,8 @@ use crate::{
         common::{axes::axis, extents::gathered},
         error::Problem,
         tflite::{
-            context::Context,
             op_registry::{Described::LikeOnnx, TfLiteOpEntry},
+            operator_lowering::OperatorLowering,
             schema::GatherOptions,
         },
     },
@@ -19,7 +19,7 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("EMBEDDING_LOOKUP", LikeOnnx("Gather"), embedding),
 ];
 
-fn gather(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn gather(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let options = ctx.options::<GatherOptions<'static>>()?;
     if options.batch_dims() != 0 {
@@ -31,7 +31,7 @@ fn gather(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The indices come first; the table's rows are looked up.
-fn embedding(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn embedding(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let (indices, table) = (ctx.operand(0)?, ctx.operand(1)?);
     axis(0, ctx.dims(table).len())?;
@@ -39,7 +39,7 @@ fn embedding(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The indices' axes take the place of the one looked up.
-fn look_up(ctx: &mut Context<'_, '_>, x: TensorId, indices: TensorId, along: usize) -> Result<(), Problem> {
+fn look_up(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, indices: TensorId, along: usize) -> Result<(), Problem> {
     let dims = ctx.dims(x).to_vec();
     ctx.gives(&gathered(&dims, along, ctx.dims(indices)))?;
     let folded = fold(&dims, |axis| axis.cmp(&along), |axis| axis != along)?;

@@ -13,8 +13,8 @@ mod slice;
 mod space;
 
 use super::{
-    context::Context,
     op_registry::{self, TfLiteOpEntry},
+    operator_lowering::OperatorLowering,
 };
 use crate::import::error::Problem;
 
@@ -30,7 +30,7 @@ pub(super) static OPERATORS: [&[TfLiteOpEntry]; 7] = [
 ];
 
 /// Adds the nodes that compute the operator's result, or makes the result a constant.
-pub(super) fn lower(ctx: &mut Context<'_, '_>, operator: &str) -> Result<(), Problem> {
+pub(super) fn lower(ctx: &mut OperatorLowering<'_, '_>, operator: &str) -> Result<(), Problem> {
     let entry = op_registry::find(operator).ok_or_else(|| Problem::unsupported("the operator is not supported"))?;
     if !entry.several_results {
         ctx.results(1)?;

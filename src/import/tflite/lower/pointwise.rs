@@ -8,11 +8,11 @@ use crate::{
         error::Problem,
         op_registry::{All, Floats, Numbers, Support},
         tflite::{
-            context::Context,
             op_registry::{
                 Described::{Alone, LikeOnnx},
                 TfLiteOpEntry,
             },
+            operator_lowering::OperatorLowering,
             schema::{
                 AddOptions, DivOptions, GeluOptions, LeakyReluOptions, MulOptions, ReducerOptions, SoftmaxOptions,
                 SubOptions,
@@ -84,34 +84,34 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("NOT_EQUAL", Alone(Support::new(All, "binary")), |c| binary(c, Binary::NotEqual, 0)),
 ];
 
-fn unary(ctx: &mut Context<'_, '_>, unary: Unary) -> Result<(), Problem> {
+fn unary(ctx: &mut OperatorLowering<'_, '_>, unary: Unary) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let x = ctx.operand(0)?;
     ctx.gives(ctx.dims(x))?;
     ctx.emit(Op::Unary(unary), &[x], Act::None)
 }
 
-fn binary(ctx: &mut Context<'_, '_>, binary: Binary, fused: i8) -> Result<(), Problem> {
+fn binary(ctx: &mut OperatorLowering<'_, '_>, binary: Binary, fused: i8) -> Result<(), Problem> {
     broadcast(ctx, Op::Binary(binary), activation(fused)?)
 }
 
-fn add(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn add(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<AddOptions<'static>>()?.activation();
     binary(ctx, Binary::Add, act)
 }
 
-fn sub(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn sub(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<SubOptions<'static>>()?.activation();
     binary(ctx, Binary::Sub, act)
 }
 
-fn mul(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn mul(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<MulOptions<'static>>()?.activation();
     binary(ctx, Binary::Mul, act)
 }
 
 /// One operand after the other; all have the same extents.
-fn add_n(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn add_n(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let mut sum = ctx.operand(0)?;
     let (dims, shape) = (ctx.dims(sum).to_vec(), ctx.shape(sum));
     ctx.gives(&dims)?;
@@ -130,23 +130,23 @@ fn add_n(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// Whole numbers are divided towards zero.
-fn div(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn div(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<DivOptions<'static>>()?.activation();
     let [whole, _] = ctx.gives_integers();
     binary(ctx, if whole { Binary::TruncDiv } else { Binary::Div }, act)
 }
 
-fn leaky_relu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn leaky_relu(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let alpha = ctx.options::<LeakyReluOptions<'static>>()?.alpha();
     unary(ctx, Unary::LeakyRelu { alpha })
 }
 
-fn gelu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn gelu(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let approximate = ctx.options::<GeluOptions<'static>>()?.approximate();
     unary(ctx, if approximate { Unary::GeluTanh } else { Unary::Gelu })
 }
 
-fn prelu(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn prelu(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     broadcast(ctx, Op::Prelu, Act::None)
 }
 
@@ -157,7 +157,7 @@ struct Together {
     shape: Shape,
 }
 
-fn together(ctx: &mut Context<'_, '_>, inputs: &[TensorId]) -> Result<Together, Problem> {
+fn together(ctx: &mut OperatorLowering<'_, '_>, inputs: &[TensorId]) -> Result<Together, Problem> {
     let dims = extents::broadcast(&inputs.iter().map(|&id| ctx.dims(id)).collect::<Vec<_>>())?;
     let all: Vec<Vec<usize>> = inputs.iter().map(|&id| extents::with_leading_ones(ctx.dims(id), dims.len())).collect();
     // Neighbouring axes are one long axis where each operand repeats along both, or along neither.
@@ -172,7 +172,7 @@ fn together(ctx: &mut Context<'_, '_>, inputs: &[TensorId]) -> Result<Together, 
     Ok(Together { views, dims, shape: axes.extents.into() })
 }
 
-fn broadcast(ctx: &mut Context<'_, '_>, op: Op, act: Act) -> Result<(), Problem> {
+fn broadcast(ctx: &mut OperatorLowering<'_, '_>, op: Op, act: Act) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let inputs = [ctx.operand(0)?, ctx.operand(1)?];
     let Together { views, dims, shape } = together(ctx, &inputs)?;
@@ -182,7 +182,7 @@ fn broadcast(ctx: &mut Context<'_, '_>, op: Op, act: Act) -> Result<(), Problem>
 
 /// A condition and two values, of which the one or the other is taken. In the first version a condition of one axis
 /// chooses whole rows.
-fn select(ctx: &mut Context<'_, '_>, rows: bool) -> Result<(), Problem> {
+fn select(ctx: &mut OperatorLowering<'_, '_>, rows: bool) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let [mut condition, yes, no] = [ctx.operand(0)?, ctx.operand(1)?, ctx.operand(2)?];
     let rank = ctx.dims(yes).len();
@@ -199,7 +199,7 @@ fn select(ctx: &mut Context<'_, '_>, rows: bool) -> Result<(), Problem> {
 }
 
 /// Over the axes that the second operand lists.
-fn reduce(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
+fn reduce(ctx: &mut OperatorLowering<'_, '_>, kind: Reduce) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let keep = ctx.options::<ReducerOptions<'static>>()?.keep_dims();
     let listed = ctx.integers(1, "axes")?;
@@ -207,13 +207,13 @@ fn reduce(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
 }
 
 /// The index of the greatest or the least; the axis disappears.
-fn index_of(ctx: &mut Context<'_, '_>, kind: Reduce) -> Result<(), Problem> {
+fn index_of(ctx: &mut OperatorLowering<'_, '_>, kind: Reduce) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let along = ctx.integer(1, "axis")?;
     reduce_over(ctx, kind, &[along], false)
 }
 
-fn reduce_over(ctx: &mut Context<'_, '_>, kind: Reduce, listed: &[i64], keep: bool) -> Result<(), Problem> {
+fn reduce_over(ctx: &mut OperatorLowering<'_, '_>, kind: Reduce, listed: &[i64], keep: bool) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
     let over = listed.iter().map(|&index| axis(index, dims.len())).collect::<Result<Vec<_>, _>>()?;
@@ -235,7 +235,7 @@ fn reduce_over(ctx: &mut Context<'_, '_>, kind: Reduce, listed: &[i64], keep: bo
 }
 
 /// To whole numbers, truth values or 16 bits what is not such already.
-fn cast(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn cast(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let x = ctx.operand(0)?;
     match ctx.gives_integers() {
@@ -246,7 +246,7 @@ fn cast(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// Over the last axis, whatever the rank.
-fn softmax(ctx: &mut Context<'_, '_>, log: bool) -> Result<(), Problem> {
+fn softmax(ctx: &mut OperatorLowering<'_, '_>, log: bool) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let beta = if log { 1.0 } else { ctx.options::<SoftmaxOptions<'static>>()?.beta() };
     let x = ctx.operand(0)?;

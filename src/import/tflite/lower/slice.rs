@@ -11,8 +11,8 @@ use crate::{
         },
         error::Problem,
         tflite::{
-            context::Context,
             op_registry::{Described::LikeOnnx, TfLiteOpEntry},
+            operator_lowering::OperatorLowering,
             schema::{StridedSliceOptions, UnpackOptions},
         },
     },
@@ -26,7 +26,7 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("UNPACK", LikeOnnx("Split"), unpack).several_results(),
 ];
 
-fn strided_slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn strided_slice(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(4, 4)?;
     let options = ctx.options::<StridedSliceOptions<'static>>()?;
     let x = ctx.operand(0)?;
@@ -44,7 +44,7 @@ fn strided_slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The part of `x` that is taken of each axis, as the result.
-fn take(ctx: &mut Context<'_, '_>, x: TensorId, taken: &[AxisRange]) -> Result<(), Problem> {
+fn take(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, taken: &[AxisRange]) -> Result<(), Problem> {
     let dims = ctx.dims(x).to_vec();
     let whole = |axis: usize| taken[axis] == AxisRange::whole(dims[axis]);
     let folded = fold(&dims, |axis| (!whole(axis)).then_some(axis), whole)?;
@@ -57,7 +57,7 @@ fn take(ctx: &mut Context<'_, '_>, x: TensorId, taken: &[AxisRange]) -> Result<(
 }
 
 /// First index and extent of each axis; -1 is all that follow.
-fn slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn slice(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
@@ -81,7 +81,7 @@ fn slice(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The results one behind the other along an axis, all of one extent; the axis comes first.
-fn split(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn split(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let along = ctx.integer(0, "axis")?;
     let x = ctx.operand(1)?;
@@ -94,7 +94,7 @@ fn split(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
 }
 
 /// The results one behind the other along an axis, their extents stated; one may be -1.
-fn split_v(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn split_v(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let x = ctx.operand(0)?;
     let along = axis(ctx.integer(2, "axis")?, ctx.dims(x).len())?;
@@ -111,7 +111,7 @@ fn split_v(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     parts(ctx, x, along, &extents)
 }
 
-fn parts(ctx: &mut Context<'_, '_>, x: TensorId, along: usize, extents: &[usize]) -> Result<(), Problem> {
+fn parts(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, along: usize, extents: &[usize]) -> Result<(), Problem> {
     let dims = ctx.dims(x).to_vec();
     let mut begin = 0;
     for (result, &count) in extents.iter().enumerate() {
@@ -126,7 +126,7 @@ fn parts(ctx: &mut Context<'_, '_>, x: TensorId, along: usize, extents: &[usize]
 }
 
 /// A result for each index of an axis, which disappears.
-fn unpack(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn unpack(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<UnpackOptions<'static>>()?;
     let x = ctx.operand(0)?;

@@ -7,8 +7,8 @@ use crate::{
         error::Problem,
         op_registry::{All, Support},
         tflite::{
-            context::Context,
             op_registry::{Described::Alone, TfLiteOpEntry},
+            operator_lowering::OperatorLowering,
         },
     },
 };
@@ -26,7 +26,7 @@ struct Blocks {
     around: [[usize; 2]; 2],
 }
 
-fn blocks(ctx: &mut Context<'_, '_>, x: TensorId) -> Result<Blocks, Problem> {
+fn blocks(ctx: &mut OperatorLowering<'_, '_>, x: TensorId) -> Result<Blocks, Problem> {
     ctx.operands(3, 3)?;
     let numbers =
         |values: Vec<i64>| -> Option<Vec<usize>> { values.into_iter().map(|n| usize::try_from(n).ok()).collect() };
@@ -46,14 +46,14 @@ fn blocks(ctx: &mut Context<'_, '_>, x: TensorId) -> Result<Blocks, Problem> {
 }
 
 /// Extents of the result as an image, stated with three extents where there are no columns.
-fn gives(ctx: &Context<'_, '_>, x: TensorId, image: Shape) -> Result<(), Problem> {
+fn gives(ctx: &OperatorLowering<'_, '_>, x: TensorId, image: Shape) -> Result<(), Problem> {
     match ctx.dims(x).len() {
         3 => ctx.gives(&[image.b, image.h, image.c]),
         _ => ctx.gives(&image.dims()),
     }
 }
 
-fn to_batch(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn to_batch(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let Blocks { image, block: [rows, columns], around: [y, across] } = blocks(ctx, x)?;
     let padded = Shape { h: image.h + y[0] + y[1], w: image.w + across[0] + across[1], ..image };
@@ -80,7 +80,7 @@ fn to_batch(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
     ctx.emit_as(Op::Transpose { perm }, &[now], Act::None, turned)
 }
 
-fn to_space(ctx: &mut Context<'_, '_>) -> Result<(), Problem> {
+fn to_space(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let Blocks { image, block: [rows, columns], around: [y, across] } = blocks(ctx, x)?;
     if !image.b.is_multiple_of(rows * columns) {

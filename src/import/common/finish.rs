@@ -1,9 +1,22 @@
-//! Leaving out what an importer made on its way and nothing reads.
+//! What is done to every graph before it is handed out.
 
-use crate::graph::{Graph, TensorId};
+use crate::{
+    graph::{Graph, TensorId, check},
+    import::{error::ImportError, meter::Meter},
+};
+
+/// The graph without what the importer made on its way and nothing reads, checked.
+pub(in crate::import) fn finished(graph: Graph, meter: &Meter) -> Result<Graph, ImportError> {
+    let graph = pruned(graph);
+    check(&graph)?;
+    let [made, steps, repeated] = meter.taken();
+    let (nodes, tensors) = (graph.nodes.len(), graph.tensors.len());
+    tracing::debug!(model = graph.name, nodes, tensors, made, steps, repeated, "imported");
+    Ok(graph)
+}
 
 /// The graph with only the tensors that nodes, inputs and outputs name, in the same order.
-pub(super) fn pruned(mut graph: Graph) -> Graph {
+fn pruned(mut graph: Graph) -> Graph {
     let mut used = vec![false; graph.tensors.len()];
     let nodes = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
     for &id in nodes.chain(&graph.inputs).chain(&graph.outputs) {

@@ -1,22 +1,22 @@
 //! One node being lowered: its operands, attributes and results.
 
 use super::{
-    array::{Array, Elem, MAX_RANK, count},
-    layout::Layout,
+    array::{Array, MAX_RANK, count},
+    graph_lowering::GraphLowering,
+    layout::AtomLayout,
     model::{Attribute, Node},
-    site::Site,
-    tensor::Values,
+    tensor::ValueSource,
     value::{Computed, Value},
 };
 use crate::{
-    graph::{Op, Shape, TensorId},
+    graph::{ElementType, Op, Shape, TensorId},
     import::{common::axes::axis, error::Problem, meter::Meter},
 };
 
 /// One node being lowered.
 #[derive(Debug)]
-pub(in crate::import) struct Call<'c> {
-    pub(super) site: &'c mut Site,
+pub(in crate::import) struct NodeLowering<'c> {
+    pub(super) lowering: &'c mut GraphLowering,
     pub(super) node: &'c Node,
     /// Version of the operator set of the node's domain.
     pub(super) opset: i64,
@@ -24,10 +24,10 @@ pub(in crate::import) struct Call<'c> {
     pub(super) results: Vec<Option<Value>>,
     /// Which results anything reads.
     pub(super) read: Vec<bool>,
-    pub(super) values: &'c mut Values,
+    pub(super) values: &'c mut ValueSource,
 }
 
-impl Call<'_> {
+impl NodeLowering<'_> {
     /// Number of operands, missing ones at the end not counted.
     pub(super) fn count(&self) -> usize {
         self.operands.len()
@@ -40,14 +40,14 @@ impl Call<'_> {
 
     /// What the import may still take.
     pub(super) fn meter(&mut self) -> &mut Meter {
-        &mut self.site.meter
+        &mut self.lowering.meter
     }
 
     /// Number of elements of an array that is about to be made, each of so many bytes and steps, which are taken.
-    pub(super) fn room_for(&mut self, dims: &[usize], bytes: usize, steps: usize) -> Result<usize, Problem> {
+    pub(super) fn budget_for(&mut self, dims: &[usize], bytes: usize, steps: usize) -> Result<usize, Problem> {
         let elements = count(dims)?;
-        self.site.meter.memory(elements.saturating_mul(bytes))?;
-        self.site.meter.work(elements.saturating_mul(steps))?;
+        self.lowering.meter.memory(elements.saturating_mul(bytes))?;
+        self.lowering.meter.work(elements.saturating_mul(steps))?;
         Ok(elements)
     }
 
@@ -55,8 +55,8 @@ impl Call<'_> {
     pub(super) fn write_out(&mut self) -> Result<(), Problem> {
         for array in self.operands.iter().flatten().filter_map(Value::known) {
             if array.repeated().is_some() {
-                self.site.meter.memory(array.bytes().saturating_mul(2))?;
-                self.site.meter.work(array.len())?;
+                self.lowering.meter.memory(array.bytes().saturating_mul(2))?;
+                self.lowering.meter.work(array.len())?;
             }
         }
         Ok(())
@@ -78,10 +78,10 @@ impl Call<'_> {
         match value {
             Value::Computed(computed) => Ok(computed.clone()),
             Value::Known(array) => {
-                let layout = Layout::natural(array.dims());
-                let constant = self.site.place(value, &layout)?;
-                let tensor = self.site.stored(constant)?;
-                Ok(Computed { tensor, dims: array.dims().to_vec(), layout, elem: array.elem() })
+                let layout = AtomLayout::natural(array.dims());
+                let constant = self.lowering.place(value, &layout)?;
+                let tensor = self.lowering.stored(constant)?;
+                Ok(Computed { tensor, dims: array.dims().to_vec(), layout, elem: array.element_type() })
             }
         }
     }
@@ -173,7 +173,7 @@ impl Call<'_> {
         let Some(attribute) = attribute else { return Ok(None) };
         let tensor = attribute.tensor.as_deref();
         let tensor = tensor.ok_or_else(|| Problem::malformed(format!("its {name} is not a tensor")))?;
-        self.values.array(tensor, &mut self.site.meter).map(Some)
+        self.values.array(tensor, &mut self.lowering.meter).map(Some)
     }
 
     /// A list of integers.
@@ -211,7 +211,7 @@ impl Call<'_> {
 
     /// A node of the graph.
     pub(super) fn emit(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
-        self.site.emit(op, inputs, shape)
+        self.lowering.emit(op, inputs, shape)
     }
 
     /// States a result.
@@ -222,7 +222,7 @@ impl Call<'_> {
     }
 
     /// States the first result: a tensor with its extents in the file's order.
-    pub(super) fn answer(&mut self, tensor: TensorId, dims: Vec<usize>, layout: Layout, elem: Elem) {
+    pub(super) fn answer(&mut self, tensor: TensorId, dims: Vec<usize>, layout: AtomLayout, elem: ElementType) {
         self.give(0, Value::Computed(Computed { tensor, layout: layout.tidy(&dims), dims, elem }));
     }
 

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::layout::{Layout, spread};
+use super::layout::{AtomLayout, spread};
 use crate::import::error::Problem;
 
 /// A layout in which no physical axis holds atoms of different marks.
-pub(super) fn uniform<M: PartialEq>(layout: &Layout, mark: impl Fn(usize) -> M) -> Result<Layout, Problem> {
+pub(super) fn uniform<M: PartialEq>(layout: &AtomLayout, mark: impl Fn(usize) -> M) -> Result<AtomLayout, Problem> {
     let alike = |list: &Vec<usize>| list.iter().all(|&a| mark(a) == mark(list[0]));
     if layout.places.iter().all(alike) {
         return Ok(layout.clone());
@@ -33,18 +33,22 @@ pub(super) fn uniform<M: PartialEq>(layout: &Layout, mark: impl Fn(usize) -> M) 
 }
 
 /// The layout with these groups of atoms on its axes, in order.
-fn placed(layout: &Layout, groups: &[Vec<usize>]) -> Result<Layout, Problem> {
+fn placed(layout: &AtomLayout, groups: &[Vec<usize>]) -> Result<AtomLayout, Problem> {
     let places = spread(&layout.atoms, groups, &layout.places)
         .ok_or_else(|| Problem::unsupported("it treats more than four axes differently"))?;
-    Ok(Layout { atoms: layout.atoms.clone(), places })
+    Ok(AtomLayout { atoms: layout.atoms.clone(), places })
 }
 
 /// A layout in which logical `axes` have a physical axis each, and which. At most three axes, or all there are.
-pub(super) fn isolated(layout: &Layout, dims: &[usize], axes: &[usize]) -> Result<(Layout, Vec<usize>), Problem> {
+pub(super) fn isolated(
+    layout: &AtomLayout,
+    dims: &[usize],
+    axes: &[usize],
+) -> Result<(AtomLayout, Vec<usize>), Problem> {
     let runs = layout.runs(dims);
     let wanted: Vec<Vec<usize>> = axes.iter().map(|&axis| runs[axis].clone().collect()).collect();
     let empty = wanted.iter().filter(|list| list.is_empty()).count();
-    let fits = |layout: &Layout| {
+    let fits = |layout: &AtomLayout| {
         let alone = |list: &Vec<usize>| list.is_empty() || layout.places.contains(list);
         wanted.iter().all(alone) && layout.places.iter().filter(|list| list.is_empty()).count() >= empty
     };
@@ -59,7 +63,7 @@ pub(super) fn isolated(layout: &Layout, dims: &[usize], axes: &[usize]) -> Resul
     Ok((layout, slots))
 }
 
-fn separated(layout: &Layout, runs: &[Range<usize>], axes: &[usize], empty: usize) -> Result<Layout, Problem> {
+fn separated(layout: &AtomLayout, runs: &[Range<usize>], axes: &[usize], empty: usize) -> Result<AtomLayout, Problem> {
     let axis_of = |atom: usize| axes.iter().copied().find(|&axis| runs[axis].contains(&atom));
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for atom in layout.sequence() {
@@ -84,7 +88,7 @@ fn separated(layout: &Layout, runs: &[Range<usize>], axes: &[usize], empty: usiz
 }
 
 /// A layout with the atoms of logical `axes`, in that order, on C, and those of `rows` on W if such are named.
-pub(super) fn last(layout: &Layout, dims: &[usize], axes: &[usize], rows: Option<&[usize]>) -> Layout {
+pub(super) fn last(layout: &AtomLayout, dims: &[usize], axes: &[usize], rows: Option<&[usize]>) -> AtomLayout {
     let channels = layout.atoms_of(dims, axes);
     let rows = rows.map(|rows| layout.atoms_of(dims, rows));
     let other = |atom: &usize| !channels.contains(atom) && !rows.as_ref().is_some_and(|rows| rows.contains(atom));
@@ -124,11 +128,11 @@ pub(super) fn last(layout: &Layout, dims: &[usize], axes: &[usize], rows: Option
         places[2] = rows;
     }
     places[3] = channels;
-    Layout { atoms: layout.atoms.clone(), places }
+    AtomLayout { atoms: layout.atoms.clone(), places }
 }
 
 /// The layout after logical `axis`, alone on physical `slot`, has come to another extent.
-pub(super) fn resized(layout: &Layout, dims: &[usize], axis: usize, slot: usize, extent: usize) -> Layout {
+pub(super) fn resized(layout: &AtomLayout, dims: &[usize], axis: usize, slot: usize, extent: usize) -> AtomLayout {
     let run = layout.runs(dims)[axis].clone();
     let added = usize::from(extent != 1);
     let renumber = |&atom: &usize| match atom {
@@ -143,7 +147,7 @@ pub(super) fn resized(layout: &Layout, dims: &[usize], axis: usize, slot: usize,
     if added == 1 {
         places[slot] = vec![run.start];
     }
-    Layout { atoms, places }
+    AtomLayout { atoms, places }
 }
 
 /// The atoms that divide an axis for all of these at once: each a list of extents with the same product.

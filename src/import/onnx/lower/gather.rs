@@ -1,22 +1,22 @@
 //! Operators that look elements up by index, and that repeat them.
 
 use super::{
-    align::placed_as,
+    align::{isolate, placed_as},
     basic::two,
-    moves::{isolate, take},
     shapes::reshaped,
+    slice::take,
 };
 use crate::{
-    graph::{Binary, Op, Shape},
+    graph::{Binary, ElementType, Op, Shape},
     import::{
         common::{axes::axis, extents, range::AxisRange},
         error::Problem,
         onnx::{
-            arrange::resized,
-            array::{Array, Elem, count, ranked, strides, walk},
-            call::Call,
+            array::{Array, count, ranked, strides, walk},
             fold::math,
-            layout::Layout,
+            layout::AtomLayout,
+            layout_selection::resized,
+            node_lowering::NodeLowering,
             op_registry::{InputLayout::Any, OnnxOpEntry},
             value::{Computed, Value},
         },
@@ -35,39 +35,40 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("NonZero", 9, All, "none", Any, non_zero).limits("the input must be known").fold(non_zero),
 ];
 
-fn gather(call: &mut Call<'_>) -> Result<(), Problem> {
-    let (x, indices) = (call.operand(0)?, call.operand(1)?);
-    let along = call.axis(x.dims().len(), 0)?;
+fn gather(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let (x, indices) = (ctx.operand(0)?, ctx.operand(1)?);
+    let along = ctx.axis(x.dims().len(), 0)?;
     let dims = extents::gathered(x.dims(), along, indices.dims());
     let extent = x.dims()[along];
     let picked = match &indices {
         Value::Known(indices) => {
             let list = indices.to_i64().ok_or_else(|| Problem::malformed("its indices are no integers"))?;
             // Many nodes may share one list: as indices, and once more as the constant that a step reads.
-            call.room_for(&[list.len()], 4 * size_of::<usize>(), 2)?;
+            ctx.budget_for(&[list.len()], 4 * size_of::<usize>(), 2)?;
             let list = list.iter().map(|&i| axis(i, extent)).collect::<Result<Vec<_>, _>>();
             let list = list.map_err(|_| Problem::malformed(format!("an index lies outside an axis of {extent}")))?;
             match (&x, stepped(&list)) {
-                (Value::Known(array), _) => Value::Known(known_picked(call, array, along, &list)?),
-                (Value::Computed(_), Some(range)) => take(call, &x, &[(along, range)])?,
+                (Value::Known(array), _) => Value::Known(known_picked(ctx, array, along, &list)?),
+                (Value::Computed(_), Some(range)) => take(ctx, &x, &[(along, range)])?,
                 (Value::Computed(_), None) => {
-                    let indices = Array::of_ints(vec![list.len()], Elem::I64, list.iter().map(|&i| i as i64).collect());
-                    let row = call.site.constant(&indices, Shape::new(1, 1, 1, list.len()))?;
-                    looked_up(call, &x, along, row, list.len())?
+                    let indices =
+                        Array::of_ints(vec![list.len()], ElementType::I64, list.iter().map(|&i| i as i64).collect());
+                    let row = ctx.lowering.constant(&indices, Shape::new(1, 1, 1, list.len()))?;
+                    looked_up(ctx, &x, along, row, list.len())?
                 }
             }
         }
         Value::Computed(indices) => {
             let row = Value::Computed(indices.clone());
-            let row = reshaped(call.site, &row, &[indices.dims.iter().product()])?;
+            let row = reshaped(ctx.lowering, &row, &[indices.dims.iter().product()])?;
             let count = row.len();
-            let all: Layout = Layout::of(&[count], &[vec![], vec![], vec![], vec![0]]);
-            let row = placed_as(call.site, &row, &all)?;
-            looked_up(call, &x, along, row, count)?
+            let all: AtomLayout = AtomLayout::of(&[count], &[vec![], vec![], vec![], vec![0]]);
+            let row = placed_as(ctx.lowering, &row, &all)?;
+            looked_up(ctx, &x, along, row, count)?
         }
     };
-    let result = reshaped(call.site, &picked, &dims)?;
-    call.give(0, result);
+    let result = reshaped(ctx.lowering, &picked, &dims)?;
+    ctx.give(0, result);
     Ok(())
 }
 
@@ -79,7 +80,7 @@ fn stepped(list: &[usize]) -> Option<AxisRange> {
     (fits && (stride != 0 || list.len() == 1)).then_some(AxisRange { begin: first, stride, count: list.len() })
 }
 
-fn known_picked(call: &mut Call<'_>, array: &Array, along: usize, list: &[usize]) -> Result<Array, Problem> {
+fn known_picked(ctx: &mut NodeLowering<'_>, array: &Array, along: usize, list: &[usize]) -> Result<Array, Problem> {
     let mut dims = array.dims().to_vec();
     let by = strides(&dims);
     let (extent, inner) = (dims[along], by[along]);
@@ -89,12 +90,12 @@ fn known_picked(call: &mut Call<'_>, array: &Array, along: usize, list: &[usize]
     let outer: usize = if elements == 0 { 0 } else { dims[..along].iter().product() };
     let indices = (0..outer)
         .flat_map(|o| list.iter().flat_map(move |&i| (0..inner).map(move |rest| (o * extent + i) * inner + rest)));
-    array.taken(dims, indices, call.meter())
+    array.taken(dims, indices, ctx.meter())
 }
 
 /// Elements along an axis by a row of indices.
 fn looked_up(
-    call: &mut Call<'_>,
+    ctx: &mut NodeLowering<'_>,
     x: &Value,
     along: usize,
     row: crate::graph::TensorId,
@@ -102,27 +103,27 @@ fn looked_up(
 ) -> Result<Value, Problem> {
     let (tensor, layout, slot) = match x {
         Value::Computed(x) => {
-            let (x, slots) = isolate(call, x, &[along])?;
+            let (x, slots) = isolate(ctx, x, &[along])?;
             (x.tensor, x.layout, slots.first().copied().unwrap_or(0))
         }
         Value::Known(array) => {
             // A table: what one index picks on C, so that it is whole texels.
             let others: Vec<usize> = (0..array.dims().len()).filter(|&axis| axis != along).collect();
-            let layout = Layout::of(array.dims(), &[vec![], vec![], vec![along], others]);
-            (call.site.place(x, &layout)?, layout, 2)
+            let layout = AtomLayout::of(array.dims(), &[vec![], vec![], vec![along], others]);
+            (ctx.lowering.place(x, &layout)?, layout, 2)
         }
     };
     let result = resized(&layout, x.dims(), along, slot, count);
-    let tensor = call.emit(Op::Gather { axis: slot }, &[tensor, row], result.shape())?;
+    let tensor = ctx.emit(Op::Gather { axis: slot }, &[tensor, row], result.shape())?;
     let mut dims = x.dims().to_vec();
     dims[along] = count;
-    Ok(Value::Computed(Computed { tensor, layout: result, dims, elem: x.elem() }))
+    Ok(Value::Computed(Computed { tensor, layout: result, dims, elem: x.element_type() }))
 }
 
-fn gather_elements(call: &mut Call<'_>) -> Result<(), Problem> {
-    let (x, indices) = (call.operand(0)?, call.operand(1)?);
+fn gather_elements(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let (x, indices) = (ctx.operand(0)?, ctx.operand(1)?);
     let rank = x.dims().len();
-    let along = call.axis(rank, 0)?;
+    let along = ctx.axis(rank, 0)?;
     let dims = indices.dims().to_vec();
     let fits = dims.len() == rank && (0..rank).all(|a| a == along || dims[a] <= x.dims()[a]);
     if !fits {
@@ -142,31 +143,31 @@ fn gather_elements(call: &mut Call<'_>) -> Result<(), Problem> {
     let mut axes: [Vec<usize>; 4] = Default::default();
     axes[4 - open.len()..].clone_from_slice(&open);
     let slot = axes.iter().position(|list| list == &[along]).unwrap_or(3);
-    let table = placed_as(call.site, &x, &Layout::of(x.dims(), &axes))?;
-    let layout = Layout::of(&dims, &axes);
-    let row = placed_as(call.site, &indices, &layout)?;
-    let tensor = call.emit(Op::GatherElements { axis: slot }, &[table, row], layout.shape())?;
-    call.answer(tensor, dims, layout, x.elem());
+    let table = placed_as(ctx.lowering, &x, &AtomLayout::of(x.dims(), &axes))?;
+    let layout = AtomLayout::of(&dims, &axes);
+    let row = placed_as(ctx.lowering, &indices, &layout)?;
+    let tensor = ctx.emit(Op::GatherElements { axis: slot }, &[table, row], layout.shape())?;
+    ctx.answer(tensor, dims, layout, x.element_type());
     Ok(())
 }
 
 /// Repeats a value along its axes.
-fn repeated(call: &mut Call<'_>, value: &Value, repeats: &[usize]) -> Result<Value, Problem> {
+fn repeated(ctx: &mut NodeLowering<'_>, value: &Value, repeats: &[usize]) -> Result<Value, Problem> {
     let dims = extents::repeated(value.dims(), repeats);
     match value {
         Value::Known(array) => {
-            call.room_for(&dims, 0, if array.repeated().is_some() { 0 } else { dims.len() })?;
+            ctx.budget_for(&dims, 0, if array.repeated().is_some() { 0 } else { dims.len() })?;
             let (from, to) = (strides(array.dims()), strides(&dims));
             let own = array.dims().to_vec();
             let at =
                 walk(&dims, &to).map(|flat| (0..own.len()).map(|a| flat / to[a] % dims[a] % own[a] * from[a]).sum());
-            Ok(Value::Known(array.taken(dims.clone(), at, call.meter())?))
+            Ok(Value::Known(array.taken(dims.clone(), at, ctx.meter())?))
         }
         Value::Computed(x) => {
             let mut x = x.clone();
             let wanted: Vec<usize> = (0..dims.len()).filter(|&axis| repeats[axis] != 1).collect();
             for axes in wanted.chunks(3) {
-                let (y, slots) = isolate(call, &x, axes)?;
+                let (y, slots) = isolate(ctx, &x, axes)?;
                 let (mut layout, mut extents) = (y.layout.clone(), y.dims.clone());
                 for (&axis, &slot) in axes.iter().zip(&slots) {
                     layout = resized(&layout, &extents, axis, slot, dims[axis]);
@@ -176,7 +177,7 @@ fn repeated(call: &mut Call<'_>, value: &Value, repeats: &[usize]) -> Result<Val
                 if extents.contains(&0) {
                     return Err(Problem::unsupported("nothing is left of its input"));
                 }
-                let tensor = call.emit(Op::Tile, &[y.tensor], shape)?;
+                let tensor = ctx.emit(Op::Tile, &[y.tensor], shape)?;
                 x = Computed { tensor, layout, dims: extents, elem: y.elem };
             }
             x.layout = x.layout.tidy(&x.dims);
@@ -185,90 +186,90 @@ fn repeated(call: &mut Call<'_>, value: &Value, repeats: &[usize]) -> Result<Val
     }
 }
 
-fn expand(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.operand(0)?;
-    let asked = call.integers(1, "extents")?;
+fn expand(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
+    let asked = ctx.integers(1, "extents")?;
     ranked(asked.len())?;
     let asked: Vec<usize> = asked.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
     let dims = extents::broadcast(&[x.dims(), &asked])?;
     let own = extents::with_leading_ones(x.dims(), dims.len());
     let repeats: Vec<usize> = dims.iter().zip(&own).map(|(&d, &o)| if d == o { 1 } else { d }).collect();
-    let x = reshaped(call.site, &x, &own)?;
-    let result = repeated(call, &x, &repeats)?;
-    call.give(0, result);
+    let x = reshaped(ctx.lowering, &x, &own)?;
+    let result = repeated(ctx, &x, &repeats)?;
+    ctx.give(0, result);
     Ok(())
 }
 
-fn tile(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.operand(0)?;
+fn tile(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
     let repeats: Vec<usize> =
-        call.integers(1, "repeats")?.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
+        ctx.integers(1, "repeats")?.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
     if repeats.len() != x.dims().len() {
         return Err(Problem::malformed(format!("{repeats:?} repeats of {:?}", x.dims())));
     }
-    let result = repeated(call, &x, &repeats)?;
-    call.give(0, result);
+    let result = repeated(ctx, &x, &repeats)?;
+    ctx.give(0, result);
     Ok(())
 }
 
 /// Which of the numbers up to a depth an index is; negative ones count from the end.
-fn one_hot(call: &mut Call<'_>) -> Result<(), Problem> {
-    let indices = call.operand(0)?;
-    let depth = match call.known(1, "depth")?.to_i64() {
+fn one_hot(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let indices = ctx.operand(0)?;
+    let depth = match ctx.known(1, "depth")?.to_i64() {
         Some(&[depth]) => usize::try_from(depth).unwrap_or(0),
         // A float that is no number counts as 0, one beyond all as the greatest.
-        _ => call.scalar(1, "depth")?.unwrap_or(0.0) as usize,
+        _ => ctx.scalar(1, "depth")?.unwrap_or(0.0) as usize,
     };
     if depth == 0 {
         return Err(Problem::malformed("its depth is 0, or less"));
     }
-    let values = call.known(2, "values")?;
+    let values = ctx.known(2, "values")?;
     let &[off, on] = &*values.to_f32() else {
         return Err(Problem::malformed(format!("it has {} values", values.len())));
     };
     let rank = indices.dims().len();
-    let along = call.axis(rank + 1, -1)?;
+    let along = ctx.axis(rank + 1, -1)?;
     let mut dims = indices.dims().to_vec();
     dims.insert(along, 1);
-    let indices = reshaped(call.site, &indices, &dims)?;
+    let indices = reshaped(ctx.lowering, &indices, &dims)?;
     let mut numbers = vec![1; rank + 1];
-    numbers[along] = call.room_for(&[depth], 2 * size_of::<i64>(), 2)?;
+    numbers[along] = ctx.budget_for(&[depth], 2 * size_of::<i64>(), 2)?;
     let row = |first: i64| {
         let values = (0..depth as i64).map(|i| i + first).collect();
-        Value::Known(Array::of_ints(numbers.clone(), Elem::I64, values))
+        Value::Known(Array::of_ints(numbers.clone(), ElementType::I64, values))
     };
-    let elem = values.elem();
-    let here = two(call, Binary::Equal, &indices, &row(0), Elem::Bool)?;
-    let behind = two(call, Binary::Equal, &indices, &row(-(depth as i64)), Elem::Bool)?;
-    let hot = two(call, Binary::Or, &Value::Computed(here), &Value::Computed(behind), elem)?;
-    let scaled = two(call, Binary::Mul, &Value::Computed(hot), &math::scalar(on - off), elem)?;
-    let result = two(call, Binary::Add, &Value::Computed(scaled), &math::scalar(off), elem)?;
-    call.give(0, Value::Computed(result));
+    let elem = values.element_type();
+    let here = two(ctx, Binary::Equal, &indices, &row(0), ElementType::Bool)?;
+    let behind = two(ctx, Binary::Equal, &indices, &row(-(depth as i64)), ElementType::Bool)?;
+    let hot = two(ctx, Binary::Or, &Value::Computed(here), &Value::Computed(behind), elem)?;
+    let scaled = two(ctx, Binary::Mul, &Value::Computed(hot), &math::scalar(on - off), elem)?;
+    let result = two(ctx, Binary::Add, &Value::Computed(scaled), &math::scalar(off), elem)?;
+    ctx.give(0, Value::Computed(result));
     Ok(())
 }
 
 /// Keeps what lies on one side of a diagonal.
-fn trilu(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.operand(0)?;
-    let upper = call.flag("upper", true)?;
-    let k = if call.optional(1).is_some() { call.integers(1, "diagonal")?.first().copied().unwrap_or(0) } else { 0 };
+fn trilu(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
+    let upper = ctx.flag("upper", true)?;
+    let k = if ctx.optional(1).is_some() { ctx.integers(1, "diagonal")?.first().copied().unwrap_or(0) } else { 0 };
     let &[.., rows, columns] = x.dims() else {
         return Err(Problem::malformed(format!("its input has the extents {:?}", x.dims())));
     };
-    let elements = call.room_for(&[rows, columns], size_of::<i64>(), 2)?;
+    let elements = ctx.budget_for(&[rows, columns], size_of::<i64>(), 2)?;
     let kept = |i: usize| {
         let distance = (i % columns) as i64 - (i / columns) as i64;
         i64::from(if upper { distance >= k } else { distance <= k })
     };
-    let mask = Array::of_ints(vec![rows, columns], Elem::Bool, (0..elements).map(kept).collect());
-    let result = two(call, Binary::ZeroUnless, &Value::Known(mask), &x, x.elem())?;
-    call.give(0, Value::Computed(result));
+    let mask = Array::of_ints(vec![rows, columns], ElementType::Bool, (0..elements).map(kept).collect());
+    let result = two(ctx, Binary::ZeroUnless, &Value::Known(mask), &x, x.element_type())?;
+    ctx.give(0, Value::Computed(result));
     Ok(())
 }
 
-fn non_zero(call: &mut Call<'_>) -> Result<(), Problem> {
-    let x = call.known(0, "input")?;
-    call.room_for(&[x.dims().len().max(1), x.len()], 3 * size_of::<i64>(), 2)?;
+fn non_zero(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.known(0, "input")?;
+    ctx.budget_for(&[x.dims().len().max(1), x.len()], 3 * size_of::<i64>(), 2)?;
     let values = x.to_f32();
     let found: Vec<usize> = (0..values.len()).filter(|&i| values[i] != 0.0).collect();
     let by = strides(x.dims());
@@ -276,6 +277,6 @@ fn non_zero(call: &mut Call<'_>) -> Result<(), Problem> {
     let indices: Vec<i64> = (0..x.dims().len())
         .flat_map(|axis| index(axis).map(|(axis, &flat)| (flat / by[axis] % x.dims()[axis]) as i64).collect::<Vec<_>>())
         .collect();
-    call.give(0, Value::Known(Array::of_ints(vec![x.dims().len(), found.len()], Elem::I64, indices)));
+    ctx.give(0, Value::Known(Array::of_ints(vec![x.dims().len(), found.len()], ElementType::I64, indices)));
     Ok(())
 }

@@ -2,12 +2,12 @@
 
 use super::{image::Sized, matmul::product};
 use crate::{
-    graph::ResizeMode,
+    graph::{ElementType, ResizeMode},
     import::{
         error::Problem,
         onnx::{
-            array::{Array, Elem},
-            call::Call,
+            array::Array,
+            node_lowering::NodeLowering,
             value::{Computed, Value},
         },
     },
@@ -15,7 +15,7 @@ use crate::{
 
 /// Resizes axes one after another.
 pub(super) fn resized(
-    call: &mut Call<'_>,
+    ctx: &mut NodeLowering<'_>,
     x: &Computed,
     all: &[Sized],
     mode: ResizeMode,
@@ -24,21 +24,21 @@ pub(super) fn resized(
     let last = x.dims.len() - 1;
     let mut y = Value::Computed(x.clone());
     for sized in all {
-        let weights = weights(call, sized, x.dims[sized.axis], mode, coords)?;
+        let weights = weights(ctx, sized, x.dims[sized.axis], mode, coords)?;
         // The axis and the last change places, and do so again.
         let mut perm: Vec<usize> = (0..=last).collect();
         perm.swap(sized.axis, last);
-        let turned = |call: &mut Call<'_>, value: Value| -> Result<Value, Problem> {
+        let turned = |ctx: &mut NodeLowering<'_>, value: Value| -> Result<Value, Problem> {
             Ok(match value {
                 Value::Computed(x) => Value::Computed(x.transposed(&perm)),
-                Value::Known(array) => Value::Known(array.transposed(&perm, call.meter())?),
+                Value::Known(array) => Value::Known(array.transposed(&perm, ctx.meter())?),
             })
         };
-        let lying = turned(call, y)?;
-        let product = product(call, &lying, &Value::Known(weights))?;
-        y = turned(call, product)?;
+        let lying = turned(ctx, y)?;
+        let product = product(ctx, &lying, &Value::Known(weights))?;
+        y = turned(ctx, product)?;
     }
-    call.give(0, y);
+    ctx.give(0, y);
     Ok(())
 }
 
@@ -47,7 +47,7 @@ const TAP_STEPS: usize = 8;
 
 /// What each pixel of the input gives to each of the result, `[input, result]`.
 fn weights(
-    call: &mut Call<'_>,
+    ctx: &mut NodeLowering<'_>,
     sized: &Sized,
     extent: usize,
     mode: ResizeMode,
@@ -63,9 +63,9 @@ fn weights(
     // A pixel of the result looks at as many of the input as it covers.
     let first = (-reach / width).floor() + 1.0;
     let taps = (2.0 - 2.0 * first) as usize;
-    call.meter().work(taps.saturating_mul(sized.extent).saturating_mul(TAP_STEPS))?;
-    let elements = call.room_for(&dims, size_of::<f32>(), 0)?;
-    let mut values = call.meter().filled(elements, std::iter::repeat(0.0f32))?;
+    ctx.meter().work(taps.saturating_mul(sized.extent).saturating_mul(TAP_STEPS))?;
+    let elements = ctx.budget_for(&dims, size_of::<f32>(), 0)?;
+    let mut values = ctx.meter().filled(elements, std::iter::repeat(0.0f32))?;
     for result in 0..sized.extent {
         let centre = centre(result as f64, scale, extent as f64, sized.extent as f64, coords)?;
         // Of a centre on a pixel, that is the one on the right.
@@ -86,7 +86,7 @@ fn weights(
             values[source * sized.extent + result] += (part / sum) as f32;
         }
     }
-    Ok(Array::of_floats(dims, Elem::F32, &values))
+    Ok(Array::of_floats(dims, ElementType::F32, &values))
 }
 
 /// Where the pixel `x` of the result lies in the input.

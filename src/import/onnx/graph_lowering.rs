@@ -4,17 +4,23 @@ use std::collections::HashMap;
 
 use super::{
     array::Array,
-    layout::{Layout, Places, shape, spread},
+    layout::{AtomLayout, AtomPlaces, shape, spread},
     value::{Computed, Value},
 };
 use crate::{
-    graph::{Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId, infer},
-    import::{FakeQuant, error::Problem, label::label, meter::Meter},
+    graph::{Epilogue, Graph, Op, Shape, TensorId},
+    import::{
+        FakeQuant,
+        common::graph::{NODE_BYTES, inferred, push_node, push_tensor, stem},
+        error::Problem,
+        label::label,
+        meter::Meter,
+    },
 };
 
 /// The graph being made.
 #[derive(Debug)]
-pub(super) struct Site {
+pub(super) struct GraphLowering {
     pub(super) graph: Graph,
     /// Index of the file's node that is being lowered.
     pub(super) op_index: usize,
@@ -25,15 +31,10 @@ pub(super) struct Site {
     /// Whether quantising rounds.
     pub(super) fake_quant: FakeQuant,
     /// Tensors that were brought to a layout already.
-    brought: HashMap<(TensorId, Layout, Places), TensorId>,
+    brought: HashMap<(TensorId, AtomLayout, AtomPlaces), TensorId>,
 }
 
-/// What a node takes beside its names.
-const NODE_BYTES: usize = 512;
-/// Characters of a name that others are made of: one name may be the stem of thousands.
-const STEM: usize = 128;
-
-impl Site {
+impl GraphLowering {
     pub(super) fn new(meter: Meter) -> Self {
         let graph = Graph::default();
         let fake_quant = FakeQuant::default();
@@ -43,27 +44,19 @@ impl Site {
     /// Notes which of the file's nodes is being lowered, and what new tensors are called after.
     pub(super) fn begin(&mut self, op_index: usize, name: &str) {
         self.op_index = op_index;
-        self.label = name.chars().take(STEM).collect();
+        self.label = stem(name);
     }
 
     /// A node, and the tensor of `shape` that it computes.
     pub(super) fn emit(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
-        let shapes: Vec<Shape> = inputs.iter().map(|&id| self.graph.shape(id)).collect();
-        let inferred = infer(&op, &shapes, shape).map_err(|e| Problem::malformed(e.to_string()))?;
+        let inferred = inferred(&self.graph, &op, inputs, shape)?;
         if inferred != shape {
             let reason = format!("{} gives {inferred} where {shape} is needed", op.name());
             return Err(Problem::malformed(reason));
         }
         let name = format!("{} / {}", self.label, op.name());
         let output = self.tensor(name, shape, None)?;
-        let inputs = inputs.to_vec();
-        self.graph.nodes.push(Node {
-            op,
-            inputs,
-            outputs: vec![output],
-            epilogue: Epilogue::default(),
-            op_index: self.op_index,
-        });
+        push_node(&mut self.graph, op, inputs, Epilogue::default(), output, self.op_index);
         Ok(output)
     }
 
@@ -78,9 +71,7 @@ impl Site {
         if elements.is_none_or(|n| n == 0) {
             return Err(Problem::malformed(format!("a tensor of {shape} is empty or too large")));
         }
-        let dims = shape.dims().to_vec();
-        self.graph.tensors.push(Tensor { name, shape, dims, host_permutation: LayoutPermutation::default(), constant });
-        Ok(self.graph.tensors.len() - 1)
+        Ok(push_tensor(&mut self.graph, name, shape, constant))
     }
 
     /// A tensor that the caller brings.
@@ -92,7 +83,7 @@ impl Site {
     pub(super) fn constant(&mut self, array: &Array, shape: Shape) -> Result<TensorId, Problem> {
         if array.repeated().is_some() {
             self.meter.repeat(array.len())?;
-        } else if !array.elem().is_float() {
+        } else if !array.element_type().is_float() {
             // Integers become floats, and those bytes.
             self.meter.memory(array.len().saturating_mul(2 * size_of::<f32>()))?;
             self.meter.work(array.len())?;
@@ -116,7 +107,7 @@ impl Site {
     }
 
     /// A value as a tensor whose atoms lie at `layout`'s places. Both layouts must have the same atoms.
-    pub(super) fn place(&mut self, value: &Value, layout: &Layout) -> Result<TensorId, Problem> {
+    pub(super) fn place(&mut self, value: &Value, layout: &AtomLayout) -> Result<TensorId, Problem> {
         match value {
             Value::Known(array) => {
                 let seen = array.reshaped(&layout.atoms)?;
@@ -128,7 +119,7 @@ impl Site {
     }
 
     /// A tensor with its atoms at other places: itself, under another shape, or turned.
-    pub(super) fn bring(&mut self, x: &Computed, to: &Layout) -> Result<TensorId, Problem> {
+    pub(super) fn bring(&mut self, x: &Computed, to: &AtomLayout) -> Result<TensorId, Problem> {
         if x.layout == *to {
             return Ok(x.tensor);
         }
@@ -144,7 +135,7 @@ impl Site {
         Ok(tensor)
     }
 
-    fn turn(&mut self, tensor: TensorId, from: &Layout, to: &Places) -> Result<TensorId, Problem> {
+    fn turn(&mut self, tensor: TensorId, from: &AtomLayout, to: &AtomPlaces) -> Result<TensorId, Problem> {
         let atoms = &from.atoms;
         let (mut tensor, mut places) = (tensor, from.places.clone());
         loop {
@@ -194,7 +185,7 @@ impl Site {
 }
 
 /// The permutation of physical axes that makes `from` of `to`, if whole axes only change places.
-fn direct(from: &Places, to: &Places) -> Option<[usize; 4]> {
+fn direct(from: &AtomPlaces, to: &AtomPlaces) -> Option<[usize; 4]> {
     let mut perm = [None; 4];
     for (source, list) in perm.iter_mut().zip(to).filter(|(_, list)| !list.is_empty()) {
         *source = Some(from.iter().position(|other| other == list)?);

@@ -3,12 +3,12 @@
 
 use super::conv::Image;
 use crate::{
-    graph::{Binary, Op, PadMode, Pool2d, Reduce, Shape, TensorId, Unary},
+    graph::{Binary, ElementType, Op, PadMode, Pool2d, Reduce, Shape, TensorId, Unary},
     import::{
         error::Problem,
         onnx::{
-            array::{Array, Elem, count},
-            call::Call,
+            array::{Array, count},
+            node_lowering::NodeLowering,
         },
     },
 };
@@ -20,8 +20,8 @@ const MOST: usize = 256;
 const EXACT: usize = 1 << 24;
 
 /// The indices, as floats of the result's `shape`. `columns` is whether those of a column follow each other.
-pub(super) fn places(
-    call: &mut Call<'_>,
+pub(super) fn max_indices(
+    ctx: &mut NodeLowering<'_>,
     image: &Image,
     pool: &Pool2d,
     shape: Shape,
@@ -43,33 +43,33 @@ pub(super) fn places(
         after: after.map(|n| n as isize),
         mode: PadMode::Constant(f32::MIN),
     };
-    let padded = call.emit(pad, &[image.x.tensor], around)?;
+    let padded = ctx.emit(pad, &[image.x.tensor], around)?;
     let flat = Shape::new(1, shape.b * shape.h, shape.w, shape.c);
     let mut parts = Vec::with_capacity(height * width);
     for place in 0..height * width {
         let begin = [0, place / width * pool.dilation[0], place % width * pool.dilation[1], 0];
         let stride = [1, pool.stride[0] as isize, pool.stride[1] as isize, 1];
-        let part = call.emit(Op::StridedSlice { begin, stride }, &[padded], shape)?;
-        parts.push(call.site.reshape(part, flat)?);
+        let part = ctx.emit(Op::StridedSlice { begin, stride }, &[padded], shape)?;
+        parts.push(ctx.lowering.reshape(part, flat)?);
     }
     let all = match parts.as_slice() {
         &[one] => one,
-        _ => call.emit(Op::Concat { axis: 0 }, &parts, Shape { b: parts.len(), ..flat })?,
+        _ => ctx.emit(Op::Concat { axis: 0 }, &parts, Shape { b: parts.len(), ..flat })?,
     };
     let greatest = Op::Reduce { kind: Reduce::ArgMax { last: false }, axes: [true, false, false, false] };
-    let index = call.emit(greatest, &[all], flat)?;
-    let index = call.site.reshape(index, shape)?;
+    let index = ctx.emit(greatest, &[all], flat)?;
+    let index = ctx.lowering.reshape(index, shape)?;
 
     // Of the place in the window, its row and column; of those, the distance from the window's first place.
     let by = if columns { [1, h] } else { [w, 1] };
     let [down, right] = [by[0] * pool.dilation[0], by[1] * pool.dilation[1]];
-    let raised = scaled(call, Binary::Add, index, 0.5)?;
-    let share = scaled(call, Binary::Mul, raised, 1.0 / width as f32)?;
-    let row = call.emit(Op::Unary(Unary::Floor), &[share], shape)?;
-    let rows = scaled(call, Binary::Mul, row, down as f32 - (width * right) as f32)?;
-    let steps = scaled(call, Binary::Mul, index, right as f32)?;
-    let distance = call.emit(Op::Binary(Binary::Add), &[rows, steps], shape)?;
-    let mut first = call.meter().list(count(&shape.dims())?)?;
+    let raised = scaled(ctx, Binary::Add, index, 0.5)?;
+    let share = scaled(ctx, Binary::Mul, raised, 1.0 / width as f32)?;
+    let row = ctx.emit(Op::Unary(Unary::Floor), &[share], shape)?;
+    let rows = scaled(ctx, Binary::Mul, row, down as f32 - (width * right) as f32)?;
+    let steps = scaled(ctx, Binary::Mul, index, right as f32)?;
+    let distance = ctx.emit(Op::Binary(Binary::Add), &[rows, steps], shape)?;
+    let mut first = ctx.meter().list(count(&shape.dims())?)?;
     for i in 0..shape.len() {
         let (pixel, channel) = (i / shape.c, i % shape.c);
         let (line, x) = (pixel / shape.w, pixel % shape.w);
@@ -79,15 +79,15 @@ pub(super) fn places(
         let x = (x * pool.stride[1]) as i64 - border.left as i64;
         first.push((plane + y * by[0] as i64 + x * by[1] as i64) as f32);
     }
-    let first = Array::of_floats(shape.dims().to_vec(), Elem::F32, &first);
-    let first = call.site.constant(&first, shape)?;
-    call.emit(Op::Binary(Binary::Add), &[distance, first], shape)
+    let first = Array::of_floats(shape.dims().to_vec(), ElementType::F32, &first);
+    let first = ctx.lowering.constant(&first, shape)?;
+    ctx.emit(Op::Binary(Binary::Add), &[distance, first], shape)
 }
 
 /// A function of a tensor and a number.
-fn scaled(call: &mut Call<'_>, binary: Binary, x: TensorId, number: f32) -> Result<TensorId, Problem> {
-    let shape = call.site.graph.shape(x);
-    let number = Array::of_floats(Vec::new(), Elem::F32, &[number]);
-    let number = call.site.constant(&number, Shape::new(1, 1, 1, 1))?;
-    call.emit(Op::Binary(binary), &[x, number], shape)
+fn scaled(ctx: &mut NodeLowering<'_>, binary: Binary, x: TensorId, number: f32) -> Result<TensorId, Problem> {
+    let shape = ctx.lowering.graph.shape(x);
+    let number = Array::of_floats(Vec::new(), ElementType::F32, &[number]);
+    let number = ctx.lowering.constant(&number, Shape::new(1, 1, 1, 1))?;
+    ctx.emit(Op::Binary(binary), &[x, number], shape)
 }

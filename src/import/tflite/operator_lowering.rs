@@ -5,18 +5,18 @@ use super::{
     tensors::{FileTensor, Grid, MAX_RANK, shape_of},
 };
 use crate::{
-    graph::{Act, Constant, Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId, Unary, infer},
-    import::{FakeQuant, Owner, error::Problem, meter::Meter},
+    graph::{Act, Constant, Epilogue, Graph, Op, Shape, TensorId, Unary},
+    import::{
+        FakeQuant, Owner,
+        common::graph::{NODE_BYTES, inferred, push_node, push_tensor, stem},
+        error::Problem,
+        meter::Meter,
+    },
 };
-
-/// What a node or a tensor that the file does not have takes.
-const NODE_BYTES: usize = 512;
-/// Characters of a name that others are made of.
-const STEM: usize = 128;
 
 /// The graph being made. Its tensors begin with the file's, under the same indices.
 #[derive(Debug)]
-pub(super) struct Lowering<'a> {
+pub(super) struct SubgraphLowering<'a> {
     pub(super) tensors: Vec<FileTensor<'a>>,
     pub(super) graph: Graph,
     /// What the import may still take.
@@ -26,8 +26,8 @@ pub(super) struct Lowering<'a> {
 }
 
 /// One operator being lowered.
-pub(super) struct Context<'l, 'a> {
-    lowering: &'l mut Lowering<'a>,
+pub(super) struct OperatorLowering<'l, 'a> {
+    lowering: &'l mut SubgraphLowering<'a>,
     owner: &'l Owner,
     operator: Operator<'a>,
     index: usize,
@@ -38,9 +38,9 @@ pub(super) struct Context<'l, 'a> {
     output: TensorId,
 }
 
-impl<'l, 'a> Context<'l, 'a> {
+impl<'l, 'a> OperatorLowering<'l, 'a> {
     pub(super) fn new(
-        lowering: &'l mut Lowering<'a>,
+        lowering: &'l mut SubgraphLowering<'a>,
         owner: &'l Owner,
         operator: Operator<'a>,
         index: usize,
@@ -182,7 +182,7 @@ impl<'l, 'a> Context<'l, 'a> {
 
     /// Brings the values of a tensor that has some in the file into the graph.
     fn load(&mut self, id: TensorId) -> Result<(), Problem> {
-        let Lowering { tensors, graph, meter, .. } = &mut *self.lowering;
+        let SubgraphLowering { tensors, graph, meter, .. } = &mut *self.lowering;
         if graph.tensors[id].constant.is_none() && tensors[id].has_values() {
             match tensors[id].constant(self.owner, meter) {
                 Ok(constant) => graph.tensors[id].constant = constant,
@@ -271,8 +271,7 @@ impl<'l, 'a> Context<'l, 'a> {
     pub(super) fn emit_as(&mut self, op: Op, inputs: &[TensorId], act: Act, shape: Shape) -> Result<(), Problem> {
         let output = self.output()?;
         let (op, epilogue) = self.stored(op, inputs, act, shape);
-        let shapes: Vec<Shape> = inputs.iter().map(|&id| self.shape(id)).collect();
-        let inferred = infer(&op, &shapes, shape).map_err(|e| Problem::malformed(e.to_string()))?;
+        let inferred = inferred(&self.lowering.graph, &op, inputs, shape)?;
         if inferred != shape {
             return Err(Problem::malformed(format!("its result is stated as {shape}, its operands give {inferred}")));
         }
@@ -311,18 +310,9 @@ impl<'l, 'a> Context<'l, 'a> {
 
     /// The result of a node in between, of `shape`.
     pub(super) fn between(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
-        let shapes: Vec<Shape> = inputs.iter().map(|&id| self.shape(id)).collect();
-        let shape = infer(&op, &shapes, shape).map_err(|e| Problem::malformed(e.to_string()))?;
+        let shape = inferred(&self.lowering.graph, &op, inputs, shape)?;
         let name = format!("{}/{}", self.stem(self.output), self.lowering.graph.nodes.len());
-        let tensors = &mut self.lowering.graph.tensors;
-        let id = tensors.len();
-        tensors.push(Tensor {
-            name,
-            shape,
-            dims: shape.dims().to_vec(),
-            host_permutation: LayoutPermutation::default(),
-            constant: None,
-        });
+        let id = push_tensor(&mut self.lowering.graph, name, shape, None);
         // What 8 bits can say binds the result, not what is on the way to it.
         self.append(op, inputs, Epilogue::default(), id)?;
         Ok(id)
@@ -331,16 +321,12 @@ impl<'l, 'a> Context<'l, 'a> {
     /// A constant of one value.
     pub(super) fn number(&mut self, value: f32) -> TensorId {
         let constant = Some(Constant::from_f32(&[value]));
-        let tensors = &mut self.lowering.graph.tensors;
-        let shape = Shape::new(1, 1, 1, 1);
-        let (name, dims, host_permutation) = (value.to_string(), vec![1; 4], LayoutPermutation::default());
-        tensors.push(Tensor { name, shape, dims, host_permutation, constant });
-        tensors.len() - 1
+        push_tensor(&mut self.lowering.graph, value.to_string(), Shape::new(1, 1, 1, 1), constant)
     }
 
-    /// What new tensors are called after: one name may be the stem of thousands.
+    /// What new tensors are called after.
     fn stem(&self, id: TensorId) -> String {
-        self.lowering.graph.tensors[id].name.chars().take(STEM).collect()
+        stem(&self.lowering.graph.tensors[id].name)
     }
 
     /// A tensor that the file does not have: the elements of `like` under another shape.
@@ -351,15 +337,7 @@ impl<'l, 'a> Context<'l, 'a> {
         }
         self.lowering.meter.memory(NODE_BYTES)?;
         let name = format!("{} as {shape}", self.stem(like));
-        let tensors = &mut self.lowering.graph.tensors;
-        tensors.push(Tensor {
-            name,
-            shape,
-            dims: shape.dims().to_vec(),
-            host_permutation: LayoutPermutation::default(),
-            constant: None,
-        });
-        Ok(tensors.len() - 1)
+        Ok(push_tensor(&mut self.lowering.graph, name, shape, None))
     }
 
     /// The operator and its epilogue, so that its result is what the file's type can say: of 8 bits one of 256 values, the bounds
@@ -405,8 +383,7 @@ impl<'l, 'a> Context<'l, 'a> {
 
     fn append(&mut self, op: Op, inputs: &[TensorId], epilogue: Epilogue, output: TensorId) -> Result<(), Problem> {
         self.lowering.meter.memory(NODE_BYTES)?;
-        let (inputs, outputs) = (inputs.to_vec(), vec![output]);
-        self.lowering.graph.nodes.push(Node { op, inputs, outputs, epilogue, op_index: self.index });
+        push_node(&mut self.lowering.graph, op, inputs, epilogue, output, self.index);
         Ok(())
     }
 }

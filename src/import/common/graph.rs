@@ -1,0 +1,52 @@
+//! Tensors and nodes that the file does not have, added to the graph.
+
+use crate::{
+    graph::{Constant, Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId, infer},
+    import::error::Problem,
+};
+
+/// What a node or a tensor takes beside its names and values.
+pub(in crate::import) const NODE_BYTES: usize = 512;
+
+/// Characters of a name that others are made of: one name may be the stem of thousands.
+const STEM: usize = 128;
+
+/// What new tensors are called after.
+pub(in crate::import) fn stem(name: &str) -> String {
+    name.chars().take(STEM).collect()
+}
+
+/// A tensor whose elements the caller would have as they are computed with.
+pub(in crate::import) fn push_tensor(
+    graph: &mut Graph,
+    name: String,
+    shape: Shape,
+    constant: Option<Constant>,
+) -> TensorId {
+    let (dims, host_permutation) = (shape.dims().to_vec(), LayoutPermutation::default());
+    graph.tensors.push(Tensor { name, shape, dims, host_permutation, constant });
+    graph.tensors.len() - 1
+}
+
+/// A node of one result, for the file's operator of that index.
+pub(in crate::import) fn push_node(
+    graph: &mut Graph,
+    op: Op,
+    inputs: &[TensorId],
+    epilogue: Epilogue,
+    output: TensorId,
+    op_index: usize,
+) {
+    graph.nodes.push(Node { op, inputs: inputs.to_vec(), outputs: vec![output], epilogue, op_index });
+}
+
+/// The shape that an operator gives, which is asked for as `wanted` where its operands do not say it.
+pub(in crate::import) fn inferred(
+    graph: &Graph,
+    op: &Op,
+    inputs: &[TensorId],
+    wanted: Shape,
+) -> Result<Shape, Problem> {
+    let shapes: Vec<Shape> = inputs.iter().map(|&id| graph.shape(id)).collect();
+    infer(op, &shapes, wanted).map_err(|error| Problem::malformed(error.to_string()))
+}

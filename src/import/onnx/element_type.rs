@@ -1,0 +1,56 @@
+//! Element types by ONNX's numbers.
+
+use crate::{graph::ElementType, import::error::Problem};
+
+/// Element types of the format, by number.
+const NAMES: [&str; 25] = [
+    "no type",
+    "float",
+    "uint8",
+    "int8",
+    "uint16",
+    "int16",
+    "int32",
+    "int64",
+    "string",
+    "bool",
+    "float16",
+    "double",
+    "uint32",
+    "uint64",
+    "complex64",
+    "complex128",
+    "bfloat16",
+    "float8e4m3fn",
+    "float8e4m3fnuz",
+    "float8e5m2",
+    "float8e5m2fnuz",
+    "uint4",
+    "int4",
+    "float4e2m1",
+    "float8e8m0",
+];
+
+/// The type of a number of the format, if it is computed with.
+pub(super) fn element_type(code: i64) -> Result<ElementType, Problem> {
+    Ok(match code {
+        1 => ElementType::F32,
+        2 => ElementType::U8,
+        3 => ElementType::I8,
+        4 => ElementType::U16,
+        5 => ElementType::I16,
+        6 => ElementType::I32,
+        7 => ElementType::I64,
+        9 => ElementType::Bool,
+        10 => ElementType::F16,
+        12 => ElementType::U32,
+        13 => ElementType::U64,
+        other => {
+            let name = usize::try_from(other).ok().and_then(|i| NAMES.get(i)).copied().unwrap_or("unknown");
+            return Err(Problem::new(
+                format!("its elements are of type {name} ({other})"),
+                "convert it to float, float16, an integer or bool",
+            ));
+        }
+    })
+}
