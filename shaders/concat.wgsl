@@ -1,8 +1,19 @@
 // One part of a concatenation: writes a box of the result from the part, from the one that follows, and from constants.
 // A texel where parts meet is written once, by the dispatch in whose box it lies. One texel an invocation.
-// Own words: 8  box: first pixel, slice, image row, batch; 9  its extents in that order;
-//            10, 11  where in the result the first and the second input begin, B, H, W, C;
-//            12  end of the step's rows, first weight texel and first slice of the constants, their slices.
+
+struct Params {
+    // The box: pixel, slice, image row, batch.
+    corner: vec4<u32>,
+    extents: vec4<u32>,
+    // Where in the result the first and the second input begin: B, H, W, C.
+    first_begin: vec4<u32>,
+    second_begin: vec4<u32>,
+    end_row: u32,          // behind the last row to be written
+    constants: u32,        // first weight texel of the constants, which lie as the box does
+    constant_slice: u32,   // their first slice
+    constant_slices: u32,
+}
+
 override FIRST_PART: bool = true;
 override SECOND_PART: bool = false;
 override CONSTANTS: bool = false;
@@ -23,10 +34,12 @@ fn row_of(t: Tensor, o: vec3<u32>, begin: vec4<u32>) -> u32 {
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
-    if id >= param(0u).x { return; }
+    let step = step_params();
+    if id >= step.items { return; }
+    let own = params();
     let dst = output_tensor();
-    let corner = param(8u);
-    let box = param(9u);
+    let corner = own.corner;
+    let box = own.extents;
     let line = id / (box.x * box.y);
     let i = id % (box.x * box.y);
     let x = corner.x + i % box.x;
@@ -34,19 +47,18 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let y = corner.z + line % box.z;
     let batch = corner.w + line / box.z;
     let row = batch * dst.h + y;
-    if row < param(0u).y || row >= param(12u).x { return; }
+    if row < step.first_row || row >= own.end_row { return; }
     let o = vec3(batch, y, x);
     var value = vec4(0.0);
     if CONSTANTS {
-        let place = param(12u);
-        if slice >= place.z {
-            let line_texels = place.w * box.x;
-            value = read_weight(place.y + line * line_texels + (slice - place.z) * box.x + (x - corner.x));
+        if slice >= own.constant_slice {
+            let line_start = own.constants + line * (own.constant_slices * box.x);
+            value = read_weight(line_start + (slice - own.constant_slice) * box.x + (x - corner.x));
         }
     }
     if FIRST_PART {
         let t = input_tensor();
-        let begin = param(10u);
+        let begin = own.first_begin;
         let start = row_of(t, o, begin);
         if ALIGNED {
             value = read_input(t, start + min(slice - (begin.w >> 2u), t.slices - 1u) * t.pitch);
@@ -59,7 +71,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     }
     if SECOND_PART {
         let t = second_tensor();
-        let begin = param(11u);
+        let begin = own.second_begin;
         let start = row_of(t, o, begin);
         let lanes = lanes_of(slice * 4u, begin.w);
         let near = read_second(t, start + min(lanes.x >> 2u, t.slices - 1u) * t.pitch);

@@ -1,79 +1,86 @@
 // 2-D convolution with any window, stride, dilation, padding and groups.
 // An invocation computes PIXELS pixels by SLICES slices. Weights: for each output slice, window row, window column and
-// input slice of the output slice's span, four texels as in pointwise.wgsl; then the biases.
-// Own words: 8  pixel blocks, pixels, bias texel, span; 9  window y, x, stride y, x;
-//            10  dilation y, x, padding top, left; 11  output channels a group, input channels a group.
+// input slice of the output slice's span, four texels, a `WeightMatrix`; then the biases.
+
+// Pairs are of y and x.
+struct Params {
+    blocks: u32,          // of pixels
+    pixels: u32,
+    bias: u32,            // first weight texel of the biases
+    span: u32,            // input slices that an output slice reads
+    window: vec2<u32>,
+    stride: vec2<u32>,
+    dilation: vec2<u32>,
+    padding: vec2<u32>,   // above and on the left
+    out_group: u32,       // output channels of a group
+    in_group: u32,        // input channels of a group
+}
+
 override PIXELS: u32 = 8u;
 override SLICES: u32 = 4u;
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
-    if id >= param(0u).x { return; }
-    let own = param(8u);
-    let window = param(9u);
-    let shape = param(10u);
-    let groups = param(11u);
+    let step = step_params();
+    if id >= step.items { return; }
+    let own = params();
     let dst = output_tensor();
     let src = input_tensor();
-    let place = param(1u);
-    let first = param(0u).y * dst.w + (id % own.x) * PIXELS;
-    let end = param(0u).y * dst.w + own.y;
-    let slice = (id / own.x) * SLICES;
-    let span = own.w;
+    let first = step.first_row * dst.w + (id % own.blocks) * PIXELS;
+    let end = step.first_row * dst.w + own.pixels;
+    let slice = (id / own.blocks) * SLICES;
+    let span = own.span;
     // The span of input slices starts where the group of the slice's first channel does.
-    let start = min((slice * 4u / groups.x) * groups.y / 4u, src.slices - span);
+    let start = min((slice * 4u / own.out_group) * own.in_group / 4u, src.slices - span);
 
     // Image row and column of the window's first tap, biased by the padding so that they stay unsigned; first input row.
-    var y: array<u32, 8>;
-    var x: array<u32, 8>;
-    var image: array<u32, 8>;
+    var y: array<u32, MAX_PIXELS>;
+    var x: array<u32, MAX_PIXELS>;
+    var image: array<u32, MAX_PIXELS>;
     for (var p = 0u; p < PIXELS; p++) {
         let pixel = min(first + p, end - 1u);
         let row = pixel / dst.w;
-        y[p] = (row % dst.h) * window.z;
-        x[p] = (pixel % dst.w) * window.w;
+        y[p] = (row % dst.h) * own.stride.x;
+        x[p] = (pixel % dst.w) * own.stride.y;
         image[p] = (row / dst.h) * src.h;
     }
-    var weight: array<u32, 4>;
-    var sum: array<array<vec4<f32>, 4>, 8>;
+    var weight: array<u32, MAX_SLICES>;
+    var sum: array<array<vec4<f32>, MAX_SLICES>, MAX_PIXELS>;
     for (var s = 0u; s < SLICES; s++) {
         let out = min(slice + s, dst.slices - 1u);
-        weight[s] = place.x + out * window.x * window.y * span * 4u;
-        let bias = read_weight(own.z + out);
+        weight[s] = step.weight_base + out * own.window.x * own.window.y * span * 4u;
+        let bias = read_weight(own.bias + out);
         for (var p = 0u; p < PIXELS; p++) { sum[p][s] = bias; }
     }
-    for (var ky = 0u; ky < window.x; ky++) {
-        var line: array<u32, 8>;
-        var inside: array<bool, 8>;
+    for (var ky = 0u; ky < own.window.x; ky++) {
+        var line: array<u32, MAX_PIXELS>;
+        var inside: array<bool, MAX_PIXELS>;
         for (var p = 0u; p < PIXELS; p++) {
             // Wraps below zero to beyond any height.
-            let iy = y[p] + ky * shape.x - shape.z;
+            let iy = y[p] + ky * own.dilation.x - own.padding.x;
             inside[p] = iy < src.h;
             line[p] = row_start(src, image[p] + select(0u, iy, inside[p])) + start * src.pitch;
         }
-        for (var kx = 0u; kx < window.y; kx++) {
-            var texel: array<u32, 8>;
-            var hit: array<bool, 8>;
+        for (var kx = 0u; kx < own.window.y; kx++) {
+            var texel: array<u32, MAX_PIXELS>;
+            var hit: array<bool, MAX_PIXELS>;
             for (var p = 0u; p < PIXELS; p++) {
-                let ix = x[p] + kx * shape.y - shape.w;
+                let ix = x[p] + kx * own.dilation.y - own.padding.y;
                 hit[p] = inside[p] && ix < src.w;
                 texel[p] = line[p] + select(0u, ix, ix < src.w);
             }
             for (var k = 0u; k < span; k++) {
-                var v: array<vec4<f32>, 8>;
+                var v: array<vec4<f32>, MAX_PIXELS>;
                 for (var p = 0u; p < PIXELS; p++) {
                     v[p] = select(vec4(0.0), read_input(src, texel[p]), hit[p]);
                     texel[p] += src.pitch;
                 }
                 for (var s = 0u; s < SLICES; s++) {
-                    let w0 = textureLoad(weight_texture, at(weight[s], place.y));
-                    let w1 = textureLoad(weight_texture, at(weight[s] + 1u, place.y));
-                    let w2 = textureLoad(weight_texture, at(weight[s] + 2u, place.y));
-                    let w3 = textureLoad(weight_texture, at(weight[s] + 3u, place.y));
+                    let w = weight_matrix(weight[s], step.weight_shift);
                     weight[s] += 4u;
                     for (var p = 0u; p < PIXELS; p++) {
-                        sum[p][s] += v[p].x * w0 + v[p].y * w1 + v[p].z * w2 + v[p].w * w3;
+                        sum[p][s] += product(v[p], w);
                     }
                 }
             }

@@ -1,35 +1,42 @@
 // Running sums along an axis. An invocation takes a line of texels along it; what lies outside the rows asked for is
 // summed, and not stored.
-// Own words: 8  axis, first batch (or row, where the axis is none of rows), first row behind those asked for
+
+struct Params {
+    axis: u32,
+    first: u32,     // batch, or row where the axis is none of rows
+    end_row: u32,   // behind the last row asked for
+}
+
 override EXCLUSIVE: bool = false;
 override REVERSE: bool = false;
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
-    if id >= param(0u).x { return; }
+    let step = step_params();
+    if id >= step.items { return; }
     let dst = output_tensor();
     let src = input_tensor();
-    let own = param(8u);
-    let axis = own.x;
+    let own = params();
+    let axis = own.axis;
     // Lines are numbered by the pixel, the slice and the row, less what the axis is.
     let widths = select(src.w, 1u, axis == 2u);
     let depths = select(src.slices, 1u, axis == 3u);
     let x0 = id % widths;
     let slice0 = id / widths % depths;
-    let outer = own.y + id / (widths * depths);
+    let outer = own.first + id / (widths * depths);
     let row0 = select(outer, outer * src.h, axis == 1u);
     let length = vec4(src.b, src.h, src.w, src.slices)[axis];
-    let step = vec4(src.h, 1u, 0u, 0u)[axis];
+    let row_step = vec4(src.h, 1u, 0u, 0u)[axis];
     var sum = vec4(0.0);
     for (var i = 0u; i < length; i++) {
         let at = select(i, length - 1u - i, REVERSE);
-        let row = row0 + at * step;
+        let row = row0 + at * row_step;
         // Behind the rows asked for nothing is needed.
-        if axis < 2u && select(row >= own.z, row < param(0u).y, REVERSE) { break; }
+        if axis < 2u && select(row >= own.end_row, row < step.first_row, REVERSE) { break; }
         let x = select(x0, at, axis == 2u);
         let slice = select(slice0, at, axis == 3u);
-        let v = read_input(src, row_start(src, row) + slice * src.pitch + x);
+        let v = read_input(src, texel_of(src, row, slice, x));
         var value: vec4<f32>;
         if axis != 3u {
             value = select(sum + v, sum, EXCLUSIVE);
@@ -47,6 +54,6 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             value = select(vec4(a, b, c, c + v.w), vec4(sum.x, a, b, c), EXCLUSIVE);
             sum = vec4(c + v.w);
         }
-        if row >= param(0u).y && row < own.z { store_output(dst, row, x, slice, value); }
+        if row >= step.first_row && row < own.end_row { store_output(dst, row, x, slice, value); }
     }
 }

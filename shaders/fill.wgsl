@@ -1,47 +1,57 @@
-// Fills an operand's texels with one value, lanes past the last channel too; or, as a pad_border, those around a part of it,
-// and those lanes with zeros. One texel an invocation.
-// Own words: 8  the value's bits. Of a pad_border 9  rows above the part, rows beside it, the part's first slice and its
-//            slices; 10  its first pixel and its pixels.
+// Fills an operand's texels with one value, lanes past the last channel too; or the border of a pad, the texels around a
+// part of it, and those lanes with zeros. One texel an invocation.
+
+struct Params {
+    value: f32,
+    // Of a border: the rows above the part and those beside it, then its first slice, first pixel and extents.
+    above: u32,
+    beside: u32,
+    first_slice: u32,
+    first_pixel: u32,
+    slices: u32,
+    pixels: u32,
+}
+
 override PAD_BORDER: bool = false;
 
 // The texel of a row of slices of `width` texels that is number `i` of those around the part.
-fn around(i: u32, width: u32, slices: vec2<u32>, pixels: vec2<u32>) -> u32 {
-    let before = slices.x * width;
+fn texel_around(i: u32, width: u32, part: Params) -> u32 {
+    let before = part.first_slice * width;
     if i < before { return i; }
-    let gap = width - pixels.y;
+    let gap = width - part.pixels;
     let k = i - before;
-    if k >= slices.y * gap { return i + slices.y * pixels.y; }
+    if k >= part.slices * gap { return i + part.slices * part.pixels; }
     let x = k % max(gap, 1u);
-    return before + k / max(gap, 1u) * width + x + select(0u, pixels.y, x >= pixels.x);
+    return before + k / max(gap, 1u) * width + x + select(0u, part.pixels, x >= part.first_pixel);
 }
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
-    if id >= param(0u).x { return; }
+    let step = step_params();
+    if id >= step.items { return; }
+    let own = params();
     let dst = output_tensor();
     let row_texels = dst.slices * dst.w;
     var row = id / row_texels;
     var texel = id % row_texels;
-    var value = vec4(bitcast<f32>(param(8u).x));
+    var value = vec4(own.value);
     if PAD_BORDER {
-        let part = param(9u);
-        let pixels = param(10u).xy;
-        let above = part.x * row_texels;
-        let a_row = row_texels - part.w * pixels.y;
+        let above = own.above * row_texels;
+        let a_row = row_texels - own.slices * own.pixels;
         if id >= above {
             let i = id - above;
-            let beside = part.y * a_row;
+            let beside = own.beside * a_row;
             if i < beside {
-                row = part.x + i / max(a_row, 1u);
-                texel = around(i % max(a_row, 1u), dst.w, part.zw, pixels);
+                row = own.above + i / max(a_row, 1u);
+                texel = texel_around(i % max(a_row, 1u), dst.w, own);
             } else {
-                row = part.x + part.y + (i - beside) / row_texels;
+                row = own.above + own.beside + (i - beside) / row_texels;
                 texel = (i - beside) % row_texels;
             }
         }
-        value = select(vec4(0.0), saturated(value), vec4(0u, 1u, 2u, 3u) + texel / dst.w * 4u < vec4(dst.c));
+        value = select(vec4(0.0), saturated(value), has_channels(dst, texel / dst.w));
     }
-    let place = row_start(dst, param(0u).y + row) + texel / dst.w * dst.pitch + texel % dst.w;
+    let place = texel_of(dst, step.first_row + row, texel / dst.w, texel % dst.w);
     textureStore(target_texture, at(place, dst.shift), value);
 }

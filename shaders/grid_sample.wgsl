@@ -23,21 +23,15 @@ fn pixel(t: Tensor, image: u32, column: u32, i: vec2<i32>) -> vec4<f32> {
     return select(vec4(0.0), value, BORDER || all(near == i));
 }
 
-@compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
-    if id >= param(0u).x { return; }
-    let dst = output_tensor();
+fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let src = input_tensor();
-    let row_texels = dst.slices * dst.w;
-    let row = param(0u).y + id / row_texels;
-    let slice = (id % row_texels) / dst.w;
-    let x = (id % row_texels) % dst.w;
-    let image = (row / dst.h) * src.h;
-    let column = slice * src.pitch;
+    let image = o.b * src.h;
+    let column = o.slice * src.pitch;
     let extent = vec2<f32>(vec2(src.w, src.h));
-    let named = place(row, x, dst.w) + 1.0;
+    let named = place(o.row, o.x, dst.w) + 1.0;
     let exact = select((named * extent - 1.0) * 0.5, named * 0.5 * (extent - 1.0), ALIGN_CORNERS);
+    // Of a place that is no number there is none.
+    let nowhere = any(no_number(vec4(exact, 0.0, 0.0)));
     // Beyond a pixel's distance of the image nothing changes, and whole numbers can hold it.
     let position = bounded(vec4(exact, 0.0, 0.0), vec4(-2.0), vec4(extent + 1.0, 0.0, 0.0)).xy;
     var value: vec4<f32>;
@@ -52,7 +46,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     } else {
         value = pixel(src, image, column, vec2<i32>(round(position)));
     }
-    // Of a place that is no number there is none.
-    let nowhere = any(no_number(vec4(exact, 0.0, 0.0)));
-    store_output(dst, row, x, slice, select(value, vec4(exact.x + exact.y), nowhere));
+    return select(value, vec4(exact.x + exact.y), nowhere);
 }

@@ -2,47 +2,35 @@
 // Where both W and rows are reduced it is the mean of the rows' means, each as if it had been stored: a mean of rows
 // that was computed row by row is then the same to the bit. The mean of a row is rounded before it is stored, too, for
 // devices round as they like.
-// Own words: 8  whether B, H, W, C are reduced
-//            9  as the bits of a float: how many values make one, how many of them in a row; 1 where it is of both, 2 where it is of W.
 
-// The indices `.x..<.y` of an axis that make one of the result.
-fn span(reduced: u32, index: u32, extent: u32) -> vec2<u32> {
-    return select(vec2(index, index + 1u), vec2(0u, extent), reduced != 0u);
+struct Params {
+    reduced: vec4<u32>,   // whether B, H, W, C are
+    divisor: f32,         // how many values make one, of rows' means where there are any
+    row_divisor: f32,     // how many of them are in a row
+    stored: u32,          // which means are made as if they had been stored
 }
 
-@compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
-    if id >= param(0u).x { return; }
-    let dst = output_tensor();
+fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let src = input_tensor();
-    let reduced = param(8u);
-    let row_texels = dst.slices * dst.w;
-    let row = param(0u).y + id / row_texels;
-    let slice = (id % row_texels) / dst.w;
-    let ox = (id % row_texels) % dst.w;
-    let batches = span(reduced.x, row / dst.h, src.b);
-    let lines = span(reduced.y, row % dst.h, src.h);
-    let pixels = span(reduced.z, ox, src.w);
-    let slices = span(reduced.w, slice, src.slices);
-    let values = param(9u);
+    let own = params();
+    let region = region_of(own.reduced, src, o);
     var sum = vec4(0.0);
-    for (var b = batches.x; b < batches.y; b++) {
-        for (var y = lines.x; y < lines.y; y++) {
+    for (var b = region.batches.x; b < region.batches.y; b++) {
+        for (var y = region.rows.x; y < region.rows.y; y++) {
             let start = row_start(src, b * src.h + y);
             var line = vec4(0.0);
-            for (var x = pixels.x; x < pixels.y; x++) {
-                for (var s = slices.x; s < slices.y; s++) {
+            for (var x = region.pixels.x; x < region.pixels.y; x++) {
+                for (var s = region.slices.x; s < region.slices.y; s++) {
                     line += read_input(src, start + s * src.pitch + x);
                 }
             }
-            if values.z == 1u { line = stored(line / bitcast<f32>(values.y)); }
+            if own.stored == STORED_ROW_MEANS { line = stored(line / own.row_divisor); }
             sum += line;
         }
     }
     // Lanes past the last channel are zero, so all four may be added.
-    if reduced.w != 0u { sum = vec4((sum.x + sum.y) + (sum.z + sum.w), 0.0, 0.0, 0.0); }
-    var mean = sum / bitcast<f32>(values.x);
-    if values.z == 2u { mean = stored(mean); }
-    store_output(dst, row, ox, slice, mean);
+    if own.reduced.w != 0u { sum = vec4((sum.x + sum.y) + (sum.z + sum.w), 0.0, 0.0, 0.0); }
+    var mean = sum / own.divisor;
+    if own.stored == STORED_MEAN { mean = stored(mean); }
+    return mean;
 }

@@ -1,13 +1,19 @@
 // Resize by tables: each row and each column of the result is made of TAPS neighbours of the input, by parts.
 // One texel an invocation.
-// Own words: 8  where the tables begin: first row, first column (as signed bits, four in each word), parts of the rows,
-//            parts of the columns (one word for each place); 9  what lies outside, as bits.
+
+struct Params {
+    // Groups of params at which the tables begin. Of the first pixels a group holds four, of the parts one.
+    first_rows: u32,
+    first_columns: u32,
+    row_parts: u32,
+    column_parts: u32,
+    extrapolation: f32,   // what lies outside
+}
+
 // 1, 2 or 4.
 override TAPS: u32 = 2u;
 // Whether a place may lie outside the image.
 override OUTSIDE: bool = false;
-
-const NOWHERE: i32 = -2147483647 - 1;
 
 // Number `i` of the table of single words that begins at `at`.
 fn number(at: u32, i: u32) -> i32 {
@@ -18,31 +24,22 @@ fn held(i: i32, extent: u32) -> u32 {
     return u32(clamp(i, 0, i32(extent) - 1));
 }
 
-@compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
-    if id >= param(0u).x { return; }
-    let dst = output_tensor();
+fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let src = input_tensor();
-    let tables = param(8u);
-    let row_texels = dst.slices * dst.w;
-    let row = param(0u).y + id / row_texels;
-    let slice = (id % row_texels) / dst.w;
-    let ox = (id % row_texels) % dst.w;
-    let oy = row % dst.h;
-    let image = (row / dst.h) * src.h;
-    let top = number(tables.x, oy);
-    let left = number(tables.y, ox);
+    let own = params();
+    let image = o.b * src.h;
+    let top = number(own.first_rows, o.y);
+    let left = number(own.first_columns, o.x);
     var value = vec4(0.0);
-    if OUTSIDE && (top == NOWHERE || left == NOWHERE) {
-        value = vec4(bitcast<f32>(param(9u).x));
+    if OUTSIDE && (bitcast<u32>(top) == NOWHERE || bitcast<u32>(left) == NOWHERE) {
+        value = vec4(own.extrapolation);
     } else if TAPS == 1u {
-        value = read_input(src, row_start(src, image + held(top, src.h)) + slice * src.pitch + held(left, src.w));
+        value = read_input(src, texel_of(src, image + held(top, src.h), o.slice, held(left, src.w)));
     } else {
-        let rows = bitcast<vec4<f32>>(param(tables.z + oy));
-        let columns = bitcast<vec4<f32>>(param(tables.w + ox));
+        let rows = bitcast<vec4<f32>>(param(own.row_parts + o.y));
+        let columns = bitcast<vec4<f32>>(param(own.column_parts + o.x));
         for (var j = 0u; j < TAPS; j++) {
-            let start = row_start(src, image + held(top + i32(j), src.h)) + slice * src.pitch;
+            let start = row_start(src, image + held(top + i32(j), src.h)) + o.slice * src.pitch;
             var line = vec4(0.0);
             for (var i = 0u; i < TAPS; i++) {
                 line += columns[i] * read_input(src, start + held(left + i32(i), src.w));
@@ -50,5 +47,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             value += rows[j] * line;
         }
     }
-    store_output(dst, row, ox, slice, value);
+    return value;
 }

@@ -1,57 +1,52 @@
 // Transposed 2-D convolution, gathered: each pixel of the result looks up the taps that reach it. One texel an
 // invocation. Weights: for each output slice, window row, window column and input slice of the output slice's span four
-// texels as in pointwise.wgsl; then the biases.
-// Own words: 8  window y, x, stride y, x; 9  cut top, left, bias texel, span;
-//            10  dilation y, x, output channels a group, input channels a group.
+// texels, a `WeightMatrix`; then the biases.
 
-@compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
-    if id >= param(0u).x { return; }
-    let dst = output_tensor();
+// Pairs are of y and x.
+struct Params {
+    window: vec2<u32>,
+    stride: vec2<u32>,
+    cut: vec2<u32>,      // rows and columns of the full result that are left out above and on the left
+    bias: u32,           // first weight texel of the biases
+    span: u32,           // input slices that an output slice reads
+    dilation: vec2<u32>,
+    out_group: u32,      // output channels of a group
+    in_group: u32,       // input channels of a group
+}
+
+fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let src = input_tensor();
-    let window = param(8u).xy;
-    let stride = param(8u).zw;
-    let own = param(9u);
-    let dilation = param(10u).xy;
-    let groups = param(10u).zw;
-    let row_texels = dst.slices * dst.w;
-    let row = param(0u).y + id / row_texels;
-    let slice = (id % row_texels) / dst.w;
-    let ox = (id % row_texels) % dst.w;
-    let span = own.w;
+    let own = params();
+    let step = step_params();
+    let slice = o.slice;
     // The span of input slices starts where the group of the slice's first channel does.
-    let begins = min((slice * 4u / groups.x) * groups.y / 4u, src.slices - span);
+    let begins = min((slice * 4u / own.out_group) * own.in_group / 4u, src.slices - own.span);
     // In the full result a tap `k` comes from input pixel `(full - k * dilation) / stride`, where that is whole.
-    let full = vec2(row % dst.h, ox) + own.xy;
-    let image = (row / dst.h) * src.h;
-    let place = param(1u);
+    let full = vec2(o.y, o.x) + own.cut;
+    let image = o.b * src.h;
     // Without dilation every `stride`-th tap is whole; with it, each is looked at.
-    let dense = dilation == vec2(1u);
-    let first = select(vec2(0u), full % stride, dense);
-    let step = select(vec2(1u), stride, dense);
-    var sum = read_weight(own.z + slice);
-    for (var ky = first.x; ky < window.x; ky += step.x) {
-        if ky * dilation.x > full.x { break; }
-        let above = full.x - ky * dilation.x;
-        let iy = above / stride.x;
-        if iy >= src.h || above % stride.x != 0u { continue; }
+    let dense = own.dilation == vec2(1u);
+    let first = select(vec2(0u), full % own.stride, dense);
+    let advance = select(vec2(1u), own.stride, dense);
+    var sum = read_weight(own.bias + slice);
+    for (var ky = first.x; ky < own.window.x; ky += advance.x) {
+        if ky * own.dilation.x > full.x { break; }
+        let above = full.x - ky * own.dilation.x;
+        let iy = above / own.stride.x;
+        if iy >= src.h || above % own.stride.x != 0u { continue; }
         let start = row_start(src, image + iy) + begins * src.pitch;
-        for (var kx = first.y; kx < window.y; kx += step.y) {
-            if kx * dilation.y > full.y { break; }
-            let before = full.y - kx * dilation.y;
-            let ix = before / stride.y;
-            if ix >= src.w || before % stride.y != 0u { continue; }
-            var weight = place.x + ((slice * window.x + ky) * window.y + kx) * span * 4u;
-            for (var k = 0u; k < span; k++) {
+        for (var kx = first.y; kx < own.window.y; kx += advance.y) {
+            if kx * own.dilation.y > full.y { break; }
+            let before = full.y - kx * own.dilation.y;
+            let ix = before / own.stride.y;
+            if ix >= src.w || before % own.stride.y != 0u { continue; }
+            var weight = step.weight_base + ((slice * own.window.x + ky) * own.window.y + kx) * own.span * 4u;
+            for (var k = 0u; k < own.span; k++) {
                 let v = read_input(src, start + k * src.pitch + ix);
-                sum += v.x * textureLoad(weight_texture, at(weight, place.y))
-                    + v.y * textureLoad(weight_texture, at(weight + 1u, place.y))
-                    + v.z * textureLoad(weight_texture, at(weight + 2u, place.y))
-                    + v.w * textureLoad(weight_texture, at(weight + 3u, place.y));
+                sum += product(v, weight_matrix(weight, step.weight_shift));
                 weight += 4u;
             }
         }
     }
-    store_output(dst, row, ox, slice, sum);
+    return sum;
 }

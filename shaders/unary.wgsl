@@ -1,7 +1,12 @@
 // A function of one value. One texel an invocation.
-// Own words: 8  its two parameters as bits.
-// Codes from 32 on are of `src/kernels/unary.rs`, those below of `activate`.
-override FUNCTION: u32 = 0u;
+
+struct Params {
+    alpha: f32,
+    beta: u32,   // as `activate` wants it
+}
+
+// A function of `src/kernels/unary.rs`, or of `activate`.
+override FUNCTION: u32 = ACT_NONE;
 
 const HALF_PI: f32 = 1.57079632679;
 const QUARTER_PI: f32 = 0.78539816339;
@@ -92,10 +97,6 @@ fn inverse_hyperbolic_tangent(x: vec4<f32>) -> vec4<f32> {
     return select(0.5 * logarithm((1.0 + x) / (1.0 - x)), small_atanh(x), abs(x) < vec4(0.3));
 }
 
-fn truth(yes: vec4<bool>) -> vec4<f32> {
-    return select(vec4(0.0), vec4(1.0), yes);
-}
-
 // Infinities and what is no number are known by their bits: comparisons may be compiled as if there were none.
 const INFINITE_BITS: u32 = 0x7f800000u;
 
@@ -114,59 +115,51 @@ fn to_half(x: vec4<f32>) -> vec4<f32> {
     return select(bitcast<vec4<f32>>(near | negative), small, magnitude < vec4(0x38800000u));
 }
 
-fn function(x: vec4<f32>, slice: u32, own: vec2<u32>) -> vec4<f32> {
-    let alpha = bitcast<f32>(own.x);
-    let beta = bitcast<f32>(own.y);
+fn function(x: vec4<f32>, slice: u32) -> vec4<f32> {
+    let own = params();
+    let alpha = own.alpha;
+    let beta = bitcast<f32>(own.beta);
     let magnitude = bitcast<vec4<u32>>(x) & vec4(0x7fffffffu);
     switch FUNCTION {
-        case 32u: { return beta * select(x, alpha * (exp(x) - 1.0), x <= vec4(0.0)); }
-        case 33u: { return positive(x) + min(alpha * (exp(x / alpha) - 1.0), vec4(0.0)); }
-        case 34u: { return select(vec4(0.0), x, x > vec4(alpha)); }
-        case 35u: { return x / (1.0 + abs(x)); }
-        case 36u: { return select(select(vec4(0.0), x - alpha, x > vec4(beta)), x + alpha, x < vec4(-beta)); }
-        case 37u: { return logarithm(x); }
-        case 38u: { return 1.0 / x; }
-        case 39u: { return select(sign(x), x, no_number(x)); }
-        case 40u: { return erf(x); }
-        case 41u: { return circular(x, 0); }
-        case 42u: { return circular(x, 1); }
-        case 43u: { return circular(x, 0) / circular(x, 1); }
-        case 44u: { return arc_sine(x); }
-        case 45u: { return arc_cosine(x); }
-        case 46u: { return arc_tangent(x); }
-        case 47u: { return hyperbolic_sine(x); }
-        case 48u: { return 0.5 * (exponential(x) + exp(-x)); }
-        case 49u: { return inverse_hyperbolic_sine(x); }
-        case 50u: { return inverse_hyperbolic_cosine(x); }
-        case 51u: { return inverse_hyperbolic_tangent(x); }
-        case 52u: { return floor(x); }
-        case 53u: { return ceil(x); }
-        case 54u: { return round(x); }
-        case 55u: { return trunc(x); }
-        case 56u: { return to_half(x); }
-        case 57u: { return truth(x == vec4(0.0)); }
-        case 58u: { return truth(magnitude != vec4(0u)); }
-        case 59u: { return truth(no_number(x)); }
-        case 60u: {
+        case UNARY_SELU: { return beta * select(x, alpha * (exp(x) - 1.0), x <= vec4(0.0)); }
+        case UNARY_CELU: { return positive(x) + min(alpha * (exp(x / alpha) - 1.0), vec4(0.0)); }
+        case UNARY_THRESHOLDED_RELU: { return select(vec4(0.0), x, x > vec4(alpha)); }
+        case UNARY_SOFTSIGN: { return x / (1.0 + abs(x)); }
+        case UNARY_SHRINK: { return select(select(vec4(0.0), x - alpha, x > vec4(beta)), x + alpha, x < vec4(-beta)); }
+        case UNARY_LOG: { return logarithm(x); }
+        case UNARY_RECIPROCAL: { return 1.0 / x; }
+        case UNARY_SIGN: { return select(sign(x), x, no_number(x)); }
+        case UNARY_ERF: { return erf(x); }
+        case UNARY_SIN: { return circular(x, 0); }
+        case UNARY_COS: { return circular(x, 1); }
+        case UNARY_TAN: { return circular(x, 0) / circular(x, 1); }
+        case UNARY_ASIN: { return arc_sine(x); }
+        case UNARY_ACOS: { return arc_cosine(x); }
+        case UNARY_ATAN: { return arc_tangent(x); }
+        case UNARY_SINH: { return hyperbolic_sine(x); }
+        case UNARY_COSH: { return 0.5 * (exponential(x) + exp(-x)); }
+        case UNARY_ASINH: { return inverse_hyperbolic_sine(x); }
+        case UNARY_ACOSH: { return inverse_hyperbolic_cosine(x); }
+        case UNARY_ATANH: { return inverse_hyperbolic_tangent(x); }
+        case UNARY_FLOOR: { return floor(x); }
+        case UNARY_CEIL: { return ceil(x); }
+        case UNARY_ROUND: { return round(x); }
+        case UNARY_TRUNC: { return trunc(x); }
+        case UNARY_TO_HALF: { return to_half(x); }
+        case UNARY_NOT: { return truth(x == vec4(0.0)); }
+        case UNARY_NOT_ZERO: { return truth(magnitude != vec4(0u)); }
+        case UNARY_IS_NAN: { return truth(no_number(x)); }
+        case UNARY_IS_INF: {
             let negative = bitcast<vec4<u32>>(x) != magnitude;
-            let counts = select(vec4(own.y), vec4(own.x), negative) != vec4(0u);
+            // `alpha` is whether negative infinity counts, `beta` whether the positive one does.
+            let counts = select(vec4(beta), vec4(alpha), negative) != vec4(0.0);
             return truth((magnitude == vec4(INFINITE_BITS)) & counts);
         }
-        default: { return activate(FUNCTION, x, slice, own.x, own.y); }
+        default: { return activate(FUNCTION, x, slice, alpha, own.beta); }
     }
 }
 
-@compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
-    if id >= param(0u).x { return; }
-    let dst = output_tensor();
+fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let src = input_tensor();
-    let row_texels = dst.slices * dst.w;
-    let row = param(0u).y + id / row_texels;
-    let i = id % row_texels;
-    let slice = i / dst.w;
-    let x = i % dst.w;
-    let value = read_input(src, row_start(src, row) + slice * src.pitch + x);
-    store_output(dst, row, x, slice, function(value, slice, param(8u).xy));
+    return function(read_input(src, texel_of(src, o.row, o.slice, o.x)), o.slice);
 }

@@ -23,7 +23,7 @@ pub enum ParamBinding {
 impl ParamBinding {
     pub(super) const ALL: [Self; 2] = [Self::Uniform, Self::Storage];
 
-    /// Words of the uniform array in `shaders/table_uniform.wgsl`.
+    /// Words of the uniform array in `shaders/shared/table_uniform.wgsl`.
     pub const UNIFORM_PARAMS: usize = 16384;
 
     /// The table for a dispatch of so many params.
@@ -33,19 +33,20 @@ impl ParamBinding {
 
     const fn source(self) -> &'static str {
         match self {
-            Self::Uniform => include_str!("../../shaders/table_uniform.wgsl"),
-            Self::Storage => include_str!("../../shaders/table_storage.wgsl"),
+            Self::Uniform => include_str!("../../shaders/shared/table_uniform.wgsl"),
+            Self::Storage => include_str!("../../shaders/shared/table_storage.wgsl"),
         }
     }
 }
 
-/// The whole WGSL of a pipeline: the shared parts and the family, one after another.
+/// The whole WGSL of a pipeline: where its params lie, how values are stored, then all that [`Shader::source`] names, one
+/// after another.
 pub fn source(shader: Shader, format: TexelFormat, table: ParamBinding) -> String {
     let format = match format {
-        TexelFormat::Rgba32Float => include_str!("../../shaders/format_f32.wgsl"),
-        TexelFormat::Rgba16Float => include_str!("../../shaders/format_f16.wgsl"),
+        TexelFormat::Rgba32Float => include_str!("../../shaders/shared/format_f32.wgsl"),
+        TexelFormat::Rgba16Float => include_str!("../../shaders/shared/format_f16.wgsl"),
     };
-    [table.source(), format, include_str!("../../shaders/texel.wgsl"), shader.source()].concat()
+    [table.source(), format, &shader.source()].concat()
 }
 
 /// What tells pipelines apart. Constants by name and bits.

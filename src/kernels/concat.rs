@@ -6,10 +6,26 @@
 
 use std::ops::Range;
 
-use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext, family, pack};
+use super::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext, family, pack,
+    wgsl::shader_params,
+};
 use crate::graph::{Graph, Node, Shape};
 
-pub(super) const SHADER: Shader = Shader::new("concat", include_str!("../../shaders/concat.wgsl"));
+pub(super) const SHADER: Shader = Shader::new("concat", include_str!("../../shaders/concat.wgsl")).params::<Params>();
+
+shader_params! {
+    struct Params {
+        corner: [usize; 4],
+        extents: [usize; 4],
+        first_begin: [usize; 4],
+        second_begin: [usize; 4],
+        end_row: u32,
+        constants: usize,
+        constant_slice: usize,
+        constant_slices: usize,
+    }
+}
 
 /// A part of the result: which operand, and where it begins and ends along the axis.
 #[derive(Clone, Copy, Debug)]
@@ -204,7 +220,7 @@ fn dispatch(
     let read = piece.placed.iter().map(|part| family::placed(step, part.operand)).collect::<Result<Vec<_>, _>>()?;
     let begin = |index: usize| {
         let mut begin = [0; 4];
-        begin[axis] = piece.placed.get(index).map_or(0, |part| part.begin as u32);
+        begin[axis] = piece.placed.get(index).map_or(0, |part| part.begin);
         begin
     };
     let mut params = KernelParams::new(step, plan, items);
@@ -215,20 +231,23 @@ fn dispatch(
         family::no_added_tensor(step)?;
         params = params.second(second);
     }
-    let params = params.own(corner.map(|v| v as u32)).own(extents.map(|v| v as u32)).own(begin(0)).own(begin(1)).own([
-        step.rows.end,
-        base as u32,
-        piece.first_constant as u32,
-        constant_slices as u32,
-    ]);
-    let flag = |on: bool| f64::from(u8::from(on));
+    let params = params.family(&Params {
+        corner,
+        extents,
+        first_begin: begin(0),
+        second_begin: begin(1),
+        end_row: step.rows.end,
+        constants: base,
+        constant_slice: piece.first_constant,
+        constant_slices,
+    });
     let begins = piece.placed.first().is_some_and(|part| axis != 3 || part.begin.is_multiple_of(4));
     let aligned = begins && read.len() == 1 && constant_slices == 0;
     let constants = vec![
-        ("FIRST_PART", flag(!read.is_empty())),
-        ("SECOND_PART", flag(read.len() > 1)),
-        ("CONSTANTS", flag(constant_slices > 0)),
-        ("ALIGNED", flag(aligned)),
+        ("FIRST_PART", family::flag(!read.is_empty())),
+        ("SECOND_PART", family::flag(read.len() > 1)),
+        ("CONSTANTS", family::flag(constant_slices > 0)),
+        ("ALIGNED", family::flag(aligned)),
     ];
     let mut dispatch = family::dispatch(step, SHADER, plan, params, items, constants);
     dispatch.input = read.first().map(|part: &&Operand| part.texture);

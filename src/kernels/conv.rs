@@ -1,10 +1,39 @@
 //! 2-D convolutions: pointwise where they are, with windows, strides, dilation, padding and groups where not.
 
-use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, block::Block, family, pack};
+use super::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, block::Block, family, pack,
+    shader::helpers::WEIGHTS, wgsl::shader_params,
+};
 use crate::graph::{Conv2d, Graph, Groups, Node, Padding, Shape};
 
-pub(super) const POINTWISE: Shader = Shader::new("pointwise", include_str!("../../shaders/pointwise.wgsl"));
-pub(super) const CONV: Shader = Shader::new("conv", include_str!("../../shaders/conv.wgsl"));
+pub(super) const POINTWISE: Shader = Shader::new("pointwise", include_str!("../../shaders/pointwise.wgsl"))
+    .params::<PointwiseParams>()
+    .helpers(&[WEIGHTS]);
+pub(super) const CONV: Shader =
+    Shader::new("conv", include_str!("../../shaders/conv.wgsl")).params::<ConvParams>().helpers(&[WEIGHTS]);
+
+shader_params! {
+    struct PointwiseParams {
+        blocks: usize,
+        pixels: usize,
+        bias: usize,
+    }
+}
+
+shader_params! {
+    struct ConvParams {
+        blocks: usize,
+        pixels: usize,
+        bias: usize,
+        span: usize,
+        window: [usize; 2],
+        stride: [usize; 2],
+        dilation: [usize; 2],
+        padding: [usize; 2],
+        out_group: usize,
+        in_group: usize,
+    }
+}
 
 /// How the weights lie in the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -128,22 +157,24 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d, kind: Kind) -> R
     let pixels = step.rows.len() * out.w;
     let blocks = pixels.div_ceil(block.pixels);
     let items = (blocks * form.slices().div_ceil(block.slices)) as u32;
-    let params = KernelParams::new(step, &plan, items).input(input).own([
-        blocks as u32,
-        pixels as u32,
-        bias as u32,
-        span as u32,
-    ]);
-    let constants = vec![("PIXELS", block.pixels as f64), ("SLICES", block.slices as f64)];
+    let params = KernelParams::new(step, &plan, items).input(input);
     let (shader, params) = if is_pointwise(&form, conv) {
-        (POINTWISE, params)
+        (POINTWISE, params.family(&PointwiseParams { blocks, pixels, bias }))
     } else {
-        let p = conv.padding;
-        let params = params
-            .own([form.weights.h, form.weights.w, conv.stride[0], conv.stride[1]].map(|v| v as u32))
-            .own([conv.dilation[0], conv.dilation[1], p.top, p.left].map(|v| v as u32))
-            .own([form.groups.out_group as u32, form.groups.in_group as u32, 0, 0]);
+        let params = params.family(&ConvParams {
+            blocks,
+            pixels,
+            bias,
+            span,
+            window: [form.weights.h, form.weights.w],
+            stride: conv.stride,
+            dilation: conv.dilation,
+            padding: [conv.padding.top, conv.padding.left],
+            out_group: form.groups.out_group,
+            in_group: form.groups.in_group,
+        });
         (CONV, params)
     };
+    let constants = vec![("PIXELS", block.pixels as f64), ("SLICES", block.slices as f64)];
     Ok(vec![family::dispatch(step, shader, &plan, params, items, constants).reading(input).reading_weights(step)])
 }

@@ -4,13 +4,31 @@ use super::{
     Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext,
     conv::{self, Kind},
     family, pack,
+    wgsl::{shader_params, shared_constants},
 };
 use crate::graph::{Conv2d, Graph, Node, Shape};
 
-pub(super) const SHADER: Shader = Shader::new("depthwise", include_str!("../../shaders/depthwise.wgsl"));
+pub(super) const SHADER: Shader =
+    Shader::new("depthwise", include_str!("../../shaders/depthwise.wgsl")).constants(&[LIMITS]).params::<Params>();
 
-/// Columns the shader has room for.
-const MAX_COLUMNS: usize = 16;
+shared_constants! {
+    /// What the shader has room for.
+    LIMITS:
+    /// Pixels of one row that an invocation computes.
+    MAX_ROW_PIXELS = 4,
+    /// Columns that these reach.
+    MAX_COLUMNS = 16,
+}
+
+shader_params! {
+    struct Params {
+        blocks: usize,
+        bias: usize,
+        stride_y: usize,
+        dilation_y: usize,
+        padding: [usize; 2],
+    }
+}
 
 /// Columns that `pixels` neighbouring windows of width `window` reach.
 fn columns(conv: &Conv2d, window: usize, pixels: usize) -> usize {
@@ -21,7 +39,8 @@ fn columns(conv: &Conv2d, window: usize, pixels: usize) -> usize {
 
 /// Pixels an invocation computes, or `None` where even one window reaches too many columns.
 fn pixels(conv: &Conv2d, window: usize, width: usize) -> Option<usize> {
-    [4, 2, 1].into_iter().find(|&p| (p == 1 || p <= width) && columns(conv, window, p) <= MAX_COLUMNS)
+    let fits = |p: usize| (p == 1 || p <= width) && columns(conv, window, p) <= MAX_COLUMNS as usize;
+    [MAX_ROW_PIXELS as usize, 2, 1].into_iter().find(|&p| fits(p))
 }
 
 fn is_plain(graph: &Graph, node: &Node, conv: &Conv2d) -> bool {
@@ -78,10 +97,9 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Di
     let plan = EpilogueParams::new(step.graph, step.node, bias + out.slices());
     let blocks = out.w.div_ceil(pixels);
     let items = (blocks * step.rows.len() * out.slices()) as u32;
-    let params = KernelParams::new(step, &plan, items)
-        .input(input)
-        .own([blocks, bias, conv.stride[0], conv.dilation[0]].map(|v| v as u32))
-        .own([conv.padding.top as u32, conv.padding.left as u32, 0, 0]);
+    let [stride_y, dilation_y] = [conv.stride[0], conv.dilation[0]];
+    let params = Params { blocks, bias, stride_y, dilation_y, padding: [conv.padding.top, conv.padding.left] };
+    let params = KernelParams::new(step, &plan, items).input(input).family(&params);
     let constants = vec![
         ("PIXELS", pixels as f64),
         ("WINDOW_Y", window.h as f64),

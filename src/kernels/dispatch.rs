@@ -2,13 +2,20 @@
 
 use std::ops::Range;
 
+use super::{Shader, wgsl::shared_constants};
 use crate::{
     graph::{CheckError, Graph, Node, Shape},
     plan::RowTable,
 };
 
-/// Workgroups along x before the grid goes on along y; `texel.wgsl` knows it too.
-pub const GRID_ROW: u32 = 32768;
+shared_constants! {
+    /// How invocations are counted.
+    GRID:
+    /// Workgroups along x before the grid begins a new row along y: below the 65535 that WebGPU promises a dimension.
+    GRID_ROW = 32768,
+    /// Invocations of a workgroup, all along x.
+    LANES = 64,
+}
 
 /// A tensor and where it lies: an operand of a step.
 #[derive(Clone, Debug)]
@@ -59,29 +66,6 @@ pub struct StepContext<'a> {
     pub weights: WeightPlace,
 }
 
-/// A WGSL family of `shaders/`: one of [`SHADERS`](super::SHADERS), for only kernels make them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Shader {
-    name: &'static str,
-    source: &'static str,
-}
-
-impl Shader {
-    pub(super) const fn new(name: &'static str, source: &'static str) -> Self {
-        Self { name, source }
-    }
-
-    /// The family's name, for messages and profiles.
-    pub const fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// Its WGSL, without the shared parts.
-    pub const fn source(&self) -> &'static str {
-        self.source
-    }
-}
-
 /// `override` constants of a pipeline, by name.
 pub type Constants = Vec<(&'static str, f64)>;
 
@@ -101,7 +85,7 @@ pub(crate) struct Reach {
 pub struct Dispatch {
     /// Which shader.
     pub(crate) shader: Shader,
-    /// Its `override` constants, `LANES` among them: with the shader, what tells pipelines apart.
+    /// Its `override` constants: with the shader, what tells pipelines apart.
     pub(crate) constants: Constants,
     /// Parameters and row tables.
     pub(crate) params: Vec<u32>,

@@ -1,6 +1,6 @@
 //! The epilogue in a kernel: its override constants, its alphas, and its CPU reference.
 
-use super::{Constants, KernelError, StepContext, family};
+use super::{Constants, KernelError, StepContext, family, wgsl::shared_constants};
 use crate::graph::{Act, Graph, Node, Unary};
 
 /// A node's epilogue as `texel.wgsl` wants it.
@@ -11,9 +11,9 @@ pub struct EpilogueParams {
     /// Whether a tensor is added in between.
     pub add: bool,
     /// First parameters of the functions: slopes, bounds.
-    pub alpha: [f32; 2],
+    pub alphas: [f32; 2],
     /// Second parameters as bits; for PReLU the texel of its alphas, counted from the step's first weight texel.
-    pub second: [u32; 2],
+    pub betas: [u32; 2],
     /// PReLU alphas to be packed behind the family's own weights.
     texels: Vec<[f32; 4]>,
 }
@@ -26,14 +26,14 @@ impl EpilogueParams {
             match act {
                 Act::None => {}
                 Act::Unary(unary) => {
-                    let (code, [first, second]) = function(unary).unwrap_or_default();
+                    let (code, alpha, beta) = function(unary).unwrap_or((ACT_NONE, 0.0, 0));
                     plan.codes[i] = code;
-                    plan.alpha[i] = f32::from_bits(first);
-                    plan.second[i] = second;
+                    plan.alphas[i] = alpha;
+                    plan.betas[i] = beta;
                 }
                 Act::Prelu(tensor) => {
-                    plan.codes[i] = PRELU;
-                    plan.second[i] = (own + plan.texels.len()) as u32;
+                    plan.codes[i] = ACT_PRELU;
+                    plan.betas[i] = (own + plan.texels.len()) as u32;
                     plan.texels.extend(channel_texels(graph, tensor));
                 }
             }
@@ -85,47 +85,70 @@ pub(crate) fn channel_texels(graph: &Graph, tensor: usize) -> Vec<[f32; 4]> {
         .collect()
 }
 
-/// The code of PReLU in `activate` of `texel.wgsl`.
-const PRELU: u32 = 15;
+shared_constants! {
+    /// Functions that `activate` of `texel.wgsl` knows.
+    ACTIVATIONS:
+    ACT_NONE = 0,
+    ACT_RELU = 1,
+    ACT_RELU6 = 2,
+    ACT_RELU_N1_TO_1 = 3,
+    ACT_LEAKY_RELU = 4,
+    ACT_ELU = 5,
+    ACT_HARD_SWISH = 6,
+    ACT_LOGISTIC = 7,
+    ACT_TANH = 8,
+    ACT_EXP = 9,
+    ACT_SQRT = 10,
+    ACT_RSQRT = 11,
+    ACT_SQUARE = 12,
+    ACT_ABS = 13,
+    ACT_NEG = 14,
+    ACT_PRELU = 15,
+    ACT_CLIP = 16,
+    ACT_HARD_SIGMOID = 17,
+    ACT_SILU = 18,
+    ACT_GELU = 19,
+    ACT_GELU_TANH = 20,
+    ACT_SOFTPLUS = 21,
+    ACT_MISH = 22,
+    ACT_FAKE_QUANT = 23,
+}
 
-/// The code of fake quantisation there.
-const FAKE_QUANT: u32 = 23;
-
-/// The code and the bits of the two parameters of a function in `activate` of `texel.wgsl`; none of those that it does not
-/// know.
-pub(crate) fn function(unary: Unary) -> Option<(u32, [u32; 2])> {
+/// The code and the two parameters, the second as bits, of a function in `activate` of `texel.wgsl`; none of those that it
+/// does not know.
+pub(super) fn function(unary: Unary) -> Option<(u32, f32, u32)> {
     if let Unary::FakeQuant { scale, least, most } = unary {
         let limits = u32::from(least.cast_unsigned()) | u32::from(most.cast_unsigned()) << 16;
-        return Some((FAKE_QUANT, [scale.to_bits(), limits]));
+        return Some((ACT_FAKE_QUANT, scale, limits));
     }
-    let (code, parameters) = of_floats(unary)?;
-    Some((code, parameters.map(f32::to_bits)))
+    let (code, [alpha, beta]) = of_floats(unary)?;
+    Some((code, alpha, beta.to_bits()))
 }
 
 /// Those of functions whose parameters are floats.
 fn of_floats(unary: Unary) -> Option<(u32, [f32; 2])> {
     Some(match unary {
-        Unary::Relu => (1, [0.0; 2]),
-        Unary::Relu6 => (2, [0.0; 2]),
-        Unary::ReluN1To1 => (3, [0.0; 2]),
-        Unary::LeakyRelu { alpha } => (4, [alpha, 0.0]),
-        Unary::Elu { alpha } => (5, [alpha, 0.0]),
-        Unary::HardSwish => (6, [0.0; 2]),
-        Unary::Logistic => (7, [0.0; 2]),
-        Unary::Tanh => (8, [0.0; 2]),
-        Unary::Exp => (9, [0.0; 2]),
-        Unary::Sqrt => (10, [0.0; 2]),
-        Unary::Rsqrt => (11, [0.0; 2]),
-        Unary::Square => (12, [0.0; 2]),
-        Unary::Abs => (13, [0.0; 2]),
-        Unary::Neg => (14, [0.0; 2]),
-        Unary::Clip { min, max } => (16, [min, max]),
-        Unary::HardSigmoid { alpha, beta } => (17, [alpha, beta]),
-        Unary::Silu => (18, [0.0; 2]),
-        Unary::Gelu => (19, [0.0; 2]),
-        Unary::GeluTanh => (20, [0.0; 2]),
-        Unary::Softplus => (21, [0.0; 2]),
-        Unary::Mish => (22, [0.0; 2]),
+        Unary::Relu => (ACT_RELU, [0.0; 2]),
+        Unary::Relu6 => (ACT_RELU6, [0.0; 2]),
+        Unary::ReluN1To1 => (ACT_RELU_N1_TO_1, [0.0; 2]),
+        Unary::LeakyRelu { alpha } => (ACT_LEAKY_RELU, [alpha, 0.0]),
+        Unary::Elu { alpha } => (ACT_ELU, [alpha, 0.0]),
+        Unary::HardSwish => (ACT_HARD_SWISH, [0.0; 2]),
+        Unary::Logistic => (ACT_LOGISTIC, [0.0; 2]),
+        Unary::Tanh => (ACT_TANH, [0.0; 2]),
+        Unary::Exp => (ACT_EXP, [0.0; 2]),
+        Unary::Sqrt => (ACT_SQRT, [0.0; 2]),
+        Unary::Rsqrt => (ACT_RSQRT, [0.0; 2]),
+        Unary::Square => (ACT_SQUARE, [0.0; 2]),
+        Unary::Abs => (ACT_ABS, [0.0; 2]),
+        Unary::Neg => (ACT_NEG, [0.0; 2]),
+        Unary::Clip { min, max } => (ACT_CLIP, [min, max]),
+        Unary::HardSigmoid { alpha, beta } => (ACT_HARD_SIGMOID, [alpha, beta]),
+        Unary::Silu => (ACT_SILU, [0.0; 2]),
+        Unary::Gelu => (ACT_GELU, [0.0; 2]),
+        Unary::GeluTanh => (ACT_GELU_TANH, [0.0; 2]),
+        Unary::Softplus => (ACT_SOFTPLUS, [0.0; 2]),
+        Unary::Mish => (ACT_MISH, [0.0; 2]),
         _ => return None,
     })
 }

@@ -1,9 +1,8 @@
 //! What the families share: finding operands, packing epilogues, putting a dispatch together.
 
-use super::{Constants, Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext};
-
-/// Lanes of a workgroup where a family has no reason for another number.
-pub(super) const LANES: u32 = 64;
+use super::{
+    Constants, Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext, dispatch::LANES,
+};
 
 /// The placed operand `index` of a step.
 pub(super) fn placed<'a>(step: &'a StepContext<'_>, index: usize) -> Result<&'a Operand, KernelError> {
@@ -32,6 +31,11 @@ pub(super) fn texels(step: &StepContext<'_>) -> u32 {
     step.rows.len() as u32 * step.output.shape.row_texels() as u32
 }
 
+/// The value of an `override` constant that is a `bool` in WGSL.
+pub(super) fn flag(on: bool) -> f64 {
+    f64::from(u8::from(on))
+}
+
 /// Checks that the epilogue adds no tensor, where the kernel needs the second input for itself.
 pub(super) fn no_added_tensor(step: &StepContext<'_>) -> Result<(), KernelError> {
     match step.add {
@@ -49,7 +53,6 @@ pub(super) fn dispatch(
     items: u32,
     mut constants: Constants,
 ) -> Dispatch {
-    constants.push(("LANES", f64::from(LANES)));
     epilogue.constants(&mut constants);
     Dispatch {
         shader,

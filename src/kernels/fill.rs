@@ -3,10 +3,25 @@
 
 use std::ops::Range;
 
-use super::{Dispatch, KernelError, KernelParams, Operand, Shader, context, family};
+use super::{
+    Dispatch, KernelError, KernelParams, Operand, Shader, context, dispatch::LANES, family, wgsl::shader_params,
+};
 use crate::graph::{Graph, Node, Op, PadMode, SubtensorOffset, subtensor_offsets};
 
-pub(super) const SHADER: Shader = Shader::new("fill", include_str!("../../shaders/fill.wgsl"));
+pub(super) const SHADER: Shader = Shader::new("fill", include_str!("../../shaders/fill.wgsl")).params::<Params>();
+
+shader_params! {
+    #[derive(Default)]
+    struct Params {
+        value: f32,
+        above: u32,
+        beside: u32,
+        first_slice: usize,
+        first_pixel: usize,
+        slices: usize,
+        pixels: usize,
+    }
+}
 
 /// Fills `rows` of `operand` with `value`.
 ///
@@ -16,7 +31,7 @@ pub(crate) fn fill(operand: &Operand, rows: Range<u32>, value: f32) -> Result<Di
     context::check_operand(operand, operand.shape)?;
     context::check_rows(operand, &rows)?;
     let items = rows.len() as u32 * operand.shape.row_texels() as u32;
-    let params = KernelParams::bare(operand, rows.start, items).own([value.to_bits(), 0, 0, 0]);
+    let params = KernelParams::bare(operand, rows.start, items).family(&Params { value, ..Params::default() });
     Ok(dispatch(operand, params, items, false))
 }
 
@@ -45,23 +60,22 @@ pub(crate) fn pad_border(
     let end = ((row + part.rows()) as u32).clamp(first, rows.end);
     let (above, beside, below) = (first - rows.start, end - first, rows.end - end);
     let items = (above + below) * row_texels + beside * (row_texels - part.row_texels() as u32);
-    let params = KernelParams::bare(output, rows.start, items)
-        .own([value.to_bits(), 0, 0, 0])
-        .own([above, beside, slice as u32, part.slices() as u32])
-        .own([x as u32, part.w as u32, 0, 0]);
+    let [first_slice, first_pixel, slices, pixels] = [slice, x, part.slices(), part.w];
+    let params = Params { value: *value, above, beside, first_slice, first_pixel, slices, pixels };
+    let params = KernelParams::bare(output, rows.start, items).family(&params);
     Ok(dispatch(output, params, items, true))
 }
 
 fn dispatch(operand: &Operand, params: KernelParams, items: u32, pad_border: bool) -> Dispatch {
     Dispatch {
         shader: SHADER,
-        constants: vec![("PAD_BORDER", f64::from(u8::from(pad_border))), ("LANES", f64::from(family::LANES))],
+        constants: vec![("PAD_BORDER", family::flag(pad_border))],
         params: params.finish(),
         output: operand.texture,
         input: None,
         second: None,
         weights: None,
-        groups: items.div_ceil(family::LANES),
+        groups: items.div_ceil(LANES),
         reach: vec![operand.reach()],
     }
 }

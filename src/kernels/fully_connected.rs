@@ -4,10 +4,20 @@ use super::{
     Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext,
     conv::{self, Kind},
     family, pack,
+    shader::helpers::WEIGHTS,
+    wgsl::shader_params,
 };
 use crate::graph::{Conv2d, Graph, Node, Padding};
 
-pub(super) const SHADER: Shader = Shader::new("dense", include_str!("../../shaders/dense.wgsl"));
+pub(super) const SHADER: Shader =
+    Shader::new("dense", include_str!("../../shaders/dense.wgsl")).params::<Params>().helpers(&[WEIGHTS]);
+
+shader_params! {
+    struct Params {
+        inputs: usize,
+        bias: usize,
+    }
+}
 
 /// `[inputs, outputs]` of the layer.
 fn extents(graph: &Graph, node: &Node) -> [usize; 2] {
@@ -59,8 +69,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     let bias = slices * inputs.div_ceil(4) * 4;
     let plan = EpilogueParams::new(step.graph, step.node, bias + slices);
     let items = (step.rows.len() * step.output.shape.w * slices) as u32;
-    let params = KernelParams::new(step, &plan, items).input(input).own([inputs as u32, bias as u32, 0, 0]);
+    let params = KernelParams::new(step, &plan, items).input(input).family(&Params { inputs, bias });
     let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
-    let constants = vec![("ALIGNED", f64::from(u8::from(aligned)))];
+    let constants = vec![("ALIGNED", family::flag(aligned))];
     Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input).reading_weights(step)])
 }

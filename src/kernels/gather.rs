@@ -1,13 +1,35 @@
 //! Elements looked up by index. The operand and the indices may each be computed or constant: a constant operand lies
 //! among the weights, constant indices among the params, where every index is exact.
 
-use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack};
+use super::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack,
+    params::{ConstantTensor, FAMILY_PARAMS},
+    shader::helpers::ONE_TEXEL,
+    wgsl::{self, ShaderParams, shader_params, shared_constants},
+};
 use crate::graph::{Graph, Node, Shape, named};
 
-pub(super) const SHADER: Shader = Shader::new("gather", include_str!("../../shaders/gather.wgsl"));
+pub(super) const SHADER: Shader = Shader::new("gather", include_str!("../../shaders/gather.wgsl"))
+    .constants(&[INDEX_PLACES])
+    .params::<Params>()
+    .helpers(&[ONE_TEXEL]);
 
-/// Own params in front of constant indices.
-const HEAD: u32 = 8 + 3;
+shared_constants! {
+    /// Where the indices are.
+    INDEX_PLACES:
+    INDICES_IN_PARAMS = 0,
+    INDICES_IN_INPUT = 1,
+    INDICES_IN_SECOND = 2,
+}
+
+shader_params! {
+    struct Params {
+        axis: usize,
+        extent: usize,
+        indices: usize,
+        constant: ConstantTensor,
+    }
+}
 
 /// The constant operand as a whole tensor.
 pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
@@ -27,17 +49,17 @@ fn indices(graph: &Graph, node: &Node, extent: usize) -> Option<Vec<u32>> {
     Some(params)
 }
 
-/// One texel an invocation. `each` is whether every element has an index of its own.
-pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, each: bool) -> Result<Vec<Dispatch>, KernelError> {
+/// One texel an invocation. `elementwise` is whether every element has an index of its own.
+pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool) -> Result<Vec<Dispatch>, KernelError> {
     let (graph, node) = (step.graph, step.node);
     let x: Shape = graph.shape(node.inputs[0]);
     let extent = x.dims()[axis];
-    let table = graph.is_constant(node.inputs[0]);
+    let in_weights = graph.is_constant(node.inputs[0]);
     let constant = indices(graph, node, extent);
     let plan = EpilogueParams::new(graph, node, own(graph, node));
     let items = family::texels(step);
     let mut params = KernelParams::new(step, &plan, items);
-    let first = if table { None } else { Some(family::placed(step, 0)?) };
+    let first = if in_weights { None } else { Some(family::placed(step, 0)?) };
     let computed = if constant.is_some() { None } else { Some(family::placed(step, 1)?) };
     if let Some(first) = first.or(computed) {
         params = params.input(first);
@@ -47,27 +69,25 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, each: bool) -> Res
         family::no_added_tensor(step)?;
         params = params.second(second);
     }
-    params = params.own([axis as u32, extent as u32, HEAD, 0]).own_tensor(x);
-    for &group in constant.iter().flat_map(|params| params.as_chunks::<4>().0) {
-        params = params.own(group);
-    }
-    // Where the indices are: among the params, in the first texture, in the second.
+    // Constant indices follow.
+    let indices = FAMILY_PARAMS as usize + wgsl::groups(Params::FIELDS);
+    params = params.family(&Params { axis, extent, indices, constant: ConstantTensor(Some(x)) });
+    params = params.table(&constant.unwrap_or_default());
     let place = match (computed, second) {
-        (None, _) => 0u8,
-        (Some(_), None) => 1,
-        (Some(_), Some(_)) => 2,
+        (None, _) => INDICES_IN_PARAMS,
+        (Some(_), None) => INDICES_IN_INPUT,
+        (Some(_), Some(_)) => INDICES_IN_SECOND,
     };
-    let flag = |on: bool| f64::from(u8::from(on));
     let constants = vec![
-        ("TABLE", flag(table)),
+        ("OPERAND_IN_WEIGHTS", family::flag(in_weights)),
         ("INDICES", f64::from(place)),
-        ("EACH", flag(each)),
-        ("WHOLE", flag(!each && axis != 3)),
+        ("ELEMENTWISE", family::flag(elementwise)),
+        ("WHOLE_TEXELS", family::flag(!elementwise && axis != 3)),
     ];
     let mut dispatch = family::dispatch(step, SHADER, &plan, params, items, constants);
     dispatch.input = first.or(computed).map(|operand| operand.texture);
     if let Some(second) = second {
         dispatch = dispatch.reading_second(second);
     }
-    Ok(vec![if table { dispatch.reading_weights(step) } else { dispatch }])
+    Ok(vec![if in_weights { dispatch.reading_weights(step) } else { dispatch }])
 }

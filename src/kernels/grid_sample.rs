@@ -1,9 +1,12 @@
 //! Pixels of an image at places that a grid names; the grid may be a constant.
 
-use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack};
+use super::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack, shader::helpers::ONE_TEXEL,
+};
 use crate::graph::{Graph, Node};
 
-pub(super) const SHADER: Shader = Shader::new("grid_sample", include_str!("../../shaders/grid_sample.wgsl"));
+pub(super) const SHADER: Shader =
+    Shader::new("grid_sample", include_str!("../../shaders/grid_sample.wgsl")).helpers(&[ONE_TEXEL]);
 
 /// How places are read.
 #[derive(Clone, Copy)]
@@ -22,13 +25,12 @@ pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
 pub(crate) fn dispatches(step: &StepContext<'_>, sampling: Sampling) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let items = family::texels(step);
-    let flag = |on: bool| f64::from(u8::from(on));
     let constants = |constant: bool| {
         vec![
-            ("LINEAR", flag(sampling.linear)),
-            ("BORDER", flag(sampling.border)),
-            ("ALIGN_CORNERS", flag(sampling.align_corners)),
-            ("CONSTANT", flag(constant)),
+            ("LINEAR", family::flag(sampling.linear)),
+            ("BORDER", family::flag(sampling.border)),
+            ("ALIGN_CORNERS", family::flag(sampling.align_corners)),
+            ("CONSTANT", family::flag(constant)),
         ]
     };
     let grid = step.node.inputs[1];

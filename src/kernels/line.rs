@@ -1,14 +1,50 @@
 //! Operators that look along axes and keep them: selections over channels, normalizations, running sums.
 
-use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
+use super::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, dispatch::LANES, family,
+    shader::helpers::ONE_TEXEL, wgsl::shader_params,
+};
 
-pub(super) const TOP_K: Shader = Shader::new("top_k", include_str!("../../shaders/top_k.wgsl"));
-pub(super) const LRN: Shader = Shader::new("lrn", include_str!("../../shaders/lrn.wgsl"));
-pub(super) const NORMALIZE: Shader = Shader::new("normalize", include_str!("../../shaders/normalize.wgsl"));
-pub(super) const CUM_SUM: Shader = Shader::new("cum_sum", include_str!("../../shaders/cum_sum.wgsl"));
+pub(super) const TOP_K: Shader = Shader::new("top_k", include_str!("../../shaders/top_k.wgsl")).helpers(&[ONE_TEXEL]);
+pub(super) const LRN: Shader =
+    Shader::new("lrn", include_str!("../../shaders/lrn.wgsl")).params::<LrnParams>().helpers(&[ONE_TEXEL]);
+pub(super) const NORMALIZE: Shader =
+    Shader::new("normalize", include_str!("../../shaders/normalize.wgsl")).params::<NormalizeParams>();
+pub(super) const CUM_SUM: Shader =
+    Shader::new("cum_sum", include_str!("../../shaders/cum_sum.wgsl")).params::<CumSumParams>();
 
-fn flag(on: bool) -> f64 {
-    f64::from(u8::from(on))
+shader_params! {
+    struct LrnParams {
+        scale: f32,
+        beta: f32,
+        bias: f32,
+        before: u32,
+        behind: u32,
+    }
+}
+
+shader_params! {
+    struct NormalizeParams {
+        joined: [bool; 4],
+        outer: u32,
+        columns: usize,
+        depths: usize,
+        end_row: u32,
+        batches: usize,
+        rows: usize,
+        pixels: usize,
+        slices: usize,
+        values: f32,
+        epsilon: f32,
+    }
+}
+
+shader_params! {
+    struct CumSumParams {
+        axis: usize,
+        first: u32,
+        end_row: u32,
+    }
 }
 
 /// One texel of the result an invocation.
@@ -17,7 +53,7 @@ pub(crate) fn top_k(step: &StepContext<'_>, largest: bool, indices: bool) -> Res
     let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
     let params = KernelParams::new(step, &plan, items).input(input);
-    let constants = vec![("LARGEST", flag(largest)), ("INDICES", flag(indices))];
+    let constants = vec![("LARGEST", family::flag(largest)), ("INDICES", family::flag(indices))];
     Ok(vec![family::dispatch(step, TOP_K, &plan, params, items, constants).reading(input)])
 }
 
@@ -32,10 +68,9 @@ pub(crate) fn lrn(
     let items = family::texels(step);
     // A window wider than the channels holds them all.
     let reach = |channels: usize| channels.min(input.shape.c) as u32;
-    let params = KernelParams::new(step, &plan, items)
-        .input(input)
-        .own([(alpha / size as f32).to_bits(), beta.to_bits(), bias.to_bits(), 0])
-        .own([reach((size - 1) / 2), reach(size / 2), 0, 0]);
+    let [before, behind] = [reach((size - 1) / 2), reach(size / 2)];
+    let params = LrnParams { scale: alpha / size as f32, beta, bias, before, behind };
+    let params = KernelParams::new(step, &plan, items).input(input).family(&params);
     Ok(vec![family::dispatch(step, LRN, &plan, params, items, Vec::new()).reading(input)])
 }
 
@@ -61,15 +96,22 @@ pub(crate) fn normalize(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) -
     let team = match texels {
         0..32 => 1,
         32..256 => 8,
-        _ => family::LANES,
+        _ => LANES,
     };
     let items = outer.len() as u32 * (columns * depths) as u32 * team;
-    let params = KernelParams::new(step, &plan, items)
-        .input(input)
-        .own(axes.map(u32::from))
-        .own([outer.start, columns as u32, depths as u32, 0])
-        .own([batches, rows, pixels, slices].map(|extent| extent as u32))
-        .own([(count as f32).to_bits(), epsilon.to_bits(), step.rows.end, 0]);
+    let params = KernelParams::new(step, &plan, items).input(input).family(&NormalizeParams {
+        joined: axes,
+        outer: outer.start,
+        columns,
+        depths,
+        end_row: step.rows.end,
+        batches,
+        rows,
+        pixels,
+        slices,
+        values: count as f32,
+        epsilon,
+    });
     let constants = vec![("TEAM", f64::from(team))];
     Ok(vec![family::dispatch(step, NORMALIZE, &plan, params, items, constants).reading(input)])
 }
@@ -91,8 +133,9 @@ pub(crate) fn cum_sum(
         _ => (step.rows.clone(), x.w),
     };
     let items = outer.len() as u32 * lines as u32;
-    let params = KernelParams::new(step, &plan, items).input(input).own([axis as u32, outer.start, step.rows.end, 0]);
-    let constants = vec![("EXCLUSIVE", flag(exclusive)), ("REVERSE", flag(reverse))];
+    let params = CumSumParams { axis, first: outer.start, end_row: step.rows.end };
+    let params = KernelParams::new(step, &plan, items).input(input).family(&params);
+    let constants = vec![("EXCLUSIVE", family::flag(exclusive)), ("REVERSE", family::flag(reverse))];
     Ok(vec![family::dispatch(step, CUM_SUM, &plan, params, items, constants).reading(input)])
 }
 

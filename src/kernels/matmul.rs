@@ -1,9 +1,22 @@
 //! Matrix products of two tensors, one of which may be a constant.
 
-use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, binary, block::Block, family};
+use super::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, binary, block::Block, family,
+    params::ConstantTensor, shader::helpers::WEIGHTS, wgsl::shader_params,
+};
 use crate::graph::{Graph, Node};
 
-pub(super) const SHADER: Shader = Shader::new("matmul", include_str!("../../shaders/matmul.wgsl"));
+pub(super) const SHADER: Shader = Shader::new("matmul", include_str!("../../shaders/matmul.wgsl"))
+    .constants(&[binary::CONSTANT_OPERANDS])
+    .params::<Params>()
+    .helpers(&[WEIGHTS]);
+
+shader_params! {
+    struct Params {
+        blocks: usize,
+        constant: ConstantTensor,
+    }
+}
 
 /// Slices that are multiplied for each texel of the product.
 pub(crate) fn depth(graph: &Graph, node: &Node) -> usize {
@@ -26,22 +39,27 @@ pub(crate) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Ve
         vec![
             ("PIXELS", block.pixels as f64),
             ("SLICES", block.slices as f64),
-            ("TRANSPOSED", f64::from(u8::from(transpose_b))),
+            ("TRANSPOSED", family::flag(transpose_b)),
             ("CONSTANT", constant),
         ]
     };
-    let own = [blocks as u32, 0, 0, 0];
     if let Some(index) = binary::constant(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
         let input = family::placed(step, 1 - index)?;
         let plan = EpilogueParams::new(step.graph, step.node, shape.texels());
-        let params = KernelParams::new(step, &plan, items).input(input).own(own).own_tensor(shape);
-        let dispatch = family::dispatch(step, SHADER, &plan, params, items, constants(index as f64 + 1.0));
+        let params = Params { blocks, constant: ConstantTensor(Some(shape)) };
+        let params = KernelParams::new(step, &plan, items).input(input).family(&params);
+        let dispatch = family::dispatch(step, SHADER, &plan, params, items, constants(binary::which(index)));
         return Ok(vec![dispatch.reading(input).reading_weights(step)]);
     }
     let (a, b) = (family::placed(step, 0)?, family::placed(step, 1)?);
     family::no_added_tensor(step)?;
     let plan = EpilogueParams::new(step.graph, step.node, 0);
-    let params = KernelParams::new(step, &plan, items).input(a).second(b).own(own);
-    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants(0.0)).reading(a).reading_second(b)])
+    let params = Params { blocks, constant: ConstantTensor(None) };
+    let params = KernelParams::new(step, &plan, items).input(a).second(b).family(&params);
+    Ok(vec![
+        family::dispatch(step, SHADER, &plan, params, items, constants(f64::from(binary::CONSTANT_NONE)))
+            .reading(a)
+            .reading_second(b),
+    ])
 }

@@ -25,15 +25,18 @@ pub(crate) mod rearrange;
 pub(crate) mod reduce;
 pub(crate) mod resample;
 pub(crate) mod resize;
+mod shader;
 pub(crate) mod softmax;
 pub(crate) mod transpose_conv;
 pub(crate) mod unary;
+mod wgsl;
 
 pub(crate) use dispatch::Reach;
-pub use dispatch::{Constants, Dispatch, GRID_ROW, KernelError, Operand, Shader, StepContext, WeightPlace};
+pub use dispatch::{Constants, Dispatch, KernelError, Operand, StepContext, WeightPlace};
 pub use epilogue::EpilogueParams;
 pub(crate) use fill::{fill, pad_border};
 pub use params::KernelParams;
+pub use shader::Shader;
 
 /// Every shader family there is, by name.
 pub const SHADERS: [Shader; 24] = [

@@ -1,9 +1,48 @@
 //! Operators that move values and compute nothing: pad, tile, strided slice, transpose, reshape, depth to space and back.
 
-use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
+use super::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family,
+    shader::helpers::ONE_TEXEL,
+    wgsl::{shader_params, shared_constants},
+};
 use crate::graph::{DepthOrder, PadMode, Shape};
 
-pub(super) const SHADER: Shader = Shader::new("rearrange", include_str!("../../shaders/rearrange.wgsl"));
+pub(super) const SHADER: Shader = Shader::new("rearrange", include_str!("../../shaders/rearrange.wgsl"))
+    .constants(&[MAPS, PADS])
+    .params::<Params>()
+    .helpers(&[ONE_TEXEL]);
+
+shared_constants! {
+    /// Codes of [`Map`].
+    MAPS:
+    MAP_AXES = 0,
+    MAP_RESHAPE = 1,
+    MAP_DEPTH_TO_SPACE_DCR = 2,
+    MAP_SPACE_TO_DEPTH = 3,
+    MAP_DEPTH_TO_SPACE_CRD = 4,
+}
+
+shared_constants! {
+    /// What lies outside of the input.
+    PADS:
+    PAD_CONSTANT = 0,
+    PAD_REFLECT = 1,
+    PAD_SYMMETRIC = 2,
+    PAD_EDGE = 3,
+    PAD_WRAP = 4,
+}
+
+shader_params! {
+    struct Params {
+        axes: [usize; 4],
+        first: [isize; 4],
+        stride: [isize; 4],
+        fixed_value: f32,
+        block: usize,
+        cut: [isize; 4],
+        kept: [isize; 4],
+    }
+}
 
 /// Which element of the input makes an element of the result.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,13 +98,13 @@ pub(crate) fn transpose(perm: [usize; 4]) -> Map {
 }
 
 /// The code of a mode in `rearrange.wgsl`.
-const fn code(mode: PadMode) -> u8 {
+const fn code(mode: PadMode) -> u32 {
     match mode {
-        PadMode::Constant(_) => 0,
-        PadMode::Reflect => 1,
-        PadMode::Symmetric => 2,
-        PadMode::Edge => 3,
-        PadMode::Wrap => 4,
+        PadMode::Constant(_) => PAD_CONSTANT,
+        PadMode::Reflect => PAD_REFLECT,
+        PadMode::Symmetric => PAD_SYMMETRIC,
+        PadMode::Edge => PAD_EDGE,
+        PadMode::Wrap => PAD_WRAP,
     }
 }
 
@@ -95,26 +134,18 @@ pub(crate) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatc
     let whole = map.moves_texels(input.shape, step.output.shape);
     let none = ([0; 4], [1; 4], NOTHING, [[0; 4]; 2]);
     let (kind, axes, (first, stride, outside, cut), block) = match map {
-        Map::Axes { axes, first, stride, outside, cut } => (0u8, axes, (first, stride, outside, cut), 0),
-        Map::Reshape => (1, IN_ORDER, none, 0),
-        Map::DepthToSpace(block, DepthOrder::Dcr) => (2, IN_ORDER, none, block),
-        Map::SpaceToDepth(block) => (3, IN_ORDER, none, block),
-        Map::DepthToSpace(block, DepthOrder::Crd) => (4, IN_ORDER, none, block),
+        Map::Axes { axes, first, stride, outside, cut } => (MAP_AXES, axes, (first, stride, outside, cut), 0),
+        Map::Reshape => (MAP_RESHAPE, IN_ORDER, none, 0),
+        Map::DepthToSpace(block, DepthOrder::Dcr) => (MAP_DEPTH_TO_SPACE_DCR, IN_ORDER, none, block),
+        Map::SpaceToDepth(block) => (MAP_SPACE_TO_DEPTH, IN_ORDER, none, block),
+        Map::DepthToSpace(block, DepthOrder::Crd) => (MAP_DEPTH_TO_SPACE_CRD, IN_ORDER, none, block),
     };
-    let value = if let PadMode::Constant(value) = outside { value } else { 0.0 };
+    let fixed_value = if let PadMode::Constant(value) = outside { value } else { 0.0 };
     let extents = input.shape.dims();
     let kept = std::array::from_fn(|axis| extents[axis] as isize - cut[0][axis] - cut[1][axis]);
-    // Signed params, two's complement.
-    let signed = |values: [isize; 4]| values.map(|v| v as i32 as u32);
-    let params = KernelParams::new(step, &plan, items)
-        .input(input)
-        .own(axes.map(|axis| axis as u32))
-        .own(signed(first))
-        .own(signed(stride))
-        .own([value.to_bits(), block as u32, 0, 0])
-        .own(signed(cut[0]))
-        .own(signed(kept));
+    let params = Params { axes, first, stride, fixed_value, block, cut: cut[0], kept };
+    let params = KernelParams::new(step, &plan, items).input(input).family(&params);
     let constants =
-        vec![("KIND", f64::from(kind)), ("WHOLE", f64::from(u8::from(whole))), ("AROUND", f64::from(code(outside)))];
+        vec![("MAP", f64::from(kind)), ("WHOLE_TEXELS", family::flag(whole)), ("OUTSIDE", f64::from(code(outside)))];
     Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input)])
 }

@@ -1,27 +1,72 @@
 //! Reductions over axes.
 
-use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
+use super::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family,
+    shader::helpers::{ONE_TEXEL, REGION},
+    wgsl::{shader_params, shared_constants},
+};
 use crate::graph::Reduce;
 
-pub(super) const MEAN: Shader = Shader::new("mean", include_str!("../../shaders/mean.wgsl"));
-pub(super) const REDUCE: Shader = Shader::new("reduce", include_str!("../../shaders/reduce.wgsl"));
+pub(super) const MEAN: Shader = Shader::new("mean", include_str!("../../shaders/mean.wgsl"))
+    .constants(&[STORED_MEANS])
+    .params::<MeanParams>()
+    .helpers(&[ONE_TEXEL, REGION]);
+pub(super) const REDUCE: Shader = Shader::new("reduce", include_str!("../../shaders/reduce.wgsl"))
+    .constants(&[KINDS])
+    .params::<ReduceParams>()
+    .helpers(&[ONE_TEXEL, REGION]);
 
-/// How a mean over width is taken.
-#[derive(Clone, Copy, PartialEq)]
-enum Rows {
-    /// Not over width, or over channels too.
-    Plain = 0,
-    /// Over height and width: the mean of the rows' means.
-    Both = 1,
-    /// Over width alone.
-    One = 2,
+shared_constants! {
+    /// Reductions that `reduce.wgsl` knows.
+    KINDS:
+    REDUCE_SUM = 1,
+    REDUCE_SUM_SQUARE = 2,
+    REDUCE_MAX = 3,
+    REDUCE_MIN = 4,
+    REDUCE_PROD = 5,
+    REDUCE_L1 = 6,
+    REDUCE_L2 = 7,
+    REDUCE_LOG_SUM = 8,
+    REDUCE_LOG_SUM_EXP = 9,
+    REDUCE_ARG_MAX = 10,
+    REDUCE_ARG_MIN = 11,
+    REDUCE_LAST_ARG_MAX = 12,
+    REDUCE_LAST_ARG_MIN = 13,
+    /// The first of those whose result is an index.
+    REDUCE_FIRST_INDEX = REDUCE_ARG_MAX,
 }
 
-const fn rows([_, height, width, channels]: [bool; 4]) -> Rows {
+shared_constants! {
+    /// Which means `mean.wgsl` makes as if they had been stored.
+    STORED_MEANS:
+    /// Not over width, or over channels too: none.
+    STORED_NONE = 0,
+    /// Over height and width: the rows' means, of which the result is the mean.
+    STORED_ROW_MEANS = 1,
+    /// Over width alone: the result.
+    STORED_MEAN = 2,
+}
+
+shader_params! {
+    struct ReduceParams {
+        reduced: [bool; 4],
+    }
+}
+
+shader_params! {
+    struct MeanParams {
+        reduced: [bool; 4],
+        divisor: f32,
+        row_divisor: f32,
+        stored: u32,
+    }
+}
+
+const fn stored([_, height, width, channels]: [bool; 4]) -> u32 {
     match (height, width, channels) {
-        (true, true, false) => Rows::Both,
-        (false, true, false) => Rows::One,
-        _ => Rows::Plain,
+        (true, true, false) => STORED_ROW_MEANS,
+        (false, true, false) => STORED_MEAN,
+        _ => STORED_NONE,
     }
 }
 
@@ -30,17 +75,17 @@ pub(crate) fn dispatches(step: &StepContext<'_>, kind: Reduce, axes: [bool; 4]) 
     let input = family::placed(step, 0)?;
     let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
-    let params = KernelParams::new(step, &plan, items).input(input).own(axes.map(u32::from));
+    let params = KernelParams::new(step, &plan, items).input(input);
     if let Some(code) = code(kind) {
+        let params = params.family(&ReduceParams { reduced: axes });
         let kind = ("KIND", f64::from(code));
         return Ok(vec![family::dispatch(step, REDUCE, &plan, params, items, vec![kind]).reading(input)]);
     }
     let extents = input.shape.dims();
-    let rows = rows(axes);
-    let reduced = |axis: &usize| axes[*axis] && !(rows == Rows::Both && *axis == 2);
+    let stored = stored(axes);
+    let reduced = |axis: &usize| axes[*axis] && !(stored == STORED_ROW_MEANS && *axis == 2);
     let divisor = (0..4).filter(reduced).map(|axis| extents[axis]).product::<usize>() as f32;
-    let row = (extents[2] as f32).to_bits();
-    let params = params.own([divisor.to_bits(), row, rows as u32, 0]);
+    let params = params.family(&MeanParams { reduced: axes, divisor, row_divisor: extents[2] as f32, stored });
     Ok(vec![family::dispatch(step, MEAN, &plan, params, items, Vec::new()).reading(input)])
 }
 
@@ -48,18 +93,18 @@ pub(crate) fn dispatches(step: &StepContext<'_>, kind: Reduce, axes: [bool; 4]) 
 const fn code(kind: Reduce) -> Option<u32> {
     Some(match kind {
         Reduce::Mean => return None,
-        Reduce::Sum => 1,
-        Reduce::SumSquare => 2,
-        Reduce::Max => 3,
-        Reduce::Min => 4,
-        Reduce::Prod => 5,
-        Reduce::L1 => 6,
-        Reduce::L2 => 7,
-        Reduce::LogSum => 8,
-        Reduce::LogSumExp => 9,
-        Reduce::ArgMax { last: false } => 10,
-        Reduce::ArgMin { last: false } => 11,
-        Reduce::ArgMax { last: true } => 12,
-        Reduce::ArgMin { last: true } => 13,
+        Reduce::Sum => REDUCE_SUM,
+        Reduce::SumSquare => REDUCE_SUM_SQUARE,
+        Reduce::Max => REDUCE_MAX,
+        Reduce::Min => REDUCE_MIN,
+        Reduce::Prod => REDUCE_PROD,
+        Reduce::L1 => REDUCE_L1,
+        Reduce::L2 => REDUCE_L2,
+        Reduce::LogSum => REDUCE_LOG_SUM,
+        Reduce::LogSumExp => REDUCE_LOG_SUM_EXP,
+        Reduce::ArgMax { last: false } => REDUCE_ARG_MAX,
+        Reduce::ArgMin { last: false } => REDUCE_ARG_MIN,
+        Reduce::ArgMax { last: true } => REDUCE_LAST_ARG_MAX,
+        Reduce::ArgMin { last: true } => REDUCE_LAST_ARG_MIN,
     })
 }

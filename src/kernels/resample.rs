@@ -1,24 +1,43 @@
 //! Resizes of every convention: the pixels and parts that make each row and column are worked out here, in 64 bits.
 
-use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
+use super::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family,
+    params::FAMILY_PARAMS,
+    shader::helpers::ONE_TEXEL,
+    wgsl::{self, ShaderParams, shader_params, shared_constants},
+};
 use crate::graph::{CoordMode, Op, ResizeAxis};
 
-pub(super) const SHADER: Shader = Shader::new("resample", include_str!("../../shaders/resample.wgsl"));
+pub(super) const SHADER: Shader = Shader::new("resample", include_str!("../../shaders/resample.wgsl"))
+    .constants(&[MARKS])
+    .params::<Params>()
+    .helpers(&[ONE_TEXEL]);
 
-/// What stands for the first pixel of what lies outside.
-const OUTSIDE: u32 = i32::MIN as u32;
+shared_constants! {
+    /// Numbers of the tables that are no pixels.
+    MARKS:
+    /// Stands for the first pixel of what lies outside.
+    NOWHERE = i32::MIN.cast_unsigned(),
+}
 
-/// Own params in front of the tables.
-const HEAD: u32 = 8 + 2;
+shader_params! {
+    struct Params {
+        first_rows: usize,
+        first_columns: usize,
+        row_parts: usize,
+        column_parts: usize,
+        extrapolation: f32,
+    }
+}
 
-/// KernelParams of a table of the first pixels, four in each group.
+/// The table of the first pixels, four in each group.
 fn first_pixels(axis: &ResizeAxis, extent: usize) -> Vec<u32> {
-    let mut params: Vec<u32> = (0..extent).map(|i| axis.at(i).map_or(OUTSIDE, |t| t.first as i32 as u32)).collect();
+    let mut params: Vec<u32> = (0..extent).map(|i| axis.at(i).map_or(NOWHERE, |t| t.first as i32 as u32)).collect();
     params.resize(extent.next_multiple_of(4), 0);
     params
 }
 
-/// KernelParams of a table of parts, four for each place.
+/// The table of parts, four for each place.
 fn parts(axis: &ResizeAxis, extent: usize) -> Vec<u32> {
     (0..extent).flat_map(|i| axis.at(i).map_or([0.0; 4], |t| t.weights).map(f32::to_bits)).collect()
 }
@@ -39,23 +58,22 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     if taps > 1 {
         [tables[2], tables[3]] = [parts(&down, to.h), parts(&across, to.w)];
     }
-    let mut next = HEAD;
-    let starts = tables.each_ref().map(|table| {
+    let mut next = FAMILY_PARAMS as usize + wgsl::groups(Params::FIELDS);
+    let [first_rows, first_columns, row_parts, column_parts] = tables.each_ref().map(|table| {
         let start = next;
-        next += table.len() as u32 / 4;
+        next += table.len() / 4;
         start
     });
     let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
-    let mut params = KernelParams::new(step, &plan, items).input(input).own(starts).own([
-        extrapolation.unwrap_or_default().to_bits(),
-        0,
-        0,
-        0,
-    ]);
-    for &group in tables.iter().flat_map(|table| table.as_chunks::<4>().0) {
-        params = params.own(group);
-    }
-    let constants = vec![("TAPS", taps as f64), ("OUTSIDE", f64::from(u8::from(extrapolation.is_some())))];
+    let params = KernelParams::new(step, &plan, items).input(input).family(&Params {
+        first_rows,
+        first_columns,
+        row_parts,
+        column_parts,
+        extrapolation: extrapolation.unwrap_or_default(),
+    });
+    let params = params.table(&tables.concat());
+    let constants = vec![("TAPS", taps as f64), ("OUTSIDE", family::flag(extrapolation.is_some()))];
     Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input)])
 }

@@ -1,9 +1,30 @@
 //! Resizes of height and width.
 
-use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
+use super::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family,
+    shader::helpers::ONE_TEXEL,
+    wgsl::{shader_params, shared_constants},
+};
 use crate::graph::{CoordMode, ResizeMode};
 
-pub(super) const SHADER: Shader = Shader::new("resize", include_str!("../../shaders/resize.wgsl"));
+pub(super) const SHADER: Shader = Shader::new("resize", include_str!("../../shaders/resize.wgsl"))
+    .constants(&[COORDS])
+    .params::<Params>()
+    .helpers(&[ONE_TEXEL]);
+
+shared_constants! {
+    /// Where an output pixel lies in the input.
+    COORDS:
+    COORDS_ASYMMETRIC = 0,
+    COORDS_HALF_PIXEL = 1,
+    COORDS_ALIGN_CORNERS = 2,
+}
+
+shader_params! {
+    struct Params {
+        scale: [f32; 2],
+    }
+}
 
 /// Input pixels per output pixel, in the 32-bit arithmetic of TensorFlow Lite's reference; worked out here because a
 /// device's division need not be exact.
@@ -25,14 +46,13 @@ pub(crate) fn dispatches(
     let plan = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
     let (from, to) = (input.shape, step.output.shape);
-    let y = scale(from.h, to.h, coords).to_bits();
-    let params =
-        KernelParams::new(step, &plan, items).input(input).own([y, scale(from.w, to.w, coords).to_bits(), 0, 0]);
+    let params = Params { scale: [scale(from.h, to.h, coords), scale(from.w, to.w, coords)] };
+    let params = KernelParams::new(step, &plan, items).input(input).family(&params);
     let code = match coords {
-        CoordMode::HalfPixel => 1.0,
-        CoordMode::AlignCorners => 2.0,
-        _ => 0.0,
+        CoordMode::HalfPixel => COORDS_HALF_PIXEL,
+        CoordMode::AlignCorners => COORDS_ALIGN_CORNERS,
+        _ => COORDS_ASYMMETRIC,
     };
-    let constants = vec![("BILINEAR", f64::from(u8::from(mode == ResizeMode::Linear))), ("COORDS", code)];
+    let constants = vec![("BILINEAR", family::flag(mode == ResizeMode::Linear)), ("COORDS", f64::from(code))];
     Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input)])
 }

@@ -1,9 +1,20 @@
 //! Softmax over channels, and its logarithm.
 
-use super::{Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family};
+use super::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, dispatch::LANES, family,
+    shader::helpers::SOFTMAX, wgsl::shader_params,
+};
 
-pub(super) const NARROW: Shader = Shader::new("softmax", include_str!("../../shaders/softmax.wgsl"));
-pub(super) const WIDE: Shader = Shader::new("softmax_wide", include_str!("../../shaders/softmax_wide.wgsl"));
+pub(super) const NARROW: Shader =
+    Shader::new("softmax", include_str!("../../shaders/softmax.wgsl")).params::<Params>().helpers(&[SOFTMAX]);
+pub(super) const WIDE: Shader =
+    Shader::new("softmax_wide", include_str!("../../shaders/softmax_wide.wgsl")).params::<Params>().helpers(&[SOFTMAX]);
+
+shader_params! {
+    struct Params {
+        beta: f32,
+    }
+}
 
 /// Slices from which on a pixel is worth a workgroup, where there are few pixels.
 const WIDE_SLICES: usize = 32;
@@ -18,9 +29,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, beta: f32, log: bool) -> Result
     // By the whole tensor, not by a band of it, so that every plan adds up in the same order.
     let shape = input.shape;
     let wide = shape.slices() >= WIDE_SLICES && shape.pixels() < MANY * shape.slices();
-    let (shader, items) = if wide { (WIDE, pixels * family::LANES) } else { (NARROW, pixels) };
-    let params = KernelParams::new(step, &plan, items).input(input).own([beta.to_bits(), 0, 0, 0]);
-    Ok(vec![
-        family::dispatch(step, shader, &plan, params, items, vec![("LOG", f64::from(u8::from(log)))]).reading(input),
-    ])
+    let (shader, items) = if wide { (WIDE, pixels * LANES) } else { (NARROW, pixels) };
+    let params = KernelParams::new(step, &plan, items).input(input).family(&Params { beta });
+    Ok(vec![family::dispatch(step, shader, &plan, params, items, vec![("LOG", family::flag(log))]).reading(input)])
 }

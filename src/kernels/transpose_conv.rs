@@ -4,10 +4,27 @@ use super::{
     Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext,
     conv::{Form, Kind},
     family, pack,
+    shader::helpers::{ONE_TEXEL, WEIGHTS},
+    wgsl::shader_params,
 };
 use crate::graph::{Graph, Node, TransposeConv};
 
-pub(super) const SHADER: Shader = Shader::new("transpose_conv", include_str!("../../shaders/transpose_conv.wgsl"));
+pub(super) const SHADER: Shader = Shader::new("transpose_conv", include_str!("../../shaders/transpose_conv.wgsl"))
+    .params::<Params>()
+    .helpers(&[ONE_TEXEL, WEIGHTS]);
+
+shader_params! {
+    struct Params {
+        window: [usize; 2],
+        stride: [usize; 2],
+        cut: [usize; 2],
+        bias: usize,
+        span: usize,
+        dilation: [usize; 2],
+        out_group: usize,
+        in_group: usize,
+    }
+}
 
 /// Texels of the weights, without the biases.
 fn texels(form: &Form) -> usize {
@@ -46,10 +63,15 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result
     let bias = texels(&form);
     let plan = EpilogueParams::new(step.graph, step.node, bias + form.slices());
     let items = family::texels(step);
-    let params = KernelParams::new(step, &plan, items)
-        .input(input)
-        .own([form.weights.h, form.weights.w, conv.stride[0], conv.stride[1]].map(|v| v as u32))
-        .own([conv.padding.top, conv.padding.left, bias, form.groups.span(1)].map(|v| v as u32))
-        .own([conv.dilation[0], conv.dilation[1], form.groups.out_group, form.groups.in_group].map(|v| v as u32));
+    let params = KernelParams::new(step, &plan, items).input(input).family(&Params {
+        window: [form.weights.h, form.weights.w],
+        stride: conv.stride,
+        cut: [conv.padding.top, conv.padding.left],
+        bias,
+        span: form.groups.span(1),
+        dilation: conv.dilation,
+        out_group: form.groups.out_group,
+        in_group: form.groups.in_group,
+    });
     Ok(vec![family::dispatch(step, SHADER, &plan, params, items, Vec::new()).reading(input).reading_weights(step)])
 }

@@ -63,7 +63,19 @@ const CONSTANTS: &[(&str, Constants)] = &[
         ],
     ),
     ("fill", &[("PAD_BORDER", &[0.0, 1.0])]),
-    ("gather", &[("TABLE", &[0.0, 1.0]), ("INDICES", &[0.0, 1.0, 2.0]), ("EACH", &[0.0, 1.0]), ("WHOLE", &[0.0, 1.0])]),
+    (
+        "gather",
+        &[
+            ("OPERAND_IN_WEIGHTS", &[0.0, 1.0]),
+            ("INDICES", &[0.0, 1.0, 2.0]),
+            ("ELEMENTWISE", &[0.0, 1.0]),
+            ("WHOLE_TEXELS", &[0.0, 1.0]),
+        ],
+    ),
+    (
+        "grid_sample",
+        &[("LINEAR", &[0.0, 1.0]), ("BORDER", &[0.0, 1.0]), ("ALIGN_CORNERS", &[0.0, 1.0]), ("CONSTANT", &[0.0, 1.0])],
+    ),
     ("lrn", &[]),
     (
         "matmul",
@@ -80,7 +92,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("pool", &[("KIND", &[0.0, 1.0, 2.0]), ("COUNTED", &[0.0, 1.0])]),
     (
         "rearrange",
-        &[("KIND", &[0.0, 1.0, 2.0, 3.0, 4.0]), ("AROUND", &[0.0, 1.0, 2.0, 3.0, 4.0]), ("WHOLE", &[0.0, 1.0])],
+        &[("MAP", &[0.0, 1.0, 2.0, 3.0, 4.0]), ("OUTSIDE", &[0.0, 1.0, 2.0, 3.0, 4.0]), ("WHOLE_TEXELS", &[0.0, 1.0])],
     ),
     ("reduce", &[("KIND", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0])]),
     ("resample", &[("TAPS", &[1.0, 2.0, 4.0]), ("OUTSIDE", &[0.0, 1.0])]),
@@ -93,8 +105,8 @@ const CONSTANTS: &[(&str, Constants)] = &[
 ];
 
 /// Constants of `texel.wgsl`: no epilogue, and every part of one.
-const TAILS: [&[(&str, f64)]; 2] = [&[("ADD", 0.0)], &[("FIRST", 15.0), ("ADD", 1.0), ("THEN", 4.0), ("LANES", 32.0)]];
-const SHARED: [&str; 4] = ["LANES", "FIRST", "ADD", "THEN"];
+const EPILOGUES: [&[(&str, f64)]; 2] = [&[("ADD", 0.0)], &[("FIRST", 15.0), ("ADD", 1.0), ("THEN", 4.0)]];
+const SHARED: [&str; 3] = ["FIRST", "ADD", "THEN"];
 
 fn family(name: &'static str) -> Shader {
     *SHADERS.iter().find(|shader| shader.name() == name).unwrap()
@@ -155,7 +167,7 @@ fn every_pipeline_is_portable() {
             for table in [ParamBinding::Uniform, ParamBinding::Storage] {
                 let text = source(shader, format, table);
                 for own in choices(constants) {
-                    for epilogue in TAILS {
+                    for epilogue in EPILOGUES {
                         let all = [own.as_slice(), epilogue].concat();
                         seen += 1;
                         let file: PathBuf = folder.path().join(format!("{seen}.spv"));
@@ -185,8 +197,9 @@ fn every_family_and_every_constant_is_listed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
     let mut families: Vec<String> = fs::read_dir(&folder)
         .unwrap()
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
-        .filter(|name| name != "texel" && !name.starts_with("table_") && !name.starts_with("format_"))
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
         .collect();
     families.sort();
     assert_eq!(families, CONSTANTS.iter().map(|family| family.0).collect::<Vec<_>>());
@@ -196,7 +209,30 @@ fn every_family_and_every_constant_is_listed() {
         let module = naga::front::wgsl::parse_str(&text).unwrap();
         let mut found: Vec<&str> = module.overrides.iter().filter_map(|(_, o)| o.name.as_deref()).collect();
         found.retain(|name| !SHARED.contains(name));
-        assert_eq!(found, constants.iter().map(|constant| constant.0).collect::<Vec<_>>(), "{name}");
+        found.sort_unstable();
+        let mut listed: Vec<&str> = constants.iter().map(|constant| constant.0).collect();
+        listed.sort_unstable();
+        assert_eq!(found, listed, "{name}");
+    }
+}
+
+/// Params are read by position, in the order in which the Rust side states them.
+#[test]
+fn structs_of_params_have_the_fields_that_are_written() {
+    for shader in SHADERS {
+        let text = source(shader, TexelFormat::Rgba32Float, ParamBinding::Uniform);
+        let module = naga::front::wgsl::parse_str(&text).unwrap();
+        let structs = shader.structs();
+        for &(name, ref fields) in &structs {
+            let found = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name)).map(|(_, t)| &t.inner);
+            let Some(naga::TypeInner::Struct { members, .. }) = found else {
+                panic!("{}: no struct {name}", shader.name())
+            };
+            let found: Vec<&str> = members.iter().filter_map(|member| member.name.as_deref()).collect();
+            assert_eq!(&found, fields, "{}: {name}", shader.name());
+        }
+        let own = module.types.iter().any(|(_, t)| t.name.as_deref() == Some("Params"));
+        assert_eq!(own, structs.iter().any(|&(name, _)| name == "Params"), "{}", shader.name());
     }
 }
 

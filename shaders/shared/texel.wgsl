@@ -1,34 +1,29 @@
-// What every kernel shares: where a tensor's texels lie, and what is done to a value before it is stored.
+// What every kernel shares: its parameters, where a tensor's texels lie, and what is done to a value before it is stored.
 //
-// A step's words (`src/kernels/words.rs` writes them):
-//   0  items, first output row, first parameter of `first`, of `then` (as bits)
-//   1  weight base, weight shift, second parameter of `first`, of `then` (as bits; of PReLU: the texel of its alphas,
-//      from the base)
-//   2  output tensor, two words; 4  first input; 6  second input; 8.. the family's own; then the row tables
+// `src/kernels/shader.rs` puts constants in front, and the functions that read parameters into the structs that stand
+// here and in front of each family: `step_params`, `tensor`, `params`. The Rust side states both (`src/kernels/params.rs`
+// those of this file), and writes a step's params in that order, then its row tables.
 @group(0) @binding(1) var target_texture: Writable;
 @group(0) @binding(2) var input_texture: Readable;
 @group(0) @binding(3) var weight_texture: Readable;
 @group(0) @binding(4) var second_texture: Readable;
 
-// Lanes of a workgroup, all along x.
-override LANES: u32 = 64u;
-// The epilogue: codes of `src/kernels/epilogue.rs`.
-override FIRST: u32 = 0u;
+// The epilogue: `THEN(FIRST(value) + added tensor)`, where functions are those of `activate`.
+override FIRST: u32 = ACT_NONE;
 override ADD: bool = false;
-override THEN: u32 = 0u;
+override THEN: u32 = ACT_NONE;
 
 // Always 0, which no compiler can know: a table index that cannot be folded keeps drivers from
 // compiling the shader again for each step's parameters.
 var<private> origin: u32;
 
-fn param(i: u32) -> vec4<u32> {
-    return table[origin + i];
-}
-
-// Linear index of this invocation; the grid is folded along y every 32768 workgroups.
-fn begin(global: vec3<u32>, group: vec3<u32>) -> u32 {
-    origin = group.z;
-    return global.x + global.y * (32768u * LANES);
+struct StepParams {
+    items: u32,           // invocations that compute something
+    first_row: u32,       // of the result
+    alphas: vec2<f32>,    // first parameters of FIRST and THEN
+    weight_base: u32,     // the step's first weight texel
+    weight_shift: u32,    // log2 of the weight texture's width
+    betas: vec2<u32>,     // second parameters of FIRST and THEN, as `activate` wants them
 }
 
 struct Tensor {
@@ -42,20 +37,40 @@ struct Tensor {
     pitch: u32,   // from a slice of a row to the next
 }
 
-fn tensor(i: u32) -> Tensor {
-    let a = param(i);
-    let b = param(i + 1u);
-    return Tensor(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w);
+fn param(i: u32) -> vec4<u32> {
+    return table[origin + i];
 }
 
-fn output_tensor() -> Tensor { return tensor(2u); }
-fn input_tensor() -> Tensor { return tensor(4u); }
-fn second_tensor() -> Tensor { return tensor(6u); }
+// Linear index of this invocation; every GRID_ROW workgroups the grid begins a new row along y. Comes before anything
+// that reads parameters.
+fn begin(global: vec3<u32>, group: vec3<u32>) -> u32 {
+    origin = group.z;
+    return global.x + global.y * (GRID_ROW * LANES);
+}
+
+fn output_tensor() -> Tensor { return tensor(OUTPUT_TENSOR); }
+fn input_tensor() -> Tensor { return tensor(INPUT_TENSOR); }
+fn second_tensor() -> Tensor { return tensor(SECOND_TENSOR); }
 
 // First texel of a row. Row `r` of a tensor is image row `r % h` of batch `r / h`.
 fn row_start(t: Tensor, row: u32) -> u32 {
     let i = t.rows + row;
     return table[origin + (i >> 2u)][i & 3u];
+}
+
+// The texel of pixel `x` of `slice` of a row.
+fn texel_of(t: Tensor, row: u32, slice: u32, x: u32) -> u32 {
+    return row_start(t, row) + slice * t.pitch + x;
+}
+
+// The channels that the four lanes of a slice are.
+fn channels_of(slice: u32) -> vec4<u32> {
+    return vec4(0u, 1u, 2u, 3u) + slice * 4u;
+}
+
+// Which of them the tensor has.
+fn has_channels(t: Tensor, slice: u32) -> vec4<bool> {
+    return channels_of(slice) < vec4(t.c);
 }
 
 // Where a texel of a texture of width `1 << shift` lies.
@@ -73,8 +88,13 @@ fn read_second(t: Tensor, texel: u32) -> vec4<f32> {
 
 // Texel `i` of the step's own weights.
 fn read_weight(i: u32) -> vec4<f32> {
-    let place = param(1u);
-    return textureLoad(weight_texture, at(place.x + i, place.y));
+    let step = step_params();
+    return textureLoad(weight_texture, at(step.weight_base + i, step.weight_shift));
+}
+
+// One where it is so, else zero.
+fn truth(yes: vec4<bool>) -> vec4<f32> {
+    return select(vec4(0.0), vec4(1.0), yes);
 }
 
 // Which lanes are no number. By their bits: comparisons may be compiled as if there were none.
@@ -152,52 +172,51 @@ fn fake_quantised(x: vec4<f32>, scale: f32, limits: u32) -> vec4<f32> {
     return bounded(near, vec4(least), vec4(most)) * scale;
 }
 
-// The function `code` of `src/kernels/epilogue.rs` with its two parameters as bits.
-fn activate(code: u32, x: vec4<f32>, slice: u32, first: u32, second: u32) -> vec4<f32> {
-    let alpha = bitcast<f32>(first);
+// The function `code` of `src/kernels/epilogue.rs` with its two parameters, of which `beta` may be the bits of a float,
+// the texel of PReLU's alphas among the weights, or the limits of a grid.
+fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<f32> {
     switch code {
-        case 1u: { return positive(x); }
-        case 2u: { return bounded(x, vec4(0.0), vec4(6.0)); }
-        case 3u: { return bounded(x, vec4(-1.0), vec4(1.0)); }
-        case 4u: { return select(x, x * alpha, x < vec4(0.0)); }
-        case 5u: { return select(x, alpha * (exp(x) - 1.0), x < vec4(0.0)); }
-        case 6u: { return x * clamp(x + 3.0, vec4(0.0), vec4(6.0)) * (1.0 / 6.0); }
-        case 7u: { return 1.0 / (1.0 + exponential(-x)); }
-        case 8u: { return tangent(x); }
-        case 9u: { return exponential(x); }
-        case 10u: { return sqrt(x); }
-        case 11u: { return inverseSqrt(x); }
-        case 12u: { return x * x; }
-        case 13u: { return abs(x); }
-        case 14u: { return -x; }
-        case 15u: { return select(x, x * read_weight(second + slice), x < vec4(0.0)); }
-        case 16u: { return bounded(x, vec4(alpha), vec4(bitcast<f32>(second))); }
-        case 17u: { return bounded(alpha * x + bitcast<f32>(second), vec4(0.0), vec4(1.0)); }
-        case 18u: { return x / (1.0 + exp(-x)); }
-        case 19u: { return 0.5 * x * (1.0 + erf(x * 0.70710678)); }
-        case 20u: {
+        case ACT_RELU: { return positive(x); }
+        case ACT_RELU6: { return bounded(x, vec4(0.0), vec4(6.0)); }
+        case ACT_RELU_N1_TO_1: { return bounded(x, vec4(-1.0), vec4(1.0)); }
+        case ACT_LEAKY_RELU: { return select(x, x * alpha, x < vec4(0.0)); }
+        case ACT_ELU: { return select(x, alpha * (exp(x) - 1.0), x < vec4(0.0)); }
+        case ACT_HARD_SWISH: { return x * clamp(x + 3.0, vec4(0.0), vec4(6.0)) * (1.0 / 6.0); }
+        case ACT_LOGISTIC: { return 1.0 / (1.0 + exponential(-x)); }
+        case ACT_TANH: { return tangent(x); }
+        case ACT_EXP: { return exponential(x); }
+        case ACT_SQRT: { return sqrt(x); }
+        case ACT_RSQRT: { return inverseSqrt(x); }
+        case ACT_SQUARE: { return x * x; }
+        case ACT_ABS: { return abs(x); }
+        case ACT_NEG: { return -x; }
+        case ACT_PRELU: { return select(x, x * read_weight(beta + slice), x < vec4(0.0)); }
+        case ACT_CLIP: { return bounded(x, vec4(alpha), vec4(bitcast<f32>(beta))); }
+        case ACT_HARD_SIGMOID: { return bounded(alpha * x + bitcast<f32>(beta), vec4(0.0), vec4(1.0)); }
+        case ACT_SILU: { return x / (1.0 + exp(-x)); }
+        case ACT_GELU: { return 0.5 * x * (1.0 + erf(x * 0.70710678)); }
+        case ACT_GELU_TANH: {
             let inner = 0.79788456 * (x + 0.044715 * x * x * x);
             return 0.5 * x * (1.0 + tanh(clamp(inner, vec4(-15.0), vec4(15.0))));
         }
-        case 21u: { return softplus(x); }
-        case 22u: { return mish(x); }
-        case 23u: { return fake_quantised(x, alpha, second); }
+        case ACT_SOFTPLUS: { return softplus(x); }
+        case ACT_MISH: { return mish(x); }
+        case ACT_FAKE_QUANT: { return fake_quantised(x, alpha, beta); }
         default: { return x; }
     }
 }
 
 // Applies the epilogue and stores pixel `x` of `row` and `slice`. Lanes past the last channel become zero.
 fn store_output(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>) {
-    let first = param(0u).zw;
-    let second = param(1u).zw;
-    var v = activate(FIRST, value, slice, first.x, second.x);
+    let step = step_params();
+    var v = activate(FIRST, value, slice, step.alphas.x, step.betas.x);
     if ADD {
         let s = second_tensor();
         if slice < s.slices {
-            v += read_second(s, row_start(s, row) + slice * s.pitch + x);
+            v += read_second(s, texel_of(s, row, slice, x));
         }
     }
-    v = saturated(activate(THEN, v, slice, first.y, second.y));
-    let lanes = vec4(0u, 1u, 2u, 3u) + slice * 4u < vec4(t.c);
-    textureStore(target_texture, at(row_start(t, row) + slice * t.pitch + x, t.shift), select(vec4(0.0), v, lanes));
+    v = saturated(activate(THEN, v, slice, step.alphas.y, step.betas.y));
+    v = select(vec4(0.0), v, has_channels(t, slice));
+    textureStore(target_texture, at(texel_of(t, row, slice, x), t.shift), v);
 }

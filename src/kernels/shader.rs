@@ -1,0 +1,89 @@
+//! A shader: the WGSL of a family of kernels, and what its Rust side states for it.
+
+use super::{
+    block, dispatch, epilogue, params,
+    wgsl::{self, ConstantTable, Field, ShaderParams},
+};
+
+/// Functions of `shaders/shared/` that several families call.
+pub(super) mod helpers {
+    pub(in crate::kernels) const ONE_TEXEL: &str = include_str!("../../shaders/shared/one_texel.wgsl");
+    pub(in crate::kernels) const REGION: &str = include_str!("../../shaders/shared/region.wgsl");
+    pub(in crate::kernels) const SOFTMAX: &str = include_str!("../../shaders/shared/softmax.wgsl");
+    pub(in crate::kernels) const WEIGHTS: &str = include_str!("../../shaders/shared/weights.wgsl");
+}
+
+/// Constants that every shader knows.
+const SHARED_CONSTANTS: [ConstantTable; 4] = [dispatch::GRID, params::POSITIONS, epilogue::ACTIVATIONS, block::LIMITS];
+
+/// A WGSL family of `shaders/`: one of [`SHADERS`](super::SHADERS), for only kernels make them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Shader {
+    name: &'static str,
+    constants: &'static [ConstantTable],
+    params: &'static [Field],
+    helpers: &'static [&'static str],
+    family: &'static str,
+}
+
+impl Shader {
+    pub(super) const fn new(name: &'static str, family: &'static str) -> Self {
+        Self { name, constants: &[], params: &[], helpers: &[], family }
+    }
+
+    /// Gives it constants that it shares with its Rust side.
+    pub(super) const fn constants(mut self, constants: &'static [ConstantTable]) -> Self {
+        self.constants = constants;
+        self
+    }
+
+    /// Gives it `params()`, which reads what [`KernelParams::family`](super::KernelParams::family) has written.
+    pub(super) const fn params<P: ShaderParams>(mut self) -> Self {
+        self.params = P::FIELDS;
+        self
+    }
+
+    /// Gives it functions that it shares with other families.
+    pub(super) const fn helpers(mut self, helpers: &'static [&'static str]) -> Self {
+        self.helpers = helpers;
+        self
+    }
+
+    /// The family's name, for messages and profiles.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Structs of its WGSL that are read from a step's params, each with the names of its fields as they are written.
+    pub fn structs(&self) -> Vec<(&'static str, Vec<&'static str>)> {
+        let structs = [
+            ("StepParams", params::StepParams::FIELDS),
+            ("Tensor", params::TensorParams::FIELDS),
+            ("Params", self.params),
+        ];
+        let names = |fields: &[Field]| fields.iter().map(|field| field.name).collect();
+        structs
+            .into_iter()
+            .filter(|(_, fields)| !fields.is_empty())
+            .map(|(name, fields)| (name, names(fields)))
+            .collect()
+    }
+
+    /// Its WGSL but for what depends on where params lie and how values are stored: declarations that are written from
+    /// Rust, `texel.wgsl`, the shared functions that it asks for, and the family's own.
+    pub fn source(&self) -> String {
+        let mut wgsl = String::new();
+        SHARED_CONSTANTS
+            .into_iter()
+            .chain(self.constants.iter().copied())
+            .for_each(|table| wgsl::declare(table, &mut wgsl));
+        wgsl::load("step_params()", "StepParams", "", params::StepParams::FIELDS, &mut wgsl);
+        wgsl::load("tensor(at: u32)", "Tensor", "at + ", params::TensorParams::FIELDS, &mut wgsl);
+        if !self.params.is_empty() {
+            wgsl::load("params()", "Params", "FAMILY_PARAMS + ", self.params, &mut wgsl);
+        }
+        let shared = [include_str!("../../shaders/shared/texel.wgsl")];
+        wgsl.extend(shared.iter().chain(self.helpers).chain([&self.family]).copied());
+        wgsl
+    }
+}
