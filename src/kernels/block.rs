@@ -19,14 +19,14 @@ pub(crate) struct Block {
 impl Block {
     /// The block for a convolution of so many output pixels, output slices, and input slices a tap.
     ///
-    /// Timed layer by layer on lavapipe with the shapes of MobileNets: 8x2 is within a tenth of 8x4, which compiles twice
-    /// as long and pays off only where sums are long, from 96 input slices on.
+    /// Measured on lavapipe: 8x2 is within a tenth of 8x4, which compiles twice as long and pays off only where the sums
+    /// are long. One pixel or two fill no block of eight, so such layers (a classifier's last) take their slices in fours.
     pub(super) fn for_convolution(pixels: usize, slices: usize, depth: usize) -> Self {
         match (pixels, slices) {
-            (0..=2, _) => Self { pixels: 1, slices: 4.min(slices.next_power_of_two()) },
-            (_, 1) => Self { pixels: 8, slices: 1 },
-            (_, 4..) if depth >= 96 => Self { pixels: 8, slices: 4 },
-            _ => Self { pixels: 8, slices: 2 },
+            (0..=2, _) => Self { pixels: 1, slices: (MAX_SLICES as usize).min(slices.next_power_of_two()) },
+            (_, 1) => Self { pixels: MAX_PIXELS as usize, slices: 1 },
+            (_, 4..) if depth >= 96 => Self { pixels: MAX_PIXELS as usize, slices: MAX_SLICES as usize },
+            _ => Self { pixels: MAX_PIXELS as usize, slices: 2 },
         }
     }
 }

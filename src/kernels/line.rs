@@ -92,7 +92,7 @@ pub(crate) fn normalize(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) -
     let [batches, rows] = [of(batch, x.b)[1], of(height, x.h)[1]];
     let texels = batches * rows * pixels * slices;
     let count = batches * rows * pixels * if channels { x.c } else { 1 };
-    // Short sums are not worth meeting for.
+    // Each lane of a team has four texels or more: of fewer, waiting for each other would take longer than adding.
     let team = match texels {
         0..32 => 1,
         32..256 => 8,

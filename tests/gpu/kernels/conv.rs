@@ -2,7 +2,7 @@
 
 use texpool::graph::{Conv2d, Op, Padding, TransposeConv};
 
-use super::{Source, case, constant, epilogues, hostile::Bench, placed};
+use super::{Source, case, constant, epilogues, harness::Harness, placed};
 
 const NONE: Padding = Padding { top: 0, bottom: 0, left: 0, right: 0 };
 const AROUND: Padding = Padding { top: 1, bottom: 1, left: 2, right: 1 };
@@ -26,7 +26,7 @@ fn operands(input: [usize; 4], weights: [usize; 4], channels: usize) -> Vec<Sour
 
 #[test]
 fn convolutions_of_any_form() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for (input, out, kernel, stride, dilation, padding, groups) in [
         ([1, 5, 7, 8], 12, [1, 1], [1, 1], [1, 1], NONE, 1),
         ([2, 3, 5, 7], 5, [1, 1], [1, 1], [1, 1], NONE, 1),
@@ -43,20 +43,20 @@ fn convolutions_of_any_form() {
     ] {
         let conv = Conv2d { stride, dilation, padding, groups };
         let weights = [out, kernel[0], kernel[1], input[3] / groups];
-        case(&mut bench, Op::Conv2d(conv), &operands(input, weights, out), extents(input, kernel, &conv, out));
+        case(&mut harness, Op::Conv2d(conv), &operands(input, weights, out), extents(input, kernel, &conv, out));
     }
     for kernel in [[1, 1], [2, 3]] {
         let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: NONE, groups: 1 };
         let input = [1, 4, 5, 6];
         let out = extents(input, kernel, &conv, 7);
-        epilogues(&mut bench, &Op::Conv2d(conv), &operands(input, [7, kernel[0], kernel[1], 6], 7), out, true);
+        epilogues(&mut harness, &Op::Conv2d(conv), &operands(input, [7, kernel[0], kernel[1], 6], 7), out, true);
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn depthwise_convolutions_of_any_form() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for (input, multiplier, kernel, stride, dilation, padding) in [
         ([1, 6, 7, 8], 1, [3, 3], [1, 1], [1, 1], AROUND),
         ([2, 9, 8, 6], 1, [5, 5], [2, 2], [1, 1], AROUND),
@@ -70,17 +70,17 @@ fn depthwise_convolutions_of_any_form() {
         let channels = input[3] * multiplier;
         let weights = [1, kernel[0], kernel[1], channels];
         let out = extents(input, kernel, &conv, channels);
-        case(&mut bench, Op::DepthwiseConv2d(conv), &operands(input, weights, channels), out);
+        case(&mut harness, Op::DepthwiseConv2d(conv), &operands(input, weights, channels), out);
     }
     let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: NONE, groups: 1 };
     let out = extents([1, 4, 5, 6], [2, 2], &conv, 6);
-    epilogues(&mut bench, &Op::DepthwiseConv2d(conv), &operands([1, 4, 5, 6], [1, 2, 2, 6], 6), out, true);
-    bench.finish();
+    epilogues(&mut harness, &Op::DepthwiseConv2d(conv), &operands([1, 4, 5, 6], [1, 2, 2, 6], 6), out, true);
+    harness.finish();
 }
 
 #[test]
 fn transposed_convolutions_of_any_form() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for (input, channels, kernel, stride, padding, out) in [
         ([1, 4, 5, 8], 6, [2, 2], [2, 2], NONE, [8, 10]),
         ([2, 3, 4, 5], 3, [3, 3], [2, 2], NONE, [7, 9]),
@@ -91,7 +91,7 @@ fn transposed_convolutions_of_any_form() {
         let conv = TransposeConv::plain(stride, padding);
         let weights = [channels, kernel[0], kernel[1], input[3]];
         let out = [input[0], out[0], out[1], channels];
-        case(&mut bench, Op::TransposeConv(conv), &operands(input, weights, channels), out);
+        case(&mut harness, Op::TransposeConv(conv), &operands(input, weights, channels), out);
     }
     for (input, channels, kernel, stride, dilation, groups, out) in [
         ([1, 4, 5, 8], 6, [2, 3], [2, 2], [2, 1], 2, [9, 11]),
@@ -104,16 +104,16 @@ fn transposed_convolutions_of_any_form() {
         let conv = TransposeConv { stride, dilation, padding, groups };
         let weights = [channels, kernel[0], kernel[1], input[3] / groups];
         let out = [input[0], out[0], out[1], channels];
-        case(&mut bench, Op::TransposeConv(conv), &operands(input, weights, channels), out);
+        case(&mut harness, Op::TransposeConv(conv), &operands(input, weights, channels), out);
     }
     let conv = TransposeConv::plain([2, 2], NONE);
-    epilogues(&mut bench, &Op::TransposeConv(conv), &operands([1, 3, 3, 4], [6, 2, 2, 4], 6), [1, 6, 6, 6], true);
-    bench.finish();
+    epilogues(&mut harness, &Op::TransposeConv(conv), &operands([1, 3, 3, 4], [6, 2, 2, 4], 6), [1, 6, 6, 6], true);
+    harness.finish();
 }
 
 #[test]
 fn fully_connected_layers_of_any_form() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for (input, weights, out) in [
         ([1, 1, 1, 9], [1, 1, 5, 9], [1, 1, 1, 5]),
         ([1, 1, 6, 8], [1, 1, 12, 8], [1, 1, 6, 12]),
@@ -122,7 +122,7 @@ fn fully_connected_layers_of_any_form() {
         ([1, 1, 6, 4], [1, 1, 3, 8], [1, 1, 3, 3]),
         ([2, 1, 1, 10], [1, 1, 4, 10], [1, 1, 2, 4]),
     ] {
-        case(&mut bench, Op::FullyConnected, &operands(input, weights, out[3]), out);
+        case(&mut harness, Op::FullyConnected, &operands(input, weights, out[3]), out);
     }
-    bench.finish();
+    harness.finish();
 }

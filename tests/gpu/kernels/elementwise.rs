@@ -5,14 +5,14 @@ use texpool::{
     kernels,
 };
 
-use super::{case, constant, epilogues, hostile::Bench, placed};
+use super::{case, constant, epilogues, harness::Harness, placed};
 use crate::support::graphs::add_tensor;
 
 const BINARIES: [Binary; 6] = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Maximum, Binary::Minimum];
 
 #[test]
 fn functions_of_one_value() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let dims = [2, 3, 5, 7];
     for unary in [
         Unary::Relu,
@@ -28,16 +28,16 @@ fn functions_of_one_value() {
         Unary::Abs,
         Unary::Neg,
     ] {
-        case(&mut bench, Op::Unary(unary), &[placed(dims)], dims);
+        case(&mut harness, Op::Unary(unary), &[placed(dims)], dims);
     }
-    epilogues(&mut bench, &Op::Unary(Unary::Square), &[placed(dims)], dims, true);
-    bench.finish();
+    epilogues(&mut harness, &Op::Unary(Unary::Square), &[placed(dims)], dims, true);
+    harness.finish();
 }
 
 #[test]
 fn roots_of_squares() {
     // Roots need values that are not negative: those of an epilogue behind a square.
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for then in [Unary::Sqrt, Unary::Rsqrt] {
         let dims = [1, 4, 3, 6];
         let mut graph = super::one_node(
@@ -46,30 +46,30 @@ fn roots_of_squares() {
             dims.into(),
             texpool::graph::Epilogue::of(texpool::graph::Act::Unary(then)),
         );
-        bench.check(&graph);
+        harness.check(&graph);
         graph.nodes[0].epilogue.then = texpool::graph::Act::Unary(Unary::Neg);
-        bench.check(&graph);
+        harness.check(&graph);
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn functions_of_two_values() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let out = [2, 3, 5, 6];
     for binary in BINARIES {
-        case(&mut bench, Op::Binary(binary), &[placed(out), placed(out)], out);
-        case(&mut bench, Op::Binary(binary), &[placed(out), constant([1, 1, 1, 6])], out);
-        case(&mut bench, Op::Binary(binary), &[constant([1, 3, 1, 1]), placed(out)], out);
+        case(&mut harness, Op::Binary(binary), &[placed(out), placed(out)], out);
+        case(&mut harness, Op::Binary(binary), &[placed(out), constant([1, 1, 1, 6])], out);
+        case(&mut harness, Op::Binary(binary), &[constant([1, 3, 1, 1]), placed(out)], out);
     }
-    epilogues(&mut bench, &Op::Binary(Binary::Mul), &[placed(out), constant([1, 1, 5, 6])], out, true);
-    epilogues(&mut bench, &Op::Binary(Binary::Sub), &[placed(out), placed([2, 1, 1, 6])], out, false);
-    bench.finish();
+    epilogues(&mut harness, &Op::Binary(Binary::Mul), &[placed(out), constant([1, 1, 5, 6])], out, true);
+    epilogues(&mut harness, &Op::Binary(Binary::Sub), &[placed(out), placed([2, 1, 1, 6])], out, false);
+    harness.finish();
 }
 
 #[test]
 fn every_axis_broadcasts() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let out = [2, 3, 5, 6];
     // Each axis of each operand is repeated or not.
     for mask in 0..16usize {
@@ -81,21 +81,21 @@ fn every_axis_broadcasts() {
             (placed(small), constant(rest)),
             (constant(out), placed(small)),
         ] {
-            case(&mut bench, Op::Binary(Binary::Sub), &[a, b], out);
+            case(&mut harness, Op::Binary(Binary::Sub), &[a, b], out);
         }
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn prelu_by_channel_by_anything_and_computed() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let dims = [2, 4, 3, 5];
     for alpha in [[1, 1, 1, 5], [1, 4, 3, 5], [1, 1, 1, 1], [1, 4, 1, 1]] {
-        case(&mut bench, Op::Prelu, &[placed(dims), constant(alpha)], dims);
-        case(&mut bench, Op::Prelu, &[placed(dims), placed(alpha)], dims);
+        case(&mut harness, Op::Prelu, &[placed(dims), constant(alpha)], dims);
+        case(&mut harness, Op::Prelu, &[placed(dims), placed(alpha)], dims);
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn two_operands_and_an_added_tensor_are_refused() {
 }
 
 #[test]
-fn a_tail_of_a_function_that_it_does_not_know_is_refused() {
+fn an_epilogue_of_a_function_that_it_does_not_know_is_refused() {
     let dims = [1, 2, 2, 4];
     let epilogue = texpool::graph::Epilogue::of(texpool::graph::Act::Unary(Unary::Erf));
     let graph = super::one_node(Op::Unary(Unary::Neg), &[placed(dims)], dims.into(), epilogue);
@@ -148,7 +148,7 @@ fn refusal(graph: &texpool::graph::Graph, adds: bool) -> String {
 
 #[test]
 fn softmax_of_few_and_of_many_channels() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for (dims, beta) in [
         ([1, 1, 1, 1], 1.0),
         ([2, 3, 5, 3], 1.0),
@@ -157,24 +157,24 @@ fn softmax_of_few_and_of_many_channels() {
         ([2, 2, 3, 130], 2.0),
         ([1, 1, 1, 4100], 1.0),
     ] {
-        case(&mut bench, Op::Softmax { beta, log: false }, &[placed(dims)], dims);
-        case(&mut bench, Op::Softmax { beta, log: true }, &[placed(dims)], dims);
+        case(&mut harness, Op::Softmax { beta, log: false }, &[placed(dims)], dims);
+        case(&mut harness, Op::Softmax { beta, log: true }, &[placed(dims)], dims);
     }
-    epilogues(&mut bench, &Op::Softmax { beta: 1.0, log: false }, &[placed([1, 2, 2, 6])], [1, 2, 2, 6], true);
-    bench.finish();
+    epilogues(&mut harness, &Op::Softmax { beta: 1.0, log: false }, &[placed([1, 2, 2, 6])], [1, 2, 2, 6], true);
+    harness.finish();
 }
 
 #[test]
 fn means_over_any_axes() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let dims = [2, 3, 5, 7];
     for mask in 0..16usize {
         let axes: [bool; 4] = std::array::from_fn(|axis| mask >> axis & 1 == 1);
         let out: [usize; 4] = std::array::from_fn(|axis| if axes[axis] { 1 } else { dims[axis] });
-        case(&mut bench, Op::Reduce { kind: Reduce::Mean, axes }, &[placed(dims)], out);
+        case(&mut harness, Op::Reduce { kind: Reduce::Mean, axes }, &[placed(dims)], out);
     }
     let spatial = Op::Reduce { kind: Reduce::Mean, axes: [false, true, true, false] };
-    case(&mut bench, spatial.clone(), &[placed([1, 7, 7, 130])], [1, 1, 1, 130]);
-    epilogues(&mut bench, &spatial, &[placed([2, 4, 4, 6])], [2, 1, 1, 6], true);
-    bench.finish();
+    case(&mut harness, spatial.clone(), &[placed([1, 7, 7, 130])], [1, 1, 1, 130]);
+    epilogues(&mut harness, &spatial, &[placed([2, 4, 4, 6])], [2, 1, 1, 6], true);
+    harness.finish();
 }

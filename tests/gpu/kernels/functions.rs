@@ -2,20 +2,20 @@
 
 use texpool::graph::{Act, Binary, Epilogue, Op, Unary};
 
-use super::{TRUTHS, case, constant, hostile::Bench, one_node, placed};
+use super::{TRUTHS, case, constant, harness::Harness, one_node, placed};
 
 const DIMS: [usize; 4] = [2, 3, 5, 7];
 
-fn check(bench: &mut Bench, inputs: fn(f32) -> f32, unaries: &[Unary]) {
-    bench.inputs(inputs);
+fn check(harness: &mut Harness, inputs: fn(f32) -> f32, unaries: &[Unary]) {
+    harness.inputs(inputs);
     for &unary in unaries {
-        case(bench, Op::Unary(unary), &[placed(DIMS)], DIMS);
+        case(harness, Op::Unary(unary), &[placed(DIMS)], DIMS);
     }
 }
 
 #[test]
 fn activations() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let activations = [
         Unary::Elu { alpha: 1.3 },
         Unary::Selu { alpha: 1.673, gamma: 1.0507 },
@@ -31,29 +31,29 @@ fn activations() {
         Unary::Mish,
         Unary::Shrink { bias: 0.25, lambda: 0.5 },
     ];
-    check(&mut bench, |x| x, &activations);
-    check(&mut bench, |x| 12.0 * x, &activations);
-    check(&mut bench, |x| 0.001 * x, &[Unary::Softplus, Unary::Mish, Unary::Gelu]);
-    bench.finish();
+    check(&mut harness, |x| x, &activations);
+    check(&mut harness, |x| 12.0 * x, &activations);
+    check(&mut harness, |x| 0.001 * x, &[Unary::Softplus, Unary::Mish, Unary::Gelu]);
+    harness.finish();
 }
 
 /// The same quotient on both sides: no value is off by a whole step of the grid, halves among them.
 #[test]
 fn values_rounded_to_a_grid() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for scale in [0.125, 0.1, 0.0078125, 3.7] {
         let grids = [Unary::FakeQuant { scale, least: -128, most: 127 }, Unary::FakeQuant { scale, least: 0, most: 6 }];
         // Multiples of a sixteenth are halves of the first.
-        check(&mut bench, |x| (x * 16.0).round() / 16.0, &grids);
-        check(&mut bench, |x| x * 0.37, &grids);
-        check(&mut bench, |x| x * 500.0, &grids);
+        check(&mut harness, |x| (x * 16.0).round() / 16.0, &grids);
+        check(&mut harness, |x| x * 0.37, &grids);
+        check(&mut harness, |x| x * 500.0, &grids);
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
-fn activations_in_tails() {
-    let mut bench = Bench::new();
+fn activations_in_epilogues() {
+    let mut harness = Harness::new();
     for unary in [
         Unary::Elu { alpha: 1.3 },
         Unary::HardSigmoid { alpha: 0.3, beta: 0.4 },
@@ -70,47 +70,47 @@ fn activations_in_tails() {
             Epilogue { first: clip, add: None, then: Act::Unary(unary) },
             Epilogue { first: Act::Unary(unary), add: None, then: clip },
         ] {
-            bench.check(&one_node(Op::Unary(Unary::Neg), &[placed(DIMS)], DIMS.into(), epilogue));
+            harness.check(&one_node(Op::Unary(Unary::Neg), &[placed(DIMS)], DIMS.into(), epilogue));
         }
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn elementary_functions() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let everywhere = [Unary::Erf, Unary::Sin, Unary::Cos, Unary::Atan, Unary::Sinh, Unary::Cosh, Unary::Asinh];
-    check(&mut bench, |x| x, &everywhere);
-    check(&mut bench, |x| 4.0 * x, &everywhere);
-    check(&mut bench, |x| 0.01 * x, &everywhere);
-    check(&mut bench, |x| 0.7 * x, &[Unary::Tan]);
-    check(&mut bench, |x| 1e4 * x, &[Unary::Atan, Unary::Asinh]);
-    check(&mut bench, |x| 0.499 * x, &[Unary::Asin, Unary::Acos, Unary::Atanh]);
-    check(&mut bench, |x| 0.01 * x, &[Unary::Asin, Unary::Acos, Unary::Atanh]);
-    check(&mut bench, |x| x.abs(), &[Unary::Log, Unary::Reciprocal]);
-    check(&mut bench, |x| 100.0 * x.abs(), &[Unary::Log, Unary::Reciprocal]);
-    check(&mut bench, |x| x.abs() + 1.0, &[Unary::Acosh]);
-    check(&mut bench, |x| 1.0 + x.abs() / 100.0, &[Unary::Acosh]);
-    check(&mut bench, |x| 1.0 + x.abs() * 3e4, &[Unary::Acosh]);
-    bench.finish();
+    check(&mut harness, |x| x, &everywhere);
+    check(&mut harness, |x| 4.0 * x, &everywhere);
+    check(&mut harness, |x| 0.01 * x, &everywhere);
+    check(&mut harness, |x| 0.7 * x, &[Unary::Tan]);
+    check(&mut harness, |x| 1e4 * x, &[Unary::Atan, Unary::Asinh]);
+    check(&mut harness, |x| 0.499 * x, &[Unary::Asin, Unary::Acos, Unary::Atanh]);
+    check(&mut harness, |x| 0.01 * x, &[Unary::Asin, Unary::Acos, Unary::Atanh]);
+    check(&mut harness, |x| x.abs(), &[Unary::Log, Unary::Reciprocal]);
+    check(&mut harness, |x| 100.0 * x.abs(), &[Unary::Log, Unary::Reciprocal]);
+    check(&mut harness, |x| x.abs() + 1.0, &[Unary::Acosh]);
+    check(&mut harness, |x| 1.0 + x.abs() / 100.0, &[Unary::Acosh]);
+    check(&mut harness, |x| 1.0 + x.abs() * 3e4, &[Unary::Acosh]);
+    harness.finish();
 }
 
 #[test]
 fn roundings() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let roundings = [Unary::Floor, Unary::Ceil, Unary::Round, Unary::Trunc, Unary::Sign, Unary::Not, Unary::NotZero];
-    check(&mut bench, |x| x, &roundings);
+    check(&mut harness, |x| x, &roundings);
     // Halves and whole numbers, zero among them.
-    check(&mut bench, |x| (x * 4.0).round() / 2.0 - 1.0, &roundings);
-    bench.finish();
+    check(&mut harness, |x| (x * 4.0).round() / 2.0 - 1.0, &roundings);
+    harness.finish();
 }
 
 #[test]
 fn halves_infinities_and_no_numbers() {
-    let mut bench = Bench::new();
-    check(&mut bench, |x| x, &[Unary::ToHalf]);
-    check(&mut bench, |x| x * 30_000.0, &[Unary::ToHalf]);
-    check(&mut bench, |x| x * 1e-6, &[Unary::ToHalf]);
+    let mut harness = Harness::new();
+    check(&mut harness, |x| x, &[Unary::ToHalf]);
+    check(&mut harness, |x| x * 30_000.0, &[Unary::ToHalf]);
+    check(&mut harness, |x| x * 1e-6, &[Unary::ToHalf]);
     let unusual = |x: f32| match (x * 4096.0) as i32 % 4 {
         0 => x,
         1 => f32::INFINITY,
@@ -120,58 +120,58 @@ fn halves_infinities_and_no_numbers() {
     };
     let kinds = [[false, false], [true, false], [false, true], [true, true]]
         .map(|[negative, positive]| Unary::IsInf { negative, positive });
-    check(&mut bench, unusual, &[Unary::IsNan, Unary::NotZero]);
-    check(&mut bench, unusual, &kinds);
-    bench.finish();
+    check(&mut harness, unusual, &[Unary::IsNan, Unary::NotZero]);
+    check(&mut harness, unusual, &kinds);
+    harness.finish();
 }
 
-fn pairs(bench: &mut Bench, inputs: fn(f32) -> f32, binaries: &[Binary]) {
-    bench.inputs(inputs);
+fn pairs(harness: &mut Harness, inputs: fn(f32) -> f32, binaries: &[Binary]) {
+    harness.inputs(inputs);
     for &binary in binaries {
-        case(bench, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
-        case(bench, Op::Binary(binary), &[placed(DIMS), constant([1, 1, 1, 7])], DIMS);
-        case(bench, Op::Binary(binary), &[constant([1, 3, 1, 1]), placed(DIMS)], DIMS);
+        case(harness, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
+        case(harness, Op::Binary(binary), &[placed(DIMS), constant([1, 1, 1, 7])], DIMS);
+        case(harness, Op::Binary(binary), &[constant([1, 3, 1, 1]), placed(DIMS)], DIMS);
     }
 }
 
 #[test]
 fn comparisons_logic_and_choices() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let all = [&TRUTHS[..], &[Binary::ZeroUnless, Binary::ZeroIf, Binary::SquaredDifference]].concat();
-    pairs(&mut bench, |x| x.round(), &all);
-    pairs(&mut bench, |x| x.max(0.0).floor(), &all);
-    bench.finish();
+    pairs(&mut harness, |x| x.round(), &all);
+    pairs(&mut harness, |x| x.max(0.0).floor(), &all);
+    harness.finish();
 }
 
 #[test]
 fn quotients_and_rests() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let all = [Binary::Mod, Binary::Fmod, Binary::FloorDiv, Binary::TruncDiv];
     // Whole numbers, never zero: quotients that a device's division may miss.
-    bench.inputs(|x| (x * 40.0).trunc());
+    harness.inputs(|x| (x * 40.0).trunc());
     for binary in all {
-        case(&mut bench, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
+        case(&mut harness, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
     }
-    bench.inputs(|x| (x * 4096.0).trunc() * 3.0);
+    harness.inputs(|x| (x * 4096.0).trunc() * 3.0);
     for binary in all {
-        case(&mut bench, Op::Binary(binary), &[placed(DIMS), placed([1, 1, 1, 7])], DIMS);
+        case(&mut harness, Op::Binary(binary), &[placed(DIMS), placed([1, 1, 1, 7])], DIMS);
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn powers() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     // Of negative numbers, too, where exponents are whole; zero to the power of zero.
-    bench.inputs(|x| x.round());
+    harness.inputs(|x| x.round());
     let out = [1, 3, 4, 6];
-    case(&mut bench, Op::Binary(Binary::Pow), &[placed(out), whole(&[0.0, 1.0, 2.0, 3.0, 15.0, 4.0])], out);
-    bench.inputs(|x| x.abs());
-    case(&mut bench, Op::Binary(Binary::Pow), &[placed(out), placed(out)], out);
-    case(&mut bench, Op::Binary(Binary::Pow), &[placed(out), constant([1, 1, 1, 6])], out);
-    bench.inputs(|x| x.signum() * x.abs().clamp(0.75, 1.5));
-    case(&mut bench, Op::Binary(Binary::Pow), &[placed(out), whole(&[-1.0, -2.0, -3.0, 18.0, -17.0, 2.0])], out);
-    bench.finish();
+    case(&mut harness, Op::Binary(Binary::Pow), &[placed(out), whole(&[0.0, 1.0, 2.0, 3.0, 15.0, 4.0])], out);
+    harness.inputs(|x| x.abs());
+    case(&mut harness, Op::Binary(Binary::Pow), &[placed(out), placed(out)], out);
+    case(&mut harness, Op::Binary(Binary::Pow), &[placed(out), constant([1, 1, 1, 6])], out);
+    harness.inputs(|x| x.signum() * x.abs().clamp(0.75, 1.5));
+    case(&mut harness, Op::Binary(Binary::Pow), &[placed(out), whole(&[-1.0, -2.0, -3.0, 18.0, -17.0, 2.0])], out);
+    harness.finish();
 }
 
 fn whole(values: &[f32]) -> crate::support::graphs::Source {

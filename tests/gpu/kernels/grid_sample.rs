@@ -2,7 +2,7 @@
 
 use texpool::graph::{Constant, Op, Shape};
 
-use super::{Source, case, constant, epilogues, hostile::Bench, placed};
+use super::{Source, case, constant, epilogues, harness::Harness, placed};
 
 /// Every mode, outside and alignment.
 fn all() -> impl Iterator<Item = Op> {
@@ -13,15 +13,15 @@ fn all() -> impl Iterator<Item = Op> {
 /// batches, an image of one pixel.
 #[test]
 fn places_inside_and_outside() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for op in all() {
         for ([b, h, w, c], [oh, ow]) in [([1, 4, 5, 3], [3, 2]), ([2, 3, 7, 6], [5, 4]), ([1, 1, 1, 9], [2, 3])] {
             for grid in [placed([b, oh, ow, 2]), constant([b, oh, ow, 2])] {
-                case(&mut bench, op.clone(), &[placed([b, h, w, c]), grid], [b, oh, ow, c]);
+                case(&mut harness, op.clone(), &[placed([b, h, w, c]), grid], [b, oh, ow, c]);
             }
         }
     }
-    bench.finish();
+    harness.finish();
 }
 
 /// Halves go to the even pixel, what is far outside is bounded, and of a place that is no number there is none.
@@ -30,19 +30,19 @@ fn places_that_are_hard_to_round() {
     let places = [-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1e30, -1e30, f32::INFINITY, f32::NAN, 1.25];
     let grid: Vec<f32> = places.iter().flat_map(|&x| places.map(|y| [x, y])).flatten().collect();
     let shape = Shape::new(1, places.len(), places.len(), 2);
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for op in all() {
         let grid = Source::Constant(shape, Constant::from_f32(&grid).to_f32().into_owned());
-        case(&mut bench, op, &[placed([1, 5, 4, 5]), grid], [1, places.len(), places.len(), 5]);
+        case(&mut harness, op, &[placed([1, 5, 4, 5]), grid], [1, places.len(), places.len(), 5]);
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn what_follows_a_sample() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let op = Op::GridSample { linear: true, border: true, align_corners: false };
-    epilogues(&mut bench, &op, &[placed([1, 3, 3, 5]), constant([1, 4, 2, 2])], [1, 4, 2, 5], true);
-    epilogues(&mut bench, &op, &[placed([1, 3, 3, 5]), placed([1, 4, 2, 2])], [1, 4, 2, 5], false);
-    bench.finish();
+    epilogues(&mut harness, &op, &[placed([1, 3, 3, 5]), constant([1, 4, 2, 2])], [1, 4, 2, 5], true);
+    epilogues(&mut harness, &op, &[placed([1, 3, 3, 5]), placed([1, 4, 2, 2])], [1, 4, 2, 5], false);
+    harness.finish();
 }

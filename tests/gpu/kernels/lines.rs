@@ -2,11 +2,11 @@
 
 use texpool::graph::{Op, Reduce};
 
-use super::{case, constant, epilogues, hostile::Bench, placed};
+use super::{case, constant, epilogues, harness::Harness, placed};
 
 #[test]
 fn matrix_products_of_any_form() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     // Outer extents of both, rows, depth, columns.
     for (a, b, [m, k, n]) in [
         ([1, 1], [1, 1], [7, 6, 5]),
@@ -20,18 +20,18 @@ fn matrix_products_of_any_form() {
         let left = [a[0], a[1], m, k];
         for (transpose_b, right) in [(false, [b[0], b[1], k, n]), (true, [b[0], b[1], n, k])] {
             let op = Op::MatMul { transpose_b };
-            case(&mut bench, op.clone(), &[placed(left), placed(right)], out);
+            case(&mut harness, op.clone(), &[placed(left), placed(right)], out);
             // Each form of constants is a shader to be compiled: blocks of all kinds need not be tried again.
             if m > 8 && n < 20 {
-                case(&mut bench, op.clone(), &[placed(left), constant(right)], out);
-                case(&mut bench, op, &[constant(left), placed(right)], out);
+                case(&mut harness, op.clone(), &[placed(left), constant(right)], out);
+                case(&mut harness, op, &[constant(left), placed(right)], out);
             }
         }
     }
     let op = Op::MatMul { transpose_b: false };
-    epilogues(&mut bench, &op, &[placed([1, 2, 3, 6]), placed([1, 2, 6, 7])], [1, 2, 3, 7], false);
-    epilogues(&mut bench, &op, &[placed([1, 2, 3, 6]), constant([1, 2, 6, 7])], [1, 2, 3, 7], true);
-    bench.finish();
+    epilogues(&mut harness, &op, &[placed([1, 2, 3, 6]), placed([1, 2, 6, 7])], [1, 2, 3, 7], false);
+    epilogues(&mut harness, &op, &[placed([1, 2, 3, 6]), constant([1, 2, 6, 7])], [1, 2, 3, 7], true);
+    harness.finish();
 }
 
 const DIMS: [usize; 4] = [2, 3, 5, 7];
@@ -46,27 +46,27 @@ fn reduced(dims: [usize; 4], axes: [bool; 4]) -> [usize; 4] {
 
 #[test]
 fn reductions_over_any_axes() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for kind in [Reduce::Sum, Reduce::SumSquare, Reduce::Max, Reduce::Min, Reduce::L1, Reduce::L2, Reduce::LogSumExp] {
         for mask in 0..16 {
             let axes = axes(mask);
-            case(&mut bench, Op::Reduce { kind, axes }, &[placed(DIMS)], reduced(DIMS, axes));
+            case(&mut harness, Op::Reduce { kind, axes }, &[placed(DIMS)], reduced(DIMS, axes));
         }
     }
-    bench.inputs(|x| x.abs());
+    harness.inputs(|x| x.abs());
     for mask in 0..16 {
         let axes = axes(mask);
-        case(&mut bench, Op::Reduce { kind: Reduce::LogSum, axes }, &[placed(DIMS)], reduced(DIMS, axes));
+        case(&mut harness, Op::Reduce { kind: Reduce::LogSum, axes }, &[placed(DIMS)], reduced(DIMS, axes));
     }
     // Near one, and of either sign, so that products stay within bounds.
-    bench.inputs(|x| x.signum() * (0.95 + x.abs() / 20.0));
+    harness.inputs(|x| x.signum() * (0.95 + x.abs() / 20.0));
     for mask in 0..16 {
         let axes = axes(mask);
-        case(&mut bench, Op::Reduce { kind: Reduce::Prod, axes }, &[placed(DIMS)], reduced(DIMS, axes));
+        case(&mut harness, Op::Reduce { kind: Reduce::Prod, axes }, &[placed(DIMS)], reduced(DIMS, axes));
     }
-    bench.inputs(|x| x - 500.0);
+    harness.inputs(|x| x - 500.0);
     let far = Op::Reduce { kind: Reduce::LogSumExp, axes: [false, false, false, true] };
-    case(&mut bench, far, &[placed(DIMS)], [2, 3, 5, 1]);
+    case(&mut harness, far, &[placed(DIMS)], [2, 3, 5, 1]);
     // Zeros past the last channel are neither greatest nor least.
     for (kind, inputs) in [
         (Reduce::Max, (|x| -x.abs()) as fn(f32) -> f32),
@@ -74,86 +74,86 @@ fn reductions_over_any_axes() {
         (Reduce::ArgMax { last: false }, |x| -x.abs()),
         (Reduce::ArgMin { last: true }, |x| x.abs()),
     ] {
-        bench.inputs(inputs);
+        harness.inputs(inputs);
         for channels in [1, 2, 5, 33] {
             let axes = [false, false, false, true];
-            case(&mut bench, Op::Reduce { kind, axes }, &[placed([1, 2, 1, channels])], [1, 2, 1, 1]);
+            case(&mut harness, Op::Reduce { kind, axes }, &[placed([1, 2, 1, channels])], [1, 2, 1, 1]);
         }
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn indices_along_any_axis() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for last in [false, true] {
         for kind in [Reduce::ArgMax { last }, Reduce::ArgMin { last }] {
             for axis in 0..4 {
                 let axes = axes(1 << axis);
                 for inputs in [(|x| x) as fn(f32) -> f32, |x| x.round()] {
                     // Rounded there are equal ones.
-                    bench.inputs(inputs);
-                    case(&mut bench, Op::Reduce { kind, axes }, &[placed(DIMS)], reduced(DIMS, axes));
+                    harness.inputs(inputs);
+                    case(&mut harness, Op::Reduce { kind, axes }, &[placed(DIMS)], reduced(DIMS, axes));
                 }
             }
         }
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn the_greatest_and_least_channels() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for inputs in [(|x| x) as fn(f32) -> f32, |x| x.round(), |x| (x * 3.0).round() - 1.0] {
-        bench.inputs(inputs);
+        harness.inputs(inputs);
         for (dims, k) in [([2, 3, 5, 7], 3), ([1, 2, 1, 9], 9), ([1, 1, 2, 5], 1), ([1, 1, 2, 70], 70)] {
             for (largest, indices) in [(true, true), (true, false), (false, true), (false, false)] {
                 let out = [dims[0], dims[1], dims[2], k];
-                case(&mut bench, Op::TopK { k, largest, indices }, &[placed(dims)], out);
+                case(&mut harness, Op::TopK { k, largest, indices }, &[placed(dims)], out);
             }
         }
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn local_response_normalizations() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for (size, channels) in [(1, 3), (3, 7), (4, 10), (5, 33), (9, 5), (50, 6)] {
         let op = Op::Lrn { size, alpha: 0.5, beta: 0.75, bias: 1.5 };
-        case(&mut bench, op, &[placed([2, 3, 4, channels])], [2, 3, 4, channels]);
+        case(&mut harness, op, &[placed([2, 3, 4, channels])], [2, 3, 4, channels]);
     }
     let op = Op::Lrn { size: 5, alpha: 1e-4, beta: 0.75, bias: 1.0 };
-    epilogues(&mut bench, &op, &[placed([1, 2, 3, 6])], [1, 2, 3, 6], true);
-    bench.finish();
+    epilogues(&mut harness, &op, &[placed([1, 2, 3, 6])], [1, 2, 3, 6], true);
+    harness.finish();
 }
 
 #[test]
 fn normalizations_over_any_axes() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for mask in 1..16 {
         for dims in [DIMS, [2, 9, 10, 6], [1, 3, 1, 150]] {
-            case(&mut bench, Op::Normalize { axes: axes(mask), epsilon: 1e-5 }, &[placed(dims)], dims);
+            case(&mut harness, Op::Normalize { axes: axes(mask), epsilon: 1e-5 }, &[placed(dims)], dims);
         }
     }
     // A mean far from zero.
-    bench.inputs(|x| x + 30.0);
+    harness.inputs(|x| x + 30.0);
     let op = Op::Normalize { axes: axes(8), epsilon: 1e-2 };
-    case(&mut bench, op.clone(), &[placed([2, 3, 4, 30])], [2, 3, 4, 30]);
-    bench.inputs(|x| x);
-    epilogues(&mut bench, &op, &[placed([1, 2, 3, 6])], [1, 2, 3, 6], true);
-    bench.finish();
+    case(&mut harness, op.clone(), &[placed([2, 3, 4, 30])], [2, 3, 4, 30]);
+    harness.inputs(|x| x);
+    epilogues(&mut harness, &op, &[placed([1, 2, 3, 6])], [1, 2, 3, 6], true);
+    harness.finish();
 }
 
 #[test]
 fn running_sums_along_any_axis() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for axis in 0..4 {
         for (exclusive, reverse) in [(false, false), (true, false), (false, true), (true, true)] {
             for dims in [DIMS, [1, 1, 1, 1], [3, 4, 1, 9]] {
-                case(&mut bench, Op::CumSum { axis, exclusive, reverse }, &[placed(dims)], dims);
+                case(&mut harness, Op::CumSum { axis, exclusive, reverse }, &[placed(dims)], dims);
             }
         }
     }
-    bench.finish();
+    harness.finish();
 }

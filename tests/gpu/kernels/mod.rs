@@ -6,7 +6,7 @@ mod conv;
 mod elementwise;
 mod functions;
 mod grid_sample;
-mod hostile;
+mod harness;
 mod lines;
 mod misfits;
 mod moves;
@@ -44,30 +44,30 @@ fn constant(dims: [usize; 4]) -> Source {
 }
 
 /// A case without an epilogue.
-fn case(bench: &mut hostile::Bench, op: Op, operands: &[Source], out: [usize; 4]) {
-    bench.check(&one_node(op, operands, out.into(), Epilogue::default()));
+fn case(harness: &mut harness::Harness, op: Op, operands: &[Source], out: [usize; 4]) {
+    harness.check(&one_node(op, operands, out.into(), Epilogue::default()));
 }
 
 /// The epilogues that families are tried with: an activation, PReLU, an added tensor of as many or of fewer channels.
-fn epilogues(bench: &mut hostile::Bench, op: &Op, operands: &[Source], out: [usize; 4], may_add: bool) {
+fn epilogues(harness: &mut harness::Harness, op: &Op, operands: &[Source], out: [usize; 4], may_add: bool) {
     let shape = Shape::from(out);
     let relu = Act::Unary(Unary::Relu6);
     let plain = one_node(op.clone(), operands, shape, Epilogue::of(relu));
-    bench.check(&plain);
+    harness.check(&plain);
     let mut with_prelu = plain.clone();
     let alphas = Rng::new(5).values(shape.c);
     let alpha =
         add_tensor(&mut with_prelu, Shape::new(1, 1, 1, shape.c), Some(texpool::graph::Constant::from_f32(&alphas)));
     with_prelu.nodes[0].epilogue =
         Epilogue { first: Act::Unary(Unary::LeakyRelu { alpha: 0.5 }), add: None, then: Act::Prelu(alpha) };
-    bench.check(&with_prelu);
+    harness.check(&with_prelu);
     if may_add {
         for c in [shape.c, shape.c.div_ceil(2)] {
             let mut graph = with_prelu.clone();
             let add = add_tensor(&mut graph, Shape { c, ..shape }, None);
             graph.inputs.push(add);
             graph.nodes[0].epilogue = Epilogue { first: Act::Prelu(alpha), add: Some(add), then: relu };
-            bench.check(&graph);
+            harness.check(&graph);
         }
     }
 }

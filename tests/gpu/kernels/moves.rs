@@ -2,11 +2,11 @@
 
 use texpool::graph::{DepthOrder, Op, PadMode, Shape};
 
-use super::{Source, case, constant, epilogues, hostile::Bench, placed, rng::Rng};
+use super::{Source, case, constant, epilogues, harness::Harness, placed, rng::Rng};
 
 #[test]
 fn pads_on_every_axis() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for (dims, before, after, value) in [
         ([1, 3, 4, 5], [0, 1, 2, 0], [0, 2, 1, 0], 0.0),
         ([2, 3, 4, 5], [0, 0, 0, 0], [0, 0, 0, 7], 1.5),
@@ -16,16 +16,16 @@ fn pads_on_every_axis() {
         ([1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1], 3.0),
     ] {
         let out = std::array::from_fn(|axis| usize::strict_add_signed(dims[axis], before[axis] + after[axis]));
-        case(&mut bench, Op::Pad { before, after, mode: PadMode::Constant(value) }, &[placed(dims)], out);
+        case(&mut harness, Op::Pad { before, after, mode: PadMode::Constant(value) }, &[placed(dims)], out);
     }
     let op = Op::Pad { before: [0, 1, 1, 0], after: [0, 1, 1, 1], mode: PadMode::Constant(0.0) };
-    epilogues(&mut bench, &op, &[placed([1, 3, 3, 5])], [1, 5, 5, 6], true);
-    bench.finish();
+    epilogues(&mut harness, &op, &[placed([1, 3, 3, 5])], [1, 5, 5, 6], true);
+    harness.finish();
 }
 
 #[test]
 fn pads_with_what_is_there() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for mode in [PadMode::Reflect, PadMode::Symmetric, PadMode::Edge, PadMode::Wrap, PadMode::Constant(1.5)] {
         for (dims, before, after) in [
             ([1, 3, 4, 5], [0, 1, 2, 0], [0, 2, 1, 0]),
@@ -37,17 +37,17 @@ fn pads_with_what_is_there() {
             ([1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]),
         ] {
             let out = std::array::from_fn(|axis| usize::strict_add_signed(dims[axis], before[axis] + after[axis]));
-            case(&mut bench, Op::Pad { before, after, mode }, &[placed(dims)], out);
+            case(&mut harness, Op::Pad { before, after, mode }, &[placed(dims)], out);
         }
     }
     let op = Op::Pad { before: [0, 1, 1, 0], after: [0, 1, -1, 1], mode: PadMode::Reflect };
-    epilogues(&mut bench, &op, &[placed([1, 3, 3, 5])], [1, 5, 3, 6], true);
-    bench.finish();
+    epilogues(&mut harness, &op, &[placed([1, 3, 3, 5])], [1, 5, 3, 6], true);
+    harness.finish();
 }
 
 #[test]
 fn tiles_on_every_axis() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for (dims, times) in [
         ([2, 3, 2, 5], [1, 2, 3, 1]),
         ([2, 2, 3, 3], [2, 1, 1, 3]),
@@ -56,10 +56,10 @@ fn tiles_on_every_axis() {
         ([1, 1, 1, 7], [2, 3, 4, 1]),
     ] {
         let out = std::array::from_fn(|axis| dims[axis] * times[axis]);
-        case(&mut bench, Op::Tile, &[placed(dims)], out);
+        case(&mut harness, Op::Tile, &[placed(dims)], out);
     }
-    epilogues(&mut bench, &Op::Tile, &[placed([1, 2, 3, 3])], [1, 4, 3, 6], true);
-    bench.finish();
+    epilogues(&mut harness, &Op::Tile, &[placed([1, 2, 3, 3])], [1, 4, 3, 6], true);
+    harness.finish();
 }
 
 /// Constant indices from `-extent - 1` to `extent`: from the start, from the end, and outside.
@@ -72,16 +72,16 @@ fn numbers(dims: [usize; 4], extent: usize) -> Source {
 
 #[test]
 fn elements_are_looked_up_on_every_axis() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let dims = [2, 3, 5, 6];
-    bench.spread(4.0);
+    harness.spread(4.0);
     for axis in 0..4 {
         let mut out = dims;
         for n in [1, 4, 7] {
             out[axis] = n;
             for x in [placed(dims), constant(dims)] {
                 for indices in [placed([1, 1, 1, n]), numbers([1, 1, 1, n], dims[axis])] {
-                    case(&mut bench, Op::Gather { axis }, &[x.clone(), indices], out);
+                    case(&mut harness, Op::Gather { axis }, &[x.clone(), indices], out);
                 }
             }
         }
@@ -89,22 +89,22 @@ fn elements_are_looked_up_on_every_axis() {
         each[axis] = 7;
         for x in [placed(dims), constant(dims)] {
             for indices in [placed(each), numbers(each, dims[axis])] {
-                case(&mut bench, Op::GatherElements { axis }, &[x.clone(), indices], each);
+                case(&mut harness, Op::GatherElements { axis }, &[x.clone(), indices], each);
             }
         }
     }
     let operands = [placed([1, 2, 5, 6]), numbers([1, 1, 1, 3], 5)];
-    epilogues(&mut bench, &Op::Gather { axis: 2 }, &operands, [1, 2, 3, 6], true);
+    epilogues(&mut harness, &Op::Gather { axis: 2 }, &operands, [1, 2, 3, 6], true);
     let operands = [constant([1, 1, 9, 7]), placed([1, 1, 1, 3])];
-    epilogues(&mut bench, &Op::Gather { axis: 2 }, &operands, [1, 1, 3, 7], true);
+    epilogues(&mut harness, &Op::Gather { axis: 2 }, &operands, [1, 1, 3, 7], true);
     let operands = [placed([1, 2, 5, 6]), placed([1, 2, 3, 6])];
-    epilogues(&mut bench, &Op::GatherElements { axis: 2 }, &operands, [1, 2, 3, 6], false);
-    bench.finish();
+    epilogues(&mut harness, &Op::GatherElements { axis: 2 }, &operands, [1, 2, 3, 6], false);
+    harness.finish();
 }
 
 #[test]
 fn slices_of_any_stride() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let dims = [3, 5, 7, 10];
     for (begin, stride, out) in [
         ([0, 1, 2, 0], [1, 1, 1, 1], [3, 3, 4, 10]),
@@ -115,31 +115,31 @@ fn slices_of_any_stride() {
         ([0, 0, 0, 1], [1, 1, 1, 3], [3, 5, 7, 3]),
         ([1, 2, 3, 9], [1, 1, 1, 1], [1, 1, 1, 1]),
     ] {
-        case(&mut bench, Op::StridedSlice { begin, stride }, &[placed(dims)], out);
+        case(&mut harness, Op::StridedSlice { begin, stride }, &[placed(dims)], out);
     }
     let op = Op::StridedSlice { begin: [0, 0, 0, 1], stride: [1, 1, 2, 1] };
-    epilogues(&mut bench, &op, &[placed([1, 3, 4, 6])], [1, 3, 2, 5], true);
-    bench.finish();
+    epilogues(&mut harness, &op, &[placed([1, 3, 4, 6])], [1, 3, 2, 5], true);
+    harness.finish();
 }
 
 #[test]
 fn transposes_of_every_permutation() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let dims = [2, 3, 5, 6];
     for i in 0..256usize {
         let perm = [i & 3, i >> 2 & 3, i >> 4 & 3, i >> 6 & 3];
         let mut sorted = perm;
         sorted.sort_unstable();
         if sorted == [0, 1, 2, 3] {
-            case(&mut bench, Op::Transpose { perm }, &[placed(dims)], perm.map(|axis| dims[axis]));
+            case(&mut harness, Op::Transpose { perm }, &[placed(dims)], perm.map(|axis| dims[axis]));
         }
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn reshapes_keep_dense_order() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for (from, to) in [
         ([1, 3, 4, 5], [1, 1, 1, 60]),
         ([1, 1, 1, 60], [1, 3, 4, 5]),
@@ -149,15 +149,15 @@ fn reshapes_keep_dense_order() {
         ([1, 2, 2, 16], [1, 4, 16, 1]),
         ([1, 1, 7, 1], [1, 1, 1, 7]),
     ] {
-        case(&mut bench, Op::Reshape, &[placed(from)], to);
+        case(&mut harness, Op::Reshape, &[placed(from)], to);
     }
-    epilogues(&mut bench, &Op::Reshape, &[placed([1, 4, 4, 6])], [1, 2, 16, 3], true);
-    bench.finish();
+    epilogues(&mut harness, &Op::Reshape, &[placed([1, 4, 4, 6])], [1, 2, 16, 3], true);
+    harness.finish();
 }
 
 #[test]
 fn depth_and_space_are_exchanged() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for (deep, block, wide) in [
         ([1, 2, 3, 16], 2, [1, 4, 6, 4]),
         ([2, 2, 3, 12], 2, [2, 4, 6, 3]),
@@ -166,15 +166,15 @@ fn depth_and_space_are_exchanged() {
         ([1, 5, 3, 32], 2, [1, 10, 6, 8]),
     ] {
         for order in [DepthOrder::Dcr, DepthOrder::Crd] {
-            case(&mut bench, Op::DepthToSpace { block, order }, &[placed(deep)], wide);
+            case(&mut harness, Op::DepthToSpace { block, order }, &[placed(deep)], wide);
         }
-        case(&mut bench, Op::SpaceToDepth { block }, &[placed(wide)], deep);
+        case(&mut harness, Op::SpaceToDepth { block }, &[placed(wide)], deep);
     }
-    bench.finish();
+    harness.finish();
 }
 
 /// Concatenates parts of these extents along `axis`; those marked are constants.
-fn concat(bench: &mut Bench, axis: usize, parts: &[(usize, bool)]) {
+fn concat(harness: &mut Harness, axis: usize, parts: &[(usize, bool)]) {
     let mut out = [2, 3, 5, 6];
     let operands: Vec<Source> = parts
         .iter()
@@ -185,25 +185,25 @@ fn concat(bench: &mut Bench, axis: usize, parts: &[(usize, bool)]) {
         })
         .collect();
     out[axis] = parts.iter().map(|part| part.0).sum();
-    case(bench, Op::Concat { axis }, &operands, out);
+    case(harness, Op::Concat { axis }, &operands, out);
 }
 
 #[test]
 fn parts_are_joined_on_every_axis() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for axis in 0..4 {
-        concat(&mut bench, axis, &[(3, false)]);
-        concat(&mut bench, axis, &[(1, false), (2, false)]);
-        concat(&mut bench, axis, &[(2, false), (4, false), (3, false)]);
-        concat(&mut bench, axis, &[(2, true), (3, false), (2, true)]);
-        concat(&mut bench, axis, &[(4, false), (5, true), (1, true), (2, false)]);
+        concat(&mut harness, axis, &[(3, false)]);
+        concat(&mut harness, axis, &[(1, false), (2, false)]);
+        concat(&mut harness, axis, &[(2, false), (4, false), (3, false)]);
+        concat(&mut harness, axis, &[(2, true), (3, false), (2, true)]);
+        concat(&mut harness, axis, &[(4, false), (5, true), (1, true), (2, false)]);
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn parts_meet_inside_a_texel() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for parts in [
         &[(5, false), (7, false), (8, false)][..],
         &[(4, false), (8, false), (4, false)],
@@ -212,13 +212,13 @@ fn parts_meet_inside_a_texel() {
         &[(1, true), (1, false), (1, true), (1, false), (6, true)],
         &[(6, true), (3, false), (5, true), (9, false), (1, true)],
     ] {
-        concat(&mut bench, 3, parts);
+        concat(&mut harness, 3, parts);
     }
     let parts = [placed([1, 2, 3, 4]), placed([1, 2, 3, 8])];
-    epilogues(&mut bench, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 12], true);
+    epilogues(&mut harness, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 12], true);
     let parts = [placed([1, 2, 3, 3]), constant([1, 2, 3, 4])];
-    epilogues(&mut bench, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 7], true);
+    epilogues(&mut harness, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 7], true);
     let parts = [placed([1, 2, 3, 3]), placed([1, 2, 3, 4])];
-    epilogues(&mut bench, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 7], false);
-    bench.finish();
+    epilogues(&mut harness, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 7], false);
+    harness.finish();
 }

@@ -5,7 +5,7 @@ use texpool::graph::{
     Act, Binary, Conv2d, CoordMode, Epilogue, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Unary,
 };
 
-use super::{TRUTHS, case, constant, hostile::Bench, one_node, placed};
+use super::{TRUTHS, case, constant, harness::Harness, one_node, placed};
 
 const DIMS: [usize; 4] = [2, 3, 5, 7];
 const ALL: [bool; 4] = [false, true, true, true];
@@ -36,7 +36,7 @@ fn ends(x: f32) -> f32 {
 
 #[test]
 fn functions_of_one_value() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let bounds = [
         Unary::Relu,
         Unary::Relu6,
@@ -60,9 +60,9 @@ fn functions_of_one_value() {
         Unary::IsInf { negative: true, positive: true },
         Unary::FakeQuant { scale: 0.125, least: -7, most: 10 },
     ];
-    bench.inputs(ends);
+    harness.inputs(ends);
     for unary in bounds {
-        case(&mut bench, Op::Unary(unary), &[placed(DIMS)], DIMS);
+        case(&mut harness, Op::Unary(unary), &[placed(DIMS)], DIMS);
     }
     let smooth = [
         Unary::Elu { alpha: 1.3 },
@@ -91,23 +91,23 @@ fn functions_of_one_value() {
         Unary::Tanh,
         Unary::Asinh,
     ];
-    bench.inputs(holes);
+    harness.inputs(holes);
     for unary in smooth {
-        case(&mut bench, Op::Unary(unary), &[placed(DIMS)], DIMS);
+        case(&mut harness, Op::Unary(unary), &[placed(DIMS)], DIMS);
     }
-    bench.inputs(|x| holes(x) * 0.4);
+    harness.inputs(|x| holes(x) * 0.4);
     for unary in [Unary::Tan, Unary::Asin, Unary::Acos, Unary::Atanh] {
-        case(&mut bench, Op::Unary(unary), &[placed(DIMS)], DIMS);
+        case(&mut harness, Op::Unary(unary), &[placed(DIMS)], DIMS);
     }
-    bench.inputs(|x| holes(x) + 1.0);
-    case(&mut bench, Op::Unary(Unary::Acosh), &[placed(DIMS)], DIMS);
-    bench.finish();
+    harness.inputs(|x| holes(x) + 1.0);
+    case(&mut harness, Op::Unary(Unary::Acosh), &[placed(DIMS)], DIMS);
+    harness.finish();
 }
 
 #[test]
 fn functions_in_tails() {
-    let mut bench = Bench::new();
-    bench.inputs(signed_holes);
+    let mut harness = Harness::new();
+    harness.inputs(signed_holes);
     for unary in [
         Unary::Relu,
         Unary::Relu6,
@@ -122,42 +122,42 @@ fn functions_in_tails() {
         ] {
             let operands = [placed(DIMS), constant([9, 1, 1, 7]), constant([1, 1, 1, 9])];
             let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: Padding::default(), groups: 1 };
-            bench.check(&one_node(Op::Conv2d(conv), &operands, [2, 3, 5, 9].into(), epilogue));
+            harness.check(&one_node(Op::Conv2d(conv), &operands, [2, 3, 5, 9].into(), epilogue));
         }
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn functions_of_two_values() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let arithmetic = [Binary::Add, Binary::Mul, Binary::Div, Binary::Maximum, Binary::Minimum, Binary::Pow];
     let all = [&arithmetic[..], &TRUTHS].concat();
-    bench.inputs(holes);
+    harness.inputs(holes);
     for binary in all {
-        case(&mut bench, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
-        case(&mut bench, Op::Binary(binary), &[placed(DIMS), placed([1, 1, 1, 7])], DIMS);
+        case(&mut harness, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
+        case(&mut harness, Op::Binary(binary), &[placed(DIMS), placed([1, 1, 1, 7])], DIMS);
     }
-    bench.inputs(ends);
+    harness.inputs(ends);
     for binary in
         [Binary::Maximum, Binary::Minimum, Binary::Equal, Binary::NotEqual, Binary::Less, Binary::GreaterEqual]
     {
-        case(&mut bench, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
-        case(&mut bench, Op::Binary(binary), &[constant([1, 1, 1, 7]), placed(DIMS)], DIMS);
+        case(&mut harness, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
+        case(&mut harness, Op::Binary(binary), &[constant([1, 1, 1, 7]), placed(DIMS)], DIMS);
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn the_greatest_and_the_least() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let kinds = [Reduce::Max, Reduce::Min, Reduce::Sum, Reduce::Mean, Reduce::Prod, Reduce::L2, Reduce::LogSumExp];
-    bench.inputs(|x| holes(x) * if x > 1.5 { 1.0 } else { 0.5 });
+    harness.inputs(|x| holes(x) * if x > 1.5 { 1.0 } else { 0.5 });
     for kind in kinds {
         for axes in [[false, true, false, false], [false, false, false, true], ALL] {
             let out: Vec<usize> =
                 DIMS.iter().zip(axes).map(|(&extent, reduced)| if reduced { 1 } else { extent }).collect();
-            case(&mut bench, Op::Reduce { kind, axes }, &[placed(DIMS)], out.try_into().unwrap());
+            case(&mut harness, Op::Reduce { kind, axes }, &[placed(DIMS)], out.try_into().unwrap());
         }
     }
     for last in [false, true] {
@@ -165,37 +165,37 @@ fn the_greatest_and_the_least() {
             for axis in 1..4 {
                 let (mut axes, mut out) = ([false; 4], DIMS);
                 (axes[axis], out[axis]) = (true, 1);
-                case(&mut bench, Op::Reduce { kind, axes }, &[placed(DIMS)], out);
+                case(&mut harness, Op::Reduce { kind, axes }, &[placed(DIMS)], out);
             }
         }
     }
     for (largest, indices) in [(true, false), (true, true), (false, false), (false, true)] {
-        case(&mut bench, Op::TopK { k: 5, largest, indices }, &[placed(DIMS)], [2, 3, 5, 5]);
+        case(&mut harness, Op::TopK { k: 5, largest, indices }, &[placed(DIMS)], [2, 3, 5, 5]);
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn windows_and_lines() {
-    let mut bench = Bench::new();
-    bench.inputs(|x| if (x * 8192.0) as i32 % 23 == 0 { f32::NAN } else { x });
+    let mut harness = Harness::new();
+    harness.inputs(|x| if (x * 8192.0) as i32 % 23 == 0 { f32::NAN } else { x });
     let around = Padding { top: 1, bottom: 1, left: 1, right: 1 };
     for kind in [PoolKind::Max, PoolKind::Average, PoolKind::Lp { p: 2 }, PoolKind::Lp { p: 3 }] {
-        case(&mut bench, Op::Pool2d(Pool2d::plain(kind, [3, 3], [1, 1], around)), &[placed(DIMS)], DIMS);
+        case(&mut harness, Op::Pool2d(Pool2d::plain(kind, [3, 3], [1, 1], around)), &[placed(DIMS)], DIMS);
     }
-    case(&mut bench, Op::Softmax { beta: 1.0, log: false }, &[placed(DIMS)], DIMS);
-    case(&mut bench, Op::Softmax { beta: 1.0, log: true }, &[placed([1, 1, 2, 300])], [1, 1, 2, 300]);
-    case(&mut bench, Op::Normalize { axes: [false, false, false, true], epsilon: 1e-3 }, &[placed(DIMS)], DIMS);
-    case(&mut bench, Op::CumSum { axis: 3, exclusive: true, reverse: false }, &[placed(DIMS)], DIMS);
-    case(&mut bench, Op::Lrn { size: 3, alpha: 0.1, beta: 0.75, bias: 1.0 }, &[placed(DIMS)], DIMS);
-    case(&mut bench, Op::Prelu, &[placed(DIMS), constant([1, 1, 1, 7])], DIMS);
+    case(&mut harness, Op::Softmax { beta: 1.0, log: false }, &[placed(DIMS)], DIMS);
+    case(&mut harness, Op::Softmax { beta: 1.0, log: true }, &[placed([1, 1, 2, 300])], [1, 1, 2, 300]);
+    case(&mut harness, Op::Normalize { axes: [false, false, false, true], epsilon: 1e-3 }, &[placed(DIMS)], DIMS);
+    case(&mut harness, Op::CumSum { axis: 3, exclusive: true, reverse: false }, &[placed(DIMS)], DIMS);
+    case(&mut harness, Op::Lrn { size: 3, alpha: 0.1, beta: 0.75, bias: 1.0 }, &[placed(DIMS)], DIMS);
+    case(&mut harness, Op::Prelu, &[placed(DIMS), constant([1, 1, 1, 7])], DIMS);
     let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: around, groups: 1 };
-    case(&mut bench, Op::Conv2d(conv), &[placed(DIMS), constant([5, 3, 3, 7]), constant([1, 1, 1, 5])], [2, 3, 5, 5]);
-    case(&mut bench, Op::DepthwiseConv2d(conv), &[placed(DIMS), constant([1, 3, 3, 7])], DIMS);
-    case(&mut bench, Op::FullyConnected, &[placed([1, 1, 6, 7]), constant([1, 1, 5, 7])], [1, 1, 6, 5]);
-    case(&mut bench, Op::MatMul { transpose_b: false }, &[placed([1, 2, 3, 6]), placed([1, 2, 6, 5])], [1, 2, 3, 5]);
+    case(&mut harness, Op::Conv2d(conv), &[placed(DIMS), constant([5, 3, 3, 7]), constant([1, 1, 1, 5])], [2, 3, 5, 5]);
+    case(&mut harness, Op::DepthwiseConv2d(conv), &[placed(DIMS), constant([1, 3, 3, 7])], DIMS);
+    case(&mut harness, Op::FullyConnected, &[placed([1, 1, 6, 7]), constant([1, 1, 5, 7])], [1, 1, 6, 5]);
+    case(&mut harness, Op::MatMul { transpose_b: false }, &[placed([1, 2, 3, 6]), placed([1, 2, 6, 5])], [1, 2, 3, 5]);
     let nearest = ResizeMode::nearest_in(CoordMode::HalfPixel);
     let resize = Op::Resize { mode: nearest, coords: CoordMode::HalfPixel, scale: None };
-    case(&mut bench, resize, &[placed(DIMS)], [2, 6, 10, 7]);
-    bench.finish();
+    case(&mut harness, resize, &[placed(DIMS)], [2, 6, 10, 7]);
+    harness.finish();
 }

@@ -2,11 +2,11 @@
 
 use texpool::graph::{CoordMode, Op, Padding, Pool2d, PoolKind, ResizeMode, Rounding};
 
-use super::{case, epilogues, hostile::Bench, placed};
+use super::{case, epilogues, harness::Harness, placed};
 
 #[test]
 fn pools_of_any_window() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let none = Padding::default();
     let around = Padding { top: 1, bottom: 1, left: 2, right: 1 };
     for kind in [PoolKind::Max, PoolKind::Average] {
@@ -25,17 +25,17 @@ fn pools_of_any_window() {
                 (input[2] + padding.left + padding.right - window[1]) / stride[1] + 1,
                 input[3],
             ];
-            case(&mut bench, Op::Pool2d(pool), &[placed(input)], out);
+            case(&mut harness, Op::Pool2d(pool), &[placed(input)], out);
         }
         let pool = Pool2d::plain(kind, [2, 2], [1, 1], none);
-        epilogues(&mut bench, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
+        epilogues(&mut harness, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
     }
-    bench.finish();
+    harness.finish();
 }
 
 #[test]
 fn pools_with_dilation_overhang_and_counted_borders() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let wide = Padding { top: 1, bottom: 3, left: 2, right: 2 };
     let border = Padding { top: 1, bottom: 1, left: 2, right: 1 };
     let kinds = [PoolKind::Max, PoolKind::Average, PoolKind::Lp { p: 1 }, PoolKind::Lp { p: 2 }, PoolKind::Lp { p: 3 }];
@@ -50,18 +50,23 @@ fn pools_with_dilation_overhang_and_counted_borders() {
                 let pool = Pool2d { kind, window, stride, dilation, padding, counted };
                 let extent = |n: usize, axis: usize| (n - (window[axis] - 1) * dilation[axis] - 1) / stride[axis] + 1;
                 let (h, w) = (input[1] + padding.top + padding.bottom, input[2] + padding.left + padding.right);
-                case(&mut bench, Op::Pool2d(pool), &[placed(input)], [input[0], extent(h, 0), extent(w, 1), input[3]]);
+                case(
+                    &mut harness,
+                    Op::Pool2d(pool),
+                    &[placed(input)],
+                    [input[0], extent(h, 0), extent(w, 1), input[3]],
+                );
             }
         }
     }
     let pool = Pool2d::plain(PoolKind::Lp { p: 2 }, [2, 2], [1, 1], Padding::default());
-    epilogues(&mut bench, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
-    bench.finish();
+    epilogues(&mut harness, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
+    harness.finish();
 }
 
 #[test]
 fn resizes_by_any_definition() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let modes = [
         ResizeMode::Nearest(Rounding::PreferFloor),
         ResizeMode::Nearest(Rounding::PreferCeil),
@@ -87,19 +92,19 @@ fn resizes_by_any_definition() {
                 ([1, 1, 1, 6], [1, 5, 4, 6], None),
                 ([1, 9, 7, 3], [1, 4, 1, 3], None),
             ] {
-                case(&mut bench, Op::Resize { mode, coords, scale }, &[placed(from)], to);
+                case(&mut harness, Op::Resize { mode, coords, scale }, &[placed(from)], to);
             }
         }
     }
     let mode = ResizeMode::Cubic { a: -0.75, exclude_outside: false };
     let op = Op::Resize { mode, coords: CoordMode::HalfPixel, scale: None };
-    epilogues(&mut bench, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
-    bench.finish();
+    epilogues(&mut harness, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
+    harness.finish();
 }
 
 #[test]
 fn resizes_in_every_convention() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for coords in [CoordMode::Asymmetric, CoordMode::HalfPixel, CoordMode::AlignCorners] {
         for mode in [ResizeMode::Linear, ResizeMode::nearest_in(coords)] {
             for (from, to) in [
@@ -110,11 +115,11 @@ fn resizes_in_every_convention() {
                 ([1, 4, 4, 8], [1, 4, 4, 8]),
                 ([1, 5, 3, 2], [1, 33, 40, 2]),
             ] {
-                case(&mut bench, Op::Resize { mode, coords, scale: None }, &[placed(from)], to);
+                case(&mut harness, Op::Resize { mode, coords, scale: None }, &[placed(from)], to);
             }
         }
     }
     let op = Op::Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None };
-    epilogues(&mut bench, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
-    bench.finish();
+    epilogues(&mut harness, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
+    harness.finish();
 }

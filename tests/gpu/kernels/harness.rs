@@ -1,4 +1,4 @@
-//! The hostile pool: runs a node among poison and compares it to its CPU reference.
+//! A hostile pool: runs a node among poison and compares it to its CPU reference.
 //!
 //! Tensors lie at odd bases, whole, in rings, or with their rows shuffled, their slices next to each other or apart, in
 //! textures far wider or narrower than they are, alone or two in one texture, and everything around them is NaN. What
@@ -20,20 +20,20 @@ use super::rng::Rng;
 use crate::support::open;
 
 const POISON: [f32; 4] = [f32::NAN; 4];
-/// Widths of textures, in the order the habitats take them.
+/// Widths of textures, in the order the arrangements take them.
 const WIDTHS: [u32; 5] = [64, 1, 4096, 8, 256];
-/// Habitats that each case is run in.
-const HABITATS: u64 = 4;
+/// Arrangements that each case is run in.
+const ARRANGEMENTS: u64 = 4;
 
 /// Where a tensor lies.
 #[derive(Clone, Debug)]
-struct Lie {
+struct Placement {
     rows: RowTable,
     /// Texels from a slice of a row to the next.
     pitch: u32,
 }
 
-impl Lie {
+impl Placement {
     /// Texels from the first of a row to its last.
     fn span(shape: Shape, pitch: u32) -> u32 {
         (shape.slices() as u32).checked_sub(1).map_or(0, |last| last * pitch + shape.w as u32)
@@ -51,7 +51,7 @@ impl Lie {
 }
 
 /// A device and the pipelines made on it so far.
-pub(crate) struct Bench {
+pub(crate) struct Harness {
     gpu: Gpu,
     pipelines: [(TexelFormat, Pipelines); 2],
     failures: Vec<String>,
@@ -63,11 +63,11 @@ pub(crate) struct Bench {
 }
 
 /// A texture being filled.
-struct Sheet {
+struct TextureContents {
     texels: Vec<[f32; 4]>,
 }
 
-impl Bench {
+impl Harness {
     /// Opens the device; a machine without one is told what to install.
     pub(crate) fn new() -> Self {
         let gpu = open();
@@ -86,18 +86,18 @@ impl Bench {
         self.spread = factor;
     }
 
-    /// Runs the graph's only node in several habitats and both formats.
+    /// Runs the graph's only node in several arrangements and both formats.
     pub(crate) fn check(&mut self, graph: &Graph) {
-        for habitat in 0..HABITATS {
+        for arrangement in 0..ARRANGEMENTS {
             for format in 0..2 {
                 self.runs += 1;
-                if let Err(failure) = self.run(graph, habitat, format) {
+                if let Err(failure) = self.run(graph, arrangement, format) {
                     let node = &graph.nodes[0];
                     let shapes: Vec<String> = node.inputs.iter().map(|&t| graph.shape(t).to_string()).collect();
                     let out = graph.shape(node.outputs[0]);
                     let format = self.pipelines[format].0;
                     self.failures.push(format!(
-                        "{:?} {shapes:?} -> {out}, epilogue {:?}, habitat {habitat}, {format:?}: {failure}",
+                        "{:?} {shapes:?} -> {out}, epilogue {:?}, arrangement {arrangement}, {format:?}: {failure}",
                         node.op, node.epilogue
                     ));
                 }
@@ -118,10 +118,10 @@ impl Bench {
         assert!(self.runs > 0);
     }
 
-    fn run(&mut self, graph: &Graph, habitat: u64, format: usize) -> Result<(), String> {
+    fn run(&mut self, graph: &Graph, arrangement: u64, format: usize) -> Result<(), String> {
         let map = self.inputs;
         let (format, pipelines) = &mut self.pipelines[format];
-        let mut rng = Rng::new(habitat + 1);
+        let mut rng = Rng::new(arrangement + 1);
         let graph = &rounded(graph, *format);
         let node = &graph.nodes[0];
         let mut inputs = Vec::new();
@@ -134,25 +134,25 @@ impl Bench {
         let expected = &expected(graph, inputs.clone(), *format)?;
 
         // Inputs: each in a texture of its own, or all in one.
-        let together = habitat % 2 == 1;
-        let mut sheets: Vec<Sheet> = Vec::new();
-        let mut operands: Vec<Option<(usize, Shape, Lie)>> = vec![None; graph.tensors.len()];
+        let in_one = arrangement % 2 == 1;
+        let mut filled: Vec<TextureContents> = Vec::new();
+        let mut operands: Vec<Option<(usize, Shape, Placement)>> = vec![None; graph.tensors.len()];
         for (&tensor, input) in graph.inputs.iter().zip(&inputs) {
-            if sheets.is_empty() || !together {
-                sheets.push(Sheet { texels: Vec::new() });
+            if filled.is_empty() || !in_one {
+                filled.push(TextureContents { texels: Vec::new() });
             }
-            let texture = sheets.len() - 1;
+            let texture = filled.len() - 1;
             let shape = graph.shape(tensor);
-            let lie = sheets[texture].place(&mut rng, shape, habitat);
-            sheets[texture].write(shape, &lie, input);
-            operands[tensor] = Some((texture, shape, lie));
+            let placement = filled[texture].place(&mut rng, shape, arrangement);
+            filled[texture].write(shape, &placement, input);
+            operands[tensor] = Some((texture, shape, placement));
         }
         let mut textures = TextureSet::new(&self.gpu);
-        let width = |i: usize| WIDTHS[(habitat as usize + i) % WIDTHS.len()];
-        for (i, sheet) in sheets.iter().enumerate() {
-            sheet.create(&mut textures, width(i), *format)?;
+        let width = |i: usize| WIDTHS[(arrangement as usize + i) % WIDTHS.len()];
+        for (i, contents) in filled.iter().enumerate() {
+            contents.create(&mut textures, width(i), *format)?;
         }
-        let mut packed = Sheet { texels: vec![POISON; 2 * rng.below(20) + 1] };
+        let mut packed = TextureContents { texels: vec![POISON; 2 * rng.below(20) + 1] };
         let base = packed.texels.len() as u32;
         packed.texels.extend(ops::weights(graph, node));
         let texels = packed.texels.len() as u32 - base;
@@ -160,28 +160,29 @@ impl Bench {
         let weights =
             WeightPlace { texture: weight_texture, base, texels, shift: textures.spec(weight_texture).shift() };
         let operand = |textures: &TextureSet, tensor: usize| {
-            operands[tensor].clone().map(|(texture, shape, lie)| lie.operand(shape, textures, texture))
+            operands[tensor].clone().map(|(texture, shape, placement)| placement.operand(shape, textures, texture))
         };
 
         let shape = graph.shape(result);
-        for band in bands(shape.rows() as u32, habitat) {
-            let mut sheet = Sheet { texels: Vec::new() };
-            let mut lie = sheet.place(&mut rng, shape, habitat);
-            if habitat % 4 == 2 {
+        for band in bands(shape.rows() as u32, arrangement) {
+            let mut contents = TextureContents { texels: Vec::new() };
+            let mut placement = contents.place(&mut rng, shape, arrangement);
+            if arrangement % 4 == 2 {
                 // Room for the band only.
                 let base = 2 * rng.below(9) as u32 + 1;
-                let row_texels = Lie::span(shape, lie.pitch);
+                let row_texels = Placement::span(shape, placement.pitch);
                 let room = (base + row_texels * band.len() as u32 + 2) as usize;
-                sheet.texels.resize(room.max(sheet.texels.len()), POISON);
-                lie.rows = RowTable::Ring { base, rows: shape.rows() as u32, row_texels, ring: band.len() as u32 };
+                contents.texels.resize(room.max(contents.texels.len()), POISON);
+                placement.rows =
+                    RowTable::Ring { base, rows: shape.rows() as u32, row_texels, ring: band.len() as u32 };
             }
-            let output = sheet.create(&mut textures, width(4), *format)?;
+            let output = contents.create(&mut textures, width(4), *format)?;
             let step = StepContext {
                 graph,
                 node,
                 inputs: node.inputs.iter().map(|&tensor| operand(&textures, tensor)).collect(),
                 add: node.epilogue.add.and_then(|tensor| operand(&textures, tensor)),
-                output: lie.clone().operand(shape, &textures, output),
+                output: placement.clone().operand(shape, &textures, output),
                 rows: band.clone(),
                 weights,
             };
@@ -189,28 +190,28 @@ impl Bench {
             let program = Program::new(&self.gpu, &mut textures, pipelines, *format, &dispatches);
             program.and_then(|program| program.run(&self.gpu, 0..program.len())).map_err(|e| e.to_string())?;
             let found = textures.read(output).map_err(|e| e.to_string())?;
-            compare(&found, expected, shape, &lie, band, *format)?;
+            compare(&found, expected, shape, &placement, band, *format)?;
         }
         Ok(())
     }
 }
 
 /// Row ranges that together are the whole result.
-fn bands(rows: u32, habitat: u64) -> Vec<Range<u32>> {
-    let cut = if habitat < 2 { 0 } else { rows / 3 };
+fn bands(rows: u32, arrangement: u64) -> Vec<Range<u32>> {
+    let cut = if arrangement < 2 { 0 } else { rows / 3 };
     [0..cut, cut..rows].into_iter().filter(|band| !band.is_empty()).collect()
 }
 
-impl Sheet {
+impl TextureContents {
     /// Room for a tensor behind what is there, poisoned.
-    fn place(&mut self, rng: &mut Rng, shape: Shape, habitat: u64) -> Lie {
+    fn place(&mut self, rng: &mut Rng, shape: Shape, arrangement: u64) -> Placement {
         let rows = shape.rows() as u32;
-        // Slices are apart in the odd habitats.
-        let pitch = shape.w as u32 + if habitat % 2 == 1 { 1 + rng.below(5) as u32 } else { 0 };
-        let row_texels = Lie::span(shape, pitch);
+        // Slices are apart in the odd arrangements.
+        let pitch = shape.w as u32 + if arrangement % 2 == 1 { 1 + rng.below(5) as u32 } else { 0 };
+        let row_texels = Placement::span(shape, pitch);
         let base = self.texels.len() as u32 + 2 * rng.below(9) as u32 + 1;
         let gap = 1 + rng.below(3) as u32;
-        let table = match habitat % 4 {
+        let table = match arrangement % 4 {
             0 => RowTable::Whole { base, rows, row_texels },
             2 => RowTable::Ring { base, rows, row_texels, ring: rows + 2 },
             _ => {
@@ -221,11 +222,11 @@ impl Sheet {
         };
         let end = table.starts().max().unwrap_or(base) + row_texels + gap;
         self.texels.resize(end as usize, POISON);
-        Lie { rows: table, pitch }
+        Placement { rows: table, pitch }
     }
 
     /// Writes a tensor's values, with zeros past the last channel.
-    fn write(&mut self, shape: Shape, lie: &Lie, values: &[f32]) {
+    fn write(&mut self, shape: Shape, placement: &Placement, values: &[f32]) {
         for row in 0..shape.rows() {
             for slice in 0..shape.slices() {
                 for x in 0..shape.w {
@@ -236,7 +237,7 @@ impl Sheet {
                             *value = values[(row * shape.w + x) * shape.c + c];
                         }
                     }
-                    self.texels[lie.texel(row, slice, x)] = texel;
+                    self.texels[placement.texel(row, slice, x)] = texel;
                 }
             }
         }
@@ -298,7 +299,7 @@ fn compare(
     found: &[[f32; 4]],
     expected: &[f32],
     shape: Shape,
-    lie: &Lie,
+    placement: &Placement,
     band: Range<u32>,
     format: TexelFormat,
 ) -> Result<(), String> {
@@ -310,7 +311,7 @@ fn compare(
     for row in band {
         for slice in 0..shape.slices() {
             for x in 0..shape.w {
-                let at = lie.texel(row as usize, slice, x);
+                let at = placement.texel(row as usize, slice, x);
                 touched[at] = true;
                 let reference_of =
                     |c: usize| if c < shape.c { expected[(row as usize * shape.w + x) * shape.c + c] } else { 0.0 };
