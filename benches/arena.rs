@@ -9,8 +9,8 @@
 //! <https://github.com/google/minimalloc>. Where `MINIMALLOC` names an executable of minimalloc, it is run on the same
 //! files in turns with ours, and the table ends in how many times longer it takes. `ARENA_REPEATS` says how many times
 //! each is run (default 5). Figures are medians; ours are of the call, theirs of the process, both without what it
-//! takes to write a result; time of processor is that of user and system. The smallest arena is looked for once, for ten
-//! seconds at most.
+//! takes to write a result; time of processor is that of user and system. The smallest arena is looked for once, for
+//! ten seconds at most.
 
 use std::{
     collections::BTreeMap,

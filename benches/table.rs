@@ -50,8 +50,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What `work` answers, and the milliseconds of processor time of the fastest of `runs`: what else the machine does only
-/// ever adds to them.
+/// What `work` answers, and the milliseconds of processor time of the fastest of `runs`: what else the machine does
+/// only ever adds to them.
 fn fastest<T>(runs: usize, work: impl Fn() -> Result<T, PlanError>) -> Result<(T, f64), PlanError> {
     let timed = || {
         let start = ProcessTime::try_now();

@@ -1,5 +1,5 @@
-//! Tensors assigned to regions so that no step reads and writes the same one: which tensors conflict, first assignments,
-//! and how a search moves from one to the next.
+//! Tensors assigned to regions so that no step reads and writes the same one: which tensors conflict, first
+//! assignments, and how a search moves from one to the next.
 //!
 //! Shared by banks, whose tensors lie whole, and by textures whose tensors lie row by row. What an assignment costs is
 //! theirs to say.
@@ -43,8 +43,8 @@ impl Conflicts {
     }
 }
 
-/// Assigns the tensors of `order`, which is all of them, each to the region that `pick` takes of those without a conflict:
-/// it is told the tensor, these regions and what is assigned so far. `None` once it takes none.
+/// Assigns the tensors of `order`, which is all of them, each to the region that `pick` takes of those without a
+/// conflict: it is told the tensor, these regions and what is assigned so far. `None` once it takes none.
 pub(super) fn assign(
     conflicts: &Conflicts,
     regions: usize,
@@ -99,8 +99,8 @@ pub(super) fn kempe_chain(
     Some(chain)
 }
 
-/// Late acceptance hill climbing (Burke and Bykov 2017): a move stays if it costs no more than what was before it, or than
-/// what was a history's length of moves ago.
+/// Late acceptance hill climbing (Burke and Bykov 2017): a move stays if it costs no more than what was before it, or
+/// than what was a history's length of moves ago.
 pub(super) struct LateAcceptance(Vec<u64>);
 
 impl LateAcceptance {

@@ -1,8 +1,8 @@
 //! How a search is watched and stopped: a deadline, and a progress callback that may break off.
 //!
 //! Every search of the library takes a [`SearchControl`]. One that is stopped answers with the best it has so far and
-//! says why it stopped ([`StopReason`]); what it did not prove it does not claim. Effort is otherwise counted in steps of
-//! the algorithms, so that without a deadline the same input gives the same plan on every machine.
+//! says why it stopped ([`StopReason`]); what it did not prove it does not claim. Effort is otherwise counted in steps
+//! of the algorithms, so that without a deadline the same input gives the same plan on every machine.
 
 use std::{
     fmt,
@@ -101,8 +101,8 @@ struct Listener<'a> {
     last: Progress,
 }
 
-/// Times a control is asked whether to stop after which the callback is told again what it was told last, so that it can
-/// stop a search in the midst of a stage. Searches ask at least every millisecond of work or so.
+/// Times a control is asked whether to stop after which the callback is told again what it was told last, so that it
+/// can stop a search in the midst of a stage. Searches ask at least every millisecond of work or so.
 const ASKED: u32 = 32;
 
 /// A control that others are a part of.
@@ -116,7 +116,7 @@ trait Whole {
     /// Tells again how far it is.
     fn told_again(&self);
 
-    /// Whether somebody may stop it.
+    /// Whether anything can stop it.
     fn may_stop(&self) -> bool;
 }
 
@@ -139,7 +139,7 @@ impl Whole for SearchControl<'_> {
 }
 
 impl<'a> SearchControl<'a> {
-    /// No deadline, and nobody is told.
+    /// No deadline, and no callback.
     pub fn new() -> Self {
         Self::default()
     }
@@ -220,8 +220,8 @@ impl<'a> SearchControl<'a> {
         }
     }
 
-    /// Whether the search ends now, with the best it has. Cheap enough for an inner loop: a few loads, and a look at the
-    /// clock where there is a deadline. Now and then it calls the callback, with what it was told last.
+    /// Whether the search ends now, with the best it has. Cheap enough for an inner loop: a few loads, and a look at
+    /// the clock where there is a deadline. Now and then it calls the callback, with what it was told last.
     pub fn should_stop(&self) -> bool {
         if self.asked.fetch_add(1, Ordering::Relaxed) % ASKED == ASKED - 1 {
             self.tell(None);

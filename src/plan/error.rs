@@ -1,4 +1,4 @@
-//! What can go wrong on this floor: hostile records, regions no texture can hold, and plans that break their rules.
+//! What can go wrong in the planner: hostile records, regions no texture can hold, and plans that break their rules.
 
 /// Why records were refused, a plan could not be made, or the checker refused one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -11,7 +11,7 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Nobody, at `points` points.
+    /// None alive, at `points` points.
     pub(super) fn new(points: usize) -> Self {
         let leaves = points.next_power_of_two();
         Self { most: vec![0; 2 * leaves], all: vec![0; leaves] }

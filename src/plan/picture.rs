@@ -109,8 +109,8 @@ fn steps(records: &[UsageRecord]) -> usize {
 /// The plan: regions one under another, in each the tensors where and while they lie there.
 ///
 /// # Errors
-/// [`PlanError::LengthMismatch`] if the layout is another set's, [`PlanError::OutOfRange`] if it names a region it does not
-/// have, and those of [`operator_profiles`] where there are too many steps to draw.
+/// [`PlanError::LengthMismatch`] if the layout is another set's, [`PlanError::OutOfRange`] if it names a region it does
+/// not have, and those of [`operator_profiles`] where there are too many steps to draw.
 pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result<String, PlanError> {
     operator_profiles(records)?;
     if layout.places.len() != records.len() {
@@ -164,8 +164,8 @@ pub fn profile_svg(title: &str, records: &[UsageRecord]) -> Result<String, PlanE
 /// placed one by one or whole. `names` are those of the records, `steps` what each step does to their rows.
 ///
 /// # Errors
-/// [`PlanError::LengthMismatch`] if the plan is another set's, [`PlanError::OutOfRange`] if it names a texture it does not have,
-/// and those of [`row_lives`].
+/// [`PlanError::LengthMismatch`] if the plan is another set's, [`PlanError::OutOfRange`] if it names a texture it does
+/// not have, and those of [`row_lives`].
 pub fn pool_svg(
     title: &str,
     names: &[String],

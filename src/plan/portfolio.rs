@@ -107,20 +107,20 @@ impl<'a> Table<'a> {
             Ordering::Greater => false,
         };
         if self.chosen.as_ref().is_none_or(better) {
-            self.insist(rank, name, layout);
+            self.force(rank, name, layout);
         } else {
             self.candidates.push((rank, Candidate::new(name, &layout)));
         }
     }
 
     /// Notes a candidate, and keeps it whatever it comes to.
-    pub(super) fn insist(&mut self, rank: usize, name: &'static str, layout: Layout) {
+    pub(super) fn force(&mut self, rank: usize, name: &'static str, layout: Layout) {
         self.candidates.push((rank, Candidate::new(name, &layout)));
         self.chosen = Some(Chosen { layout, name, rank });
     }
 
     /// Notes that a search was not followed to its end, where `stopped` says so.
-    pub(super) fn cut(&mut self, name: &str, stopped: Option<StopReason>) {
+    pub(super) fn note_stopped(&mut self, name: &str, stopped: Option<StopReason>) {
         if let Some(reason) = stopped {
             self.not_tried.push(NotTried::new(name, format!("not searched to its end: {reason}")));
             self.stopped = self.stopped.or(stopped);
@@ -154,17 +154,17 @@ pub(super) fn pointless(strategy: Strategy, records: &[UsageRecord], total: u64,
     (records.len() > MANY && total == bound).then(why)
 }
 
-/// Runs the portfolio but for `but`, and adds what it comes to; the smallest layout of it, the first of equals with as
-/// many regions, `Naive` before all, is where the exact search begins. No plan is below `bound`.
+/// Runs the portfolio without `except`, and adds what it comes to; the smallest layout of it, the first of equals with
+/// as many regions, `Naive` before all, is where the exact search begins. No plan is below `bound`.
 pub(super) fn run(
     records: &[UsageRecord],
-    but: Option<Strategy>,
+    except: Option<Strategy>,
     bound: u64,
     table: &mut Table<'_>,
     control: &SearchControl<'_>,
 ) -> Result<Layout, PlanError> {
     let rank = |strategy: &Strategy| Strategy::PORTFOLIO.iter().position(|other| other == strategy).unwrap_or(0);
-    let mut order: Vec<Strategy> = Strategy::PORTFOLIO.iter().copied().filter(|&other| but != Some(other)).collect();
+    let mut order: Vec<Strategy> = Strategy::PORTFOLIO.iter().copied().filter(|&other| except != Some(other)).collect();
     order.sort_by_key(|strategy| (!QUICK.contains(strategy), !SOON.contains(strategy)));
     let mut start = naive(records)?;
     let mut start_rank = None;
@@ -203,7 +203,8 @@ pub(super) fn run(
     Ok(start)
 }
 
-/// Steps that regions lie idle between one tensor and the next, summed: the shorter, the warmer the cache.
+/// Steps that regions lie idle between one tensor and the next, summed: the shorter, the more of it is still in a
+/// cache.
 fn reuse_distance(records: &[UsageRecord], layout: &Layout) -> u128 {
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by_key(|&i| (layout.places[i].region, records[i].first));

@@ -118,13 +118,13 @@ pub(super) fn by_breadth(records: &[UsageRecord], ties: Ties) -> Vec<usize> {
     widest.into_iter().enumerate().for_each(|(place, at)| rank[at] = place);
     // A record is placed at the first step, in that order, at which it is alive.
     let least = Least::new(&rank);
-    let turn = |(i, r): (usize, &UsageRecord)| {
+    let placed = |(i, r): (usize, &UsageRecord)| {
         let from = steps.partition_point(|&(step, _)| step < r.first);
         let to = from + steps[from..].partition_point(|&(step, _)| step <= r.last);
         let index = if matches!(ties, Ties::Higher | Ties::HigherTensor) { records.len() - i } else { i };
         (least.of(from, to), Reverse(r.size), index, i)
     };
-    let mut order: Vec<(usize, Reverse<u64>, usize, usize)> = records.iter().enumerate().map(turn).collect();
+    let mut order: Vec<(usize, Reverse<u64>, usize, usize)> = records.iter().enumerate().map(placed).collect();
     order.sort_unstable();
     order.into_iter().map(|(.., i)| i).collect()
 }

@@ -1,4 +1,4 @@
-//! Chance that is the same on every machine, for searches that must be repeatable.
+//! Random numbers that are the same on every machine, for searches that must be repeatable.
 
 /// Marsaglia's xorshift.
 pub(super) struct Random(u64);

@@ -1,5 +1,5 @@
-//! The entry to the planner: strategies, the proven optimum and banks are tried, the smallest plan that textures can hold
-//! is kept, and the reason is recorded.
+//! The entry to the planner: strategies, the proven optimum and banks are tried, the smallest plan that textures can
+//! hold is kept, and the reason is recorded.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
@@ -81,11 +81,11 @@ pub struct Solution {
 }
 
 /// The layout that `planner` finds: of [`Planner::Best`] the smallest that textures can hold; ties go to fewer regions,
-/// then to the shorter reuse distance, then to what was tried first. Where `control` stops it, the smallest found by then;
-/// a strategy that is stopped before its end shares less than it might.
+/// then to the shorter reuse distance, then to what was tried first. Where `control` stops it, the smallest found by
+/// then; a strategy that is stopped before its end shares less than it might.
 ///
-/// Records are planned in a canonical order, so their order in the list changes no total; a strategy that was named sees
-/// them as they are given.
+/// Records are planned in a canonical order, so their order in the list changes no total; a strategy that was named
+/// sees them as they are given.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`], [`PlanError::Overflow`], or what the checker finds wrong with `uses`; of a named
@@ -101,7 +101,7 @@ pub fn solve<'a>(
 }
 
 /// As [`solve`], with the exact solver's answer, which is a greedy one where it was not asked. `arena` is the smallest
-/// arena, where somebody has looked for it.
+/// arena, where it was searched for before.
 pub(super) fn search(
     records: &[UsageRecord],
     uses: Uses<'_>,
@@ -126,7 +126,7 @@ pub(super) fn search(
             return Err(PlanError::NotForTextures { strategy: strategy.name() });
         }
         // Named strategies see the records as they are given.
-        table.insist(AFTER[0], strategy.name(), order.sort(strategy.place_until(records, control)?));
+        table.force(AFTER[0], strategy.name(), order.sort(strategy.place_until(records, control)?));
     } else {
         let open = table.total() > bounds.shared_objects || planner != Planner::Best;
         if open && budget.nodes > 0 {
@@ -134,9 +134,9 @@ pub(super) fn search(
             exact = exact.improve(&sorted, &bounds, budget.nodes, &control);
             match planner {
                 Planner::Best => table.add(AFTER[0], "optimum", exact.layout.clone()),
-                _ => table.insist(AFTER[0], "optimum", exact.layout.clone()),
+                _ => table.force(AFTER[0], "optimum", exact.layout.clone()),
             }
-            table.cut("optimum", exact.stopped);
+            table.note_stopped("optimum", exact.stopped);
         }
         let open = table.total() > bounds.offsets || planner == Planner::Banks;
         let seed = table.chosen.as_ref().filter(|_| open && budget.moves > 0 && planner != Planner::Optimum);
@@ -148,9 +148,9 @@ pub(super) fn search(
             let (found, stopped) = search_banks(&sorted, uses, known, budget.moves, control)?;
             match planner {
                 Planner::Best => table.add(AFTER[1], "banks", found),
-                _ => table.insist(AFTER[1], "banks", found),
+                _ => table.force(AFTER[1], "banks", found),
             }
-            table.cut("banks", stopped);
+            table.note_stopped("banks", stopped);
         }
     }
     let stopped = table.stopped.or(control.stopped());

@@ -74,10 +74,10 @@ strategies! {
     GreedyBySizeImprovedMerged "greedy_by_size_improved/merged_stages" SharedObjects
         |r, c| shared::greedy_by_size_improved(r, Stages::Merged, StageOrder::Nearest, c);
     /// The same, tensors that suit no object first.
-    GreedyBySizeImprovedHomelessFirst "greedy_by_size_improved/homeless_first" SharedObjects
+    GreedyBySizeImprovedUnassignedFirst "greedy_by_size_improved/unassigned_first" SharedObjects
         |r, c| shared::greedy_by_size_improved(r, Stages::Split, StageOrder::UnassignedFirst, c);
     /// The delegate's stages, tensors that suit no object first.
-    GreedyBySizeImprovedMergedHomelessFirst "greedy_by_size_improved/merged_homeless_first" SharedObjects
+    GreedyBySizeImprovedMergedUnassignedFirst "greedy_by_size_improved/merged_unassigned_first" SharedObjects
         |r, c| shared::greedy_by_size_improved(r, Stages::Merged, StageOrder::UnassignedFirst, c);
     /// The same, the largest tensor of a stage first.
     GreedyBySizeImprovedLargestFirst "greedy_by_size_improved/largest_first" SharedObjects
@@ -107,30 +107,30 @@ strategies! {
     /// Every tensor in an object of its own.
     Naive "naive" SharedObjects |r, _| shared::naive(r);
     /// Pisarchyk and Lee 2020, section 5.2.
-    OffsetsGreedyBySize "offsets_greedy_by_size" Offsets |r, c| offsets::greedy_by_size_within(r, 1, c);
+    OffsetsGreedyBySize "offsets_greedy_by_size" Offsets |r, c| offsets::greedy_by_size(r, 1, c);
     /// TensorFlow Lite Micro: by size, later of equals first, lowest gap.
-    OffsetsGreedyBySizeMicro "offsets_greedy_by_size/micro" Offsets offsets::micro_greedy_within;
+    OffsetsGreedyBySizeMicro "offsets_greedy_by_size/micro" Offsets offsets::micro_greedy;
     /// Pisarchyk and Lee 2020, section 5.3.
-    OffsetsGreedyByBreadth "offsets_greedy_by_breadth" Offsets |r, c| offsets::greedy_by_breadth_within(r, Ties::Lower, c);
+    OffsetsGreedyByBreadth "offsets_greedy_by_breadth" Offsets |r, c| offsets::greedy_by_breadth(r, Ties::Lower, c);
     /// The same, ties by higher index.
     OffsetsGreedyByBreadthHigher "offsets_greedy_by_breadth/higher_index" Offsets
-        |r, c| offsets::greedy_by_breadth_within(r, Ties::Higher, c);
+        |r, c| offsets::greedy_by_breadth(r, Ties::Higher, c);
     /// The same, ties inside a step by higher index.
     OffsetsGreedyByBreadthHigherTensor "offsets_greedy_by_breadth/higher_tensor" Offsets
-        |r, c| offsets::greedy_by_breadth_within(r, Ties::HigherTensor, c);
+        |r, c| offsets::greedy_by_breadth(r, Ties::HigherTensor, c);
     /// The same, ties between steps by later step.
     OffsetsGreedyByBreadthLaterStep "offsets_greedy_by_breadth/later_step" Offsets
-        |r, c| offsets::greedy_by_breadth_within(r, Ties::LaterStep, c);
+        |r, c| offsets::greedy_by_breadth(r, Ties::LaterStep, c);
     /// Sekiyama et al. 2018.
-    OffsetsStripPacking "offsets_strip_packing" Offsets |r, c| offsets::strip_packing_within(r, TieBreak::Largest, c);
+    OffsetsStripPacking "offsets_strip_packing" Offsets |r, c| offsets::strip_packing(r, TieBreak::Largest, c);
     /// The same, ties by lower index.
     OffsetsStripPackingIndex "offsets_strip_packing/lower_index" Offsets
-        |r, c| offsets::strip_packing_within(r, TieBreak::LowestIndex, c);
+        |r, c| offsets::strip_packing(r, TieBreak::LowestIndex, c);
     /// Lee et al. 2019, the smallest gap.
-    OffsetsGreedyInOrder "offsets_greedy_in_order" Offsets |r, c| offsets::greedy_in_order_within(r, Gap::BestFit, c);
+    OffsetsGreedyInOrder "offsets_greedy_in_order" Offsets |r, c| offsets::greedy_in_order(r, Gap::BestFit, c);
     /// The same, the lowest gap.
     OffsetsGreedyInOrderLowest "offsets_greedy_in_order/lowest_gap" Offsets
-        |r, c| offsets::greedy_in_order_within(r, Gap::FirstFit, c);
+        |r, c| offsets::greedy_in_order(r, Gap::FirstFit, c);
     /// Shared objects of Greedy by Size Improved, back to back.
     OffsetsBackToBack "offsets_back_to_back" Offsets |r, c| {
         shared::greedy_by_size_improved(r, Stages::Split, StageOrder::Nearest, c).map(|layout| offsets::back_to_back(&layout))
@@ -141,13 +141,13 @@ strategies! {
 
 impl Strategy {
     /// What is tried when the best is asked for: the greedy readings of Shared Objects. Left out are Min-cost Flow,
-    /// which takes longer than all of them (the exact solver tries it where it finds no proof), and a reading that differs
-    /// among equals only.
+    /// which takes longer than all of them (the exact solver tries it where it finds no proof), and a reading that
+    /// differs among equals only.
     pub const PORTFOLIO: &'static [Self] = &[
         Self::GreedyBySizeImproved,
         Self::GreedyBySizeImprovedMerged,
-        Self::GreedyBySizeImprovedHomelessFirst,
-        Self::GreedyBySizeImprovedMergedHomelessFirst,
+        Self::GreedyBySizeImprovedUnassignedFirst,
+        Self::GreedyBySizeImprovedMergedUnassignedFirst,
         Self::GreedyBySizeImprovedLargestFirst,
         Self::GreedyByBreadth,
         Self::GreedyByBreadthHigher,

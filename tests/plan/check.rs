@@ -223,8 +223,9 @@ fn strategies_parse_by_name() {
     assert!(error.contains("`greedy`") && error.contains("greedy_by_breadth"), "{error}");
 }
 
-/// Guards the checkers against 32 bits: row 65536 of rows of 65536 texels starts at texel 2^32, which is no texel of the
-/// texture, and not at texel 0. A texture with more texels than 32 bits count is refused before its rows are looked at.
+/// Guards the checkers against 32 bits: row 65536 of rows of 65536 texels starts at texel 2^32, which is no texel of
+/// the texture, and not at texel 0. A texture with more texels than 32 bits count is refused before its rows are looked
+/// at.
 #[test]
 fn an_address_that_wraps_is_refused() {
     let tensor = TensorRows { rows: (1 << 16) + 1, row_texels: 1 << 16 };

@@ -1,5 +1,5 @@
-//! Searches that are stopped: a layout that is checked whenever that is, nothing claimed that was not proven, and an end
-//! soon after.
+//! Searches that are stopped: a layout that is checked whenever that is, nothing claimed that was not proven, and an
+//! end soon after.
 
 use std::{
     ops::ControlFlow,
@@ -14,8 +14,8 @@ use texpool::plan::{
 
 use crate::data::{csv_records, minimalloc, short_lived};
 
-/// Calls `search` again and again, stopped at each of its first reports and at some later ones; answers how many reports
-/// it makes when nobody stops it.
+/// Calls `search` again and again, stopped at each of its first reports and at some later ones; answers how many
+/// reports it makes when nobody stops it.
 fn stopped_everywhere(search: impl Fn(&SearchControl<'_>, Option<StopReason>)) -> u64 {
     let run = |stop_at: Option<u64>| {
         let mut calls = 0;

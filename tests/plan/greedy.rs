@@ -6,9 +6,7 @@ use proptest::prelude::*;
 use texpool::plan::{
     Layout, SearchControl, StopReason, Strategy as Greedy, Ties, UsageRecord, check_layout, naive_total,
     offsets::{
-        Gap, TieBreak, greedy_by_breadth, greedy_by_breadth_within, greedy_by_size, greedy_by_size_within,
-        greedy_in_order, greedy_in_order_within, micro_greedy, micro_greedy_within, smallest, strip_packing,
-        strip_packing_within,
+        Gap, TieBreak, greedy_by_breadth, greedy_by_size, greedy_in_order, micro_greedy, smallest, strip_packing,
     },
 };
 
@@ -111,21 +109,21 @@ proptest! {
         latest.sort_by_key(size);
         let mut births: Vec<usize> = (0..count).collect();
         births.sort_by_key(|&i| records[i].first);
-        let by_size = offsets(greedy_by_size(&records, align).unwrap());
+        let by_size = offsets(greedy_by_size(&records, align, &SearchControl::new()).unwrap());
         prop_assert_eq!(by_size, place(&records, &largest, align, Gap::BestFit));
-        prop_assert_eq!(offsets(micro_greedy(&records).unwrap()), place(&records, &latest, 1, Gap::FirstFit));
+        prop_assert_eq!(offsets(micro_greedy(&records, &SearchControl::new()).unwrap()), place(&records, &latest, 1, Gap::FirstFit));
         for gap in [Gap::BestFit, Gap::FirstFit] {
-            let in_order = offsets(greedy_in_order(&records, gap).unwrap());
+            let in_order = offsets(greedy_in_order(&records, gap, &SearchControl::new()).unwrap());
             prop_assert_eq!(in_order, place(&records, &births, 1, gap));
         }
-        let widest = offsets(greedy_by_breadth(&records, Ties::Lower).unwrap());
+        let widest = offsets(greedy_by_breadth(&records, Ties::Lower, &SearchControl::new()).unwrap());
         prop_assert_eq!(widest, place(&records, &by_breadth(&records), 1, Gap::BestFit));
     }
 
     #[test]
     fn strip_packing_equals_its_definition(records in records()) {
         for ties in [TieBreak::Largest, TieBreak::LowestIndex] {
-            prop_assert_eq!(offsets(strip_packing(&records, ties).unwrap()), strip(&records, ties));
+            prop_assert_eq!(offsets(strip_packing(&records, ties, &SearchControl::new()).unwrap()), strip(&records, ties));
         }
     }
 }
@@ -197,11 +195,11 @@ fn a_deadline_leaves_every_strategy_with_a_layout() {
         let control = || SearchControl::new().timeout(timeout);
         let start = std::time::Instant::now();
         let layouts = [
-            greedy_by_size_within(&records, 1, &control()),
-            greedy_by_breadth_within(&records, Ties::Lower, &control()),
-            micro_greedy_within(&records, &control()),
-            greedy_in_order_within(&records, Gap::BestFit, &control()),
-            strip_packing_within(&records, TieBreak::Largest, &control()),
+            greedy_by_size(&records, 1, &control()),
+            greedy_by_breadth(&records, Ties::Lower, &control()),
+            micro_greedy(&records, &control()),
+            greedy_in_order(&records, Gap::BestFit, &control()),
+            strip_packing(&records, TieBreak::Largest, &control()),
         ];
         for layout in layouts {
             assert!(is_valid(&records, &layout.unwrap()));
@@ -218,9 +216,9 @@ fn a_deadline_leaves_every_strategy_with_a_layout() {
 fn what_a_deadline_leaves_over_is_stacked() {
     let records = [UsageRecord::new(0, 1, 3), UsageRecord::new(1, 2, 0), UsageRecord::new(3, 4, 5)];
     let expired = SearchControl::new().timeout(Duration::ZERO);
-    let layout = greedy_by_size_within(&records, 4, &expired).unwrap();
+    let layout = greedy_by_size(&records, 4, &expired).unwrap();
     assert_eq!(check_layout(&records, &[], &layout), Ok(()));
     assert_eq!(offsets(layout), [8, 0, 0]);
-    assert_eq!(greedy_in_order_within(&records, Gap::FirstFit, &expired).unwrap().total(), 8);
-    assert_eq!(strip_packing_within(&records, TieBreak::Largest, &expired).unwrap().total(), 8);
+    assert_eq!(greedy_in_order(&records, Gap::FirstFit, &expired).unwrap().total(), 8);
+    assert_eq!(strip_packing(&records, TieBreak::Largest, &expired).unwrap().total(), 8);
 }

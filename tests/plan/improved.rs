@@ -1,4 +1,5 @@
-//! Greedy by Size Improved against its text read plainly: every pair of tensor and object looked at for every placement.
+//! Greedy by Size Improved against its text read plainly: every pair of tensor and object looked at for every
+//! placement.
 
 use std::cmp::Reverse;
 

@@ -306,7 +306,7 @@ fn refusals_by_search_are_right() {
 proptest! {
     #[test]
     fn many_tensors_take_the_gaps_that_few_would(records in many()) {
-        let layout = micro_greedy(&records).unwrap();
+        let layout = micro_greedy(&records, &SearchControl::new()).unwrap();
         let offsets: Vec<u64> = layout.places.iter().map(|place| place.offset).collect();
         prop_assert_eq!(offsets, lowest_gaps(&records));
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use texpool::plan::{
-    Layout, LayoutKind, Place, Strategy, bounds,
+    Layout, LayoutKind, Place, SearchControl, Strategy, bounds,
     offsets::{back_to_back, greedy_by_size, micro_greedy},
     operator_profiles,
 };
@@ -49,7 +49,7 @@ fn numbers_as_sizes() {
         }
         for expected in case["offsets"].as_array().unwrap() {
             let align = expected["base_addr_align_bytes"].as_u64().unwrap();
-            let layout = greedy_by_size(&records, align).unwrap();
+            let layout = greedy_by_size(&records, align, &SearchControl::new()).unwrap();
             assert_eq!(offsets(&layout), numbers(&expected["offsets"]), "{}", case["name"]);
             assert_eq!(Some(layout.total()), expected["total_size"].as_u64(), "{}", case["name"]);
             arenas += 1;
@@ -89,7 +89,7 @@ fn task_profiles() {
 #[test]
 fn micro_planner() {
     for case in json("tflite_memory_vectors.json")["micro_greedy"].as_array().unwrap() {
-        let layout = micro_greedy(&json_records(&case["records"])).unwrap();
+        let layout = micro_greedy(&json_records(&case["records"]), &SearchControl::new()).unwrap();
         let published = ["offsets", "derived_offsets"].into_iter().find(|&key| case[key].is_array()).unwrap();
         assert_eq!(offsets(&layout), numbers(&case[published]), "{}", case["name"]);
         let total = case["total_size"].as_u64().or(case["derived_total_size"].as_u64());

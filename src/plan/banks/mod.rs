@@ -3,7 +3,8 @@
 //! Between Shared Objects and one arena: a Shared Objects plan is a plan of banks, so the search starts there and never
 //! ends above. First a sweep over all divisions into banks, where they are few: it ends with the least that banks can
 //! come to. Then late acceptance hill climbing over which bank each tensor is in; deterministic, bounded by a count of
-//! moves. Where no step reads and writes at all, one arena is a bank, and nothing is smaller than the smallest of those.
+//! moves. Where no step reads and writes at all, one arena is a bank, and nothing is smaller than the smallest of
+//! those.
 
 mod pack;
 mod search;
@@ -23,7 +24,7 @@ use super::{
 };
 use search::Search;
 use state::{Instance, State};
-use sweep::{Least, least};
+use sweep::{LeastPeaks, least_peaks};
 
 /// Points times tensors above which no search is begun: they take some 32 bytes each.
 const MAX_ENTRIES: usize = 1 << 22;
@@ -38,8 +39,8 @@ const DIVISIONS: usize = 1000;
 /// No plan of banks is below it, and where it is `known`, no plan of banks is below that.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`], or [`PlanError::UseOutsideLife`] if a step names a record
-/// that is not there.
+/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`], or [`PlanError::UseOutsideLife`] if a step names a
+/// record that is not there.
 pub fn bank_bound<'a>(
     records: &[UsageRecord],
     uses: impl Into<Uses<'a>>,
@@ -52,11 +53,11 @@ pub fn bank_bound<'a>(
     if bounds.positional_maximums.len().saturating_mul(records.len()) > MAX_ENTRIES {
         return Ok(bounds.offsets.min(known));
     }
-    Ok(least(&Instance::new(records, uses), &births(records), bounds.offsets, known, divisions, control).bound)
+    Ok(least_peaks(&Instance::new(records, uses), &births(records), bounds.offsets, known, divisions, control).bound)
 }
 
-/// Banks no larger than `seed`, a layout of shared objects or banks, after at most `work` moves, or when `control` stops
-/// the search.
+/// Banks no larger than `seed`, a layout of shared objects or banks, after at most `work` moves, or when `control`
+/// stops the search.
 ///
 /// # Errors
 /// As [`bank_bound`], and [`PlanError::LengthMismatch`] if the seed is another set's.
@@ -77,7 +78,7 @@ pub fn banks<'a>(
 pub(super) struct Known<'a> {
     /// Where it starts: a layout of shared objects or banks.
     pub(super) seed: &'a Layout,
-    /// The smallest arena found, where somebody has looked.
+    /// The smallest arena found, where it was searched for.
     pub(super) arena: Option<&'a Layout>,
     /// The records' bounds.
     pub(super) bounds: &'a Bounds,
@@ -120,7 +121,8 @@ pub(super) fn search_banks(
     let random = Random::new();
     let mut search = Search { records, instance: &instance, bound, best, best_total, loose: None, random, control };
     let swept = control.share(1, 3);
-    let Least { bound, bank_of: division } = least(&instance, &births(records), bound, best_total, DIVISIONS, &swept);
+    let LeastPeaks { bound, bank_of: division } =
+        least_peaks(&instance, &births(records), bound, best_total, DIVISIONS, &swept);
     search.bound = bound;
     if let Some(division) = division {
         let banks = division.iter().max().map_or(0, |&bank| bank + 1);

@@ -126,8 +126,8 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Packs every bank by `pack`, keeps the result if it is smaller than the best so far, and answers its total; `None`
-    /// where the search is stopped on the way.
+    /// Packs every bank by `pack`, keeps the result if it is smaller than the best so far, and answers its total;
+    /// `None` where the search is stopped on the way.
     fn packed(
         &mut self,
         bank_of: &[usize],

@@ -1,9 +1,9 @@
 //! Every division of the tensors into banks at once, swept along the timeline: how small the banks' fullest points can
 //! be together. Knows loads and who may not share a bank, and nothing of offsets inside one.
 //!
-//! What is to come depends on how the tensors alive are divided and on how full each bank has been, and on nothing else.
-//! So divisions that agree in this are one, and one is as good as another that is divided alike and has been no less
-//! full. On most networks few tensors are alive at once, and few divisions are left.
+//! What is to come depends on how the tensors alive are divided and on how full each bank has been, and on nothing
+//! else. So divisions that agree in this are one, and one is as good as another that is divided alike and has been no
+//! less full. On most networks few tensors are alive at once, and few divisions are left.
 
 use std::cmp::Reverse;
 
@@ -21,7 +21,7 @@ const RISES: u64 = 16;
 const POINTS: usize = 200;
 
 /// What is known of all divisions.
-pub(super) struct Least {
+pub(super) struct LeastPeaks {
     /// No sum of the banks' fullest points is smaller.
     pub(super) bound: u64,
     /// The bank of each tensor in a division of that sum; none if it is no smaller than what was known, or if more
@@ -31,14 +31,14 @@ pub(super) struct Least {
 
 /// The least sum of the banks' fullest points between `widest`, the widest step, and `known`, looking at no more than
 /// `limit` divisions at any point. Where `control` stops it, what it has shown by then.
-pub(super) fn least(
+pub(super) fn least_peaks(
     instance: &Instance,
     births: &[usize],
     widest: u64,
     known: u64,
     limit: usize,
     control: &SearchControl<'_>,
-) -> Least {
+) -> LeastPeaks {
     let mut bound = widest.min(known);
     let widest = bound;
     let gap = known - widest;
@@ -51,10 +51,10 @@ pub(super) fn least(
         match sweep(instance, births, most, (limit, &mut looks), control) {
             Swept::GaveUp => break,
             Swept::Nothing => bound = most,
-            Swept::Least(bound, bank_of) => return Least { bound, bank_of: Some(bank_of) },
+            Swept::Least(bound, bank_of) => return LeastPeaks { bound, bank_of: Some(bank_of) },
         }
     }
-    Least { bound, bank_of: None }
+    LeastPeaks { bound, bank_of: None }
 }
 
 /// What a sweep finds.

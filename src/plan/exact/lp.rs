@@ -1,7 +1,7 @@
 //! One linear program, solved so that it can be stopped at any time.
 //!
-//! `microlp` looks at the clock every thousand pivots, and a pivot of a large program takes milliseconds. So a large one
-//! is solved by a thread of its own, which is left behind when the search is stopped and ends at the next look.
+//! `microlp` looks at the clock every thousand pivots, and a pivot of a large program takes milliseconds. So a large
+//! one is solved by a thread of its own, which is left behind when the search is stopped and ends at the next look.
 
 use std::{
     sync::mpsc::{RecvTimeoutError, channel},
@@ -52,7 +52,7 @@ pub(super) fn solve(
         return solved(program());
     }
     let (answer, answered) = channel();
-    // Nobody listens any more where the search was stopped.
+    // The receiver is gone where the search was stopped.
     let work = move || drop(answer.send(solved(program())));
     // A target without threads has no large programs.
     if thread::Builder::new().name("linear program".to_owned()).spawn(work).is_err() {

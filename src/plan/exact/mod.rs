@@ -58,8 +58,8 @@ const MAX_CHOICES: usize = 1 << 18;
 /// Tensors times the most that are alive at once above which the model is not built.
 const MAX_ALIVE: usize = 1 << 22;
 
-/// Records up to which a plan that is not proven is compared with a matching: 0.7 s at so many on a busy 2 GHz core, where
-/// most meet most others; it grows with their cube and more.
+/// Records up to which a plan that is not proven is compared with a matching: 0.7 s at so many on a busy 2 GHz core,
+/// where most meet most others; it grows with their cube and more.
 const MAX_MATCHED: usize = 400;
 
 /// Whether the model of these records is small enough to be built.
@@ -71,8 +71,8 @@ fn is_solvable(records: &[UsageRecord], bounds: &Bounds) -> bool {
         && records.len().saturating_mul(bounds.positional_maximums.len()) <= MAX_ALIVE
 }
 
-/// Finds the Shared Objects optimum, solving at most `nodes` relaxations, and certifies it. Where `control` stops it, the
-/// smallest plan found by then, and what is proven of it.
+/// Finds the Shared Objects optimum, solving at most `nodes` relaxations, and certifies it. Where `control` stops it,
+/// the smallest plan found by then, and what is proven of it.
 ///
 /// The greedy strategies go first: where one reaches the positional bound, nothing is left to solve. Very large sets
 /// (thousands of tensors, each of another size) are answered with the best greedy plan and the positional bound.
@@ -97,8 +97,8 @@ impl Optimum {
         Self { layout, certificate, proven, nodes: 0, stopped: None }
     }
 
-    /// The same with a smaller plan, or a higher bound, where the exact search finds one; without a proof, no larger than
-    /// what [`min_cost_flow`] comes to for as many records as that is quick for.
+    /// The same with a smaller plan, or a higher bound, where the exact search finds one; without a proof, no larger
+    /// than what [`min_cost_flow`] comes to for as many records as that is quick for.
     pub(super) fn improve(
         mut self,
         records: &[UsageRecord],
@@ -174,7 +174,7 @@ fn colour(records: &[UsageRecord], model: &Model, levels: &[usize]) -> Layout {
             level_start = regions.len();
         }
         let tensor = &model.tensors[j];
-        // The object that was freed last is the warmest.
+        // The object that was freed last is the likeliest to be in a cache.
         let free = (level_start..regions.len()).filter(|&o| free_after[o] < tensor.first);
         let region = free.max_by_key(|&o| (free_after[o], std::cmp::Reverse(o))).unwrap_or_else(|| {
             regions.push(0);

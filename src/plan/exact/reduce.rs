@@ -21,8 +21,8 @@ pub(super) fn reduced_model(records: &[UsageRecord], known: u64, control: &Searc
     model.with_cliques(control)
 }
 
-/// Narrows `model` to the plans that cost less than `known`, until a round finds nothing. A model that `control` stops on
-/// the way is of no use.
+/// Narrows `model` to the plans that cost less than `known`, until a round finds nothing. A model that `control` stops
+/// on the way is of no use.
 fn reduce(model: &mut Model, known: u64, control: &SearchControl<'_>) {
     let alive = |level: usize| {
         let cliques = model.cliques_of(|j| model.own[j] >= level);

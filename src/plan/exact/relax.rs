@@ -82,8 +82,8 @@ impl Slackness {
 const TOLERANCE: f64 = 1e-5;
 
 impl Relaxation {
-    /// Solves the root, where a plan of `known` units is at hand; `None` if the solver gives up or is stopped. `waits` is
-    /// called while it takes long.
+    /// Solves the root, where a plan of `known` units is at hand; `None` if the solver gives up or is stopped. `waits`
+    /// is called while it takes long.
     pub(super) fn solve(
         model: &Model,
         known: u64,

@@ -55,8 +55,8 @@ impl<'a> Search<'a> {
         Self { model, best, levels: None, solved: 0, most: nodes, stopped: None, nodes: Vec::new() }
     }
 
-    /// Runs the search until `control` stops it; the proof of the best bound found, and that bound in units. The time of
-    /// the proof is a part of `control`'s.
+    /// Runs the search until `control` stops it; the proof of the best bound found, and that bound in units. The time
+    /// of the proof is a part of `control`'s.
     pub(super) fn run(&mut self, control: &SearchControl<'_>) -> Option<(u64, Proof)> {
         let searched = control.share(2, 3);
         let root = Relaxation::solve(self.model, self.best, &searched, &mut || self.tell(&searched));

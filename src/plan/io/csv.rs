@@ -162,8 +162,8 @@ pub fn to_csv(set: &RecordSet) -> String {
 /// Writes `id,lower,upper,size`, and `offset` where there is a layout: its regions are laid back to back.
 ///
 /// # Errors
-/// [`PlanError::LengthMismatch`] if the layout is another set's; [`PlanError::Overflow`] if a tensor ends at the last step that
-/// a number holds, after which there is none to write.
+/// [`PlanError::LengthMismatch`] if the layout is another set's; [`PlanError::Overflow`] if a tensor ends at the last
+/// step that a number holds, after which there is none to write.
 pub fn to_minimalloc(set: &RecordSet, layout: Option<&Layout>) -> Result<String, PlanError> {
     let arena = layout.map(back_to_back);
     if let Some(found) = arena.as_ref().map(|a| a.places.len()).filter(|&found| found != set.records.len()) {

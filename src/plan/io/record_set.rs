@@ -9,7 +9,7 @@ pub struct RecordSet {
     pub names: Vec<String>,
     /// The records.
     pub records: Vec<UsageRecord>,
-    /// Offsets, where the text had any: somebody's plan of one arena.
+    /// Offsets, where the text had any: a plan of one arena.
     pub offsets: Option<Vec<u64>>,
 }
 

@@ -30,7 +30,7 @@ struct Placed {
 #[derive(Clone, Default)]
 struct Window {
     by_offset: Vec<Placed>,
-    /// Placed since somebody looked: wide windows are filled by all and looked at by few.
+    /// Placed since the window was last read: wide windows are filled by all tensors and read by few.
     fresh: Vec<Placed>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Arena<'a> {
         self.top
     }
 
-    /// Places `record` and answers its offset. One without a size lies at 0, in nobody's way.
+    /// Places `record` and answers its offset. One without a size lies at 0 and overlaps none.
     pub(in crate::plan) fn put(&mut self, record: usize, gap: Gap) -> u64 {
         let r = &self.records[record];
         if r.size == 0 {

@@ -1,7 +1,7 @@
 //! The greedy strategies: an order of tensors, and a gap for each (Pisarchyk and Lee 2020, sections 5.2 and 5.3).
 //!
-//! A tensor without a size lies at 0 and takes part in nothing. Each strategy has a form that a [`SearchControl`]
-//! stops: what was not placed by then lies on top, one after another.
+//! A tensor without a size lies at 0 and takes part in nothing. Where a [`SearchControl`] stops a strategy, what was
+//! not placed by then lies on top, one after another.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -33,19 +33,7 @@ pub fn naive(records: &[UsageRecord]) -> Result<Layout, PlanError> {
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn greedy_by_size(records: &[UsageRecord], align: u64) -> Result<Layout, PlanError> {
-    greedy_by_size_within(records, align, &SearchControl::new())
-}
-
-/// [`greedy_by_size`] until `control` stops it.
-///
-/// # Errors
-/// As [`greedy_by_size`].
-pub fn greedy_by_size_within(
-    records: &[UsageRecord],
-    align: u64,
-    control: &SearchControl<'_>,
-) -> Result<Layout, PlanError> {
+pub fn greedy_by_size(records: &[UsageRecord], align: u64, control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by_key(|&i| Reverse(records[i].size));
@@ -57,15 +45,7 @@ pub fn greedy_by_size_within(
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn micro_greedy(records: &[UsageRecord]) -> Result<Layout, PlanError> {
-    micro_greedy_within(records, &SearchControl::new())
-}
-
-/// [`micro_greedy`] until `control` stops it.
-///
-/// # Errors
-/// As [`micro_greedy`].
-pub fn micro_greedy_within(records: &[UsageRecord], control: &SearchControl<'_>) -> Result<Layout, PlanError> {
+pub fn micro_greedy(records: &[UsageRecord], control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).rev().collect();
     order.sort_by_key(|&i| Reverse(records[i].size));
@@ -77,15 +57,7 @@ pub fn micro_greedy_within(records: &[UsageRecord], control: &SearchControl<'_>)
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn greedy_by_breadth(records: &[UsageRecord], ties: Ties) -> Result<Layout, PlanError> {
-    greedy_by_breadth_within(records, ties, &SearchControl::new())
-}
-
-/// [`greedy_by_breadth`] until `control` stops it.
-///
-/// # Errors
-/// As [`greedy_by_breadth`].
-pub fn greedy_by_breadth_within(
+pub fn greedy_by_breadth(
     records: &[UsageRecord],
     ties: Ties,
     control: &SearchControl<'_>,
@@ -99,19 +71,7 @@ pub fn greedy_by_breadth_within(
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn greedy_in_order(records: &[UsageRecord], gap: Gap) -> Result<Layout, PlanError> {
-    greedy_in_order_within(records, gap, &SearchControl::new())
-}
-
-/// [`greedy_in_order`] until `control` stops it.
-///
-/// # Errors
-/// As [`greedy_in_order`].
-pub fn greedy_in_order_within(
-    records: &[UsageRecord],
-    gap: Gap,
-    control: &SearchControl<'_>,
-) -> Result<Layout, PlanError> {
+pub fn greedy_in_order(records: &[UsageRecord], gap: Gap, control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).filter(|&i| records[i].size > 0).collect();
     order.sort_by_key(|&i| records[i].first);

@@ -17,10 +17,7 @@ mod strip;
 pub(super) use arena::Arena;
 pub use arena::Gap;
 pub use fit::{Fit, fit};
-pub use greedy::{
-    greedy_by_breadth, greedy_by_breadth_within, greedy_by_size, greedy_by_size_within, greedy_in_order,
-    greedy_in_order_within, micro_greedy, micro_greedy_within, naive,
-};
+pub use greedy::{greedy_by_breadth, greedy_by_size, greedy_in_order, micro_greedy, naive};
 pub use layout::back_to_back;
 pub use smallest::{Smallest, smallest};
-pub use strip::{TieBreak, strip_packing, strip_packing_within};
+pub use strip::{TieBreak, strip_packing};

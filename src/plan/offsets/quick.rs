@@ -2,8 +2,8 @@
 
 use super::{
     arena::Gap,
-    greedy::{greedy_by_breadth_within, greedy_by_size_within, greedy_in_order_within, micro_greedy_within, naive},
-    strip::{TieBreak, strip_packing_within},
+    greedy::{greedy_by_breadth, greedy_by_size, greedy_in_order, micro_greedy, naive},
+    strip::{TieBreak, strip_packing},
 };
 use crate::plan::{
     bounds::naive_total,
@@ -56,13 +56,13 @@ fn meeting_pairs(records: &[UsageRecord]) -> u64 {
 pub(super) fn quick(records: &[UsageRecord], enough: u64, control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     type Greedy = fn(&[UsageRecord], &SearchControl<'_>) -> Result<Layout, PlanError>;
     const SORTING: [Greedy; 2] = [
-        |records, control| greedy_in_order_within(records, Gap::BestFit, control),
-        |records, control| strip_packing_within(records, TieBreak::Largest, control),
+        |records, control| greedy_in_order(records, Gap::BestFit, control),
+        |records, control| strip_packing(records, TieBreak::Largest, control),
     ];
     const PAIRWISE: [Greedy; 3] = [
-        |records, control| greedy_by_size_within(records, 1, control),
-        |records, control| greedy_by_breadth_within(records, Ties::Lower, control),
-        micro_greedy_within,
+        |records, control| greedy_by_size(records, 1, control),
+        |records, control| greedy_by_breadth(records, Ties::Lower, control),
+        micro_greedy,
     ];
     let mut best = naive(records)?;
     let pairwise: &[Greedy] = if meeting_pairs(records) > MAX_PAIRS { &[] } else { &PAIRWISE };

@@ -79,19 +79,11 @@ impl Skyline {
 }
 
 /// Fills the skyline from below. `O(n log n)` where the lookup of what fits between walls meets few that do not,
-/// `O(n^1.5)` at worst.
+/// `O(n^1.5)` at worst. Where `control` stops it, what was not placed by then lies on top, one after another.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
-pub fn strip_packing(records: &[UsageRecord], ties: TieBreak) -> Result<Layout, PlanError> {
-    strip_packing_within(records, ties, &SearchControl::new())
-}
-
-/// [`strip_packing`] until `control` stops it; what was not placed by then lies on top, one after another.
-///
-/// # Errors
-/// As [`strip_packing`].
-pub fn strip_packing_within(
+pub fn strip_packing(
     records: &[UsageRecord],
     ties: TieBreak,
     control: &SearchControl<'_>,

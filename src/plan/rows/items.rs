@@ -12,12 +12,12 @@ pub(super) struct Item {
     pub(super) usage: UsageRecord,
 }
 
-/// The life of each row of each tensor; none for rows that no step writes. A row that is written in parts lives from the
-/// first of them.
+/// The life of each row of each tensor; none for rows that no step writes. A row that is written in parts lives from
+/// the first of them.
 ///
 /// # Errors
-/// [`PlanError::BadRowUse`] where a step names a record or row that is not there, writes texels again, or reads some that
-/// are not written before.
+/// [`PlanError::BadRowUse`] where a step names a record or row that is not there, writes texels again, or reads some
+/// that are not written before.
 pub fn row_lives(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Option<LiveRange>>>, PlanError> {
     let mut lives: Vec<Vec<Option<LiveRange>>> = tensors.iter().map(|t| vec![None; t.rows as usize]).collect();
     let mut parts = Parts::default();

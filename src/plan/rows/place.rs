@@ -17,9 +17,9 @@ const MOST: usize = 4;
 /// Assignments that are packed, for each number of textures.
 const PACKED: usize = 3;
 
-/// Places every row of every record; the same answer for the same problem and budget, unless `control` stops the search,
-/// which then answers with the best so far. `None` where it is stopped before there is any, or where tensors times steps
-/// are too many for the search's memory.
+/// Places every row of every record; the same answer for the same problem and budget, unless `control` stops the
+/// search, which then answers with the best so far. `None` where it is stopped before there is any, or where tensors
+/// times steps are too many for the search's memory.
 ///
 /// # Errors
 /// As [`row_lives`](super::row_lives); [`PlanError::Overflow`] where the rows add up to more than 64 bits hold.
@@ -72,8 +72,8 @@ struct Packing {
     below: u64,
 }
 
-/// The layout of an assignment; nothing where it is seen on the way that its textures will not add up to less than `below`, or
-/// where the search is stopped.
+/// The layout of an assignment; nothing where it is seen on the way that its textures will not add up to less than
+/// `below`, or where the search is stopped.
 fn packed(
     problem: &RowProblem<'_>,
     items: &[Item],

@@ -14,8 +14,8 @@ use crate::plan::{
 /// Cuts textures from a layout of rows.
 ///
 /// # Errors
-/// [`PlanError::LengthMismatch`] where the lists disagree, [`PlanError::RegionTooLarge`] where no texture can hold what is to
-/// lie in it, and as [`row_lives`].
+/// [`PlanError::LengthMismatch`] where the lists disagree, [`PlanError::RegionTooLarge`] where no texture can hold what
+/// is to lie in it, and as [`row_lives`].
 pub fn realize_rows(
     layout: &RowLayout,
     problem: &RowProblem<'_>,

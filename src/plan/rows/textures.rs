@@ -43,8 +43,8 @@ pub(super) struct Climbing {
     pub(super) keep: usize,
 }
 
-/// Assignments to at most `textures` textures, the best few of all that were seen; none where a first one is not found, or
-/// not before the search is stopped.
+/// Assignments to at most `textures` textures, the best few of all that were seen; none where a first one is not found,
+/// or not before the search is stopped.
 pub(super) fn assignments(
     profiles: &LiveProfiles,
     conflicts: &Conflicts,

@@ -38,7 +38,7 @@ pub enum Stages {
     Merged,
 }
 
-/// Whose turn it is within a stage; what is left equal goes by size, largest first, then by index.
+/// Which tensor of a stage is next; what is left equal goes by size, largest first, then by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageOrder {
     /// The shortest idle gap first, tensors that suit no object last.
@@ -49,16 +49,16 @@ pub enum StageOrder {
     Largest,
 }
 
-/// Places stage by stage; inside a stage as `turn` says. A placement changes matters only for those that would live
-/// between its neighbours in the object. `O(k n^2)` at worst, close to `O(k n log n)` on networks. Where `control` stops
-/// it, those not placed yet get objects of their own.
+/// Places stage by stage; inside a stage as `order` says. A placement changes matters only for those that would live
+/// between its neighbours in the object. `O(k n^2)` at worst, close to `O(k n log n)` on networks. Where `control`
+/// stops it, those not placed yet get objects of their own.
 ///
 /// # Errors
 /// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
 pub fn greedy_by_size_improved(
     records: &[UsageRecord],
     stages: Stages,
-    turn: StageOrder,
+    order: StageOrder,
     control: &SearchControl<'_>,
 ) -> Result<Layout, PlanError> {
     let maximums = bounds(records)?.positional_maximums;
@@ -68,15 +68,15 @@ pub fn greedy_by_size_improved(
         (enough, stages == Stages::Split && maximums.get(enough.wrapping_sub(1)) != Some(&size))
     };
     let key = |(record, r): (usize, &UsageRecord)| (stage(r.size), Reverse(r.size), record);
-    let mut order: Vec<((usize, bool), Reverse<u64>, usize)> = records.iter().enumerate().map(key).collect();
-    order.sort_unstable();
+    let mut sorted: Vec<((usize, bool), Reverse<u64>, usize)> = records.iter().enumerate().map(key).collect();
+    sorted.sort_unstable();
 
     let mut objects = Objects::new(records);
-    for members in order.chunk_by(|a, b| a.0 == b.0) {
+    for members in sorted.chunk_by(|a, b| a.0 == b.0) {
         let mut stage =
-            Stage::new(members.iter().map(|&(_, _, record)| (record, records[record])), &objects, turn, control);
+            Stage::new(members.iter().map(|&(_, _, record)| (record, records[record])), &objects, order, control);
         while !control.should_stop()
-            && let Some((record, nearest)) = stage.next(&objects, turn, control)
+            && let Some((record, nearest)) = stage.next(&objects, order, control)
         {
             let (object, after, before) = match nearest {
                 Some((_, object)) => {
@@ -86,8 +86,8 @@ pub fn greedy_by_size_improved(
                 }
                 None => (objects.open(record), None, None),
             };
-            if turn != StageOrder::Largest {
-                stage.refresh(&objects, turn, (&records[record], object), (after, before));
+            if order != StageOrder::Largest {
+                stage.refresh(&objects, order, (&records[record], object), (after, before));
             }
         }
     }
@@ -98,17 +98,17 @@ impl Stage {
     fn new(
         members: impl Iterator<Item = (usize, UsageRecord)>,
         objects: &Objects<'_>,
-        turn: StageOrder,
+        order: StageOrder,
         control: &SearchControl<'_>,
     ) -> Self {
         let mut tensors: Vec<Waiting> = members
-            .map(|(record, life)| Waiting { record, life, nearest: None, stale: turn == StageOrder::Largest })
+            .map(|(record, life)| Waiting { record, life, nearest: None, stale: order == StageOrder::Largest })
             .collect();
         let mut births: Vec<(usize, usize)> = tensors.iter().enumerate().map(|(at, t)| (t.life.first, at)).collect();
         births.sort_unstable();
         let by_birth: Vec<usize> = births.iter().map(|&(_, at)| tensors[at].record).collect();
         // Where gaps do not say whose turn it is, they are looked at when it comes.
-        let looks = if turn == StageOrder::Largest { 0 } else { objects.len() };
+        let looks = if order == StageOrder::Largest { 0 } else { objects.len() };
         for object in 0..looks {
             if control.should_stop() {
                 break;
@@ -123,7 +123,7 @@ impl Stage {
         }
         let leaves = tensors.len().next_power_of_two();
         let mut ranks = vec![PLACED; 2 * leaves];
-        tensors.iter().zip(&mut ranks[leaves..]).for_each(|(tensor, leaf)| *leaf = rank(tensor, turn));
+        tensors.iter().zip(&mut ranks[leaves..]).for_each(|(tensor, leaf)| *leaf = rank(tensor, order));
         for node in (1..leaves).rev() {
             ranks[node] = ranks[2 * node].min(ranks[2 * node + 1]);
         }
@@ -134,7 +134,7 @@ impl Stage {
     fn next(
         &mut self,
         objects: &Objects<'_>,
-        turn: StageOrder,
+        order: StageOrder,
         control: &SearchControl<'_>,
     ) -> Option<(usize, Option<(usize, usize)>)> {
         let leaves = self.ranks.len() / 2;
@@ -154,7 +154,7 @@ impl Stage {
                 tensor.nearest = nearest(objects, tensor.record);
             }
             let found = (tensor.record, tensor.nearest);
-            let rank = rank(tensor, turn);
+            let rank = rank(tensor, order);
             // What it has now may be farther than what others have.
             if fresh || rank == least {
                 self.wait(at, PLACED);
@@ -183,7 +183,7 @@ impl Stage {
     fn refresh(
         &mut self,
         objects: &Objects<'_>,
-        turn: StageOrder,
+        order: StageOrder,
         (placed, object): (&UsageRecord, usize),
         (after, before): (Option<usize>, Option<usize>),
     ) {
@@ -203,7 +203,7 @@ impl Stage {
                 if tensor.nearest.is_none_or(|(_, nearest)| nearest != object) {
                     continue;
                 }
-                if turn == StageOrder::Nearest {
+                if order == StageOrder::Nearest {
                     // The gap that is left can only be longer: time to look when its turn comes.
                     tensor.stale = true;
                     continue;
@@ -217,15 +217,15 @@ impl Stage {
                 tensor.nearest = Some((gap, object));
                 tensor.stale = false;
             }
-            let rank = rank(tensor, turn);
+            let rank = rank(tensor, order);
             self.wait(at, rank);
         }
     }
 }
 
 /// How long a tensor has to wait; of equals the first in order is next.
-fn rank(tensor: &Waiting, turn: StageOrder) -> usize {
-    match (turn, tensor.nearest) {
+fn rank(tensor: &Waiting, order: StageOrder) -> usize {
+    match (order, tensor.nearest) {
         (StageOrder::Largest, _) | (StageOrder::UnassignedFirst, None) => 0,
         (StageOrder::Nearest, None) => PLACED - 1,
         (_, Some((gap, _))) => gap.min(PLACED - 1),

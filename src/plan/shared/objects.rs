@@ -26,7 +26,8 @@ impl Busy {
     }
 }
 
-/// The steps at which each object is busy, a bit each: where steps are few, the quickest way to see that one is not free.
+/// The steps at which each object is busy, a bit each: where steps are few, the quickest way to see that one is not
+/// free.
 struct Steps {
     /// Words of 64 steps an object; 0 if steps are too many.
     words: usize,

@@ -38,7 +38,8 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    /// Finds out who meets whom, of `records` out of `all` in the order of [`apart`]; `None` if it was stopped.
+    /// Finds out who meets whom, of `records` out of `all` in the order of [`independent_groups`]; `None` if it was
+    /// stopped.
     pub(super) fn new(all: &[UsageRecord], records: Vec<usize>, control: &SearchControl<'_>) -> Option<Self> {
         let mut births: Vec<usize> = records.iter().map(|&i| all[i].first).collect();
         births.dedup();
@@ -73,7 +74,7 @@ impl Instance {
 }
 
 /// The records that have a size, in order of birth, in groups that share no step. The others lie anywhere.
-pub(super) fn apart(records: &[UsageRecord]) -> Vec<Vec<usize>> {
+pub(super) fn independent_groups(records: &[UsageRecord]) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..records.len()).filter(|&i| records[i].size > 0).collect();
     order.sort_by_key(|&i| (records[i].first, records[i].last, records[i].size));
     let mut groups: Vec<Vec<usize>> = Vec::new();

@@ -19,7 +19,7 @@ mod instance;
 mod order;
 mod state;
 
-use instance::{Instance, apart};
+use instance::{Instance, independent_groups};
 use order::Order;
 use state::{Key, Part, State};
 
@@ -41,14 +41,14 @@ pub(super) enum Found {
     GaveUp,
 }
 
-/// Tensors of one group above which no search is begun. The sets of tensors that meet take the square of their number: 4 MiB here,
-/// a gigabyte at sixteen times as many, where a single descent takes seconds.
+/// Tensors of one group above which no search is begun. The sets of tensors that meet take the square of their number:
+/// 4 MiB here, a gigabyte at sixteen times as many, where a single descent takes seconds.
 pub(super) const MAX_TENSORS: usize = 1 << 12;
 
-/// Searches for a layout within `capacity`, placing at most `nodes` tensors in all. Groups of tensors that share no step
-/// are searched one after another.
+/// Searches for a layout within `capacity`, placing at most `nodes` tensors in all. Groups of tensors that share no
+/// step are searched one after another.
 pub(super) fn search(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchControl<'_>) -> Found {
-    let groups = apart(records);
+    let groups = independent_groups(records);
     if groups.iter().any(|group| group.len() > MAX_TENSORS) {
         return Found::GaveUp;
     }

@@ -200,10 +200,10 @@ impl<'a> State<'a> {
             self.loads[point] -= t.size;
             self.set_floor(point, top);
         }
-        let mut apart = false;
+        let mut fell_apart = false;
         for across in &mut self.across[t.from..t.to - 1] {
             *across -= 1;
-            apart |= *across == 0;
+            fell_apart |= *across == 0;
         }
         let (from, to) = part.points;
         let fits = |point: usize| self.floors[point].max(key.offset).saturating_add(self.loads[point]) <= self.capacity;
@@ -233,7 +233,7 @@ impl<'a> State<'a> {
         }
         let possible = self.lift(part, key, &mut touched)
             && touched.into_iter().all(|point| !self.dirty[point] || self.settle(point, part, key));
-        possible.then_some(apart)
+        possible.then_some(fell_apart)
     }
 
     fn set_floor(&mut self, point: usize, floor: u64) {
