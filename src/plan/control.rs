@@ -90,7 +90,7 @@ pub struct SearchControl<'a> {
     asked: AtomicU32,
     /// The control that this one is a part of.
     whole: Option<&'a (dyn Whole + Sync + 'a)>,
-    /// What the whole is told, whatever this one is told.
+    /// What the whole is told, whatever this one is told; then this one stops when the whole does, and never else.
     stage: Option<Progress>,
     state: AtomicU8,
 }
@@ -118,6 +118,9 @@ trait Whole {
 
     /// Whether anything can stop it.
     fn may_stop(&self) -> bool;
+
+    /// Whether it ends now, and so its parts.
+    fn must_stop(&self) -> bool;
 }
 
 impl Whole for SearchControl<'_> {
@@ -135,6 +138,10 @@ impl Whole for SearchControl<'_> {
 
     fn may_stop(&self) -> bool {
         self.is_watched()
+    }
+
+    fn must_stop(&self) -> bool {
+        self.should_stop()
     }
 }
 
@@ -180,7 +187,7 @@ impl<'a> SearchControl<'a> {
     /// `progress`, how far the stage is, and not the stages that the part is made of.
     #[must_use]
     pub fn stage(&self, progress: Progress) -> SearchControl<'_> {
-        SearchControl { deadline: self.deadline, whole: Some(self), stage: Some(progress), ..SearchControl::new() }
+        SearchControl { whole: Some(self), stage: Some(progress), ..SearchControl::new() }
     }
 
     /// The time until the deadline, where there is one.
@@ -223,6 +230,9 @@ impl<'a> SearchControl<'a> {
     /// Whether the search ends now, with the best it has. Cheap enough for an inner loop: a few loads, and a look at
     /// the clock where there is a deadline. Now and then it calls the callback, with what it was told last.
     pub fn should_stop(&self) -> bool {
+        if let (Some(whole), Some(_)) = (self.whole, self.stage) {
+            return whole.must_stop();
+        }
         if self.asked.fetch_add(1, Ordering::Relaxed) % ASKED == ASKED - 1 {
             self.tell(None);
         }
