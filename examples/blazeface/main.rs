@@ -61,7 +61,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     println!("{} faces in {}, drawn in {}\n", faces.len(), shown(&photo), shown(&out));
 
     let memory = session.memory();
-    let report = MemoryReport::of(session.compiled(), TexelFormat::Rgba32Float);
+    let report = MemoryReport::from_compiled(session.compiled(), TexelFormat::Rgba32Float);
     print!("{}", report.on_device(memory.pool_driver, memory.io_planned, memory.weights));
     Ok(())
 }

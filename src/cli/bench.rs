@@ -140,7 +140,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 }
 
 fn output(graph: &Graph, tensor: TensorId, values: &[f32]) -> Output {
-    Output { name: graph.tensors[tensor].name.clone(), values: Values::of(values) }
+    Output { name: graph.tensors[tensor].name.clone(), values: Values::from_slice(values) }
 }
 
 /// Times of every dispatch, run after run; none where the device has no timestamps.
@@ -159,7 +159,7 @@ fn profile(session: &mut Session, time: Duration) -> Result<Vec<Vec<DispatchTime
 /// The operators in the order of their first steps; in phases each has a step a band.
 fn steps(session: &Session, args: &Args, profiles: &[Vec<DispatchTime>]) -> Vec<Step> {
     let compiled = session.compiled();
-    let rows = MemoryReport::of(compiled, args.model.format()).rows;
+    let rows = MemoryReport::from_compiled(compiled, args.model.format()).rows;
     let mut made: Vec<Step> = Vec::new();
     let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
     let mut of_step = Vec::with_capacity(rows.len());

@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     };
     args.output.as_deref().map_or(Ok(()), check_target)?;
     let graph = args.dims.find(model)?.import()?;
-    let network = Network::of(&graph).map_err(DataflowError::from)?;
+    let network = Network::from_graph(&graph).map_err(DataflowError::from)?;
     let bands = args.phases.map_or(Bands::Rows, Bands::AtMost);
     let csdf = convert(&network, &Phasing { bands, ..Phasing::default() })?;
     let found = progress::watched(args.deadline.time(), |control| least_buffers_within(&csdf, SEARCH_LIMIT, control));

@@ -89,7 +89,7 @@ impl InputArgs {
         let described = tensors().zip(&values).enumerate().map(|(i, (tensor, values))| Input {
             name: tensor.name.clone(),
             shape: tensor.dims.clone(),
-            values: Values::of(values),
+            values: Values::from_slice(values),
             random: self.input.is_empty(),
             file: self.input.get(i).map(|file| shown(file).to_string()),
         });

@@ -124,7 +124,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let found = watched(&compiled.schedule.records, &compiled.schedule.uses, args)?;
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
     }
-    let report = MemoryReport::of(&compiled, args.plan.format());
+    let report = MemoryReport::from_compiled(&compiled, args.plan.format());
     let assumed = if report.phases.is_some() { ASSUMED } else { "" };
     if json { out::json(&report) } else { out::text(&format!("{report}{assumed}")) }?;
     setup_model::answered()
@@ -156,7 +156,7 @@ const ASSUMED: &str = "
 
 fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<Front, CliError> {
     if !args.measure {
-        return Ok(Front::of(&graph.name, &setup_model::front(graph, &options, args.time())?));
+        return Ok(Front::from_frontier(&graph.name, &setup_model::front(graph, &options, args.time())?));
     }
     let gpu = args.adapter.open(false)?;
     let device_profile = setup_model::device_profile(&gpu, options.format, false)?;
@@ -166,7 +166,7 @@ fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<Front, C
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let times = setup_model::measured(&gpu, &found, &options, &slices, args.seconds)?;
-    let mut front = Front::of(&graph.name, &found);
+    let mut front = Front::from_frontier(&graph.name, &found);
     front.clock = options.device_profile.clock;
     for (point, middle) in front.points.iter_mut().zip(times) {
         (point.measured_ms, point.wall_ms) = (Some(middle.ms), Some(middle.wall_ms));

@@ -49,7 +49,7 @@ pub(super) fn table_3(name: &str, graph: &Graph) -> Option<PhasedFigures> {
     let network = NAMES.iter().find(|(ours, ..)| *ours == name).and_then(|(.., theirs)| *theirs)?;
     let row = ROWS.iter().find(|row| row.network == network)?;
     let megabytes = |elements: u64| elements as f64 * 4.0 / 1e6;
-    let found = Network::of(graph).ok().and_then(|network| footprint(&network).ok());
+    let found = Network::from_graph(graph).ok().and_then(|network| footprint(&network).ok());
     let found = found
         .map(|Footprint { parameters, whole, phased }| [megabytes(parameters + whole), megabytes(parameters + phased)]);
     Some(PhasedFigures { published: row.megabytes, found })

@@ -64,12 +64,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         None => vec![],
     };
     let memory = session.memory();
-    let report = MemoryReport::of(session.compiled(), args.model.format());
+    let report = MemoryReport::from_compiled(session.compiled(), args.model.format());
     let report = report.on_device(memory.pool_driver, memory.io_planned, memory.weights);
     let output = |(i, (tensor, values)): (usize, (&crate::graph::Tensor, &Vec<f32>))| Output {
         name: tensor.name.clone(),
         shape: tensor.dims.clone(),
-        values: Values::of(values),
+        values: Values::from_slice(values),
         file: files.get(i).map(|file| file.display().to_string()),
     };
     let outputs = tensors().enumerate().map(output).collect();

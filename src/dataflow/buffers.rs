@@ -55,10 +55,10 @@ pub fn least_buffers_within(csdf: &Csdf, limit: u64, control: &SearchControl<'_>
     let blocks = blocks(csdf);
     let count = blocks.len() as u64;
     for (done, channels) in (0..).zip(blocks) {
-        let watch = Watch { control, done, count };
-        watch.look()?;
+        let progress = BlockProgress { control, done, count };
+        progress.look()?;
         let block = Machine::of_block(csdf, &whole, &channels);
-        let (capacities, executions) = search(&block, limit, &watch)?;
+        let (capacities, executions) = search(&block, limit, &progress)?;
         for (channel, capacity) in channels.into_iter().zip(capacities) {
             found.capacities[channel] = capacity;
         }
@@ -71,13 +71,13 @@ pub fn least_buffers_within(csdf: &Csdf, limit: u64, control: &SearchControl<'_>
 const STRIDE: u64 = 256;
 
 /// Whoever watches the search, and the block that it is at.
-struct Watch<'a, 'c> {
+struct BlockProgress<'a, 'c> {
     control: &'a SearchControl<'c>,
     done: u64,
     count: u64,
 }
 
-impl Watch<'_, '_> {
+impl BlockProgress<'_, '_> {
     /// Tells how far the search is; an error where it is stopped.
     fn look(&self) -> Result<(), DataflowError> {
         self.control.report(Progress::new("finding the least buffers", self.done, self.count));
@@ -107,7 +107,7 @@ impl Machine {
     }
 
     /// For each channel, the most that lies on it when its sink fires if all others fire only where that must be.
-    fn demanded(&self, watch: &Watch<'_, '_>) -> Result<Vec<u64>, DataflowError> {
+    fn demanded(&self, progress: &BlockProgress<'_, '_>) -> Result<Vec<u64>, DataflowError> {
         let mut least: Vec<u64> = self.links.iter().map(|link| link.initial).collect();
         for sink in 0..self.firings.len() {
             if self.inputs[sink].is_empty() {
@@ -116,7 +116,7 @@ impl Machine {
             let mut state = self.start();
             while state.fired[sink] < self.firings[sink] {
                 if state.fired[sink].is_multiple_of(STRIDE) {
-                    watch.look()?;
+                    progress.look()?;
                 }
                 self.satisfy(sink, &mut state);
                 for &channel in &self.inputs[sink] {
@@ -159,9 +159,9 @@ impl Machine {
 }
 
 /// The least capacities of a block's channels, and how many executions it took to know.
-fn search(block: &Machine, limit: u64, watch: &Watch<'_, '_>) -> Result<(Vec<u64>, u64), DataflowError> {
+fn search(block: &Machine, limit: u64, progress: &BlockProgress<'_, '_>) -> Result<(Vec<u64>, u64), DataflowError> {
     let sum = |sizes: &[u64]| sizes.iter().map(|&size| u128::from(size)).sum::<u128>();
-    let first = block.demanded(watch)?;
+    let first = block.demanded(progress)?;
     let mut next = BinaryHeap::from([Reverse((sum(&first), first.clone()))]);
     let mut seen = HashSet::from([first.clone()]);
     let mut executions = 0;
@@ -172,7 +172,7 @@ fn search(block: &Machine, limit: u64, watch: &Watch<'_, '_>) -> Result<(Vec<u64
             break;
         }
         executions += 1;
-        watch.look()?;
+        progress.look()?;
         let state = block.run(Some(&capacities));
         if block.ended(&state) {
             return Ok((capacities, executions));

@@ -12,7 +12,7 @@ impl Network {
     ///
     /// # Errors
     /// [`ScheduleError`] of a graph whose nodes do not stand in order, or have several results.
-    pub fn of(graph: &Graph) -> Result<Self, ScheduleError> {
+    pub fn from_graph(graph: &Graph) -> Result<Self, ScheduleError> {
         let mut network = Self { name: graph.name.clone(), layers: Vec::new() };
         let mut made: Vec<Option<usize>> = vec![None; graph.tensors.len()];
         for &input in &graph.inputs {

@@ -11,7 +11,7 @@ use crate::{
 impl MemoryReport {
     /// The report of a model compiled for texels of `format`, without a device: inputs, outputs and weights are counted
     /// in texels as they are packed.
-    pub fn of(compiled: &CompiledModel, format: TexelFormat) -> Self {
+    pub fn from_compiled(compiled: &CompiledModel, format: TexelFormat) -> Self {
         let CompiledModel { graph, schedule, best, plan, .. } = compiled;
         let name = |storage: &Storage| graph.tensors[storage.tensor].name.clone();
         let beside = schedule.storages.iter().filter(|storage| !is_pooled(storage));
@@ -40,7 +40,7 @@ impl MemoryReport {
         report.phases = compiled.phased.as_ref().map(|phased| PhaseReport {
             segments: segments(&phased.segments),
             live_bytes: phased.live_bytes,
-            peak: PeakReport::of(&phased.peak),
+            peak: PeakReport::from_peak(&phased.peak),
             dispatches: phased.dispatches,
             predicted_ms: phased.predicted_us / 1e3,
             baseline_bytes: phased.baseline_bytes,
@@ -72,7 +72,7 @@ pub(super) fn pool_names(compiled: &CompiledModel) -> Vec<String> {
 
 impl PeakReport {
     /// The report of a peak.
-    pub fn of(peak: &Peak) -> Self {
+    pub fn from_peak(peak: &Peak) -> Self {
         Self { step: peak.step, operator: peak.operator.to_owned(), tensor: peak.tensor.clone(), segment: peak.segment }
     }
 }

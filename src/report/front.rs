@@ -47,7 +47,7 @@ pub struct FrontPoint {
 
 impl Front {
     /// The report of a front.
-    pub fn of(model: &str, front: &Frontier) -> Self {
+    pub fn from_frontier(model: &str, front: &Frontier) -> Self {
         let point = |point: &Point| FrontPoint {
             bytes: point.bytes,
             live_bytes: point.live_bytes,
@@ -55,7 +55,7 @@ impl Front {
             predicted_ms: point.predicted_us / 1e3,
             measured_ms: None,
             wall_ms: None,
-            peak: PeakReport::of(&point.peak),
+            peak: PeakReport::from_peak(&point.peak),
             segments: segments(&point.segments),
         };
         let points = front.points().iter().map(point).collect();

@@ -40,7 +40,7 @@ pub struct Values {
 
 impl Values {
     /// Of these.
-    pub fn of(values: &[f32]) -> Self {
+    pub fn from_slice(values: &[f32]) -> Self {
         let finite = || values.iter().copied().filter(|value| value.is_finite());
         let not_finite = NotFinite::of(values);
         let many = values.len() - not_finite.total();
@@ -78,13 +78,13 @@ mod tests {
 
     #[test]
     fn what_is_not_finite_is_counted_and_is_in_no_range() {
-        let values = Values::of(&[1.0, f32::NAN, -3.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
+        let values = Values::from_slice(&[1.0, f32::NAN, -3.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
         assert_eq!((values.min, values.max, values.mean), (Some(-3.0), Some(1.0), Some(-1.0)));
         let text = "-3 to 1, mean -1; 4 of 6 values are not finite: 2 NaN, 1 +inf, 1 -inf";
         assert_eq!(values.to_string(), text);
-        let none = Values::of(&[f32::NAN; 3]);
+        let none = Values::from_slice(&[f32::NAN; 3]);
         assert_eq!((none.min, none.max, none.mean), (None, None, None));
         assert_eq!(none.to_string(), "no finite value; 3 of 3 values are not finite: 3 NaN");
-        assert_eq!(Values::of(&[0.5]).warning(), None);
+        assert_eq!(Values::from_slice(&[0.5]).warning(), None);
     }
 }

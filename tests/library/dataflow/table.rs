@@ -24,7 +24,7 @@ fn layers_and_graph_of_a_row_are_one_network() {
     for row in ROWS {
         let (network, graph) = (row.network(), row.graph());
         // Normalisations' parameters and biases are folded or left out in the graph; the weights are the same.
-        let weights = Network::of(&graph).unwrap().parameters();
+        let weights = Network::from_graph(&graph).unwrap().parameters();
         let parameters = network.parameters();
         assert!(
             weights <= parameters && parameters - weights < parameters / 40,
@@ -57,7 +57,7 @@ fn windows_of_every_kind_balance_and_execute() {
     for (h, k, s, pad, dilation) in products(&[5, 6, 9, 14], &[1, 2, 3, 5], &[1, 2, 3], &[0, 1, 2], &[1, 2]) {
         let Some(graph) = windowed(h, k, s, pad, dilation) else { continue };
         graphs += 1;
-        let network = Network::of(&graph).unwrap();
+        let network = Network::from_graph(&graph).unwrap();
         for bands in [Bands::Rows, Bands::AtMost(3), Bands::AtMost(1)] {
             let csdf = convert(&network, &Phasing { bands, ..Phasing::default() }).unwrap();
             let cycles = repetition(&csdf).unwrap();
@@ -102,14 +102,14 @@ fn a_graph_with_joins_and_a_resize_converts() {
     let both = b.concat("both", 3, &[x, back]).unwrap();
     let flat = b.reshape("flat", both, &[1, 512]).unwrap();
     let graph = b.finish(&[flat]).unwrap();
-    let found = footprint(&Network::of(&graph).unwrap()).unwrap();
+    let found = footprint(&Network::from_graph(&graph).unwrap()).unwrap();
     assert!(found.phased < found.whole && found.parameters == 0, "{found:?}");
 }
 
 #[test]
 fn more_phases_never_take_more_on_a_chain() {
     let graph = windowed(14, 3, 1, 1, 1).unwrap();
-    let network = Network::of(&graph).unwrap();
+    let network = Network::from_graph(&graph).unwrap();
     let edges = |bands| {
         let csdf = convert(&network, &Phasing { bands: Bands::AtMost(bands), ..Phasing::default() }).unwrap();
         let sizes = least_buffers(&csdf).unwrap().capacities;
