@@ -7,4 +7,5 @@ pub(super) mod finish;
 pub(super) mod graph;
 pub(super) mod range;
 pub(super) mod refusals;
+pub(super) mod select;
 pub(super) mod window;

@@ -14,7 +14,7 @@ type Lower = fn(&mut NodeLowering<'_>) -> Result<(), Problem>;
 /// Computes results from operands that are all known.
 type Fold = fn(&mut NodeLowering<'_>) -> Result<(), Problem>;
 
-/// What an operator's first reader says of the layout in which a graph input is best held. The host brings inputs to any
+/// What an operator says of the layout in which a graph input that it reads is best held. The host brings inputs to any
 /// layout for nothing, so the first operator with a preference decides (`preferred_input_layout.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InputLayout {

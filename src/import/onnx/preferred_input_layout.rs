@@ -32,8 +32,8 @@ impl<'m> PreferredLayouts<'m> {
         Self { nodes, readers, left: MOST_OF_ALL }
     }
 
-    /// The layout that the readers of input `name` prefer: the first with a preference decides. Only nodes that what is carried on
-    /// from the input reaches are looked at.
+    /// The layout that the readers of input `name` prefer: the first with a preference decides. Only nodes that the input's
+    /// elements reach are looked at.
     pub(super) fn of_input(&mut self, name: &str, dims: &[usize]) -> AtomLayout {
         // For each name that carries the input's elements, which axis of the input each of its axes is.
         let mut carried: HashMap<&str, Vec<usize>> = HashMap::from([(name, (0..dims.len()).collect())]);

@@ -59,6 +59,34 @@ fn integers_divide_and_wrap_as_integers_do() {
 }
 
 #[test]
+fn known_values_are_worked_out_as_a_run_does() {
+    let one = |op: &str, value: f32| {
+        known(|m| {
+            m.floats("a", &[1], &[value]);
+            m.node(op, &["a"], &["y"], &[]);
+        })
+        .1[0]
+    };
+    let two = |op: &str, a: f32, b: f32| {
+        known(|m| {
+            m.floats("a", &[1], &[a]);
+            m.floats("b", &[1], &[b]);
+            m.node(op, &["a", "b"], &["y"], &[]);
+        })
+        .1[0]
+    };
+    // What is no number goes through.
+    assert!(one("Relu", f32::NAN).is_nan() && one("ReduceMax", f32::NAN).is_nan());
+    assert!(two("Max", f32::NAN, 1.0).is_nan() && two("Min", 1.0, f32::NAN).is_nan());
+    assert_eq!(two("Pow", 3.0, 0.5), 3f64.sqrt() as f32);
+    let whole = known(|m| {
+        m.ints("a", &[-2, 3]);
+        m.node("Relu", &["a"], &["y"], &[]);
+    });
+    assert_eq!(whole.1, [0.0, 3.0]);
+}
+
+#[test]
 fn constants_move_as_tensors_do() {
     let (dims, values) = known(|m| {
         m.floats("a", &[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);

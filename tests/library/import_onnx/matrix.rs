@@ -1,7 +1,7 @@
-//! The support matrix is what the table of operators writes.
+//! The support matrix is what the tables of operators write.
 
 #[test]
-fn the_committed_matrix_is_what_the_table_writes() {
+fn the_committed_matrix_is_what_the_tables_write() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/import/OPERATORS.md");
     let written = texpool::import::operators();
     if std::fs::read_to_string(path).unwrap() != written {

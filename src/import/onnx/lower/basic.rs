@@ -4,6 +4,7 @@ use super::align::align;
 use crate::{
     graph::{Binary, ElementType, Op, Shape, Unary},
     import::{
+        common::select::kept_parts,
         error::Problem,
         onnx::{
             fold::math,
@@ -121,10 +122,10 @@ fn mean(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 fn select(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let [condition, x, y] = [ctx.operand(0)?, ctx.operand(1)?, ctx.operand(2)?];
     let elem = x.element_type();
-    // The kernels read floats alone where the operand is a mask.
-    let kept = two(ctx, Binary::ZeroUnless, &condition, &x, elem)?;
-    let rest = two(ctx, Binary::ZeroIf, &condition, &y, elem)?;
-    let result = two(ctx, Binary::Add, &Value::Computed(kept), &Value::Computed(rest), elem)?;
+    // Only the values have a type: the condition is a mask.
+    let node = |binary, [a, b]: [&Value; 2]| two(ctx, binary, a, b, elem).map(Value::Computed);
+    let [kept, rest] = kept_parts(&condition, [&x, &y], node)?;
+    let result = two(ctx, Binary::Add, &kept, &rest, elem)?;
     ctx.give(0, Value::Computed(result));
     Ok(())
 }

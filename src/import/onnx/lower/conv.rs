@@ -170,14 +170,27 @@ pub(super) fn imaged(tensor: TensorId, of: &Image, shape: Shape) -> Computed {
     Computed { tensor, dims, layout, elem: of.x.elem }
 }
 
-fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+/// What a convolution and a transposed one have alike.
+struct Convolution {
+    image: Image,
+    /// `[_, _, y, x]`
+    weights: Array,
+    window: Window,
+    groups: usize,
+}
+
+fn convolution(ctx: &mut NodeLowering<'_>) -> Result<Convolution, Problem> {
     let x = ctx.computed(0)?;
     let rank = x.dims.len();
     let image = image(ctx, &x)?;
     let weights = weights(ctx, rank)?;
     let extent = weights_window(ctx, &weights, rank - 2)?;
-    let slide = stated_window(ctx, rank - 2, extent)?;
-    let groups = ctx.size("group", 1)?;
+    let window = stated_window(ctx, rank - 2, extent)?;
+    Ok(Convolution { image, weights, window, groups: ctx.size("group", 1)? })
+}
+
+fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let Convolution { image, weights, window: slide, groups } = convolution(ctx)?;
     let [outputs, inputs, ..] = *weights.dims() else {
         return Err(Problem::malformed("its weights have too few extents"));
     };
@@ -190,8 +203,13 @@ fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let depthwise = groups == image.shape.c && groups > 1;
     let (turned, shape) = match depthwise {
         // One input channel a group: `[O, 1, y, x]` to `[1, y, x, O]`.
-        true => (weights.transposed(&[1, 2, 3, 0], ctx.meter())?, Shape::new(1, extent[0], extent[1], outputs)),
-        false => (weights.transposed(&[0, 2, 3, 1], ctx.meter())?, Shape::new(outputs, extent[0], extent[1], inputs)),
+        true => {
+            (weights.transposed(&[1, 2, 3, 0], ctx.meter())?, Shape::new(1, slide.extent[0], slide.extent[1], outputs))
+        }
+        false => (
+            weights.transposed(&[0, 2, 3, 1], ctx.meter())?,
+            Shape::new(outputs, slide.extent[0], slide.extent[1], inputs),
+        ),
     };
     let mut operands = vec![image.x.tensor, ctx.lowering.constant(&turned, shape)?];
     bias(ctx, outputs, &mut operands)?;
@@ -216,13 +234,7 @@ pub(super) fn slid(window: &Window, padding: Padding, image: [usize; 2]) -> Resu
 }
 
 fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let x = ctx.computed(0)?;
-    let rank = x.dims.len();
-    let image = image(ctx, &x)?;
-    let weights = weights(ctx, rank)?;
-    let extent = weights_window(ctx, &weights, rank - 2)?;
-    let slide = stated_window(ctx, rank - 2, extent)?;
-    let groups = ctx.size("group", 1)?;
+    let Convolution { image, weights, window: slide, groups } = convolution(ctx)?;
     let [inputs, each, ..] = *weights.dims() else {
         return Err(Problem::malformed("its weights have too few extents"));
     };
@@ -232,16 +244,16 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     }
     let outputs = each.checked_mul(groups).ok_or_else(|| Problem::malformed("its channels overflow"))?;
     // `[I, O / groups, y, x]` to `[O, y, x, I / groups]`.
-    let grouped = weights.reshaped(&[groups, inputs / groups, each, extent[0], extent[1]])?;
+    let grouped = weights.reshaped(&[groups, inputs / groups, each, slide.extent[0], slide.extent[1]])?;
     let turned = grouped.transposed(&[0, 2, 3, 4, 1], ctx.meter())?;
-    let shape = Shape::new(outputs, extent[0], extent[1], inputs / groups);
+    let shape = Shape::new(outputs, slide.extent[0], slide.extent[1], inputs / groups);
     let mut operands = vec![image.x.tensor, ctx.lowering.constant(&turned, shape)?];
     bias(ctx, outputs, &mut operands)?;
 
     let list = |name: &str| ctx.ints(name).unwrap_or_default();
     let more: Vec<usize> = list("output_padding").iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
     let asked: Vec<usize> = list("output_shape").iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
-    let pick = |list: &[usize], axis: usize| match (list, rank) {
+    let pick = |list: &[usize], axis: usize| match (list, image.x.dims.len()) {
         (&[x], 3) => (axis == 1).then_some(x),
         // Some files state batch and channels, too.
         (list, 4) => list.len().checked_sub(2).and_then(|front| list.get(front + axis)).copied(),

@@ -33,21 +33,32 @@ fn weighted(ctx: &mut OperatorLowering<'_, '_>, [x, weights, bias]: [usize; 3]) 
     Ok(inputs)
 }
 
+/// How weights slide over an image, in one group.
+fn slide(
+    x: Shape,
+    weights: Shape,
+    padding: i8,
+    [stride_h, stride_w]: [i32; 2],
+    [dilation_h, dilation_w]: [i32; 2],
+) -> Result<Conv2d, Problem> {
+    let stride = [positive("stride", stride_h)?, positive("stride", stride_w)?];
+    let dilation = [positive("dilation", dilation_h)?, positive("dilation", dilation_w)?];
+    let padding = Scheme::of(padding)?.around([x.h, x.w], [weights.h, weights.w], stride, dilation)?;
+    Ok(Conv2d { stride, dilation, padding, groups: 1 })
+}
+
 fn conv2d(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 3)?;
     let options = ctx.options::<Conv2dOptions<'static>>()?;
     let inputs = weighted(ctx, [0, 1, 2])?;
     let (x, weights) = (ctx.image(inputs[0], "the input")?, ctx.image(inputs[1], "the weights")?);
-    let stride = [positive("stride", options.stride_h())?, positive("stride", options.stride_w())?];
-    let dilation = [positive("dilation", options.dilation_h())?, positive("dilation", options.dilation_w())?];
     if !x.c.is_multiple_of(weights.c) {
         let reason = format!("its input has {} channels, its weights {}", x.c, weights.c);
         return Err(Problem::malformed(reason));
     }
-    let window = [weights.h, weights.w];
-    let padding = Scheme::of(options.padding())?.around([x.h, x.w], window, stride, dilation)?;
-    let conv = Conv2d { stride, dilation, padding, groups: x.c / weights.c };
-    ctx.emit(Op::Conv2d(conv), &inputs, activation(options.activation())?)
+    let (stride, dilation) = ([options.stride_h(), options.stride_w()], [options.dilation_h(), options.dilation_w()]);
+    let conv = slide(x, weights, options.padding(), stride, dilation)?;
+    ctx.emit(Op::Conv2d(Conv2d { groups: x.c / weights.c, ..conv }), &inputs, activation(options.activation())?)
 }
 
 fn depthwise(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
@@ -55,11 +66,8 @@ fn depthwise(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let options = ctx.options::<DepthwiseOptions<'static>>()?;
     let inputs = weighted(ctx, [0, 1, 2])?;
     let (x, weights) = (ctx.image(inputs[0], "the input")?, ctx.image(inputs[1], "the weights")?);
-    let stride = [positive("stride", options.stride_h())?, positive("stride", options.stride_w())?];
-    let dilation = [positive("dilation", options.dilation_h())?, positive("dilation", options.dilation_w())?];
-    let window = [weights.h, weights.w];
-    let padding = Scheme::of(options.padding())?.around([x.h, x.w], window, stride, dilation)?;
-    let conv = Conv2d { stride, dilation, padding, groups: 1 };
+    let (stride, dilation) = ([options.stride_h(), options.stride_w()], [options.dilation_h(), options.dilation_w()]);
+    let conv = slide(x, weights, options.padding(), stride, dilation)?;
     ctx.emit(Op::DepthwiseConv2d(conv), &inputs, activation(options.activation())?)
 }
 

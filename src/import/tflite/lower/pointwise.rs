@@ -4,7 +4,7 @@ use super::{activation::activation, axes::fold};
 use crate::{
     graph::{Act, Binary, Op, Reduce, Shape, TensorId, Unary},
     import::{
-        common::{axes::axis, extents},
+        common::{axes::axis, extents, select::kept_parts},
         error::Problem,
         op_registry::{All, Floats, Numbers, Support},
         tflite::{
@@ -193,9 +193,9 @@ fn select(ctx: &mut OperatorLowering<'_, '_>, rows: bool) -> Result<(), Problem>
     }
     let Together { views, dims, shape } = together(ctx, &[condition, yes, no])?;
     ctx.gives(&dims)?;
-    let [yes, no] = [(Binary::ZeroUnless, views[1]), (Binary::ZeroIf, views[2])]
-        .map(|(keep, value)| ctx.between(Op::Binary(keep), &[views[0], value], shape));
-    ctx.emit_as(Op::Binary(Binary::Add), &[yes?, no?], Act::None, shape)
+    let node = |binary, [a, b]: [&TensorId; 2]| ctx.between(Op::Binary(binary), &[*a, *b], shape);
+    let parts = kept_parts(&views[0], [&views[1], &views[2]], node)?;
+    ctx.emit_as(Op::Binary(Binary::Add), &parts, Act::None, shape)
 }
 
 /// Over the axes that the second operand lists.

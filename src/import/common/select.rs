@@ -1,0 +1,13 @@
+//! `condition ? x : y`, for which there is no operator of three operands.
+
+use crate::{graph::Binary, import::error::Problem};
+
+/// What is kept of `x` and what is kept of `y`: the result is their sum. Made of nodes that clear where a mask says so, since
+/// a product with the mask would spread what is no number.
+pub(in crate::import) fn kept_parts<T>(
+    condition: &T,
+    [x, y]: [&T; 2],
+    mut node: impl FnMut(Binary, [&T; 2]) -> Result<T, Problem>,
+) -> Result<[T; 2], Problem> {
+    Ok([node(Binary::ZeroUnless, [condition, x])?, node(Binary::ZeroIf, [condition, y])?])
+}
