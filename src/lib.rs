@@ -1,7 +1,7 @@
 //! texpool runs neural networks on the GPU out of a fixed pool of textures.
 //!
 //! Its modules are layers, each of which uses those below it and none above (`ARCHITECTURE.md`).
-//! With `--no-default-features` only [`plan`] is built: no GPU, no files, any target.
+//! With `--no-default-features` only [`plan`], the memory planner, is built: no GPU, no files, any target.
 
 #[cfg(feature = "cli")]
 pub mod cli;

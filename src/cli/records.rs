@@ -16,7 +16,8 @@ use super::{
 use crate::{
     io::{IoError, read_text, shown, write_atomic},
     plan::{
-        Layout, PlanError, Planner, SearchBudget, SearchControl, StopReason, Strategy, Uses, bounds, check_layout,
+        Layout, LayoutError, PlanError, Planner, SearchBudget, SearchControl, StopReason, Strategy, Uses, bounds,
+        check_layout,
         io::{RecordSet, from_text, to_minimalloc},
         offsets::{Fit, fit},
         plan_svg, solve, survey,
@@ -158,7 +159,7 @@ fn fitted(set: &RecordSet, capacity: u64, json: bool, control: &SearchControl<'_
         check_layout(&set.records, &[], layout)?;
         if layout.total() > capacity {
             let (end, size) = (layout.total().into(), capacity);
-            return Err(PlanError::OutOfRegion { record: 0, region: 0, end, size }.into());
+            return Err(PlanError::Layout(LayoutError::OutOfRegion { record: 0, region: 0, end, size }).into());
         }
     }
     let height = layout.as_ref().map(Layout::total);

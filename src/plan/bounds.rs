@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{
-    error::PlanError,
+    error::{InputError, PlanError},
     load::{Load, births, span},
     record::UsageRecord,
 };
@@ -25,14 +25,14 @@ pub struct Bounds {
 /// The sum of all sizes, once every interval is known to be in order.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`], or [`PlanError::Overflow`] if the sum does not fit in 64 bits.
+/// [`PlanError::Input`] for a reversed interval, or if the sum does not fit in 64 bits.
 pub fn naive_total(records: &[UsageRecord]) -> Result<u64, PlanError> {
     let mut total = 0u64;
     for (record, r) in records.iter().enumerate() {
         if r.first > r.last {
-            return Err(PlanError::ReversedInterval { record, first: r.first, last: r.last });
+            return Err(InputError::ReversedInterval { record, first: r.first, last: r.last }.into());
         }
-        total = total.checked_add(r.size).ok_or(PlanError::Overflow { record })?;
+        total = total.checked_add(r.size).ok_or(InputError::Overflow { record })?;
     }
     Ok(total)
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    error::PlanError,
+    error::{InputError, LayoutError, PlanError},
     layout::{Layout, LayoutKind},
     placement::{Plan, RowTable},
     realize::{TensorRows, TextureLimits},
@@ -32,22 +32,22 @@ pub fn check_layout<'a>(records: &[UsageRecord], uses: impl Into<Uses<'a>>, layo
     let problem = layout.problem.name();
     if layout.problem == LayoutKind::Offsets && layout.regions.len() > 1 {
         let why = format!("one arena, not {}", layout.regions.len());
-        return Err(PlanError::Shape { problem, why });
+        return Err(LayoutError::Shape { problem, why }.into());
     }
     let mut spans = Vec::with_capacity(records.len());
     for (record, (r, place)) in records.iter().zip(&layout.places).enumerate() {
         let Some(&size) = layout.regions.get(place.region) else {
             let count = layout.regions.len();
-            return Err(PlanError::OutOfRange { record, what: "region", index: place.region, count });
+            return Err(LayoutError::OutOfRange { record, what: "region", index: place.region, count }.into());
         };
         let end = u128::from(place.offset) + u128::from(r.size);
         if end > u128::from(size) {
-            return Err(PlanError::OutOfRegion { record, region: place.region, end, size });
+            return Err(LayoutError::OutOfRegion { record, region: place.region, end, size }.into());
         }
         let (start, end) = match layout.problem {
             LayoutKind::SharedObjects if place.offset != 0 => {
                 let why = format!("record {record} lies at offset {} of an object", place.offset);
-                return Err(PlanError::Shape { problem, why });
+                return Err(LayoutError::Shape { problem, why }.into());
             }
             LayoutKind::SharedObjects => (0, u64::MAX),
             LayoutKind::Offsets | LayoutKind::Banks | LayoutKind::Rows => (place.offset, place.offset + r.size),
@@ -55,7 +55,9 @@ pub fn check_layout<'a>(records: &[UsageRecord], uses: impl Into<Uses<'a>>, layo
         spans.push(Span { record, region: place.region, start, end });
     }
     if layout.regions.iter().try_fold(0u64, |sum, &size| sum.checked_add(size)).is_none() {
-        return Err(PlanError::Shape { problem, why: "the regions add up to more than 64 bits hold".to_owned() });
+        return Err(
+            LayoutError::Shape { problem, why: "the regions add up to more than 64 bits hold".to_owned() }.into()
+        );
     }
     no_overlap(records, spans)?;
     let exclusive = layout.problem != LayoutKind::Offsets;
@@ -92,7 +94,7 @@ pub fn check<'a>(
         } else {
             continue;
         };
-        return Err(PlanError::BadTexture { texture, width, height, why });
+        return Err(LayoutError::BadTexture { texture, width, height, why }.into());
     }
     let mut spans = Vec::with_capacity(records.len());
     for (record, (r, p)) in records.iter().zip(&plan.placements).enumerate() {
@@ -109,16 +111,16 @@ pub fn check<'a>(
             ""
         };
         if !why.is_empty() {
-            return Err(PlanError::WrongPlacement { placement: record, why });
+            return Err(LayoutError::WrongPlacement { placement: record, why }.into());
         }
         let Some(spec) = plan.textures.get(p.texture) else {
             let count = plan.textures.len();
-            return Err(PlanError::OutOfRange { record, what: "texture", index: p.texture, count });
+            return Err(LayoutError::OutOfRange { record, what: "texture", index: p.texture, count }.into());
         };
         let size = u64::from(spec.width) * u64::from(spec.height);
         for (start, end) in runs(&p.rows, record, p.texture)? {
             if end > size {
-                return Err(PlanError::OutOfRegion { record, region: p.texture, end: end.into(), size });
+                return Err(LayoutError::OutOfRegion { record, region: p.texture, end: end.into(), size }.into());
             }
             let (start, end) = if plan.problem == LayoutKind::SharedObjects { (0, u64::MAX) } else { (start, end) };
             spans.push(Span { record, region: p.texture, start, end });
@@ -135,7 +137,9 @@ pub fn check<'a>(
 fn runs(table: &RowTable, record: usize, texture: usize) -> Result<Vec<(u64, u64)>, PlanError> {
     let length = u64::from(table.row_texels());
     match table {
-        RowTable::Ring { rows, ring, .. } if ring < rows => Err(PlanError::RowsOverlap { record, texture }),
+        RowTable::Ring { rows, ring, .. } if ring < rows => {
+            Err(PlanError::Layout(LayoutError::RowsOverlap { record, texture }))
+        }
         RowTable::Whole { base, rows, .. } | RowTable::Ring { base, rows, .. } => {
             let base = u64::from(*base);
             Ok(vec![(base, base + u64::from(*rows) * length)])
@@ -144,7 +148,7 @@ fn runs(table: &RowTable, record: usize, texture: usize) -> Result<Vec<(u64, u64
             let mut runs: Vec<(u64, u64)> = row_starts.iter().map(|&s| (s.into(), u64::from(s) + length)).collect();
             runs.sort_unstable();
             if runs.windows(2).any(|pair| pair[1].0 < pair[0].1) {
-                return Err(PlanError::RowsOverlap { record, texture });
+                return Err(LayoutError::RowsOverlap { record, texture }.into());
             }
             Ok(runs)
         }
@@ -155,14 +159,14 @@ fn check_records(records: &[UsageRecord]) -> Result<(), PlanError> {
     match records.iter().position(|r| r.first > r.last) {
         Some(record) => {
             let UsageRecord { first, last, .. } = records[record];
-            Err(PlanError::ReversedInterval { record, first, last })
+            Err(PlanError::Input(InputError::ReversedInterval { record, first, last }))
         }
         None => Ok(()),
     }
 }
 
 fn count(what: &'static str, expected: usize, found: usize) -> Result<(), PlanError> {
-    if expected == found { Ok(()) } else { Err(PlanError::LengthMismatch { what, expected, found }) }
+    if expected == found { Ok(()) } else { Err(PlanError::Input(InputError::LengthMismatch { what, expected, found })) }
 }
 
 /// Sweeps the steps with the set of live runs of each region: a newcomer may touch neither neighbour.
@@ -184,7 +188,7 @@ fn no_overlap(records: &[UsageRecord], mut spans: Vec<Span>) -> Result<(), PlanE
         let above = live.range((span.region, span.start)..).next().map(|(_, &s)| s);
         let hit = |other: &&Span| other.region == span.region && other.start < span.end && span.start < other.end;
         if let Some(other) = below.filter(hit).or(above.filter(hit)) {
-            return Err(PlanError::Overlap { a: other.record, b: span.record, step, region: span.region });
+            return Err(LayoutError::Overlap { a: other.record, b: span.record, step, region: span.region }.into());
         }
         live.insert((span.region, span.start), span);
     }
@@ -202,7 +206,7 @@ fn check_uses(
         for &record in reads.iter().chain(writes) {
             let (first, last) = records.get(record).map_or((0, 0), |r| (r.first, r.last));
             if record >= records.len() || step < first || step > last {
-                return Err(PlanError::UseOutsideLife { step, record, first, last });
+                return Err(InputError::UseOutsideLife { step, record, first, last }.into());
             }
         }
         read_from.clear();
@@ -213,7 +217,7 @@ fn check_uses(
                 continue;
             };
             if let Some(&read) = reads.iter().find(|&&read| texture(read) == Some(region)) {
-                return Err(PlanError::ReadsAndWrites { step, read, write, region });
+                return Err(LayoutError::ReadsAndWrites { step, read, write, region }.into());
             }
         }
         Ok(())

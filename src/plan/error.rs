@@ -1,8 +1,39 @@
-//! What can go wrong in the planner: hostile records, regions no texture can hold, and plans that break their rules.
+//! What can go wrong in the planner, by what a caller can do about it: mend the records, ask for something else,
+//! distrust a layout or a certificate, or mend a text.
 
 /// Why records were refused, a plan could not be made, or the checker refused one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
+    /// Records, steps and lists of them contradict themselves or each other.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// What was asked for cannot be had, though the records are in order.
+    #[error(transparent)]
+    Unsupported(#[from] UnsupportedError),
+    /// A layout or plan breaks a rule: the checker refuses it.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// A certificate does not prove what it claims.
+    #[error("the certificate does not hold: {why}")]
+    BadCertificate {
+        /// What is wrong.
+        why: String,
+    },
+    /// A text of records cannot be read.
+    #[error("line {line}, column {column}: {why}")]
+    Parse {
+        /// Line, counted from 1.
+        line: usize,
+        /// Column in characters, counted from 1.
+        column: usize,
+        /// What is wrong there.
+        why: String,
+    },
+}
+
+/// What contradicts itself or another list in what the planner is told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
     /// A record dies before it is born.
     #[error("record {record} is last touched at step {last}, before its first step {first}")]
     ReversedInterval {
@@ -29,16 +60,6 @@ pub enum PlanError {
         /// Steps that are allowed.
         limit: usize,
     },
-    /// A strategy that takes memory by pairs of records is asked for too many.
-    #[error("{strategy} plans up to {limit} records, these are {records}; every other strategy takes more")]
-    TooManyRecords {
-        /// Name of the strategy.
-        strategy: &'static str,
-        /// Records there are.
-        records: usize,
-        /// Records that are allowed.
-        limit: usize,
-    },
     /// Two lists that must have an entry a record do not agree.
     #[error("{what}: {found} entries for {expected} records")]
     LengthMismatch {
@@ -48,14 +69,6 @@ pub enum PlanError {
         expected: usize,
         /// Entries there are.
         found: usize,
-    },
-    /// No strategy has this name.
-    #[error("no strategy is called `{name}`; there are {known}")]
-    UnknownStrategy {
-        /// The name asked for.
-        name: String,
-        /// All names, separated by commas.
-        known: String,
     },
     /// A record's size is not what its tensor's rows add up to.
     #[error("record {record} is {size} texels, but its tensor has {rows} rows of {row_texels} texels")]
@@ -69,6 +82,51 @@ pub enum PlanError {
         /// Texels of a row.
         row_texels: u32,
     },
+    /// A step uses a record outside the record's interval.
+    #[error("step {step} uses record {record}, which is alive from step {first} to step {last}")]
+    UseOutsideLife {
+        /// The step.
+        step: usize,
+        /// Index of the record; past the end of the records if there is none.
+        record: usize,
+        /// First step of the record.
+        first: usize,
+        /// Last step of the record.
+        last: usize,
+    },
+    /// A step touches rows that it cannot.
+    #[error("step {step} and record {record}: {why}")]
+    BadRowUse {
+        /// The step.
+        step: usize,
+        /// Index of the record.
+        record: usize,
+        /// What is wrong.
+        why: &'static str,
+    },
+}
+
+/// What the planner does not offer for these records, or the device not for this plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnsupportedError {
+    /// A strategy that takes memory by pairs of records is asked for too many.
+    #[error("{strategy} plans up to {limit} records, these are {records}; every other strategy takes more")]
+    TooManyRecords {
+        /// Name of the strategy.
+        strategy: &'static str,
+        /// Records there are.
+        records: usize,
+        /// Records that are allowed.
+        limit: usize,
+    },
+    /// No strategy has this name.
+    #[error("no strategy is called `{name}`; there are {known}")]
+    UnknownStrategy {
+        /// The name asked for.
+        name: String,
+        /// All names, separated by commas.
+        known: String,
+    },
     /// A region is larger than any texture the device allows.
     #[error("region {region} needs {texels} texels; with extents up to {max_extent} a texture holds at most {limit}")]
     RegionTooLarge {
@@ -81,6 +139,17 @@ pub enum PlanError {
         /// Texels of the largest texture whose width is a power of two.
         limit: u64,
     },
+    /// The strategy answers one arena, which some step would read and write.
+    #[error("{strategy} puts every tensor into one arena; textures need a plan of shared objects or banks")]
+    NotForTextures {
+        /// Name of the strategy.
+        strategy: &'static str,
+    },
+}
+
+/// The rule that a layout or plan breaks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
     /// A place names a region or texture that is not there.
     #[error("record {record} lies in {what} {index}, but there are {count}")]
     OutOfRange {
@@ -145,18 +214,6 @@ pub enum PlanError {
         /// Index of the region or texture.
         region: usize,
     },
-    /// A step uses a record outside the record's interval.
-    #[error("step {step} uses record {record}, which is alive from step {first} to step {last}")]
-    UseOutsideLife {
-        /// The step.
-        step: usize,
-        /// Index of the record; past the end of the records if there is none.
-        record: usize,
-        /// First step of the record.
-        first: usize,
-        /// Last step of the record.
-        last: usize,
-    },
     /// A texture is not one that may be created.
     #[error("texture {texture} is {width} x {height}: {why}")]
     BadTexture {
@@ -177,16 +234,6 @@ pub enum PlanError {
         /// What differs.
         why: &'static str,
     },
-    /// A step touches rows that it cannot.
-    #[error("step {step} and record {record}: {why}")]
-    BadRowUse {
-        /// The step.
-        step: usize,
-        /// Index of the record.
-        record: usize,
-        /// What is wrong.
-        why: &'static str,
-    },
     /// A step reads a row that was not written yet, or written over.
     #[error("step {step} reads row {row} of record {record}, which is not in texture {texture} any more, or not yet")]
     RowNotThere {
@@ -198,27 +245,5 @@ pub enum PlanError {
         row: u32,
         /// Index of the texture.
         texture: usize,
-    },
-    /// A certificate does not prove what it claims.
-    #[error("the certificate does not hold: {why}")]
-    BadCertificate {
-        /// What is wrong.
-        why: String,
-    },
-    /// The strategy answers one arena, which some step would read and write.
-    #[error("{strategy} puts every tensor into one arena; textures need a plan of shared objects or banks")]
-    NotForTextures {
-        /// Name of the strategy.
-        strategy: &'static str,
-    },
-    /// A text of records cannot be read.
-    #[error("line {line}, column {column}: {why}")]
-    Parse {
-        /// Line, counted from 1.
-        line: usize,
-        /// Column in characters, counted from 1.
-        column: usize,
-        /// What is wrong there.
-        why: String,
     },
 }

@@ -38,7 +38,7 @@ pub use bounds::{Bounds, bounds, naive_total};
 pub use budget::SearchBudget;
 pub use check::{check, check_layout};
 pub use control::{Progress, ProgressFn, SearchControl, StopReason};
-pub use error::PlanError;
+pub use error::{InputError, LayoutError, PlanError, UnsupportedError};
 pub use exact::{Case, Certificate, Optimum, Prices, Proof, optimum, verify_certificate};
 pub use layout::{Layout, LayoutKind, Place};
 pub use picture::{plan_svg, pool_svg, profile_svg};

@@ -5,7 +5,7 @@
 use std::{fmt::Write, ops::Range};
 
 use super::{
-    error::PlanError,
+    error::{InputError, LayoutError, PlanError},
     layout::Layout,
     placement::Plan,
     profile::operator_profiles,
@@ -109,12 +109,14 @@ fn steps(records: &[UsageRecord]) -> usize {
 /// The plan: regions one under another, in each the tensors where and while they lie there.
 ///
 /// # Errors
-/// [`PlanError::LengthMismatch`] if the layout is another set's, [`PlanError::OutOfRange`] if it names a region it does
+/// [`PlanError::Input`] if the layout is another set's, [`PlanError::Layout`] if it names a region it does
 /// not have, and those of [`operator_profiles`] where there are too many steps to draw.
 pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result<String, PlanError> {
     operator_profiles(records)?;
     if layout.places.len() != records.len() {
-        return Err(PlanError::LengthMismatch { what: "places", expected: records.len(), found: layout.places.len() });
+        return Err(
+            InputError::LengthMismatch { what: "places", expected: records.len(), found: layout.places.len() }.into()
+        );
     }
     let unit = HEIGHT / (layout.total().max(1) as f64);
     let mut canvas = Canvas::new(title, steps(records), layout.regions.len());
@@ -128,7 +130,7 @@ pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result
     }
     for (record, (r, place)) in records.iter().zip(&layout.places).enumerate() {
         let (index, count) = (place.region, tops.len());
-        let bottom = *tops.get(index).ok_or(PlanError::OutOfRange { record, what: "region", index, count })?;
+        let bottom = *tops.get(index).ok_or(LayoutError::OutOfRange { record, what: "region", index, count })?;
         let height = r.size as f64 * unit;
         let label = format!("tensor {record}: {}, steps {} to {}", r.size, r.first, r.last);
         canvas.tensor(record, (r.first, r.last), bottom - place.offset as f64 * unit - height, height, &label);
@@ -164,7 +166,7 @@ pub fn profile_svg(title: &str, records: &[UsageRecord]) -> Result<String, PlanE
 /// placed one by one or whole. `names` are those of the records, `steps` what each step does to their rows.
 ///
 /// # Errors
-/// [`PlanError::LengthMismatch`] if the plan is another set's, [`PlanError::OutOfRange`] if it names a texture it does
+/// [`PlanError::Input`] if the plan is another set's, [`PlanError::Layout`] if it names a texture it does
 /// not have, and those of [`row_lives`].
 pub fn pool_svg(
     title: &str,
@@ -175,7 +177,7 @@ pub fn pool_svg(
 ) -> Result<String, PlanError> {
     for (what, found) in [("placements", plan.placements.len()), ("names", names.len())] {
         if found != tensors.len() {
-            return Err(PlanError::LengthMismatch { what, expected: tensors.len(), found });
+            return Err(InputError::LengthMismatch { what, expected: tensors.len(), found }.into());
         }
     }
     let texels: Vec<u64> = plan.textures.iter().map(|spec| u64::from(spec.width) * u64::from(spec.height)).collect();
@@ -192,7 +194,7 @@ pub fn pool_svg(
     for (record, lives) in row_lives(tensors, steps)?.into_iter().enumerate() {
         let placement = &plan.placements[record];
         let (index, count) = (placement.texture, bottoms.len());
-        let bottom = *bottoms.get(index).ok_or(PlanError::OutOfRange { record, what: "texture", index, count })?;
+        let bottom = *bottoms.get(index).ok_or(LayoutError::OutOfRange { record, what: "texture", index, count })?;
         let row_texels = tensors[record].row_texels;
         let mut runs: Vec<(Range<u32>, LiveRange)> = Vec::new();
         for (start, life) in placement.rows.starts().zip(lives) {

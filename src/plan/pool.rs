@@ -1,6 +1,9 @@
 //! Several models over one pool: their plans share regions, because only one model runs at a time.
 
-use super::{error::PlanError, layout::Layout};
+use super::{
+    error::{InputError, LayoutError, PlanError},
+    layout::Layout,
+};
 
 /// Regions for all, and each model's layout in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +25,7 @@ impl Pool {
 /// Lays the largest regions of all models on each other, then the next: no other way to share whole regions is smaller.
 ///
 /// # Errors
-/// [`PlanError::OutOfRange`] if a layout names a region it does not have; [`PlanError::Overflow`] if the pool does not
+/// [`PlanError::Layout`] if a layout names a region it does not have; [`PlanError::Input`] if the pool does not
 /// fit in 64 bits.
 ///
 /// ```
@@ -51,12 +54,12 @@ pub fn overlay_pools(layouts: &[Layout]) -> Result<Pool, PlanError> {
         let mut moved = layout.clone();
         for (record, place) in moved.places.iter_mut().enumerate() {
             let (index, count) = (place.region, rank.len());
-            place.region = *rank.get(index).ok_or(PlanError::OutOfRange { record, what: "region", index, count })?;
+            place.region = *rank.get(index).ok_or(LayoutError::OutOfRange { record, what: "region", index, count })?;
         }
         shared.push(moved);
     }
     if let Err(record) = regions.iter().enumerate().try_fold(0u64, |sum, (i, &size)| sum.checked_add(size).ok_or(i)) {
-        return Err(PlanError::Overflow { record });
+        return Err(InputError::Overflow { record }.into());
     }
     for layout in &mut shared {
         layout.regions.clone_from(&regions);

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use super::{
     control::{Progress, SearchControl, StopReason},
-    error::PlanError,
+    error::{PlanError, UnsupportedError},
     layout::{Layout, LayoutKind},
     record::UsageRecord,
     shared::{equality, greedy_in_order, naive},
@@ -60,7 +60,9 @@ pub(super) fn attempt(
     if !control.should_stop() {
         match strategy.place_until(records, control) {
             Ok(layout) if control.stopped().is_none() => return Ok(Ok(layout)),
-            Err(error @ PlanError::TooManyRecords { .. }) => return Ok(Err(NotTried::new(strategy.name(), error))),
+            Err(error @ PlanError::Unsupported(UnsupportedError::TooManyRecords { .. })) => {
+                return Ok(Err(NotTried::new(strategy.name(), error)));
+            }
             Err(error) => return Err(error),
             Ok(_) => {}
         }

@@ -2,7 +2,11 @@
 
 use std::cmp::Reverse;
 
-use super::{error::PlanError, record::UsageRecord, uses::MAX_STEPS};
+use super::{
+    error::{InputError, PlanError},
+    record::UsageRecord,
+    uses::MAX_STEPS,
+};
 
 /// Entries above which profiles are refused rather than listed.
 const MAX_ENTRIES: usize = 1 << 26;
@@ -11,16 +15,16 @@ const MAX_ENTRIES: usize = 1 << 26;
 /// Lee (2020), section 3.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`], or [`PlanError::TooManySteps`] if the list would be too long to be of use.
+/// [`PlanError::Input`] for a reversed interval, or if the list would be too long to be of use.
 pub fn operator_profiles(records: &[UsageRecord]) -> Result<Vec<Vec<usize>>, PlanError> {
     let mut entries = 0usize;
     for (record, r) in records.iter().enumerate() {
         if r.first > r.last {
-            return Err(PlanError::ReversedInterval { record, first: r.first, last: r.last });
+            return Err(InputError::ReversedInterval { record, first: r.first, last: r.last }.into());
         }
         entries = entries.saturating_add(r.last - r.first).saturating_add(1);
         if r.last >= MAX_STEPS || entries > MAX_ENTRIES {
-            return Err(PlanError::TooManySteps { record, last: r.last, limit: MAX_STEPS });
+            return Err(InputError::TooManySteps { record, last: r.last, limit: MAX_STEPS }.into());
         }
     }
     let mut profiles = vec![Vec::new(); records.iter().map(|r| r.last + 1).max().unwrap_or(0)];

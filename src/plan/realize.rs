@@ -4,7 +4,7 @@
 //! its own rows (at most 1023 texels where the preferred widths suffice).
 
 use super::{
-    error::PlanError,
+    error::{InputError, LayoutError, PlanError, UnsupportedError},
     layout::Layout,
     placement::{Placement, Plan, RowTable, TexelFormat, TextureSpec},
     record::UsageRecord,
@@ -43,8 +43,8 @@ const PREFERRED: std::ops::RangeInclusive<u32> = 64..=1024;
 /// The plan's strategy is the problem's name: who knows what found the layout writes it over.
 ///
 /// # Errors
-/// [`PlanError::LengthMismatch`] or [`PlanError::SizeMismatch`] where the lists disagree, [`PlanError::OutOfRange`] and
-/// [`PlanError::OutOfRegion`] where the layout does, [`PlanError::RegionTooLarge`] where no texture can hold a region.
+/// [`PlanError::Input`] where the lists disagree, [`PlanError::Layout`] where a place is outside its region,
+/// [`PlanError::Unsupported`] where no texture can hold a region.
 pub fn realize(
     layout: &Layout,
     records: &[UsageRecord],
@@ -54,7 +54,7 @@ pub fn realize(
 ) -> Result<Plan, PlanError> {
     for (what, found) in [("places", layout.places.len()), ("tensors", tensors.len())] {
         if found != records.len() {
-            return Err(PlanError::LengthMismatch { what, expected: records.len(), found });
+            return Err(InputError::LengthMismatch { what, expected: records.len(), found }.into());
         }
     }
     let textures = layout
@@ -67,17 +67,17 @@ pub fn realize(
     for (record, ((r, t), place)) in records.iter().zip(tensors).zip(&layout.places).enumerate() {
         let &TensorRows { rows, row_texels } = t;
         if t.texels() != r.size {
-            return Err(PlanError::SizeMismatch { record, size: r.size, rows, row_texels });
+            return Err(InputError::SizeMismatch { record, size: r.size, rows, row_texels }.into());
         }
         let Some(&size) = layout.regions.get(place.region) else {
             let count = layout.regions.len();
-            return Err(PlanError::OutOfRange { record, what: "region", index: place.region, count });
+            return Err(LayoutError::OutOfRange { record, what: "region", index: place.region, count }.into());
         };
         let end = u128::from(place.offset) + u128::from(r.size);
         // A region that became a texture has no more than 2^32 texels, so an offset inside it is a u32.
         let base = match u32::try_from(place.offset) {
             Ok(base) if end <= u128::from(size) => base,
-            _ => return Err(PlanError::OutOfRegion { record, region: place.region, end, size }),
+            _ => return Err(LayoutError::OutOfRegion { record, region: place.region, end, size }.into()),
         };
         let rows = RowTable::Whole { base, rows, row_texels };
         placements.push(Placement { record, texture: place.region, rows, first: r.first, last: r.last });
@@ -102,7 +102,7 @@ pub(super) fn texture(
     let max_extent = limits.max_extent;
     let widest = max_extent.checked_ilog2().map_or(0, |log| 1u32 << log);
     let limit = (u64::from(widest) * u64::from(max_extent)).min(u64::from(u32::MAX));
-    let too_large = PlanError::RegionTooLarge { region, texels, max_extent, limit };
+    let too_large = PlanError::Unsupported(UnsupportedError::RegionTooLarge { region, texels, max_extent, limit });
     if texels > limit || limit == 0 {
         return Err(too_large);
     }

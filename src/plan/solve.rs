@@ -9,7 +9,7 @@ use super::{
     budget::SearchBudget,
     check::check_layout,
     control::{SearchControl, StopReason},
-    error::PlanError,
+    error::{InputError, PlanError, UnsupportedError},
     exact::{Certificate, Optimum},
     layout::{Layout, LayoutKind},
     portfolio::{self, Candidate, Chosen, NotTried, Table},
@@ -88,8 +88,8 @@ pub struct Solution {
 /// sees them as they are given.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`], [`PlanError::Overflow`], or what the checker finds wrong with `uses`; of a named
-/// strategy [`PlanError::NotForTextures`] if it answers one arena, and [`PlanError::TooManyRecords`].
+/// [`PlanError::Input`] for records that contradict themselves or `uses`, and what the checker finds wrong with `uses`;
+/// of a named strategy [`PlanError::Unsupported`] if it answers one arena, or plans fewer records than these.
 pub fn solve<'a>(
     records: &[UsageRecord],
     uses: impl Into<Uses<'a>>,
@@ -123,7 +123,7 @@ pub(super) fn search(
     let mut exact = Optimum::greedy(&sorted, &bounds, start);
     if let Some(strategy) = named {
         if strategy.problem() == LayoutKind::Offsets {
-            return Err(PlanError::NotForTextures { strategy: strategy.name() });
+            return Err(UnsupportedError::NotForTextures { strategy: strategy.name() }.into());
         }
         // Named strategies see the records as they are given.
         table.force(AFTER[0], strategy.name(), order.sort(strategy.place_until(records, control)?));
@@ -156,7 +156,7 @@ pub(super) fn search(
     let stopped = table.stopped.or(control.stopped());
     let not_tried = std::mem::take(&mut table.not_tried);
     let Some(Chosen { layout, name, .. }) = table.chosen.take() else {
-        return Err(PlanError::LengthMismatch { what: "candidates", expected: 1, found: 0 });
+        return Err(InputError::LengthMismatch { what: "candidates", expected: 1, found: 0 }.into());
     };
     let candidates = table.into_candidates();
     let layout = order.restore(layout);

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use super::{
     control::SearchControl,
-    error::PlanError,
+    error::{PlanError, UnsupportedError},
     layout::{Layout, LayoutKind},
     offsets::{self, Gap, TieBreak},
     profile::Ties,
@@ -43,7 +43,7 @@ macro_rules! strategies {
             /// Places the records, however long that takes.
             ///
             /// # Errors
-            /// [`PlanError::ReversedInterval`], [`PlanError::Overflow`], or [`PlanError::TooManyRecords`].
+            /// [`PlanError::Input`] for records that contradict themselves, [`PlanError::Unsupported`] for too many.
             pub fn place(self, records: &[UsageRecord]) -> Result<Layout, PlanError> {
                 self.place_until(records, &SearchControl::new())
             }
@@ -171,9 +171,11 @@ impl FromStr for Strategy {
     type Err = PlanError;
 
     fn from_str(name: &str) -> Result<Self, PlanError> {
-        Self::ALL.iter().copied().find(|s| s.name() == name).ok_or_else(|| PlanError::UnknownStrategy {
-            name: name.to_owned(),
-            known: Self::ALL.iter().map(|s| s.name()).collect::<Vec<_>>().join(", "),
+        Self::ALL.iter().copied().find(|s| s.name() == name).ok_or_else(|| {
+            PlanError::Unsupported(UnsupportedError::UnknownStrategy {
+                name: name.to_owned(),
+                known: Self::ALL.iter().map(|s| s.name()).collect::<Vec<_>>().join(", "),
+            })
         })
     }
 }

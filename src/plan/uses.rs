@@ -1,6 +1,9 @@
 //! What each step reads and writes: the checker and the banks need it, the other problems do not.
 
-use super::{error::PlanError, record::UsageRecord};
+use super::{
+    error::{InputError, PlanError},
+    record::UsageRecord,
+};
 
 /// Steps above which a list of steps is refused rather than built: no network has that many.
 pub const MAX_STEPS: usize = 1 << 22;
@@ -80,7 +83,7 @@ impl Uses<'_> {
         let Uses::Steps(steps) = self else { return Ok(()) };
         for (step, touch) in steps.iter().enumerate() {
             if let Some(&record) = touch.reads.iter().chain(&touch.writes).find(|&&record| record >= records.len()) {
-                return Err(PlanError::UseOutsideLife { step, record, first: 0, last: 0 });
+                return Err(InputError::UseOutsideLife { step, record, first: 0, last: 0 }.into());
             }
         }
         Ok(())
@@ -92,12 +95,12 @@ impl Uses<'_> {
 /// A tensor of a single step is written there and read nowhere. [`Uses::FirstAndLast`] says the same without a list.
 ///
 /// # Errors
-/// [`PlanError::TooManySteps`] if a record ends at or above [`MAX_STEPS`].
+/// [`PlanError::Input`] if a record ends at or above [`MAX_STEPS`].
 pub fn uses_from_records(records: &[UsageRecord]) -> Result<Vec<StepUse>, PlanError> {
     let mut uses = Vec::new();
     for (record, r) in records.iter().enumerate() {
         if r.last >= MAX_STEPS || r.first > r.last {
-            return Err(PlanError::TooManySteps { record, last: r.last.max(r.first), limit: MAX_STEPS });
+            return Err(InputError::TooManySteps { record, last: r.last.max(r.first), limit: MAX_STEPS }.into());
         }
         if uses.len() <= r.last {
             uses.resize(r.last + 1, StepUse::default());

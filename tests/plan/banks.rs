@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use texpool::plan::{
-    LayoutKind, PlanError, Planner, SearchBudget, SearchControl, StepUse, Strategy, UsageRecord, bank_bound, banks,
-    bounds, check_layout, optimum, solve, uses_from_records, verify_certificate,
+    InputError, LayoutKind, PlanError, Planner, SearchBudget, SearchControl, StepUse, Strategy, UnsupportedError,
+    UsageRecord, bank_bound, banks, bounds, check_layout, optimum, solve, uses_from_records, verify_certificate,
 };
 
 use crate::data::usage_record_sets;
@@ -68,7 +68,7 @@ fn a_bound_that_may_tell_nothing_apart_is_the_widest_step() {
     let nowhere = [StepUse { reads: vec![99], writes: vec![0] }];
     assert!(matches!(
         bank_bound(records, &nowhere, 1, 1, &SearchControl::new()),
-        Err(PlanError::UseOutsideLife { record: 99, .. })
+        Err(PlanError::Input(InputError::UseOutsideLife { record: 99, .. }))
     ));
 }
 
@@ -89,7 +89,7 @@ fn what_is_asked_for_is_what_is_planned() {
     }
     assert_eq!(verify_certificate(records, &found[3].certificate), Ok(6_924_288));
     let arena = plan(Strategy::OffsetsGreedyBySize.name()).unwrap_err();
-    assert_eq!(arena, PlanError::NotForTextures { strategy: "offsets_greedy_by_size" });
+    assert_eq!(arena, PlanError::Unsupported(UnsupportedError::NotForTextures { strategy: "offsets_greedy_by_size" }));
     assert!(matches!(plan("optimum").map(|b| b.layout.problem), Ok(LayoutKind::SharedObjects)));
     assert_eq!("banks".parse::<Planner>().unwrap().to_string(), "banks");
     assert!("bank".parse::<Planner>().is_err());
@@ -101,7 +101,7 @@ fn uses_of_records_that_are_not_there_are_refused() {
     let mut uses = uses_from_records(&records).unwrap();
     uses[1].reads.push(2);
     let refused = solve(&records, &uses, Planner::Best, SearchBudget::default(), &SearchControl::new());
-    assert!(matches!(refused, Err(PlanError::UseOutsideLife { step: 1, record: 2, .. })));
+    assert!(matches!(refused, Err(PlanError::Input(InputError::UseOutsideLife { step: 1, record: 2, .. }))));
 }
 
 /// Sets beyond any network are planned by the greedy strategies at once, not searched for ever.

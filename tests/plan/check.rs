@@ -1,8 +1,9 @@
 //! The checker refuses every kind of wrong plan, and `realize` what no texture can hold.
 
 use texpool::plan::{
-    Layout, LayoutKind, Place, Placement, Plan, PlanError, RowStep, RowTable, RowUse, StepUse, Strategy, TensorRows,
-    TexelFormat, TextureLimits, TextureSpec, UsageRecord, check, check_layout, check_rows, realize, uses_from_records,
+    InputError, Layout, LayoutError, LayoutKind, Place, Placement, Plan, PlanError, RowStep, RowTable, RowUse, StepUse,
+    Strategy, TensorRows, TexelFormat, TextureLimits, TextureSpec, UnsupportedError, UsageRecord, check, check_layout,
+    check_rows, realize, uses_from_records,
 };
 
 const LIMITS: TextureLimits = TextureLimits { max_extent: 8192 };
@@ -40,38 +41,41 @@ fn bad_layouts_are_refused() {
     let (records, _, uses) = chain();
     let refused = |l: Layout| check_layout(&records, &uses, &l).unwrap_err();
     let shared = LayoutKind::SharedObjects;
-    assert!(matches!(refused(layout(shared, &[8], &[(0, 0), (0, 0)])), PlanError::LengthMismatch { found: 2, .. }));
+    assert!(matches!(
+        refused(layout(shared, &[8], &[(0, 0), (0, 0)])),
+        PlanError::Input(InputError::LengthMismatch { found: 2, .. })
+    ));
     assert!(matches!(
         refused(layout(shared, &[8, 6], &[(0, 0), (2, 0), (0, 0)])),
-        PlanError::OutOfRange { record: 1, index: 2, .. }
+        PlanError::Layout(LayoutError::OutOfRange { record: 1, index: 2, .. })
     ));
     assert!(matches!(
         refused(layout(shared, &[8, 5], &[(0, 0), (1, 0), (0, 0)])),
-        PlanError::OutOfRegion { record: 1, end: 6, size: 5, .. }
+        PlanError::Layout(LayoutError::OutOfRegion { record: 1, end: 6, size: 5, .. })
     ));
     assert!(matches!(
         refused(layout(LayoutKind::Banks, &[8, 6], &[(0, 0), (1, u64::MAX), (0, 0)])),
-        PlanError::OutOfRegion { record: 1, .. }
+        PlanError::Layout(LayoutError::OutOfRegion { record: 1, .. })
     ));
     assert!(matches!(
         refused(layout(shared, &[8, 8], &[(0, 0), (1, 0), (1, 0)])),
-        PlanError::Overlap { a: 1, b: 2, step: 2, region: 1 }
+        PlanError::Layout(LayoutError::Overlap { a: 1, b: 2, step: 2, region: 1 })
     ));
     assert!(matches!(
         refused(layout(shared, &[8, 7], &[(0, 0), (1, 1), (0, 0)])),
-        PlanError::Shape { problem: "shared_objects", .. }
+        PlanError::Layout(LayoutError::Shape { problem: "shared_objects", .. })
     ));
     assert!(matches!(
         refused(layout(LayoutKind::Offsets, &[8, 6], &[(0, 0), (1, 0), (0, 0)])),
-        PlanError::Shape { problem: "offsets", .. }
+        PlanError::Layout(LayoutError::Shape { problem: "offsets", .. })
     ));
     assert!(matches!(
         refused(layout(LayoutKind::Offsets, &[14], &[(0, 0), (0, 7), (0, 0)])),
-        PlanError::Overlap { a: 0, b: 1, step: 1, .. }
+        PlanError::Layout(LayoutError::Overlap { a: 0, b: 1, step: 1, .. })
     ));
     assert!(matches!(
         refused(layout(LayoutKind::Banks, &[14, 8], &[(0, 0), (0, 8), (1, 0)])),
-        PlanError::ReadsAndWrites { step: 1, read: 0, write: 1, region: 0 }
+        PlanError::Layout(LayoutError::ReadsAndWrites { step: 1, read: 0, write: 1, region: 0 })
     ));
 }
 
@@ -82,11 +86,14 @@ fn a_use_outside_the_life_is_refused() {
     uses[3].reads.push(0);
     assert!(matches!(
         check_layout(&records, &uses, &good),
-        Err(PlanError::UseOutsideLife { step: 3, record: 0, first: 0, last: 1 })
+        Err(PlanError::Input(InputError::UseOutsideLife { step: 3, record: 0, first: 0, last: 1 }))
     ));
     uses[3].reads.pop();
     uses[3].reads.push(7);
-    assert!(matches!(check_layout(&records, &uses, &good), Err(PlanError::UseOutsideLife { record: 7, .. })));
+    assert!(matches!(
+        check_layout(&records, &uses, &good),
+        Err(PlanError::Input(InputError::UseOutsideLife { record: 7, .. }))
+    ));
 }
 
 fn plan() -> Plan {
@@ -105,36 +112,57 @@ fn refused(change: impl Fn(&mut Plan)) -> PlanError {
 
 #[test]
 fn bad_plans_are_refused() {
-    assert!(matches!(refused(|p| p.textures[0].width = 3), PlanError::BadTexture { texture: 0, .. }));
-    assert!(matches!(refused(|p| p.textures[0].height = 0), PlanError::BadTexture { texture: 0, .. }));
-    assert!(matches!(refused(|p| p.textures[0].height = 8193), PlanError::BadTexture { texture: 0, .. }));
-    assert!(matches!(refused(|p| p.placements[1].record = 0), PlanError::WrongPlacement { placement: 1, .. }));
-    assert!(matches!(refused(|p| p.placements[1].last = 9), PlanError::WrongPlacement { placement: 1, .. }));
-    assert!(matches!(refused(|p| p.placements[1].texture = 9), PlanError::OutOfRange { index: 9, .. }));
-    assert!(matches!(refused(|p| p.placements[1].texture = 0), PlanError::Overlap { a: 0, b: 1, .. }));
+    assert!(matches!(
+        refused(|p| p.textures[0].width = 3),
+        PlanError::Layout(LayoutError::BadTexture { texture: 0, .. })
+    ));
+    assert!(matches!(
+        refused(|p| p.textures[0].height = 0),
+        PlanError::Layout(LayoutError::BadTexture { texture: 0, .. })
+    ));
+    assert!(matches!(
+        refused(|p| p.textures[0].height = 8193),
+        PlanError::Layout(LayoutError::BadTexture { texture: 0, .. })
+    ));
+    assert!(matches!(
+        refused(|p| p.placements[1].record = 0),
+        PlanError::Layout(LayoutError::WrongPlacement { placement: 1, .. })
+    ));
+    assert!(matches!(
+        refused(|p| p.placements[1].last = 9),
+        PlanError::Layout(LayoutError::WrongPlacement { placement: 1, .. })
+    ));
+    assert!(matches!(
+        refused(|p| p.placements[1].texture = 9),
+        PlanError::Layout(LayoutError::OutOfRange { index: 9, .. })
+    ));
+    assert!(matches!(
+        refused(|p| p.placements[1].texture = 0),
+        PlanError::Layout(LayoutError::Overlap { a: 0, b: 1, .. })
+    ));
     assert!(matches!(
         refused(|p| p.placements[2].rows = RowTable::Whole { base: 1, rows: 4, row_texels: 2 }),
-        PlanError::OutOfRegion { record: 2, end: 9, size: 8, .. }
+        PlanError::Layout(LayoutError::OutOfRegion { record: 2, end: 9, size: 8, .. })
     ));
     assert!(matches!(
         refused(|p| p.placements[2].rows = RowTable::Whole { base: u32::MAX, rows: 4, row_texels: 2 }),
-        PlanError::OutOfRegion { record: 2, .. }
+        PlanError::Layout(LayoutError::OutOfRegion { record: 2, .. })
     ));
     assert!(matches!(
         refused(|p| p.placements[2].rows = RowTable::Whole { base: 0, rows: 2, row_texels: 4 }),
-        PlanError::WrongPlacement { placement: 2, .. }
+        PlanError::Layout(LayoutError::WrongPlacement { placement: 2, .. })
     ));
     assert!(matches!(
         refused(|p| p.placements[2].rows = RowTable::Ring { base: 0, rows: 4, row_texels: 2, ring: 3 }),
-        PlanError::RowsOverlap { record: 2, .. }
+        PlanError::Layout(LayoutError::RowsOverlap { record: 2, .. })
     ));
     assert!(matches!(
         refused(|p| p.placements[2].rows = RowTable::Scattered { row_starts: vec![0, 2, 5, 4], row_texels: 2 }),
-        PlanError::RowsOverlap { record: 2, .. }
+        PlanError::Layout(LayoutError::RowsOverlap { record: 2, .. })
     ));
     assert!(matches!(
         refused(|p| p.placements.truncate(2)),
-        PlanError::LengthMismatch { what: "placements", found: 2, expected: 3 }
+        PlanError::Input(InputError::LengthMismatch { what: "placements", found: 2, expected: 3 })
     ));
 }
 
@@ -166,7 +194,7 @@ fn scattered_rows_are_checked_row_by_row() {
     assert_eq!(check(&records, &tensors, &uses, &plan(vec![2, 6]), LIMITS), Ok(()));
     assert!(matches!(
         check(&records, &tensors, &uses, &plan(vec![2, 5]), LIMITS),
-        Err(PlanError::Overlap { a: 0, b: 1, step: 1, region: 0 })
+        Err(PlanError::Layout(LayoutError::Overlap { a: 0, b: 1, step: 1, region: 0 }))
     ));
 }
 
@@ -176,8 +204,16 @@ fn a_region_no_texture_can_hold_is_named() {
     let tensors = [TensorRows { rows: 65, row_texels: 100 }];
     let layout = Strategy::Naive.place(&records).unwrap();
     let cut = |max_extent| realize(&layout, &records, &tensors, TexelFormat::Rgba32Float, TextureLimits { max_extent });
-    assert!(matches!(cut(80), Err(PlanError::RegionTooLarge { region: 0, texels: 6500, max_extent: 80, limit: 5120 })));
-    assert!(matches!(cut(0), Err(PlanError::RegionTooLarge { limit: 0, .. })));
+    assert!(matches!(
+        cut(80),
+        Err(PlanError::Unsupported(UnsupportedError::RegionTooLarge {
+            region: 0,
+            texels: 6500,
+            max_extent: 80,
+            limit: 5120
+        }))
+    ));
+    assert!(matches!(cut(0), Err(PlanError::Unsupported(UnsupportedError::RegionTooLarge { limit: 0, .. }))));
     let texture = cut(102).unwrap().textures[0];
     assert_eq!((texture.width, texture.height), (64, 102));
 }
@@ -191,7 +227,7 @@ fn extents_above_the_device_limit_are_laid_out_linearly() {
     assert_eq!((plan.textures[0].width, plan.textures[0].height), (256, 7813));
     assert!(matches!(
         realize(&layout, &records, &[TensorRows { rows: 99, row_texels: 20_000 }], TexelFormat::Rgba32Float, LIMITS),
-        Err(PlanError::SizeMismatch { record: 0, size: 2_000_000, rows: 99, .. })
+        Err(PlanError::Input(InputError::SizeMismatch { record: 0, size: 2_000_000, rows: 99, .. }))
     ));
 }
 
@@ -199,10 +235,13 @@ fn extents_above_the_device_limit_are_laid_out_linearly() {
 fn reversed_intervals_are_refused_everywhere() {
     let records = [UsageRecord::new(3, 2, 1)];
     for &strategy in Strategy::ALL {
-        assert_eq!(strategy.place(&records), Err(PlanError::ReversedInterval { record: 0, first: 3, last: 2 }));
+        assert_eq!(
+            strategy.place(&records),
+            Err(PlanError::Input(InputError::ReversedInterval { record: 0, first: 3, last: 2 }))
+        );
     }
     let one = layout(LayoutKind::SharedObjects, &[1], &[(0, 0)]);
-    assert!(matches!(check_layout(&records, &[], &one), Err(PlanError::ReversedInterval { .. })));
+    assert!(matches!(check_layout(&records, &[], &one), Err(PlanError::Input(InputError::ReversedInterval { .. }))));
 }
 
 #[test]
@@ -211,7 +250,7 @@ fn steps_may_be_as_far_apart_as_a_number_allows() {
     for &strategy in Strategy::ALL {
         assert_eq!(strategy.place(&records).unwrap().total(), 8, "{strategy}");
     }
-    assert!(matches!(uses_from_records(&records), Err(PlanError::TooManySteps { record: 0, .. })));
+    assert!(matches!(uses_from_records(&records), Err(PlanError::Input(InputError::TooManySteps { record: 0, .. }))));
 }
 
 #[test]
@@ -248,12 +287,18 @@ fn an_address_that_wraps_is_refused() {
     for wrapped in [&whole, &ring] {
         assert!(matches!(
             checked(&[write(0), write(65536)], wrapped),
-            Err(PlanError::OutOfRegion { record: 0, end: 0x1_0001_0000, .. })
+            Err(PlanError::Layout(LayoutError::OutOfRegion { record: 0, end: 0x1_0001_0000, .. }))
         ));
     }
     let wide = plan(RowTable::Whole { base: 0, rows, row_texels }, 1 << 17);
-    assert!(matches!(checked(&[write(0), write(65536)], &wide), Err(PlanError::BadTexture { texture: 0, .. })));
+    assert!(matches!(
+        checked(&[write(0), write(65536)], &wide),
+        Err(PlanError::Layout(LayoutError::BadTexture { texture: 0, .. }))
+    ));
     let records = [UsageRecord::new(0, 1, tensor.texels())];
     let refused = check(&records, &[tensor], &[], &whole, limits);
-    assert!(matches!(refused, Err(PlanError::OutOfRegion { record: 0, end: 0x1_0001_0000, .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(PlanError::Layout(LayoutError::OutOfRegion { record: 0, end: 0x1_0001_0000, .. }))),
+        "{refused:?}"
+    );
 }

@@ -2,8 +2,8 @@
 
 use proptest::{prelude::*, strategy::Strategy as Generator};
 use texpool::plan::{
-    LayoutKind, PlanError, Planner, SearchBudget, SearchControl, Strategy, TensorRows, TexelFormat, TextureLimits,
-    UsageRecord, bounds, check, check_layout, realize, solve, uses_from_records,
+    InputError, LayoutKind, PlanError, Planner, SearchBudget, SearchControl, Strategy, TensorRows, TexelFormat,
+    TextureLimits, UsageRecord, bounds, check, check_layout, realize, solve, uses_from_records,
 };
 
 fn record(steps: usize, size: u64) -> impl Generator<Value = UsageRecord> {
@@ -104,7 +104,7 @@ proptest! {
         prop_assert_eq!(bounds(&records).unwrap().naive, u64::MAX);
         records.push(UsageRecord::new(0, 0, 1));
         for &strategy in Strategy::ALL {
-            let refused = matches!(strategy.place(&records), Err(PlanError::Overflow { .. }));
+            let refused = matches!(strategy.place(&records), Err(PlanError::Input(InputError::Overflow { .. })));
             prop_assert!(refused, "{}", strategy);
         }
     }

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use texpool::plan::{
-    LayoutKind, PlanError, Planner, SearchBudget, SearchControl, UsageRecord, Uses, bounds, check_layout, offsets,
-    solve, survey, uses_from_records, verify_certificate,
+    InputError, LayoutError, LayoutKind, PlanError, Planner, SearchBudget, SearchControl, UsageRecord, Uses, bounds,
+    check_layout, offsets, solve, survey, uses_from_records, verify_certificate,
 };
 
 use crate::data::{all_alive, minimalloc, short_lived};
@@ -44,7 +44,7 @@ fn steps_that_are_far_apart_take_no_memory() {
     let found =
         solve(&records, Uses::FirstAndLast, Planner::Best, SearchBudget::default(), &SearchControl::new()).unwrap();
     assert_eq!(found.layout.total(), 12);
-    assert!(matches!(uses_from_records(&records), Err(PlanError::TooManySteps { .. })));
+    assert!(matches!(uses_from_records(&records), Err(PlanError::Input(InputError::TooManySteps { .. }))));
 }
 
 /// Where both can be had, a list of steps and the records alone say the same.
@@ -74,7 +74,10 @@ fn a_step_of_very_many_tensors_is_checked_at_once() {
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     let arena = texpool::plan::Layout { problem: LayoutKind::Banks, ..offsets::naive(&records).unwrap() };
     let refused = check_layout(&records, Uses::FirstAndLast, &arena);
-    assert!(matches!(refused, Err(PlanError::ReadsAndWrites { step: 1, read: 0, .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(PlanError::Layout(LayoutError::ReadsAndWrites { step: 1, read: 0, .. }))),
+        "{refused:?}"
+    );
 }
 
 /// Where no step reads and writes, an arena is a bank: on this public instance banks came to more than an arena did.

@@ -15,7 +15,7 @@ use super::{
     assignment::assign,
     bounds::{Bounds, bounds},
     control::{SearchControl, StopReason},
-    error::PlanError,
+    error::{InputError, PlanError},
     layout::{Layout, LayoutKind},
     offsets,
     random::Random,
@@ -39,8 +39,8 @@ const DIVISIONS: usize = 1000;
 /// No plan of banks is below it, and where it is `known`, no plan of banks is below that.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`], or [`PlanError::UseOutsideLife`] if a step names a
-/// record that is not there.
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold,
+/// or a step that names a record that is not there.
 pub fn bank_bound<'a>(
     records: &[UsageRecord],
     uses: impl Into<Uses<'a>>,
@@ -60,7 +60,7 @@ pub fn bank_bound<'a>(
 /// stops the search.
 ///
 /// # Errors
-/// As [`bank_bound`], and [`PlanError::LengthMismatch`] if the seed is another set's.
+/// As [`bank_bound`], and [`PlanError::Input`] if the seed is another set's.
 pub fn banks<'a>(
     records: &[UsageRecord],
     uses: impl Into<Uses<'a>>,
@@ -95,7 +95,9 @@ pub(super) fn search_banks(
     let Known { seed, arena, bounds } = known;
     let bound = bounds.offsets;
     if seed.places.len() != records.len() {
-        return Err(PlanError::LengthMismatch { what: "places", expected: records.len(), found: seed.places.len() });
+        return Err(
+            InputError::LengthMismatch { what: "places", expected: records.len(), found: seed.places.len() }.into()
+        );
     }
     let best = Layout { problem: LayoutKind::Banks, ..seed.clone() };
     let best_total = best.total();

@@ -9,7 +9,7 @@
 use super::proof::{Case, Prices, Proof};
 use crate::plan::{
     control::SearchControl,
-    error::PlanError,
+    error::{InputError, PlanError},
     load::{Load, births, span},
     record::UsageRecord,
 };
@@ -42,8 +42,8 @@ struct Assumed {
 /// The bound that a certificate proves for these records, recomputed from nothing but its prices.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`], or [`PlanError::BadCertificate`] if a price overpays, a case is impossible to
-/// read, or the bound claimed is above the bound proven.
+/// [`PlanError::Input`] for a reversed interval, or [`PlanError::BadCertificate`] if a price overpays, a case is
+/// impossible to read, or the bound claimed is above the bound proven.
 pub fn verify_certificate(records: &[UsageRecord], certificate: &Certificate) -> Result<u64, PlanError> {
     verify(records, certificate, &SearchControl::new())
 }
@@ -56,7 +56,7 @@ pub(super) fn verify(
 ) -> Result<u64, PlanError> {
     if let Some(record) = records.iter().position(|r| r.first > r.last) {
         let UsageRecord { first, last, .. } = records[record];
-        return Err(PlanError::ReversedInterval { record, first, last });
+        return Err(InputError::ReversedInterval { record, first, last }.into());
     }
     let mut sizes: Vec<u64> = records.iter().map(|r| r.size).collect();
     sizes.sort_unstable();

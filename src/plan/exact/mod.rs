@@ -78,7 +78,7 @@ fn is_solvable(records: &[UsageRecord], bounds: &Bounds) -> bool {
 /// (thousands of tensors, each of another size) are answered with the best greedy plan and the positional bound.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn optimum(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>) -> Result<Optimum, PlanError> {
     let bounds = bounds(records)?;
     let mut table = Table::new(records);

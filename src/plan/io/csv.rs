@@ -7,7 +7,12 @@ use super::{
     names::Seen,
     record_set::{RecordSet, wrong},
 };
-use crate::plan::{error::PlanError, layout::Layout, offsets::back_to_back, record::UsageRecord};
+use crate::plan::{
+    error::{InputError, PlanError},
+    layout::Layout,
+    offsets::back_to_back,
+    record::UsageRecord,
+};
 
 /// A field and the column, in characters, where it starts.
 type Field = (usize, String);
@@ -162,16 +167,16 @@ pub fn to_csv(set: &RecordSet) -> String {
 /// Writes `id,lower,upper,size`, and `offset` where there is a layout: its regions are laid back to back.
 ///
 /// # Errors
-/// [`PlanError::LengthMismatch`] if the layout is another set's; [`PlanError::Overflow`] if a tensor ends at the last
+/// [`PlanError::Input`] if the layout is another set's, or a tensor ends at the last
 /// step that a number holds, after which there is none to write.
 pub fn to_minimalloc(set: &RecordSet, layout: Option<&Layout>) -> Result<String, PlanError> {
     let arena = layout.map(back_to_back);
     if let Some(found) = arena.as_ref().map(|a| a.places.len()).filter(|&found| found != set.records.len()) {
-        return Err(PlanError::LengthMismatch { what: "places", expected: set.records.len(), found });
+        return Err(InputError::LengthMismatch { what: "places", expected: set.records.len(), found }.into());
     }
     let mut text = String::from(if arena.is_some() { "id,lower,upper,size,offset\n" } else { "id,lower,upper,size\n" });
     for (record, (name, r)) in set.names.iter().zip(&set.records).enumerate() {
-        let upper = r.last.checked_add(1).ok_or(PlanError::Overflow { record })?;
+        let upper = r.last.checked_add(1).ok_or(InputError::Overflow { record })?;
         let _ = write!(text, "{},{},{upper},{}", quoted(name), r.first, r.size);
         let _ = match &arena {
             Some(arena) => writeln!(text, ",{}", arena.places[record].offset),

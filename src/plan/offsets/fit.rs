@@ -23,7 +23,7 @@ pub enum Fit {
 /// together, each alive with another, there is no search.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 ///
 /// ```
 /// use texpool::plan::{UsageRecord, SearchControl, offsets::{Fit, fit}};

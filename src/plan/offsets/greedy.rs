@@ -22,7 +22,7 @@ use crate::plan::{
 /// Tensors one after another, nothing shared, in `O(n)`.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn naive(records: &[UsageRecord]) -> Result<Layout, PlanError> {
     naive_total(records)?;
     Ok(one_arena(records, &vec![None; records.len()]))
@@ -32,7 +32,7 @@ pub fn naive(records: &[UsageRecord]) -> Result<Layout, PlanError> {
 /// Algorithm 3). `O(n log n)` where lives are short, `O(n^2)` where most tensors meet most others.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn greedy_by_size(records: &[UsageRecord], align: u64, control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).collect();
@@ -44,7 +44,7 @@ pub fn greedy_by_size(records: &[UsageRecord], align: u64, control: &SearchContr
 /// TensorFlow Lite Micro. Takes as long as [`greedy_by_size`].
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn micro_greedy(records: &[UsageRecord], control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).rev().collect();
@@ -56,7 +56,7 @@ pub fn micro_greedy(records: &[UsageRecord], control: &SearchControl<'_>) -> Res
 /// long as [`greedy_by_size`].
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn greedy_by_breadth(
     records: &[UsageRecord],
     ties: Ties,
@@ -70,7 +70,7 @@ pub fn greedy_by_breadth(
 /// a newcomer meets those that are alive at its birth, and no others.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn greedy_in_order(records: &[UsageRecord], gap: Gap, control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).filter(|&i| records[i].size > 0).collect();

@@ -32,7 +32,7 @@ const MORE: u64 = 8;
 /// stops it. The gap is halved in rounds, the first with few nodes a search, so that a good layout is found early.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn smallest(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>) -> Result<Smallest, PlanError> {
     let mut bound = widest(records)?;
     let mut layout = quick(records, bound, control)?;

@@ -82,7 +82,7 @@ impl Skyline {
 /// `O(n^1.5)` at worst. Where `control` stops it, what was not placed by then lies on top, one after another.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn strip_packing(
     records: &[UsageRecord],
     ties: TieBreak,

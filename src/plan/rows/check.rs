@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::problem::{RowStep, RowUse};
 use crate::plan::{
-    error::PlanError,
+    error::{InputError, LayoutError, PlanError},
     placement::{Placement, Plan, RowTable},
     realize::{TensorRows, TextureLimits},
 };
@@ -33,7 +33,7 @@ pub fn check_rows(
 ) -> Result<(), PlanError> {
     for (what, found) in [("placements", plan.placements.len()), ("marks of whole tensors", whole.len())] {
         if found != tensors.len() {
-            return Err(PlanError::LengthMismatch { what, expected: tensors.len(), found });
+            return Err(InputError::LengthMismatch { what, expected: tensors.len(), found }.into());
         }
     }
     check_textures(plan, limits)?;
@@ -54,7 +54,7 @@ pub fn check_rows(
             let same = |read: &&RowUse| plan.placements[read.record].texture == region;
             if let Some(read) = step.reads.iter().find(same) {
                 let (read, write) = (read.record, write.record);
-                return Err(PlanError::ReadsAndWrites { step: number, read, write, region });
+                return Err(LayoutError::ReadsAndWrites { step: number, read, write, region }.into());
             }
         }
         for read in &step.reads {
@@ -72,7 +72,7 @@ pub fn check_rows(
 }
 
 fn bad(step: usize, touched: &RowUse, why: &'static str) -> PlanError {
-    PlanError::BadRowUse { step, record: touched.record, why }
+    PlanError::Input(InputError::BadRowUse { step, record: touched.record, why })
 }
 
 fn check_textures(plan: &Plan, limits: TextureLimits) -> Result<(), PlanError> {
@@ -86,7 +86,7 @@ fn check_textures(plan: &Plan, limits: TextureLimits) -> Result<(), PlanError> {
             _ if u64::from(width) * u64::from(height) > 1 << 32 => "it has more texels than 32 bits count",
             _ => continue,
         };
-        return Err(PlanError::BadTexture { texture, width, height, why });
+        return Err(LayoutError::BadTexture { texture, width, height, why }.into());
     }
     Ok(())
 }
@@ -98,7 +98,7 @@ fn check_table(
     whole: bool,
     plan: &Plan,
 ) -> Result<(), PlanError> {
-    let wrong = |why| Err(PlanError::WrongPlacement { placement: record, why });
+    let wrong = |why| Err(PlanError::Layout(LayoutError::WrongPlacement { placement: record, why }));
     let (rows, row_texels, sound) = match &placement.rows {
         RowTable::Whole { rows, row_texels, .. } => (*rows, *row_texels, true),
         RowTable::Ring { rows, row_texels, ring, .. } => (*rows, *row_texels, *ring > 0 && !whole),
@@ -112,7 +112,7 @@ fn check_table(
         return wrong("its rows must lie one after another");
     } else if placement.texture >= plan.textures.len() {
         let (index, count) = (placement.texture, plan.textures.len());
-        return Err(PlanError::OutOfRange { record, what: "texture", index, count });
+        return Err(LayoutError::OutOfRange { record, what: "texture", index, count }.into());
     }
     Ok(())
 }
@@ -137,7 +137,7 @@ impl Memory<'_> {
         while at < end {
             match self.runs[texture].range(..=at).next_back() {
                 Some((_, &(until, record, of))) if until > at && (record, of) == (used.record, row) => at = until,
-                _ => return Err(PlanError::RowNotThere { step, record: used.record, row, texture }),
+                _ => return Err(LayoutError::RowNotThere { step, record: used.record, row, texture }.into()),
             }
         }
         Ok(())
@@ -150,7 +150,7 @@ impl Memory<'_> {
         let spec = &self.plan.textures[texture];
         let size = u64::from(spec.width) * u64::from(spec.height);
         if end > size {
-            return Err(PlanError::OutOfRegion { record, region: texture, end: end.into(), size });
+            return Err(LayoutError::OutOfRegion { record, region: texture, end: end.into(), size }.into());
         }
         let runs = &mut self.runs[texture];
         // Runs never overlap each other, so those that reach past `start` are the last ones that begin before `end`.
@@ -159,7 +159,9 @@ impl Memory<'_> {
             if let Some((_, lost, lost_row)) = runs.remove(&at)
                 && (lost, lost_row) == (record, row)
             {
-                return Err(PlanError::BadRowUse { step, record, why: "it writes a row that has a value already" });
+                return Err(
+                    InputError::BadRowUse { step, record, why: "it writes a row that has a value already" }.into()
+                );
             }
         }
         runs.insert(start, (end, record, row));

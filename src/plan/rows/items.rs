@@ -3,7 +3,11 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use super::problem::{LivePeak, LiveRange, RowProblem, RowStep, RowUse};
-use crate::plan::{error::PlanError, realize::TensorRows, record::UsageRecord};
+use crate::plan::{
+    error::{InputError, PlanError},
+    realize::TensorRows,
+    record::UsageRecord,
+};
 
 /// Rows that are placed as one run: a single row, or a whole tensor.
 pub(super) struct Item {
@@ -16,14 +20,14 @@ pub(super) struct Item {
 /// the first of them.
 ///
 /// # Errors
-/// [`PlanError::BadRowUse`] where a step names a record or row that is not there, writes texels again, or reads some
+/// [`PlanError::Input`] where a step names a record or row that is not there, writes texels again, or reads some
 /// that are not written before.
 pub fn row_lives(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Option<LiveRange>>>, PlanError> {
     let mut lives: Vec<Vec<Option<LiveRange>>> = tensors.iter().map(|t| vec![None; t.rows as usize]).collect();
     let mut parts = Parts::default();
     for (step, touched) in steps.iter().enumerate() {
         for used in &touched.reads {
-            let bad = |why| PlanError::BadRowUse { step, record: used.record, why };
+            let bad = |why| PlanError::Input(InputError::BadRowUse { step, record: used.record, why });
             for (row, life) in used.rows.clone().zip(used_rows(&mut lives, used).map_err(bad)?) {
                 match life {
                     Some(life) if parts.has(used, row) => life.last = step,
@@ -32,7 +36,7 @@ pub fn row_lives(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Op
             }
         }
         for used in &touched.writes {
-            let bad = |why| PlanError::BadRowUse { step, record: used.record, why };
+            let bad = |why| PlanError::Input(InputError::BadRowUse { step, record: used.record, why });
             let row_texels = tensors.get(used.record).map_or(0, |t| t.row_texels);
             let all = used.texels == (0..row_texels);
             for (row, life) in used.rows.clone().zip(used_rows(&mut lives, used).map_err(bad)?) {
@@ -84,11 +88,12 @@ impl Parts {
 pub(super) fn items(problem: &RowProblem<'_>) -> Result<Vec<Item>, PlanError> {
     let RowProblem { tensors, whole, steps } = *problem;
     if whole.len() != tensors.len() {
-        return Err(PlanError::LengthMismatch {
+        return Err(InputError::LengthMismatch {
             what: "marks of whole tensors",
             expected: tensors.len(),
             found: whole.len(),
-        });
+        }
+        .into());
     }
     let mut items = Vec::new();
     for (record, lives) in row_lives(tensors, steps)?.into_iter().enumerate() {

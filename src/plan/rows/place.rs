@@ -22,7 +22,7 @@ const PACKED: usize = 3;
 /// times steps are too many for the search's memory.
 ///
 /// # Errors
-/// As [`row_lives`](super::row_lives); [`PlanError::Overflow`] where the rows add up to more than 64 bits hold.
+/// As [`row_lives`](super::row_lives); [`PlanError::Input`] where the rows add up to more than 64 bits hold.
 pub fn place_rows(
     problem: &RowProblem<'_>,
     budget: SearchBudget,

@@ -5,7 +5,7 @@ use super::{
     problem::{RowLayout, RowProblem},
 };
 use crate::plan::{
-    error::PlanError,
+    error::{InputError, PlanError},
     layout::LayoutKind,
     placement::{Placement, Plan, RowTable, TexelFormat},
     realize::{TensorRows, TextureLimits, texture},
@@ -14,7 +14,7 @@ use crate::plan::{
 /// Cuts textures from a layout of rows.
 ///
 /// # Errors
-/// [`PlanError::LengthMismatch`] where the lists disagree, [`PlanError::RegionTooLarge`] where no texture can hold what
+/// [`PlanError::Input`] where the lists disagree, [`PlanError::Unsupported`] where no texture can hold what
 /// is to lie in it, and as [`row_lives`].
 pub fn realize_rows(
     layout: &RowLayout,
@@ -25,7 +25,7 @@ pub fn realize_rows(
     let records = problem.tensors.len();
     for (what, found) in [("textures of records", layout.texture_of.len()), ("row starts", layout.starts.len())] {
         if found != records {
-            return Err(PlanError::LengthMismatch { what, expected: records, found });
+            return Err(InputError::LengthMismatch { what, expected: records, found }.into());
         }
     }
     let textures = layout

@@ -14,7 +14,7 @@ use crate::plan::{
 /// `O(k n log n)` for `k` objects. Where `control` stops it, those not placed yet get objects of their own.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn greedy_by_breadth(
     records: &[UsageRecord],
     ties: Ties,

@@ -19,7 +19,7 @@ pub enum ObjectChoice {
 /// objects. Where `control` stops it, those not placed yet get objects of their own.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn greedy_by_size(
     records: &[UsageRecord],
     pick: ObjectChoice,

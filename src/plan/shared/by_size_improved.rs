@@ -54,7 +54,7 @@ pub enum StageOrder {
 /// stops it, those not placed yet get objects of their own.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn greedy_by_size_improved(
     records: &[UsageRecord],
     stages: Stages,

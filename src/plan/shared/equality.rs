@@ -22,7 +22,7 @@ impl Free for BySize {
 /// Places tensors in order of birth; of the free objects of its size a tensor takes the one freed last. `O(n log n)`.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn equality(records: &[UsageRecord]) -> Result<Layout, PlanError> {
     by_birth(records, &mut BySize::default())
 }

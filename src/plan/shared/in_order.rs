@@ -30,7 +30,7 @@ impl Free for Nearest {
 /// only when none is free. `O(n log n)`.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn greedy_in_order(records: &[UsageRecord]) -> Result<Layout, PlanError> {
     by_birth(records, &mut Nearest::default())
 }

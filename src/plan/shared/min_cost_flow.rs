@@ -9,7 +9,7 @@ use super::naive::naive;
 use crate::plan::{
     bounds::naive_total,
     control::SearchControl,
-    error::PlanError,
+    error::{PlanError, UnsupportedError},
     layout::{Layout, LayoutKind, Place},
     record::UsageRecord,
 };
@@ -87,12 +87,15 @@ const MAX_TENSORS: usize = 2_000;
 /// stops it, nothing is shared.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`], [`PlanError::Overflow`], or [`PlanError::TooManyRecords`] above two thousand.
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold;
+/// [`PlanError::Unsupported`] above two thousand records.
 pub fn min_cost_flow(records: &[UsageRecord], control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let n = records.len();
     if n > MAX_TENSORS {
-        return Err(PlanError::TooManyRecords { strategy: "min_cost_flow", records: n, limit: MAX_TENSORS });
+        return Err(
+            UnsupportedError::TooManyRecords { strategy: "min_cost_flow", records: n, limit: MAX_TENSORS }.into()
+        );
     }
     let mut births: Vec<usize> = (0..n).collect();
     births.sort_by_key(|&i| records[i].first);

@@ -10,7 +10,7 @@ use crate::plan::{
 /// Gives every tensor an object of its own, in `O(n)`.
 ///
 /// # Errors
-/// [`PlanError::ReversedInterval`] or [`PlanError::Overflow`].
+/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn naive(records: &[UsageRecord]) -> Result<Layout, PlanError> {
     naive_total(records)?;
     Ok(Layout {
