@@ -1,4 +1,5 @@
-//! Equality: an object is taken again only by a tensor of its very size. What baselines do whose textures never change.
+//! Equality: an object is taken again only by a tensor of its very size. What inference engines do
+//! whose textures never change.
 
 use std::collections::HashMap;
 
