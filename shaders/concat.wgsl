@@ -36,10 +36,10 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let id = begin(global, group);
     let step = step_params();
     if id >= step.items { return; }
-    let own = params();
+    let args = params();
     let dst = output_tensor();
-    let corner = own.corner;
-    let box = own.extents;
+    let corner = args.corner;
+    let box = args.extents;
     let line = id / (box.x * box.y);
     let i = id % (box.x * box.y);
     let x = corner.x + i % box.x;
@@ -47,18 +47,18 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let y = corner.z + line % box.z;
     let batch = corner.w + line / box.z;
     let row = batch * dst.h + y;
-    if row < step.first_row || row >= own.end_row { return; }
+    if row < step.first_row || row >= args.end_row { return; }
     let o = vec3(batch, y, x);
     var value = vec4(0.0);
     if CONSTANTS {
-        if slice >= own.constant_slice {
-            let line_start = own.constants + line * (own.constant_slices * box.x);
-            value = read_weight(line_start + (slice - own.constant_slice) * box.x + (x - corner.x));
+        if slice >= args.constant_slice {
+            let line_start = args.constants + line * (args.constant_slices * box.x);
+            value = read_weight(line_start + (slice - args.constant_slice) * box.x + (x - corner.x));
         }
     }
     if FIRST_PART {
         let t = input_tensor();
-        let begin = own.first_begin;
+        let begin = args.first_begin;
         let start = row_of(t, o, begin);
         if ALIGNED {
             value = read_input(t, start + min(slice - (begin.w >> 2u), t.slices - 1u) * t.pitch);
@@ -71,7 +71,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     }
     if SECOND_PART {
         let t = second_tensor();
-        let begin = own.second_begin;
+        let begin = args.second_begin;
         let start = row_of(t, o, begin);
         let lanes = lanes_of(slice * 4u, begin.w);
         let near = read_second(t, start + min(lanes.x >> 2u, t.slices - 1u) * t.pitch);

@@ -1,6 +1,6 @@
 // 2-D convolution with any window, stride, dilation, padding and groups.
-// An invocation computes PIXELS pixels by SLICES slices. Weights: for each output slice, window row, window column and
-// input slice of the output slice's span, four texels, a `WeightMatrix`; then the biases.
+// An invocation computes a block. Weights: for each output slice, window row, window column and input slice of the output
+// slice's span four texels, a `WeightMatrix`; then the biases.
 
 // Pairs are of y and x.
 struct Params {
@@ -16,23 +16,20 @@ struct Params {
     in_group: u32,        // input channels of a group
 }
 
-override PIXELS: u32 = 8u;
-override SLICES: u32 = 4u;
-
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
     let step = step_params();
     if id >= step.items { return; }
-    let own = params();
+    let args = params();
     let dst = output_tensor();
     let src = input_tensor();
-    let first = step.first_row * dst.w + (id % own.blocks) * PIXELS;
-    let end = step.first_row * dst.w + own.pixels;
-    let slice = (id / own.blocks) * SLICES;
-    let span = own.span;
+    let first = step.first_row * dst.w + (id % args.blocks) * PIXELS;
+    let end = step.first_row * dst.w + args.pixels;
+    let slice = (id / args.blocks) * SLICES;
+    let span = args.span;
     // The span of input slices starts where the group of the slice's first channel does.
-    let start = min((slice * 4u / own.out_group) * own.in_group / 4u, src.slices - span);
+    let start = min((slice * 4u / args.out_group) * args.in_group / 4u, src.slices - span);
 
     // Image row and column of the window's first tap, biased by the padding so that they stay unsigned; first input row.
     var y: array<u32, MAX_PIXELS>;
@@ -41,56 +38,39 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     for (var p = 0u; p < PIXELS; p++) {
         let pixel = min(first + p, end - 1u);
         let row = pixel / dst.w;
-        y[p] = (row % dst.h) * own.stride.x;
-        x[p] = (pixel % dst.w) * own.stride.y;
+        y[p] = (row % dst.h) * args.stride.x;
+        x[p] = (pixel % dst.w) * args.stride.y;
         image[p] = (row / dst.h) * src.h;
     }
-    var weight: array<u32, MAX_SLICES>;
-    var sum: array<array<vec4<f32>, MAX_SLICES>, MAX_PIXELS>;
-    for (var s = 0u; s < SLICES; s++) {
-        let out = min(slice + s, dst.slices - 1u);
-        weight[s] = step.weight_base + out * own.window.x * own.window.y * span * 4u;
-        let bias = read_weight(own.bias + out);
-        for (var p = 0u; p < PIXELS; p++) { sum[p][s] = bias; }
-    }
-    for (var ky = 0u; ky < own.window.x; ky++) {
+    var sums: Sums;
+    var weights: WeightTexels;
+    begin_block(&sums, &weights, dst, slice, args.window.x * args.window.y * span * 4u, args.bias);
+    for (var ky = 0u; ky < args.window.x; ky++) {
         var line: array<u32, MAX_PIXELS>;
         var inside: array<bool, MAX_PIXELS>;
         for (var p = 0u; p < PIXELS; p++) {
             // Wraps below zero to beyond any height.
-            let iy = y[p] + ky * own.dilation.x - own.padding.x;
+            let iy = y[p] + ky * args.dilation.x - args.padding.x;
             inside[p] = iy < src.h;
             line[p] = row_start(src, image[p] + select(0u, iy, inside[p])) + start * src.pitch;
         }
-        for (var kx = 0u; kx < own.window.y; kx++) {
+        for (var kx = 0u; kx < args.window.y; kx++) {
             var texel: array<u32, MAX_PIXELS>;
             var hit: array<bool, MAX_PIXELS>;
             for (var p = 0u; p < PIXELS; p++) {
-                let ix = x[p] + kx * own.dilation.y - own.padding.y;
+                let ix = x[p] + kx * args.dilation.y - args.padding.y;
                 hit[p] = inside[p] && ix < src.w;
                 texel[p] = line[p] + select(0u, ix, ix < src.w);
             }
             for (var k = 0u; k < span; k++) {
-                var v: array<vec4<f32>, MAX_PIXELS>;
+                var v: PixelValues;
                 for (var p = 0u; p < PIXELS; p++) {
                     v[p] = select(vec4(0.0), read_input(src, texel[p]), hit[p]);
                     texel[p] += src.pitch;
                 }
-                for (var s = 0u; s < SLICES; s++) {
-                    let w = weight_matrix(weight[s], step.weight_shift);
-                    weight[s] += 4u;
-                    for (var p = 0u; p < PIXELS; p++) {
-                        sum[p][s] += product(v[p], w);
-                    }
-                }
+                add_products(&sums, &weights, &v);
             }
         }
     }
-    for (var p = 0u; p < PIXELS; p++) {
-        let pixel = first + p;
-        if pixel >= end { break; }
-        for (var s = 0u; s < SLICES; s++) {
-            if slice + s < dst.slices { store_output(dst, pixel / dst.w, pixel % dst.w, slice + s, sum[p][s]); }
-        }
-    }
+    store_block(&sums, dst, first, end, slice);
 }

@@ -22,22 +22,22 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let id = begin(global, group);
     let step = step_params();
     if id >= step.items { return; }
-    let own = params();
+    let args = params();
     let dst = output_tensor();
     let src = input_tensor();
     let pixel = step.first_row * dst.w + id / dst.slices;
     let slice = id % dst.slices;
-    let fours = (own.inputs + 3u) / 4u;
-    var sum = read_weight(own.bias + slice);
+    let fours = (args.inputs + 3u) / 4u;
+    var sum = read_weight(args.bias + slice);
     for (var k = 0u; k < fours; k++) {
-        let n = pixel * own.inputs + k * 4u;
+        let n = pixel * args.inputs + k * 4u;
         var x: vec4<f32>;
         if ALIGNED {
             let pixel_in = n / src.c;
             x = read_input(src, texel_of(src, pixel_in / src.w, n % src.c / 4u, pixel_in % src.w));
         } else {
             for (var j = 0u; j < 4u; j++) {
-                if k * 4u + j < own.inputs { x[j] = dense(src, n + j); }
+                if k * 4u + j < args.inputs { x[j] = dense(src, n + j); }
             }
         }
         sum += product(x, weight_matrix(step.weight_base + (slice * fours + k) * 4u, step.weight_shift));

@@ -24,24 +24,24 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let id = begin(global, group);
     let step = step_params();
     if id >= step.items { return; }
-    let own = params();
+    let args = params();
     let dst = output_tensor();
     let src = input_tensor();
-    let block = id % own.blocks;
-    let row = step.first_row + id / own.blocks / dst.slices;
-    let slice = id / own.blocks % dst.slices;
+    let block = id % args.blocks;
+    let row = step.first_row + id / args.blocks / dst.slices;
+    let slice = id / args.blocks % dst.slices;
     let ox = block * PIXELS;
-    let left = ox * STRIDE_X - own.padding.y;
+    let left = ox * STRIDE_X - args.padding.y;
     let image = (row / dst.h) * src.h;
-    let top = (row % dst.h) * own.stride_y - own.padding.x;
+    let top = (row % dst.h) * args.stride_y - args.padding.x;
 
     var sum: array<vec4<f32>, MAX_ROW_PIXELS>;
-    let bias = read_weight(own.bias + slice);
+    let bias = read_weight(args.bias + slice);
     for (var p = 0u; p < PIXELS; p++) { sum[p] = bias; }
     var weight = step.weight_base + slice * WINDOW_Y * WINDOW_X;
     for (var ky = 0u; ky < WINDOW_Y; ky++) {
         // Wraps below zero to beyond any height; so do columns.
-        let iy = top + ky * own.dilation_y;
+        let iy = top + ky * args.dilation_y;
         let inside = iy < src.h;
         let line = row_start(src, image + select(0u, iy, inside)) + slice * src.pitch;
         var column: array<vec4<f32>, MAX_COLUMNS>;

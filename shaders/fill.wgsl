@@ -1,5 +1,5 @@
-// Fills an operand's texels with one value, lanes past the last channel too; or the border of a pad, the texels around a
-// part of it, and those lanes with zeros. One texel an invocation.
+// Fills an operand's texels with one value, lanes past the last channel too; or the border of a pad, which is what lies
+// around a part of it, and there those lanes with zeros. One texel an invocation.
 
 struct Params {
     value: f32,
@@ -30,23 +30,23 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let id = begin(global, group);
     let step = step_params();
     if id >= step.items { return; }
-    let own = params();
+    let args = params();
     let dst = output_tensor();
     let row_texels = dst.slices * dst.w;
     var row = id / row_texels;
     var texel = id % row_texels;
-    var value = vec4(own.value);
+    var value = vec4(args.value);
     if PAD_BORDER {
-        let above = own.above * row_texels;
-        let a_row = row_texels - own.slices * own.pixels;
+        let above = args.above * row_texels;
+        let a_row = row_texels - args.slices * args.pixels;
         if id >= above {
             let i = id - above;
-            let beside = own.beside * a_row;
+            let beside = args.beside * a_row;
             if i < beside {
-                row = own.above + i / max(a_row, 1u);
-                texel = texel_around(i % max(a_row, 1u), dst.w, own);
+                row = args.above + i / max(a_row, 1u);
+                texel = texel_around(i % max(a_row, 1u), dst.w, args);
             } else {
-                row = own.above + own.beside + (i - beside) / row_texels;
+                row = args.above + args.beside + (i - beside) / row_texels;
                 texel = (i - beside) % row_texels;
             }
         }

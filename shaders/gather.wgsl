@@ -36,15 +36,15 @@ fn computed_index(i: vec4<u32>) -> f32 {
 
 // The operand's element that element `o` of the result is.
 fn source_of(o: vec4<u32>, dst: Tensor) -> vec4<u32> {
-    let own = params();
+    let args = params();
     var s = o;
     if INDICES == INDICES_IN_PARAMS {
-        let i = select(o[own.axis], ((o.x * dst.h + o.y) * dst.w + o.z) * dst.c + o.w, ELEMENTWISE);
-        s[own.axis] = param(own.indices + (i >> 2u))[i & 3u];
+        let i = select(o[args.axis], ((o.x * dst.h + o.y) * dst.w + o.z) * dst.c + o.w, ELEMENTWISE);
+        s[args.axis] = param(args.indices + (i >> 2u))[i & 3u];
     } else {
-        let extent = i32(own.extent);
-        let index = i32(computed_index(select(vec4(0u, 0u, 0u, o[own.axis]), o, vec4(ELEMENTWISE))));
-        s[own.axis] = u32(clamp(select(index, index + extent, index < 0), 0, extent - 1));
+        let extent = i32(args.extent);
+        let index = i32(computed_index(select(vec4(0u, 0u, 0u, o[args.axis]), o, vec4(ELEMENTWISE))));
+        s[args.axis] = u32(clamp(select(index, index + extent, index < 0), 0, extent - 1));
     }
     return s;
 }

@@ -12,8 +12,8 @@ struct Params {
 
 fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let src = input_tensor();
-    let own = params();
-    let region = region_of(own.reduced, src, o);
+    let args = params();
+    let region = region_of(args.reduced, src, o);
     var sum = vec4(0.0);
     for (var b = region.batches.x; b < region.batches.y; b++) {
         for (var y = region.rows.x; y < region.rows.y; y++) {
@@ -24,13 +24,13 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
                     line += read_input(src, start + s * src.pitch + x);
                 }
             }
-            if own.stored == STORED_ROW_MEANS { line = stored(line / own.row_divisor); }
+            if args.stored == STORED_ROW_MEANS { line = stored(line / args.row_divisor); }
             sum += line;
         }
     }
     // Lanes past the last channel are zero, so all four may be added.
-    if own.reduced.w != 0u { sum = vec4((sum.x + sum.y) + (sum.z + sum.w), 0.0, 0.0, 0.0); }
-    var mean = sum / own.divisor;
-    if own.stored == STORED_MEAN { mean = stored(mean); }
+    if args.reduced.w != 0u { sum = vec4((sum.x + sum.y) + (sum.z + sum.w), 0.0, 0.0, 0.0); }
+    var mean = sum / args.divisor;
+    if args.stored == STORED_MEAN { mean = stored(mean); }
     return mean;
 }

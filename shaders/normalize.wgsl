@@ -39,15 +39,15 @@ struct GroupTexel {
 
 // Where texel `i` of group `which` lies: pixels first, then slices, rows, batches.
 fn group_texel(src: Tensor, which: u32, i: u32) -> GroupTexel {
-    let own = params();
-    let x0 = which % own.columns;
-    let slice0 = which / own.columns % own.depths;
-    let outer = own.outer + which / (own.columns * own.depths);
+    let args = params();
+    let x0 = which % args.columns;
+    let slice0 = which / args.columns % args.depths;
+    let outer = args.outer + which / (args.columns * args.depths);
     // The first row of the group: rows and images count through all batches, row numbers within one.
-    let row0 = select(outer, outer * src.h, own.joined.y != 0u && own.joined.x == 0u);
-    let line = i / (own.pixels * own.slices);
-    let row = row0 + line / own.rows * src.h + line % own.rows;
-    return GroupTexel(row, slice0 + i / own.pixels % own.slices, x0 + i % own.pixels);
+    let row0 = select(outer, outer * src.h, args.joined.y != 0u && args.joined.x == 0u);
+    let line = i / (args.pixels * args.slices);
+    let row = row0 + line / args.rows * src.h + line % args.rows;
+    return GroupTexel(row, slice0 + i / args.pixels % args.slices, x0 + i % args.pixels);
 }
 
 fn read_group(src: Tensor, t: GroupTexel) -> vec4<f32> {
@@ -63,29 +63,29 @@ fn main(
     // Every lane reaches every barrier: a team beyond the last group repeats it and stores nothing.
     let id = begin(global, group);
     let step = step_params();
-    let own = params();
+    let args = params();
     let which = min(id, step.items - 1u) / TEAM;
     let member = id % TEAM;
     let dst = output_tensor();
     let src = input_tensor();
-    let texels = own.batches * own.rows * own.pixels * own.slices;
+    let texels = args.batches * args.rows * args.pixels * args.slices;
     var sum = vec4(0.0);
     for (var i = member; i < texels; i += TEAM) {
         sum += read_group(src, group_texel(src, which, i));
     }
-    let mean = workgroup_sum(lane, sum) / own.values;
+    let mean = workgroup_sum(lane, sum) / args.values;
     sum = vec4(0.0);
     for (var i = member; i < texels; i += TEAM) {
         let t = group_texel(src, which, i);
         let off = read_group(src, t) - mean;
         sum += select(vec4(0.0), off * off, has_channels(src, t.slice));
     }
-    let variance = workgroup_sum(lane, sum) / own.values;
-    let scale = 1.0 / sqrt(variance + own.epsilon);
+    let variance = workgroup_sum(lane, sum) / args.values;
+    let scale = 1.0 / sqrt(variance + args.epsilon);
     if id < step.items {
         for (var i = member; i < texels; i += TEAM) {
             let t = group_texel(src, which, i);
-            if t.row < step.first_row || t.row >= own.end_row { continue; }
+            if t.row < step.first_row || t.row >= args.end_row { continue; }
             store_output(dst, t.row, t.x, t.slice, (read_group(src, t) - mean) * scale);
         }
     }

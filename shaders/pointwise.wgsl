@@ -1,6 +1,6 @@
 // Pointwise (1x1, stride 1) convolution; a fully connected layer is one over its input's pixels in dense order.
-// An invocation computes PIXELS pixels by SLICES slices. Weights: for each output slice and input slice four texels, a
-// `WeightMatrix`; then the biases.
+// An invocation computes a block. Weights: for each output slice and input slice four texels, a `WeightMatrix`; then the
+// biases.
 
 struct Params {
     blocks: u32,   // of pixels
@@ -8,20 +8,17 @@ struct Params {
     bias: u32,     // first weight texel of the biases
 }
 
-override PIXELS: u32 = 8u;
-override SLICES: u32 = 4u;
-
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
     let step = step_params();
     if id >= step.items { return; }
-    let own = params();
+    let args = params();
     let dst = output_tensor();
     let src = input_tensor();
-    let first = step.first_row * dst.w + (id % own.blocks) * PIXELS;
-    let end = step.first_row * dst.w + own.pixels;
-    let slice = (id / own.blocks) * SLICES;
+    let first = step.first_row * dst.w + (id % args.blocks) * PIXELS;
+    let end = step.first_row * dst.w + args.pixels;
+    let slice = (id / args.blocks) * SLICES;
     let depth = src.slices;
 
     var texel: array<u32, MAX_PIXELS>;
@@ -29,33 +26,16 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         let pixel = min(first + p, end - 1u);
         texel[p] = row_start(src, pixel / src.w) + pixel % src.w;
     }
-    var weight: array<u32, MAX_SLICES>;
-    var sum: array<array<vec4<f32>, MAX_SLICES>, MAX_PIXELS>;
-    for (var s = 0u; s < SLICES; s++) {
-        let out = min(slice + s, dst.slices - 1u);
-        weight[s] = step.weight_base + out * depth * 4u;
-        let bias = read_weight(own.bias + out);
-        for (var p = 0u; p < PIXELS; p++) { sum[p][s] = bias; }
-    }
+    var sums: Sums;
+    var weights: WeightTexels;
+    begin_block(&sums, &weights, dst, slice, depth * 4u, args.bias);
     for (var k = 0u; k < depth; k++) {
-        var x: array<vec4<f32>, MAX_PIXELS>;
+        var x: PixelValues;
         for (var p = 0u; p < PIXELS; p++) {
             x[p] = read_input(src, texel[p]);
             texel[p] += src.pitch;
         }
-        for (var s = 0u; s < SLICES; s++) {
-            let w = weight_matrix(weight[s], step.weight_shift);
-            weight[s] += 4u;
-            for (var p = 0u; p < PIXELS; p++) {
-                sum[p][s] += product(x[p], w);
-            }
-        }
+        add_products(&sums, &weights, &x);
     }
-    for (var p = 0u; p < PIXELS; p++) {
-        let pixel = first + p;
-        if pixel >= end { break; }
-        for (var s = 0u; s < SLICES; s++) {
-            if slice + s < dst.slices { store_output(dst, pixel / dst.w, pixel % dst.w, slice + s, sum[p][s]); }
-        }
-    }
+    store_block(&sums, dst, first, end, slice);
 }

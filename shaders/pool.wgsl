@@ -41,12 +41,12 @@ fn root(sum: vec4<f32>, p: u32) -> vec4<f32> {
 
 fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let src = input_tensor();
-    let own = params();
-    let window = own.window;
-    let padding = own.padding;
-    let dilation = own.dilation;
+    let args = params();
+    let window = args.window;
+    let padding = args.padding;
+    let dilation = args.dilation;
     // The window in padded coordinates, cut to the image.
-    let corner = vec2(o.y, o.x) * own.stride;
+    let corner = vec2(o.y, o.x) * args.stride;
     let outside = max(corner, padding) - corner;
     let start = corner + (outside + dilation - 1u) / dilation * dilation - padding;
     let end = min(max(corner + (window - 1u) * dilation + 1u, padding) - padding, vec2(src.h, src.w));
@@ -61,17 +61,17 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
                 case POOL_MAX: { value = select(value, v, (v > value) | no_number(v) | vec4(count == 0u)); }
                 case POOL_AVERAGE: { value += v; }
                 // POOL_NORM.
-                default: { value += power(v, own.power); }
+                default: { value += power(v, args.power); }
             }
             count++;
         }
     }
     if COUNTED {
-        let range = own.counted;
+        let range = args.counted;
         count = positions(corner.x, window.x, dilation.x, range.x, range.y)
             * positions(corner.y, window.y, dilation.y, range.z, range.w);
     }
     if KIND == POOL_AVERAGE { value /= f32(max(count, 1u)); }
-    if KIND == POOL_NORM { value = root(value, own.power); }
+    if KIND == POOL_NORM { value = root(value, args.power); }
     return value;
 }

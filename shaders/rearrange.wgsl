@@ -38,15 +38,15 @@ fn index_inside(i: vec4<i32>, n: vec4<i32>) -> vec4<i32> {
 
 // The input element, `B, H, W, C`, that makes element `o` of the result; it may lie outside.
 fn source_of(o: vec4<u32>, dst: Tensor, src: Tensor) -> vec4<i32> {
-    let own = params();
-    let block = own.block;
+    let args = params();
+    let block = args.block;
     switch MAP {
         case MAP_AXES: {
-            let axes = own.axes;
+            let axes = args.axes;
             let index = vec4<i32>(vec4(o[axes.x], o[axes.y], o[axes.z], o[axes.w]));
-            let at = own.first + index * own.stride;
+            let at = args.first + index * args.stride;
             if OUTSIDE == PAD_CONSTANT { return at; }
-            return index_inside(at - own.cut, own.kept) + own.cut;
+            return index_inside(at - args.cut, args.kept) + args.cut;
         }
         case MAP_RESHAPE: {
             let element = ((o.x * dst.h + o.y) * dst.w + o.z) * dst.c + o.w;

@@ -26,18 +26,18 @@ fn held(i: i32, extent: u32) -> u32 {
 
 fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let src = input_tensor();
-    let own = params();
+    let args = params();
     let image = o.b * src.h;
-    let top = number(own.first_rows, o.y);
-    let left = number(own.first_columns, o.x);
+    let top = number(args.first_rows, o.y);
+    let left = number(args.first_columns, o.x);
     var value = vec4(0.0);
     if OUTSIDE && (bitcast<u32>(top) == NOWHERE || bitcast<u32>(left) == NOWHERE) {
-        value = vec4(own.extrapolation);
+        value = vec4(args.extrapolation);
     } else if TAPS == 1u {
         value = read_input(src, texel_of(src, image + held(top, src.h), o.slice, held(left, src.w)));
     } else {
-        let rows = bitcast<vec4<f32>>(param(own.row_parts + o.y));
-        let columns = bitcast<vec4<f32>>(param(own.column_parts + o.x));
+        let rows = bitcast<vec4<f32>>(param(args.row_parts + o.y));
+        let columns = bitcast<vec4<f32>>(param(args.column_parts + o.x));
         for (var j = 0u; j < TAPS; j++) {
             let start = row_start(src, image + held(top + i32(j), src.h)) + o.slice * src.pitch;
             var line = vec4(0.0);

@@ -1,5 +1,5 @@
-// Softmax over the channels of a pixel, one pixel a workgroup: each lane takes every slice that is LANES from the last, and
-// the lanes' parts are put together in an order that never changes.
+// Softmax over the channels of a pixel, one pixel a workgroup: a lane takes every LANES-th slice, and the lanes' parts are
+// put together in an order that never changes.
 var<workgroup> parts: array<f32, LANES>;
 
 @compute @workgroup_size(LANES)

@@ -16,32 +16,32 @@ struct Params {
 
 fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let src = input_tensor();
-    let own = params();
+    let args = params();
     let step = step_params();
     let slice = o.slice;
     // The span of input slices starts where the group of the slice's first channel does.
-    let begins = min((slice * 4u / own.out_group) * own.in_group / 4u, src.slices - own.span);
+    let begins = min((slice * 4u / args.out_group) * args.in_group / 4u, src.slices - args.span);
     // In the full result a tap `k` comes from input pixel `(full - k * dilation) / stride`, where that is whole.
-    let full = vec2(o.y, o.x) + own.cut;
+    let full = vec2(o.y, o.x) + args.cut;
     let image = o.b * src.h;
     // Without dilation every `stride`-th tap is whole; with it, each is looked at.
-    let dense = own.dilation == vec2(1u);
-    let first = select(vec2(0u), full % own.stride, dense);
-    let advance = select(vec2(1u), own.stride, dense);
-    var sum = read_weight(own.bias + slice);
-    for (var ky = first.x; ky < own.window.x; ky += advance.x) {
-        if ky * own.dilation.x > full.x { break; }
-        let above = full.x - ky * own.dilation.x;
-        let iy = above / own.stride.x;
-        if iy >= src.h || above % own.stride.x != 0u { continue; }
+    let dense = args.dilation == vec2(1u);
+    let first = select(vec2(0u), full % args.stride, dense);
+    let advance = select(vec2(1u), args.stride, dense);
+    var sum = read_weight(args.bias + slice);
+    for (var ky = first.x; ky < args.window.x; ky += advance.x) {
+        if ky * args.dilation.x > full.x { break; }
+        let above = full.x - ky * args.dilation.x;
+        let iy = above / args.stride.x;
+        if iy >= src.h || above % args.stride.x != 0u { continue; }
         let start = row_start(src, image + iy) + begins * src.pitch;
-        for (var kx = first.y; kx < own.window.y; kx += advance.y) {
-            if kx * own.dilation.y > full.y { break; }
-            let before = full.y - kx * own.dilation.y;
-            let ix = before / own.stride.y;
-            if ix >= src.w || before % own.stride.y != 0u { continue; }
-            var weight = step.weight_base + ((slice * own.window.x + ky) * own.window.y + kx) * own.span * 4u;
-            for (var k = 0u; k < own.span; k++) {
+        for (var kx = first.y; kx < args.window.y; kx += advance.y) {
+            if kx * args.dilation.y > full.y { break; }
+            let before = full.y - kx * args.dilation.y;
+            let ix = before / args.stride.y;
+            if ix >= src.w || before % args.stride.y != 0u { continue; }
+            var weight = step.weight_base + ((slice * args.window.x + ky) * args.window.y + kx) * args.span * 4u;
+            for (var k = 0u; k < args.span; k++) {
                 let v = read_input(src, start + k * src.pitch + ix);
                 sum += product(v, weight_matrix(weight, step.weight_shift));
                 weight += 4u;

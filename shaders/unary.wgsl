@@ -116,9 +116,9 @@ fn to_half(x: vec4<f32>) -> vec4<f32> {
 }
 
 fn function(x: vec4<f32>, slice: u32) -> vec4<f32> {
-    let own = params();
-    let alpha = own.alpha;
-    let beta = bitcast<f32>(own.beta);
+    let args = params();
+    let alpha = args.alpha;
+    let beta = bitcast<f32>(args.beta);
     let magnitude = bitcast<vec4<u32>>(x) & vec4(0x7fffffffu);
     switch FUNCTION {
         case UNARY_SELU: { return beta * select(x, alpha * (exp(x) - 1.0), x <= vec4(0.0)); }
@@ -155,7 +155,7 @@ fn function(x: vec4<f32>, slice: u32) -> vec4<f32> {
             let counts = select(vec4(beta), vec4(alpha), negative) != vec4(0.0);
             return truth((magnitude == vec4(INFINITE_BITS)) & counts);
         }
-        default: { return activate(FUNCTION, x, slice, alpha, own.beta); }
+        default: { return activate(FUNCTION, x, slice, alpha, args.beta); }
     }
 }
 

@@ -240,9 +240,9 @@ fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: ParamBinding) -> wgp
 ///    step does not wrap.
 /// 5. **Divisors are not zero**: they are extents, strides, dilations, groups, or products of extents.
 /// 6. **Indices are inside**. The table's: a row number is below `B * H` of its tensor, and there are as many row starts
-///    (`kernels/context.rs`); parameters are written by the family that reads them. Arrays of a shader: `PIXELS` is at
-///    most 8 and `SLICES` 4 (`kernels/block.rs`), a depthwise window's columns are at most 16 (`kernels/depthwise.rs`),
-///    taps 4, lanes of a workgroup 64, and lanes of a texel are cut to two bits. Indices that are *computed*, in lookups,
+///    (`kernels/context.rs`); parameters are written by the family that reads them. Arrays of a shader: blocks
+///    are at most `MAX_PIXELS` by `MAX_SLICES` (`kernels/block.rs`), a depthwise window's columns are at most `MAX_COLUMNS`
+///    (`kernels/depthwise.rs`), taps 4, lanes of a workgroup `LANES`, and lanes of a texel are cut to two bits. Indices that are *computed*, in lookups,
 ///    are clamped to the operand's extent, whatever number they are.
 /// 7. **Texels are inside their texture**: each row that has a start has room behind it (`kernels/context.rs`), in a
 ///    texture as wide and as large as `Program::new` finds the bound one to be; weights are as many as were packed.

@@ -112,18 +112,18 @@ pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Di
     if let Some(index) = constant(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
         let input = family::placed(step, 1 - index)?;
-        let plan = EpilogueParams::new(step.graph, step.node, shape.texels());
+        let epilogue = EpilogueParams::new(step.graph, step.node, shape.texels());
         let params = Params { constant: ConstantTensor(Some(shape)) };
-        let params = KernelParams::new(step, &plan, items).input(input).family(&params);
+        let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
         let constants = vec![function, ("CONSTANT", which(index))];
-        let dispatch = family::dispatch(step, SHADER, &plan, params, items, constants);
+        let dispatch = family::dispatch(step, SHADER, &epilogue, params, items, constants);
         return Ok(vec![dispatch.reading(input).reading_weights(step)]);
     }
     let (a, b) = (family::placed(step, 0)?, family::placed(step, 1)?);
     family::no_added_tensor(step)?;
-    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let params = Params { constant: ConstantTensor(None) };
-    let params = KernelParams::new(step, &plan, items).input(a).second(b).family(&params);
+    let params = KernelParams::new(step, &epilogue, items).input(a).second(b).family(&params);
     let constants = vec![function, ("CONSTANT", f64::from(CONSTANT_NONE))];
-    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(a).reading_second(b)])
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(a).reading_second(b)])
 }

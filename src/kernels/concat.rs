@@ -167,7 +167,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize) -> Result<Vec<Disp
     let out = step.output.shape;
     let pieces = pieces(step.graph, step.node, axis);
     let own: usize = pieces.iter().map(|piece| piece.constant_texels(axis, out)).sum();
-    let plan = EpilogueParams::new(step.graph, step.node, own);
+    let epilogue = EpilogueParams::new(step.graph, step.node, own);
     let mut base = 0;
     let mut dispatches = Vec::with_capacity(pieces.len());
     for piece in &pieces {
@@ -176,7 +176,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize) -> Result<Vec<Disp
             return Err(family::unsupported(step, reason));
         }
         let texels = piece.constant_texels(axis, out);
-        dispatches.extend(dispatch(step, axis, piece, &plan, base)?);
+        dispatches.extend(dispatch(step, axis, piece, &epilogue, base)?);
         base += texels;
     }
     Ok(dispatches)
@@ -192,7 +192,7 @@ fn dispatch(
     step: &StepContext<'_>,
     axis: usize,
     piece: &Piece,
-    plan: &EpilogueParams,
+    epilogue: &EpilogueParams,
     base: usize,
 ) -> Result<Option<Dispatch>, KernelError> {
     let out = step.output.shape;
@@ -223,7 +223,7 @@ fn dispatch(
         begin[axis] = piece.placed.get(index).map_or(0, |part| part.begin);
         begin
     };
-    let mut params = KernelParams::new(step, plan, items);
+    let mut params = KernelParams::new(step, epilogue, items);
     if let Some(&first) = read.first() {
         params = params.input(first);
     }
@@ -249,7 +249,7 @@ fn dispatch(
         ("CONSTANTS", family::flag(constant_slices > 0)),
         ("ALIGNED", family::flag(aligned)),
     ];
-    let mut dispatch = family::dispatch(step, SHADER, plan, params, items, constants);
+    let mut dispatch = family::dispatch(step, SHADER, epilogue, params, items, constants);
     dispatch.input = read.first().map(|part: &&Operand| part.texture);
     if let Some(second) = read.get(1) {
         dispatch = dispatch.reading_second(second);

@@ -1,16 +1,19 @@
 //! 2-D convolutions: pointwise where they are, with windows, strides, dilation, padding and groups where not.
 
 use super::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, block::Block, family, pack,
-    shader::helpers::WEIGHTS, wgsl::shader_params,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext,
+    block::Block,
+    family, pack,
+    shader::helpers::{BLOCK, WEIGHTS},
+    wgsl::shader_params,
 };
 use crate::graph::{Conv2d, Graph, Groups, Node, Padding, Shape};
 
 pub(super) const POINTWISE: Shader = Shader::new("pointwise", include_str!("../../shaders/pointwise.wgsl"))
     .params::<PointwiseParams>()
-    .helpers(&[WEIGHTS]);
+    .helpers(&[BLOCK, WEIGHTS]);
 pub(super) const CONV: Shader =
-    Shader::new("conv", include_str!("../../shaders/conv.wgsl")).params::<ConvParams>().helpers(&[WEIGHTS]);
+    Shader::new("conv", include_str!("../../shaders/conv.wgsl")).params::<ConvParams>().helpers(&[BLOCK, WEIGHTS]);
 
 shader_params! {
     struct PointwiseParams {
@@ -153,11 +156,11 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d, kind: Kind) -> R
     let span = form.groups.span(block.slices);
     let taps = form.weights.h * form.weights.w;
     let bias = form.slices() * taps * span * 4;
-    let plan = EpilogueParams::new(step.graph, step.node, bias + form.slices());
+    let epilogue = EpilogueParams::new(step.graph, step.node, bias + form.slices());
     let pixels = step.rows.len() * out.w;
     let blocks = pixels.div_ceil(block.pixels);
     let items = (blocks * form.slices().div_ceil(block.slices)) as u32;
-    let params = KernelParams::new(step, &plan, items).input(input);
+    let params = KernelParams::new(step, &epilogue, items).input(input);
     let (shader, params) = if is_pointwise(&form, conv) {
         (POINTWISE, params.family(&PointwiseParams { blocks, pixels, bias }))
     } else {
@@ -176,5 +179,5 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d, kind: Kind) -> R
         (CONV, params)
     };
     let constants = vec![("PIXELS", block.pixels as f64), ("SLICES", block.slices as f64)];
-    Ok(vec![family::dispatch(step, shader, &plan, params, items, constants).reading(input).reading_weights(step)])
+    Ok(vec![family::dispatch(step, shader, &epilogue, params, items, constants).reading(input).reading_weights(step)])
 }

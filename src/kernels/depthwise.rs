@@ -94,12 +94,12 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Di
     };
     let input = family::placed(step, 0)?;
     let bias = out.slices() * window.h * window.w;
-    let plan = EpilogueParams::new(step.graph, step.node, bias + out.slices());
+    let epilogue = EpilogueParams::new(step.graph, step.node, bias + out.slices());
     let blocks = out.w.div_ceil(pixels);
     let items = (blocks * step.rows.len() * out.slices()) as u32;
     let [stride_y, dilation_y] = [conv.stride[0], conv.dilation[0]];
     let params = Params { blocks, bias, stride_y, dilation_y, padding: [conv.padding.top, conv.padding.left] };
-    let params = KernelParams::new(step, &plan, items).input(input).family(&params);
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
     let constants = vec![
         ("PIXELS", pixels as f64),
         ("WINDOW_Y", window.h as f64),
@@ -108,5 +108,5 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Di
         ("DILATION_X", conv.dilation[1] as f64),
         ("COLUMNS", columns(conv, window.w, pixels) as f64),
     ];
-    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input).reading_weights(step)])
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).reading_weights(step)])
 }

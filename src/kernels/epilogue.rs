@@ -21,24 +21,24 @@ pub struct EpilogueParams {
 impl EpilogueParams {
     /// The epilogue of `node`, whose family packs `own` weight texels of its own in front of the alphas.
     pub fn new(graph: &Graph, node: &Node, own: usize) -> Self {
-        let mut plan = Self { add: node.epilogue.add.is_some(), ..Self::default() };
+        let mut epilogue = Self { add: node.epilogue.add.is_some(), ..Self::default() };
         for (i, act) in [node.epilogue.first, node.epilogue.then].into_iter().enumerate() {
             match act {
                 Act::None => {}
                 Act::Unary(unary) => {
                     let (code, alpha, beta) = function(unary).unwrap_or((ACT_NONE, 0.0, 0));
-                    plan.codes[i] = code;
-                    plan.alphas[i] = alpha;
-                    plan.betas[i] = beta;
+                    epilogue.codes[i] = code;
+                    epilogue.alphas[i] = alpha;
+                    epilogue.betas[i] = beta;
                 }
                 Act::Prelu(tensor) => {
-                    plan.codes[i] = ACT_PRELU;
-                    plan.betas[i] = (own + plan.texels.len()) as u32;
-                    plan.texels.extend(channel_texels(graph, tensor));
+                    epilogue.codes[i] = ACT_PRELU;
+                    epilogue.betas[i] = (own + epilogue.texels.len()) as u32;
+                    epilogue.texels.extend(channel_texels(graph, tensor));
                 }
             }
         }
-        plan
+        epilogue
     }
 
     /// Appends the alphas behind the family's own weights.

@@ -67,10 +67,10 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     let [inputs, outputs] = extents(step.graph, step.node);
     let slices = outputs.div_ceil(4);
     let bias = slices * inputs.div_ceil(4) * 4;
-    let plan = EpilogueParams::new(step.graph, step.node, bias + slices);
+    let epilogue = EpilogueParams::new(step.graph, step.node, bias + slices);
     let items = (step.rows.len() * step.output.shape.w * slices) as u32;
-    let params = KernelParams::new(step, &plan, items).input(input).family(&Params { inputs, bias });
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params { inputs, bias });
     let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
     let constants = vec![("ALIGNED", family::flag(aligned))];
-    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input).reading_weights(step)])
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).reading_weights(step)])
 }

@@ -37,7 +37,7 @@ pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
 }
 
 /// Texels that the constant operand takes.
-fn own(graph: &Graph, node: &Node) -> usize {
+fn operand_texels(graph: &Graph, node: &Node) -> usize {
     if graph.is_constant(node.inputs[0]) { graph.shape(node.inputs[0]).texels() } else { 0 }
 }
 
@@ -56,9 +56,9 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
     let extent = x.dims()[axis];
     let in_weights = graph.is_constant(node.inputs[0]);
     let constant = indices(graph, node, extent);
-    let plan = EpilogueParams::new(graph, node, own(graph, node));
+    let epilogue = EpilogueParams::new(graph, node, operand_texels(graph, node));
     let items = family::texels(step);
-    let mut params = KernelParams::new(step, &plan, items);
+    let mut params = KernelParams::new(step, &epilogue, items);
     let first = if in_weights { None } else { Some(family::placed(step, 0)?) };
     let computed = if constant.is_some() { None } else { Some(family::placed(step, 1)?) };
     if let Some(first) = first.or(computed) {
@@ -84,7 +84,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
         ("ELEMENTWISE", family::flag(elementwise)),
         ("WHOLE_TEXELS", family::flag(!elementwise && axis != 3)),
     ];
-    let mut dispatch = family::dispatch(step, SHADER, &plan, params, items, constants);
+    let mut dispatch = family::dispatch(step, SHADER, &epilogue, params, items, constants);
     dispatch.input = first.or(computed).map(|operand| operand.texture);
     if let Some(second) = second {
         dispatch = dispatch.reading_second(second);

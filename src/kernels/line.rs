@@ -50,11 +50,11 @@ shader_params! {
 /// One texel of the result an invocation.
 pub(crate) fn top_k(step: &StepContext<'_>, largest: bool, indices: bool) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
-    let params = KernelParams::new(step, &plan, items).input(input);
+    let params = KernelParams::new(step, &epilogue, items).input(input);
     let constants = vec![("LARGEST", family::flag(largest)), ("INDICES", family::flag(indices))];
-    Ok(vec![family::dispatch(step, TOP_K, &plan, params, items, constants).reading(input)])
+    Ok(vec![family::dispatch(step, TOP_K, &epilogue, params, items, constants).reading(input)])
 }
 
 /// One texel an invocation; `[alpha, beta, bias]`.
@@ -64,21 +64,21 @@ pub(crate) fn lrn(
     [alpha, beta, bias]: [f32; 3],
 ) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
     // A window wider than the channels holds them all.
     let reach = |channels: usize| channels.min(input.shape.c) as u32;
     let [before, behind] = [reach((size - 1) / 2), reach(size / 2)];
     let params = LrnParams { scale: alpha / size as f32, beta, bias, before, behind };
-    let params = KernelParams::new(step, &plan, items).input(input).family(&params);
-    Ok(vec![family::dispatch(step, LRN, &plan, params, items, Vec::new()).reading(input)])
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
+    Ok(vec![family::dispatch(step, LRN, &epilogue, params, items, Vec::new()).reading(input)])
 }
 
 /// A team of lanes for each group of values that have one mean. Groups that reach out of the step's rows are summed
 /// whole, in the order that they always are.
 pub(crate) fn normalize(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let x = input.shape;
     let [batch, height, width, channels] = axes;
     let of = |joined: bool, extent: usize| if joined { [1, extent] } else { [extent, 1] };
@@ -99,7 +99,7 @@ pub(crate) fn normalize(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) -
         _ => LANES,
     };
     let items = outer.len() as u32 * (columns * depths) as u32 * team;
-    let params = KernelParams::new(step, &plan, items).input(input).family(&NormalizeParams {
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&NormalizeParams {
         joined: axes,
         outer: outer.start,
         columns,
@@ -113,7 +113,7 @@ pub(crate) fn normalize(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) -
         epsilon,
     });
     let constants = vec![("TEAM", f64::from(team))];
-    Ok(vec![family::dispatch(step, NORMALIZE, &plan, params, items, constants).reading(input)])
+    Ok(vec![family::dispatch(step, NORMALIZE, &epilogue, params, items, constants).reading(input)])
 }
 
 /// A line along the axis an invocation.
@@ -124,7 +124,7 @@ pub(crate) fn cum_sum(
     reverse: bool,
 ) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let x = input.shape;
     let (outer, lines) = match axis {
         0 => (0..x.h as u32, x.row_texels()),
@@ -134,9 +134,9 @@ pub(crate) fn cum_sum(
     };
     let items = outer.len() as u32 * lines as u32;
     let params = CumSumParams { axis, first: outer.start, end_row: step.rows.end };
-    let params = KernelParams::new(step, &plan, items).input(input).family(&params);
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
     let constants = vec![("EXCLUSIVE", family::flag(exclusive)), ("REVERSE", family::flag(reverse))];
-    Ok(vec![family::dispatch(step, CUM_SUM, &plan, params, items, constants).reading(input)])
+    Ok(vec![family::dispatch(step, CUM_SUM, &epilogue, params, items, constants).reading(input)])
 }
 
 /// The images that the step's rows are of.

@@ -46,19 +46,19 @@ pub(crate) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Ve
     if let Some(index) = binary::constant(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
         let input = family::placed(step, 1 - index)?;
-        let plan = EpilogueParams::new(step.graph, step.node, shape.texels());
+        let epilogue = EpilogueParams::new(step.graph, step.node, shape.texels());
         let params = Params { blocks, constant: ConstantTensor(Some(shape)) };
-        let params = KernelParams::new(step, &plan, items).input(input).family(&params);
-        let dispatch = family::dispatch(step, SHADER, &plan, params, items, constants(binary::which(index)));
+        let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
+        let dispatch = family::dispatch(step, SHADER, &epilogue, params, items, constants(binary::which(index)));
         return Ok(vec![dispatch.reading(input).reading_weights(step)]);
     }
     let (a, b) = (family::placed(step, 0)?, family::placed(step, 1)?);
     family::no_added_tensor(step)?;
-    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let params = Params { blocks, constant: ConstantTensor(None) };
-    let params = KernelParams::new(step, &plan, items).input(a).second(b).family(&params);
+    let params = KernelParams::new(step, &epilogue, items).input(a).second(b).family(&params);
     Ok(vec![
-        family::dispatch(step, SHADER, &plan, params, items, constants(f64::from(binary::CONSTANT_NONE)))
+        family::dispatch(step, SHADER, &epilogue, params, items, constants(f64::from(binary::CONSTANT_NONE)))
             .reading(a)
             .reading_second(b),
     ])

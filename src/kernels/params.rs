@@ -57,8 +57,8 @@ impl TensorParams {
     }
 }
 
-/// A constant that lies whole among the weights, where a family reads it as a tensor without a row table; zeros where no
-/// operand is constant.
+/// A constant that lies whole among the weights, where a family reads it as a tensor without a row table; zeros where
+/// no operand is constant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConstantTensor(pub(super) Option<Shape>);
 

@@ -42,14 +42,14 @@ fn counted(around: Padding, counted: Padding, image: Shape) -> [isize; 4] {
 /// One texel an invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
     let (kind, power) = match pool.kind {
         PoolKind::Max => (POOL_MAX, 0),
         PoolKind::Average => (POOL_AVERAGE, 0),
         PoolKind::Lp { p } => (POOL_NORM, p),
     };
-    let params = KernelParams::new(step, &plan, items).input(input).family(&Params {
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params {
         window: pool.window,
         stride: pool.stride,
         padding: [pool.padding.top, pool.padding.left],
@@ -58,5 +58,5 @@ pub(crate) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Di
         power,
     });
     let constants = vec![("KIND", f64::from(kind)), ("COUNTED", family::flag(pool.counted.is_some()))];
-    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input)])
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
 }

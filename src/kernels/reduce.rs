@@ -73,20 +73,20 @@ const fn stored([_, height, width, channels]: [bool; 4]) -> u32 {
 /// One texel of the result an invocation; it sums in one order, whatever the rows of the step.
 pub(crate) fn dispatches(step: &StepContext<'_>, kind: Reduce, axes: [bool; 4]) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
-    let params = KernelParams::new(step, &plan, items).input(input);
+    let params = KernelParams::new(step, &epilogue, items).input(input);
     if let Some(code) = code(kind) {
         let params = params.family(&ReduceParams { reduced: axes });
         let kind = ("KIND", f64::from(code));
-        return Ok(vec![family::dispatch(step, REDUCE, &plan, params, items, vec![kind]).reading(input)]);
+        return Ok(vec![family::dispatch(step, REDUCE, &epilogue, params, items, vec![kind]).reading(input)]);
     }
     let extents = input.shape.dims();
     let stored = stored(axes);
     let reduced = |axis: &usize| axes[*axis] && !(stored == STORED_ROW_MEANS && *axis == 2);
     let divisor = (0..4).filter(reduced).map(|axis| extents[axis]).product::<usize>() as f32;
     let params = params.family(&MeanParams { reduced: axes, divisor, row_divisor: extents[2] as f32, stored });
-    Ok(vec![family::dispatch(step, MEAN, &plan, params, items, Vec::new()).reading(input)])
+    Ok(vec![family::dispatch(step, MEAN, &epilogue, params, items, Vec::new()).reading(input)])
 }
 
 /// The code of a reduction in `reduce.wgsl`; the mean has a shader of its own.

@@ -64,9 +64,9 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
         next += table.len() / 4;
         start
     });
-    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
-    let params = KernelParams::new(step, &plan, items).input(input).family(&Params {
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params {
         first_rows,
         first_columns,
         row_parts,
@@ -75,5 +75,5 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     });
     let params = params.table(&tables.concat());
     let constants = vec![("TAPS", taps as f64), ("OUTSIDE", family::flag(extrapolation.is_some()))];
-    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input)])
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
 }

@@ -43,16 +43,16 @@ pub(crate) fn dispatches(
     coords: CoordMode,
 ) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let items = family::texels(step);
     let (from, to) = (input.shape, step.output.shape);
     let params = Params { scale: [scale(from.h, to.h, coords), scale(from.w, to.w, coords)] };
-    let params = KernelParams::new(step, &plan, items).input(input).family(&params);
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
     let code = match coords {
         CoordMode::HalfPixel => COORDS_HALF_PIXEL,
         CoordMode::AlignCorners => COORDS_ALIGN_CORNERS,
         _ => COORDS_ASYMMETRIC,
     };
     let constants = vec![("BILINEAR", family::flag(mode == ResizeMode::Linear)), ("COORDS", f64::from(code))];
-    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, constants).reading(input)])
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
 }

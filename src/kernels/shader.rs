@@ -7,6 +7,7 @@ use super::{
 
 /// Functions of `shaders/shared/` that several families call.
 pub(super) mod helpers {
+    pub(in crate::kernels) const BLOCK: &str = include_str!("../../shaders/shared/block.wgsl");
     pub(in crate::kernels) const ONE_TEXEL: &str = include_str!("../../shaders/shared/one_texel.wgsl");
     pub(in crate::kernels) const REGION: &str = include_str!("../../shaders/shared/region.wgsl");
     pub(in crate::kernels) const SOFTMAX: &str = include_str!("../../shaders/shared/softmax.wgsl");

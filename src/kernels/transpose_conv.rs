@@ -61,9 +61,9 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result
     }
     let form = Form::new(step.graph, step.node, conv.groups, Kind::Full);
     let bias = texels(&form);
-    let plan = EpilogueParams::new(step.graph, step.node, bias + form.slices());
+    let epilogue = EpilogueParams::new(step.graph, step.node, bias + form.slices());
     let items = family::texels(step);
-    let params = KernelParams::new(step, &plan, items).input(input).family(&Params {
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params {
         window: [form.weights.h, form.weights.w],
         stride: conv.stride,
         cut: [conv.padding.top, conv.padding.left],
@@ -73,5 +73,5 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result
         out_group: form.groups.out_group,
         in_group: form.groups.in_group,
     });
-    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, Vec::new()).reading(input).reading_weights(step)])
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, Vec::new()).reading(input).reading_weights(step)])
 }

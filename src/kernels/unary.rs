@@ -56,15 +56,15 @@ shader_params! {
 /// One texel an invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
-    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let own = || own(unary).map(|(code, [alpha, beta])| (code, alpha, beta.to_bits()));
     let Some((code, alpha, beta)) = epilogue::function(unary).or_else(own) else {
         return Err(family::unsupported(step, format!("there is no kernel for {}", unary.name())));
     };
     let items = family::texels(step);
-    let params = KernelParams::new(step, &plan, items).input(input).family(&Params { alpha, beta });
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params { alpha, beta });
     let function = ("FUNCTION", f64::from(code));
-    Ok(vec![family::dispatch(step, SHADER, &plan, params, items, vec![function]).reading(input)])
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, vec![function]).reading(input)])
 }
 
 /// The code and the two parameters of a function that `unary.wgsl` knows itself.

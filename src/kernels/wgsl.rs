@@ -1,5 +1,8 @@
-//! What a shader and its Rust side share by name: constants and parameters. Both are stated once, in Rust; the WGSL that
-//! declares them is written from that when a pipeline's source is put together, so the two cannot differ.
+//! What a shader and its Rust side share by name: constants and parameters.
+//!
+//! Constants are stated once, in Rust; the WGSL that declares them is written from that when a pipeline's source is put
+//! together. Parameters are a struct on either side, so that a shader can be read alone; the function that reads them
+//! is written from the Rust side, and a test holds the names of the fields together (`tests/library/shaders.rs`).
 
 use std::fmt::Write as _;
 
