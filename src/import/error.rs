@@ -240,3 +240,10 @@ impl Problem {
         Self::new(reason, "express it by supported operators, or cut the graph in front of it")
     }
 }
+
+impl From<Excess> for Problem {
+    fn from(excess: Excess) -> Self {
+        let hint = "fold the constants of the model before (onnxsim does), so that the file holds what it needs";
+        Self { excess: Some(excess), ..Self::new(excess.to_string(), hint) }
+    }
+}

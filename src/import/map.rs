@@ -1,8 +1,11 @@
 //! Mapping a model file into memory: one of the two places of the project with `unsafe`; the other is `gpu/pipelines.rs`.
 
-use std::{fs::File, io, path::Path};
+use std::{fs::File, io, path::Path, sync::Arc};
 
 use memmap2::Mmap;
+
+/// A file's bytes, shared with every constant borrowed from them.
+pub(super) type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// The file's bytes, mapped. Empty files and anything but a plain file are errors.
 pub(super) fn map(path: &Path) -> io::Result<Mmap> {

@@ -11,8 +11,6 @@
 
 use std::fmt;
 
-use super::error::Problem;
-
 /// Bytes that may be made for each byte of the file. Of the catalogue's files that hold their weights, sparse ones take most:
 /// `pose_detection` took 16.7 for each of its bytes, measured while positions counted once for each level, which they no
 /// longer do; ResNet-18 takes 1.1. Integers of 8 bits become 8 bytes each and then floats, twice: 16.
@@ -73,13 +71,6 @@ impl fmt::Display for Excess {
             f,
             "too large: it asks for {asked} more {resource}, {left} of {allowed} are left for a file of this size"
         )
-    }
-}
-
-impl From<Excess> for Problem {
-    fn from(excess: Excess) -> Self {
-        let hint = "fold the constants of the model before (onnxsim does), so that the file holds what it needs";
-        Self { excess: Some(excess), ..Self::new(excess.to_string(), hint) }
     }
 }
 

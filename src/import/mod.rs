@@ -25,9 +25,7 @@ pub use onnx::Array;
 pub use options::{FakeQuant, ImportOptions};
 
 use crate::graph::Graph;
-
-/// A file's bytes, shared with every constant borrowed from them.
-type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
+use map::Owner;
 
 /// Reads a `.tflite` or `.onnx` file. The graph is named after the file; its constants are borrowed from the mapped file.
 ///

@@ -173,7 +173,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize) -> Result<Vec<Disp
     for piece in &pieces {
         if piece.placed.len() > 2 {
             let reason = format!("{} computed parts meet in a texel; two are possible", piece.placed.len());
-            return Err(family::unsupported(step, reason));
+            return Err(step.unsupported(reason));
         }
         let texels = piece.constant_texels(axis, out);
         dispatches.extend(dispatch(step, axis, piece, &epilogue, base)?);

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{KernelError, Operand, StepContext, WeightPlace, dispatch::Reach};
+use super::{KernelError, Operand, StepContext, WeightPlace, step::Reach};
 use crate::{graph::Shape, plan::RowTable};
 
 /// Checks the operands of a step, whose graph is valid, and its rows.

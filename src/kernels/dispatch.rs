@@ -1,84 +1,10 @@
-//! What a kernel is given and what it answers.
+//! What a kernel answers.
 
-use std::ops::Range;
-
-use super::{Shader, wgsl::shared_constants};
-use crate::{
-    graph::{CheckError, Graph, Node, Shape},
-    plan::RowTable,
+use super::{
+    grid::GRID_ROW,
+    shader::Shader,
+    step::{Constants, Reach},
 };
-
-shared_constants! {
-    /// How invocations are counted.
-    GRID:
-    /// Workgroups along x before the grid begins a new row along y: below the 65535 that WebGPU promises a dimension.
-    GRID_ROW = 32768,
-    /// Invocations of a workgroup, all along x.
-    LANES = 64,
-}
-
-/// A tensor and where it lies: an operand of a step.
-#[derive(Clone, Debug)]
-pub struct Operand {
-    /// Extents.
-    pub shape: Shape,
-    /// The texture, in the caller's numbering.
-    pub texture: usize,
-    /// Base-two logarithm of the texture's width.
-    pub shift: u32,
-    /// Texels of the texture.
-    pub texels: u64,
-    /// Where each row starts. Rows that no step of a run needs may have no room there.
-    pub rows: RowTable,
-    /// Texels from a slice of a row to the next: the width, or that of the tensor that it is a part of.
-    pub pitch: u32,
-}
-
-/// Where a step's packed weights lie in the weight texture.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WeightPlace {
-    /// Which weight texture.
-    pub texture: usize,
-    /// First texel.
-    pub base: u32,
-    /// How many texels.
-    pub texels: u32,
-    /// Base-two logarithm of the texture's width.
-    pub shift: u32,
-}
-
-/// All that a kernel may know of one step.
-#[derive(Clone, Debug)]
-pub struct StepContext<'a> {
-    /// The model.
-    pub graph: &'a Graph,
-    /// The step's node.
-    pub node: &'a Node,
-    /// The node's operands in its order; `None` for constants.
-    pub inputs: Vec<Option<Operand>>,
-    /// The tensor that the epilogue adds.
-    pub add: Option<Operand>,
-    /// The result.
-    pub output: Operand,
-    /// Output rows to compute.
-    pub rows: Range<u32>,
-    /// Where the texels that the family's `weights` asked for lie.
-    pub weights: WeightPlace,
-}
-
-/// `override` constants of a pipeline, by name.
-pub type Constants = Vec<(&'static str, f64)>;
-
-/// What a dispatch relies on of a texture that it reads or writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reach {
-    /// Which.
-    pub(crate) texture: usize,
-    /// Base-two logarithm of its width.
-    pub(crate) shift: u32,
-    /// Texels that it must have.
-    pub(crate) texels: u64,
-}
 
 /// One GPU dispatch. Only kernels make them: its params and its shader fit each other.
 #[derive(Clone, Debug)]
@@ -108,42 +34,4 @@ impl Dispatch {
     pub const fn grid(&self) -> [u32; 2] {
         if self.groups <= GRID_ROW { [self.groups, 1] } else { [GRID_ROW, self.groups.div_ceil(GRID_ROW)] }
     }
-}
-
-/// Why a step cannot be run.
-#[derive(Debug, thiserror::Error)]
-pub enum KernelError {
-    /// No kernel for this form of the operator.
-    #[error("operator {op_index} ({op}) cannot run: {reason}")]
-    Unsupported {
-        /// Index in the model file.
-        op_index: usize,
-        /// Its name.
-        op: &'static str,
-        /// What is missing.
-        reason: String,
-    },
-    /// A step was put together of parts that do not fit.
-    #[error("a step cannot be lowered: {why}")]
-    Misfit {
-        /// What does not fit.
-        why: String,
-    },
-    /// A step's graph is not whole.
-    #[error(transparent)]
-    Graph(#[from] CheckError),
-    /// A number is too large for the 32 bits that kernels count in.
-    #[error("operator {op_index} ({op}) cannot run: {what}: {found} is not below {limit}")]
-    TooLarge {
-        /// Index in the model file.
-        op_index: usize,
-        /// Its name.
-        op: &'static str,
-        /// What was counted.
-        what: String,
-        /// How many there are.
-        found: usize,
-        /// How many there may not be.
-        limit: usize,
-    },
 }

@@ -1,6 +1,6 @@
 //! The epilogue in a kernel: its override constants, its alphas, and its CPU reference.
 
-use super::{Constants, KernelError, StepContext, family, wgsl::shared_constants};
+use super::{Constants, KernelError, StepContext, wgsl::shared_constants};
 use crate::graph::{Act, Graph, Node, Unary};
 
 /// A node's epilogue as `texel.wgsl` wants it.
@@ -65,7 +65,7 @@ pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
         if let Act::Unary(unary) = act
             && function(unary).is_none()
         {
-            return Err(family::unsupported(step, format!("no epilogue can hold {}", unary.name())));
+            return Err(step.unsupported(format!("no epilogue can hold {}", unary.name())));
         }
     }
     Ok(())

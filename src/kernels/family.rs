@@ -1,15 +1,15 @@
 //! What the families share: finding operands, packing epilogues, putting a dispatch together.
 
 use super::{
-    Constants, Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext, dispatch::LANES,
+    Constants, Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext, grid::LANES,
 };
 
 /// The placed operand `index` of a step.
 pub(super) fn placed<'a>(step: &'a StepContext<'_>, index: usize) -> Result<&'a Operand, KernelError> {
     match step.inputs.get(index) {
         Some(Some(operand)) => Ok(operand),
-        Some(None) => Err(unsupported(step, format!("operand {index} is a constant, which this operator cannot read"))),
-        None => Err(unsupported(step, format!("operand {index} is missing"))),
+        Some(None) => Err(step.unsupported(format!("operand {index} is a constant, which this operator cannot read"))),
+        None => Err(step.unsupported(format!("operand {index} is missing"))),
     }
 }
 
@@ -17,13 +17,8 @@ pub(super) fn placed<'a>(step: &'a StepContext<'_>, index: usize) -> Result<&'a 
 pub(super) fn constant(step: &StepContext<'_>, index: usize) -> Result<(), KernelError> {
     match step.node.inputs.get(index) {
         Some(&tensor) if step.graph.is_constant(tensor) => Ok(()),
-        _ => Err(unsupported(step, format!("operand {index} (weights) is computed, not a constant"))),
+        _ => Err(step.unsupported(format!("operand {index} (weights) is computed, not a constant"))),
     }
-}
-
-/// A refusal of this step.
-pub(super) fn unsupported(step: &StepContext<'_>, reason: String) -> KernelError {
-    KernelError::Unsupported { op_index: step.node.op_index, op: step.node.op.name(), reason }
 }
 
 /// Texels of the step's rows of the result: the invocations of a family that computes one each.
@@ -40,7 +35,7 @@ pub(super) fn flag(on: bool) -> f64 {
 pub(super) fn no_added_tensor(step: &StepContext<'_>) -> Result<(), KernelError> {
     match step.add {
         None => Ok(()),
-        Some(_) => Err(unsupported(step, "it reads two tensors, so its epilogue cannot add a third".into())),
+        Some(_) => Err(step.unsupported("it reads two tensors, so its epilogue cannot add a third".into())),
     }
 }
 

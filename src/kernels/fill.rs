@@ -3,9 +3,7 @@
 
 use std::ops::Range;
 
-use super::{
-    Dispatch, KernelError, KernelParams, Operand, Shader, context, dispatch::LANES, family, wgsl::shader_params,
-};
+use super::{Dispatch, KernelError, KernelParams, Operand, Shader, context, family, grid::LANES, wgsl::shader_params};
 use crate::graph::{Graph, Node, Op, PadMode, SubtensorOffset, subtensor_offsets};
 
 pub(super) const SHADER: Shader = Shader::new("fill", include_str!("../../shaders/fill.wgsl")).params::<Params>();

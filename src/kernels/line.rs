@@ -1,7 +1,7 @@
 //! Operators that look along axes and keep them: selections over channels, normalizations, running sums.
 
 use super::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, dispatch::LANES, family,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, grid::LANES,
     shader::helpers::ONE_TEXEL, wgsl::shader_params,
 };
 

@@ -15,6 +15,7 @@ mod family;
 mod fill;
 pub(crate) mod fully_connected;
 pub(crate) mod gather;
+mod grid;
 pub(crate) mod grid_sample;
 pub(crate) mod line;
 pub(crate) mod matmul;
@@ -27,16 +28,18 @@ pub(crate) mod resample;
 pub(crate) mod resize;
 mod shader;
 pub(crate) mod softmax;
+mod step;
 pub(crate) mod transpose_conv;
 pub(crate) mod unary;
 mod wgsl;
 
-pub(crate) use dispatch::Reach;
-pub use dispatch::{Constants, Dispatch, KernelError, Operand, StepContext, WeightPlace};
+pub use dispatch::Dispatch;
 pub use epilogue::EpilogueParams;
 pub(crate) use fill::{fill, pad_border};
 pub use params::KernelParams;
 pub use shader::Shader;
+pub(crate) use step::Reach;
+pub use step::{Constants, KernelError, Operand, StepContext, WeightPlace};
 
 /// Every shader family there is, by name.
 pub const SHADERS: [Shader; 24] = [

@@ -48,7 +48,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     let op = &step.node.op;
     let (from, to) = (input.shape, step.output.shape);
     let axes = [ResizeAxis::new(op, 0, from.h, to.h), ResizeAxis::new(op, 1, from.w, to.w)];
-    let [Some(down), Some(across)] = axes else { return Err(family::unsupported(step, "it is no resize".into())) };
+    let [Some(down), Some(across)] = axes else { return Err(step.unsupported("it is no resize".into())) };
     let extrapolation = match op {
         Op::Resize { coords: CoordMode::TfCropAndResize { extrapolation, .. }, .. } => Some(*extrapolation),
         _ => None,

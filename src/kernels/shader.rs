@@ -1,7 +1,7 @@
 //! A shader: the WGSL of a family of kernels, and what its Rust side states for it.
 
 use super::{
-    block, dispatch, epilogue, params,
+    block, epilogue, grid, params,
     wgsl::{self, ConstantTable, Field, ShaderParams},
 };
 
@@ -15,7 +15,7 @@ pub(super) mod helpers {
 }
 
 /// Constants that every shader knows.
-const SHARED_CONSTANTS: [ConstantTable; 4] = [dispatch::GRID, params::POSITIONS, epilogue::ACTIVATIONS, block::LIMITS];
+const SHARED_CONSTANTS: [ConstantTable; 4] = [grid::GRID, params::POSITIONS, epilogue::ACTIVATIONS, block::LIMITS];
 
 /// A WGSL family of `shaders/`: one of [`SHADERS`](super::SHADERS), for only kernels make them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

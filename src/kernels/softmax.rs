@@ -1,7 +1,7 @@
 //! Softmax over channels, and its logarithm.
 
 use super::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, dispatch::LANES, family,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, grid::LANES,
     shader::helpers::SOFTMAX, wgsl::shader_params,
 };
 

@@ -59,7 +59,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dis
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let own = || own(unary).map(|(code, [alpha, beta])| (code, alpha, beta.to_bits()));
     let Some((code, alpha, beta)) = epilogue::function(unary).or_else(own) else {
-        return Err(family::unsupported(step, format!("there is no kernel for {}", unary.name())));
+        return Err(step.unsupported(format!("there is no kernel for {}", unary.name())));
     };
     let items = family::texels(step);
     let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params { alpha, beta });

@@ -33,10 +33,11 @@ pub use array::Array;
 pub(super) use op_registry::{OnnxOpEntry, operators};
 
 use super::{
-    ImportOptions, Owner,
+    ImportOptions,
     common::{finish::finished, refusals::Refusals},
     error::{ImportError, Problem},
     label::label,
+    map::Owner,
     meter::Meter,
 };
 use crate::graph::Graph;

@@ -10,7 +10,11 @@ use super::{
 };
 use crate::{
     graph::{ElementType, Op, Shape, TensorId},
-    import::{common::axes::axis, error::Problem, meter::Meter},
+    import::{
+        common::axes::{axis, sorted_axes},
+        error::Problem,
+        meter::Meter,
+    },
 };
 
 /// One node being lowered.
@@ -207,6 +211,16 @@ impl NodeLowering<'_> {
     /// An axis by the attribute `axis`.
     pub(super) fn axis(&self, rank: usize, default: i64) -> Result<usize, Problem> {
         axis(self.int("axis")?.unwrap_or(default), rank)
+    }
+
+    /// The axes that a reduction names; `None` where it reduces nothing.
+    pub(super) fn reduced_axes(&self, rank: usize) -> Result<Option<Vec<usize>>, Problem> {
+        let named = self.list("axes", 1)?.filter(|list| !list.is_empty());
+        match named {
+            Some(named) => sorted_axes(&named, rank).map(Some),
+            None if self.flag("noop_with_empty_axes", false)? => Ok(None),
+            None => Ok(Some((0..rank).collect())),
+        }
     }
 
     /// A node of the graph.

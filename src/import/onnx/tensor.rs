@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     graph::{Bytes, Constant, ElementType},
-    import::{Owner, error::Problem, meter::Meter},
+    import::{error::Problem, map::Owner, meter::Meter},
 };
 
 /// Where values come from: the file's bytes, and files beside it.

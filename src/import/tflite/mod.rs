@@ -14,9 +14,10 @@ use flatbuffers::{ForwardsUOffset, Verifiable, Verifier, VerifierOptions};
 pub(super) use op_registry::{Described, operators};
 
 use super::{
-    FakeQuant, Owner,
+    FakeQuant,
     common::{finish::finished, refusals::Refusals},
     error::{ImportError, Problem},
+    map::Owner,
     meter::Meter,
 };
 use crate::graph::{Graph, LayoutPermutation, Shape, Tensor, TensorId};

@@ -7,9 +7,10 @@ use super::{
 use crate::{
     graph::{Act, Constant, Epilogue, Graph, Op, Shape, TensorId, Unary},
     import::{
-        FakeQuant, Owner,
+        FakeQuant,
         common::graph::{NODE_BYTES, inferred, push_node, push_tensor, stem},
         error::Problem,
+        map::Owner,
         meter::Meter,
     },
 };

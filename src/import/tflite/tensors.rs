@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     graph::{Act, Bytes, Constant, ElementType, MAX_ELEMENTS, QuantParams, Shape, Unary, evaluate},
-    import::{Owner, error::Problem, meter::Meter},
+    import::{error::Problem, map::Owner, meter::Meter},
 };
 
 /// Most extents of a tensor; the reference runtime's operators end at six or eight.

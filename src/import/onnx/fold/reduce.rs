@@ -8,7 +8,7 @@ use crate::{
     import::{
         common::extents,
         error::Problem,
-        onnx::{array::Array, lower::named_axes, node_lowering::NodeLowering, value::Value},
+        onnx::{array::Array, node_lowering::NodeLowering, value::Value},
     },
 };
 
@@ -17,7 +17,7 @@ pub(in crate::import::onnx) fn reduce(ctx: &mut NodeLowering<'_>, kind: Reduce) 
     let x = ctx.known(0, "input")?;
     let keep = ctx.flag("keepdims", true)?;
     let rank = x.dims().len();
-    let over = named_axes(ctx, rank)?.unwrap_or_default();
+    let over = ctx.reduced_axes(rank)?.unwrap_or_default();
     // A thousand sums of one large array are a thousand passes, and one over nothing has results, too.
     ctx.budget_for(x.dims(), size_of::<f32>(), 8)?;
     let dims = extents::reduced(x.dims(), &over, keep);

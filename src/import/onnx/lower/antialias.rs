@@ -1,6 +1,6 @@
 //! Resizing with a filter that is as wide as what a pixel of the result covers: a product by a known matrix for each axis.
 
-use super::{image::Sized, matmul::product};
+use super::matmul::product;
 use crate::{
     graph::{ElementType, ResizeMode},
     import::{
@@ -12,6 +12,17 @@ use crate::{
         },
     },
 };
+
+/// How an axis is resized.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sized {
+    pub(super) axis: usize,
+    pub(super) extent: usize,
+    /// Output by input, where that is stated.
+    pub(super) scale: Option<f32>,
+    /// First and last corner of a crop.
+    pub(super) crop: [f32; 2],
+}
 
 /// Resizes axes one after another.
 pub(super) fn resized(

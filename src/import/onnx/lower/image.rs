@@ -2,7 +2,7 @@
 
 use super::{
     align::{isolate, placed_as},
-    antialias,
+    antialias::{self, Sized},
     conv::{answer_image, image},
 };
 use crate::{
@@ -220,17 +220,6 @@ fn known_padded(ctx: &mut NodeLowering<'_>, array: &Array, all: &[Border], mode:
             Array::of_floats(dims, array.element_type(), &values)
         }
     })
-}
-
-/// How an axis is resized.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sized {
-    pub(super) axis: usize,
-    pub(super) extent: usize,
-    /// Output by input, where that is stated.
-    pub(super) scale: Option<f32>,
-    /// First and last corner of a crop.
-    crop: [f32; 2],
 }
 
 fn sizes(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {

@@ -19,7 +19,6 @@ mod slice;
 mod softmax;
 mod unary;
 
-pub(super) use reduce::named_axes;
 pub(super) use shapes::reshaped;
 
 use super::op_registry::OnnxOpEntry;

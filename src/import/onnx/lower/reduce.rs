@@ -4,10 +4,7 @@ use super::{align::isolate, basic::one};
 use crate::{
     graph::{ElementType, Op, Reduce, Unary},
     import::{
-        common::{
-            axes::{axis, sorted_axes},
-            extents,
-        },
+        common::{axes::axis, extents},
         error::Problem,
         onnx::{
             fold::reduce as fold,
@@ -46,20 +43,10 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("CumSum", 11, Numbers, "cum_sum", Any, cum_sum).limits("axis must be known"),
 ];
 
-/// The axes that a reduction names; `None` where it reduces nothing.
-pub(in crate::import::onnx) fn named_axes(ctx: &NodeLowering<'_>, rank: usize) -> Result<Option<Vec<usize>>, Problem> {
-    let named = ctx.list("axes", 1)?.filter(|list| !list.is_empty());
-    match named {
-        Some(named) => sorted_axes(&named, rank).map(Some),
-        None if ctx.flag("noop_with_empty_axes", false)? => Ok(None),
-        None => Ok(Some((0..rank).collect())),
-    }
-}
-
 fn reduce(ctx: &mut NodeLowering<'_>, kind: Reduce) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let keep = ctx.flag("keepdims", true)?;
-    let Some(over) = named_axes(ctx, x.dims.len())? else {
+    let Some(over) = ctx.reduced_axes(x.dims.len())? else {
         // What is reduced over nothing is still squared, or its logarithm taken.
         let unary = match kind {
             Reduce::SumSquare => Some(Unary::Square),

@@ -1,6 +1,9 @@
 //! Operators with a window or with weights.
 
-use super::{activation::activation, padding::Scheme, positive};
+use super::{
+    activation::activation,
+    padding::{Scheme, positive},
+};
 use crate::{
     graph::{Act, Conv2d, Op, Padding, Pool2d, PoolKind, Shape, TensorId, TransposeConv},
     import::{

@@ -1,6 +1,6 @@
 //! Operators that move elements, and resizes.
 
-use super::{activation::activation, axes::fold, positive};
+use super::{activation::activation, axes::fold, padding::positive};
 use crate::{
     graph::{Act, CoordMode, DepthOrder, Op, PadMode, ResizeMode, TensorId},
     import::{

@@ -37,11 +37,3 @@ pub(super) fn lower(ctx: &mut OperatorLowering<'_, '_>, operator: &str) -> Resul
     }
     (entry.lower)(ctx)
 }
-
-/// A number of the options that must be above zero.
-fn positive(what: &str, value: i32) -> Result<usize, Problem> {
-    match usize::try_from(value) {
-        Ok(value) if value > 0 => Ok(value),
-        _ => Err(Problem::malformed(format!("its {what} is {value}"))),
-    }
-}

@@ -39,3 +39,11 @@ impl Scheme {
         })
     }
 }
+
+/// A number of the options that must be above zero.
+pub(super) fn positive(what: &str, value: i32) -> Result<usize, Problem> {
+    match usize::try_from(value) {
+        Ok(value) if value > 0 => Ok(value),
+        _ => Err(Problem::malformed(format!("its {what} is {value}"))),
+    }
+}

@@ -5,66 +5,18 @@
 //! was not verified, and no `unsafe` is needed.
 
 mod options;
+mod table;
 mod union;
+mod vectors;
 
-use super::reader::{Many, Numbers, Octets, One, Text};
+use super::reader::{Many, Numbers, Octets, One, Table, Text, Unknown};
 
 pub(super) use options::*;
-use union::{indices, options};
+use table::tables;
+use union::{INDICES, OPTIONS, SEGMENTS, indices, options};
+use vectors::{Int32Vector, Uint8Vector, Uint16Vector};
 
 pub(super) use union::Options;
-
-/// One accessor: with a default where the schema states one, else an option.
-macro_rules! accessor {
-    ($field:ident, $slot:literal, $kind:ty) => {
-        pub(crate) fn $field(&self) -> Option<<$kind as $crate::import::tflite::reader::Kind>::Value<'a>> {
-            self.0.get::<$kind>($slot)
-        }
-    };
-    ($field:ident, $slot:literal, $kind:ty, $default:expr) => {
-        pub(crate) fn $field(&self) -> $kind {
-            self.0.get::<$kind>($slot).unwrap_or($default)
-        }
-    };
-}
-use accessor;
-
-/// Declares tables: `field: Kind = vtable slot, default if it has one;`, and how a table's union is verified.
-macro_rules! tables {
-    ($($(#[$doc:meta])* $name:ident $(union $union:ident)? {
-        $($field:ident: $kind:ty = $slot:literal $(, $default:expr)?;)*
-    })*) => { $(
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug)]
-        pub(crate) struct $name<'a>(pub(super) $crate::import::tflite::reader::Table<'a>);
-
-        impl<'a> $name<'a> {
-            $($crate::import::tflite::schema::accessor!($field, $slot, $kind $(, $default)?);)*
-        }
-
-        impl flatbuffers::Verifiable for $name<'_> {
-            fn run_verifier(
-                verifier: &mut flatbuffers::Verifier,
-                position: usize,
-            ) -> Result<(), flatbuffers::InvalidFlatbuffer> {
-                let table = verifier.visit_table(position)?
-                    $(.visit_field::<<$kind as $crate::import::tflite::reader::Kind>::Checked>(
-                        stringify!($field), $slot, false)?)*;
-                $(let table = $union(table)?;)?
-                table.finish();
-                Ok(())
-            }
-        }
-
-        impl $crate::import::tflite::reader::Schema for $name<'static> {
-            type Of<'a> = $name<'a>;
-            fn wrap(table: $crate::import::tflite::reader::Table<'_>) -> $name<'_> {
-                $name(table)
-            }
-        }
-    )* };
-}
-use tables;
 
 tables! {
     /// The file's root.
@@ -129,17 +81,43 @@ tables! {
         format: i8 = 4, 0;
         dense_size: i32 = 6, 0;
     }
-    /// Indices of 32 bits.
-    Int32Vector { values: Numbers<i32> = 4; }
-    /// Indices of 16 bits.
-    Uint16Vector { values: Numbers<u16> = 4; }
-    /// Indices of 8 bits.
-    Uint8Vector { values: Numbers<u8> = 4; }
 }
 
 impl OperatorCode<'_> {
     /// The operator's code: codes above 126 are only in the newer field.
     pub(crate) fn code(&self) -> i32 {
         i32::from(self.old_code()).max(self.new_code())
+    }
+}
+
+impl<'a> Operator<'a> {
+    /// The options, all defaults where there are none; `None` if they are another operator's.
+    pub(crate) fn options<O: Options>(&self) -> Option<O::Of<'a>> {
+        match (self.0.get::<u8>(OPTIONS[0]).unwrap_or(0), Unknown::at(self.0, OPTIONS[1])) {
+            (0, _) | (_, None) => Some(O::wrap(Table::EMPTY)),
+            (tag, Some(table)) => (tag == O::TAG).then(|| O::wrap(table)),
+        }
+    }
+}
+
+impl Dimension<'_> {
+    /// Where the indices of each position of the level above start, in [`indices`](Self::indices).
+    pub(crate) fn segments(&self) -> Option<Vec<usize>> {
+        self.numbers(SEGMENTS)
+    }
+
+    /// Indices along this level that hold values.
+    pub(crate) fn indices(&self) -> Option<Vec<usize>> {
+        self.numbers(INDICES)
+    }
+
+    fn numbers(&self, [tag, value]: [u16; 2]) -> Option<Vec<usize>> {
+        let table = Unknown::at(self.0, value)?;
+        match self.0.get::<u8>(tag)? {
+            1 => Int32Vector(table).values()?.into_iter().map(|n| usize::try_from(n).ok()).collect(),
+            2 => Some(Uint16Vector(table).values()?.into_iter().map(usize::from).collect()),
+            3 => Some(Uint8Vector(table).values()?.into_iter().map(usize::from).collect()),
+            _ => None,
+        }
     }
 }

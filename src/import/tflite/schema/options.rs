@@ -1,6 +1,6 @@
 //! Options of the builtin operators that are read.
 
-use super::tables;
+use super::table::tables;
 use crate::import::tflite::reader::Numbers;
 
 tables! {

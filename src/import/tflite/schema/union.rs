@@ -2,8 +2,11 @@
 
 use flatbuffers::{ForwardsUOffset, InvalidFlatbuffer, TableVerifier, Verifiable, Verifier};
 
-use super::{Dimension, Int32Vector, Operator, Uint8Vector, Uint16Vector, options::*};
-use crate::import::tflite::reader::{Schema, Table, Unknown};
+use super::{
+    options::*,
+    vectors::{Int32Vector, Uint8Vector, Uint16Vector},
+};
+use crate::import::tflite::reader::Schema;
 
 /// A table of options.
 pub(crate) trait Options: Schema {
@@ -32,9 +35,9 @@ tags! {
     MirrorPadOptions = 77, DepthToSpaceOptions = 94, BatchMatMulOptions = 101, CumsumOptions = 102, GeluOptions = 116,
 }
 
-const OPTIONS: [u16; 2] = [10, 12];
-const SEGMENTS: [u16; 2] = [8, 10];
-const INDICES: [u16; 2] = [12, 14];
+pub(super) const OPTIONS: [u16; 2] = [10, 12];
+pub(super) const SEGMENTS: [u16; 2] = [8, 10];
+pub(super) const INDICES: [u16; 2] = [12, 14];
 
 type Checked<'v, 'o, 'b> = Result<TableVerifier<'v, 'o, 'b>, InvalidFlatbuffer>;
 
@@ -69,37 +72,5 @@ fn verify_indices(tag: u8, verifier: &mut Verifier, at: usize) -> Result<(), Inv
         2 => ForwardsUOffset::<Uint16Vector>::run_verifier(verifier, at),
         3 => ForwardsUOffset::<Uint8Vector>::run_verifier(verifier, at),
         _ => Ok(()),
-    }
-}
-
-impl<'a> Operator<'a> {
-    /// The options, all defaults where there are none; `None` if they are another operator's.
-    pub(crate) fn options<O: Options>(&self) -> Option<O::Of<'a>> {
-        match (self.0.get::<u8>(OPTIONS[0]).unwrap_or(0), Unknown::at(self.0, OPTIONS[1])) {
-            (0, _) | (_, None) => Some(O::wrap(Table::EMPTY)),
-            (tag, Some(table)) => (tag == O::TAG).then(|| O::wrap(table)),
-        }
-    }
-}
-
-impl Dimension<'_> {
-    /// Where the indices of each position of the level above start, in [`indices`](Self::indices).
-    pub(crate) fn segments(&self) -> Option<Vec<usize>> {
-        self.numbers(SEGMENTS)
-    }
-
-    /// Indices along this level that hold values.
-    pub(crate) fn indices(&self) -> Option<Vec<usize>> {
-        self.numbers(INDICES)
-    }
-
-    fn numbers(&self, [tag, value]: [u16; 2]) -> Option<Vec<usize>> {
-        let table = Unknown::at(self.0, value)?;
-        match self.0.get::<u8>(tag)? {
-            1 => Int32Vector(table).values()?.into_iter().map(|n| usize::try_from(n).ok()).collect(),
-            2 => Some(Uint16Vector(table).values()?.into_iter().map(usize::from).collect()),
-            3 => Some(Uint8Vector(table).values()?.into_iter().map(usize::from).collect()),
-            _ => None,
-        }
     }
 }

@@ -1,0 +1,53 @@
+//! The macro that declares tables.
+
+/// One accessor: with a default where the schema states one, else an option.
+macro_rules! accessor {
+    ($field:ident, $slot:literal, $kind:ty) => {
+        pub(crate) fn $field(&self) -> Option<<$kind as $crate::import::tflite::reader::Kind>::Value<'a>> {
+            self.0.get::<$kind>($slot)
+        }
+    };
+    ($field:ident, $slot:literal, $kind:ty, $default:expr) => {
+        pub(crate) fn $field(&self) -> $kind {
+            self.0.get::<$kind>($slot).unwrap_or($default)
+        }
+    };
+}
+pub(super) use accessor;
+
+/// Declares tables: `field: Kind = vtable slot, default if it has one;`, and how a table's union is verified.
+macro_rules! tables {
+    ($($(#[$doc:meta])* $name:ident $(union $union:ident)? {
+        $($field:ident: $kind:ty = $slot:literal $(, $default:expr)?;)*
+    })*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct $name<'a>(pub(super) $crate::import::tflite::reader::Table<'a>);
+
+        impl<'a> $name<'a> {
+            $($crate::import::tflite::schema::table::accessor!($field, $slot, $kind $(, $default)?);)*
+        }
+
+        impl flatbuffers::Verifiable for $name<'_> {
+            fn run_verifier(
+                verifier: &mut flatbuffers::Verifier,
+                position: usize,
+            ) -> Result<(), flatbuffers::InvalidFlatbuffer> {
+                let table = verifier.visit_table(position)?
+                    $(.visit_field::<<$kind as $crate::import::tflite::reader::Kind>::Checked>(
+                        stringify!($field), $slot, false)?)*;
+                $(let table = $union(table)?;)?
+                table.finish();
+                Ok(())
+            }
+        }
+
+        impl $crate::import::tflite::reader::Schema for $name<'static> {
+            type Of<'a> = $name<'a>;
+            fn wrap(table: $crate::import::tflite::reader::Table<'_>) -> $name<'_> {
+                $name(table)
+            }
+        }
+    )* };
+}
+pub(super) use tables;
