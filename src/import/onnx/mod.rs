@@ -30,7 +30,8 @@ use std::{
 };
 
 pub use array::Array;
-pub(super) use op_registry::{OnnxOpEntry, operators};
+pub(super) use lower::operators;
+pub(super) use op_registry::OnnxOpEntry;
 
 use super::{
     ImportOptions,
@@ -186,7 +187,7 @@ impl<'m> Opsets<'m> {
     }
 
     fn find(&self, node: &Node) -> Result<&'static OnnxOpEntry, Problem> {
-        if let Some(entry) = op_registry::find(&node.domain, &node.op) {
+        if let Some(entry) = lower::find(&node.domain, &node.op) {
             return Ok(entry);
         }
         if node.attributes.iter().any(|attribute| attribute.graph) {

@@ -1,9 +1,9 @@
-//! ONNX's operators as they are read: the row of each stands beside the function that lowers it (`lower/`), and this is
-//! the only place where a node's operator is looked up.
+//! ONNX's operators as they are read: the row of each stands beside the function that lowers it (`lower/`), and
+//! `lower/mod.rs` is the only place where a node's operator is looked up.
 //!
 //! Names no operator.
 
-use super::{lower, node_lowering::NodeLowering};
+use super::node_lowering::NodeLowering;
 use crate::import::{
     error::Problem,
     op_registry::{Support, Types},
@@ -84,35 +84,7 @@ impl OnnxOpEntry {
     }
 }
 
-/// All operators, group by group.
-pub(in crate::import) fn operators() -> impl Iterator<Item = &'static OnnxOpEntry> {
-    lower::OPERATORS.iter().copied().flatten()
-}
-
-/// The operator of that name.
-pub(super) fn find(domain: &str, name: &str) -> Option<&'static OnnxOpEntry> {
-    let domain = own_domain(domain);
-    operators().find(|entry| entry.name == name && entry.domain == domain)
-}
-
 /// A domain by one name: the format's own has two.
 pub(super) fn own_domain(domain: &str) -> &str {
     if domain == "ai.onnx" { "" } else { domain }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::import::onnx::NEWEST;
-
-    #[test]
-    fn every_name_occurs_once_and_is_of_an_operator_set_that_is_read() {
-        let mut names = BTreeSet::new();
-        for entry in operators() {
-            assert!(names.insert(entry.full_name()), "{} occurs twice", entry.full_name());
-            assert!((1..=NEWEST).contains(&entry.since), "{} since {}", entry.name, entry.since);
-        }
-    }
 }

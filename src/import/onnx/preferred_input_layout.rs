@@ -4,11 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{
-    layout::AtomLayout,
-    model::Node,
-    op_registry::{self, InputLayout},
-};
+use super::{layout::AtomLayout, lower, model::Node, op_registry::InputLayout};
 
 /// Nodes looked at for one input, and for all inputs together: a real input is seen by a few before one cares.
 const MOST: usize = 10_000;
@@ -46,7 +42,7 @@ impl<'m> PreferredLayouts<'m> {
             let Some(left) = self.left.checked_sub(node.inputs.len()) else { break };
             self.left = left;
             let Some(axes) = node.inputs.iter().find_map(|input| carried.get(input.as_str())) else { continue };
-            let Some(entry) = op_registry::find(&node.domain, &node.op) else { continue };
+            let Some(entry) = lower::find(&node.domain, &node.op) else { continue };
             let passed = match entry.preferred_input_layout {
                 InputLayout::ChannelsSecond if axes.len() >= 3 => return turned(dims, axes),
                 InputLayout::ChannelsSecond | InputLayout::Any => None,

@@ -11,7 +11,8 @@ mod tensors;
 
 use flatbuffers::{ForwardsUOffset, Verifiable, Verifier, VerifierOptions};
 
-pub(super) use op_registry::{Described, operators};
+pub(super) use lower::operators;
+pub(super) use op_registry::Described;
 
 use super::{
     FakeQuant,

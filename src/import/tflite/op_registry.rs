@@ -3,7 +3,7 @@
 //!
 //! Names no operator.
 
-use super::{lower, opcode, operator_lowering::OperatorLowering};
+use super::{opcode, operator_lowering::OperatorLowering};
 use crate::import::{error::Problem, op_registry::Support};
 
 /// Adds the nodes that compute the results, or makes them constants.
@@ -43,31 +43,5 @@ impl TfLiteOpEntry {
     /// Its name and its code in the schema.
     pub(in crate::import) fn coded(&self) -> Option<(&'static str, i32)> {
         opcode::code(self.name).map(|code| (self.name, code))
-    }
-}
-
-/// All operators, group by group.
-pub(in crate::import) fn operators() -> impl Iterator<Item = &'static TfLiteOpEntry> {
-    lower::OPERATORS.iter().copied().flatten()
-}
-
-/// The operator of that name.
-pub(super) fn find(name: &str) -> Option<&'static TfLiteOpEntry> {
-    operators().find(|entry| entry.name == name)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn every_name_occurs_once_and_is_one_of_the_schema() {
-        let mut names = BTreeSet::new();
-        for entry in operators() {
-            assert!(names.insert(entry.name), "{} occurs twice", entry.name);
-            assert!(entry.coded().is_some(), "{} is no operator of TensorFlow Lite", entry.name);
-        }
     }
 }

@@ -21,10 +21,10 @@ mod unary;
 
 pub(super) use shapes::reshaped;
 
-use super::op_registry::OnnxOpEntry;
+use super::op_registry::{OnnxOpEntry, own_domain};
 
 /// All operators, group by group.
-pub(super) static OPERATORS: [&[OnnxOpEntry]; 14] = [
+static OPERATORS: [&[OnnxOpEntry]; 14] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -40,3 +40,31 @@ pub(super) static OPERATORS: [&[OnnxOpEntry]; 14] = [
     image::OPERATORS,
     quant::OPERATORS,
 ];
+
+/// All operators.
+pub(in crate::import) fn operators() -> impl Iterator<Item = &'static OnnxOpEntry> {
+    OPERATORS.iter().copied().flatten()
+}
+
+/// The operator of that name.
+pub(in crate::import::onnx) fn find(domain: &str, name: &str) -> Option<&'static OnnxOpEntry> {
+    let domain = own_domain(domain);
+    operators().find(|entry| entry.name == name && entry.domain == domain)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::import::onnx::NEWEST;
+
+    #[test]
+    fn every_name_occurs_once_and_is_of_an_operator_set_that_is_read() {
+        let mut names = BTreeSet::new();
+        for entry in operators() {
+            assert!(names.insert(entry.full_name()), "{} occurs twice", entry.full_name());
+            assert!((1..=NEWEST).contains(&entry.since), "{} since {}", entry.name, entry.since);
+        }
+    }
+}

@@ -12,14 +12,11 @@ mod pointwise;
 mod slice;
 mod space;
 
-use super::{
-    op_registry::{self, TfLiteOpEntry},
-    operator_lowering::OperatorLowering,
-};
+use super::{op_registry::TfLiteOpEntry, operator_lowering::OperatorLowering};
 use crate::import::error::Problem;
 
 /// All operators, group by group.
-pub(super) static OPERATORS: [&[TfLiteOpEntry]; 7] = [
+static OPERATORS: [&[TfLiteOpEntry]; 7] = [
     conv::OPERATORS,
     pointwise::OPERATORS,
     line::OPERATORS,
@@ -31,9 +28,35 @@ pub(super) static OPERATORS: [&[TfLiteOpEntry]; 7] = [
 
 /// Adds the nodes that compute the operator's result, or makes the result a constant.
 pub(super) fn lower(ctx: &mut OperatorLowering<'_, '_>, operator: &str) -> Result<(), Problem> {
-    let entry = op_registry::find(operator).ok_or_else(|| Problem::unsupported("the operator is not supported"))?;
+    let entry = find(operator).ok_or_else(|| Problem::unsupported("the operator is not supported"))?;
     if !entry.several_results {
         ctx.results(1)?;
     }
     (entry.lower)(ctx)
+}
+
+/// All operators.
+pub(in crate::import) fn operators() -> impl Iterator<Item = &'static TfLiteOpEntry> {
+    OPERATORS.iter().copied().flatten()
+}
+
+/// The operator of that name.
+fn find(name: &str) -> Option<&'static TfLiteOpEntry> {
+    operators().find(|entry| entry.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_name_occurs_once_and_is_one_of_the_schema() {
+        let mut names = BTreeSet::new();
+        for entry in operators() {
+            assert!(names.insert(entry.name), "{} occurs twice", entry.name);
+            assert!(entry.coded().is_some(), "{} is no operator of TensorFlow Lite", entry.name);
+        }
+    }
 }
