@@ -228,13 +228,13 @@ fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: ParamBinding) -> wgp
 /// Compiles WGSL of our own without run-time checks. What that relies on, and where each of it is seen to:
 ///
 /// 1. **The source is one of this package's**, and so are its params: [`Shader`] and [`Dispatch`](crate::kernels::Dispatch)
-///    are made by `kernels` alone. A dispatch comes from `kernels::dispatches`, which checks all that it is given, or
-///    from `kernels::lower` and its like, which `Session::from_compiled` calls after 2 and 3.
+///    are made by `kernels` alone. A dispatch comes from `ops::dispatches`, which checks all that it is given, or
+///    from `ops::lower` and its like, which `Session::from_compiled` calls after 2 and 3.
 /// 2. **The graph is valid**: no extent is zero, each node's result has the shape that its operands give it, attributes
 ///    are not zero where they divide. `graph::check`.
 /// 3. **Nothing wraps in 32 bits**: tensors have fewer than 2^30 elements, and attributes that no extent bounds (strides,
 ///    dilations, paddings, windows) are below 2^29, so that an extent with its padding is below 2^31, and so are a dilated
-///    window and twice the period of a mirrored pad. `kernels::check`. Texels of a tensor are no more than its elements,
+///    window and twice the period of a mirrored pad. `ops::check`. Texels of a tensor are no more than its elements,
 ///    so neither they nor invocations wrap; weights are counted against the texture's limit (`gpu/weights.rs`).
 /// 4. **Loops end**: their bounds are extents of 2 or attributes of 3, their steps are at least one, and a bound plus a
 ///    step does not wrap.
@@ -242,8 +242,8 @@ fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: ParamBinding) -> wgp
 /// 6. **Indices are inside**. The table's: a row number is below `B * H` of its tensor, and there are as many row starts
 ///    (`kernels/context.rs`); parameters are written by the family that reads them. Arrays of a shader: blocks
 ///    are at most `MAX_PIXELS` by `MAX_SLICES` (`kernels/block.rs`), a depthwise window's columns are at most `MAX_COLUMNS`
-///    (`kernels/depthwise.rs`), taps 4, lanes of a workgroup `LANES`, and lanes of a texel are cut to two bits. Indices that are *computed*, in lookups,
-///    are clamped to the operand's extent, whatever number they are.
+///    (`kernels/depthwise.rs`), taps 4, lanes of a workgroup `LANES`, and lanes of a texel are cut to two bits. Indices
+///    that are *computed*, in gathers and samples, are clamped to the operand's extent, whatever number they are.
 /// 7. **Texels are inside their texture**: each row that has a start has room behind it (`kernels/context.rs`), in a
 ///    texture as wide and as large as `Program::new` finds the bound one to be; weights are as many as were packed.
 ///

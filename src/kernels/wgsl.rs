@@ -55,7 +55,7 @@ impl Word for u32 {
     }
 }
 
-/// A count, which `kernels::check` has found to be below 2^32.
+/// A count, which `ops::check` has found to be below 2^32.
 impl Word for usize {
     const TYPE: &'static str = "u32";
     fn bits(self) -> u32 {
@@ -70,7 +70,7 @@ impl Word for bool {
     }
 }
 
-/// An index or a distance, which `kernels::check` has found to be within 31 bits.
+/// An index or a distance, which `ops::check` has found to be within 31 bits.
 impl Word for isize {
     const TYPE: &'static str = "i32";
     fn bits(self) -> u32 {
