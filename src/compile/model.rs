@@ -11,8 +11,9 @@ use crate::{
     schedule::{Schedule, phases::Segment},
 };
 
-/// A model ready to be put on a device. Only [`compile`](super::compile) and [`frontier`](super::frontier) make one, from a graph that was checked and with
-/// a plan that was, and nothing outside this crate alters it: kernels rely on both without asking again.
+/// A model ready to be put on a device. Only [`compile`](super::compile) and [`frontier`](super::frontier) make one, from
+/// a graph that was checked and with a plan that was, and nothing outside this crate alters it: kernels rely on both
+/// without asking again.
 ///
 /// ```compile_fail,E0616
 /// fn emptied(mut compiled: texpool::compile::CompiledModel) {

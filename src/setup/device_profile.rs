@@ -79,7 +79,8 @@ impl Key {
 /// measurement is, and answers whether to go on.
 ///
 /// # Errors
-/// [`SetupError::Gpu`] where the device cannot be measured, or `watch` breaks off: nothing is kept then. A folder that cannot be written to is no error.
+/// [`SetupError::Gpu`] where the device cannot be measured, or `watch` breaks off: nothing is kept then. A folder that
+/// cannot be written to is no error.
 pub fn device_profile(
     gpu: &Gpu,
     format: TexelFormat,
@@ -103,7 +104,7 @@ pub fn device_profile(
         })
     });
     if let Err(error) = written {
-        tracing::warn!(path = %path.display(), %error, "the device's device_profile are not kept");
+        tracing::warn!(path = %path.display(), %error, "the device's profile is not kept");
     }
     Ok(kept.device_profile)
 }
