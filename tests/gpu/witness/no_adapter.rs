@@ -5,7 +5,7 @@ use super::Child;
 /// Tests that stand beside others of their family and get along without a device.
 const NEED_NONE: [&str; 9] = [
     "faults::the_words_of_a_driver_are_told",
-    "kernels::elementwise::a_tail_of_a_function_that_it_does_not_know_is_refused",
+    "kernels::elementwise::an_epilogue_of_a_function_that_it_does_not_know_is_refused",
     "kernels::elementwise::two_operands_and_an_added_tensor_are_refused",
     "kernels::misfits::graphs_that_are_not_whole_are_refused",
     "kernels::misfits::operands_that_are_not_the_nodes_are_refused",
