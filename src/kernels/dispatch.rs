@@ -30,7 +30,7 @@ pub struct Dispatch {
 }
 
 impl Dispatch {
-    /// Workgroups along x and y: the grid begins a new row every [`GRID_ROW`] groups.
+    /// Workgroups along x and y: the grid begins a new row every `GRID_ROW` groups.
     pub const fn grid(&self) -> [u32; 2] {
         if self.groups <= GRID_ROW { [self.groups, 1] } else { [GRID_ROW, self.groups.div_ceil(GRID_ROW)] }
     }
