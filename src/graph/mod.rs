@@ -32,7 +32,7 @@ pub use infer::{ShapeError, infer};
 pub use layout_permutation::LayoutPermutation;
 pub use lookup::named;
 pub use node_set::NodeSet;
-pub use op::{Act, Conv2d, DepthOrder, Epilogue, Op, Padding, Pool2d, PoolKind, TransposeConv};
+pub use op::{Act, Conv2d, DepthOrder, Epilogue, GridSample, Op, Padding, Pool2d, PoolKind, TransposeConv};
 pub use pad::{PadAxis, PadMode};
 pub use resize::{CoordMode, ResizeMode, Rounding, follows_tensorflow};
 pub use resize_axis::{ResizeAxis, Taps};

@@ -136,6 +136,17 @@ impl Pool2d {
     }
 }
 
+/// How the places that a grid names are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GridSample {
+    /// Whether between pixels their mean by distance is taken; else the nearest pixel, the even one of two as near.
+    pub linear: bool,
+    /// Whether what lies outside is the pixel of the border that is next to it; else it is zero.
+    pub border: bool,
+    /// Whether -1 and 1 are the centres of the outermost pixels; else their outer edges.
+    pub align_corners: bool,
+}
+
 /// In which order the channels of a block of pixels lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DepthOrder {
@@ -236,14 +247,7 @@ pub enum Op {
     },
     /// `x [B, H, W, C], grid [B, OH, OW, 2]`; the result is `[B, OH, OW, C]`. Each of its pixels is `x` at the place that
     /// the grid names there as `(x, y)`, from -1 to 1 across the image.
-    GridSample {
-        /// Whether between pixels their mean by distance is taken; else the nearest pixel, the even one of two as near.
-        linear: bool,
-        /// Whether what lies outside is the pixel of the border that is next to it; else it is zero.
-        border: bool,
-        /// Whether -1 and 1 are the centres of the outermost pixels; else their outer edges.
-        align_corners: bool,
-    },
+    GridSample(GridSample),
     /// `x`; over channels, of `beta * x`.
     Softmax {
         /// Factor of the exponent.
@@ -319,7 +323,7 @@ impl Op {
             | Self::Unary(_)
             | Self::Prelu
             | Self::Resize { .. }
-            | Self::GridSample { .. }
+            | Self::GridSample(_)
             | Self::Softmax { .. }
             | Self::MatMul { .. }
             | Self::TopK { .. }
@@ -351,7 +355,7 @@ impl Op {
             | Self::DepthToSpace { .. }
             | Self::SpaceToDepth { .. }
             | Self::Resize { .. }
-            | Self::GridSample { .. }
+            | Self::GridSample(_)
             | Self::Softmax { .. }
             | Self::MatMul { .. }
             | Self::TopK { .. }
@@ -389,7 +393,7 @@ impl Op {
             Self::Resize { mode: ResizeMode::Linear, .. } => "RESIZE_BILINEAR",
             Self::Resize { mode: ResizeMode::Nearest(_), .. } => "RESIZE_NEAREST_NEIGHBOR",
             Self::Resize { mode: ResizeMode::Cubic { .. }, .. } => "RESIZE_BICUBIC",
-            Self::GridSample { .. } => "GridSample",
+            Self::GridSample(_) => "GridSample",
             Self::Softmax { log: false, .. } => "SOFTMAX",
             Self::Softmax { log: true, .. } => "LOG_SOFTMAX",
             Self::MatMul { .. } => "BATCH_MATMUL",

@@ -3,18 +3,10 @@
 use super::{
     Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack, shader::helpers::ONE_TEXEL,
 };
-use crate::graph::{Graph, Node};
+use crate::graph::{Graph, GridSample, Node};
 
 pub(super) const SHADER: Shader =
     Shader::new("grid_sample", include_str!("../../shaders/grid_sample.wgsl")).helpers(&[ONE_TEXEL]);
-
-/// How places are read.
-#[derive(Clone, Copy)]
-pub(crate) struct Sampling {
-    pub(crate) linear: bool,
-    pub(crate) border: bool,
-    pub(crate) align_corners: bool,
-}
 
 /// The constant grid as a whole tensor.
 pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
@@ -22,7 +14,7 @@ pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
 }
 
 /// One texel an invocation.
-pub(crate) fn dispatches(step: &StepContext<'_>, sampling: Sampling) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, sampling: GridSample) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let items = family::texels(step);
     let constants = |constant: bool| {

@@ -18,17 +18,11 @@ pub(super) struct Conv2d<'a>(pub(super) &'a graph::Conv2d);
 
 impl Operator for Conv2d<'_> {
     fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
-        let Self(conv) = self;
-        let attributes =
-            [&pairs("stride", conv.stride)[..], &pairs("dilation", conv.dilation), &around(conv.padding)].concat();
-        Properties { attributes, ..plain(ConstantOperands::AfterFirst) }
+        properties(self.0)
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        map.window(
-            map.shape(1).map_or(1, |weights| weights.h),
-            [self.0.stride[0], self.0.dilation[0], self.0.padding.top],
-        )
+        input_rows(map, self.0)
     }
 
     fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
@@ -50,6 +44,19 @@ impl Operator for Conv2d<'_> {
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
         Ok(reference::conv::conv2d(&operands.get(0)?, &operands.get(1)?, operands.optional(2)?, self.0, out))
     }
+}
+
+/// The properties of a convolution, depthwise or not.
+pub(super) fn properties(conv: &graph::Conv2d) -> Properties {
+    let attributes =
+        [&pairs("stride", conv.stride)[..], &pairs("dilation", conv.dilation), &around(conv.padding)].concat();
+    Properties { attributes, ..plain(ConstantOperands::AfterFirst) }
+}
+
+/// The rows under the window of a convolution, depthwise or not.
+pub(super) fn input_rows(map: &RowMap<'_>, conv: &graph::Conv2d) -> Vec<Range<u32>> {
+    let taps = map.shape(1).map_or(1, |weights| weights.h);
+    map.window(taps, [conv.stride[0], conv.dilation[0], conv.padding.top])
 }
 
 /// What a convolution has to do that runs in the convolutions' kernels, however its weights lie in the file.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     conv,
-    operator::{ConstantOperands, Operator, Properties, around, one_dispatch, pairs, plain},
+    operator::{Operator, Properties, one_dispatch},
     reference::{self, Operands, ReferenceError},
     rows::RowMap,
     work::{Family, Work},
@@ -19,17 +19,11 @@ pub(super) struct DepthwiseConv2d<'a>(pub(super) &'a graph::Conv2d);
 
 impl Operator for DepthwiseConv2d<'_> {
     fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
-        let Self(conv) = self;
-        let attributes =
-            [&pairs("stride", conv.stride)[..], &pairs("dilation", conv.dilation), &around(conv.padding)].concat();
-        Properties { attributes, ..plain(ConstantOperands::AfterFirst) }
+        conv::properties(self.0)
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        map.window(
-            map.shape(1).map_or(1, |weights| weights.h),
-            [self.0.stride[0], self.0.dilation[0], self.0.padding.top],
-        )
+        conv::input_rows(map, self.0)
     }
 
     fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {

@@ -20,11 +20,7 @@ pub(super) struct Gather {
 
 impl Operator for Gather {
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
-        let indices = match node.inputs[..] {
-            [table, indices, ..] => Some((indices, graph.shape(table).dims()[self.axis])),
-            _ => None,
-        };
-        Properties { indices, ..plain(ConstantOperands::Any) }
+        properties(graph, node, self.axis)
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
@@ -55,6 +51,15 @@ impl Operator for Gather {
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
         Ok(reference::moves::gather(&operands.get(0)?, &operands.get(1)?, self.axis, out))
     }
+}
+
+/// The properties of a node that looks elements of its first operand up along an axis by its second.
+pub(super) fn properties(graph: &Graph, node: &Node, axis: usize) -> Properties {
+    let indices = match node.inputs[..] {
+        [table, indices, ..] => Some((indices, graph.shape(table).dims()[axis])),
+        _ => None,
+    };
+    Properties { indices, ..plain(ConstantOperands::Any) }
 }
 
 /// Rows or batches looked up: those that constant indices name, all where the indices are computed.

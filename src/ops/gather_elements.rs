@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    operator::{ConstantOperands, Operator, Properties, one_dispatch, plain},
+    gather,
+    operator::{Operator, Properties, one_dispatch},
     reference::{self, Operands, ReferenceError},
     rows::RowMap,
     work::{Family, Work},
@@ -20,11 +21,7 @@ pub(super) struct GatherElements {
 
 impl Operator for GatherElements {
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
-        let indices = match node.inputs[..] {
-            [table, indices, ..] => Some((indices, graph.shape(table).dims()[self.axis])),
-            _ => None,
-        };
-        Properties { indices, ..plain(ConstantOperands::Any) }
+        gather::properties(graph, node, self.axis)
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {

@@ -9,16 +9,12 @@ use super::{
     work::{Family, Work},
 };
 use crate::{
-    graph::{Graph, Node, Shape},
-    kernels::{self, Dispatch, KernelError, StepContext, grid_sample::Sampling},
+    graph::{self, Graph, Node, Shape},
+    kernels::{self, Dispatch, KernelError, StepContext},
 };
 
 /// Pixels of an image at places that a grid names.
-pub(super) struct GridSample {
-    pub(super) linear: bool,
-    pub(super) border: bool,
-    pub(super) align_corners: bool,
-}
+pub(super) struct GridSample(pub(super) graph::GridSample);
 
 impl Operator for GridSample {
     fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
@@ -43,12 +39,10 @@ impl Operator for GridSample {
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        let &Self { linear, border, align_corners } = self;
-        kernels::grid_sample::dispatches(step, Sampling { linear, border, align_corners })
+        kernels::grid_sample::dispatches(step, self.0)
     }
 
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
-        let (x, grid) = (operands.get(0)?, operands.get(1)?);
-        Ok(reference::grid_sample::grid_sample(&x, &grid, [self.linear, self.border, self.align_corners], out))
+        Ok(reference::grid_sample::grid_sample(&operands.get(0)?, &operands.get(1)?, self.0, out))
     }
 }

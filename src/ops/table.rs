@@ -42,9 +42,7 @@ macro_rules! with_operator {
             &Op::DepthToSpace { block, order } => depth_to_space::DepthToSpace { block, order },
             &Op::SpaceToDepth { block } => space_to_depth::SpaceToDepth { block },
             op @ &Op::Resize { mode, coords, scale } => resize::Resize { op, mode, coords, scale },
-            &Op::GridSample { linear, border, align_corners } => {
-                grid_sample::GridSample { linear, border, align_corners }
-            },
+            &Op::GridSample(sampling) => grid_sample::GridSample(sampling),
             &Op::Softmax { beta, log } => softmax::Softmax { beta, log },
             &Op::MatMul { transpose_b } => matmul::MatMul { transpose_b },
             &Op::TopK { k, largest, indices } => top_k::TopK { k, largest, indices },
@@ -62,6 +60,7 @@ macro_rules! with_operator {
         }
     };
 }
+
 /// Constants, attributes and indices of a node.
 pub(crate) fn properties(graph: &Graph, node: &Node) -> Properties {
     with_operator!(&node.op, operator => operator.properties(graph, node))

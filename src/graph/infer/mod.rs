@@ -44,6 +44,6 @@ pub fn infer(op: &Op, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeErr
         Op::DepthToSpace { block, .. } => layout::depth_to_space(*block, inputs),
         Op::SpaceToDepth { block } => layout::space_to_depth(*block, inputs),
         Op::Resize { .. } => layout::resize(op, inputs, stated),
-        Op::GridSample { .. } => layout::grid_sample(inputs),
+        Op::GridSample(_) => layout::grid_sample(inputs),
     }
 }

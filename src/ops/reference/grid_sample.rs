@@ -1,7 +1,7 @@
 //! Pixels of an image at places that a grid names.
 
 use super::view::{View, each};
-use crate::graph::Shape;
+use crate::graph::{GridSample, Shape};
 
 /// The position among `extent` pixels that a coordinate from -1 to 1 names.
 fn position(coordinate: f32, extent: usize, align_corners: bool) -> f32 {
@@ -9,13 +9,9 @@ fn position(coordinate: f32, extent: usize, align_corners: bool) -> f32 {
     if align_corners { (coordinate + 1.0) * 0.5 * (extent - 1.0) } else { ((coordinate + 1.0) * extent - 1.0) * 0.5 }
 }
 
-/// The value at each place; `[linear, border, align_corners]`. Of a place that is no number there is none.
-pub(crate) fn grid_sample(
-    x: &View<'_>,
-    grid: &View<'_>,
-    [linear, border, align_corners]: [bool; 3],
-    out: Shape,
-) -> Vec<f32> {
+/// The value at each place. Of a place that is no number there is none.
+pub(crate) fn grid_sample(x: &View<'_>, grid: &View<'_>, sampling: GridSample, out: Shape) -> Vec<f32> {
+    let GridSample { linear, border, align_corners } = sampling;
     let Shape { h, w, .. } = x.shape;
     // The pixel `floor`, and so many behind it.
     let index = |floor: f32, behind: isize, extent: usize| {

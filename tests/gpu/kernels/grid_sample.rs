@@ -1,12 +1,12 @@
 //! GridSample: every way to read a place, with grids that are computed and grids of the model.
 
-use texpool::graph::{Constant, Op, Shape};
+use texpool::graph::{Constant, GridSample, Op, Shape};
 
 use super::{Source, case, constant, epilogues, harness::Harness, placed};
 
 /// Every mode, outside and alignment.
 fn all() -> impl Iterator<Item = Op> {
-    (0..8).map(|i| Op::GridSample { linear: i & 1 > 0, border: i & 2 > 0, align_corners: i & 4 > 0 })
+    (0..8).map(|i| Op::GridSample(GridSample { linear: i & 1 > 0, border: i & 2 > 0, align_corners: i & 4 > 0 }))
 }
 
 /// Places inside, on the edges and outside are read from both kinds of grid; channels that fill no texel, several
@@ -41,7 +41,7 @@ fn places_that_are_hard_to_round() {
 #[test]
 fn what_follows_a_sample() {
     let mut harness = Harness::new();
-    let op = Op::GridSample { linear: true, border: true, align_corners: false };
+    let op = Op::GridSample(GridSample { linear: true, border: true, align_corners: false });
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 5]), constant([1, 4, 2, 2])], [1, 4, 2, 5], true);
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 5]), placed([1, 4, 2, 2])], [1, 4, 2, 5], false);
     harness.finish();

@@ -6,7 +6,7 @@ use super::{
     conv::{answer_image, image},
 };
 use crate::{
-    graph::{CoordMode, DepthOrder, Op, PadMode, ResizeMode, Rounding, Shape},
+    graph::{CoordMode, DepthOrder, GridSample, Op, PadMode, ResizeMode, Rounding, Shape},
     import::{
         common::axes::named_axes,
         error::Problem,
@@ -88,7 +88,8 @@ fn grid_sample(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let layout = AtomLayout::of(grid.dims(), &[vec![0], vec![1], vec![2], vec![3]]);
     let grid = placed_as(ctx.lowering, &grid, &layout)?;
     let shape = Shape { h: height, w: width, ..image.shape };
-    let tensor = ctx.emit(Op::GridSample { linear, border, align_corners }, &[image.x.tensor, grid], shape)?;
+    let tensor =
+        ctx.emit(Op::GridSample(GridSample { linear, border, align_corners }), &[image.x.tensor, grid], shape)?;
     answer_image(ctx, tensor, &image, shape);
     Ok(())
 }
