@@ -2,7 +2,7 @@
 
 use super::{Input, Layer, Network, Reach, Window};
 use crate::{
-    graph::{Graph, Node, Op, Shape, TensorId},
+    graph::{DepthwiseConv2d, Graph, Node, Op, Shape, TensorId},
     ops::input_rows,
     schedule::ScheduleError,
 };
@@ -81,7 +81,9 @@ fn reach(graph: &Graph, node: &Node, index: usize) -> Reach {
         if first.is_some_and(|x| x.h == height) { Reach::Whole } else { reach }
     };
     match &node.op {
-        Op::Conv2d(conv) | Op::DepthwiseConv2d(conv) if index == 0 && first.is_some_and(|x| x.b == 1) => {
+        Op::Conv2d(conv) | Op::DepthwiseConv2d(DepthwiseConv2d(conv))
+            if index == 0 && first.is_some_and(|x| x.b == 1) =>
+        {
             let taps = node.inputs.get(1).map_or(1, |&weights| graph.shape(weights).h);
             whole(window(taps.saturating_sub(1) * conv.dilation[0] + 1, conv.stride[0], conv.padding.top))
         }

@@ -51,7 +51,7 @@ impl PlacedModel<'_> {
         if poison {
             for (texture, &spec) in plan.textures.iter().enumerate() {
                 let rows = 0..spec.height;
-                all.push((None, kernels::fill(&whole(texture, spec), rows, f32::NAN)?));
+                all.push((None, kernels::fill::fill(&whole(texture, spec), rows, f32::NAN)?));
             }
         }
         let mut bytes = 0u64;
@@ -64,7 +64,7 @@ impl PlacedModel<'_> {
                 return Err(GpuError::NotPlaced { op_index: node.op_index, op: node.op.name() });
             };
             let dispatches = match step.pad_border {
-                true => vec![kernels::pad_border(graph, node, &output, step.rows.clone())?],
+                true => vec![kernels::fill::pad_border(graph, node, &output, step.rows.clone())?],
                 false => ops::lower(&StepContext {
                     graph,
                     node,
@@ -83,7 +83,7 @@ impl PlacedModel<'_> {
             all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
             for (storage, rows) in last_uses.get(index).into_iter().flatten() {
                 if let Some(operand) = self.operand(schedule.storages[*storage].tensor) {
-                    all.push((None, kernels::fill(&operand, rows.clone(), f32::NAN)?));
+                    all.push((None, kernels::fill::fill(&operand, rows.clone(), f32::NAN)?));
                 }
             }
         }

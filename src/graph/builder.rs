@@ -1,8 +1,9 @@
 //! Building a graph by hand: for tests, and for callers who have a model in another form.
 
 use super::{
-    Act, BuildError, Bytes, Constant, Conv2d, CoordMode, ElementType, Epilogue, Graph, LayoutPermutation, Node, Op,
-    Pool2d, Reduce, ResizeMode, Shape, Tensor, TensorId, TransposeConv, Unary,
+    Act, BuildError, Bytes, Concat, Constant, Conv2d, CoordMode, DepthwiseConv2d, ElementType, Epilogue, Graph,
+    LayoutPermutation, MatMul, Node, Op, Pool2d, Reduce, ReduceKind, Resize, ResizeMode, Shape, Tensor, TensorId,
+    TransposeConv, Unary,
     check::{check, size},
     infer,
 };
@@ -10,7 +11,7 @@ use super::{
 /// Builds a [`Graph`] node by node, inferring shapes.
 ///
 /// ```
-/// use texpool::graph::{Act, GraphBuilder, Unary};
+/// use texpool::graph::{Act, GraphBuilder, Unary, ReduceKind, MatMul, ReduceKind, DepthwiseConv2d, Concat, Resize, Reduce};
 ///
 /// let mut b = GraphBuilder::new("tiny");
 /// let x = b.input("x", &[1, 8, 8, 3])?;
@@ -86,7 +87,7 @@ impl GraphBuilder {
         bias: Option<TensorId>,
         act: Act,
     ) -> Result<TensorId, BuildError> {
-        self.node(name, Op::DepthwiseConv2d(conv), &weighted(x, weights, bias), act)
+        self.node(name, Op::DepthwiseConv2d(DepthwiseConv2d(conv)), &weighted(x, weights, bias), act)
     }
 
     /// A transposed convolution to an image of `size` (`[height, width]`).
@@ -135,15 +136,21 @@ impl GraphBuilder {
     /// # Errors
     /// If `x` is no tensor of this graph.
     pub fn mean(&mut self, name: &str, axes: [bool; 4], x: TensorId) -> Result<TensorId, BuildError> {
-        self.reduce(name, Reduce::Mean, axes, x)
+        self.reduce(name, ReduceKind::Mean, axes, x)
     }
 
     /// A reduction over the axes marked, which stay as ones.
     ///
     /// # Errors
     /// If `x` is no tensor of this graph, or an index is asked for along more than one axis.
-    pub fn reduce(&mut self, name: &str, kind: Reduce, axes: [bool; 4], x: TensorId) -> Result<TensorId, BuildError> {
-        self.node(name, Op::Reduce { kind, axes }, &[x], Act::None)
+    pub fn reduce(
+        &mut self,
+        name: &str,
+        kind: ReduceKind,
+        axes: [bool; 4],
+        x: TensorId,
+    ) -> Result<TensorId, BuildError> {
+        self.node(name, Op::Reduce(Reduce { kind, axes }), &[x], Act::None)
     }
 
     /// The matrix product of `a [B, H, M, K]` and `b [B, H, K, N]`.
@@ -151,7 +158,7 @@ impl GraphBuilder {
     /// # Errors
     /// If the shapes do not fit.
     pub fn matmul(&mut self, name: &str, a: TensorId, b: TensorId) -> Result<TensorId, BuildError> {
-        self.node(name, Op::MatMul { transpose_b: false }, &[a, b], Act::None)
+        self.node(name, Op::MatMul(MatMul { transpose_b: false }), &[a, b], Act::None)
     }
 
     /// A function of one value.
@@ -182,7 +189,7 @@ impl GraphBuilder {
     /// # Errors
     /// If the other extents differ.
     pub fn concat(&mut self, name: &str, axis: usize, inputs: &[TensorId]) -> Result<TensorId, BuildError> {
-        self.node(name, Op::Concat { axis }, inputs, Act::None)
+        self.node(name, Op::Concat(Concat { axis }), inputs, Act::None)
     }
 
     /// The same elements under other extents.
@@ -205,7 +212,7 @@ impl GraphBuilder {
         x: TensorId,
         [h, w]: [usize; 2],
     ) -> Result<TensorId, BuildError> {
-        self.node_to(name, Op::Resize { mode, coords, scale: None }, &[x], &[1, h, w, 1], Act::None)
+        self.node_to(name, Op::Resize(Resize { mode, coords, scale: None }), &[x], &[1, h, w, 1], Act::None)
     }
 
     /// Any node whose operator determines its result's shape.

@@ -104,7 +104,7 @@ fn check_node(graph: &Graph, node: &Node, set: &[bool]) -> Result<TensorId, Chec
         shapes.push(tensor.shape);
     }
     shapes.truncate(node.inputs.len());
-    for (position, role) in node.op.weights() {
+    for (position, role) in node.op.constant_operands() {
         if let Some(&id) = node.inputs.get(*position)
             && !graph.is_constant(id)
         {

@@ -4,19 +4,14 @@ mod builder;
 mod check;
 mod constant;
 mod element_type;
+mod epilogue;
 mod error;
 pub(crate) mod evaluate;
 mod finite;
 mod function;
-mod groups;
-mod infer;
 mod layout_permutation;
-mod lookup;
 mod node_set;
-mod op;
-mod pad;
-mod resize;
-mod resize_axis;
+mod padding;
 mod shape;
 mod subtensor;
 
@@ -24,21 +19,45 @@ pub use builder::GraphBuilder;
 pub use check::check;
 pub use constant::{Bytes, Constant, QuantParams};
 pub use element_type::ElementType;
+pub use epilogue::{Act, Epilogue};
 pub use error::{BuildError, CheckError};
 pub use finite::NotFinite;
-pub use function::{Binary, Reduce, Unary};
-pub use groups::Groups;
-pub use infer::{ShapeError, infer};
+pub use function::{Binary, Unary};
 pub use layout_permutation::LayoutPermutation;
-pub use lookup::named;
 pub use node_set::NodeSet;
-pub use op::{Act, Conv2d, DepthOrder, Epilogue, GridSample, Op, Padding, Pool2d, PoolKind, TransposeConv};
-pub use pad::{PadAxis, PadMode};
-pub use resize::{CoordMode, ResizeMode, Rounding, follows_tensorflow};
-pub use resize_axis::{ResizeAxis, Taps};
+pub use padding::Padding;
 pub use shape::{MAX_ELEMENTS, Shape};
 pub use subtensor::{SubtensorError, texels_agree};
 pub(crate) use subtensor::{SubtensorOffset, may_be_in_place, subtensor_offsets};
+
+pub use crate::ops::{
+    concat::Concat,
+    conv::Conv2d,
+    cum_sum::CumSum,
+    depth_to_space::{DepthOrder, DepthToSpace},
+    depthwise::DepthwiseConv2d,
+    fully_connected::FullyConnected,
+    gather::Gather,
+    gather_elements::GatherElements,
+    lrn::Lrn,
+    matmul::MatMul,
+    normalize::Normalize,
+    op::{Op, infer},
+    pad::{Pad, PadAxis, PadMode},
+    pool::{Pool2d, PoolKind},
+    prelu::Prelu,
+    reduce::{Reduce, ReduceKind},
+    reshape::Reshape,
+    resize::{CoordMode, Resize, ResizeAxis, ResizeMode, Rounding, Taps},
+    schema::ShapeError,
+    softmax::Softmax,
+    space_to_depth::SpaceToDepth,
+    strided_slice::StridedSlice,
+    tile::Tile,
+    top_k::TopK,
+    transpose::Transpose,
+    transpose_conv::TransposeConv,
+};
 
 /// Index of a tensor in [`Graph::tensors`].
 pub type TensorId = usize;

@@ -1,7 +1,7 @@
 //! Tensors that can lie in the texels of another one: as the same texels in other extents, or as a part of them. Knows
 //! shapes, not where anything is placed.
 
-use super::{Graph, Node, Op, PadMode, Shape, TensorId};
+use super::{Concat, Graph, Node, Op, Pad, PadMode, Shape, TensorId};
 use crate::plan::shown;
 
 /// Whether every element, taken in dense order, lies in the same texel and lane of a whole (row after row) tensor of
@@ -52,7 +52,7 @@ pub enum SubtensorError {
 
 /// Whether a node's operands may be parts of its result.
 pub(crate) const fn may_be_in_place(op: &Op) -> bool {
-    matches!(op, Op::Concat { .. } | Op::Pad { .. })
+    matches!(op, Op::Concat(_) | Op::Pad(_))
 }
 
 /// Where the parts of a concatenation, or what a pad surrounds, lie in the result. A part of the channels must begin with
@@ -62,7 +62,7 @@ pub(crate) fn subtensor_offsets(graph: &Graph, node: &Node) -> Result<Vec<Subten
     let whole = graph.shape(to);
     let unaligned = |part: TensorId| SubtensorError::Unaligned { tensor: graph.tensors[part].name.clone() };
     match (&node.op, &node.inputs[..]) {
-        (&Op::Concat { axis }, parts) => {
+        (&Op::Concat(Concat { axis }), parts) => {
             let mut end = 0;
             let mut offset = |&part: &TensorId| {
                 let first = end;
@@ -79,7 +79,7 @@ pub(crate) fn subtensor_offsets(graph: &Graph, node: &Node) -> Result<Vec<Subten
             };
             parts.iter().map(&mut offset).collect()
         }
-        (Op::Pad { before, after, mode: PadMode::Constant(value) }, &[part]) => {
+        (Op::Pad(Pad { before, after, mode: PadMode::Constant(value) }), &[part]) => {
             let shape = graph.shape(part);
             let [b, y, x, c] = before.map(usize::try_from);
             let (Ok(b), Ok(y), Ok(x), Ok(c), true) = (b, y, x, c, after.iter().all(|&n| n >= 0)) else {
@@ -92,7 +92,7 @@ pub(crate) fn subtensor_offsets(graph: &Graph, node: &Node) -> Result<Vec<Subten
                 false => Err(unaligned(part)),
             }
         }
-        (Op::Pad { .. }, _) => Err(SubtensorError::NotABorder),
+        (Op::Pad(_), _) => Err(SubtensorError::NotABorder),
         _ => Err(SubtensorError::NoParts { op: node.op.name() }),
     }
 }

@@ -22,7 +22,7 @@ impl Block {
     /// Measured on lavapipe: 8x2 is within a tenth of 8x4, which compiles twice as long and pays off only where the
     /// sums are long. One pixel or two fill no block of eight, so such layers (a classifier's last) take one pixel and
     /// up to four slices.
-    pub(super) fn for_convolution(pixels: usize, slices: usize, depth: usize) -> Self {
+    pub(crate) fn for_convolution(pixels: usize, slices: usize, depth: usize) -> Self {
         match (pixels, slices) {
             (0..=2, _) => Self { pixels: 1, slices: (MAX_SLICES as usize).min(slices.next_power_of_two()) },
             (_, 1) => Self { pixels: MAX_PIXELS as usize, slices: 1 },

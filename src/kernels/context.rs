@@ -25,7 +25,7 @@ pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
 }
 
 /// Checks that an operand has the shape it is read with, a start for each row, and room for a row.
-pub(super) fn check_operand(operand: &Operand, shape: Shape) -> Result<(), KernelError> {
+pub(crate) fn check_operand(operand: &Operand, shape: Shape) -> Result<(), KernelError> {
     if operand.shape != shape {
         return Err(misfit(format!("an operand of {shape} is said to be of {}", operand.shape)));
     }
@@ -46,7 +46,7 @@ pub(super) fn check_operand(operand: &Operand, shape: Shape) -> Result<(), Kerne
 }
 
 /// Checks that an operand has rows.
-pub(super) fn check_rows(operand: &Operand, rows: &Range<u32>) -> Result<(), KernelError> {
+pub(crate) fn check_rows(operand: &Operand, rows: &Range<u32>) -> Result<(), KernelError> {
     if rows.start <= rows.end && rows.end <= operand.rows.rows() {
         Ok(())
     } else {
@@ -65,13 +65,13 @@ fn span(operand: &Operand) -> u64 {
 
 /// Where an operand's rows start. Rows without room in the texture are needed by no step, or the plan would not have
 /// passed its check; a kernel may load from them and throw the value away, so they start where there are texels.
-pub(super) fn starts(operand: &Operand) -> impl Iterator<Item = u32> + '_ {
+pub(crate) fn starts(operand: &Operand) -> impl Iterator<Item = u32> + '_ {
     let last = operand.texels.saturating_sub(span(operand));
     operand.rows.starts().map(move |start| if u64::from(start) <= last { start } else { 0 })
 }
 
 impl Operand {
-    pub(super) const fn reach(&self) -> Reach {
+    pub(crate) const fn reach(&self) -> Reach {
         Reach { texture: self.texture, shift: self.shift, texels: self.texels }
     }
 }
@@ -84,7 +84,7 @@ impl WeightPlace {
 
 impl StepContext<'_> {
     /// What a dispatch of this step may touch.
-    pub(super) fn reach(&self) -> Vec<Reach> {
+    pub(crate) fn reach(&self) -> Vec<Reach> {
         let operands = self.inputs.iter().flatten().chain(&self.add).chain([&self.output]);
         let weights = (self.weights.texels > 0).then(|| self.weights.reach());
         operands.map(Operand::reach).chain(weights).collect()

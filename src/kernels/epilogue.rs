@@ -116,7 +116,7 @@ shared_constants! {
 
 /// The code and the two parameters, the second as bits, of a function in `activate` of `texel.wgsl`; none of those that it
 /// does not know.
-pub(super) fn function(unary: Unary) -> Option<(u32, f32, u32)> {
+pub(crate) fn function(unary: Unary) -> Option<(u32, f32, u32)> {
     if let Unary::FakeQuant { scale, least, most } = unary {
         let limits = u32::from(least.cast_unsigned()) | u32::from(most.cast_unsigned()) << 16;
         return Some((ACT_FAKE_QUANT, scale, limits));

@@ -1,11 +1,13 @@
 //! What the families share: finding operands, packing epilogues, putting a dispatch together.
 
+use std::ops::Range;
+
 use super::{
     Constants, Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext, grid::LANES,
 };
 
 /// The placed operand `index` of a step.
-pub(super) fn placed<'a>(step: &'a StepContext<'_>, index: usize) -> Result<&'a Operand, KernelError> {
+pub(crate) fn placed<'a>(step: &'a StepContext<'_>, index: usize) -> Result<&'a Operand, KernelError> {
     match step.inputs.get(index) {
         Some(Some(operand)) => Ok(operand),
         Some(None) => Err(step.unsupported(format!("operand {index} is a constant, which this operator cannot read"))),
@@ -14,7 +16,7 @@ pub(super) fn placed<'a>(step: &'a StepContext<'_>, index: usize) -> Result<&'a 
 }
 
 /// Checks that operand `index` is a constant, as weights must be.
-pub(super) fn constant(step: &StepContext<'_>, index: usize) -> Result<(), KernelError> {
+pub(crate) fn constant(step: &StepContext<'_>, index: usize) -> Result<(), KernelError> {
     match step.node.inputs.get(index) {
         Some(&tensor) if step.graph.is_constant(tensor) => Ok(()),
         _ => Err(step.unsupported(format!("operand {index} (weights) is computed, not a constant"))),
@@ -22,17 +24,23 @@ pub(super) fn constant(step: &StepContext<'_>, index: usize) -> Result<(), Kerne
 }
 
 /// Texels of the step's rows of the result: the invocations of a family that computes one each.
-pub(super) fn texels(step: &StepContext<'_>) -> u32 {
+pub(crate) fn texels(step: &StepContext<'_>) -> u32 {
     step.rows.len() as u32 * step.output.shape.row_texels() as u32
 }
 
+/// The images that the step's rows are of.
+pub(crate) fn images(step: &StepContext<'_>) -> Range<u32> {
+    let height = step.output.shape.h as u32;
+    step.rows.start / height..step.rows.end.div_ceil(height)
+}
+
 /// The value of an `override` constant that is a `bool` in WGSL.
-pub(super) fn flag(on: bool) -> f64 {
+pub(crate) fn flag(on: bool) -> f64 {
     f64::from(u8::from(on))
 }
 
 /// Checks that the epilogue adds no tensor, where the kernel needs the second input for itself.
-pub(super) fn no_added_tensor(step: &StepContext<'_>) -> Result<(), KernelError> {
+pub(crate) fn no_added_tensor(step: &StepContext<'_>) -> Result<(), KernelError> {
     match step.add {
         None => Ok(()),
         Some(_) => Err(step.unsupported("it reads two tensors, so its epilogue cannot add a third".into())),
@@ -40,7 +48,7 @@ pub(super) fn no_added_tensor(step: &StepContext<'_>) -> Result<(), KernelError>
 }
 
 /// A dispatch of `items` invocations that writes the step's output, with the epilogue's constants and what it reads.
-pub(super) fn dispatch(
+pub(crate) fn dispatch(
     step: &StepContext<'_>,
     shader: Shader,
     epilogue: &EpilogueParams,
@@ -64,19 +72,19 @@ pub(super) fn dispatch(
 
 impl Dispatch {
     /// States the texture of the first input.
-    pub(super) fn reading(mut self, input: &Operand) -> Self {
+    pub(crate) fn reading(mut self, input: &Operand) -> Self {
         self.input = Some(input.texture);
         self
     }
 
     /// States the texture of the second input.
-    pub(super) fn reading_second(mut self, second: &Operand) -> Self {
+    pub(crate) fn reading_second(mut self, second: &Operand) -> Self {
         self.second = Some(second.texture);
         self
     }
 
     /// States that the weight texture is read.
-    pub(super) fn reading_weights(mut self, step: &StepContext<'_>) -> Self {
+    pub(crate) fn reading_weights(mut self, step: &StepContext<'_>) -> Self {
         self.weights = Some(step.weights.texture);
         self
     }

@@ -4,9 +4,9 @@
 use std::ops::Range;
 
 use super::{Dispatch, KernelError, KernelParams, Operand, Shader, context, family, grid::LANES, wgsl::shader_params};
-use crate::graph::{Graph, Node, Op, PadMode, SubtensorOffset, subtensor_offsets};
+use crate::graph::{Graph, Node, Op, Pad, PadMode, SubtensorOffset, subtensor_offsets};
 
-pub(super) const SHADER: Shader = Shader::new("fill", include_str!("../../shaders/fill.wgsl")).params::<Params>();
+pub(crate) const SHADER: Shader = Shader::new("fill", include_str!("../../shaders/fill.wgsl")).params::<Params>();
 
 shader_params! {
     #[derive(Default)]
@@ -47,7 +47,7 @@ pub(crate) fn pad_border(
     context::check_rows(output, &rows)?;
     let refuse = |reason: String| KernelError::Unsupported { op_index: node.op_index, op: node.op.name(), reason };
     let offsets = subtensor_offsets(graph, node).map_err(|why| refuse(why.to_string()))?;
-    let (Op::Pad { mode: PadMode::Constant(value), .. }, &[SubtensorOffset { row, slice, x }], &[part, ..]) =
+    let (Op::Pad(Pad { mode: PadMode::Constant(value), .. }), &[SubtensorOffset { row, slice, x }], &[part, ..]) =
         (&node.op, &offsets[..], &node.inputs[..])
     else {
         return Err(refuse("it is no pad with a border of one value".into()));

@@ -4,12 +4,12 @@ use super::epilogue::channel_texels;
 use crate::graph::{Graph, Node, Shape, TensorId};
 
 /// What four input channels give to four output channels: texel `j` holds input channel `j`'s part.
-pub(super) fn matrix(weight: impl Fn(usize, usize) -> f32) -> [[f32; 4]; 4] {
+pub(crate) fn matrix(weight: impl Fn(usize, usize) -> f32) -> [[f32; 4]; 4] {
     std::array::from_fn(|input| std::array::from_fn(|output| weight(input, output)))
 }
 
 /// The biases of a convolution of `channels` output channels as texels, zeros where the file has none.
-pub(super) fn bias(graph: &Graph, node: &Node, channels: usize) -> Vec<[f32; 4]> {
+pub(crate) fn bias(graph: &Graph, node: &Node, channels: usize) -> Vec<[f32; 4]> {
     match node.inputs.get(2) {
         Some(&tensor) => channel_texels(graph, tensor),
         None => vec![[0.0; 4]; channels.div_ceil(4)],
@@ -17,7 +17,7 @@ pub(super) fn bias(graph: &Graph, node: &Node, channels: usize) -> Vec<[f32; 4]>
 }
 
 /// A constant as a whole tensor, as an intermediate one would lie: rows, slices, pixels; zeros past the last channel.
-pub(super) fn tensor(graph: &Graph, tensor: TensorId) -> Vec<[f32; 4]> {
+pub(crate) fn tensor(graph: &Graph, tensor: TensorId) -> Vec<[f32; 4]> {
     let shape = graph.shape(tensor);
     let mut texels = vec![[0.0; 4]; shape.texels()];
     let Some(constant) = &graph.tensors[tensor].constant else { return texels };
@@ -29,7 +29,7 @@ pub(super) fn tensor(graph: &Graph, tensor: TensorId) -> Vec<[f32; 4]> {
 }
 
 /// The indices of element `i` in dense order.
-pub(super) const fn indices(shape: Shape, i: usize) -> [usize; 4] {
+pub(crate) const fn indices(shape: Shape, i: usize) -> [usize; 4] {
     let (pixel, c) = (i / shape.c, i % shape.c);
     let (row, w) = (pixel / shape.w, pixel % shape.w);
     [row / shape.h, row % shape.h, w, c]

@@ -60,7 +60,7 @@ impl TensorParams {
 /// A constant that lies whole among the weights, where a family reads it as a tensor without a row table; zeros where
 /// no operand is constant.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ConstantTensor(pub(super) Option<Shape>);
+pub(crate) struct ConstantTensor(pub(crate) Option<Shape>);
 
 impl ParamValue for ConstantTensor {
     const TYPE: &'static str = TENSOR;
@@ -117,13 +117,13 @@ impl KernelParams {
     }
 
     /// States the family's own parameters.
-    pub(super) fn family(mut self, params: &impl ShaderParams) -> Self {
+    pub(crate) fn family(mut self, params: &impl ShaderParams) -> Self {
         self.family = params.words();
         self
     }
 
     /// Appends a table, a multiple of four words, to the family's own parameters.
-    pub(super) fn table(mut self, words: &[u32]) -> Self {
+    pub(crate) fn table(mut self, words: &[u32]) -> Self {
         self.family.extend(words);
         self
     }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::graph::{DepthOrder, PadMode, Shape};
 
-pub(super) const SHADER: Shader = Shader::new("rearrange", include_str!("../../shaders/rearrange.wgsl"))
+pub(crate) const SHADER: Shader = Shader::new("rearrange", include_str!("../../shaders/rearrange.wgsl"))
     .constants(&[MAPS, PADS])
     .params::<Params>()
     .helpers(&[ONE_TEXEL]);

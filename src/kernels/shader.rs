@@ -6,18 +6,18 @@ use super::{
 };
 
 /// Functions of `shaders/shared/` that several families call.
-pub(super) mod helpers {
-    pub(in crate::kernels) const BLOCK: &str = include_str!("../../shaders/shared/block.wgsl");
-    pub(in crate::kernels) const ONE_TEXEL: &str = include_str!("../../shaders/shared/one_texel.wgsl");
-    pub(in crate::kernels) const REGION: &str = include_str!("../../shaders/shared/region.wgsl");
-    pub(in crate::kernels) const SOFTMAX: &str = include_str!("../../shaders/shared/softmax.wgsl");
-    pub(in crate::kernels) const WEIGHTS: &str = include_str!("../../shaders/shared/weights.wgsl");
+pub(crate) mod helpers {
+    pub(crate) const BLOCK: &str = include_str!("../../shaders/shared/block.wgsl");
+    pub(crate) const ONE_TEXEL: &str = include_str!("../../shaders/shared/one_texel.wgsl");
+    pub(crate) const REGION: &str = include_str!("../../shaders/shared/region.wgsl");
+    pub(crate) const SOFTMAX: &str = include_str!("../../shaders/shared/softmax.wgsl");
+    pub(crate) const WEIGHTS: &str = include_str!("../../shaders/shared/weights.wgsl");
 }
 
 /// Constants that every shader knows.
 const SHARED_CONSTANTS: [ConstantTable; 4] = [grid::GRID, params::POSITIONS, epilogue::ACTIVATIONS, block::LIMITS];
 
-/// A WGSL family of `shaders/`: one of [`SHADERS`](super::SHADERS), for only kernels make them.
+/// A WGSL family of `shaders/`: one of `ops::shaders`, for only kernels make them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Shader {
     name: &'static str,
@@ -28,24 +28,24 @@ pub struct Shader {
 }
 
 impl Shader {
-    pub(super) const fn new(name: &'static str, family: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str, family: &'static str) -> Self {
         Self { name, constants: &[], params: &[], helpers: &[], family }
     }
 
     /// Gives it constants that it shares with its Rust side.
-    pub(super) const fn constants(mut self, constants: &'static [ConstantTable]) -> Self {
+    pub(crate) const fn constants(mut self, constants: &'static [ConstantTable]) -> Self {
         self.constants = constants;
         self
     }
 
     /// Gives it `params()`, which reads what [`KernelParams::family`](super::KernelParams::family) has written.
-    pub(super) const fn params<P: ShaderParams>(mut self) -> Self {
+    pub(crate) const fn params<P: ShaderParams>(mut self) -> Self {
         self.params = P::FIELDS;
         self
     }
 
     /// Gives it functions that it shares with other families.
-    pub(super) const fn helpers(mut self, helpers: &'static [&'static str]) -> Self {
+    pub(crate) const fn helpers(mut self, helpers: &'static [&'static str]) -> Self {
         self.helpers = helpers;
         self
     }

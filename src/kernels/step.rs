@@ -110,7 +110,7 @@ pub enum KernelError {
 
 impl StepContext<'_> {
     /// A refusal of this step.
-    pub(super) fn unsupported(&self, reason: String) -> KernelError {
+    pub(crate) fn unsupported(&self, reason: String) -> KernelError {
         KernelError::Unsupported { op_index: self.node.op_index, op: self.node.op.name(), reason }
     }
 }

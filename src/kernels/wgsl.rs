@@ -7,14 +7,14 @@
 use std::fmt::Write as _;
 
 /// Names and values of constants.
-pub(super) type ConstantTable = &'static [(&'static str, u32)];
+pub(crate) type ConstantTable = &'static [(&'static str, u32)];
 
 /// States constants by name, each here and in the table that shaders are given.
 macro_rules! shared_constants {
     ($(#[$about:meta])* $table:ident: $($(#[$doc:meta])* $name:ident = $value:expr,)*) => {
-        $($(#[$doc])* pub(super) const $name: u32 = $value;)*
+        $($(#[$doc])* pub(crate) const $name: u32 = $value;)*
         $(#[$about])*
-        pub(super) const $table: $crate::kernels::wgsl::ConstantTable = &[$((stringify!($name), $name)),*];
+        pub(crate) const $table: $crate::kernels::wgsl::ConstantTable = &[$((stringify!($name), $name)),*];
     };
 }
 
@@ -23,7 +23,7 @@ macro_rules! shader_params {
     ($(#[$about:meta])* struct $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug)]
-        pub(super) struct $name { $($(#[$doc])* pub(super) $field: $type,)* }
+        pub(crate) struct $name { $($(#[$doc])* pub(crate) $field: $type,)* }
 
         impl $crate::kernels::wgsl::ShaderParams for $name {
             const FIELDS: &'static [$crate::kernels::wgsl::Field] =
@@ -39,10 +39,10 @@ macro_rules! shader_params {
     };
 }
 
-pub(super) use {shader_params, shared_constants};
+pub(crate) use {shader_params, shared_constants};
 
 /// A value of 32 bits that parameters hold.
-pub(super) trait Word: Copy {
+pub(crate) trait Word: Copy {
     /// Its type in WGSL.
     const TYPE: &'static str;
     fn bits(self) -> u32;
@@ -86,7 +86,7 @@ impl Word for f32 {
 }
 
 /// A parameter's value: a word, a vector of two or four, or a tensor.
-pub(super) trait ParamValue: Copy {
+pub(crate) trait ParamValue: Copy {
     /// The type of its words in WGSL, or its own where it is no vector.
     const TYPE: &'static str;
     /// Words that it takes.
@@ -111,19 +111,19 @@ impl<W: Word, const N: usize> ParamValue for [W; N] {
 }
 
 /// The type of tensors in WGSL.
-pub(super) const TENSOR: &str = "Tensor";
+pub(crate) const TENSOR: &str = "Tensor";
 
 /// A parameter of a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Field {
+pub(crate) struct Field {
     /// Its name on both sides.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     scalar: &'static str,
     words: usize,
 }
 
 impl Field {
-    pub(super) const fn new<V: ParamValue>(name: &'static str) -> Self {
+    pub(crate) const fn new<V: ParamValue>(name: &'static str) -> Self {
         Self { name, scalar: V::TYPE, words: V::WORDS }
     }
 
@@ -144,14 +144,14 @@ impl Field {
 }
 
 /// The parameters of a shader, in order.
-pub(super) trait ShaderParams {
+pub(crate) trait ShaderParams {
     const FIELDS: &'static [Field];
     /// Their words, a multiple of four.
     fn words(&self) -> Vec<u32>;
 }
 
 /// Groups of four words that parameters take.
-pub(super) fn groups(fields: &[Field]) -> usize {
+pub(crate) fn groups(fields: &[Field]) -> usize {
     fields.iter().fold(0, |at, field| aligned(at, field.words) + field.words).div_ceil(4)
 }
 
@@ -160,13 +160,13 @@ const fn aligned(at: usize, words: usize) -> usize {
     if at % 4 + words > 4 { at.next_multiple_of(4) } else { at }
 }
 
-pub(super) fn put<V: ParamValue>(words: &mut Vec<u32>, value: V) {
+pub(crate) fn put<V: ParamValue>(words: &mut Vec<u32>, value: V) {
     words.resize(aligned(words.len(), V::WORDS), 0);
     value.append(words);
 }
 
 /// WGSL that declares constants.
-pub(super) fn declare(constants: ConstantTable, wgsl: &mut String) {
+pub(crate) fn declare(constants: ConstantTable, wgsl: &mut String) {
     for (name, value) in constants {
         // Writing to a string cannot fail.
         let _ = writeln!(wgsl, "const {name}: u32 = {value}u;");
@@ -174,7 +174,7 @@ pub(super) fn declare(constants: ConstantTable, wgsl: &mut String) {
 }
 
 /// WGSL of `fn SIGNATURE -> TYPE`, which reads parameters that begin with `param(BASE 0u)`.
-pub(super) fn load(signature: &str, name: &str, base: &str, fields: &[Field], wgsl: &mut String) {
+pub(crate) fn load(signature: &str, name: &str, base: &str, fields: &[Field], wgsl: &mut String) {
     let mut at = 0;
     let reads = fields.iter().map(|field| {
         let start = aligned(at, field.words);

@@ -1,7 +1,7 @@
 //! Numbers that kernels can count in 32 bits. Shaders are compiled without run-time checks (`gpu/pipelines.rs`), so what
 //! would wrap there, or become zero when it is cut to a word, is refused here.
 
-use super::table::properties;
+use super::lookup::properties;
 use crate::{
     graph::{Act, Graph, Node},
     kernels::KernelError,

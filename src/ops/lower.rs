@@ -1,6 +1,6 @@
 //! A step to its dispatches, and a node to the weights that they read.
 
-use super::{bounds, table};
+use super::{bounds, lookup};
 use crate::{
     graph::{self, Graph, Node},
     kernels::{Dispatch, EpilogueParams, KernelError, StepContext, context, epilogue},
@@ -8,7 +8,7 @@ use crate::{
 
 /// The texels that a node's kernel reads beside its tensors: weights, biases, PReLU alphas.
 pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
-    let mut texels = table::weights(graph, node);
+    let mut texels = lookup::weights(graph, node);
     EpilogueParams::new(graph, node, texels.len()).pack(&mut texels);
     texels
 }
@@ -29,7 +29,7 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
 pub(crate) fn lower(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
     context::check(step)?;
     epilogue::check(step)?;
-    table::dispatches(step)
+    lookup::dispatches(step)
 }
 
 /// Checks all of a step that was put together by hand: the graph too, and that its weights have room.

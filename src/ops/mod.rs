@@ -1,49 +1,91 @@
-//! Operators: for each, in one file, all that the rest of the library asks of it once its shape is known.
+//! Operators: for each, in one folder, all that the rest of the library asks of it.
 //!
-//! An operator is a variant of [`Op`](crate::graph::Op) with the shape of its result (`graph/infer`), and an `Operator`
-//! here: which rows of its operands a row of its result reads, which operands may be constants, what it costs, its
-//! weights, its dispatches and its CPU reference. The trait has no defaults and the table of operators no `_`, so that
-//! nothing is decided for an operator that does not say it itself.
+//! `mod.rs` says what it is: its attributes, its name and the shape of its result (`OpSchema`). `lowering.rs` says how it is run
+//! (`Operator`): which rows of its operands a row of its result reads, which operands may be constants, what it costs, its
+//! weights and its dispatches, for which `kernel.rs` has the Rust side of its shader. `reference.rs` is what it computes, in
+//! plain Rust, and uses nothing of the kernel.
+//!
+//! An operator is its folder, and its row in the table below. The traits have no defaults and nothing that is written
+//! from the table has a `_`: what an operator leaves unsaid does not compile.
 
-mod binary;
+/// The table of operators: those with attributes, then those without.
+macro_rules! operators {
+    ($written:ident) => {
+        $written! {
+            attributes {
+                conv::Conv2d,
+                depthwise::DepthwiseConv2d,
+                transpose_conv::TransposeConv,
+                pool::Pool2d,
+                reduce::Reduce,
+                binary::Binary,
+                unary::Unary,
+                pad::Pad,
+                gather::Gather,
+                gather_elements::GatherElements,
+                concat::Concat,
+                strided_slice::StridedSlice,
+                transpose::Transpose,
+                depth_to_space::DepthToSpace,
+                space_to_depth::SpaceToDepth,
+                resize::Resize,
+                softmax::Softmax,
+                matmul::MatMul,
+                top_k::TopK,
+                lrn::Lrn,
+                normalize::Normalize,
+                cum_sum::CumSum,
+            }
+            none {
+                fully_connected::FullyConnected,
+                prelu::Prelu,
+                tile::Tile,
+                reshape::Reshape,
+            }
+        }
+    };
+}
+
+pub(crate) mod binary;
 mod bounds;
-mod concat;
-mod conv;
-mod cum_sum;
-mod depth_to_space;
-mod depthwise;
-mod fully_connected;
-mod gather;
-mod gather_elements;
-mod grid_sample;
+pub(crate) mod concat;
+pub(crate) mod conv;
+pub(crate) mod cum_sum;
+pub(crate) mod depth_to_space;
+pub(crate) mod depthwise;
+pub(crate) mod fully_connected;
+pub(crate) mod gather;
+pub(crate) mod gather_elements;
+mod lookup;
 mod lower;
-mod lrn;
-mod matmul;
-mod normalize;
+pub(crate) mod lrn;
+pub(crate) mod matmul;
+pub(crate) mod normalize;
+pub(crate) mod op;
 mod operator;
-mod pad;
-mod pool;
-mod prelu;
-mod reduce;
+pub(crate) mod pad;
+pub(crate) mod pool;
+pub(crate) mod prelu;
+pub(crate) mod reduce;
 pub mod reference;
-mod reshape;
-mod resize;
+pub(crate) mod reshape;
+pub(crate) mod resize;
 mod rows;
-mod softmax;
-mod space_to_depth;
-mod strided_slice;
-mod table;
-mod tile;
-mod top_k;
-mod transpose;
-mod transpose_conv;
-mod unary;
+pub(crate) mod schema;
+pub(crate) mod softmax;
+pub(crate) mod space_to_depth;
+pub(crate) mod strided_slice;
+pub(crate) mod tile;
+pub(crate) mod top_k;
+pub(crate) mod transpose;
+pub(crate) mod transpose_conv;
+pub(crate) mod unary;
 mod work;
 
 pub use bounds::check;
+pub(crate) use lookup::properties;
+pub use lookup::{dispatch_rows, input_rows, shaders, work};
 pub(crate) use lower::lower;
 pub use lower::{dispatches, weights};
 pub(crate) use operator::ConstantOperands;
-pub(crate) use table::properties;
-pub use table::{dispatch_rows, input_rows, work};
 pub use work::{Family, Work};

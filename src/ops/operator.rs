@@ -1,4 +1,4 @@
-//! What is asked of every operator.
+//! How operators are run.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, Padding, Shape, TensorId},
-    kernels::{Dispatch, KernelError, StepContext},
+    kernels::{Dispatch, KernelError, Shader, StepContext},
 };
 
 /// Which operands of an operator its kernels read where they are constants, so that no step must compute them first.
@@ -33,7 +33,7 @@ pub(crate) struct Properties {
     pub(crate) indices: Option<(TensorId, usize)>,
 }
 
-/// What is asked of an operator. Nothing has a default.
+/// How an operator is run, and what it computes. Nothing has a default.
 pub(crate) trait Operator {
     /// Constants, attributes and indices.
     fn properties(&self, graph: &Graph, node: &Node) -> Properties;
@@ -55,6 +55,12 @@ pub(crate) trait Operator {
 
     /// Its result on the CPU, without its epilogue; uses nothing of the kernels.
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError>;
+}
+
+/// The shaders of an operator.
+pub(crate) trait Kernels {
+    /// Every shader that its dispatches may name.
+    const SHADERS: &'static [Shader];
 }
 
 /// One dispatch over all rows of a node's result.

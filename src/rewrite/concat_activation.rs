@@ -9,7 +9,7 @@ use super::{
     skip_reason::SkipReason,
     weights::{list, values},
 };
-use crate::graph::{Act, Constant, Epilogue, Node, NodeId, Op, Tensor};
+use crate::graph::{Act, Concat, Constant, Epilogue, Node, NodeId, Op, Tensor};
 
 pub(super) const RULE: Rule = Rule {
     name: "concat-activation",
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
-    let &Op::Concat { axis } = &node.op else { return Ok(None) };
+    let &Op::Concat(Concat { axis }) = &node.op else { return Ok(None) };
     if node.epilogue.is_empty() {
         return Ok(None);
     }

@@ -7,7 +7,7 @@ use super::{
     site::Site,
     skip_reason::SkipReason,
 };
-use crate::graph::{Node, NodeId, Op, PadMode, TensorId};
+use crate::graph::{Concat, Node, NodeId, Op, Pad, PadMode, TensorId};
 
 pub(super) const RULE: Rule = Rule {
     name: "concat-zeros",
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
-    let &Op::Concat { axis } = &node.op else { return Ok(None) };
+    let &Op::Concat(Concat { axis }) = &node.op else { return Ok(None) };
     let computed = |&tensor: &TensorId| !site.graph.is_constant(tensor);
     let found = node.inputs.iter().position(computed).zip(node.inputs.iter().rposition(computed));
     let Some((part, last)) = found.filter(|_| !node.inputs.iter().all(computed)) else { return Ok(None) };
@@ -38,7 +38,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
         Some(amounts)
     };
     let [Some(before), Some(after)] = ends.map(along) else { return Ok(None) };
-    let op = Op::Pad { before, after, mode: PadMode::Constant(0.0) };
+    let op = Op::Pad(Pad { before, after, mode: PadMode::Constant(0.0) });
     Ok(Some(Edit::default().put(id, Node { op, inputs: vec![node.inputs[part]], ..node.clone() })))
 }
 

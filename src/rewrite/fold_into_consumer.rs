@@ -11,7 +11,7 @@ use super::{
     weight_indexing::WeightIndexing,
     weights::{changed, list},
 };
-use crate::graph::{Binary, Node, NodeId, Op, TensorId};
+use crate::graph::{Binary, Node, NodeId, Op, Softmax, TensorId};
 
 pub(super) const RULE: Rule = Rule {
     name: "arithmetic-ahead",
@@ -32,9 +32,9 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     site.check_private(to)?;
     let reader_node = site.node(reader);
     let mut edit = Edit::default();
-    if let Op::Softmax { beta, log } = reader_node.op {
+    if let Op::Softmax(Softmax { beta, log }) = reader_node.op {
         let beta = beta * even_scale(site, &affine, to)?;
-        let read = Node { op: Op::Softmax { beta, log }, inputs: vec![from], ..reader_node.clone() };
+        let read = Node { op: Op::Softmax(Softmax { beta, log }), inputs: vec![from], ..reader_node.clone() };
         return Ok(Some(edit.put(reader, read).take_out(id)));
     }
     let indexing = WeightIndexing::of(site, reader_node, affine.channels)?;
@@ -50,7 +50,7 @@ fn takes(site: &Site, reader: NodeId, operand: TensorId) -> bool {
     let node = site.node(reader);
     let kind = matches!(
         node.op,
-        Op::Conv2d(_) | Op::DepthwiseConv2d(_) | Op::TransposeConv(_) | Op::FullyConnected | Op::Softmax { .. }
+        Op::Conv2d(_) | Op::DepthwiseConv2d(_) | Op::TransposeConv(_) | Op::FullyConnected | Op::Softmax(_)
     );
     kind && node.inputs.first() == Some(&operand)
 }

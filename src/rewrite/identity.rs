@@ -7,7 +7,10 @@ use super::{
     site::Site,
     skip_reason::SkipReason,
 };
-use crate::graph::{Binary, Node, NodeId, Op, Pool2d, PoolKind, ResizeMode, TensorId, follows_tensorflow};
+use crate::graph::{
+    Binary, DepthToSpace, Node, NodeId, Op, Pad, Pool2d, PoolKind, Reduce, Resize, ResizeMode, SpaceToDepth,
+    StridedSlice, TensorId, Transpose,
+};
 
 pub(super) const RULE: Rule = Rule {
     name: "identity",
@@ -54,17 +57,20 @@ fn passed_on(site: &Site, node: &Node) -> Option<TensorId> {
     let all = |tensor: Option<&TensorId>, value| tensor.is_some_and(|&t| site.one_value(t) == Some(value));
     let second = node.inputs.get(1);
     let passes = match &node.op {
-        Op::Reshape | Op::Tile | Op::DepthToSpace { block: 1, .. } | Op::SpaceToDepth { block: 1 } => true,
-        Op::Resize { mode: mode @ ResizeMode::Nearest(_), coords, scale } => follows_tensorflow(*mode, *coords, *scale),
-        Op::Pad { before, after, .. } => before.iter().chain(after).all(|&n| n == 0),
+        Op::Reshape
+        | Op::Tile
+        | Op::DepthToSpace(DepthToSpace { block: 1, .. })
+        | Op::SpaceToDepth(SpaceToDepth { block: 1 }) => true,
+        Op::Resize(resize @ Resize { mode: ResizeMode::Nearest(_), .. }) => resize.follows_tensorflow(),
+        Op::Pad(Pad { before, after, .. }) => before.iter().chain(after).all(|&n| n == 0),
         // Of one constant it is how a constant becomes a tensor, for operators that read no constants.
-        Op::Concat { .. } => node.inputs.len() == 1 && !site.graph.is_constant(first),
-        Op::StridedSlice { begin, stride } => {
+        Op::Concat(_) => node.inputs.len() == 1 && !site.graph.is_constant(first),
+        Op::StridedSlice(StridedSlice { begin, stride }) => {
             (0..4).all(|axis| begin[axis] == 0 && (stride[axis] == 1 || dims[axis] == 1))
         }
-        Op::Transpose { perm } => keeps_order(dims, *perm),
+        Op::Transpose(Transpose { perm }) => keeps_order(dims, *perm),
         Op::Pool2d(Pool2d { kind: PoolKind::Max | PoolKind::Average, window: [1, 1], stride: [1, 1], .. }) => true,
-        Op::Reduce { kind, axes } => kind.keeps_one() && (0..4).all(|axis| !axes[axis] || dims[axis] == 1),
+        Op::Reduce(Reduce { kind, axes }) => kind.keeps_one() && (0..4).all(|axis| !axes[axis] || dims[axis] == 1),
         Op::Prelu => all(second, 1.0),
         Op::Binary(Binary::Add | Binary::Sub) if all(second, 0.0) => true,
         Op::Binary(Binary::Mul | Binary::Div) if all(second, 1.0) => true,

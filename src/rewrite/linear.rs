@@ -7,7 +7,7 @@ use super::{
     site::Site,
     skip_reason::SkipReason,
 };
-use crate::graph::{Constant, Node, NodeId, Op, Shape, Tensor};
+use crate::graph::{Constant, MatMul, Node, NodeId, Op, Shape, Tensor};
 
 pub(super) const RULE: Rule = Rule {
     name: "linear",
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
-    let (&Op::MatMul { transpose_b }, &[x, matrix]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
+    let (&Op::MatMul(MatMul { transpose_b }), &[x, matrix]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
     let shape = site.graph.shape(matrix);
     let Some(constant) = &site.graph.tensors[matrix].constant else {
         return Err(SkipReason::NotConstant { tensor: site.name(matrix) });

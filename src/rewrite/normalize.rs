@@ -8,7 +8,7 @@ use super::{
     site::Site,
     term::{Term, Value},
 };
-use crate::graph::{Binary, NodeId, Op, Unary};
+use crate::graph::{Binary, NodeId, Normalize, Op, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "normalization",
@@ -37,7 +37,7 @@ fn found(site: &Site, whole: Value) -> Option<PatternMatch> {
     let &[variance] = &sum.values[..] else { return None };
     let (of, square) = site.mean(variance)?;
     let same = of == axes && sum.number >= 0.0 && is_square(site, square, distance, (axes, x));
-    same.then(|| PatternMatch::new(Op::Normalize { axes, epsilon: sum.number as f32 }, x, &[]))
+    same.then(|| PatternMatch::new(Op::Normalize(Normalize { axes, epsilon: sum.number as f32 }), x, &[]))
 }
 
 /// What a value is the square root of.

@@ -8,7 +8,9 @@ use super::{
     skip_reason::SkipReason,
     weights::values,
 };
-use crate::graph::{Act, Conv2d, Node, NodeId, Op, PadMode, Padding, Pool2d, PoolKind, TensorId, Unary};
+use crate::graph::{
+    Act, Conv2d, DepthwiseConv2d, Node, NodeId, Op, Pad, PadMode, Padding, Pool2d, PoolKind, TensorId, Unary,
+};
 
 pub(super) const RULE: Rule = Rule {
     name: "pad",
@@ -21,7 +23,8 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
-    let (Op::Pad { before, after, mode }, &[from, ..], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else {
+    let (Op::Pad(Pad { before, after, mode }), &[from, ..], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..])
+    else {
         return Ok(None);
     };
     let (Some([top, left]), Some([bottom, right]), PadMode::Constant(0.0)) = (around(*before), around(*after), mode)
@@ -53,7 +56,9 @@ fn padded(site: &Site, node: &Node, (from, to): (TensorId, TensorId), around: Pa
     let neighbour = || SkipReason::Neighbour { op: node.op.name() };
     let op = match &node.op {
         Op::Conv2d(conv) => Op::Conv2d(Conv2d { padding: sum(conv.padding, around), ..*conv }),
-        Op::DepthwiseConv2d(conv) => Op::DepthwiseConv2d(Conv2d { padding: sum(conv.padding, around), ..*conv }),
+        Op::DepthwiseConv2d(DepthwiseConv2d(conv)) => {
+            Op::DepthwiseConv2d(DepthwiseConv2d(Conv2d { padding: sum(conv.padding, around), ..*conv }))
+        }
         Op::Pool2d(pool) if pool.kind == PoolKind::Max => {
             let pool = Pool2d { padding: sum(pool.padding, around), ..*pool };
             if !never_negative(site, from) || !windows_meet(pool) {

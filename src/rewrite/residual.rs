@@ -8,7 +8,7 @@ use super::{
     site::Site,
     skip_reason::SkipReason,
 };
-use crate::graph::{Act, Binary, Epilogue, Node, NodeId, Op, PadMode, TensorId};
+use crate::graph::{Act, Binary, Epilogue, Node, NodeId, Op, Pad, PadMode, TensorId};
 
 pub(super) const RULE: Rule = Rule {
     name: "residual",
@@ -73,11 +73,10 @@ fn padding(site: &Site, tensor: TensorId) -> Option<(NodeId, TensorId)> {
     let maker = site.maker(tensor)?;
     let node = site.node(maker);
     match (&node.op, &node.inputs[..]) {
-        (&Op::Pad { before: [0, 0, 0, 0], after: [0, 0, 0, more], mode: PadMode::Constant(0.0) }, &[inner, ..])
-            if more >= 0 && node.epilogue.is_empty() && !site.graph.is_constant(inner) =>
-        {
-            Some((maker, inner))
-        }
+        (
+            &Op::Pad(Pad { before: [0, 0, 0, 0], after: [0, 0, 0, more], mode: PadMode::Constant(0.0) }),
+            &[inner, ..],
+        ) if more >= 0 && node.epilogue.is_empty() && !site.graph.is_constant(inner) => Some((maker, inner)),
         _ => None,
     }
 }

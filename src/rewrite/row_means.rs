@@ -3,12 +3,14 @@
 
 use std::borrow::Cow;
 
-use crate::graph::{Epilogue, Graph, LayoutPermutation, Node, Op, Reduce, Shape, Tensor};
+use crate::graph::{Epilogue, Graph, LayoutPermutation, Node, Op, Reduce, ReduceKind, Shape, Tensor};
 
 /// The graph with every mean over height and width in two steps; the graph itself where there is none.
 pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
     let in_two = |node: &Node| match (&node.op, &node.inputs[..]) {
-        (&Op::Reduce { kind: Reduce::Mean, axes: [batch, true, true, false] }, &[x, ..]) if graph.shape(x).h > 1 => {
+        (&Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [batch, true, true, false] }), &[x, ..])
+            if graph.shape(x).h > 1 =>
+        {
             Some((batch, x))
         }
         (Op::Pool2d(pool), &[x]) if pool.is_mean_of(graph.shape(x)) && graph.shape(x).h > 1 => Some((false, x)),
@@ -33,7 +35,7 @@ pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
             host_permutation: LayoutPermutation::default(),
             constant: None,
         });
-        let mean = |axes| Op::Reduce { kind: Reduce::Mean, axes };
+        let mean = |axes| Op::Reduce(Reduce { kind: ReduceKind::Mean, axes });
         made.nodes.push(Node {
             op: mean([false, false, true, false]),
             inputs: vec![x],

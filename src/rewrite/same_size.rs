@@ -7,7 +7,7 @@ use super::{
     rule::{Order, Rule},
     site::Site,
 };
-use crate::graph::{NodeId, Op, ResizeMode, follows_tensorflow};
+use crate::graph::{NodeId, Op, ResizeMode};
 
 pub(super) const RULE: Rule = Rule {
     name: "same-size",
@@ -21,8 +21,8 @@ pub(super) const RULE: Rule = Rule {
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     match (&node.op, &node.inputs[..]) {
-        (Op::Resize { mode, coords, scale }, &[from, ..])
-            if !matches!(mode, ResizeMode::Nearest(_)) && follows_tensorflow(*mode, *coords, *scale) =>
+        (Op::Resize(resize), &[from, ..])
+            if !matches!(resize.mode, ResizeMode::Nearest(_)) && resize.follows_tensorflow() =>
         {
             passed(site, id, from)
         }

@@ -7,7 +7,7 @@ use super::{
     site::Site,
     term::{Term, Value},
 };
-use crate::graph::{Binary, Op, Reduce, Unary};
+use crate::graph::{Binary, Op, ReduceKind, Softmax, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "softmax",
@@ -28,22 +28,22 @@ pub(super) const UNSAFE_RULE: Rule = Rule {
 };
 
 /// A softmax that is written out.
-struct Softmax {
+struct SoftmaxMatch {
     x: Value,
     log: bool,
     /// Whether no power overflows.
     is_safe: bool,
 }
 
-fn made(Softmax { x, log, .. }: Softmax) -> PatternMatch {
-    PatternMatch::new(Op::Softmax { beta: 1.0, log }, x, &[])
+fn made(SoftmaxMatch { x, log, .. }: SoftmaxMatch) -> PatternMatch {
+    PatternMatch::new(Op::Softmax(Softmax { beta: 1.0, log }), x, &[])
 }
 
-fn found(site: &Site, whole: Value) -> Option<Softmax> {
+fn found(site: &Site, whole: Value) -> Option<SoftmaxMatch> {
     let (exponent, log, stable) = match site.term(whole) {
         Term::Two(Binary::Div, power, sum) => {
             let Term::One(Unary::Exp, exponent) = site.term(power) else { return None };
-            (over_channels(site, Reduce::Sum, sum)? == power).then_some((exponent, false, false))?
+            (over_channels(site, ReduceKind::Sum, sum)? == power).then_some((exponent, false, false))?
         }
         Term::Two(Binary::Sub, exponent, log) => {
             let (powers, stable) = log_of_powers(site, log)?;
@@ -52,21 +52,21 @@ fn found(site: &Site, whole: Value) -> Option<Softmax> {
         _ => return None,
     };
     Some(match site.term(exponent) {
-        Term::Two(Binary::Sub, x, greatest) if over_channels(site, Reduce::Max, greatest) == Some(x) => {
-            Softmax { x, log, is_safe: true }
+        Term::Two(Binary::Sub, x, greatest) if over_channels(site, ReduceKind::Max, greatest) == Some(x) => {
+            SoftmaxMatch { x, log, is_safe: true }
         }
-        _ => Softmax { x: exponent, log, is_safe: stable },
+        _ => SoftmaxMatch { x: exponent, log, is_safe: stable },
     })
 }
 
 /// What a value is the logarithm of the sum of the powers of, and whether it is worked out so that none overflows.
 fn log_of_powers(site: &Site, value: Value) -> Option<(Value, bool)> {
-    if let Some(x) = over_channels(site, Reduce::LogSumExp, value) {
+    if let Some(x) = over_channels(site, ReduceKind::LogSumExp, value) {
         return Some((x, true));
     }
     let powers = match site.term(value) {
-        Term::One(Unary::Log, sum) => over_channels(site, Reduce::Sum, sum)?,
-        _ => over_channels(site, Reduce::LogSum, value)?,
+        Term::One(Unary::Log, sum) => over_channels(site, ReduceKind::Sum, sum)?,
+        _ => over_channels(site, ReduceKind::LogSum, value)?,
     };
     match site.term(powers) {
         Term::One(Unary::Exp, x) => Some((x, false)),
@@ -75,7 +75,7 @@ fn log_of_powers(site: &Site, value: Value) -> Option<(Value, bool)> {
 }
 
 /// What a value is this function of, over channels alone.
-fn over_channels(site: &Site, reduce: Reduce, value: Value) -> Option<Value> {
+fn over_channels(site: &Site, reduce: ReduceKind, value: Value) -> Option<Value> {
     match site.term(value) {
         Term::Over(kind, axes, x) if kind == reduce && site.long(axes, x) == [false, false, false, true] => Some(x),
         _ => None,

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    graph::{Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId},
+    graph::{Concat, Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId},
     ops::{self, ConstantOperands},
 };
 
@@ -37,7 +37,7 @@ pub fn split(graph: &Graph) -> Cow<'_, Graph> {
 
 /// Whether too many computed parts meet in some texel.
 fn is_crowded(graph: &Graph, node: &Node) -> bool {
-    let Op::Concat { axis: 3 } = node.op else { return false };
+    let Op::Concat(Concat { axis: 3 }) = node.op else { return false };
     let mut parts = Parts::default();
     node.inputs.iter().any(|&tensor| parts.push(graph, tensor).is_some())
 }
@@ -133,7 +133,7 @@ fn join(graph: &mut Graph, node: &Node, joined: &[TensorId]) -> TensorId {
         host_permutation: LayoutPermutation::default(),
         constant: None,
     });
-    let (op, inputs) = (Op::Concat { axis: 3 }, joined.to_vec());
+    let (op, inputs) = (Op::Concat(Concat { axis: 3 }), joined.to_vec());
     graph.nodes.push(Node { op, inputs, outputs: vec![id], epilogue: Epilogue::default(), op_index: node.op_index });
     id
 }

@@ -2,7 +2,7 @@
 //! the rules that recognise a function written out in several nodes have in common. Knows no rule.
 
 use super::{numerics::MOST_ABSORBED, site::Site};
-use crate::graph::{Act, Binary, NodeId, Op, Reduce, TensorId, Unary};
+use crate::graph::{Act, Binary, NodeId, Op, Reduce, ReduceKind, TensorId, Unary};
 
 /// A tensor, or what its maker has before the rest of its epilogue is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) enum Term {
     One(Unary, Value),
     Two(Binary, Value, Value),
     /// A function of all values along the axes marked.
-    Over(Reduce, [bool; 4], Value),
+    Over(ReduceKind, [bool; 4], Value),
     /// Anything else, or nothing: an input or constant.
     Other,
 }
@@ -85,9 +85,9 @@ impl Site {
         match (&node.op, &node.inputs[..]) {
             (&Op::Unary(unary), &[x]) => Term::One(unary, self.value(x)),
             (&Op::Binary(binary), &[a, b]) => Term::Two(binary, self.value(a), self.value(b)),
-            (&Op::Reduce { kind, axes }, &[x]) => Term::Over(kind, axes, self.value(x)),
+            (&Op::Reduce(Reduce { kind, axes }), &[x]) => Term::Over(kind, axes, self.value(x)),
             (Op::Pool2d(pool), &[x]) if pool.is_mean_of(self.graph.shape(x)) => {
-                Term::Over(Reduce::Mean, [false, true, true, false], self.value(x))
+                Term::Over(ReduceKind::Mean, [false, true, true, false], self.value(x))
             }
             _ => Term::Other,
         }
@@ -175,10 +175,10 @@ impl Site {
 
     /// The axes of more than one element that a mean is taken over, and of what; also one of means.
     pub(super) fn mean(&self, value: Value) -> Option<([bool; 4], Value)> {
-        let Term::Over(Reduce::Mean, mut axes, mut x) = self.term(value) else { return None };
+        let Term::Over(ReduceKind::Mean, mut axes, mut x) = self.term(value) else { return None };
         // Of more means than there are axes, the others change nothing: rules find them one after another.
         for _ in 0..axes.len() {
-            let Term::Over(Reduce::Mean, more, inner) = self.term(x) else { break };
+            let Term::Over(ReduceKind::Mean, more, inner) = self.term(x) else { break };
             axes = std::array::from_fn(|axis| axes[axis] || more[axis]);
             x = inner;
         }

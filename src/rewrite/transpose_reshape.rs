@@ -7,7 +7,7 @@ use super::{
     rule::{Order, Rule},
     site::Site,
 };
-use crate::graph::{Node, NodeId, Op};
+use crate::graph::{Node, NodeId, Op, Transpose};
 
 pub(super) const RULE: Rule = Rule {
     name: "transpose-as-reshape",
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     match (&node.op, &node.inputs[..]) {
-        (Op::Transpose { perm }, &[from, ..]) if keeps_order(site.graph.shape(from).dims(), *perm) => {
+        (Op::Transpose(Transpose { perm }), &[from, ..]) if keeps_order(site.graph.shape(from).dims(), *perm) => {
             let reshape = Node { op: Op::Reshape, inputs: vec![from], ..node.clone() };
             Ok(Some(Edit::default().put(id, reshape)))
         }

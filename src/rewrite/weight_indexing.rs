@@ -7,7 +7,7 @@ use super::{
     skip_reason::SkipReason,
     weights::{values, weights_and_bias},
 };
-use crate::graph::{Node, Op, Padding, Shape};
+use crate::graph::{DepthwiseConv2d, Node, Op, Padding, Shape};
 
 /// The weights of a node, and which channel each reads and writes.
 pub(super) struct WeightIndexing<'a> {
@@ -48,7 +48,7 @@ impl<'a> WeightIndexing<'a> {
                 let fits = shape.c * conv.groups == channels && shape.b.is_multiple_of(conv.groups);
                 (grouped(conv.groups), shape.b, fits, true)
             }
-            Op::DepthwiseConv2d(conv) => {
+            Op::DepthwiseConv2d(DepthwiseConv2d(conv)) => {
                 let fits = channels > 0 && shape.c.is_multiple_of(channels);
                 (WeightLayout::Depthwise, shape.c, fits, conv.padding != Padding::default())
             }

@@ -18,7 +18,7 @@ pub fn schedule(graph: &Graph, views: &NodeSet) -> Result<Schedule, ScheduleErro
     let mut builder = Builder::new(graph, views)?;
     for (id, node) in graph.nodes.iter().enumerate() {
         match views.contains(id) {
-            true if matches!(node.op, Op::Pad { .. }) => builder.step(id, node, true)?,
+            true if matches!(node.op, Op::Pad(_)) => builder.step(id, node, true)?,
             true if is_in_place(graph, id) => builder.in_place(node)?,
             true => builder.view(node)?,
             false => builder.step(id, node, false)?,

@@ -7,7 +7,7 @@ use texpool::{
     compile::{CompileOptions, CompiledModel, Phases, compile, frontier},
     gpu::{ExternalTextures, Gpu, Session, SessionOptions, compare, tolerance},
     graph::{
-        Act, Conv2d, CoordMode, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
+        Act, Conv2d, CoordMode, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
         Unary,
     },
     plan::{SearchControl, TexelFormat},
@@ -31,7 +31,7 @@ fn conv(b: &mut GraphBuilder, x: TensorId, [to, window, from]: [usize; 3]) -> Te
 }
 
 fn pad(b: &mut GraphBuilder, x: TensorId, before: [isize; 4], after: [isize; 4], value: f32) -> TensorId {
-    b.node("pad", Op::Pad { before, after, mode: PadMode::Constant(value) }, &[x], Act::None).unwrap()
+    b.node("pad", Op::Pad(Pad { before, after, mode: PadMode::Constant(value) }), &[x], Act::None).unwrap()
 }
 
 /// What surrounds `a` is of another value than zero, and `a` is read by itself, too; columns of three slices lie beside
@@ -66,7 +66,7 @@ fn run(gpu: &Gpu, compiled: CompiledModel, compile: &CompileOptions, input: &[f3
 /// Steps that write the border alone, and concatenations that are steps.
 fn frames_and_copies(compiled: &CompiledModel) -> (usize, usize) {
     let steps = &compiled.schedule().steps;
-    let copies = steps.iter().filter(|step| matches!(compiled.graph().nodes[step.node].op, Op::Concat { .. }));
+    let copies = steps.iter().filter(|step| matches!(compiled.graph().nodes[step.node].op, Op::Concat(_)));
     (steps.iter().filter(|step| step.pad_border).count(), copies.count())
 }
 

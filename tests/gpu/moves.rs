@@ -4,7 +4,8 @@ use texpool::{
     compile::{CompileOptions, Phases, compile},
     gpu::{ExternalTextures, Session, SessionOptions},
     graph::{
-        Act, CoordMode, DepthOrder, Graph, GraphBuilder, Op, PadMode, Padding, Pool2d, PoolKind, ResizeMode, Rounding,
+        Act, CoordMode, DepthOrder, DepthToSpace, Gather, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Pool2d,
+        PoolKind, ResizeMode, Rounding,
     },
     ops::reference,
     plan::SearchControl,
@@ -22,10 +23,10 @@ pub(crate) fn network() -> Graph {
     let values: Vec<f32> = (0..WORDS * 10).map(|i| (i as f32 * 0.37).sin()).collect();
     let table = b.constant("table", &[1, 1, WORDS, 10], &values).unwrap();
     let node = |b: &mut GraphBuilder, op: Op, inputs: &[usize]| b.node("n", op, inputs, Act::None).unwrap();
-    let words = node(&mut b, Op::Gather { axis: 2 }, &[table, tokens]);
+    let words = node(&mut b, Op::Gather(Gather { axis: 2 }), &[table, tokens]);
     let image = b.reshape("image", words, &[1, 3, 3, 10]).unwrap();
     let (before, after) = ([0, 2, 1, 0], [0, 1, 2, 0]);
-    let padded = node(&mut b, Op::Pad { before, after, mode: PadMode::Reflect }, &[image]);
+    let padded = node(&mut b, Op::Pad(Pad { before, after, mode: PadMode::Reflect }), &[image]);
     let tiled = b.node_to("tiled", Op::Tile, &[padded], &[1, 12, 6, 10], Act::None).unwrap();
     let pool = Pool2d {
         kind: PoolKind::Average,
@@ -39,13 +40,13 @@ pub(crate) fn network() -> Graph {
     let cubic = ResizeMode::Cubic { a: -0.75, exclude_outside: false };
     let large = b.resize("large", cubic, CoordMode::HalfPixel, pooled, [19, 11]).unwrap();
     let rows = b.constant("rows", &[1, 1, 1, 4], &[-1.0, 3.0, 3.0, 16.0]).unwrap();
-    let some = node(&mut b, Op::Gather { axis: 1 }, &[large, rows]);
+    let some = node(&mut b, Op::Gather(Gather { axis: 1 }), &[large, rows]);
     let nearest = ResizeMode::Nearest(Rounding::PreferFloor);
     let small = b.resize("small", nearest, CoordMode::HalfPixelSymmetric, some, [2, 5]).unwrap();
-    let picked = node(&mut b, Op::Gather { axis: 3 }, &[small, tokens]);
-    let cut = Op::Pad { before: [0, 0, -1, -1], after: [0; 4], mode: PadMode::Edge };
+    let picked = node(&mut b, Op::Gather(Gather { axis: 3 }), &[small, tokens]);
+    let cut = Op::Pad(Pad { before: [0, 0, -1, -1], after: [0; 4], mode: PadMode::Edge });
     let even = node(&mut b, cut, &[picked]);
-    let wide = node(&mut b, Op::DepthToSpace { block: 2, order: DepthOrder::Crd }, &[even]);
+    let wide = node(&mut b, Op::DepthToSpace(DepthToSpace { block: 2, order: DepthOrder::Crd }), &[even]);
     b.finish(&[wide, large]).unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use texpool::{
     gpu::{Session, SessionOptions},
-    graph::{Act, Binary, Graph, GraphBuilder, Op},
+    graph::{Act, Binary, Concat, Graph, GraphBuilder, Op, Transpose},
     ops::reference,
     rewrite::split,
 };
@@ -19,7 +19,7 @@ fn concatenation(parts: &[(usize, bool)]) -> Graph {
         let name = format!("part{i}");
         tensors.push(if constant { b.constant(&name, &dims, &values) } else { b.input(&name, &dims) }.unwrap());
     }
-    let joined = b.node("all", Op::Concat { axis: 3 }, &tensors, Act::None).unwrap();
+    let joined = b.node("all", Op::Concat(Concat { axis: 3 }), &tensors, Act::None).unwrap();
     b.finish(&[joined]).unwrap()
 }
 
@@ -83,7 +83,7 @@ fn a_constant_that_must_be_computed_is() {
     let values: Vec<f32> = (0..2 * 3 * 5 * 7).map(|v| v as f32 - 100.5).collect();
     let x = b.constant("x", &[2, 3, 5, 7], &values).unwrap();
     let y = b.constant("y", &[1, 1, 1, 7], &values[..7]).unwrap();
-    let turned = b.node("turned", Op::Transpose { perm: [0, 2, 1, 3] }, &[x], Act::None).unwrap();
+    let turned = b.node("turned", Op::Transpose(Transpose { perm: [0, 2, 1, 3] }), &[x], Act::None).unwrap();
     let sum = b.node("sum", Op::Binary(Binary::Add), &[x, y], Act::None).unwrap();
     let graph = b.finish(&[turned, sum]).unwrap();
     let mut session = Session::new(&open(), &graph, &SessionOptions::default()).unwrap();

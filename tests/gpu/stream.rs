@@ -5,7 +5,7 @@ use std::time::Duration;
 use texpool::{
     compile::{CompileOptions, Phases},
     gpu::{Gpu, GpuError, GpuOptions, Session, SessionOptions, TIMEOUT},
-    graph::{Act, Binary, Graph, GraphBuilder, Padding, Pool2d, PoolKind, Reduce, Unary},
+    graph::{Act, Binary, Graph, GraphBuilder, Padding, Pool2d, PoolKind, ReduceKind, Unary},
     plan::TexelFormat,
 };
 
@@ -37,7 +37,7 @@ fn networks() -> [Graph; 3] {
     let mut b = GraphBuilder::new("two");
     let (x, z) = (b.input("x", &[1, 6, 7, 9]).unwrap(), b.input("z", &[1, 1, 1, 9]).unwrap());
     let product = b.binary("product", Binary::Mul, x, z, Act::Unary(Unary::Tanh)).unwrap();
-    let sum = b.reduce("sum", Reduce::Sum, [false, true, false, false], product).unwrap();
+    let sum = b.reduce("sum", ReduceKind::Sum, [false, true, false, false], product).unwrap();
     let two = b.finish(&[product, sum]).unwrap();
 
     let mut b = GraphBuilder::new("weights");

@@ -3,9 +3,10 @@
 #![cfg(test)]
 
 use texpool::graph::{
-    Act, Binary, BuildError, Bytes, CheckError, Constant, Conv2d, CoordMode, DepthOrder, ElementType, Epilogue, Graph,
-    GraphBuilder, LayoutPermutation, Op, PadMode, Padding, Pool2d, PoolKind, QuantParams, Reduce, ResizeMode, Shape,
-    ShapeError, Tensor, TransposeConv, Unary, check, infer,
+    Act, Binary, BuildError, Bytes, CheckError, Concat, Constant, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace,
+    DepthwiseConv2d, ElementType, Epilogue, Gather, GatherElements, Graph, GraphBuilder, LayoutPermutation, Lrn,
+    MatMul, Op, Pad, PadMode, Padding, Pool2d, PoolKind, QuantParams, Reduce, ReduceKind, ResizeMode, Shape,
+    ShapeError, SpaceToDepth, StridedSlice, Tensor, TopK, Transpose, TransposeConv, Unary, check, infer,
 };
 
 fn conv(stride: usize, padding: usize) -> Conv2d {
@@ -165,22 +166,22 @@ fn attributes_of_zero_or_without_bound_are_errors() {
         (Op::Conv2d(good), &[x, Shape::new(4, 0, 3, 4)]),
         (Op::Conv2d(good), &[x, w, Shape::new(1, 1, 1, 5)]),
         (Op::Conv2d(good), &[x]),
-        (Op::DepthwiseConv2d(good), &[x, Shape::new(1, 3, 3, 6)]),
-        (Op::DepthwiseConv2d(good), &[x, Shape::new(2, 3, 3, 4)]),
+        (Op::DepthwiseConv2d(DepthwiseConv2d(good)), &[x, Shape::new(1, 3, 3, 6)]),
+        (Op::DepthwiseConv2d(DepthwiseConv2d(good)), &[x, Shape::new(2, 3, 3, 4)]),
         (Op::TransposeConv(TransposeConv::plain([1, 0], Padding::default())), &[x, w]),
         (pool([0, 1], [1, 1], Padding::default()), &[x]),
         (pool([9, 1], [1, 1], Padding::default()), &[x]),
         (pool([2, 2], [1, 1], border), &[x]),
-        (Op::Concat { axis: 4 }, &[x, x]),
-        (Op::Concat { axis: 0 }, &[]),
-        (Op::Transpose { perm: [0, 1, 2, 2] }, &[x]),
-        (Op::DepthToSpace { block: 0, order: DepthOrder::Dcr }, &[x]),
-        (Op::SpaceToDepth { block: 3 }, &[x]),
+        (Op::Concat(Concat { axis: 4 }), &[x, x]),
+        (Op::Concat(Concat { axis: 0 }), &[]),
+        (Op::Transpose(Transpose { perm: [0, 1, 2, 2] }), &[x]),
+        (Op::DepthToSpace(DepthToSpace { block: 0, order: DepthOrder::Dcr }), &[x]),
+        (Op::SpaceToDepth(SpaceToDepth { block: 3 }), &[x]),
     ];
     for (op, shapes) in one {
         assert!(infer(&op, shapes, x).is_err(), "{op:?}");
     }
-    let pad = Op::Pad { before: [0, isize::MAX, 0, 0], after: [0; 4], mode: PadMode::Constant(0.0) };
+    let pad = Op::Pad(Pad { before: [0, isize::MAX, 0, 0], after: [0; 4], mode: PadMode::Constant(0.0) });
     assert_eq!(infer(&pad, &[x], x), Err(ShapeError::Overflow { what: "height" }));
     let line = |window, stride, dilation, padding| {
         let [window, stride, dilation] = [window, stride, dilation].map(|n| [n, 1]);
@@ -194,17 +195,18 @@ fn attributes_of_zero_or_without_bound_are_errors() {
     assert_eq!(line(2, 1, 3, Padding { top: 3, ..below(3) }).map(|shape| shape.h), Ok(11));
     assert!(line(2, 1, 3, Padding { top: 4, ..below(3) }).is_err());
     assert!(line(3, 1, 9, Padding { top: 10, ..below(9) }).is_err(), "a window may not straddle the image");
-    let cut =
-        |before, after, mode| infer(&Op::Pad { before: [0, before, 0, 0], after: [0, after, 0, 0], mode }, &[x], x);
+    let cut = |before, after, mode| {
+        infer(&Op::Pad(Pad { before: [0, before, 0, 0], after: [0, after, 0, 0], mode }), &[x], x)
+    };
     assert_eq!(cut(-3, 1, PadMode::Reflect).map(|shape| shape.h), Ok(6));
     assert!(matches!(cut(-4, -4, PadMode::Constant(0.0)), Err(ShapeError::Cut { axis: 1, .. })));
     assert!(cut(-8, 2, PadMode::Edge).is_err());
     assert!(cut(-9, 2, PadMode::Constant(0.0)).is_err());
     assert!(infer(&Op::Tile, &[x], Shape::new(1, 12, 8, 4)).is_err());
-    assert!(infer(&Op::Gather { axis: 4 }, &[x, Shape::new(1, 1, 1, 3)], x).is_err());
-    assert!(infer(&Op::Gather { axis: 1 }, &[x, Shape::new(1, 1, 2, 3)], x).is_err());
-    assert!(infer(&Op::GatherElements { axis: 1 }, &[x, Shape::new(1, 9, 9, 4)], x).is_err());
-    let slice = |begin, stride| infer(&Op::StridedSlice { begin, stride }, &[x], Shape::new(1, 4, 8, 4));
+    assert!(infer(&Op::Gather(Gather { axis: 4 }), &[x, Shape::new(1, 1, 1, 3)], x).is_err());
+    assert!(infer(&Op::Gather(Gather { axis: 1 }), &[x, Shape::new(1, 1, 2, 3)], x).is_err());
+    assert!(infer(&Op::GatherElements(GatherElements { axis: 1 }), &[x, Shape::new(1, 9, 9, 4)], x).is_err());
+    let slice = |begin, stride| infer(&Op::StridedSlice(StridedSlice { begin, stride }), &[x], Shape::new(1, 4, 8, 4));
     assert!(slice([0, 1, 0, 0], [1, 2, 1, 1]).is_ok());
     assert!(slice([0, 7, 0, 0], [1, -2, 1, 1]).is_ok());
     assert!(slice([0, 2, 0, 0], [1, 2, 1, 1]).is_err());
@@ -234,20 +236,20 @@ fn quantised_constants_stand_for_what_their_scales_say() {
 fn operators_on_values_check_their_operands() {
     let x = Shape::new(2, 4, 3, 5);
     let result = |op: Op, shapes: &[Shape]| infer(&op, shapes, x);
-    let product = |transpose_b| Op::MatMul { transpose_b };
+    let product = |transpose_b| Op::MatMul(MatMul { transpose_b });
     assert_eq!(result(product(false), &[x, Shape::new(1, 4, 5, 7)]), Ok(Shape::new(2, 4, 3, 7)));
     assert_eq!(result(product(true), &[x, Shape::new(2, 1, 7, 5)]), Ok(Shape::new(2, 4, 3, 7)));
     assert!(result(product(false), &[x, Shape::new(1, 4, 7, 5)]).is_err());
     assert!(result(product(false), &[x, Shape::new(3, 4, 5, 7)]).is_err());
-    let top = |k| Op::TopK { k, largest: true, indices: false };
+    let top = |k| Op::TopK(TopK { k, largest: true, indices: false });
     assert_eq!(result(top(5), &[x]), Ok(x));
     assert_eq!(result(top(2), &[x]), Ok(Shape { c: 2, ..x }));
     assert!(result(top(0), &[x]).is_err());
     assert!(result(top(6), &[x]).is_err());
-    let index = |axes| Op::Reduce { kind: Reduce::ArgMax { last: false }, axes };
+    let index = |axes| Op::Reduce(Reduce { kind: ReduceKind::ArgMax { last: false }, axes });
     assert_eq!(result(index([false, false, true, false]), &[x]), Ok(Shape { w: 1, ..x }));
     assert!(result(index([false, false, true, true]), &[x]).is_err());
     assert!(result(index([false; 4]), &[x]).is_err());
-    assert!(result(Op::CumSum { axis: 4, exclusive: false, reverse: false }, &[x]).is_err());
-    assert!(result(Op::Lrn { size: 0, alpha: 1.0, beta: 1.0, bias: 1.0 }, &[x]).is_err());
+    assert!(result(Op::CumSum(CumSum { axis: 4, exclusive: false, reverse: false }), &[x]).is_err());
+    assert!(result(Op::Lrn(Lrn { size: 0, alpha: 1.0, beta: 1.0, bias: 1.0 }), &[x]).is_err());
 }

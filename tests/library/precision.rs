@@ -4,7 +4,7 @@
 
 use texpool::{
     compile::{CompileError, CompileOptions, compile},
-    graph::{Act, Graph, GraphBuilder, Op, Reduce},
+    graph::{Act, Gather, Graph, GraphBuilder, Op, Reduce, ReduceKind, TopK},
     plan::{SearchControl, TexelFormat},
 };
 
@@ -13,7 +13,7 @@ fn lookup(places: usize) -> Graph {
     let mut b = GraphBuilder::new("lookup");
     let table = b.input("table", &[1, places, 1, 4]).unwrap();
     let words = b.input("words", &[1, 1, 1, 3]).unwrap();
-    let y = b.node_to("y", Op::Gather { axis: 1 }, &[table, words], &[1, 3, 1, 4], Act::None).unwrap();
+    let y = b.node_to("y", Op::Gather(Gather { axis: 1 }), &[table, words], &[1, 3, 1, 4], Act::None).unwrap();
     b.finish(&[y]).unwrap()
 }
 
@@ -22,8 +22,8 @@ fn greatest(channels: usize, three: bool) -> Graph {
     let mut b = GraphBuilder::new("greatest");
     let x = b.input("x", &[1, 1, 1, channels]).unwrap();
     let op = match three {
-        true => Op::TopK { k: 3, largest: true, indices: true },
-        false => Op::Reduce { kind: Reduce::ArgMax { last: false }, axes: [false, false, false, true] },
+        true => Op::TopK(TopK { k: 3, largest: true, indices: true }),
+        false => Op::Reduce(Reduce { kind: ReduceKind::ArgMax { last: false }, axes: [false, false, false, true] }),
     };
     let y = b.node_to("places", op, &[x], &[1, 1, 1, if three { 3 } else { 1 }], Act::None).unwrap();
     b.finish(&[y]).unwrap()

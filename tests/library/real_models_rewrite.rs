@@ -127,7 +127,7 @@ mod tests {
             ("retinaface_mnet25.onnx", "concat-activation", 3, 71, 71),
         ];
         let busy = |graph: &Graph| {
-            let concats = graph.nodes.iter().filter(|node| matches!(node.op, Op::Concat { .. }));
+            let concats = graph.nodes.iter().filter(|node| matches!(node.op, Op::Concat(_)));
             let zeros =
                 |t: &usize| graph.tensors[*t].constant.as_ref().is_some_and(|c| c.to_f32().iter().all(|&v| v == 0.0));
             concats.filter(|node| !node.epilogue.is_empty() || node.inputs.iter().any(zeros)).count()

@@ -5,8 +5,10 @@
 use crate::support::graphs::{Source, add_tensor, one_node};
 use texpool::{
     graph::{
-        Act, Binary, Constant, Conv2d, CoordMode, DepthOrder, Epilogue, Op, PadMode, Padding, Pool2d, PoolKind, Reduce,
-        ResizeMode, Rounding, Shape, TransposeConv, Unary,
+        Act, Binary, Concat, Constant, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Epilogue,
+        Gather, GatherElements, Lrn, MatMul, Normalize, Op, Pad, PadMode, Padding, Pool2d, PoolKind, Reduce,
+        ReduceKind, Resize, ResizeMode, Rounding, Shape, Softmax, SpaceToDepth, StridedSlice, TopK, Transpose,
+        TransposeConv, Unary,
     },
     ops::reference::{self, ReferenceError},
 };
@@ -67,7 +69,7 @@ fn a_dilated_grouped_convolution_reads_its_own_channels() {
 fn a_depthwise_convolution_repeats_channels_by_its_multiplier() {
     let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: NO_PADDING, groups: 1 };
     let weights = constant([1, 1, 1, 4], &[1.0, 2.0, 3.0, 4.0]);
-    let found = run(Op::DepthwiseConv2d(conv), [1, 1, 1, 2], &[5.0, 7.0], &[weights], [1, 1, 1, 4]);
+    let found = run(Op::DepthwiseConv2d(DepthwiseConv2d(conv)), [1, 1, 1, 2], &[5.0, 7.0], &[weights], [1, 1, 1, 4]);
     near(&found, &[5.0, 10.0, 21.0, 28.0]);
 }
 
@@ -108,7 +110,7 @@ fn pools_count_only_what_lies_in_the_image() {
 
 #[test]
 fn a_mean_reduces_the_axes_it_is_told() {
-    let mean = |axes| Op::Reduce { kind: Reduce::Mean, axes };
+    let mean = |axes| Op::Reduce(Reduce { kind: ReduceKind::Mean, axes });
     let values = count(12);
     near(&run(mean([false, true, true, false]), [1, 2, 3, 2], &values, &[], [1, 1, 1, 2]), &[5.0, 6.0]);
     near(
@@ -134,14 +136,15 @@ fn prelu_scales_only_below_zero() {
 
 #[test]
 fn padding_adds_elements_on_every_axis() {
-    let op = Op::Pad { before: [0, 1, 0, 1], after: [0, 0, 0, 0], mode: PadMode::Constant(9.0) };
+    let op = Op::Pad(Pad { before: [0, 1, 0, 1], after: [0, 0, 0, 0], mode: PadMode::Constant(9.0) });
     near(&run(op, [1, 1, 2, 1], &[1.0, 2.0], &[], [1, 2, 2, 2]), &[9.0, 9.0, 9.0, 9.0, 9.0, 1.0, 9.0, 2.0]);
 }
 
 #[test]
 fn parts_follow_one_another_on_any_axis() {
-    let parts =
-        |axis, dims, out| run(Op::Concat { axis }, [1, 1, 2, 1], &[1.0, 2.0], &[constant(dims, &[3.0, 4.0])], out);
+    let parts = |axis, dims, out| {
+        run(Op::Concat(Concat { axis }), [1, 1, 2, 1], &[1.0, 2.0], &[constant(dims, &[3.0, 4.0])], out)
+    };
     near(&parts(3, [1, 1, 2, 1], [1, 1, 2, 2]), &[1.0, 3.0, 2.0, 4.0]);
     near(&parts(2, [1, 1, 2, 1], [1, 1, 4, 1]), &[1.0, 2.0, 3.0, 4.0]);
     near(&parts(1, [1, 1, 2, 1], [1, 2, 2, 1]), &[1.0, 2.0, 3.0, 4.0]);
@@ -149,13 +152,13 @@ fn parts_follow_one_another_on_any_axis() {
 
 #[test]
 fn slices_run_backwards_too() {
-    let op = Op::StridedSlice { begin: [0, 0, 2, 1], stride: [1, 1, -2, 1] };
+    let op = Op::StridedSlice(StridedSlice { begin: [0, 0, 2, 1], stride: [1, 1, -2, 1] });
     near(&run(op, [1, 1, 3, 2], &count(6), &[], [1, 1, 2, 1]), &[5.0, 1.0]);
 }
 
 #[test]
 fn a_transpose_moves_axes() {
-    let op = Op::Transpose { perm: [0, 3, 1, 2] };
+    let op = Op::Transpose(Transpose { perm: [0, 3, 1, 2] });
     near(&run(op, [1, 1, 2, 3], &count(6), &[], [1, 3, 1, 2]), &[0.0, 3.0, 1.0, 4.0, 2.0, 5.0]);
 }
 
@@ -164,19 +167,31 @@ fn depth_and_space_are_exchanged_and_back() {
     // `Float32` of TensorFlow Lite's depth_to_space_test.cc.
     let values = [1.4, 2.3, 3.2, 4.1];
     near(
-        &run(Op::DepthToSpace { block: 2, order: DepthOrder::Dcr }, [1, 1, 1, 4], &values, &[], [1, 2, 2, 1]),
+        &run(
+            Op::DepthToSpace(DepthToSpace { block: 2, order: DepthOrder::Dcr }),
+            [1, 1, 1, 4],
+            &values,
+            &[],
+            [1, 2, 2, 1],
+        ),
         &values,
     );
     let wide = count(16);
-    let there = run(Op::DepthToSpace { block: 2, order: DepthOrder::Dcr }, [1, 1, 2, 8], &wide, &[], [1, 2, 4, 2]);
+    let there = run(
+        Op::DepthToSpace(DepthToSpace { block: 2, order: DepthOrder::Dcr }),
+        [1, 1, 2, 8],
+        &wide,
+        &[],
+        [1, 2, 4, 2],
+    );
     near(&there[..6], &[0.0, 1.0, 2.0, 3.0, 8.0, 9.0]);
-    near(&run(Op::SpaceToDepth { block: 2 }, [1, 2, 4, 2], &there, &[], [1, 1, 2, 8]), &wide);
+    near(&run(Op::SpaceToDepth(SpaceToDepth { block: 2 }), [1, 2, 4, 2], &there, &[], [1, 1, 2, 8]), &wide);
 }
 
 #[test]
 fn pads_mirror_repeat_and_cut() {
     let line = |mode, before, after, n: usize| {
-        let op = Op::Pad { before: [0, 0, before, 0], after: [0, 0, after, 0], mode };
+        let op = Op::Pad(Pad { before: [0, 0, before, 0], after: [0, 0, after, 0], mode });
         run(op, [1, 1, 4, 1], &count(4), &[], [1, 1, n, 1])
     };
     near(&line(PadMode::Reflect, 3, 4, 11), &[3.0, 2.0, 1.0, 0.0, 1.0, 2.0, 3.0, 2.0, 1.0, 0.0, 1.0]);
@@ -192,10 +207,10 @@ fn pads_mirror_repeat_and_cut() {
 fn tiles_and_lookups() {
     near(&run(Op::Tile, [1, 1, 2, 1], &[1.0, 2.0], &[], [1, 1, 4, 2]), &[1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 2.0, 2.0]);
     let indices = constant([1, 1, 1, 4], &[2.0, -1.0, 0.0, 7.0]);
-    let found = run(Op::Gather { axis: 2 }, [1, 1, 3, 2], &count(6), &[indices], [1, 1, 4, 2]);
+    let found = run(Op::Gather(Gather { axis: 2 }), [1, 1, 3, 2], &count(6), &[indices], [1, 1, 4, 2]);
     near(&found, &[4.0, 5.0, 4.0, 5.0, 0.0, 1.0, 4.0, 5.0]);
     let indices = constant([1, 1, 2, 3], &[1.0, 0.0, -1.0, 0.0, 0.0, 1.0]);
-    let found = run(Op::GatherElements { axis: 2 }, [1, 1, 2, 3], &count(6), &[indices], [1, 1, 2, 3]);
+    let found = run(Op::GatherElements(GatherElements { axis: 2 }), [1, 1, 2, 3], &count(6), &[indices], [1, 1, 2, 3]);
     near(&found, &[3.0, 1.0, 5.0, 0.0, 1.0, 5.0]);
 }
 
@@ -218,7 +233,7 @@ fn resizes_by_the_definitions_of_onnx() {
     // `resize_downsample_scales_cubic` and others of ONNX's node tests.
     let values: Vec<f32> = (1..17).map(|i| i as f32).collect();
     let resize =
-        |mode, coords, scale| run(Op::Resize { mode, coords, scale }, [1, 4, 4, 1], &values, &[], [1, 3, 3, 1]);
+        |mode, coords, scale| run(Op::Resize(Resize { mode, coords, scale }), [1, 4, 4, 1], &values, &[], [1, 3, 3, 1]);
     let scale = Some([0.8, 0.8]);
     let cubic = ResizeMode::Cubic { a: -0.75, exclude_outside: false };
     let expected =
@@ -234,7 +249,13 @@ fn resizes_by_the_definitions_of_onnx() {
     let expected = [7.6, 10.0, 10.0, 12.4, 10.0, 10.0, 10.0, 10.0, 10.0];
     near(&resize(ResizeMode::Linear, crop, None), &expected);
     let line = |mode, coords, scale, n: usize| {
-        run(Op::Resize { mode, coords, scale: Some([1.0, scale]) }, [1, 1, 4, 1], &values[..4], &[], [1, 1, n, 1])
+        run(
+            Op::Resize(Resize { mode, coords, scale: Some([1.0, scale]) }),
+            [1, 1, 4, 1],
+            &values[..4],
+            &[],
+            [1, 1, n, 1],
+        )
     };
     near(&line(ResizeMode::Linear, CoordMode::AlignCorners, 0.6, 2), &[1.0, 3.142_857]);
     near(&line(ResizeMode::Linear, CoordMode::HalfPixelSymmetric, 0.6, 2), &[1.666_667, 3.333_333]);
@@ -251,7 +272,7 @@ fn resizes_by_the_definitions_of_onnx() {
 
 #[test]
 fn resizes_follow_the_three_conventions() {
-    let resize = |mode, coords| Op::Resize { mode, coords, scale: None };
+    let resize = |mode, coords| Op::Resize(Resize { mode, coords, scale: None });
     let line = |mode, coords, n: usize| run(resize(mode, coords), [1, 1, 2, 1], &[3.0, 6.0], &[], [1, 1, n, 1]);
     near(&line(ResizeMode::Linear, CoordMode::Asymmetric, 3), &[3.0, 5.0, 6.0]);
     near(&line(ResizeMode::Linear, CoordMode::HalfPixel, 4), &[3.0, 3.75, 5.25, 6.0]);
@@ -266,7 +287,7 @@ fn resizes_follow_the_three_conventions() {
 fn softmax_sums_to_one_over_channels() {
     // `SimpleTest` of TensorFlow Lite's softmax_test.cc has beta 0.1.
     let values = [0.0, -6.0, 2.0, 4.0, 3.0, -2.0, 10.0, 1.0];
-    let found = run(Op::Softmax { beta: 0.1, log: false }, [1, 1, 2, 4], &values, &[], [1, 1, 2, 4]);
+    let found = run(Op::Softmax(Softmax { beta: 0.1, log: false }), [1, 1, 2, 4], &values, &[], [1, 1, 2, 4]);
     near(&found, &[0.23463, 0.12877, 0.28658, 0.35003, 0.22528, 0.13664, 0.45365, 0.18443]);
 }
 
@@ -349,23 +370,23 @@ fn reductions_are_those_of_their_names() {
     let values = [3.0, -4.0, 1.0, 3.0];
     let all = [false, false, false, true];
     for (kind, expected) in [
-        (Reduce::Sum, 3.0),
-        (Reduce::SumSquare, 35.0),
-        (Reduce::Max, 3.0),
-        (Reduce::Min, -4.0),
-        (Reduce::Prod, -36.0),
-        (Reduce::L1, 11.0),
-        (Reduce::L2, 35f32.sqrt()),
-        (Reduce::LogSum, 3f32.ln()),
-        (Reduce::LogSumExp, 3.759_051),
-        (Reduce::ArgMax { last: false }, 0.0),
-        (Reduce::ArgMax { last: true }, 3.0),
-        (Reduce::ArgMin { last: true }, 1.0),
+        (ReduceKind::Sum, 3.0),
+        (ReduceKind::SumSquare, 35.0),
+        (ReduceKind::Max, 3.0),
+        (ReduceKind::Min, -4.0),
+        (ReduceKind::Prod, -36.0),
+        (ReduceKind::L1, 11.0),
+        (ReduceKind::L2, 35f32.sqrt()),
+        (ReduceKind::LogSum, 3f32.ln()),
+        (ReduceKind::LogSumExp, 3.759_051),
+        (ReduceKind::ArgMax { last: false }, 0.0),
+        (ReduceKind::ArgMax { last: true }, 3.0),
+        (ReduceKind::ArgMin { last: true }, 1.0),
     ] {
-        near(&run(Op::Reduce { kind, axes: all }, [1, 1, 1, 4], &values, &[], [1, 1, 1, 1]), &[expected]);
+        near(&run(Op::Reduce(Reduce { kind, axes: all }), [1, 1, 1, 4], &values, &[], [1, 1, 1, 1]), &[expected]);
     }
     let found = run(
-        Op::Reduce { kind: Reduce::ArgMax { last: false }, axes: [false, true, false, false] },
+        Op::Reduce(Reduce { kind: ReduceKind::ArgMax { last: false }, axes: [false, true, false, false] }),
         [1, 2, 1, 2],
         &values,
         &[],
@@ -377,10 +398,11 @@ fn reductions_are_those_of_their_names() {
 #[test]
 fn a_matrix_product_repeats_outer_extents() {
     let b = constant([1, 1, 2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    let found = run(Op::MatMul { transpose_b: false }, [1, 2, 1, 2], &[1.0, 10.0, 2.0, 0.0], &[b], [1, 2, 1, 3]);
+    let found =
+        run(Op::MatMul(MatMul { transpose_b: false }), [1, 2, 1, 2], &[1.0, 10.0, 2.0, 0.0], &[b], [1, 2, 1, 3]);
     near(&found, &[41.0, 52.0, 63.0, 2.0, 4.0, 6.0]);
     let b = constant([1, 1, 3, 2], &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
-    let found = run(Op::MatMul { transpose_b: true }, [1, 2, 1, 2], &[1.0, 10.0, 2.0, 0.0], &[b], [1, 2, 1, 3]);
+    let found = run(Op::MatMul(MatMul { transpose_b: true }), [1, 2, 1, 2], &[1.0, 10.0, 2.0, 0.0], &[b], [1, 2, 1, 3]);
     near(&found, &[41.0, 52.0, 63.0, 2.0, 4.0, 6.0]);
 }
 
@@ -388,7 +410,8 @@ fn a_matrix_product_repeats_outer_extents() {
 fn the_greatest_channels_come_in_order() {
     // Of equal values the lower channel comes first, whichever way.
     let values = [0.0, 3.0, 3.0, -1.0];
-    let top = |largest, indices| run(Op::TopK { k: 3, largest, indices }, [1, 1, 1, 4], &values, &[], [1, 1, 1, 3]);
+    let top =
+        |largest, indices| run(Op::TopK(TopK { k: 3, largest, indices }), [1, 1, 1, 4], &values, &[], [1, 1, 1, 3]);
     assert_eq!(top(true, false), [3.0, 3.0, 0.0]);
     assert_eq!(top(true, true), [1.0, 2.0, 0.0]);
     assert_eq!(top(false, true), [3.0, 0.0, 1.0]);
@@ -396,13 +419,13 @@ fn the_greatest_channels_come_in_order() {
 
 #[test]
 fn normalizations_and_running_sums() {
-    let op = Op::Normalize { axes: [false, false, true, false], epsilon: 0.0 };
+    let op = Op::Normalize(Normalize { axes: [false, false, true, false], epsilon: 0.0 });
     near(&run(op, [1, 1, 2, 2], &[1.0, 10.0, 3.0, 30.0], &[], [1, 1, 2, 2]), &[-1.0, -1.0, 1.0, 1.0]);
     // A window of four reaches one channel to the left and two to the right.
-    let op = Op::Lrn { size: 4, alpha: 4.0, beta: 1.0, bias: 1.0 };
+    let op = Op::Lrn(Lrn { size: 4, alpha: 4.0, beta: 1.0, bias: 1.0 });
     near(&run(op, [1, 1, 1, 4], &[1.0, 2.0, 3.0, 4.0], &[], [1, 1, 1, 4]), &[1.0 / 15.0, 2.0 / 31.0, 0.1, 4.0 / 26.0]);
     let sum = |exclusive, reverse| {
-        let op = Op::CumSum { axis: 3, exclusive, reverse };
+        let op = Op::CumSum(CumSum { axis: 3, exclusive, reverse });
         run(op, [1, 1, 1, 3], &[1.0, 2.0, 3.0], &[], [1, 1, 1, 3])
     };
     assert_eq!(sum(false, false), [1.0, 3.0, 6.0]);
@@ -445,18 +468,19 @@ fn what_is_no_number_goes_through() {
         assert_eq!([two(Binary::Equal, a, b), two(Binary::NotEqual, a, b), two(Binary::Less, a, b)], [0.0, 1.0, 0.0]);
     }
     let line = [3.0, NAN, 5.0, NAN];
-    let over =
-        |kind| run(Op::Reduce { kind, axes: [false, false, false, true] }, [1, 1, 1, 4], &line, &[], [1, 1, 1, 1])[0];
-    assert!(over(Reduce::Max).is_nan() && over(Reduce::Min).is_nan() && over(Reduce::LogSumExp).is_nan());
-    assert_eq!([over(Reduce::ArgMax { last: false }), over(Reduce::ArgMin { last: false })], [1.0, 1.0]);
-    assert_eq!(over(Reduce::ArgMax { last: true }), 3.0);
+    let over = |kind| {
+        run(Op::Reduce(Reduce { kind, axes: [false, false, false, true] }), [1, 1, 1, 4], &line, &[], [1, 1, 1, 1])[0]
+    };
+    assert!(over(ReduceKind::Max).is_nan() && over(ReduceKind::Min).is_nan() && over(ReduceKind::LogSumExp).is_nan());
+    assert_eq!([over(ReduceKind::ArgMax { last: false }), over(ReduceKind::ArgMin { last: false })], [1.0, 1.0]);
+    assert_eq!(over(ReduceKind::ArgMax { last: true }), 3.0);
     let pool = Pool2d::plain(PoolKind::Max, [1, 2], [1, 1], NO_PADDING);
     let pooled = run(Op::Pool2d(pool), [1, 1, 4, 1], &[1.0, NAN, 2.0, 3.0], &[], [1, 1, 3, 1]);
     assert!(pooled[0].is_nan() && pooled[1].is_nan() && pooled[2] == 3.0, "{pooled:?}");
     let top = |largest| {
-        run(Op::TopK { k: 3, largest, indices: true }, [1, 1, 1, 4], &[3.0, -NAN, 5.0, NAN], &[], [1, 1, 1, 3])
+        run(Op::TopK(TopK { k: 3, largest, indices: true }), [1, 1, 1, 4], &[3.0, -NAN, 5.0, NAN], &[], [1, 1, 1, 3])
     };
     assert_eq!([top(true), top(false)], [[1.0, 3.0, 2.0], [0.0, 2.0, 1.0]]);
-    let soft = run(Op::Softmax { beta: 1.0, log: false }, [1, 1, 1, 4], &line, &[], [1, 1, 1, 4]);
+    let soft = run(Op::Softmax(Softmax { beta: 1.0, log: false }), [1, 1, 1, 4], &line, &[], [1, 1, 1, 4]);
     assert!(soft.iter().all(|v| v.is_nan()));
 }

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use texpool::{
     graph::{
-        Act, Constant, Epilogue, Graph, LayoutPermutation, Node, NodeSet, Op, PadMode, Shape, SubtensorError, Tensor,
-        TensorId, Unary,
+        Act, Concat, Constant, Epilogue, Graph, LayoutPermutation, Node, NodeSet, Op, Pad, PadMode, Shape,
+        SubtensorError, Tensor, TensorId, Unary,
     },
     plan::{RowTable, SearchControl, StepUse, UsageRecord},
     rewrite::{Rules, SkipReason, rewrite},
@@ -242,13 +242,13 @@ fn nested(axis: usize) -> Graph {
     let mut g = graph(&shapes, &[0], &[6]);
     node(&mut g, RELU, &[0], 1);
     node(&mut g, RELU, &[0], 2);
-    node(&mut g, Op::Concat { axis }, &[1, 2], 3);
+    node(&mut g, Op::Concat(Concat { axis }), &[1, 2], 3);
     // What is read here is no part of what is written.
     let copy = g.tensors.len();
     g.tensors.push(g.tensors[3].clone());
     node(&mut g, RELU, &[0], copy);
     node(&mut g, RELU, &[copy], 4);
-    node(&mut g, Op::Concat { axis }, &[3, 4], 5);
+    node(&mut g, Op::Concat(Concat { axis }), &[3, 4], 5);
     node(&mut g, RELU, &[5], 6);
     g
 }
@@ -270,7 +270,7 @@ fn written(made: &Schedule, storage: usize) -> Vec<u32> {
 fn padded(before: [isize; 4], after: [isize; 4], mode: PadMode, to: [usize; 4]) -> Graph {
     let mut g = graph(&[[1, 3, 5, 8], [1, 3, 5, 8], to, to], &[0], &[3]);
     node(&mut g, RELU, &[0], 1);
-    node(&mut g, Op::Pad { before, after, mode }, &[1], 2);
+    node(&mut g, Op::Pad(Pad { before, after, mode }), &[1], 2);
     node(&mut g, RELU, &[2], 3);
     g
 }

@@ -4,8 +4,8 @@
 use crate::{
     dataflow::{Input, Layer, Network, Reach, Window},
     graph::{
-        Act, Binary, Constant, Conv2d, ElementType, Epilogue, Graph, Node, Op, Padding, Pool2d, PoolKind, Reduce,
-        Shape, Tensor, TensorId, Unary,
+        Act, Binary, Concat, Constant, Conv2d, ElementType, Epilogue, Graph, Lrn, Node, Op, Padding, Pool2d, PoolKind,
+        Reduce, ReduceKind, Shape, Softmax, Tensor, TensorId, Unary,
     },
 };
 
@@ -49,7 +49,7 @@ impl Sketch {
         // What is concatenated is read as it is by others too.
         let fused = self.graph.nodes.iter_mut().find(|node| node.outputs == [tensor] && node.epilogue.is_empty());
         match fused {
-            Some(node) if !matches!(node.op, Op::Concat { .. }) => {
+            Some(node) if !matches!(node.op, Op::Concat(_)) => {
                 node.epilogue = Epilogue::of(Act::Unary(Unary::Relu));
                 self.tensors.push(tensor);
             }
@@ -64,13 +64,13 @@ impl Sketch {
     }
 
     pub(super) fn lrn(&mut self, x: usize) -> usize {
-        let lrn = Op::Lrn { size: 5, alpha: 1e-4, beta: 0.75, bias: 1.0 };
+        let lrn = Op::Lrn(Lrn { size: 5, alpha: 1e-4, beta: 0.75, bias: 1.0 });
         self.node(lrn, vec![self.tensors[x]], self.shapes[x]);
         self.each("lrn", x, 0)
     }
 
     pub(super) fn softmax(&mut self, x: usize) -> usize {
-        self.node(Op::Softmax { beta: 1.0, log: false }, vec![self.tensors[x]], self.shapes[x]);
+        self.node(Op::Softmax(Softmax { beta: 1.0, log: false }), vec![self.tensors[x]], self.shapes[x]);
         self.each("softmax", x, 0)
     }
 
@@ -133,7 +133,7 @@ impl Sketch {
 
     pub(super) fn mean(&mut self, x: usize) -> usize {
         let to = Shape::new(1, 1, 1, self.shapes[x].c);
-        let op = Op::Reduce { kind: Reduce::Mean, axes: [false, true, true, false] };
+        let op = Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [false, true, true, false] });
         self.node(op, vec![self.tensors[x]], to);
         self.layer("mean", to, vec![Input { from: x, reach: Reach::Whole }], 0)
     }
@@ -152,7 +152,7 @@ impl Sketch {
     pub(super) fn concat(&mut self, parts: &[usize]) -> usize {
         let c = parts.iter().map(|&part| self.shapes[part].c).sum();
         let to = Shape { c, ..self.shapes[parts[0]] };
-        self.join(Op::Concat { axis: 3 }, "concat", parts, to)
+        self.join(Op::Concat(Concat { axis: 3 }), "concat", parts, to)
     }
 
     pub(super) fn output(mut self, x: usize) -> Self {

@@ -2,8 +2,8 @@
 
 use crate::{
     graph::{
-        Act, Binary, BuildError, Conv2d, CoordMode, GraphBuilder, Op, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
-        TransposeConv, Unary,
+        Act, Binary, BuildError, Conv2d, CoordMode, GraphBuilder, MatMul, Op, Padding, Pool2d, PoolKind, ResizeMode,
+        Softmax, TensorId, Transpose, TransposeConv, Unary,
     },
     ops::Family,
 };
@@ -55,14 +55,23 @@ pub(super) const PROBES: &[(Family, &[Probe])] = &[
         Family::Dense,
         &[probe(1, 512, |b, x, _| conv(b, x, [512, 512], 1)), probe(1, 1536, |b, x, _| conv(b, x, [1536, 1536], 1))],
     ),
-    (Family::Rows, &[probe(32, 32, |b, x, _| b.node("y", Op::MatMul { transpose_b: true }, &[x, x], Act::None))]),
+    (
+        Family::Rows,
+        &[probe(32, 32, |b, x, _| b.node("y", Op::MatMul(MatMul { transpose_b: true }), &[x, x], Act::None))],
+    ),
     (Family::Depthwise, &[probe(56, 32, |b, x, _| depthwise(b, x, 3)), probe(56, 32, |b, x, _| depthwise(b, x, 5))]),
     (Family::Pool, &[probe(56, 32, |b, x, _| pool(b, x, 3, 1)), probe(56, 32, |b, x, _| pool(b, x, 5, 1))]),
     (Family::Reduce, &[probe(56, 64, mean)]),
-    (Family::Softmax, &[probe(56, 32, |b, x, _| b.node("y", Op::Softmax { beta: 1.0, log: false }, &[x], Act::None))]),
+    (
+        Family::Softmax,
+        &[probe(56, 32, |b, x, _| b.node("y", Op::Softmax(Softmax { beta: 1.0, log: false }), &[x], Act::None))],
+    ),
     (Family::Resize, &[probe(28, 32, twice)]),
     (Family::Transposed, &[probe(28, 16, transposed)]),
-    (Family::Move, &[probe(56, 32, |b, x, _| b.node("y", Op::Transpose { perm: [0, 2, 1, 3] }, &[x], Act::None))]),
+    (
+        Family::Move,
+        &[probe(56, 32, |b, x, _| b.node("y", Op::Transpose(Transpose { perm: [0, 2, 1, 3] }), &[x], Act::None))],
+    ),
     (Family::Concat, &[probe(56, 16, |b, x, _| b.concat("y", 3, &[x, x]).and_then(|y| conv(b, y, [32, 16], 1)))]),
 ];
 

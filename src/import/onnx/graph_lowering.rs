@@ -8,7 +8,7 @@ use super::{
     value::{Computed, Value},
 };
 use crate::{
-    graph::{Epilogue, Graph, Op, Shape, TensorId},
+    graph::{Concat, Epilogue, Graph, Op, Shape, TensorId, Transpose},
     import::{
         FakeQuant,
         common::graph::{NODE_BYTES, inferred, push_node, push_tensor, stem},
@@ -95,7 +95,7 @@ impl GraphLowering {
     /// A constant as a tensor that a node computes, for operators that read no constants, and for outputs.
     pub(super) fn stored(&mut self, constant: TensorId) -> Result<TensorId, Problem> {
         let shape = self.graph.shape(constant);
-        self.emit(Op::Concat { axis: 3 }, &[constant], shape)
+        self.emit(Op::Concat(Concat { axis: 3 }), &[constant], shape)
     }
 
     /// The same elements under another shape.
@@ -180,7 +180,7 @@ impl GraphLowering {
     /// A named step that turns a tensor.
     fn transpose(&mut self, tensor: TensorId, perm: [usize; 4]) -> Result<TensorId, Problem> {
         let extents = self.graph.shape(tensor).dims();
-        self.emit(Op::Transpose { perm }, &[tensor], perm.map(|axis| extents[axis]).into())
+        self.emit(Op::Transpose(Transpose { perm }), &[tensor], perm.map(|axis| extents[axis]).into())
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, TensorId},
-    ops::table,
+    ops::lookup,
 };
 
 /// The result of one node, its epilogue included. `values` holds one entry a tensor of the graph; constants are read from
@@ -17,7 +17,7 @@ use crate::{
 pub fn node(graph: &Graph, node: &Node, values: &[Option<Vec<f32>>]) -> Result<Vec<f32>, ReferenceError> {
     let operands = Operands { graph, node, values };
     let out = operands.output()?;
-    let result = table::reference(&operands, node, out)?;
+    let result = lookup::reference(&operands, node, out)?;
     epilogue::apply(&operands, result, out)
 }
 

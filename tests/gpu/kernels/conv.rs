@@ -1,6 +1,6 @@
 //! Convolutions of every kind, and fully connected layers.
 
-use texpool::graph::{Conv2d, Op, Padding, TransposeConv};
+use texpool::graph::{Conv2d, DepthwiseConv2d, Op, Padding, TransposeConv};
 
 use super::{Source, case, constant, epilogues, harness::Harness, placed};
 
@@ -70,11 +70,17 @@ fn depthwise_convolutions_of_any_form() {
         let channels = input[3] * multiplier;
         let weights = [1, kernel[0], kernel[1], channels];
         let out = extents(input, kernel, &conv, channels);
-        case(&mut harness, Op::DepthwiseConv2d(conv), &operands(input, weights, channels), out);
+        case(&mut harness, Op::DepthwiseConv2d(DepthwiseConv2d(conv)), &operands(input, weights, channels), out);
     }
     let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: NONE, groups: 1 };
     let out = extents([1, 4, 5, 6], [2, 2], &conv, 6);
-    epilogues(&mut harness, &Op::DepthwiseConv2d(conv), &operands([1, 4, 5, 6], [1, 2, 2, 6], 6), out, true);
+    epilogues(
+        &mut harness,
+        &Op::DepthwiseConv2d(DepthwiseConv2d(conv)),
+        &operands([1, 4, 5, 6], [1, 2, 2, 6], 6),
+        out,
+        true,
+    );
     harness.finish();
 }
 

@@ -1,7 +1,7 @@
 //! Functions of one and two values, softmax, means.
 
 use texpool::{
-    graph::{Binary, Op, Reduce, Unary},
+    graph::{Binary, Op, Reduce, ReduceKind, Softmax, Unary},
     kernels,
 };
 
@@ -157,10 +157,16 @@ fn softmax_of_few_and_of_many_channels() {
         ([2, 2, 3, 130], 2.0),
         ([1, 1, 1, 4100], 1.0),
     ] {
-        case(&mut harness, Op::Softmax { beta, log: false }, &[placed(dims)], dims);
-        case(&mut harness, Op::Softmax { beta, log: true }, &[placed(dims)], dims);
+        case(&mut harness, Op::Softmax(Softmax { beta, log: false }), &[placed(dims)], dims);
+        case(&mut harness, Op::Softmax(Softmax { beta, log: true }), &[placed(dims)], dims);
     }
-    epilogues(&mut harness, &Op::Softmax { beta: 1.0, log: false }, &[placed([1, 2, 2, 6])], [1, 2, 2, 6], true);
+    epilogues(
+        &mut harness,
+        &Op::Softmax(Softmax { beta: 1.0, log: false }),
+        &[placed([1, 2, 2, 6])],
+        [1, 2, 2, 6],
+        true,
+    );
     harness.finish();
 }
 
@@ -171,9 +177,9 @@ fn means_over_any_axes() {
     for mask in 0..16usize {
         let axes: [bool; 4] = std::array::from_fn(|axis| mask >> axis & 1 == 1);
         let out: [usize; 4] = std::array::from_fn(|axis| if axes[axis] { 1 } else { dims[axis] });
-        case(&mut harness, Op::Reduce { kind: Reduce::Mean, axes }, &[placed(dims)], out);
+        case(&mut harness, Op::Reduce(Reduce { kind: ReduceKind::Mean, axes }), &[placed(dims)], out);
     }
-    let spatial = Op::Reduce { kind: Reduce::Mean, axes: [false, true, true, false] };
+    let spatial = Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [false, true, true, false] });
     case(&mut harness, spatial.clone(), &[placed([1, 7, 7, 130])], [1, 1, 1, 130]);
     epilogues(&mut harness, &spatial, &[placed([2, 4, 4, 6])], [2, 1, 1, 6], true);
     harness.finish();

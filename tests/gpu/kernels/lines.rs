@@ -1,6 +1,6 @@
 //! Operators that look along axes: matrix products, reductions, selections, normalizations, running sums.
 
-use texpool::graph::{Op, Reduce};
+use texpool::graph::{CumSum, Lrn, MatMul, Normalize, Op, Reduce, ReduceKind, TopK};
 
 use super::{case, constant, epilogues, harness::Harness, placed};
 
@@ -19,7 +19,7 @@ fn matrix_products_of_any_form() {
         let out = [a[0].max(b[0]), a[1].max(b[1]), m, n];
         let left = [a[0], a[1], m, k];
         for (transpose_b, right) in [(false, [b[0], b[1], k, n]), (true, [b[0], b[1], n, k])] {
-            let op = Op::MatMul { transpose_b };
+            let op = Op::MatMul(MatMul { transpose_b });
             case(&mut harness, op.clone(), &[placed(left), placed(right)], out);
             // Each form of constants is a shader to be compiled: blocks of all kinds need not be tried again.
             if m > 8 && n < 20 {
@@ -28,7 +28,7 @@ fn matrix_products_of_any_form() {
             }
         }
     }
-    let op = Op::MatMul { transpose_b: false };
+    let op = Op::MatMul(MatMul { transpose_b: false });
     epilogues(&mut harness, &op, &[placed([1, 2, 3, 6]), placed([1, 2, 6, 7])], [1, 2, 3, 7], false);
     epilogues(&mut harness, &op, &[placed([1, 2, 3, 6]), constant([1, 2, 6, 7])], [1, 2, 3, 7], true);
     harness.finish();
@@ -47,37 +47,45 @@ fn reduced(dims: [usize; 4], axes: [bool; 4]) -> [usize; 4] {
 #[test]
 fn reductions_over_any_axes() {
     let mut harness = Harness::new();
-    for kind in [Reduce::Sum, Reduce::SumSquare, Reduce::Max, Reduce::Min, Reduce::L1, Reduce::L2, Reduce::LogSumExp] {
+    for kind in [
+        ReduceKind::Sum,
+        ReduceKind::SumSquare,
+        ReduceKind::Max,
+        ReduceKind::Min,
+        ReduceKind::L1,
+        ReduceKind::L2,
+        ReduceKind::LogSumExp,
+    ] {
         for mask in 0..16 {
             let axes = axes(mask);
-            case(&mut harness, Op::Reduce { kind, axes }, &[placed(DIMS)], reduced(DIMS, axes));
+            case(&mut harness, Op::Reduce(Reduce { kind, axes }), &[placed(DIMS)], reduced(DIMS, axes));
         }
     }
     harness.inputs(|x| x.abs());
     for mask in 0..16 {
         let axes = axes(mask);
-        case(&mut harness, Op::Reduce { kind: Reduce::LogSum, axes }, &[placed(DIMS)], reduced(DIMS, axes));
+        case(&mut harness, Op::Reduce(Reduce { kind: ReduceKind::LogSum, axes }), &[placed(DIMS)], reduced(DIMS, axes));
     }
     // Near one, and of either sign, so that products stay within bounds.
     harness.inputs(|x| x.signum() * (0.95 + x.abs() / 20.0));
     for mask in 0..16 {
         let axes = axes(mask);
-        case(&mut harness, Op::Reduce { kind: Reduce::Prod, axes }, &[placed(DIMS)], reduced(DIMS, axes));
+        case(&mut harness, Op::Reduce(Reduce { kind: ReduceKind::Prod, axes }), &[placed(DIMS)], reduced(DIMS, axes));
     }
     harness.inputs(|x| x - 500.0);
-    let far = Op::Reduce { kind: Reduce::LogSumExp, axes: [false, false, false, true] };
+    let far = Op::Reduce(Reduce { kind: ReduceKind::LogSumExp, axes: [false, false, false, true] });
     case(&mut harness, far, &[placed(DIMS)], [2, 3, 5, 1]);
     // Zeros past the last channel are neither greatest nor least.
     for (kind, inputs) in [
-        (Reduce::Max, (|x| -x.abs()) as fn(f32) -> f32),
-        (Reduce::Min, |x| x.abs()),
-        (Reduce::ArgMax { last: false }, |x| -x.abs()),
-        (Reduce::ArgMin { last: true }, |x| x.abs()),
+        (ReduceKind::Max, (|x| -x.abs()) as fn(f32) -> f32),
+        (ReduceKind::Min, |x| x.abs()),
+        (ReduceKind::ArgMax { last: false }, |x| -x.abs()),
+        (ReduceKind::ArgMin { last: true }, |x| x.abs()),
     ] {
         harness.inputs(inputs);
         for channels in [1, 2, 5, 33] {
             let axes = [false, false, false, true];
-            case(&mut harness, Op::Reduce { kind, axes }, &[placed([1, 2, 1, channels])], [1, 2, 1, 1]);
+            case(&mut harness, Op::Reduce(Reduce { kind, axes }), &[placed([1, 2, 1, channels])], [1, 2, 1, 1]);
         }
     }
     harness.finish();
@@ -87,13 +95,13 @@ fn reductions_over_any_axes() {
 fn indices_along_any_axis() {
     let mut harness = Harness::new();
     for last in [false, true] {
-        for kind in [Reduce::ArgMax { last }, Reduce::ArgMin { last }] {
+        for kind in [ReduceKind::ArgMax { last }, ReduceKind::ArgMin { last }] {
             for axis in 0..4 {
                 let axes = axes(1 << axis);
                 for inputs in [(|x| x) as fn(f32) -> f32, |x| x.round()] {
                     // Rounded there are equal ones.
                     harness.inputs(inputs);
-                    case(&mut harness, Op::Reduce { kind, axes }, &[placed(DIMS)], reduced(DIMS, axes));
+                    case(&mut harness, Op::Reduce(Reduce { kind, axes }), &[placed(DIMS)], reduced(DIMS, axes));
                 }
             }
         }
@@ -109,7 +117,7 @@ fn the_greatest_and_least_channels() {
         for (dims, k) in [([2, 3, 5, 7], 3), ([1, 2, 1, 9], 9), ([1, 1, 2, 5], 1), ([1, 1, 2, 70], 70)] {
             for (largest, indices) in [(true, true), (true, false), (false, true), (false, false)] {
                 let out = [dims[0], dims[1], dims[2], k];
-                case(&mut harness, Op::TopK { k, largest, indices }, &[placed(dims)], out);
+                case(&mut harness, Op::TopK(TopK { k, largest, indices }), &[placed(dims)], out);
             }
         }
     }
@@ -120,10 +128,10 @@ fn the_greatest_and_least_channels() {
 fn local_response_normalizations() {
     let mut harness = Harness::new();
     for (size, channels) in [(1, 3), (3, 7), (4, 10), (5, 33), (9, 5), (50, 6)] {
-        let op = Op::Lrn { size, alpha: 0.5, beta: 0.75, bias: 1.5 };
+        let op = Op::Lrn(Lrn { size, alpha: 0.5, beta: 0.75, bias: 1.5 });
         case(&mut harness, op, &[placed([2, 3, 4, channels])], [2, 3, 4, channels]);
     }
-    let op = Op::Lrn { size: 5, alpha: 1e-4, beta: 0.75, bias: 1.0 };
+    let op = Op::Lrn(Lrn { size: 5, alpha: 1e-4, beta: 0.75, bias: 1.0 });
     epilogues(&mut harness, &op, &[placed([1, 2, 3, 6])], [1, 2, 3, 6], true);
     harness.finish();
 }
@@ -133,12 +141,12 @@ fn normalizations_over_any_axes() {
     let mut harness = Harness::new();
     for mask in 1..16 {
         for dims in [DIMS, [2, 9, 10, 6], [1, 3, 1, 150]] {
-            case(&mut harness, Op::Normalize { axes: axes(mask), epsilon: 1e-5 }, &[placed(dims)], dims);
+            case(&mut harness, Op::Normalize(Normalize { axes: axes(mask), epsilon: 1e-5 }), &[placed(dims)], dims);
         }
     }
     // A mean far from zero.
     harness.inputs(|x| x + 30.0);
-    let op = Op::Normalize { axes: axes(8), epsilon: 1e-2 };
+    let op = Op::Normalize(Normalize { axes: axes(8), epsilon: 1e-2 });
     case(&mut harness, op.clone(), &[placed([2, 3, 4, 30])], [2, 3, 4, 30]);
     harness.inputs(|x| x);
     epilogues(&mut harness, &op, &[placed([1, 2, 3, 6])], [1, 2, 3, 6], true);
@@ -151,7 +159,7 @@ fn running_sums_along_any_axis() {
     for axis in 0..4 {
         for (exclusive, reverse) in [(false, false), (true, false), (false, true), (true, true)] {
             for dims in [DIMS, [1, 1, 1, 1], [3, 4, 1, 9]] {
-                case(&mut harness, Op::CumSum { axis, exclusive, reverse }, &[placed(dims)], dims);
+                case(&mut harness, Op::CumSum(CumSum { axis, exclusive, reverse }), &[placed(dims)], dims);
             }
         }
     }

@@ -5,7 +5,6 @@
 mod conv;
 mod elementwise;
 mod functions;
-mod grid_sample;
 mod harness;
 mod lines;
 mod misfits;

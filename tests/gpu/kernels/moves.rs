@@ -1,6 +1,9 @@
 //! Operators that move values: pad, slice, transpose, reshape, depth and space, concatenation.
 
-use texpool::graph::{DepthOrder, Op, PadMode, Shape};
+use texpool::graph::{
+    Concat, DepthOrder, DepthToSpace, Gather, GatherElements, Op, Pad, PadMode, Shape, SpaceToDepth, StridedSlice,
+    Transpose,
+};
 
 use super::{Source, case, constant, epilogues, harness::Harness, placed, rng::Rng};
 
@@ -16,9 +19,9 @@ fn pads_on_every_axis() {
         ([1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1], 3.0),
     ] {
         let out = std::array::from_fn(|axis| usize::strict_add_signed(dims[axis], before[axis] + after[axis]));
-        case(&mut harness, Op::Pad { before, after, mode: PadMode::Constant(value) }, &[placed(dims)], out);
+        case(&mut harness, Op::Pad(Pad { before, after, mode: PadMode::Constant(value) }), &[placed(dims)], out);
     }
-    let op = Op::Pad { before: [0, 1, 1, 0], after: [0, 1, 1, 1], mode: PadMode::Constant(0.0) };
+    let op = Op::Pad(Pad { before: [0, 1, 1, 0], after: [0, 1, 1, 1], mode: PadMode::Constant(0.0) });
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 5])], [1, 5, 5, 6], true);
     harness.finish();
 }
@@ -37,10 +40,10 @@ fn pads_with_what_is_there() {
             ([1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]),
         ] {
             let out = std::array::from_fn(|axis| usize::strict_add_signed(dims[axis], before[axis] + after[axis]));
-            case(&mut harness, Op::Pad { before, after, mode }, &[placed(dims)], out);
+            case(&mut harness, Op::Pad(Pad { before, after, mode }), &[placed(dims)], out);
         }
     }
-    let op = Op::Pad { before: [0, 1, 1, 0], after: [0, 1, -1, 1], mode: PadMode::Reflect };
+    let op = Op::Pad(Pad { before: [0, 1, 1, 0], after: [0, 1, -1, 1], mode: PadMode::Reflect });
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 5])], [1, 5, 3, 6], true);
     harness.finish();
 }
@@ -81,7 +84,7 @@ fn elements_are_looked_up_on_every_axis() {
             out[axis] = n;
             for x in [placed(dims), constant(dims)] {
                 for indices in [placed([1, 1, 1, n]), numbers([1, 1, 1, n], dims[axis])] {
-                    case(&mut harness, Op::Gather { axis }, &[x.clone(), indices], out);
+                    case(&mut harness, Op::Gather(Gather { axis }), &[x.clone(), indices], out);
                 }
             }
         }
@@ -89,16 +92,16 @@ fn elements_are_looked_up_on_every_axis() {
         each[axis] = 7;
         for x in [placed(dims), constant(dims)] {
             for indices in [placed(each), numbers(each, dims[axis])] {
-                case(&mut harness, Op::GatherElements { axis }, &[x.clone(), indices], each);
+                case(&mut harness, Op::GatherElements(GatherElements { axis }), &[x.clone(), indices], each);
             }
         }
     }
     let operands = [placed([1, 2, 5, 6]), numbers([1, 1, 1, 3], 5)];
-    epilogues(&mut harness, &Op::Gather { axis: 2 }, &operands, [1, 2, 3, 6], true);
+    epilogues(&mut harness, &Op::Gather(Gather { axis: 2 }), &operands, [1, 2, 3, 6], true);
     let operands = [constant([1, 1, 9, 7]), placed([1, 1, 1, 3])];
-    epilogues(&mut harness, &Op::Gather { axis: 2 }, &operands, [1, 1, 3, 7], true);
+    epilogues(&mut harness, &Op::Gather(Gather { axis: 2 }), &operands, [1, 1, 3, 7], true);
     let operands = [placed([1, 2, 5, 6]), placed([1, 2, 3, 6])];
-    epilogues(&mut harness, &Op::GatherElements { axis: 2 }, &operands, [1, 2, 3, 6], false);
+    epilogues(&mut harness, &Op::GatherElements(GatherElements { axis: 2 }), &operands, [1, 2, 3, 6], false);
     harness.finish();
 }
 
@@ -115,9 +118,9 @@ fn slices_of_any_stride() {
         ([0, 0, 0, 1], [1, 1, 1, 3], [3, 5, 7, 3]),
         ([1, 2, 3, 9], [1, 1, 1, 1], [1, 1, 1, 1]),
     ] {
-        case(&mut harness, Op::StridedSlice { begin, stride }, &[placed(dims)], out);
+        case(&mut harness, Op::StridedSlice(StridedSlice { begin, stride }), &[placed(dims)], out);
     }
-    let op = Op::StridedSlice { begin: [0, 0, 0, 1], stride: [1, 1, 2, 1] };
+    let op = Op::StridedSlice(StridedSlice { begin: [0, 0, 0, 1], stride: [1, 1, 2, 1] });
     epilogues(&mut harness, &op, &[placed([1, 3, 4, 6])], [1, 3, 2, 5], true);
     harness.finish();
 }
@@ -131,7 +134,7 @@ fn transposes_of_every_permutation() {
         let mut sorted = perm;
         sorted.sort_unstable();
         if sorted == [0, 1, 2, 3] {
-            case(&mut harness, Op::Transpose { perm }, &[placed(dims)], perm.map(|axis| dims[axis]));
+            case(&mut harness, Op::Transpose(Transpose { perm }), &[placed(dims)], perm.map(|axis| dims[axis]));
         }
     }
     harness.finish();
@@ -166,9 +169,9 @@ fn depth_and_space_are_exchanged() {
         ([1, 5, 3, 32], 2, [1, 10, 6, 8]),
     ] {
         for order in [DepthOrder::Dcr, DepthOrder::Crd] {
-            case(&mut harness, Op::DepthToSpace { block, order }, &[placed(deep)], wide);
+            case(&mut harness, Op::DepthToSpace(DepthToSpace { block, order }), &[placed(deep)], wide);
         }
-        case(&mut harness, Op::SpaceToDepth { block }, &[placed(wide)], deep);
+        case(&mut harness, Op::SpaceToDepth(SpaceToDepth { block }), &[placed(wide)], deep);
     }
     harness.finish();
 }
@@ -185,7 +188,7 @@ fn concat(harness: &mut Harness, axis: usize, parts: &[(usize, bool)]) {
         })
         .collect();
     out[axis] = parts.iter().map(|part| part.0).sum();
-    case(harness, Op::Concat { axis }, &operands, out);
+    case(harness, Op::Concat(Concat { axis }), &operands, out);
 }
 
 #[test]
@@ -215,10 +218,10 @@ fn parts_meet_inside_a_texel() {
         concat(&mut harness, 3, parts);
     }
     let parts = [placed([1, 2, 3, 4]), placed([1, 2, 3, 8])];
-    epilogues(&mut harness, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 12], true);
+    epilogues(&mut harness, &Op::Concat(Concat { axis: 3 }), &parts, [1, 2, 3, 12], true);
     let parts = [placed([1, 2, 3, 3]), constant([1, 2, 3, 4])];
-    epilogues(&mut harness, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 7], true);
+    epilogues(&mut harness, &Op::Concat(Concat { axis: 3 }), &parts, [1, 2, 3, 7], true);
     let parts = [placed([1, 2, 3, 3]), placed([1, 2, 3, 4])];
-    epilogues(&mut harness, &Op::Concat { axis: 3 }, &parts, [1, 2, 3, 7], false);
+    epilogues(&mut harness, &Op::Concat(Concat { axis: 3 }), &parts, [1, 2, 3, 7], false);
     harness.finish();
 }

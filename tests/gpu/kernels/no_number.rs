@@ -2,7 +2,8 @@
 //! beside it stays a number.
 
 use texpool::graph::{
-    Act, Binary, Conv2d, CoordMode, Epilogue, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Unary,
+    Act, Binary, Conv2d, CoordMode, CumSum, DepthwiseConv2d, Epilogue, Lrn, MatMul, Normalize, Op, Padding, Pool2d,
+    PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Softmax, TopK, Unary,
 };
 
 use super::{TRUTHS, case, constant, harness::Harness, one_node, placed};
@@ -151,26 +152,34 @@ fn functions_of_two_values() {
 #[test]
 fn the_greatest_and_the_least() {
     let mut harness = Harness::new();
-    let kinds = [Reduce::Max, Reduce::Min, Reduce::Sum, Reduce::Mean, Reduce::Prod, Reduce::L2, Reduce::LogSumExp];
+    let kinds = [
+        ReduceKind::Max,
+        ReduceKind::Min,
+        ReduceKind::Sum,
+        ReduceKind::Mean,
+        ReduceKind::Prod,
+        ReduceKind::L2,
+        ReduceKind::LogSumExp,
+    ];
     harness.inputs(|x| holes(x) * if x > 1.5 { 1.0 } else { 0.5 });
     for kind in kinds {
         for axes in [[false, true, false, false], [false, false, false, true], ALL] {
             let out: Vec<usize> =
                 DIMS.iter().zip(axes).map(|(&extent, reduced)| if reduced { 1 } else { extent }).collect();
-            case(&mut harness, Op::Reduce { kind, axes }, &[placed(DIMS)], out.try_into().unwrap());
+            case(&mut harness, Op::Reduce(Reduce { kind, axes }), &[placed(DIMS)], out.try_into().unwrap());
         }
     }
     for last in [false, true] {
-        for kind in [Reduce::ArgMax { last }, Reduce::ArgMin { last }] {
+        for kind in [ReduceKind::ArgMax { last }, ReduceKind::ArgMin { last }] {
             for axis in 1..4 {
                 let (mut axes, mut out) = ([false; 4], DIMS);
                 (axes[axis], out[axis]) = (true, 1);
-                case(&mut harness, Op::Reduce { kind, axes }, &[placed(DIMS)], out);
+                case(&mut harness, Op::Reduce(Reduce { kind, axes }), &[placed(DIMS)], out);
             }
         }
     }
     for (largest, indices) in [(true, false), (true, true), (false, false), (false, true)] {
-        case(&mut harness, Op::TopK { k: 5, largest, indices }, &[placed(DIMS)], [2, 3, 5, 5]);
+        case(&mut harness, Op::TopK(TopK { k: 5, largest, indices }), &[placed(DIMS)], [2, 3, 5, 5]);
     }
     harness.finish();
 }
@@ -183,19 +192,29 @@ fn windows_and_lines() {
     for kind in [PoolKind::Max, PoolKind::Average, PoolKind::Lp { p: 2 }, PoolKind::Lp { p: 3 }] {
         case(&mut harness, Op::Pool2d(Pool2d::plain(kind, [3, 3], [1, 1], around)), &[placed(DIMS)], DIMS);
     }
-    case(&mut harness, Op::Softmax { beta: 1.0, log: false }, &[placed(DIMS)], DIMS);
-    case(&mut harness, Op::Softmax { beta: 1.0, log: true }, &[placed([1, 1, 2, 300])], [1, 1, 2, 300]);
-    case(&mut harness, Op::Normalize { axes: [false, false, false, true], epsilon: 1e-3 }, &[placed(DIMS)], DIMS);
-    case(&mut harness, Op::CumSum { axis: 3, exclusive: true, reverse: false }, &[placed(DIMS)], DIMS);
-    case(&mut harness, Op::Lrn { size: 3, alpha: 0.1, beta: 0.75, bias: 1.0 }, &[placed(DIMS)], DIMS);
+    case(&mut harness, Op::Softmax(Softmax { beta: 1.0, log: false }), &[placed(DIMS)], DIMS);
+    case(&mut harness, Op::Softmax(Softmax { beta: 1.0, log: true }), &[placed([1, 1, 2, 300])], [1, 1, 2, 300]);
+    case(
+        &mut harness,
+        Op::Normalize(Normalize { axes: [false, false, false, true], epsilon: 1e-3 }),
+        &[placed(DIMS)],
+        DIMS,
+    );
+    case(&mut harness, Op::CumSum(CumSum { axis: 3, exclusive: true, reverse: false }), &[placed(DIMS)], DIMS);
+    case(&mut harness, Op::Lrn(Lrn { size: 3, alpha: 0.1, beta: 0.75, bias: 1.0 }), &[placed(DIMS)], DIMS);
     case(&mut harness, Op::Prelu, &[placed(DIMS), constant([1, 1, 1, 7])], DIMS);
     let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: around, groups: 1 };
     case(&mut harness, Op::Conv2d(conv), &[placed(DIMS), constant([5, 3, 3, 7]), constant([1, 1, 1, 5])], [2, 3, 5, 5]);
-    case(&mut harness, Op::DepthwiseConv2d(conv), &[placed(DIMS), constant([1, 3, 3, 7])], DIMS);
+    case(&mut harness, Op::DepthwiseConv2d(DepthwiseConv2d(conv)), &[placed(DIMS), constant([1, 3, 3, 7])], DIMS);
     case(&mut harness, Op::FullyConnected, &[placed([1, 1, 6, 7]), constant([1, 1, 5, 7])], [1, 1, 6, 5]);
-    case(&mut harness, Op::MatMul { transpose_b: false }, &[placed([1, 2, 3, 6]), placed([1, 2, 6, 5])], [1, 2, 3, 5]);
+    case(
+        &mut harness,
+        Op::MatMul(MatMul { transpose_b: false }),
+        &[placed([1, 2, 3, 6]), placed([1, 2, 6, 5])],
+        [1, 2, 3, 5],
+    );
     let nearest = ResizeMode::nearest_in(CoordMode::HalfPixel);
-    let resize = Op::Resize { mode: nearest, coords: CoordMode::HalfPixel, scale: None };
+    let resize = Op::Resize(Resize { mode: nearest, coords: CoordMode::HalfPixel, scale: None });
     case(&mut harness, resize, &[placed(DIMS)], [2, 6, 10, 7]);
     harness.finish();
 }

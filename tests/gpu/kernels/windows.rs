@@ -1,6 +1,6 @@
 //! Pools and resizes.
 
-use texpool::graph::{CoordMode, Op, Padding, Pool2d, PoolKind, ResizeMode, Rounding};
+use texpool::graph::{CoordMode, Op, Padding, Pool2d, PoolKind, Resize, ResizeMode, Rounding};
 
 use super::{case, epilogues, harness::Harness, placed};
 
@@ -92,12 +92,12 @@ fn resizes_by_any_definition() {
                 ([1, 1, 1, 6], [1, 5, 4, 6], None),
                 ([1, 9, 7, 3], [1, 4, 1, 3], None),
             ] {
-                case(&mut harness, Op::Resize { mode, coords, scale }, &[placed(from)], to);
+                case(&mut harness, Op::Resize(Resize { mode, coords, scale }), &[placed(from)], to);
             }
         }
     }
     let mode = ResizeMode::Cubic { a: -0.75, exclude_outside: false };
-    let op = Op::Resize { mode, coords: CoordMode::HalfPixel, scale: None };
+    let op = Op::Resize(Resize { mode, coords: CoordMode::HalfPixel, scale: None });
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
     harness.finish();
 }
@@ -115,11 +115,11 @@ fn resizes_in_every_convention() {
                 ([1, 4, 4, 8], [1, 4, 4, 8]),
                 ([1, 5, 3, 2], [1, 33, 40, 2]),
             ] {
-                case(&mut harness, Op::Resize { mode, coords, scale: None }, &[placed(from)], to);
+                case(&mut harness, Op::Resize(Resize { mode, coords, scale: None }), &[placed(from)], to);
             }
         }
     }
-    let op = Op::Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None };
+    let op = Op::Resize(Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None });
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
     harness.finish();
 }

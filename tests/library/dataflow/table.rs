@@ -2,7 +2,7 @@
 
 use texpool::{
     dataflow::{Bands, Network, Phasing, convert, executes, footprint, least_buffers, published::ROWS, repetition},
-    graph::{Act, Conv2d, GraphBuilder, Op, Padding, Pool2d, PoolKind, Reduce},
+    graph::{Act, Conv2d, GraphBuilder, Op, Padding, Pool2d, PoolKind, Reduce, ReduceKind},
 };
 
 fn megabytes(bytes: u64) -> u64 {
@@ -46,7 +46,7 @@ fn windowed(h: usize, k: usize, s: usize, pad: usize, dilation: usize) -> Option
     let padding = Padding { top: pad, bottom: pad, left: 0, right: 0 };
     let conv = Conv2d { stride: [s, 1], dilation: [dilation, 1], padding, groups: 1 };
     let y = b.conv2d("y", conv, x, weights, None, Act::None).ok()?;
-    let mean = Op::Reduce { kind: Reduce::Mean, axes: [false, true, true, false] };
+    let mean = Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [false, true, true, false] });
     let z = b.node("z", mean, &[y], Act::None).unwrap();
     Some(b.finish(&[z]).unwrap())
 }

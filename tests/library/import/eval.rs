@@ -1,6 +1,6 @@
 //! The result of a graph that only moves elements, computed element by element.
 
-use texpool::graph::{Graph, Op, PadMode, Shape};
+use texpool::graph::{Concat, Graph, Op, Pad, PadMode, Reduce, Shape, StridedSlice, Transpose};
 
 /// Runs a graph of layout operators on inputs that count on from 0; gives the first output.
 pub(crate) fn run(graph: &Graph) -> Vec<f32> {
@@ -20,20 +20,20 @@ pub(crate) fn run(graph: &Graph) -> Vec<f32> {
         let input = &values[node.inputs[0]];
         let result: Vec<f32> = match &node.op {
             Op::Reshape => input.clone(),
-            Op::Transpose { perm } => gather(y, |at| {
+            Op::Transpose(Transpose { perm }) => gather(y, |at| {
                 let mut from = [0; 4];
                 (0..4).for_each(|i| from[perm[i]] = at[i]);
                 input[index(x, from)]
             }),
-            Op::StridedSlice { begin, stride } => gather(y, |at| {
+            Op::StridedSlice(StridedSlice { begin, stride }) => gather(y, |at| {
                 input[index(x, [0, 1, 2, 3].map(|i| (begin[i] as isize + at[i] as isize * stride[i]) as usize))]
             }),
-            Op::Pad { before, mode: PadMode::Constant(value), .. } => gather(y, |at| {
+            Op::Pad(Pad { before, mode: PadMode::Constant(value), .. }) => gather(y, |at| {
                 let before = before.map(|n| usize::try_from(n).unwrap());
                 let inside = (0..4).all(|i| (before[i]..before[i] + x.dims()[i]).contains(&at[i]));
                 if inside { input[index(x, [0, 1, 2, 3].map(|i| at[i] - before[i]))] } else { *value }
             }),
-            Op::Concat { axis } => gather(y, |mut at| {
+            Op::Concat(Concat { axis }) => gather(y, |mut at| {
                 let mut operands = node.inputs.iter();
                 let mut operand = operands.next();
                 while let Some(&id) = operand {
@@ -46,7 +46,7 @@ pub(crate) fn run(graph: &Graph) -> Vec<f32> {
                 }
                 f32::NAN
             }),
-            Op::Reduce { axes, .. } => {
+            Op::Reduce(Reduce { axes, .. }) => {
                 let mut sums = vec![0.0; y.len()];
                 for (i, value) in input.iter().enumerate() {
                     let at = position(x, i);

@@ -1,7 +1,8 @@
 //! Operators that compute: options, explicit padding, fused activations, weights.
 
 use texpool::graph::{
-    Act, Binary, Conv2d, CoordMode, DepthOrder, Graph, Op, Padding, Pool2d, PoolKind, ResizeMode, TransposeConv, Unary,
+    Act, Binary, Conv2d, CoordMode, DepthOrder, DepthToSpace, DepthwiseConv2d, Graph, Op, Padding, Pool2d, PoolKind,
+    Resize, ResizeMode, Softmax, SpaceToDepth, TransposeConv, Unary,
 };
 
 use super::import;
@@ -101,7 +102,10 @@ fn depthwise_convolutions_with_a_multiplier() {
     let (op, _) = only(one(4, &[1, 9, 9, 3], &[&[1, 3, 3, 6], &[6]], Some((2, options)), &[1, 5, 9, 6]));
     let padding = Padding { top: 1, bottom: 1, left: 3, right: 3 };
     // The options name the width first.
-    assert_eq!(op, Op::DepthwiseConv2d(Conv2d { stride: [2, 1], dilation: [1, 3], padding, groups: 1 }));
+    assert_eq!(
+        op,
+        Op::DepthwiseConv2d(DepthwiseConv2d(Conv2d { stride: [2, 1], dilation: [1, 3], padding, groups: 1 }))
+    );
 }
 
 #[test]
@@ -252,12 +256,15 @@ fn prelu_softmax_and_blocks() {
     assert_eq!(only(one(54, &[1, 2, 2, 3], &[&[2, 2, 3]], None, &[1, 2, 2, 3])).0, Op::Prelu);
     assert!(one(54, &[1, 1, 1, 3], &[&[2, 2, 3]], None, &[1, 2, 2, 3]).is_err(), "alpha repeats, not the input");
     let beta = Some((9, Table(vec![(4, Field::F32(0.5))])));
-    assert_eq!(only(one(25, &[2, 7], &[], beta, &[2, 7])).0, Op::Softmax { beta: 0.5, log: false });
+    assert_eq!(only(one(25, &[2, 7], &[], beta, &[2, 7])).0, Op::Softmax(Softmax { beta: 0.5, log: false }));
     assert_eq!(
         only(one(5, &[1, 2, 3, 8], &[], numbers(94, &[2]), &[1, 4, 6, 2])).0,
-        Op::DepthToSpace { block: 2, order: DepthOrder::Dcr }
+        Op::DepthToSpace(DepthToSpace { block: 2, order: DepthOrder::Dcr })
     );
-    assert_eq!(only(one(26, &[1, 4, 6, 2], &[], numbers(19, &[2]), &[1, 2, 3, 8])).0, Op::SpaceToDepth { block: 2 });
+    assert_eq!(
+        only(one(26, &[1, 4, 6, 2], &[], numbers(19, &[2]), &[1, 2, 3, 8])).0,
+        Op::SpaceToDepth(SpaceToDepth { block: 2 })
+    );
     assert!(one(5, &[1, 2, 3, 6], &[], numbers(94, &[2]), &[1, 4, 6, 1]).unwrap_err().contains("no multiple of 4"));
     assert!(one(26, &[1, 4, 6, 2], &[], numbers(19, &[0]), &[1, 4, 6, 2]).unwrap_err().contains("block is 0"));
 }
@@ -279,7 +286,7 @@ fn resizes_in_all_coordinate_modes() {
         for (align, half, coords) in modes {
             let (op, _) = only(resize(code, tag, [(corners, align), (corners + 2, half)], &[8, 6]));
             let mode = if linear { ResizeMode::Linear } else { ResizeMode::nearest_in(coords) };
-            assert_eq!(op, Op::Resize { mode, coords, scale: None });
+            assert_eq!(op, Op::Resize(Resize { mode, coords, scale: None }));
         }
         assert!(resize(code, tag, [(corners, true), (corners + 2, true)], &[8, 6]).unwrap_err().contains("at once"));
         assert!(resize(code, tag, [(corners, false), (corners + 2, false)], &[6, 8]).unwrap_err().contains("stated"));

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use texpool::{
     compile::{CompileOptions, Phases, compile},
-    graph::{Act, Conv2d, Graph, GraphBuilder, Op, Padding, TensorId, Unary},
+    graph::{Act, Concat, Conv2d, CumSum, Graph, GraphBuilder, Op, Padding, TensorId, Unary},
     plan::SearchControl,
 };
 
@@ -33,7 +33,7 @@ fn chain(length: usize, rows: usize) -> Graph {
 fn branches(count: usize, dims: &[usize; 4], axis: usize) -> Graph {
     build("branches", dims, |b, x| {
         let parts: Vec<TensorId> = (0..count).map(|_| b.unary("p", Unary::Exp, x).unwrap()).collect();
-        let all = b.node("all", Op::Concat { axis }, &parts, Act::None).unwrap();
+        let all = b.node("all", Op::Concat(Concat { axis }), &parts, Act::None).unwrap();
         b.unary("y", Unary::Tanh, all).unwrap()
     })
 }
@@ -42,7 +42,7 @@ fn branches(count: usize, dims: &[usize; 4], axis: usize) -> Graph {
 fn repeated(count: usize) -> Graph {
     build("repeated", &[1, 1, 1, 4], |b, x| {
         let part = b.unary("p", Unary::Exp, x).unwrap();
-        let all = b.node("all", Op::Concat { axis: 1 }, &vec![part; count], Act::None).unwrap();
+        let all = b.node("all", Op::Concat(Concat { axis: 1 }), &vec![part; count], Act::None).unwrap();
         b.unary("y", Unary::Tanh, all).unwrap()
     })
 }
@@ -53,7 +53,7 @@ fn dense(layers: usize, rows: usize) -> Graph {
         for layer in 1..=layers {
             let weights = b.constant("w", &[4, 1, 1, 4 * layer], &vec![0.25; 16 * layer]).unwrap();
             let y = b.conv2d("y", POINTWISE, x, weights, None, Act::None).unwrap();
-            x = b.node("all", Op::Concat { axis: 3 }, &[x, y], Act::None).unwrap();
+            x = b.node("all", Op::Concat(Concat { axis: 3 }), &[x, y], Act::None).unwrap();
         }
         x
     })
@@ -78,7 +78,7 @@ fn sums(count: usize, rows: usize) -> Graph {
 fn running(length: usize, rows: usize) -> Graph {
     build("running", &[1, rows, 1, 4], |b, mut x| {
         for _ in 0..length {
-            let sum = Op::CumSum { axis: 1, exclusive: false, reverse: false };
+            let sum = Op::CumSum(CumSum { axis: 1, exclusive: false, reverse: false });
             x = b.node("y", sum, &[x], Act::None).unwrap();
         }
         x

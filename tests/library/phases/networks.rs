@@ -1,8 +1,8 @@
 //! Published networks as topologies: shapes, windows and strides, weights without values. Good for planning alone.
 
 use texpool::graph::{
-    Constant, Conv2d, ElementType, Epilogue, Graph, LayoutPermutation, Node, Op, Padding, Pool2d, PoolKind, Reduce,
-    Shape, Tensor, TensorId,
+    Constant, Conv2d, DepthwiseConv2d, ElementType, Epilogue, Graph, LayoutPermutation, Node, Op, Padding, Pool2d,
+    PoolKind, Reduce, ReduceKind, Shape, Tensor, TensorId,
 };
 
 /// A graph under construction; convolutions pad so that a window of `k` rows has `(k - 1) / 2` above it.
@@ -59,7 +59,7 @@ impl Net {
     fn depthwise(&mut self, x: TensorId, s: usize) -> TensorId {
         let out = self.halved(x, s);
         let weights = self.weights(Shape::new(1, 3, 3, out.c));
-        self.node(Op::DepthwiseConv2d(square(3, s)), vec![x, weights], out, None)
+        self.node(Op::DepthwiseConv2d(DepthwiseConv2d(square(3, s))), vec![x, weights], out, None)
     }
 
     fn pool(&mut self, x: TensorId, k: usize) -> TensorId {
@@ -72,7 +72,7 @@ impl Net {
 
     fn mean(&mut self, x: TensorId) -> TensorId {
         let c = self.graph.shape(x).c;
-        let op = Op::Reduce { kind: Reduce::Mean, axes: [false, true, true, false] };
+        let op = Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [false, true, true, false] });
         self.node(op, vec![x], Shape::new(1, 1, 1, c), None)
     }
 

@@ -5,8 +5,8 @@ use super::noise;
 use proptest::{prelude::*, strategy::Strategy};
 use texpool::{
     graph::{
-        Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, NodeSet, Op, PadMode, Padding, Pool2d, PoolKind, Reduce,
-        ResizeMode, TensorId, TransposeConv, Unary,
+        Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, NodeSet, Op, Pad, PadMode, Padding, Pool2d, PoolKind,
+        Reduce, ReduceKind, ResizeMode, TensorId, TransposeConv, Unary,
     },
     ops::reference,
     plan::{
@@ -96,7 +96,7 @@ fn network(layers: &[Layer], two_outputs: bool) -> Graph {
             }
             11 => {
                 let axes = [false, form % 2 == 0, true, false];
-                let op = Op::Reduce { kind: Reduce::Mean, axes };
+                let op = Op::Reduce(Reduce { kind: ReduceKind::Mean, axes });
                 (b.node("mean", op, &[x], Act::None).unwrap(), [1, if axes[1] { 1 } else { h }, 1, c])
             }
             5 if h < 12 => {
@@ -107,11 +107,11 @@ fn network(layers: &[Layer], two_outputs: bool) -> Graph {
             6 => {
                 let [above, beside, more] = [form % 3, form / 3 % 4, form / 12 % 3].map(usize::from);
                 let (left, right, more) = (beside % 2, beside / 2, if c <= 8 { 4 * more } else { 0 });
-                let op = Op::Pad {
+                let op = Op::Pad(Pad {
                     before: [0, above as isize, left as isize, 0],
                     after: [0, 0, right as isize, more as isize],
                     mode: PadMode::Constant(0.5),
-                };
+                });
                 (b.node("pad", op, &[x], Act::None).unwrap(), [1, h + above, w + left + right, c + more])
             }
             _ => {

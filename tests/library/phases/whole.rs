@@ -3,7 +3,7 @@
 
 use texpool::{
     compile::{CompileError, CompileOptions, CompiledModel, Phases, compile, frontier},
-    graph::{Act, Graph, GraphBuilder, Op, Unary},
+    graph::{Act, Graph, GraphBuilder, Op, Softmax, Unary},
     plan::SearchControl,
 };
 
@@ -35,7 +35,9 @@ fn network(operator: Operator, made: bool) -> Graph {
             let weights = net.constant("weights", &[10, VALUES], &[0.5; 10 * VALUES]).unwrap();
             net.fully_connected("dense", x, weights, None, Act::None).unwrap()
         }
-        Operator::Softmax => net.node("softmax", Op::Softmax { beta: 1.0, log: false }, &[x], Act::None).unwrap(),
+        Operator::Softmax => {
+            net.node("softmax", Op::Softmax(Softmax { beta: 1.0, log: false }), &[x], Act::None).unwrap()
+        }
     };
     net.finish(&[out]).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use texpool::{
-    graph::{Act, Binary, Conv2d, Graph, Op, Padding, TensorId, TransposeConv, Unary},
+    graph::{Act, Binary, Conv2d, DepthwiseConv2d, Graph, Op, Padding, Softmax, TensorId, TransposeConv, Unary},
     rewrite::{Rules, SkipReason},
 };
 
@@ -116,11 +116,11 @@ fn reader(net: &mut Net, y: TensorId, kind: Kind) -> TensorId {
         }
         Kind::Depthwise => {
             let (weights, bias) = (net.weights(&[1, 3, 3, 6]), net.weights(&[6]));
-            net.node(Op::DepthwiseConv2d(plain), &[y, weights, bias])
+            net.node(Op::DepthwiseConv2d(DepthwiseConv2d(plain)), &[y, weights, bias])
         }
         Kind::Wider => {
             let weights = net.weights(&[1, 3, 3, 12]);
-            net.node(Op::DepthwiseConv2d(plain), &[y, weights])
+            net.node(Op::DepthwiseConv2d(DepthwiseConv2d(plain)), &[y, weights])
         }
         Kind::FullyConnected => {
             let (weights, bias) = (net.weights(&[5, 6]), net.weights(&[5]));
@@ -184,11 +184,11 @@ fn a_softmax_takes_one_positive_factor() {
         let x = net.input(&[1, 4, 4, 6]);
         let c = net.constant(&[factors.len()], factors);
         let y = net.binary(Mul, x, c);
-        let z = net.node(Op::Softmax { beta: 0.5, log: false }, &[y]);
+        let z = net.node(Op::Softmax(Softmax { beta: 0.5, log: false }), &[y]);
         net.finish(&[z])
     };
     let made = fires(&scaled(&[3.0]), "arithmetic-ahead", 1);
-    assert_eq!(made.graph.nodes[0].op, Op::Softmax { beta: 1.5, log: false });
+    assert_eq!(made.graph.nodes[0].op, Op::Softmax(Softmax { beta: 1.5, log: false }));
     for factors in [&[-1.0][..], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]] {
         assert!(matches!(reason(&scaled(factors), "arithmetic-ahead"), SkipReason::NotPerChannel { .. }));
     }

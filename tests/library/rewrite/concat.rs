@@ -2,8 +2,8 @@
 
 use texpool::{
     graph::{
-        Act, Constant, ElementType, Epilogue, Graph, Op, PadMode, Padding, Pool2d, PoolKind, QuantParams, TensorId,
-        Unary,
+        Act, Concat, Constant, ElementType, Epilogue, Graph, Op, Pad, PadMode, Padding, Pool2d, PoolKind, QuantParams,
+        TensorId, Unary,
     },
     ops::reference,
     rewrite::{Rules, SkipReason, rewrite},
@@ -22,7 +22,7 @@ fn zeros(net: &mut Net, dims: &[usize]) -> TensorId {
 }
 
 fn concat(net: &mut Net, axis: usize, parts: &[TensorId], act: Act) -> TensorId {
-    net.node_to(Op::Concat { axis }, parts, &[1], act)
+    net.node_to(Op::Concat(Concat { axis }), parts, &[1], act)
 }
 
 /// Answers before and after under these rules, down to the last bit.
@@ -65,7 +65,7 @@ fn zeros_on_any_axis_and_either_side_become_a_pad() {
             let sum = |n: isize| n * (n + 1) / 2;
             let (mut before, mut after) = ([0; 4], [0; 4]);
             (before[axis], after[axis]) = (sum(front as isize), sum(behind as isize));
-            assert_eq!(made.nodes[0].op, Op::Pad { before, after, mode: PadMode::Constant(0.0) });
+            assert_eq!(made.nodes[0].op, Op::Pad(Pad { before, after, mode: PadMode::Constant(0.0) }));
             assert_eq!((&made.nodes[0].inputs[..], made.nodes[0].epilogue), (&[x][..], graph.nodes[0].epilogue));
             same_bits(&graph, &only("concat-zeros"));
         }

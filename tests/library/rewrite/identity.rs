@@ -1,7 +1,10 @@
 //! Nodes that compute nothing.
 
 use texpool::{
-    graph::{Act, Binary, CoordMode, DepthOrder, Op, PadMode, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Unary},
+    graph::{
+        Act, Binary, Concat, CoordMode, DepthOrder, DepthToSpace, Op, Pad, PadMode, Padding, Pool2d, PoolKind, Reduce,
+        ReduceKind, Resize, ResizeMode, SpaceToDepth, StridedSlice, Transpose, Unary,
+    },
     rewrite::SkipReason,
 };
 
@@ -15,19 +18,19 @@ fn each_kind_is_taken_out() {
     let pool = |kind| Op::Pool2d(Pool2d::plain(kind, [1, 1], [1, 1], Padding::default()));
     let one_operand = [
         Op::Reshape,
-        Op::Resize {
+        Op::Resize(Resize {
             mode: ResizeMode::nearest_in(CoordMode::AlignCorners),
             coords: CoordMode::AlignCorners,
             scale: None,
-        },
-        Op::Pad { before: [0; 4], after: [0; 4], mode: PadMode::Constant(3.0) },
-        Op::Concat { axis: 2 },
-        Op::StridedSlice { begin: [0; 4], stride: [1; 4] },
-        Op::StridedSlice { begin: [0; 4], stride: [-1, 1, 1, 1] },
-        Op::Transpose { perm: [0, 1, 2, 3] },
-        Op::DepthToSpace { block: 1, order: DepthOrder::Dcr },
-        Op::SpaceToDepth { block: 1 },
-        Op::Reduce { kind: Reduce::Mean, axes: [true, false, false, false] },
+        }),
+        Op::Pad(Pad { before: [0; 4], after: [0; 4], mode: PadMode::Constant(3.0) }),
+        Op::Concat(Concat { axis: 2 }),
+        Op::StridedSlice(StridedSlice { begin: [0; 4], stride: [1; 4] }),
+        Op::StridedSlice(StridedSlice { begin: [0; 4], stride: [-1, 1, 1, 1] }),
+        Op::Transpose(Transpose { perm: [0, 1, 2, 3] }),
+        Op::DepthToSpace(DepthToSpace { block: 1, order: DepthOrder::Dcr }),
+        Op::SpaceToDepth(SpaceToDepth { block: 1 }),
+        Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [true, false, false, false] }),
         pool(PoolKind::Max),
         pool(PoolKind::Average),
     ];
@@ -48,7 +51,7 @@ fn a_linear_resize_to_the_same_size_is_taken_out_but_not_by_an_exact_rule() {
     let mut net = Net::default();
     let x = net.input(&DIMS);
     let x = net.relu(x);
-    let resize = Op::Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None };
+    let resize = Op::Resize(Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None });
     let y = net.node_to(resize, &[x], &DIMS, Act::None);
     let graph = net.finish(&[y]);
     assert_eq!(ops(&fires(&graph, "same-size", 1).graph), ["RELU"]);
@@ -86,10 +89,10 @@ fn neutral_constants_are_taken_out_on_the_sides_where_they_are() {
 fn what_changes_something_stays() {
     let cases = [
         (Op::Reshape, vec![1, 4, 3, 5]),
-        (Op::Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None }, vec![1, 3, 8, 5]),
-        (Op::Transpose { perm: [0, 2, 1, 3] }, vec![1, 4, 3, 5]),
-        (Op::StridedSlice { begin: [0; 4], stride: [1, 1, 1, -1] }, vec![1, 3, 4, 1]),
-        (Op::Reduce { kind: Reduce::Mean, axes: [false, true, false, false] }, vec![1, 1, 4, 5]),
+        (Op::Resize(Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None }), vec![1, 3, 8, 5]),
+        (Op::Transpose(Transpose { perm: [0, 2, 1, 3] }), vec![1, 4, 3, 5]),
+        (Op::StridedSlice(StridedSlice { begin: [0; 4], stride: [1, 1, 1, -1] }), vec![1, 3, 4, 1]),
+        (Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [false, true, false, false] }), vec![1, 1, 4, 5]),
     ];
     for (op, dims) in cases {
         let mut net = Net::default();

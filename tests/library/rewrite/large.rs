@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use texpool::{
-    graph::{Act, Binary, Graph, GraphBuilder, Op, TensorId, Unary, check},
+    graph::{Act, Binary, Graph, GraphBuilder, Op, Reduce, TensorId, Unary, check},
     rewrite::{Rewritten, Rules, SkipReason, rewrite, split},
 };
 
@@ -79,9 +79,10 @@ fn a_constant_that_many_share_is_looked_at_once() {
 /// Functions written out are looked for through sums and products, at every node of a chain of them.
 #[test]
 fn long_chains_are_not_looked_through_at_every_node() {
-    for op in
-        [Op::Unary(Unary::Neg), Op::Reduce { kind: texpool::graph::Reduce::Mean, axes: [true, true, true, false] }]
-    {
+    for op in [
+        Op::Unary(Unary::Neg),
+        Op::Reduce(Reduce { kind: texpool::graph::ReduceKind::Mean, axes: [true, true, true, false] }),
+    ] {
         let mut b = GraphBuilder::new("chain");
         let x = b.input("x", &[1, 4]).unwrap();
         let y = chain(&mut b, x, 20_000, |_| (op.clone(), vec![]));

@@ -1,7 +1,7 @@
 //! Transposes that follow each other, and masks that keep all or nothing.
 
 use texpool::{
-    graph::{Binary, Op},
+    graph::{Binary, Op, Transpose},
     rewrite::{Rules, SkipReason},
 };
 
@@ -11,18 +11,18 @@ use super::support::{Net, fires, ops, reason, rewritten};
 fn two_transposes_become_one() {
     let mut net = Net::default();
     let x = net.input(&[2, 3, 4, 5]);
-    let y = net.node(Op::Transpose { perm: [3, 0, 1, 2] }, &[x]);
-    let z = net.node(Op::Transpose { perm: [1, 0, 3, 2] }, &[y]);
+    let y = net.node(Op::Transpose(Transpose { perm: [3, 0, 1, 2] }), &[x]);
+    let z = net.node(Op::Transpose(Transpose { perm: [1, 0, 3, 2] }), &[y]);
     let made = fires(&net.finish(&[z]), "transpose-chain", 1);
-    assert_eq!(made.graph.nodes[0].op, Op::Transpose { perm: [0, 3, 2, 1] });
+    assert_eq!(made.graph.nodes[0].op, Op::Transpose(Transpose { perm: [0, 3, 2, 1] }));
 }
 
 #[test]
 fn a_transpose_and_its_inverse_vanish() {
     let mut net = Net::default();
     let x = net.input(&[2, 3, 4, 5]);
-    let y = net.node(Op::Transpose { perm: [0, 3, 1, 2] }, &[x]);
-    let y = net.node(Op::Transpose { perm: [0, 2, 3, 1] }, &[y]);
+    let y = net.node(Op::Transpose(Transpose { perm: [0, 3, 1, 2] }), &[x]);
+    let y = net.node(Op::Transpose(Transpose { perm: [0, 2, 3, 1] }), &[y]);
     let z = net.relu(y);
     assert_eq!(ops(&rewritten(&net.finish(&[z]), &Rules::all()).graph), ["RELU"]);
 }
@@ -31,8 +31,8 @@ fn a_transpose_and_its_inverse_vanish() {
 fn a_transpose_that_is_seen_stays() {
     let mut net = Net::default();
     let x = net.input(&[2, 3, 4, 5]);
-    let y = net.node(Op::Transpose { perm: [0, 3, 1, 2] }, &[x]);
-    let z = net.node(Op::Transpose { perm: [0, 3, 1, 2] }, &[y]);
+    let y = net.node(Op::Transpose(Transpose { perm: [0, 3, 1, 2] }), &[x]);
+    let z = net.node(Op::Transpose(Transpose { perm: [0, 3, 1, 2] }), &[y]);
     assert!(matches!(reason(&net.finish(&[z, y]), "transpose-chain"), SkipReason::GoesOut { .. }));
 }
 

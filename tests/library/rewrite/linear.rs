@@ -1,7 +1,7 @@
 //! Matrix products by constants.
 
 use texpool::{
-    graph::{Act, Op, Unary},
+    graph::{Act, MatMul, Op, Unary},
     rewrite::{Rules, SkipReason},
 };
 
@@ -13,7 +13,7 @@ fn a_product_by_a_constant_becomes_a_layer_and_takes_its_bias_and_activation() {
         let mut net = Net::default();
         let x = net.input(&[2, 3, 5, 6]);
         let matrix = net.weights(&dims);
-        let y = net.node(Op::MatMul { transpose_b }, &[x, matrix]);
+        let y = net.node(Op::MatMul(MatMul { transpose_b }), &[x, matrix]);
         let bias = net.weights(&[10]);
         let y = net.add(bias, y);
         let z = net.unary(Unary::Gelu, y);
@@ -28,11 +28,11 @@ fn a_product_by_a_constant_becomes_a_layer_and_takes_its_bias_and_activation() {
 fn a_product_of_computed_or_many_matrices_stays() {
     let mut net = Net::default();
     let [a, b] = [net.input(&[1, 2, 5, 6]), net.input(&[1, 2, 6, 4])];
-    let y = net.node(Op::MatMul { transpose_b: false }, &[a, b]);
+    let y = net.node(Op::MatMul(MatMul { transpose_b: false }), &[a, b]);
     assert!(matches!(reason(&net.finish(&[y]), "linear"), SkipReason::NotConstant { .. }));
     let mut net = Net::default();
     let a = net.input(&[1, 2, 5, 6]);
     let b = net.weights(&[1, 2, 6, 4]);
-    let y = net.node(Op::MatMul { transpose_b: false }, &[a, b]);
+    let y = net.node(Op::MatMul(MatMul { transpose_b: false }), &[a, b]);
     assert!(matches!(reason(&net.finish(&[y]), "linear"), SkipReason::OtherExtents { .. }));
 }

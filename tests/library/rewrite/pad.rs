@@ -1,7 +1,7 @@
 //! Zeros around an image, moved into what reads it.
 
 use texpool::{
-    graph::{Op, PadMode, Padding, Pool2d, PoolKind, TensorId},
+    graph::{Op, Pad, PadMode, Padding, Pool2d, PoolKind, TensorId},
     rewrite::{Rules, SkipReason},
 };
 
@@ -41,9 +41,9 @@ fn one_reader_that_cannot_keeps_it_for_all() {
 #[test]
 fn other_padding_than_zeros_in_height_and_width_stays() {
     let pads = [
-        Op::Pad { before: [0, 0, 0, 1], after: [0; 4], mode: PadMode::Constant(0.0) },
-        Op::Pad { before: [0; 4], after: [1, 0, 0, 0], mode: PadMode::Constant(0.0) },
-        Op::Pad { before: [0, 1, 0, 0], after: [0; 4], mode: PadMode::Constant(1.0) },
+        Op::Pad(Pad { before: [0, 0, 0, 1], after: [0; 4], mode: PadMode::Constant(0.0) }),
+        Op::Pad(Pad { before: [0; 4], after: [1, 0, 0, 0], mode: PadMode::Constant(0.0) }),
+        Op::Pad(Pad { before: [0, 1, 0, 0], after: [0; 4], mode: PadMode::Constant(1.0) }),
     ];
     for op in pads {
         let (mut net, x) = net();

@@ -2,7 +2,10 @@
 
 use proptest::prelude::*;
 use texpool::{
-    graph::{Act, Binary, Graph, Op, Padding, Pool2d, PoolKind, Reduce, ResizeMode, Shape, TensorId, Unary},
+    graph::{
+        Act, Binary, Concat, Graph, Op, Padding, Pool2d, PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Shape,
+        TensorId, Transpose, Unary,
+    },
     ops::reference,
     rewrite::{Numerics, RULES, Rules, rewrite},
 };
@@ -58,17 +61,17 @@ fn grow(net: &mut Net, made: &[TensorId], (kind, a, b, n): Draw) -> Option<Tenso
             let pool = Pool2d::plain(kind, [2, 2], [1 + b % 2; 2], Padding::default());
             net.node(Op::Pool2d(pool), &[x])
         }
-        16 => net.node(Op::Transpose { perm: [[0, 2, 1, 3], [0, 1, 3, 2], [1, 0, 2, 3]][n % 3] }, &[x]),
-        17 if image => net.node(Op::Concat { axis: 3 }, &[x, alike?]),
-        18 => net.node(Op::Concat { axis: n % 4 }, &[x]),
+        16 => net.node(Op::Transpose(Transpose { perm: [[0, 2, 1, 3], [0, 1, 3, 2], [1, 0, 2, 3]][n % 3] }), &[x]),
+        17 if image => net.node(Op::Concat(Concat { axis: 3 }), &[x, alike?]),
+        18 => net.node(Op::Concat(Concat { axis: n % 4 }), &[x]),
         20 if image => {
             let acts = [Act::None, RELU, Act::Unary(Unary::Tanh)];
-            net.node_to(Op::Concat { axis: n % 4 }, &[x, alike?], &[1], acts[b % 3])
+            net.node_to(Op::Concat(Concat { axis: n % 4 }), &[x, alike?], &[1], acts[b % 3])
         }
         21 if image => {
             let zeros = net.constant(&shape.dims(), &vec![0.0; shape.len()]);
             let parts = [[zeros, x, zeros], [x, zeros, alike?]][b % 2];
-            net.node(Op::Concat { axis: n % 4 }, &parts[n % 2..])
+            net.node(Op::Concat(Concat { axis: n % 4 }), &parts[n % 2..])
         }
         // What exact rules look for: quotients by powers of two, bounds, masks of one value, slices, equal sizes.
         22 => {
@@ -91,13 +94,13 @@ fn grow(net: &mut Net, made: &[TensorId], (kind, a, b, n): Draw) -> Option<Tenso
         }
         26 => {
             let axes = [shape.b == 1, false, false, shape.c == 1];
-            let kind = [Reduce::Sum, Reduce::Mean, Reduce::Max, Reduce::Min, Reduce::Prod][n % 5];
-            net.node(Op::Reduce { kind, axes }, &[x])
+            let kind = [ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min, ReduceKind::Prod][n % 5];
+            net.node(Op::Reduce(Reduce { kind, axes }), &[x])
         }
         27 if shape.h > 0 => {
             let coords = texpool::graph::CoordMode::HalfPixel;
             let mode = [ResizeMode::Linear, ResizeMode::nearest_in(coords)][n % 2];
-            net.node_to(Op::Resize { mode, coords, scale: None }, &[x], &shape.dims(), Act::None)
+            net.node_to(Op::Resize(Resize { mode, coords, scale: None }), &[x], &shape.dims(), Act::None)
         }
         28 => net.unary(Unary::FakeQuant { scale: 0.25, least: -3, most: 9 }, x),
         29 => net.node_to(Op::Reshape, &[x], &shape.dims(), Act::None),

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use texpool::{
-    graph::{Act, Epilogue, Op, Unary},
+    graph::{Act, Epilogue, Op, Reduce, ReduceKind, Unary},
     rewrite::{Rules, SkipReason},
 };
 
@@ -97,13 +97,13 @@ fn an_operand_that_is_broadcast_is_told() {
 
 #[test]
 fn statistics_over_other_axes_are_no_normalization() {
-    use texpool::graph::{Binary, Reduce};
+    use texpool::graph::Binary;
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
-    let mean = net.node(Op::Reduce { kind: Reduce::Mean, axes: [false, false, false, true] }, &[x]);
+    let mean = net.node(Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [false, false, false, true] }), &[x]);
     let y = net.binary(Binary::Sub, x, mean);
     let square = net.unary(Unary::Square, y);
-    let variance = net.node(Op::Reduce { kind: Reduce::Mean, axes: [false, true, true, false] }, &[square]);
+    let variance = net.node(Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [false, true, true, false] }), &[square]);
     let root = net.unary(Unary::Sqrt, variance);
     let z = net.binary(Binary::Div, y, root);
     assert_eq!(rewritten(&net.finish(&[z]), &only("normalization")).report.fired.len(), 0);

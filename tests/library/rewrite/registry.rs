@@ -1,7 +1,7 @@
 //! Switching rules on and off, and what the report says.
 
 use texpool::{
-    graph::{Op, Unary},
+    graph::{Concat, Op, Unary},
     rewrite::{Numerics, RULES, Rules, UnknownRule, rewrite},
 };
 
@@ -94,7 +94,7 @@ fn dead_nodes_go_with_all_that_only_they_read() {
     let x = net.input(&[1, 4, 4, 6]);
     let y = net.conv(x, 6, 3);
     let a = net.unary(Unary::Tanh, x);
-    net.node(Op::Concat { axis: 3 }, &[a, y]);
+    net.node(Op::Concat(Concat { axis: 3 }), &[a, y]);
     let made = fires(&net.finish(&[y]), "dead", 2);
     assert_eq!(ops(&made.graph), ["CONV_2D"]);
 }

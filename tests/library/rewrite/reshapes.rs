@@ -1,7 +1,7 @@
 //! Reshapes: chains of them, transposes that are some, those a fully connected node needs not, and views.
 
 use texpool::{
-    graph::{Act, Graph, Op, Unary},
+    graph::{Act, Graph, Op, Transpose, Unary},
     rewrite::{Rules, SkipReason},
 };
 
@@ -34,9 +34,9 @@ fn a_chain_becomes_one() {
 
 #[test]
 fn a_transpose_past_ones_is_a_reshape() {
-    let graph = between(&[1, 3, 1, 4], &[(Op::Transpose { perm: [2, 0, 3, 1] }, &[1, 1, 4, 3])]);
+    let graph = between(&[1, 3, 1, 4], &[(Op::Transpose(Transpose { perm: [2, 0, 3, 1] }), &[1, 1, 4, 3])]);
     fires(&graph, "transpose-as-reshape", 0);
-    let graph = between(&[1, 3, 1, 4], &[(Op::Transpose { perm: [2, 1, 3, 0] }, &[1, 3, 4, 1])]);
+    let graph = between(&[1, 3, 1, 4], &[(Op::Transpose(Transpose { perm: [2, 1, 3, 0] }), &[1, 3, 4, 1])]);
     let made = fires(&graph, "transpose-as-reshape", 1);
     assert_eq!(ops(&made.graph), ["RELU", "RESHAPE", "TANH"]);
 }

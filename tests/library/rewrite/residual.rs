@@ -1,7 +1,7 @@
 //! Additions moved into the node that computes an operand.
 
 use texpool::{
-    graph::{Act, Epilogue, Op, Padding, Pool2d, PoolKind, TensorId, Unary},
+    graph::{Act, Epilogue, Op, Padding, Pool2d, PoolKind, StridedSlice, TensorId, Unary},
     rewrite::{Rules, SkipReason},
 };
 
@@ -144,7 +144,7 @@ fn blaze_blocks_become_a_depthwise_and_a_pointwise_convolution() {
 
     let padded = net.pad(x, [0; 4], [0, 1, 1, 0]);
     let y = net.depthwise(padded);
-    let halve = Op::StridedSlice { begin: [0; 4], stride: [1, 2, 2, 1] };
+    let halve = Op::StridedSlice(StridedSlice { begin: [0; 4], stride: [1, 2, 2, 1] });
     let y = net.node_to(halve, &[y], &[1, 2, 3, 8], Act::None);
     let window = Pool2d::plain(PoolKind::Max, [2, 2], [2, 2], Padding::default());
     let pooled = net.node(Op::Pool2d(window), &[x]);

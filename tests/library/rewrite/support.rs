@@ -1,7 +1,10 @@
 //! Graphs in few words, and the comparison of a graph with what the rewriter makes of it.
 
 use texpool::{
-    graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, PadMode, Padding, Shape, TensorId, Unary, check},
+    graph::{
+        Act, Binary, Conv2d, DepthwiseConv2d, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Shape, TensorId, Unary,
+        check,
+    },
     ops::reference,
     rewrite::{Rewritten, Rules, SkipReason, rewrite},
     schedule::schedule,
@@ -79,7 +82,7 @@ impl Net {
         let c = self.shapes[x].c;
         let weights = self.weights(&[1, 3, 3, c]);
         let bias = self.weights(&[c]);
-        self.node(Op::DepthwiseConv2d(same(3)), &[x, weights, bias])
+        self.node(Op::DepthwiseConv2d(DepthwiseConv2d(same(3))), &[x, weights, bias])
     }
 
     pub(crate) fn unary(&mut self, unary: Unary, x: TensorId) -> TensorId {
@@ -104,7 +107,7 @@ impl Net {
 
     pub(crate) fn pad(&mut self, x: TensorId, before: [usize; 4], after: [usize; 4]) -> TensorId {
         let [before, after] = [before, after].map(|amounts| amounts.map(|n| n as isize));
-        self.node(Op::Pad { before, after, mode: PadMode::Constant(0.0) }, &[x])
+        self.node(Op::Pad(Pad { before, after, mode: PadMode::Constant(0.0) }), &[x])
     }
 
     pub(crate) fn finish(self, outputs: &[TensorId]) -> Graph {

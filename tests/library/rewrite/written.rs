@@ -1,6 +1,6 @@
 //! Functions as exporters write them, node by node, and the rule that knows each.
 
-use texpool::graph::{Binary, Graph, Op, Reduce, TensorId, Unary};
+use texpool::graph::{Binary, Graph, Op, Reduce, ReduceKind, TensorId, Unary};
 
 use super::support::Net;
 use Binary::{Add, Div, Maximum, Minimum, Mul, Pow, SquaredDifference, Sub};
@@ -46,15 +46,15 @@ impl Pen<'_> {
         result
     }
 
-    fn over(&mut self, kind: Reduce, axes: [bool; 4], x: TensorId) -> TensorId {
-        let result = self.net.node(Op::Reduce { kind, axes }, &[x]);
+    fn over(&mut self, kind: ReduceKind, axes: [bool; 4], x: TensorId) -> TensorId {
+        let result = self.net.node(Op::Reduce(Reduce { kind, axes }), &[x]);
         self.inner.get_or_insert(result);
         result
     }
 
     fn squared_mean(&mut self, square: Unary, axes: [bool; 4], x: TensorId) -> TensorId {
         let squared = self.one(square, x);
-        self.over(Reduce::Mean, axes, squared)
+        self.over(ReduceKind::Mean, axes, squared)
     }
 }
 
@@ -174,37 +174,37 @@ pub(crate) const ALL: [Written; 31] = [
         p.with(Mul, y, 0.5)
     }),
     ("MeanVarianceNormalization", "normalization", false, |p| {
-        let mean = p.over(Reduce::Mean, CHANNELS, p.x);
+        let mean = p.over(ReduceKind::Mean, CHANNELS, p.x);
         let y = p.two(Sub, p.x, mean);
         let square = p.with(Pow, y, 2.0 / p.off);
-        let variance = p.over(Reduce::Mean, CHANNELS, square);
+        let variance = p.over(ReduceKind::Mean, CHANNELS, square);
         let root = p.with(Add, variance, 1e-2);
         let root = p.one(Unary::Sqrt, root);
         p.two(Div, y, root)
     }),
     ("MeanVarianceNormalization", "normalization", false, |p| {
-        let mean = p.over(Reduce::Mean, CHANNELS, p.x);
+        let mean = p.over(ReduceKind::Mean, CHANNELS, p.x);
         let y = p.two(Sub, p.x, mean);
         let again = p.two(Sub, p.x, mean);
         let square = p.two(Mul, again, again);
-        let variance = p.over(Reduce::Mean, CHANNELS, square);
+        let variance = p.over(ReduceKind::Mean, CHANNELS, square);
         let root = p.with(Add, variance, 1e-2);
         let root = p.one(Unary::Sqrt, root);
         let root = p.one(Unary::Reciprocal, root);
         p.two(Mul, root, y)
     }),
     ("MeanVarianceNormalization", "normalization", false, |p| {
-        let mean = p.over(Reduce::Mean, IMAGE, p.x);
+        let mean = p.over(ReduceKind::Mean, IMAGE, p.x);
         let difference = p.two(SquaredDifference, p.x, mean);
-        let variance = p.over(Reduce::Mean, IMAGE, difference);
+        let variance = p.over(ReduceKind::Mean, IMAGE, difference);
         let root = p.with(Add, variance, 1e-2);
         let root = p.one(Unary::Rsqrt, root);
         let y = p.two(Sub, p.x, mean);
         p.two(Mul, y, root)
     }),
     ("MeanVarianceNormalization", "normalization", false, |p| {
-        let rows = p.over(Reduce::Mean, [false, false, true, false], p.x);
-        let mean = p.over(Reduce::Mean, [false, true, false, false], rows);
+        let rows = p.over(ReduceKind::Mean, [false, false, true, false], p.x);
+        let mean = p.over(ReduceKind::Mean, [false, true, false, false], rows);
         let y = p.two(Sub, p.x, mean);
         let variance = p.squared_mean(Unary::Square, IMAGE, y);
         let root = p.with(Add, variance, 1e-2);
@@ -212,32 +212,32 @@ pub(crate) const ALL: [Written; 31] = [
         p.two(Div, y, root)
     }),
     ("SOFTMAX", "softmax", false, |p| {
-        let greatest = p.over(Reduce::Max, CHANNELS, p.x);
+        let greatest = p.over(ReduceKind::Max, CHANNELS, p.x);
         let y = p.two(Sub, p.x, greatest);
         let y = p.one(Unary::Exp, y);
-        let sum = p.over(Reduce::Sum, CHANNELS, y);
+        let sum = p.over(ReduceKind::Sum, CHANNELS, y);
         p.two(Div, y, sum)
     }),
     ("SOFTMAX", "softmax-unshifted", false, |p| {
         let y = p.one(Unary::Exp, p.x);
-        let sum = p.over(Reduce::Sum, CHANNELS, y);
+        let sum = p.over(ReduceKind::Sum, CHANNELS, y);
         p.two(Div, y, sum)
     }),
     ("LOG_SOFTMAX", "softmax", false, |p| {
-        let greatest = p.over(Reduce::Max, CHANNELS, p.x);
+        let greatest = p.over(ReduceKind::Max, CHANNELS, p.x);
         let y = p.two(Sub, p.x, greatest);
         let power = p.one(Unary::Exp, y);
-        let sum = p.over(Reduce::Sum, CHANNELS, power);
+        let sum = p.over(ReduceKind::Sum, CHANNELS, power);
         let log = p.one(Unary::Log, sum);
         p.two(Sub, y, log)
     }),
     ("LOG_SOFTMAX", "softmax-unshifted", false, |p| {
         let power = p.one(Unary::Exp, p.x);
-        let log = p.over(Reduce::LogSum, CHANNELS, power);
+        let log = p.over(ReduceKind::LogSum, CHANNELS, power);
         p.two(Sub, p.x, log)
     }),
     ("LOG_SOFTMAX", "softmax", false, |p| {
-        let log = p.over(Reduce::LogSumExp, CHANNELS, p.x);
+        let log = p.over(ReduceKind::LogSumExp, CHANNELS, p.x);
         p.two(Sub, p.x, log)
     }),
     ("MUL", "exact-division", false, |p| p.with(Div, p.x, -8.0)),

@@ -2,7 +2,7 @@
 
 use crate::{
     graph::{
-        ElementType, Reduce,
+        ElementType, ReduceKind,
         evaluate::{greater, lesser},
     },
     import::{
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A reduction of known values. One without axes is a function of each.
-pub(in crate::import::onnx) fn reduce(ctx: &mut NodeLowering<'_>, kind: Reduce) -> Result<(), Problem> {
+pub(in crate::import::onnx) fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
     let x = ctx.known(0, "input")?;
     let keep = ctx.flag("keepdims", true)?;
     let rank = x.dims().len();
@@ -43,31 +43,31 @@ pub(in crate::import::onnx) fn reduce(ctx: &mut NodeLowering<'_>, kind: Reduce) 
     Ok(())
 }
 
-fn integers(kind: Reduce, row: &[i64], elem: ElementType) -> Option<i64> {
+fn integers(kind: ReduceKind, row: &[i64], elem: ElementType) -> Option<i64> {
     let sum = |part: fn(i64) -> i64| row.iter().fold(0i64, |a, &b| a.wrapping_add(part(b)));
     Some(match kind {
-        Reduce::Sum => sum(|v| v),
-        Reduce::SumSquare => sum(|v| v.wrapping_mul(v)),
-        Reduce::L1 => sum(i64::wrapping_abs),
-        Reduce::L2 => sum(|v| v.wrapping_mul(v)).max(0).isqrt(),
-        Reduce::Prod => row.iter().fold(1i64, |a, &b| a.wrapping_mul(b)),
-        Reduce::Mean => sum(|v| v).checked_div(row.len() as i64)?,
-        Reduce::Max => row.iter().copied().max().unwrap_or(elem.range().0),
-        Reduce::Min => row.iter().copied().min().unwrap_or(elem.range().1),
+        ReduceKind::Sum => sum(|v| v),
+        ReduceKind::SumSquare => sum(|v| v.wrapping_mul(v)),
+        ReduceKind::L1 => sum(i64::wrapping_abs),
+        ReduceKind::L2 => sum(|v| v.wrapping_mul(v)).max(0).isqrt(),
+        ReduceKind::Prod => row.iter().fold(1i64, |a, &b| a.wrapping_mul(b)),
+        ReduceKind::Mean => sum(|v| v).checked_div(row.len() as i64)?,
+        ReduceKind::Max => row.iter().copied().max().unwrap_or(elem.range().0),
+        ReduceKind::Min => row.iter().copied().min().unwrap_or(elem.range().1),
         _ => return None,
     })
 }
 
-fn floats(kind: Reduce, row: &[f32]) -> f32 {
+fn floats(kind: ReduceKind, row: &[f32]) -> f32 {
     let greatest = || row.iter().copied().fold(f32::NEG_INFINITY, greater);
     let sum = |part: fn(f32) -> f32| row.iter().map(|&v| f64::from(part(v))).sum::<f64>();
     match kind {
-        Reduce::Sum => sum(|v| v) as f32,
-        Reduce::SumSquare => sum(|v| v * v) as f32,
-        Reduce::L1 => sum(f32::abs) as f32,
-        Reduce::L2 => sum(|v| v * v).sqrt() as f32,
-        Reduce::LogSum => sum(|v| v).ln() as f32,
-        Reduce::LogSumExp => {
+        ReduceKind::Sum => sum(|v| v) as f32,
+        ReduceKind::SumSquare => sum(|v| v * v) as f32,
+        ReduceKind::L1 => sum(f32::abs) as f32,
+        ReduceKind::L2 => sum(|v| v * v).sqrt() as f32,
+        ReduceKind::LogSum => sum(|v| v).ln() as f32,
+        ReduceKind::LogSumExp => {
             let most = greatest();
             if most.is_infinite() {
                 return most;
@@ -75,9 +75,9 @@ fn floats(kind: Reduce, row: &[f32]) -> f32 {
             let rest: f64 = row.iter().map(|&v| f64::from(v - most).exp()).sum();
             (f64::from(most) + rest.ln()) as f32
         }
-        Reduce::Prod => row.iter().product(),
-        Reduce::Max => greatest(),
-        Reduce::Min => row.iter().copied().fold(f32::INFINITY, lesser),
+        ReduceKind::Prod => row.iter().product(),
+        ReduceKind::Max => greatest(),
+        ReduceKind::Min => row.iter().copied().fold(f32::INFINITY, lesser),
         _ => (sum(|v| v) / row.len() as f64) as f32,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::align::placed_as;
 use crate::{
-    graph::Op,
+    graph::{Concat, Op},
     import::{
         common::extents,
         error::Problem,
@@ -60,7 +60,7 @@ fn joined(ctx: &mut NodeLowering<'_>, values: &[Value], along: usize) -> Result<
     }
     let tensor = match tensors.as_slice() {
         [one] => *one,
-        _ => ctx.emit(Op::Concat { axis: slot }, &tensors, layout.shape())?,
+        _ => ctx.emit(Op::Concat(Concat { axis: slot }), &tensors, layout.shape())?,
     };
     let elem = main.elem;
     Ok(Value::Computed(Computed { tensor, layout: layout.tidy(&dims), dims, elem }))

@@ -2,7 +2,7 @@
 
 use super::align::placed_as;
 use crate::{
-    graph::{Conv2d, Op, Padding, Shape, TensorId, TransposeConv},
+    graph::{Conv2d, DepthwiseConv2d, Op, Padding, Shape, TensorId, TransposeConv},
     import::{
         common::window::{self, MAX_REACH},
         error::Problem,
@@ -215,7 +215,8 @@ fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     bias(ctx, outputs, &mut operands)?;
     let [h, w] = slid(&slide, padding, [image.shape.h, image.shape.w])?;
     let shape = Shape::new(image.shape.b, h, w, outputs);
-    let op = if depthwise { Op::DepthwiseConv2d(Conv2d { groups: 1, ..conv }) } else { Op::Conv2d(conv) };
+    let op =
+        if depthwise { Op::DepthwiseConv2d(DepthwiseConv2d(Conv2d { groups: 1, ..conv })) } else { Op::Conv2d(conv) };
     let tensor = ctx.emit(op, &operands, shape)?;
     answer_image(ctx, tensor, &image, shape);
     Ok(())

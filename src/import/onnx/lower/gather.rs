@@ -7,7 +7,7 @@ use super::{
     slice::take,
 };
 use crate::{
-    graph::{Binary, ElementType, Op, Shape},
+    graph::{Binary, ElementType, Gather, GatherElements, Op, Shape},
     import::{
         common::{axes::axis, extents, range::AxisRange},
         error::Problem,
@@ -114,7 +114,7 @@ fn looked_up(
         }
     };
     let result = resized(&layout, x.dims(), along, slot, count);
-    let tensor = ctx.emit(Op::Gather { axis: slot }, &[tensor, row], result.shape())?;
+    let tensor = ctx.emit(Op::Gather(Gather { axis: slot }), &[tensor, row], result.shape())?;
     let mut dims = x.dims().to_vec();
     dims[along] = count;
     Ok(Value::Computed(Computed { tensor, layout: result, dims, elem: x.element_type() }))
@@ -146,7 +146,7 @@ fn gather_elements(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let table = placed_as(ctx.lowering, &x, &AtomLayout::of(x.dims(), &axes))?;
     let layout = AtomLayout::of(&dims, &axes);
     let row = placed_as(ctx.lowering, &indices, &layout)?;
-    let tensor = ctx.emit(Op::GatherElements { axis: slot }, &[table, row], layout.shape())?;
+    let tensor = ctx.emit(Op::GatherElements(GatherElements { axis: slot }), &[table, row], layout.shape())?;
     ctx.answer(tensor, dims, layout, x.element_type());
     Ok(())
 }

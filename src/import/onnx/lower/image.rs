@@ -6,7 +6,7 @@ use super::{
     conv::{answer_image, image},
 };
 use crate::{
-    graph::{CoordMode, DepthOrder, GridSample, Op, PadMode, ResizeMode, Rounding, Shape},
+    graph::{CoordMode, DepthOrder, DepthToSpace, Op, Pad, PadMode, Resize, ResizeMode, Rounding, Shape, SpaceToDepth},
     import::{
         common::axes::named_axes,
         error::Problem,
@@ -21,7 +21,7 @@ use crate::{
             },
             value::{Computed, Value},
         },
-        op_registry::{All, Floats},
+        op_registry::All,
     },
 };
 
@@ -31,8 +31,6 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Pad", 1, All, "rearrange", LikeOperand, pad).limits("borders and value must be known").fold(pad),
     OnnxOpEntry::new("Resize", 10, All, "resize, resample, dense", ChannelsSecond, resize)
         .limits("sizes must be known"),
-    OnnxOpEntry::new("GridSample", 16, Floats, "grid_sample", ChannelsSecond, grid_sample)
-        .limits("linear or nearest, zeros or the border outside; two dimensions"),
     OnnxOpEntry::new("Upsample", 7, All, "resize, resample", ChannelsSecond, resize).limits("scales must be known"),
 ];
 
@@ -48,7 +46,7 @@ fn depth_to_space(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let area = area.ok_or_else(|| Problem::malformed(format!("{} channels in blocks of {block}", image.shape.c)))?;
     let Shape { b, h, w, c } = image.shape;
     let shape = Shape::new(b, h.saturating_mul(block), w.saturating_mul(block), c / area);
-    let tensor = ctx.emit(Op::DepthToSpace { block, order }, &[image.x.tensor], shape)?;
+    let tensor = ctx.emit(Op::DepthToSpace(DepthToSpace { block, order }), &[image.x.tensor], shape)?;
     answer_image(ctx, tensor, &image, shape);
     Ok(())
 }
@@ -62,34 +60,7 @@ fn space_to_depth(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         return Err(Problem::malformed(format!("blocks of {block} in an image of {h} by {w}")));
     }
     let shape = Shape::new(b, h / block, w / block, c.saturating_mul(block).saturating_mul(block));
-    let tensor = ctx.emit(Op::SpaceToDepth { block }, &[image.x.tensor], shape)?;
-    answer_image(ctx, tensor, &image, shape);
-    Ok(())
-}
-
-/// The grid is computed with as it lies in the file: its last axis holds a column and a row.
-fn grid_sample(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let (x, grid) = (ctx.computed(0)?, ctx.operand(1)?);
-    let &[_, height, width, 2] = grid.dims() else {
-        return Err(Problem::unsupported(format!("a grid of {:?}: only images are supported", grid.dims())));
-    };
-    let linear = match ctx.text("mode", "linear")?.as_str() {
-        "linear" | "bilinear" => true,
-        "nearest" => false,
-        other => return Err(Problem::unsupported(format!("its mode is {other}"))),
-    };
-    let border = match ctx.text("padding_mode", "zeros")?.as_str() {
-        "zeros" => false,
-        "border" => true,
-        other => return Err(Problem::unsupported(format!("its padding_mode is {other}"))),
-    };
-    let align_corners = ctx.flag("align_corners", false)?;
-    let image = image(ctx, &x)?;
-    let layout = AtomLayout::of(grid.dims(), &[vec![0], vec![1], vec![2], vec![3]]);
-    let grid = placed_as(ctx.lowering, &grid, &layout)?;
-    let shape = Shape { h: height, w: width, ..image.shape };
-    let tensor =
-        ctx.emit(Op::GridSample(GridSample { linear, border, align_corners }), &[image.x.tensor, grid], shape)?;
+    let tensor = ctx.emit(Op::SpaceToDepth(SpaceToDepth { block }), &[image.x.tensor], shape)?;
     answer_image(ctx, tensor, &image, shape);
     Ok(())
 }
@@ -162,7 +133,7 @@ fn padded(ctx: &mut NodeLowering<'_>, x: &Computed, all: &[Border], mode: PadMod
             layout = resized(&layout, &dims, border.axis, slot, extent);
             dims[border.axis] = extent;
         }
-        let tensor = ctx.emit(Op::Pad { before, after, mode }, &[y.tensor], layout.shape())?;
+        let tensor = ctx.emit(Op::Pad(Pad { before, after, mode }), &[y.tensor], layout.shape())?;
         x = Computed { tensor, dims, layout, elem: y.elem };
     }
     x.layout = x.layout.tidy(&x.dims);
@@ -373,6 +344,6 @@ fn resized_by(
         sized.scale.unwrap_or(sized.extent as f32 / from as f32)
     };
     let scale = (tall.scale.is_some() || wide.scale.is_some()).then(|| [own(tall), own(wide)]);
-    let tensor = ctx.emit(Op::Resize { mode, coords, scale }, &[tensor], layout.shape())?;
+    let tensor = ctx.emit(Op::Resize(Resize { mode, coords, scale }), &[tensor], layout.shape())?;
     Ok(Computed { tensor, dims, layout, elem: x.elem })
 }

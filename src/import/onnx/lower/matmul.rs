@@ -2,7 +2,7 @@
 
 use super::{align::placed_as, basic::two, shapes::reshaped, softmax::channels};
 use crate::{
-    graph::{Binary, ElementType, Op, Shape},
+    graph::{Binary, ElementType, MatMul, Op, Shape},
     import::{
         common::extents,
         error::Problem,
@@ -119,7 +119,7 @@ fn batched(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value, batch: &[usize]) ->
     let b_tensor = placed_as(ctx.lowering, &b_value, &AtomLayout::of(&b_dims, &b_axes))?;
     let dims = [batch, &[a_dims[rank - 2], b_dims[rank - 1]]].concat();
     let layout = AtomLayout::of(&dims, &natural);
-    let tensor = ctx.emit(Op::MatMul { transpose_b }, &[a_tensor, b_tensor], layout.shape())?;
+    let tensor = ctx.emit(Op::MatMul(MatMul { transpose_b }), &[a_tensor, b_tensor], layout.shape())?;
     Ok(Computed { tensor, layout, dims, elem: a.element_type() })
 }
 

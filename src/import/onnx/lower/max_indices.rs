@@ -3,7 +3,9 @@
 
 use super::conv::Image;
 use crate::{
-    graph::{Binary, ElementType, Op, PadMode, Pool2d, Reduce, Shape, TensorId, Unary},
+    graph::{
+        Binary, Concat, ElementType, Op, Pad, PadMode, Pool2d, Reduce, ReduceKind, Shape, StridedSlice, TensorId, Unary,
+    },
     import::{
         error::Problem,
         onnx::{
@@ -38,25 +40,25 @@ pub(super) fn max_indices(
     let border = pool.padding;
     let [before, after] = [[0, border.top, border.left, 0], [0, border.bottom, border.right, 0]];
     let around = Shape::new(b, h + border.top + border.bottom, w + border.left + border.right, c);
-    let pad = Op::Pad {
+    let pad = Op::Pad(Pad {
         before: before.map(|n| n as isize),
         after: after.map(|n| n as isize),
         mode: PadMode::Constant(f32::MIN),
-    };
+    });
     let padded = ctx.emit(pad, &[image.x.tensor], around)?;
     let flat = Shape::new(1, shape.b * shape.h, shape.w, shape.c);
     let mut parts = Vec::with_capacity(height * width);
     for place in 0..height * width {
         let begin = [0, place / width * pool.dilation[0], place % width * pool.dilation[1], 0];
         let stride = [1, pool.stride[0] as isize, pool.stride[1] as isize, 1];
-        let part = ctx.emit(Op::StridedSlice { begin, stride }, &[padded], shape)?;
+        let part = ctx.emit(Op::StridedSlice(StridedSlice { begin, stride }), &[padded], shape)?;
         parts.push(ctx.lowering.reshape(part, flat)?);
     }
     let all = match parts.as_slice() {
         &[one] => one,
-        _ => ctx.emit(Op::Concat { axis: 0 }, &parts, Shape { b: parts.len(), ..flat })?,
+        _ => ctx.emit(Op::Concat(Concat { axis: 0 }), &parts, Shape { b: parts.len(), ..flat })?,
     };
-    let greatest = Op::Reduce { kind: Reduce::ArgMax { last: false }, axes: [true, false, false, false] };
+    let greatest = Op::Reduce(Reduce { kind: ReduceKind::ArgMax { last: false }, axes: [true, false, false, false] });
     let index = ctx.emit(greatest, &[all], flat)?;
     let index = ctx.lowering.reshape(index, shape)?;
 

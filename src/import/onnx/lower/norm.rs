@@ -7,7 +7,7 @@ use super::{
     softmax::channels,
 };
 use crate::{
-    graph::{Binary, ElementType, Op, Reduce, Unary},
+    graph::{Binary, ElementType, Lrn, Normalize, Op, ReduceKind, Unary},
     import::{
         common::axes::sorted_axes,
         error::Problem,
@@ -80,7 +80,7 @@ fn normalized(ctx: &mut NodeLowering<'_>, x: &Computed, over: &[usize], epsilon:
     let layout = uniform(&x.layout, |atom| marked.contains(&atom))?;
     let tensor = ctx.lowering.bring(x, &layout)?;
     let axes = layout.places.each_ref().map(|list| list.first().is_some_and(|atom| marked.contains(atom)));
-    let tensor = ctx.emit(Op::Normalize { axes, epsilon }, &[tensor], layout.shape())?;
+    let tensor = ctx.emit(Op::Normalize(Normalize { axes, epsilon }), &[tensor], layout.shape())?;
     Ok(Computed { tensor, layout: layout.tidy(&x.dims), ..x.clone() })
 }
 
@@ -123,10 +123,10 @@ fn layer(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let from = ctx.axis(rank, -1)?;
     let over: Vec<usize> = (from..rank).collect();
     if ctx.wants(1) || ctx.wants(2) {
-        let mean = Value::Computed(reduced_over(ctx, &x, Reduce::Mean, &over)?);
+        let mean = Value::Computed(reduced_over(ctx, &x, ReduceKind::Mean, &over)?);
         let centred = two(ctx, Binary::Sub, &Value::Computed(x.clone()), &mean, x.elem)?;
         let squares = one(ctx, Unary::Square, &centred, x.elem)?;
-        let variance = Value::Computed(reduced_over(ctx, &squares, Reduce::Mean, &over)?);
+        let variance = Value::Computed(reduced_over(ctx, &squares, ReduceKind::Mean, &over)?);
         let raised = two(ctx, Binary::Add, &variance, &math::scalar(epsilon), x.elem)?;
         let inverse = one(ctx, Unary::Rsqrt, &raised, x.elem)?;
         ctx.give(1, mean);
@@ -183,8 +183,8 @@ fn lp(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let along = ctx.axis(x.dims.len(), -1)?;
     let kind = match ctx.int("p")?.unwrap_or(2) {
-        1 => Reduce::L1,
-        2 => Reduce::L2,
+        1 => ReduceKind::L1,
+        2 => ReduceKind::L2,
         p => return Err(Problem::unsupported(format!("its p is {p}"))),
     };
     let norm = reduced_over(ctx, &x, kind, &[along])?;
@@ -204,7 +204,7 @@ fn rms(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let rank = x.dims.len();
     let from = ctx.axis(rank, -1)?;
     let squares = one(ctx, Unary::Square, &x, x.elem)?;
-    let mean = reduced_over(ctx, &squares, Reduce::Mean, &(from..rank).collect::<Vec<_>>())?;
+    let mean = reduced_over(ctx, &squares, ReduceKind::Mean, &(from..rank).collect::<Vec<_>>())?;
     let raised = two(ctx, Binary::Add, &Value::Computed(mean), &math::scalar(epsilon), x.elem)?;
     let factor = one(ctx, Unary::Rsqrt, &raised, x.elem)?;
     let y = two(ctx, Binary::Mul, &Value::Computed(x.clone()), &Value::Computed(factor), x.elem)?;
@@ -220,7 +220,7 @@ fn lrn(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         return Err(Problem::malformed(format!("its input has the extents {:?}", x.dims)));
     }
     let x = channels(ctx, &x, &[1])?;
-    let tensor = ctx.emit(Op::Lrn { size, alpha, beta, bias }, &[x.tensor], x.layout.shape())?;
+    let tensor = ctx.emit(Op::Lrn(Lrn { size, alpha, beta, bias }), &[x.tensor], x.layout.shape())?;
     ctx.answer(tensor, x.dims, x.layout, x.elem);
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::{
     max_indices::max_indices,
 };
 use crate::{
-    graph::{ElementType, Op, Padding, Pool2d, PoolKind, Reduce, Shape},
+    graph::{ElementType, Op, Padding, Pool2d, PoolKind, ReduceKind, Shape},
     import::{
         error::Problem,
         onnx::{
@@ -27,8 +27,8 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         pool(c, PoolKind::Lp { p })
     })
     .limits(LIMITS),
-    OnnxOpEntry::new("GlobalAveragePool", 1, Floats, "mean", ChannelsSecond, |c| global(c, Reduce::Mean)),
-    OnnxOpEntry::new("GlobalMaxPool", 1, Floats, "reduce", ChannelsSecond, |c| global(c, Reduce::Max)),
+    OnnxOpEntry::new("GlobalAveragePool", 1, Floats, "mean", ChannelsSecond, |c| global(c, ReduceKind::Mean)),
+    OnnxOpEntry::new("GlobalMaxPool", 1, Floats, "reduce", ChannelsSecond, |c| global(c, ReduceKind::Max)),
     OnnxOpEntry::new("GlobalLpPool", 1, Floats, "pool", ChannelsSecond, global_lp),
 ];
 
@@ -85,7 +85,7 @@ fn overhanging(window: &Window, border: Padding, image: [usize; 2]) -> Padding {
     Padding { bottom: more(0, border.top, border.bottom), right: more(1, border.left, border.right), ..border }
 }
 
-fn global(ctx: &mut NodeLowering<'_>, kind: Reduce) -> Result<(), Problem> {
+fn global(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
     super::reduce::over_image(ctx, kind)
 }
 

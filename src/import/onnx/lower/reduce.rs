@@ -2,7 +2,7 @@
 
 use super::{align::isolate, basic::one};
 use crate::{
-    graph::{ElementType, Op, Reduce, Unary},
+    graph::{CumSum, ElementType, Op, Reduce, ReduceKind, Unary},
     import::{
         common::{axes::axis, extents},
         error::Problem,
@@ -18,40 +18,40 @@ use crate::{
 };
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
-    OnnxOpEntry::new("ReduceMean", 1, Numbers, "mean", Any, |c| reduce(c, Reduce::Mean))
-        .fold(|c| fold::reduce(c, Reduce::Mean)),
-    OnnxOpEntry::new("ReduceSum", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::Sum))
-        .fold(|c| fold::reduce(c, Reduce::Sum)),
-    OnnxOpEntry::new("ReduceSumSquare", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::SumSquare))
-        .fold(|c| fold::reduce(c, Reduce::SumSquare)),
-    OnnxOpEntry::new("ReduceMax", 1, All, "reduce", Any, |c| reduce(c, Reduce::Max))
-        .fold(|c| fold::reduce(c, Reduce::Max)),
-    OnnxOpEntry::new("ReduceMin", 1, All, "reduce", Any, |c| reduce(c, Reduce::Min))
-        .fold(|c| fold::reduce(c, Reduce::Min)),
-    OnnxOpEntry::new("ReduceProd", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::Prod))
-        .fold(|c| fold::reduce(c, Reduce::Prod)),
-    OnnxOpEntry::new("ReduceL1", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::L1))
-        .fold(|c| fold::reduce(c, Reduce::L1)),
-    OnnxOpEntry::new("ReduceL2", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::L2))
-        .fold(|c| fold::reduce(c, Reduce::L2)),
-    OnnxOpEntry::new("ReduceLogSum", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::LogSum))
-        .fold(|c| fold::reduce(c, Reduce::LogSum)),
-    OnnxOpEntry::new("ReduceLogSumExp", 1, Numbers, "reduce", Any, |c| reduce(c, Reduce::LogSumExp))
-        .fold(|c| fold::reduce(c, Reduce::LogSumExp)),
+    OnnxOpEntry::new("ReduceMean", 1, Numbers, "mean", Any, |c| reduce(c, ReduceKind::Mean))
+        .fold(|c| fold::reduce(c, ReduceKind::Mean)),
+    OnnxOpEntry::new("ReduceSum", 1, Numbers, "reduce", Any, |c| reduce(c, ReduceKind::Sum))
+        .fold(|c| fold::reduce(c, ReduceKind::Sum)),
+    OnnxOpEntry::new("ReduceSumSquare", 1, Numbers, "reduce", Any, |c| reduce(c, ReduceKind::SumSquare))
+        .fold(|c| fold::reduce(c, ReduceKind::SumSquare)),
+    OnnxOpEntry::new("ReduceMax", 1, All, "reduce", Any, |c| reduce(c, ReduceKind::Max))
+        .fold(|c| fold::reduce(c, ReduceKind::Max)),
+    OnnxOpEntry::new("ReduceMin", 1, All, "reduce", Any, |c| reduce(c, ReduceKind::Min))
+        .fold(|c| fold::reduce(c, ReduceKind::Min)),
+    OnnxOpEntry::new("ReduceProd", 1, Numbers, "reduce", Any, |c| reduce(c, ReduceKind::Prod))
+        .fold(|c| fold::reduce(c, ReduceKind::Prod)),
+    OnnxOpEntry::new("ReduceL1", 1, Numbers, "reduce", Any, |c| reduce(c, ReduceKind::L1))
+        .fold(|c| fold::reduce(c, ReduceKind::L1)),
+    OnnxOpEntry::new("ReduceL2", 1, Numbers, "reduce", Any, |c| reduce(c, ReduceKind::L2))
+        .fold(|c| fold::reduce(c, ReduceKind::L2)),
+    OnnxOpEntry::new("ReduceLogSum", 1, Numbers, "reduce", Any, |c| reduce(c, ReduceKind::LogSum))
+        .fold(|c| fold::reduce(c, ReduceKind::LogSum)),
+    OnnxOpEntry::new("ReduceLogSumExp", 1, Numbers, "reduce", Any, |c| reduce(c, ReduceKind::LogSumExp))
+        .fold(|c| fold::reduce(c, ReduceKind::LogSumExp)),
     OnnxOpEntry::new("ArgMax", 1, Numbers, "reduce", Any, |c| index(c, true)),
     OnnxOpEntry::new("ArgMin", 1, Numbers, "reduce", Any, |c| index(c, false)),
     OnnxOpEntry::new("CumSum", 11, Numbers, "cum_sum", Any, cum_sum).limits("axis must be known"),
 ];
 
-fn reduce(ctx: &mut NodeLowering<'_>, kind: Reduce) -> Result<(), Problem> {
+fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let keep = ctx.flag("keepdims", true)?;
     let Some(over) = ctx.reduced_axes(x.dims.len())? else {
         // What is reduced over nothing is still squared, or its logarithm taken.
         let unary = match kind {
-            Reduce::SumSquare => Some(Unary::Square),
-            Reduce::L1 | Reduce::L2 => Some(Unary::Abs),
-            Reduce::LogSum => Some(Unary::Log),
+            ReduceKind::SumSquare => Some(Unary::Square),
+            ReduceKind::L1 | ReduceKind::L2 => Some(Unary::Abs),
+            ReduceKind::LogSum => Some(Unary::Log),
             _ => None,
         };
         let result = match unary {
@@ -71,7 +71,7 @@ fn reduce(ctx: &mut NodeLowering<'_>, kind: Reduce) -> Result<(), Problem> {
 pub(super) fn reduced_over(
     ctx: &mut NodeLowering<'_>,
     x: &Computed,
-    kind: Reduce,
+    kind: ReduceKind,
     over: &[usize],
 ) -> Result<Computed, Problem> {
     let dims = extents::reduced(&x.dims, over, true);
@@ -91,12 +91,12 @@ pub(super) fn reduced_over(
     }
     let kept: Vec<usize> = (0..layout.atoms.len()).filter(|atom| !gone.contains(atom)).collect();
     let result = layout.renumbered(&kept);
-    let tensor = ctx.emit(Op::Reduce { kind, axes }, &[tensor], result.shape())?;
+    let tensor = ctx.emit(Op::Reduce(Reduce { kind, axes }), &[tensor], result.shape())?;
     Ok(Computed { tensor, layout: result.tidy(&dims), dims, elem: x.elem })
 }
 
 /// Over height and width of an image: all axes but the first two.
-pub(super) fn over_image(ctx: &mut NodeLowering<'_>, kind: Reduce) -> Result<(), Problem> {
+pub(super) fn over_image(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let over: Vec<usize> = (2..x.dims.len()).collect();
     let result = reduced_over(ctx, &x, kind, &over)?;
@@ -108,7 +108,7 @@ fn index(ctx: &mut NodeLowering<'_>, greatest: bool) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let axis = ctx.axis(x.dims.len(), 0)?;
     let (keep, last) = (ctx.flag("keepdims", true)?, ctx.flag("select_last_index", false)?);
-    let kind = if greatest { Reduce::ArgMax { last } } else { Reduce::ArgMin { last } };
+    let kind = if greatest { ReduceKind::ArgMax { last } } else { ReduceKind::ArgMin { last } };
     let dims = extents::reduced(&x.dims, &[axis], keep);
     let (x, slots) = isolate(ctx, &x, &[axis])?;
     let mut axes = [false; 4];
@@ -116,7 +116,7 @@ fn index(ctx: &mut NodeLowering<'_>, greatest: bool) -> Result<(), Problem> {
     let run = x.layout.runs(&x.dims)[axis].clone();
     let kept: Vec<usize> = (0..x.layout.atoms.len()).filter(|atom| !run.contains(atom)).collect();
     let layout = x.layout.renumbered(&kept);
-    let tensor = ctx.emit(Op::Reduce { kind, axes }, &[x.tensor], layout.shape())?;
+    let tensor = ctx.emit(Op::Reduce(Reduce { kind, axes }), &[x.tensor], layout.shape())?;
     ctx.answer(tensor, dims, layout, ElementType::I64);
     Ok(())
 }
@@ -130,7 +130,7 @@ fn cum_sum(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let (exclusive, reverse) = (ctx.flag("exclusive", false)?, ctx.flag("reverse", false)?);
     let (x, slots) = isolate(ctx, &x, &[along])?;
     let slot = slots.first().copied().unwrap_or(0);
-    let tensor = ctx.emit(Op::CumSum { axis: slot, exclusive, reverse }, &[x.tensor], x.layout.shape())?;
+    let tensor = ctx.emit(Op::CumSum(CumSum { axis: slot, exclusive, reverse }), &[x.tensor], x.layout.shape())?;
     ctx.answer(tensor, x.dims, x.layout, x.elem);
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::align::isolate;
 use crate::{
-    graph::{Op, Shape},
+    graph::{Op, Shape, StridedSlice},
     import::{
         common::{
             axes::named_axes,
@@ -69,7 +69,7 @@ pub(super) fn take(ctx: &mut NodeLowering<'_>, value: &Value, all: &[(usize, Axi
                 if shape.is_empty() {
                     return Err(Problem::unsupported("nothing is left of its input"));
                 }
-                let tensor = ctx.emit(Op::StridedSlice { begin, stride }, &[y.tensor], shape)?;
+                let tensor = ctx.emit(Op::StridedSlice(StridedSlice { begin, stride }), &[y.tensor], shape)?;
                 x = Computed { tensor, dims, layout, elem: y.elem };
             }
             x.layout = x.layout.tidy(&x.dims);

@@ -1,7 +1,7 @@
 //! Operators along one line of values: SOFTMAX, and what takes the greatest.
 
 use crate::{
-    graph::{Binary, ElementType, Op, Reduce, Shape},
+    graph::{Binary, ElementType, Op, Reduce, ReduceKind, Shape, Softmax, TopK},
     import::{
         common::axes::axis,
         error::Problem,
@@ -45,7 +45,7 @@ fn softmax(ctx: &mut NodeLowering<'_>, log: bool) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let line = line(ctx, x.dims.len())?;
     let x = channels(ctx, &x, &line)?;
-    let tensor = ctx.emit(Op::Softmax { beta: 1.0, log }, &[x.tensor], x.layout.shape())?;
+    let tensor = ctx.emit(Op::Softmax(Softmax { beta: 1.0, log }), &[x.tensor], x.layout.shape())?;
     ctx.answer(tensor, x.dims, x.layout, x.elem);
     Ok(())
 }
@@ -57,8 +57,8 @@ fn hardmax(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = channels(ctx, &x, &line)?;
     let shape = x.layout.shape();
     let axes = [false, false, false, true];
-    let kind = Reduce::ArgMax { last: false };
-    let best = ctx.emit(Op::Reduce { kind, axes }, &[x.tensor], Shape { c: 1, ..shape })?;
+    let kind = ReduceKind::ArgMax { last: false };
+    let best = ctx.emit(Op::Reduce(Reduce { kind, axes }), &[x.tensor], Shape { c: 1, ..shape })?;
     ctx.budget_for(&[shape.c], size_of::<i64>(), 1)?;
     let numbers = Array::of_ints(vec![shape.c], ElementType::I64, (0..shape.c as i64).collect());
     let numbers = ctx.lowering.constant(&numbers, Shape::new(1, 1, 1, shape.c))?;
@@ -84,7 +84,7 @@ fn top_k(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     dims[along] = k;
     for (position, indices) in [(0, false), (1, true)] {
         if ctx.wants(position) {
-            let tensor = ctx.emit(Op::TopK { k, largest, indices }, &[x.tensor], layout.shape())?;
+            let tensor = ctx.emit(Op::TopK(TopK { k, largest, indices }), &[x.tensor], layout.shape())?;
             let elem = if indices { ElementType::I64 } else { x.elem };
             let layout = layout.clone().tidy(&dims);
             ctx.give(position, Value::Computed(Computed { tensor, dims: dims.clone(), layout, elem }));

@@ -5,7 +5,7 @@ use super::{
     padding::{Scheme, positive},
 };
 use crate::{
-    graph::{Act, Conv2d, Op, Padding, Pool2d, PoolKind, Shape, TensorId, TransposeConv},
+    graph::{Act, Conv2d, DepthwiseConv2d, Op, Padding, Pool2d, PoolKind, Shape, TensorId, TransposeConv},
     import::{
         common::window::transposed_extent,
         error::Problem,
@@ -71,7 +71,7 @@ fn depthwise(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let (x, weights) = (ctx.image(inputs[0], "the input")?, ctx.image(inputs[1], "the weights")?);
     let (stride, dilation) = ([options.stride_h(), options.stride_w()], [options.dilation_h(), options.dilation_w()]);
     let conv = slide(x, weights, options.padding(), stride, dilation)?;
-    ctx.emit(Op::DepthwiseConv2d(conv), &inputs, activation(options.activation())?)
+    ctx.emit(Op::DepthwiseConv2d(DepthwiseConv2d(conv)), &inputs, activation(options.activation())?)
 }
 
 fn pool(ctx: &mut OperatorLowering<'_, '_>, kind: PoolKind) -> Result<(), Problem> {

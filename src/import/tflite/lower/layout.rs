@@ -2,7 +2,10 @@
 
 use super::{activation::activation, axes::fold, padding::positive};
 use crate::{
-    graph::{Act, CoordMode, DepthOrder, Op, PadMode, ResizeMode, TensorId},
+    graph::{
+        Act, Concat, CoordMode, DepthOrder, DepthToSpace, Op, Pad, PadMode, Resize, ResizeMode, SpaceToDepth, TensorId,
+        Transpose,
+    },
     import::{
         common::{
             axes::{axis, permutation},
@@ -104,7 +107,7 @@ fn pad_with(ctx: &mut OperatorLowering<'_, '_>, mode: PadMode) -> Result<(), Pro
         shape[slot] = padded[axis].0;
     }
     let x = ctx.view(x, folded.extents.into())?;
-    ctx.emit_as(Op::Pad { before, after, mode }, &[x], Act::None, shape.into())
+    ctx.emit_as(Op::Pad(Pad { before, after, mode }), &[x], Act::None, shape.into())
 }
 
 fn concat(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
@@ -121,7 +124,7 @@ fn concat(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     }
     let folded = folded(&dims)?;
     ctx.gives(&dims)?;
-    let op = Op::Concat { axis: folded.of[along] };
+    let op = Op::Concat(Concat { axis: folded.of[along] });
     ctx.emit_as(op, &views, activation(options.activation())?, folded.extents.into())
 }
 
@@ -141,7 +144,7 @@ fn pack(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let all = fold(&dims, |axis| axis.cmp(&along), |axis| axis != along)?;
     ctx.gives(&dims)?;
     let views = inputs.into_iter().map(|id| ctx.view(id, part.extents.into())).collect::<Result<Vec<_>, _>>()?;
-    ctx.emit_as(Op::Concat { axis: all.of[along] }, &views, Act::None, all.extents.into())
+    ctx.emit_as(Op::Concat(Concat { axis: all.of[along] }), &views, Act::None, all.extents.into())
 }
 
 /// The operand so many times along each axis.
@@ -248,7 +251,7 @@ fn transpose(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let front = 4 - order.len();
     perm[front..].copy_from_slice(&order);
     let x = ctx.view(x, axes.extents.into())?;
-    ctx.emit_as(Op::Transpose { perm }, &[x], Act::None, perm.map(|axis| axes.extents[axis]).into())
+    ctx.emit_as(Op::Transpose(Transpose { perm }), &[x], Act::None, perm.map(|axis| axes.extents[axis]).into())
 }
 
 /// Extents and permutation without the axes of extent one.
@@ -260,12 +263,12 @@ fn without_ones(dims: &[usize], source: &[usize]) -> (Vec<usize>, Vec<usize>) {
 
 fn depth_to_space(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let block = ctx.options::<DepthToSpaceOptions<'static>>()?.block_size();
-    rearrange(ctx, Op::DepthToSpace { block: positive("block", block)?, order: DepthOrder::Dcr })
+    rearrange(ctx, Op::DepthToSpace(DepthToSpace { block: positive("block", block)?, order: DepthOrder::Dcr }))
 }
 
 fn space_to_depth(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let block = ctx.options::<SpaceToDepthOptions<'static>>()?.block_size();
-    rearrange(ctx, Op::SpaceToDepth { block: positive("block", block)? })
+    rearrange(ctx, Op::SpaceToDepth(SpaceToDepth { block: positive("block", block)? }))
 }
 
 fn rearrange(ctx: &mut OperatorLowering<'_, '_>, op: Op) -> Result<(), Problem> {
@@ -310,5 +313,5 @@ fn resize(
         return Err(Problem::malformed(format!("its new extents are {size:?}, must be two")));
     };
     ctx.gives(&[image.b, h, w, image.c])?;
-    ctx.emit(Op::Resize { mode, coords, scale: None }, &[x], Act::None)
+    ctx.emit(Op::Resize(Resize { mode, coords, scale: None }), &[x], Act::None)
 }

@@ -2,7 +2,7 @@
 
 use super::{activation::activation, axes::fold};
 use crate::{
-    graph::{Act, Binary, Op, Reduce, Shape, TensorId},
+    graph::{Act, Binary, CumSum, Lrn, MatMul, Op, Reduce, ReduceKind, Shape, TensorId, TopK, Transpose},
     import::{
         common::axes::axis,
         error::Problem,
@@ -48,7 +48,7 @@ fn stack(ctx: &mut OperatorLowering<'_, '_>, id: TensorId) -> Result<TensorId, P
 /// Rows and columns exchanged.
 fn turned(ctx: &mut OperatorLowering<'_, '_>, id: TensorId) -> Result<TensorId, Problem> {
     let shape = ctx.shape(id);
-    ctx.between(Op::Transpose { perm: [0, 1, 3, 2] }, &[id], Shape { w: shape.c, c: shape.w, ..shape })
+    ctx.between(Op::Transpose(Transpose { perm: [0, 1, 3, 2] }), &[id], Shape { w: shape.c, c: shape.w, ..shape })
 }
 
 fn matmul(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
@@ -59,7 +59,7 @@ fn matmul(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     if options.adj_x() {
         a = turned(ctx, a)?;
     }
-    ctx.emit(Op::MatMul { transpose_b: options.adj_y() }, &[a, b], Act::None)
+    ctx.emit(Op::MatMul(MatMul { transpose_b: options.adj_y() }), &[a, b], Act::None)
 }
 
 fn cum_sum(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
@@ -71,7 +71,7 @@ fn cum_sum(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.gives(&dims)?;
     let folded = fold(&dims, |axis| axis.cmp(&along), |axis| axis != along)?;
     let x = ctx.view(x, folded.extents.into())?;
-    let op = Op::CumSum { axis: folded.of[along], exclusive: options.exclusive(), reverse: options.reverse() };
+    let op = Op::CumSum(CumSum { axis: folded.of[along], exclusive: options.exclusive(), reverse: options.reverse() });
     ctx.emit_as(op, &[x], Act::None, folded.extents.into())
 }
 
@@ -89,7 +89,7 @@ fn top_k(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     for (result, indices) in [false, true].into_iter().enumerate() {
         ctx.select(result)?;
         ctx.gives(&dims)?;
-        ctx.emit(Op::TopK { k, largest: true, indices }, &[x], Act::None)?;
+        ctx.emit(Op::TopK(TopK { k, largest: true, indices }), &[x], Act::None)?;
     }
     Ok(())
 }
@@ -101,7 +101,8 @@ fn l2_normalization(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     ctx.gives(ctx.dims(x))?;
     let one = Shape { c: 1, ..ctx.shape(x) };
-    let norm = ctx.between(Op::Reduce { kind: Reduce::L2, axes: [false, false, false, true] }, &[x], one)?;
+    let norm =
+        ctx.between(Op::Reduce(Reduce { kind: ReduceKind::L2, axes: [false, false, false, true] }), &[x], one)?;
     let least = ctx.number(LEAST_NORM);
     let norm = ctx.between(Op::Binary(Binary::Maximum), &[norm, least], one)?;
     ctx.emit(Op::Binary(Binary::Div), &[x, norm], act)
@@ -116,6 +117,6 @@ fn lrn(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     ctx.gives(ctx.dims(x))?;
     // ONNX's alpha is divided by the size of the window.
-    let op = Op::Lrn { size, alpha: options.alpha() * size as f32, beta: options.beta(), bias: options.bias() };
+    let op = Op::Lrn(Lrn { size, alpha: options.alpha() * size as f32, beta: options.beta(), bias: options.bias() });
     ctx.emit(op, &[x], Act::None)
 }

@@ -2,7 +2,7 @@
 
 use super::axes::fold;
 use crate::{
-    graph::{Act, Op, Shape, TensorId},
+    graph::{Act, Gather, Op, Shape, TensorId},
     import::{
         common::{axes::axis, extents::gathered},
         error::Problem,
@@ -49,5 +49,5 @@ fn look_up(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, indices: TensorId, a
     shape[slot] = count;
     let x = ctx.view(x, folded.extents.into())?;
     let indices = ctx.view(indices, Shape::new(1, 1, 1, count))?;
-    ctx.emit_as(Op::Gather { axis: slot }, &[x, indices], Act::None, shape.into())
+    ctx.emit_as(Op::Gather(Gather { axis: slot }), &[x, indices], Act::None, shape.into())
 }

@@ -2,7 +2,7 @@
 
 use super::{activation::activation, axes::fold};
 use crate::{
-    graph::{Act, Binary, Op, Reduce, Shape, TensorId, Unary},
+    graph::{Act, Binary, Op, Reduce, ReduceKind, Shape, Softmax, TensorId, Unary},
     import::{
         common::{axes::axis, extents, select::kept_parts},
         error::Problem,
@@ -41,15 +41,15 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("SELECT", LikeOnnx("Where"), |c| select(c, true)),
     TfLiteOpEntry::new("SELECT_V2", LikeOnnx("Where"), |c| select(c, false)),
     TfLiteOpEntry::new("PRELU", LikeOnnx("PRelu"), prelu),
-    TfLiteOpEntry::new("MEAN", LikeOnnx("ReduceMean"), |c| reduce(c, Reduce::Mean)),
-    TfLiteOpEntry::new("SUM", LikeOnnx("ReduceSum"), |c| reduce(c, Reduce::Sum)),
-    TfLiteOpEntry::new("REDUCE_MAX", LikeOnnx("ReduceMax"), |c| reduce(c, Reduce::Max)),
-    TfLiteOpEntry::new("REDUCE_ANY", LikeOnnx("ReduceMax"), |c| reduce(c, Reduce::Max)),
-    TfLiteOpEntry::new("REDUCE_MIN", LikeOnnx("ReduceMin"), |c| reduce(c, Reduce::Min)),
-    TfLiteOpEntry::new("REDUCE_ALL", LikeOnnx("ReduceMin"), |c| reduce(c, Reduce::Min)),
-    TfLiteOpEntry::new("REDUCE_PROD", LikeOnnx("ReduceProd"), |c| reduce(c, Reduce::Prod)),
-    TfLiteOpEntry::new("ARG_MAX", LikeOnnx("ArgMax"), |c| index_of(c, Reduce::ArgMax { last: false })),
-    TfLiteOpEntry::new("ARG_MIN", LikeOnnx("ArgMin"), |c| index_of(c, Reduce::ArgMin { last: false })),
+    TfLiteOpEntry::new("MEAN", LikeOnnx("ReduceMean"), |c| reduce(c, ReduceKind::Mean)),
+    TfLiteOpEntry::new("SUM", LikeOnnx("ReduceSum"), |c| reduce(c, ReduceKind::Sum)),
+    TfLiteOpEntry::new("REDUCE_MAX", LikeOnnx("ReduceMax"), |c| reduce(c, ReduceKind::Max)),
+    TfLiteOpEntry::new("REDUCE_ANY", LikeOnnx("ReduceMax"), |c| reduce(c, ReduceKind::Max)),
+    TfLiteOpEntry::new("REDUCE_MIN", LikeOnnx("ReduceMin"), |c| reduce(c, ReduceKind::Min)),
+    TfLiteOpEntry::new("REDUCE_ALL", LikeOnnx("ReduceMin"), |c| reduce(c, ReduceKind::Min)),
+    TfLiteOpEntry::new("REDUCE_PROD", LikeOnnx("ReduceProd"), |c| reduce(c, ReduceKind::Prod)),
+    TfLiteOpEntry::new("ARG_MAX", LikeOnnx("ArgMax"), |c| index_of(c, ReduceKind::ArgMax { last: false })),
+    TfLiteOpEntry::new("ARG_MIN", LikeOnnx("ArgMin"), |c| index_of(c, ReduceKind::ArgMin { last: false })),
     TfLiteOpEntry::new("SOFTMAX", LikeOnnx("Softmax"), |c| softmax(c, false)),
     TfLiteOpEntry::new("LOG_SOFTMAX", LikeOnnx("LogSoftmax"), |c| softmax(c, true)),
     TfLiteOpEntry::new("RELU", LikeOnnx("Relu"), |c| unary(c, Unary::Relu)),
@@ -199,7 +199,7 @@ fn select(ctx: &mut OperatorLowering<'_, '_>, rows: bool) -> Result<(), Problem>
 }
 
 /// Over the axes that the second operand lists.
-fn reduce(ctx: &mut OperatorLowering<'_, '_>, kind: Reduce) -> Result<(), Problem> {
+fn reduce(ctx: &mut OperatorLowering<'_, '_>, kind: ReduceKind) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let keep = ctx.options::<ReducerOptions<'static>>()?.keep_dims();
     let listed = ctx.integers(1, "axes")?;
@@ -207,13 +207,18 @@ fn reduce(ctx: &mut OperatorLowering<'_, '_>, kind: Reduce) -> Result<(), Proble
 }
 
 /// The index of the greatest or the least; the axis disappears.
-fn index_of(ctx: &mut OperatorLowering<'_, '_>, kind: Reduce) -> Result<(), Problem> {
+fn index_of(ctx: &mut OperatorLowering<'_, '_>, kind: ReduceKind) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let along = ctx.integer(1, "axis")?;
     reduce_over(ctx, kind, &[along], false)
 }
 
-fn reduce_over(ctx: &mut OperatorLowering<'_, '_>, kind: Reduce, listed: &[i64], keep: bool) -> Result<(), Problem> {
+fn reduce_over(
+    ctx: &mut OperatorLowering<'_, '_>,
+    kind: ReduceKind,
+    listed: &[i64],
+    keep: bool,
+) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let dims = ctx.dims(x).to_vec();
     let over = listed.iter().map(|&index| axis(index, dims.len())).collect::<Result<Vec<_>, _>>()?;
@@ -231,7 +236,7 @@ fn reduce_over(ctx: &mut OperatorLowering<'_, '_>, kind: Reduce, listed: &[i64],
         }
     }
     let x = ctx.view(x, folded.extents.into())?;
-    ctx.emit_as(Op::Reduce { kind, axes }, &[x], Act::None, shape.into())
+    ctx.emit_as(Op::Reduce(Reduce { kind, axes }), &[x], Act::None, shape.into())
 }
 
 /// To whole numbers, truth values or 16 bits what is not such already.
@@ -251,5 +256,5 @@ fn softmax(ctx: &mut OperatorLowering<'_, '_>, log: bool) -> Result<(), Problem>
     let beta = if log { 1.0 } else { ctx.options::<SoftmaxOptions<'static>>()?.beta() };
     let x = ctx.operand(0)?;
     ctx.gives(ctx.dims(x))?;
-    ctx.emit(Op::Softmax { beta, log }, &[x], Act::None)
+    ctx.emit(Op::Softmax(Softmax { beta, log }), &[x], Act::None)
 }

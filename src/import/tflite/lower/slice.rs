@@ -3,7 +3,7 @@
 
 use super::axes::fold;
 use crate::{
-    graph::{Act, Op, TensorId},
+    graph::{Act, Op, StridedSlice, TensorId},
     import::{
         common::{
             axes::axis,
@@ -53,7 +53,7 @@ fn take(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, taken: &[AxisRange]) ->
         (begin[slot], stride[slot], shape[slot]) = (taken[axis].begin, taken[axis].stride, taken[axis].count);
     }
     let x = ctx.view(x, folded.extents.into())?;
-    ctx.emit_as(Op::StridedSlice { begin, stride }, &[x], Act::None, shape.into())
+    ctx.emit_as(Op::StridedSlice(StridedSlice { begin, stride }), &[x], Act::None, shape.into())
 }
 
 /// First index and extent of each axis; -1 is all that follow.

@@ -2,7 +2,7 @@
 //! direction of the image is a transpose by itself, so that four axes are enough.
 
 use crate::{
-    graph::{Act, Op, PadMode, Shape, TensorId},
+    graph::{Act, Op, Pad, PadMode, Shape, StridedSlice, TensorId, Transpose},
     import::{
         error::Problem,
         op_registry::{All, Support},
@@ -68,16 +68,16 @@ fn to_batch(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let mut now = ctx.view(x, image)?;
     if padded != image {
         let amounts = |i: usize| [0, y[i] as isize, across[i] as isize, 0];
-        let op = Op::Pad { before: amounts(0), after: amounts(1), mode: PadMode::Constant(0.0) };
+        let op = Op::Pad(Pad { before: amounts(0), after: amounts(1), mode: PadMode::Constant(0.0) });
         now = ctx.between(op, &[now], padded)?;
     }
     let perm = [2, 0, 1, 3];
     now = ctx.view(now, Shape::new(image.b * padded.h, result.w, columns, image.c))?;
     let outer = Shape::new(columns, image.b * padded.h, result.w, image.c);
-    now = ctx.between(Op::Transpose { perm }, &[now], outer)?;
+    now = ctx.between(Op::Transpose(Transpose { perm }), &[now], outer)?;
     now = ctx.view(now, Shape::new(columns * image.b, result.h, rows, result.w * image.c))?;
     let turned = Shape::new(rows, columns * image.b, result.h, result.w * image.c);
-    ctx.emit_as(Op::Transpose { perm }, &[now], Act::None, turned)
+    ctx.emit_as(Op::Transpose(Transpose { perm }), &[now], Act::None, turned)
 }
 
 fn to_space(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
@@ -97,14 +97,14 @@ fn to_space(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let perm = [1, 2, 0, 3];
     let mut now = ctx.view(x, Shape::new(rows, columns * batches, image.h, image.w * image.c))?;
     let inner = Shape::new(columns * batches, image.h, rows, image.w * image.c);
-    now = ctx.between(Op::Transpose { perm }, &[now], inner)?;
+    now = ctx.between(Op::Transpose(Transpose { perm }), &[now], inner)?;
     now = ctx.view(now, Shape::new(columns, batches * full.h, image.w, image.c))?;
     let turned = Shape::new(batches * full.h, image.w, columns, image.c);
     if result == full {
-        return ctx.emit_as(Op::Transpose { perm }, &[now], Act::None, turned);
+        return ctx.emit_as(Op::Transpose(Transpose { perm }), &[now], Act::None, turned);
     }
-    now = ctx.between(Op::Transpose { perm }, &[now], turned)?;
+    now = ctx.between(Op::Transpose(Transpose { perm }), &[now], turned)?;
     now = ctx.view(now, full)?;
-    let op = Op::StridedSlice { begin: [0, y[0], across[0], 0], stride: [1; 4] };
+    let op = Op::StridedSlice(StridedSlice { begin: [0, y[0], across[0], 0], stride: [1; 4] });
     ctx.emit_as(op, &[now], Act::None, result)
 }

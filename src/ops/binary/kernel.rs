@@ -1,0 +1,131 @@
+//! Functions of two values, with broadcasting; PReLU is one. What is known of their constant operands is known to matrix
+//! products, too.
+
+use crate::{
+    graph::{Binary, Graph, Node},
+    kernels::{
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack,
+        params::ConstantTensor,
+        shader::helpers::ONE_TEXEL,
+        wgsl::{shader_params, shared_constants},
+    },
+};
+
+pub(crate) const SHADER: Shader = Shader::new("binary", include_str!("../../../shaders/binary.wgsl"))
+    .constants(&[FUNCTIONS, CONSTANT_OPERANDS])
+    .params::<Params>()
+    .helpers(&[ONE_TEXEL]);
+
+shared_constants! {
+    /// Functions that `binary.wgsl` knows.
+    FUNCTIONS:
+    BINARY_ADD = 0,
+    BINARY_SUB = 1,
+    BINARY_MUL = 2,
+    BINARY_DIV = 3,
+    BINARY_MAXIMUM = 4,
+    BINARY_MINIMUM = 5,
+    /// `x < 0 ? alpha * x : x`.
+    BINARY_PRELU = 6,
+    BINARY_POW = 7,
+    BINARY_MOD = 8,
+    BINARY_FMOD = 9,
+    BINARY_FLOOR_DIV = 10,
+    BINARY_TRUNC_DIV = 11,
+    BINARY_SQUARED_DIFFERENCE = 12,
+    BINARY_EQUAL = 13,
+    BINARY_NOT_EQUAL = 14,
+    BINARY_LESS = 15,
+    BINARY_LESS_EQUAL = 16,
+    BINARY_GREATER = 17,
+    BINARY_GREATER_EQUAL = 18,
+    BINARY_AND = 19,
+    BINARY_OR = 20,
+    BINARY_XOR = 21,
+    BINARY_ZERO_UNLESS = 22,
+    BINARY_ZERO_IF = 23,
+}
+
+shared_constants! {
+    /// Which of two operands is a constant.
+    CONSTANT_OPERANDS:
+    CONSTANT_NONE = 0,
+    CONSTANT_LEFT = 1,
+    CONSTANT_RIGHT = 2,
+}
+
+shader_params! {
+    struct Params {
+        constant: ConstantTensor,
+    }
+}
+
+/// The code of PReLU in `binary.wgsl`.
+pub(crate) const PRELU: u32 = BINARY_PRELU;
+
+/// The code of a function in `binary.wgsl`.
+pub(crate) const fn code(binary: Binary) -> u32 {
+    match binary {
+        Binary::Add => BINARY_ADD,
+        Binary::Sub => BINARY_SUB,
+        Binary::Mul => BINARY_MUL,
+        Binary::Div => BINARY_DIV,
+        Binary::Maximum => BINARY_MAXIMUM,
+        Binary::Minimum => BINARY_MINIMUM,
+        Binary::Pow => BINARY_POW,
+        Binary::Mod => BINARY_MOD,
+        Binary::Fmod => BINARY_FMOD,
+        Binary::FloorDiv => BINARY_FLOOR_DIV,
+        Binary::TruncDiv => BINARY_TRUNC_DIV,
+        Binary::SquaredDifference => BINARY_SQUARED_DIFFERENCE,
+        Binary::Equal => BINARY_EQUAL,
+        Binary::NotEqual => BINARY_NOT_EQUAL,
+        Binary::Less => BINARY_LESS,
+        Binary::LessEqual => BINARY_LESS_EQUAL,
+        Binary::Greater => BINARY_GREATER,
+        Binary::GreaterEqual => BINARY_GREATER_EQUAL,
+        Binary::And => BINARY_AND,
+        Binary::Or => BINARY_OR,
+        Binary::Xor => BINARY_XOR,
+        Binary::ZeroUnless => BINARY_ZERO_UNLESS,
+        Binary::ZeroIf => BINARY_ZERO_IF,
+    }
+}
+
+/// The constant operand's number, if there is one.
+pub(crate) fn constant(graph: &Graph, node: &Node) -> Option<usize> {
+    node.inputs.iter().take(2).position(|&tensor| graph.is_constant(tensor))
+}
+
+/// The constant operand as a whole tensor.
+pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+    constant(graph, node).map_or_else(Vec::new, |index| pack::tensor(graph, node.inputs[index]))
+}
+
+/// The value of `CONSTANT` where this operand is one.
+pub(crate) fn which(index: usize) -> f64 {
+    f64::from(if index == 0 { CONSTANT_LEFT } else { CONSTANT_RIGHT })
+}
+
+/// One texel an invocation.
+pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Dispatch>, KernelError> {
+    let items = family::texels(step);
+    let function = ("FUNCTION", f64::from(function));
+    if let Some(index) = constant(step.graph, step.node) {
+        let shape = step.graph.shape(step.node.inputs[index]);
+        let input = family::placed(step, 1 - index)?;
+        let epilogue = EpilogueParams::new(step.graph, step.node, shape.texels());
+        let params = Params { constant: ConstantTensor(Some(shape)) };
+        let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
+        let constants = vec![function, ("CONSTANT", which(index))];
+        let dispatch = family::dispatch(step, SHADER, &epilogue, params, items, constants);
+        return Ok(vec![dispatch.reading(input).reading_weights(step)]);
+    }
+    let (a, b) = (family::placed(step, 0)?, family::placed(step, 1)?);
+    family::no_added_tensor(step)?;
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let params = Params { constant: ConstantTensor(None) };
+    let params = KernelParams::new(step, &epilogue, items).input(a).second(b).family(&params);
+    let constants = vec![function, ("CONSTANT", f64::from(CONSTANT_NONE))];
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(a).reading_second(b)])
+}

@@ -1,0 +1,32 @@
+//! Functions of two values, `a, b`, each extent equal or one.
+
+pub(super) mod kernel;
+mod lowering;
+pub(super) mod reference;
+
+use super::schema::{
+    OpSchema, ShapeError,
+    shapes::{broadcast, pair},
+};
+use crate::graph::Shape;
+
+pub(crate) use crate::graph::Binary;
+
+impl OpSchema for Binary {
+    fn name(&self) -> &'static str {
+        Self::name(*self)
+    }
+
+    fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
+        let (a, b) = pair(inputs)?;
+        broadcast(a, b)
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &[]
+    }
+
+    fn moves_only(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,52 @@
+//! Tensors one behind the other along an axis.
+
+mod kernel;
+mod lowering;
+mod reference;
+
+use super::schema::{
+    OpSchema, ShapeError,
+    shapes::{AXIS, same},
+};
+use crate::graph::Shape;
+
+/// One or more operands, alike but along `axis`, one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Concat {
+    /// 0 to 3, in `B, H, W, C` order.
+    pub axis: usize,
+}
+
+impl OpSchema for Concat {
+    fn name(&self) -> &'static str {
+        "CONCATENATION"
+    }
+
+    fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
+        let Some((first, rest)) = inputs.split_first() else {
+            return Err(ShapeError::Operands { expected: "1 or more", found: 0 });
+        };
+        if self.axis > 3 {
+            return Err(ShapeError::Axes { what: "the axis" });
+        }
+        let mut dims = first.dims();
+        for shape in rest {
+            for (axis, extent) in shape.dims().into_iter().enumerate() {
+                if axis == self.axis {
+                    dims[axis] = dims[axis].checked_add(extent).ok_or(ShapeError::Overflow { what: AXIS[axis] })?;
+                } else {
+                    same(AXIS[axis], dims[axis], extent)?;
+                }
+            }
+        }
+        Ok(dims.into())
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &[]
+    }
+
+    fn moves_only(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,186 @@
+//! 2-D convolutions: pointwise where they are, with windows, strides, dilation, padding and groups where not.
+
+use super::Groups;
+use crate::{
+    graph::{Conv2d, Graph, Node, Padding, Shape},
+    kernels::{
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext,
+        block::Block,
+        family, pack,
+        shader::helpers::{BLOCK, WEIGHTS},
+        wgsl::shader_params,
+    },
+};
+
+pub(crate) const POINTWISE: Shader = Shader::new("pointwise", include_str!("../../../shaders/pointwise.wgsl"))
+    .params::<PointwiseParams>()
+    .helpers(&[BLOCK, WEIGHTS]);
+pub(crate) const CONV: Shader =
+    Shader::new("conv", include_str!("../../../shaders/conv.wgsl")).params::<ConvParams>().helpers(&[BLOCK, WEIGHTS]);
+
+shader_params! {
+    struct PointwiseParams {
+        blocks: usize,
+        pixels: usize,
+        bias: usize,
+    }
+}
+
+shader_params! {
+    struct ConvParams {
+        blocks: usize,
+        pixels: usize,
+        bias: usize,
+        span: usize,
+        window: [usize; 2],
+        stride: [usize; 2],
+        dilation: [usize; 2],
+        padding: [usize; 2],
+        out_group: usize,
+        in_group: usize,
+    }
+}
+
+/// How the weights lie in the file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `[O, KH, KW, I / groups]`
+    Full,
+    /// `[1, KH, KW, O]`, a group for each input channel.
+    Depthwise,
+    /// `[O, I]`
+    FullyConnected,
+}
+
+/// A convolution as the kernel sees it; a depthwise one of several outputs an input is one of many groups.
+pub(crate) struct Form {
+    /// `[O, KH, KW, I / groups]`, or for a depthwise one `[1, KH, KW, O]`.
+    pub(crate) weights: Shape,
+    kind: Kind,
+    pub(crate) groups: Groups,
+    in_slices: usize,
+}
+
+impl Form {
+    pub(crate) fn new(graph: &Graph, node: &Node, groups: usize, kind: Kind) -> Self {
+        let input = graph.shape(node.inputs[0]);
+        let file = graph.shape(node.inputs[1]);
+        let (weights, out, groups) = match kind {
+            Kind::Full => (file, file.b, groups),
+            Kind::Depthwise => (file, file.c, input.c),
+            Kind::FullyConnected => (Shape::new(file.w, 1, 1, file.c), file.w, 1),
+        };
+        Self { weights, kind, groups: Groups::new(input.c, out, groups), in_slices: input.slices() }
+    }
+
+    pub(crate) fn slices(&self) -> usize {
+        self.groups.out.div_ceil(4)
+    }
+
+    /// First input slice that a block of output slices starting at `slice` reads, of `span` slices in all.
+    pub(crate) fn start(&self, slice: usize, span: usize) -> usize {
+        self.groups.first(slice).min(self.in_slices - span)
+    }
+
+    fn block(&self, pixels: usize) -> Block {
+        Block::for_convolution(pixels, self.slices(), self.in_slices)
+    }
+
+    /// Weight of output channel `o` for input channel `i` of the whole input, zero outside its group.
+    pub(crate) fn weight(&self, values: &[f32], o: usize, ky: usize, kx: usize, i: usize) -> f32 {
+        let Groups { out, out_group, in_group } = self.groups;
+        let first = o / out_group * in_group;
+        if o >= out || !(first..first + in_group).contains(&i) {
+            0.0
+        } else if self.kind == Kind::Depthwise {
+            values[self.weights.index(0, ky, kx, o)]
+        } else {
+            values[self.weights.index(o, ky, kx, i - first)]
+        }
+    }
+}
+
+fn is_pointwise(form: &Form, conv: &Conv2d) -> bool {
+    (form.weights.h, form.weights.w) == (1, 1)
+        && conv.stride == [1, 1]
+        && conv.padding == Padding::default()
+        && form.groups.in_group.div_ceil(4) == form.in_slices
+}
+
+/// How a convolution is divided, as its cost depends on it.
+pub(crate) struct Tiling {
+    /// Whether it is one of single pixels.
+    pub(crate) pointwise: bool,
+    /// What an invocation computes.
+    pub(crate) block: Block,
+    /// Pixels of the window.
+    pub(crate) taps: usize,
+    /// Slices of the operand that are multiplied for each tap.
+    pub(crate) span: usize,
+}
+
+/// How a convolution is divided.
+pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Tiling {
+    let form = Form::new(graph, node, conv.groups, kind);
+    let block = form.block(graph.shape(node.outputs[0]).pixels());
+    let taps = form.weights.h * form.weights.w;
+    Tiling { pointwise: is_pointwise(&form, conv), block, taps, span: form.groups.span(block.slices) }
+}
+
+/// Weights by output slice, tap and input slice, then biases.
+pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Vec<[f32; 4]> {
+    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
+    let values = constant.to_f32();
+    let form = Form::new(graph, node, conv.groups, kind);
+    let block = form.block(graph.shape(node.outputs[0]).pixels()).slices;
+    let span = form.groups.span(block);
+    let mut texels = Vec::with_capacity(form.slices() * form.weights.h * form.weights.w * span * 4);
+    for slice in 0..form.slices() {
+        let start = form.start(slice / block * block, span);
+        for ky in 0..form.weights.h {
+            for kx in 0..form.weights.w {
+                for k in start..start + span {
+                    texels.extend(pack::matrix(|i, o| form.weight(&values, slice * 4 + o, ky, kx, k * 4 + i)));
+                }
+            }
+        }
+    }
+    texels.extend(pack::bias(graph, node, form.groups.out));
+    texels
+}
+
+/// One dispatch over the step's rows.
+pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d, kind: Kind) -> Result<Vec<Dispatch>, KernelError> {
+    let input = family::placed(step, 0)?;
+    family::constant(step, 1)?;
+    let form = Form::new(step.graph, step.node, conv.groups, kind);
+    let out = step.output.shape;
+    let block = form.block(out.pixels());
+    let span = form.groups.span(block.slices);
+    let taps = form.weights.h * form.weights.w;
+    let bias = form.slices() * taps * span * 4;
+    let epilogue = EpilogueParams::new(step.graph, step.node, bias + form.slices());
+    let pixels = step.rows.len() * out.w;
+    let blocks = pixels.div_ceil(block.pixels);
+    let items = (blocks * form.slices().div_ceil(block.slices)) as u32;
+    let params = KernelParams::new(step, &epilogue, items).input(input);
+    let (shader, params) = if is_pointwise(&form, conv) {
+        (POINTWISE, params.family(&PointwiseParams { blocks, pixels, bias }))
+    } else {
+        let params = params.family(&ConvParams {
+            blocks,
+            pixels,
+            bias,
+            span,
+            window: [form.weights.h, form.weights.w],
+            stride: conv.stride,
+            dilation: conv.dilation,
+            padding: [conv.padding.top, conv.padding.left],
+            out_group: form.groups.out_group,
+            in_group: form.groups.in_group,
+        });
+        (CONV, params)
+    };
+    let constants = vec![("PIXELS", block.pixels as f64), ("SLICES", block.slices as f64)];
+    Ok(vec![family::dispatch(step, shader, &epilogue, params, items, constants).reading(input).reading_weights(step)])
+}

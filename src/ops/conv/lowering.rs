@@ -1,0 +1,82 @@
+//! 2-D convolutions, of groups too.
+
+use std::ops::Range;
+
+use super::{
+    Conv2d,
+    kernel::{self, Kind},
+    reference,
+};
+use crate::{
+    graph::{Graph, Node, Shape},
+    kernels::{Dispatch, KernelError, Shader, StepContext},
+    ops::{
+        operator::{ConstantOperands, Kernels, Operator, Properties, around, one_dispatch, pairs, plain},
+        reference::{Operands, ReferenceError},
+        rows::RowMap,
+        work::{Family, Work},
+    },
+};
+
+impl Kernels for Conv2d {
+    const SHADERS: &'static [Shader] = &[kernel::CONV, kernel::POINTWISE];
+}
+
+impl Operator for Conv2d {
+    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
+        properties(self)
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        input_rows(map, self)
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        work(graph, node, self, Kind::Full)
+    }
+
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+        kernel::weights(graph, node, self, Kind::Full)
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        kernel::dispatches(step, self, Kind::Full)
+    }
+
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(reference::conv2d(&operands.get(0)?, &operands.get(1)?, operands.optional(2)?, self, out))
+    }
+}
+
+/// The properties of a convolution, depthwise or not.
+pub(crate) fn properties(conv: &Conv2d) -> Properties {
+    let attributes =
+        [&pairs("stride", conv.stride)[..], &pairs("dilation", conv.dilation), &around(conv.padding)].concat();
+    Properties { attributes, ..plain(ConstantOperands::AfterFirst) }
+}
+
+/// The rows under the window of a convolution, depthwise or not.
+pub(crate) fn input_rows(map: &RowMap<'_>, conv: &Conv2d) -> Vec<Range<u32>> {
+    let taps = map.shape(1).map_or(1, |weights| weights.h);
+    map.window(taps, [conv.stride[0], conv.dilation[0], conv.padding.top])
+}
+
+/// What a convolution has to do that runs in the convolutions' kernels, however its weights lie in the file.
+pub(crate) fn work(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Work {
+    let out = graph.shape(node.outputs[0]);
+    let tiling = kernel::tiling(graph, node, conv, kind);
+    let block = tiling.block;
+    let family = match (out.pixels(), out.slices(), block.slices, tiling.pointwise) {
+        (0..=2, ..) => Family::Dense,
+        (_, 1, ..) => Family::Narrow,
+        (_, _, 4.., true) => Family::PointwiseDeep,
+        (_, _, 4.., false) => Family::WindowDeep,
+        (.., true) => Family::Pointwise,
+        (.., false) => Family::Window,
+    };
+    Work::new(graph, node, family, 8 * tiling.taps * tiling.span, block.pixels * block.slices)
+}

@@ -1,0 +1,52 @@
+//! 2-D convolutions, of groups too.
+
+mod groups;
+pub(crate) mod kernel;
+pub(super) mod lowering;
+pub(super) mod reference;
+
+use groups::Groups;
+
+use super::schema::{
+    OpSchema, ShapeError, WEIGHTS_AND_BIAS,
+    shapes::{bias_fits, multiple, same, weighted},
+    window::slide,
+};
+use crate::graph::{Padding, Shape};
+
+/// A 2-D convolution: `x, weights [O, KH, KW, I / groups], [bias [O]]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conv2d {
+    /// Stride `[y, x]`.
+    pub stride: [usize; 2],
+    /// Dilation `[y, x]`.
+    pub dilation: [usize; 2],
+    /// Zeros around the input.
+    pub padding: Padding,
+    /// Channel groups; of no meaning for a depthwise convolution.
+    pub groups: usize,
+}
+
+impl OpSchema for Conv2d {
+    fn name(&self) -> &'static str {
+        "CONV_2D"
+    }
+
+    fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
+        let (x, weights, bias) = weighted(inputs)?;
+        multiple("input channels by groups", x.c, self.groups)?;
+        multiple("output channels by groups", weights.b, self.groups)?;
+        same("input channels of the weights", x.c / self.groups, weights.c)?;
+        bias_fits(bias, weights.b)?;
+        let [h, w] = slide(x, [weights.h, weights.w], self.stride, self.dilation, self.padding)?;
+        Ok(Shape::new(x.b, h, w, weights.b))
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &WEIGHTS_AND_BIAS
+    }
+
+    fn moves_only(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,39 @@
+//! Running sums: a line along the axis an invocation.
+
+use crate::kernels::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, wgsl::shader_params,
+};
+
+pub(crate) const SHADER: Shader =
+    Shader::new("cum_sum", include_str!("../../../shaders/cum_sum.wgsl")).params::<Params>();
+
+shader_params! {
+    struct Params {
+        axis: usize,
+        first: u32,
+        end_row: u32,
+    }
+}
+
+/// A line along the axis an invocation.
+pub(crate) fn dispatches(
+    step: &StepContext<'_>,
+    axis: usize,
+    exclusive: bool,
+    reverse: bool,
+) -> Result<Vec<Dispatch>, KernelError> {
+    let input = family::placed(step, 0)?;
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let x = input.shape;
+    let (outer, lines) = match axis {
+        0 => (0..x.h as u32, x.row_texels()),
+        1 => (family::images(step), x.row_texels()),
+        2 => (step.rows.clone(), x.slices()),
+        _ => (step.rows.clone(), x.w),
+    };
+    let items = outer.len() as u32 * lines as u32;
+    let params = Params { axis, first: outer.start, end_row: step.rows.end };
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
+    let constants = vec![("EXCLUSIVE", family::flag(exclusive)), ("REVERSE", family::flag(reverse))];
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+}

@@ -1,0 +1,49 @@
+//! Channels to blocks of pixels.
+
+mod lowering;
+mod reference;
+
+use super::schema::{
+    OpSchema, ShapeError,
+    shapes::{multiple, only, times},
+};
+use crate::graph::Shape;
+
+/// In which order the channels of a block of pixels lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DepthOrder {
+    /// The block's row, its column, then the channel (TensorFlow's order).
+    Dcr,
+    /// The channel, then the block's row and its column.
+    Crd,
+}
+
+/// Channels of `x` to `block` by `block` pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DepthToSpace {
+    /// Edge of the block in pixels.
+    pub block: usize,
+    /// How the channels of a block lie.
+    pub order: DepthOrder,
+}
+
+impl OpSchema for DepthToSpace {
+    fn name(&self) -> &'static str {
+        "DEPTH_TO_SPACE"
+    }
+
+    fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
+        let x = only(inputs)?;
+        let area = self.block.checked_mul(self.block).ok_or(ShapeError::Overflow { what: "block" })?;
+        multiple("channels by the block's pixels", x.c, area)?;
+        Ok(Shape::new(x.b, times(x.h, self.block)?, times(x.w, self.block)?, x.c / area))
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &[]
+    }
+
+    fn moves_only(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,113 @@
+//! Depthwise convolutions of one output for each input channel; others are convolutions of many groups (`conv`).
+
+use crate::{
+    graph::{Conv2d, Graph, Node, Shape},
+    kernels::{
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack,
+        wgsl::{shader_params, shared_constants},
+    },
+    ops::conv::kernel::{self as conv, Kind},
+};
+
+pub(crate) const SHADER: Shader =
+    Shader::new("depthwise", include_str!("../../../shaders/depthwise.wgsl")).constants(&[LIMITS]).params::<Params>();
+
+shared_constants! {
+    /// What the shader has room for.
+    LIMITS:
+    /// Pixels of one row that an invocation computes.
+    MAX_ROW_PIXELS = 4,
+    /// Columns that these reach.
+    MAX_COLUMNS = 16,
+}
+
+shader_params! {
+    struct Params {
+        blocks: usize,
+        bias: usize,
+        stride_y: usize,
+        dilation_y: usize,
+        padding: [usize; 2],
+    }
+}
+
+/// Columns that `pixels` neighbouring windows of width `window` reach.
+fn columns(conv: &Conv2d, window: usize, pixels: usize) -> usize {
+    // Attributes of a file may be of any size; what saturates is more columns than there is room for.
+    let reach = |steps: usize, by: usize| steps.saturating_mul(by);
+    reach(pixels - 1, conv.stride[1]).saturating_add(reach(window - 1, conv.dilation[1])).saturating_add(1)
+}
+
+/// Pixels an invocation computes, or `None` where even one window reaches too many columns.
+fn pixels(conv: &Conv2d, window: usize, width: usize) -> Option<usize> {
+    let fits = |p: usize| (p == 1 || p <= width) && columns(conv, window, p) <= MAX_COLUMNS as usize;
+    [MAX_ROW_PIXELS as usize, 2, 1].into_iter().find(|&p| fits(p))
+}
+
+fn is_plain(graph: &Graph, node: &Node, conv: &Conv2d) -> bool {
+    let weights = graph.shape(node.inputs[1]);
+    weights.c == graph.shape(node.inputs[0]).c && pixels(conv, weights.w, 1).is_some()
+}
+
+/// How a depthwise convolution is divided, as its cost depends on it.
+pub(crate) struct Tiling {
+    /// Pixels that an invocation computes.
+    pub(crate) pixels: usize,
+    /// Pixels of the window.
+    pub(crate) taps: usize,
+}
+
+/// How it is divided; none where it runs as a convolution of many groups.
+pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d) -> Option<Tiling> {
+    let window = graph.shape(node.inputs[1]);
+    let pixels = pixels(conv, window.w, graph.shape(node.outputs[0]).w)?;
+    is_plain(graph, node, conv).then_some(Tiling { pixels, taps: window.h * window.w })
+}
+
+/// Weights by slice and tap, then biases.
+pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d) -> Vec<[f32; 4]> {
+    if !is_plain(graph, node, conv) {
+        return conv::weights(graph, node, conv, Kind::Depthwise);
+    }
+    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
+    let values = constant.to_f32();
+    let shape: Shape = graph.shape(node.inputs[1]);
+    let mut texels = Vec::with_capacity(shape.slices() * (shape.h * shape.w + 1));
+    for slice in 0..shape.slices() {
+        for tap in 0..shape.h * shape.w {
+            texels.push(std::array::from_fn(|lane| {
+                let channel = slice * 4 + lane;
+                if channel < shape.c { values[tap * shape.c + channel] } else { 0.0 }
+            }));
+        }
+    }
+    texels.extend(pack::bias(graph, node, shape.c));
+    texels
+}
+
+/// One dispatch over the step's rows.
+pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Dispatch>, KernelError> {
+    family::constant(step, 1)?;
+    let window = step.graph.shape(step.node.inputs[1]);
+    let out = step.output.shape;
+    let Some(Tiling { pixels, .. }) = tiling(step.graph, step.node, conv) else {
+        return conv::dispatches(step, conv, Kind::Depthwise);
+    };
+    let input = family::placed(step, 0)?;
+    let bias = out.slices() * window.h * window.w;
+    let epilogue = EpilogueParams::new(step.graph, step.node, bias + out.slices());
+    let blocks = out.w.div_ceil(pixels);
+    let items = (blocks * step.rows.len() * out.slices()) as u32;
+    let [stride_y, dilation_y] = [conv.stride[0], conv.dilation[0]];
+    let params = Params { blocks, bias, stride_y, dilation_y, padding: [conv.padding.top, conv.padding.left] };
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
+    let constants = vec![
+        ("PIXELS", pixels as f64),
+        ("WINDOW_Y", window.h as f64),
+        ("WINDOW_X", window.w as f64),
+        ("STRIDE_X", conv.stride[1] as f64),
+        ("DILATION_X", conv.dilation[1] as f64),
+        ("COLUMNS", columns(conv, window.w, pixels) as f64),
+    ];
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).reading_weights(step)])
+}

@@ -1,0 +1,44 @@
+//! 2-D convolutions of each input channel by itself.
+
+pub(crate) mod kernel;
+mod lowering;
+mod reference;
+
+use super::{
+    conv::Conv2d,
+    schema::{
+        OpSchema, ShapeError, WEIGHTS_AND_BIAS,
+        shapes::{bias_fits, multiple, same, weighted},
+        window::slide,
+    },
+};
+use crate::graph::Shape;
+
+/// A depthwise 2-D convolution: `x, weights [1, KH, KW, I * multiplier], [bias]`; output channel `o` reads input channel
+/// `o / multiplier`. The groups of the convolution are of no meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DepthwiseConv2d(pub Conv2d);
+
+impl OpSchema for DepthwiseConv2d {
+    fn name(&self) -> &'static str {
+        "DEPTHWISE_CONV_2D"
+    }
+
+    fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
+        let (x, weights, bias) = weighted(inputs)?;
+        same("first extent of depthwise weights", 1, weights.b)?;
+        multiple("channels of the weights", weights.c, x.c)?;
+        bias_fits(bias, weights.c)?;
+        let Self(Conv2d { stride, dilation, padding, .. }) = *self;
+        let [h, w] = slide(x, [weights.h, weights.w], stride, dilation, padding)?;
+        Ok(Shape::new(x.b, h, w, weights.c))
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &WEIGHTS_AND_BIAS
+    }
+
+    fn moves_only(&self) -> bool {
+        false
+    }
+}

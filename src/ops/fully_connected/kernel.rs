@@ -1,0 +1,76 @@
+//! Fully connected layers: pointwise convolutions where each row of values is one pixel, else sums in dense order.
+
+use crate::{
+    graph::{Conv2d, Graph, Node, Padding},
+    kernels::{
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack,
+        shader::helpers::WEIGHTS, wgsl::shader_params,
+    },
+    ops::conv::kernel::{self as conv, Kind},
+};
+
+pub(crate) const SHADER: Shader =
+    Shader::new("dense", include_str!("../../../shaders/dense.wgsl")).params::<Params>().helpers(&[WEIGHTS]);
+
+shader_params! {
+    struct Params {
+        inputs: usize,
+        bias: usize,
+    }
+}
+
+/// `[inputs, outputs]` of the layer.
+fn extents(graph: &Graph, node: &Node) -> [usize; 2] {
+    let weights = graph.shape(node.inputs[1]);
+    [weights.c, weights.w]
+}
+
+/// The convolution of single pixels that the layer is, where each row of values is one pixel.
+pub(crate) fn as_pointwise(graph: &Graph, node: &Node) -> Option<Conv2d> {
+    let [inputs, _] = extents(graph, node);
+    (inputs == graph.shape(node.inputs[0]).c).then_some(Conv2d {
+        stride: [1, 1],
+        dilation: [1, 1],
+        padding: Padding::default(),
+        groups: 1,
+    })
+}
+
+/// Weights as `conv` or the shader wants them, then biases.
+pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+    if let Some(conv) = as_pointwise(graph, node) {
+        return conv::weights(graph, node, &conv, Kind::FullyConnected);
+    }
+    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
+    let values = constant.to_f32();
+    let [inputs, outputs] = extents(graph, node);
+    let mut texels = Vec::new();
+    for slice in 0..outputs.div_ceil(4) {
+        for k in 0..inputs.div_ceil(4) {
+            texels.extend(pack::matrix(|i, o| {
+                let (i, o) = (k * 4 + i, slice * 4 + o);
+                if i < inputs && o < outputs { values[o * inputs + i] } else { 0.0 }
+            }));
+        }
+    }
+    texels.extend(pack::bias(graph, node, outputs));
+    texels
+}
+
+/// One dispatch over the step's rows.
+pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+    family::constant(step, 1)?;
+    if let Some(conv) = as_pointwise(step.graph, step.node) {
+        return conv::dispatches(step, &conv, Kind::FullyConnected);
+    }
+    let input = family::placed(step, 0)?;
+    let [inputs, outputs] = extents(step.graph, step.node);
+    let slices = outputs.div_ceil(4);
+    let bias = slices * inputs.div_ceil(4) * 4;
+    let epilogue = EpilogueParams::new(step.graph, step.node, bias + slices);
+    let items = (step.rows.len() * step.output.shape.w * slices) as u32;
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params { inputs, bias });
+    let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
+    let constants = vec![("ALIGNED", family::flag(aligned))];
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).reading_weights(step)])
+}

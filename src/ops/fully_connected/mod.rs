@@ -1,0 +1,45 @@
+//! Fully connected layers.
+
+mod kernel;
+mod lowering;
+mod reference;
+
+use super::schema::{
+    OpSchema, ShapeError, WEIGHTS_AND_BIAS,
+    shapes::{bias_fits, count, multiple, same, weighted},
+};
+use crate::graph::Shape;
+
+/// A fully connected layer: `x, weights [O, I], [bias [O]]`; every `I` values of `x` in dense order make a row of the
+/// result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FullyConnected;
+
+impl OpSchema for FullyConnected {
+    fn name(&self) -> &'static str {
+        "FULLY_CONNECTED"
+    }
+
+    fn shape(&self, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
+        let (x, weights, bias) = weighted(inputs)?;
+        same("outer extents of the weights", 1, weights.b)?;
+        same("outer extents of the weights", 1, weights.h)?;
+        let (outputs, depth) = (weights.w, weights.c);
+        bias_fits(bias, outputs)?;
+        let elements = count(x, "elements of the input")?;
+        multiple("elements of the input by columns of the weights", elements, depth)?;
+        let rows = elements / depth;
+        same("output channels", outputs, stated.c)?;
+        let pixels = count(Shape { c: 1, ..stated }, "pixels of the output")?;
+        same("rows of the output", rows, pixels)?;
+        Ok(stated)
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &WEIGHTS_AND_BIAS
+    }
+
+    fn moves_only(&self) -> bool {
+        false
+    }
+}

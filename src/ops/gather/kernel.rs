@@ -1,0 +1,96 @@
+//! Elements looked up by index. The operand and the indices may each be computed or constant: a constant operand lies
+//! among the weights, constant indices among the params, where every index is exact.
+
+use crate::{
+    graph::{Graph, Node, Shape},
+    kernels::{
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack,
+        params::{ConstantTensor, FAMILY_PARAMS},
+        shader::helpers::ONE_TEXEL,
+        wgsl::{self, ShaderParams, shader_params, shared_constants},
+    },
+    ops::gather::named,
+};
+
+pub(crate) const SHADER: Shader = Shader::new("gather", include_str!("../../../shaders/gather.wgsl"))
+    .constants(&[INDEX_PLACES])
+    .params::<Params>()
+    .helpers(&[ONE_TEXEL]);
+
+shared_constants! {
+    /// Where the indices are.
+    INDEX_PLACES:
+    INDICES_IN_PARAMS = 0,
+    INDICES_IN_INPUT = 1,
+    INDICES_IN_SECOND = 2,
+}
+
+shader_params! {
+    struct Params {
+        axis: usize,
+        extent: usize,
+        indices: usize,
+        constant: ConstantTensor,
+    }
+}
+
+/// The constant operand as a whole tensor.
+pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+    if graph.is_constant(node.inputs[0]) { pack::tensor(graph, node.inputs[0]) } else { Vec::new() }
+}
+
+/// Texels that the constant operand takes.
+fn operand_texels(graph: &Graph, node: &Node) -> usize {
+    if graph.is_constant(node.inputs[0]) { graph.shape(node.inputs[0]).texels() } else { 0 }
+}
+
+/// The indices that are part of the model, counted from the start and held inside.
+fn indices(graph: &Graph, node: &Node, extent: usize) -> Option<Vec<u32>> {
+    let constant = graph.tensors[node.inputs[1]].constant.as_ref()?;
+    let mut params: Vec<u32> = constant.to_f32().iter().map(|&index| named(index, extent) as u32).collect();
+    params.resize(params.len().next_multiple_of(4), 0);
+    Some(params)
+}
+
+/// One texel an invocation. `elementwise` is whether every element has an index of its own.
+pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool) -> Result<Vec<Dispatch>, KernelError> {
+    let (graph, node) = (step.graph, step.node);
+    let x: Shape = graph.shape(node.inputs[0]);
+    let extent = x.dims()[axis];
+    let in_weights = graph.is_constant(node.inputs[0]);
+    let constant = indices(graph, node, extent);
+    let epilogue = EpilogueParams::new(graph, node, operand_texels(graph, node));
+    let items = family::texels(step);
+    let mut params = KernelParams::new(step, &epilogue, items);
+    let first = if in_weights { None } else { Some(family::placed(step, 0)?) };
+    let computed = if constant.is_some() { None } else { Some(family::placed(step, 1)?) };
+    if let Some(first) = first.or(computed) {
+        params = params.input(first);
+    }
+    let second = computed.filter(|_| first.is_some());
+    if let Some(second) = second {
+        family::no_added_tensor(step)?;
+        params = params.second(second);
+    }
+    // Constant indices follow.
+    let indices = FAMILY_PARAMS as usize + wgsl::groups(Params::FIELDS);
+    params = params.family(&Params { axis, extent, indices, constant: ConstantTensor(Some(x)) });
+    params = params.table(&constant.unwrap_or_default());
+    let place = match (computed, second) {
+        (None, _) => INDICES_IN_PARAMS,
+        (Some(_), None) => INDICES_IN_INPUT,
+        (Some(_), Some(_)) => INDICES_IN_SECOND,
+    };
+    let constants = vec![
+        ("OPERAND_IN_WEIGHTS", family::flag(in_weights)),
+        ("INDICES", f64::from(place)),
+        ("ELEMENTWISE", family::flag(elementwise)),
+        ("WHOLE_TEXELS", family::flag(!elementwise && axis != 3)),
+    ];
+    let mut dispatch = family::dispatch(step, SHADER, &epilogue, params, items, constants);
+    dispatch.input = first.or(computed).map(|operand| operand.texture);
+    if let Some(second) = second {
+        dispatch = dispatch.reading_second(second);
+    }
+    Ok(vec![if in_weights { dispatch.reading_weights(step) } else { dispatch }])
+}

@@ -1,0 +1,76 @@
+//! Elements along an axis by a list of indices.
+
+use std::ops::Range;
+
+use super::{Gather, kernel, reference};
+use crate::{
+    graph::{Graph, Node, Shape},
+    kernels::{Dispatch, KernelError, Shader, StepContext},
+    ops::{
+        gather::named,
+        operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
+        reference::{Operands, ReferenceError},
+        rows::RowMap,
+        work::{Family, Work},
+    },
+};
+
+impl Kernels for Gather {
+    const SHADERS: &'static [Shader] = &[kernel::SHADER];
+}
+
+impl Operator for Gather {
+    fn properties(&self, graph: &Graph, node: &Node) -> Properties {
+        properties(graph, node, self.axis)
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        match (map.operand, self.axis) {
+            (0, 0 | 1) => named_rows(map, self.axis),
+            (0, _) => map.same(),
+            // The indices.
+            _ => map.everything(),
+        }
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, Family::Move, 1, 1)
+    }
+
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+        kernel::weights(graph, node)
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        kernel::dispatches(step, self.axis, false)
+    }
+
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(reference::gather(&operands.get(0)?, &operands.get(1)?, self.axis, out))
+    }
+}
+
+/// The properties of a node that looks elements of its first operand up along an axis by its second.
+pub(crate) fn properties(graph: &Graph, node: &Node, axis: usize) -> Properties {
+    let indices = match node.inputs[..] {
+        [table, indices, ..] => Some((indices, graph.shape(table).dims()[axis])),
+        _ => None,
+    };
+    Properties { indices, ..plain(ConstantOperands::Any) }
+}
+
+/// Rows or batches looked up: those that constant indices name, all where the indices are computed.
+fn named_rows(map: &RowMap<'_>, axis: usize) -> Vec<Range<u32>> {
+    let indices = map.node.inputs.get(1).and_then(|&tensor| map.graph.tensors[tensor].constant.as_ref());
+    let Some(constant) = indices else { return map.everything() };
+    let extent = [map.from.b, map.from.h][axis];
+    let named: Vec<usize> = constant.to_f32().iter().map(|&index| named(index, extent)).collect();
+    map.mapped(|mut at| {
+        at[axis] = *named.get(at[axis])?;
+        Some(at)
+    })
+}

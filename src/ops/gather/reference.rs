@@ -1,0 +1,17 @@
+//! Elements looked up along an axis.
+
+use crate::{
+    graph::Shape,
+    ops::{
+        gather::named,
+        reference::view::{View, each},
+    },
+};
+
+/// Along `axis`, the elements that the indices name.
+pub(crate) fn gather(x: &View<'_>, indices: &View<'_>, axis: usize, out: Shape) -> Vec<f32> {
+    each(out, |mut index| {
+        index[axis] = named(indices.data[index[axis]], x.shape.dims()[axis]);
+        x.at(index)
+    })
+}

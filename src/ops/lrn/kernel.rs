@@ -1,0 +1,36 @@
+//! Local response normalization: one texel an invocation.
+
+use crate::kernels::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, shader::helpers::ONE_TEXEL,
+    wgsl::shader_params,
+};
+
+pub(crate) const SHADER: Shader =
+    Shader::new("lrn", include_str!("../../../shaders/lrn.wgsl")).params::<Params>().helpers(&[ONE_TEXEL]);
+
+shader_params! {
+    struct Params {
+        scale: f32,
+        beta: f32,
+        bias: f32,
+        before: u32,
+        behind: u32,
+    }
+}
+
+/// One texel an invocation; `[alpha, beta, bias]`.
+pub(crate) fn dispatches(
+    step: &StepContext<'_>,
+    size: usize,
+    [alpha, beta, bias]: [f32; 3],
+) -> Result<Vec<Dispatch>, KernelError> {
+    let input = family::placed(step, 0)?;
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let items = family::texels(step);
+    // A window wider than the channels holds them all.
+    let reach = |channels: usize| channels.min(input.shape.c) as u32;
+    let [before, behind] = [reach((size - 1) / 2), reach(size / 2)];
+    let params = Params { scale: alpha / size as f32, beta, bias, before, behind };
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, Vec::new()).reading(input)])
+}

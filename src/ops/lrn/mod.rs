@@ -1,0 +1,40 @@
+//! Local response normalization over channels.
+
+mod kernel;
+mod lowering;
+mod reference;
+
+use super::schema::{OpSchema, ShapeError, shapes::only};
+use crate::graph::Shape;
+
+/// `x / (bias + alpha / size * sum)^beta` over channels, with the sum of the squares of the `size` channels from
+/// `c - floor((size - 1) / 2)` on, as many as there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lrn {
+    /// Channels of the window.
+    pub size: usize,
+    /// Factor of the mean of the squares.
+    pub alpha: f32,
+    /// Exponent.
+    pub beta: f32,
+    /// What is added.
+    pub bias: f32,
+}
+
+impl OpSchema for Lrn {
+    fn name(&self) -> &'static str {
+        "LOCAL_RESPONSE_NORMALIZATION"
+    }
+
+    fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
+        if self.size == 0 { Err(ShapeError::Zero { what: "the window over channels" }) } else { only(inputs) }
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &[]
+    }
+
+    fn moves_only(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,68 @@
+//! Matrix products of two tensors, one of which may be a constant.
+
+use crate::{
+    graph::{Graph, Node},
+    kernels::{
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, block::Block, family,
+        params::ConstantTensor, shader::helpers::WEIGHTS, wgsl::shader_params,
+    },
+    ops::binary::kernel as binary,
+};
+
+pub(crate) const SHADER: Shader = Shader::new("matmul", include_str!("../../../shaders/matmul.wgsl"))
+    .constants(&[binary::CONSTANT_OPERANDS])
+    .params::<Params>()
+    .helpers(&[WEIGHTS]);
+
+shader_params! {
+    struct Params {
+        blocks: usize,
+        constant: ConstantTensor,
+    }
+}
+
+/// Slices that are multiplied for each texel of the product.
+pub(crate) fn depth(graph: &Graph, node: &Node) -> usize {
+    node.inputs.first().map_or(1, |&a| graph.shape(a).slices())
+}
+
+/// What an invocation computes.
+pub(crate) fn block(graph: &Graph, node: &Node) -> Block {
+    let out = graph.shape(node.outputs[0]);
+    Block::for_convolution(out.w, out.slices(), depth(graph, node))
+}
+
+/// One dispatch over the step's rows, each of which is a whole product.
+pub(crate) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Vec<Dispatch>, KernelError> {
+    let out = step.output.shape;
+    let block = block(step.graph, step.node);
+    let blocks = out.w.div_ceil(block.pixels);
+    let items = (step.rows.len() * blocks * out.slices().div_ceil(block.slices)) as u32;
+    let constants = |constant: f64| {
+        vec![
+            ("PIXELS", block.pixels as f64),
+            ("SLICES", block.slices as f64),
+            ("TRANSPOSED", family::flag(transpose_b)),
+            ("CONSTANT", constant),
+        ]
+    };
+    if let Some(index) = binary::constant(step.graph, step.node) {
+        let shape = step.graph.shape(step.node.inputs[index]);
+        let input = family::placed(step, 1 - index)?;
+        let epilogue = EpilogueParams::new(step.graph, step.node, shape.texels());
+        let params = Params { blocks, constant: ConstantTensor(Some(shape)) };
+        let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
+        let dispatch = family::dispatch(step, SHADER, &epilogue, params, items, constants(binary::which(index)));
+        return Ok(vec![dispatch.reading(input).reading_weights(step)]);
+    }
+    let (a, b) = (family::placed(step, 0)?, family::placed(step, 1)?);
+    family::no_added_tensor(step)?;
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let params = Params { blocks, constant: ConstantTensor(None) };
+    let params = KernelParams::new(step, &epilogue, items).input(a).second(b).family(&params);
+    Ok(vec![
+        family::dispatch(step, SHADER, &epilogue, params, items, constants(f64::from(binary::CONSTANT_NONE)))
+            .reading(a)
+            .reading_second(b),
+    ])
+}

@@ -1,0 +1,40 @@
+//! Matrix products of two tensors, one of which may be a constant.
+
+mod kernel;
+mod lowering;
+mod reference;
+
+use super::schema::{
+    OpSchema, ShapeError,
+    shapes::{broadcast, pair, same},
+};
+use crate::graph::Shape;
+
+/// `a [B, H, M, K], b [B, H, K, N]`; the result is `[B, H, M, N]`. B and H broadcast; either may be a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatMul {
+    /// Whether `b` is `[B, H, N, K]`.
+    pub transpose_b: bool,
+}
+
+impl OpSchema for MatMul {
+    fn name(&self) -> &'static str {
+        "BATCH_MATMUL"
+    }
+
+    fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
+        let (a, b) = pair(inputs)?;
+        let (depth, columns) = if self.transpose_b { (b.c, b.w) } else { (b.w, b.c) };
+        same("columns of the first matrix and rows of the second", a.c, depth)?;
+        let outer = broadcast(Shape { w: 1, c: 1, ..a }, Shape { w: 1, c: 1, ..b })?;
+        Ok(Shape { w: a.w, c: columns, ..outer })
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &[]
+    }
+
+    fn moves_only(&self) -> bool {
+        false
+    }
+}

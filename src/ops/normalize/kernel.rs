@@ -1,0 +1,66 @@
+//! Normalization over axes: a team of lanes for each group of values that have one mean.
+
+use crate::kernels::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, grid::LANES, wgsl::shader_params,
+};
+
+pub(crate) const SHADER: Shader =
+    Shader::new("normalize", include_str!("../../../shaders/normalize.wgsl")).params::<Params>();
+
+shader_params! {
+    struct Params {
+        joined: [bool; 4],
+        outer: u32,
+        columns: usize,
+        depths: usize,
+        end_row: u32,
+        batches: usize,
+        rows: usize,
+        pixels: usize,
+        slices: usize,
+        values: f32,
+        epsilon: f32,
+    }
+}
+
+/// A team of lanes for each group of values that have one mean. Groups that reach out of the step's rows are summed
+/// whole, in the order that they always are.
+pub(crate) fn dispatches(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) -> Result<Vec<Dispatch>, KernelError> {
+    let input = family::placed(step, 0)?;
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let x = input.shape;
+    let [batch, height, width, channels] = axes;
+    let of = |joined: bool, extent: usize| if joined { [1, extent] } else { [extent, 1] };
+    let ([columns, pixels], [depths, slices]) = (of(width, x.w), of(channels, x.slices()));
+    let outer = match (batch, height) {
+        (false, false) => step.rows.clone(),
+        (false, true) => family::images(step),
+        (true, false) => 0..x.h as u32,
+        (true, true) => 0..1,
+    };
+    let [batches, rows] = [of(batch, x.b)[1], of(height, x.h)[1]];
+    let texels = batches * rows * pixels * slices;
+    let count = batches * rows * pixels * if channels { x.c } else { 1 };
+    // Each lane of a team has four texels or more: of fewer, waiting for each other would take longer than adding.
+    let team = match texels {
+        0..32 => 1,
+        32..256 => 8,
+        _ => LANES,
+    };
+    let items = outer.len() as u32 * (columns * depths) as u32 * team;
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params {
+        joined: axes,
+        outer: outer.start,
+        columns,
+        depths,
+        end_row: step.rows.end,
+        batches,
+        rows,
+        pixels,
+        slices,
+        values: count as f32,
+        epsilon,
+    });
+    let constants = vec![("TEAM", f64::from(team))];
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+}

@@ -1,0 +1,33 @@
+//! Normalization over axes.
+
+use crate::{
+    graph::Shape,
+    ops::reference::view::{View, each},
+};
+
+/// `(x - mean) / sqrt(variance + epsilon)` over the axes marked.
+pub(crate) fn normalize(x: &View<'_>, axes: [bool; 4], epsilon: f32) -> Vec<f32> {
+    let kept = |index: [usize; 4]| std::array::from_fn::<_, 4, _>(|axis| if axes[axis] { 0 } else { index[axis] });
+    let extents = x.shape.dims();
+    let group: Shape = std::array::from_fn(|axis| if axes[axis] { 1 } else { extents[axis] }).into();
+    let count = (x.shape.len() / group.len()) as f64;
+    let place = |index| {
+        let [b, h, w, c] = kept(index);
+        group.index(b, h, w, c)
+    };
+    let mut sums = vec![0.0; group.len()];
+    let mut squares = vec![0.0; group.len()];
+    each(x.shape, |index| {
+        sums[place(index)] += f64::from(x.at(index));
+        0.0
+    });
+    each(x.shape, |index| {
+        squares[place(index)] += (f64::from(x.at(index)) - sums[place(index)] / count).powi(2);
+        0.0
+    });
+    each(x.shape, |index| {
+        let mean = sums[place(index)] / count;
+        let variance = squares[place(index)] / count;
+        ((f64::from(x.at(index)) - mean) / (variance + f64::from(epsilon)).sqrt()) as f32
+    })
+}

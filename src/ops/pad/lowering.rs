@@ -1,0 +1,56 @@
+//! Elements put around each axis, or cut off.
+
+use std::ops::Range;
+
+use super::{Pad, reference};
+use crate::{
+    graph::{Graph, Node, PadAxis, PadMode, Shape},
+    kernels::{Dispatch, KernelError, Shader, StepContext, rearrange},
+    ops::{
+        operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
+        reference::{Operands, ReferenceError},
+        rows::RowMap,
+        work::{Family, Work},
+    },
+};
+
+impl Kernels for Pad {
+    const SHADERS: &'static [Shader] = &[rearrange::SHADER];
+}
+
+impl Operator for Pad {
+    fn properties(&self, graph: &Graph, node: &Node) -> Properties {
+        let amounts = self.before.iter().chain(&self.after).map(|amount| ("padding", amount.unsigned_abs()));
+        let extents =
+            node.inputs.first().map_or([1; 4], |&x| graph.shape(x).dims()).map(|extent| ("mirrored extent", extent));
+        let mirrored = if matches!(self.mode, PadMode::Constant(_)) { &[][..] } else { &extents };
+        let attributes = mirrored.iter().copied().chain(amounts).collect();
+        Properties { attributes, ..plain(ConstantOperands::AfterFirst) }
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        let extents = [map.from.b, map.from.h];
+        let axes = [0, 1].map(|axis| PadAxis::new(extents[axis], self.before[axis], self.after[axis]));
+        map.mapped(|at| Some([axes[0]?.source(self.mode, at[0])?, axes[1]?.source(self.mode, at[1])?]))
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, Family::Move, 1, 1)
+    }
+
+    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {
+        Vec::new()
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        rearrange::dispatches(step, rearrange::pad(self.before, self.after, self.mode))
+    }
+
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(reference::pad(&operands.get(0)?, self.before, self.after, self.mode, out))
+    }
+}

@@ -1,0 +1,64 @@
+//! Pools: the greatest, the mean or the norm of a window.
+
+use crate::{
+    graph::{Padding, Pool2d, PoolKind, Shape},
+    kernels::{
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family,
+        shader::helpers::ONE_TEXEL,
+        wgsl::{shader_params, shared_constants},
+    },
+};
+
+pub(crate) const SHADER: Shader = Shader::new("pool", include_str!("../../../shaders/pool.wgsl"))
+    .constants(&[KINDS])
+    .params::<Params>()
+    .helpers(&[ONE_TEXEL]);
+
+shared_constants! {
+    /// What is made of a window.
+    KINDS:
+    POOL_MAX = 0,
+    POOL_AVERAGE = 1,
+    POOL_NORM = 2,
+}
+
+shader_params! {
+    struct Params {
+        window: [usize; 2],
+        stride: [usize; 2],
+        padding: [usize; 2],
+        dilation: [usize; 2],
+        counted: [isize; 4],
+        power: u32,
+    }
+}
+
+/// `first..end` of the rows and of the columns that count in a mean, from the corner of the image with all its border.
+fn counted(around: Padding, counted: Padding, image: Shape) -> [isize; 4] {
+    let first = |padding: usize, border: usize| padding as isize - border as isize;
+    let [y, x] = [first(around.top, counted.top), first(around.left, counted.left)];
+    let end = |padding: usize, extent: usize, border: usize| (padding + extent + border) as isize;
+    [y, end(around.top, image.h, counted.bottom), x, end(around.left, image.w, counted.right)]
+}
+
+/// One texel an invocation.
+pub(crate) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Dispatch>, KernelError> {
+    let input = family::placed(step, 0)?;
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let items = family::texels(step);
+    let (kind, power) = match pool.kind {
+        PoolKind::Max => (POOL_MAX, 0),
+        PoolKind::Average => (POOL_AVERAGE, 0),
+        PoolKind::Lp { p } => (POOL_NORM, p),
+    };
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params {
+        window: pool.window,
+        stride: pool.stride,
+        padding: [pool.padding.top, pool.padding.left],
+        dilation: pool.dilation,
+        counted: counted(pool.padding, pool.counted.unwrap_or_default(), input.shape),
+        power,
+    });
+    let constants = vec![("KIND", f64::from(kind)), ("COUNTED", family::flag(pool.counted.is_some()))];
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+}

@@ -1,0 +1,42 @@
+//! Pools.
+
+use crate::{
+    graph::{Padding, Pool2d, PoolKind, Shape, evaluate},
+    ops::reference::view::{View, each, inside},
+};
+
+/// The greatest, the mean or the norm of the window's pixels that lie in the image.
+pub(crate) fn pool(x: &View<'_>, pool: &Pool2d, out: Shape) -> Vec<f32> {
+    let Padding { top, left, .. } = pool.padding;
+    each(out, |[b, oy, ox, c]| {
+        let mut seen = Vec::with_capacity(pool.window[0] * pool.window[1]);
+        let mut count = 0;
+        for ky in 0..pool.window[0] {
+            for kx in 0..pool.window[1] {
+                let start = [oy * pool.stride[0], ox * pool.stride[1]];
+                let tap = [ky * pool.dilation[0], kx * pool.dilation[1]];
+                count += usize::from(counts(pool, x.shape, [start[0] + tap[0], start[1] + tap[1]]));
+                let Some(y) = inside(start[0], tap[0], top, x.shape.h) else { continue };
+                let Some(column) = inside(start[1], tap[1], left, x.shape.w) else { continue };
+                seen.push(x.at([b, y, column, c]));
+            }
+        }
+        match pool.kind {
+            PoolKind::Max => seen.iter().copied().reduce(evaluate::greater).unwrap_or(0.0),
+            PoolKind::Average => seen.iter().sum::<f32>() / count.max(1) as f32,
+            PoolKind::Lp { p: 1 } => seen.iter().map(|v| v.abs()).sum(),
+            PoolKind::Lp { p: 2 } => seen.iter().map(|v| v * v).sum::<f32>().sqrt(),
+            PoolKind::Lp { p } => seen.iter().map(|v| v.abs().powi(p as i32)).sum::<f32>().powf(1.0 / p as f32),
+        }
+    })
+}
+
+/// Whether a pixel counts in a mean, by its place in the image with all its border.
+fn counts(pool: &Pool2d, image: Shape, [y, x]: [usize; 2]) -> bool {
+    let border = pool.counted.unwrap_or_default();
+    let within = |at: usize, padding: usize, before: usize, extent: usize, after: usize| {
+        at + before >= padding && at + before < padding + before + extent + after
+    };
+    within(y, pool.padding.top, border.top, image.h, border.bottom)
+        && within(x, pool.padding.left, border.left, image.w, border.right)
+}

@@ -1,0 +1,33 @@
+//! `x < 0 ? alpha * x : x`, with a second operand of alphas.
+
+mod lowering;
+
+use super::schema::{
+    OpSchema, ShapeError,
+    shapes::{broadcast, pair},
+};
+use crate::graph::Shape;
+
+/// `x, alpha`: `x < 0 ? alpha * x : x`. As in TensorFlow Lite, alpha repeats into the input and never the other way
+/// round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prelu;
+
+impl OpSchema for Prelu {
+    fn name(&self) -> &'static str {
+        "PRELU"
+    }
+
+    fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
+        let (x, alpha) = pair(inputs)?;
+        if broadcast(x, alpha)? == x { Ok(x) } else { Err(ShapeError::Broadcast { a: x, b: alpha }) }
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &[]
+    }
+
+    fn moves_only(&self) -> bool {
+        false
+    }
+}

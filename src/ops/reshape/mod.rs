@@ -1,0 +1,33 @@
+//! The same elements in dense order under another shape.
+
+mod lowering;
+
+use super::schema::{
+    OpSchema, ShapeError,
+    shapes::{count, only, same},
+};
+use crate::graph::Shape;
+
+/// The elements of `x` in dense order under another shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reshape;
+
+impl OpSchema for Reshape {
+    fn name(&self) -> &'static str {
+        "RESHAPE"
+    }
+
+    fn shape(&self, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
+        let elements = count(only(inputs)?, "elements of the input")?;
+        same("elements", elements, count(stated, "elements of the output")?)?;
+        Ok(stated)
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &[]
+    }
+
+    fn moves_only(&self) -> bool {
+        true
+    }
+}

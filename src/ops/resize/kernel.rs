@@ -1,0 +1,60 @@
+//! Resizes of height and width.
+
+use crate::{
+    graph::{CoordMode, ResizeMode},
+    kernels::{
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family,
+        shader::helpers::ONE_TEXEL,
+        wgsl::{shader_params, shared_constants},
+    },
+};
+
+pub(crate) const SHADER: Shader = Shader::new("resize", include_str!("../../../shaders/resize.wgsl"))
+    .constants(&[COORDS])
+    .params::<Params>()
+    .helpers(&[ONE_TEXEL]);
+
+shared_constants! {
+    /// Where an output pixel lies in the input.
+    COORDS:
+    COORDS_ASYMMETRIC = 0,
+    COORDS_HALF_PIXEL = 1,
+    COORDS_ALIGN_CORNERS = 2,
+}
+
+shader_params! {
+    struct Params {
+        scale: [f32; 2],
+    }
+}
+
+/// Input pixels per output pixel, in the 32-bit arithmetic of TensorFlow Lite's reference; worked out here because a
+/// device's division need not be exact.
+fn scale(input: usize, output: usize, coords: CoordMode) -> f32 {
+    if coords == CoordMode::AlignCorners && output > 1 {
+        (input - 1) as f32 / (output - 1) as f32
+    } else {
+        input as f32 / output as f32
+    }
+}
+
+/// One texel an invocation.
+pub(crate) fn dispatches(
+    step: &StepContext<'_>,
+    mode: ResizeMode,
+    coords: CoordMode,
+) -> Result<Vec<Dispatch>, KernelError> {
+    let input = family::placed(step, 0)?;
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let items = family::texels(step);
+    let (from, to) = (input.shape, step.output.shape);
+    let params = Params { scale: [scale(from.h, to.h, coords), scale(from.w, to.w, coords)] };
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
+    let code = match coords {
+        CoordMode::HalfPixel => COORDS_HALF_PIXEL,
+        CoordMode::AlignCorners => COORDS_ALIGN_CORNERS,
+        _ => COORDS_ASYMMETRIC,
+    };
+    let constants = vec![("BILINEAR", family::flag(mode == ResizeMode::Linear)), ("COORDS", f64::from(code))];
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+}

@@ -1,0 +1,94 @@
+//! Height and width made larger or smaller.
+
+use std::ops::Range;
+
+use super::{Resize, kernel, reference, resample_kernel};
+use crate::{
+    graph::{CoordMode, Graph, Node, ResizeAxis, ResizeMode, Shape},
+    kernels::{Dispatch, KernelError, Shader, StepContext},
+    ops::{
+        operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
+        reference::{Operands, ReferenceError},
+        rows::RowMap,
+        work::{Family, Work},
+    },
+};
+
+impl Kernels for Resize {
+    const SHADERS: &'static [Shader] = &[kernel::SHADER, resample_kernel::SHADER];
+}
+
+impl Operator for Resize {
+    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
+        plain(ConstantOperands::AfterFirst)
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        if self.follows_tensorflow() {
+            return between(map, self.mode, self.coords);
+        }
+        taps(map, &ResizeAxis::new(self, 0, map.from.h, map.to.h))
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, Family::Resize, 1, 1)
+    }
+
+    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {
+        Vec::new()
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        if self.follows_tensorflow() {
+            kernel::dispatches(step, self.mode, self.coords)
+        } else {
+            resample_kernel::dispatches(step, self)
+        }
+    }
+
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        let x = operands.get(0)?;
+        Ok(if self.follows_tensorflow() {
+            reference::tensorflow(&x, self.mode, self.coords, out)
+        } else {
+            reference::taps(&x, self, out)
+        })
+    }
+}
+
+/// The rows of every tap that has a part.
+fn taps(map: &RowMap<'_>, axis: &ResizeAxis) -> Vec<Range<u32>> {
+    map.each(|y| {
+        let Some(taps) = axis.at(y) else { return 0..0 };
+        let rows = (0..axis.taps()).filter(|&tap| taps.weights[tap] != 0.0).map(|tap| taps.pixel(tap, map.from.h));
+        let (low, high) = rows.fold((usize::MAX, 0), |(low, high), row| (low.min(row), high.max(row + 1)));
+        low.min(high) as isize..high as isize
+    })
+}
+
+/// The rows between which the result's row lies. A position next to a whole number may fall on either side of it in a
+/// device's arithmetic, so both count.
+fn between(map: &RowMap<'_>, mode: ResizeMode, coords: CoordMode) -> Vec<Range<u32>> {
+    const SLACK: f64 = 1e-3;
+    let (from, to) = (map.from.h as f64, map.to.h as f64);
+    let scale = match coords {
+        CoordMode::AlignCorners if map.to.h > 1 => (from - 1.0) / (to - 1.0),
+        _ => from / to,
+    };
+    map.each(|y| {
+        let position = match (coords, mode) {
+            (CoordMode::HalfPixel, ResizeMode::Linear) => (y as f64 + 0.5) * scale - 0.5,
+            (CoordMode::HalfPixel, ResizeMode::Nearest(_)) => (y as f64 + 0.5) * scale,
+            (CoordMode::AlignCorners, ResizeMode::Nearest(_)) => y as f64 * scale + 0.5,
+            _ => y as f64 * scale,
+        };
+        let (low, high) = (position - SLACK, position + SLACK);
+        let upper = if mode == ResizeMode::Linear { high.ceil() } else { high.floor() };
+        let inside = |row: f64| row.clamp(0.0, from - 1.0) as isize;
+        inside(low.floor())..inside(upper) + 1
+    })
+}

@@ -1,0 +1,71 @@
+//! Height and width made larger or smaller.
+
+mod axis;
+mod kernel;
+mod lowering;
+mod mode;
+mod reference;
+mod resample_kernel;
+
+pub use axis::{ResizeAxis, Taps};
+pub use mode::{CoordMode, ResizeMode, Rounding};
+
+use super::schema::{OpSchema, ShapeError, shapes::only};
+use crate::graph::Shape;
+
+/// `x` with another height and width.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resize {
+    /// How pixels in between are filled.
+    pub mode: ResizeMode,
+    /// Where an output pixel lies in the input.
+    pub coords: CoordMode,
+    /// Output by input of height and width; without it, the quotients of the extents.
+    pub scale: Option<[f32; 2]>,
+}
+
+impl Resize {
+    /// Whether it is one of TensorFlow Lite's, whose reference works in 32 bits and in an order of its own.
+    pub fn follows_tensorflow(&self) -> bool {
+        use CoordMode::{AlignCorners, Asymmetric, HalfPixel};
+        use Rounding::{Floor, PreferCeil};
+        self.scale.is_none()
+            && matches!(
+                (self.mode, self.coords),
+                (ResizeMode::Linear, Asymmetric | HalfPixel | AlignCorners)
+                    | (ResizeMode::Nearest(Floor), Asymmetric)
+                    | (ResizeMode::Nearest(PreferCeil), HalfPixel | AlignCorners)
+            )
+    }
+}
+
+impl OpSchema for Resize {
+    fn name(&self) -> &'static str {
+        match self.mode {
+            ResizeMode::Linear => "RESIZE_BILINEAR",
+            ResizeMode::Nearest(_) => "RESIZE_NEAREST_NEIGHBOR",
+            ResizeMode::Cubic { .. } => "RESIZE_BICUBIC",
+        }
+    }
+
+    fn shape(&self, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
+        let x = only(inputs)?;
+        if self.scale.iter().flatten().any(|scale| !scale.is_finite() || *scale <= 0.0) {
+            return Err(ShapeError::Range { what: "the scale" });
+        }
+        if let CoordMode::TfCropAndResize { start, end, .. } = self.coords
+            && !start.iter().chain(&end).all(|part| part.is_finite())
+        {
+            return Err(ShapeError::Range { what: "the corner" });
+        }
+        Ok(Shape { b: x.b, c: x.c, ..stated })
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &[]
+    }
+
+    fn moves_only(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,72 @@
+//! Resizes: TensorFlow Lite's in the 32-bit arithmetic of its reference kernels, all others by their taps.
+
+use crate::{
+    graph::{CoordMode, Resize, ResizeAxis, ResizeMode, Shape},
+    ops::reference::view::{View, each},
+};
+
+/// TensorFlow Lite's conventions.
+pub(crate) fn tensorflow(x: &View<'_>, mode: ResizeMode, coords: CoordMode, out: Shape) -> Vec<f32> {
+    let scale = [scale(x.shape.h, out.h, coords), scale(x.shape.w, out.w, coords)];
+    match mode {
+        ResizeMode::Nearest(_) => each(out, |[b, oy, ox, c]| {
+            let y = nearest(oy, scale[0], x.shape.h, coords);
+            x.at([b, y, nearest(ox, scale[1], x.shape.w, coords), c])
+        }),
+        ResizeMode::Linear | ResizeMode::Cubic { .. } => each(out, |[b, oy, ox, c]| {
+            let (y0, y1, v) = between(oy, scale[0], x.shape.h, coords);
+            let (x0, x1, u) = between(ox, scale[1], x.shape.w, coords);
+            x.at([b, y0, x0, c]) * (1.0 - v) * (1.0 - u)
+                + x.at([b, y1, x0, c]) * v * (1.0 - u)
+                + x.at([b, y0, x1, c]) * (1.0 - v) * u
+                + x.at([b, y1, x1, c]) * v * u
+        }),
+    }
+}
+
+/// Any convention: each row of taps summed from left to right, then the rows from top to bottom.
+pub(crate) fn taps(x: &View<'_>, resize: &Resize, out: Shape) -> Vec<f32> {
+    let extrapolation =
+        if let CoordMode::TfCropAndResize { extrapolation, .. } = resize.coords { extrapolation } else { 0.0 };
+    let down = ResizeAxis::new(resize, 0, x.shape.h, out.h);
+    let across = ResizeAxis::new(resize, 1, x.shape.w, out.w);
+    each(out, |[b, oy, ox, c]| {
+        let (Some(rows), Some(columns)) = (down.at(oy), across.at(ox)) else { return extrapolation };
+        let line = |y: usize| -> f32 {
+            let part = |tap: usize| columns.weights[tap] * x.at([b, y, columns.pixel(tap, x.shape.w), c]);
+            (0..across.taps()).map(part).sum()
+        };
+        (0..down.taps()).map(|tap| rows.weights[tap] * line(rows.pixel(tap, x.shape.h))).sum()
+    })
+}
+
+/// Input pixels per output pixel.
+fn scale(input: usize, output: usize, coords: CoordMode) -> f32 {
+    if coords == CoordMode::AlignCorners && output > 1 {
+        (input - 1) as f32 / (output - 1) as f32
+    } else {
+        input as f32 / output as f32
+    }
+}
+
+/// The input pixel nearest to output pixel `i`. With aligned corners halves are rounded away from zero; else the pixel
+/// is the one that the position falls into.
+fn nearest(i: usize, scale: f32, extent: usize, coords: CoordMode) -> usize {
+    let position = match coords {
+        CoordMode::HalfPixel => ((i as f32 + 0.5) * scale).floor(),
+        CoordMode::AlignCorners => (i as f32 * scale).round(),
+        _ => (i as f32 * scale).floor(),
+    };
+    (position as usize).min(extent - 1)
+}
+
+/// The input pixels on both sides of output pixel `i`, and the part of the second.
+fn between(i: usize, scale: f32, extent: usize, coords: CoordMode) -> (usize, usize, f32) {
+    let position = match coords {
+        CoordMode::HalfPixel => (i as f32 + 0.5) * scale - 0.5,
+        _ => i as f32 * scale,
+    };
+    let lower = position.floor().max(0.0);
+    let upper = (position.ceil().max(0.0) as usize).min(extent - 1);
+    (lower as usize, upper, position - lower)
+}

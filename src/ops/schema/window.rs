@@ -1,0 +1,83 @@
+//! A window that slides over an image: how many positions it has.
+
+use super::ShapeError;
+use crate::graph::{MAX_ELEMENTS, Padding, Shape};
+
+/// Most positions of a window whose pixels are further apart than the image is wide: each is looked at, and a border that
+/// makes room for so many is none that a network has (its border is as wide as the window, so there are a few).
+const MOST_SPARSE: usize = 1 << 12;
+
+/// Checks that every window has a pixel of the image.
+pub(crate) fn every_window_meets_the_image(
+    what: &'static str,
+    [window, dilation]: [usize; 2],
+    extent: usize,
+    before: usize,
+    (positions, stride): (usize, usize),
+) -> Result<(), ShapeError> {
+    if positions > MAX_ELEMENTS {
+        return Err(ShapeError::Overflow { what });
+    }
+    let lands = |position: usize| {
+        let outside = before.saturating_sub(position * stride);
+        let tap = outside.div_ceil(dilation);
+        tap < window && (position * stride + tap * dilation).checked_sub(before).is_some_and(|y| y < extent)
+    };
+    // Only a window whose pixels are further apart than the image is wide can miss the image from both sides.
+    if dilation > extent && positions > MOST_SPARSE {
+        return Err(ShapeError::Positions {
+            what,
+            window: reach(what, window, dilation)?,
+            positions,
+            most: MOST_SPARSE,
+        });
+    }
+    let mut all = if dilation <= extent { vec![0, positions - 1] } else { (0..positions).collect() }.into_iter();
+    match all.find(|&position| !lands(position)) {
+        Some(position) => Err(ShapeError::Outside { what, window: reach(what, window, dilation)?, position, extent }),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn slide(
+    x: Shape,
+    window: [usize; 2],
+    stride: [usize; 2],
+    dilation: [usize; 2],
+    Padding { top, bottom, left, right }: Padding,
+) -> Result<[usize; 2], ShapeError> {
+    Ok([
+        steps("window height", x.h, [top, bottom], window[0], stride[0], dilation[0])?,
+        steps("window width", x.w, [left, right], window[1], stride[1], dilation[1])?,
+    ])
+}
+
+/// How many positions a window has along one axis.
+fn steps(
+    what: &'static str,
+    extent: usize,
+    border: [usize; 2],
+    window: usize,
+    stride: usize,
+    dilation: usize,
+) -> Result<usize, ShapeError> {
+    nonzero("stride", stride)?;
+    nonzero("dilation", dilation)?;
+    nonzero(what, window)?;
+    let overflow = ShapeError::Overflow { what };
+    let reach = reach(what, window, dilation)?;
+    let room = extent.checked_add(border[0]).and_then(|r| r.checked_add(border[1])).ok_or(overflow)?;
+    match room.checked_sub(reach) {
+        Some(rest) => Ok(rest / stride + 1),
+        None => Err(ShapeError::Window { what, window: reach, extent: room }),
+    }
+}
+
+/// Extent of a window, dilation included.
+pub(crate) fn reach(what: &'static str, window: usize, dilation: usize) -> Result<usize, ShapeError> {
+    (window - 1).checked_mul(dilation).and_then(|r| r.checked_add(1)).ok_or(ShapeError::Overflow { what })
+}
+
+pub(crate) fn nonzero(what: &'static str, value: usize) -> Result<(), ShapeError> {
+    if value == 0 { Err(ShapeError::Zero { what }) } else { Ok(()) }
+}

@@ -1,0 +1,35 @@
+//! Softmax over channels, and its logarithm.
+
+mod kernel;
+mod lowering;
+mod reference;
+
+use super::schema::{OpSchema, ShapeError, shapes::only};
+use crate::graph::Shape;
+
+/// Softmax of `x` over channels, of `beta * x`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Softmax {
+    /// Factor of the exponent.
+    pub beta: f32,
+    /// Whether the result is the logarithm.
+    pub log: bool,
+}
+
+impl OpSchema for Softmax {
+    fn name(&self) -> &'static str {
+        if self.log { "LOG_SOFTMAX" } else { "SOFTMAX" }
+    }
+
+    fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
+        only(inputs)
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &[]
+    }
+
+    fn moves_only(&self) -> bool {
+        false
+    }
+}

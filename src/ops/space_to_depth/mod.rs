@@ -1,0 +1,39 @@
+//! Blocks of pixels to channels.
+
+mod lowering;
+mod reference;
+
+use super::schema::{
+    OpSchema, ShapeError,
+    shapes::{multiple, only, times},
+};
+use crate::graph::Shape;
+
+/// `block` by `block` pixels of `x` to channels: the inverse of [`DepthToSpace`](crate::graph::DepthToSpace), of the
+/// order [`Dcr`](crate::graph::DepthOrder::Dcr).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpaceToDepth {
+    /// Edge of the block in pixels.
+    pub block: usize,
+}
+
+impl OpSchema for SpaceToDepth {
+    fn name(&self) -> &'static str {
+        "SPACE_TO_DEPTH"
+    }
+
+    fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
+        let x = only(inputs)?;
+        multiple("height by the block", x.h, self.block)?;
+        multiple("width by the block", x.w, self.block)?;
+        Ok(Shape::new(x.b, x.h / self.block, x.w / self.block, times(times(x.c, self.block)?, self.block)?))
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &[]
+    }
+
+    fn moves_only(&self) -> bool {
+        true
+    }
+}

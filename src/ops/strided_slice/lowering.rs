@@ -1,0 +1,49 @@
+//! Every so many-th element of a range of each axis.
+
+use std::ops::Range;
+
+use super::{StridedSlice, reference};
+use crate::{
+    graph::{Graph, Node, Shape},
+    kernels::{Dispatch, KernelError, Shader, StepContext, rearrange},
+    ops::{
+        operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
+        reference::{Operands, ReferenceError},
+        rows::RowMap,
+        work::{Family, Work},
+    },
+};
+
+impl Kernels for StridedSlice {
+    const SHADERS: &'static [Shader] = &[rearrange::SHADER];
+}
+
+impl Operator for StridedSlice {
+    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
+        plain(ConstantOperands::AfterFirst)
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        map.shifted([self.begin[0] as isize, self.begin[1] as isize], [self.stride[0], self.stride[1]])
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, Family::Move, 1, 1)
+    }
+
+    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {
+        Vec::new()
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        rearrange::dispatches(step, rearrange::slice(self.begin, self.stride))
+    }
+
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(reference::strided_slice(&operands.get(0)?, self.begin, self.stride, out))
+    }
+}

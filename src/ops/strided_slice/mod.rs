@@ -1,0 +1,47 @@
+//! Every so many-th element of a range of each axis.
+
+mod lowering;
+mod reference;
+
+use super::schema::{OpSchema, ShapeError, shapes::only};
+use crate::graph::Shape;
+
+/// Output index `i` of an axis reads element `begin + i * stride` of `x`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StridedSlice {
+    /// First index read of each axis.
+    pub begin: [usize; 4],
+    /// Distance between indices read; never zero.
+    pub stride: [isize; 4],
+}
+
+impl OpSchema for StridedSlice {
+    fn name(&self) -> &'static str {
+        "STRIDED_SLICE"
+    }
+
+    fn shape(&self, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
+        let x = only(inputs)?.dims();
+        for (axis, taken) in stated.dims().into_iter().enumerate() {
+            if self.stride[axis] == 0 {
+                return Err(ShapeError::Zero { what: "stride" });
+            }
+            let first = self.begin[axis] as i128;
+            let last = first + (taken as i128 - 1) * self.stride[axis] as i128;
+            for index in [first, last] {
+                if taken > 0 && !(0..x[axis] as i128).contains(&index) {
+                    return Err(ShapeError::Index { axis, index, extent: x[axis] });
+                }
+            }
+        }
+        Ok(stated)
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &[]
+    }
+
+    fn moves_only(&self) -> bool {
+        true
+    }
+}

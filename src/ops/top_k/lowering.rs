@@ -1,0 +1,53 @@
+//! The greatest or least channels of each pixel, or their numbers.
+
+use std::ops::Range;
+
+use super::{TopK, kernel, reference};
+use crate::{
+    graph::{Graph, Node, Shape},
+    kernels::{Dispatch, KernelError, Shader, StepContext},
+    ops::{
+        operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
+        reference::{Operands, ReferenceError},
+        rows::RowMap,
+        work::{Family, Work},
+    },
+};
+
+impl Kernels for TopK {
+    const SHADERS: &'static [Shader] = &[kernel::SHADER];
+}
+
+impl Operator for TopK {
+    fn properties(&self, graph: &Graph, node: &Node) -> Properties {
+        let answered = match (self.indices, &node.inputs[..], &node.outputs[..]) {
+            (true, &[x, ..], &[to, ..]) => Some((to, graph.shape(x).c)),
+            _ => None,
+        };
+        Properties { indices: answered, ..plain(ConstantOperands::AfterFirst) }
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        map.same()
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, Family::Pool, self.k, 1)
+    }
+
+    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {
+        Vec::new()
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        kernel::dispatches(step, self.largest, self.indices)
+    }
+
+    fn reference(&self, operands: &Operands<'_>, _out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(reference::top_k(&operands.get(0)?, self.k, self.largest, self.indices))
+    }
+}

@@ -1,0 +1,42 @@
+//! The greatest or least channels of each pixel.
+
+mod kernel;
+mod lowering;
+mod reference;
+
+use super::schema::{OpSchema, ShapeError, shapes::only};
+use crate::graph::Shape;
+
+/// The `k` greatest or least channels of each pixel of `x`, sorted; of equal ones the lower channel comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TopK {
+    /// How many.
+    pub k: usize,
+    /// Whether the greatest.
+    pub largest: bool,
+    /// Whether the result is their channels' numbers, not their values.
+    pub indices: bool,
+}
+
+impl OpSchema for TopK {
+    fn name(&self) -> &'static str {
+        "TOPK_V2"
+    }
+
+    fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
+        let x = only(inputs)?;
+        match self.k {
+            0 => Err(ShapeError::Zero { what: "the number of channels taken" }),
+            k if k > x.c => Err(ShapeError::Index { axis: 3, index: k as i128 - 1, extent: x.c }),
+            k => Ok(Shape { c: k, ..x }),
+        }
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &[]
+    }
+
+    fn moves_only(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,38 @@
+//! Axes in another order.
+
+mod lowering;
+mod reference;
+
+use super::schema::{OpSchema, ShapeError, shapes::only};
+use crate::graph::Shape;
+
+/// `x` with its axes in another order: output axis `i` is input axis `perm[i]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transpose {
+    /// A permutation of 0 to 3.
+    pub perm: [usize; 4],
+}
+
+impl OpSchema for Transpose {
+    fn name(&self) -> &'static str {
+        "TRANSPOSE"
+    }
+
+    fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
+        let mut sorted = self.perm;
+        sorted.sort_unstable();
+        if sorted != [0, 1, 2, 3] {
+            return Err(ShapeError::Axes { what: "the permutation" });
+        }
+        let dims = only(inputs)?.dims();
+        Ok(self.perm.map(|axis| dims[axis]).into())
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &[]
+    }
+
+    fn moves_only(&self) -> bool {
+        true
+    }
+}

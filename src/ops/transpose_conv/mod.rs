@@ -1,0 +1,66 @@
+//! Transposed 2-D convolutions.
+
+mod kernel;
+mod lowering;
+mod reference;
+
+use super::schema::{
+    OpSchema, ShapeError, WEIGHTS_AND_BIAS,
+    shapes::{bias_fits, multiple, same, weighted},
+    window::{nonzero, reach},
+};
+use crate::graph::{Padding, Shape};
+
+/// A transposed 2-D convolution: `x, weights [O, KH, KW, I / groups], [bias [O]]`.
+///
+/// The image may be of any extent: pixels that the full result does not reach hold the bias alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransposeConv {
+    /// Stride `[y, x]`.
+    pub stride: [usize; 2],
+    /// Dilation `[y, x]`.
+    pub dilation: [usize; 2],
+    /// What is cut off the full result (of extent `(in - 1) * stride + (kernel - 1) * dilation + 1`) above and to the
+    /// left.
+    pub padding: Padding,
+    /// Channel groups.
+    pub groups: usize,
+}
+
+impl TransposeConv {
+    /// One without dilation and groups.
+    pub const fn plain(stride: [usize; 2], padding: Padding) -> Self {
+        Self { stride, dilation: [1, 1], padding, groups: 1 }
+    }
+}
+
+impl OpSchema for TransposeConv {
+    fn name(&self) -> &'static str {
+        "TRANSPOSE_CONV"
+    }
+
+    fn shape(&self, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
+        let (x, weights, bias) = weighted(inputs)?;
+        multiple("input channels by groups", x.c, self.groups)?;
+        multiple("output channels by groups", weights.b, self.groups)?;
+        same("input channels of the weights", x.c / self.groups, weights.c)?;
+        bias_fits(bias, weights.b)?;
+        for axis in 0..2 {
+            nonzero("stride", self.stride[axis])?;
+            nonzero("dilation", self.dilation[axis])?;
+        }
+        nonzero("height of the window", weights.h)?;
+        nonzero("width of the window", weights.w)?;
+        reach("height of the window", weights.h, self.dilation[0])?;
+        reach("width of the window", weights.w, self.dilation[1])?;
+        Ok(Shape { b: x.b, c: weights.b, ..stated })
+    }
+
+    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
+        &WEIGHTS_AND_BIAS
+    }
+
+    fn moves_only(&self) -> bool {
+        false
+    }
+}

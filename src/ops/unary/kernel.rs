@@ -1,0 +1,107 @@
+//! Functions of one value.
+
+use crate::{
+    graph::Unary,
+    kernels::{
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, epilogue, family,
+        shader::helpers::ONE_TEXEL,
+        wgsl::{shader_params, shared_constants},
+    },
+};
+
+pub(crate) const SHADER: Shader = Shader::new("unary", include_str!("../../../shaders/unary.wgsl"))
+    .constants(&[FUNCTIONS])
+    .params::<Params>()
+    .helpers(&[ONE_TEXEL]);
+
+shared_constants! {
+    /// Functions that `unary.wgsl` knows beside those of the epilogue, with codes behind theirs.
+    FUNCTIONS:
+    UNARY_SELU = 32,
+    UNARY_CELU = 33,
+    UNARY_THRESHOLDED_RELU = 34,
+    UNARY_SOFTSIGN = 35,
+    UNARY_SHRINK = 36,
+    UNARY_LOG = 37,
+    UNARY_RECIPROCAL = 38,
+    UNARY_SIGN = 39,
+    UNARY_ERF = 40,
+    UNARY_SIN = 41,
+    UNARY_COS = 42,
+    UNARY_TAN = 43,
+    UNARY_ASIN = 44,
+    UNARY_ACOS = 45,
+    UNARY_ATAN = 46,
+    UNARY_SINH = 47,
+    UNARY_COSH = 48,
+    UNARY_ASINH = 49,
+    UNARY_ACOSH = 50,
+    UNARY_ATANH = 51,
+    UNARY_FLOOR = 52,
+    UNARY_CEIL = 53,
+    UNARY_ROUND = 54,
+    UNARY_TRUNC = 55,
+    UNARY_TO_HALF = 56,
+    UNARY_NOT = 57,
+    UNARY_NOT_ZERO = 58,
+    UNARY_IS_NAN = 59,
+    UNARY_IS_INF = 60,
+}
+
+shader_params! {
+    struct Params {
+        alpha: f32,
+        beta: u32,
+    }
+}
+
+/// One texel an invocation.
+pub(crate) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dispatch>, KernelError> {
+    let input = family::placed(step, 0)?;
+    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let own = || own(unary).map(|(code, [alpha, beta])| (code, alpha, beta.to_bits()));
+    let Some((code, alpha, beta)) = epilogue::function(unary).or_else(own) else {
+        return Err(step.unsupported(format!("there is no kernel for {}", unary.name())));
+    };
+    let items = family::texels(step);
+    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params { alpha, beta });
+    let function = ("FUNCTION", f64::from(code));
+    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, vec![function]).reading(input)])
+}
+
+/// The code and the two parameters of a function that `unary.wgsl` knows itself.
+fn own(unary: Unary) -> Option<(u32, [f32; 2])> {
+    let flag = |on: bool| f32::from(u8::from(on));
+    Some(match unary {
+        Unary::Selu { alpha, gamma } => (UNARY_SELU, [alpha, gamma]),
+        Unary::Celu { alpha } => (UNARY_CELU, [alpha, 0.0]),
+        Unary::ThresholdedRelu { alpha } => (UNARY_THRESHOLDED_RELU, [alpha, 0.0]),
+        Unary::Softsign => (UNARY_SOFTSIGN, [0.0; 2]),
+        Unary::Shrink { bias, lambda } => (UNARY_SHRINK, [bias, lambda]),
+        Unary::Log => (UNARY_LOG, [0.0; 2]),
+        Unary::Reciprocal => (UNARY_RECIPROCAL, [0.0; 2]),
+        Unary::Sign => (UNARY_SIGN, [0.0; 2]),
+        Unary::Erf => (UNARY_ERF, [0.0; 2]),
+        Unary::Sin => (UNARY_SIN, [0.0; 2]),
+        Unary::Cos => (UNARY_COS, [0.0; 2]),
+        Unary::Tan => (UNARY_TAN, [0.0; 2]),
+        Unary::Asin => (UNARY_ASIN, [0.0; 2]),
+        Unary::Acos => (UNARY_ACOS, [0.0; 2]),
+        Unary::Atan => (UNARY_ATAN, [0.0; 2]),
+        Unary::Sinh => (UNARY_SINH, [0.0; 2]),
+        Unary::Cosh => (UNARY_COSH, [0.0; 2]),
+        Unary::Asinh => (UNARY_ASINH, [0.0; 2]),
+        Unary::Acosh => (UNARY_ACOSH, [0.0; 2]),
+        Unary::Atanh => (UNARY_ATANH, [0.0; 2]),
+        Unary::Floor => (UNARY_FLOOR, [0.0; 2]),
+        Unary::Ceil => (UNARY_CEIL, [0.0; 2]),
+        Unary::Round => (UNARY_ROUND, [0.0; 2]),
+        Unary::Trunc => (UNARY_TRUNC, [0.0; 2]),
+        Unary::ToHalf => (UNARY_TO_HALF, [0.0; 2]),
+        Unary::Not => (UNARY_NOT, [0.0; 2]),
+        Unary::NotZero => (UNARY_NOT_ZERO, [0.0; 2]),
+        Unary::IsNan => (UNARY_IS_NAN, [0.0; 2]),
+        Unary::IsInf { negative, positive } => (UNARY_IS_INF, [flag(negative), flag(positive)]),
+        _ => return None,
+    })
+}

@@ -1,0 +1,49 @@
+//! Functions of one value.
+
+use std::ops::Range;
+
+use super::{Unary, kernel, reference};
+use crate::{
+    graph::{Graph, Node, Shape},
+    kernels::{Dispatch, KernelError, Shader, StepContext},
+    ops::{
+        operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
+        reference::{Operands, ReferenceError},
+        rows::RowMap,
+        work::{Family, Work},
+    },
+};
+
+impl Kernels for Unary {
+    const SHADERS: &'static [Shader] = &[kernel::SHADER];
+}
+
+impl Operator for Unary {
+    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
+        plain(ConstantOperands::AfterFirst)
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        map.same()
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, Family::Elementwise, 0, 1)
+    }
+
+    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {
+        Vec::new()
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        kernel::dispatches(step, *self)
+    }
+
+    fn reference(&self, operands: &Operands<'_>, _out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(reference::unary(&operands.get(0)?, *self))
+    }
+}
