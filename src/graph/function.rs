@@ -233,36 +233,6 @@ impl Unary {
             Self::IsInf { .. } => "IsInf",
         }
     }
-
-    /// Whether an epilogue may hold the function: those that follow convolutions in networks, and are short. The others are
-    /// steps of their own, so that the shaders of all other operators need not know them.
-    pub const fn fits_epilogue(&self) -> bool {
-        matches!(
-            self,
-            Self::Relu
-                | Self::Relu6
-                | Self::ReluN1To1
-                | Self::LeakyRelu { .. }
-                | Self::Elu { .. }
-                | Self::HardSigmoid { .. }
-                | Self::Clip { .. }
-                | Self::HardSwish
-                | Self::Logistic
-                | Self::Silu
-                | Self::Gelu
-                | Self::GeluTanh
-                | Self::Softplus
-                | Self::Mish
-                | Self::Exp
-                | Self::Sqrt
-                | Self::Rsqrt
-                | Self::Square
-                | Self::Abs
-                | Self::Neg
-                | Self::Tanh
-                | Self::FakeQuant { .. }
-        )
-    }
 }
 
 /// Functions of two values, with broadcasting.

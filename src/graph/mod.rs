@@ -8,7 +8,7 @@ mod epilogue;
 mod error;
 pub(crate) mod evaluate;
 mod finite;
-mod function;
+pub(crate) mod function;
 mod layout_permutation;
 mod node_set;
 mod padding;
@@ -22,7 +22,6 @@ pub use element_type::ElementType;
 pub use epilogue::{Act, Epilogue};
 pub use error::{BuildError, CheckError};
 pub use finite::NotFinite;
-pub use function::{Binary, Unary};
 pub use layout_permutation::LayoutPermutation;
 pub use node_set::NodeSet;
 pub use padding::Padding;
@@ -31,32 +30,13 @@ pub use subtensor::{SubtensorError, texels_agree};
 pub(crate) use subtensor::{SubtensorOffset, may_be_in_place, subtensor_offsets};
 
 pub use crate::ops::{
-    concat::Concat,
-    conv::Conv2d,
-    cum_sum::CumSum,
-    depth_to_space::{DepthOrder, DepthToSpace},
-    depthwise::DepthwiseConv2d,
-    fully_connected::FullyConnected,
-    gather::Gather,
-    gather_elements::GatherElements,
-    lrn::Lrn,
-    matmul::MatMul,
-    normalize::Normalize,
-    op::{Op, infer},
-    pad::{Pad, PadAxis, PadMode},
-    pool::{Pool2d, PoolKind},
-    prelu::Prelu,
-    reduce::{Reduce, ReduceKind},
-    reshape::Reshape,
-    resize::{CoordMode, Resize, ResizeAxis, ResizeMode, Rounding, Taps},
+    depth_to_space::DepthOrder,
+    op::*,
+    pad::{PadAxis, PadMode},
+    pool::PoolKind,
+    reduce::ReduceKind,
+    resize::{CoordMode, ResizeAxis, ResizeMode, Rounding, Taps},
     schema::ShapeError,
-    softmax::Softmax,
-    space_to_depth::SpaceToDepth,
-    strided_slice::StridedSlice,
-    tile::Tile,
-    top_k::TopK,
-    transpose::Transpose,
-    transpose_conv::TransposeConv,
 };
 
 /// Index of a tensor in [`Graph::tensors`].

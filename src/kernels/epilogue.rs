@@ -125,6 +125,12 @@ pub(crate) fn function(unary: Unary) -> Option<(u32, f32, u32)> {
     Some((code, alpha, beta.to_bits()))
 }
 
+/// Whether an epilogue may hold the function: those that follow convolutions in networks, and are short. The others are
+/// steps of their own, so that the shaders of all other operators need not know them.
+pub(crate) fn fits_epilogue(unary: Unary) -> bool {
+    function(unary).is_some()
+}
+
 /// Those of functions whose parameters are floats.
 fn of_floats(unary: Unary) -> Option<(u32, [f32; 2])> {
     Some(match unary {

@@ -20,6 +20,7 @@ pub(crate) mod wgsl;
 
 pub use dispatch::Dispatch;
 pub use epilogue::EpilogueParams;
+pub(crate) use epilogue::fits_epilogue;
 pub use params::KernelParams;
 pub use shader::Shader;
 pub(crate) use step::Reach;

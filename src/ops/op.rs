@@ -7,8 +7,8 @@ use crate::graph::Shape;
 /// Writes [`Op`] from the table of operators.
 macro_rules! op {
     (attributes { $($module:ident::$name:ident,)* } none { $($plain_module:ident::$plain:ident,)* }) => {
-        $(use super::$module::$name;)*
-        $(use super::$plain_module::$plain;)*
+        $(pub use super::$module::$name;)*
+        $(pub use super::$plain_module::$plain;)*
 
         /// What a node computes.
         #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,10 @@ use super::{
     site::Site,
     skip_reason::SkipReason,
 };
-use crate::graph::{Act, Node, NodeId, Op, TensorId, Unary};
+use crate::{
+    graph::{Act, Node, NodeId, Op, TensorId, Unary},
+    kernels::fits_epilogue,
+};
 
 pub(super) const RULE: Rule = Rule {
     name: "activation",
@@ -22,7 +25,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
     let (&[from, ..], &[to]) = (&node.inputs[..], &node.outputs[..]) else { return Ok(None) };
     let act = match node.op {
-        Op::Unary(unary) if unary.fits_epilogue() => Act::Unary(unary),
+        Op::Unary(unary) if fits_epilogue(unary) => Act::Unary(unary),
         Op::Prelu => prelu(site, node, to)?,
         _ => return Ok(None),
     };

@@ -200,8 +200,11 @@ fn use_tree<'a>(tree: &[&'a str], prefix: &[&'a str], found: &mut dyn FnMut(&[&s
     }
 }
 
-/// A path as it stands in a file, from the crate's root on; none if it leads elsewhere.
+/// A path as it stands in a file, from the crate's root on; none if it leads elsewhere, or a macro completes it.
 fn from_root(module: &Module, path: &[&str], modules: &BTreeSet<Module>) -> Option<Vec<String>> {
+    if path.contains(&"$") {
+        return None;
+    }
     let supers = path.iter().take_while(|&&part| part == "super").count();
     let (base, rest): (&[String], &[&str]) = match path[0] {
         "crate" => (&[], &path[1..]),

@@ -10,7 +10,7 @@ use super::schema::{
 };
 use crate::graph::Shape;
 
-pub(crate) use crate::graph::Binary;
+pub use crate::graph::function::Binary;
 
 impl OpSchema for Binary {
     fn name(&self) -> &'static str {

@@ -1,12 +1,10 @@
 //! Resizes of height and width.
 
-use crate::{
-    graph::{CoordMode, ResizeMode},
-    kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family,
-        shader::helpers::ONE_TEXEL,
-        wgsl::{shader_params, shared_constants},
-    },
+use super::tensorflow::{Coords, TensorFlowResize};
+use crate::kernels::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family,
+    shader::helpers::ONE_TEXEL,
+    wgsl::{shader_params, shared_constants},
 };
 
 pub(crate) const SHADER: Shader = Shader::new("resize", include_str!("../../../shaders/resize.wgsl"))
@@ -30,8 +28,8 @@ shader_params! {
 
 /// Input pixels per output pixel, in the 32-bit arithmetic of TensorFlow Lite's reference; worked out here because a
 /// device's division need not be exact.
-fn scale(input: usize, output: usize, coords: CoordMode) -> f32 {
-    if coords == CoordMode::AlignCorners && output > 1 {
+fn scale(input: usize, output: usize, coords: Coords) -> f32 {
+    if coords == Coords::AlignCorners && output > 1 {
         (input - 1) as f32 / (output - 1) as f32
     } else {
         input as f32 / output as f32
@@ -41,8 +39,7 @@ fn scale(input: usize, output: usize, coords: CoordMode) -> f32 {
 /// One texel an invocation.
 pub(crate) fn dispatches(
     step: &StepContext<'_>,
-    mode: ResizeMode,
-    coords: CoordMode,
+    TensorFlowResize { bilinear, coords }: TensorFlowResize,
 ) -> Result<Vec<Dispatch>, KernelError> {
     let input = family::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
@@ -51,10 +48,10 @@ pub(crate) fn dispatches(
     let params = Params { scale: [scale(from.h, to.h, coords), scale(from.w, to.w, coords)] };
     let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
     let code = match coords {
-        CoordMode::HalfPixel => COORDS_HALF_PIXEL,
-        CoordMode::AlignCorners => COORDS_ALIGN_CORNERS,
-        _ => COORDS_ASYMMETRIC,
+        Coords::Asymmetric => COORDS_ASYMMETRIC,
+        Coords::HalfPixel => COORDS_HALF_PIXEL,
+        Coords::AlignCorners => COORDS_ALIGN_CORNERS,
     };
-    let constants = vec![("BILINEAR", family::flag(mode == ResizeMode::Linear)), ("COORDS", f64::from(code))];
+    let constants = vec![("BILINEAR", family::flag(bilinear)), ("COORDS", f64::from(code))];
     Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
 }

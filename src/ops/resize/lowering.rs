@@ -2,9 +2,12 @@
 
 use std::ops::Range;
 
-use super::{Resize, kernel, reference, resample_kernel};
+use super::{
+    Resize, kernel, reference, resample_kernel,
+    tensorflow::{Coords, TensorFlowResize},
+};
 use crate::{
-    graph::{CoordMode, Graph, Node, ResizeAxis, ResizeMode, Shape},
+    graph::{Graph, Node, ResizeAxis, Shape},
     kernels::{Dispatch, KernelError, Shader, StepContext},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
@@ -24,10 +27,10 @@ impl Operator for Resize {
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        if self.follows_tensorflow() {
-            return between(map, self.mode, self.coords);
+        match TensorFlowResize::of(self) {
+            Some(resize) => between(map, resize),
+            None => taps(map, &ResizeAxis::new(self, 0, map.from.h, map.to.h)),
         }
-        taps(map, &ResizeAxis::new(self, 0, map.from.h, map.to.h))
     }
 
     fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
@@ -43,19 +46,17 @@ impl Operator for Resize {
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        if self.follows_tensorflow() {
-            kernel::dispatches(step, self.mode, self.coords)
-        } else {
-            resample_kernel::dispatches(step, self)
+        match TensorFlowResize::of(self) {
+            Some(resize) => kernel::dispatches(step, resize),
+            None => resample_kernel::dispatches(step, self),
         }
     }
 
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
         let x = operands.get(0)?;
-        Ok(if self.follows_tensorflow() {
-            reference::tensorflow(&x, self.mode, self.coords, out)
-        } else {
-            reference::taps(&x, self, out)
+        Ok(match TensorFlowResize::of(self) {
+            Some(resize) => reference::tensorflow(&x, resize, out),
+            None => reference::taps(&x, self, out),
         })
     }
 }
@@ -72,22 +73,22 @@ fn taps(map: &RowMap<'_>, axis: &ResizeAxis) -> Vec<Range<u32>> {
 
 /// The rows between which the result's row lies. A position next to a whole number may fall on either side of it in a
 /// device's arithmetic, so both count.
-fn between(map: &RowMap<'_>, mode: ResizeMode, coords: CoordMode) -> Vec<Range<u32>> {
+fn between(map: &RowMap<'_>, TensorFlowResize { bilinear, coords }: TensorFlowResize) -> Vec<Range<u32>> {
     const SLACK: f64 = 1e-3;
     let (from, to) = (map.from.h as f64, map.to.h as f64);
     let scale = match coords {
-        CoordMode::AlignCorners if map.to.h > 1 => (from - 1.0) / (to - 1.0),
-        _ => from / to,
+        Coords::AlignCorners if map.to.h > 1 => (from - 1.0) / (to - 1.0),
+        Coords::Asymmetric | Coords::HalfPixel | Coords::AlignCorners => from / to,
     };
     map.each(|y| {
-        let position = match (coords, mode) {
-            (CoordMode::HalfPixel, ResizeMode::Linear) => (y as f64 + 0.5) * scale - 0.5,
-            (CoordMode::HalfPixel, ResizeMode::Nearest(_)) => (y as f64 + 0.5) * scale,
-            (CoordMode::AlignCorners, ResizeMode::Nearest(_)) => y as f64 * scale + 0.5,
-            _ => y as f64 * scale,
+        let position = match (coords, bilinear) {
+            (Coords::HalfPixel, true) => (y as f64 + 0.5) * scale - 0.5,
+            (Coords::HalfPixel, false) => (y as f64 + 0.5) * scale,
+            (Coords::AlignCorners, false) => y as f64 * scale + 0.5,
+            (Coords::AlignCorners, true) | (Coords::Asymmetric, _) => y as f64 * scale,
         };
         let (low, high) = (position - SLACK, position + SLACK);
-        let upper = if mode == ResizeMode::Linear { high.ceil() } else { high.floor() };
+        let upper = if bilinear { high.ceil() } else { high.floor() };
         let inside = |row: f64| row.clamp(0.0, from - 1.0) as isize;
         inside(low.floor())..inside(upper) + 1
     })

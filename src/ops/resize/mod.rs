@@ -6,9 +6,12 @@ mod lowering;
 mod mode;
 mod reference;
 mod resample_kernel;
+mod tensorflow;
 
 pub use axis::{ResizeAxis, Taps};
 pub use mode::{CoordMode, ResizeMode, Rounding};
+
+use tensorflow::TensorFlowResize;
 
 use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
@@ -27,15 +30,7 @@ pub struct Resize {
 impl Resize {
     /// Whether it is one of TensorFlow Lite's, whose reference works in 32 bits and in an order of its own.
     pub fn follows_tensorflow(&self) -> bool {
-        use CoordMode::{AlignCorners, Asymmetric, HalfPixel};
-        use Rounding::{Floor, PreferCeil};
-        self.scale.is_none()
-            && matches!(
-                (self.mode, self.coords),
-                (ResizeMode::Linear, Asymmetric | HalfPixel | AlignCorners)
-                    | (ResizeMode::Nearest(Floor), Asymmetric)
-                    | (ResizeMode::Nearest(PreferCeil), HalfPixel | AlignCorners)
-            )
+        TensorFlowResize::of(self).is_some()
     }
 }
 

@@ -1,27 +1,32 @@
 //! Resizes: TensorFlow Lite's in the 32-bit arithmetic of its reference kernels, all others by their taps.
 
+use super::tensorflow::{Coords, TensorFlowResize};
 use crate::{
-    graph::{CoordMode, Resize, ResizeAxis, ResizeMode, Shape},
+    graph::{CoordMode, Resize, ResizeAxis, Shape},
     ops::reference::view::{View, each},
 };
 
 /// TensorFlow Lite's conventions.
-pub(crate) fn tensorflow(x: &View<'_>, mode: ResizeMode, coords: CoordMode, out: Shape) -> Vec<f32> {
+pub(crate) fn tensorflow(
+    x: &View<'_>,
+    TensorFlowResize { bilinear, coords }: TensorFlowResize,
+    out: Shape,
+) -> Vec<f32> {
     let scale = [scale(x.shape.h, out.h, coords), scale(x.shape.w, out.w, coords)];
-    match mode {
-        ResizeMode::Nearest(_) => each(out, |[b, oy, ox, c]| {
+    if !bilinear {
+        return each(out, |[b, oy, ox, c]| {
             let y = nearest(oy, scale[0], x.shape.h, coords);
             x.at([b, y, nearest(ox, scale[1], x.shape.w, coords), c])
-        }),
-        ResizeMode::Linear | ResizeMode::Cubic { .. } => each(out, |[b, oy, ox, c]| {
-            let (y0, y1, v) = between(oy, scale[0], x.shape.h, coords);
-            let (x0, x1, u) = between(ox, scale[1], x.shape.w, coords);
-            x.at([b, y0, x0, c]) * (1.0 - v) * (1.0 - u)
-                + x.at([b, y1, x0, c]) * v * (1.0 - u)
-                + x.at([b, y0, x1, c]) * (1.0 - v) * u
-                + x.at([b, y1, x1, c]) * v * u
-        }),
+        });
     }
+    each(out, |[b, oy, ox, c]| {
+        let (y0, y1, v) = between(oy, scale[0], x.shape.h, coords);
+        let (x0, x1, u) = between(ox, scale[1], x.shape.w, coords);
+        x.at([b, y0, x0, c]) * (1.0 - v) * (1.0 - u)
+            + x.at([b, y1, x0, c]) * v * (1.0 - u)
+            + x.at([b, y0, x1, c]) * (1.0 - v) * u
+            + x.at([b, y1, x1, c]) * v * u
+    })
 }
 
 /// Any convention: each row of taps summed from left to right, then the rows from top to bottom.
@@ -41,8 +46,8 @@ pub(crate) fn taps(x: &View<'_>, resize: &Resize, out: Shape) -> Vec<f32> {
 }
 
 /// Input pixels per output pixel.
-fn scale(input: usize, output: usize, coords: CoordMode) -> f32 {
-    if coords == CoordMode::AlignCorners && output > 1 {
+fn scale(input: usize, output: usize, coords: Coords) -> f32 {
+    if coords == Coords::AlignCorners && output > 1 {
         (input - 1) as f32 / (output - 1) as f32
     } else {
         input as f32 / output as f32
@@ -51,20 +56,20 @@ fn scale(input: usize, output: usize, coords: CoordMode) -> f32 {
 
 /// The input pixel nearest to output pixel `i`. With aligned corners halves are rounded away from zero; else the pixel
 /// is the one that the position falls into.
-fn nearest(i: usize, scale: f32, extent: usize, coords: CoordMode) -> usize {
+fn nearest(i: usize, scale: f32, extent: usize, coords: Coords) -> usize {
     let position = match coords {
-        CoordMode::HalfPixel => ((i as f32 + 0.5) * scale).floor(),
-        CoordMode::AlignCorners => (i as f32 * scale).round(),
-        _ => (i as f32 * scale).floor(),
+        Coords::HalfPixel => ((i as f32 + 0.5) * scale).floor(),
+        Coords::AlignCorners => (i as f32 * scale).round(),
+        Coords::Asymmetric => (i as f32 * scale).floor(),
     };
     (position as usize).min(extent - 1)
 }
 
 /// The input pixels on both sides of output pixel `i`, and the part of the second.
-fn between(i: usize, scale: f32, extent: usize, coords: CoordMode) -> (usize, usize, f32) {
+fn between(i: usize, scale: f32, extent: usize, coords: Coords) -> (usize, usize, f32) {
     let position = match coords {
-        CoordMode::HalfPixel => (i as f32 + 0.5) * scale - 0.5,
-        _ => i as f32 * scale,
+        Coords::HalfPixel => (i as f32 + 0.5) * scale - 0.5,
+        Coords::Asymmetric | Coords::AlignCorners => i as f32 * scale,
     };
     let lower = position.floor().max(0.0);
     let upper = (position.ceil().max(0.0) as usize).min(extent - 1);

@@ -102,6 +102,28 @@ fn own(unary: Unary) -> Option<(u32, [f32; 2])> {
         Unary::NotZero => (UNARY_NOT_ZERO, [0.0; 2]),
         Unary::IsNan => (UNARY_IS_NAN, [0.0; 2]),
         Unary::IsInf { negative, positive } => (UNARY_IS_INF, [flag(negative), flag(positive)]),
-        _ => return None,
+        // Those of the epilogue.
+        Unary::Relu
+        | Unary::Relu6
+        | Unary::ReluN1To1
+        | Unary::LeakyRelu { .. }
+        | Unary::Elu { .. }
+        | Unary::HardSwish
+        | Unary::Logistic
+        | Unary::Tanh
+        | Unary::Exp
+        | Unary::Sqrt
+        | Unary::Rsqrt
+        | Unary::Square
+        | Unary::Abs
+        | Unary::Neg
+        | Unary::Clip { .. }
+        | Unary::HardSigmoid { .. }
+        | Unary::Silu
+        | Unary::Gelu
+        | Unary::GeluTanh
+        | Unary::Softplus
+        | Unary::Mish
+        | Unary::FakeQuant { .. } => return None,
     })
 }

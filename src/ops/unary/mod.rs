@@ -7,7 +7,7 @@ mod reference;
 use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
 
-pub(crate) use crate::graph::Unary;
+pub use crate::graph::function::Unary;
 
 impl OpSchema for Unary {
     fn name(&self) -> &'static str {
