@@ -17,6 +17,9 @@ macro_rules! op {
             $(#[doc = concat!("See [`", stringify!($plain), "`](struct@", stringify!($plain), ").")] $plain,)*
         }
 
+        /// The names of all operators, as the variants of [`Op`] have them.
+        pub const OPERATORS: &[&str] = &[$(stringify!($name),)* $(stringify!($plain),)*];
+
         impl Op {
             fn schema(&self) -> &dyn OpSchema {
                 match self {

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod all;
 mod conv;
 mod elementwise;
 mod functions;
