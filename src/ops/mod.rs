@@ -29,6 +29,7 @@ macro_rules! operators {
                 depth_to_space::DepthToSpace,
                 space_to_depth::SpaceToDepth,
                 resize::Resize,
+                grid_sample::GridSample,
                 softmax::Softmax,
                 matmul::MatMul,
                 top_k::TopK,
@@ -56,6 +57,7 @@ pub(crate) mod depthwise;
 pub(crate) mod fully_connected;
 pub(crate) mod gather;
 pub(crate) mod gather_elements;
+pub(crate) mod grid_sample;
 mod lookup;
 mod lower;
 pub(crate) mod lrn;

@@ -73,6 +73,10 @@ const CONSTANTS: &[(&str, Constants)] = &[
             ("WHOLE_TEXELS", &[0.0, 1.0]),
         ],
     ),
+    (
+        "grid_sample",
+        &[("LINEAR", &[0.0, 1.0]), ("BORDER", &[0.0, 1.0]), ("ALIGN_CORNERS", &[0.0, 1.0]), ("CONSTANT", &[0.0, 1.0])],
+    ),
     ("lrn", &[]),
     (
         "matmul",

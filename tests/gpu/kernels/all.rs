@@ -1,9 +1,9 @@
 //! A case of every operator: one that has none, or whose kernel was forgotten, is named here.
 
 use texpool::graph::{
-    Binary, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather, GatherElements, Lrn,
-    MatMul, Normalize, OPERATORS, Op, Pad, PadMode, Padding, Pool2d, PoolKind, Reduce, ReduceKind, Resize, ResizeMode,
-    Softmax, SpaceToDepth, StridedSlice, TopK, Transpose, TransposeConv, Unary,
+    Binary, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather, GatherElements,
+    GridSample, Lrn, MatMul, Normalize, OPERATORS, Op, Pad, PadMode, Padding, Pool2d, PoolKind, Reduce, ReduceKind,
+    Resize, ResizeMode, Softmax, SpaceToDepth, StridedSlice, TopK, Transpose, TransposeConv, Unary,
 };
 
 use super::{Source, case, constant, harness::Harness, placed};
@@ -44,6 +44,11 @@ fn cases() -> Vec<Case> {
             Op::Resize(Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None }),
             vec![x()],
             [2, 7, 3, 8],
+        ),
+        (
+            Op::GridSample(GridSample { linear: true, border: false, align_corners: false }),
+            vec![x(), placed([2, 3, 5, 2])],
+            [2, 3, 5, 8],
         ),
         (Op::Softmax(Softmax { beta: 1.5, log: false }), vec![x()], X),
         (Op::MatMul(MatMul { transpose_b: false }), vec![x(), placed([2, 4, 8, 3])], [2, 4, 6, 3]),

@@ -6,6 +6,7 @@ mod all;
 mod conv;
 mod elementwise;
 mod functions;
+mod grid_sample;
 mod harness;
 mod lines;
 mod misfits;

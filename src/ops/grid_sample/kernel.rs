@@ -1,0 +1,46 @@
+//! Pixels of an image at places that a grid names; the grid may be a constant.
+
+use super::GridSample;
+use crate::{
+    graph::{Graph, Node},
+    kernels::{
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack,
+        shader::helpers::ONE_TEXEL,
+    },
+};
+
+pub(crate) const SHADER: Shader =
+    Shader::new("grid_sample", include_str!("../../../shaders/grid_sample.wgsl")).helpers(&[ONE_TEXEL]);
+
+/// The constant grid as a whole tensor.
+pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+    if graph.is_constant(node.inputs[1]) { pack::tensor(graph, node.inputs[1]) } else { Vec::new() }
+}
+
+/// One texel an invocation.
+pub(crate) fn dispatches(step: &StepContext<'_>, sampling: GridSample) -> Result<Vec<Dispatch>, KernelError> {
+    let input = family::placed(step, 0)?;
+    let items = family::texels(step);
+    let constants = |constant: bool| {
+        vec![
+            ("LINEAR", family::flag(sampling.linear)),
+            ("BORDER", family::flag(sampling.border)),
+            ("ALIGN_CORNERS", family::flag(sampling.align_corners)),
+            ("CONSTANT", family::flag(constant)),
+        ]
+    };
+    let grid = step.node.inputs[1];
+    if step.graph.is_constant(grid) {
+        let shape = step.graph.shape(grid);
+        let plan = EpilogueParams::new(step.graph, step.node, shape.texels());
+        let params = KernelParams::new(step, &plan, items).input(input);
+        let dispatch = family::dispatch(step, SHADER, &plan, params, items, constants(true));
+        return Ok(vec![dispatch.reading(input).reading_weights(step)]);
+    }
+    let grid = family::placed(step, 1)?;
+    family::no_added_tensor(step)?;
+    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let params = KernelParams::new(step, &plan, items).input(input).second(grid);
+    let dispatch = family::dispatch(step, SHADER, &plan, params, items, constants(false));
+    Ok(vec![dispatch.reading(input).reading_second(grid)])
+}

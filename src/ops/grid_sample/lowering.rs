@@ -1,0 +1,50 @@
+//! Pixels of an image at places that a grid names.
+
+use std::ops::Range;
+
+use super::{GridSample, kernel, reference};
+use crate::{
+    graph::{Graph, Node, Shape},
+    kernels::{Dispatch, KernelError, Shader, StepContext},
+    ops::{
+        operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
+        reference::{Operands, ReferenceError},
+        rows::RowMap,
+        work::{Family, Work},
+    },
+};
+
+impl Kernels for GridSample {
+    const SHADERS: &'static [Shader] = &[kernel::SHADER];
+}
+
+impl Operator for GridSample {
+    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
+        plain(ConstantOperands::AfterFirst)
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        // A place may be anywhere in the image.
+        if map.operand == 0 { map.each(|_| 0..map.from.h as isize) } else { map.same() }
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, Family::Resize, 1, 1)
+    }
+
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+        kernel::weights(graph, node)
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        kernel::dispatches(step, *self)
+    }
+
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(reference::grid_sample(&operands.get(0)?, &operands.get(1)?, *self, out))
+    }
+}
