@@ -6,7 +6,10 @@ use super::{
     conv::{answer_image, image},
 };
 use crate::{
-    graph::{CoordMode, DepthOrder, DepthToSpace, Op, Pad, PadMode, Resize, ResizeMode, Rounding, Shape, SpaceToDepth},
+    graph::{
+        CoordMode, DepthOrder, DepthToSpace, GridSample, Op, Pad, PadMode, Resize, ResizeMode, Rounding, Shape,
+        SpaceToDepth,
+    },
     import::{
         common::axes::named_axes,
         error::Problem,
@@ -21,7 +24,7 @@ use crate::{
             },
             value::{Computed, Value},
         },
-        op_registry::All,
+        op_registry::{All, Floats},
     },
 };
 
@@ -31,6 +34,8 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Pad", 1, All, "rearrange", LikeOperand, pad).limits("borders and value must be known").fold(pad),
     OnnxOpEntry::new("Resize", 10, All, "resize, resample, dense", ChannelsSecond, resize)
         .limits("sizes must be known"),
+    OnnxOpEntry::new("GridSample", 16, Floats, "grid_sample", ChannelsSecond, grid_sample)
+        .limits("linear or nearest, zeros or the border outside; two dimensions"),
     OnnxOpEntry::new("Upsample", 7, All, "resize, resample", ChannelsSecond, resize).limits("scales must be known"),
 ];
 
@@ -61,6 +66,33 @@ fn space_to_depth(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     }
     let shape = Shape::new(b, h / block, w / block, c.saturating_mul(block).saturating_mul(block));
     let tensor = ctx.emit(Op::SpaceToDepth(SpaceToDepth { block }), &[image.x.tensor], shape)?;
+    answer_image(ctx, tensor, &image, shape);
+    Ok(())
+}
+
+/// The grid is computed with as it lies in the file: its last axis holds a column and a row.
+fn grid_sample(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let (x, grid) = (ctx.computed(0)?, ctx.operand(1)?);
+    let &[_, height, width, 2] = grid.dims() else {
+        return Err(Problem::unsupported(format!("a grid of {:?}: only images are supported", grid.dims())));
+    };
+    let linear = match ctx.text("mode", "linear")?.as_str() {
+        "linear" | "bilinear" => true,
+        "nearest" => false,
+        other => return Err(Problem::unsupported(format!("its mode is {other}"))),
+    };
+    let border = match ctx.text("padding_mode", "zeros")?.as_str() {
+        "zeros" => false,
+        "border" => true,
+        other => return Err(Problem::unsupported(format!("its padding_mode is {other}"))),
+    };
+    let align_corners = ctx.flag("align_corners", false)?;
+    let image = image(ctx, &x)?;
+    let layout = AtomLayout::of(grid.dims(), &[vec![0], vec![1], vec![2], vec![3]]);
+    let grid = placed_as(ctx.lowering, &grid, &layout)?;
+    let shape = Shape { h: height, w: width, ..image.shape };
+    let tensor =
+        ctx.emit(Op::GridSample(GridSample { linear, border, align_corners }), &[image.x.tensor, grid], shape)?;
     answer_image(ctx, tensor, &image, shape);
     Ok(())
 }
