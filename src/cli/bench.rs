@@ -165,8 +165,7 @@ fn steps(session: &Session, args: &Args, profiles: &[Vec<DispatchTime>]) -> Vec<
     let mut of_step = Vec::with_capacity(rows.len());
     for ((step, row), node) in rows.into_iter().enumerate().zip(compiled.schedule.steps.iter().map(|step| step.node)) {
         let at = *of_node.entry(node).or_insert_with(|| {
-            let result = compiled.graph.nodes[node].outputs.first();
-            let shape = result.map(|&t| compiled.graph.tensors[t].dims.clone()).unwrap_or_default();
+            let shape = compiled.graph.tensors[compiled.graph.nodes[node].output].dims.clone();
             let (operator, tensor) = (row.operator, row.writes);
             made.push(Step { step, bands: 0, operator, tensor, shape, kernels: Vec::new(), gpu_ms: None });
             made.len() - 1

@@ -11,7 +11,7 @@ impl Network {
     /// The layers of a graph. Constants are no layers; their elements count as parameters of the node that reads them.
     ///
     /// # Errors
-    /// [`ScheduleError`] of a graph whose nodes do not stand in order, or have several results.
+    /// [`ScheduleError`] of a graph whose nodes do not stand in order.
     pub fn from_graph(graph: &Graph) -> Result<Self, ScheduleError> {
         let mut network = Self { name: graph.name.clone(), layers: Vec::new() };
         let mut made: Vec<Option<usize>> = vec![None; graph.tensors.len()];
@@ -20,10 +20,7 @@ impl Network {
             network.layers.push(layer(graph, input, "input", Vec::new()));
         }
         for node in &graph.nodes {
-            let &[result] = node.outputs.as_slice() else {
-                let (node, op, results) = (node.op_index, node.op.name(), node.outputs.len());
-                return Err(ScheduleError::NotOneResult { node, op, results });
-            };
+            let result = node.output;
             let mut inputs = Vec::new();
             let mut parameters = 0;
             for (index, operand) in node.inputs.iter().copied().chain(node.epilogue.add).enumerate() {

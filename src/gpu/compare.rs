@@ -95,9 +95,8 @@ pub fn compare_compiled(
     session.run_stepwise(inputs, |number, values| {
         let step = &compiled.schedule.steps[number];
         let node = &compiled.graph.nodes[step.node];
-        let result = node.outputs.first().and_then(|&tensor| Some((tensor, references[tensor].as_ref()?)));
-        let Some((tensor, expected)) = result else { return true };
-        let shape = compiled.graph.shape(tensor);
+        let Some(expected) = &references[node.output] else { return true };
+        let shape = compiled.graph.shape(node.output);
         let row = shape.w * shape.c;
         let first = step.rows.start as usize * row;
         let there = &expected[first..(first + values.len()).min(expected.len())];
@@ -108,7 +107,7 @@ pub fn compare_compiled(
             step: number,
             op_index: node.op_index,
             op: node.op.name(),
-            tensor: compiled.graph.tensors[tensor].name.clone(),
+            tensor: compiled.graph.tensors[node.output].name.clone(),
             worst,
             at: [y / shape.h, y % shape.h, x, place % shape.c],
             device: values.get(at).copied().unwrap_or(0.0),

@@ -57,10 +57,7 @@ impl PlacedModel<'_> {
         let mut bytes = 0u64;
         for (index, step) in schedule.steps.iter().enumerate() {
             let node = &graph.nodes[step.node];
-            let (Some(&result), true) = (node.outputs.first(), node.outputs.len() == 1) else {
-                return Err(GpuError::NotPlaced { op_index: node.op_index, op: node.op.name() });
-            };
-            let Some(output) = self.operand(result) else {
+            let Some(output) = self.operand(node.output) else {
                 return Err(GpuError::NotPlaced { op_index: node.op_index, op: node.op.name() });
             };
             let dispatches = match step.pad_border {

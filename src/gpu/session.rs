@@ -265,7 +265,7 @@ impl Session {
             let end = next + self.steps[next..].iter().rposition(|&of| of == Some(number)).map_or(0, |last| last + 1);
             self.program.run(&self.gpu, next..end)?;
             next = end;
-            let result = self.compiled.graph.nodes[step.node].outputs.first().and_then(|&t| placed.operand(t));
+            let result = placed.operand(self.compiled.graph.nodes[step.node].output);
             // What some rows of a border surround may follow, and is seen by itself.
             let part = |operand: &Operand| step.pad_border && step.rows.len() < operand.shape.rows();
             let Some(operand) = result.filter(|operand| !part(operand)) else { continue };

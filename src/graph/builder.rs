@@ -250,13 +250,8 @@ impl GraphBuilder {
         })?;
         let dims = if inferred == stated { dims } else { &inferred.dims() };
         let output = self.tensor(name, dims, None)?;
-        self.graph.nodes.push(Node {
-            op,
-            inputs: inputs.to_vec(),
-            outputs: vec![output],
-            epilogue: Epilogue::of(act),
-            op_index: node,
-        });
+        let epilogue = Epilogue::of(act);
+        self.graph.nodes.push(Node { op, inputs: inputs.to_vec(), output, epilogue, op_index: node });
         Ok(output)
     }
 

@@ -21,9 +21,9 @@ pub fn check(graph: &Graph) -> Result<(), CheckError> {
     }
     let mut computed = vec![false; graph.tensors.len()];
     for node in &graph.nodes {
-        let result = check_node(graph, node, &set)?;
-        set[result] = true;
-        computed[result] = true;
+        check_node(graph, node, &set)?;
+        set[node.output] = true;
+        computed[node.output] = true;
     }
     if graph.outputs.is_empty() {
         return Err(CheckError::NoOutputs);
@@ -78,15 +78,12 @@ pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
     Ok(())
 }
 
-/// Checks one node against what has a value before it; gives its result.
-fn check_node(graph: &Graph, node: &Node, set: &[bool]) -> Result<TensorId, CheckError> {
+/// Checks one node against what has a value before it.
+fn check_node(graph: &Graph, node: &Node, set: &[bool]) -> Result<(), CheckError> {
     let (index, operator) = (node.op_index, node.op.name());
     let place = || format!("node {index} {operator}");
-    let &[result] = node.outputs.as_slice() else {
-        return Err(CheckError::Results { node: index, operator, found: node.outputs.len() });
-    };
-    let output = find(graph, result, place)?;
-    if set[result] {
+    let output = find(graph, node.output, place)?;
+    if set[node.output] {
         return Err(CheckError::Rewritten { node: index, operator, tensor: output.name.clone() });
     }
     let mut shapes = Vec::with_capacity(node.inputs.len());
@@ -127,8 +124,7 @@ fn check_node(graph: &Graph, node: &Node, set: &[bool]) -> Result<TensorId, Chec
             inferred: Box::new(inferred),
         });
     }
-    check_tail(graph, node, inferred)?;
-    Ok(result)
+    check_tail(graph, node, inferred)
 }
 
 fn check_tail(graph: &Graph, node: &Node, result: Shape) -> Result<(), CheckError> {

@@ -59,16 +59,6 @@ pub enum CheckError {
         /// The id.
         id: TensorId,
     },
-    /// A node without exactly one result.
-    #[error("node {node} {operator}: has {found} results, must have 1")]
-    Results {
-        /// The node, by [`Node::op_index`](super::Node::op_index).
-        node: usize,
-        /// Its operator.
-        operator: &'static str,
-        /// Number of results.
-        found: usize,
-    },
     /// A tensor that two nodes write, or that a node writes though it is an input or a constant.
     #[error("node {node} {operator}: tensor `{}` has a value already", shown(tensor))]
     Rewritten {

@@ -66,8 +66,8 @@ pub struct Node {
     pub op: Op,
     /// Operands, in the order the operator documents ([`Op`]).
     pub inputs: Vec<TensorId>,
-    /// Results.
-    pub outputs: Vec<TensorId>,
+    /// Its result.
+    pub output: TensorId,
     /// What is done to the result before it is stored.
     pub epilogue: Epilogue,
     /// Index of the operator in the model file, for messages; the first one where several were fused.

@@ -34,7 +34,7 @@ pub(crate) struct SubtensorOffset {
 #[non_exhaustive]
 pub enum SubtensorError {
     /// The result is not put together from the operands.
-    #[error("{op} is neither a concatenation nor a pad, or has more than one result")]
+    #[error("{op} is neither a concatenation nor a pad")]
     NoParts {
         /// The operator.
         op: &'static str,
@@ -58,8 +58,7 @@ pub(crate) const fn may_be_in_place(op: &Op) -> bool {
 /// Where the parts of a concatenation, or what a pad surrounds, lie in the result. A part of the channels must begin with
 /// a texel, and all but the last fill theirs; a part must have its rows one after another.
 pub(crate) fn subtensor_offsets(graph: &Graph, node: &Node) -> Result<Vec<SubtensorOffset>, SubtensorError> {
-    let &[to] = &node.outputs[..] else { return Err(SubtensorError::NoParts { op: node.op.name() }) };
-    let whole = graph.shape(to);
+    let whole = graph.shape(node.output);
     let unaligned = |part: TensorId| SubtensorError::Unaligned { tensor: graph.tensors[part].name.clone() };
     match (&node.op, &node.inputs[..]) {
         (&Op::Concat(Concat { axis }), parts) => {

@@ -10,8 +10,8 @@ use crate::{graph::Shape, plan::RowTable};
 pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
     let node = step.node;
     let shapes = |tensors: &[usize]| -> Vec<Shape> { tensors.iter().map(|&tensor| step.graph.shape(tensor)).collect() };
-    let [inputs, add, result] = [shapes(&node.inputs), shapes(node.epilogue.add.as_slice()), shapes(&node.outputs)];
-    if step.inputs.len() != inputs.len() || step.add.iter().len() != add.len() || result.len() != 1 {
+    let [inputs, add] = [shapes(&node.inputs), shapes(node.epilogue.add.as_slice())];
+    if step.inputs.len() != inputs.len() || step.add.iter().len() != add.len() {
         return Err(misfit("it has other operands than its node".into()));
     }
     for (operand, shape) in
@@ -20,7 +20,7 @@ pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
         check_operand(operand, *shape)?;
     }
     step.add.iter().zip(&add).try_for_each(|(operand, shape)| check_operand(operand, *shape))?;
-    result.iter().try_for_each(|shape| check_operand(&step.output, *shape))?;
+    check_operand(&step.output, step.graph.shape(node.output))?;
     check_rows(&step.output, &step.rows)
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn pad_border(
     output: &Operand,
     rows: Range<u32>,
 ) -> Result<Dispatch, KernelError> {
-    context::check_operand(output, graph.shape(node.outputs[0]))?;
+    context::check_operand(output, graph.shape(node.output))?;
     context::check_rows(output, &rows)?;
     let refuse = |reason: String| KernelError::Unsupported { op_index: node.op_index, op: node.op.name(), reason };
     let offsets = subtensor_offsets(graph, node).map_err(|why| refuse(why.to_string()))?;

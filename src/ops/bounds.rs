@@ -30,7 +30,7 @@ fn check_node(graph: &Graph, node: &Node) -> Result<(), KernelError> {
     };
     let alpha = |act: Act| if let Act::Prelu(tensor) = act { Some(tensor) } else { None };
     let epilogue = [node.epilogue.add, alpha(node.epilogue.first), alpha(node.epilogue.then)];
-    for &tensor in node.inputs.iter().chain(&node.outputs).chain(epilogue.iter().flatten()) {
+    for &tensor in node.inputs.iter().chain([&node.output]).chain(epilogue.iter().flatten()) {
         let tensor = &graph.tensors[tensor];
         match tensor.shape.checked_len() {
             Some(elements) if elements < ELEMENTS => {}

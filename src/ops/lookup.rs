@@ -55,7 +55,7 @@ pub fn input_rows(graph: &Graph, node: &Node, index: usize) -> Option<Vec<Range<
     if graph.is_constant(tensor) {
         return None;
     }
-    let (from, to) = (graph.shape(tensor), graph.shape(*node.outputs.first()?));
+    let (from, to) = (graph.shape(tensor), graph.shape(node.output));
     let map = RowMap { graph, node, operand: index, from, to };
     Some(if added { map.same() } else { operator(&node.op).input_rows(&map) })
 }

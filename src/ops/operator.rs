@@ -65,7 +65,7 @@ pub(crate) trait Kernels {
 
 /// One dispatch over all rows of a node's result.
 pub(super) fn one_dispatch(graph: &Graph, node: &Node) -> Vec<Range<u32>> {
-    let rows = node.outputs.first().map_or(0, |&tensor| graph.shape(tensor).rows() as u32);
+    let rows = graph.shape(node.output).rows() as u32;
     std::iter::once(0..rows).collect()
 }
 

@@ -57,14 +57,14 @@ pub struct Work {
 impl Work {
     /// Work of a node whose every texel of the result takes `a_texel` operations a lane, `block` texels an invocation.
     pub(super) fn new(graph: &Graph, node: &Node, family: Family, a_texel: usize, block: usize) -> Self {
-        let texels = node.outputs.first().map_or(0, |&tensor| graph.shape(tensor).texels());
+        let texels = graph.shape(node.output).texels();
         Self { family, flops: (texels * a_texel * 4) as f64, texels: texels as f64, block: block as f64 }
     }
 
     /// Work of a node that looks at all texels of its first operand once.
     pub(super) fn of_all_texels(graph: &Graph, node: &Node, family: Family) -> Self {
-        let texels = |tensor: Option<&usize>| tensor.map_or(0, |&tensor| graph.shape(tensor).texels());
-        let a_texel = texels(node.inputs.first()).div_ceil(texels(node.outputs.first()).max(1));
+        let read = node.inputs.first().map_or(0, |&tensor| graph.shape(tensor).texels());
+        let a_texel = read.div_ceil(graph.shape(node.output).texels().max(1));
         Self::new(graph, node, family, a_texel, 1)
     }
 }

@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
-    let (&[from, ..], &[to]) = (&node.inputs[..], &node.outputs[..]) else { return Ok(None) };
+    let (&[from, ..], to) = (&node.inputs[..], node.output) else { return Ok(None) };
     let act = match node.op {
         Op::Unary(unary) if fits_epilogue(unary) => Act::Unary(unary),
         Op::Prelu => prelu(site, node, to)?,
@@ -36,10 +36,10 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     let edit = Edit::default().take_out(id);
     Ok(Some(match reshape {
         Some(reshape) => {
-            let renamed = Node { outputs: vec![to], ..site.node(reshape).clone() };
+            let renamed = Node { output: to, ..site.node(reshape).clone() };
             edit.put(place, fused).put(reshape, renamed)
         }
-        None => edit.put(place, Node { outputs: vec![to], ..fused }),
+        None => edit.put(place, Node { output: to, ..fused }),
     }))
 }
 

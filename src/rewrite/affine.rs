@@ -15,20 +15,19 @@ pub(super) struct Affine {
 impl Affine {
     /// What a node does to the operand that is no constant, if it is arithmetic with one that is; its epilogue left out.
     pub(super) fn of(site: &Site, node: &Node) -> Result<Option<(TensorId, Self)>, SkipReason> {
-        let (&Op::Binary(binary @ (Add | Sub | Mul | Div)), &[a, b], &[to]) =
-            (&node.op, &node.inputs[..], &node.outputs[..])
-        else {
+        let (&Op::Binary(binary @ (Add | Sub | Mul | Div)), &[a, b]) = (&node.op, &node.inputs[..]) else {
             return Ok(None);
         };
+        let to = site.graph.shape(node.output);
         let (from, constant, constant_first) = match (site.graph.is_constant(a), site.graph.is_constant(b)) {
             (false, true) => (a, b, false),
             (true, false) => (b, a, true),
             _ => return Ok(None),
         };
-        if site.graph.shape(from) != site.graph.shape(to) {
+        if site.graph.shape(from) != to {
             return Err(SkipReason::OtherExtents { tensor: site.name(from) });
         }
-        let values = site.per_channel(constant, site.graph.shape(to).c)?;
+        let values = site.per_channel(constant, to.c)?;
         Self::new(binary, constant_first, values).map(|affine| Some((from, affine))).ok_or(SkipReason::Dividend)
     }
 

@@ -83,7 +83,7 @@ fn shortened(site: &Site, chain: &[Link], [scales, shifts]: [bool; 2]) -> Result
     let gone = if scales && shifts {
         let place = chain[1].0;
         let product = operation(Binary::Mul, *x, &scale, &mut edit)?;
-        let product = Node { outputs: vec![*between], epilogue: Default::default(), ..product };
+        let product = Node { output: *between, epilogue: Default::default(), ..product };
         let sum = operation(Binary::Add, *between, &shift, &mut edit)?;
         edit = edit.put(place, product).put(*id, sum);
         &chain[2..]
@@ -98,7 +98,7 @@ fn shortened(site: &Site, chain: &[Link], [scales, shifts]: [bool; 2]) -> Result
 
 /// A new constant in the place of a node's, of one value where all are the same.
 fn numbers_of(site: &Site, node: &Node, numbers: &[f64], edit: &mut Edit) -> Result<TensorId, SkipReason> {
-    let old = node.inputs.iter().copied().find(|&tensor| site.graph.is_constant(tensor)).unwrap_or(node.outputs[0]);
+    let old = node.inputs.iter().copied().find(|&tensor| site.graph.is_constant(tensor)).unwrap_or(node.output);
     let mut values: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
     if values.windows(2).all(|pair| pair[0] == pair[1]) {
         values.truncate(1);

@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(site: &Site, id: NodeId) -> Verdict {
-    let Some(whole) = site.without_epilogue(id) else { return Ok(None) };
+    let whole = site.without_epilogue(id);
     let Some((outer, x)) = bounds(site, whole) else { return Ok(None) };
     // What is bounded within an epilogue is no tensor: there is nothing to read it from.
     let inner = bounds(site, x).filter(|(_, x)| site.value(x.tensor) == *x);

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(site: &Site, id: NodeId) -> Verdict {
-    let seen = |&tensor: &_| site.goes_out(tensor) || !site.readers(tensor).is_empty();
-    let dead = !site.node(id).outputs.iter().any(seen);
+    let result = site.node(id).output;
+    let dead = !site.goes_out(result) && site.readers(result).is_empty();
     Ok(dead.then(|| Edit::default().take_out(id)))
 }

@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
-    let &[to] = &node.outputs[..] else { return Ok(None) };
+    let to = node.output;
     let Some(&reader) = site.readers(to).iter().find(|&&reader| takes(site, reader, to)) else { return Ok(None) };
     let Some((from, affine)) = Affine::of(site, node)? else { return Ok(None) };
     plain(node)?;
@@ -135,8 +135,7 @@ fn sum_first(
     let mut edit = Edit::default();
     let constant = node.inputs.iter().copied().find(|&tensor| tensor != product).ok_or_else(border)?;
     let constant = changed(site, constant, list(shifts.len()), &shifts, &mut edit)?;
-    let &[summed] = &node.outputs[..] else { return Err(border()) };
-    let inputs = fold(site, reader_node, summed, &scale, indexing, &mut edit)?;
+    let inputs = fold(site, reader_node, node.output, &scale, indexing, &mut edit)?;
     let op_index = site.node(before).op_index;
     let op = Op::Binary(Binary::Add);
     let first = Node { op, inputs: vec![x, constant], op_index, ..node.clone() };

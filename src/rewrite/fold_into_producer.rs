@@ -22,7 +22,6 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
-    let &[to] = &node.outputs[..] else { return Ok(None) };
     let Some((from, affine)) = Affine::of(site, node)? else { return Ok(None) };
     let maker = site.private_maker(from)?;
     let maker_node = site.node(maker);
@@ -31,7 +30,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     }
     let mut edit = Edit::default();
     let inputs = fold(site, maker_node, &affine, &mut edit)?;
-    let fused = Node { inputs, outputs: vec![to], epilogue: node.epilogue, ..maker_node.clone() };
+    let fused = Node { inputs, output: node.output, epilogue: node.epilogue, ..maker_node.clone() };
     // The epilogue may add a tensor that is computed between the two.
     let (place, gone) = if node.epilogue.add.is_none() { (maker, id) } else { (id, maker) };
     Ok(Some(edit.put(place, fused).take_out(gone)))
@@ -59,7 +58,7 @@ fn fold(site: &Site, node: &Node, affine: &Affine, edit: &mut Edit) -> Result<Ve
         return Err(SkipReason::NotPerChannel { tensor: site.name(bias) });
     }
     if !rounds_alike(affine, &weights_are, run, biases.as_deref()) {
-        return Err(SkipReason::Absorbs { tensor: node.outputs.first().map_or_else(String::new, |&to| site.name(to)) });
+        return Err(SkipReason::Absorbs { tensor: site.name(node.output) });
     }
     let mut inputs = node.inputs.clone();
     if affine.scale.is_some() {

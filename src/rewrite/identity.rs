@@ -30,7 +30,7 @@ fn look(site: &Site, id: NodeId) -> Verdict {
 /// Lets whoever reads a node's result read the operand `from` instead, if the two have the same extents.
 pub(super) fn passed(site: &Site, id: NodeId, from: TensorId) -> Verdict {
     let node = site.node(id);
-    let &[to] = &node.outputs[..] else { return Ok(None) };
+    let to = node.output;
     if site.graph.shape(from) != site.graph.shape(to) {
         return Ok(None);
     }
@@ -42,8 +42,7 @@ pub(super) fn passed(site: &Site, id: NodeId, from: TensorId) -> Verdict {
     }
     match site.maker(from) {
         Some(maker) if !site.goes_out(from) => {
-            let outputs = vec![to];
-            let maker_node = Node { outputs, ..site.node(maker).clone() };
+            let maker_node = Node { output: to, ..site.node(maker).clone() };
             Ok(Some(Edit::default().take_out(id).put(maker, maker_node).read_instead(from, to)))
         }
         _ => Err(SkipReason::MustCopy { first: site.name(from), second: site.name(to) }),

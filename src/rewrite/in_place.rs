@@ -81,17 +81,15 @@ impl<'a> Search<'a> {
         for id in views.iter() {
             let node = site.node(id);
             search.free[id] = true;
-            for tensor in node.inputs.iter().take(1).chain(&node.outputs).copied() {
+            for tensor in node.inputs.iter().take(1).copied().chain([node.output]) {
                 search.taken[tensor] = true;
                 search.shared[tensor] = search.first(node.inputs[0]);
             }
         }
         for (id, node) in site.graph.nodes.iter().enumerate() {
             search.looks += LOOKS * (1 + node.inputs.len());
-            for &tensor in &node.outputs {
-                let first = search.first(tensor);
-                search.writers[first].push(id);
-            }
+            let first = search.first(node.output);
+            search.writers[first].push(id);
         }
         search.all = search.looks;
         search
@@ -131,7 +129,7 @@ impl<'a> Search<'a> {
     fn join(&mut self, id: NodeId, node: &Node) -> Result<(), SkipReason> {
         let site = self.site;
         subtensor_offsets(&site.graph, node)?;
-        let &[to] = &node.outputs[..] else { return Err(SkipReason::Neighbour { op: node.op.name() }) };
+        let to = node.output;
         if !node.epilogue.is_empty() {
             return Err(SkipReason::EpilogueTaken { op: node.op.name() });
         }

@@ -19,9 +19,8 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
-    let (&Op::Binary(binary), &[mask, _], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else {
-        return Ok(None);
-    };
+    let (&Op::Binary(binary), &[mask, _]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
+    let to = node.output;
     let none = match binary {
         Binary::ZeroUnless => site.one_value(mask) == Some(0.0),
         Binary::ZeroIf => site.is_true(mask),

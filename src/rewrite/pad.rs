@@ -23,10 +23,8 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
-    let (Op::Pad(Pad { before, after, mode }), &[from, ..], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..])
-    else {
-        return Ok(None);
-    };
+    let (Op::Pad(Pad { before, after, mode }), &[from, ..]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
+    let to = node.output;
     let (Some([top, left]), Some([bottom, right]), PadMode::Constant(0.0)) = (around(*before), around(*after), mode)
     else {
         return Err(SkipReason::NotZerosAround);

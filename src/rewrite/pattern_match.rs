@@ -31,10 +31,7 @@ impl PatternMatch {
 
 /// What a rule that recognises a function answers: `found` is shown the value of the node without its epilogue.
 pub(super) fn recognised(site: &Site, id: NodeId, found: impl Fn(&Site, Value) -> Option<PatternMatch>) -> Verdict {
-    match site.without_epilogue(id) {
-        Some(whole) => replaced(site, id, found(site, whole)),
-        None => Ok(None),
-    }
+    replaced(site, id, found(site, site.without_epilogue(id)))
 }
 
 /// Puts the operator found in the place of a node, and takes out the nodes between `x` and it.
@@ -52,7 +49,7 @@ pub(super) fn replaced(site: &Site, id: NodeId, found: Option<PatternMatch>) -> 
             due: (due as f32).to_string(),
         });
     }
-    if node.outputs.iter().any(|&to| site.graph.shape(to) != site.graph.shape(x.tensor)) {
+    if site.graph.shape(node.output) != site.graph.shape(x.tensor) {
         return Err(SkipReason::OtherExtents { tensor: site.name(x.tensor) });
     }
     let between = between(site, id, x.tensor)?;
@@ -82,9 +79,9 @@ fn between(site: &Site, id: NodeId, x: TensorId) -> Result<Vec<NodeId>, SkipReas
         }
     }
     let inside = |reader: &NodeId| *reader == id || found.contains(reader);
-    for tensor in found.iter().flat_map(|&inner| &site.node(inner).outputs) {
-        if !site.readers(*tensor).iter().all(inside) {
-            return Err(SkipReason::ReadElsewhere { tensor: site.name(*tensor) });
+    for tensor in found.iter().map(|&inner| site.node(inner).output) {
+        if !site.readers(tensor).iter().all(inside) {
+            return Err(SkipReason::ReadElsewhere { tensor: site.name(tensor) });
         }
     }
     Ok(found)

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(site: &Site, id: NodeId) -> Verdict {
-    let Some(whole) = site.without_epilogue(id) else { return Ok(None) };
+    let whole = site.without_epilogue(id);
     let found = match site.term(whole) {
         Term::Two(Binary::Mul, a, b) if a == b => Some((Unary::Square, a)),
         Term::Two(Binary::Pow, x, power) => match site.one_value(power.tensor) {

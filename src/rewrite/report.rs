@@ -21,7 +21,7 @@ pub struct Place {
 
 impl Place {
     pub(super) fn of(graph: &Graph, node: &Node) -> Self {
-        let tensor = node.outputs.first().map(|&tensor| graph.tensors[tensor].name.clone()).unwrap_or_default();
+        let tensor = graph.tensors[node.output].name.clone();
         Self { node: node.op_index, op: node.op.name(), tensor }
     }
 }

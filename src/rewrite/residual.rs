@@ -21,23 +21,22 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(site: &Site, id: NodeId) -> Verdict {
     let node = site.node(id);
-    let (Op::Binary(Binary::Add), &[a, b], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else {
-        return Ok(None);
-    };
+    let (Op::Binary(Binary::Add), &[a, b]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
     if site.graph.is_constant(a) || site.graph.is_constant(b) {
         return Ok(None);
     }
     // The operand computed last comes first: the other is there when it is.
     let [first, second] = if site.maker(a) > site.maker(b) { [(a, b), (b, a)] } else { [(b, a), (a, b)] };
-    match add_in(site, id, to, first) {
-        Err(why) => add_in(site, id, to, second).map(Some).map_err(|_| why),
+    match add_in(site, id, first) {
+        Err(why) => add_in(site, id, second).map(Some).map_err(|_| why),
         edit => edit.map(Some),
     }
 }
 
 /// Lets the node that computes `sum` add `addend`.
-fn add_in(site: &Site, id: NodeId, to: TensorId, (sum, addend): (TensorId, TensorId)) -> Result<Edit, SkipReason> {
+fn add_in(site: &Site, id: NodeId, (sum, addend): (TensorId, TensorId)) -> Result<Edit, SkipReason> {
     let node = site.node(id);
+    let to = node.output;
     let maker = site.private_maker(sum)?;
     let maker_node = site.node(maker);
     if !takes_addend(&maker_node.op) {
@@ -62,7 +61,7 @@ fn add_in(site: &Site, id: NodeId, to: TensorId, (sum, addend): (TensorId, Tenso
     };
     let added = Epilogue { add: Some(addend), ..maker_node.epilogue };
     let epilogue = join(added, Act::None, node.epilogue).ok_or(SkipReason::EpilogueTaken { op: node.op.name() })?;
-    let fused = Node { outputs: vec![to], epilogue, ..maker_node.clone() };
+    let fused = Node { output: to, epilogue, ..maker_node.clone() };
     // Where the addend comes after the maker, the maker waits: nothing but the addition reads its result.
     let (place, gone) = if site.maker(addend).is_none_or(|other| other < maker) { (maker, id) } else { (id, maker) };
     Ok(edit.put(place, fused).take_out(gone))

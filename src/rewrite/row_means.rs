@@ -39,7 +39,7 @@ pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
         made.nodes.push(Node {
             op: mean([false, false, true, false]),
             inputs: vec![x],
-            outputs: vec![rows],
+            output: rows,
             epilogue: Epilogue::default(),
             op_index: node.op_index,
         });

@@ -87,7 +87,7 @@ impl Site {
             graph,
         };
         for (id, node) in site.graph.nodes.iter().enumerate() {
-            node.outputs.iter().for_each(|&tensor| site.maker[tensor] = Some(id));
+            site.maker[node.output] = Some(id);
             node.operands().for_each(|tensor| site.readers[tensor].push(id));
         }
         site
@@ -160,7 +160,7 @@ impl Site {
 
     /// Puts a node in a place that the one before it has left.
     fn enter(&mut self, id: NodeId, node: Node) {
-        node.outputs.iter().for_each(|&tensor| self.maker[tensor] = Some(id));
+        self.maker[node.output] = Some(id);
         if !same_operands(&self.graph.nodes[id], &node) {
             node.operands().for_each(|tensor| self.readers[tensor].push(id));
         }
@@ -170,7 +170,7 @@ impl Site {
     /// Takes back what is known of a node. One that reads the same after it stays a reader: a tensor may have many.
     fn leave(&mut self, id: NodeId, next: Option<&Node>) {
         let node = &self.graph.nodes[id];
-        node.outputs.iter().for_each(|&tensor| self.maker[tensor] = None);
+        self.maker[node.output] = None;
         if next.is_some_and(|next| same_operands(node, next)) {
             return;
         }
@@ -255,9 +255,9 @@ impl Site {
 
     /// Whether a node is a reshape that could be a view, going by its extents alone.
     pub(super) fn could_be_view(&self, node: &Node) -> bool {
-        match (&node.op, &node.inputs[..], &node.outputs[..]) {
-            (Op::Reshape, &[from, ..], &[to]) if node.epilogue.is_empty() => {
-                texels_agree(self.graph.shape(from), self.graph.shape(to))
+        match (&node.op, &node.inputs[..]) {
+            (Op::Reshape, &[from, ..]) if node.epilogue.is_empty() => {
+                texels_agree(self.graph.shape(from), self.graph.shape(node.output))
             }
             _ => false,
         }

@@ -124,7 +124,7 @@ fn needs_tensor(graph: &Graph, node: &Node) -> bool {
 fn join(graph: &mut Graph, node: &Node, joined: &[TensorId]) -> TensorId {
     let channels = joined.iter().map(|&tensor| graph.shape(tensor).c).sum();
     let shape = Shape { c: channels, ..graph.shape(joined[0]) };
-    let name = format!("{}/joined", graph.tensors[node.outputs[0]].name);
+    let name = format!("{}/joined", graph.tensors[node.output].name);
     let id = graph.tensors.len();
     graph.tensors.push(Tensor {
         name,
@@ -134,6 +134,6 @@ fn join(graph: &mut Graph, node: &Node, joined: &[TensorId]) -> TensorId {
         constant: None,
     });
     let (op, inputs) = (Op::Concat(Concat { axis: 3 }), joined.to_vec());
-    graph.nodes.push(Node { op, inputs, outputs: vec![id], epilogue: Epilogue::default(), op_index: node.op_index });
+    graph.nodes.push(Node { op, inputs, output: id, epilogue: Epilogue::default(), op_index: node.op_index });
     id
 }

@@ -55,9 +55,8 @@ impl Site {
     }
 
     /// What a node computes, its epilogue left out.
-    pub(super) fn without_epilogue(&self, id: NodeId) -> Option<Value> {
-        let &[tensor] = &self.node(id).outputs[..] else { return None };
-        Some(Value { tensor, stage: 0 })
+    pub(super) fn without_epilogue(&self, id: NodeId) -> Value {
+        Value { tensor: self.node(id).output, stage: 0 }
     }
 
     pub(super) fn term(&self, value: Value) -> Term {

@@ -21,7 +21,7 @@ pub(super) fn find(site: &Site, report: &mut Report) -> NodeSet {
     }
     let mut views = Vec::new();
     for (id, node) in graph.nodes.iter().enumerate() {
-        let (Op::Reshape, &[from, ..], &[to]) = (&node.op, &node.inputs[..], &node.outputs[..]) else { continue };
+        let (Op::Reshape, &[from, ..], to) = (&node.op, &node.inputs[..], node.output) else { continue };
         match check(site, node, (from, to), external[head[from]]) {
             Ok(()) => {
                 views.push(id);

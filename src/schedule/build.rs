@@ -106,13 +106,13 @@ impl<'a> Builder<'a> {
 
     fn view(&mut self, node: &Node) -> Result<(), ScheduleError> {
         self.check_computed(node)?;
-        self.rows(self.result(node)?)?;
-        self.compute(node).map(|_| ())
+        self.rows(node.output)?;
+        self.compute(node)
     }
 
     fn in_place(&mut self, node: &Node) -> Result<(), ScheduleError> {
         self.check_computed(node)?;
-        self.compute(node).map(|_| ())
+        self.compute(node)
     }
 
     /// A step; one that writes a border alone reads nothing.
@@ -128,7 +128,8 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        let result = self.compute(node)?;
+        self.compute(node)?;
+        let result = node.output;
         let storage = match self.held[self.root[result]] {
             Some(storage) => storage,
             None => {
@@ -170,24 +171,12 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn result(&self, node: &Node) -> Result<TensorId, ScheduleError> {
-        match node.outputs[..] {
-            [result] => Ok(result),
-            _ => {
-                let results = node.outputs.len();
-                Err(ScheduleError::NotOneResult { node: node.op_index, op: node.op.name(), results })
-            }
-        }
-    }
-
-    fn compute(&mut self, node: &Node) -> Result<TensorId, ScheduleError> {
-        let result = self.result(node)?;
-        if self.computed[result] {
-            let tensor = self.graph.tensors[result].name.clone();
+    fn compute(&mut self, node: &Node) -> Result<(), ScheduleError> {
+        if std::mem::replace(&mut self.computed[node.output], true) {
+            let tensor = self.graph.tensors[node.output].name.clone();
             return Err(ScheduleError::WrittenTwice { node: node.op_index, op: node.op.name(), tensor });
         }
-        self.computed[result] = true;
-        Ok(result)
+        Ok(())
     }
 
     fn finish(mut self) -> Result<Schedule, ScheduleError> {
@@ -213,7 +202,7 @@ fn check_ids(graph: &Graph) -> Result<(), ScheduleError> {
         return fail("graph outputs".into(), tensor);
     }
     for node in &graph.nodes {
-        if let Some(tensor) = node.operands().chain(node.outputs.iter().copied()).find(unknown) {
+        if let Some(tensor) = node.operands().chain([node.output]).find(unknown) {
             return fail(format!("node {} ({})", node.op_index, node.op.name()), tensor);
         }
     }
@@ -223,11 +212,11 @@ fn check_ids(graph: &Graph) -> Result<(), ScheduleError> {
 /// Operand and result of a node marked as a view, if it can be one.
 fn view_ends(graph: &Graph, node: &Node) -> Result<(TensorId, TensorId), ScheduleError> {
     let fail = |why| Err(ScheduleError::NotAView { node: node.op_index, op: node.op.name(), why });
-    match (&node.op, &node.inputs[..], &node.outputs[..]) {
+    match (&node.op, &node.inputs[..]) {
         _ if !node.epilogue.is_empty() => fail("it computes something"),
-        (Op::Reshape, &[from, ..], &[to]) => match texels_agree(graph.shape(from), graph.shape(to)) {
+        (Op::Reshape, &[from, ..]) => match texels_agree(graph.shape(from), graph.shape(node.output)) {
             true if graph.is_constant(from) => fail("its operand is a constant"),
-            true => Ok((from, to)),
+            true => Ok((from, node.output)),
             false => fail("its operand's texels lie elsewhere than its result's"),
         },
         _ => fail("it is no reshape"),

@@ -33,16 +33,6 @@ pub enum ScheduleError {
         /// Name of the result.
         tensor: String,
     },
-    /// A node with no result or with several.
-    #[error("node {node} ({op}): has {results} results; a step writes one")]
-    NotOneResult {
-        /// Index of the node in the model file.
-        node: usize,
-        /// Its operator.
-        op: &'static str,
-        /// How many.
-        results: usize,
-    },
     /// A graph output that no node computes.
     #[error("graph output {index} (`{}`) is computed by no node", shown(tensor))]
     OutputNotComputed {

@@ -55,7 +55,7 @@ pub(super) fn subtensors(graph: &Graph, in_place: &NodeSet) -> Result<Vec<Option
     for node in in_place.into_iter().rev().map(|id| &graph.nodes[id]) {
         let fail = |why: String| ScheduleError::NotInPlace { node: node.op_index, why };
         let offsets = subtensor_offsets(graph, node).map_err(|why| fail(why.to_string()))?;
-        let to = node.outputs[0];
+        let to = node.output;
         let most = || fail("it has more texels than 32 bits count".into());
         let pitch = u32::try_from(graph.shape(to).w).map_err(|_| most())?;
         let whole = places[to].unwrap_or(SubtensorLayout { tensor: to, row: 0, texel: 0, pitch });
@@ -154,7 +154,7 @@ impl Schedule {
 
     /// What a pad writes whose operand lies inside its result.
     pub(super) fn pad_border(&self, graph: &Graph, node: &Node, storage: StorageId) -> Vec<Access> {
-        let [part, whole] = [node.inputs[0], node.outputs[0]].map(|tensor| Region::new(self, graph, tensor, storage));
+        let [part, whole] = [node.inputs[0], node.output].map(|tensor| Region::new(self, graph, tensor, storage));
         whole.around(&part)
     }
 }

@@ -74,9 +74,9 @@ fn intervals(graph: &Graph) -> Vec<(usize, usize, Vec<usize>, String)> {
         .nodes
         .iter()
         .enumerate()
-        .filter(|(_, node)| !graph.outputs.contains(&node.outputs[0]))
+        .filter(|(_, node)| !graph.outputs.contains(&node.output))
         .map(|(step, node)| {
-            let id = node.outputs[0];
+            let id = node.output;
             let tensor = &graph.tensors[id];
             (step, last(id).unwrap_or(step), tensor.dims.clone(), tensor.name.clone())
         })
@@ -136,7 +136,7 @@ fn file_facts_that_the_executor_relies_on() {
     let selfie = import("selfie_segmentation").unwrap();
     let up = selfie.nodes.iter().find(|n| matches!(n.op, Op::TransposeConv(_))).unwrap();
     assert_eq!(up.inputs.len(), 3);
-    assert_eq!(selfie.shape(up.outputs[0]).dims(), [1, 256, 256, 1]);
+    assert_eq!(selfie.shape(up.output).dims(), [1, 256, 256, 1]);
 }
 
 #[test]

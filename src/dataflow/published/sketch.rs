@@ -47,7 +47,7 @@ impl Sketch {
         let tensor = self.tensors[x];
         let relu = Op::Unary(Unary::Relu);
         // What is concatenated is read as it is by others too.
-        let fused = self.graph.nodes.iter_mut().find(|node| node.outputs == [tensor] && node.epilogue.is_empty());
+        let fused = self.graph.nodes.iter_mut().find(|node| node.output == tensor && node.epilogue.is_empty());
         match fused {
             Some(node) if !matches!(node.op, Op::Concat(_)) => {
                 node.epilogue = Epilogue::of(Act::Unary(Unary::Relu));
@@ -224,7 +224,7 @@ impl Sketch {
     fn node(&mut self, op: Op, inputs: Vec<TensorId>, shape: Shape) {
         let result = self.tensor(shape, None);
         let op_index = self.graph.nodes.len();
-        self.graph.nodes.push(Node { op, inputs, outputs: vec![result], epilogue: Epilogue::default(), op_index });
+        self.graph.nodes.push(Node { op, inputs, output: result, epilogue: Epilogue::default(), op_index });
         self.tensors.push(result);
     }
 }

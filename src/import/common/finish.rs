@@ -18,7 +18,7 @@ pub(in crate::import) fn finished(graph: Graph, meter: &Meter) -> Result<Graph, 
 /// The graph with only the tensors that nodes, inputs and outputs name, in the same order.
 fn pruned(mut graph: Graph) -> Graph {
     let mut used = vec![false; graph.tensors.len()];
-    let nodes = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
+    let nodes = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output]));
     for &id in nodes.chain(&graph.inputs).chain(&graph.outputs) {
         used[id] = true;
     }
@@ -33,7 +33,7 @@ fn pruned(mut graph: Graph) -> Graph {
         .collect();
     let mut old = used.iter();
     graph.tensors.retain(|_| old.next() == Some(&true));
-    let nodes = graph.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain(&mut node.outputs));
+    let nodes = graph.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain([&mut node.output]));
     for id in nodes.chain(&mut graph.inputs).chain(&mut graph.outputs) {
         *id = new[*id];
     }

@@ -28,7 +28,7 @@ pub(in crate::import) fn push_tensor(
     graph.tensors.len() - 1
 }
 
-/// A node of one result, for the file's operator of that index.
+/// A node, for the file's operator of that index.
 pub(in crate::import) fn push_node(
     graph: &mut Graph,
     op: Op,
@@ -37,7 +37,7 @@ pub(in crate::import) fn push_node(
     output: TensorId,
     op_index: usize,
 ) {
-    graph.nodes.push(Node { op, inputs: inputs.to_vec(), outputs: vec![output], epilogue, op_index });
+    graph.nodes.push(Node { op, inputs: inputs.to_vec(), output, epilogue, op_index });
 }
 
 /// The shape that an operator gives, which is asked for as `wanted` where its operands do not say it.

@@ -146,7 +146,7 @@ impl Piece {
 
 /// For each part that has a dispatch, the rows of the result that it writes some of.
 pub(crate) fn dispatch_rows(graph: &Graph, node: &Node, axis: usize) -> Vec<Range<u32>> {
-    let out = graph.shape(node.outputs[0]);
+    let out = graph.shape(node.output);
     let rows = |piece: &Piece| match axis {
         0 => (piece.begin * out.h) as u32..(piece.end * out.h) as u32,
         1 if out.b == 1 => piece.begin as u32..piece.end as u32,
@@ -157,7 +157,7 @@ pub(crate) fn dispatch_rows(graph: &Graph, node: &Node, axis: usize) -> Vec<Rang
 
 /// The constant parts, piece by piece.
 pub(crate) fn weights(graph: &Graph, node: &Node, axis: usize) -> Vec<[f32; 4]> {
-    let out = graph.shape(node.outputs[0]);
+    let out = graph.shape(node.output);
     let mut texels = Vec::new();
     for piece in pieces(graph, node, axis) {
         piece.pack(graph, node, axis, out, &mut texels);

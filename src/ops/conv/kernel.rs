@@ -122,7 +122,7 @@ pub(crate) struct Tiling {
 /// How a convolution is divided.
 pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Tiling {
     let form = Form::new(graph, node, conv.groups, kind);
-    let block = form.block(graph.shape(node.outputs[0]).pixels());
+    let block = form.block(graph.shape(node.output).pixels());
     let taps = form.weights.h * form.weights.w;
     Tiling { pointwise: is_pointwise(&form, conv), block, taps, span: form.groups.span(block.slices) }
 }
@@ -132,7 +132,7 @@ pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> 
     let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
     let values = constant.to_f32();
     let form = Form::new(graph, node, conv.groups, kind);
-    let block = form.block(graph.shape(node.outputs[0]).pixels()).slices;
+    let block = form.block(graph.shape(node.output).pixels()).slices;
     let span = form.groups.span(block);
     let mut texels = Vec::with_capacity(form.slices() * form.weights.h * form.weights.w * span * 4);
     for slice in 0..form.slices() {

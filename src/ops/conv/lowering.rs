@@ -67,7 +67,7 @@ pub(crate) fn input_rows(map: &RowMap<'_>, conv: &Conv2d) -> Vec<Range<u32>> {
 
 /// What a convolution has to do that runs in the convolutions' kernels, however its weights lie in the file.
 pub(crate) fn work(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Work {
-    let out = graph.shape(node.outputs[0]);
+    let out = graph.shape(node.output);
     let tiling = kernel::tiling(graph, node, conv, kind);
     let block = tiling.block;
     let family = match (out.pixels(), out.slices(), block.slices, tiling.pointwise) {

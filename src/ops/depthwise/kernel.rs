@@ -60,7 +60,7 @@ pub(crate) struct Tiling {
 /// How it is divided; none where it runs as a convolution of many groups.
 pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d) -> Option<Tiling> {
     let window = graph.shape(node.inputs[1]);
-    let pixels = pixels(conv, window.w, graph.shape(node.outputs[0]).w)?;
+    let pixels = pixels(conv, window.w, graph.shape(node.output).w)?;
     is_plain(graph, node, conv).then_some(Tiling { pixels, taps: window.h * window.w })
 }
 

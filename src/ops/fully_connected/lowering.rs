@@ -40,7 +40,7 @@ impl Operator for FullyConnected {
         if let Some(conv) = kernel::as_pointwise(graph, node) {
             return conv::lowering::work(graph, node, &conv, Kind::FullyConnected);
         }
-        let (weights, out) = (graph.shape(node.inputs[1]), graph.shape(node.outputs[0]));
+        let (weights, out) = (graph.shape(node.inputs[1]), graph.shape(node.output));
         let family = if out.pixels() > 2 { Family::Rows } else { Family::Dense };
         Work::new(graph, node, family, 8 * weights.slices(), 1)
     }

@@ -28,7 +28,7 @@ pub(crate) fn depth(graph: &Graph, node: &Node) -> usize {
 
 /// What an invocation computes.
 pub(crate) fn block(graph: &Graph, node: &Node) -> Block {
-    let out = graph.shape(node.outputs[0]);
+    let out = graph.shape(node.output);
     Block::for_convolution(out.w, out.slices(), depth(graph, node))
 }
 

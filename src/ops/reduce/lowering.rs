@@ -20,10 +20,10 @@ impl Kernels for Reduce {
 
 impl Operator for Reduce {
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
-        let answered = match (self.kind.is_index(), &node.inputs[..], &node.outputs[..]) {
-            (true, &[x, ..], &[to, ..]) => {
+        let answered = match (self.kind.is_index(), &node.inputs[..]) {
+            (true, &[x, ..]) => {
                 let extents = graph.shape(x).dims();
-                Some((to, (0..4).filter(|&axis| self.axes[axis]).map(|axis| extents[axis]).product()))
+                Some((node.output, (0..4).filter(|&axis| self.axes[axis]).map(|axis| extents[axis]).product()))
             }
             _ => None,
         };

@@ -91,7 +91,7 @@ impl<'a> Operands<'a> {
         self.node.inputs.iter().map(|&tensor| self.tensor(tensor)).collect()
     }
 
-    pub(super) fn output(&self) -> Result<Shape, ReferenceError> {
-        self.node.outputs.first().map(|&tensor| self.graph.shape(tensor)).ok_or_else(|| self.missing(0))
+    pub(super) fn output(&self) -> Shape {
+        self.graph.shape(self.node.output)
     }
 }

@@ -16,7 +16,7 @@ use crate::{
 /// [`ReferenceError`] where an operand is missing, has no value, or one of another length than its tensor.
 pub fn node(graph: &Graph, node: &Node, values: &[Option<Vec<f32>>]) -> Result<Vec<f32>, ReferenceError> {
     let operands = Operands { graph, node, values };
-    let out = operands.output()?;
+    let out = operands.output();
     let result = lookup::reference(&operands, node, out)?;
     epilogue::apply(&operands, result, out)
 }
@@ -37,10 +37,7 @@ pub fn graph(graph: &Graph, inputs: &[Vec<f32>]) -> Result<Vec<Option<Vec<f32>>>
         values[tensor] = Some(graph.tensors[tensor].host_permutation.from_file(input).into_owned());
     }
     for step in &graph.nodes {
-        let result = node(graph, step, &values)?;
-        if let Some(&output) = step.outputs.first() {
-            values[output] = Some(result);
-        }
+        values[step.output] = Some(node(graph, step, &values)?);
     }
     for &output in &graph.outputs {
         if let Some(constant) = &graph.tensors[output].constant {

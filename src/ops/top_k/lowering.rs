@@ -20,8 +20,8 @@ impl Kernels for TopK {
 
 impl Operator for TopK {
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
-        let answered = match (self.indices, &node.inputs[..], &node.outputs[..]) {
-            (true, &[x, ..], &[to, ..]) => Some((to, graph.shape(x).c)),
+        let answered = match (self.indices, &node.inputs[..]) {
+            (true, &[x, ..]) => Some((node.output, graph.shape(x).c)),
             _ => None,
         };
         Properties { indices: answered, ..plain(ConstantOperands::AfterFirst) }

@@ -110,7 +110,7 @@ impl Blocks {
     fn merge_parts(&mut self, graph: &Graph, schedule: &Schedule, id: NodeId, most: i64) -> Option<()> {
         let node = graph.nodes.get(id)?;
         let place = |tensor: usize| Some(self.of[schedule.storage_of[tensor]?]);
-        let (outer, first) = place(*node.outputs.first()?)?;
+        let (outer, first) = place(node.output)?;
         let mut change = vec![0; self.alive.len()];
         let mut block = self.blocks[outer].clone();
         block.count(&mut change, -1);

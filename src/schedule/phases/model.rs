@@ -192,16 +192,14 @@ fn producers(graph: &Graph, schedule: &Schedule) -> Vec<Vec<Producer>> {
             Some((_, step)) if !step.pad_border => own.into_iter().collect(),
             _ => parts().chain(own).collect(),
         };
-        if let Some(&result) = node.outputs.first() {
-            made[result] = producers;
-        }
+        made[node.output] = producers;
     }
     made
 }
 
 /// The storage's row that is the first of a node's result.
 fn first_row(graph: &Graph, schedule: &Schedule, node: &Node) -> u32 {
-    node.outputs.first().map_or(0, |&result| schedule.place(graph, result).row)
+    schedule.place(graph, node.output).row
 }
 
 /// The rows of a step's result, whose first is row `first` of the storage, that it writes nothing of: those between the

@@ -127,7 +127,7 @@ fn an_epilogue_of_a_function_that_it_does_not_know_is_refused() {
 fn refusal(graph: &texpool::graph::Graph, adds: bool) -> String {
     let node = &graph.nodes[0];
     let operand = kernels::Operand {
-        shape: graph.shape(node.outputs[0]),
+        shape: graph.shape(node.output),
         texture: 0,
         shift: 3,
         texels: 64,

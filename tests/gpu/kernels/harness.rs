@@ -94,7 +94,7 @@ impl Harness {
                 if let Err(failure) = self.run(graph, arrangement, format) {
                     let node = &graph.nodes[0];
                     let shapes: Vec<String> = node.inputs.iter().map(|&t| graph.shape(t).to_string()).collect();
-                    let out = graph.shape(node.outputs[0]);
+                    let out = graph.shape(node.output);
                     let format = self.pipelines[format].0;
                     self.failures.push(format!(
                         "{:?} {shapes:?} -> {out}, epilogue {:?}, arrangement {arrangement}, {format:?}: {failure}",
@@ -130,7 +130,7 @@ impl Harness {
             let values = rng.values(graph.shape(tensor).len()).into_iter();
             inputs.push(values.map(|v| stored(map(v) * factor, *format)).collect::<Vec<f32>>());
         }
-        let result = node.outputs[0];
+        let result = node.output;
         let expected = &expected(graph, inputs.clone(), *format)?;
 
         // Inputs: each in a texture of its own, or all in one.
@@ -271,7 +271,7 @@ fn expected(graph: &Graph, inputs: Vec<Vec<f32>>, format: TexelFormat) -> Result
             return Ok(made);
         }
         made.iter_mut().for_each(|v| *v = stored(*v, format));
-        values[node.outputs[0]] = Some(made);
+        values[node.output] = Some(made);
     }
     Err("the reference has no result".to_owned())
 }

@@ -16,7 +16,7 @@ pub(crate) fn run(graph: &Graph) -> Vec<f32> {
         next += length;
     }
     for node in &graph.nodes {
-        let (x, y) = (graph.shape(node.inputs[0]), graph.shape(node.outputs[0]));
+        let (x, y) = (graph.shape(node.inputs[0]), graph.shape(node.output));
         let input = &values[node.inputs[0]];
         let result: Vec<f32> = match &node.op {
             Op::Reshape => input.clone(),
@@ -65,7 +65,7 @@ pub(crate) fn run(graph: &Graph) -> Vec<f32> {
             }),
             other => unreachable!("{other:?} is not evaluated here"),
         };
-        values[node.outputs[0]] = result;
+        values[node.output] = result;
     }
     std::mem::take(&mut values[graph.outputs[0]])
 }

@@ -23,10 +23,10 @@ enum Claim {
 /// Checks the last node of a graph whose inputs are its operands.
 fn agrees(what: &str, graph: &Graph, claim: Claim) {
     let node = graph.nodes.last().unwrap();
-    let out = graph.shape(node.outputs[0]);
+    let out = graph.shape(node.output);
     let inputs: Vec<Vec<f32>> =
         graph.inputs.iter().enumerate().map(|(i, &t)| noise(i as u32 + 1, graph.shape(t).len())).collect();
-    let result = |inputs: &[Vec<f32>]| reference::graph(graph, inputs).unwrap()[node.outputs[0]].clone().unwrap();
+    let result = |inputs: &[Vec<f32>]| reference::graph(graph, inputs).unwrap()[node.output].clone().unwrap();
     let before = result(&inputs);
     for (operand, &tensor) in node.inputs.iter().chain(&node.epilogue.add).enumerate() {
         let found = input_rows(graph, node, operand);

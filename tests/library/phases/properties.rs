@@ -265,13 +265,13 @@ proptest! {
                 seen[operand] = Some(memory.load(&case, operand, &step.reads));
             }
             let result = reference::node(&case.graph, node, &seen).unwrap();
-            let shape = case.graph.shape(node.outputs[0]);
+            let shape = case.graph.shape(node.output);
             let cells = step.rows.start as usize * shape.w * shape.c..step.rows.end as usize * shape.w * shape.c;
-            for (found, expected) in result[cells.clone()].iter().zip(&expected[node.outputs[0]].as_ref().unwrap()[cells]) {
+            for (found, expected) in result[cells.clone()].iter().zip(&expected[node.output].as_ref().unwrap()[cells]) {
                 // A frame reads nothing, so that what it surrounds is no number.
                 prop_assert!(found == expected || step.pad_border && found.is_nan(), "{} is not {}", found, expected);
             }
-            memory.store(&case, node.outputs[0], &result, step.rows.clone(), &step.writes);
+            memory.store(&case, node.output, &result, step.rows.clone(), &step.writes);
         }
         for &output in &case.graph.outputs {
             let found = memory.load(&case, output, &Memory::everything(&case));

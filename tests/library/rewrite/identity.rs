@@ -119,7 +119,7 @@ fn an_output_is_written_by_the_node_before() {
     let b = net.relu(a);
     let y = net.reshape(a, &[1, 7]);
     let made = fires(&net.finish(&[y, b]), "identity", 1);
-    assert_eq!(made.graph.nodes[0].outputs, [y]);
+    assert_eq!(made.graph.nodes[0].output, y);
     assert_eq!(made.graph.nodes[1].inputs, [y]);
 }
 
