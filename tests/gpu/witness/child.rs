@@ -38,6 +38,11 @@ impl Child {
         self
     }
 
+    /// One test after another.
+    pub(crate) fn one_at_a_time(self) -> Self {
+        self.env("RUST_TEST_THREADS", "1")
+    }
+
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self

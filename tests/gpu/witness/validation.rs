@@ -22,6 +22,9 @@ fn the_validation_layer_is_silent() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("vk_layer_settings.txt"), SETTINGS).unwrap();
     let outcome = Child::new()
+        // The layer looks devices up in a map without a lock (KhronosGroup/Vulkan-ValidationLayers#4391): while one
+        // thread destroys a device, another's is sometimes taken for a stranger.
+        .one_at_a_time()
         // Makes sessions, and runs none.
         .skip("portability::")
         // Models run by their naïve and their smallest plans in `phases::`, the small network under every strategy.
@@ -50,5 +53,5 @@ fn the_validation_layer_is_silent() {
     let messages: Vec<_> = lines.iter().filter(|line| line.contains(MESSAGE) && !line.contains(STATUS)).collect();
     assert!(messages.is_empty(), "{} messages: {messages:#?}", messages.len());
     let opened = outcome.must_pass().values(ADAPTER).len();
-    assert!(active >= opened, "{opened} devices were opened, but {active} were readback");
+    assert!(active >= opened, "{opened} devices were opened, but {active} had the layer");
 }
