@@ -1,10 +1,11 @@
-//! Arithmetic with a constant, channel by channel, as a scale and a shift. Knows no rule.
+//! Arithmetic with a constant, channel by channel, as a scale and a shift. What several rules have in common.
 
-use super::{site::Site, skip_reason::SkipReason};
+use super::{context::RewriteContext, skip_reason::SkipReason};
 use crate::graph::Binary::{self, Add, Div, Mul, Sub};
 use crate::graph::{Node, Op, TensorId};
 
-/// `scale * x + shift`, channel by channel; `divide` says that the scale is divided by.
+/// `scale * x + shift`, channel by channel. With `divide` it is `x / scale`: reciprocals are rounded, so weights are
+/// divided by the constant itself as the file's node would.
 pub(super) struct Affine {
     pub(super) channels: usize,
     pub(super) scale: Option<Vec<f32>>,
@@ -13,22 +14,22 @@ pub(super) struct Affine {
 }
 
 impl Affine {
-    /// What a node does to the operand that is no constant, if it is arithmetic with one that is; its epilogue left out.
-    pub(super) fn of(site: &Site, node: &Node) -> Result<Option<(TensorId, Self)>, SkipReason> {
+    /// What a node does to its computed operand, if it is arithmetic with a constant one; its epilogue left out.
+    pub(super) fn of(ctx: &RewriteContext, node: &Node) -> Result<Option<(TensorId, Self)>, SkipReason> {
         let (&Op::Binary(binary @ (Add | Sub | Mul | Div)), &[a, b]) = (&node.op, &node.inputs[..]) else {
             return Ok(None);
         };
-        let to = site.graph.shape(node.output);
-        let (from, constant, constant_first) = match (site.graph.is_constant(a), site.graph.is_constant(b)) {
+        let to = ctx.graph.shape(node.output);
+        let (from, constant, constant_first) = match (ctx.graph.is_constant(a), ctx.graph.is_constant(b)) {
             (false, true) => (a, b, false),
             (true, false) => (b, a, true),
             _ => return Ok(None),
         };
-        if site.graph.shape(from) != to {
-            return Err(SkipReason::OtherExtents { tensor: site.name(from) });
+        if ctx.graph.shape(from) != to {
+            return Err(SkipReason::ShapeMismatch { tensor: ctx.name(from) });
         }
-        let values = site.per_channel(constant, to.c)?;
-        Self::new(binary, constant_first, values).map(|affine| Some((from, affine))).ok_or(SkipReason::Dividend)
+        let values = ctx.per_channel(constant, to.c)?;
+        Self::new(binary, constant_first, values).map(|affine| Some((from, affine))).ok_or(SkipReason::ConstantDividend)
     }
 
     /// What a binary node with one constant operand does to the other, if that is affine.

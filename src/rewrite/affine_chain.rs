@@ -2,11 +2,11 @@
 
 use super::{
     affine::Affine,
-    edit::{Edit, Verdict},
+    context::RewriteContext,
+    edit::{Edit, Proposal},
     epilogue::plain,
-    numerics::{Absorbed, Numerics, is_rounding},
+    numerics::{Absorbed, Numerics, differ_by_rounding},
     rule::{Order, Rule},
-    site::Site,
     skip_reason::SkipReason,
     weights::{changed, list},
 };
@@ -19,89 +19,89 @@ pub(super) const RULE: Rule = Rule {
             is large enough to round the value on purpose",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
-    look,
+    propose,
 };
 
 /// A node of the chain, the tensor it reads and what it does to it.
 type Link = (NodeId, TensorId, Affine);
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    let Some(last) = link(site, id) else { return Ok(None) };
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let Some(last) = link(ctx, id) else { return Ok(None) };
     let mut chain = vec![last];
-    // Of more than three, three are shortened first.
+    // Three of them always become two or fewer, so a longer chain is shortened piece by piece.
     while let &[.., (_, from, _)] = &chain[..]
         && chain.len() < 3
-        && let Some(before) = site.maker(from).and_then(|maker| link(site, maker))
+        && let Some(before) = ctx.producer(from).and_then(|producer| link(ctx, producer))
     {
-        if let Err(why) = may_go(site, before.0, from) {
+        if let Err(why) = may_go(ctx, before.0, from) {
             return if chain.len() == 1 { Err(why) } else { Ok(None) };
         }
         chain.push(before);
         if let Some(needed) = shorter(&chain) {
-            return shortened(site, &chain, needed).map(Some);
+            return shortened(ctx, &chain, needed).map(Some);
         }
     }
     Ok(None)
 }
 
-fn link(site: &Site, id: NodeId) -> Option<Link> {
-    let (from, affine) = Affine::of(site, site.node(id)).ok().flatten()?;
+fn link(ctx: &RewriteContext, id: NodeId) -> Option<Link> {
+    let (from, affine) = Affine::of(ctx, ctx.node(id)).ok().flatten()?;
     Some((id, from, affine))
 }
 
-fn may_go(site: &Site, id: NodeId, result: TensorId) -> Result<(), SkipReason> {
-    plain(site.node(id))?;
-    site.check_private(result)
+fn may_go(ctx: &RewriteContext, id: NodeId, result: TensorId) -> Result<(), SkipReason> {
+    plain(ctx.node(id))?;
+    ctx.check_one_use(result)
 }
 
-/// Which of a multiplication and an addition are needed in place of the chain, if that is fewer nodes.
+/// Whether a multiplication and whether an addition are needed in place of the chain, if that makes fewer nodes.
 fn shorter(chain: &[Link]) -> Option<[bool; 2]> {
     let scales = chain.iter().any(|(.., affine)| affine.scale.is_some());
     let shifts = chain.iter().any(|(.., affine)| affine.shift.is_some());
     (usize::from(scales) + usize::from(shifts) < chain.len()).then_some([scales, shifts])
 }
 
-fn shortened(site: &Site, chain: &[Link], [scales, shifts]: [bool; 2]) -> Result<Edit, SkipReason> {
+fn shortened(ctx: &RewriteContext, chain: &[Link], [scales, shifts]: [bool; 2]) -> Result<Edit, SkipReason> {
     let [(id, between, _), .., (_, x, first)] = chain else { return Ok(Edit::default()) };
     let mut sums = vec![Absorbed::new(0.0); first.channels];
     for (.., affine) in chain.iter().rev() {
         sums.iter_mut().enumerate().for_each(|(channel, sum)| sum.then(affine.numbers(channel)));
     }
     let (scale, shift): (Vec<f64>, Vec<f64>) = sums.iter().map(|sum| (sum.scale, sum.shift)).unzip();
-    // What overflows is refused where constants are made, by its name.
-    if !sums.iter().any(Absorbed::overflows) && !is_rounding(&sums, |_| 1.0) {
-        return Err(SkipReason::Absorbs { tensor: site.name(*x) });
+    // What overflows passes here: `changed` refuses it with a reason that names the constant.
+    if !sums.iter().any(Absorbed::overflows) && !differ_by_rounding(&sums, |_| 1.0) {
+        return Err(SkipReason::RoundsOnPurpose { tensor: ctx.name(*x) });
     }
     let mut edit = Edit::default();
-    let op_index = chain.iter().map(|&(id, ..)| site.node(id).op_index).min().unwrap_or_default();
-    let node = site.node(*id);
+    let op_index = chain.iter().map(|&(id, ..)| ctx.node(id).op_index).min().unwrap_or_default();
+    let node = ctx.node(*id);
     let operation = |binary, from, numbers: &[f64], edit: &mut Edit| -> Result<Node, SkipReason> {
-        let constant = numbers_of(site, node, numbers, edit)?;
+        let constant = numbers_of(ctx, node, numbers, edit)?;
         Ok(Node { op: Op::Binary(binary), inputs: vec![from, constant], op_index, ..node.clone() })
     };
-    // What is left stands in the places of the last nodes.
+    // The new nodes replace the last of the chain, so that they still come after all that the chain reads.
     let gone = if scales && shifts {
         let place = chain[1].0;
         let product = operation(Binary::Mul, *x, &scale, &mut edit)?;
         let product = Node { output: *between, epilogue: Default::default(), ..product };
         let sum = operation(Binary::Add, *between, &shift, &mut edit)?;
-        edit = edit.put(place, product).put(*id, sum);
+        edit = edit.replace(place, product).replace(*id, sum);
         &chain[2..]
     } else {
         let (binary, numbers) = if scales { (Binary::Mul, &scale) } else { (Binary::Add, &shift) };
         let only = operation(binary, *x, numbers, &mut edit)?;
-        edit = edit.put(*id, only);
+        edit = edit.replace(*id, only);
         &chain[1..]
     };
-    Ok(gone.iter().fold(edit, |edit, &(id, ..)| edit.take_out(id)))
+    Ok(gone.iter().fold(edit, |edit, &(id, ..)| edit.remove(id)))
 }
 
 /// A new constant in the place of a node's, of one value where all are the same.
-fn numbers_of(site: &Site, node: &Node, numbers: &[f64], edit: &mut Edit) -> Result<TensorId, SkipReason> {
-    let old = node.inputs.iter().copied().find(|&tensor| site.graph.is_constant(tensor)).unwrap_or(node.output);
+fn numbers_of(ctx: &RewriteContext, node: &Node, numbers: &[f64], edit: &mut Edit) -> Result<TensorId, SkipReason> {
+    let old = node.inputs.iter().copied().find(|&tensor| ctx.graph.is_constant(tensor)).unwrap_or(node.output);
     let mut values: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
     if values.windows(2).all(|pair| pair[0] == pair[1]) {
         values.truncate(1);
     }
-    changed(site, old, list(values.len()), &values, edit)
+    changed(ctx, old, list(values.len()), &values, edit)
 }

@@ -2,10 +2,10 @@
 
 use super::{
     activation_sink::{ActivationSink, find_sink},
-    edit::{Edit, Verdict},
+    context::RewriteContext,
+    edit::{Edit, Proposal},
     numerics::Numerics,
     rule::{Order, Rule},
-    site::Site,
     skip_reason::SkipReason,
     weights::{list, values},
 };
@@ -17,11 +17,11 @@ pub(super) const RULE: Rule = Rule {
             through reshapes between them: the concatenation is left as nothing but a place for its parts",
     numerics: Numerics::Exact,
     order: Order::Backward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    let node = site.node(id);
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let node = ctx.node(id);
     let &Op::Concat(Concat { axis }) = &node.op else { return Ok(None) };
     if node.epilogue.is_empty() {
         return Ok(None);
@@ -29,34 +29,34 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     if node.epilogue.add.is_some() {
         return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }
-    let mut edit = Edit::default().put(id, Node { epilogue: Epilogue::default(), ..node.clone() });
+    let mut edit = Edit::default().replace(id, Node { epilogue: Epilogue::default(), ..node.clone() });
     let mut begin = 0;
     for &part in &node.inputs {
-        if site.graph.is_constant(part) {
-            return Err(SkipReason::IsConstant { tensor: site.name(part) });
+        if ctx.graph.is_constant(part) {
+            return Err(SkipReason::IsConstant { tensor: ctx.name(part) });
         }
-        let channels = site.graph.shape(part).c;
+        let channels = ctx.graph.shape(part).c;
         let mut own = |act| match axis {
-            3 => of_channels(site, act, [begin, begin + channels], &mut edit),
+            3 => of_channels(ctx, act, [begin, begin + channels], &mut edit),
             _ => Ok(act),
         };
         let acts = Epilogue { first: own(node.epilogue.first)?, add: None, then: own(node.epilogue.then)? };
-        let ActivationSink { place, node: fused, .. } = find_sink(site, part, Act::None, acts)?;
-        edit = edit.put(place, fused);
+        let ActivationSink { place, node: fused, .. } = find_sink(ctx, part, Act::None, acts)?;
+        edit = edit.replace(place, fused);
         begin += channels;
     }
     Ok(Some(edit))
 }
 
-/// What an activation is to some of its channels: those from the first on, up to the second.
-fn of_channels(site: &Site, act: Act, [first, end]: [usize; 2], edit: &mut Edit) -> Result<Act, SkipReason> {
+/// An activation for channels `first..end` alone: of PReLU, their alphas.
+fn of_channels(ctx: &RewriteContext, act: Act, [first, end]: [usize; 2], edit: &mut Edit) -> Result<Act, SkipReason> {
     let Act::Prelu(alphas) = act else { return Ok(act) };
-    let values = values(site, alphas)?;
-    let name = site.name(alphas);
+    let values = values(ctx, alphas)?;
+    let name = ctx.name(alphas);
     let Some(own) = values.get(first..end) else { return Err(SkipReason::NotPerChannel { tensor: name }) };
-    site.make(own.len())?;
+    ctx.charge_created(own.len())?;
     let shape = list(own.len());
     let constant = Some(Constant::from_f32(own));
     let tensor = Tensor { name, shape, dims: vec![own.len()], host_permutation: Default::default(), constant };
-    Ok(Act::Prelu(edit.add(&site.graph, tensor)))
+    Ok(Act::Prelu(edit.add(&ctx.graph, tensor)))
 }

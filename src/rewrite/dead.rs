@@ -1,10 +1,10 @@
-//! Takes out nodes whose results nobody reads.
+//! Removes nodes whose results nobody reads.
 
 use super::{
-    edit::{Edit, Verdict},
+    context::RewriteContext,
+    edit::{Edit, Proposal},
     numerics::Numerics,
     rule::{Order, Rule},
-    site::Site,
 };
 use crate::graph::NodeId;
 
@@ -13,11 +13,11 @@ pub(super) const RULE: Rule = Rule {
     about: "takes out nodes whose results are neither read nor taken by the caller",
     numerics: Numerics::Exact,
     order: Order::Backward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    let result = site.node(id).output;
-    let dead = !site.goes_out(result) && site.readers(result).is_empty();
-    Ok(dead.then(|| Edit::default().take_out(id)))
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let result = ctx.node(id).output;
+    let dead = !ctx.is_output(result) && ctx.readers(result).is_empty();
+    Ok(dead.then(|| Edit::default().remove(id)))
 }

@@ -1,9 +1,10 @@
-//! Arithmetic of epilogues: whether what follows a node fits in what it does after its result.
+//! Whether functions that follow a node fit in its epilogue, `then(first(x) + add)`.
 
 use super::skip_reason::SkipReason;
 use crate::graph::{Act, Epilogue, Node, Op};
 
-/// The epilogue that does `before`, then `act`, then `after`; `None` if that is more than an epilogue holds.
+/// The epilogue that does `before`, then `act`, then `after`; `None` if that is more than an epilogue holds. A second
+/// addition never fits, and what follows an addition can only go in `then`.
 pub(super) fn join(before: Epilogue, act: Act, after: Epilogue) -> Option<Epilogue> {
     if after.add.is_some() {
         return None;
@@ -24,7 +25,7 @@ pub(super) const fn takes_addend(op: &Op) -> bool {
     matches!(op, Op::Conv2d(_) | Op::DepthwiseConv2d(_) | Op::FullyConnected)
 }
 
-/// Refuses a node that does something after its result.
+/// Refuses a node that has an epilogue.
 pub(super) fn plain(node: &Node) -> Result<(), SkipReason> {
     if node.epilogue.is_empty() { Ok(()) } else { Err(SkipReason::EpilogueTaken { op: node.op.name() }) }
 }

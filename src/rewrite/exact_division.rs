@@ -1,10 +1,10 @@
 //! Turns quotients by powers of two into products, which other rules know and devices are faster at.
 
 use super::{
-    edit::{Edit, Verdict},
+    context::RewriteContext,
+    edit::{Edit, Proposal},
     numerics::Numerics,
     rule::{Order, Rule},
-    site::Site,
 };
 use crate::graph::{Binary, Constant, Node, NodeId, Op, Tensor};
 
@@ -13,24 +13,24 @@ pub(super) const RULE: Rule = Rule {
     about: "makes a division by constant powers of two a multiplication by their reciprocals",
     numerics: Numerics::Exact,
     order: Order::Forward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    let node = site.node(id);
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let node = ctx.node(id);
     let (Op::Binary(Binary::Div), &[x, by]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
-    let Some(constant) = &site.graph.tensors[by].constant else { return Ok(None) };
-    site.look_at(constant.len())?;
+    let Some(constant) = &ctx.graph.tensors[by].constant else { return Ok(None) };
+    ctx.charge_read(constant.len())?;
     let values = constant.to_f32();
     if !values.iter().all(|&value| is_exact(value)) {
         return Ok(None);
     }
-    site.make(values.len())?;
+    ctx.charge_created(values.len())?;
     let reciprocals: Vec<f32> = values.iter().map(|value| value.recip()).collect();
     let mut edit = Edit::default();
     let constant = Some(Constant::from_f32(&reciprocals));
-    let by = edit.add(&site.graph, Tensor { constant, ..site.graph.tensors[by].clone() });
-    Ok(Some(edit.put(id, Node { op: Op::Binary(Binary::Mul), inputs: vec![x, by], ..node.clone() })))
+    let by = edit.add(&ctx.graph, Tensor { constant, ..ctx.graph.tensors[by].clone() });
+    Ok(Some(edit.replace(id, Node { op: Op::Binary(Binary::Mul), inputs: vec![x, by], ..node.clone() })))
 }
 
 /// Whether the value and its reciprocal are powers of two that lose no digits.

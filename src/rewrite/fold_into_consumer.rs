@@ -2,11 +2,11 @@
 
 use super::{
     affine::Affine,
-    edit::{Edit, Verdict},
+    context::RewriteContext,
+    edit::{Edit, Proposal},
     epilogue::plain,
-    numerics::{Absorbed, Numerics, is_rounding},
+    numerics::{Absorbed, Numerics, differ_by_rounding},
     rule::{Order, Rule},
-    site::Site,
     skip_reason::SkipReason,
     weight_indexing::WeightIndexing,
     weights::{changed, list},
@@ -20,34 +20,34 @@ pub(super) const RULE: Rule = Rule {
             are left in front of the product before them",
     numerics: Numerics::Reassociates,
     order: Order::Backward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    let node = site.node(id);
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let node = ctx.node(id);
     let to = node.output;
-    let Some(&reader) = site.readers(to).iter().find(|&&reader| takes(site, reader, to)) else { return Ok(None) };
-    let Some((from, affine)) = Affine::of(site, node)? else { return Ok(None) };
+    let Some(&reader) = ctx.readers(to).iter().find(|&&reader| takes(ctx, reader, to)) else { return Ok(None) };
+    let Some((from, affine)) = Affine::of(ctx, node)? else { return Ok(None) };
     plain(node)?;
-    site.check_private(to)?;
-    let reader_node = site.node(reader);
+    ctx.check_one_use(to)?;
+    let reader_node = ctx.node(reader);
     let mut edit = Edit::default();
     if let Op::Softmax(Softmax { beta, log }) = reader_node.op {
-        let beta = beta * even_scale(site, &affine, to)?;
+        let beta = beta * even_scale(ctx, &affine, to)?;
         let read = Node { op: Op::Softmax(Softmax { beta, log }), inputs: vec![from], ..reader_node.clone() };
-        return Ok(Some(edit.put(reader, read).take_out(id)));
+        return Ok(Some(edit.replace(reader, read).remove(id)));
     }
-    let indexing = WeightIndexing::of(site, reader_node, affine.channels)?;
+    let indexing = WeightIndexing::of(ctx, reader_node, affine.channels)?;
     if affine.shift.is_some() && indexing.has_border {
-        return sum_first(site, id, (from, &affine), (reader, &indexing)).map(Some);
+        return sum_first(ctx, id, (from, &affine), (reader, &indexing)).map(Some);
     }
-    let inputs = fold(site, reader_node, from, &affine, &indexing, &mut edit)?;
-    Ok(Some(edit.put(reader, Node { inputs, ..reader_node.clone() }).take_out(id)))
+    let inputs = fold(ctx, reader_node, from, &affine, &indexing, &mut edit)?;
+    Ok(Some(edit.replace(reader, Node { inputs, ..reader_node.clone() }).remove(id)))
 }
 
 /// Whether a node is of a kind that arithmetic on its first operand is folded into.
-fn takes(site: &Site, reader: NodeId, operand: TensorId) -> bool {
-    let node = site.node(reader);
+fn takes(ctx: &RewriteContext, reader: NodeId, operand: TensorId) -> bool {
+    let node = ctx.node(reader);
     let kind = matches!(
         node.op,
         Op::Conv2d(_) | Op::DepthwiseConv2d(_) | Op::TransposeConv(_) | Op::FullyConnected | Op::Softmax(_)
@@ -55,8 +55,8 @@ fn takes(site: &Site, reader: NodeId, operand: TensorId) -> bool {
     kind && node.inputs.first() == Some(&operand)
 }
 
-/// The one positive number that is all that is done.
-fn even_scale(site: &Site, affine: &Affine, to: TensorId) -> Result<f32, SkipReason> {
+/// The scale, where it is one positive number for all channels and there is no shift: a softmax takes it into `beta`.
+fn even_scale(ctx: &RewriteContext, affine: &Affine, to: TensorId) -> Result<f32, SkipReason> {
     let scales: Vec<f32> = (0..affine.channels).map(|channel| affine.numbers(channel)[0] as f32).collect();
     match scales[..] {
         [scale, ref rest @ ..]
@@ -64,13 +64,13 @@ fn even_scale(site: &Site, affine: &Affine, to: TensorId) -> Result<f32, SkipRea
         {
             Ok(scale)
         }
-        _ => Err(SkipReason::NotPerChannel { tensor: site.name(to) }),
+        _ => Err(SkipReason::NotPerChannel { tensor: ctx.name(to) }),
     }
 }
 
 /// The reader's operands when it reads `from` and does the arithmetic by its weights.
 fn fold(
-    site: &Site,
+    ctx: &RewriteContext,
     reader: &Node,
     from: TensorId,
     affine: &Affine,
@@ -82,7 +82,7 @@ fn fold(
     if affine.scale.is_some() {
         let scaled = indexing.weights.iter().enumerate();
         let scaled: Vec<f32> = scaled.map(|(i, &weight)| affine.scaled(weight, indexing.reads(i))).collect();
-        inputs[1] = changed(site, inputs[1], indexing.shape, &scaled, edit)?;
+        inputs[1] = changed(ctx, inputs[1], indexing.shape, &scaled, edit)?;
     }
     if affine.shift.is_some() {
         let mut sums = indexing.bias.clone();
@@ -94,39 +94,41 @@ fn fold(
             most[writes] += (weight * plus).abs();
             reach[writes] += (weight * by).abs();
         }
-        // What the operand is shifted by may round it, if the bias takes that off again.
+        // `(x + 12582912)` followed by a bias of `-12582912 * weight` rounds `x` to whole numbers. Folded, that would
+        // be lost, so constants that cancel are left.
         let shifted = |(&most, (&sum, &bias)): (&f64, (&f64, &f64))| Absorbed::shifted(most.max(bias.abs()), sum);
         let absorbed: Vec<Absorbed> = most.iter().zip(sums.iter().zip(&indexing.bias)).map(shifted).collect();
-        if !absorbed.iter().any(Absorbed::overflows) && !is_rounding(&absorbed, |channel| reach[channel]) {
-            return Err(SkipReason::Absorbs { tensor: site.name(from) });
+        if !absorbed.iter().any(Absorbed::overflows) && !differ_by_rounding(&absorbed, |channel| reach[channel]) {
+            return Err(SkipReason::RoundsOnPurpose { tensor: ctx.name(from) });
         }
         let sums: Vec<f32> = sums.iter().map(|&sum| sum as f32).collect();
         let (old, shape) = match reader.inputs[..] {
-            [_, _, bias] => (bias, site.graph.shape(bias)),
+            [_, _, bias] => (bias, ctx.graph.shape(bias)),
             _ => (reader.inputs[1], list(sums.len())),
         };
         inputs.truncate(2);
-        inputs.push(changed(site, old, shape, &sums, edit)?);
+        inputs.push(changed(ctx, old, shape, &sums, edit)?);
     }
     Ok(inputs)
 }
 
-/// `(x * s + t)` is `(x + t / s) * s`: folds the product that comes before a sum that must stay.
+/// `x * s + t` is `(x + t / s) * s`. A shift cannot be folded into a convolution with padding, whose zeros would have
+/// to be shifted too; the scale before it can, once the shift stands in front.
 fn sum_first(
-    site: &Site,
+    ctx: &RewriteContext,
     id: NodeId,
     (product, sum): (TensorId, &Affine),
     (reader, indexing): (NodeId, &WeightIndexing),
 ) -> Result<Edit, SkipReason> {
-    let (node, reader_node) = (site.node(id), site.node(reader));
-    let border = || SkipReason::Border { op: reader_node.op.name() };
-    let before = site.maker(product).ok_or_else(border)?;
-    let Some((x, scale)) = Affine::of(site, site.node(before)).ok().flatten() else { return Err(border()) };
+    let (node, reader_node) = (ctx.node(id), ctx.node(reader));
+    let border = || SkipReason::PaddedBorder { op: reader_node.op.name() };
+    let before = ctx.producer(product).ok_or_else(border)?;
+    let Some((x, scale)) = Affine::of(ctx, ctx.node(before)).ok().flatten() else { return Err(border()) };
     if scale.shift.is_some() || sum.scale.is_some() {
         return Err(border());
     }
-    plain(site.node(before))?;
-    site.check_private(product)?;
+    plain(ctx.node(before))?;
+    ctx.check_one_use(product)?;
     let shift = |channel| (sum.numbers(channel)[1] / scale.numbers(channel)[0]) as f32;
     let mut shifts: Vec<f32> = (0..sum.channels).map(shift).collect();
     if shifts.windows(2).all(|pair| pair[0] == pair[1]) {
@@ -134,10 +136,10 @@ fn sum_first(
     }
     let mut edit = Edit::default();
     let constant = node.inputs.iter().copied().find(|&tensor| tensor != product).ok_or_else(border)?;
-    let constant = changed(site, constant, list(shifts.len()), &shifts, &mut edit)?;
-    let inputs = fold(site, reader_node, node.output, &scale, indexing, &mut edit)?;
-    let op_index = site.node(before).op_index;
+    let constant = changed(ctx, constant, list(shifts.len()), &shifts, &mut edit)?;
+    let inputs = fold(ctx, reader_node, node.output, &scale, indexing, &mut edit)?;
+    let op_index = ctx.node(before).op_index;
     let op = Op::Binary(Binary::Add);
     let first = Node { op, inputs: vec![x, constant], op_index, ..node.clone() };
-    Ok(edit.put(id, first).put(reader, Node { inputs, ..reader_node.clone() }).take_out(before))
+    Ok(edit.replace(id, first).replace(reader, Node { inputs, ..reader_node.clone() }).remove(before))
 }

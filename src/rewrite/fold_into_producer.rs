@@ -2,10 +2,10 @@
 
 use super::{
     affine::Affine,
-    edit::{Edit, Verdict},
-    numerics::{Absorbed, Numerics, is_rounding},
+    context::RewriteContext,
+    edit::{Edit, Proposal},
+    numerics::{Absorbed, Numerics, differ_by_rounding},
     rule::{Order, Rule},
-    site::Site,
     skip_reason::SkipReason,
     weights::{changed, list, values, weights_and_bias},
 };
@@ -17,71 +17,74 @@ pub(super) const RULE: Rule = Rule {
             the weights and bias of the convolution or fully connected node before it",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    let node = site.node(id);
-    let Some((from, affine)) = Affine::of(site, node)? else { return Ok(None) };
-    let maker = site.private_maker(from)?;
-    let maker_node = site.node(maker);
-    if !maker_node.epilogue.is_empty() {
-        return Err(SkipReason::EpilogueTaken { op: maker_node.op.name() });
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let node = ctx.node(id);
+    let Some((from, affine)) = Affine::of(ctx, node)? else { return Ok(None) };
+    let producer = ctx.one_use_producer(from)?;
+    let producer_node = ctx.node(producer);
+    if !producer_node.epilogue.is_empty() {
+        return Err(SkipReason::EpilogueTaken { op: producer_node.op.name() });
     }
     let mut edit = Edit::default();
-    let inputs = fold(site, maker_node, &affine, &mut edit)?;
-    let fused = Node { inputs, output: node.output, epilogue: node.epilogue, ..maker_node.clone() };
-    // The epilogue may add a tensor that is computed between the two.
-    let (place, gone) = if node.epilogue.add.is_none() { (maker, id) } else { (id, maker) };
-    Ok(Some(edit.put(place, fused).take_out(gone)))
+    let inputs = fold(ctx, producer_node, &affine, &mut edit)?;
+    let fused = Node { inputs, output: node.output, epilogue: node.epilogue, ..producer_node.clone() };
+    // Where the second node adds a tensor, that may be computed between the two: the fused node then runs as the
+    // second.
+    let (place, gone) = if node.epilogue.add.is_none() { (producer, id) } else { (id, producer) };
+    Ok(Some(edit.replace(place, fused).remove(gone)))
 }
 
-/// The operands of a node whose result is scaled and shifted; constants may be shared, so changed ones are new.
-fn fold(site: &Site, node: &Node, affine: &Affine, edit: &mut Edit) -> Result<Vec<TensorId>, SkipReason> {
+/// The operands of a node with a scale and a shift folded in. Others may read the same constants, so they are not
+/// changed but replaced by new ones.
+fn fold(ctx: &RewriteContext, node: &Node, affine: &Affine, edit: &mut Edit) -> Result<Vec<TensorId>, SkipReason> {
     let (weights, bias) = weights_and_bias(node)?;
-    let shape = site.graph.shape(weights);
+    let shape = ctx.graph.shape(weights);
     // Weight `i` belongs to output channel `i / run % channels`.
     let (channels, run) = match node.op {
         Op::Conv2d(_) | Op::TransposeConv(_) => (shape.b, shape.h * shape.w * shape.c),
         Op::DepthwiseConv2d(_) => (shape.c, 1),
         Op::FullyConnected => (shape.w, shape.c),
-        _ => return Err(SkipReason::Neighbour { op: node.op.name() }),
+        _ => return Err(SkipReason::UnsupportedNode { op: node.op.name() }),
     };
     if channels != affine.channels || run == 0 {
-        return Err(SkipReason::OtherExtents { tensor: site.name(weights) });
+        return Err(SkipReason::ShapeMismatch { tensor: ctx.name(weights) });
     }
-    let weights_are = values(site, weights)?;
-    let biases = bias.map(|bias| values(site, bias)).transpose()?;
+    let weights_are = values(ctx, weights)?;
+    let biases = bias.map(|bias| values(ctx, bias)).transpose()?;
     if let (Some(bias), Some(values)) = (bias, &biases)
         && values.len() != channels
     {
-        return Err(SkipReason::NotPerChannel { tensor: site.name(bias) });
+        return Err(SkipReason::NotPerChannel { tensor: ctx.name(bias) });
     }
     if !rounds_alike(affine, &weights_are, run, biases.as_deref()) {
-        return Err(SkipReason::Absorbs { tensor: site.name(node.output) });
+        return Err(SkipReason::RoundsOnPurpose { tensor: ctx.name(node.output) });
     }
     let mut inputs = node.inputs.clone();
     if affine.scale.is_some() {
         let values = &weights_are;
         let scaled: Vec<f32> = values.iter().enumerate().map(|(i, &v)| affine.scaled(v, i / run % channels)).collect();
-        inputs[1] = changed(site, weights, shape, &scaled, edit)?;
+        inputs[1] = changed(ctx, weights, shape, &scaled, edit)?;
     }
     match bias.zip(biases) {
         Some((bias, values)) => {
             let shifted: Vec<f32> = values.iter().enumerate().map(|(i, &v)| affine.shifted(v, i)).collect();
-            inputs[2] = changed(site, bias, site.graph.shape(bias), &shifted, edit)?;
+            inputs[2] = changed(ctx, bias, ctx.graph.shape(bias), &shifted, edit)?;
         }
         None => {
             if let Some(shift) = &affine.shift {
-                inputs.push(changed(site, weights, list(channels), shift, edit)?);
+                inputs.push(changed(ctx, weights, list(channels), shift, edit)?);
             }
         }
     }
     Ok(inputs)
 }
 
-/// Whether the layer's result is rounded by no constant on the way; weight `i` belongs to channel `i / run` of all, in turn.
-/// What overflows is refused where constants are made.
+/// Whether folding changes the result by rounding alone, and takes out no rounding that constants bring about on
+/// purpose. Weight `i` belongs to output channel `i / run % channels`. What overflows passes: `changed` refuses it by
+/// name.
 fn rounds_alike(affine: &Affine, weights: &[f32], run: usize, biases: Option<&[f32]>) -> bool {
     let mut reach = vec![0.0f64; affine.channels];
     let mut sums: Vec<Absorbed> = (0..affine.channels)
@@ -89,5 +92,5 @@ fn rounds_alike(affine: &Affine, weights: &[f32], run: usize, biases: Option<&[f
         .collect();
     weights.iter().enumerate().for_each(|(i, &weight)| reach[i / run % affine.channels] += f64::from(weight).abs());
     sums.iter_mut().enumerate().for_each(|(channel, sum)| sum.then(affine.numbers(channel)));
-    sums.iter().any(Absorbed::overflows) || is_rounding(&sums, |channel| reach[channel])
+    sums.iter().any(Absorbed::overflows) || differ_by_rounding(&sums, |channel| reach[channel])
 }

@@ -3,12 +3,12 @@
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_PI};
 
 use super::{
-    edit::Verdict,
+    context::RewriteContext,
+    edit::Proposal,
     numerics::Numerics,
     pattern_match::{PatternMatch, recognised},
     rule::{Order, Rule},
-    site::Site,
-    term::{Term, Value},
+    term::{Term, ValueRef},
 };
 use crate::graph::{NodeId, Unary};
 
@@ -17,32 +17,32 @@ pub(super) const RULE: Rule = Rule {
     about: "recognises Gelu written out, by the error function or its approximation by TANH, factors in any order",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
-    look,
+    propose,
 };
 
 /// Factor of the cube in the approximation.
 const CUBIC: f64 = 0.044715;
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    recognised(site, id, found)
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    recognised(ctx, id, find_match)
 }
 
 /// `x / 2 * (1 + f(x))`
-fn found(site: &Site, whole: Value) -> Option<PatternMatch> {
-    let product = site.product(whole);
+fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
+    let product = ctx.product(whole);
     let &[a, b] = &product.values[..] else { return None };
     let known = |x, gate| {
-        let sum = site.sum(gate);
+        let sum = ctx.sum(gate);
         let &[inner] = &sum.values[..] else { return None };
         let numbers = [[product.factor, 0.5], [sum.number, 1.0]];
-        match site.term(inner) {
+        match ctx.term(inner) {
             Term::One(Unary::Erf, y) => {
-                let scaled = site.product(y);
+                let scaled = ctx.product(y);
                 let numbers = [numbers[0], numbers[1], [scaled.factor, FRAC_1_SQRT_2]];
                 (scaled.values == [x]).then(|| PatternMatch::unary(Unary::Gelu, x, &numbers))
             }
             Term::One(Unary::Tanh, y) => {
-                let [factor, cubic] = cubic(site, y, x)?;
+                let [factor, cubic] = cubic(ctx, y, x)?;
                 let numbers = [numbers[0], numbers[1], [factor, FRAC_2_PI.sqrt()], [cubic, CUBIC]];
                 Some(PatternMatch::unary(Unary::GeluTanh, x, &numbers))
             }
@@ -53,12 +53,12 @@ fn found(site: &Site, whole: Value) -> Option<PatternMatch> {
 }
 
 /// `f` and `c` of `f * (x + c * x^3)`, also written `f * x * (1 + c * x^2)`.
-fn cubic(site: &Site, value: Value, x: Value) -> Option<[f64; 2]> {
-    let product = site.product(value);
+fn cubic(ctx: &RewriteContext, value: ValueRef, x: ValueRef) -> Option<[f64; 2]> {
+    let product = ctx.product(value);
     let (sum, power) = match product.values[..] {
-        [sum] => (site.sum(sum), 3),
-        [a, b] if a == x => (site.sum(b), 2),
-        [a, b] if b == x => (site.sum(a), 2),
+        [sum] => (ctx.sum(sum), 3),
+        [a, b] if a == x => (ctx.sum(b), 2),
+        [a, b] if b == x => (ctx.sum(a), 2),
         _ => return None,
     };
     let raised = match (power, &sum.values[..]) {
@@ -67,6 +67,6 @@ fn cubic(site: &Site, value: Value, x: Value) -> Option<[f64; 2]> {
         (2, &[raised]) if sum.number == 1.0 => raised,
         _ => return None,
     };
-    let raised = site.product(raised);
+    let raised = ctx.product(raised);
     (raised.values == vec![x; power]).then_some([product.factor, raised.factor])
 }

@@ -1,10 +1,10 @@
-//! Takes out nodes whose result is their operand, value by value.
+//! Removes nodes whose result equals one of their operands.
 
 use super::{
-    edit::{Edit, Verdict},
+    context::RewriteContext,
+    edit::{Edit, Proposal},
     numerics::Numerics,
     rule::{Order, Rule},
-    site::Site,
     skip_reason::SkipReason,
 };
 use crate::graph::{
@@ -18,42 +18,43 @@ pub(super) const RULE: Rule = Rule {
             concatenations that change nothing, pools of one pixel, + 0 and * 1, masks that keep all",
     numerics: Numerics::SignedZero,
     order: Order::Forward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    let node = site.node(id);
-    let Some(from) = passed_on(site, node) else { return Ok(None) };
-    passed(site, id, from)
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let node = ctx.node(id);
+    let Some(from) = passed_through(ctx, node) else { return Ok(None) };
+    bypass(ctx, id, from)
 }
 
-/// Lets whoever reads a node's result read the operand `from` instead, if the two have the same extents.
-pub(super) fn passed(site: &Site, id: NodeId, from: TensorId) -> Verdict {
-    let node = site.node(id);
+/// Removes a node and lets the readers of its result read the operand `from`, if the two have the same extents. A graph
+/// output keeps its tensor: there the node before writes it.
+pub(super) fn bypass(ctx: &RewriteContext, id: NodeId, from: TensorId) -> Proposal {
+    let node = ctx.node(id);
     let to = node.output;
-    if site.graph.shape(from) != site.graph.shape(to) {
+    if ctx.graph.shape(from) != ctx.graph.shape(to) {
         return Ok(None);
     }
     if !node.epilogue.is_empty() {
         return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }
-    if !site.goes_out(to) {
-        return Ok(Some(Edit::default().take_out(id).read_instead(to, from)));
+    if !ctx.is_output(to) {
+        return Ok(Some(Edit::default().remove(id).replace_uses(to, from)));
     }
-    match site.maker(from) {
-        Some(maker) if !site.goes_out(from) => {
-            let maker_node = Node { output: to, ..site.node(maker).clone() };
-            Ok(Some(Edit::default().take_out(id).put(maker, maker_node).read_instead(from, to)))
+    match ctx.producer(from) {
+        Some(producer) if !ctx.is_output(from) => {
+            let producer_node = Node { output: to, ..ctx.node(producer).clone() };
+            Ok(Some(Edit::default().remove(id).replace(producer, producer_node).replace_uses(from, to)))
         }
-        _ => Err(SkipReason::MustCopy { first: site.name(from), second: site.name(to) }),
+        _ => Err(SkipReason::MustCopy { first: ctx.name(from), second: ctx.name(to) }),
     }
 }
 
-/// The operand whose values a node passes on, if its result has the same extents.
-fn passed_on(site: &Site, node: &Node) -> Option<TensorId> {
+/// The operand whose values a node passes through unchanged, provided that its result has the same extents.
+fn passed_through(ctx: &RewriteContext, node: &Node) -> Option<TensorId> {
     let &first = node.inputs.first()?;
-    let dims = site.graph.shape(first).dims();
-    let all = |tensor: Option<&TensorId>, value| tensor.is_some_and(|&t| site.one_value(t) == Some(value));
+    let dims = ctx.graph.shape(first).dims();
+    let all = |tensor: Option<&TensorId>, value| tensor.is_some_and(|&t| ctx.uniform_value(t) == Some(value));
     let second = node.inputs.get(1);
     let passes = match &node.op {
         Op::Reshape
@@ -62,8 +63,8 @@ fn passed_on(site: &Site, node: &Node) -> Option<TensorId> {
         | Op::SpaceToDepth(SpaceToDepth { block: 1 }) => true,
         Op::Resize(resize @ Resize { mode: ResizeMode::Nearest(_), .. }) => resize.follows_tensorflow(),
         Op::Pad(Pad { before, after, .. }) => before.iter().chain(after).all(|&n| n == 0),
-        // Of one constant it is how a constant becomes a tensor, for operators that read no constants.
-        Op::Concat(_) => node.inputs.len() == 1 && !site.graph.is_constant(first),
+        // `split` makes concatenations of one constant, to have it computed for operators that read no constants.
+        Op::Concat(_) => node.inputs.len() == 1 && !ctx.graph.is_constant(first),
         Op::StridedSlice(StridedSlice { begin, stride }) => {
             (0..4).all(|axis| begin[axis] == 0 && (stride[axis] == 1 || dims[axis] == 1))
         }
@@ -75,7 +76,7 @@ fn passed_on(site: &Site, node: &Node) -> Option<TensorId> {
         Op::Binary(Binary::Mul | Binary::Div) if all(second, 1.0) => true,
         Op::Binary(Binary::Add) if all(Some(&first), 0.0) => return second.copied(),
         Op::Binary(Binary::Mul) if all(Some(&first), 1.0) => return second.copied(),
-        Op::Binary(Binary::ZeroUnless) if site.is_true(first) => return second.copied(),
+        Op::Binary(Binary::ZeroUnless) if ctx.is_nonzero(first) => return second.copied(),
         Op::Binary(Binary::ZeroIf) if all(Some(&first), 0.0) => return second.copied(),
         _ => false,
     };

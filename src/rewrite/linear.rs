@@ -1,10 +1,10 @@
 //! Turns matrix products by a constant into fully connected nodes, which take biases, scales and residuals.
 
 use super::{
-    edit::{Edit, Verdict},
+    context::RewriteContext,
+    edit::{Edit, Proposal},
     numerics::Numerics,
     rule::{Order, Rule},
-    site::Site,
     skip_reason::SkipReason,
 };
 use crate::graph::{Constant, MatMul, Node, NodeId, Op, Shape, Tensor};
@@ -14,38 +14,38 @@ pub(super) const RULE: Rule = Rule {
     about: "makes a matrix product by one constant matrix a fully connected node",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    let node = site.node(id);
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let node = ctx.node(id);
     let (&Op::MatMul(MatMul { transpose_b }), &[x, matrix]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
-    let shape = site.graph.shape(matrix);
-    let Some(constant) = &site.graph.tensors[matrix].constant else {
-        return Err(SkipReason::NotConstant { tensor: site.name(matrix) });
+    let shape = ctx.graph.shape(matrix);
+    let Some(constant) = &ctx.graph.tensors[matrix].constant else {
+        return Err(SkipReason::NotConstant { tensor: ctx.name(matrix) });
     };
     if (shape.b, shape.h) != (1, 1) {
-        return Err(SkipReason::OtherExtents { tensor: site.name(matrix) });
+        return Err(SkipReason::ShapeMismatch { tensor: ctx.name(matrix) });
     }
     let mut edit = Edit::default();
     let weights = if transpose_b {
         matrix
     } else {
-        // A matrix may be shared by many products, and each would have its own.
-        site.make(constant.len())?;
+        // Many products may share a matrix, and each gets a transposed copy of its own.
+        ctx.charge_created(constant.len())?;
         let (values, columns) = (constant.to_f32(), shape.c);
         let turned: Vec<f32> = (0..values.len()).map(|i| values[i % shape.w * columns + i / shape.w]).collect();
         let shape = Shape { w: columns, c: shape.w, ..shape };
         let constant = Some(Constant::from_f32(&turned));
         let tensor = Tensor {
-            name: site.name(matrix),
+            name: ctx.name(matrix),
             shape,
             dims: vec![shape.w, shape.c],
             host_permutation: Default::default(),
             constant,
         };
-        edit.add(&site.graph, tensor)
+        edit.add(&ctx.graph, tensor)
     };
     let layer = Node { op: Op::FullyConnected, inputs: vec![x, weights], ..node.clone() };
-    Ok(Some(edit.put(id, layer)))
+    Ok(Some(edit.replace(id, layer)))
 }

@@ -1,10 +1,10 @@
-//! Choices whose mask is a constant of one value.
+//! Selections whose mask is a constant that keeps nothing.
 
 use super::{
-    edit::{Edit, Verdict},
+    context::RewriteContext,
+    edit::{Edit, Proposal},
     numerics::Numerics,
     rule::{Order, Rule},
-    site::Site,
     skip_reason::SkipReason,
 };
 use crate::graph::{Binary, Constant, NodeId, Op, Tensor};
@@ -14,16 +14,16 @@ pub(super) const RULE: Rule = Rule {
     about: "makes what a constant mask keeps nothing of zeros",
     numerics: Numerics::Exact,
     order: Order::Forward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    let node = site.node(id);
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let node = ctx.node(id);
     let (&Op::Binary(binary), &[mask, _]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
     let to = node.output;
     let none = match binary {
-        Binary::ZeroUnless => site.one_value(mask) == Some(0.0),
-        Binary::ZeroIf => site.is_true(mask),
+        Binary::ZeroUnless => ctx.uniform_value(mask) == Some(0.0),
+        Binary::ZeroIf => ctx.is_nonzero(mask),
         _ => false,
     };
     if !none {
@@ -32,13 +32,13 @@ fn look(site: &Site, id: NodeId) -> Verdict {
     if !node.epilogue.is_empty() {
         return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }
-    if site.goes_out(to) {
-        return Err(SkipReason::GoesOut { tensor: site.name(to) });
+    if ctx.is_output(to) {
+        return Err(SkipReason::IsOutput { tensor: ctx.name(to) });
     }
-    // However large the result is: zeros are not written out before somebody reads them.
-    let Some(zeros) = Constant::repeated(0.0, site.graph.shape(to).len()) else { return Ok(None) };
+    // Whatever its size, a constant of one value takes no memory until its elements are read.
+    let Some(zeros) = Constant::repeated(0.0, ctx.graph.shape(to).len()) else { return Ok(None) };
     let mut edit = Edit::default();
     let constant = Some(zeros);
-    let zeros = edit.add(&site.graph, Tensor { constant, ..site.graph.tensors[to].clone() });
-    Ok(Some(edit.take_out(id).read_instead(to, zeros)))
+    let zeros = edit.add(&ctx.graph, Tensor { constant, ..ctx.graph.tensors[to].clone() });
+    Ok(Some(edit.remove(id).replace_uses(to, zeros)))
 }

@@ -1,7 +1,7 @@
 //! The rewriter: a graph to a smaller graph that computes the same. Knows no device and no memory.
 //!
-//! A rule is a file, looks at one node at a time and answers with an edit or a reason. To add one, write the
-//! file and put it in [`RULES`]. `views` and `in_place` change nothing: they say which nodes that are left need no step.
+//! A rule is a file, looks at one node at a time and answers with an edit or a reason. To add one, write the file and
+//! put it in [`RULES`]. `views` and `in_place` change nothing: they say which nodes that are left need no step.
 
 mod activation;
 mod activation_sink;
@@ -10,6 +10,7 @@ mod affine_chain;
 mod bounds;
 mod concat_activation;
 mod concat_zeros;
+mod context;
 mod dead;
 mod edit;
 mod epilogue;
@@ -35,7 +36,6 @@ mod row_means;
 mod rule;
 mod rules;
 mod same_size;
-mod site;
 mod skip_reason;
 mod softmax;
 mod split;
@@ -47,8 +47,8 @@ mod views;
 mod weight_indexing;
 mod weights;
 
-pub use numerics::{MOST_ABSORBED, Numerics};
-pub use report::{Fired, Missed, Place, Report};
+pub use numerics::{MAX_ABSORBED, Numerics};
+pub use report::{Fired, Location, Missed, Report};
 pub use row_means::row_means;
 pub use rule::Rule;
 pub use rules::{RULES, Rules, UnknownRule};
@@ -56,8 +56,8 @@ pub use skip_reason::SkipReason;
 pub use split::split;
 
 use crate::graph::{Graph, NodeId, NodeSet};
+use context::RewriteContext;
 use rule::Order;
-use site::Site;
 
 /// What the rewriter made of a graph.
 #[derive(Clone, Debug)]
@@ -73,64 +73,65 @@ pub struct Rewritten {
     pub report: Report,
 }
 
-/// Times that all rules are shown all nodes: what one change makes possible is mostly found in the same round. The catalogue's
-/// networks need 2; a graph that would need hundreds is left as it is then, which is right as well, only larger.
-const MOST_ROUNDS: usize = 64;
+/// Rounds in which all rules are shown all nodes. One change mostly leads to the next within a round, and no network of
+/// the catalogue needs more than 2 (logged with `TEXPOOL_LOG=texpool=debug`). A graph built to need hundreds is left as
+/// it is after 64: it computes the same, with more nodes.
+const MAX_ROUNDS: usize = 64;
 
 /// Applies the rules that are on until none of them finds anything more. With none on the graph is a copy.
 ///
 /// The graph must have passed its checker: tensor ids are taken at their word.
 pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
-    let mut site = Site::new(graph.clone());
+    let mut ctx = RewriteContext::new(graph.clone());
     let mut report = Report { nodes_before: graph.nodes.len(), ..Report::default() };
     let mut rounds = 0;
-    while rounds < MOST_ROUNDS {
+    while rounds < MAX_ROUNDS {
         rounds += 1;
         let fired = report.fired.len();
         report.missed.clear();
         for rule in rules.iter() {
-            sweep(&mut site, rule, &mut report);
+            sweep(&mut ctx, rule, &mut report);
         }
         if report.fired.len() == fired {
             break;
         }
     }
-    let [looked, made] = site.taken();
+    let [looked, made] = ctx.taken();
     tracing::debug!(rounds, looked, made, "rewritten");
-    let site = Site::new(site.into_graph());
+    let ctx = RewriteContext::new(ctx.into_graph());
     let views = match rules.is_on(views::NAME) {
-        true => views::find(&site, &mut report),
+        true => views::find(&ctx, &mut report),
         false => NodeSet::new(),
     };
     let in_place = match rules.is_on(in_place::NAME) {
-        true => in_place::find(&site, &views, &mut report),
+        true => in_place::find(&ctx, &views, &mut report),
         false => NodeSet::new(),
     };
-    report.nodes_after = site.graph.nodes.len() - views.len();
-    Rewritten { graph: site.graph, views, in_place, report }
+    report.nodes_after = ctx.graph.nodes.len() - views.len();
+    Rewritten { graph: ctx.graph, views, in_place, report }
 }
 
 /// Shows every node to a rule, in its order. What a change makes possible elsewhere is found in the next round.
-fn sweep(site: &mut Site, rule: &Rule, report: &mut Report) {
+fn sweep(ctx: &mut RewriteContext, rule: &Rule, report: &mut Report) {
     match rule.order {
-        Order::Forward => site.ids().for_each(|id| show(site, id, rule, report)),
-        Order::Backward => site.ids().rev().for_each(|id| show(site, id, rule, report)),
+        Order::Forward => ctx.ids().for_each(|id| show(ctx, id, rule, report)),
+        Order::Backward => ctx.ids().rev().for_each(|id| show(ctx, id, rule, report)),
     }
 }
 
 /// Shows a node to a rule until the rule has nothing more to change there.
-fn show(site: &mut Site, id: NodeId, rule: &Rule, report: &mut Report) {
-    while !site.is_gone(id) {
-        let verdict = (rule.look)(site, id);
-        let place = || Place::of(&site.graph, site.node(id));
-        match verdict {
+fn show(ctx: &mut RewriteContext, id: NodeId, rule: &Rule, report: &mut Report) {
+    while !ctx.is_removed(id) {
+        let proposal = (rule.propose)(ctx, id);
+        let location = || Location::new(&ctx.graph, ctx.node(id));
+        match proposal {
             Ok(None) => break,
             Ok(Some(edit)) => {
-                report.fired.push(Fired { rule: rule.name, place: place() });
-                site.apply(edit);
+                report.fired.push(Fired { rule: rule.name, location: location() });
+                ctx.apply(edit);
             }
             Err(why) => {
-                report.missed.push(Missed { rule: rule.name, place: place(), why });
+                report.missed.push(Missed { rule: rule.name, location: location(), why });
                 break;
             }
         }

@@ -1,12 +1,12 @@
 //! Normalization to mean 0 and variance 1, written out.
 
 use super::{
-    edit::Verdict,
+    context::RewriteContext,
+    edit::Proposal,
     numerics::Numerics,
     pattern_match::{PatternMatch, recognised},
     rule::{Order, Rule},
-    site::Site,
-    term::{Term, Value},
+    term::{Term, ValueRef},
 };
 use crate::graph::{Binary, NodeId, Normalize, Op, Unary};
 
@@ -16,63 +16,63 @@ pub(super) const RULE: Rule = Rule {
             divided by the root of the mean of its square plus a number",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    recognised(site, id, found)
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    recognised(ctx, id, find_match)
 }
 
-fn found(site: &Site, whole: Value) -> Option<PatternMatch> {
-    let (distance, variance) = match site.term(whole) {
-        Term::Two(Binary::Div, distance, root) => (distance, under_root(site, root)?),
-        Term::Two(Binary::Mul, a, b) => match inverse_root(site, b) {
+fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
+    let (distance, variance) = match ctx.term(whole) {
+        Term::Two(Binary::Div, distance, root) => (distance, under_root(ctx, root)?),
+        Term::Two(Binary::Mul, a, b) => match inverse_root(ctx, b) {
             Some(variance) => (a, variance),
-            None => (b, inverse_root(site, a)?),
+            None => (b, inverse_root(ctx, a)?),
         },
         _ => return None,
     };
-    let (axes, x) = from_mean(site, distance)?;
-    let sum = site.sum(variance);
+    let (axes, x) = from_mean(ctx, distance)?;
+    let sum = ctx.sum(variance);
     let &[variance] = &sum.values[..] else { return None };
-    let (of, square) = site.mean(variance)?;
-    let same = of == axes && sum.number >= 0.0 && is_square(site, square, distance, (axes, x));
+    let (of, square) = ctx.mean(variance)?;
+    let same = of == axes && sum.number >= 0.0 && is_square(ctx, square, distance, (axes, x));
     same.then(|| PatternMatch::new(Op::Normalize(Normalize { axes, epsilon: sum.number as f32 }), x, &[]))
 }
 
-/// What a value is the square root of.
-fn under_root(site: &Site, value: Value) -> Option<Value> {
-    match site.term(value) {
+/// `x` of `sqrt(x)`.
+fn under_root(ctx: &RewriteContext, value: ValueRef) -> Option<ValueRef> {
+    match ctx.term(value) {
         Term::One(Unary::Sqrt, x) => Some(x),
         _ => None,
     }
 }
 
-/// What a value is one divided by the square root of.
-fn inverse_root(site: &Site, value: Value) -> Option<Value> {
-    match site.term(value) {
+/// `x` of `1 / sqrt(x)`, however it is written.
+fn inverse_root(ctx: &RewriteContext, value: ValueRef) -> Option<ValueRef> {
+    match ctx.term(value) {
         Term::One(Unary::Rsqrt, x) => Some(x),
-        Term::One(Unary::Reciprocal, root) => under_root(site, root),
-        Term::Two(Binary::Div, one, root) if site.number(one) == Some(1.0) => under_root(site, root),
+        Term::One(Unary::Reciprocal, root) => under_root(ctx, root),
+        Term::Two(Binary::Div, one, root) if ctx.number(one) == Some(1.0) => under_root(ctx, root),
         _ => None,
     }
 }
 
 /// `x - mean(x)`: the axes of the mean, and `x`.
-fn from_mean(site: &Site, value: Value) -> Option<([bool; 4], Value)> {
-    let Term::Two(Binary::Sub, x, mean) = site.term(value) else { return None };
-    site.mean(mean).filter(|&(axes, of)| of == x && axes != [false; 4])
+fn from_mean(ctx: &RewriteContext, value: ValueRef) -> Option<([bool; 4], ValueRef)> {
+    let Term::Two(Binary::Sub, x, mean) = ctx.term(value) else { return None };
+    ctx.mean(mean).filter(|&(axes, of)| of == x && axes != [false; 4])
 }
 
-/// Whether a value is the square of the distance of `x` from its mean, that computed before or once more.
-fn is_square(site: &Site, value: Value, distance: Value, x: ([bool; 4], Value)) -> bool {
-    let is_distance = |value| value == distance || from_mean(site, value) == Some(x);
-    match site.term(value) {
+/// Whether a value is the square of the distance of `x` from its mean; files compute that distance once or twice.
+fn is_square(ctx: &RewriteContext, value: ValueRef, distance: ValueRef, x: ([bool; 4], ValueRef)) -> bool {
+    let is_distance = |value| value == distance || from_mean(ctx, value) == Some(x);
+    match ctx.term(value) {
         Term::One(Unary::Square, y) => is_distance(y),
         Term::Two(Binary::Mul, a, b) => a == b && is_distance(a),
-        Term::Two(Binary::Pow, y, two) => site.number(two) == Some(2.0) && is_distance(y),
+        Term::Two(Binary::Pow, y, two) => ctx.number(two) == Some(2.0) && is_distance(y),
         Term::Two(Binary::SquaredDifference, a, b) => {
-            [(a, b), (b, a)].iter().any(|&(y, mean)| y == x.1 && site.mean(mean) == Some(x))
+            [(a, b), (b, a)].iter().any(|&(y, mean)| y == x.1 && ctx.mean(mean) == Some(x))
         }
         _ => false,
     }

@@ -8,19 +8,19 @@ use std::fmt;
 /// with 16-bit textures every rule that makes one node of two leaves out a rounding to 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Numerics {
-    /// The same bits whatever comes in: NaN, infinities, zeros of either sign, the greatest and the least there are. (One
-    /// NaN counts as another.)
+    /// The same bits whatever comes in: NaN, infinities, zeros of either sign, the greatest and the least there are.
+    /// (One NaN counts as another.)
     Exact,
     /// The same, but that a zero may have the other sign.
     SignedZero,
-    /// Worked out in another order, or as the function that the nodes spell out: as far off as rounding is, for operands
-    /// of ordinary size, with which nothing in between overflows or underflows in either form.
+    /// Worked out in another order, or as the function that the nodes spell out: as far off as rounding is, for
+    /// operands of ordinary size, with which nothing in between overflows or underflows in either form.
     ///
     /// Rules over constants see to it that no rounding is taken out that constants were chosen to bring about
-    /// ([`MOST_ABSORBED`]).
+    /// ([`MAX_ABSORBED`]).
     Reassociates,
-    /// Operands of ordinary size may give a number where the file's nodes overflow, or the other way round. Such rules are
-    /// off unless they are asked for.
+    /// Operands of ordinary size may give a number where the file's nodes overflow, or the other way round. Such rules
+    /// are off unless they are asked for.
     ChangesRange,
 }
 
@@ -42,20 +42,22 @@ impl fmt::Display for Numerics {
     }
 }
 
-/// The greatest constant that may be added and taken off again by a rule, in units of how far an operand of one moves the
-/// result (one, for a chain of arithmetic; the sum of the weights' magnitudes, for a layer), or of what is left of the
-/// constants if that is more; the greatest of all channels counts.
+/// How large a constant may be that is added and subtracted again for a rule to fold the pair away. The unit is how far
+/// an operand of one moves the result (one, for a chain of arithmetic; the sum of the weights' magnitudes, for a
+/// layer), or what is left of the constants if that is more; the greatest of all channels counts.
 ///
-/// Adding a number `M` to `x` and taking it off again rounds `x` to the digits that 24 bits of `M` leave over, `M / 2^24`:
-/// with 12582912 to whole numbers, and on purpose. Up to 256, a byte of a picture, that is at most half of `2^-16`, less than
-/// 1e-5 of one, which is what sums in another order differ by anyway.
-pub const MOST_ABSORBED: f64 = 256.0;
+/// Adding `M` to `x` and subtracting it again rounds `x` to a multiple of `M / 2^24`: the low digits are absorbed. With
+/// 12582912 (1.5 * 2^23) files round to whole numbers that way on purpose, and folding would lose it. Up to 256, a byte
+/// of a picture, the rounding is at most half of `2^-16`, less than 1e-5 of an operand of one: no more than sums in
+/// another order differ by anyway.
+pub const MAX_ABSORBED: f64 = 256.0;
 
 /// The least and greatest product of factors in a chain, as powers of two: with operands of 2^-62 to 2^63 nothing in
 /// between overflows or loses digits below the least normal number.
 const FACTORS: [f64; 2] = [1.0 / (1u64 << 63) as f64, (1u64 << 63) as f64];
 
-/// The constants of a chain of arithmetic on one channel, as it is followed from the operand on.
+/// The constants of a chain of arithmetic on one channel, followed from the operand on: what they come to, and how
+/// large they were on the way, which decides how many digits of the operand they absorb.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Absorbed {
     /// Factor of the operand so far.
@@ -93,10 +95,10 @@ impl Absorbed {
     }
 }
 
-/// Whether one multiplication and one addition a channel are what the constants come to, but for rounding. `reach` is how
-/// far an operand of one moves what the channel began with.
-pub(super) fn is_rounding(channels: &[Absorbed], reach: impl Fn(usize) -> f64) -> bool {
+/// Whether one multiplication and one addition a channel differ from the chain by ordinary rounding alone. `reach` is
+/// how far an operand of one moves the value that the channel's chain begins with.
+pub(super) fn differ_by_rounding(channels: &[Absorbed], reach: impl Fn(usize) -> f64) -> bool {
     let moved = |(channel, sum): (usize, &Absorbed)| sum.shift.abs().max(reach(channel) * sum.scale.abs());
-    let most = MOST_ABSORBED * channels.iter().enumerate().map(moved).fold(0.0, f64::max);
+    let most = MAX_ABSORBED * channels.iter().enumerate().map(moved).fold(0.0, f64::max);
     channels.iter().all(|sum| sum.fits && sum.largest <= most)
 }

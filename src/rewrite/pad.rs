@@ -1,10 +1,10 @@
 //! Moves zeros around an image into the convolutions that read it.
 
 use super::{
-    edit::{Edit, Verdict},
+    context::RewriteContext,
+    edit::{Edit, Proposal},
     numerics::Numerics,
     rule::{Order, Rule},
-    site::Site,
     skip_reason::SkipReason,
     weights::values,
 };
@@ -18,29 +18,29 @@ pub(super) const RULE: Rule = Rule {
             value pools where no value is below zero",
     numerics: Numerics::SignedZero,
     order: Order::Backward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    let node = site.node(id);
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let node = ctx.node(id);
     let (Op::Pad(Pad { before, after, mode }), &[from, ..]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
     let to = node.output;
     let (Some([top, left]), Some([bottom, right]), PadMode::Constant(0.0)) = (around(*before), around(*after), mode)
     else {
-        return Err(SkipReason::NotZerosAround);
+        return Err(SkipReason::NotZeroPadding);
     };
     if !node.epilogue.is_empty() {
         return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }
-    if site.goes_out(to) {
-        return Err(SkipReason::GoesOut { tensor: site.name(to) });
+    if ctx.is_output(to) {
+        return Err(SkipReason::IsOutput { tensor: ctx.name(to) });
     }
     let around = Padding { top, bottom, left, right };
-    let mut edit = Edit::default().take_out(id);
-    for &reader in site.readers(to) {
-        edit = edit.put(reader, padded(site, site.node(reader), (from, to), around)?);
+    let mut edit = Edit::default().remove(id);
+    for &reader in ctx.readers(to) {
+        edit = edit.replace(reader, padded(ctx, ctx.node(reader), (from, to), around)?);
     }
-    Ok((!site.readers(to).is_empty()).then_some(edit))
+    Ok((!ctx.readers(to).is_empty()).then_some(edit))
 }
 
 /// Rows and columns, if nothing is cut off and neither batches nor channels are added.
@@ -50,8 +50,13 @@ fn around(amounts: [isize; 4]) -> Option<[usize; 2]> {
 }
 
 /// A reader of the padded image `to` that reads `from` instead and pads it by itself.
-fn padded(site: &Site, node: &Node, (from, to): (TensorId, TensorId), around: Padding) -> Result<Node, SkipReason> {
-    let neighbour = || SkipReason::Neighbour { op: node.op.name() };
+fn padded(
+    ctx: &RewriteContext,
+    node: &Node,
+    (from, to): (TensorId, TensorId),
+    around: Padding,
+) -> Result<Node, SkipReason> {
+    let neighbour = || SkipReason::UnsupportedNode { op: node.op.name() };
     let op = match &node.op {
         Op::Conv2d(conv) => Op::Conv2d(Conv2d { padding: sum(conv.padding, around), ..*conv }),
         Op::DepthwiseConv2d(DepthwiseConv2d(conv)) => {
@@ -59,17 +64,17 @@ fn padded(site: &Site, node: &Node, (from, to): (TensorId, TensorId), around: Pa
         }
         Op::Pool2d(pool) if pool.kind == PoolKind::Max => {
             let pool = Pool2d { padding: sum(pool.padding, around), ..*pool };
-            if !never_negative(site, from) || !windows_meet(pool) {
-                return Err(SkipReason::ZerosCount);
+            if !never_negative(ctx, from) || !windows_meet(pool) {
+                return Err(SkipReason::ZeroMayWin);
             }
             Op::Pool2d(pool)
         }
         _ => return Err(neighbour()),
     };
-    // Zero times what is no number is none; a border of zeros that is not multiplied would hide it.
+    // An infinite weight times a padded zero is NaN. Kernels skip the padding of a convolution, and would hide that.
     for &weights in node.inputs.iter().skip(1) {
-        if !values(site, weights)?.iter().all(|value| value.is_finite()) {
-            return Err(SkipReason::NotFinite { tensor: site.name(weights) });
+        if !values(ctx, weights)?.iter().all(|value| value.is_finite()) {
+            return Err(SkipReason::NotFinite { tensor: ctx.name(weights) });
         }
     }
     let mut inputs = node.inputs.clone();
@@ -85,9 +90,9 @@ fn sum(a: Padding, b: Padding) -> Padding {
 }
 
 /// Whether a tensor is computed by a node that ends in a function without negative values.
-fn never_negative(site: &Site, tensor: TensorId) -> bool {
-    let Some(maker) = site.maker(tensor) else { return false };
-    let node = site.node(maker);
+fn never_negative(ctx: &RewriteContext, tensor: TensorId) -> bool {
+    let Some(producer) = ctx.producer(tensor) else { return false };
+    let node = ctx.node(producer);
     let last = match (node.epilogue.then, node.epilogue.first) {
         (Act::None, first) if node.epilogue.add.is_none() => first,
         (then, _) => then,
@@ -105,7 +110,8 @@ fn never_negative(site: &Site, tensor: TensorId) -> bool {
     }
 }
 
-/// Whether every window of a pool holds a pixel of the image: no border is as wide as the window.
+/// Whether every window of a pool holds a pixel of the image, as no border is as wide as the window: the maximum of
+/// padding alone would be minus infinity instead of zero.
 fn windows_meet(pool: Pool2d) -> bool {
     let Padding { top, bottom, left, right } = pool.padding;
     pool.dilation == [1, 1] && top.max(bottom) < pool.window[0] && left.max(right) < pool.window[1]

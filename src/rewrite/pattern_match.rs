@@ -1,87 +1,91 @@
 //! A function found written out in several nodes, and the one node put in their place.
 
 use super::{
-    edit::{Edit, Verdict},
-    site::Site,
+    context::RewriteContext,
+    edit::{Edit, Proposal},
     skip_reason::SkipReason,
-    term::Value,
+    term::ValueRef,
 };
 use crate::graph::{Node, NodeId, Op, TensorId, Unary};
 
-/// How far a constant may be from what it should be: as a decimal of seven digits is, read as 32 bits.
+/// How far a constant may be from the exact one: two roundings to 32 bits, as of a decimal with seven digits.
 const ROUNDING: f64 = 2.0 * f32::EPSILON as f64;
 
-/// What the nodes up to one compute, if their numbers are what they should be.
+/// A function that several nodes compute together, provided that their constants are the function's.
 pub(super) struct PatternMatch {
     op: Op,
-    x: Value,
+    x: ValueRef,
     /// Each number that is there, and the one that should be.
     numbers: Vec<[f64; 2]>,
 }
 
 impl PatternMatch {
-    pub(super) fn new(op: Op, x: Value, numbers: &[[f64; 2]]) -> Self {
+    pub(super) fn new(op: Op, x: ValueRef, numbers: &[[f64; 2]]) -> Self {
         Self { op, x, numbers: numbers.to_vec() }
     }
 
-    pub(super) fn unary(unary: Unary, x: Value, numbers: &[[f64; 2]]) -> Self {
+    pub(super) fn unary(unary: Unary, x: ValueRef, numbers: &[[f64; 2]]) -> Self {
         Self::new(Op::Unary(unary), x, numbers)
     }
 }
 
 /// What a rule that recognises a function answers: `found` is shown the value of the node without its epilogue.
-pub(super) fn recognised(site: &Site, id: NodeId, found: impl Fn(&Site, Value) -> Option<PatternMatch>) -> Verdict {
-    replaced(site, id, found(site, site.without_epilogue(id)))
+pub(super) fn recognised(
+    ctx: &RewriteContext,
+    id: NodeId,
+    found: impl Fn(&RewriteContext, ValueRef) -> Option<PatternMatch>,
+) -> Proposal {
+    replaced(ctx, id, found(ctx, ctx.without_epilogue(id)))
 }
 
 /// Puts the operator found in the place of a node, and takes out the nodes between `x` and it.
-pub(super) fn replaced(site: &Site, id: NodeId, found: Option<PatternMatch>) -> Verdict {
+pub(super) fn replaced(ctx: &RewriteContext, id: NodeId, found: Option<PatternMatch>) -> Proposal {
     let Some(PatternMatch { op, x, numbers }) = found else { return Ok(None) };
-    let node = site.node(id);
-    if site.value(x.tensor) != x || site.graph.is_constant(x.tensor) {
+    let node = ctx.node(id);
+    if ctx.value(x.tensor) != x || ctx.graph.is_constant(x.tensor) {
         return Ok(None);
     }
     let off = |[found, due]: &&[f64; 2]| (found - due).abs() > due.abs() * ROUNDING || found.is_nan();
     if let Some(&[found, due]) = numbers.iter().find(off) {
-        return Err(SkipReason::OtherNumber {
+        return Err(SkipReason::ConstantMismatch {
             op: op.name(),
             found: (found as f32).to_string(),
             due: (due as f32).to_string(),
         });
     }
-    if site.graph.shape(node.output) != site.graph.shape(x.tensor) {
-        return Err(SkipReason::OtherExtents { tensor: site.name(x.tensor) });
+    if ctx.graph.shape(node.output) != ctx.graph.shape(x.tensor) {
+        return Err(SkipReason::ShapeMismatch { tensor: ctx.name(x.tensor) });
     }
-    let between = between(site, id, x.tensor)?;
-    let op_index = between.iter().map(|&inner| site.node(inner).op_index).fold(node.op_index, usize::min);
+    let between = between(ctx, id, x.tensor)?;
+    let op_index = between.iter().map(|&inner| ctx.node(inner).op_index).fold(node.op_index, usize::min);
     let whole = Node { op, inputs: vec![x.tensor], op_index, ..node.clone() };
-    Ok(Some(between.into_iter().fold(Edit::default().put(id, whole), Edit::take_out)))
+    Ok(Some(between.into_iter().fold(Edit::default().replace(id, whole), Edit::remove)))
 }
 
 /// The nodes between `x` and a node's operands, if nothing that they compute is seen elsewhere.
-fn between(site: &Site, id: NodeId, x: TensorId) -> Result<Vec<NodeId>, SkipReason> {
-    let node = site.node(id);
+fn between(ctx: &RewriteContext, id: NodeId, x: TensorId) -> Result<Vec<NodeId>, SkipReason> {
+    let node = ctx.node(id);
     let (mut found, mut open) = (Vec::new(), node.inputs.clone());
     while let Some(tensor) = open.pop() {
-        if tensor == x || site.graph.is_constant(tensor) {
+        if tensor == x || ctx.graph.is_constant(tensor) {
             continue;
         }
-        let maker = site.maker(tensor).ok_or_else(|| SkipReason::NotComputed { tensor: site.name(tensor) })?;
-        if site.goes_out(tensor) {
-            return Err(SkipReason::GoesOut { tensor: site.name(tensor) });
+        let producer = ctx.producer(tensor).ok_or_else(|| SkipReason::NotComputed { tensor: ctx.name(tensor) })?;
+        if ctx.is_output(tensor) {
+            return Err(SkipReason::IsOutput { tensor: ctx.name(tensor) });
         }
         if node.epilogue.add == Some(tensor) {
-            return Err(SkipReason::ReadElsewhere { tensor: site.name(tensor) });
+            return Err(SkipReason::ReadElsewhere { tensor: ctx.name(tensor) });
         }
-        if !found.contains(&maker) {
-            found.push(maker);
-            open.extend(site.node(maker).operands());
+        if !found.contains(&producer) {
+            found.push(producer);
+            open.extend(ctx.node(producer).operands());
         }
     }
     let inside = |reader: &NodeId| *reader == id || found.contains(reader);
-    for tensor in found.iter().map(|&inner| site.node(inner).output) {
-        if !site.readers(tensor).iter().all(inside) {
-            return Err(SkipReason::ReadElsewhere { tensor: site.name(tensor) });
+    for tensor in found.iter().map(|&inner| ctx.node(inner).output) {
+        if !ctx.readers(tensor).iter().all(inside) {
+            return Err(SkipReason::ReadElsewhere { tensor: ctx.name(tensor) });
         }
     }
     Ok(found)

@@ -1,11 +1,11 @@
 //! Powers by a number that have functions of their own.
 
 use super::{
-    edit::Verdict,
+    context::RewriteContext,
+    edit::Proposal,
     numerics::Numerics,
     pattern_match::{PatternMatch, replaced},
     rule::{Order, Rule},
-    site::Site,
     term::Term,
 };
 use crate::graph::{Binary, NodeId, Unary};
@@ -15,14 +15,14 @@ pub(super) const RULE: Rule = Rule {
     about: "makes a value times itself and powers of 2, 1/2, -1/2 and -1 squares, roots and reciprocals",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    let whole = site.without_epilogue(id);
-    let found = match site.term(whole) {
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let whole = ctx.without_epilogue(id);
+    let found = match ctx.term(whole) {
         Term::Two(Binary::Mul, a, b) if a == b => Some((Unary::Square, a)),
-        Term::Two(Binary::Pow, x, power) => match site.one_value(power.tensor) {
+        Term::Two(Binary::Pow, x, power) => match ctx.uniform_value(power.tensor) {
             Some(2.0) => Some((Unary::Square, x)),
             Some(0.5) => Some((Unary::Sqrt, x)),
             Some(-0.5) => Some((Unary::Rsqrt, x)),
@@ -31,5 +31,5 @@ fn look(site: &Site, id: NodeId) -> Verdict {
         },
         _ => None,
     };
-    replaced(site, id, found.map(|(unary, x)| PatternMatch::unary(unary, x, &[])))
+    replaced(ctx, id, found.map(|(unary, x)| PatternMatch::unary(unary, x, &[])))
 }

@@ -10,7 +10,7 @@ use crate::{
 
 /// A node, as a reader of the report knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// Index in the model file.
     pub node: usize,
     /// Its operator.
@@ -19,14 +19,14 @@ pub struct Place {
     pub tensor: String,
 }
 
-impl Place {
-    pub(super) fn of(graph: &Graph, node: &Node) -> Self {
+impl Location {
+    pub(super) fn new(graph: &Graph, node: &Node) -> Self {
         let tensor = graph.tensors[node.output].name.clone();
         Self { node: node.op_index, op: node.op.name(), tensor }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "node {} ({}, `{}`)", self.node, self.op, shown(&self.tensor))
     }
@@ -38,7 +38,7 @@ pub struct Fired {
     /// Name of the rule.
     pub rule: &'static str,
     /// The node it looked at.
-    pub place: Place,
+    pub location: Location,
 }
 
 /// A place a rule looked at and left alone, in the graph as it came out.
@@ -47,7 +47,7 @@ pub struct Missed {
     /// Name of the rule.
     pub rule: &'static str,
     /// The node it looked at.
-    pub place: Place,
+    pub location: Location,
     /// Why it left it.
     pub why: SkipReason,
 }
@@ -75,11 +75,11 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} nodes became {}", self.nodes_before, self.nodes_after)?;
-        for Fired { rule, place } in &self.fired {
-            writeln!(f, "{rule}: {place}")?;
+        for Fired { rule, location } in &self.fired {
+            writeln!(f, "{rule}: {location}")?;
         }
-        for Missed { rule, place, why } in &self.missed {
-            writeln!(f, "{rule}: not {place}: {why}")?;
+        for Missed { rule, location, why } in &self.missed {
+            writeln!(f, "{rule}: not {location}: {why}")?;
         }
         Ok(())
     }

@@ -1,11 +1,11 @@
 //! Moves the addition of two computed tensors into the node that computes one of them.
 
 use super::{
-    edit::{Edit, Verdict},
+    context::RewriteContext,
+    edit::{Edit, Proposal},
     epilogue::{join, takes_addend},
     numerics::Numerics,
     rule::{Order, Rule},
-    site::Site,
     skip_reason::SkipReason,
 };
 use crate::graph::{Act, Binary, Epilogue, Node, NodeId, Op, Pad, PadMode, TensorId};
@@ -16,66 +16,67 @@ pub(super) const RULE: Rule = Rule {
             behind that operand's last channel left out",
     numerics: Numerics::SignedZero,
     order: Order::Forward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    let node = site.node(id);
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let node = ctx.node(id);
     let (Op::Binary(Binary::Add), &[a, b]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
-    if site.graph.is_constant(a) || site.graph.is_constant(b) {
+    if ctx.graph.is_constant(a) || ctx.graph.is_constant(b) {
         return Ok(None);
     }
     // The operand computed last comes first: the other is there when it is.
-    let [first, second] = if site.maker(a) > site.maker(b) { [(a, b), (b, a)] } else { [(b, a), (a, b)] };
-    match add_in(site, id, first) {
-        Err(why) => add_in(site, id, second).map(Some).map_err(|_| why),
+    let [first, second] = if ctx.producer(a) > ctx.producer(b) { [(a, b), (b, a)] } else { [(b, a), (a, b)] };
+    match add_in(ctx, id, first) {
+        Err(why) => add_in(ctx, id, second).map(Some).map_err(|_| why),
         edit => edit.map(Some),
     }
 }
 
 /// Lets the node that computes `sum` add `addend`.
-fn add_in(site: &Site, id: NodeId, (sum, addend): (TensorId, TensorId)) -> Result<Edit, SkipReason> {
-    let node = site.node(id);
+fn add_in(ctx: &RewriteContext, id: NodeId, (sum, addend): (TensorId, TensorId)) -> Result<Edit, SkipReason> {
+    let node = ctx.node(id);
     let to = node.output;
-    let maker = site.private_maker(sum)?;
-    let maker_node = site.node(maker);
-    if !takes_addend(&maker_node.op) {
-        return Err(SkipReason::Neighbour { op: maker_node.op.name() });
+    let producer = ctx.one_use_producer(sum)?;
+    let producer_node = ctx.node(producer);
+    if !takes_addend(&producer_node.op) {
+        return Err(SkipReason::UnsupportedNode { op: producer_node.op.name() });
     }
-    if maker_node.epilogue.add.is_some() || maker_node.epilogue.then != Act::None {
-        return Err(SkipReason::EpilogueTaken { op: maker_node.op.name() });
+    if producer_node.epilogue.add.is_some() || producer_node.epilogue.then != Act::None {
+        return Err(SkipReason::EpilogueTaken { op: producer_node.op.name() });
     }
-    if site.graph.shape(sum) != site.graph.shape(to) {
-        return Err(SkipReason::OtherExtents { tensor: site.name(sum) });
+    if ctx.graph.shape(sum) != ctx.graph.shape(to) {
+        return Err(SkipReason::ShapeMismatch { tensor: ctx.name(sum) });
     }
     let mut edit = Edit::default();
-    let addend = match padding(site, addend) {
+    let addend = match padding(ctx, addend) {
         Some((pad, inner)) => {
-            if site.check_private(addend).is_ok() {
-                edit = edit.take_out(pad);
+            if ctx.check_one_use(addend).is_ok() {
+                edit = edit.remove(pad);
             }
             inner
         }
-        None if site.graph.shape(addend) == site.graph.shape(to) => addend,
-        None => return Err(SkipReason::OtherExtents { tensor: site.name(addend) }),
+        None if ctx.graph.shape(addend) == ctx.graph.shape(to) => addend,
+        None => return Err(SkipReason::ShapeMismatch { tensor: ctx.name(addend) }),
     };
-    let added = Epilogue { add: Some(addend), ..maker_node.epilogue };
+    let added = Epilogue { add: Some(addend), ..producer_node.epilogue };
     let epilogue = join(added, Act::None, node.epilogue).ok_or(SkipReason::EpilogueTaken { op: node.op.name() })?;
-    let fused = Node { output: to, epilogue, ..maker_node.clone() };
-    // Where the addend comes after the maker, the maker waits: nothing but the addition reads its result.
-    let (place, gone) = if site.maker(addend).is_none_or(|other| other < maker) { (maker, id) } else { (id, maker) };
-    Ok(edit.put(place, fused).take_out(gone))
+    let fused = Node { output: to, epilogue, ..producer_node.clone() };
+    // Where the addend comes after the producer, the producer waits: nothing but the addition reads its result.
+    let (place, gone) =
+        if ctx.producer(addend).is_none_or(|other| other < producer) { (producer, id) } else { (id, producer) };
+    Ok(edit.replace(place, fused).remove(gone))
 }
 
 /// The node that puts zeros behind the last channel of a tensor, and the tensor without them.
-fn padding(site: &Site, tensor: TensorId) -> Option<(NodeId, TensorId)> {
-    let maker = site.maker(tensor)?;
-    let node = site.node(maker);
+fn padding(ctx: &RewriteContext, tensor: TensorId) -> Option<(NodeId, TensorId)> {
+    let producer = ctx.producer(tensor)?;
+    let node = ctx.node(producer);
     match (&node.op, &node.inputs[..]) {
         (
             &Op::Pad(Pad { before: [0, 0, 0, 0], after: [0, 0, 0, more], mode: PadMode::Constant(0.0) }),
             &[inner, ..],
-        ) if more >= 0 && node.epilogue.is_empty() && !site.graph.is_constant(inner) => Some((maker, inner)),
+        ) if more >= 0 && node.epilogue.is_empty() && !ctx.graph.is_constant(inner) => Some((producer, inner)),
         _ => None,
     }
 }

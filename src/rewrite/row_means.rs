@@ -1,5 +1,6 @@
-//! Means over height and width, and pools that are such means, as two: of each row, then of the rows. Not a rule: it makes graphs larger, so that rows
-//! may die one by one; kernels and references give both forms the same bits.
+//! Means over height and width, and pools that are such means, as two nodes: of each row, then of the rows. No rule,
+//! because it makes the graph larger; it lets a row's memory be reused as soon as the row is summed. Kernels and
+//! references give both forms the same bits.
 
 use std::borrow::Cow;
 

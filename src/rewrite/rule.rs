@@ -1,9 +1,9 @@
-//! What a rule is: a name, what it does to numbers, and a look at one node.
+//! What a rule is: a name, what it does to numbers, and a function that proposes an edit for one node.
 
-use super::{edit::Verdict, numerics::Numerics, site::Site};
+use super::{context::RewriteContext, edit::Proposal, numerics::Numerics};
 use crate::graph::NodeId;
 
-/// A rule: looks at one node of the graph, and changes it, leaves it or has nothing to do with it.
+/// A rewriting rule: looks at one node of the graph at a time, and proposes an edit or says why it does not.
 pub struct Rule {
     /// What it is switched on and off by.
     pub name: &'static str,
@@ -13,7 +13,7 @@ pub struct Rule {
     pub numerics: Numerics,
     /// Which way it goes through the nodes, so that one change leads to the next in one sweep.
     pub(super) order: Order,
-    pub(super) look: fn(&Site, NodeId) -> Verdict,
+    pub(super) propose: fn(&RewriteContext, NodeId) -> Proposal,
 }
 
 /// Which way a rule goes through the nodes.

@@ -1,4 +1,4 @@
-//! The reasons a rule has for leaving a place alone.
+//! Why a rule leaves a node as it is.
 
 use crate::{graph::SubtensorError, plan::shown};
 
@@ -14,7 +14,7 @@ pub enum SkipReason {
     },
     /// The value in between is a graph output.
     #[error("`{}` is a graph output", shown(tensor))]
-    GoesOut {
+    IsOutput {
         /// Name of the value.
         tensor: String,
     },
@@ -32,14 +32,14 @@ pub enum SkipReason {
         /// Name of the other.
         second: String,
     },
-    /// The node that would take the work over is of a kind that cannot.
+    /// The node that would take the work over has an operator that cannot.
     #[error("{op} cannot take it over")]
-    Neighbour {
+    UnsupportedNode {
         /// Its operator.
         op: &'static str,
     },
-    /// The node, or the one that would take it over, does something after its result already.
-    #[error("{op} has no room left after its result")]
+    /// The epilogue of the node, or of the one that would take the work over, is in use.
+    #[error("the epilogue of {op} has no room left")]
     EpilogueTaken {
         /// Its operator.
         op: &'static str,
@@ -63,15 +63,15 @@ pub enum SkipReason {
         tensor: String,
     },
     /// The operand is broadcast.
-    #[error("`{}` has other extents than the result", shown(tensor))]
-    OtherExtents {
+    #[error("`{}` has another shape than the result", shown(tensor))]
+    ShapeMismatch {
         /// Name of the operand.
         tensor: String,
     },
-    /// The rules have looked at, or made, as many elements of constants as a graph of this size may have them do.
-    #[error("{elements} more elements of constants would be gone through than a graph of this size may ask for")]
-    TooMuch {
-        /// How many elements it is about.
+    /// The rules have read, or created, as many elements of constants as a graph of this size allows.
+    #[error("{elements} more elements of constants are more than the budget of a graph of this size")]
+    BudgetExceeded {
+        /// How many elements the rule asked for.
         elements: usize,
     },
     /// Folded values overflow.
@@ -82,16 +82,16 @@ pub enum SkipReason {
     },
     /// Constants that round a value by their size, or scale it out of range and back.
     #[error("the constants round `{tensor}` on the way, or scale it out of range and back")]
-    Absorbs {
+    RoundsOnPurpose {
         /// Name of the value.
         tensor: String,
     },
     /// The constant is on the side where it cannot be folded.
-    #[error("a constant divided by the result is no scaled result")]
-    Dividend,
-    /// The nodes would compute a known function if a number in them were another.
-    #[error("{op} has {due} where {found} is")]
-    OtherNumber {
+    #[error("a constant divided by the result is no multiple of the result")]
+    ConstantDividend,
+    /// The nodes would compute a known function if one of their constants were another.
+    #[error("{op} has the constant {due}, the nodes have {found}")]
+    ConstantMismatch {
         /// The function's operator.
         op: &'static str,
         /// The number that is there.
@@ -99,18 +99,18 @@ pub enum SkipReason {
         /// The number of the function.
         due: String,
     },
-    /// What is added before the border would have to be added to the border too.
-    #[error("the border that {op} adds would be shifted too")]
-    Border {
+    /// What is added before the padding would have to be added to the padding too.
+    #[error("the zeros that {op} pads with would have to be shifted too")]
+    PaddedBorder {
         /// The operator that adds zeros around its operand.
         op: &'static str,
     },
     /// Padding that is not zeros in height and width.
-    #[error("it does not pad with zeros, in height and width alone")]
-    NotZerosAround,
+    #[error("it does not pad with zeros in height and width alone")]
+    NotZeroPadding,
     /// Zeros could win, or be all there is, in a window.
-    #[error("zeros could be the greatest of a window")]
-    ZerosCount,
+    #[error("a zero could be the maximum of a window")]
+    ZeroMayWin,
     /// A constant that would have to be zeros.
     #[error("`{}` holds something else than 0, or -0", shown(tensor))]
     NotZeros {
@@ -118,46 +118,46 @@ pub enum SkipReason {
         tensor: String,
     },
     /// Constants put together with several computed values.
-    #[error("to put several values together and constants around them would be two steps")]
+    #[error("several computed parts with constants around them would take two steps")]
     SeveralParts,
-    /// The view's texels would not lie right.
-    #[error("the texels of {from} lie elsewhere as {to}")]
-    TexelsElsewhere {
+    /// A reshape that has to move texels, and so is no view.
+    #[error("a reshape from {from} to {to} moves texels")]
+    TexelsMove {
         /// Extents of the operand.
         from: String,
         /// Extents of the result.
         to: String,
     },
-    /// A part in more pieces, or inside more others, than plans should look at.
-    #[error("`{}` would lie in too many pieces, or too deep inside others", shown(tensor))]
-    ManyPieces {
+    /// A part of more runs of texels, or inside more others, than plans should look at.
+    #[error("`{}` would have too many runs of texels a row, or lie too deep inside others", shown(tensor))]
+    TooManyRuns {
         /// Name of the part.
         tensor: String,
     },
-    /// A layer of several rows of values.
-    #[error("several rows of values are read faster where each is a pixel")]
+    /// A fully connected layer of several rows.
+    #[error("several rows are computed faster as a convolution of pixels")]
     SeveralRows,
     /// A part that can be no part of the result's texels.
     #[error(transparent)]
     NotASubtensor(#[from] SubtensorError),
     /// A part that shares its texels with another tensor already.
     #[error("`{}` lies in the texels of another tensor", shown(tensor))]
-    LiesElsewhere {
+    StoredElsewhere {
         /// Name of the part.
         tensor: String,
     },
     /// A node would read the texture that it writes.
     #[error("{op} reads `{}`, which would lie in the texture it writes", shown(tensor))]
-    ReadsNeighbour {
+    ReadsWrittenTexture {
         /// The operator that computes a part.
         op: &'static str,
         /// Name of the operand that would lie beside it.
         tensor: String,
     },
-    /// More nodes lie around it than a search for what reads what may look at.
-    #[error("too many nodes compute tensors that would lie around it")]
-    ManyNeighbours,
+    /// More nodes than the search may visit compute tensors of the same storage.
+    #[error("too many nodes compute tensors of the same storage")]
+    TooManyNeighbours,
     /// A reshape that needs no step now would need one.
     #[error("the reshape before it would no longer be a view")]
-    SpoilsView,
+    BreaksView,
 }

@@ -1,11 +1,11 @@
 //! Softmax and its logarithm, written out.
 
 use super::{
+    context::RewriteContext,
     numerics::Numerics,
     pattern_match::{PatternMatch, recognised},
     rule::{Order, Rule},
-    site::Site,
-    term::{Term, Value},
+    term::{Term, ValueRef},
 };
 use crate::graph::{Binary, Op, ReduceKind, Softmax, Unary};
 
@@ -14,22 +14,24 @@ pub(super) const RULE: Rule = Rule {
     about: "recognises SOFTMAX and LOG_SOFTMAX over channels written out, the greatest value subtracted first",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
-    look: |site, id| recognised(site, id, |site, whole| found(site, whole).filter(|softmax| softmax.is_safe).map(made)),
+    propose: |ctx, id| {
+        recognised(ctx, id, |ctx, whole| find_match(ctx, whole).filter(|softmax| softmax.is_safe).map(made))
+    },
 };
 
-/// Powers of what is above 88 are infinite, and quotients of those are no numbers: the file's nodes answer NaN where a
-/// softmax has an answer.
+/// `exp` of more than 88 overflows 32 bits, and the quotient of infinities is NaN: the file's nodes answer NaN where a
+/// softmax answers a number, so the rule is off by default.
 pub(super) const UNSAFE_RULE: Rule = Rule {
     name: "softmax-unshifted",
     about: "recognises SOFTMAX and LOG_SOFTMAX over channels written out without the greatest value subtracted first",
     numerics: Numerics::ChangesRange,
     order: Order::Forward,
-    look: |site, id| recognised(site, id, |site, whole| found(site, whole).map(made)),
+    propose: |ctx, id| recognised(ctx, id, |ctx, whole| find_match(ctx, whole).map(made)),
 };
 
 /// A softmax that is written out.
 struct SoftmaxMatch {
-    x: Value,
+    x: ValueRef,
     log: bool,
     /// Whether no power overflows.
     is_safe: bool,
@@ -39,45 +41,45 @@ fn made(SoftmaxMatch { x, log, .. }: SoftmaxMatch) -> PatternMatch {
     PatternMatch::new(Op::Softmax(Softmax { beta: 1.0, log }), x, &[])
 }
 
-fn found(site: &Site, whole: Value) -> Option<SoftmaxMatch> {
-    let (exponent, log, stable) = match site.term(whole) {
+fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<SoftmaxMatch> {
+    let (exponent, log, stable) = match ctx.term(whole) {
         Term::Two(Binary::Div, power, sum) => {
-            let Term::One(Unary::Exp, exponent) = site.term(power) else { return None };
-            (over_channels(site, ReduceKind::Sum, sum)? == power).then_some((exponent, false, false))?
+            let Term::One(Unary::Exp, exponent) = ctx.term(power) else { return None };
+            (over_channels(ctx, ReduceKind::Sum, sum)? == power).then_some((exponent, false, false))?
         }
         Term::Two(Binary::Sub, exponent, log) => {
-            let (powers, stable) = log_of_powers(site, log)?;
+            let (powers, stable) = log_of_powers(ctx, log)?;
             (powers == exponent).then_some((exponent, true, stable))?
         }
         _ => return None,
     };
-    Some(match site.term(exponent) {
-        Term::Two(Binary::Sub, x, greatest) if over_channels(site, ReduceKind::Max, greatest) == Some(x) => {
+    Some(match ctx.term(exponent) {
+        Term::Two(Binary::Sub, x, greatest) if over_channels(ctx, ReduceKind::Max, greatest) == Some(x) => {
             SoftmaxMatch { x, log, is_safe: true }
         }
         _ => SoftmaxMatch { x: exponent, log, is_safe: stable },
     })
 }
 
-/// What a value is the logarithm of the sum of the powers of, and whether it is worked out so that none overflows.
-fn log_of_powers(site: &Site, value: Value) -> Option<(Value, bool)> {
-    if let Some(x) = over_channels(site, ReduceKind::LogSumExp, value) {
+/// `x` of `log(sum(exp(x)))`, and whether it is computed so that no power overflows.
+fn log_of_powers(ctx: &RewriteContext, value: ValueRef) -> Option<(ValueRef, bool)> {
+    if let Some(x) = over_channels(ctx, ReduceKind::LogSumExp, value) {
         return Some((x, true));
     }
-    let powers = match site.term(value) {
-        Term::One(Unary::Log, sum) => over_channels(site, ReduceKind::Sum, sum)?,
-        _ => over_channels(site, ReduceKind::LogSum, value)?,
+    let powers = match ctx.term(value) {
+        Term::One(Unary::Log, sum) => over_channels(ctx, ReduceKind::Sum, sum)?,
+        _ => over_channels(ctx, ReduceKind::LogSum, value)?,
     };
-    match site.term(powers) {
+    match ctx.term(powers) {
         Term::One(Unary::Exp, x) => Some((x, false)),
         _ => None,
     }
 }
 
-/// What a value is this function of, over channels alone.
-fn over_channels(site: &Site, reduce: ReduceKind, value: Value) -> Option<Value> {
-    match site.term(value) {
-        Term::Over(kind, axes, x) if kind == reduce && site.long(axes, x) == [false, false, false, true] => Some(x),
+/// `x`, if the value is `reduce` of `x` over channels alone.
+fn over_channels(ctx: &RewriteContext, reduce: ReduceKind, value: ValueRef) -> Option<ValueRef> {
+    match ctx.term(value) {
+        Term::Over(kind, axes, x) if kind == reduce && ctx.long(axes, x) == [false, false, false, true] => Some(x),
         _ => None,
     }
 }

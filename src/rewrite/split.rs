@@ -12,8 +12,9 @@ use crate::{
     ops::{self, ConstantOperands},
 };
 
-/// Computed tensors that a step can put together in a texel.
-const MEET: usize = 2;
+/// Computed tensors that one step can combine in a texel: core WebGPU allows four storage textures a stage, and output
+/// and weights take two of them.
+const MAX_COMPUTED_PER_TEXEL: usize = 2;
 
 /// Splits what must be split.
 pub fn split(graph: &Graph) -> Cow<'_, Graph> {
@@ -42,7 +43,7 @@ fn is_crowded(graph: &Graph, node: &Node) -> bool {
     node.inputs.iter().any(|&tensor| parts.push(graph, tensor).is_some())
 }
 
-/// Parts of a concatenation along channels, as they are put one behind the other.
+/// Parts of a concatenation along channels while they are appended one after another.
 #[derive(Default)]
 struct Parts {
     all: Vec<Part>,
@@ -52,7 +53,7 @@ struct Parts {
     open: Vec<usize>,
 }
 
-/// A part, and what was there before it was put behind.
+/// A part, and the state before it was appended, to return to.
 struct Part {
     tensor: TensorId,
     begin: usize,
@@ -60,8 +61,7 @@ struct Part {
 }
 
 impl Parts {
-    /// Puts a part behind the others. Gives the first and the last of those to be joined, if too many computed ones meet in
-    /// the texel.
+    /// Appends a part. Answers the first and the last of those to be joined, if too many computed ones meet in a texel.
     fn push(&mut self, graph: &Graph, tensor: TensorId) -> Option<[usize; 2]> {
         let (begin, at) = (self.end, self.all.len());
         self.end += graph.shape(tensor).c;
@@ -74,7 +74,7 @@ impl Parts {
         }
         self.open.push(at);
         let computed = |&&part: &&usize| !graph.is_constant(self.all[part].tensor);
-        if self.open.iter().filter(computed).count() > MEET {
+        if self.open.iter().filter(computed).count() > MAX_COMPUTED_PER_TEXEL {
             // Of three computed parts and one constant at most, two neighbours are never both constants.
             return Some([self.open[0], self.open[1]]);
         }
@@ -85,8 +85,8 @@ impl Parts {
         None
     }
 
-    /// Takes back the parts from one on.
-    fn take_back(&mut self, from: usize) -> Vec<TensorId> {
+    /// Removes the parts from `from` on and answers them.
+    fn pop_from(&mut self, from: usize) -> Vec<TensorId> {
         let taken = self.all.split_off(from);
         if let Some(first) = taken.first() {
             (self.end, self.open) = (first.begin, first.open.clone());
@@ -95,15 +95,15 @@ impl Parts {
     }
 }
 
-/// The operands of a concatenation with those joined that meet with too many others, by nodes that are added.
+/// The operands of a concatenation, those that meet with too many others joined by nodes that are added.
 fn uncrowded(graph: &mut Graph, node: &Node) -> Vec<TensorId> {
     let mut parts = Parts::default();
     let mut rest: Vec<TensorId> = node.inputs.iter().rev().copied().collect();
     while let Some(tensor) = rest.pop() {
         if let Some([first, last]) = parts.push(graph, tensor) {
-            let behind = parts.take_back(last + 1);
+            let behind = parts.pop_from(last + 1);
             rest.extend(behind.into_iter().rev());
-            let joined = parts.take_back(first);
+            let joined = parts.pop_from(first);
             rest.push(join(graph, node, &joined));
         }
     }

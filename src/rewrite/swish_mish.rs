@@ -1,12 +1,12 @@
 //! A value times a smooth gate of itself, written out.
 
 use super::{
-    edit::Verdict,
+    context::RewriteContext,
+    edit::Proposal,
     numerics::Numerics,
     pattern_match::{PatternMatch, recognised},
     rule::{Order, Rule},
-    site::Site,
-    term::{Term, Value},
+    term::{Term, ValueRef},
 };
 use crate::graph::{NodeId, Unary};
 
@@ -15,20 +15,20 @@ pub(super) const RULE: Rule = Rule {
     about: "recognises Swish, a value times its LOGISTIC, and Mish, a value times the TANH of its Softplus",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    recognised(site, id, found)
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    recognised(ctx, id, find_match)
 }
 
-fn found(site: &Site, whole: Value) -> Option<PatternMatch> {
-    let product = site.product(whole);
+fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
+    let product = ctx.product(whole);
     let &[a, b] = &product.values[..] else { return None };
     let known = |x, by| {
-        let unary = match site.term(by) {
+        let unary = match ctx.term(by) {
             Term::One(Unary::Logistic, y) if y == x => Unary::Silu,
-            Term::One(Unary::Tanh, y) if is_softplus(site, y, x) => Unary::Mish,
+            Term::One(Unary::Tanh, y) if is_softplus(ctx, y, x) => Unary::Mish,
             _ => return None,
         };
         Some(PatternMatch::unary(unary, x, &[[product.factor, 1.0]]))
@@ -37,13 +37,13 @@ fn found(site: &Site, whole: Value) -> Option<PatternMatch> {
 }
 
 /// Whether a value is `log(1 + exp(x))`, by name or written out.
-fn is_softplus(site: &Site, value: Value, x: Value) -> bool {
-    match site.term(value) {
+fn is_softplus(ctx: &RewriteContext, value: ValueRef, x: ValueRef) -> bool {
+    match ctx.term(value) {
         Term::One(Unary::Softplus, y) => y == x,
         Term::One(Unary::Log, y) => {
-            let sum = site.sum(y);
+            let sum = ctx.sum(y);
             let &[power] = &sum.values[..] else { return false };
-            sum.number == 1.0 && site.term(power) == Term::One(Unary::Exp, x)
+            sum.number == 1.0 && ctx.term(power) == Term::One(Unary::Exp, x)
         }
         _ => false,
     }

@@ -1,12 +1,12 @@
-//! Values seen as terms: which function of which other values they are, whether a node or an epilogue computes it. What
-//! the rules that recognise a function written out in several nodes have in common. Knows no rule.
+//! Values as terms: which function of which other values they are, whether a node computes it or an epilogue. The rules
+//! that recognise a function written out in several nodes match on these.
 
-use super::{numerics::MOST_ABSORBED, site::Site};
+use super::{context::RewriteContext, numerics::MAX_ABSORBED};
 use crate::graph::{Act, Binary, NodeId, Op, Reduce, ReduceKind, TensorId, Unary};
 
-/// A tensor, or what its maker has before the rest of its epilogue is done.
+/// A tensor, or an intermediate value of its producer's epilogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Value {
+pub(super) struct ValueRef {
     pub(super) tensor: TensorId,
     /// How much is done: nothing of the epilogue, its first function, its addition, all.
     stage: usize,
@@ -15,10 +15,10 @@ pub(super) struct Value {
 /// What is computed last to give a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Term {
-    One(Unary, Value),
-    Two(Binary, Value, Value),
+    One(Unary, ValueRef),
+    Two(Binary, ValueRef, ValueRef),
     /// A function of all values along the axes marked.
-    Over(ReduceKind, [bool; 4], Value),
+    Over(ReduceKind, [bool; 4], ValueRef),
     /// Anything else, or nothing: an input or constant.
     Other,
 }
@@ -26,44 +26,45 @@ pub(super) enum Term {
 /// A product: a number, and the values multiplied with it.
 pub(super) struct Product {
     pub(super) factor: f64,
-    pub(super) values: Vec<Value>,
+    pub(super) values: Vec<ValueRef>,
 }
 
 /// A sum: a number, and the values added to it.
 pub(super) struct Sum {
     pub(super) number: f64,
-    pub(super) values: Vec<Value>,
+    pub(super) values: Vec<ValueRef>,
 }
 
-/// Values that one product or sum is looked through for: more than any function known here has.
-const MOST: usize = 8;
-/// Terms that are looked through for them: each node of a long chain would else look through all before it.
-const DEEPEST: usize = 32;
+/// Operands that a product or sum is collected up to: more than any function known here has.
+const MAX_OPERANDS: usize = 8;
+/// Terms that are visited for them. Without a bound every node of a chain of thousands of additions would visit all
+/// those before it.
+const MAX_TERMS: usize = 32;
 
-impl Site {
+impl RewriteContext {
     /// A tensor as it is stored.
-    pub(super) fn value(&self, tensor: TensorId) -> Value {
+    pub(super) fn value(&self, tensor: TensorId) -> ValueRef {
         let mut stage = 3;
-        if let Some(maker) = self.maker(tensor) {
-            let epilogue = self.node(maker).epilogue;
+        if let Some(producer) = self.producer(tensor) {
+            let epilogue = self.node(producer).epilogue;
             let nothing = [true, epilogue.first == Act::None, epilogue.add.is_none(), epilogue.then == Act::None];
             while stage > 0 && nothing[stage] {
                 stage -= 1;
             }
         }
-        Value { tensor, stage }
+        ValueRef { tensor, stage }
     }
 
     /// What a node computes, its epilogue left out.
-    pub(super) fn without_epilogue(&self, id: NodeId) -> Value {
-        Value { tensor: self.node(id).output, stage: 0 }
+    pub(super) fn without_epilogue(&self, id: NodeId) -> ValueRef {
+        ValueRef { tensor: self.node(id).output, stage: 0 }
     }
 
-    pub(super) fn term(&self, value: Value) -> Term {
-        let Some(maker) = self.maker(value.tensor) else { return Term::Other };
-        let node = self.node(maker);
+    pub(super) fn term(&self, value: ValueRef) -> Term {
+        let Some(producer) = self.producer(value.tensor) else { return Term::Other };
+        let node = self.node(producer);
         let act = match value.stage {
-            0 => return self.computed(maker),
+            0 => return self.node_term(producer),
             1 => node.epilogue.first,
             3 => node.epilogue.then,
             _ => return Term::Other,
@@ -74,12 +75,12 @@ impl Site {
             _ => 0,
         };
         match act {
-            Act::Unary(unary) => Term::One(unary, Value { stage: before, ..value }),
+            Act::Unary(unary) => Term::One(unary, ValueRef { stage: before, ..value }),
             Act::None | Act::Prelu(_) => Term::Other,
         }
     }
 
-    fn computed(&self, id: NodeId) -> Term {
+    fn node_term(&self, id: NodeId) -> Term {
         let node = self.node(id);
         match (&node.op, &node.inputs[..]) {
             (&Op::Unary(unary), &[x]) => Term::One(unary, self.value(x)),
@@ -93,17 +94,17 @@ impl Site {
     }
 
     /// The one number that a constant is.
-    pub(super) fn number(&self, value: Value) -> Option<f64> {
-        self.one_value(value.tensor).map(f64::from)
+    pub(super) fn number(&self, value: ValueRef) -> Option<f64> {
+        self.uniform_value(value.tensor).map(f64::from)
     }
 
-    /// Whether a value is looked into where a larger term is known: it is the term, or nobody else reads it.
-    fn part_of(&self, value: Value, whole: Value) -> bool {
+    /// Whether a value may be taken apart as an operand of `whole`: it is the whole, or nobody else reads it.
+    fn part_of(&self, value: ValueRef, whole: ValueRef) -> bool {
         value == whole || self.readers(value.tensor).len() == 1
     }
 
     /// A value as a product. Quotients by a number, negations and whole powers are products too.
-    pub(super) fn product(&self, whole: Value) -> Product {
+    pub(super) fn product(&self, whole: ValueRef) -> Product {
         let (mut factor, mut values, mut open) = (1.0, Vec::new(), vec![whole]);
         let mut seen = 0;
         while let Some(value) = open.pop() {
@@ -112,9 +113,9 @@ impl Site {
                 factor *= number;
                 continue;
             }
-            let part = seen <= DEEPEST && self.part_of(value, whole);
+            let part = seen <= MAX_TERMS && self.part_of(value, whole);
             let term = if part { self.term(value) } else { Term::Other };
-            let full = open.len() + values.len() >= MOST;
+            let full = open.len() + values.len() >= MAX_OPERANDS;
             match term {
                 Term::Two(Binary::Mul, a, b) if !full => open.extend([b, a]),
                 Term::One(Unary::Neg, x) => {
@@ -138,7 +139,7 @@ impl Site {
     }
 
     /// A value as a sum, of itself alone where numbers in it round on purpose.
-    pub(super) fn sum(&self, whole: Value) -> Sum {
+    pub(super) fn sum(&self, whole: ValueRef) -> Sum {
         let (mut number, mut values, mut open) = (0.0, Vec::new(), vec![whole]);
         let mut seen = 0;
         let mut largest: f64 = 0.0;
@@ -149,9 +150,9 @@ impl Site {
                 largest = largest.max(known.abs());
                 continue;
             }
-            let part = seen <= DEEPEST && self.part_of(value, whole);
+            let part = seen <= MAX_TERMS && self.part_of(value, whole);
             let term = if part { self.term(value) } else { Term::Other };
-            let full = open.len() + values.len() >= MOST;
+            let full = open.len() + values.len() >= MAX_OPERANDS;
             match term {
                 Term::Two(Binary::Add, a, b) if !full => open.extend([b, a]),
                 Term::Two(Binary::Sub, x, by) => match self.number(by) {
@@ -166,14 +167,14 @@ impl Site {
             }
         }
         // Numbers that are added and taken off again may be there to round.
-        if largest > MOST_ABSORBED * number.abs().max(1.0) {
+        if largest > MAX_ABSORBED * number.abs().max(1.0) {
             return Sum { number: 0.0, values: vec![whole] };
         }
         Sum { number, values }
     }
 
     /// The axes of more than one element that a mean is taken over, and of what; also one of means.
-    pub(super) fn mean(&self, value: Value) -> Option<([bool; 4], Value)> {
+    pub(super) fn mean(&self, value: ValueRef) -> Option<([bool; 4], ValueRef)> {
         let Term::Over(ReduceKind::Mean, mut axes, mut x) = self.term(value) else { return None };
         // Of more means than there are axes, the others change nothing: rules find them one after another.
         for _ in 0..axes.len() {
@@ -185,7 +186,7 @@ impl Site {
     }
 
     /// The axes marked along which a value has more than one element.
-    pub(super) fn long(&self, axes: [bool; 4], x: Value) -> [bool; 4] {
+    pub(super) fn long(&self, axes: [bool; 4], x: ValueRef) -> [bool; 4] {
         let dims = self.graph.shape(x.tensor).dims();
         std::array::from_fn(|axis| axes[axis] && dims[axis] > 1)
     }

@@ -1,11 +1,11 @@
 //! Turns a transpose that moves only axes of one element into a reshape, which other rules know.
 
 use super::{
-    edit::{Edit, Verdict},
+    context::RewriteContext,
+    edit::{Edit, Proposal},
     identity::keeps_order,
     numerics::Numerics,
     rule::{Order, Rule},
-    site::Site,
 };
 use crate::graph::{Node, NodeId, Op, Transpose};
 
@@ -14,15 +14,15 @@ pub(super) const RULE: Rule = Rule {
     about: "turns a transpose that leaves the order of the elements as it is into a reshape",
     numerics: Numerics::Exact,
     order: Order::Forward,
-    look,
+    propose,
 };
 
-fn look(site: &Site, id: NodeId) -> Verdict {
-    let node = site.node(id);
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let node = ctx.node(id);
     match (&node.op, &node.inputs[..]) {
-        (Op::Transpose(Transpose { perm }), &[from, ..]) if keeps_order(site.graph.shape(from).dims(), *perm) => {
+        (Op::Transpose(Transpose { perm }), &[from, ..]) if keeps_order(ctx.graph.shape(from).dims(), *perm) => {
             let reshape = Node { op: Op::Reshape, inputs: vec![from], ..node.clone() };
-            Ok(Some(Edit::default().put(id, reshape)))
+            Ok(Some(Edit::default().replace(id, reshape)))
         }
         _ => Ok(None),
     }

@@ -1,9 +1,10 @@
-//! What a convolution or fully connected node does with each channel of its first operand. Knows no rule.
+//! Which channel of its operand each weight of a convolution or fully connected node reads, and which of its result it
+//! writes.
 
 use std::borrow::Cow;
 
 use super::{
-    site::Site,
+    context::RewriteContext,
     skip_reason::SkipReason,
     weights::{values, weights_and_bias},
 };
@@ -15,7 +16,7 @@ pub(super) struct WeightIndexing<'a> {
     pub(super) shape: Shape,
     /// The bias, zeros where there is none.
     pub(super) bias: Vec<f64>,
-    /// Whether not every weight meets a pixel of the operand at every pixel of the result.
+    /// Whether some pixels of the result are computed from padding: a shift of the operand cannot be folded there.
     pub(super) has_border: bool,
     /// Channels of the operand.
     channels: usize,
@@ -34,16 +35,16 @@ enum WeightLayout {
 }
 
 impl<'a> WeightIndexing<'a> {
-    pub(super) fn of(site: &'a Site, node: &Node, channels: usize) -> Result<Self, SkipReason> {
+    pub(super) fn of(ctx: &'a RewriteContext, node: &Node, channels: usize) -> Result<Self, SkipReason> {
         let (weights, bias) = weights_and_bias(node)?;
-        let shape = site.graph.shape(weights);
+        let shape = ctx.graph.shape(weights);
         let grouped = |groups| WeightLayout::Grouped { run: shape.h * shape.w * shape.c, outputs: shape.b, groups };
         let (layout, outputs, fits, has_border) = match &node.op {
             Op::Conv2d(conv) => {
                 let fits = shape.c * conv.groups == channels && shape.b.is_multiple_of(conv.groups);
                 (grouped(conv.groups), shape.b, fits, conv.padding != Padding::default())
             }
-            // Its windows do not all lie inside, with padding or without.
+            // At its border fewer taps than elsewhere meet a pixel, even without padding.
             Op::TransposeConv(conv) => {
                 let fits = shape.c * conv.groups == channels && shape.b.is_multiple_of(conv.groups);
                 (grouped(conv.groups), shape.b, fits, true)
@@ -55,22 +56,22 @@ impl<'a> WeightIndexing<'a> {
             Op::FullyConnected => {
                 (WeightLayout::Rows, shape.w, channels > 0 && shape.c.is_multiple_of(channels), false)
             }
-            _ => return Err(SkipReason::Neighbour { op: node.op.name() }),
+            _ => return Err(SkipReason::UnsupportedNode { op: node.op.name() }),
         };
         if !fits || shape.is_empty() {
-            return Err(SkipReason::OtherExtents { tensor: site.name(weights) });
+            return Err(SkipReason::ShapeMismatch { tensor: ctx.name(weights) });
         }
         let bias = match bias {
             None => vec![0.0; outputs],
             Some(bias) => {
-                let values = values(site, bias)?;
+                let values = values(ctx, bias)?;
                 if values.len() != outputs {
-                    return Err(SkipReason::NotPerChannel { tensor: site.name(bias) });
+                    return Err(SkipReason::NotPerChannel { tensor: ctx.name(bias) });
                 }
                 values.iter().map(|&value| f64::from(value)).collect()
             }
         };
-        Ok(Self { weights: values(site, weights)?, shape, bias, has_border, channels, layout })
+        Ok(Self { weights: values(ctx, weights)?, shape, bias, has_border, channels, layout })
     }
 
     /// The operand's channel that weight `i` is multiplied with.

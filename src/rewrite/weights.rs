@@ -2,35 +2,35 @@
 
 use std::borrow::Cow;
 
-use super::{edit::Edit, site::Site, skip_reason::SkipReason};
+use super::{context::RewriteContext, edit::Edit, skip_reason::SkipReason};
 use crate::graph::{Constant, Node, Shape, Tensor, TensorId};
 
-pub(super) fn values(site: &Site, tensor: TensorId) -> Result<Cow<'_, [f32]>, SkipReason> {
-    let constant = site.graph.tensors[tensor].constant.as_ref();
-    let constant = constant.ok_or_else(|| SkipReason::NotConstant { tensor: site.name(tensor) })?;
-    site.look_at(constant.len())?;
+pub(super) fn values(ctx: &RewriteContext, tensor: TensorId) -> Result<Cow<'_, [f32]>, SkipReason> {
+    let constant = ctx.graph.tensors[tensor].constant.as_ref();
+    let constant = constant.ok_or_else(|| SkipReason::NotConstant { tensor: ctx.name(tensor) })?;
+    ctx.charge_read(constant.len())?;
     Ok(constant.to_f32())
 }
 
-/// Adds a constant of other values in the place of `old`, which others may read too.
+/// Adds a constant with other values than `old`, which stays: others may read it.
 pub(super) fn changed(
-    site: &Site,
+    ctx: &RewriteContext,
     old: TensorId,
     shape: Shape,
     values: &[f32],
     edit: &mut Edit,
 ) -> Result<TensorId, SkipReason> {
-    let name = site.name(old);
-    site.make(values.len())?;
+    let name = ctx.name(old);
+    ctx.charge_created(values.len())?;
     if values.iter().any(|value| !value.is_finite()) {
         return Err(SkipReason::NotFinite { tensor: name });
     }
-    let dims = match site.graph.shape(old) == shape {
-        true => site.graph.tensors[old].dims.clone(),
+    let dims = match ctx.graph.shape(old) == shape {
+        true => ctx.graph.tensors[old].dims.clone(),
         false => vec![values.len()],
     };
     let constant = Some(Constant::from_f32(values));
-    Ok(edit.add(&site.graph, Tensor { name, shape, dims, host_permutation: Default::default(), constant }))
+    Ok(edit.add(&ctx.graph, Tensor { name, shape, dims, host_permutation: Default::default(), constant }))
 }
 
 /// The extents of a list of one value a channel.
@@ -43,6 +43,6 @@ pub(super) fn weights_and_bias(node: &Node) -> Result<(TensorId, Option<TensorId
     match node.inputs[..] {
         [_, weights] => Ok((weights, None)),
         [_, weights, bias] => Ok((weights, Some(bias))),
-        _ => Err(SkipReason::Neighbour { op: node.op.name() }),
+        _ => Err(SkipReason::UnsupportedNode { op: node.op.name() }),
     }
 }

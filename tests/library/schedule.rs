@@ -322,7 +322,7 @@ fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
         g.tensors[0].shape.c = channels;
         let found = rewrite(&g, &Rules::only(&["in-place"]).unwrap());
         assert_eq!(found.in_place.iter().count(), joined);
-        let many = |why: &SkipReason| matches!(why, SkipReason::ManyPieces { tensor } if tensor == "t1");
+        let many = |why: &SkipReason| matches!(why, SkipReason::TooManyRuns { tensor } if tensor == "t1");
         assert_eq!(found.report.missed.iter().filter(|missed| many(&missed.why)).count(), 1 - joined);
     }
     let between = padded([0, 0, 0, 2], [0; 4], PadMode::Constant(0.0), [1, 3, 5, 10]);
@@ -401,11 +401,11 @@ fn what_cannot_be_written_in_place_stays_a_step() {
         g.nodes[2].inputs[1] = 1;
         in_place(&g)
     };
-    assert!(twice.report.missed.iter().any(|m| m.why == SkipReason::LiesElsewhere { tensor: "t1".into() }));
+    assert!(twice.report.missed.iter().any(|m| m.why == SkipReason::StoredElsewhere { tensor: "t1".into() }));
 
     let mut goes_out = nested(3);
     goes_out.outputs.push(2);
-    assert!(in_place(&goes_out).report.missed.iter().any(|m| m.why == SkipReason::GoesOut { tensor: "t2".into() }));
+    assert!(in_place(&goes_out).report.missed.iter().any(|m| m.why == SkipReason::IsOutput { tensor: "t2".into() }));
 
     let mut comes_in = nested(3);
     comes_in.nodes[2].inputs[0] = 0;

@@ -62,7 +62,7 @@ fn a_chain_read_in_between_stays() {
     let x = net.input(&[1, 4, 4, 6]);
     let y = chain(&mut net, x, &[(Mul, false)]);
     let z = chain(&mut net, y, &[(Mul, false)]);
-    assert!(matches!(reason(&net.finish(&[z, y]), "affine-chain"), SkipReason::GoesOut { .. }));
+    assert!(matches!(reason(&net.finish(&[z, y]), "affine-chain"), SkipReason::IsOutput { .. }));
 
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
@@ -157,7 +157,7 @@ fn a_border_takes_products_and_leaves_sums() {
         net.finish(&[z])
     };
     assert_eq!(ops(&fires(&padded(&[(Mul, false)]), "arithmetic-ahead", 1).graph), ["CONV_2D"]);
-    assert_eq!(reason(&padded(&[(Add, false)]), "arithmetic-ahead"), SkipReason::Border { op: "CONV_2D" });
+    assert_eq!(reason(&padded(&[(Add, false)]), "arithmetic-ahead"), SkipReason::PaddedBorder { op: "CONV_2D" });
     let made = fires(&padded(&[(Mul, false), (Add, true)]), "arithmetic-ahead", 1);
     assert_eq!(ops(&made.graph), ["ADD", "CONV_2D"]);
 }
@@ -174,7 +174,7 @@ fn a_transposed_convolution_takes_products_alone() {
         net.finish(&[z])
     };
     fires(&upsampled((Div, false)), "arithmetic-ahead", 1);
-    assert_eq!(reason(&upsampled((Add, false)), "arithmetic-ahead"), SkipReason::Border { op: "TRANSPOSE_CONV" });
+    assert_eq!(reason(&upsampled((Add, false)), "arithmetic-ahead"), SkipReason::PaddedBorder { op: "TRANSPOSE_CONV" });
 }
 
 #[test]
@@ -240,8 +240,8 @@ proptest! {
 /// A number that leaves 24-bit floats no digits behind the point.
 const TO_WHOLE: f32 = 12_582_912.0;
 
-/// Adding a number so large that what it is added to is rounded, and taking it off again, is how rounding is written: no
-/// rule makes nothing of it, whoever does the arithmetic.
+/// Adding a number so large that what it is added to is rounded, and taking it off again, is how rounding is written:
+/// no rule makes nothing of it, whoever does the arithmetic.
 #[test]
 fn numbers_that_round_on_purpose_stay() {
     let shifted = |net: &mut Net, x: TensorId, binary: Binary, value: f32| {
@@ -258,7 +258,7 @@ fn numbers_that_round_on_purpose_stay() {
         let y = shifted(&mut net, start, Add, TO_WHOLE);
         let y = shifted(&mut net, y, back.0, back.1);
         let graph = net.finish(&[y]);
-        assert!(matches!(reason(&graph, "affine-chain"), SkipReason::Absorbs { .. }));
+        assert!(matches!(reason(&graph, "affine-chain"), SkipReason::RoundsOnPurpose { .. }));
         let made = texpool::rewrite::rewrite(&graph, &Rules::all()).graph;
         assert_eq!(answer(&made, &x), whole);
         assert_eq!(answer(&graph, &x), whole);
@@ -269,7 +269,7 @@ fn numbers_that_round_on_purpose_stay() {
     let y = shifted(&mut net, start, Add, TO_WHOLE / 4.0);
     let y = shifted(&mut net, y, Mul, 2.0);
     let y = shifted(&mut net, y, Sub, TO_WHOLE / 2.0);
-    assert!(matches!(reason(&net.finish(&[y]), "affine-chain"), SkipReason::Absorbs { .. }));
+    assert!(matches!(reason(&net.finish(&[y]), "affine-chain"), SkipReason::RoundsOnPurpose { .. }));
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn numbers_that_round_a_layers_result_or_operand_stay() {
     let y = number(&mut net, y, Sub, TO_WHOLE);
     let made = texpool::rewrite::rewrite(&net.finish(&[y]), &only("arithmetic"));
     assert_eq!(ops(&made.graph), ["CONV_2D", "SUB"], "{}", made.report);
-    assert!(matches!(made.report.missed[0].why, SkipReason::Absorbs { .. }));
+    assert!(matches!(made.report.missed[0].why, SkipReason::RoundsOnPurpose { .. }));
     // In front of one whose bias takes it off again.
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
@@ -294,7 +294,7 @@ fn numbers_that_round_a_layers_result_or_operand_stay() {
     let weights = net.constant(&[1, 1, 1, 6], &[1.0; 6]);
     let bias = net.constant(&[1], &[-6.0 * TO_WHOLE]);
     let y = net.node(Op::Conv2d(same(1)), &[y, weights, bias]);
-    assert!(matches!(reason(&net.finish(&[y]), "arithmetic-ahead"), SkipReason::Absorbs { .. }));
+    assert!(matches!(reason(&net.finish(&[y]), "arithmetic-ahead"), SkipReason::RoundsOnPurpose { .. }));
     // Within a function that is written out.
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
@@ -327,5 +327,5 @@ fn numbers_that_scale_out_of_range_and_back_stay() {
     let [small, large] = [1e-30, 1e30].map(|value| net.constant(&[1], &[value]));
     let y = net.binary(Mul, x, small);
     let y = net.binary(Mul, y, large);
-    assert!(matches!(reason(&net.finish(&[y]), "affine-chain"), SkipReason::Absorbs { .. }));
+    assert!(matches!(reason(&net.finish(&[y]), "affine-chain"), SkipReason::RoundsOnPurpose { .. }));
 }

@@ -261,7 +261,7 @@ fn a_reshape_of_a_part_lets_it_pass_but_a_view_takes_none() {
     );
     let mut net = Net::default();
     let y = shaped(&mut net, false);
-    assert_eq!(reason(&net.finish(&[y]), "concat-activation"), SkipReason::SpoilsView);
+    assert_eq!(reason(&net.finish(&[y]), "concat-activation"), SkipReason::BreaksView);
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn one_part_that_cannot_take_it_keeps_it_for_all() {
         reason(&net.finish(&outputs), "concat-activation")
     };
     let conv_and = |net: &mut Net, x: TensorId| [net.conv(x, 3, 1), net.conv(x, 4, 1)];
-    assert_eq!(told(conv_and, true), SkipReason::GoesOut { tensor: "t6".into() });
+    assert_eq!(told(conv_and, true), SkipReason::IsOutput { tensor: "t6".into() });
     assert_eq!(told(|net, x| [net.conv(x, 3, 1), x], false), SkipReason::NotComputed { tensor: "t0".into() });
     assert_eq!(
         told(|net, x| [net.conv(x, 3, 1), net.weights(&[1, 4, 6, 2])], false),

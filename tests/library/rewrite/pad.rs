@@ -35,7 +35,7 @@ fn one_reader_that_cannot_keeps_it_for_all() {
     let x = net.pad(x, [0, 1, 1, 0], [0, 1, 1, 0]);
     let a = net.conv(x, 4, 3);
     let b = net.relu(x);
-    assert_eq!(reason(&net.finish(&[a, b]), "pad"), SkipReason::Neighbour { op: "RELU" });
+    assert_eq!(reason(&net.finish(&[a, b]), "pad"), SkipReason::UnsupportedNode { op: "RELU" });
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn other_padding_than_zeros_in_height_and_width_stays() {
         let (mut net, x) = net();
         let x = net.node(op, &[x]);
         let y = net.conv(x, 4, 3);
-        assert_eq!(reason(&net.finish(&[y]), "pad"), SkipReason::NotZerosAround);
+        assert_eq!(reason(&net.finish(&[y]), "pad"), SkipReason::NotZeroPadding);
     }
 }
 
@@ -58,7 +58,7 @@ fn a_padded_image_that_goes_out_stays() {
     let (mut net, x) = net();
     let x = net.pad(x, [0, 1, 1, 0], [0, 1, 1, 0]);
     let y = net.conv(x, 4, 3);
-    assert_eq!(reason(&net.finish(&[x, y]), "pad"), SkipReason::GoesOut { tensor: "t1".into() });
+    assert_eq!(reason(&net.finish(&[x, y]), "pad"), SkipReason::IsOutput { tensor: "t1".into() });
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_padded_image_that_is_also_added_stays() {
     let z = net.add(y, x);
     let made = rewritten(&net.finish(&[z]), &Rules::all());
     assert_eq!(ops(&made.graph), ["PAD", "CONV_2D"]);
-    assert_eq!(made.report.missed[0].why, SkipReason::Neighbour { op: "CONV_2D" });
+    assert_eq!(made.report.missed[0].why, SkipReason::UnsupportedNode { op: "CONV_2D" });
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn a_pool_of_the_greatest_takes_zeros_only_where_they_never_count() {
         net.finish(&[y])
     };
     fires(&pooled(PoolKind::Max, 3, 1, true), "pad", 1);
-    assert_eq!(reason(&pooled(PoolKind::Max, 3, 1, false), "pad"), SkipReason::ZerosCount);
-    assert_eq!(reason(&pooled(PoolKind::Max, 2, 2, true), "pad"), SkipReason::ZerosCount);
+    assert_eq!(reason(&pooled(PoolKind::Max, 3, 1, false), "pad"), SkipReason::ZeroMayWin);
+    assert_eq!(reason(&pooled(PoolKind::Max, 2, 2, true), "pad"), SkipReason::ZeroMayWin);
     let why = reason(&pooled(PoolKind::Average, 3, 1, true), "pad");
-    assert_eq!(why, SkipReason::Neighbour { op: "AVERAGE_POOL_2D" });
+    assert_eq!(why, SkipReason::UnsupportedNode { op: "AVERAGE_POOL_2D" });
 }

@@ -26,7 +26,7 @@ fn each_stays_where_a_value_in_between_is_seen() {
             let Some(graph) = watched(which, read) else { continue };
             let made = rewritten(&graph, &only(rule));
             assert!(made.graph.nodes.len() > 1 + usize::from(read), "{which} {name}");
-            let told = |why: &SkipReason| matches!(why, SkipReason::GoesOut { .. } | SkipReason::ReadElsewhere { .. });
+            let told = |why: &SkipReason| matches!(why, SkipReason::IsOutput { .. } | SkipReason::ReadElsewhere { .. });
             // There is nothing to tell where a part is a function too, or a product ends at the value that is seen.
             let told = made.report.missed.iter().any(|missed| told(&missed.why));
             let silent = ["hard-activation", "gelu"].contains(&rule) || made.report.count(rule) > 0;
@@ -40,7 +40,7 @@ fn each_stays_where_a_number_is_slightly_off() {
     for (which, &(name, rule, ..)) in ALL.iter().enumerate().filter(|(_, written)| written.2) {
         let made = rewritten(&alone(which, 1.0 + 2e-6), &only(rule));
         assert!(!ops(&made.graph).contains(&name), "{which} {name}\n{}", made.report);
-        let told = made.report.missed.iter().any(|missed| matches!(missed.why, SkipReason::OtherNumber { .. }));
+        let told = made.report.missed.iter().any(|missed| matches!(missed.why, SkipReason::ConstantMismatch { .. }));
         assert!(told || rule == "power", "{which} {name}\n{}", made.report);
     }
 }
@@ -52,7 +52,7 @@ fn a_number_in_the_way_is_told() {
     let gate = net.unary(Unary::HardSigmoid { alpha: 0.2, beta: 0.5 }, x);
     let y = net.binary(texpool::graph::Binary::Mul, x, gate);
     let made = rewritten(&net.finish(&[y]), &only("hard-activation"));
-    assert_eq!(made.report.missed[0].why.to_string(), "HARD_SWISH has 0.16666667 where 0.2 is");
+    assert_eq!(made.report.missed[0].why.to_string(), "HARD_SWISH has the constant 0.16666667, the nodes have 0.2");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn an_operand_that_is_broadcast_is_told() {
     let wide = net.constant(&[1, 1, 1, 6], &[0.0; 6]);
     let y = net.binary(texpool::graph::Binary::Maximum, x, wide);
     let made = rewritten(&net.finish(&[y]), &only("bounds"));
-    assert!(matches!(made.report.missed[0].why, SkipReason::OtherExtents { .. }));
+    assert!(matches!(made.report.missed[0].why, SkipReason::ShapeMismatch { .. }));
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn the_report_says_what_fired_and_what_did_not_and_why() {
     let text = report.to_string();
     assert!(text.starts_with("4 nodes became 2\n"), "{text}");
     assert!(text.contains("activation: node 1 (RELU, `t4`)\n"), "{text}");
-    assert!(text.contains("activation: not node 3 (EXP, `t6`): CONV_2D has no room left after its result\n"), "{text}");
+    assert!(text.contains("activation: not node 3 (EXP, `t6`): the epilogue of CONV_2D has no room left\n"), "{text}");
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn what_cannot_be_added_in_stays() {
     let why = reason(&net.finish(&[z]), "residual");
     assert_eq!(
         why,
-        SkipReason::OtherExtents { tensor: "t3".into() },
+        SkipReason::ShapeMismatch { tensor: "t3".into() },
         "one channel repeats, it is not followed by zeros"
     );
 
@@ -107,7 +107,7 @@ fn what_cannot_be_added_in_stays() {
     let (mut net, x) = net_of_two();
     let y = net.relu(x[0]);
     let z = net.add(y, x[1]);
-    assert_eq!(reason(&net.finish(&[z]), "residual"), SkipReason::Neighbour { op: "RELU" });
+    assert_eq!(reason(&net.finish(&[z]), "residual"), SkipReason::UnsupportedNode { op: "RELU" });
 
     let (mut net, x) = net_of_two();
     let y = net.conv(x[0], 5, 1);

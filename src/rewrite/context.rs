@@ -1,18 +1,18 @@
-//! What a rule is shown: the graph, and who makes and who reads each tensor.
+//! What a rule is shown: the graph, and for each tensor which node computes it and which nodes read it.
 
 use std::cell::{Cell, OnceCell};
 
 use super::{
     SkipReason,
-    edit::{Edit, read_instead},
+    edit::{Edit, replace_uses},
 };
 use crate::graph::{Constant, Graph, Node, NodeId, Op, TensorId, texels_agree};
 
-impl Allowance {
+impl ElementBudget {
     fn take(&self, elements: usize) -> Result<(), SkipReason> {
         let taken = self.taken.get().saturating_add(elements);
         if taken > self.most {
-            return Err(SkipReason::TooMuch { elements });
+            return Err(SkipReason::BudgetExceeded { elements });
         }
         self.taken.set(taken);
         Ok(())
@@ -23,119 +23,121 @@ fn same_operands(a: &Node, b: &Node) -> bool {
     a.operands().eq(b.operands())
 }
 
-/// Elements of constants that rules may look at and may make, for each element of the graph's constants, for each node, and
-/// whatever the graph: many nodes may share one large constant, and each look at it would be work, each change of it
-/// memory. Of the catalogue's networks none looks at more than 2, or makes more than 2, for each that there is.
-const LOOKED: Allowed = Allowed { each: 64, node: 1 << 14, base: 1 << 24 };
-const MADE: Allowed = Allowed { each: 8, node: 1 << 10, base: 1 << 22 };
+/// How many elements of constants rules may read and may create: so many for each element of the graph's constants, for
+/// each node, and for any graph. A small file can have a million nodes share one large constant; without a budget each
+/// rule would read it once a node, and fold into a copy of its own. No network of the catalogue needs more than 2 read
+/// or 2 created for each element that it has (logged at the end of `rewrite` with `TEXPOOL_LOG=texpool=debug`), so the
+/// factors 64 and 8 leave room; they are chosen, not tuned.
+const READ_BUDGET: BudgetRate = BudgetRate { each: 64, node: 1 << 14, base: 1 << 24 };
+const CREATED_BUDGET: BudgetRate = BudgetRate { each: 8, node: 1 << 10, base: 1 << 22 };
 
-struct Allowed {
+struct BudgetRate {
     each: usize,
     node: usize,
     base: usize,
 }
 
-/// How many elements there may be, and how many there were.
-struct Allowance {
+/// How many elements may be spent, and how many were. A cell, because rules see the context shared.
+struct ElementBudget {
     most: usize,
     taken: Cell<usize>,
 }
 
-impl Allowed {
-    fn of(&self, graph: &Graph) -> Allowance {
+impl BudgetRate {
+    fn of(&self, graph: &Graph) -> ElementBudget {
         let elements = graph.tensors.iter().filter_map(|tensor| tensor.constant.as_ref()).map(Constant::len);
         let elements = elements.fold(0, usize::saturating_add).saturating_mul(self.each);
         let most = elements.saturating_add(graph.nodes.len().saturating_mul(self.node)).saturating_add(self.base);
-        Allowance { most, taken: Cell::new(0) }
+        ElementBudget { most, taken: Cell::new(0) }
     }
 }
 
-/// What is known of a constant once it was looked at: rules ask the same again and again.
+/// What was found out about a constant: rules ask the same of it in every round.
 #[derive(Default)]
-struct Known {
-    one_value: OnceCell<Option<f32>>,
-    is_true: OnceCell<bool>,
+struct ConstantFacts {
+    uniform_value: OnceCell<Option<f32>>,
+    is_nonzero: OnceCell<bool>,
 }
 
-/// A graph while it is rewritten. Nodes keep their ids until [`Site::into_graph`]; those taken out have no operands,
-/// no result and are shown to no rule.
-pub(super) struct Site {
+/// A graph while it is rewritten. Nodes keep their ids until [`RewriteContext::into_graph`]; removed ones are shown to
+/// no rule.
+pub(super) struct RewriteContext {
     pub(super) graph: Graph,
-    gone: Vec<bool>,
-    maker: Vec<Option<NodeId>>,
+    removed: Vec<bool>,
+    producer: Vec<Option<NodeId>>,
     readers: Vec<Vec<NodeId>>,
     outputs: Vec<bool>,
-    known: Vec<Known>,
-    /// Elements of constants that rules may still look at, and may still make.
-    looks: Allowance,
-    makes: Allowance,
+    facts: Vec<ConstantFacts>,
+    /// Budgets of elements that rules read, and that they create.
+    read: ElementBudget,
+    created: ElementBudget,
 }
 
-impl Site {
+impl RewriteContext {
     pub(super) fn new(graph: Graph) -> Self {
         let tensors = graph.tensors.len();
         let mut outputs = vec![false; tensors];
         graph.outputs.iter().for_each(|&output| outputs[output] = true);
-        let mut site = Self {
-            gone: vec![false; graph.nodes.len()],
-            maker: vec![None; tensors],
+        let mut ctx = Self {
+            removed: vec![false; graph.nodes.len()],
+            producer: vec![None; tensors],
             readers: vec![Vec::new(); tensors],
             outputs,
-            known: (0..tensors).map(|_| Known::default()).collect(),
-            looks: LOOKED.of(&graph),
-            makes: MADE.of(&graph),
+            facts: (0..tensors).map(|_| ConstantFacts::default()).collect(),
+            read: READ_BUDGET.of(&graph),
+            created: CREATED_BUDGET.of(&graph),
             graph,
         };
-        for (id, node) in site.graph.nodes.iter().enumerate() {
-            site.maker[node.output] = Some(id);
-            node.operands().for_each(|tensor| site.readers[tensor].push(id));
+        for (id, node) in ctx.graph.nodes.iter().enumerate() {
+            ctx.producer[node.output] = Some(id);
+            node.operands().for_each(|tensor| ctx.readers[tensor].push(id));
         }
-        site
+        ctx
     }
 
-    /// The graph without the nodes that were taken out.
+    /// The graph without the removed nodes.
     pub(super) fn into_graph(self) -> Graph {
         let mut graph = self.graph;
-        let mut gone = self.gone.into_iter();
-        graph.nodes.retain(|_| !gone.next().unwrap_or(false));
+        let mut removed = self.removed.into_iter();
+        graph.nodes.retain(|_| !removed.next().unwrap_or(false));
         graph
     }
 
     /// The nodes still there, in order.
     pub(super) fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
-        let ids: Vec<NodeId> = (0..self.gone.len()).filter(|&id| !self.gone[id]).collect();
+        let ids: Vec<NodeId> = (0..self.removed.len()).filter(|&id| !self.removed[id]).collect();
         ids.into_iter()
     }
 
-    pub(super) fn is_gone(&self, id: NodeId) -> bool {
-        self.gone[id]
+    pub(super) fn is_removed(&self, id: NodeId) -> bool {
+        self.removed[id]
     }
 
-    /// Makes a change. The work is in the nodes it touches, not in the graph.
+    /// Makes a change, in time proportional to the nodes that it touches and not to the graph.
     pub(super) fn apply(&mut self, edit: Edit) {
         let Edit { tensors, nodes, replaced } = edit;
         self.graph.tensors.extend(tensors);
-        self.maker.resize(self.graph.tensors.len(), None);
+        self.producer.resize(self.graph.tensors.len(), None);
         self.readers.resize(self.graph.tensors.len(), Vec::new());
         self.outputs.resize(self.graph.tensors.len(), false);
-        self.known.resize_with(self.graph.tensors.len(), Known::default);
+        self.facts.resize_with(self.graph.tensors.len(), ConstantFacts::default);
         let read = |&(id, _): &(NodeId, _)| self.graph.nodes[id].operands().collect::<Vec<_>>();
         let left: Vec<TensorId> = nodes.iter().flat_map(read).chain(replaced.iter().map(|&(old, _)| old)).collect();
         for (id, node) in &nodes {
-            self.leave(*id, node.as_ref());
+            self.unlink(*id, node.as_ref());
         }
         for (id, node) in nodes {
             match node {
-                Some(node) => self.enter(id, node),
-                None => self.gone[id] = true,
+                Some(node) => self.link(id, node),
+                None => self.removed[id] = true,
             }
         }
         for (old, new) in replaced {
             let readers = std::mem::take(&mut self.readers[old]);
-            readers.iter().for_each(|&id| read_instead(&mut self.graph.nodes[id], old, new));
+            readers.iter().for_each(|&id| replace_uses(&mut self.graph.nodes[id], old, new));
             self.readers[new].extend(readers);
         }
-        // A constant that nobody reads any more is memory for nothing.
+        // Frees constants that were folded into others at once: a network's weights would else be held twice.
         for tensor in left {
             if self.readers[tensor].is_empty() {
                 self.graph.tensors[tensor].constant = None;
@@ -143,34 +145,35 @@ impl Site {
         }
     }
 
-    /// Elements of constants that rules have looked at, and made.
+    /// Elements of constants that rules have read, and that they have created.
     pub(super) fn taken(&self) -> [usize; 2] {
-        [&self.looks, &self.makes].map(|allowance| allowance.taken.get())
+        [&self.read, &self.created].map(|budget| budget.taken.get())
     }
 
-    /// Counts elements of constants that a rule is about to look at.
-    pub(super) fn look_at(&self, elements: usize) -> Result<(), SkipReason> {
-        self.looks.take(elements)
+    /// Counts elements of constants that a rule is about to read.
+    pub(super) fn charge_read(&self, elements: usize) -> Result<(), SkipReason> {
+        self.read.take(elements)
     }
 
-    /// Counts elements of constants that a rule is about to make.
-    pub(super) fn make(&self, elements: usize) -> Result<(), SkipReason> {
-        self.makes.take(elements)
+    /// Counts elements of constants that a rule is about to create.
+    pub(super) fn charge_created(&self, elements: usize) -> Result<(), SkipReason> {
+        self.created.take(elements)
     }
 
-    /// Puts a node in a place that the one before it has left.
-    fn enter(&mut self, id: NodeId, node: Node) {
-        self.maker[node.output] = Some(id);
+    /// Puts a node in the place of one that was unlinked.
+    fn link(&mut self, id: NodeId, node: Node) {
+        self.producer[node.output] = Some(id);
         if !same_operands(&self.graph.nodes[id], &node) {
             node.operands().for_each(|tensor| self.readers[tensor].push(id));
         }
         self.graph.nodes[id] = node;
     }
 
-    /// Takes back what is known of a node. One that reads the same after it stays a reader: a tensor may have many.
-    fn leave(&mut self, id: NodeId, next: Option<&Node>) {
+    /// Takes a node's entries out of `producer` and `readers`. Where the next node in its place reads the same operands
+    /// the readers stay, because finding one among the many of a shared tensor takes time.
+    fn unlink(&mut self, id: NodeId, next: Option<&Node>) {
         let node = &self.graph.nodes[id];
-        self.maker[node.output] = None;
+        self.producer[node.output] = None;
         if next.is_some_and(|next| same_operands(node, next)) {
             return;
         }
@@ -191,8 +194,8 @@ impl Site {
     }
 
     /// The node that computes a tensor.
-    pub(super) fn maker(&self, tensor: TensorId) -> Option<NodeId> {
-        self.maker[tensor]
+    pub(super) fn producer(&self, tensor: TensorId) -> Option<NodeId> {
+        self.producer[tensor]
     }
 
     /// The nodes that read a tensor, once for each time they do.
@@ -200,43 +203,43 @@ impl Site {
         &self.readers[tensor]
     }
 
-    pub(super) fn goes_out(&self, tensor: TensorId) -> bool {
+    pub(super) fn is_output(&self, tensor: TensorId) -> bool {
         self.outputs[tensor]
     }
 
-    /// Whether a tensor is read once and seen by nobody else, so that it may vanish.
-    pub(super) fn check_private(&self, tensor: TensorId) -> Result<(), SkipReason> {
+    /// Checks that a tensor is read once and is no graph output, so that it may go.
+    pub(super) fn check_one_use(&self, tensor: TensorId) -> Result<(), SkipReason> {
         match self.readers(tensor) {
-            _ if self.goes_out(tensor) => Err(SkipReason::GoesOut { tensor: self.name(tensor) }),
+            _ if self.is_output(tensor) => Err(SkipReason::IsOutput { tensor: self.name(tensor) }),
             [_] => Ok(()),
             _ => Err(SkipReason::ReadElsewhere { tensor: self.name(tensor) }),
         }
     }
 
-    /// The node that computes a tensor, if the tensor may vanish.
-    pub(super) fn private_maker(&self, tensor: TensorId) -> Result<NodeId, SkipReason> {
-        let maker = self.maker(tensor).ok_or_else(|| SkipReason::NotComputed { tensor: self.name(tensor) })?;
-        self.check_private(tensor)?;
-        Ok(maker)
+    /// The node that computes a tensor, if that is [read once](Self::check_one_use).
+    pub(super) fn one_use_producer(&self, tensor: TensorId) -> Result<NodeId, SkipReason> {
+        let producer = self.producer(tensor).ok_or_else(|| SkipReason::NotComputed { tensor: self.name(tensor) })?;
+        self.check_one_use(tensor)?;
+        Ok(producer)
     }
 
     /// The value all elements of a constant have.
-    pub(super) fn one_value(&self, tensor: TensorId) -> Option<f32> {
+    pub(super) fn uniform_value(&self, tensor: TensorId) -> Option<f32> {
         let constant = self.graph.tensors[tensor].constant.as_ref()?;
         let look = || {
             let values = constant.to_f32();
             let (&first, rest) = values.split_first()?;
             rest.iter().all(|&value| value == first).then_some(first)
         };
-        constant.repeats().or_else(|| *self.known[tensor].one_value.get_or_init(look))
+        constant.repeats().or_else(|| *self.facts[tensor].uniform_value.get_or_init(look))
     }
 
     /// Whether a tensor is a constant without a zero.
-    pub(super) fn is_true(&self, tensor: TensorId) -> bool {
+    pub(super) fn is_nonzero(&self, tensor: TensorId) -> bool {
         let Some(constant) = &self.graph.tensors[tensor].constant else { return false };
         match constant.repeats() {
             Some(value) => value != 0.0,
-            None => *self.known[tensor].is_true.get_or_init(|| constant.to_f32().iter().all(|&value| value != 0.0)),
+            None => *self.facts[tensor].is_nonzero.get_or_init(|| constant.to_f32().iter().all(|&value| value != 0.0)),
         }
     }
 
@@ -245,7 +248,7 @@ impl Site {
         let Some(constant) = &self.graph.tensors[tensor].constant else {
             return Err(SkipReason::NotConstant { tensor: self.name(tensor) });
         };
-        self.look_at(channels)?;
+        self.charge_read(channels)?;
         match (constant.len(), self.graph.shape(tensor).c) {
             (1, _) => Ok(vec![constant.to_f32()[0]; channels]),
             (len, c) if len == channels && c == channels => Ok(constant.to_f32().into_owned()),
