@@ -2,7 +2,7 @@
 
 use super::{
     error::CliError,
-    model_source::{DimArgs, Found},
+    model_source::{DimArgs, ModelSource},
     progress::{self, Deadline},
 };
 use crate::{
@@ -52,9 +52,9 @@ impl PrecisionArgs {
 pub(super) struct PlanArgs {
     #[command(flatten)]
     precision: PrecisionArgs,
-    /// Rewriting rules to apply: `default`, those whose answers differ from the file's by rounding at most; `exact`, those
-    /// that keep every bit; `all`, those too that may answer where the file's nodes overflow; `none`; or names with commas
-    /// between them. `texpool plan MODEL --why` says of each what it does to numbers.
+    /// Rewriting rules to apply: `default`, those whose answers differ from the file's by rounding at most; `exact`,
+    /// those that keep every bit; `all`, those too that may answer where the file's nodes overflow; `none`; or names
+    /// with commas between them. `texpool plan MODEL --why` says of each what it does to numbers.
     #[arg(long, default_value = "default", value_parser = rules)]
     rules: Rules,
     /// Run operators in bands of rows, so that tensors need never be whole: the same bits from a smaller pool.
@@ -95,7 +95,7 @@ pub(super) struct PlanSetting {
 }
 
 /// `off`, `auto`, `min`, or a budget.
-pub(super) fn setting(text: &str) -> Result<PlanSetting, String> {
+pub(super) fn plan_setting(text: &str) -> Result<PlanSetting, String> {
     let phases = match text {
         "off" => Phases::Off,
         "auto" => Phases::Auto,
@@ -112,14 +112,14 @@ pub(super) fn planner(text: &str) -> Result<Planner, String> {
 
 /// What `plan --strategy` may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum StrategyArg {
     All,
     One(Planner),
 }
 
 /// A plan by name, or `all`.
-pub(super) fn wanted(text: &str) -> Result<Wanted, String> {
-    if text == "all" { Ok(Wanted::All) } else { planner(text).map(Wanted::One) }
+pub(super) fn strategy_arg(text: &str) -> Result<StrategyArg, String> {
+    if text == "all" { Ok(StrategyArg::All) } else { planner(text).map(StrategyArg::One) }
 }
 
 /// A plan that textures can hold, by name.
@@ -190,7 +190,7 @@ impl ModelArgs {
     }
 
     /// Finds the model, fetched if need be.
-    pub(super) fn find(&self) -> Result<Found, CliError> {
+    pub(super) fn find(&self) -> Result<ModelSource, CliError> {
         self.plan.dims.find(&self.model)
     }
 }
@@ -205,15 +205,15 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// A part of a whole, such as a tolerance.
-pub(super) fn part(text: &str) -> Result<f32, String> {
+pub(super) fn fraction(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(part) if part >= 0.0 && part.is_finite() => Ok(part),
         _ => Err(format!("`{text}` is no part of anything; write a number such as 1e-4, or 0 for the same bits")),
     }
 }
 
-/// Seconds that the search for a model's plan takes at most, unless somebody asks for more. The slowest of the catalogue,
-/// RetinaFace in its smallest pool, takes 5 on two cores in a release build.
+/// Seconds that the search for a model's plan takes at most, unless somebody asks for more. The slowest of the
+/// catalogue, RetinaFace in its smallest pool, takes 5 on two cores in a release build.
 pub(super) const DEADLINE: &str = "30";
 
 /// How long to search for a plan.
@@ -246,8 +246,8 @@ pub(super) struct AdapterArgs {
 }
 
 impl AdapterArgs {
-    /// Opens the adapter; where there is none at all, the software driver is installed first if the user says so, by the
-    /// flag or at the terminal.
+    /// Opens the adapter; where there is none at all, the software driver is installed first if the user says so, by
+    /// the flag or at the terminal.
     pub(super) fn open(&self, timestamps: bool) -> Result<Gpu, CliError> {
         let install = if self.install_driver { Install::Yes } else { Install::Ask };
         let options = GpuOptions { adapter: self.adapter.clone(), timestamps, timeout: self.timeout };

@@ -12,7 +12,7 @@ use crate::{
     gpu::{DispatchTime, Session, SessionOptions},
     graph::{Graph, NodeId, TensorId},
     io::shown,
-    report::{MemoryReport, Values, grouped},
+    report::{MemoryReport, ValueSummary, grouped},
 };
 use cpu_time::ProcessTime;
 use serde::Serialize;
@@ -22,9 +22,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// However short the time given, this often.
-const FEWEST_RUNS: usize = 5;
-/// Of the time given, the share that goes into timing each dispatch by itself.
+/// Runs at least, however short the time given: of fewer the tenth and ninetieth percentiles would mean nothing.
+const MIN_RUNS: usize = 5;
+/// The share of the time given for runs in which each dispatch is timed; those are slower, as each is a pass of its
+/// own.
 const PROFILE_SHARE: f64 = 0.2;
 
 #[derive(Debug, clap::Args)]
@@ -38,7 +39,7 @@ pub(super) struct Args {
     seconds: Duration,
     /// Compare plans side by side, run by run in turns: `off`, `auto`, `min` and budgets such as `2MiB`, with commas
     /// between them. Ratios are to the first.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = args::setting, conflicts_with_all = ["phases", "budget"])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = args::plan_setting, conflicts_with_all = ["phases", "budget"])]
     plans: Vec<PlanSetting>,
 }
 
@@ -64,7 +65,7 @@ struct Answer {
 struct Output {
     name: String,
     #[serde(flatten)]
-    values: Values,
+    values: ValueSummary,
 }
 
 #[derive(Serialize)]
@@ -113,11 +114,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 
     let (mut wall, mut cpu) = (Vec::new(), Vec::new());
     let end = Instant::now() + args.seconds;
-    while wall.len() < FEWEST_RUNS || Instant::now() < end {
-        let (begun, burnt) = (Instant::now(), ProcessTime::now());
+    while wall.len() < MIN_RUNS || Instant::now() < end {
+        let (begun, cpu_begun) = (Instant::now(), ProcessTime::now());
         session.run_into(&slices, &mut outputs)?;
         wall.push(ms(begun.elapsed()));
-        cpu.push(ms(burnt.elapsed()));
+        cpu.push(ms(cpu_begun.elapsed()));
     }
     let profiles = profile(&mut session, args.seconds.mul_f64(PROFILE_SHARE))?;
     let sums: Vec<f64> = profiles.iter().map(|times| times.iter().map(|t| t.ms).sum()).collect();
@@ -140,14 +141,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 }
 
 fn output(graph: &Graph, tensor: TensorId, values: &[f32]) -> Output {
-    Output { name: graph.tensors[tensor].name.clone(), values: Values::from_slice(values) }
+    Output { name: graph.tensors[tensor].name.clone(), values: ValueSummary::from_slice(values) }
 }
 
 /// Times of every dispatch, run after run; none where the device has no timestamps.
 fn profile(session: &mut Session, time: Duration) -> Result<Vec<Vec<DispatchTime>>, CliError> {
     let end = Instant::now() + time;
     let mut profiles = Vec::new();
-    while profiles.len() < FEWEST_RUNS || Instant::now() < end {
+    while profiles.len() < MIN_RUNS || Instant::now() < end {
         match session.profile()? {
             Some(times) => profiles.push(times),
             None => break,

@@ -1,6 +1,8 @@
-//! `texpool compare`: a run on a device beside the CPU references, step by step, or beside arrays that another runtime wrote.
+//! `texpool compare`: a run on a device beside the CPU references, step by step, or beside arrays that another runtime
+//! wrote.
 //!
-//! Its exit codes are those of `diff`: 0 where all agrees, 1 where something diverges, 2 where nothing could be compared.
+//! Its exit codes are those of `diff`: 0 where all agrees, 1 where something diverges, 2 where nothing could be
+//! compared.
 
 use super::{
     args::{self, AdapterArgs, ModelArgs},
@@ -9,7 +11,7 @@ use super::{
     out, progress, setup_model,
 };
 use crate::{
-    gpu::{Gpu, SessionOptions, StepDifference, compare_compiled, furthest, largest, tolerance},
+    gpu::{Gpu, SessionOptions, StepDifference, compare_compiled, largest_difference, largest_magnitude, tolerance},
     graph::{Graph, NotFinite},
     io::read_npy,
     report::NotFiniteCounts,
@@ -29,7 +31,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "cpu|FILE", required = true)]
     against: Vec<OsString>,
     /// The greatest difference that is allowed, as a part of the tensor's greatest magnitude.
-    #[arg(long, value_name = "PART", value_parser = args::part, allow_negative_numbers = true)]
+    #[arg(long, value_name = "PART", value_parser = args::fraction, allow_negative_numbers = true)]
     tolerance: Option<f32>,
 }
 
@@ -57,7 +59,7 @@ struct Answer {
     tolerance: f32,
     /// Whether all finite values are within the tolerance, and the others the same on both sides.
     agrees: bool,
-    /// Values that are not finite and the same on both sides: nothing is known of how far they are apart.
+    /// Values that are not finite and the same on both sides: their difference cannot be stated.
     not_compared: usize,
     inputs: Vec<Input>,
     rows: Vec<Row>,
@@ -88,12 +90,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], tolerance: f32) -> Result<Vec<Row>, CliError> {
     let options = setup_model::options_for(gpu, args.model.compile_options())?;
     let compiled = setup_model::compiled(graph, &options, args.model.deadline())?;
-    setup_model::uninterrupted("planning")?;
-    let differences = progress::watched(None, |control| {
-        let tell = |done: usize, of: usize| setup_model::reported(control, "comparing steps", done, of);
+    setup_model::check_interrupted("planning")?;
+    let differences = progress::with_progress(None, |control| {
+        let tell = |done: usize, of: usize| setup_model::report_progress(control, "comparing steps", done, of);
         compare_compiled(gpu, compiled, options, inputs, tolerance, tell)
     });
-    setup_model::uninterrupted("comparing")?;
+    setup_model::check_interrupted("comparing")?;
     let row = |d: StepDifference| Row {
         step: Some(d.step),
         operator: Some(format!("operator {} {}", d.op_index, d.op)),
@@ -123,8 +125,8 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<V
     for ((file, values), &tensor) in args.against.iter().zip(&found).zip(&graph.outputs) {
         let tensor = &graph.tensors[tensor];
         let expected = read_npy(file.as_ref(), &tensor.dims)?;
-        let (worst, at) = furthest(values, &expected);
-        let largest = largest(&expected).max(1.0);
+        let (worst, at) = largest_difference(values, &expected);
+        let largest = largest_magnitude(&expected).max(1.0);
         let not_finite = [NotFinite::of(values), NotFinite::of(&expected)];
         let [found_not_finite, expected_not_finite] = not_finite.map(NotFiniteCounts::from);
         rows.push(Row {

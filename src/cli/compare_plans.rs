@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::time::{Duration, Instant};
 
 /// However short the time given, this often.
-const FEWEST_ROUNDS: usize = 5;
+const MIN_ROUNDS: usize = 5;
 
 #[derive(Serialize)]
 struct Answer {
@@ -85,12 +85,12 @@ pub(super) fn run(
     let mut timed = settings.iter().map(timed_plan).collect::<Result<Vec<_>, _>>()?;
     let end = Instant::now() + *time;
     let mut rounds = 0;
-    while rounds < FEWEST_ROUNDS || Instant::now() < end {
+    while rounds < MIN_ROUNDS || Instant::now() < end {
         for timed_plan in &mut timed {
-            let (begun, burnt) = (Instant::now(), ProcessTime::now());
+            let (begun, cpu_begun) = (Instant::now(), ProcessTime::now());
             timed_plan.session.run_into(&slices, &mut timed_plan.outputs)?;
             timed_plan.wall.push(ms(begun.elapsed()));
-            timed_plan.cpu.push(ms(burnt.elapsed()));
+            timed_plan.cpu.push(ms(cpu_begun.elapsed()));
         }
         rounds += 1;
     }

@@ -43,8 +43,8 @@ fn phases(text: &str) -> Result<usize, String> {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.published {
-        let tables = progress::watched(args.deadline.time(), published::csdf_tables);
-        setup_model::uninterrupted("planning")?;
+        let tables = progress::with_progress(args.deadline.time(), published::csdf_tables);
+        setup_model::check_interrupted("planning")?;
         let tables = tables?;
         return if json { out::json(&tables) } else { out::text(&tables.to_string()) };
     }
@@ -56,8 +56,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let network = Network::from_graph(&graph).map_err(DataflowError::from)?;
     let bands = args.phases.map_or(Bands::Rows, Bands::AtMost);
     let csdf = convert(&network, &Phasing { bands, ..Phasing::default() })?;
-    let found = progress::watched(args.deadline.time(), |control| least_buffers_within(&csdf, SEARCH_LIMIT, control));
-    setup_model::uninterrupted("the search for the least buffers")?;
+    let found =
+        progress::with_progress(args.deadline.time(), |control| least_buffers_within(&csdf, SEARCH_LIMIT, control));
+    setup_model::check_interrupted("the search for the least buffers")?;
     let buffers = found?;
     let report = CsdfReport::new(&csdf, &repetition(&csdf)?, &buffers, ELEMENT_BYTES);
     if let Some(to) = &args.output {

@@ -1,4 +1,4 @@
-//! What makes the command fail: the errors of the rooms below, as they are.
+//! What makes the command fail: the errors of the layers below, as they are.
 
 use crate::io::shown;
 use crate::{

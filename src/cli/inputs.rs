@@ -4,7 +4,7 @@ use super::{error::CliError, model_source::file_or_name, out};
 use crate::{
     graph::{Graph, Tensor, TensorId},
     io::{Fit, InputFile, IoError, Range, preprocess, shown},
-    report::Values,
+    report::ValueSummary,
 };
 use serde::Serialize;
 use std::{
@@ -26,8 +26,8 @@ pub(super) struct InputArgs {
     /// How a picture becomes one of the input's aspect.
     #[arg(long, value_enum, default_value_t)]
     fit: Fit,
-    /// The values that a picture's bytes become: -1 to 1, 0 to 1, 0 to 255, or with the mean and deviation of ImageNet's
-    /// photos taken out of 0 to 1. The model does not say what it wants; most of PyTorch's take `imagenet`.
+    /// The values that a picture's bytes become: -1 to 1, 0 to 1, 0 to 255, or with the mean and deviation of
+    /// ImageNet's photos taken out of 0 to 1. The model does not say what it wants; most of PyTorch's take `imagenet`.
     #[arg(long, value_enum, default_value_t)]
     range: Range,
 }
@@ -44,7 +44,7 @@ pub(super) struct Input {
     name: String,
     shape: Vec<usize>,
     #[serde(flatten)]
-    values: Values,
+    values: ValueSummary,
     /// Whether the values mean nothing.
     random: bool,
     file: Option<String>,
@@ -72,7 +72,7 @@ impl InputArgs {
         };
         let values = if self.input.is_empty() {
             if !self.random && !graph.inputs.is_empty() {
-                out::aside(&format!(
+                out::stderr(&format!(
                     "note: no --input, so this runs on random numbers from -1 to 1, the same every time; the model takes: {}",
                     listed()
                 ));
@@ -89,7 +89,7 @@ impl InputArgs {
         let described = tensors().zip(&values).enumerate().map(|(i, (tensor, values))| Input {
             name: tensor.name.clone(),
             shape: tensor.dims.clone(),
-            values: Values::from_slice(values),
+            values: ValueSummary::from_slice(values),
             random: self.input.is_empty(),
             file: self.input.get(i).map(|file| shown(file).to_string()),
         });

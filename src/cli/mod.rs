@@ -36,7 +36,7 @@ use std::{ffi::OsString, process::ExitCode};
 #[command(name = "texpool", version, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
-    command: Subject,
+    command: Command,
     /// Print one JSON document on standard output instead of text.
     #[arg(long, global = true)]
     json: bool,
@@ -59,7 +59,7 @@ Environment:
   TEXPOOL_LOG         what to log, such as debug or texpool=trace";
 
 #[derive(Debug, Subcommand)]
-enum Subject {
+enum Command {
     /// Run a model once, write its outputs and report the memory it took.
     Run(run::Args),
     /// Plan a model's memory and report it; needs no device.
@@ -87,12 +87,12 @@ pub fn main() -> ExitCode {
         Err(refused) => return answer(&refused),
     };
     log();
-    let compares = matches!(cli.command, Subject::Compare(_));
+    let compares = matches!(cli.command, Command::Compare(_));
     match cli.command.run(cli.json) {
         Ok(()) => ExitCode::SUCCESS,
         Err(CliError::Answered(code)) => ExitCode::from(code),
         Err(error) => {
-            out::aside(&format!("error: {error}"));
+            out::stderr(&format!("error: {error}"));
             match error {
                 CliError::Interrupted { .. } => ExitCode::from(progress::INTERRUPTED),
                 CliError::Usage(_) => ExitCode::from(2),
@@ -108,7 +108,7 @@ pub fn main() -> ExitCode {
 fn answer(refused: &clap::Error) -> ExitCode {
     let foreign = |arg: OsString| arg.to_str().is_none_or(|arg| shown_lines(arg) != arg);
     if refused.use_stderr() && std::env::args_os().skip(1).any(foreign) {
-        out::aside(&refused.render().to_string().trim_end());
+        out::stderr(&refused.render().to_string().trim_end());
     } else {
         // Nobody is left to tell where this cannot be printed.
         let _ = refused.print();
@@ -116,7 +116,7 @@ fn answer(refused: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(refused.exit_code()).unwrap_or(2))
 }
 
-impl Subject {
+impl Command {
     fn run(self, json: bool) -> Result<(), CliError> {
         match self {
             Self::Run(args) => run::run(&args, json),

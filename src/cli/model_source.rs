@@ -46,7 +46,7 @@ fn dim(text: &str) -> Result<(String, usize), String> {
 
 /// A model's file, and what its open extents are bound to.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct ModelSource {
     pub(super) path: PathBuf,
     options: ImportOptions,
     /// The flags by which the user bound some.
@@ -54,24 +54,24 @@ pub(super) struct Found {
 }
 
 impl DimArgs {
-    /// A file as it is; else what the catalogue has under that name, fetched if need be, with the catalogue's extents where
-    /// no others are given.
-    pub(super) fn find(&self, text: &OsStr) -> Result<Found, CliError> {
+    /// A file as it is; else what the catalogue has under that name, fetched if need be, with the catalogue's extents
+    /// where no others are given.
+    pub(super) fn find(&self, text: &OsStr) -> Result<ModelSource, CliError> {
         for (i, (name, _)) in self.dims.iter().enumerate() {
             if self.dims[..i].iter().any(|(other, _)| other == name) {
                 return Err(CliError::Usage(format!("--dim says twice what `{}` is; leave one out", shown(name))));
             }
         }
-        let (path, mut dims) = known(text)?;
+        let (path, mut dims) = locate(text)?;
         dims.extend(self.dims.iter().cloned());
         let flag = |(name, extent): &(String, usize)| format!("--dim {name}={extent}");
         let asked = self.dims.iter().map(flag).collect::<Vec<_>>().join(" ");
         let options = ImportOptions { dims, fake_quant: self.fake_quant, ..ImportOptions::default() };
-        Ok(Found { path, options, asked })
+        Ok(ModelSource { path, options, asked })
     }
 }
 
-impl Found {
+impl ModelSource {
     /// Reads the model.
     pub(super) fn import(&self) -> Result<Graph, CliError> {
         let read = import::open_with(&self.path, &self.options);
@@ -101,18 +101,18 @@ impl Found {
 
 /// A file as it is; else what the catalogue has under that name, fetched if need be.
 pub(super) fn file_or_name(text: &OsStr) -> Result<PathBuf, CliError> {
-    Ok(known(text)?.0)
+    Ok(locate(text)?.0)
 }
 
 /// Also the extents that the catalogue names.
-fn known(text: &OsStr) -> Result<(PathBuf, BTreeMap<String, usize>), CliError> {
+fn locate(text: &OsStr) -> Result<(PathBuf, BTreeMap<String, usize>), CliError> {
     let path = Path::new(text);
     let found = fs::metadata(path);
     // A folder is neither model nor photo: it hides nothing that is called the same.
     if found.as_ref().is_ok_and(|found| !found.is_dir()) {
         return Ok((path.into(), BTreeMap::new()));
     }
-    let catalog = Catalog::own()?;
+    let catalog = Catalog::builtin()?;
     if let Some(entry) = text.to_str().and_then(|name| catalog.entry(name).ok()) {
         let bar = Bar::default();
         return Ok((Fetcher::new(&bar)?.get(&entry.name)?, entry.dims.clone()));

@@ -27,6 +27,6 @@ fn raw(text: &str) -> Result<(), CliError> {
 }
 
 /// Tells the user something beside the answer. Where standard error is closed there is nobody to tell.
-pub(super) fn aside(message: &impl Display) {
+pub(super) fn stderr(message: &impl Display) {
     let _ = io::stderr().lock().write_all(format!("{}\n", shown_lines(&message.to_string())).as_bytes());
 }

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, fmt::Write as _, path::PathBuf, time::Duration};
 
 use super::{
-    args::{self, AdapterArgs, PlanArgs, Wanted},
+    args::{self, AdapterArgs, PlanArgs, StrategyArg},
     error::CliError,
     inputs::random,
     out, picture,
@@ -16,7 +16,7 @@ use crate::{
     graph::Graph,
     io::check_target,
     plan::{Planner, SearchBudget, StepUse, Survey, UsageRecord, published, survey},
-    report::{self, Front, MemoryReport},
+    report::{self, FrontReport, MemoryReport},
     rewrite::{RULES, Rule, Rules},
 };
 
@@ -27,16 +27,16 @@ pub(super) struct Args {
     model: Option<OsString>,
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all; `all` shows every one, the
     /// bounds, the optimum with its proof, banks, and the reason for the planner.
-    #[arg(long, value_name = "NAME", default_value = "best", value_parser = args::wanted)]
-    strategy: Wanted,
+    #[arg(long, value_name = "NAME", default_value = "best", value_parser = args::strategy_arg)]
+    strategy: StrategyArg,
     #[command(flatten)]
     plan: PlanArgs,
     /// Plan usage records instead of a model: minimalloc's CSV (`id,lower,upper,size`), a CSV of
     /// `tensor,first_op,last_op,size_bytes`, or JSON.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "why", "frontier", "phases", "budget"])]
     records: Option<PathBuf>,
-    /// With --records: say whether they fit into one arena of this size, such as 1MiB, and nothing more. Exit code 0: they
-    /// fit; 3: they do not, proven; 4: undecided when the deadline passed.
+    /// With --records: say whether they fit into one arena of this size, such as 1MiB, and nothing more. Exit code 0:
+    /// they fit; 3: they do not, proven; 4: undecided when the deadline passed.
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse, requires = "records", conflicts_with = "strategy")]
     capacity: Option<u64>,
     /// Stop searching after so many seconds, with the best plan so far; `none` searches to the end. Default: 10 with
@@ -98,11 +98,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         return Err(CliError::Usage("say which model to plan, or --records FILE, or --published".into()));
     };
     let planner = match args.strategy {
-        Wanted::One(planner) => args::runnable(planner).map_err(CliError::Usage)?,
-        Wanted::All => Planner::Best,
+        StrategyArg::One(planner) => args::runnable(planner).map_err(CliError::Usage)?,
+        StrategyArg::All => Planner::Best,
     };
     let options = args.plan.compile_options(planner);
-    if args.strategy == Wanted::All && options.phases != Phases::Off {
+    if args.strategy == StrategyArg::All && options.phases != Phases::Off {
         return Err(CliError::Usage(
             "--strategy all compares plans of whole tensors: leave out --phases and --budget".into(),
         ));
@@ -113,21 +113,21 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         picture::write(args.picture.as_deref(), || Ok(front.svg()))?;
         let assumed = if args.measure { "" } else { ASSUMED };
         if json { out::json(&front) } else { out::text(&format!("{front}{assumed}")) }?;
-        return setup_model::answered();
+        return setup_model::check_answered();
     }
     let compiled = setup_model::compiled(&graph, &options, args.time())?;
     if args.why {
         return out::text(&format!("{}{}", compiled.rewriting, rules(&options.rules)));
     }
     picture::write(args.picture.as_deref(), || Ok(report::picture(&compiled)?))?;
-    if args.strategy == Wanted::All {
-        let found = watched(&compiled.schedule.records, &compiled.schedule.uses, args)?;
+    if args.strategy == StrategyArg::All {
+        let found = surveyed(&compiled.schedule.records, &compiled.schedule.uses, args)?;
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
     }
     let report = MemoryReport::from_compiled(&compiled, args.plan.format());
     let assumed = if report.phases.is_some() { ASSUMED } else { "" };
     if json { out::json(&report) } else { out::text(&format!("{report}{assumed}")) }?;
-    setup_model::answered()
+    setup_model::check_answered()
 }
 
 impl Args {
@@ -154,19 +154,19 @@ const ASSUMED: &str = "
   and --frontier --measure shows them
 ";
 
-fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<Front, CliError> {
+fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<FrontReport, CliError> {
     if !args.measure {
-        return Ok(Front::from_frontier(&graph.name, &setup_model::front(graph, &options, args.time())?));
+        return Ok(FrontReport::from_frontier(&graph.name, &setup_model::front(graph, &options, args.time())?));
     }
     let gpu = args.adapter.open(false)?;
     let device_profile = setup_model::device_profile(&gpu, options.format, false)?;
     let options = CompileOptions { limits: gpu.texture_limits(), device_profile, ..options };
     let found = setup_model::front(graph, &options, args.time())?;
-    setup_model::uninterrupted("the search for the front")?;
+    setup_model::check_interrupted("the search for the front")?;
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let times = setup_model::measured(&gpu, &found, &options, &slices, args.seconds)?;
-    let mut front = Front::from_frontier(&graph.name, &found);
+    let mut front = FrontReport::from_frontier(&graph.name, &found);
     front.clock = options.device_profile.clock;
     for (point, middle) in front.points.iter_mut().zip(times) {
         (point.measured_ms, point.wall_ms) = (Some(middle.ms), Some(middle.wall_ms));
@@ -175,8 +175,8 @@ fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<Front, C
 }
 
 /// Everything at once, with a bar.
-fn watched(records: &[UsageRecord], uses: &[StepUse], args: &Args) -> Result<Survey, CliError> {
+fn surveyed(records: &[UsageRecord], uses: &[StepUse], args: &Args) -> Result<Survey, CliError> {
     let budget = SearchBudget { nodes: args.nodes, ..SearchBudget::default() };
     let deadline = args.deadline.and_then(|given| given.0);
-    Ok(progress::watched(deadline, |control| survey(records, uses, budget, control))?)
+    Ok(progress::with_progress(deadline, |control| survey(records, uses, budget, control))?)
 }

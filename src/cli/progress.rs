@@ -1,5 +1,5 @@
-//! Long searches of the command: a bar that says how far they are, a deadline, and Ctrl-C, which ends the search and not
-//! the command. A second Ctrl-C ends the command.
+//! Long searches of the command: a bar that says how far they are, a deadline, and Ctrl-C, which ends the search and
+//! not the command. A second Ctrl-C ends the command.
 
 use std::{
     ops::ControlFlow,
@@ -20,8 +20,8 @@ use crate::{
 /// What a shell reports of a command that Ctrl-C ended.
 pub(super) const INTERRUPTED: u8 = 130;
 
-/// Shorter searches pass without a bar.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Searches shorter than this show no bar, which would only flicker.
+const BAR_DELAY: Duration = Duration::from_millis(500);
 
 /// No search runs: Ctrl-C ends the command.
 const IDLE: u8 = 0;
@@ -39,7 +39,7 @@ pub(super) fn interrupted() -> bool {
 }
 
 /// Runs a search with a bar that shows its stage, until `deadline` or Ctrl-C ends it.
-pub(super) fn watched<T>(deadline: Option<Duration>, search: impl FnOnce(&SearchControl<'_>) -> T) -> T {
+pub(super) fn with_progress<T>(deadline: Option<Duration>, search: impl FnOnce(&SearchControl<'_>) -> T) -> T {
     HANDLER.call_once(|| {
         // Where no handler can be set, Ctrl-C ends the command as it always does.
         let _ = ctrlc::set_handler(pressed);
@@ -63,7 +63,7 @@ pub(super) fn watched<T>(deadline: Option<Duration>, search: impl FnOnce(&Search
 /// What Ctrl-C does.
 fn pressed() {
     if STATE.compare_exchange(SEARCHING, PRESSED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-        super::out::aside(&"\nending the search; Ctrl-C again ends texpool");
+        super::out::stderr(&"\nending the search; Ctrl-C again ends texpool");
     } else {
         std::process::exit(INTERRUPTED.into());
     }
@@ -77,7 +77,7 @@ struct StageBar {
 
 impl StageBar {
     fn show(&mut self, progress: Progress) {
-        if self.begun.elapsed() < PATIENCE {
+        if self.begun.elapsed() < BAR_DELAY {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| ProgressBar::new(0).with_elapsed(self.begun.elapsed()));

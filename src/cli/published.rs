@@ -5,14 +5,15 @@ use crate::{
     compile::{CompileOptions, frontier},
     dataflow::{
         Footprint, Network, footprint,
-        published::{ELEMENT_BYTES, EXAMPLES, ROWS, Row},
+        published::{ELEMENT_BYTES, EXAMPLES, NETWORKS, PublishedNetwork},
     },
     graph::Graph,
     plan::{LayoutKind, PlanError, Progress, SearchControl, published},
-    report::{ExampleReport, NetworkReport, PhasedFigures, PublishedCsdf, PublishedFigures},
+    report::{DataflowFigures, ExampleReport, NetworkReport, PublishedCsdf, PublishedFigures},
 };
 
-/// Names of the catalogue beside those of Tables 1 and 2 of Pisarchyk and Lee, and of Table III of Minakova and Stefanov.
+/// Names of the catalogue beside those of Tables 1 and 2 of Pisarchyk and Lee, and of Table III of Minakova and
+/// Stefanov.
 const NAMES: [(&str, Option<&str>, Option<&str>); 11] = [
     ("mobilenet_v1", Some("MobileNet v1"), None),
     ("mobilenet_v2", Some("MobileNet v2"), None),
@@ -45,14 +46,14 @@ pub(super) fn tables_1_and_2(name: &str) -> Result<Option<PublishedFigures>, Pla
 }
 
 /// What Minakova and Stefanov have of the catalogue's `name`, and the same quantity of its file.
-pub(super) fn table_3(name: &str, graph: &Graph) -> Option<PhasedFigures> {
+pub(super) fn table_3(name: &str, graph: &Graph) -> Option<DataflowFigures> {
     let network = NAMES.iter().find(|(ours, ..)| *ours == name).and_then(|(.., theirs)| *theirs)?;
-    let row = ROWS.iter().find(|row| row.network == network)?;
+    let row = NETWORKS.iter().find(|row| row.network == network)?;
     let megabytes = |elements: u64| elements as f64 * 4.0 / 1e6;
     let found = Network::from_graph(graph).ok().and_then(|network| footprint(&network).ok());
     let found = found
         .map(|Footprint { parameters, whole, phased }| [megabytes(parameters + whole), megabytes(parameters + phased)]);
-    Some(PhasedFigures { published: row.megabytes, found })
+    Some(DataflowFigures { published: row.megabytes, found })
 }
 
 /// Tables II and III of Minakova and Stefanov beside what comes out here, unless `control` stops the search.
@@ -62,8 +63,8 @@ pub(super) fn csdf_tables(control: &SearchControl<'_>) -> Result<PublishedCsdf, 
         let (name, published) = (example.name.to_owned(), example.published.to_vec());
         tables.examples.push(ExampleReport { name, published, found: example.found()? });
     }
-    for (done, row) in (0..).zip(&ROWS) {
-        control.report(Progress::new(row.network, done, ROWS.len() as u64));
+    for (done, row) in (0..).zip(&NETWORKS) {
+        control.report(Progress::new(row.network, done, NETWORKS.len() as u64));
         tables.networks.push(network(row, control)?);
         if let Some(reason) = control.stopped() {
             return Err(CliError::TablesStopped { reason });
@@ -72,7 +73,7 @@ pub(super) fn csdf_tables(control: &SearchControl<'_>) -> Result<PublishedCsdf, 
     Ok(tables)
 }
 
-fn network(row: &Row, control: &SearchControl<'_>) -> Result<NetworkReport, CliError> {
+fn network(row: &PublishedNetwork, control: &SearchControl<'_>) -> Result<NetworkReport, CliError> {
     let parameter_bytes = row.network().parameters() * ELEMENT_BYTES;
     let front = frontier(&row.graph(), &CompileOptions::default(), control)?;
     let front = front.points();

@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    args::Wanted,
+    args::StrategyArg,
     error::CliError,
     out, picture,
     progress::{self, Deadline, INTERRUPTED},
@@ -34,7 +34,7 @@ const UNDECIDED: u8 = 4;
 
 /// What is asked of the records.
 pub(super) struct RecordsArgs<'a> {
-    pub(super) strategy: Wanted,
+    pub(super) strategy: StrategyArg,
     pub(super) capacity: Option<u64>,
     pub(super) deadline: Option<Deadline>,
     /// Relaxations that the exact solver may solve.
@@ -52,10 +52,10 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
     drop(text);
     let begun = Instant::now();
     let deadline = args.deadline.map_or(Some(DEADLINE), |given| given.0);
-    let (layout, stopped, code) = progress::watched(deadline, |control| match (args.capacity, args.strategy) {
+    let (layout, stopped, code) = progress::with_progress(deadline, |control| match (args.capacity, args.strategy) {
         (Some(capacity), _) => fitted(&set, capacity, json, control),
-        (None, Wanted::All | Wanted::One(Planner::Best)) => surveyed(&set, args.nodes, json, control),
-        (None, Wanted::One(planner)) => chosen(&set, planner, args.nodes, json, control),
+        (None, StrategyArg::All | StrategyArg::One(Planner::Best)) => surveyed(&set, args.nodes, json, control),
+        (None, StrategyArg::One(planner)) => chosen(&set, planner, args.nodes, json, control),
     })
     .map_err(|error| match error {
         CliError::Plan(source) => wrong(source),
@@ -64,11 +64,11 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
     match stopped {
         Some(StopReason::Deadline) => {
             let seconds = begun.elapsed().as_secs_f64();
-            out::aside(&format!(
+            out::stderr(&format!(
                 "stopped after {seconds:.1} s, not proven; --deadline SECONDS gives it more time, `none` all it takes"
             ));
         }
-        Some(StopReason::Cancelled) => out::aside(&"cancelled: this is the best so far, not proven"),
+        Some(StopReason::Cancelled) => out::stderr(&"cancelled: this is the best so far, not proven"),
         None => {}
     }
     if let Some(layout) = layout {

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     gpu::SessionOptions,
     io::{check_folder, shown, write_outputs},
-    report::{MemoryReport, Values},
+    report::{MemoryReport, ValueSummary},
 };
 use serde::Serialize;
 use std::{fmt::Write, path::PathBuf};
@@ -43,7 +43,7 @@ struct Output {
     name: String,
     shape: Vec<usize>,
     #[serde(flatten)]
-    values: Values,
+    values: ValueSummary,
     file: Option<String>,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let output = |(i, (tensor, values)): (usize, (&crate::graph::Tensor, &Vec<f32>))| Output {
         name: tensor.name.clone(),
         shape: tensor.dims.clone(),
-        values: Values::from_slice(values),
+        values: ValueSummary::from_slice(values),
         file: files.get(i).map(|file| file.display().to_string()),
     };
     let outputs = tensors().enumerate().map(output).collect();

@@ -19,7 +19,7 @@ use std::{
 };
 
 /// However short the time given, this often.
-const FEWEST_RUNS: usize = 5;
+const MIN_RUNS: usize = 5;
 /// Every point is visited so often, so that a burst of other work does not meet all its runs.
 const PASSES: usize = 2;
 
@@ -33,27 +33,32 @@ pub(super) struct Medians {
 /// The device's profile, measured if there is none yet, or `again`.
 pub(super) fn device_profile(gpu: &Gpu, format: TexelFormat, again: bool) -> Result<DeviceProfile, CliError> {
     let folder = cache_folder()?;
-    let found = progress::watched(None, |control| {
-        let mut tell = |done: usize, of: usize| reported(control, "measuring the device", done, of);
+    let found = progress::with_progress(None, |control| {
+        let mut tell = |done: usize, of: usize| report_progress(control, "measuring the device", done, of);
         setup::device_profile(gpu, format, &folder, again, &mut tell)
     });
-    uninterrupted("measuring the device")?;
+    check_interrupted("measuring the device")?;
     Ok(found?)
 }
 
 /// Tells a control how far something is; whether it goes on.
-pub(super) fn reported(control: &SearchControl<'_>, stage: &'static str, done: usize, of: usize) -> ControlFlow<()> {
+pub(super) fn report_progress(
+    control: &SearchControl<'_>,
+    stage: &'static str,
+    done: usize,
+    of: usize,
+) -> ControlFlow<()> {
     control.report(Progress::new(stage, done as u64, of as u64));
     if control.should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 /// An error where Ctrl-C was pressed while something was done whose half is of no use.
-pub(super) fn uninterrupted(doing: &'static str) -> Result<(), CliError> {
+pub(super) fn check_interrupted(doing: &'static str) -> Result<(), CliError> {
     if progress::interrupted() { Err(CliError::Interrupted { doing }) } else { Ok(()) }
 }
 
 /// The exit code where Ctrl-C ended a search and the best so far is printed.
-pub(super) fn answered() -> Result<(), CliError> {
+pub(super) fn check_answered() -> Result<(), CliError> {
     if progress::interrupted() { Err(CliError::Answered(progress::INTERRUPTED)) } else { Ok(()) }
 }
 
@@ -72,16 +77,17 @@ pub(super) fn compiled(
     options: &CompileOptions,
     deadline: Option<Duration>,
 ) -> Result<CompiledModel, CliError> {
-    let found = progress::watched(deadline, |control| compile(graph, options, control));
-    found.or_else(|error| uninterrupted(PLANNING).and(Err(error.into())))
+    let found = progress::with_progress(deadline, |control| compile(graph, options, control));
+    found.or_else(|error| check_interrupted(PLANNING).and(Err(error.into())))
 }
 
 /// What is done before anything runs.
 const PLANNING: &str = "planning";
 
-/// The front of a model, with a bar where that takes long; what there is of it where the time is up, or Ctrl-C is pressed.
+/// The front of a model, with a bar where that takes long; what there is of it where the time is up, or Ctrl-C is
+/// pressed.
 pub(super) fn front(graph: &Graph, options: &CompileOptions, deadline: Option<Duration>) -> Result<Frontier, CliError> {
-    Ok(progress::watched(deadline, |control| frontier(graph, options, control))?)
+    Ok(progress::with_progress(deadline, |control| frontier(graph, options, control))?)
 }
 
 /// A session of a model, compiled for the device. Ctrl-C ends it: a run of a plan that nobody waited for is of no use.
@@ -93,7 +99,7 @@ pub(super) fn session(
 ) -> Result<Session, CliError> {
     let compile = options_for(gpu, options.compile.clone())?;
     let compiled = compiled(graph, &compile, deadline)?;
-    uninterrupted(PLANNING)?;
+    check_interrupted(PLANNING)?;
     Ok(Session::from_compiled(
         gpu,
         compiled,
@@ -115,9 +121,9 @@ pub(super) fn measured(
     let points = front.points().len();
     let mut all = vec![[Vec::new(), Vec::new()]; points];
     let doing = "running the points";
-    progress::watched(None, |control| -> Result<(), CliError> {
+    progress::with_progress(None, |control| -> Result<(), CliError> {
         for turn in 0..PASSES * points {
-            if reported(control, doing, turn, PASSES * points).is_break() {
+            if report_progress(control, doing, turn, PASSES * points).is_break() {
                 break;
             }
             let point = turn % points;
@@ -127,7 +133,7 @@ pub(super) fn measured(
         }
         Ok(())
     })?;
-    uninterrupted(doing)?;
+    check_interrupted(doing)?;
     let median = |times: &[f64]| percentile(times, 0.5);
     Ok(all.iter().map(|[ms, wall_ms]| Medians { ms: median(ms), wall_ms: median(wall_ms) }).collect())
 }
@@ -145,10 +151,10 @@ fn timed(
     let mut outputs = session.run(inputs)?;
     let end = Instant::now() + time;
     let mut runs = 0;
-    while runs < FEWEST_RUNS || Instant::now() < end {
-        let (begun, read) = (Instant::now(), setup::read(clock));
+    while runs < MIN_RUNS || Instant::now() < end {
+        let (begun, read) = (Instant::now(), setup::clock_time(clock));
         session.run_into(inputs, &mut outputs)?;
-        times[0].push(ms(setup::read(clock) - read));
+        times[0].push(ms(setup::clock_time(clock) - read));
         times[1].push(ms(begun.elapsed()));
         runs += 1;
     }

@@ -41,7 +41,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let models = if args.models.is_empty() {
-        let all = Catalog::own()?.files.into_iter().filter(|entry| entry.kind == Kind::Model);
+        let all = Catalog::builtin()?.files.into_iter().filter(|entry| entry.kind == Kind::Model);
         all.map(|entry| entry.name.into()).collect()
     } else {
         args.models.clone()
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if !failed.is_empty() {
         return Err(CliError::Rows(failed.join(", ")));
     }
-    setup_model::answered()
+    setup_model::check_answered()
 }
 
 fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliError> {

@@ -13,8 +13,8 @@ use crate::{
 pub(super) struct CostModel<'a> {
     device_profile: &'a DeviceProfile,
     operators: BTreeMap<NodeId, Operator>,
-    /// Microseconds of a run beside its dispatches.
-    beside_us: f64,
+    /// Microseconds of a run beside its dispatches: submission, and transfers of inputs and outputs.
+    fixed_us: f64,
 }
 
 struct Operator {
@@ -36,13 +36,13 @@ impl<'a> CostModel<'a> {
         Self {
             device_profile,
             operators: unphased.steps.iter().map(operator).collect(),
-            beside_us: device_profile.run_us + device_profile.transfer_us * moved as f64 / 1e3,
+            fixed_us: device_profile.run_us + device_profile.transfer_us * moved as f64 / 1e3,
         }
     }
 
     /// Dispatches of a run of `schedule`, and its microseconds.
-    pub(super) fn of(&self, schedule: &Schedule) -> (u64, f64) {
-        let (mut dispatches, mut predicted_us) = (0, self.beside_us);
+    pub(super) fn predict(&self, schedule: &Schedule) -> (u64, f64) {
+        let (mut dispatches, mut predicted_us) = (0, self.fixed_us);
         for step in &schedule.steps {
             let Some(operator) = self.operators.get(&step.node) else { continue };
             let taken = dispatches_of(&operator.dispatches, &step.rows);

@@ -47,12 +47,14 @@ pub struct DeviceProfile {
 }
 
 /// Invocations of a workgroup.
-const LANES: f64 = 64.0;
-/// The least part of a workgroup that takes a time of its own: the lanes of one vector.
-const LEAST: f64 = 8.0 / LANES;
+const WORKGROUP_SIZE: f64 = 64.0;
+/// The least part of a workgroup that takes a time of its own: 8 lanes, as many as lavapipe computes in one AVX
+/// register.
+const MIN_WORKGROUPS: f64 = 8.0 / WORKGROUP_SIZE;
 
 impl Default for DeviceProfile {
-    /// Of lavapipe on two cores with 32-bit texels.
+    /// Rounded figures of lavapipe on two cores with 32-bit texels, for plans without a device (`texpool plan`). What
+    /// runs is planned from the device's own profile, which `texpool devices --measure` prints.
     fn default() -> Self {
         let rates = [
             (Family::Pointwise, 11.0, 2.0),
@@ -91,13 +93,13 @@ impl DeviceProfile {
         rate.mflop_us * work.flops / 1e6 + rate.ktexel_us * work.texels / 1e3
     }
 
-    /// Microseconds of a band that is `share` of the operator, its dispatch included. So many workgroups run side by
-    /// side, and a band that has fewer leaves the device partly idle.
+    /// Microseconds of a band that is `share` of the operator, its dispatch included. Workgroups run in waves of
+    /// [`concurrent_workgroups`](Self::concurrent_workgroups), and a band of fewer leaves the device partly idle.
     pub fn band_us(&self, work: &Work, share: f64) -> f64 {
-        let groups = (work.texels / work.block / LANES).max(LEAST);
-        let mine = (groups * share).max(LEAST);
+        let groups = (work.texels / work.block / WORKGROUP_SIZE).max(MIN_WORKGROUPS);
+        let band_groups = (groups * share).max(MIN_WORKGROUPS);
         let concurrent_workgroups = self.concurrent_workgroups.max(1.0);
-        let turns = if mine <= 1.0 { mine } else { (mine / concurrent_workgroups).ceil() };
-        self.dispatch_us + self.work_us(work) * (turns * concurrent_workgroups / groups).max(share)
+        let waves = if band_groups <= 1.0 { band_groups } else { (band_groups / concurrent_workgroups).ceil() };
+        self.dispatch_us + self.work_us(work) * (waves * concurrent_workgroups / groups).max(share)
     }
 }

@@ -20,8 +20,8 @@ pub enum CompileError {
     Plan(#[from] PlanError),
     /// Indices would be rounded to others by 16-bit floats.
     #[error(
-        "node {node} ({op}): the indices `{tensor}` are of {places} places, and 16-bit floats count whole numbers no \
-         further than 2048: run it with 32-bit floats (--precision f32)"
+        "node {node} ({op}): the indices `{tensor}` name {places} positions, and 16-bit floats hold every whole number \
+         only up to 2048: run it with 32-bit floats (--precision f32)"
     )]
     Indices {
         /// Index of the node in the model file.
@@ -35,8 +35,8 @@ pub enum CompileError {
     },
     /// Indices would be rounded to others by any floats that there are.
     #[error(
-        "node {node} ({op}): the indices `{tensor}` are of {places} places, and 32-bit floats count whole numbers no \
-         further than 16777216: split the axis, and look in each part"
+        "node {node} ({op}): the indices `{tensor}` name {places} positions, and 32-bit floats hold every whole number \
+         only up to 16777216: split the axis, and look in each part"
     )]
     ManyIndices {
         /// Index of the node in the model file.

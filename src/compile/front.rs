@@ -1,51 +1,55 @@
-//! The front of one variant of a model: divisions into segments under falling limits, and the smallest.
+//! The Pareto front of one variant of a model: divisions into segments under falling memory limits, and the smallest.
 
 use std::ops::Range;
 
 use super::{
-    changes::Changes,
     error::CompileError,
+    mutator::Mutator,
     parallel::parallel_map,
-    variant::{Candidate, Placed, Variant},
+    variant::{Candidate, PlacedCandidate, Variant},
 };
 use crate::{
     plan::{Progress, SearchBudget, SearchControl},
     schedule::phases::{Band, Segment, SegmentCosts, order},
 };
 
+// The effort below is chosen, not tuned figure by figure: with it RetinaFace, the slowest of the catalogue, takes 5 s
+// on two cores (`texpool plan retinaface --phases min`).
+
 /// Memory limits between the least and no phases at all that are tried, a constant factor apart.
 const LIMITS: u32 = 10;
-/// Changes of the smallest schedule that are tried.
-const MOST_CHANGES: usize = 160;
-/// Changes that are tried side by side, whatever the number of cores.
-const SIDE_BY_SIDE: usize = 2;
-/// Work of placing them, which grows with the square of their steps.
-const MOST_PLACING_WORK: u64 = 900_000_000;
-/// With more steps than these, the last placement has less effort.
-const MOST_THOROUGH_STEPS: u64 = 2_500;
+/// Mutations of the smallest schedule that are tried.
+const MAX_MUTATIONS: usize = 160;
+/// Mutations that are tried side by side. Fixed, whatever the number of cores: each pair starts from the best so far,
+/// so another number would give another plan.
+const MUTATIONS_AT_ONCE: usize = 2;
+/// Work of placing mutations, in squares of their numbers of steps: placing takes time that grows so.
+const MAX_PLACING_WORK: u64 = 900_000_000;
+/// Schedules with more steps than these are placed with less effort at the end.
+const MAX_THOROUGH_STEPS: u64 = 2_500;
 
-/// A variant, and the cost of its segments.
-pub(super) struct Front<'a> {
+/// A variant, and the costs of its segments.
+pub(super) struct VariantFront<'a> {
     pub(super) variant: Variant<'a>,
-    table: SegmentCosts,
+    costs: SegmentCosts,
 }
 
-impl<'a> Front<'a> {
-    /// From a look at segments in which so many bands are driven.
+impl<'a> VariantFront<'a> {
+    /// Evaluates segments until `bands` bands were simulated.
     pub(super) fn new(variant: Variant<'a>, bands: u64, control: &SearchControl<'_>) -> Self {
-        Self { table: SegmentCosts::new(&variant.model, bands, control), variant }
+        Self { costs: SegmentCosts::new(&variant.model, bands, control), variant }
     }
 
     /// The bands of the division that keeps the fewest texels busy.
     pub(super) fn least_bands(&self) -> Vec<Band> {
-        order(&self.variant.model, &self.table.least(false).1)
+        order(&self.variant.model, &self.costs.least(false).1)
     }
 
-    /// The divisions that keep few texels alive for their dispatches: one for each limit, and that of the finest phases.
+    /// The divisions with the fewest dispatches under each limit of live texels, and that of the finest phases.
     fn divisions(&self) -> Vec<Vec<Segment>> {
         let mut divisions: Vec<Vec<Segment>> = Vec::new();
-        let finest = std::iter::once(self.table.least(true).1);
-        for segments in self.limits().into_iter().filter_map(|limit| self.table.within(limit)).chain(finest) {
+        let finest = std::iter::once(self.costs.least(true).1);
+        for segments in self.limits().into_iter().filter_map(|limit| self.costs.within(limit)).chain(finest) {
             if !divisions.contains(&segments) {
                 divisions.push(segments);
             }
@@ -63,7 +67,7 @@ impl<'a> Front<'a> {
     }
 
     /// The divisions; none of those that a stopped search has not come to.
-    pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Placed>, CompileError> {
+    pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<PlacedCandidate>, CompileError> {
         let divisions: Vec<(u64, Vec<Segment>)> = (0..).zip(self.divisions()).collect();
         let count = divisions.len() as u64;
         let placed = |(index, segments): &(u64, Vec<Segment>)| {
@@ -75,20 +79,20 @@ impl<'a> Front<'a> {
 
     /// Limits in texels, from the least that any schedule keeps within to what no phases at all need.
     fn limits(&self) -> Vec<u64> {
-        let (least, most) = (self.table.least(false).0, self.table.unphased());
+        let (least, most) = (self.costs.least(false).0, self.costs.unphased());
         let ratio = (most.max(1) as f64 / least.max(1) as f64).max(1.0);
         let between = |i: u32| (least as f64 * ratio.powf(f64::from(i) / f64::from(LIMITS))).ceil() as u64;
         (0..=LIMITS).map(between).collect()
     }
 
-    /// The smallest pool that is found: from a small one on, borders and numbers of phases are changed one at a time, and
-    /// what is left is placed with more effort. It is the search of number `search.start` of `search.end`.
+    /// The smallest pool that is found: from a small one on, borders and numbers of phases are changed one at a time,
+    /// and what is left is placed with more effort. It is the search of number `search.start` of `search.end`.
     pub(super) fn smallest(
         &self,
-        from: Placed,
+        from: PlacedCandidate,
         search: Range<usize>,
         control: &SearchControl<'_>,
-    ) -> Result<Placed, CompileError> {
+    ) -> Result<PlacedCandidate, CompileError> {
         let mut best = from;
         if best.segments.is_empty() {
             return Ok(best);
@@ -96,23 +100,23 @@ impl<'a> Front<'a> {
         let first = best.segments.clone();
         let operators = self.variant.model.operators.len();
         let texel_bytes = self.variant.options.format.texel_bytes();
-        let mut changes = Changes::new(self.table.finest());
+        let mut mutator = Mutator::new(self.costs.finest());
         let mut spent = 0;
-        let progress = |change: usize, best: &Placed| {
-            let (done, total) = (search.start * MOST_CHANGES + change, search.end * MOST_CHANGES);
+        let progress = |mutation: usize, best: &PlacedCandidate| {
+            let (done, total) = (search.start * MAX_MUTATIONS + mutation, search.end * MAX_MUTATIONS);
             let progress = Progress::new("searching for the smallest pool", done as u64, total as u64);
             Progress { best: Some(best.bytes), ..progress }
         };
-        for change in (0..MOST_CHANGES).step_by(SIDE_BY_SIDE) {
-            let progress = progress(change, &best);
+        for mutation in (0..MAX_MUTATIONS).step_by(MUTATIONS_AT_ONCE) {
+            let progress = progress(mutation, &best);
             control.report(progress);
-            if spent >= MOST_PLACING_WORK || control.should_stop() {
+            if spent >= MAX_PLACING_WORK || control.should_stop() {
                 break;
             }
             let mut drawn: Vec<Vec<Segment>> =
-                (0..SIDE_BY_SIDE).map(|_| changes.next(&best.segments, operators)).collect();
+                (0..MUTATIONS_AT_ONCE).map(|_| mutator.mutate(&best.segments, operators)).collect();
             drawn.retain(|segments| {
-                self.table.peak(segments).is_none_or(|peak| peak * texel_bytes < best.bytes)
+                self.costs.peak(segments).is_none_or(|peak| peak * texel_bytes < best.bytes)
                     && *segments != best.segments
             });
             let effort = SearchBudget { moves: 4_000, packings: 24, ..SearchBudget::ROWS };
@@ -126,12 +130,13 @@ impl<'a> Front<'a> {
                 }
             }
         }
-        // What was packed a little tighter on the way may end up looser: both ends are placed with all effort.
+        // A placement with little effort ranks divisions only roughly, so the first and the last are placed again with
+        // all effort, and the better one is the answer.
         let ends = if best.segments == first { vec![first] } else { vec![first, best.segments.clone()] };
-        let steps = (best.steps as u64).max(MOST_THOROUGH_STEPS);
-        let share = |effort: u64| effort * MOST_THOROUGH_STEPS / steps;
+        let steps = (best.steps as u64).max(MAX_THOROUGH_STEPS);
+        let share = |effort: u64| effort * MAX_THOROUGH_STEPS / steps;
         let effort = SearchBudget { moves: share(200_000), packings: share(2_000), ..SearchBudget::ROWS };
-        let progress = progress(MOST_CHANGES, &best);
+        let progress = progress(MAX_MUTATIONS, &best);
         let place = |segments: &Vec<Segment>| self.variant.placed(segments.clone(), effort, &control.stage(progress));
         for placed in parallel_map(&ends, place) {
             let Some(placed) = placed? else { continue };

@@ -5,12 +5,12 @@
 
 use super::{
     error::CompileError,
-    front::Front,
-    lowered::{LoweredModel, Whole},
+    front::VariantFront,
+    lowered::{LoweredModel, UnphasedPlan},
     options::CompileOptions,
     parallel::{join, parallel_map},
     point::Point,
-    variant::{Candidate, Placed, Variant, without_phases},
+    variant::{Candidate, PlacedCandidate, Variant, without_phases},
 };
 use crate::{
     graph::NodeSet,
@@ -18,33 +18,33 @@ use crate::{
     schedule::{Schedule, phases::select_in_place, schedule},
 };
 
-/// Bands that are driven to look at segments, and where only a first division is wanted.
+/// Bands that are simulated to evaluate segments; fewer where only a first division is wanted. Both are chosen.
 const THOROUGH_BANDS: u64 = 3_000_000;
 const QUICK_BANDS: u64 = 1_000_000;
 
 pub(super) struct Fronts<'a> {
-    fronts: Vec<Front<'a>>,
-    /// The plan without phases, and its steps.
-    whole: Placed,
+    fronts: Vec<VariantFront<'a>>,
+    /// The plan without phases, and its schedule.
+    whole: PlacedCandidate,
     unphased: Schedule,
 }
 
-/// A division that was placed, and which of the fronts it is of; none for the plan without phases.
+/// A placed division, and the index of its front; none for the plan without phases.
 #[derive(Clone)]
-pub(super) struct Found {
+pub(super) struct FrontEntry {
     front: Option<usize>,
-    pub(super) placed: Placed,
+    pub(super) placed: PlacedCandidate,
 }
 
 impl<'a> Fronts<'a> {
-    /// The fronts of all variants of a model, and its plan without phases. A `thorough` search looks at the variant with
-    /// every part copied, too: where bytes alone count it is the best of a few networks.
+    /// The fronts of all variants of a model, and its plan without phases. A `thorough` search includes the variant
+    /// that copies every part: for a few networks it has the smallest pool.
     pub(super) fn new(
         lowered: &'a LoweredModel,
         options: &'a CompileOptions,
         thorough: bool,
         control: &SearchControl<'_>,
-    ) -> Result<(Whole, Self), CompileError> {
+    ) -> Result<(UnphasedPlan, Self), CompileError> {
         let variants = || match lowered.too_many_rows() {
             Some(_) => Ok(Vec::new()),
             None => variants(lowered, options, thorough, control),
@@ -62,15 +62,15 @@ impl<'a> Fronts<'a> {
     }
 
     /// The divisions of every front, front by front.
-    pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<Placed>>, CompileError> {
+    pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<PlacedCandidate>>, CompileError> {
         self.fronts.iter().map(|front| front.placed(control)).collect()
     }
 
-    /// Those of the divisions, and of the plan without phases, that no other one beats, fewest bytes last.
-    pub(super) fn unbeaten(&self, placed: &[Vec<Placed>]) -> Vec<Found> {
-        let mut all = vec![Found { front: None, placed: self.whole.clone() }];
+    /// The Pareto optimal ones of the divisions and the plan without phases, fewest bytes last.
+    pub(super) fn unbeaten(&self, placed: &[Vec<PlacedCandidate>]) -> Vec<FrontEntry> {
+        let mut all = vec![FrontEntry { front: None, placed: self.whole.clone() }];
         for (front, placed) in placed.iter().enumerate() {
-            all.extend(placed.iter().cloned().map(|placed| Found { front: Some(front), placed }));
+            all.extend(placed.iter().cloned().map(|placed| FrontEntry { front: Some(front), placed }));
         }
         all.sort_by(|a, b| {
             let (a, b) = (&a.placed, &b.placed);
@@ -86,15 +86,15 @@ impl<'a> Fronts<'a> {
     }
 
     /// The point of a division.
-    pub(super) fn point(&self, found: Found) -> Point {
+    pub(super) fn point(&self, found: FrontEntry) -> Point {
         match found.front.and_then(|front| self.fronts.get(front)) {
             Some(front) => front.variant.point(found.placed),
             None => found.placed.with(self.unphased.clone()),
         }
     }
 
-    /// The point with the least product of bytes and time. No placement takes less than what is alive, so divisions
-    /// whose live bytes are worth no more than a plan that is there are never placed.
+    /// The point with the least product of bytes and time. Live bytes are a lower bound of a placement's bytes, so
+    /// divisions whose bound is no better than the best plan so far are not placed: placing takes most of the time.
     pub(super) fn best_product(&self, control: &SearchControl<'_>) -> Result<Point, CompileError> {
         let worth = |bytes: u64, us: f64| bytes as f64 * us;
         let bound = |candidate: &Candidate| worth(candidate.live_bytes, candidate.predicted_us);
@@ -103,7 +103,7 @@ impl<'a> Fronts<'a> {
             candidates.extend(front.candidates(control)?.into_iter().map(|candidate| (index, candidate)));
         }
         candidates.sort_by(|(_, a), (_, b)| bound(a).total_cmp(&bound(b)));
-        let mut best = Found { front: None, placed: self.whole.clone() };
+        let mut best = FrontEntry { front: None, placed: self.whole.clone() };
         let count = candidates.len() as u64;
         for (done, (front, candidate)) in (0..).zip(candidates) {
             let progress = Progress::new("placing rows of divisions into phases", done, count);
@@ -114,7 +114,7 @@ impl<'a> Fronts<'a> {
             let placed = variant.placed(candidate.segments, SearchBudget::ROWS, &control.stage(progress))?;
             let Some(placed) = placed else { continue };
             if worth(placed.bytes, placed.predicted_us) < worth(best.placed.bytes, best.placed.predicted_us) {
-                best = Found { front: Some(front), placed };
+                best = FrontEntry { front: Some(front), placed };
             }
         }
         Ok(self.point(best))
@@ -123,9 +123,9 @@ impl<'a> Fronts<'a> {
     /// The divisions, and of each front the smallest pool that is found.
     pub(super) fn all(
         &self,
-        mut placed: Vec<Vec<Placed>>,
+        mut placed: Vec<Vec<PlacedCandidate>>,
         control: &SearchControl<'_>,
-    ) -> Result<Vec<Found>, CompileError> {
+    ) -> Result<Vec<FrontEntry>, CompileError> {
         for (index, (front, mine)) in self.fronts.iter().zip(&mut placed).enumerate() {
             if let Some(least) = mine.iter().min_by_key(|placed| (placed.bytes, placed.dispatches)).cloned() {
                 mine.push(front.smallest(least, index..self.fronts.len(), control)?);
@@ -141,13 +141,13 @@ fn variants<'a>(
     options: &'a CompileOptions,
     thorough: bool,
     control: &SearchControl<'_>,
-) -> Result<Vec<Front<'a>>, CompileError> {
-    let LoweredModel { graph, free: [views, in_place], .. } = lowered;
+) -> Result<Vec<VariantFront<'a>>, CompileError> {
+    let LoweredModel { graph, views, in_place, .. } = lowered;
     let plain = Variant::new(graph, lowered.plain().clone(), options);
     if in_place.is_empty() {
-        return Ok(vec![Front::new(plain, THOROUGH_BANDS, control)]);
+        return Ok(vec![VariantFront::new(plain, THOROUGH_BANDS, control)]);
     }
-    let plain = Front::new(plain, if thorough { THOROUGH_BANDS } else { QUICK_BANDS }, control);
+    let plain = VariantFront::new(plain, if thorough { THOROUGH_BANDS } else { QUICK_BANDS }, control);
     let Variant { unphased, model, .. } = &plain.variant;
     let some = select_in_place(graph, unphased, model, &plain.least_bands(), in_place, control);
     let mut in_place_variants = Vec::new();
@@ -163,7 +163,7 @@ fn variants<'a>(
     }
     let front = |free: &NodeSet| {
         let variant = Variant::new(graph, schedule(graph, free)?, options);
-        Ok::<_, CompileError>(Front::new(variant, THOROUGH_BANDS, control))
+        Ok::<_, CompileError>(VariantFront::new(variant, THOROUGH_BANDS, control))
     };
     for front in parallel_map(&in_place_variants, front) {
         fronts.push(front?);

@@ -24,16 +24,19 @@ pub(super) struct LoweredModel {
     report: Report,
     /// With every part copied; and with those written in place that cost nothing without phases, if there are any.
     schedules: Vec<Schedule>,
-    /// Nodes that need no step: the views, and what could be written in place.
-    pub(super) free: [NodeSet; 2],
+    /// The reshapes that need no step.
+    pub(super) views: NodeSet,
+    /// The concatenations and pads whose parts could be written in place.
+    pub(super) in_place: NodeSet,
 }
 
-/// Rows that the operators' results may have together where phases are looked for. A planner, not a measurement: the search
-/// keeps lives, needs and places of every row, some hundred bytes each, so that these take some hundred megabytes.
-const MOST_ROWS: u64 = 1 << 20;
+/// Rows that the operators' results may have together where phases are looked for. Reckoned, not measured: the search
+/// keeps live range, dependencies and placement of every row, some hundred bytes each, so these take some hundred
+/// megabytes.
+const MAX_ROWS: u64 = 1 << 20;
 
 /// A plan without phases.
-pub(super) struct Whole {
+pub(super) struct UnphasedPlan {
     pub(super) schedule: Schedule,
     best: Solution,
     pub(super) plan: Plan,
@@ -67,12 +70,13 @@ impl LoweredModel {
 
     fn of(graph: &Graph, options: &CompileOptions, control: &SearchControl<'_>) -> Result<Self, CompileError> {
         let Rewritten { graph, views, in_place, report } = rewrite::rewrite(graph, &options.rules);
-        // Nobody looks at the graph again before it runs.
+        // Kernels are compiled without run-time checks and rely on a valid graph (`gpu/pipelines.rs`), so what the
+        // rewriter made is checked like what came from a file.
         graph::check(&graph)?;
         precision::check_indices(&graph, options.format)?;
         let plain = schedule(&graph, &views)?;
         let mut schedules = vec![plain];
-        if !in_place.is_empty() && rows(&schedules[0]) <= MOST_ROWS {
+        if !in_place.is_empty() && rows(&schedules[0]) <= MAX_ROWS {
             let plain = &schedules[0];
             let model = RowDependencies::new(&graph, plain);
             let bands: Vec<Band> =
@@ -82,7 +86,7 @@ impl LoweredModel {
                 schedules.push(schedule(&graph, &views.union(&some))?);
             }
         }
-        Ok(Self { graph, report, schedules, free: [views, in_place] })
+        Ok(Self { graph, report, schedules, views, in_place })
     }
 
     /// The steps with every part copied.
@@ -92,22 +96,31 @@ impl LoweredModel {
 
     /// The rows of all results, where they are too many to look for phases.
     pub(super) fn too_many_rows(&self) -> Option<u64> {
-        Some(rows(self.plain())).filter(|&rows| rows > MOST_ROWS)
+        Some(rows(self.plain())).filter(|&rows| rows > MAX_ROWS)
     }
 
     /// The plan without phases, the smaller one of those with and without parts written in place.
-    pub(super) fn planned(&self, options: &CompileOptions, control: &SearchControl<'_>) -> Result<Whole, CompileError> {
+    pub(super) fn planned(
+        &self,
+        options: &CompileOptions,
+        control: &SearchControl<'_>,
+    ) -> Result<UnphasedPlan, CompileError> {
         let plans = parallel_map(&self.schedules, |schedule| planned(schedule, options, control));
         let mut plans = plans.into_iter().collect::<Result<Vec<_>, _>>()?;
         // Parts written in place save steps, so they are where they take no more bytes.
         let in_place = usize::from(plans.len() > 1 && plans[1].1.bytes() <= plans[0].1.bytes());
         let (best, plan) = plans.swap_remove(in_place);
-        Ok(Whole { schedule: self.schedules[in_place].clone(), best, plan })
+        Ok(UnphasedPlan { schedule: self.schedules[in_place].clone(), best, plan })
     }
 
     /// The model with its plan without phases.
-    pub(super) fn compiled(self, whole: Whole, options: &CompileOptions, control: &SearchControl<'_>) -> CompiledModel {
-        let Whole { schedule, best, plan } = whole;
+    pub(super) fn compiled(
+        self,
+        whole: UnphasedPlan,
+        options: &CompileOptions,
+        control: &SearchControl<'_>,
+    ) -> CompiledModel {
+        let UnphasedPlan { schedule, best, plan } = whole;
         let too_many_rows = self.too_many_rows().filter(|_| options.phases != Phases::Off);
         let (graph, rewriting) = (self.graph, self.report);
         CompiledModel {

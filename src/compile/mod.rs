@@ -2,7 +2,6 @@
 //!
 //! Joins the rewriter, the scheduler and the planner; knows no kernel and no device.
 
-mod changes;
 mod cost_model;
 mod device_profile;
 mod error;
@@ -10,6 +9,7 @@ mod front;
 mod fronts;
 mod lowered;
 mod model;
+mod mutator;
 mod options;
 mod parallel;
 mod point;
@@ -28,8 +28,8 @@ use lowered::LoweredModel;
 
 use crate::{graph::Graph, plan::SearchControl};
 
-/// Checks, rewrites, schedules and plans a model, and checks the plan. A search that `control` stops answers with the best
-/// plan found so far, at least one without phases, and says so ([`CompiledModel::stopped`]).
+/// Checks, rewrites, schedules and plans a model, and checks the plan. A search that `control` stops answers with the
+/// best plan found so far, at least one without phases, and says so ([`CompiledModel::stopped`]).
 ///
 /// # Errors
 /// Where the graph is not whole, no texture can hold a tensor, or no plan fits the budget.
@@ -69,5 +69,5 @@ pub fn frontier(
     let found = fronts.all(fronts.placed(control)?, control)?;
     let (points, baseline_us) = (found.into_iter().map(|found| fronts.point(found)).collect(), fronts.baseline_us());
     drop(fronts);
-    Ok(Frontier { whole: lowered.compiled(whole, options, control), points, baseline_us })
+    Ok(Frontier { unphased: lowered.compiled(whole, options, control), points, baseline_us })
 }

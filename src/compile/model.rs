@@ -11,9 +11,9 @@ use crate::{
     schedule::{Schedule, phases::Segment},
 };
 
-/// A model ready to be put on a device. Only [`compile`](super::compile) and [`frontier`](super::frontier) make one, from
-/// a graph that was checked and with a plan that was, and nothing outside this crate alters it: kernels rely on both
-/// without asking again.
+/// A model ready to be put on a device. Only [`compile`](super::compile) and [`frontier`](super::frontier) make one,
+/// from a graph that was checked and with a plan that was, and nothing outside this crate alters it: kernels rely on
+/// both without asking again.
 ///
 /// ```compile_fail,E0616
 /// fn emptied(mut compiled: texpool::compile::CompiledModel) {
@@ -103,15 +103,15 @@ pub struct Phased {
 /// Plans of which none is beaten in both bytes and time by another.
 #[derive(Clone, Debug)]
 pub struct Frontier {
-    pub(super) whole: CompiledModel,
+    pub(super) unphased: CompiledModel,
     pub(super) points: Vec<Point>,
     pub(super) baseline_us: f64,
 }
 
 impl Frontier {
     /// The model without phases.
-    pub const fn whole(&self) -> &CompiledModel {
-        &self.whole
+    pub const fn unphased(&self) -> &CompiledModel {
+        &self.unphased
     }
 
     /// The points, the fastest first.
@@ -126,12 +126,12 @@ impl Frontier {
 
     /// Why the search ended before it was done: smaller pools may exist. `None` where it was done.
     pub const fn stopped(&self) -> Option<StopReason> {
-        self.whole.stopped
+        self.unphased.stopped
     }
 
     /// The model ready to run as the point of that index says; `None` where there are fewer points.
     pub fn compiled(&self, index: usize) -> Option<CompiledModel> {
-        self.points.get(index).map(|point| self.whole.clone().at(point.clone(), self.baseline_us))
+        self.points.get(index).map(|point| self.unphased.clone().at(point.clone(), self.baseline_us))
     }
 }
 

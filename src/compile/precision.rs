@@ -1,9 +1,10 @@
-//! What floats cannot hold: indices, where there are more places than whole numbers that a format tells apart.
+//! Indices that texels cannot hold: values are stored as floats, which count whole numbers without gaps up to a limit
+//! only.
 
 use super::error::CompileError;
 use crate::{graph::Graph, ops, plan::TexelFormat};
 
-/// Places that whole numbers from zero on tell apart in a format: one more than the last up to which it skips none.
+/// How many positions indices from zero on can name in a format: one more than the last whole number below any gap.
 const fn whole_numbers(format: TexelFormat) -> usize {
     match format {
         TexelFormat::Rgba32Float => (1 << f32::MANTISSA_DIGITS) + 1,
@@ -15,7 +16,7 @@ const fn whole_numbers(format: TexelFormat) -> usize {
 pub(super) fn check_indices(graph: &Graph, format: TexelFormat) -> Result<(), CompileError> {
     for node in &graph.nodes {
         let Some((tensor, places)) = ops::properties(graph, node).indices else { continue };
-        // Constant indices become whole numbers without being stored.
+        // Constant indices are turned into parameters of the shader, as integers; no texel holds them.
         let format = if graph.is_constant(tensor) { TexelFormat::Rgba32Float } else { format };
         if places <= whole_numbers(format) {
             continue;

@@ -2,7 +2,7 @@
 
 use super::{
     error::CompileError,
-    fronts::{Found, Fronts},
+    fronts::{FrontEntry, Fronts},
     options::{CompileOptions, Phases},
     point::Point,
 };
@@ -22,7 +22,7 @@ pub(super) fn select(
     let Phases::Budget(bytes) = options.phases else {
         return Ok(fronts.all(placed, control)?.pop().map(|least| fronts.point(least)));
     };
-    let fits = |found: &Found| found.placed.bytes <= bytes;
+    let fits = |found: &FrontEntry| found.placed.bytes <= bytes;
     if let Some(fitting) = fronts.unbeaten(&placed).into_iter().find(fits) {
         return Ok(Some(fronts.point(fitting)));
     }

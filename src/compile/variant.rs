@@ -19,9 +19,10 @@ use crate::{
     },
 };
 
-/// Rows that the steps of a schedule may read together, counted at each step; every one is looked at when a plan is made
-/// and checked. The most that a network of the catalogue reads are 17.9 million, of RetinaFace in its finest phases.
-const MOST_READ: u64 = 1 << 26;
+/// Rows that the steps of a schedule may read together, counted at each step; planning and checking visit every one.
+/// The most in the catalogue are 17.9 million, of RetinaFace in its finest phases; the limit is chosen four times as
+/// high.
+const MAX_ROWS_READ: u64 = 1 << 26;
 
 /// What is known of a division into segments before it has a plan.
 pub(super) struct Candidate {
@@ -32,10 +33,10 @@ pub(super) struct Candidate {
     pub(super) segments: Vec<Segment>,
 }
 
-/// A division with its plan. Its steps follow from the segments and are not kept: there are many divisions, and steps take
-/// more memory than all else.
+/// A candidate with its plan. The steps follow from the segments and are computed again when they are wanted: there are
+/// many candidates, and steps take more memory than all else.
 #[derive(Clone)]
-pub(super) struct Placed {
+pub(super) struct PlacedCandidate {
     pub(super) bytes: u64,
     live_bytes: u64,
     peak: Peak,
@@ -47,7 +48,7 @@ pub(super) struct Placed {
     pub(super) plan: Plan,
 }
 
-impl Placed {
+impl PlacedCandidate {
     fn new(candidate: Candidate, steps: usize, plan: Plan) -> Self {
         let Candidate { live_bytes, peak, dispatches, predicted_us, segments } = candidate;
         Self { bytes: plan.bytes(), live_bytes, peak, dispatches, predicted_us, segments, steps, plan }
@@ -60,8 +61,14 @@ impl Placed {
     }
 }
 
-/// The plan without phases, in which every tensor lives as a whole. Looks at no row: there may be any number of them.
-pub(super) fn without_phases(graph: &Graph, unphased: &Schedule, plan: Plan, options: &CompileOptions) -> Placed {
+/// The plan without phases, in which every tensor lives as a whole. Visits no rows, of which there may be too many
+/// ([`MAX_ROWS_READ`] bounds phases alone).
+pub(super) fn without_phases(
+    graph: &Graph,
+    unphased: &Schedule,
+    plan: Plan,
+    options: &CompileOptions,
+) -> PlacedCandidate {
     let mut change = vec![0i64; unphased.steps.len() + 1];
     for record in &unphased.records {
         change[record.first] += record.size as i64;
@@ -74,11 +81,11 @@ pub(super) fn without_phases(graph: &Graph, unphased: &Schedule, plan: Plan, opt
             live_peak = LivePeak { step, texels: live.unsigned_abs() };
         }
     }
-    let (dispatches, predicted_us) = CostModel::new(graph, unphased, &options.device_profile).of(unphased);
+    let (dispatches, predicted_us) = CostModel::new(graph, unphased, &options.device_profile).predict(unphased);
     let live_bytes = live_peak.texels * options.format.texel_bytes();
     let peak = peak(graph, unphased, &[], unphased, live_peak.step);
     let candidate = Candidate { live_bytes, peak, dispatches, predicted_us, segments: Vec::new() };
-    Placed::new(candidate, unphased.steps.len(), plan)
+    PlacedCandidate::new(candidate, unphased.steps.len(), plan)
 }
 
 /// All that a point is made from.
@@ -109,25 +116,25 @@ impl<'a> Variant<'a> {
     /// What is known of a division into segments; none where its steps would read too many rows.
     pub(super) fn candidate(&self, segments: Vec<Segment>) -> Result<Option<Candidate>, CompileError> {
         let schedule = phased(&self.unphased, &self.model, &segments);
-        if rows_read(&schedule) > MOST_READ {
+        if rows_read(&schedule) > MAX_ROWS_READ {
             return Ok(None);
         }
         self.priced(segments, &schedule, &schedule.row_steps()).map(Some)
     }
 
-    /// The plan of a division into segments; none where its steps would read too many rows, or where the search is stopped
-    /// before there is one.
+    /// The plan of a division into segments; none where its steps would read too many rows, or where the search is
+    /// stopped before there is one.
     pub(super) fn placed(
         &self,
         segments: Vec<Segment>,
         effort: SearchBudget,
         control: &SearchControl<'_>,
-    ) -> Result<Option<Placed>, CompileError> {
+    ) -> Result<Option<PlacedCandidate>, CompileError> {
         if control.should_stop() {
             return Ok(None);
         }
         let schedule = phased(&self.unphased, &self.model, &segments);
-        if rows_read(&schedule) > MOST_READ {
+        if rows_read(&schedule) > MAX_ROWS_READ {
             return Ok(None);
         }
         let steps = schedule.row_steps();
@@ -137,11 +144,11 @@ impl<'a> Variant<'a> {
         let mut plan = realize_rows(&layout, &problem, self.options.format, self.options.limits)?;
         "phases".clone_into(&mut plan.strategy);
         check_rows(&self.tensors, &self.whole, &steps, &plan, self.options.limits)?;
-        Ok(Some(Placed::new(candidate, steps.len(), plan)))
+        Ok(Some(PlacedCandidate::new(candidate, steps.len(), plan)))
     }
 
     /// The point of a division that was placed, with its steps.
-    pub(super) fn point(&self, placed: Placed) -> Point {
+    pub(super) fn point(&self, placed: PlacedCandidate) -> Point {
         let schedule = phased(&self.unphased, &self.model, &placed.segments);
         placed.with(schedule)
     }
@@ -153,7 +160,7 @@ impl<'a> Variant<'a> {
         steps: &[RowStep],
     ) -> Result<Candidate, CompileError> {
         let live_peak = live_row_peak(&RowProblem { tensors: &self.tensors, whole: &self.whole, steps })?;
-        let (dispatches, predicted_us) = self.cost_model.of(schedule);
+        let (dispatches, predicted_us) = self.cost_model.predict(schedule);
         let live_bytes = live_peak.texels * self.options.format.texel_bytes();
         let peak = peak(self.graph, &self.unphased, &segments, schedule, live_peak.step);
         Ok(Candidate { live_bytes, peak, dispatches, predicted_us, segments })

@@ -23,12 +23,12 @@ pub fn repetition(csdf: &Csdf) -> Result<Vec<u64>, DataflowError> {
         if cycles[first].is_some() {
             continue;
         }
-        cycles[first] = Some(Ratio { top: 1, bottom: 1 });
+        cycles[first] = Some(Ratio { numerator: 1, denominator: 1 });
         let (mut part, mut next) = (Vec::new(), VecDeque::from([first]));
         while let Some(actor) = next.pop_front() {
             part.push(actor);
             for channel in touching[actor].iter().map(|&index| &csdf.channels[index]) {
-                if let Some(other) = carry(csdf, channel, actor, &mut cycles)? {
+                if let Some(other) = propagate(csdf, channel, actor, &mut cycles)? {
                     next.push_back(other);
                 }
             }
@@ -41,22 +41,22 @@ pub fn repetition(csdf: &Csdf) -> Result<Vec<u64>, DataflowError> {
 /// A positive fraction in lowest terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ratio {
-    top: u128,
-    bottom: u128,
+    numerator: u128,
+    denominator: u128,
 }
 
 impl Ratio {
-    fn times(self, top: u128, bottom: u128) -> Option<Self> {
-        let common = gcd(top, bottom);
-        let (top, bottom) = (top / common, bottom / common);
-        let (a, b) = (gcd(self.top, bottom), gcd(top, self.bottom));
-        let top = (self.top / a).checked_mul(top / b)?;
-        Some(Self { top, bottom: (self.bottom / b).checked_mul(bottom / a)? })
+    fn scaled(self, numerator: u128, denominator: u128) -> Option<Self> {
+        let common = gcd(numerator, denominator);
+        let (numerator, denominator) = (numerator / common, denominator / common);
+        let (a, b) = (gcd(self.numerator, denominator), gcd(numerator, self.denominator));
+        let numerator = (self.numerator / a).checked_mul(numerator / b)?;
+        Some(Self { numerator, denominator: (self.denominator / b).checked_mul(denominator / a)? })
     }
 }
 
-/// Carries an actor's cycles over a channel to its other end; yields that end where it had none yet.
-fn carry(
+/// Propagates an actor's cycles over a channel to its other end; yields that end where it had none yet.
+fn propagate(
     csdf: &Csdf,
     channel: &Channel,
     actor: usize,
@@ -72,7 +72,8 @@ fn carry(
         if channel.from == actor { (channel.to, produced, consumed) } else { (channel.from, consumed, produced) };
     let unbalanced = |there: Ratio| {
         let (from, to) = if channel.from == actor { (known, there) } else { (there, known) };
-        let (from_cycles, to_cycles) = from.top.checked_mul(to.bottom).zip(to.top.checked_mul(from.bottom))?;
+        let (from_cycles, to_cycles) =
+            from.numerator.checked_mul(to.denominator).zip(to.numerator.checked_mul(from.denominator))?;
         Some(DataflowError::Unbalanced {
             channel: channel.name.clone(),
             from: csdf.actors[channel.from].name.clone(),
@@ -82,9 +83,11 @@ fn carry(
         })
     };
     if given == 0 || taken == 0 {
-        return Err(unbalanced(cycles[other].unwrap_or(Ratio { top: 1, bottom: 1 })).unwrap_or_else(overflow));
+        return Err(
+            unbalanced(cycles[other].unwrap_or(Ratio { numerator: 1, denominator: 1 })).unwrap_or_else(overflow)
+        );
     }
-    let asked = known.times(given, taken).ok_or_else(overflow)?;
+    let asked = known.scaled(given, taken).ok_or_else(overflow)?;
     match cycles[other] {
         None => {
             cycles[other] = Some(asked);
@@ -105,12 +108,12 @@ fn scale(csdf: &Csdf, part: &[usize], cycles: &[Option<Ratio>], whole: &mut [u64
     let ratios = || part.iter().filter_map(|&actor| cycles[actor].map(|ratio| (actor, ratio)));
     let mut common: u128 = 1;
     for (_, ratio) in ratios() {
-        common = (common / gcd(common, ratio.bottom)).checked_mul(ratio.bottom).ok_or_else(overflow)?;
+        common = (common / gcd(common, ratio.denominator)).checked_mul(ratio.denominator).ok_or_else(overflow)?;
     }
     let mut least = 0;
     let mut scaled = Vec::with_capacity(part.len());
     for (actor, ratio) in ratios() {
-        let cycles = ratio.top.checked_mul(common / ratio.bottom).ok_or_else(overflow)?;
+        let cycles = ratio.numerator.checked_mul(common / ratio.denominator).ok_or_else(overflow)?;
         least = gcd(cycles, least);
         scaled.push((actor, cycles));
     }

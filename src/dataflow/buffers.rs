@@ -1,9 +1,10 @@
 //! Least buffers, found by executing the graph.
 //!
 //! **What is minimal**: the sum over all channels of the capacities under which an iteration ends. Of several such sets
-//! the first in order of channels is taken. A capacity counts the tokens on a channel; where a firing's tokens lie while
-//! it fires is said in [`executes`](super::executes). The published example's figures are these, channel by channel: its graph
-//! is a chain, on which every channel is as small as it can be alone and no order of minimisation matters.
+//! the first in order of channels is taken. A capacity counts the tokens on a channel; where a firing's tokens lie
+//! while it fires is said in [`executes`](super::executes). The published example's figures are these, channel by
+//! channel: its graph is a chain, on which every channel is as small as it can be alone and no order of minimisation
+//! matters.
 //!
 //! **How it is found.** Per block (no two blocks share an undirected cycle, and none can stop another): a channel holds
 //! at least what its source must have produced when the sink fires next, if everything fires only on the sink's demand.
@@ -24,7 +25,8 @@ use super::{
 };
 use crate::plan::{Progress, SearchControl};
 
-/// Executions of one block before the search is cut off.
+/// Executions of one block before the search gives up. Chosen: a block mostly takes one, but their number can grow
+/// exponentially with its channels.
 pub const SEARCH_LIMIT: u64 = 20_000;
 
 /// Least capacities, and what finding them took.
@@ -56,7 +58,7 @@ pub fn least_buffers_within(csdf: &Csdf, limit: u64, control: &SearchControl<'_>
     let count = blocks.len() as u64;
     for (done, channels) in (0..).zip(blocks) {
         let progress = BlockProgress { control, done, count };
-        progress.look()?;
+        progress.check()?;
         let block = Machine::of_block(csdf, &whole, &channels);
         let (capacities, executions) = search(&block, limit, &progress)?;
         for (channel, capacity) in channels.into_iter().zip(capacities) {
@@ -67,10 +69,10 @@ pub fn least_buffers_within(csdf: &Csdf, limit: u64, control: &SearchControl<'_>
     Ok(found)
 }
 
-/// Firings between two looks at whether the search goes on.
-const STRIDE: u64 = 256;
+/// Firings between two checks of the deadline, each of which reads the clock.
+const CHECK_INTERVAL: u64 = 256;
 
-/// Whoever watches the search, and the block that it is at.
+/// Reports progress by blocks, and checks the deadline.
 struct BlockProgress<'a, 'c> {
     control: &'a SearchControl<'c>,
     done: u64,
@@ -79,7 +81,7 @@ struct BlockProgress<'a, 'c> {
 
 impl BlockProgress<'_, '_> {
     /// Tells how far the search is; an error where it is stopped.
-    fn look(&self) -> Result<(), DataflowError> {
+    fn check(&self) -> Result<(), DataflowError> {
         self.control.report(Progress::new("finding the least buffers", self.done, self.count));
         match (self.control.should_stop(), self.control.stopped()) {
             (true, Some(reason)) => Err(DataflowError::Stopped { reason }),
@@ -115,8 +117,8 @@ impl Machine {
             }
             let mut state = self.start();
             while state.fired[sink] < self.firings[sink] {
-                if state.fired[sink].is_multiple_of(STRIDE) {
-                    progress.look()?;
+                if state.fired[sink].is_multiple_of(CHECK_INTERVAL) {
+                    progress.check()?;
                 }
                 self.satisfy(sink, &mut state);
                 for &channel in &self.inputs[sink] {
@@ -172,7 +174,7 @@ fn search(block: &Machine, limit: u64, progress: &BlockProgress<'_, '_>) -> Resu
             break;
         }
         executions += 1;
-        progress.look()?;
+        progress.check()?;
         let state = block.run(Some(&capacities));
         if block.ended(&state) {
             return Ok((capacities, executions));

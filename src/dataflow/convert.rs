@@ -2,19 +2,19 @@
 //!
 //! An actor fires once for each band of rows of its layer's result (a row, unless told otherwise). From each channel it
 //! takes what its window reaches and has not reached before; the rows that the next window reaches again it puts on a
-//! loop. In their words, with a window of `K` rows, a stride of `s` and padding: the first phase takes `K - above` rows,
-//! those between `s`, the last what remains, and the loop carries `K - s` rows from each phase to the next. The cycle is
-//! the shortest that repeats, so a layer without overlap and padding has one phase, and the repetition vector says how
-//! often it fires (their Line 9); a layer that reaches everything has one phase too.
+//! loop. In their words, with a window of `K` rows, a stride of `s` and padding: the first phase takes `K - above`
+//! rows, those between `s`, the last what remains, and the loop carries `K - s` rows from each phase to the next. The
+//! cycle is the shortest that repeats, so a layer without overlap and padding has one phase, and the repetition vector
+//! says how often it fires (their Line 9); a layer that reaches everything has one phase too.
 //!
 //! Where the text of the algorithm would break the graph, its intent is followed: rows are counted up to the input's
-//! end, so no phase takes a negative number (5 x 5 windows with two rows of padding); a stride beyond the window takes the
-//! rows in between as well (1 x 1 windows with a stride of two); dilation makes the window taller; a layer with several
-//! inputs has one loop for what it keeps of all.
+//! end, so no phase takes a negative number (5 x 5 windows with two rows of padding); a stride beyond the window takes
+//! the rows in between as well (1 x 1 windows with a stride of two); dilation makes the window taller; a layer with
+//! several inputs has one loop for what it keeps of all.
 
 use std::collections::HashMap;
 
-use super::{Actor, Channel, Csdf, DataflowError, Input, Layer, Network, Reach, Sequence, Window};
+use super::{Actor, Channel, Csdf, DataflowError, Input, InputRows, Layer, Network, RowWindow, Sequence};
 
 /// How layers are divided into phases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub enum Overlap {
     #[default]
     Kept,
     /// Where both ends of an edge have as many bands, the source sends each band all it reads, some rows twice.
-    SentAgain,
+    Resent,
 }
 
 /// Phases of layers and of the ends of edges that are converted, together: some 100 MB.
@@ -59,44 +59,44 @@ pub fn convert(network: &Network, phasing: &Phasing) -> Result<Csdf, DataflowErr
     let layers = &network.layers;
     let bands = bands(layers, &phasing.bands)?;
     let mut csdf = Csdf { name: network.name.clone(), ..Csdf::default() };
-    let mut wide = Vec::new();
+    let mut edges_made = Vec::new();
     for (index, layer) in layers.iter().enumerate() {
         let mut kept = vec![0; bands[index].len()];
         for input in &layer.inputs {
             let source = &layers[input.from];
-            let reached = Reached::new(input, layer, source.rows, &bands[index]);
-            let again = phasing.overlap == Overlap::SentAgain && bands[input.from].len() == bands[index].len();
+            let band_rows = BandRows::new(input, layer, source.rows, &bands[index]);
+            let again = phasing.overlap == Overlap::Resent && bands[input.from].len() == bands[index].len();
             let elements = |rows: &[usize]| rows.iter().map(|&rows| (rows * source.row_elements) as u64).collect();
             let (produced, consumed): (Vec<u64>, Vec<u64>) = if again {
-                (elements(&reached.spans), elements(&reached.spans))
+                (elements(&band_rows.spans), elements(&band_rows.spans))
             } else {
-                for (kept, rows) in kept.iter_mut().zip(&reached.kept) {
+                for (kept, rows) in kept.iter_mut().zip(&band_rows.kept) {
                     *kept += (rows * source.row_elements) as u64;
                 }
-                (produced(source, &bands[input.from]), elements(&reached.taken))
+                (produced(source, &bands[input.from]), elements(&band_rows.taken))
             };
-            wide.push((input.from, index, produced, consumed));
+            edges_made.push((input.from, index, produced, consumed));
         }
         if kept.iter().any(|&tokens| tokens > 0) {
             let mut taken = kept.clone();
             taken.rotate_right(1);
-            wide.push((index, index, kept, taken));
+            edges_made.push((index, index, kept, taken));
         }
     }
     let mut sequences: Vec<Vec<&[u64]>> = vec![Vec::new(); layers.len()];
-    for (from, to, produced, consumed) in &wide {
+    for (from, to, produced, consumed) in &edges_made {
         sequences[*from].push(produced);
         sequences[*to].push(consumed);
     }
     let cycles: Vec<usize> =
         bands.iter().zip(&sequences).map(|(bands, sequences)| shortest_cycle(bands.len(), sequences)).collect();
-    let mut names = Names::default();
+    let mut names = UniqueNames::default();
     for (layer, &phases) in layers.iter().zip(&cycles) {
-        csdf.actors.push(Actor { name: names.unlike(&layer.name), op: layer.op.clone(), phases: phases as u64 });
+        csdf.actors.push(Actor { name: names.unique(&layer.name), op: layer.op.clone(), phases: phases as u64 });
     }
-    for (from, to, produced, consumed) in wide {
+    for (from, to, produced, consumed) in edges_made {
         csdf.channels.push(Channel {
-            name: names.unlike(&format!("{} -> {}", csdf.actors[from].name, csdf.actors[to].name)),
+            name: names.unique(&format!("{} -> {}", csdf.actors[from].name, csdf.actors[to].name)),
             from,
             to,
             production: Sequence::new(produced[..cycles[from]].iter().copied()),
@@ -120,7 +120,7 @@ fn bands(layers: &[Layer], bands: &Bands) -> Result<Vec<Vec<usize>>, DataflowErr
             Bands::AtMost(most) => *most,
             Bands::PerLayer(counts) => counts[index],
         };
-        let whole = layer.inputs.iter().any(|input| input.reach == Reach::Whole);
+        let whole = layer.inputs.iter().any(|input| input.rows == InputRows::All);
         if whole { layer.rows } else { layer.rows.div_ceil(wanted.clamp(1, layer.rows)) }
     };
     let heights: Vec<usize> = layers.iter().enumerate().map(height).collect();
@@ -142,7 +142,7 @@ fn produced(layer: &Layer, bands: &[usize]) -> Vec<u64> {
     let last = bands.len() - 1;
     let band = |(index, &end): (usize, &usize)| {
         let rows = end - std::mem::replace(&mut before, end);
-        let rows = match (layer.at_the_end, index == last) {
+        let rows = match (layer.output_when_complete, index == last) {
             (false, _) => rows,
             (true, true) => layer.rows,
             (true, false) => 0,
@@ -154,7 +154,7 @@ fn produced(layer: &Layer, bands: &[usize]) -> Vec<u64> {
 
 /// Rows of an input by band of the layer that reads it.
 #[derive(Default)]
-struct Reached {
+struct BandRows {
     /// Rows taken from the channel.
     taken: Vec<usize>,
     /// Rows kept for the next band.
@@ -163,46 +163,46 @@ struct Reached {
     spans: Vec<usize>,
 }
 
-impl Reached {
+impl BandRows {
     fn new(input: &Input, layer: &Layer, rows: usize, bands: &[usize]) -> Self {
-        let span = Span::new(&input.reach, layer.rows, rows);
-        let mut reached = Self::default();
+        let span = RowBounds::new(&input.rows, layer.rows, rows);
+        let mut band_rows = Self::default();
         let (mut before, mut first) = (0, 0);
         for &end in bands {
             let last = end == layer.rows;
             let upto = if last { rows } else { span.upto[end - 1] };
             // A window keeps rows of padding too, as the algorithm has it.
-            let kept = match &input.reach {
+            let kept = match &input.rows {
                 _ if last => 0,
-                Reach::Window(window) => window.height.saturating_sub(window.stride),
+                InputRows::Window(window) => window.height.saturating_sub(window.stride),
                 _ => upto - span.from[end].min(upto),
             };
-            reached.taken.push(upto - before);
-            reached.kept.push(kept);
-            reached.spans.push(upto - span.from[first].min(upto));
+            band_rows.taken.push(upto - before);
+            band_rows.kept.push(kept);
+            band_rows.spans.push(upto - span.from[first].min(upto));
             (before, first) = (upto, end);
         }
-        reached
+        band_rows
     }
 }
 
 /// By row of a result: where the input's rows end that it and those before it need, and where those begin that it and
 /// those after it need.
-struct Span {
+struct RowBounds {
     upto: Vec<usize>,
     from: Vec<usize>,
 }
 
-impl Span {
-    fn new(reach: &Reach, results: usize, rows: usize) -> Self {
+impl RowBounds {
+    fn new(reach: &InputRows, results: usize, rows: usize) -> Self {
         let needs = |row: usize| match reach {
-            Reach::Whole => 0..rows,
-            Reach::Window(Window { height, stride, above }) => {
-                let at = |row: usize| row.saturating_add_signed(above.saturating_neg()).min(rows);
+            InputRows::All => 0..rows,
+            InputRows::Window(RowWindow { height, stride, padding_top }) => {
+                let at = |row: usize| row.saturating_add_signed(padding_top.saturating_neg()).min(rows);
                 let start = if row == 0 { 0 } else { at(row.saturating_mul(*stride)) };
                 start..at(row.saturating_mul(*stride).saturating_add(*height.max(stride)))
             }
-            Reach::Rows(needs) => match needs.get(row) {
+            InputRows::PerRow(needs) => match needs.get(row) {
                 Some(needs) if !needs.is_empty() => needs.start as usize..(needs.end as usize).min(rows),
                 _ => rows..0,
             },
@@ -225,25 +225,25 @@ fn shortest_cycle(phases: usize, sequences: &[&[u64]]) -> usize {
     (1..=phases).find(repeats).unwrap_or(phases)
 }
 
-/// Names that are given once.
+/// Hands out names that are unique: SDF3 tells actors and channels apart by name.
 #[derive(Default)]
-struct Names {
+struct UniqueNames {
     /// Each with how often it was asked for.
     given: HashMap<String, usize>,
 }
 
-impl Names {
-    fn unlike(&mut self, name: &str) -> String {
-        let mut unlike = name.to_owned();
+impl UniqueNames {
+    fn unique(&mut self, name: &str) -> String {
+        let mut unique = name.to_owned();
         let mut count = self.given.get(name).copied().unwrap_or(0);
-        while self.given.contains_key(&unlike) {
+        while self.given.contains_key(&unique) {
             count += 1;
-            unlike = format!("{name} ({count})");
+            unique = format!("{name} ({count})");
         }
-        self.given.insert(unlike.clone(), 1);
-        if unlike != name {
+        self.given.insert(unique.clone(), 1);
+        if unique != name {
             self.given.insert(name.to_owned(), count);
         }
-        unlike
+        unique
     }
 }

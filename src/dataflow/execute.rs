@@ -7,7 +7,8 @@
 
 use super::{Channel, Csdf, DataflowError, repetition};
 
-/// Firings of an iteration that are executed; graphs with more are refused.
+/// Firings of an iteration that are executed; graphs with more are refused. Chosen: each is a step of a loop, and
+/// execution is repeated for every set of capacities that is tried.
 pub const FIRING_LIMIT: u64 = 1 << 22;
 
 /// A graph made ready: rates by phase, channels by actor, firings of an iteration.

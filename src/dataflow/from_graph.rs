@@ -1,6 +1,6 @@
 //! From a model's graph to layers: one for each input, node and output of the graph.
 
-use super::{Input, Layer, Network, Reach, Window};
+use super::{Input, InputRows, Layer, Network, RowWindow};
 use crate::{
     graph::{DepthwiseConv2d, Graph, Node, Op, Shape, TensorId},
     ops::input_rows,
@@ -32,7 +32,7 @@ impl Network {
                     let tensor = graph.tensors[operand].name.clone();
                     return Err(ScheduleError::NotYetComputed { node: node.op_index, op: node.op.name(), tensor });
                 };
-                inputs.push(Input { from, reach: reach(graph, node, index) });
+                inputs.push(Input { from, rows: input_rows_of(graph, node, index) });
             }
             if made[result].is_some() || graph.is_constant(result) {
                 let tensor = graph.tensors[result].name.clone();
@@ -46,7 +46,7 @@ impl Network {
                 let tensor = graph.tensors[output].name.clone();
                 return Err(ScheduleError::OutputNotComputed { index, tensor });
             };
-            let inputs = vec![Input { from, reach: Reach::ROW }];
+            let inputs = vec![Input { from, rows: InputRows::SAME_ROW }];
             network.layers.push(layer(graph, output, "output", inputs));
         }
         Ok(network)
@@ -62,20 +62,21 @@ fn layer(graph: &Graph, result: TensorId, op: &str, inputs: Vec<Input>) -> Layer
         row_elements: w * c,
         inputs,
         parameters: 0,
-        at_the_end: false,
+        output_when_complete: false,
     }
 }
 
-/// A window where the operator slides one over a single image; else the rows that each row needs.
-fn reach(graph: &Graph, node: &Node, index: usize) -> Reach {
+/// The rows that an operand is read by. A sliding window is kept as one, because the paper's conversion counts its
+/// padding too; of every other operator the table of operators says which rows each row of the result needs.
+fn input_rows_of(graph: &Graph, node: &Node, index: usize) -> InputRows {
     let first = node.inputs.first().map(|&x| graph.shape(x));
-    let window = |height, stride, above: usize| {
-        let above = isize::try_from(above).unwrap_or(isize::MAX);
-        Reach::Window(Window { height, stride, above })
+    let window = |height, stride, padding_top: usize| {
+        let padding_top = isize::try_from(padding_top).unwrap_or(isize::MAX);
+        InputRows::Window(RowWindow { height, stride, padding_top })
     };
-    let whole = |reach: Reach| {
-        let Reach::Window(Window { height, above: 0, .. }) = reach else { return reach };
-        if first.is_some_and(|x| x.h == height) { Reach::Whole } else { reach }
+    let whole = |rows: InputRows| {
+        let InputRows::Window(RowWindow { height, padding_top: 0, .. }) = rows else { return rows };
+        if first.is_some_and(|x| x.h == height) { InputRows::All } else { rows }
     };
     match &node.op {
         Op::Conv2d(conv) | Op::DepthwiseConv2d(DepthwiseConv2d(conv))
@@ -87,6 +88,6 @@ fn reach(graph: &Graph, node: &Node, index: usize) -> Reach {
         Op::Pool2d(pool) if index == 0 && first.is_some_and(|x| x.b == 1) => {
             whole(window(pool.window[0].saturating_sub(1) * pool.dilation[0] + 1, pool.stride[0], pool.padding.top))
         }
-        _ => input_rows(graph, node, index).map_or(Reach::Whole, Reach::Rows),
+        _ => input_rows(graph, node, index).map_or(InputRows::All, InputRows::PerRow),
     }
 }

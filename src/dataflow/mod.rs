@@ -25,6 +25,6 @@ pub use error::DataflowError;
 pub use execute::{FIRING_LIMIT, check_live, executes};
 pub use footprint::{Footprint, footprint};
 pub use model::{Actor, Channel, Csdf};
-pub use network::{Input, Layer, Network, Reach, Window};
+pub use network::{Input, InputRows, Layer, Network, RowWindow};
 pub use sdf3::to_sdf3;
 pub use sequence::Sequence;

@@ -1,4 +1,5 @@
-//! A network as the conversion sees it: layers in order, and which rows of what it reads a row of a layer's result needs.
+//! A network as the conversion sees it: layers in order, and which rows of what it reads a row of a layer's result
+//! needs.
 
 use std::ops::Range;
 
@@ -29,7 +30,7 @@ pub struct Layer {
     /// Its parameters (weights and biases), in elements.
     pub parameters: u64,
     /// Whether its result goes out only when all of it is there.
-    pub at_the_end: bool,
+    pub output_when_complete: bool,
 }
 
 /// An edge into a layer.
@@ -38,34 +39,34 @@ pub struct Input {
     /// The layer that is read.
     pub from: usize,
     /// Which of its rows.
-    pub reach: Reach,
+    pub rows: InputRows,
 }
 
 /// Which rows of an input the rows of a result need.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum InputRows {
     /// A window that slides down.
-    Window(Window),
+    Window(RowWindow),
     /// All rows for any.
-    Whole,
+    All,
     /// These rows for each row.
-    Rows(Vec<Range<u32>>),
+    PerRow(Vec<Range<u32>>),
 }
 
 /// A sliding window's vertical extents, in rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct RowWindow {
     /// Height of the window.
     pub height: usize,
     /// Rows from one position to the next.
     pub stride: usize,
     /// Rows of padding above the input; negative where rows are cropped.
-    pub above: isize,
+    pub padding_top: isize,
 }
 
-impl Reach {
+impl InputRows {
     /// The same row.
-    pub const ROW: Self = Self::Window(Window { height: 1, stride: 1, above: 0 });
+    pub const SAME_ROW: Self = Self::Window(RowWindow { height: 1, stride: 1, padding_top: 0 });
 }
 
 impl Network {

@@ -5,7 +5,7 @@
 
 use super::{
     Entry, FetchError,
-    cache::{Hashing, Stop},
+    cache::{HashingWriter, StoreError},
 };
 use flate2::read::GzDecoder;
 use std::{
@@ -14,12 +14,12 @@ use std::{
     path::Path,
 };
 
-/// No package unpacks to more than this; one that does is refused rather than read to its end.
-const MOST_UNPACKED: u64 = 2 << 30;
+/// The most bytes that are unpacked of a package, against archives made to be read for ever. Chosen.
+const MAX_UNPACKED: u64 = 2 << 30;
 
 /// Writes the member `inside` of the package `archive`, or the package itself where none is named, to `out` if it is
 /// `entry` to the bit.
-pub(super) fn extract(archive: &Path, inside: &str, entry: &Entry, out: &mut dyn Write) -> Result<(), Stop> {
+pub(super) fn extract(archive: &Path, inside: &str, entry: &Entry, out: &mut dyn Write) -> Result<(), StoreError> {
     let package = Package { archive, inside, entry };
     let mut file = BufReader::new(File::open(archive).map_err(|e| package.damaged(e))?);
     match archive.extension().and_then(|e| e.to_str()) {
@@ -30,7 +30,7 @@ pub(super) fn extract(archive: &Path, inside: &str, entry: &Entry, out: &mut dyn
 }
 
 /// Writes the plain file `made` to `out` if it is `entry` to the bit.
-pub(super) fn copy_file(made: &Path, entry: &Entry, out: &mut dyn Write) -> Result<(), Stop> {
+pub(super) fn copy_file(made: &Path, entry: &Entry, out: &mut dyn Write) -> Result<(), StoreError> {
     let package = Package { archive: made, inside: "", entry };
     package.copy(&mut File::open(made).map_err(|e| package.damaged(e))?, out)
 }
@@ -42,8 +42,8 @@ struct Package<'a> {
 }
 
 impl Package<'_> {
-    fn unpack_tar(&self, file: BufReader<File>, out: &mut dyn Write) -> Result<(), Stop> {
-        let mut tar = tar::Archive::new(GzDecoder::new(file).take(MOST_UNPACKED));
+    fn unpack_tar(&self, file: BufReader<File>, out: &mut dyn Write) -> Result<(), StoreError> {
+        let mut tar = tar::Archive::new(GzDecoder::new(file).take(MAX_UNPACKED));
         for member in tar.entries().map_err(|e| self.damaged(e))? {
             let mut member = member.map_err(|e| self.damaged(e))?;
             if *member.path_bytes() == *self.inside.as_bytes() {
@@ -57,17 +57,17 @@ impl Package<'_> {
         self.missing()
     }
 
-    fn unpack_zip(&self, file: BufReader<File>, out: &mut dyn Write) -> Result<(), Stop> {
+    fn unpack_zip(&self, file: BufReader<File>, out: &mut dyn Write) -> Result<(), StoreError> {
         let mut zip = zip::ZipArchive::new(file).map_err(|e| self.damaged(e))?;
         match zip.by_name(self.inside) {
-            Ok(mut member) if member.is_file() => self.copy(&mut (&mut member).take(MOST_UNPACKED), out),
+            Ok(mut member) if member.is_file() => self.copy(&mut (&mut member).take(MAX_UNPACKED), out),
             Ok(_) | Err(zip::result::ZipError::FileNotFound) => self.missing(),
             Err(e) => Err(self.damaged(e)),
         }
     }
 
-    fn copy(&self, member: &mut dyn Read, out: &mut dyn Write) -> Result<(), Stop> {
-        let mut hashing = Hashing::new(out, self.entry.bytes);
+    fn copy(&self, member: &mut dyn Read, out: &mut dyn Write) -> Result<(), StoreError> {
+        let mut hashing = HashingWriter::new(out, self.entry.bytes);
         let mut buffer = vec![0; 1 << 16];
         loop {
             match member.read(&mut buffer) {
@@ -81,7 +81,7 @@ impl Package<'_> {
         if bytes == self.entry.bytes && sha256 == self.entry.sha256 {
             return Ok(());
         }
-        Err(Stop::Refused(FetchError::Mismatch {
+        Err(StoreError::Refused(FetchError::Mismatch {
             name: self.entry.name.clone(),
             package: self.name(),
             expected_sha256: self.entry.sha256.clone(),
@@ -95,11 +95,11 @@ impl Package<'_> {
         self.archive.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    fn damaged(&self, reason: impl ToString) -> Stop {
-        Stop::Refused(FetchError::Package { package: self.name(), reason: reason.to_string() })
+    fn damaged(&self, reason: impl ToString) -> StoreError {
+        StoreError::Refused(FetchError::Package { package: self.name(), reason: reason.to_string() })
     }
 
-    fn missing(&self) -> Result<(), Stop> {
-        Err(Stop::Refused(FetchError::NotInPackage { package: self.name(), path: self.inside.into() }))
+    fn missing(&self) -> Result<(), StoreError> {
+        Err(StoreError::Refused(FetchError::NotInPackage { package: self.name(), path: self.inside.into() }))
     }
 }

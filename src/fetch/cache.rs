@@ -46,20 +46,20 @@ pub(super) fn holds(path: &Path, entry: &Entry) -> bool {
 }
 
 fn hash_of(file: File) -> io::Result<String> {
-    let mut hashing = Hashing::new(io::sink(), u64::MAX);
+    let mut hashing = HashingWriter::new(io::sink(), u64::MAX);
     io::copy(&mut io::BufReader::with_capacity(1 << 16, file), &mut hashing)?;
     Ok(hashing.finish().0)
 }
 
 /// Hashes what is written to it and passes on no more than the first `most` bytes.
-pub(super) struct Hashing<W> {
+pub(super) struct HashingWriter<W> {
     to: W,
     most: u64,
     bytes: u64,
     hash: Sha256,
 }
 
-impl<W: Write> Hashing<W> {
+impl<W: Write> HashingWriter<W> {
     pub(super) fn new(to: W, most: u64) -> Self {
         Self { to, most, bytes: 0, hash: Sha256::new() }
     }
@@ -70,7 +70,7 @@ impl<W: Write> Hashing<W> {
     }
 }
 
-impl<W: Write> Write for Hashing<W> {
+impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.most.saturating_sub(self.bytes);
         let kept = usize::try_from(room).map_or(bytes.len(), |room| room.min(bytes.len()));
@@ -132,27 +132,27 @@ impl<'a> Cache<'a> {
         &self,
         entry: &Entry,
         work: &Path,
-        fill: impl FnOnce(&mut dyn Write) -> Result<(), Stop>,
+        fill: impl FnOnce(&mut dyn Write) -> Result<(), StoreError>,
     ) -> Result<PathBuf, FetchError> {
         let path = self.path(entry);
         let whole = work.join("whole");
         match write_atomic(&whole, fill).and_then(|()| Ok(fs::rename(&whole, &path)?)) {
             Ok(()) => Ok(path),
-            Err(Stop::Write(source)) => Err(FetchError::folder(path, source)),
-            Err(Stop::Refused(error)) => Err(error),
+            Err(StoreError::Write(source)) => Err(FetchError::folder(path, source)),
+            Err(StoreError::Refused(error)) => Err(error),
         }
     }
 }
 
 /// Why a file did not get into the cache.
-pub(super) enum Stop {
+pub(super) enum StoreError {
     /// It could not be written.
     Write(io::Error),
     /// What should have been written is not right.
     Refused(FetchError),
 }
 
-impl From<io::Error> for Stop {
+impl From<io::Error> for StoreError {
     fn from(source: io::Error) -> Self {
         Self::Write(source)
     }

@@ -62,7 +62,7 @@ pub enum Registry {
 pub struct Source {
     /// The client that fetches it.
     #[serde(flatten)]
-    pub via: Registry,
+    pub registry: Registry,
     /// Name of the package.
     pub package: String,
     /// Its exact version.
@@ -76,7 +76,7 @@ pub struct Source {
 impl Source {
     /// `npm capacitor-face-detect 0.0.5`
     pub fn label(&self) -> String {
-        let client = match self.via {
+        let client = match self.registry {
             Registry::Npm => "npm",
             Registry::Pip { .. } | Registry::Sdist { .. } => "pip",
         };
@@ -84,7 +84,7 @@ impl Source {
     }
 
     fn same_package(&self, other: &Self) -> bool {
-        self.via == other.via && self.package == other.package && self.version == other.version
+        self.registry == other.registry && self.package == other.package && self.version == other.version
     }
 }
 
@@ -137,7 +137,7 @@ impl Catalog {
     ///
     /// # Errors
     /// [`FetchError::Catalog`] if `models/models.json` is damaged.
-    pub fn own() -> Result<Self, FetchError> {
+    pub fn builtin() -> Result<Self, FetchError> {
         Self::from_json(include_str!("../../models/models.json"))
     }
 
@@ -156,7 +156,7 @@ impl Catalog {
     pub fn entry(&self, name: &str) -> Result<&Entry, FetchError> {
         self.files.iter().find(|entry| entry.name == name).ok_or_else(|| FetchError::UnknownName {
             name: name.into(),
-            known: self.files.iter().map(|entry| entry.name.clone()).collect::<Vec<_>>().join(", "),
+            names: self.files.iter().map(|entry| entry.name.clone()).collect::<Vec<_>>().join(", "),
         })
     }
 

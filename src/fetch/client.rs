@@ -2,7 +2,7 @@
 
 use super::{
     FetchError, Progress, Registry, STALL, Source,
-    job::{Job, LOCAL},
+    job::{Job, LOCAL_STALL},
     pip,
 };
 use std::{
@@ -16,7 +16,7 @@ use std::{
 /// The script that writes models, and the packages that it runs on, with their hashes.
 const MAKE: &str = include_str!("../../models/make.py");
 const MAKE_NEEDS: &str = include_str!("../../models/requirements.txt");
-/// Bytes of all of them.
+/// Bytes of those packages together, for the progress bar alone.
 const MAKE_NEEDS_BYTES: u64 = 42_000_000;
 const PIP: &str = "apt-get install python3-pip (or see pip.pypa.io)";
 
@@ -58,17 +58,19 @@ impl Clients {
         let folder = work.join("package");
         fs::create_dir(&folder).map_err(failed)?;
         let Source { package, version, .. } = source;
-        let (programs, hint) = match source.via {
+        let (programs, hint) = match source.registry {
             Registry::Npm => (std::slice::from_ref(&self.npm), "apt-get install npm (or see nodejs.org)"),
             Registry::Pip { .. } | Registry::Sdist { .. } => (&self.pip[..], PIP),
         };
-        if let Registry::Pip { archive_sha256: sha256, .. } | Registry::Sdist { archive_sha256: sha256 } = &source.via {
+        if let Registry::Pip { archive_sha256: sha256, .. } | Registry::Sdist { archive_sha256: sha256 } =
+            &source.registry
+        {
             pip::Download { package, version, sha256, work }.write().map_err(failed)?;
         }
         let job = Job {
             programs,
             hint,
-            arrange: &|command| arrange(command, source, work),
+            configure: &|command| configure(command, source, work),
             line: &|program| line(program, source),
             label: source.label(),
             bytes: source.archive_bytes,
@@ -99,7 +101,7 @@ impl Clients {
         let install = Job {
             programs: &self.pip,
             hint: PIP,
-            arrange: &|command| pip::install(command, &requirements, &site),
+            configure: &|command| pip::install(command, &requirements, &site),
             line: &|program| format!("{} install -r models/requirements.txt", program.to_string_lossy()),
             label: "pip onnx, numpy".into(),
             bytes: MAKE_NEEDS_BYTES,
@@ -109,13 +111,13 @@ impl Clients {
         let write = Job {
             programs: &self.python,
             hint: "apt-get install python3 (or see python.org)",
-            arrange: &|command| {
+            configure: &|command| {
                 command.arg(&script).arg(network).arg(from).arg(to).env("PYTHONPATH", &site);
             },
             line: &|program| format!("{} models/make.py {network}", program.to_string_lossy()),
             label: format!("writing {network}"),
             bytes: 0,
-            stall: LOCAL,
+            stall: LOCAL_STALL,
         };
         write.run(work, progress)?;
         Ok(())
@@ -126,7 +128,7 @@ impl Clients {
 fn line(program: &OsString, source: &Source) -> String {
     let program = program.to_string_lossy();
     let Source { package, version, .. } = source;
-    match source.via {
+    match source.registry {
         Registry::Npm => format!("{program} pack {package}@{version}"),
         Registry::Pip { .. } => format!("{program} download --no-deps {package}=={version}"),
         Registry::Sdist { .. } => format!("{program} download --no-deps --no-binary=:all: {package}=={version}"),
@@ -134,9 +136,9 @@ fn line(program: &OsString, source: &Source) -> String {
 }
 
 /// Everything a client writes goes under `work`, so that its progress can be seen and nothing of it stays.
-fn arrange(command: &mut Command, source: &Source, work: &Path) {
+fn configure(command: &mut Command, source: &Source, work: &Path) {
     let Source { package, version, .. } = source;
-    match &source.via {
+    match &source.registry {
         Registry::Npm => {
             command.args(["pack", &format!("{package}@{version}"), "--ignore-scripts", "--loglevel", "error"]);
             command.args(["--fetch-retries", "1", "--fetch-retry-mintimeout", "1000"]);

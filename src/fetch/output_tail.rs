@@ -10,11 +10,12 @@ use std::{
     time::Duration,
 };
 
-/// How much of the end is kept, in bytes, and how much of that is shown, in lines.
-const KEPT: usize = 1 << 14;
-const SHOWN: usize = 8;
-/// How long the last words are waited for once the client has ended; a child it left behind may hold the pipe open.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How much of the end is kept, in bytes, and shown, in lines: both clients name the cause last.
+const MAX_BYTES: usize = 1 << 14;
+const MAX_LINES: usize = 8;
+/// How long to wait for the rest of the output once the client has ended: a process that it left behind may hold the
+/// pipe open for ever.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The end of what a client prints.
 pub(super) struct OutputTail {
@@ -24,13 +25,13 @@ pub(super) struct OutputTail {
 
 impl OutputTail {
     /// Listens; what is written to the pipe answered, until its last copy is dropped, is heard.
-    pub(super) fn listen() -> io::Result<(Self, PipeWriter)> {
+    pub(super) fn capture() -> io::Result<(Self, PipeWriter)> {
         let (reader, writer) = io::pipe()?;
         let (end, ended) = mpsc::channel();
         let tail = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&tail);
         thread::Builder::new().name("client".into()).spawn(move || {
-            hear(reader, &heard);
+            read_into(reader, &heard);
             // Nobody may be waiting any more.
             let _ = end.send(());
         })?;
@@ -40,20 +41,20 @@ impl OutputTail {
     /// The last lines, once the client has ended.
     pub(super) fn last_lines(&self) -> String {
         // An error here means that the pipe is still open, or was closed long ago; either way this is all there is.
-        let _ = self.ended.recv_timeout(LAST_WORDS);
+        let _ = self.ended.recv_timeout(DRAIN_TIMEOUT);
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&tail);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        lines[lines.len().saturating_sub(SHOWN)..].join("\n")
+        lines[lines.len().saturating_sub(MAX_LINES)..].join("\n")
     }
 }
 
-fn hear(mut reader: PipeReader, tail: &Mutex<Vec<u8>>) {
+fn read_into(mut reader: PipeReader, tail: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
     while let Ok(read @ 1..) = reader.read(&mut buffer) {
         let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
         tail.extend_from_slice(&buffer[..read]);
-        let excess = tail.len().saturating_sub(KEPT);
+        let excess = tail.len().saturating_sub(MAX_BYTES);
         tail.drain(..excess);
     }
 }

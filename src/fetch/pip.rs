@@ -27,12 +27,12 @@ impl Download<'_> {
         let setuptools = self.work.join("build").join("setuptools");
         fs::create_dir_all(&setuptools)?;
         fs::write(setuptools.join("__init__.py"), "")?;
-        fs::write(setuptools.join("build_meta.py"), self.no_build())
+        fs::write(setuptools.join("build_meta.py"), self.stub_build_backend())
     }
 
     /// pip has a source package state its name and version by its own build, which would run whatever lies in it and
     /// install what that asks for, in any version. This stands in for the build: it states what was asked for.
-    fn no_build(&self) -> String {
+    fn stub_build_backend(&self) -> String {
         let Self { package, version, .. } = self;
         // pip compares the folder's name, too.
         let folder = package.replace(['-', '.'], "_");
@@ -59,7 +59,7 @@ class __legacy__:
         self.work.join("requirements.txt")
     }
 
-    fn arrange(&self, command: &mut Command) {
+    fn configure(&self, command: &mut Command) {
         command.args(["download", "--no-deps", "--require-hashes"]).args(QUIET);
         command.arg("--requirement").arg(self.requirements());
         command.arg("--dest").arg(self.work.join("package"));
@@ -67,14 +67,14 @@ class __legacy__:
 
     /// A wheel: nothing is built.
     pub(super) fn wheel(&self, command: &mut Command, python: &str, abi: &str, platform: &str) {
-        self.arrange(command);
+        self.configure(command);
         command.arg("--only-binary=:all:");
         command.args(["--python-version", python, "--abi", abi, "--platform", platform, "--implementation", "cp"]);
     }
 
     /// A source package.
     pub(super) fn source(&self, command: &mut Command) {
-        self.arrange(command);
+        self.configure(command);
         command.args(["--no-binary=:all:", "--use-pep517", "--no-build-isolation"]);
         command.env("PYTHONPATH", self.work.join("build"));
     }

@@ -37,9 +37,9 @@ impl Progress for Quiet {
     fn silent(&self, _: &str, _: Duration) {}
 }
 
-/// A progress bar on standard error; one plain line a download where that is no terminal. On Unix, an interrupt from the
-/// keyboard, or a request to end, stops the download in progress, which then answers [`super::FetchError::Interrupted`];
-/// at any other time it does what it always does.
+/// A progress bar on standard error; one plain line a download where that is no terminal. On Unix, an interrupt from
+/// the keyboard, or a request to end, stops the download in progress, which then answers
+/// [`super::FetchError::Interrupted`]; at any other time it does what it always does.
 #[derive(Debug, Default)]
 pub struct Bar(RefCell<Option<ProgressBar>>);
 
@@ -61,7 +61,7 @@ impl Progress for Bar {
         bar.enable_steady_tick(Duration::from_millis(200));
         self.0.replace(Some(bar));
         #[cfg(unix)]
-        interrupt::catch();
+        interrupt::defer();
     }
 
     fn arrived(&self, bytes: u64) {
@@ -75,7 +75,7 @@ impl Progress for Bar {
             bar.finish();
         }
         #[cfg(unix)]
-        interrupt::release();
+        interrupt::restore();
     }
 
     fn silent(&self, command: &str, patience: Duration) {
@@ -88,6 +88,6 @@ impl Progress for Bar {
 
     #[cfg(unix)]
     fn stopped(&self) -> bool {
-        interrupt::came()
+        interrupt::received()
     }
 }

@@ -1,8 +1,10 @@
-//! The device's profile: chains of one operator are run and timed, family by family, and a
-//! long one of changing pipelines for what a dispatch takes.
+//! Measures the device's profile: chains of one operator are run and timed, family by family, and a long chain of
+//! changing pipelines for the cost of a dispatch.
 //!
-//! A chain's time is that of its dispatches plus that of its work. What is known already is taken off, so that a chain
-//! may hold operators of families that were measured before it.
+//! A chain's time is that of its dispatches plus that of its work. What is known already is subtracted, so a chain may
+//! hold operators of families that were measured before it.
+//!
+//! The constants below are chosen; each says what it guards against.
 
 mod probes;
 
@@ -18,20 +20,21 @@ use crate::{
     rewrite::Rules,
 };
 
-/// Operators of a chain.
-const LINKS: usize = 6;
-/// Runs of a chain of which the fastest counts.
+/// Operators of a chain: more than one, so that submission and waiting weigh little.
+const CHAIN_LENGTH: usize = 6;
+/// Runs of a chain, of which the fastest counts: everything else on the machine only adds to it.
 const RUNS: usize = 12;
-/// Dispatches of the chain that tells what a dispatch takes: so many that a stretch in which threads happen to be awake
-/// is not taken for all of a run.
-const SMALL: usize = 768;
-/// Runs of that chain, of which the middle one counts: waking threads is what a dispatch costs on a software device, and
-/// the fastest runs are those in which they did not sleep.
-const SMALL_RUNS: usize = 33;
-/// A chain's edge is doubled until its work takes this many times what its dispatches take: else it cannot be seen.
-const CLEAR: f64 = 3.0;
-/// Largest factor of an edge.
-const LARGEST: usize = 16;
+/// Dispatches of the chain that measures a dispatch. It is long because lavapipe's threads sleep between dispatches,
+/// and waking them is most of the cost: the fastest run of a short chain, in which none slept, said 15 us where a
+/// network paid 35.
+const DISPATCH_CHAIN_LENGTH: usize = 768;
+/// Runs of that chain, of which the median counts, for the same reason.
+const DISPATCH_CHAIN_RUNS: usize = 33;
+/// A chain's height and width are doubled until its work takes this many times what its dispatches take: less would
+/// drown in their variance.
+const MIN_SIGNAL: f64 = 3.0;
+/// Largest factor of height and width, so that a fast device does not make the chain grow without end.
+const MAX_EDGE_FACTOR: usize = 16;
 
 /// A clock, and how it is read.
 pub struct Stopwatch<'a> {
@@ -41,42 +44,42 @@ pub struct Stopwatch<'a> {
     pub read: &'a dyn Fn() -> Duration,
 }
 
-/// Measures what the device takes for texels of `format`, by that clock; `watch` is told how many of how many parts are
-/// done, and answers whether to go on.
+/// Measures what the device takes for texels of `format`, by that clock; `progress` is told how many of how many parts
+/// are done, and answers whether to go on.
 ///
 /// # Errors
-/// What the device says; [`GpuError::Cancelled`] where `watch` breaks off: half of a profile is none.
+/// What the device says; [`GpuError::Cancelled`] where `progress` breaks off: half of a profile is none.
 pub fn calibrate(
     gpu: &Gpu,
     format: TexelFormat,
     stopwatch: &Stopwatch<'_>,
-    watch: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<DeviceProfile, GpuError> {
-    // What idles costs no processor time.
+    // By processor time an idle core costs nothing, so a band of few workgroups costs no more than its share.
     let device_profile = DeviceProfile {
         clock: stopwatch.clock,
         concurrent_workgroups: 1.0,
         rates: [].into(),
         ..DeviceProfile::default()
     };
-    let mut meter = Meter { gpu, format, stopwatch, device_profile };
+    let mut calibrator = Calibrator { gpu, format, stopwatch, device_profile };
     let parts = PROBES.len() + 1;
-    let mut at = |done: usize| match watch(done, parts) {
+    let mut at = |done: usize| match progress(done, parts) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(GpuError::Cancelled { doing: "measuring the device" }),
     };
     at(0)?;
-    meter.dispatches()?;
+    calibrator.dispatches()?;
     for (done, (family, probes)) in (1..).zip(PROBES) {
         at(done)?;
-        meter.family(*family, probes)?;
+        calibrator.family(*family, probes)?;
         if *family == Family::Pointwise && stopwatch.clock == Clock::Wall {
-            meter.concurrent_workgroups()?;
+            calibrator.concurrent_workgroups()?;
         }
     }
-    meter.transfers()?;
+    calibrator.transfers()?;
     at(parts)?;
-    Ok(rounded(meter.device_profile))
+    Ok(rounded(calibrator.device_profile))
 }
 
 /// To thousandths: what is finer is chance, and text holds it as it is.
@@ -89,7 +92,7 @@ fn rounded(mut device_profile: DeviceProfile) -> DeviceProfile {
     device_profile
 }
 
-struct Meter<'a> {
+struct Calibrator<'a> {
     gpu: &'a Gpu,
     format: TexelFormat,
     stopwatch: &'a Stopwatch<'a>,
@@ -103,18 +106,19 @@ struct Sample {
     us: f64,
 }
 
-impl Meter<'_> {
-    /// What a dispatch and what a run take: chains of the smallest operators, a short one and a long one. Neighbours are
-    /// of different kinds, as in a network in phases, so each changes the pipeline.
+impl Calibrator<'_> {
+    /// What a dispatch and what a run take: chains of the smallest operators, a short one and a long one. Neighbours
+    /// are of different kinds, as in a network in phases, so each changes the pipeline.
     fn dispatches(&mut self) -> Result<(), GpuError> {
         let small = |links: usize| {
             let kinds = [Unary::Abs, Unary::Relu, Unary::Neg, Unary::Square];
             let mut next = kinds.into_iter().cycle();
             chain(&[1, 1, 1, 4], links, |b, x, _| b.unary("y", next.next().unwrap_or(Unary::Abs), x))
         };
-        let middle = |links| Ok::<_, GpuError>(self.runs(&small(links)?, SMALL_RUNS)?[SMALL_RUNS / 2]);
-        let (short, long) = (middle(1)?, middle(SMALL)?);
-        self.device_profile.dispatch_us = ((long - short) / (SMALL - 1) as f64).max(0.0);
+        let middle =
+            |links| Ok::<_, GpuError>(self.runs(&small(links)?, DISPATCH_CHAIN_RUNS)?[DISPATCH_CHAIN_RUNS / 2]);
+        let (short, long) = (middle(1)?, middle(DISPATCH_CHAIN_LENGTH)?);
+        self.device_profile.dispatch_us = ((long - short) / (DISPATCH_CHAIN_LENGTH - 1) as f64).max(0.0);
         self.device_profile.run_us = (short - self.device_profile.dispatch_us).max(0.0);
         Ok(())
     }
@@ -129,12 +133,12 @@ impl Meter<'_> {
         let mut factor = 1;
         loop {
             let edge = probe.edge * factor;
-            let graph = chain(&[1, edge, edge, probe.channels], LINKS, probe.link)?;
+            let graph = chain(&[1, edge, edge, probe.channels], CHAIN_LENGTH, probe.link)?;
             let works: Vec<Work> = graph.nodes.iter().map(|node| work(&graph, node)).collect();
             let dispatches = works.len() + works.iter().filter(|w| w.family == Family::Concat).count();
             let overhead = dispatches as f64 * self.device_profile.dispatch_us;
             let total = self.time(&graph)? - self.device_profile.run_us;
-            if total < (1.0 + CLEAR) * overhead && factor < LARGEST && edge > 1 {
+            if total < (1.0 + MIN_SIGNAL) * overhead && factor < MAX_EDGE_FACTOR && edge > 1 {
                 factor *= 2;
                 continue;
             }
@@ -151,10 +155,11 @@ impl Meter<'_> {
     /// How many workgroups run side by side: a workgroup alone takes that many times its share of many.
     fn concurrent_workgroups(&mut self) -> Result<(), GpuError> {
         // One workgroup of blocks of eight pixels by two slices: 64 pixels of 64 channels, then half the lanes idle.
-        let one = chain(&[1, 8, 8, 64], LINKS, |b, x, _| probes::conv(b, x, [64, 64], 1))?;
+        let one = chain(&[1, 8, 8, 64], CHAIN_LENGTH, |b, x, _| probes::conv(b, x, [64, 64], 1))?;
         let work = work(&one, &one.nodes[0]);
         let groups = (work.texels / work.block / 64.0).max(1.0);
-        let alone = (self.time(&one)? - self.device_profile.run_us) / LINKS as f64 - self.device_profile.dispatch_us;
+        let alone =
+            (self.time(&one)? - self.device_profile.run_us) / CHAIN_LENGTH as f64 - self.device_profile.dispatch_us;
         let share = self.device_profile.work_us(&work) / groups;
         self.device_profile.concurrent_workgroups = if share > 0.0 { (alone / share).max(1.0) } else { 1.0 };
         Ok(())
@@ -229,8 +234,8 @@ fn chain(
     build().map_err(|e| GpuError::Refused { doing: "a chain to measure".into(), reason: e.to_string() })
 }
 
-/// The rate that explains the samples: two are solved for both parts, unless one part would be negative; then arithmetic
-/// alone, or texels where there is none, has to.
+/// The rate that explains the samples: two are solved for both parts, unless one part would be negative; then
+/// arithmetic alone, or texels where there is none, has to.
 fn fit(samples: &[Sample]) -> Rate {
     if let [a, b] = samples {
         let determinant = a.mflop * b.ktexels - b.mflop * a.ktexels;

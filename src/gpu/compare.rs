@@ -45,7 +45,7 @@ impl StepDifference {
 }
 
 /// By how much of a tensor's greatest magnitude a result may differ from the reference's before it counts as diverging:
-/// roundings add up along a model, and 16-bit textures round every value to 11 bits.
+/// roundings add up along a model, and 16-bit textures round every value to 11 bits. Both are chosen.
 pub const fn tolerance(format: TexelFormat) -> f32 {
     match format {
         TexelFormat::Rgba32Float => 1e-4,
@@ -53,9 +53,9 @@ pub const fn tolerance(format: TexelFormat) -> f32 {
     }
 }
 
-/// Runs the model on the device as `compile` plans it, and beside it the CPU references from the same inputs. Answers how far
-/// each step's result is from the reference's, in order, up to the first that is further than `tolerance`, if one is.
-/// `progress` is told the number of each step that is done, and of how many, and answers whether to go on.
+/// Runs the model on the device as `compile` plans it, and beside it the CPU references from the same inputs. Answers
+/// how far each step's result is from the reference's, in order, up to the first that is further than `tolerance`, if
+/// one is. `progress` is told the number of each step that is done, and of how many, and answers whether to go on.
 ///
 /// # Errors
 /// As [`Session::new`] and [`Session::run`]; [`GpuError::Reference`] where a reference has no answer;
@@ -100,7 +100,7 @@ pub fn compare_compiled(
         let row = shape.w * shape.c;
         let first = step.rows.start as usize * row;
         let there = &expected[first..(first + values.len()).min(expected.len())];
-        let (worst, at) = furthest(values, there);
+        let (worst, at) = largest_difference(values, there);
         let place = first + at;
         let (y, x) = (place / row, place % row / shape.c.max(1));
         let difference = StepDifference {
@@ -112,7 +112,7 @@ pub fn compare_compiled(
             at: [y / shape.h, y % shape.h, x, place % shape.c],
             device: values.get(at).copied().unwrap_or(0.0),
             reference: expected.get(place).copied().unwrap_or(0.0),
-            largest: largest(expected),
+            largest: largest_magnitude(expected),
             device_not_finite: NotFinite::of(values),
             reference_not_finite: NotFinite::of(there),
         };
@@ -124,17 +124,18 @@ pub fn compare_compiled(
     if cancelled { Err(GpuError::Cancelled { doing: "comparing" }) } else { Ok(differences) }
 }
 
-/// The greatest magnitude of those that are finite.
-pub fn largest(values: &[f32]) -> f32 {
+/// The greatest magnitude of the finite values.
+pub fn largest_magnitude(values: &[f32]) -> f32 {
     values.iter().filter(|v| v.is_finite()).fold(0.0, |largest, v| largest.max(v.abs()))
 }
 
-/// The greatest distance of two values at the same place, and the place. Equal values, infinities of one sign among them, are
-/// no distance apart, nor are two NaN; a NaN is infinitely far from any number, and an infinity from any other.
-pub fn furthest(found: &[f32], expected: &[f32]) -> (f32, usize) {
+/// The greatest distance of two values at the same place, and the place. Equal values, infinities of one sign among
+/// them, are no distance apart, nor are two NaN; a NaN is infinitely far from any number, and an infinity from any
+/// other.
+pub fn largest_difference(found: &[f32], expected: &[f32]) -> (f32, usize) {
     let (mut worst, mut at) = (0.0, 0);
     for (i, (&found, &expected)) in found.iter().zip(expected).enumerate() {
-        let apart = apart(found, expected);
+        let apart = distance(found, expected);
         if apart > worst {
             (worst, at) = (apart, i);
         }
@@ -142,7 +143,7 @@ pub fn furthest(found: &[f32], expected: &[f32]) -> (f32, usize) {
     (worst, at)
 }
 
-fn apart(a: f32, b: f32) -> f32 {
+fn distance(a: f32, b: f32) -> f32 {
     if a == b || a.is_nan() && b.is_nan() {
         0.0
     } else {

@@ -126,7 +126,8 @@ impl Gpu {
         if options.timestamps {
             required_features |= adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
         }
-        // Core limits are what every pipeline is written for; only sizes may be larger where the adapter allows it.
+        // Every pipeline keeps within WebGPU's default limits, so that a plan runs anywhere; only sizes of textures and
+        // buffers follow the adapter.
         let has = adapter.limits();
         let required_limits = wgpu::Limits {
             max_texture_dimension_2d: has.max_texture_dimension_2d,
@@ -139,7 +140,8 @@ impl Gpu {
                 label: Some("texpool"),
                 required_features,
                 required_limits,
-                // A small pool must not hide in a large block.
+                // By default wgpu takes device memory in blocks of many megabytes, so that a pool of one would save
+                // nothing: each texture gets memory of its own.
                 memory_hints: wgpu::MemoryHints::Manual { suballocated_device_memory_block_size: 0..0 },
                 ..Default::default()
             })

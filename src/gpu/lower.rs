@@ -15,7 +15,7 @@ pub(super) struct PlacedModel<'a> {
     pub(super) compiled: &'a CompiledModel,
     pub(super) textures: &'a TextureSet,
     /// The texture of each storage.
-    pub(super) of: &'a [usize],
+    pub(super) texture_of_storage: &'a [usize],
 }
 
 impl PlacedModel<'_> {
@@ -31,19 +31,19 @@ impl PlacedModel<'_> {
             }
         };
         let rows = schedule.row_table(graph, tensor, &rows)?;
-        let texture = self.of[storage];
+        let texture = self.texture_of_storage[storage];
         let (shape, spec) = (graph.shape(tensor), self.textures.spec(texture));
-        let pitch = schedule.place(graph, tensor).pitch;
+        let pitch = schedule.layout_of(graph, tensor).pitch;
         Some(Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch })
     }
 
-    /// The dispatches of all steps in order, each with its step; poison has none. Their params must fit into a buffer of
-    /// `most` bytes: a tensor of very many rows has a long row table in every step that touches it.
+    /// The dispatches of all steps in order, each with its step; poison has none. Their params must fit into a buffer
+    /// of `most` bytes: a tensor of very many rows has a long row table in every step that touches it.
     pub(super) fn dispatches(
         &self,
         weights: &[WeightPlace],
         poison: bool,
-        most: u64,
+        max_bytes: u64,
     ) -> Result<Vec<(Option<usize>, Dispatch)>, GpuError> {
         let CompiledModel { graph, schedule, plan, .. } = self.compiled;
         let mut all = Vec::new();
@@ -73,9 +73,9 @@ impl PlacedModel<'_> {
                 })?,
             };
             bytes += dispatches.iter().map(|dispatch| dispatch.params.len() as u64 * 4).sum::<u64>();
-            if bytes > most {
+            if bytes > max_bytes {
                 let what = format!("row tables of all steps up to operator {} ({})", node.op_index, node.op.name());
-                return Err(GpuError::Limit { what, limit: "maxBufferSize", needed: bytes, allowed: most });
+                return Err(GpuError::Limit { what, limit: "maxBufferSize", needed: bytes, allowed: max_bytes });
             }
             all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
             for (storage, rows) in last_uses.get(index).into_iter().flatten() {

@@ -17,7 +17,7 @@ mod wait;
 mod weights;
 
 pub use calibrate::{Stopwatch, calibrate};
-pub use compare::{StepDifference, compare, compare_compiled, furthest, largest, tolerance};
+pub use compare::{StepDifference, compare, compare_compiled, largest_difference, largest_magnitude, tolerance};
 pub use device::{AdapterSummary, Gpu, GpuOptions, TIMEOUT, adapters};
 pub use error::GpuError;
 pub use pipelines::{ParamBinding, PipelineRecipe, Pipelines, SharedPipelines, source};

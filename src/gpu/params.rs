@@ -7,7 +7,7 @@ use crate::kernels::Dispatch;
 
 /// A dispatch's params: a range of a buffer that holds those of many.
 pub(super) struct ParamRange {
-    pub(super) table: ParamBinding,
+    pub(super) binding: ParamBinding,
     buffer: wgpu::Buffer,
     offset: u64,
     size: u64,
@@ -25,7 +25,7 @@ impl ParamRange {
 
 /// A buffer of parameters while it is put together.
 struct ParamBuffer {
-    table: ParamBinding,
+    binding: ParamBinding,
     align: usize,
     params: Vec<u32>,
     /// Words that must be there for the last range to lie inside.
@@ -33,12 +33,12 @@ struct ParamBuffer {
 }
 
 impl ParamBuffer {
-    fn new(table: ParamBinding, limits: &wgpu::Limits) -> Self {
-        let align = match table {
+    fn new(binding: ParamBinding, limits: &wgpu::Limits) -> Self {
+        let align = match binding {
             ParamBinding::Uniform => limits.min_uniform_buffer_offset_alignment,
             ParamBinding::Storage => limits.min_storage_buffer_offset_alignment,
         };
-        Self { table, align: align as usize / 4, params: Vec::new(), end: 0 }
+        Self { binding, align: align as usize / 4, params: Vec::new(), end: 0 }
     }
 
     /// Appends params and answers where their range begins and how long it is, in bytes.
@@ -46,8 +46,8 @@ impl ParamBuffer {
         let begin = self.params.len().next_multiple_of(self.align.max(1));
         self.params.resize(begin, 0);
         self.params.extend_from_slice(params);
-        // The uniform array has a fixed length, whatever is used of it.
-        let length = if self.table == ParamBinding::Uniform {
+        // WGSL gives arrays in uniform memory a fixed length, and a binding must cover all of it.
+        let length = if self.binding == ParamBinding::Uniform {
             ParamBinding::UNIFORM_PARAMS
         } else {
             params.len().next_multiple_of(4)
@@ -61,8 +61,11 @@ impl ParamBuffer {
             return Ok(None);
         }
         self.params.resize(self.end, 0);
-        let usage =
-            if self.table == ParamBinding::Uniform { wgpu::BufferUsages::UNIFORM } else { wgpu::BufferUsages::STORAGE };
+        let usage = if self.binding == ParamBinding::Uniform {
+            wgpu::BufferUsages::UNIFORM
+        } else {
+            wgpu::BufferUsages::STORAGE
+        };
         let buffer = gpu.buffer(
             "row tables",
             &wgpu::BufferDescriptor {
@@ -80,24 +83,24 @@ impl ParamBuffer {
 /// Uploads the params of all dispatches and answers where each one's lie, in their order.
 pub(super) fn upload(gpu: &Gpu, dispatches: &[Dispatch]) -> Result<Vec<ParamRange>, GpuError> {
     let limits = gpu.device.limits();
-    let mut sheets = ParamBinding::ALL.map(|table| ParamBuffer::new(table, &limits));
+    let mut buffers = ParamBinding::ALL.map(|binding| ParamBuffer::new(binding, &limits));
     let mut ranges = Vec::with_capacity(dispatches.len());
     for dispatch in dispatches {
-        let table = ParamBinding::for_params(dispatch.params.len());
-        let [offset, size] = sheets[table as usize].push(&dispatch.params);
+        let binding = ParamBinding::for_params(dispatch.params.len());
+        let [offset, size] = buffers[binding as usize].push(&dispatch.params);
         let allowed = limits.max_storage_buffer_binding_size;
-        if table == ParamBinding::Storage && size > allowed {
+        if binding == ParamBinding::Storage && size > allowed {
             let what = format!("row tables of a step ({})", dispatch.shader.name());
             return Err(GpuError::Limit { what, limit: "maxStorageBufferBindingSize", needed: size, allowed });
         }
-        ranges.push((table, offset, size));
+        ranges.push((binding, offset, size));
     }
-    let [uniform, storage] = sheets.map(|sheet| sheet.upload(gpu));
+    let [uniform, storage] = buffers.map(|buffer| buffer.upload(gpu));
     let buffers = [uniform?, storage?];
-    let params = |(table, offset, size)| {
-        let buffer = buffers[table as usize].clone();
+    let params = |(binding, offset, size)| {
+        let buffer = buffers[binding as usize].clone();
         let missing = || GpuError::Refused { doing: "binding row tables".into(), reason: "they have no buffer".into() };
-        Ok(ParamRange { table, buffer: buffer.ok_or_else(missing)?, offset, size })
+        Ok(ParamRange { binding, buffer: buffer.ok_or_else(missing)?, offset, size })
     };
     ranges.into_iter().map(params).collect()
 }

@@ -15,30 +15,30 @@ pub struct DispatchTime {
     pub ms: f64,
 }
 
-/// Dispatches that one query set has timestamps for, two each; a program of more is submitted piece by piece, and the
-/// pieces take turns with the query set.
-const PIECE: usize = wgpu::QUERY_SET_MAX_QUERIES as usize / 2;
+/// Dispatches that one query set has timestamps for, two each: WebGPU allows 4096 queries a set. A longer program is
+/// submitted piece by piece, and each piece uses the set again.
+const DISPATCHES_PER_QUERY_SET: usize = wgpu::QUERY_SET_MAX_QUERIES as usize / 2;
 /// Bytes of a dispatch's two timestamps.
-const BYTES: u64 = 2 * wgpu::QUERY_SIZE as u64;
+const TIMESTAMP_BYTES: u64 = 2 * wgpu::QUERY_SIZE as u64;
 
 /// Timestamps of a program, each dispatch in a pass of its own.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(super) struct TimestampQueries {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     mapped: wgpu::Buffer,
     dispatches: usize,
 }
 
-impl Clock {
+impl TimestampQueries {
     /// Room for two timestamps a dispatch; `None` where the device has no timestamps.
     pub(super) fn new(gpu: &Gpu, dispatches: usize) -> Result<Option<Self>, GpuError> {
         if !gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
             return Ok(None);
         }
-        let piece = dispatches.clamp(1, PIECE);
+        let piece = dispatches.clamp(1, DISPATCHES_PER_QUERY_SET);
         let buffer = |label, dispatches: usize, usage| {
-            let size = dispatches.max(1) as u64 * BYTES;
+            let size = dispatches.max(1) as u64 * TIMESTAMP_BYTES;
             gpu.buffer(label, &wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
         };
         let queries = gpu.scoped("creating timestamps", || {
@@ -62,8 +62,8 @@ impl Clock {
         program: &Program,
         submitted: &mut dyn FnMut(wgpu::SubmissionIndex),
     ) -> Result<Mapping, GpuError> {
-        for first in (0..self.dispatches).step_by(PIECE) {
-            let piece = first..self.dispatches.min(first + PIECE);
+        for first in (0..self.dispatches).step_by(DISPATCHES_PER_QUERY_SET) {
+            let piece = first..self.dispatches.min(first + DISPATCHES_PER_QUERY_SET);
             submitted(gpu.scoped("timing", || self.submit(gpu, program, piece))?);
         }
         gpu.scoped("timing", || Mapping::new(&self.mapped, wgpu::MapMode::Read))
@@ -71,7 +71,7 @@ impl Clock {
 
     fn submit(&self, gpu: &Gpu, program: &Program, piece: Range<usize>) -> wgpu::SubmissionIndex {
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        let (at, length) = (piece.start as u64 * BYTES, piece.len() as u64 * BYTES);
+        let (at, length) = (piece.start as u64 * TIMESTAMP_BYTES, piece.len() as u64 * TIMESTAMP_BYTES);
         let queries = 0..2 * piece.len() as u32;
         program.encode_timed(&mut encoder, piece, &self.queries);
         encoder.resolve_query_set(&self.queries, queries, &self.resolved, 0);

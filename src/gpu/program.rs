@@ -40,11 +40,11 @@ impl Program {
         let mut bound = Vec::with_capacity(dispatches.len());
         for (dispatch, params) in dispatches.iter().zip(&params) {
             let name = dispatch.shader.name();
-            // Nothing checks while it runs: what its params were written for is what it must be bound to.
+            // Shaders run without bounds checks, so the textures must be those that the parameters were written for.
             for reach in &dispatch.reach {
-                textures.must_hold(reach)?;
+                textures.check_reach(reach)?;
             }
-            let pipeline = pipelines.get(dispatch.shader, &dispatch.constants, params.table)?;
+            let pipeline = pipelines.get(dispatch.shader, &dispatch.constants, params.binding)?;
             let entry = |binding, texture: Option<usize>| wgpu::BindGroupEntry {
                 binding,
                 resource: wgpu::BindingResource::TextureView(textures.view(texture.unwrap_or(spare))),
@@ -52,7 +52,7 @@ impl Program {
             let group = gpu.scoped(&format!("binding {name}"), || {
                 gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
                     label: Some(name),
-                    layout: pipelines.layout(params.table),
+                    layout: pipelines.layout(params.binding),
                     entries: &[
                         wgpu::BindGroupEntry { binding: 0, resource: params.binding() },
                         entry(1, Some(dispatch.output)),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::{
     Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, SharedPipelines, TextureSet,
     lower::PlacedModel,
-    profile::{Clock, DispatchTime},
+    profile::{DispatchTime, TimestampQueries},
     transfer::{Direction, Transfers},
     weights,
 };
@@ -69,7 +69,7 @@ pub struct Session {
     /// The step of each dispatch.
     steps: Vec<Option<usize>>,
     /// The texture of each storage.
-    place: Vec<usize>,
+    texture_of_storage: Vec<usize>,
     pipelines: Vec<PipelineRecipe>,
     transfers: Transfers,
     memory: Memory,
@@ -130,11 +130,11 @@ impl Session {
         let mut memory = Memory { pool_planned: compiled.plan.bytes(), pool_driver, ..Memory::default() };
 
         let mut transfers = Transfers::new();
-        let mut place = Vec::with_capacity(compiled.schedule.storages.len());
+        let mut texture_of_storage = Vec::with_capacity(compiled.schedule.storages.len());
         for storage in &compiled.schedule.storages {
             let (direction, from) = match storage.kind {
                 StorageKind::Intermediate(record) => {
-                    place.push(compiled.plan.placements[record].texture);
+                    texture_of_storage.push(compiled.plan.placements[record].texture);
                     continue;
                 }
                 StorageKind::Input(i) => (Direction::Upload, external.inputs.get(i)),
@@ -151,11 +151,11 @@ impl Session {
                 }
             };
             memory.io_planned += spec.bytes();
-            place.push(texture);
+            texture_of_storage.push(texture);
         }
         let (weight_places, weight_bytes) = weights::upload(gpu, &mut textures, &compiled.graph, format)?;
         memory.weights = weight_bytes;
-        let placed = PlacedModel { compiled: &compiled, textures: &textures, of: &place };
+        let placed = PlacedModel { compiled: &compiled, textures: &textures, texture_of_storage: &texture_of_storage };
         let (steps, dispatches): (Vec<_>, Vec<_>) =
             placed.dispatches(&weight_places, options.poison, gpu.device.limits().max_buffer_size)?.into_iter().unzip();
         let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
@@ -167,7 +167,7 @@ impl Session {
             textures,
             program,
             steps,
-            place,
+            texture_of_storage,
             pipelines: pipelines.recipes(),
             transfers,
             memory,
@@ -182,8 +182,8 @@ impl Session {
     /// [`GpuError::Timeout`] it first waits, as long again, for what is still on the device.
     ///
     /// # Errors
-    /// [`GpuError::Input`] for a wrong number of inputs or values, [`GpuError::Timeout`], [`GpuError::Lost`], and what the
-    /// device says.
+    /// [`GpuError::Input`] for a wrong number of inputs or values, [`GpuError::Timeout`], [`GpuError::Lost`], and what
+    /// the device says.
     pub fn run(&mut self, inputs: &[&[f32]]) -> Result<Vec<Vec<f32>>, GpuError> {
         let mut outputs = self.transfers.empty_outputs();
         self.run_into(inputs, &mut outputs)?;
@@ -196,7 +196,7 @@ impl Session {
     /// As [`run`](Self::run).
     pub fn run_into(&mut self, inputs: &[&[f32]], outputs: &mut [Vec<f32>]) -> Result<(), GpuError> {
         self.transfers.check_outputs(outputs)?;
-        self.transferring(
+        self.run_with_transfers(
             "a run of the model",
             inputs,
             &[Direction::Upload, Direction::Readback],
@@ -209,9 +209,9 @@ impl Session {
         Ok(())
     }
 
-    /// Loads inputs, submits their transfer, `encode`, and the transfer of outputs, and waits until all that is done. The
-    /// caller says when the buffers are as the next run wants them.
-    fn transferring(
+    /// Loads inputs, submits their transfer, `encode`, and the transfer of outputs, and waits until all that is done.
+    /// The caller says when the buffers are as the next run wants them.
+    fn run_with_transfers(
         &mut self,
         what: &str,
         inputs: &[&[f32]],
@@ -219,7 +219,7 @@ impl Session {
         encode: impl FnOnce(&Self, &mut wgpu::CommandEncoder),
     ) -> Result<(), GpuError> {
         self.transfers.check_inputs(inputs)?;
-        self.transfers.settle(&self.gpu, &self.textures)?;
+        self.transfers.recover(&self.gpu, &self.textures)?;
         self.transfers.begun();
         self.transfers.load(&self.textures, inputs)?;
         let (submission, mappings) = self.gpu.scoped(what, || {
@@ -245,9 +245,9 @@ impl Session {
         self.textures.set_timeout(timeout);
     }
 
-    /// Runs the model one step at a time and shows what each has written: the step's number in the schedule, and the rows
-    /// it computed in dense order. Goes on while `seen` answers true. Bands of a border alone are not shown: what they
-    /// surround may follow. The session must have been made with [`readback`](SessionOptions::readback).
+    /// Runs the model one step at a time and shows what each has written: the step's number in the schedule, and the
+    /// rows it computed in dense order. Goes on while `seen` answers true. Bands of a border alone are not shown: what
+    /// they surround may follow. The session must have been made with [`readback`](SessionOptions::readback).
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -256,9 +256,13 @@ impl Session {
         inputs: &[&[f32]],
         mut seen: impl FnMut(usize, &[f32]) -> bool,
     ) -> Result<(), GpuError> {
-        self.transferring("bringing the inputs", inputs, &[Direction::Upload], |_, _| {})?;
+        self.run_with_transfers("bringing the inputs", inputs, &[Direction::Upload], |_, _| {})?;
         self.transfers.ended();
-        let placed = PlacedModel { compiled: &self.compiled, textures: &self.textures, of: &self.place };
+        let placed = PlacedModel {
+            compiled: &self.compiled,
+            textures: &self.textures,
+            texture_of_storage: &self.texture_of_storage,
+        };
         let mut next = 0;
         for (number, step) in self.compiled.schedule.steps.iter().enumerate() {
             // Poison that goes before a step is part of it; what comes behind it is the next one's.
@@ -287,19 +291,19 @@ impl Session {
     /// # Errors
     /// What the device says, [`GpuError::Timeout`].
     pub fn profile(&mut self) -> Result<Option<Vec<DispatchTime>>, GpuError> {
-        self.transfers.settle(&self.gpu, &self.textures)?;
-        let Some(clock) = Clock::new(&self.gpu, self.program.len())? else { return Ok(None) };
+        self.transfers.recover(&self.gpu, &self.textures)?;
+        let Some(queries) = TimestampQueries::new(&self.gpu, self.program.len())? else { return Ok(None) };
         let mut last = None;
         let submitted = &mut |submission: wgpu::SubmissionIndex| {
             last = Some(submission.clone());
             self.transfers.submitted(submission);
         };
-        let mapping = clock.run(&self.gpu, &self.program, submitted)?;
+        let mapping = queries.run(&self.gpu, &self.program, submitted)?;
         if let Some(last) = last {
             self.gpu.wait(&last, "a run with timestamps")?;
         }
         mapping.finish(&self.gpu)?;
-        let times = clock.times(&self.gpu)?;
+        let times = queries.times(&self.gpu)?;
         self.transfers.ended();
         let of = |((&step, kernel), ms)| DispatchTime { step, kernel, ms };
         Ok(Some(self.steps.iter().zip(self.program.labels()).zip(times).map(of).collect()))

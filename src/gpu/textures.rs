@@ -94,7 +94,7 @@ impl TextureSet {
     }
 
     /// Checks that a texture is there, and has the width and the room that a dispatch was made for.
-    pub(super) fn must_hold(&self, reach: &Reach) -> Result<(), GpuError> {
+    pub(super) fn check_reach(&self, reach: &Reach) -> Result<(), GpuError> {
         let Reach { texture, shift, texels } = *reach;
         match self.slots.get(texture) {
             Some((spec, ..)) if 1u32.checked_shl(shift) == Some(spec.width) && spec.texels() >= texels => Ok(()),

@@ -116,8 +116,8 @@ fn mapping(error: impl std::fmt::Display) -> GpuError {
 enum State {
     /// Buffers of inputs are mapped, those of outputs are not, and nothing that uses them is on the device.
     Ready,
-    /// A run has begun. If it came to no good end, nothing is known of the buffers, and what was submitted last may still
-    /// be running.
+    /// A run has begun. If it came to no good end, nothing is known of the buffers, and what was submitted last may
+    /// still be running.
     Begun(Option<wgpu::SubmissionIndex>),
 }
 
@@ -159,17 +159,17 @@ impl Transfers {
 
     /// Checks that there is a slice of the right length for every input.
     pub(super) fn check_inputs(&self, inputs: &[&[f32]]) -> Result<(), GpuError> {
-        lengths("input", &self.uploads, inputs)
+        check_lengths("input", &self.uploads, inputs)
     }
 
     /// Checks that there is a vector of the right length for every output.
     pub(super) fn check_outputs(&self, outputs: &[Vec<f32>]) -> Result<(), GpuError> {
-        lengths("output", &self.readbacks, outputs)
+        check_lengths("output", &self.readbacks, outputs)
     }
 
-    /// Puts in order what a run has left behind that did not end well: waits until the device is done with it, and takes
-    /// new buffers, for nobody knows in which state the old ones are.
-    pub(super) fn settle(&mut self, gpu: &Gpu, textures: &TextureSet) -> Result<(), GpuError> {
+    /// Puts in order what a run has left behind that did not end well: waits until the device is done with it, and
+    /// takes new buffers, for nobody knows in which state the old ones are.
+    pub(super) fn recover(&mut self, gpu: &Gpu, textures: &TextureSet) -> Result<(), GpuError> {
         gpu.check_lost()?;
         let State::Begun(submission) = &self.state else { return Ok(()) };
         if let Some(submission) = submission {
@@ -182,7 +182,7 @@ impl Transfers {
         Ok(())
     }
 
-    /// Notes that a run begins: until its [end](Self::ended) the buffers need [settling](Self::settle).
+    /// Notes that a run begins: until its [end](Self::ended) the buffers need [recovering](Self::recover).
     pub(super) fn begun(&mut self) {
         self.state = State::Begun(None);
     }
@@ -225,14 +225,14 @@ impl Transfers {
     }
 }
 
-fn lengths<T: AsRef<[f32]>>(what: &str, transfers: &[Transfer], given: &[T]) -> Result<(), GpuError> {
-    expect(&format!("{what}s"), transfers.len(), given.len())?;
+fn check_lengths<T: AsRef<[f32]>>(what: &str, transfers: &[Transfer], given: &[T]) -> Result<(), GpuError> {
+    check_count(&format!("{what}s"), transfers.len(), given.len())?;
     for (i, (transfer, values)) in transfers.iter().zip(given).enumerate() {
-        expect(&format!("values of {what} {i}"), transfer.shape.len(), values.as_ref().len())?;
+        check_count(&format!("values of {what} {i}"), transfer.shape.len(), values.as_ref().len())?;
     }
     Ok(())
 }
 
-fn expect(what: &str, expected: usize, found: usize) -> Result<(), GpuError> {
+fn check_count(what: &str, expected: usize, found: usize) -> Result<(), GpuError> {
     if expected == found { Ok(()) } else { Err(GpuError::Input { what: what.to_owned(), expected, found }) }
 }

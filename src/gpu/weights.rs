@@ -8,11 +8,13 @@ use crate::{
     plan::{TexelFormat, TextureSpec},
 };
 
-/// Texels uploaded at a time: bounds what lies in the driver's staging memory.
-const CHUNK: usize = 1 << 16;
+/// Texels uploaded at a time, 1 MiB in 32 bits. `Queue::write_texture` copies into staging memory that is freed only
+/// after a submission, so uploading all weights at once would hold them twice. Chosen.
+const UPLOAD_TEXELS: usize = 1 << 16;
 
-/// Widest weight texture, but for one that a single node's weights would make too high.
-const WIDTH: usize = 1024;
+/// Width that weight textures do not exceed, unless one node's weights would be too high. Chosen: at 8192 rows, which
+/// core WebGPU allows, that holds 8 million texels.
+const MAX_WIDTH: usize = 1024;
 
 /// Uploads every node's weights. Answers where each node's begin, and the bytes of the textures.
 pub(super) fn upload(
@@ -22,7 +24,7 @@ pub(super) fn upload(
     format: TexelFormat,
 ) -> Result<(Vec<WeightPlace>, u64), GpuError> {
     let limit = gpu.device.limits().max_texture_dimension_2d as usize;
-    let capacity = WIDTH * limit;
+    let capacity = MAX_WIDTH * limit;
     let widest = (limit + 1).next_power_of_two() / 2;
     let mut places = vec![WeightPlace::default(); graph.nodes.len()];
     let mut bytes = 0;
@@ -61,15 +63,15 @@ fn store(
     if texels.is_empty() {
         return Ok(0);
     }
-    let width = texels.len().isqrt().next_power_of_two().clamp(16, WIDTH);
+    let width = texels.len().isqrt().next_power_of_two().clamp(16, MAX_WIDTH);
     let width = width.max(texels.len().div_ceil(limit).next_power_of_two());
     let spec = TextureSpec { width: width as u32, height: texels.len().div_ceil(width) as u32, format };
     let texture = textures.create("weights", spec, Role::Weights)?;
     for place in places {
         (place.texture, place.shift) = (texture, spec.shift());
     }
-    for (i, chunk) in texels.chunks(CHUNK).enumerate() {
-        textures.write_rows(texture, (i * CHUNK / width) as u32, chunk)?;
+    for (i, chunk) in texels.chunks(UPLOAD_TEXELS).enumerate() {
+        textures.write_rows(texture, (i * UPLOAD_TEXELS / width) as u32, chunk)?;
         // Ends the use of staging memory before more is taken.
         let submission = gpu.scoped("uploading weights", || gpu.queue.submit([]))?;
         gpu.wait(&submission, "an upload of weights")?;

@@ -1,4 +1,4 @@
-//! Whole files or none: written beside their place under a passing name, flushed to the device, then renamed.
+//! Whole files or none: written under a temporary name in the same folder, flushed to the device, then renamed.
 
 use super::target::{Target, folder_of};
 use std::{
@@ -10,13 +10,13 @@ use tempfile::NamedTempFile;
 
 /// Writes a file so that, whatever happens, `path` holds either what it held before or all that `write` wrote.
 ///
-/// The new file takes the place of the old one, with its permissions and owner; other hard links to the old one keep what
-/// they had. Where `path` is a symbolic link, what it points to is replaced and the link stays. What is no plain file (a
-/// pipe, a device, `/dev/stdout`) is opened and written as it is, without that promise; a pipe is waited for a few seconds
-/// until somebody reads from it.
+/// The new file takes the place of the old one, with its permissions and owner; other hard links to the old one keep
+/// what they had. Where `path` is a symbolic link, what it points to is replaced and the link stays. What is no plain
+/// file (a pipe, a device, `/dev/stdout`) is opened and written as it is, without that promise; a pipe is waited for a
+/// few seconds until somebody reads from it.
 ///
 /// # Errors
-/// Those of `write`, and of creating, flushing and renaming the file. The passing file is removed.
+/// Those of `write`, and of creating, flushing and renaming the file. The temporary file is removed.
 pub fn write_atomic<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
@@ -27,10 +27,10 @@ pub fn write_atomic<E: From<io::Error>>(
 /// A file that is written but not yet in its place; dropped, it is as if it had never been.
 #[derive(Debug)]
 pub(super) enum Staged {
-    /// Under a passing name.
+    /// Under a temporary name in the same folder: a rename across file systems would not be atomic.
     Beside { file: NamedTempFile, to: PathBuf },
     /// Nothing is left to do: it went through a pipe or into a device.
-    Gone,
+    WrittenThrough,
 }
 
 impl Staged {
@@ -42,20 +42,20 @@ impl Staged {
             Target::Replaced { path, old } => (path, old),
             Target::Through => {
                 buffered(&mut open_through(path)?, write)?;
-                return Ok(Self::Gone);
+                return Ok(Self::WrittenThrough);
             }
         };
         let mut builder = tempfile::Builder::new();
         builder.prefix(".texpool-");
-        // A passing file is private by default; what it becomes should obey the user's mask like any other file.
+        // Temporary files are private by default; this one becomes an ordinary file and follows the user's umask.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        // The system's own error: that of the crate names the passing file, which nobody asked for.
+        // The system's own error: that of `tempfile` names the temporary file, which means nothing to the user.
         let system = |e: io::Error| e.raw_os_error().map_or(e.kind().into(), io::Error::from_raw_os_error);
         let mut file = builder.tempfile_in(folder_of(&to)).map_err(system)?;
         buffered(file.as_file_mut(), write)?;
         if let Some(old) = old {
-            keep(file.as_file(), &old)?;
+            keep_permissions(file.as_file(), &old)?;
         }
         file.as_file().sync_all()?;
         Ok(Self::Beside { file, to })
@@ -85,7 +85,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 
 /// Gives a new file the permissions and the owner of the one whose place it takes.
 #[cfg(unix)]
-fn keep(file: &File, old: &Metadata) -> io::Result<()> {
+fn keep_permissions(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
@@ -93,19 +93,19 @@ fn keep(file: &File, old: &Metadata) -> io::Result<()> {
                      first, or choose another name";
         fchown(file, Some(old.uid()), Some(old.gid())).map_err(|e| io::Error::new(e.kind(), whose))?;
     }
-    // Last, since a change of owner takes some of them away.
+    // After the owner, since the kernel clears the set-user-ID bits when that changes.
     file.set_permissions(old.permissions())
 }
 
 #[cfg(not(unix))]
-fn keep(file: &File, old: &Metadata) -> io::Result<()> {
+fn keep_permissions(file: &File, old: &Metadata) -> io::Result<()> {
     file.set_permissions(old.permissions())
 }
 
 /// Opens what is no plain file; a pipe that nobody reads from is waited for, but not without end.
 #[cfg(unix)]
 fn open_through(path: &Path) -> io::Result<File> {
-    use super::source::given_up;
+    use super::source::check_timeout;
     use rustix::{fs::OFlags, io::Errno};
     use std::{
         os::unix::fs::OpenOptionsExt,
@@ -113,12 +113,12 @@ fn open_through(path: &Path) -> io::Result<File> {
         time::{Duration, Instant},
     };
     /// As long as a writer is waited for when reading.
-    const NO_READER: Duration = Duration::from_secs(5);
+    const READER_TIMEOUT: Duration = Duration::from_secs(5);
 
     let since = Instant::now();
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
     loop {
-        // Appended, since behind `/dev/stdout` may be a file that something was printed into already.
+        // In append mode: `/dev/stdout` may be a file that something was printed into already.
         match File::options().append(true).custom_flags(flags).open(path) {
             Ok(file) => {
                 // Opened without waiting, but written like any file: a slow reader is waited for.
@@ -126,7 +126,7 @@ fn open_through(path: &Path) -> io::Result<File> {
                 return Ok(file);
             }
             Err(e) if e.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
-                given_up(since, NO_READER, "nobody has read from this pipe")?;
+                check_timeout(since, READER_TIMEOUT, "nobody has read from this pipe")?;
                 thread::sleep(Duration::from_millis(5));
             }
             Err(e) => return Err(e),

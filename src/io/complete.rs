@@ -1,5 +1,5 @@
-//! Whether a picture file is all there. Decoders show what they can of one that is not, which is right for looking at and
-//! wrong for computing with.
+//! Whether a picture file is complete. Decoders show what they can of one that is cut short, which is right for viewers
+//! and wrong for computing.
 
 /// Chunks of a PNG begin behind its signature.
 const PNG_SIGNATURE: usize = 8;
@@ -35,7 +35,7 @@ pub(super) fn jpeg(bytes: &[u8]) -> Result<(), String> {
     // Behind the marker of the start.
     let mut at = 2;
     loop {
-        // Over compressed data too, in which 0xff is followed by zero or the number of a restart.
+        // Compressed data is skipped too: in it 0xff is followed by zero or is a restart marker.
         let marker = loop {
             match bytes.get(at..at + 2).ok_or_else(cut)? {
                 [0xff, 0xff] => at += 1,

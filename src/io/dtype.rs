@@ -3,13 +3,13 @@
 use npyz::{DType, TypeChar};
 
 /// Bytes of the widest element that is read.
-pub(super) const WIDEST: usize = 8;
+pub(super) const MAX_ELEMENT_BYTES: usize = 8;
 
 /// Kind and bytes of an element that is one number.
-pub(super) fn plain(dtype: &DType) -> Option<(TypeChar, u64)> {
+pub(super) fn numeric(dtype: &DType) -> Option<(TypeChar, u64)> {
     let DType::Plain(plain) = dtype else { return None };
     let number = matches!(plain.type_char(), TypeChar::Bool | TypeChar::Int | TypeChar::Uint | TypeChar::Float);
-    (number && plain.size_field() <= WIDEST as u64).then(|| (plain.type_char(), plain.size_field()))
+    (number && plain.size_field() <= MAX_ELEMENT_BYTES as u64).then(|| (plain.type_char(), plain.size_field()))
 }
 
 /// What the elements are, as in "an array of ...".

@@ -1,6 +1,6 @@
 //! A file that a network is run on, known by its first bytes and not by its name.
 
-use super::{IoError, dtype, npy, picture, source::Source};
+use super::{IoError, dtype, npy, picture, source::FileOrPipe};
 use image::RgbImage;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ const SIGNATURE: usize = 8;
 pub struct InputFile {
     path: PathBuf,
     bytes: Vec<u8>,
-    source: Source,
+    source: FileOrPipe,
 }
 
 impl InputFile {
@@ -22,7 +22,7 @@ impl InputFile {
     /// # Errors
     /// [`IoError::Read`], [`IoError::NotAFile`].
     pub fn open(path: &Path) -> Result<Self, IoError> {
-        let mut source = Source::open(path)?;
+        let mut source = FileOrPipe::open(path)?;
         let mut bytes = Vec::new();
         source.fill(&mut bytes, SIGNATURE)?;
         Ok(Self { path: path.into(), bytes, source })
@@ -41,7 +41,7 @@ impl InputFile {
     pub fn array(mut self, expected: &[usize]) -> Result<Vec<f32>, IoError> {
         // Never more than the input needs, whatever the file states or however long it is.
         let elements = expected.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).unwrap_or(usize::MAX);
-        let most = elements.saturating_mul(dtype::WIDEST).saturating_add(npy::LONGEST_HEADER);
+        let most = elements.saturating_mul(dtype::MAX_ELEMENT_BYTES).saturating_add(npy::MAX_HEADER_BYTES);
         self.source.fill(&mut self.bytes, most)?;
         npy::parse(&self.path, &self.bytes, expected)
     }
@@ -53,8 +53,8 @@ impl InputFile {
     pub fn picture(mut self) -> Result<RgbImage, IoError> {
         // Asked before the rest is read: what cannot be a picture may be of any length.
         let kind = picture::kind(&self.bytes)
-            .ok_or_else(|| IoError::NotAPicture { path: self.path.clone(), reason: begins_as(&self.bytes).into() })?;
-        self.source.fill_whole(&mut self.bytes, picture::MOST_BYTES)?;
+            .ok_or_else(|| IoError::NotAPicture { path: self.path.clone(), reason: described(&self.bytes).into() })?;
+        self.source.fill_whole(&mut self.bytes, picture::MAX_FILE_BYTES)?;
         picture::decode(&self.path, kind, &self.bytes)
     }
 }
@@ -62,8 +62,8 @@ impl InputFile {
 /// Reads an array whose extents must be `expected`, as 32-bit floats in dense row-major order.
 ///
 /// Floats of 16, 32 and 64 bits are read, integers of 8 to 64 bits and booleans, little and big endian, row-major and
-/// column-major. A float of 64 bits is rounded; an integer must be one that 32-bit floats have. Nothing is scaled: a byte
-/// 255 is 255.0. At most eight bytes an element are read, however long the file is.
+/// column-major. A float of 64 bits is rounded; an integer must be one that 32-bit floats have. Nothing is scaled: a
+/// byte 255 is 255.0. At most eight bytes an element are read, however long the file is.
 ///
 /// # Errors
 /// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::NotAnArray`], [`IoError::DType`], [`IoError::Shape`],
@@ -72,8 +72,8 @@ pub fn read_npy(path: &Path, expected: &[usize]) -> Result<Vec<f32>, IoError> {
     InputFile::open(path)?.array(expected)
 }
 
-/// Decodes a PNG or JPEG and turns it the way up that its camera noted; transparency is dropped, grey becomes three equal
-/// channels. A file that is cut short or damaged is an error, though much of it could be shown.
+/// Decodes a PNG or JPEG and turns it the way up that its camera noted; transparency is dropped, grey becomes three
+/// equal channels. A file that is cut short or damaged is an error, though much of it could be shown.
 ///
 /// # Errors
 /// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::NotAPicture`], [`IoError::TooLarge`], [`IoError::Malformed`].
@@ -82,7 +82,7 @@ pub fn read_picture(path: &Path) -> Result<RgbImage, IoError> {
 }
 
 /// What a file that is no picture begins as.
-fn begins_as(bytes: &[u8]) -> &'static str {
+fn described(bytes: &[u8]) -> &'static str {
     const KNOWN: [(&[u8], &str); 8] = [
         (npy::MAGIC, "it is a NumPy array"),
         (b"GIF8", "it is a GIF"),

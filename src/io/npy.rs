@@ -9,10 +9,11 @@ use std::{
 
 /// What every array begins with.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
-/// The longest header that is read, in bytes. NumPy's own limit is 10,000.
-pub(super) const LONGEST_HEADER: usize = 10_000;
-/// Brackets within brackets of a header: an array's has two, one of records has two more a level.
-const DEEPEST_HEADER: usize = 8;
+/// The longest header that is read, in bytes: NumPy's own limit (`numpy.load`, `max_header_size`).
+pub(super) const MAX_HEADER_BYTES: usize = 10_000;
+/// How deep brackets of a header may nest, since the parser recurses: an array's header has two levels, records add two
+/// each.
+const MAX_HEADER_NESTING: usize = 8;
 
 /// An array's values out of the bytes of its file.
 pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize]) -> Result<Vec<f32>, IoError> {
@@ -24,7 +25,7 @@ pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize]) -> Result<Vec
     let array = Array { path, expected, order: npy.order(), stored: bytes.len() };
     let elements = npy.dtype();
     let refused = || IoError::DType { path: path.into(), got: dtype::in_words(&elements) };
-    let (kind, size) = dtype::plain(&elements).ok_or_else(refused)?;
+    let (kind, size) = dtype::numeric(&elements).ok_or_else(refused)?;
     if shape.len() != expected.len() || shape.iter().zip(expected).any(|(&got, &want)| got != want as u64) {
         return Err(IoError::Shape { path: path.into(), expected: expected.into(), got: shape });
     }
@@ -125,7 +126,7 @@ fn check_header(bytes: &[u8]) -> Result<(), &'static str> {
         [_, _, a, b, c, d, text @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]), text),
         _ => return Err(CUT),
     };
-    if length as usize > LONGEST_HEADER {
+    if length as usize > MAX_HEADER_BYTES {
         return Err("its header is too long");
     }
     let header = text.get(..length as usize).ok_or(CUT)?;
@@ -136,7 +137,7 @@ fn check_header(bytes: &[u8]) -> Result<(), &'static str> {
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > DEEPEST_HEADER {
+        if depth > MAX_HEADER_NESTING {
             return Err("its header is nested too deeply");
         }
     }

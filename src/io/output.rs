@@ -8,14 +8,14 @@ use std::{
 };
 
 /// Longest file name that every common file system takes, in bytes.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 
-/// `INDEX_NAME.npy`, with `_` for every character that some file system cannot hold in a name, or that steers a terminal.
-/// The index tells names apart that are equal, or equal but for their case.
+/// `INDEX_NAME.npy`, with `_` for every character that some file system cannot hold in a name, or that steers a
+/// terminal. The index tells names apart that are equal, or equal but for their case.
 pub fn output_file_name(index: usize, name: &str) -> String {
     let safe = |c: char| if steers(c) || r#"/\:*?"<>|"#.contains(c) { '_' } else { c };
     let mut file: String = format!("{index}_{name}").chars().map(safe).collect();
-    while file.len() + ".npy".len() > LONGEST_NAME {
+    while file.len() + ".npy".len() > MAX_NAME_BYTES {
         file.pop();
     }
     file + ".npy"

@@ -96,7 +96,7 @@ impl ImageTensor {
 }
 
 /// The largest file that is read as a picture: 256 MiB, more than a photo of 100 million pixels takes.
-pub(super) const MOST_BYTES: usize = 256 << 20;
+pub(super) const MAX_FILE_BYTES: usize = 256 << 20;
 
 /// A format of pictures that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,4 @@
-//! What is read: plain files, and pipes that somebody writes to; never more of either than was asked for, and never
-//! waited for without end.
+//! Reading plain files and pipes: never more than was asked for, and never waiting without end.
 
 use super::IoError;
 use std::{
@@ -10,23 +9,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a pipe is waited for that nobody writes to. Shells start both ends at once; a person starts the other within
-/// seconds, and whoever does not has forgotten it.
-const NO_WRITER: Duration = Duration::from_secs(5);
-/// How long a writer may be silent: programs that compute what they write take a while to begin.
-const SILENT: Duration = Duration::from_secs(60);
+/// How long to wait for the first writer of a pipe. Chosen: shells start both ends at once, and a person who starts the
+/// other end by hand does so within seconds or has forgotten it.
+const WRITER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a writer may be silent. Chosen for programs that compute what they write and take a while to begin.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often a pipe is looked at.
-const PAUSE: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A plain file or a pipe, open for reading.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct FileOrPipe {
     path: PathBuf,
     file: File,
     pipe: bool,
 }
 
-impl Source {
+impl FileOrPipe {
     /// Opens a file or a pipe; folders, devices and sockets are refused without being opened.
     pub(super) fn open(path: &Path) -> Result<Self, IoError> {
         let unreadable = |e| IoError::read(path, e);
@@ -35,7 +34,7 @@ impl Source {
             None => Ok(!kind.is_file()),
         };
         readable(fs::metadata(path).map_err(unreadable)?.file_type())?;
-        let file = open_at_once(path).map_err(unreadable)?;
+        let file = open_nonblocking(path).map_err(unreadable)?;
         // Asked again of what was opened, which may be another thing by now.
         let pipe = readable(file.metadata().map_err(unreadable)?.file_type())?;
         Ok(Self { path: path.into(), file, pipe })
@@ -63,34 +62,34 @@ impl Source {
     }
 
     fn fill_from_pipe(&mut self, bytes: &mut Vec<u8>, most: usize) -> io::Result<()> {
-        let mut heard = !bytes.is_empty();
+        let mut received = !bytes.is_empty();
         let mut chunk = [0; 1 << 16];
         let mut since = Instant::now();
         while bytes.len() < most {
             let room = chunk.len().min(most - bytes.len());
             match self.file.read(&mut chunk[..room]) {
-                // Also what a pipe says before its first writer comes.
-                Ok(0) if heard => return Ok(()),
-                Ok(0) => given_up(since, NO_WRITER, "nobody has written to this pipe")?,
+                // A pipe reads as ended before its first writer opens it, too.
+                Ok(0) if received => return Ok(()),
+                Ok(0) => check_timeout(since, WRITER_TIMEOUT, "nobody has written to this pipe")?,
                 Ok(read) => {
                     bytes.extend_from_slice(&chunk[..read]);
-                    (heard, since) = (true, Instant::now());
+                    (received, since) = (true, Instant::now());
                     continue;
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    given_up(since, SILENT, "the program that writes to this pipe has been silent")?;
+                    check_timeout(since, SILENCE_TIMEOUT, "the program that writes to this pipe has been silent")?;
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => return Err(e),
             }
-            thread::sleep(PAUSE);
+            thread::sleep(POLL_INTERVAL);
         }
         Ok(())
     }
 }
 
 /// An error if `patience` has passed.
-pub(super) fn given_up(since: Instant, patience: Duration, why: &str) -> io::Result<()> {
+pub(super) fn check_timeout(since: Instant, patience: Duration, why: &str) -> io::Result<()> {
     if since.elapsed() < patience {
         return Ok(());
     }
@@ -99,7 +98,7 @@ pub(super) fn given_up(since: Instant, patience: Duration, why: &str) -> io::Res
 }
 
 /// The most bytes of text that are read: 256 MiB, some ten million usage records.
-const MOST_TEXT: usize = 256 << 20;
+const MAX_TEXT_BYTES: usize = 256 << 20;
 
 /// Reads a whole text file, or what comes out of a pipe.
 ///
@@ -107,20 +106,20 @@ const MOST_TEXT: usize = 256 << 20;
 /// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::TooLarge`], [`IoError::NotText`].
 pub fn read_text(path: &Path) -> Result<String, IoError> {
     let mut bytes = Vec::new();
-    Source::open(path)?.fill_whole(&mut bytes, MOST_TEXT)?;
+    FileOrPipe::open(path)?.fill_whole(&mut bytes, MAX_TEXT_BYTES)?;
     String::from_utf8(bytes).map_err(|e| IoError::NotText { path: path.into(), at: e.utf8_error().valid_up_to() })
 }
 
 /// Opens without waiting, neither for a pipe's writer nor for a line's carrier.
 #[cfg(unix)]
-fn open_at_once(path: &Path) -> io::Result<File> {
+fn open_nonblocking(path: &Path) -> io::Result<File> {
     use rustix::fs::OFlags;
     use std::os::unix::fs::OpenOptionsExt;
     File::options().read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32).open(path)
 }
 
 #[cfg(not(unix))]
-fn open_at_once(path: &Path) -> io::Result<File> {
+fn open_nonblocking(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 

@@ -45,7 +45,7 @@ impl Target {
             Some(old) if !old.is_file() => return Ok(Self::Through),
             _ => {}
         }
-        let Some(path) = end_of_links(path)? else { return Ok(Self::Through) };
+        let Some(path) = resolve_links(path)? else { return Ok(Self::Through) };
         match &old {
             // A file that may not be written may not be replaced either, though its folder would allow it.
             Some(_) => drop(File::options().write(true).open(&path)?),
@@ -75,7 +75,7 @@ fn check_folder_of(path: &Path) -> io::Result<()> {
 
 /// Where the links that begin at `path` end, whether or not anything is there. None if they lead through `/proc`, as
 /// `/dev/stdout` does: what is there is open already, and a new file of that name would be another one.
-fn end_of_links(path: &Path) -> io::Result<Option<PathBuf>> {
+fn resolve_links(path: &Path) -> io::Result<Option<PathBuf>> {
     let mut at = path.to_owned();
     for _ in 0..MAX_LINKS {
         if !fs::symlink_metadata(&at).is_ok_and(|found| found.is_symlink()) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Front, FrontPoint, compiled::pool_names, grouped};
+use super::{FrontPoint, FrontReport, compiled::pool_names, grouped};
 use crate::{
     compile::CompiledModel,
     plan::{
@@ -31,7 +31,7 @@ pub fn picture(compiled: &CompiledModel) -> Result<String, PlanError> {
     pool_svg(&title, &pool_names(compiled), &schedule.tensors(), &schedule.row_steps(), plan)
 }
 
-impl Front {
+impl FrontReport {
     /// The front as SVG text: predicted times as rings, measured ones as filled points.
     pub fn svg(&self) -> String {
         let axes = Axes::new(&self.points);

@@ -1,6 +1,6 @@
 //! The report of a compiled model: what its graph, schedule and plan say.
 
-use super::{Facts, MemoryReport, PeakReport, PhaseReport, SegmentReport, StepRow};
+use super::{MemoryReport, PeakReport, PhaseReport, ReportInputs, SegmentReport, StepRow};
 use crate::{
     compile::{CompiledModel, Peak, Phases},
     ops,
@@ -25,7 +25,7 @@ impl MemoryReport {
             })
             .collect();
         let weights: usize = graph.nodes.iter().map(|node| ops::weights(graph, node).len()).sum();
-        let mut report = Self::new(&Facts {
+        let mut report = Self::new(&ReportInputs {
             model: &graph.name,
             names: &names,
             rows: &rows,

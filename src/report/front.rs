@@ -10,7 +10,7 @@ use std::fmt;
 
 /// Plans of which none is beaten in both bytes and time by another, the fastest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Front {
+pub struct FrontReport {
     /// Name of the model.
     pub model: String,
     /// Which time is predicted and measured.
@@ -45,7 +45,7 @@ pub struct FrontPoint {
     pub segments: Vec<SegmentReport>,
 }
 
-impl Front {
+impl FrontReport {
     /// The report of a front.
     pub fn from_frontier(model: &str, front: &Frontier) -> Self {
         let point = |point: &Point| FrontPoint {
@@ -63,7 +63,7 @@ impl Front {
     }
 }
 
-impl fmt::Display for Front {
+impl fmt::Display for FrontReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let measured = self.points.iter().any(|p| p.measured_ms.is_some());
         let time = match self.clock {

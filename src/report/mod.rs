@@ -27,11 +27,11 @@ pub use chart::picture;
 pub use dataflow::{ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf};
 pub use digits::grouped;
 #[cfg(feature = "import")]
-pub use front::{Front, FrontPoint};
+pub use front::{FrontPoint, FrontReport};
 #[cfg(feature = "import")]
-pub use networks::{NetworkRow, NetworkTable, Phased as PhasedFigures, Published as PublishedFigures};
+pub use networks::{DataflowFigures, NetworkRow, NetworkTable, PublishedFigures};
 #[cfg(feature = "import")]
-pub use values::{NotFiniteCounts, Values};
+pub use values::{NotFiniteCounts, ValueSummary};
 
 /// What a plan costs and where everything lies. Bytes everywhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -213,7 +213,7 @@ pub struct StepRow {
 
 /// What a report is made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a> {
+pub struct ReportInputs<'a> {
     /// Name of the model.
     pub model: &'a str,
     /// Name of each record's tensor.
@@ -234,8 +234,8 @@ pub struct Facts<'a> {
 
 impl MemoryReport {
     /// The report of a plan; `driver_bytes` is for who has a device to fill in.
-    pub fn new(facts: &Facts<'_>) -> Self {
-        let bytes = |texels: u64| texels.saturating_mul(facts.format.texel_bytes());
+    pub fn new(inputs: &ReportInputs<'_>) -> Self {
+        let bytes = |texels: u64| texels.saturating_mul(inputs.format.texel_bytes());
         let candidate = |c: &crate::plan::Candidate| StrategyBytes {
             name: c.name.clone(),
             problem: c.problem,
@@ -255,7 +255,7 @@ impl MemoryReport {
                 RowTable::Scattered { row_starts, .. } => (RowForm::Scattered, None, Some(row_starts.clone())),
             };
             PlacementReport {
-                tensor: facts.names.get(p.record).cloned().unwrap_or_default(),
+                tensor: inputs.names.get(p.record).cloned().unwrap_or_default(),
                 texture: p.texture,
                 form,
                 texel: p.rows.starts().next().unwrap_or(0),
@@ -267,28 +267,28 @@ impl MemoryReport {
             }
         };
         Self {
-            model: facts.model.to_owned(),
-            steps: facts.rows.len(),
-            naive_bytes: bytes(facts.best.bounds.naive),
+            model: inputs.model.to_owned(),
+            steps: inputs.rows.len(),
+            naive_bytes: bytes(inputs.best.bounds.naive),
             bounds: BoundBytes {
-                shared_objects: bytes(facts.best.bounds.shared_objects),
-                offsets: bytes(facts.best.bounds.offsets),
+                shared_objects: bytes(inputs.best.bounds.shared_objects),
+                offsets: bytes(inputs.best.bounds.offsets),
             },
-            strategies: facts.best.candidates.iter().map(candidate).collect(),
+            strategies: inputs.best.candidates.iter().map(candidate).collect(),
             plan: PlanReport {
-                strategy: facts.plan.strategy.clone(),
-                problem: facts.plan.problem,
-                bytes: facts.plan.bytes(),
-                textures: facts.plan.textures.iter().map(texture).collect(),
-                placements: facts.plan.placements.iter().map(placement).collect(),
+                strategy: inputs.plan.strategy.clone(),
+                problem: inputs.plan.problem,
+                bytes: inputs.plan.bytes(),
+                textures: inputs.plan.textures.iter().map(texture).collect(),
+                placements: inputs.plan.placements.iter().map(placement).collect(),
             },
             stopped: None,
             phases_why: None,
             phases: None,
             driver_bytes: None,
-            io_bytes: facts.io_bytes,
-            weight_bytes: facts.weight_bytes,
-            rows: facts.rows.to_vec(),
+            io_bytes: inputs.io_bytes,
+            weight_bytes: inputs.weight_bytes,
+            rows: inputs.rows.to_vec(),
         }
     }
 }

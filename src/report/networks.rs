@@ -32,14 +32,14 @@ pub struct NetworkRow {
     /// Median milliseconds of a run; none where nothing was run.
     pub milliseconds: Option<f64>,
     /// What Pisarchyk and Lee (2020) have of it.
-    pub shared_objects: Option<Published>,
+    pub shared_objects: Option<PublishedFigures>,
     /// What Minakova and Stefanov (2020) have of it, and the same quantity of this file.
-    pub dataflow: Option<Phased>,
+    pub dataflow: Option<DataflowFigures>,
 }
 
 /// Figures of Tables 1 and 2 of Pisarchyk and Lee, in thousandths of a MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Published {
+pub struct PublishedFigures {
     /// Lower bound of Shared Objects.
     pub bound: u64,
     /// The lowest strategy for Shared Objects.
@@ -50,7 +50,7 @@ pub struct Published {
 
 /// Memory of parameters and buffers in megabytes, without phases and with them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Phased {
+pub struct DataflowFigures {
     /// Table III.
     pub published: [u64; 2],
     /// This file in their convention; none where it cannot be converted.
@@ -58,8 +58,8 @@ pub struct Phased {
 }
 
 impl NetworkRow {
-    /// The row of a network: its file, what was compiled of it, and every plan of its records. What was published of it,
-    /// and the time of a run, are for the caller to fill in.
+    /// The row of a network: its file, what was compiled of it, and every plan of its records. What was published of
+    /// it, and the time of a run, are for the caller to fill in.
     pub fn new(name: &str, graph: &Graph, compiled: &CompiledModel, survey: &Survey, format: TexelFormat) -> Self {
         let bytes = |texels: u64| texels * format.texel_bytes();
         let lowest = |problem: LayoutKind| {
@@ -112,11 +112,11 @@ impl fmt::Display for NetworkTable {
                 "{:<30} {:>5} {:>5} {naive:>9.3} {bound:>8.3} {greedy:>8.3} {optimum:>7.3}{proven} {banks:>8.3} {time:>9}  {}",
                 n.network, n.operators, n.steps, n.strategy.0
             )?;
-            if let Some(Published { bound, objects, offsets }) = n.shared_objects {
+            if let Some(PublishedFigures { bound, objects, offsets }) = n.shared_objects {
                 let [bound, objects, offsets] = [bound, objects, offsets].map(|t| t as f64 / 1e3);
                 write!(f, "; PL {bound:.3}, {objects:.3}, {offsets:.3}")?;
             }
-            if let Some(Phased { published: [without, with], found }) = n.dataflow {
+            if let Some(DataflowFigures { published: [without, with], found }) = n.dataflow {
                 write!(f, "; MS {without} > {with} MB")?;
                 if let Some([without, with]) = found {
                     write!(f, ", this file {without:.1} > {with:.1}")?;

@@ -4,7 +4,7 @@ use super::MemoryReport;
 use std::fmt;
 
 /// With more textures than this, a line a step names only those that hold something.
-const MOST_COLUMNS: usize = 20;
+const MAX_COLUMNS: usize = 20;
 
 /// The residency table: a line a step, a column a texture, in it the numbers of the tensors that live there.
 ///
@@ -18,7 +18,7 @@ impl fmt::Display for Residency<'_> {
         let textures = report.plan.textures.len();
         let cells: Vec<Vec<String>> =
             (0..report.steps).map(|step| (0..textures).map(|t| self.cell(step, t)).collect()).collect();
-        let wide = textures > MOST_COLUMNS;
+        let wide = textures > MAX_COLUMNS;
         let width = cells.iter().flatten().map(String::len).max().unwrap_or(1).max(3);
 
         write!(f, "  step")?;

@@ -25,7 +25,7 @@ impl From<NotFinite> for NotFiniteCounts {
 
 /// The values of a tensor in short.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Values {
+pub struct ValueSummary {
     /// The least finite value; none where there is none.
     pub min: Option<f32>,
     /// The greatest finite value; none where there is none.
@@ -38,7 +38,7 @@ pub struct Values {
     pub not_finite: NotFiniteCounts,
 }
 
-impl Values {
+impl ValueSummary {
     /// Of these.
     pub fn from_slice(values: &[f32]) -> Self {
         let finite = || values.iter().copied().filter(|value| value.is_finite());
@@ -62,7 +62,7 @@ impl Values {
     }
 }
 
-impl fmt::Display for Values {
+impl fmt::Display for ValueSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.min, self.max, self.mean) {
             (Some(min), Some(max), Some(mean)) => write!(f, "{min} to {max}, mean {mean}")?,
@@ -78,13 +78,13 @@ mod tests {
 
     #[test]
     fn what_is_not_finite_is_counted_and_is_in_no_range() {
-        let values = Values::from_slice(&[1.0, f32::NAN, -3.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
+        let values = ValueSummary::from_slice(&[1.0, f32::NAN, -3.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
         assert_eq!((values.min, values.max, values.mean), (Some(-3.0), Some(1.0), Some(-1.0)));
         let text = "-3 to 1, mean -1; 4 of 6 values are not finite: 2 NaN, 1 +inf, 1 -inf";
         assert_eq!(values.to_string(), text);
-        let none = Values::from_slice(&[f32::NAN; 3]);
+        let none = ValueSummary::from_slice(&[f32::NAN; 3]);
         assert_eq!((none.min, none.max, none.mean), (None, None, None));
         assert_eq!(none.to_string(), "no finite value; 3 of 3 values are not finite: 3 NaN");
-        assert_eq!(Values::from_slice(&[0.5]).warning(), None);
+        assert_eq!(ValueSummary::from_slice(&[0.5]).warning(), None);
     }
 }

@@ -32,9 +32,9 @@ struct Builder<'a> {
     /// For each tensor the one whose storage it shares: the head of a chain of views, what it is a part of, or itself.
     root: Vec<TensorId>,
     /// The storage of each root.
-    held: Vec<Option<StorageId>>,
+    storage_of_root: Vec<Option<StorageId>>,
     computed: Vec<bool>,
-    made: Schedule,
+    schedule: Schedule,
 }
 
 impl<'a> Builder<'a> {
@@ -55,38 +55,39 @@ impl<'a> Builder<'a> {
             root[to] = root[from];
         }
         let computed = (0..tensors).map(|t| graph.is_constant(t)).collect();
-        let held = vec![None; tensors];
-        let mut builder = Self { graph, root, held, computed, made: Schedule { subtensors, ..Schedule::default() } };
+        let storage_of_root = vec![None; tensors];
+        let mut builder =
+            Self { graph, root, storage_of_root, computed, schedule: Schedule { subtensors, ..Schedule::default() } };
         for (index, &tensor) in graph.inputs.iter().enumerate() {
             builder.computed[tensor] = true;
-            builder.hold_external(tensor, StorageKind::Input(index))?;
+            builder.add_external_storage(tensor, StorageKind::Input(index))?;
         }
         for (index, &tensor) in graph.outputs.iter().enumerate() {
-            builder.hold_external(tensor, StorageKind::Output(index))?;
+            builder.add_external_storage(tensor, StorageKind::Output(index))?;
         }
         Ok(builder)
     }
 
     /// Gives a graph input or output its texture. A tensor that is both, or is listed twice, keeps the first.
-    fn hold_external(&mut self, tensor: TensorId, kind: StorageKind) -> Result<(), ScheduleError> {
-        match self.held[self.root[tensor]] {
-            Some(taken) if self.made.storages[taken].tensor == tensor => Ok(()),
+    fn add_external_storage(&mut self, tensor: TensorId, kind: StorageKind) -> Result<(), ScheduleError> {
+        match self.storage_of_root[self.root[tensor]] {
+            Some(taken) if self.schedule.storages[taken].tensor == tensor => Ok(()),
             Some(taken) => {
                 let name = |tensor: TensorId| self.graph.tensors[tensor].name.clone();
                 Err(ScheduleError::SharedTexture {
-                    first: name(self.made.storages[taken].tensor),
+                    first: name(self.schedule.storages[taken].tensor),
                     second: name(tensor),
                 })
             }
-            None => self.hold(tensor, kind).map(|_| ()),
+            None => self.add_storage(tensor, kind).map(|_| ()),
         }
     }
 
-    fn hold(&mut self, tensor: TensorId, kind: StorageKind) -> Result<StorageId, ScheduleError> {
+    fn add_storage(&mut self, tensor: TensorId, kind: StorageKind) -> Result<StorageId, ScheduleError> {
         let (rows, row_texels) = self.rows(tensor)?;
-        let id = self.made.storages.len();
-        self.made.storages.push(Storage { kind, tensor, rows, row_texels });
-        self.held[self.root[tensor]] = Some(id);
+        let id = self.schedule.storages.len();
+        self.schedule.storages.push(Storage { kind, tensor, rows, row_texels });
+        self.storage_of_root[self.root[tensor]] = Some(id);
         Ok(id)
     }
 
@@ -118,46 +119,46 @@ impl<'a> Builder<'a> {
     /// A step; one that writes a border alone reads nothing.
     fn step(&mut self, id: NodeId, node: &Node, pad_border: bool) -> Result<(), ScheduleError> {
         self.check_computed(node)?;
-        let step = self.made.steps.len();
+        let step = self.schedule.steps.len();
         let mut reads: Vec<Access> = Vec::new();
         for tensor in node.operands().filter(|_| !pad_border) {
-            let Some(storage) = self.held[self.root[tensor]] else { continue };
-            for touch in self.made.accesses(self.graph, tensor, storage) {
-                if !reads.contains(&touch) {
-                    reads.push(touch);
+            let Some(storage) = self.storage_of_root[self.root[tensor]] else { continue };
+            for access in self.schedule.accesses(self.graph, tensor, storage) {
+                if !reads.contains(&access) {
+                    reads.push(access);
                 }
             }
         }
         self.compute(node)?;
         let result = node.output;
-        let storage = match self.held[self.root[result]] {
+        let storage = match self.storage_of_root[self.root[result]] {
             Some(storage) => storage,
             None => {
-                let kind = StorageKind::Intermediate(self.made.records.len());
-                let storage = self.hold(self.root[result], kind)?;
-                self.made.records.push(UsageRecord::new(step, step, self.made.storages[storage].texels()));
+                let kind = StorageKind::Intermediate(self.schedule.records.len());
+                let storage = self.add_storage(self.root[result], kind)?;
+                self.schedule.records.push(UsageRecord::new(step, step, self.schedule.storages[storage].texels()));
                 storage
             }
         };
         let (rows, _) = self.rows(result)?;
         let writes = if pad_border {
-            self.made.pad_border(self.graph, node, storage)
+            self.schedule.pad_border(self.graph, node, storage)
         } else {
-            let mut writes = self.made.accesses(self.graph, result, storage);
-            writes.iter_mut().for_each(|touch| touch.rows.end = touch.rows.start + rows);
+            let mut writes = self.schedule.accesses(self.graph, result, storage);
+            writes.iter_mut().for_each(|access| access.rows.end = access.rows.start + rows);
             writes
         };
-        if self.made.subtensors[result].is_some() && reads.iter().any(|read| read.storage == storage) {
+        if self.schedule.subtensors[result].is_some() && reads.iter().any(|read| read.storage == storage) {
             let why = format!("`{}` is computed from its neighbours", self.graph.tensors[result].name);
             return Err(ScheduleError::NotInPlace { node: node.op_index, why });
         }
         let step_rows = Step { node: id, rows: 0..rows, reads, to: storage, writes, pad_border };
-        let uses = self.made.uses_of(&step_rows);
+        let uses = self.schedule.uses_of(&step_rows);
         for &record in uses.reads.iter().chain(&uses.writes) {
-            self.made.records[record].last = step;
+            self.schedule.records[record].last = step;
         }
-        self.made.steps.push(step_rows);
-        self.made.uses.push(uses);
+        self.schedule.steps.push(step_rows);
+        self.schedule.uses.push(uses);
         Ok(())
     }
 
@@ -186,12 +187,12 @@ impl<'a> Builder<'a> {
                 return Err(ScheduleError::OutputNotComputed { index, tensor });
             }
         }
-        self.made.storage_of = self.root.iter().map(|&root| self.held[root]).collect();
-        Ok(self.made)
+        self.schedule.storage_of = self.root.iter().map(|&root| self.storage_of_root[root]).collect();
+        Ok(self.schedule)
     }
 }
 
-/// Checks that every tensor id is one of the graph's, so that none of them needs to be looked up with care.
+/// Checks that every tensor id is one of the graph's; all that follows indexes with them.
 fn check_ids(graph: &Graph) -> Result<(), ScheduleError> {
     let unknown = |tensor: &TensorId| *tensor >= graph.tensors.len();
     let fail = |place: String, tensor| Err(ScheduleError::UnknownTensor { place, tensor });

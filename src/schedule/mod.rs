@@ -70,7 +70,8 @@ pub struct Step {
     pub node: NodeId,
     /// Rows computed: all of them, or those of one phase.
     pub rows: Range<u32>,
-    /// What it reads, each part of a storage once, in operand order, the epilogue's addend last. Constants are no storage.
+    /// What it reads, each part of a storage once, in operand order, the epilogue's addend last. Constants are no
+    /// storage.
     pub reads: Vec<Access>,
     /// The storage it writes.
     pub to: StorageId,
@@ -142,7 +143,7 @@ impl Schedule {
         let mut last: Vec<Vec<Option<usize>>> = self.storages.iter().map(|s| vec![None; s.rows as usize]).collect();
         for (number, step) in self.steps.iter().enumerate() {
             let touched = step.reads.iter().chain(&step.writes);
-            for Access { storage, rows, .. } in touched.filter(|touch| self.record(touch.storage).is_some()) {
+            for Access { storage, rows, .. } in touched.filter(|access| self.record(access.storage).is_some()) {
                 last[*storage][rows.start as usize..rows.end as usize].fill(Some(number));
             }
         }
@@ -161,9 +162,9 @@ impl Schedule {
 
     /// What each step does to the rows of the pool.
     pub fn row_steps(&self) -> Vec<RowStep> {
-        let used = |touch: &Access| {
-            let record = self.record(touch.storage)?;
-            Some(RowUse { record, rows: touch.rows.clone(), texels: touch.texels.clone() })
+        let used = |access: &Access| {
+            let record = self.record(access.storage)?;
+            Some(RowUse { record, rows: access.rows.clone(), texels: access.texels.clone() })
         };
         let step = |step: &Step| RowStep {
             reads: step.reads.iter().filter_map(used).collect(),
@@ -172,15 +173,15 @@ impl Schedule {
         self.steps.iter().map(step).collect()
     }
 
-    /// The row table of `tensor`, given that of the storage it lives in. A view has rows of its own, which start at
-    /// the storage's first texel; its storage must then be whole. A part has some of the outer tensor's rows, and starts
+    /// The row table of `tensor`, given that of the storage it lives in. A view has rows of its own, which start at the
+    /// storage's first texel; its storage must then be whole. A part has some of the outer tensor's rows, and starts
     /// somewhere in each.
     ///
     /// `None` if `tensor` lives in no storage, or is a view in a storage that is not whole.
     pub fn row_table(&self, graph: &Graph, tensor: TensorId, storage: &RowTable) -> Option<RowTable> {
         let rows = |tensor: TensorId| u32::try_from(graph.shape(tensor).rows()).ok();
         if let Some(inside) = self.subtensors.get(tensor)? {
-            return Some(inside.table(&self.row_table(graph, inside.tensor, storage)?, rows(tensor)?));
+            return Some(inside.row_table(&self.row_table(graph, inside.tensor, storage)?, rows(tensor)?));
         }
         let held = self.storages.get((*self.storage_of.get(tensor)?)?)?;
         let (rows, row_texels) = (rows(tensor)?, u32::try_from(graph.shape(tensor).row_texels()).ok()?);

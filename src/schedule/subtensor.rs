@@ -23,7 +23,7 @@ pub struct SubtensorLayout {
 
 impl SubtensorLayout {
     /// The row table of the part: `rows` of the rows of `table`, the outer tensor's.
-    pub(super) fn table(&self, table: &RowTable, rows: u32) -> RowTable {
+    pub(super) fn row_table(&self, table: &RowTable, rows: u32) -> RowTable {
         let (first, texel) = (self.row, self.texel);
         match table {
             RowTable::Whole { base, row_texels, .. } => {
@@ -51,7 +51,7 @@ impl SubtensorLayout {
 pub(super) fn subtensors(graph: &Graph, in_place: &NodeSet) -> Result<Vec<Option<SubtensorLayout>>, ScheduleError> {
     let mut places: Vec<Option<SubtensorLayout>> = vec![None; graph.tensors.len()];
     let in_place: Vec<NodeId> = in_place.iter().filter(|&id| is_in_place(graph, id)).collect();
-    // The outer ones come last.
+    // A whole comes after its parts in the graph, so in reverse its own place is settled before theirs.
     for node in in_place.into_iter().rev().map(|id| &graph.nodes[id]) {
         let fail = |why: String| ScheduleError::NotInPlace { node: node.op_index, why };
         let offsets = subtensor_offsets(graph, node).map_err(|why| fail(why.to_string()))?;
@@ -87,15 +87,15 @@ impl Region {
     fn new(schedule: &Schedule, graph: &Graph, tensor: TensorId, storage: StorageId) -> Self {
         let shape = graph.shape(tensor);
         let (rows, width, slices) = (shape.rows() as u32, shape.w as u32, shape.slices() as u32);
-        let SubtensorLayout { row, texel, pitch, .. } = schedule.place(graph, tensor);
+        let SubtensorLayout { row, texel, pitch, .. } = schedule.layout_of(graph, tensor);
         let slice = |slice: u32| texel + slice * pitch..texel + slice * pitch + width;
         Self { storage, rows: row..row + rows, runs: merged((0..slices).map(slice)) }
     }
 
     fn accesses(&self) -> Vec<Access> {
-        let touch =
+        let access =
             |texels: &Range<u32>| Access { storage: self.storage, rows: self.rows.clone(), texels: texels.clone() };
-        self.runs.iter().map(touch).collect()
+        self.runs.iter().map(access).collect()
     }
 
     /// What of it lies around `part`.
@@ -138,7 +138,7 @@ fn merged(runs: impl Iterator<Item = Range<u32>>) -> Vec<Range<u32>> {
 
 impl Schedule {
     /// Where a tensor lies in the outermost one that it is a part of, or in itself.
-    pub fn place(&self, graph: &Graph, tensor: TensorId) -> SubtensorLayout {
+    pub fn layout_of(&self, graph: &Graph, tensor: TensorId) -> SubtensorLayout {
         let pitch = graph.shape(tensor).w as u32;
         self.subtensors[tensor].unwrap_or(SubtensorLayout { tensor, row: 0, texel: 0, pitch })
     }

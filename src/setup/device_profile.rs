@@ -29,8 +29,8 @@ pub fn clock_of(gpu: &Gpu) -> Clock {
     }
 }
 
-/// Reads a clock; only differences mean something.
-pub fn read(clock: Clock) -> Duration {
+/// Reads a clock; only differences of its times have a meaning.
+pub fn clock_time(clock: Clock) -> Duration {
     static BEGUN: OnceLock<Instant> = OnceLock::new();
     match clock {
         Clock::Wall => BEGUN.get_or_init(Instant::now).elapsed(),
@@ -38,9 +38,9 @@ pub fn read(clock: Clock) -> Duration {
     }
 }
 
-/// What a profile holds for.
+/// What a profile was measured on; another driver or version has other kernels, and other times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Key {
+struct ProfileKey {
     adapter: String,
     driver: String,
     format: TexelFormat,
@@ -50,13 +50,13 @@ struct Key {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
-    key: Key,
+struct CachedProfile {
+    key: ProfileKey,
     device_profile: DeviceProfile,
 }
 
-impl Key {
-    fn of(gpu: &Gpu, format: TexelFormat) -> Self {
+impl ProfileKey {
+    fn new(gpu: &Gpu, format: TexelFormat) -> Self {
         let info = gpu.device.adapter_info();
         Self {
             adapter: info.name,
@@ -75,28 +75,28 @@ impl Key {
 }
 
 /// The profile of a device for texels of `format`: those kept in `folder`, else measured and kept there. What is kept
-/// but damaged, or holds for another driver, is measured again; so is everything if `again`. `watch` is told how far a
-/// measurement is, and answers whether to go on.
+/// but damaged, or for another driver, is measured again; so is everything with `recalibrate`. `progress` is told how
+/// far a measurement is, and answers whether to go on.
 ///
 /// # Errors
-/// [`SetupError::Gpu`] where the device cannot be measured, or `watch` breaks off: nothing is kept then. A folder that
-/// cannot be written to is no error.
+/// [`SetupError::Gpu`] where the device cannot be measured, or `progress` breaks off: nothing is kept then. A folder
+/// that cannot be written to is no error.
 pub fn device_profile(
     gpu: &Gpu,
     format: TexelFormat,
     folder: &Path,
-    again: bool,
-    watch: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+    recalibrate: bool,
+    progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<DeviceProfile, SetupError> {
-    let key = Key::of(gpu, format);
+    let key = ProfileKey::new(gpu, format);
     let path = key.file(folder);
-    let kept = || fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
-    if !again && let Some(kept) = kept().filter(|kept| kept.key == key) {
+    let kept = || fs::read(&path).ok().and_then(|text| serde_json::from_slice::<CachedProfile>(&text).ok());
+    if !recalibrate && let Some(kept) = kept().filter(|kept| kept.key == key) {
         return Ok(kept.device_profile);
     }
     let clock = clock_of(gpu);
-    let device_profile = calibrate(gpu, format, &Stopwatch { clock, read: &|| read(clock) }, watch)?;
-    let kept = Kept { key, device_profile };
+    let device_profile = calibrate(gpu, format, &Stopwatch { clock, read: &|| clock_time(clock) }, progress)?;
+    let kept = CachedProfile { key, device_profile };
     let written = fs::create_dir_all(folder).and_then(|()| {
         write_atomic(&path, |out| -> std::io::Result<()> {
             serde_json::to_writer_pretty(&mut *out, &kept)?;

@@ -1,10 +1,9 @@
-//! What a fresh machine lacks: a GPU adapter. Where it is asked to, this installs the software Vulkan driver by package
-//! name.
-//! Knows package managers, and of the executor only whether it finds an adapter.
+//! Sets up a machine without a GPU adapter: where the user asks for it, installs the software Vulkan driver by package
+//! name. Knows package managers, and of the executor only whether it finds an adapter.
 
 mod device_profile;
 
-pub use device_profile::{clock_of, device_profile, read};
+pub use device_profile::{clock_of, clock_time, device_profile};
 
 use crate::gpu::{self, Gpu, GpuError, GpuOptions};
 use std::{
@@ -59,11 +58,11 @@ pub enum SetupError {
 /// The machine, as far as installing goes.
 #[derive(Clone, Debug)]
 pub struct System {
-    /// The file that says which distribution it is.
+    /// The file that names the distribution; tests put another in its place, like all that follows.
     pub os_release: PathBuf,
     /// The package manager.
     pub apt_get: OsString,
-    /// What gives another user's rights, if it asks for no password.
+    /// The program that runs a command as root, if it asks for no password.
     pub sudo: OsString,
     /// What prints the user's number.
     pub id: OsString,
@@ -123,8 +122,8 @@ fn confirmed(question: &str) -> bool {
 }
 
 impl System {
-    /// Makes sure that there is an adapter, with `present` to say whether there is an adapter now, and `confirmed` to put
-    /// a question to the user where `install` is [`Install::Ask`].
+    /// Makes sure that there is an adapter, with `present` to say whether there is an adapter now, and `confirmed` to
+    /// put a question to the user where `install` is [`Install::Ask`].
     ///
     /// # Errors
     /// Every [`SetupError`].
@@ -152,7 +151,7 @@ impl System {
             let hint = format!("give texpool the flag --install-driver to have one installed, or as root, {by_hand}");
             return refuse("installing one was not asked for", hint);
         }
-        let Some(prefix) = self.rights() else {
+        let Some(prefix) = self.root_prefix() else {
             return refuse("installing one takes rights that this user has not", format!("as root, {by_hand}"));
         };
         eprintln!("no GPU adapter; installing the software Vulkan driver: {}", PACKAGES.join(" "));
@@ -167,8 +166,8 @@ impl System {
         ids.flat_map(|ids| ids.trim_matches('"').split(' ')).any(|id| id == "debian" || id == "ubuntu")
     }
 
-    /// What to put before a command so that it runs as root: nothing, or `sudo`; `None` if that is not to be had.
-    fn rights(&self) -> Option<Vec<OsString>> {
+    /// What to put before a command so that it runs as root: nothing, or `sudo`; `None` where neither will do.
+    fn root_prefix(&self) -> Option<Vec<OsString>> {
         let root = Command::new(&self.id).arg("-u").output().is_ok_and(|out| out.stdout.trim_ascii() == b"0");
         if root {
             return Some(vec![]);

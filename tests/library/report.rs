@@ -8,7 +8,7 @@ use texpool::{
         Planner, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits, UsageRecord, realize, solve,
         uses_from_records,
     },
-    report::{Facts, MemoryReport, StepRow, grouped},
+    report::{MemoryReport, ReportInputs, StepRow, grouped},
 };
 
 /// Three tensors in a chain, of 4 rows of 64, 64 and 32 texels.
@@ -23,7 +23,7 @@ fn report() -> MemoryReport {
     let names = ["a", "b/relu", "c"].map(String::from);
     let rows = ["CONV_2D", "PAD", "ADD", "SOFTMAX"]
         .map(|operator| StepRow { operator: operator.into(), writes: "probabilities".into() });
-    MemoryReport::new(&Facts {
+    MemoryReport::new(&ReportInputs {
         model: "tiny",
         names: &names,
         rows: &rows,

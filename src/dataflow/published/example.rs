@@ -4,7 +4,8 @@
 //! one phase to the next lies in the same rows (Ex3 counts the 17 rows of a window once), so loops are not added.
 
 use crate::dataflow::{
-    Bands, Buffers, Csdf, DataflowError, Input, Layer, Network, Overlap, Phasing, Reach, Window, convert, least_buffers,
+    Bands, Buffers, Csdf, DataflowError, Input, InputRows, Layer, Network, Overlap, Phasing, RowWindow, convert,
+    least_buffers,
 };
 
 /// A row of the table.
@@ -22,10 +23,10 @@ pub struct Example {
 
 /// The rows of Table II.
 pub const EXAMPLES: [Example; 4] = {
-    use Overlap::{Kept, SentAgain};
+    use Overlap::{Kept, Resent};
     [
         Example { name: "Ex1", phases: [1, 1, 1, 1, 1], overlap: Kept, published: [1024, 1024, 48, 2] },
-        Example { name: "Ex2", phases: [2, 2, 1, 1, 1], overlap: SentAgain, published: [768, 1024, 48, 2] },
+        Example { name: "Ex2", phases: [2, 2, 1, 1, 1], overlap: Resent, published: [768, 1024, 48, 2] },
         Example { name: "Ex3", phases: [32, 16, 1, 1, 1], overlap: Kept, published: [544, 1024, 48, 2] },
         Example { name: "Ex4", phases: [32, 16, 4, 1, 1], overlap: Kept, published: [544, 384, 48, 2] },
     ]
@@ -54,17 +55,26 @@ impl Example {
 
 /// The network of the example: data, two convolutions (the second crops a row all around), a dense layer, data.
 pub fn example() -> Network {
-    let window = |height, stride, above| Reach::Window(Window { height, stride, above });
-    let layers: [(&str, &str, usize, usize, Option<Reach>); 5] = [
+    let window = |height, stride, padding_top| InputRows::Window(RowWindow { height, stride, padding_top });
+    let layers: [(&str, &str, usize, usize, Option<InputRows>); 5] = [
         ("n1", "input", 32, 32, None),
         ("n2", "conv", 16, 16 * 4, Some(window(17, 1, 0))),
         ("n3", "conv", 4, 4 * 3, Some(window(5, 3, -1))),
-        ("n4", "dot", 1, 2, Some(Reach::Whole)),
-        ("n5", "output", 1, 2, Some(Reach::ROW)),
+        ("n4", "dot", 1, 2, Some(InputRows::All)),
+        ("n5", "output", 1, 2, Some(InputRows::SAME_ROW)),
     ];
-    let layer = |(index, (name, op, rows, row_elements, reach)): (usize, (&str, &str, usize, usize, Option<Reach>))| {
-        let inputs = reach.into_iter().map(|reach| Input { from: index - 1, reach }).collect();
-        Layer { name: name.into(), op: op.into(), rows, row_elements, inputs, parameters: 0, at_the_end: false }
-    };
+    let layer =
+        |(index, (name, op, rows, row_elements, reach)): (usize, (&str, &str, usize, usize, Option<InputRows>))| {
+            let inputs = reach.into_iter().map(|reach| Input { from: index - 1, rows: reach }).collect();
+            Layer {
+                name: name.into(),
+                op: op.into(),
+                rows,
+                row_elements,
+                inputs,
+                parameters: 0,
+                output_when_complete: false,
+            }
+        };
     Network { name: "example".into(), layers: layers.into_iter().enumerate().map(layer).collect() }
 }

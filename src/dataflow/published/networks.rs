@@ -1,9 +1,9 @@
 //! The seven networks of Table III, operator for operator as the public ONNX files of 2020 have them.
 
-use super::sketch::Sketch;
+use super::network_builder::NetworkBuilder;
 
-pub(super) fn resnet18() -> Sketch {
-    let (mut net, x) = Sketch::new("resnet18", 224);
+pub(super) fn resnet18() -> NetworkBuilder {
+    let (mut net, x) = NetworkBuilder::new("resnet18", 224);
     let x = net.conv_norm(x, 64, (7, 2, 3));
     let x = net.relu(x);
     let mut x = net.pool(x, (3, 2, 1));
@@ -20,8 +20,8 @@ pub(super) fn resnet18() -> Sketch {
     net.output(x)
 }
 
-pub(super) fn vgg19() -> Sketch {
-    let (mut net, mut x) = Sketch::new("VGG 19", 224);
+pub(super) fn vgg19() -> NetworkBuilder {
+    let (mut net, mut x) = NetworkBuilder::new("VGG 19", 224);
     for (channels, convolutions) in [(64, 2), (128, 2), (256, 4), (512, 4), (512, 4)] {
         for _ in 0..convolutions {
             x = net.conv_relu(x, channels, (3, 1, 1));
@@ -37,8 +37,8 @@ pub(super) fn vgg19() -> Sketch {
     net.output(x)
 }
 
-pub(super) fn squeezenet() -> Sketch {
-    let (mut net, x) = Sketch::new("squeezenet", 224);
+pub(super) fn squeezenet() -> NetworkBuilder {
+    let (mut net, x) = NetworkBuilder::new("squeezenet", 224);
     let x = net.conv_relu(x, 64, (3, 2, 0));
     let mut x = net.pool(x, (3, 2, 0));
     for (index, (few, many)) in
@@ -60,8 +60,8 @@ pub(super) fn squeezenet() -> Sketch {
 }
 
 /// Both files hold the network of Szegedy et al. (2014).
-fn inception(name: &str) -> Sketch {
-    let (mut net, x) = Sketch::new(name, 224);
+fn inception(name: &str) -> NetworkBuilder {
+    let (mut net, x) = NetworkBuilder::new(name, 224);
     let x = net.conv_relu(x, 64, (7, 2, 3));
     let x = net.pool_below(x, (3, 2, 0));
     let x = net.lrn(x);
@@ -100,16 +100,16 @@ fn inception(name: &str) -> Sketch {
     net.output(x)
 }
 
-pub(super) fn googlenet() -> Sketch {
+pub(super) fn googlenet() -> NetworkBuilder {
     inception("googlenet")
 }
 
-pub(super) fn inception_v1() -> Sketch {
+pub(super) fn inception_v1() -> NetworkBuilder {
     inception("inception v1")
 }
 
-pub(super) fn tiny_yolo() -> Sketch {
-    let (mut net, mut x) = Sketch::new("tiny yolo v2", 416);
+pub(super) fn tiny_yolo() -> NetworkBuilder {
+    let (mut net, mut x) = NetworkBuilder::new("tiny yolo v2", 416);
     for (index, channels) in [16, 32, 64, 128, 256, 512, 1024, 1024].into_iter().enumerate() {
         x = net.conv_norm(x, channels, (3, 1, 1));
         x = net.relu(x);
@@ -124,8 +124,8 @@ pub(super) fn tiny_yolo() -> Sketch {
 }
 
 /// A normalisation is two layers here, the second to scale: their total has room for it.
-pub(super) fn densenet121() -> Sketch {
-    let (mut net, x) = Sketch::new("densenet121", 224);
+pub(super) fn densenet121() -> NetworkBuilder {
+    let (mut net, x) = NetworkBuilder::new("densenet121", 224);
     let x = net.conv_bare(x, 64, (7, 2, 3));
     let x = net.scaled_relu(x);
     let mut x = net.pool(x, (3, 2, 1));

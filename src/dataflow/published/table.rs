@@ -1,12 +1,12 @@
 //! Table III: memory and throughput of seven networks without phases and with them.
 //!
 //! **The convention**, as the totals imply it (found by trying; eight of the fourteen cells are met to the last digit):
-//! an element takes 4 bytes and a megabyte is 10^6; parameters are all numbers of the file, the four of each
-//! normalised channel included; every operator of the file is a layer, nothing is fused; every edge has a buffer of its
-//! own, so a result with two readers counts twice; inputs and outputs count; with phases, loops count too; and a layer with
+//! an element takes 4 bytes and a megabyte is 10^6; parameters are all numbers of the file, the four of each normalised
+//! channel included; every operator of the file is a layer, nothing is fused; every edge has a buffer of its own, so a
+//! result with two readers counts twice; inputs and outputs count; with phases, loops count too; and a layer with
 //! several inputs (an addition, a concatenation) puts its result out only when all of it is there.
 
-use super::{networks, sketch::Sketch};
+use super::{network_builder::NetworkBuilder, networks};
 use crate::{
     dataflow::{DataflowError, Footprint, Network, footprint},
     graph::Graph,
@@ -17,7 +17,7 @@ pub const ELEMENT_BYTES: u64 = 4;
 
 /// A row of the table. Of two figures the first is without phases.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct PublishedNetwork {
     /// Name there.
     pub network: &'static str,
     /// Memory of parameters and buffers, in megabytes.
@@ -26,35 +26,40 @@ pub struct Row {
     pub frames: [f64; 2],
     /// Why a figure cannot be met, where it is known how the network's layers differ.
     pub differs: Option<&'static str>,
-    draw: fn() -> Sketch,
+    build: fn() -> NetworkBuilder,
 }
 
 /// The rows of Table III.
-pub const ROWS: [Row; 7] = {
-    const fn row(network: &'static str, megabytes: [u64; 2], frames: [f64; 2], draw: fn() -> Sketch) -> Row {
-        Row { network, megabytes, frames, differs: None, draw }
+pub const NETWORKS: [PublishedNetwork; 7] = {
+    const fn row(
+        network: &'static str,
+        megabytes: [u64; 2],
+        frames: [f64; 2],
+        build: fn() -> NetworkBuilder,
+    ) -> PublishedNetwork {
+        PublishedNetwork { network, megabytes, frames, differs: None, build }
     }
     const OTHER: Option<&str> = Some("the file's layers are not known exactly");
     [
         row("resnet18", [84, 52], [46.0, 36.0], networks::resnet18),
-        Row { differs: OTHER, ..row("googlenet", [86, 50], [60.0, 42.0], networks::googlenet) },
-        Row { differs: OTHER, ..row("tiny yolo v2", [142, 66], [26.0, 21.0], networks::tiny_yolo) },
-        Row { differs: OTHER, ..row("inception v1", [81, 48], [66.0, 46.0], networks::inception_v1) },
+        PublishedNetwork { differs: OTHER, ..row("googlenet", [86, 50], [60.0, 42.0], networks::googlenet) },
+        PublishedNetwork { differs: OTHER, ..row("tiny yolo v2", [142, 66], [26.0, 21.0], networks::tiny_yolo) },
+        PublishedNetwork { differs: OTHER, ..row("inception v1", [81, 48], [66.0, 46.0], networks::inception_v1) },
         row("VGG 19", [700, 579], [3.97, 3.87], networks::vgg19),
         row("densenet121", [327, 119], [36.0, 19.0], networks::densenet121),
         row("squeezenet", [34, 12], [272.0, 125.0], networks::squeezenet),
     ]
 };
 
-impl Row {
+impl PublishedNetwork {
     /// Its layers.
     pub fn network(&self) -> Network {
-        (self.draw)().network
+        (self.build)().network
     }
 
     /// The same network as this program would run it; weights have shapes and no values.
     pub fn graph(&self) -> Graph {
-        (self.draw)().graph
+        (self.build)().graph
     }
 
     /// Bytes of parameters and buffers in the table's convention, without phases and with them.

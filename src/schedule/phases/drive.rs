@@ -16,28 +16,30 @@ pub fn order(model: &RowDependencies, segments: &[Segment]) -> Vec<Band> {
     driver.bands
 }
 
-/// Makes bands, and knows how far each operator is.
+/// Produces bands in order, and keeps how many rows of each operator are done. Recursion would follow the depth of the
+/// network, which a file decides; `produce` keeps a stack of its own instead.
 pub(super) struct Driver<'a> {
     model: &'a RowDependencies,
     done: Vec<u32>,
     pub(super) bands: Vec<Band>,
 }
 
-/// Rows that are wanted of an operator, and where the search for what they lack goes on: what was there once stays.
-struct Wanted {
+/// Rows demanded of an operator, and where the search for missing operands goes on: what was produced once stays
+/// produced.
+struct Demand {
     operator: usize,
     until: u32,
     read: usize,
     producer: usize,
 }
 
-impl Wanted {
+impl Demand {
     fn new(operator: usize, until: u32) -> Self {
         Self { operator, until, read: 0, producer: 0 }
     }
 }
 
-/// How far a sink is, in parts of its rows; compared without a division.
+/// How far a sink is, as a share of its rows; compared by cross products, which round nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Sink {
     done: u32,
@@ -107,18 +109,18 @@ impl<'a> Driver<'a> {
 
     /// Makes the rows of `operator` below `until`, and first what they need.
     fn produce(&mut self, segment: &Segment, operator: usize, until: u32) {
-        let mut wanted = vec![Wanted::new(operator, until)];
-        while let Some(next) = wanted.last_mut() {
+        let mut demands = vec![Demand::new(operator, until)];
+        while let Some(next) = demands.last_mut() {
             let operator = next.operator;
             let op = &self.model.operators[operator];
             let until = next.until.min(op.rows);
             if self.done[operator] >= until {
-                wanted.pop();
+                demands.pop();
                 continue;
             }
             let rows = self.done[operator]..until.min(self.done[operator] + self.band(segment, operator));
             match self.missing(segment, next, &rows) {
-                Some((producer, end)) => wanted.push(Wanted::new(producer, end)),
+                Some((producer, end)) => demands.push(Demand::new(producer, end)),
                 None => {
                     (next.read, next.producer) = (0, 0);
                     self.done[operator] = rows.end;
@@ -131,19 +133,19 @@ impl<'a> Driver<'a> {
     }
 
     /// The first operator of the segment that is not as far as `rows` need it, and how far that is.
-    fn missing(&self, segment: &Segment, wanted: &mut Wanted, rows: &Range<u32>) -> Option<(usize, u32)> {
-        let reads = &self.model.operators[wanted.operator].reads;
-        while let Some(read) = reads.get(wanted.read) {
+    fn missing(&self, segment: &Segment, demands: &mut Demand, rows: &Range<u32>) -> Option<(usize, u32)> {
+        let reads = &self.model.operators[demands.operator].reads;
+        while let Some(read) = reads.get(demands.read) {
             let end = read.rows(rows).end;
-            while let Some(producer) = read.producers.get(wanted.producer) {
+            while let Some(producer) = read.producers.get(demands.producer) {
                 let most = self.model.operators[producer.operator].rows;
                 let end = end.saturating_sub(producer.first).min(most);
                 if segment.operators.contains(&producer.operator) && self.done[producer.operator] < end {
                     return Some((producer.operator, end));
                 }
-                wanted.producer += 1;
+                demands.producer += 1;
             }
-            (wanted.read, wanted.producer) = (wanted.read + 1, 0);
+            (demands.read, demands.producer) = (demands.read + 1, 0);
         }
         None
     }

@@ -1,5 +1,5 @@
-//! Which concatenations and pads are worth writing in place. One whose parts are made long before it is whole keeps room
-//! for the rest of it all the while; below the peak of a schedule that costs nothing.
+//! Which concatenations and pads are worth writing in place. One whose parts are made long before it is whole keeps
+//! room for the rest of it all the while; below the peak of a schedule that costs nothing.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub fn select_in_place(
     let mut blocks = Blocks::new(model, bands);
     let most = blocks.alive.iter().copied().max().unwrap_or(0);
     let mut ids: Vec<NodeId> = in_place.iter().collect();
-    // The outer ones first: what is inside them is no larger.
+    // Outer ones first: what lies inside them is no larger.
     ids.reverse();
     let ids = ids.into_iter().take_while(|_| !control.should_stop());
     ids.filter(|&id| blocks.merge_parts(graph, schedule, id, most).is_some()).collect()
@@ -75,7 +75,7 @@ fn hull(a: LiveRange, b: LiveRange) -> LiveRange {
 struct Blocks {
     blocks: Vec<Block>,
     /// For each storage its block, and the block's row that is its first.
-    of: Vec<(usize, usize)>,
+    block_of: Vec<(usize, usize)>,
     /// Texels alive at each band.
     alive: Vec<i64>,
 }
@@ -101,15 +101,15 @@ impl Blocks {
             block.live_as_a_whole();
             block.count(&mut change, 1);
         }
-        let of = (0..blocks.len()).map(|block| (block, 0)).collect();
-        Self { blocks, of, alive: sums(&change) }
+        let block_of = (0..blocks.len()).map(|block| (block, 0)).collect();
+        Self { blocks, block_of, alive: sums(&change) }
     }
 
-    /// Joins the parts of a concatenation, or what a pad surrounds, with it, if no band then has more than `most` texels
-    /// alive.
+    /// Joins the parts of a concatenation, or what a pad surrounds, with it, if no band then has more than `most`
+    /// texels alive.
     fn merge_parts(&mut self, graph: &Graph, schedule: &Schedule, id: NodeId, most: i64) -> Option<()> {
         let node = graph.nodes.get(id)?;
-        let place = |tensor: usize| Some(self.of[schedule.storage_of[tensor]?]);
+        let place = |tensor: usize| Some(self.block_of[schedule.storage_of[tensor]?]);
         let (outer, first) = place(node.output)?;
         let mut change = vec![0; self.alive.len()];
         let mut block = self.blocks[outer].clone();
@@ -128,7 +128,7 @@ impl Blocks {
         }
         self.alive = alive;
         self.blocks[outer] = block;
-        for of in &mut self.of {
+        for of in &mut self.block_of {
             if let Some(first) = moved.get(&of.0) {
                 *of = (outer, first + of.1);
             }

@@ -1,10 +1,11 @@
 //! Phases: operators run band by band of rows, in the order in which the rows are needed. Knows no texture.
 //!
-//! [`input_rows`](crate::ops::input_rows) says which rows an operator reads; [`RowDependencies`] is a schedule in those terms; [`order`] drives segments of it
-//! on demand; [`SegmentCosts`] finds segments and numbers of phases that keep few rows alive.
+//! [`input_rows`](crate::ops::input_rows) says which rows an operator reads; [`RowDependencies`] is a schedule in those
+//! terms; [`order`] drives segments of it on demand; [`SegmentCosts`] finds segments and numbers of phases that keep
+//! few rows alive.
 //!
-//! The model is that of Minakova and Stefanov (2020): layers of a network in phases. They give each edge a buffer of its
-//! own; here rows only say when they are born and die, and whoever places them may put them anywhere.
+//! The model is that of Minakova and Stefanov (2020): layers of a network in phases. They give each edge a buffer of
+//! its own; here rows only say when they are born and die, and whoever places them may put them anywhere.
 
 mod drive;
 mod in_place;
@@ -16,7 +17,7 @@ use std::{collections::HashMap, ops::Range};
 pub use drive::order;
 pub use in_place::select_in_place;
 pub use model::{OperandUse, Operator, Producer, RowDependencies, dispatches_of};
-pub use segments::{Outline, SegmentCosts};
+pub use segments::{SegmentCost, SegmentCosts};
 
 use super::{Access, Schedule, Step, StorageId, StorageKind};
 use crate::plan::UsageRecord;

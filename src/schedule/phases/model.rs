@@ -133,7 +133,7 @@ impl RowDependencies {
                 let alike = inside.is_some()
                     || shape.rows() == held.rows as usize
                         && shape.row_texels() == schedule.storages[storage].row_texels as usize;
-                let first = schedule.place(graph, tensor).row;
+                let first = schedule.layout_of(graph, tensor).row;
                 let input_rows = match !alike || held.whole && inside.is_none() {
                     true => vec![0..held.rows; found.len()],
                     false => found.into_iter().map(|rows| first + rows.start..first + rows.end).collect(),
@@ -199,13 +199,13 @@ fn producers(graph: &Graph, schedule: &Schedule) -> Vec<Vec<Producer>> {
 
 /// The storage's row that is the first of a node's result.
 fn first_row(graph: &Graph, schedule: &Schedule, node: &Node) -> u32 {
-    schedule.place(graph, node.output).row
+    schedule.layout_of(graph, node.output).row
 }
 
 /// The rows of a step's result, whose first is row `first` of the storage, that it writes nothing of: those between the
 /// borders above and below, where it has none beside.
 fn idle(step: &Step, first: u32) -> Range<u32> {
-    let mut written: Vec<&Range<u32>> = step.writes.iter().map(|touch| &touch.rows).collect();
+    let mut written: Vec<&Range<u32>> = step.writes.iter().map(|access| &access.rows).collect();
     written.sort_unstable_by_key(|rows| (rows.start, rows.end));
     let mut end = first;
     for rows in written {

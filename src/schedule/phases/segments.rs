@@ -1,16 +1,16 @@
-//! Which operators run interleaved, and how finely: a dynamic programme over borders.
+//! Which operators run interleaved, and how finely: dynamic programming over the borders between segments.
 
 use std::ops::Range;
 
 use super::{Operator, RowDependencies, Segment, drive::Driver, model::StorageInfo};
 use crate::plan::{Progress, SearchControl};
 
-/// Numbers of phases that are tried, in this order: none, as many as there are rows, and what lies between.
+/// Numbers of phases that are tried, in this order: the work is bounded, so the two extremes come before those between.
 const PHASES: [u32; 9] = [1, u32::MAX, 2, 4, 8, 3, 16, 32, 64];
 
 /// What a segment costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outline {
+pub struct SegmentCost {
     /// Texels that it keeps busy: the rows alive at its peak and what passes by. An operator's operand and result
     /// must lie in different textures, so the most that ever lives of each counts together, too.
     pub peak: u64,
@@ -18,15 +18,16 @@ pub struct Outline {
     pub dispatches: u64,
 }
 
-/// Most operators of a segment.
-const MAX_OPERATORS: usize = 72;
+/// Most operators of a segment. Chosen: evaluating all segments takes time that grows with the square of this.
+const MAX_SEGMENT_OPERATORS: usize = 72;
 
-/// Bands that all operators together may be cut into: a number of phases that cuts them into more is not tried. RetinaFace
-/// in its finest phases has 19,696; so many more take 4 s for dispatches alone, at the 17 us of the assumed device.
-const MOST_BANDS: u64 = 1 << 18;
+/// Bands that all operators together may be cut into: a number of phases that cuts them into more is not tried.
+/// RetinaFace in its finest phases has 19,696; so many more take 4 s for dispatches alone, at the 17 us of the assumed
+/// device.
+const MAX_BANDS: u64 = 1 << 18;
 
-/// Segments looked at between two reports.
-const STRIDE: u64 = 64;
+/// Segments evaluated between two reports of progress, and bands simulated between two looks at the deadline.
+const CHECK_INTERVAL: u64 = 64;
 
 /// The cost of every segment that was looked at.
 #[derive(Clone, Debug)]
@@ -35,16 +36,16 @@ pub struct SegmentCosts {
     /// The finest number of phases that was tried.
     finest: u32,
     /// For each end (exclusive), what may lie in front of it.
-    ending: Vec<Vec<(Segment, Outline)>>,
+    ending: Vec<Vec<(Segment, SegmentCost)>>,
 }
 
 impl SegmentCosts {
-    /// Looks at segments, for each number of phases the short ones first, until `work` bands have been driven; at
-    /// single operators and at the finest phases whatever they cost, unless `control` stops the search. Single operators
-    /// without phases are always in, so that there is always a division.
+    /// Evaluates segments, for each number of phases the short ones first, until `work` bands were simulated; single
+    /// operators and the finest phases whatever they cost, unless `control` stops the search. Single operators without
+    /// phases are always evaluated, so that there is always a division.
     pub fn new(model: &RowDependencies, work: u64, control: &SearchControl<'_>) -> Self {
         let operators = model.operators.len();
-        let mut ending: Vec<Vec<(Segment, Outline)>> = vec![Vec::new(); operators + 1];
+        let mut ending: Vec<Vec<(Segment, SegmentCost)>> = vec![Vec::new(); operators + 1];
         let mut evaluator = Evaluator::new(model);
         let phases = phases(model);
         let finest = phases.iter().copied().max().unwrap_or(1);
@@ -52,7 +53,7 @@ impl SegmentCosts {
         let never = SearchControl::new();
         for phases in phases {
             let control = if phases == 1 { &never } else { control };
-            for length in 1..=operators.min(MAX_OPERATORS) {
+            for length in 1..=operators.min(MAX_SEGMENT_OPERATORS) {
                 if length > 1 && (phases == 1 || spent >= work) {
                     break;
                 }
@@ -63,15 +64,15 @@ impl SegmentCosts {
                         continue;
                     }
                     let segment = Segment { operators: begin..end, phases };
-                    if looked % STRIDE == 0 {
+                    if looked % CHECK_INTERVAL == 0 {
                         control.report(Progress::new("looking at segments", spent.min(work), work));
                     }
                     looked += 1;
-                    let Some(outline) = evaluator.evaluate(&segment, control) else {
+                    let Some(cost) = evaluator.evaluate(&segment, control) else {
                         return Self { operators, finest, ending };
                     };
                     spent += evaluator.driver.bands.len() as u64;
-                    ending[end].push((segment, outline));
+                    ending[end].push((segment, cost));
                 }
             }
         }
@@ -84,11 +85,11 @@ impl SegmentCosts {
         let start = (0, 0, Segment { operators: 0..0, phases: 1 });
         best[0] = Some(start);
         for end in 1..=self.operators {
-            for (segment, outline) in self.ending[end].iter().filter(|(_, outline)| outline.peak <= limit) {
+            for (segment, cost) in self.ending[end].iter().filter(|(_, cost)| cost.peak <= limit) {
                 let Some((dispatches, peak, _)) = &best[segment.operators.start] else { continue };
-                let cost = (dispatches + outline.dispatches, outline.peak.max(*peak));
-                if best[end].as_ref().is_none_or(|b| cost < (b.0, b.1)) {
-                    best[end] = Some((cost.0, cost.1, segment.clone()));
+                let total = (dispatches + cost.dispatches, cost.peak.max(*peak));
+                if best[end].as_ref().is_none_or(|b| total < (b.0, b.1)) {
+                    best[end] = Some((total.0, total.1, segment.clone()));
                 }
             }
         }
@@ -109,10 +110,10 @@ impl SegmentCosts {
         let mut best: Vec<(u64, usize, Option<&Segment>)> = vec![(u64::MAX, 0, None); self.operators + 1];
         best[0] = (0, 0, None);
         for end in 1..=self.operators {
-            for (segment, outline) in &self.ending[end] {
+            for (segment, cost) in &self.ending[end] {
                 let coarse = finest && segment.phases != self.finest;
                 let (peak, segments, _) = best[segment.operators.start];
-                let peak = if coarse { u64::MAX } else { peak.max(outline.peak) };
+                let peak = if coarse { u64::MAX } else { peak.max(cost.peak) };
                 if (peak, segments + 1) < (best[end].0, best[end].1) || best[end].2.is_none() {
                     best[end] = (peak, segments + 1, Some(segment));
                 }
@@ -128,7 +129,8 @@ impl SegmentCosts {
         (best[self.operators].0, segments)
     }
 
-    /// The finest number of phases that was tried: as many as there are rows, or fewer where that would be too many bands.
+    /// The finest number of phases that was tried: as many as there are rows, or fewer where that would be too many
+    /// bands.
     pub fn finest(&self) -> u32 {
         self.finest
     }
@@ -137,7 +139,7 @@ impl SegmentCosts {
     pub fn peak(&self, segments: &[Segment]) -> Option<u64> {
         let peak = |segment: &Segment| {
             let list = self.ending.get(segment.operators.end)?;
-            list.iter().find(|(other, _)| other == segment).map(|(_, outline)| outline.peak)
+            list.iter().find(|(other, _)| other == segment).map(|(_, cost)| cost.peak)
         };
         segments.iter().map(peak).try_fold(0, |most, peak| peak.map(|peak| most.max(peak)))
     }
@@ -145,18 +147,18 @@ impl SegmentCosts {
     /// The most texels that operators run whole, one after another, keep alive.
     pub fn unphased(&self) -> u64 {
         let whole = self.ending.iter().flatten().filter(|(segment, _)| segment.operators.len() == 1);
-        whole.filter(|(segment, _)| segment.phases == 1).map(|(_, outline)| outline.peak).max().unwrap_or(0)
+        whole.filter(|(segment, _)| segment.phases == 1).map(|(_, cost)| cost.peak).max().unwrap_or(0)
     }
 }
 
-/// The numbers of phases that cut the operators of a model into no more than [`MOST_BANDS`].
+/// The numbers of phases that cut the operators of a model into no more than [`MAX_BANDS`].
 fn phases(model: &RowDependencies) -> Vec<u32> {
     let bands = |phases: u32| model.operators.iter().map(|op| u64::from(op.rows.min(phases))).sum::<u64>();
-    PHASES.into_iter().filter(|&phases| phases == 1 || bands(phases) <= MOST_BANDS).collect()
+    PHASES.into_iter().filter(|&phases| phases == 1 || bands(phases) <= MAX_BANDS).collect()
 }
 
 /// For each operator, the texels that were written before it and are read from it on.
-fn alive_before(model: &RowDependencies) -> Vec<u64> {
+fn live_before(model: &RowDependencies) -> Vec<u64> {
     let mut change = vec![0i64; model.operators.len() + 1];
     for held in &model.storages {
         if let (Some(producer), Some(reader)) = (held.producer, held.last_reader)
@@ -174,14 +176,14 @@ fn alive_before(model: &RowDependencies) -> Vec<u64> {
     alive.collect()
 }
 
-/// Drives segments to see what they cost.
+/// Simulates segments to see what they cost.
 struct Evaluator<'a> {
     model: &'a RowDependencies,
     driver: Driver<'a>,
     /// What is kept of each storage while a segment is looked at.
     uses: Vec<StorageUse>,
     /// For each operator, the texels that were written before it and are read from it on.
-    alive_before: Vec<u64>,
+    live_before: Vec<u64>,
     starts: Vec<u32>,
     ends: Vec<u32>,
 }
@@ -217,33 +219,33 @@ impl StorageUse {
 }
 
 /// Not written in this segment.
-const NEVER: u32 = u32::MAX;
+const UNWRITTEN: u32 = u32::MAX;
 
 impl<'a> Evaluator<'a> {
     fn new(model: &'a RowDependencies) -> Self {
         let uses = |held: &StorageInfo| {
             let rows = if held.whole { held.rows.min(1) } else { held.rows };
-            StorageUse { live: vec![(NEVER, 0); rows as usize], ..StorageUse::default() }
+            StorageUse { live: vec![(UNWRITTEN, 0); rows as usize], ..StorageUse::default() }
         };
         Self {
             model,
             driver: Driver::new(model),
             uses: model.storages.iter().map(uses).collect(),
-            alive_before: alive_before(model),
+            live_before: live_before(model),
             starts: Vec::new(),
             ends: Vec::new(),
         }
     }
 
     /// What the segment costs; none where the search is stopped.
-    fn evaluate(&mut self, segment: &Segment, control: &SearchControl<'_>) -> Option<Outline> {
+    fn evaluate(&mut self, segment: &Segment, control: &SearchControl<'_>) -> Option<SegmentCost> {
         self.driver.reset(segment);
         self.driver.run(segment, control);
-        let outline = self.outline(segment.operators.start, segment.operators.end, control);
-        (!control.should_stop()).then_some(outline)
+        let cost = self.cost(segment.operators.start, segment.operators.end, control);
+        (!control.should_stop()).then_some(cost)
     }
 
-    fn outline(&mut self, begin: usize, end: usize, control: &SearchControl<'_>) -> Outline {
+    fn cost(&mut self, begin: usize, end: usize, control: &SearchControl<'_>) -> SegmentCost {
         let bands = &self.driver.bands;
         let mut dispatches = 0;
         let mut touched: Vec<usize> = Vec::new();
@@ -253,7 +255,7 @@ impl<'a> Evaluator<'a> {
             }
         };
         for (number, band) in (0..).zip(bands) {
-            if u64::from(number) % STRIDE == STRIDE - 1 && control.should_stop() {
+            if u64::from(number) % CHECK_INTERVAL == CHECK_INTERVAL - 1 && control.should_stop() {
                 break;
             }
             let op = &self.model.operators[band.operator];
@@ -268,11 +270,11 @@ impl<'a> Evaluator<'a> {
             touch(op.writes, uses);
         }
         let mut change = vec![0i64; bands.len() + 1];
-        let mut passing = self.alive_before[begin];
+        let mut passing = self.live_before[begin];
         for &storage in &touched {
             let held = &self.model.storages[storage];
             let texels = held.row_texels * u64::from(held.rows);
-            if is_alive_before(held, begin) {
+            if is_live_before(held, begin) {
                 passing -= texels;
             }
             let inside = held.producer.is_some_and(|producer| producer >= begin);
@@ -283,7 +285,7 @@ impl<'a> Evaluator<'a> {
             for &(written, touched) in &uses.live {
                 let from = if inside { written } else { 0 };
                 let to = if stays { bands.len() as u32 } else { touched.max(uses.all_read) };
-                if from != NEVER && to != 0 {
+                if from != UNWRITTEN && to != 0 {
                     self.starts.push(from);
                     self.ends.push(to);
                 }
@@ -291,7 +293,7 @@ impl<'a> Evaluator<'a> {
             let size = if held.whole { texels } else { held.row_texels };
             self.starts.iter().for_each(|&from| change[from as usize] += size as i64);
             self.ends.iter().for_each(|&to| change[to as usize] -= size as i64);
-            self.uses[storage].most = size * most_at_once(&mut self.starts, &mut self.ends);
+            self.uses[storage].most = size * max_overlap(&mut self.starts, &mut self.ends);
         }
         let most = |storage: usize| self.uses[storage].most;
         let pair = |op: &Operator| op.reads.iter().map(|read| most(read.storage)).max().unwrap_or(0) + most(op.writes);
@@ -299,20 +301,20 @@ impl<'a> Evaluator<'a> {
         for storage in touched {
             let uses = &mut self.uses[storage];
             (uses.touched, uses.all_read, uses.most) = (false, 0, 0);
-            uses.live.fill((NEVER, 0));
+            uses.live.fill((UNWRITTEN, 0));
         }
-        Outline { peak: (highest(&change) + passing).max(unshared), dispatches }
+        SegmentCost { peak: (max_prefix_sum(&change) + passing).max(unshared), dispatches }
     }
 }
 
 /// Whether a storage is written before operator `begin` and read from it on.
-fn is_alive_before(held: &StorageInfo, begin: usize) -> bool {
+fn is_live_before(held: &StorageInfo, begin: usize) -> bool {
     held.producer.is_some_and(|producer| producer < begin) && held.last_reader.is_some_and(|reader| reader >= begin)
 }
 
 /// How many lives meet at most, by the bands they begin with and end before. Rows are mostly made and read in order, so
 /// there is little to sort.
-fn most_at_once(starts: &mut [u32], ends: &mut [u32]) -> u64 {
+fn max_overlap(starts: &mut [u32], ends: &mut [u32]) -> u64 {
     starts.sort_unstable();
     ends.sort_unstable();
     let (mut ended, mut most) = (0, 0);
@@ -324,7 +326,7 @@ fn most_at_once(starts: &mut [u32], ends: &mut [u32]) -> u64 {
 }
 
 /// The largest sum of the first so many changes.
-fn highest(change: &[i64]) -> u64 {
+fn max_prefix_sum(change: &[i64]) -> u64 {
     let (mut live, mut most) = (0i64, 0i64);
     for c in change {
         live += c;

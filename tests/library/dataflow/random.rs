@@ -5,7 +5,7 @@ use std::{collections::HashSet, ops::ControlFlow, time::Duration};
 use proptest::prelude::*;
 use texpool::{
     dataflow::{
-        Actor, Bands, Channel, Csdf, DataflowError, Input, Layer, Network, Phasing, Reach, Sequence, check_live,
+        Actor, Bands, Channel, Csdf, DataflowError, Input, InputRows, Layer, Network, Phasing, Sequence, check_live,
         convert, executes, least_buffers, least_buffers_within, repetition,
     },
     plan::{SearchControl, StopReason},
@@ -122,7 +122,8 @@ fn is_small(csdf: &Csdf) -> bool {
     csdf.channels.len() <= 3 && least_buffers(csdf).unwrap().capacities.iter().sum::<u64>() <= 16
 }
 
-/// Two ways from `a` to `c`, of which one needs three rows at once and the other can hold them in either of two channels.
+/// Two ways from `a` to `c`, of which one needs three rows at once and the other can hold them in either of two
+/// channels.
 fn two_ways() -> Csdf {
     graph(
         vec![1, 3, 1, 3],
@@ -209,9 +210,9 @@ fn phases_beyond_all_measure_are_refused_before_they_are_written_out() {
         op: "copy".into(),
         rows: 1 << 13,
         row_elements: 4,
-        inputs: if index == 0 { Vec::new() } else { vec![Input { from: index - 1, reach: Reach::ROW }] },
+        inputs: if index == 0 { Vec::new() } else { vec![Input { from: index - 1, rows: InputRows::SAME_ROW }] },
         parameters: 0,
-        at_the_end: false,
+        output_when_complete: false,
     };
     let network = Network { name: "long".into(), layers: (0..2_000).map(layer).collect() };
     let error = convert(&network, &Phasing::default()).unwrap_err();

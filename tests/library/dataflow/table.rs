@@ -1,7 +1,7 @@
 //! Table III of Minakova and Stefanov, and graphs of models as dataflow.
 
 use texpool::{
-    dataflow::{Bands, Network, Phasing, convert, executes, footprint, least_buffers, published::ROWS, repetition},
+    dataflow::{Bands, Network, Phasing, convert, executes, footprint, least_buffers, published::NETWORKS, repetition},
     graph::{Act, Conv2d, GraphBuilder, Op, Padding, Pool2d, PoolKind, Reduce, ReduceKind},
 };
 
@@ -11,17 +11,18 @@ fn megabytes(bytes: u64) -> u64 {
 
 #[test]
 fn four_networks_are_met_to_the_last_digit_and_the_others_as_stated() {
-    let found = |row: &texpool::dataflow::published::Row| row.found().unwrap().map(megabytes);
-    for row in ROWS.iter().filter(|row| row.differs.is_none()) {
+    let found = |row: &texpool::dataflow::published::PublishedNetwork| row.found().unwrap().map(megabytes);
+    for row in NETWORKS.iter().filter(|row| row.differs.is_none()) {
         assert_eq!(found(row), row.megabytes, "{}", row.network);
     }
-    let others: Vec<_> = ROWS.iter().filter(|row| row.differs.is_some()).map(|row| (row.network, found(row))).collect();
+    let others: Vec<_> =
+        NETWORKS.iter().filter(|row| row.differs.is_some()).map(|row| (row.network, found(row))).collect();
     assert_eq!(others, [("googlenet", [79, 43]), ("tiny yolo v2", [141, 65]), ("inception v1", [79, 43])]);
 }
 
 #[test]
 fn layers_and_graph_of_a_row_are_one_network() {
-    for row in ROWS {
+    for row in NETWORKS {
         let (network, graph) = (row.network(), row.graph());
         // Normalisations' parameters and biases are folded or left out in the graph; the weights are the same.
         let weights = Network::from_graph(&graph).unwrap().parameters();

@@ -107,7 +107,7 @@ fn a_budget_that_the_plan_without_phases_fits_takes_the_front_all_the_same() {
         let options =
             |phases| CompileOptions { device_profile: device_profile.clone(), phases, ..CompileOptions::default() };
         let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
-        for bytes in [u64::MAX, front.whole().plan().bytes()] {
+        for bytes in [u64::MAX, front.unphased().plan().bytes()] {
             let fitting = front.points().iter().find(|point| point.bytes <= bytes).unwrap();
             let found = compile(&graph, &options(Phases::Budget(bytes)), &SearchControl::new()).unwrap();
             assert_eq!(found.plan(), &fitting.plan, "{bytes}");

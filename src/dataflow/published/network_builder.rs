@@ -1,8 +1,8 @@
-//! A network drawn once, kept twice: as layers the way the public file has them, and as a graph the way this program
-//! would run it, normalisations folded into weights and activations fused. Weights are zeros.
+//! Builds a network in two forms at once: as the layers of the public file, and as the graph that this program would
+//! run, with normalisations folded into weights and activations fused. Weights are zeros.
 
 use crate::{
-    dataflow::{Input, Layer, Network, Reach, Window},
+    dataflow::{Input, InputRows, Layer, Network, RowWindow},
     graph::{
         Act, Binary, Concat, Constant, Conv2d, ElementType, Epilogue, Graph, Lrn, Node, Op, Padding, Pool2d, PoolKind,
         Reduce, ReduceKind, Shape, Softmax, Tensor, TensorId, Unary,
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A network under construction. Layers are named by what they do and their index.
-pub(super) struct Sketch {
+pub(super) struct NetworkBuilder {
     pub(super) network: Network,
     pub(super) graph: Graph,
     /// Extents of each layer's result.
@@ -22,20 +22,20 @@ pub(super) struct Sketch {
 /// How a window slides: its height and width, its stride, rows and columns of padding on each side.
 type Slide = (usize, usize, usize);
 
-impl Sketch {
+impl NetworkBuilder {
     pub(super) fn new(name: &str, side: usize) -> (Self, usize) {
-        let mut sketch = Self {
+        let mut builder = Self {
             network: Network { name: name.into(), ..Network::default() },
             graph: Graph { name: name.into(), ..Graph::default() },
             shapes: Vec::new(),
             tensors: Vec::new(),
         };
         let shape = Shape::new(1, side, side, 3);
-        let input = sketch.layer("input", shape, Vec::new(), 0);
-        let tensor = sketch.tensor(shape, None);
-        sketch.graph.inputs.push(tensor);
-        sketch.tensors.push(tensor);
-        (sketch, input)
+        let input = builder.layer("input", shape, Vec::new(), 0);
+        let tensor = builder.tensor(shape, None);
+        builder.graph.inputs.push(tensor);
+        builder.tensors.push(tensor);
+        (builder, input)
     }
 
     pub(super) fn channels(&self, x: usize) -> usize {
@@ -135,14 +135,14 @@ impl Sketch {
         let to = Shape::new(1, 1, 1, self.shapes[x].c);
         let op = Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [false, true, true, false] });
         self.node(op, vec![self.tensors[x]], to);
-        self.layer("mean", to, vec![Input { from: x, reach: Reach::Whole }], 0)
+        self.layer("mean", to, vec![Input { from: x, rows: InputRows::All }], 0)
     }
 
     pub(super) fn dense(&mut self, x: usize, channels: usize) -> usize {
         let (depth, to) = (self.shapes[x].len(), Shape::new(1, 1, 1, channels));
         let weights = self.weights(Shape::new(1, 1, channels, depth));
         self.node(Op::FullyConnected, vec![self.tensors[x], weights], to);
-        self.layer("dense", to, vec![Input { from: x, reach: Reach::Whole }], (depth + 1) * channels)
+        self.layer("dense", to, vec![Input { from: x, rows: InputRows::All }], (depth + 1) * channels)
     }
 
     pub(super) fn add(&mut self, a: usize, b: usize) -> usize {
@@ -164,15 +164,15 @@ impl Sketch {
     /// The published totals have room for the whole result of every layer with several inputs, by reader.
     fn join(&mut self, op: Op, name: &str, parts: &[usize], to: Shape) -> usize {
         self.node(op, parts.iter().map(|&part| self.tensors[part]).collect(), to);
-        let inputs = parts.iter().map(|&from| Input { from, reach: Reach::ROW }).collect();
+        let inputs = parts.iter().map(|&from| Input { from, rows: InputRows::SAME_ROW }).collect();
         let layer = self.layer(name, to, inputs, 0);
-        self.network.layers[layer].at_the_end = true;
+        self.network.layers[layer].output_when_complete = true;
         layer
     }
 
     /// A layer that computes each element, or each pixel, alone.
     fn each(&mut self, op: &str, x: usize, parameters: usize) -> usize {
-        self.layer(op, self.shapes[x], vec![Input { from: x, reach: Reach::ROW }], parameters)
+        self.layer(op, self.shapes[x], vec![Input { from: x, rows: InputRows::SAME_ROW }], parameters)
     }
 
     /// Extents after a window has slid, `more` rows and columns of padding behind.
@@ -183,8 +183,8 @@ impl Sketch {
     }
 
     fn slide(&mut self, op: &str, x: usize, to: Shape, (k, s, pad): Slide, parameters: usize) -> usize {
-        let reach = Reach::Window(Window { height: k, stride: s, above: pad as isize });
-        self.layer(op, to, vec![Input { from: x, reach }], parameters)
+        let rows = InputRows::Window(RowWindow { height: k, stride: s, padding_top: pad as isize });
+        self.layer(op, to, vec![Input { from: x, rows }], parameters)
     }
 
     fn layer(&mut self, op: &str, shape: Shape, inputs: Vec<Input>, parameters: usize) -> usize {
@@ -196,7 +196,7 @@ impl Sketch {
             row_elements: shape.w * shape.c,
             inputs,
             parameters: parameters as u64,
-            at_the_end: false,
+            output_when_complete: false,
         });
         self.shapes.push(shape);
         index

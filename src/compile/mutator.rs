@@ -1,0 +1,60 @@
+//! Random small changes of a division into segments. Seeded with a constant: the same model gets the same plan every
+//! time.
+
+use crate::schedule::phases::Segment;
+
+/// Numbers of phases that a segment may change to; the greatest is one phase a row.
+const PHASES: [u32; 8] = [u32::MAX, 64, 32, 16, 8, 4, 2, 1];
+
+/// Draws mutations, by a xorshift generator.
+pub(super) struct Mutator {
+    state: u64,
+    finest: u32,
+}
+
+impl Mutator {
+    /// Mutations to at most `finest` phases.
+    pub(super) const fn new(finest: u32) -> Self {
+        Self { state: 0x9e37_79b9_7f4a_7c15, finest }
+    }
+
+    fn random_below(&mut self, limit: usize) -> usize {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        (((self.state >> 32) * limit as u64) >> 32) as usize
+    }
+
+    /// The division with a border between segments moved, removed or inserted, or with another number of phases in one.
+    pub(super) fn mutate(&mut self, segments: &[Segment], operators: usize) -> Vec<Segment> {
+        let mut ends: Vec<(usize, u32)> = segments.iter().map(|s| (s.operators.end, s.phases)).collect();
+        let at = self.random_below(ends.len());
+        let phases = PHASES[self.random_below(PHASES.len())].min(self.finest);
+        match self.random_below(4) {
+            0 if at + 1 < ends.len() => {
+                let step = 1 + self.random_below(3);
+                ends[at].0 =
+                    if self.random_below(2) == 0 { ends[at].0.saturating_sub(step) } else { ends[at].0 + step };
+            }
+            1 if at + 1 < ends.len() => {
+                ends.remove(at);
+            }
+            2 => {
+                let begin = if at == 0 { 0 } else { ends[at - 1].0 };
+                let inner = begin + 1 + self.random_below((ends[at].0 - begin).max(1));
+                ends.insert(at, (inner, if self.random_below(2) == 0 { phases } else { ends[at].1 }));
+            }
+            _ => ends[at].1 = phases,
+        }
+        let mut mutated: Vec<Segment> = Vec::with_capacity(ends.len());
+        let mut begin = 0;
+        for (end, phases) in ends {
+            let end = end.min(operators);
+            if end > begin {
+                mutated.push(Segment { operators: begin..end, phases });
+                begin = end;
+            }
+        }
+        mutated
+    }
+}
