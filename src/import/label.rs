@@ -2,16 +2,16 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Most bytes of a name that a graph repeats. Names tell tensors apart while a file is read, and are whole then; in the
-/// graph a tensor is known by its number, and its name stands in every report.
-const MOST: usize = 1024;
+/// Most bytes of a name in the graph. While a file is read, names tell tensors apart and are whole; in the graph tensors
+/// have ids, and names are for reports, which repeat them. Chosen.
+const MAX_BYTES: usize = 1024;
 
 /// The name itself; of a very long one the beginning, how long it is, and a number that differs where the rest does.
 pub(super) fn label(name: &str) -> String {
-    if name.len() <= MOST {
+    if name.len() <= MAX_BYTES {
         return name.to_owned();
     }
-    let end = (0..=MOST).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
+    let end = (0..=MAX_BYTES).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
     let mut rest = DefaultHasher::new();
     name.hash(&mut rest);
     format!("{}... ({} bytes, {:016x})", &name[..end], name.len(), rest.finish())
@@ -25,7 +25,7 @@ mod tests {
     fn long_names_are_cut_between_characters() {
         assert_eq!(label("conv/Größe"), "conv/Größe");
         let long = label(&"ö".repeat(4000));
-        assert!(long.contains("... (8000 bytes, ") && long.starts_with("öö") && long.len() < MOST + 64, "{long}");
+        assert!(long.contains("... (8000 bytes, ") && long.starts_with("öö") && long.len() < MAX_BYTES + 64, "{long}");
         assert_ne!(label(&format!("{}a", "x".repeat(2000))), label(&format!("{}b", "x".repeat(2000))));
     }
 }

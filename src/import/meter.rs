@@ -20,14 +20,15 @@ const BYTES_EACH: u64 = 32;
 const BASE_BYTES: u64 = 64 << 20;
 /// Bytes for each element that goes into the network: positions, masks and the tables of antialiased resizes.
 const BYTES_STATED: u64 = 4;
-/// Elements that go in and are counted so: four images of 2048 by 2048 in colour. What is stated costs a file nothing.
-const MOST_STATED: u64 = 1 << 24;
+/// Input elements that are counted so, about those of an image of 2048 by 2048 in four channels: beyond, an extent that a
+/// file merely states would buy it memory.
+const MAX_STATED: u64 = 1 << 24;
 /// Steps for each byte that may be made. One is about a nanosecond; of the catalogue's files none takes more than 0.25 for
 /// each byte that it has made, a walk over an array of many axes takes a few.
 const STEPS_EACH: u64 = 8;
 /// Elements of constants of one value, which take no memory until they are read: VGG-19's topology in ONNX's own tests
 /// states its 143.7 million weights so, in 9 kB.
-const MOST_REPEATED: u64 = 1 << 28;
+const MAX_REPEATED: u64 = 1 << 28;
 
 /// What importing is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +103,7 @@ pub(super) struct Meter {
 impl Meter {
     /// For a file of so many bytes.
     pub(super) fn new(file: usize) -> Self {
-        let repeated = Allowance { allowed: MOST_REPEATED, taken: 0 };
+        let repeated = Allowance { allowed: MAX_REPEATED, taken: 0 };
         let mut meter = Self { memory: Allowance::default(), work: Allowance::default(), repeated };
         meter.allow(BASE_BYTES);
         meter.widen(file);
@@ -121,7 +122,7 @@ impl Meter {
 
     /// Adds what the elements that go into the network allow.
     pub(super) fn state(&mut self, elements: usize) {
-        self.allow((elements as u64).min(MOST_STATED) * BYTES_STATED);
+        self.allow((elements as u64).min(MAX_STATED) * BYTES_STATED);
     }
 
     /// Takes memory.
@@ -192,7 +193,7 @@ mod tests {
     #[test]
     fn what_is_stated_counts_up_to_a_bound() {
         let [mut few, mut many] = [Meter::new(0), Meter::new(0)];
-        few.state(MOST_STATED as usize);
+        few.state(MAX_STATED as usize);
         many.state(usize::MAX);
         assert_eq!(few.memory.allowed, many.memory.allowed);
     }

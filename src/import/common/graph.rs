@@ -5,13 +5,14 @@ use crate::{
     import::error::Problem,
 };
 
-/// What a node or a tensor takes beside its names and values.
+/// Bytes that the meter counts for a node or a tensor beside its names and values: a round figure above what the structs
+/// and their short vectors take.
 pub(in crate::import) const NODE_BYTES: usize = 512;
 
-/// Characters of a name that others are made of: one name may be the stem of thousands.
+/// Characters that names of new tensors take over: one long name of the file may become part of thousands.
 const STEM: usize = 128;
 
-/// What new tensors are called after.
+/// The beginning of the names of new tensors.
 pub(in crate::import) fn stem(name: &str) -> String {
     name.chars().take(STEM).collect()
 }

@@ -2,8 +2,9 @@
 
 use crate::import::error::{ImportError, Problem, UnsupportedOp};
 
-/// Refusals listed at most: beyond any real model, so that a hostile one cannot make the list its weapon.
-const MOST: usize = 10_000;
+/// Refusals listed at most. Chosen beyond any real model: the list holds three texts each, which a hostile file would
+/// have multiplied by its number of nodes.
+const MAX_LISTED: usize = 10_000;
 
 #[derive(Debug, Default)]
 pub(in crate::import) struct Refusals {
@@ -27,7 +28,7 @@ impl Refusals {
 
     /// Whether no more are listed.
     pub(in crate::import) fn is_full(&self) -> bool {
-        self.list.len() >= MOST
+        self.list.len() >= MAX_LISTED
     }
 
     /// Fails if there are any.

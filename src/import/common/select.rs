@@ -2,8 +2,8 @@
 
 use crate::{graph::Binary, import::error::Problem};
 
-/// What is kept of `x` and what is kept of `y`: the result is their sum. Made of nodes that clear where a mask says so, since
-/// a product with the mask would spread what is no number.
+/// What is kept of `x` and what is kept of `y`: the result is their sum. Elements that are not kept are selected away, not
+/// multiplied by zero, which would make NaN of NaN and of infinities.
 pub(in crate::import) fn kept_parts<T>(
     condition: &T,
     [x, y]: [&T; 2],

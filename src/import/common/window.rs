@@ -1,4 +1,4 @@
-//! Windows that slide over images: their reach, and the borders that SAME asks for.
+//! Windows that slide over images: the extents that they span, and the padding that SAME asks for.
 
 use crate::{graph::Padding, import::error::Problem};
 
@@ -15,8 +15,8 @@ pub(in crate::import) fn reach(window: [usize; 2], dilation: [usize; 2]) -> Resu
     }
 }
 
-/// The border of an image of extents `[h, w]` of which a window makes `ceil(extent / stride)` results: the odd pixel goes
-/// behind, or in front.
+/// The padding with which a window makes `ceil(extent / stride)` results of an image `[h, w]`. An odd pixel goes behind
+/// (`SAME_UPPER`, and TensorFlow's SAME), or in front (`SAME_LOWER`).
 pub(in crate::import) fn same(image: [usize; 2], reach: [usize; 2], stride: [usize; 2], odd_in_front: bool) -> Padding {
     let side = |axis: usize| {
         let last = (image[axis].div_ceil(stride[axis]) - 1) * stride[axis];

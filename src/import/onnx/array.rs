@@ -67,12 +67,11 @@ impl Array {
 
     /// Floats whose number has been checked; those of 16 bits are rounded to such.
     pub(super) fn of_floats(dims: Vec<usize>, elem: ElementType, values: &[f32]) -> Self {
-        let constant = match elem {
-            ElementType::F16 => {
-                let bytes: Vec<u8> = values.iter().flat_map(|&v| half::f16::from_f32(v).to_le_bytes()).collect();
-                Constant::new(ElementType::F16, bytes.into())
-            }
-            _ => Constant::from_f32(values),
+        let constant = if elem == ElementType::F16 {
+            let bytes: Vec<u8> = values.iter().flat_map(|&v| half::f16::from_f32(v).to_le_bytes()).collect();
+            Constant::new(ElementType::F16, bytes.into())
+        } else {
+            Constant::from_f32(values)
         };
         Self { dims, elem, values: Elements::Floats(constant) }
     }
@@ -178,17 +177,15 @@ impl Array {
         if let Some(element) = floats.bytes.element() {
             return Self::filled(dims, elem, element, elements, meter);
         }
-        // A few of many must not cost a pass over all.
+        // By bytes, without converting: taking a few elements of many must not cost a pass over all. Floats of a constant
+        // have 16 bits or 32.
         let bytes = floats.bytes.as_slice();
-        let taken: Vec<u8> = match floats.dtype {
-            ElementType::F16 => {
-                let from = bytes.as_chunks::<2>().0;
-                meter.filled(elements, indices.map(|i| from[i]))?.into_flattened()
-            }
-            _ => {
-                let from = bytes.as_chunks::<4>().0;
-                meter.filled(elements, indices.map(|i| from[i]))?.into_flattened()
-            }
+        let taken: Vec<u8> = if floats.dtype == ElementType::F16 {
+            let from = bytes.as_chunks::<2>().0;
+            meter.filled(elements, indices.map(|i| from[i]))?.into_flattened()
+        } else {
+            let from = bytes.as_chunks::<4>().0;
+            meter.filled(elements, indices.map(|i| from[i]))?.into_flattened()
         };
         Ok(Self { dims, elem, values: Elements::Floats(Constant::new(floats.dtype, taken.into())) })
     }
@@ -202,7 +199,7 @@ impl Array {
         meter: &mut Meter,
     ) -> Result<Self, Problem> {
         // Few elements are cheaper written out, and count as what they are.
-        let bytes = if elements <= FEW {
+        let bytes = if elements <= MAX_WRITTEN_OUT {
             let copies = std::iter::repeat_n(element, elements);
             let mut bytes = meter.list(elements.saturating_mul(element.len()))?;
             copies.for_each(|copy| bytes.extend_from_slice(copy));
@@ -259,8 +256,8 @@ impl Array {
     }
 }
 
-/// Elements up to which one value is written out.
-const FEW: usize = 1 << 10;
+/// Elements up to which a repeated value is written out. Chosen: 4 kB cost less than treating them as a special case.
+const MAX_WRITTEN_OUT: usize = 1 << 10;
 
 /// Elements between neighbours along each axis.
 pub(super) fn strides(dims: &[usize]) -> Vec<usize> {

@@ -1,4 +1,4 @@
-//! ValueSource in files beside the model: only inside the model's folder, whatever the file says.
+//! Values in files beside the model: only inside the model's folder, whatever the file says.
 
 use std::{
     collections::BTreeMap,

@@ -147,7 +147,7 @@ fn lower<'m>(
     let results = vec![None; node.outputs.len()];
     let before = lowering.graph.tensors.len();
     let mut ctx = NodeLowering { lowering, node, opset, operands, results, read, values };
-    opset6::upgrade(&mut ctx)?;
+    opset6::upgrade(&mut ctx, entry.before_opset7)?;
     match entry.fold {
         Some(fold) if known => {
             if entry.fold_reads_elements {

@@ -28,6 +28,19 @@ pub(super) enum InputLayout {
     Any,
 }
 
+/// How operator sets up to 6 write an operator otherwise than 7 does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BeforeOpset7 {
+    /// The same.
+    Same,
+    /// Operands do not broadcast by themselves: the second's extents lie at the attribute `axis` of the first's.
+    BroadcastAtAxis,
+    /// One slope a channel, without ones behind.
+    SlopePerChannel,
+    /// It trains unless the attribute `is_test` is set.
+    TrainsUnlessIsTest,
+}
+
 /// An operator.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::import) struct OnnxOpEntry {
@@ -38,6 +51,7 @@ pub(in crate::import) struct OnnxOpEntry {
     pub(in crate::import) since: i64,
     pub(in crate::import) support: Support,
     pub(super) preferred_input_layout: InputLayout,
+    pub(super) before_opset7: BeforeOpset7,
     pub(super) lower: Lower,
     pub(in crate::import) fold: Option<Fold>,
     /// Whether folding reads elements one by one, so that an operand that is one value over and over is written out first.
@@ -55,7 +69,22 @@ impl OnnxOpEntry {
         lower: Lower,
     ) -> Self {
         let support = Support::new(types, kernels);
-        Self { name, domain: "", since, support, preferred_input_layout, lower, fold: None, fold_reads_elements: true }
+        Self {
+            name,
+            domain: "",
+            since,
+            support,
+            preferred_input_layout,
+            before_opset7: BeforeOpset7::Same,
+            lower,
+            fold: None,
+            fold_reads_elements: true,
+        }
+    }
+
+    /// With what operator sets up to 6 say otherwise.
+    pub(super) const fn before_opset7(self, before_opset7: BeforeOpset7) -> Self {
+        Self { before_opset7, ..self }
     }
 
     /// With its limits.

@@ -1,34 +1,27 @@
-//! What operator set 6 says in other ways than 7: operands broadcast where an attribute says so, and not by themselves.
+//! What operator set 6 says in other ways than 7. The row of an operator says what concerns it ([`BeforeOpset7`]).
 
-use super::{lower::reshaped, node_lowering::NodeLowering};
+use super::{lower::reshaped, node_lowering::NodeLowering, op_registry::BeforeOpset7};
 use crate::import::error::Problem;
 
-const NEWEST: i64 = 6;
-
-/// Operators of which the second operand's extents lie at the attribute `axis` of the first's.
-const BROADCAST: [&str; 12] =
-    ["Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Less", "Greater", "PRelu"];
-
-/// Brings a node's operands to the form that operator set 7 knows.
-pub(super) fn upgrade(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    if ctx.opset > NEWEST || !ctx.node.domain.is_empty() {
+/// Brings a node of operator set 6 or older to the form that set 7 has.
+pub(super) fn upgrade(ctx: &mut NodeLowering<'_>, before: BeforeOpset7) -> Result<(), Problem> {
+    if ctx.opset >= 7 {
         return Ok(());
     }
-    let name = ctx.node.op.as_str();
-    if matches!(name, "BatchNormalization" | "Dropout") && !ctx.flag("is_test", false)? {
-        return Err(Problem::new("it is in training mode", "export the model for inference"));
-    }
-    if !BROADCAST.contains(&name) {
-        return Ok(());
-    }
-    let (rank, second) = (ctx.operand(0)?.dims().len(), ctx.operand(1)?);
-    let first = match (name, second.dims().len()) {
-        // One slope a channel.
-        ("PRelu", 1) if second.len() > 1 => 1,
-        ("PRelu", _) => return Ok(()),
-        _ if ctx.has("axis") => ctx.axis(rank, 0)?,
-        _ => return Ok(()),
+    let first = match before {
+        BeforeOpset7::Same => return Ok(()),
+        BeforeOpset7::TrainsUnlessIsTest if ctx.flag("is_test", false)? => return Ok(()),
+        BeforeOpset7::TrainsUnlessIsTest => {
+            return Err(Problem::new("it is in training mode", "export the model for inference"));
+        }
+        BeforeOpset7::BroadcastAtAxis if ctx.has("axis") => ctx.axis(ctx.operand(0)?.dims().len(), 0)?,
+        BeforeOpset7::BroadcastAtAxis => return Ok(()),
+        BeforeOpset7::SlopePerChannel => match ctx.operand(1)? {
+            slopes if slopes.dims().len() == 1 && slopes.len() > 1 => 1,
+            _ => return Ok(()),
+        },
     };
+    let (rank, second) = (ctx.operand(0)?.dims().len(), ctx.operand(1)?);
     let behind = rank.checked_sub(first + second.dims().len());
     let behind = behind.ok_or_else(|| Problem::malformed(format!("{:?} do not fit at axis {first}", second.dims())))?;
     let dims = [second.dims(), &vec![1; behind]].concat();

@@ -6,9 +6,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{layout::AtomLayout, lower, model::Node, op_registry::InputLayout};
 
-/// Nodes looked at for one input, and for all inputs together: a real input is seen by a few before one cares.
-const MOST: usize = 10_000;
-const MOST_OF_ALL: usize = 1 << 18;
+/// Nodes visited for one input, and for all inputs together. Chosen: in a real model one of the first readers has a
+/// preference, and a hostile one has thousands of inputs with thousands of readers.
+const MAX_VISITS_PER_INPUT: usize = 10_000;
+const MAX_VISITS: usize = 1 << 18;
 
 /// What the readers of a graph's inputs prefer.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ impl<'m> PreferredLayouts<'m> {
         for (index, node) in nodes.iter().enumerate() {
             node.inputs.iter().for_each(|name| readers.entry(name).or_default().push(index));
         }
-        Self { nodes, readers, left: MOST_OF_ALL }
+        Self { nodes, readers, left: MAX_VISITS }
     }
 
     /// The layout that the readers of input `name` prefer: the first with a preference decides. Only nodes that the input's
@@ -35,7 +36,7 @@ impl<'m> PreferredLayouts<'m> {
         let mut carried: HashMap<&str, Vec<usize>> = HashMap::from([(name, (0..dims.len()).collect())]);
         let mut open: BTreeSet<usize> = BTreeSet::new();
         self.next(name, 0, &mut open);
-        for _ in 0..MOST {
+        for _ in 0..MAX_VISITS_PER_INPUT {
             let Some(index) = open.pop_first() else { break };
             let nodes = self.nodes;
             let node = &nodes[index];

@@ -47,12 +47,12 @@ impl ValueSource {
         Ok(match elem {
             ElementType::F32 => Array::of_constant(dims, Constant::new(ElementType::F32, bytes)),
             ElementType::F16 => Array::of_constant(dims, Constant::new(ElementType::F16, bytes)),
-            _ => Array::of_ints(dims, elem, integers(elem, bytes.as_slice(), meter.list(elements)?)),
+            integer => Array::of_ints(dims, integer, integers(integer, bytes.as_slice(), meter.list(elements)?)),
         })
     }
 }
 
-/// ValueSource in fields of numbers.
+/// Values in fields of numbers.
 fn typed(
     tensor: &Tensor,
     elem: ElementType,

@@ -361,9 +361,12 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
             (FakeQuant::On, None) => {
                 return (op, Epilogue { first: act, add: None, then: Act::Unary(grid.rounding()) });
             }
-            (FakeQuant::Off, _) => match act {
-                Act::None | Act::Unary(Unary::Relu | Unary::Relu6 | Unary::ReluN1To1) => clip(grid.range(), act),
-                other => return (op, Epilogue::of(other)),
+            (FakeQuant::Off, _) => match bounds(act) {
+                Some([least, most]) => {
+                    let [low, high] = grid.range();
+                    Unary::Clip { min: low.max(least), max: high.min(most) }
+                }
+                None => return (op, Epilogue::of(act)),
             },
         };
         match (&op, inputs) {
@@ -389,13 +392,13 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     }
 }
 
-/// An activation within bounds.
-fn clip([low, high]: [f32; 2], act: Act) -> Unary {
-    let [least, most] = match act {
-        Act::Unary(Unary::Relu) => [0.0, f32::INFINITY],
-        Act::Unary(Unary::Relu6) => [0.0, 6.0],
-        Act::Unary(Unary::ReluN1To1) => [-1.0, 1.0],
-        _ => [f32::NEG_INFINITY, f32::INFINITY],
-    };
-    Unary::Clip { min: low.max(least), max: high.min(most) }
+/// The bounds that an activation is, where it is nothing else.
+fn bounds(act: Act) -> Option<[f32; 2]> {
+    match act {
+        Act::None => Some([f32::NEG_INFINITY, f32::INFINITY]),
+        Act::Unary(Unary::Relu) => Some([0.0, f32::INFINITY]),
+        Act::Unary(Unary::Relu6) => Some([0.0, 6.0]),
+        Act::Unary(Unary::ReluN1To1) => Some([-1.0, 1.0]),
+        Act::Unary(_) | Act::Prelu(_) => None,
+    }
 }

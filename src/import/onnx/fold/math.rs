@@ -86,10 +86,16 @@ pub(in crate::import::onnx) fn cast_type(ctx: &NodeLowering<'_>) -> Result<Eleme
 }
 
 pub(in crate::import::onnx) fn cast(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let to = match ctx.node.op.as_str() {
-        "CastLike" => ctx.operand(1)?.element_type(),
-        _ => cast_type(ctx)?,
-    };
+    let to = cast_type(ctx)?;
+    cast_to(ctx, to)
+}
+
+pub(in crate::import::onnx) fn cast_like(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let to = ctx.operand(1)?.element_type();
+    cast_to(ctx, to)
+}
+
+fn cast_to(ctx: &mut NodeLowering<'_>, to: ElementType) -> Result<(), Problem> {
     let x = ctx.known(0, "input")?;
     let dims = x.dims().to_vec();
     ctx.budget_for(&dims, 2 * size_of::<i64>(), 1)?;
@@ -115,6 +121,7 @@ pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: 
     let truth = matches!(
         binary,
         Binary::Equal
+            | Binary::NotEqual
             | Binary::Less
             | Binary::LessEqual
             | Binary::Greater

@@ -1,5 +1,4 @@
-//! Computing on the host what is known before any run: shape arithmetic exactly, and what little else exporters leave.
-//! Knows no graph.
+//! Constant folding: computes nodes whose operands are all known. Shape arithmetic is exact, in integers.
 
 pub(super) mod math;
 pub(super) mod reduce;

@@ -1,4 +1,7 @@
-//! Reductions of known values. Those of no values have a result, too.
+//! Reductions of known values, those of no values too.
+//!
+//! Sums are not those of the references (`ops/reference/reduce.rs`), which add in 32 bits in the order of the kernels, to
+//! be compared with a device. What is folded is computed once and for all, so it is summed in 64.
 
 use crate::{
     graph::{
@@ -35,7 +38,9 @@ pub(in crate::import::onnx) fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKi
         }
         None => {
             let values = turned.to_f32();
-            let results: Vec<f32> = (0..rows).map(|row| floats(kind, &values[row * length..][..length])).collect();
+            let whole = |row: usize| floats(kind, &values[row * length..][..length]);
+            let results = (0..rows).map(whole).collect::<Option<Vec<f32>>>();
+            let results = results.ok_or_else(|| Problem::unsupported("indices of known values are not computed"))?;
             Array::of_floats(dims, x.element_type(), &results)
         }
     };
@@ -54,14 +59,15 @@ fn integers(kind: ReduceKind, row: &[i64], elem: ElementType) -> Option<i64> {
         ReduceKind::Mean => sum(|v| v).checked_div(row.len() as i64)?,
         ReduceKind::Max => row.iter().copied().max().unwrap_or(elem.range().0),
         ReduceKind::Min => row.iter().copied().min().unwrap_or(elem.range().1),
-        _ => return None,
+        ReduceKind::LogSum | ReduceKind::LogSumExp | ReduceKind::ArgMax { .. } | ReduceKind::ArgMin { .. } => return None,
     })
 }
 
-fn floats(kind: ReduceKind, row: &[f32]) -> f32 {
+fn floats(kind: ReduceKind, row: &[f32]) -> Option<f32> {
     let greatest = || row.iter().copied().fold(f32::NEG_INFINITY, greater);
     let sum = |part: fn(f32) -> f32| row.iter().map(|&v| f64::from(part(v))).sum::<f64>();
-    match kind {
+    Some(match kind {
+        ReduceKind::Mean => (sum(|v| v) / row.len() as f64) as f32,
         ReduceKind::Sum => sum(|v| v) as f32,
         ReduceKind::SumSquare => sum(|v| v * v) as f32,
         ReduceKind::L1 => sum(f32::abs) as f32,
@@ -69,8 +75,9 @@ fn floats(kind: ReduceKind, row: &[f32]) -> f32 {
         ReduceKind::LogSum => sum(|v| v).ln() as f32,
         ReduceKind::LogSumExp => {
             let most = greatest();
+            // Infinity less infinity would be NaN.
             if most.is_infinite() {
-                return most;
+                return Some(most);
             }
             let rest: f64 = row.iter().map(|&v| f64::from(v - most).exp()).sum();
             (f64::from(most) + rest.ln()) as f32
@@ -78,6 +85,6 @@ fn floats(kind: ReduceKind, row: &[f32]) -> f32 {
         ReduceKind::Prod => row.iter().product(),
         ReduceKind::Max => greatest(),
         ReduceKind::Min => row.iter().copied().fold(f32::INFINITY, lesser),
-        _ => (sum(|v| v) / row.len() as f64) as f32,
-    }
+        ReduceKind::ArgMax { .. } | ReduceKind::ArgMin { .. } => return None,
+    })
 }

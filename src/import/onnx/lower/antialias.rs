@@ -69,7 +69,7 @@ fn weights(
     let width = scale.min(1.0);
     let (reach, cubic) = match mode {
         ResizeMode::Cubic { a, exclude_outside } => (2.0, Some((f64::from(a), exclude_outside))),
-        _ => (1.0, None),
+        ResizeMode::Linear | ResizeMode::Nearest(_) => (1.0, None),
     };
     // A pixel of the result looks at as many of the input as it covers.
     let first = (-reach / width).floor() + 1.0;

@@ -10,6 +10,7 @@ use crate::{
             fold::math,
             node_lowering::NodeLowering,
             op_registry::{
+                BeforeOpset7::{BroadcastAtAxis, SlopePerChannel},
                 InputLayout::{Any, LikeOperand},
                 OnnxOpEntry,
             },
@@ -21,13 +22,19 @@ use crate::{
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Add", 1, Numbers, "binary", LikeOperand, |c| arithmetic(c, Binary::Add))
+        .before_opset7(BroadcastAtAxis)
         .fold(|c| math::binary(c, Binary::Add)),
     OnnxOpEntry::new("Sub", 1, Numbers, "binary", LikeOperand, |c| arithmetic(c, Binary::Sub))
+        .before_opset7(BroadcastAtAxis)
         .fold(|c| math::binary(c, Binary::Sub)),
     OnnxOpEntry::new("Mul", 1, Numbers, "binary", LikeOperand, |c| arithmetic(c, Binary::Mul))
+        .before_opset7(BroadcastAtAxis)
         .fold(|c| math::binary(c, Binary::Mul)),
-    OnnxOpEntry::new("Div", 1, Numbers, "binary", LikeOperand, div).fold(|c| math::binary(c, Binary::Div)),
+    OnnxOpEntry::new("Div", 1, Numbers, "binary", LikeOperand, div)
+        .before_opset7(BroadcastAtAxis)
+        .fold(|c| math::binary(c, Binary::Div)),
     OnnxOpEntry::new("Pow", 1, Numbers, "binary", LikeOperand, |c| arithmetic(c, Binary::Pow))
+        .before_opset7(BroadcastAtAxis)
         .fold(|c| math::binary(c, Binary::Pow)),
     OnnxOpEntry::new("Mod", 10, Numbers, "binary", Any, modulo).fold(math::modulo),
     OnnxOpEntry::new("Max", 1, Numbers, "binary", LikeOperand, |c| many(c, Binary::Maximum))
@@ -37,20 +44,29 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Sum", 1, Floats, "binary", Any, |c| many(c, Binary::Add)).fold(|c| math::many(c, Binary::Add)),
     OnnxOpEntry::new("Mean", 1, Floats, "binary", Any, mean),
     OnnxOpEntry::new("Equal", 1, All, "binary", Any, |c| truth(c, Binary::Equal))
+        .before_opset7(BroadcastAtAxis)
         .fold(|c| math::binary(c, Binary::Equal)),
     OnnxOpEntry::new("Less", 1, Numbers, "binary", Any, |c| truth(c, Binary::Less))
+        .before_opset7(BroadcastAtAxis)
         .fold(|c| math::binary(c, Binary::Less)),
     OnnxOpEntry::new("LessOrEqual", 12, Numbers, "binary", Any, |c| truth(c, Binary::LessEqual))
         .fold(|c| math::binary(c, Binary::LessEqual)),
     OnnxOpEntry::new("Greater", 1, Numbers, "binary", Any, |c| truth(c, Binary::Greater))
+        .before_opset7(BroadcastAtAxis)
         .fold(|c| math::binary(c, Binary::Greater)),
     OnnxOpEntry::new("GreaterOrEqual", 12, Numbers, "binary", Any, |c| truth(c, Binary::GreaterEqual))
         .fold(|c| math::binary(c, Binary::GreaterEqual)),
-    OnnxOpEntry::new("And", 1, Truths, "binary", Any, |c| truth(c, Binary::And)).fold(|c| math::binary(c, Binary::And)),
-    OnnxOpEntry::new("Or", 1, Truths, "binary", Any, |c| truth(c, Binary::Or)).fold(|c| math::binary(c, Binary::Or)),
-    OnnxOpEntry::new("Xor", 1, Truths, "binary", Any, |c| truth(c, Binary::Xor)).fold(|c| math::binary(c, Binary::Xor)),
+    OnnxOpEntry::new("And", 1, Truths, "binary", Any, |c| truth(c, Binary::And))
+        .before_opset7(BroadcastAtAxis)
+        .fold(|c| math::binary(c, Binary::And)),
+    OnnxOpEntry::new("Or", 1, Truths, "binary", Any, |c| truth(c, Binary::Or))
+        .before_opset7(BroadcastAtAxis)
+        .fold(|c| math::binary(c, Binary::Or)),
+    OnnxOpEntry::new("Xor", 1, Truths, "binary", Any, |c| truth(c, Binary::Xor))
+        .before_opset7(BroadcastAtAxis)
+        .fold(|c| math::binary(c, Binary::Xor)),
     OnnxOpEntry::new("Where", 9, All, "binary", LikeOperand, select).fold(math::select),
-    OnnxOpEntry::new("PRelu", 1, Numbers, "binary", LikeOperand, prelu),
+    OnnxOpEntry::new("PRelu", 1, Numbers, "binary", LikeOperand, prelu).before_opset7(SlopePerChannel),
 ];
 
 /// A function of two values.

@@ -45,7 +45,8 @@ fn depth_to_space(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let block = ctx.size("blocksize", 0)?;
     let order = match ctx.text("mode", "DCR")?.as_str() {
         "CRD" => DepthOrder::Crd,
-        _ => DepthOrder::Dcr,
+        "DCR" => DepthOrder::Dcr,
+        other => return Err(Problem::malformed(format!("its mode is `{other}`"))),
     };
     let area = block.checked_mul(block).filter(|&area| area > 0 && image.shape.c.is_multiple_of(area));
     let area = area.ok_or_else(|| Problem::malformed(format!("{} channels in blocks of {block}", image.shape.c)))?;

@@ -15,8 +15,8 @@ use crate::{
     },
 };
 
-/// Most places of a window: each is a step.
-const MOST: usize = 256;
+/// Most positions of a window, since each becomes a node of its own. Chosen: a window of 16 by 16.
+const MAX_POSITIONS: usize = 256;
 
 /// Integers up to here are held exactly.
 const EXACT: usize = 1 << 24;
@@ -30,7 +30,7 @@ pub(super) fn max_indices(
     columns: bool,
 ) -> Result<TensorId, Problem> {
     let [height, width] = pool.window;
-    if height.saturating_mul(width) > MOST {
+    if height.saturating_mul(width) > MAX_POSITIONS {
         return Err(Problem::unsupported(format!("its second result, the indices in windows of {height} by {width}")));
     }
     let Shape { b, h, w, c } = image.shape;

@@ -17,6 +17,7 @@ use crate::{
             layout_selection::uniform,
             node_lowering::NodeLowering,
             op_registry::{
+                BeforeOpset7::TrainsUnlessIsTest,
                 InputLayout::{Any, ChannelsSecond},
                 OnnxOpEntry,
             },
@@ -28,6 +29,7 @@ use crate::{
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("BatchNormalization", 1, Floats, "binary", ChannelsSecond, batch)
+        .before_opset7(TrainsUnlessIsTest)
         .limits("statistics must be known; not in training mode"),
     OnnxOpEntry::new("InstanceNormalization", 1, Floats, "normalize, binary", ChannelsSecond, instance),
     OnnxOpEntry::new("LayerNormalization", 17, Floats, "normalize, binary", Any, layer),

@@ -9,6 +9,7 @@ use crate::{
             fold::math,
             node_lowering::NodeLowering,
             op_registry::{
+                BeforeOpset7::TrainsUnlessIsTest,
                 InputLayout::{Any, LikeOperand},
                 OnnxOpEntry,
             },
@@ -100,9 +101,10 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         truth(c, Unary::IsInf { negative, positive })
     }),
     OnnxOpEntry::new("Cast", 1, All, "unary", LikeOperand, cast).fold(math::cast),
-    OnnxOpEntry::new("CastLike", 15, All, "unary", Any, cast_like).fold(math::cast),
+    OnnxOpEntry::new("CastLike", 15, All, "unary", Any, cast_like).fold(math::cast_like),
     OnnxOpEntry::new("Identity", 1, All, "none", LikeOperand, same).fold_repeated(same),
     OnnxOpEntry::new("Dropout", 1, All, "none", LikeOperand, dropout)
+        .before_opset7(TrainsUnlessIsTest)
         .limits("not in training mode")
         .fold_repeated(dropout),
     OnnxOpEntry::new("Gelu", 1, Floats, "unary", Any, |c| float(c, Unary::Gelu)).domain("com.microsoft"),
@@ -181,7 +183,8 @@ fn to_type(ctx: &mut NodeLowering<'_>, to: ElementType) -> Result<(), Problem> {
         ElementType::Bool if from != ElementType::Bool => result = one(ctx, Unary::NotZero, &x, to)?,
         ElementType::F16 if from != ElementType::F16 => result = one(ctx, Unary::ToHalf, &x, to)?,
         to if !to.is_float() && from.is_float() => result = one(ctx, Unary::Trunc, &x, to)?,
-        _ => result.elem = to,
+        // Integers and truth values are held in floats already, so all other casts leave the values as they are.
+        to => result.elem = to,
     }
     ctx.give(0, Value::Computed(result));
     Ok(())
