@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::onnx::{Attr, Model};
+use crate::onnx_model::{Model, bytes, number};
 
 const TEXPOOL: &str = env!("CARGO_BIN_EXE_texpool");
 
@@ -22,10 +22,10 @@ fn long(folder: &Path) -> String {
     let mut model = Model::new();
     model.input("x0", &[1, 4, 128, 128]);
     model.floats("w", &[4, 4, 3, 3], &[0.01; 144]);
-    let pads = || ("pads", Attr::Ints(vec![1, 1, 1, 1]));
+    let pads = bytes(5, &[bytes(1, b"pads"), [1; 4].map(|pad| number(8, pad)).concat()].concat());
     for layer in 0..400 {
         let (from, to) = (format!("x{layer}"), format!("x{}", layer + 1));
-        model.node("Conv", &[&from, "w"], &[&to], &[pads()]);
+        model.raw_node("Conv", &[&from, "w"], &[&to], std::slice::from_ref(&pads));
     }
     model.output("x400");
     let path = folder.join("long.onnx");

@@ -14,6 +14,5 @@ mod fetching;
 mod fresh;
 mod plan;
 
-#[path = "../support/onnx.rs"]
-#[allow(dead_code, reason = "not every test binary writes every kind of file")]
-mod onnx;
+#[path = "../support/onnx_model.rs"]
+mod onnx_model;
