@@ -7,8 +7,8 @@ use std::{fs, path::PathBuf};
 use cpu_time::ProcessTime;
 use serde_json::Value;
 use texpool::plan::{
-    PlanError, Planner, SearchBudget, SearchControl, Strategy, UsageRecord, bank_bound, banks, bounds, io::from_csv,
-    offsets, optimum, solve, uses_from_records,
+    PlanError, Planner, SearchBudget, SearchControl, Strategy, UsageRecord, bank_bound, bounds, io::from_csv, offsets,
+    optimum, place_banks, solve, uses_from_records,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -72,7 +72,8 @@ fn row(records: &[UsageRecord]) -> Result<String, PlanError> {
     let (_, portfolio) =
         fastest(50, || solve(records, &uses, Planner::Best, SearchBudget::PORTFOLIO, &SearchControl::new()))?;
     let (exact, exact_ms) = fastest(5, || optimum(records, 100, &SearchControl::new()))?;
-    let (banked, banked_ms) = fastest(5, || banks(records, &uses, &exact.layout, 400_000, &SearchControl::new()))?;
+    let (banked, banked_ms) =
+        fastest(5, || place_banks(records, &uses, &exact.layout, 400_000, &SearchControl::new()))?;
     let bank_bound = bank_bound(records, &uses, banked.total(), 1000, &SearchControl::new())?;
     let arena = offsets::smallest(records, 100_000, &SearchControl::new())?;
     let least = |strategy: Strategy| -> Result<u64, PlanError> {

@@ -15,7 +15,7 @@ use crate::{
     compile::{CompileOptions, Phases},
     graph::Graph,
     io::check_target,
-    plan::{Planner, SearchBudget, StepUse, Survey, UsageRecord, published, survey},
+    plan::{Planner, SearchBudget, StepUse, StrategyComparison, UsageRecord, compare_strategies, published},
     report::{self, FrontReport, MemoryReport},
     rewrite::{RULES, Rule, Rules},
 };
@@ -175,8 +175,8 @@ fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<FrontRep
 }
 
 /// Everything at once, with a bar.
-fn surveyed(records: &[UsageRecord], uses: &[StepUse], args: &Args) -> Result<Survey, CliError> {
+fn surveyed(records: &[UsageRecord], uses: &[StepUse], args: &Args) -> Result<StrategyComparison, CliError> {
     let budget = SearchBudget { nodes: args.nodes, ..SearchBudget::default() };
     let deadline = args.deadline.and_then(|given| given.0);
-    Ok(progress::with_progress(deadline, |control| survey(records, uses, budget, control))?)
+    Ok(progress::with_progress(deadline, |control| compare_strategies(records, uses, budget, control))?)
 }

@@ -1,4 +1,4 @@
-//! `texpool plan --records`: usage records surveyed, planned by one strategy, or fitted into a capacity.
+//! `texpool plan --records`: usage records planned by all strategies, planned by one strategy, or fitted into a capacity.
 
 use std::{
     path::Path,
@@ -17,10 +17,10 @@ use crate::{
     io::{IoError, read_text, shown, write_atomic},
     plan::{
         Layout, LayoutError, PlanError, Planner, SearchBudget, SearchControl, StopReason, Strategy, Uses, bounds,
-        check_layout,
+        check_layout, compare_strategies,
         io::{RecordSet, from_text, to_minimalloc},
         offsets::{Fit, fit},
-        plan_svg, solve, survey,
+        plan_svg, solve,
     },
     report::grouped,
 };
@@ -54,7 +54,7 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
     let deadline = args.deadline.map_or(Some(DEADLINE), |given| given.0);
     let (layout, stopped, code) = progress::with_progress(deadline, |control| match (args.capacity, args.strategy) {
         (Some(capacity), _) => fitted(&set, capacity, json, control),
-        (None, StrategyArg::All | StrategyArg::One(Planner::Best)) => surveyed(&set, args.nodes, json, control),
+        (None, StrategyArg::All | StrategyArg::One(Planner::Best)) => compared(&set, args.nodes, json, control),
         (None, StrategyArg::One(planner)) => chosen(&set, planner, args.nodes, json, control),
     })
     .map_err(|error| match error {
@@ -89,9 +89,9 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
 type Answer = (Option<Layout>, Option<StopReason>, u8);
 
 /// Everything at once.
-fn surveyed(set: &RecordSet, nodes: u64, json: bool, control: &SearchControl<'_>) -> Result<Answer, CliError> {
+fn compared(set: &RecordSet, nodes: u64, json: bool, control: &SearchControl<'_>) -> Result<Answer, CliError> {
     let budget = SearchBudget { nodes, ..SearchBudget::default() };
-    let found = survey(&set.records, Uses::FirstAndLast, budget, control)?;
+    let found = compare_strategies(&set.records, Uses::FirstAndLast, budget, control)?;
     if json {
         out::json(&found)?
     } else {

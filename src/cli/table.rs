@@ -12,7 +12,7 @@ use crate::{
     gpu::{ExternalTextures, Gpu, Session, SessionOptions},
     graph::Graph,
     io::shown,
-    plan::{Planner, SearchBudget, SearchControl, survey},
+    plan::{Planner, SearchBudget, SearchControl, compare_strategies},
     report::{NetworkRow, NetworkTable},
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -82,9 +82,10 @@ fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliE
     };
     let compiled = setup_model::compiled(&graph, &options, args.deadline.time())?;
     let schedule = &compiled.schedule;
-    let survey = survey(&schedule.records, &schedule.uses, SearchBudget::default(), &SearchControl::new())?;
+    let comparison =
+        compare_strategies(&schedule.records, &schedule.uses, SearchBudget::default(), &SearchControl::new())?;
     let name = shown(model).to_string();
-    let mut row = NetworkRow::new(&name, &graph, &compiled, &survey, args.plan.format());
+    let mut row = NetworkRow::new(&name, &graph, &compiled, &comparison, args.plan.format());
     row.shared_objects = published::tables_1_and_2(&name)?;
     row.dataflow = published::table_3(&name, &graph);
     row.milliseconds = gpu.map(|gpu| time(gpu, &graph, compiled, options)).transpose()?;

@@ -1,19 +1,19 @@
-//! Tensors assigned to regions so that no step reads and writes the same one: which tensors conflict, first
-//! assignments, and how a search moves from one to the next.
+//! Assignments of tensors to regions in which no step reads and writes the same region: conflicts, first assignments,
+//! and the moves and the acceptance rule of a local search. It is graph colouring with a cost.
 //!
-//! Shared by banks, whose tensors lie whole, and by textures whose tensors lie row by row. What an assignment costs is
-//! theirs to say.
+//! Used for banks, whose tensors lie whole, and for textures whose tensors lie row by row. Each says what an assignment
+//! costs.
 
 /// For each tensor, those that some step reads while it writes the tensor, or writes while it reads it.
 pub(super) struct Conflicts(Vec<Vec<usize>>);
 
 impl Conflicts {
-    /// None yet, between so many tensors.
+    /// No conflicts yet between a number of tensors.
     pub(super) fn new(tensors: usize) -> Self {
         Self(vec![Vec::new(); tensors])
     }
 
-    /// Adds those of a step; [`sorted`](Self::sorted) comes after the last.
+    /// Adds the conflicts of a step. After the last one, the lists have to be [`sorted`](Self::sorted).
     pub(super) fn add(&mut self, reads: impl Iterator<Item = usize> + Clone, writes: impl Iterator<Item = usize>) {
         for write in writes {
             for read in reads.clone().filter(|&read| read != write) {
@@ -23,7 +23,7 @@ impl Conflicts {
         }
     }
 
-    /// Each list in rising order, without doubles.
+    /// Sorts the lists and removes duplicates.
     pub(super) fn sorted(mut self) -> Self {
         for list in &mut self.0 {
             list.sort_unstable();
@@ -43,24 +43,24 @@ impl Conflicts {
     }
 }
 
-/// Assigns the tensors of `order`, which is all of them, each to the region that `pick` takes of those without a
-/// conflict: it is told the tensor, these regions and what is assigned so far. `None` once it takes none.
+/// Assigns all tensors in the order given, each to the region that `choose` returns. It gets the tensor, the regions in
+/// which nothing conflicts with it, and the regions of the tensors so far. `None` as soon as it returns none.
 pub(super) fn assign(
     conflicts: &Conflicts,
     regions: usize,
     order: impl Iterator<Item = usize>,
-    mut pick: impl FnMut(usize, &[usize], &[Option<usize>]) -> Option<usize>,
+    mut choose: impl FnMut(usize, &[usize], &[Option<usize>]) -> Option<usize>,
 ) -> Option<Vec<usize>> {
     let mut region_of: Vec<Option<usize>> = vec![None; conflicts.0.len()];
     for tensor in order {
         let open = |region: &usize| conflicts.of(tensor).iter().all(|&other| region_of[other] != Some(*region));
         let open: Vec<usize> = (0..regions).filter(open).collect();
-        region_of[tensor] = Some(pick(tensor, &open, &region_of)?);
+        region_of[tensor] = Some(choose(tensor, &open, &region_of)?);
     }
     region_of.into_iter().collect()
 }
 
-/// An assignment that a search changes tensor by tensor.
+/// An assignment that a local search changes tensor by tensor.
 pub(super) trait Assignment {
     /// The region of each tensor.
     fn region_of(&self) -> &[usize];
@@ -69,11 +69,12 @@ pub(super) trait Assignment {
     fn cost(&self) -> u64;
 
     /// Moves a tensor to a region.
-    fn shift(&mut self, tensor: usize, region: usize);
+    fn move_tensor(&mut self, tensor: usize, region: usize);
 }
 
-/// A Kempe chain: `first` goes to region `to`, and along with it those that conflict there go the other way, and so on.
-/// Tensors with the regions they go to; `None` where they are more than `longest`.
+/// A Kempe chain, as in graph colouring: `first` moves to region `to`, the tensors there that conflict with it move the
+/// other way, those that conflict with them move along, and so on. The tensors with their new regions; `None` if there
+/// are more than `longest`.
 pub(super) fn kempe_chain(
     conflicts: &Conflicts,
     region_of: &[usize],
@@ -99,32 +100,33 @@ pub(super) fn kempe_chain(
     Some(chain)
 }
 
-/// Late acceptance hill climbing (Burke and Bykov 2017): a move stays if it costs no more than what was before it, or
-/// than what was a history's length of moves ago.
+/// Late acceptance hill climbing (Burke and Bykov 2017): a move is accepted if the cost after it is at most that before
+/// it, or at most that of a number of moves ago. It needs no other parameter than that number, and no temperature.
 pub(super) struct LateAcceptance(Vec<u64>);
 
 impl LateAcceptance {
-    /// A search that starts from an assignment of `cost`; the longer the history, the further and slower it climbs.
+    /// A search that starts at `cost` and looks back `history` moves: the longer, the slower it converges and the lower
+    /// it ends.
     pub(super) fn new(cost: u64, history: usize) -> Self {
         Self(vec![cost; history])
     }
 
-    /// Makes move number `count`, and takes it back unless it is accepted; the cost if it is.
+    /// Makes move number `number`. If it is accepted, the cost after it; if not, it is undone.
     pub(super) fn try_move(
         &mut self,
-        count: u64,
+        number: u64,
         assignment: &mut impl Assignment,
         chain: &[(usize, usize)],
     ) -> Option<u64> {
         let before = assignment.cost();
-        let back: Vec<(usize, usize)> =
+        let undo: Vec<(usize, usize)> =
             chain.iter().map(|&(tensor, _)| (tensor, assignment.region_of()[tensor])).collect();
-        chain.iter().for_each(|&(tensor, region)| assignment.shift(tensor, region));
+        chain.iter().for_each(|&(tensor, region)| assignment.move_tensor(tensor, region));
         let cost = assignment.cost();
-        let slot = (count % self.0.len() as u64) as usize;
+        let slot = (number % self.0.len() as u64) as usize;
         let accepted = cost <= before || cost <= self.0[slot];
         if !accepted {
-            back.into_iter().for_each(|(tensor, region)| assignment.shift(tensor, region));
+            undo.into_iter().for_each(|(tensor, region)| assignment.move_tensor(tensor, region));
         }
         self.0[slot] = self.0[slot].min(if accepted { cost } else { before });
         accepted.then_some(cost)

@@ -1,14 +1,26 @@
-//! Lower bounds: what no plan can go below (Pisarchyk and Lee 2020, sections 4.1 and 5.1).
+//! Lower bounds: no plan is smaller (Pisarchyk and Lee 2020, sections 4.1 and 5.1).
 
 use std::cmp::Reverse;
 
 use super::{
     error::{InputError, PlanError},
-    load::{Load, births, span},
+    live_counts::LiveCounts,
     record::UsageRecord,
+    sections::{live_sections, section_starts},
 };
 
 /// The naïve total and the two lower bounds, in the records' unit.
+///
+/// ```
+/// use texpool::plan::{UsageRecord, bounds};
+///
+/// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
+/// let bounds = bounds(&records)?;
+/// // Steps 1 and 2 need an 8 and a 4 at once, so two objects, and an arena of 12.
+/// assert_eq!((bounds.naive, bounds.shared_objects, bounds.offsets), (20, 12, 12));
+/// assert_eq!(bounds.positional_maximums, [8, 4]);
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bounds {
@@ -18,11 +30,11 @@ pub struct Bounds {
     pub shared_objects: u64,
     /// Largest breadth of a step: no plan of any kind is smaller.
     pub offsets: u64,
-    /// The i-th entry is the largest i-th size in any operator profile; never increasing.
+    /// The i-th entry is the largest of the i-th largest sizes in all operator profiles. Never increasing.
     pub positional_maximums: Vec<u64>,
 }
 
-/// The sum of all sizes, once every interval is known to be in order.
+/// The sum of all sizes. Checks that no interval is reversed.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or if the sum does not fit in 64 bits.
@@ -43,16 +55,17 @@ pub fn naive_total(records: &[UsageRecord]) -> Result<u64, PlanError> {
 /// As [`naive_total`].
 pub fn bounds(records: &[UsageRecord]) -> Result<Bounds, PlanError> {
     let naive = naive_total(records)?;
-    let offsets = widest(records);
-    let points = births(records);
-    let mut load = Load::new(points.len());
+    let offsets = max_breadth(records);
+    let starts = section_starts(records);
+    let mut alive = LiveCounts::new(starts.len());
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_unstable_by_key(|&i| Reverse(records[i].size));
-    // With tensors from the largest on, the first at which so many are alive at once is the last of them by size.
+    // The i-th positional maximum is the largest size such that i tensors of at least this size are alive at once. With
+    // tensors added from the largest to the smallest, it is the size of the first with which i are alive at once.
     let mut positional_maximums = Vec::new();
     for i in order {
-        let (from, to) = span(&points, &records[i]);
-        if load.add(from, to) > positional_maximums.len() {
+        let (from, to) = live_sections(&starts, &records[i]);
+        if alive.add(from, to) > positional_maximums.len() {
             positional_maximums.push(records[i].size);
         }
     }
@@ -60,20 +73,20 @@ pub fn bounds(records: &[UsageRecord]) -> Result<Bounds, PlanError> {
     Ok(Bounds { naive, shared_objects, offsets, positional_maximums })
 }
 
-/// The largest breadth of a step. The sizes must add up.
-fn widest(records: &[UsageRecord]) -> u64 {
+/// The largest breadth of a step, in `O(n log n)`. The sum of sizes must not overflow.
+pub(super) fn max_breadth(records: &[UsageRecord]) -> u64 {
     let mut starts: Vec<(usize, u64)> = records.iter().map(|r| (r.first, r.size)).collect();
     starts.sort_unstable();
     let mut ends: Vec<(usize, u64)> = records.iter().map(|r| (r.last, r.size)).collect();
     ends.sort_unstable();
-    let (mut breadth, mut widest, mut dead) = (0u64, 0u64, 0);
+    let (mut breadth, mut max, mut dead) = (0u64, 0u64, 0);
     for (first, size) in starts {
         while ends[dead].0 < first {
             breadth -= ends[dead].1;
             dead += 1;
         }
         breadth += size;
-        widest = widest.max(breadth);
+        max = max.max(breadth);
     }
-    widest
+    max
 }

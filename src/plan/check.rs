@@ -1,6 +1,6 @@
-//! The independent checker: what a layout or plan must keep, told from the records alone.
+//! The independent checker: whether a layout or plan keeps the rules, computed from the records only.
 //!
-//! Shares no code with the strategies and must never learn how a plan was found.
+//! Shares no code with the strategies, and does not know how a plan was found.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +13,41 @@ use super::{
     uses::Uses,
 };
 
-/// A run of units that a record holds while it lives.
-struct Span {
+/// A range of units that a record uses while it is alive.
+struct UnitRange {
     record: usize,
     region: usize,
     start: u64,
     end: u64,
 }
 
-/// Checks a layout: everything inside its region, nothing alive on top of each other, the rules of its problem, and
-/// for regions that are to be textures no step that reads and writes the same one.
+/// Checks a layout: every record inside its region, no two records that are alive at once overlap, the rules of its
+/// problem, and for regions that become textures that no step reads and writes the same one.
 ///
 /// # Errors
-/// The first rule that is broken, naming records, step and region.
+/// The first rule that is broken, with records, step and region.
+///
+/// ```
+/// use texpool::plan::{Layout, LayoutError, LayoutKind, Place, PlanError, UsageRecord, Uses, check_layout};
+///
+/// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4)];
+/// let places = vec![Place { region: 0, offset: 0 }, Place { region: 0, offset: 8 }];
+/// let arena = Layout { problem: LayoutKind::Offsets, regions: vec![12], places };
+/// assert_eq!(check_layout(&records, Uses::FirstAndLast, &arena), Ok(()));
+/// // As a bank it would be read and written by step 1.
+/// let bank = Layout { problem: LayoutKind::Banks, ..arena };
+/// let refused = check_layout(&records, Uses::FirstAndLast, &bank);
+/// assert!(matches!(refused, Err(PlanError::Layout(LayoutError::ReadsAndWrites { step: 1, read: 0, write: 1, .. }))));
+/// ```
 pub fn check_layout<'a>(records: &[UsageRecord], uses: impl Into<Uses<'a>>, layout: &Layout) -> Result<(), PlanError> {
     check_records(records)?;
-    count("places", records.len(), layout.places.len())?;
-    let problem = layout.problem.name();
+    check_length("places", records.len(), layout.places.len())?;
+    let kind = layout.problem.name();
     if layout.problem == LayoutKind::Offsets && layout.regions.len() > 1 {
         let why = format!("one arena, not {}", layout.regions.len());
-        return Err(LayoutError::Shape { problem, why }.into());
+        return Err(LayoutError::InvalidForKind { kind, why }.into());
     }
-    let mut spans = Vec::with_capacity(records.len());
+    let mut ranges = Vec::with_capacity(records.len());
     for (record, (r, place)) in records.iter().zip(&layout.places).enumerate() {
         let Some(&size) = layout.regions.get(place.region) else {
             let count = layout.regions.len();
@@ -47,30 +60,32 @@ pub fn check_layout<'a>(records: &[UsageRecord], uses: impl Into<Uses<'a>>, layo
         let (start, end) = match layout.problem {
             LayoutKind::SharedObjects if place.offset != 0 => {
                 let why = format!("record {record} lies at offset {} of an object", place.offset);
-                return Err(LayoutError::Shape { problem, why }.into());
+                return Err(LayoutError::InvalidForKind { kind, why }.into());
             }
+            // Whatever its size, the record has the whole object.
             LayoutKind::SharedObjects => (0, u64::MAX),
             LayoutKind::Offsets | LayoutKind::Banks | LayoutKind::Rows => (place.offset, place.offset + r.size),
         };
-        spans.push(Span { record, region: place.region, start, end });
+        ranges.push(UnitRange { record, region: place.region, start, end });
     }
     if layout.regions.iter().try_fold(0u64, |sum, &size| sum.checked_add(size)).is_none() {
-        return Err(
-            LayoutError::Shape { problem, why: "the regions add up to more than 64 bits hold".to_owned() }.into()
-        );
+        let why = "the regions add up to more than 64 bits hold".to_owned();
+        return Err(LayoutError::InvalidForKind { kind, why }.into());
     }
-    no_overlap(records, spans)?;
+    no_overlap(records, ranges)?;
     let exclusive = layout.problem != LayoutKind::Offsets;
     check_uses(records, uses.into(), |record| exclusive.then(|| layout.places[record].region))
 }
 
-/// Checks a plan, texel by texel: textures the device allows, a placement a record, every row inside its texture,
-/// nothing alive on top of each other, and no step that reads and writes the same texture.
+/// Checks a plan: every texture is one that the device allows, each record has a placement, every row lies inside its
+/// texture, no two tensors that are alive at once overlap, and no step reads and writes the same texture.
+/// [`realize`](super::realize()) has an example.
 ///
-/// A tensor is taken to be alive as a whole; [`check_rows`](super::check_rows) knows of rows that die one by one.
+/// All rows of a tensor count as alive as long as the tensor is; for plans whose rows die one by one there is
+/// [`check_rows`](super::check_rows).
 ///
 /// # Errors
-/// The first rule that is broken, naming records, step and texture.
+/// The first rule that is broken, with records, step and texture.
 pub fn check<'a>(
     records: &[UsageRecord],
     tensors: &[TensorRows],
@@ -79,12 +94,12 @@ pub fn check<'a>(
     limits: TextureLimits,
 ) -> Result<(), PlanError> {
     check_records(records)?;
-    count("tensors", records.len(), tensors.len())?;
-    count("placements", records.len(), plan.placements.len())?;
+    check_length("tensors", records.len(), tensors.len())?;
+    check_length("placements", records.len(), plan.placements.len())?;
     for (texture, spec) in plan.textures.iter().enumerate() {
         let (width, height) = (spec.width, spec.height);
         let why = if !width.is_power_of_two() {
-            "the width is no power of two"
+            "the width is not a power of two"
         } else if height == 0 {
             "it has no rows"
         } else if width > limits.max_extent || height > limits.max_extent {
@@ -96,7 +111,7 @@ pub fn check<'a>(
         };
         return Err(LayoutError::BadTexture { texture, width, height, why }.into());
     }
-    let mut spans = Vec::with_capacity(records.len());
+    let mut ranges = Vec::with_capacity(records.len());
     for (record, (r, p)) in records.iter().zip(&plan.placements).enumerate() {
         let t = &tensors[record];
         let why = if p.record != record {
@@ -118,23 +133,23 @@ pub fn check<'a>(
             return Err(LayoutError::OutOfRange { record, what: "texture", index: p.texture, count }.into());
         };
         let size = u64::from(spec.width) * u64::from(spec.height);
-        for (start, end) in runs(&p.rows, record, p.texture)? {
+        for (start, end) in texel_ranges(&p.rows, record, p.texture)? {
             if end > size {
                 return Err(LayoutError::OutOfRegion { record, region: p.texture, end: end.into(), size }.into());
             }
             let (start, end) = if plan.problem == LayoutKind::SharedObjects { (0, u64::MAX) } else { (start, end) };
-            spans.push(Span { record, region: p.texture, start, end });
+            ranges.push(UnitRange { record, region: p.texture, start, end });
             if plan.problem == LayoutKind::SharedObjects {
                 break;
             }
         }
     }
-    no_overlap(records, spans)?;
+    no_overlap(records, ranges)?;
     check_uses(records, uses.into(), |record| Some(plan.placements[record].texture))
 }
 
-/// The texel runs of a tensor that is held whole while it lives, so no row may lie on another.
-fn runs(table: &RowTable, record: usize, texture: usize) -> Result<Vec<(u64, u64)>, PlanError> {
+/// The ranges of texels of a tensor whose rows are all alive at once, so that none may overlap another.
+fn texel_ranges(table: &RowTable, record: usize, texture: usize) -> Result<Vec<(u64, u64)>, PlanError> {
     let length = u64::from(table.row_texels());
     match table {
         RowTable::Ring { rows, ring, .. } if ring < rows => {
@@ -145,12 +160,12 @@ fn runs(table: &RowTable, record: usize, texture: usize) -> Result<Vec<(u64, u64
             Ok(vec![(base, base + u64::from(*rows) * length)])
         }
         RowTable::Scattered { row_starts, .. } => {
-            let mut runs: Vec<(u64, u64)> = row_starts.iter().map(|&s| (s.into(), u64::from(s) + length)).collect();
-            runs.sort_unstable();
-            if runs.windows(2).any(|pair| pair[1].0 < pair[0].1) {
+            let mut ranges: Vec<(u64, u64)> = row_starts.iter().map(|&s| (s.into(), u64::from(s) + length)).collect();
+            ranges.sort_unstable();
+            if ranges.windows(2).any(|pair| pair[1].0 < pair[0].1) {
                 return Err(LayoutError::RowsOverlap { record, texture }.into());
             }
-            Ok(runs)
+            Ok(ranges)
         }
     }
 }
@@ -165,37 +180,40 @@ fn check_records(records: &[UsageRecord]) -> Result<(), PlanError> {
     }
 }
 
-fn count(what: &'static str, expected: usize, found: usize) -> Result<(), PlanError> {
+fn check_length(what: &'static str, expected: usize, found: usize) -> Result<(), PlanError> {
     if expected == found { Ok(()) } else { Err(PlanError::Input(InputError::LengthMismatch { what, expected, found })) }
 }
 
-/// Sweeps the steps with the set of live runs of each region: a newcomer may touch neither neighbour.
-fn no_overlap(records: &[UsageRecord], mut spans: Vec<Span>) -> Result<(), PlanError> {
-    spans.retain(|s| s.start < s.end);
-    // By birth, then as they came.
-    spans.sort_by_cached_key(|s| records[s.record].first);
+/// Checks that no two ranges overlap in time and memory: a sweep over the steps with the live ranges by region and
+/// start, in which only the neighbours of a new range have to be compared with it.
+fn no_overlap(records: &[UsageRecord], mut ranges: Vec<UnitRange>) -> Result<(), PlanError> {
+    ranges.retain(|s| s.start < s.end);
+    // By first step; ties stay in the order of records.
+    ranges.sort_by_cached_key(|s| records[s.record].first);
     let mut deaths: Vec<(usize, usize)> =
-        spans.iter().enumerate().map(|(at, s)| (records[s.record].last, at)).collect();
+        ranges.iter().enumerate().map(|(at, s)| (records[s.record].last, at)).collect();
     deaths.sort_unstable();
-    let mut live: BTreeMap<(usize, u64), &Span> = BTreeMap::new();
+    let mut live: BTreeMap<(usize, u64), &UnitRange> = BTreeMap::new();
     let mut deaths = deaths.into_iter().peekable();
-    for span in &spans {
-        let step = records[span.record].first;
+    for range in &ranges {
+        let step = records[range.record].first;
         while let Some((_, dead)) = deaths.next_if(|&(last, _)| last < step) {
-            live.remove(&(spans[dead].region, spans[dead].start));
+            live.remove(&(ranges[dead].region, ranges[dead].start));
         }
-        let below = live.range(..=(span.region, span.start)).next_back().map(|(_, &s)| s);
-        let above = live.range((span.region, span.start)..).next().map(|(_, &s)| s);
-        let hit = |other: &&Span| other.region == span.region && other.start < span.end && span.start < other.end;
-        if let Some(other) = below.filter(hit).or(above.filter(hit)) {
-            return Err(LayoutError::Overlap { a: other.record, b: span.record, step, region: span.region }.into());
+        let below = live.range(..=(range.region, range.start)).next_back().map(|(_, &s)| s);
+        let above = live.range((range.region, range.start)..).next().map(|(_, &s)| s);
+        let overlaps =
+            |other: &&UnitRange| other.region == range.region && other.start < range.end && range.start < other.end;
+        if let Some(other) = below.filter(overlaps).or(above.filter(overlaps)) {
+            return Err(LayoutError::Overlap { a: other.record, b: range.record, step, region: range.region }.into());
         }
-        live.insert((span.region, span.start), span);
+        live.insert((range.region, range.start), range);
     }
     Ok(())
 }
 
-/// Every use inside its record's life, and where `texture` names one, none both read and written in a step.
+/// Checks that each step uses records while they are alive, and does not write a texture that it reads. `texture` is
+/// that of a record, `None` if the rule does not apply.
 fn check_uses(
     records: &[UsageRecord],
     uses: Uses<'_>,

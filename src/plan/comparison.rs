@@ -1,4 +1,5 @@
-//! Everything at once: every strategy, the bounds, the optimum with its proof, banks, one arena, and the choice.
+//! All strategies on one set of records: every reading, the bounds, the proven optimum, banks, the smallest arena, and
+//! the plan that would be chosen.
 
 use std::fmt;
 
@@ -9,67 +10,82 @@ use super::{
     exact::Optimum,
     layout::LayoutKind,
     offsets,
-    portfolio::{Candidate, NotTried, attempt, pointless},
+    portfolio::{Candidate, NotTried, skip_if_optimal, try_strategy},
     record::UsageRecord,
-    solve::{Planner, Solution, search},
+    solve::{Planner, Solution, solve_with_optimum},
     strategy::Strategy,
     uses::Uses,
 };
 
-/// What every way to plan comes to on one set of records.
+/// The totals of all strategies on one set of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Survey {
-    /// Records and steps.
+pub struct StrategyComparison {
+    /// The number of records.
     pub records: usize,
     /// One past the last step that touches a tensor.
     pub steps: usize,
-    /// Every strategy with every reading, the optimum, banks and the smallest arena.
+    /// Every reading of every strategy, the optimum, banks and the smallest arena.
     pub candidates: Vec<Candidate>,
-    /// The exact solver's answer.
+    /// The exact Shared Objects optimum, or what is known of it.
     pub optimum: Optimum,
-    /// What would be chosen, with bounds and reason.
+    /// The plan that would be chosen, with bounds and reason.
     pub best: Solution,
-    /// What was left out or not followed to its end, and why.
+    /// What was left out or not completed, and why.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub not_tried: Vec<NotTried>,
-    /// Why a search ended early, where one did: then there may be smaller plans.
+    /// Why a search ended early, if one did. Smaller plans may exist then.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub stopped: Option<StopReason>,
 }
 
-/// Runs everything; the budget is for the searches. Where `control` has a deadline, strategies that do not end in their
-/// part of the time are left out.
+/// Runs every strategy and every search, with `budget` for each search. If `control` has a deadline, strategies that do
+/// not end in their share of the time are left out.
 ///
 /// # Errors
 /// As [`solve`](super::solve()).
-pub fn survey<'a>(
+///
+/// ```
+/// use texpool::plan::{SearchBudget, SearchControl, UsageRecord, Uses, compare_strategies};
+///
+/// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
+/// let all = compare_strategies(&records, Uses::FirstAndLast, SearchBudget::default(), &SearchControl::new())?;
+/// let total = |name| all.candidates.iter().find(|c| c.name == name).map(|c| c.total);
+/// assert_eq!((total("naive"), total("optimum"), total("offsets_smallest")), (Some(20), Some(12), Some(12)));
+/// // The table that `texpool plan --records FILE` prints.
+/// println!("{all}");
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
+pub fn compare_strategies<'a>(
     records: &[UsageRecord],
     uses: impl Into<Uses<'a>>,
     budget: SearchBudget,
     control: &SearchControl<'_>,
-) -> Result<Survey, PlanError> {
+) -> Result<StrategyComparison, PlanError> {
+    // Shares of a deadline, a guess: the arena search ends early on networks, so most of its fifth is left to the
+    // others; the last fifth is for the strategies that are only shown.
     let arena = offsets::smallest(records, budget.moves, &control.share(2, 10))?;
-    // What is left is for the strategies that are shown beside.
     let searched = control.share(8, 10);
-    let (best, optimum) = search(records, uses.into(), Planner::Best, budget, Some(&arena.layout), &searched)?;
+    let (best, optimum) =
+        solve_with_optimum(records, uses.into(), Planner::Best, budget, Some(&arena.layout), &searched)?;
     let mut not_tried = Vec::new();
     let mut candidates = Vec::new();
     let count = Strategy::ALL.len() as u32;
     for (done, &strategy) in (0u32..).zip(Strategy::ALL) {
         let total = Some(best.layout.total());
         control.report(Progress { stage: "all strategies", done: done.into(), total: count.into(), best: total });
+        // A quarter of the time that is left, so that one slow strategy does not keep all others from being tried.
         let control = control.share(1, 4);
         let known = match strategy.problem() {
-            // What the portfolio has not ended, this does not end in less time.
+            // What did not end in the portfolio's share of the time does not end in this smaller one.
             LayoutKind::SharedObjects => best.not_tried.iter().find(|other| other.name == strategy.name()).cloned(),
-            _ => pointless(strategy, records, arena.layout.total(), best.bounds.offsets),
+            _ => skip_if_optimal(strategy, records, arena.layout.total(), best.bounds.offsets),
         };
         if let Some(known) = known {
             not_tried.push(known);
             continue;
         }
-        match attempt(strategy, records, &control)? {
+        match try_strategy(strategy, records, &control)? {
             Ok(layout) => candidates.push(Candidate::new(strategy.name(), &layout)),
             Err(other) => not_tried.push(other),
         }
@@ -77,7 +93,7 @@ pub fn survey<'a>(
     candidates.push(Candidate::new("optimum", &optimum.layout));
     candidates.push(Candidate::new("offsets_smallest", &arena.layout));
     candidates.extend(best.candidates.iter().filter(|c| c.problem == LayoutKind::Banks).cloned());
-    // Of the portfolio it is told above.
+    // Strategies are listed above; what remains are the searches.
     let searches = best.not_tried.iter().filter(|other| other.name.parse::<Strategy>().is_err());
     not_tried.extend(searches.cloned());
     if let Some(reason) = arena.stopped {
@@ -85,10 +101,10 @@ pub fn survey<'a>(
     }
     let steps = records.iter().map(|r| r.last.saturating_add(1)).max().unwrap_or(0);
     let stopped = best.stopped.or(arena.stopped).or(control.stopped());
-    Ok(Survey { records: records.len(), steps, candidates, optimum, best, not_tried, stopped })
+    Ok(StrategyComparison { records: records.len(), steps, candidates, optimum, best, not_tried, stopped })
 }
 
-impl fmt::Display for Survey {
+impl fmt::Display for StrategyComparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bounds = &self.best.bounds;
         writeln!(f, "{} tensors over {} steps, {} in all", self.records, self.steps, bounds.naive)?;

@@ -1,8 +1,8 @@
-//! How a search is watched and stopped: a deadline, and a progress callback that may break off.
+//! Stopping a search: a deadline, and a progress callback that may cancel.
 //!
-//! Every search of the library takes a [`SearchControl`]. One that is stopped answers with the best it has so far and
-//! says why it stopped ([`StopReason`]); what it did not prove it does not claim. Effort is otherwise counted in steps
-//! of the algorithms, so that without a deadline the same input gives the same plan on every machine.
+//! Every search of the library takes a [`SearchControl`]. A search that is stopped returns its best result so far and
+//! the reason ([`StopReason`]), and claims no more than it has proven. Otherwise effort is counted in steps of the
+//! algorithms, so that without a deadline the same input gives the same plan on every machine.
 
 use std::{
     fmt,
@@ -17,18 +17,18 @@ use std::{
 /// How far a search is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being done, in a few words: `exact search`.
+    /// The stage, such as `exact search`.
     pub stage: &'static str,
     /// Units of work done in this stage.
     pub done: u64,
-    /// Units of work that the stage takes at most; 0 where that is not known.
+    /// Units of work that the stage takes at most; 0 if unknown.
     pub total: u64,
-    /// Cost of the best plan so far, in the records' unit, where there is one.
+    /// Cost of the best plan so far, in the records' unit, if there is one.
     pub best: Option<u64>,
 }
 
 impl Progress {
-    /// So much of a stage, with no plan yet.
+    /// Progress of a stage that has no plan yet.
     pub const fn new(stage: &'static str, done: u64, total: u64) -> Self {
         Self { stage, done, total, best: None }
     }
@@ -54,14 +54,14 @@ impl fmt::Display for StopReason {
     }
 }
 
-/// Is told how far a search is, and answers whether it goes on.
+/// A callback that is called with the progress of a search and returns whether it continues.
 pub type ProgressFn<'a> = dyn FnMut(Progress) -> ControlFlow<()> + Send + 'a;
 
 const RUNNING: u8 = 0;
 const DEADLINE: u8 = 1;
 const CANCELLED: u8 = 2;
 
-/// When a search stops, and who is told how far it is. Shared by the threads of a search.
+/// When a search stops, and the callback for its progress. The threads of a search share it.
 ///
 /// ```
 /// use std::{ops::ControlFlow, time::Duration};
@@ -86,61 +86,64 @@ const CANCELLED: u8 = 2;
 pub struct SearchControl<'a> {
     deadline: Option<Instant>,
     progress: Option<Mutex<Listener<'a>>>,
-    /// How often it was asked whether to stop.
-    asked: AtomicU32,
-    /// The control that this one is a part of.
-    whole: Option<&'a (dyn Whole + Sync + 'a)>,
-    /// What the whole is told, whatever this one is told; then this one stops when the whole does, and never else.
+    /// Calls of [`should_stop`](Self::should_stop) so far.
+    checks: AtomicU32,
+    /// The control that this one is a share or a stage of.
+    parent: Option<&'a (dyn ParentControl + Sync + 'a)>,
+    /// If set, what is reported to the parent in place of every report; and this control stops only when the parent
+    /// does.
     stage: Option<Progress>,
     state: AtomicU8,
 }
 
-/// The callback, and what it was told last.
+/// The callback, and the progress it was called with last.
 struct Listener<'a> {
     callback: &'a mut ProgressFn<'a>,
     last: Progress,
 }
 
-/// Times a control is asked whether to stop after which the callback is told again what it was told last, so that it
-/// can stop a search in the midst of a stage. Searches ask at least every millisecond of work or so.
-const ASKED: u32 = 32;
+/// Checks after which the callback is called again with the last progress, so that it can cancel a stage that reports
+/// seldom. Searches check about every millisecond or more often, so a user who cancels waits for some hundredths of a
+/// second.
+const CHECKS_PER_CALLBACK: u32 = 32;
 
-/// A control that others are a part of.
-trait Whole {
-    /// Why it was stopped; no look at the clock, for a part never ends after the whole.
-    fn halted(&self) -> Option<StopReason>;
+/// What a control asks of its parent. A trait object, because `&'a SearchControl<'a>` would borrow the parent for as
+/// long as its callback lives: the `Mutex` makes the lifetime invariant.
+trait ParentControl {
+    /// Why the parent was stopped. Does not read the clock: the deadline of a share is never after that of its parent.
+    fn parent_stopped(&self) -> Option<StopReason>;
 
-    /// Tells how far the part is.
-    fn told(&self, progress: Progress);
+    /// Reports the progress of a share.
+    fn report_to_parent(&self, progress: Progress);
 
-    /// Tells again how far it is.
-    fn told_again(&self);
+    /// Calls the callback with the last progress.
+    fn repeat_report(&self);
 
-    /// Whether anything can stop it.
-    fn may_stop(&self) -> bool;
+    /// Whether anything can stop the parent.
+    fn parent_can_stop(&self) -> bool;
 
-    /// Whether it ends now, and so its parts.
-    fn must_stop(&self) -> bool;
+    /// Whether the parent stops now, and its stages with it.
+    fn parent_should_stop(&self) -> bool;
 }
 
-impl Whole for SearchControl<'_> {
-    fn halted(&self) -> Option<StopReason> {
+impl ParentControl for SearchControl<'_> {
+    fn parent_stopped(&self) -> Option<StopReason> {
         self.stopped()
     }
 
-    fn told(&self, progress: Progress) {
+    fn report_to_parent(&self, progress: Progress) {
         self.report(progress);
     }
 
-    fn told_again(&self) {
-        self.tell(None);
+    fn repeat_report(&self) {
+        self.call_back(None);
     }
 
-    fn may_stop(&self) -> bool {
-        self.is_watched()
+    fn parent_can_stop(&self) -> bool {
+        self.can_stop()
     }
 
-    fn must_stop(&self) -> bool {
+    fn parent_should_stop(&self) -> bool {
         self.should_stop()
     }
 }
@@ -151,21 +154,21 @@ impl<'a> SearchControl<'a> {
         Self::default()
     }
 
-    /// Stops at `deadline`. The clock is read only where there is a deadline: some targets have none.
+    /// Stops at `deadline`. The clock is read only if there is a deadline: some targets have no clock.
     #[must_use]
     pub fn deadline(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// Stops so long from now; never, where that is beyond what the clock counts.
+    /// Stops after `timeout`, counted from now. Never, if that is beyond what the clock can represent.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.deadline = Instant::now().checked_add(timeout);
         self
     }
 
-    /// Tells `progress` how far the search is, and stops once it answers [`ControlFlow::Break`].
+    /// Calls `progress` during the search, and stops once it returns [`ControlFlow::Break`].
     #[must_use]
     pub fn progress(mut self, progress: &'a mut ProgressFn<'a>) -> Self {
         let last = Progress::new("planning", 0, 0);
@@ -173,52 +176,51 @@ impl<'a> SearchControl<'a> {
         self
     }
 
-    /// A control for one part of a search: it stops when this one does, and, where there is a deadline, after `part` of
-    /// `of` parts of the time that is left, so that the parts after it have some. What stops the share alone does not
-    /// stop this control.
+    /// A control for one part of a search. It stops when this one does and, if there is a deadline, after `part / of`
+    /// of the time that is left, so that later parts have time, too. The end of a share does not stop this control.
     #[must_use]
     pub fn share(&self, part: u32, of: u32) -> SearchControl<'_> {
         let time = self.remaining().map(|left| left / of.max(1) * part.min(of));
         let deadline = time.and_then(|time| Instant::now().checked_add(time));
-        SearchControl { deadline, whole: Some(self), ..SearchControl::new() }
+        SearchControl { deadline, parent: Some(self), ..SearchControl::new() }
     }
 
-    /// A control for one of many alike parts of a stage: it stops when this one does, and whoever watches this one sees
-    /// `progress`, how far the stage is, and not the stages that the part is made of.
+    /// A control for one of many similar parts of a stage. It stops when this one does, and the callback gets
+    /// `progress`, the progress of the whole stage, in place of that of the part.
     #[must_use]
     pub fn stage(&self, progress: Progress) -> SearchControl<'_> {
-        SearchControl { whole: Some(self), stage: Some(progress), ..SearchControl::new() }
+        SearchControl { parent: Some(self), stage: Some(progress), ..SearchControl::new() }
     }
 
-    /// The time until the deadline, where there is one.
+    /// The time until the deadline, if there is one.
     pub fn remaining(&self) -> Option<Duration> {
         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
     /// Whether anything can stop the search: a deadline, or a callback.
-    pub(super) fn is_watched(&self) -> bool {
-        self.deadline.is_some() || self.progress.is_some() || self.whole.is_some_and(Whole::may_stop)
+    pub(super) fn can_stop(&self) -> bool {
+        self.deadline.is_some() || self.progress.is_some() || self.parent.is_some_and(ParentControl::parent_can_stop)
     }
 
-    /// Tells how far the search is. Searches call this at least every few milliseconds of work.
+    /// Reports progress. Searches call this every few milliseconds or more often.
     pub fn report(&self, progress: Progress) {
-        match self.whole {
-            Some(whole) => whole.told(self.stage.unwrap_or(progress)),
-            None => self.tell(Some(progress)),
+        match self.parent {
+            Some(parent) => parent.report_to_parent(self.stage.unwrap_or(progress)),
+            None => self.call_back(Some(progress)),
         }
     }
 
-    /// Calls the callback with what is new, or with what it was told last.
-    fn tell(&self, new: Option<Progress>) {
-        if let Some(whole) = self.whole {
-            return whole.told_again();
+    /// Calls the callback with new progress, or with the last.
+    fn call_back(&self, new: Option<Progress>) {
+        if let Some(parent) = self.parent {
+            return parent.repeat_report();
         }
         let Some(listener) = &self.progress else { return };
-        // Who has stopped a search hears no more of it.
+        // A callback that has cancelled the search is not called again.
         if self.stopped().is_some() {
             return;
         }
-        // A callback that panicked in another thread is not called again.
+        // Nor is one that has panicked in another thread.
         let Ok(mut listener) = listener.lock() else { return };
         let last = new.unwrap_or(listener.last);
         listener.last = last;
@@ -227,14 +229,14 @@ impl<'a> SearchControl<'a> {
         }
     }
 
-    /// Whether the search ends now, with the best it has. Cheap enough for an inner loop: a few loads, and a look at
-    /// the clock where there is a deadline. Now and then it calls the callback, with what it was told last.
+    /// Whether the search has to stop. Cheap enough for an inner loop: a few loads, and the clock if there is a
+    /// deadline. Now and then it calls the callback with the last progress.
     pub fn should_stop(&self) -> bool {
-        if let (Some(whole), Some(_)) = (self.whole, self.stage) {
-            return whole.must_stop();
+        if let (Some(parent), Some(_)) = (self.parent, self.stage) {
+            return parent.parent_should_stop();
         }
-        if self.asked.fetch_add(1, Ordering::Relaxed) % ASKED == ASKED - 1 {
-            self.tell(None);
+        if self.checks.fetch_add(1, Ordering::Relaxed) % CHECKS_PER_CALLBACK == CHECKS_PER_CALLBACK - 1 {
+            self.call_back(None);
         }
         if self.stopped().is_some() {
             return true;
@@ -246,16 +248,16 @@ impl<'a> SearchControl<'a> {
         passed
     }
 
-    /// Why the search was stopped; `None` as long as it was not.
+    /// Why the search was stopped; `None` if it was not.
     pub fn stopped(&self) -> Option<StopReason> {
         match self.state.load(Ordering::Relaxed) {
             DEADLINE => Some(StopReason::Deadline),
             CANCELLED => Some(StopReason::Cancelled),
-            _ => self.whole.and_then(Whole::halted),
+            _ => self.parent.and_then(ParentControl::parent_stopped),
         }
     }
 
-    /// The first reason stays.
+    /// Sets the reason, unless there is one already.
     fn stop(&self, reason: u8) {
         let _ = self.state.compare_exchange(RUNNING, reason, Ordering::Relaxed, Ordering::Relaxed);
     }

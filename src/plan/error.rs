@@ -1,19 +1,32 @@
-//! What can go wrong in the planner, by what a caller can do about it: mend the records, ask for something else,
-//! distrust a layout or a certificate, or mend a text.
+//! The errors of the planner, by what a caller can do about them:
+//!
+//! - [`InputError`]: correct the records or the lists that belong to them.
+//! - [`UnsupportedError`]: ask for something else, a strategy or a device.
+//! - [`LayoutError`]: do not use the layout or plan; it breaks a rule.
+//! - [`PlanError::BadCertificate`]: do not trust the bound.
+//! - [`PlanError::Parse`]: correct the text at the line and column.
 
-/// Why records were refused, a plan could not be made, or the checker refused one.
+/// Why records were refused, a plan could not be made, or a checker refused one.
+///
+/// ```
+/// use texpool::plan::{InputError, PlanError, Strategy, UsageRecord};
+///
+/// let error = Strategy::GreedyBySize.place(&[UsageRecord::new(4, 1, 8)]).unwrap_err();
+/// assert!(matches!(error, PlanError::Input(InputError::ReversedInterval { record: 0, .. })));
+/// assert_eq!(error.to_string(), "record 0 is last used at step 1, before its first step 4");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// Records, steps and lists of them contradict themselves or each other.
+    /// Records, steps or lists of them contradict themselves or each other.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// What was asked for cannot be had, though the records are in order.
+    /// The records are valid, but what was asked for is not possible with them.
     #[error(transparent)]
     Unsupported(#[from] UnsupportedError),
-    /// A layout or plan breaks a rule: the checker refuses it.
+    /// A layout or plan breaks a rule.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// A certificate does not prove what it claims.
+    /// A certificate does not prove the bound that it claims.
     #[error("the certificate does not hold: {why}")]
     BadCertificate {
         /// What is wrong.
@@ -31,11 +44,11 @@ pub enum PlanError {
     },
 }
 
-/// What contradicts itself or another list in what the planner is told.
+/// A contradiction in what the planner is given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
-    /// A record dies before it is born.
-    #[error("record {record} is last touched at step {last}, before its first step {first}")]
+    /// The last step of a record is before its first.
+    #[error("record {record} is last used at step {last}, before its first step {first}")]
     ReversedInterval {
         /// Index of the record.
         record: usize,
@@ -50,7 +63,7 @@ pub enum InputError {
         /// Index of the record at which the sum overflows.
         record: usize,
     },
-    /// The records span more steps than a list of steps may have.
+    /// A record ends after the last step that a list of steps may have.
     #[error("record {record} is alive at step {last}, above the limit of {limit} steps")]
     TooManySteps {
         /// Index of the record.
@@ -60,17 +73,17 @@ pub enum InputError {
         /// Steps that are allowed.
         limit: usize,
     },
-    /// Two lists that must have an entry a record do not agree.
-    #[error("{what}: {found} entries for {expected} records")]
+    /// A list that needs an entry for each record has more or fewer.
+    #[error("the list of {what} has {found} entries for {expected} records")]
     LengthMismatch {
         /// Which list.
         what: &'static str,
-        /// Records there are.
+        /// The number of records.
         expected: usize,
-        /// Entries there are.
+        /// The number of entries.
         found: usize,
     },
-    /// A record's size is not what its tensor's rows add up to.
+    /// The size of a record is not that of its tensor's rows.
     #[error("record {record} is {size} texels, but its tensor has {rows} rows of {row_texels} texels")]
     SizeMismatch {
         /// Index of the record.
@@ -94,8 +107,8 @@ pub enum InputError {
         /// Last step of the record.
         last: usize,
     },
-    /// A step touches rows that it cannot.
-    #[error("step {step} and record {record}: {why}")]
+    /// A step reads or writes rows that it cannot.
+    #[error("step {step} uses record {record} wrongly: {why}")]
     BadRowUse {
         /// The step.
         step: usize,
@@ -106,17 +119,17 @@ pub enum InputError {
     },
 }
 
-/// What the planner does not offer for these records, or the device not for this plan.
+/// What the planner cannot do with these records, or the device with this plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnsupportedError {
-    /// A strategy that takes memory by pairs of records is asked for too many.
+    /// Too many records for a strategy that needs memory for each pair of them.
     #[error("{strategy} plans up to {limit} records, these are {records}; every other strategy takes more")]
     TooManyRecords {
         /// Name of the strategy.
         strategy: &'static str,
-        /// Records there are.
+        /// The number of records.
         records: usize,
-        /// Records that are allowed.
+        /// The largest number that is allowed.
         limit: usize,
     },
     /// No strategy has this name.
@@ -139,7 +152,7 @@ pub enum UnsupportedError {
         /// Texels of the largest texture whose width is a power of two.
         limit: u64,
     },
-    /// The strategy answers one arena, which some step would read and write.
+    /// The strategy places everything in one arena, and some step would read and write it.
     #[error("{strategy} puts every tensor into one arena; textures need a plan of shared objects or banks")]
     NotForTextures {
         /// Name of the strategy.
@@ -159,7 +172,7 @@ pub enum LayoutError {
         what: &'static str,
         /// The index it names.
         index: usize,
-        /// How many there are.
+        /// The number of regions or textures.
         count: usize,
     },
     /// A record reaches past the end of its region or texture.
@@ -171,22 +184,22 @@ pub enum LayoutError {
         region: usize,
         /// One past the last unit the record uses.
         end: u128,
-        /// Units the region has.
+        /// The size of the region.
         size: u64,
     },
     /// Two records that are alive together use the same units.
     #[error("records {a} and {b} are both alive at step {step} and overlap in region {region}")]
     Overlap {
-        /// The record placed first.
+        /// One of the records.
         a: usize,
-        /// The record that falls onto it.
+        /// The other one.
         b: usize,
         /// A step at which both are alive.
         step: usize,
         /// Index of the region or texture.
         region: usize,
     },
-    /// A tensor's own rows use the same texels.
+    /// Two rows of one tensor use the same texels.
     #[error("rows of record {record} overlap each other in texture {texture}")]
     RowsOverlap {
         /// Index of the record.
@@ -194,11 +207,11 @@ pub enum LayoutError {
         /// Index of the texture.
         texture: usize,
     },
-    /// A layout does not keep the shape of its problem (an offset in a shared object, a second arena).
-    #[error("the layout breaks the rules of {problem}: {why}")]
-    Shape {
-        /// Name of the problem.
-        problem: &'static str,
+    /// A layout breaks a rule of its kind, such as an offset in a shared object, or a second arena.
+    #[error("the layout breaks the rules of {kind}: {why}")]
+    InvalidForKind {
+        /// Name of the kind.
+        kind: &'static str,
         /// What is wrong.
         why: String,
     },
@@ -214,8 +227,8 @@ pub enum LayoutError {
         /// Index of the region or texture.
         region: usize,
     },
-    /// A texture is not one that may be created.
-    #[error("texture {texture} is {width} x {height}: {why}")]
+    /// A texture that the device cannot create or that row tables cannot address.
+    #[error("texture {texture} is {width} x {height} texels: {why}")]
     BadTexture {
         /// Index of the texture.
         texture: usize,
@@ -226,7 +239,7 @@ pub enum LayoutError {
         /// What is wrong.
         why: &'static str,
     },
-    /// A placement does not belong to its record: another index, interval or shape.
+    /// A placement does not belong to its record: its index, interval or shape differs.
     #[error("placement {placement} does not fit its record: {why}")]
     WrongPlacement {
         /// Index of the placement.
@@ -234,7 +247,7 @@ pub enum LayoutError {
         /// What differs.
         why: &'static str,
     },
-    /// A step reads a row that was not written yet, or written over.
+    /// A step reads a row that was not written yet, or was overwritten.
     #[error("step {step} reads row {row} of record {record}, which is not in texture {texture} any more, or not yet")]
     RowNotThere {
         /// The step.

@@ -1,17 +1,18 @@
-//! Layouts: what a strategy answers, before textures are cut from it.
+//! Layouts: regions, and where each tensor lies in them.
 
-/// The placement problems.
+/// The placement problem that a layout solves, and so the rules that it keeps: the two of Pisarchyk and Lee, and two
+/// with WebGPU's rule that no step reads and writes the same texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum LayoutKind {
-    /// One live tensor at a time in an object; the cost is the sum of the objects.
+    /// An object holds one live tensor at a time; the cost is the sum of the objects.
     SharedObjects,
-    /// Tensors at offsets in one arena; the cost is the arena.
+    /// Offset Calculation: tensors at offsets in one arena; the cost is the size of the arena.
     Offsets,
     /// Several arenas, and no step reads and writes the same one.
     Banks,
-    /// Banks whose tensors are placed row by row, each row for as long as it is needed.
+    /// Banks whose tensors are placed row by row, each row for as long as it is alive.
     Rows,
 }
 
@@ -37,20 +38,21 @@ pub struct Place {
     pub offset: u64,
 }
 
-/// An answer to one of the first three problems: region sizes, and a place for each record, in record order.
+/// A solution of one of the first three problems: the sizes of the regions, and a place for each record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Layout {
-    /// Which problem this answers, and so which rules it keeps.
+    /// The problem that this solves.
     pub problem: LayoutKind,
     /// Size of each region, in the records' unit.
     pub regions: Vec<u64>,
-    /// One place a record, in record order.
+    /// A place for each record, in record order.
     pub places: Vec<Place>,
 }
 
 impl Layout {
-    /// The cost: the sum of the regions. Strategies refuse records whose naïve total overflows, so this cannot.
+    /// The cost: the sum of the regions. It does not overflow, because strategies refuse records whose naïve total
+    /// does.
     pub fn total(&self) -> u64 {
         self.regions.iter().sum()
     }

@@ -1,78 +1,64 @@
-//! How many are alive at each point of a timeline while they come one by one, and at how many most: a tree of maximums.
+//! How many tensors are alive at once, as they are added one by one: a segment tree with range addition and a global
+//! maximum.
 
-use super::record::UsageRecord;
-
-/// Counts over points, each stretch added in `O(log n)`.
-pub(super) struct Load {
-    /// The most below each node, what was added at it included; leaves are the last half.
-    most: Vec<usize>,
-    /// What was added to all points below each inner node.
-    all: Vec<usize>,
+/// A count for each section of the timeline. Adding one to a range of them takes `O(log n)`.
+pub(super) struct LiveCounts {
+    /// For each node the maximum below it, including what was added to the node itself. The leaves are the second half.
+    maximums: Vec<usize>,
+    /// For each inner node, what was added to all sections below it.
+    pending: Vec<usize>,
 }
 
-impl Load {
-    /// None alive, at `points` points.
-    pub(super) fn new(points: usize) -> Self {
-        let leaves = points.next_power_of_two();
-        Self { most: vec![0; 2 * leaves], all: vec![0; leaves] }
+impl LiveCounts {
+    /// Zero in each section.
+    pub(super) fn new(sections: usize) -> Self {
+        let leaves = sections.next_power_of_two();
+        Self { maximums: vec![0; 2 * leaves], pending: vec![0; leaves] }
     }
 
-    /// One more from point `from` up to, and without, `to`; answers the most at any point.
+    /// Counts one more tensor in the sections `from..to`; the largest count of any section.
     pub(super) fn add(&mut self, from: usize, to: usize) -> usize {
-        let leaves = self.all.len();
+        let leaves = self.pending.len();
         let (mut left, mut right) = (from + leaves, to + leaves);
         while left < right {
             if left % 2 == 1 {
-                self.raise(left);
+                self.increment(left);
                 left += 1;
             }
             if right % 2 == 1 {
                 right -= 1;
-                self.raise(right);
+                self.increment(right);
             }
             (left, right) = (left / 2, right / 2);
         }
         if from < to {
-            // No node above this level was raised itself.
-            let raised = (to - from).ilog2() + 1;
-            self.rebuild(from + leaves, raised);
-            self.rebuild(to - 1 + leaves, raised);
+            // A node above this level covers more sections than were added to, so it was not incremented itself.
+            let incremented = (to - from).ilog2() + 1;
+            self.update_ancestors(from + leaves, incremented);
+            self.update_ancestors(to - 1 + leaves, incremented);
         }
-        self.most[1]
+        self.maximums[1]
     }
 
-    fn raise(&mut self, node: usize) {
-        self.most[node] += 1;
-        if let Some(all) = self.all.get_mut(node) {
-            *all += 1;
+    fn increment(&mut self, node: usize) {
+        self.maximums[node] += 1;
+        if let Some(pending) = self.pending.get_mut(node) {
+            *pending += 1;
         }
     }
 
-    /// Brings the nodes above a leaf up to date; above level `raised`, what is above one that stays is up to date.
-    fn rebuild(&mut self, mut node: usize, raised: u32) {
+    /// Recomputes the maximums of the nodes above a leaf. Above level `incremented`, a maximum that stays the same
+    /// leaves those above it the same.
+    fn update_ancestors(&mut self, mut node: usize, incremented: u32) {
         let mut level = 0;
         while node > 1 {
             node /= 2;
             level += 1;
-            let most = self.most[2 * node].max(self.most[2 * node + 1]) + self.all[node];
-            if level > raised && self.most[node] == most {
+            let maximum = self.maximums[2 * node].max(self.maximums[2 * node + 1]) + self.pending[node];
+            if level > incremented && self.maximums[node] == maximum {
                 return;
             }
-            self.most[node] = most;
+            self.maximums[node] = maximum;
         }
     }
-}
-
-/// The points at which lives begin, in order: whatever is alive together is so at one of them.
-pub(super) fn births(records: &[UsageRecord]) -> Vec<usize> {
-    let mut births: Vec<usize> = records.iter().map(|r| r.first).collect();
-    births.sort_unstable();
-    births.dedup();
-    births
-}
-
-/// The points at which a record is alive, from and without.
-pub(super) fn span(births: &[usize], r: &UsageRecord) -> (usize, usize) {
-    let from = births.partition_point(|&birth| birth < r.first);
-    (from, from + births[from..].partition_point(|&birth| birth <= r.last))
 }

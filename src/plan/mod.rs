@@ -1,19 +1,22 @@
 //! The memory planner: usage records in, plans out. Knows no graph, no GPU and no file.
 //!
-//! Sizes are in whatever unit the caller counts in (bytes, texels); every algorithm is unit-free.
+//! [`solve`] plans textures, [`offsets::smallest`] a buffer; [`guide`] explains the problems and the strategies. Sizes
+//! are in any unit, bytes or texels.
 
 mod assignment;
 mod banks;
 mod bounds;
 mod budget;
 mod check;
+mod comparison;
 mod control;
 mod error;
 mod exact;
+mod gcd;
 pub mod guide;
 pub mod io;
 mod layout;
-mod load;
+mod live_counts;
 pub mod offsets;
 mod picture;
 mod placement;
@@ -25,18 +28,19 @@ mod random;
 mod realize;
 mod record;
 mod rows;
+mod sections;
 pub mod shared;
 mod shown;
 mod solve;
 mod strategy;
-mod survey;
 mod uses;
 pub(crate) mod xml;
 
-pub use banks::{bank_bound, banks};
+pub use banks::{bank_bound, place_banks};
 pub use bounds::{Bounds, bounds, naive_total};
 pub use budget::SearchBudget;
 pub use check::{check, check_layout};
+pub use comparison::{StrategyComparison, compare_strategies};
 pub use control::{Progress, ProgressFn, SearchControl, StopReason};
 pub use error::{InputError, LayoutError, PlanError, UnsupportedError};
 pub use exact::{Case, Certificate, Optimum, Prices, Proof, optimum, verify_certificate};
@@ -50,12 +54,11 @@ pub use realize::{TensorRows, TextureLimits, realize};
 pub use record::UsageRecord;
 pub use rows::{
     LivePeak, LiveRange, RowLayout, RowProblem, RowStep, RowUse, check_rows, live_row_peak, place_rows, realize_rows,
-    row_lives,
+    row_live_ranges,
 };
 #[cfg(feature = "cli")]
 pub(crate) use shown::steers;
 pub use shown::{Shown, shown};
 pub use solve::{Planner, Solution, solve};
 pub use strategy::Strategy;
-pub use survey::{Survey, survey};
 pub use uses::{MAX_STEPS, StepUse, Uses, uses_from_records};

@@ -1,6 +1,5 @@
-//! Pictures of plans as SVG text: time from left to right, memory upwards, a rectangle a tensor.
-//!
-//! Knows records and layouts; the pages that explain the planner are drawn with it.
+//! Pictures of plans as SVG: time from left to right, memory upwards, a rectangle for each tensor. Those of the guide
+//! are drawn with it.
 
 use std::{fmt::Write, ops::Range};
 
@@ -11,18 +10,18 @@ use super::{
     profile::operator_profiles,
     realize::TensorRows,
     record::UsageRecord,
-    rows::{LiveRange, RowStep, row_lives},
+    rows::{LiveRange, RowStep, row_live_ranges},
     xml::{escaped, svg_tag},
 };
 
-/// What a picture may be as wide and as high as, in pixels.
+/// The size of the drawing without margins, in pixels.
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 300.0;
 const MARGIN: f64 = 28.0;
 /// Space between regions.
 const GAP: f64 = 6.0;
 
-/// Hues far apart for neighbours: the golden angle.
+/// Hues that differ much for neighbouring records: multiples of the golden angle.
 fn colour(record: usize) -> String {
     format!("hsl({:.0},55%,68%)", (record as f64 * 137.508) % 360.0)
 }
@@ -60,8 +59,8 @@ impl Canvas {
         }
     }
 
-    /// Rows of a tensor: in runs of texels from a first one to one past the last, where those lie, and while they do.
-    /// `bottom` is where texel 0 is, `unit` the height of one.
+    /// The rows of a tensor: ranges of texels with their live ranges. `bottom` is the position of texel 0, `unit` the
+    /// height of a texel.
     fn rows(&mut self, record: usize, runs: &[(Range<u32>, LiveRange)], (bottom, unit): (f64, f64), label: &str) {
         let mut path = String::new();
         for (texels, life) in runs {
@@ -106,11 +105,21 @@ fn steps(records: &[UsageRecord]) -> usize {
     records.iter().map(|r| r.last + 1).max().unwrap_or(0)
 }
 
-/// The plan: regions one under another, in each the tensors where and while they lie there.
+/// A layout: regions one below the other, in each a rectangle for each tensor, from its first step to its last and as
+/// high as it is large.
+///
+/// ```
+/// use texpool::plan::{Strategy, UsageRecord, plan_svg};
+///
+/// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4)];
+/// let svg = plan_svg("Two tensors", &records, &Strategy::GreedyBySize.place(&records)?)?;
+/// assert!(svg.starts_with("<svg"));
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 ///
 /// # Errors
-/// [`PlanError::Input`] if the layout is another set's, [`PlanError::Layout`] if it names a region it does
-/// not have, and those of [`operator_profiles`] where there are too many steps to draw.
+/// [`PlanError::Input`] if the layout has places for another number of records, [`PlanError::Layout`] if it names a
+/// region it does not have, and those of [`operator_profiles`] if there are too many steps to draw.
 pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result<String, PlanError> {
     operator_profiles(records)?;
     if layout.places.len() != records.len() {
@@ -138,7 +147,16 @@ pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result
     Ok(canvas.finish())
 }
 
-/// The operator profiles: at each step the tensors alive, largest below, with the widest step as a line.
+/// The operator profiles: for each step the tensors that are alive, the largest at the bottom, with the largest breadth
+/// as a line. That line is the size of the smallest arena possible.
+///
+/// ```
+/// use texpool::plan::{UsageRecord, profile_svg};
+///
+/// let svg = profile_svg("Two tensors", &[UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4)])?;
+/// assert!(svg.contains("widest step: 12"));
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 ///
 /// # Errors
 /// Those of [`operator_profiles`].
@@ -162,12 +180,12 @@ pub fn profile_svg(title: &str, records: &[UsageRecord]) -> Result<String, PlanE
     Ok(canvas.finish())
 }
 
-/// A pool: textures one under another, in each the rows of its tensors where and while they lie there, whether they are
-/// placed one by one or whole. `names` are those of the records, `steps` what each step does to their rows.
+/// A plan: textures one below the other, in each the rows of its tensors. `names` are those of the records, `steps`
+/// what each step does with their rows, which says how long each row is alive.
 ///
 /// # Errors
-/// [`PlanError::Input`] if the plan is another set's, [`PlanError::Layout`] if it names a texture it does
-/// not have, and those of [`row_lives`].
+/// [`PlanError::Input`] if the plan has placements for another number of records, [`PlanError::Layout`] if it names a
+/// texture it does not have, and those of [`row_live_ranges`].
 pub fn pool_svg(
     title: &str,
     names: &[String],
@@ -191,13 +209,13 @@ pub fn pool_svg(
         bottoms.push(top + height);
         top += height + GAP;
     }
-    for (record, lives) in row_lives(tensors, steps)?.into_iter().enumerate() {
+    for (record, live_ranges) in row_live_ranges(tensors, steps)?.into_iter().enumerate() {
         let placement = &plan.placements[record];
         let (index, count) = (placement.texture, bottoms.len());
         let bottom = *bottoms.get(index).ok_or(LayoutError::OutOfRange { record, what: "texture", index, count })?;
         let row_texels = tensors[record].row_texels;
         let mut runs: Vec<(Range<u32>, LiveRange)> = Vec::new();
-        for (start, life) in placement.rows.starts().zip(lives) {
+        for (start, life) in placement.rows.starts().zip(live_ranges) {
             let Some(life) = life else { continue };
             match runs.last_mut() {
                 Some((texels, other)) if *other == life && texels.end == start => texels.end += row_texels,

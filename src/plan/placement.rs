@@ -1,4 +1,4 @@
-//! Placements: textures, and for every row of every tensor the texel where it starts.
+//! Plans: textures, and for each row of each tensor the texel at which it starts.
 
 use super::layout::LayoutKind;
 
@@ -52,9 +52,9 @@ impl TextureSpec {
     }
 }
 
-/// For each row of a tensor, the texel where it starts. A row is `row_texels` texels long.
+/// For each row of a tensor, the texel at which it starts. A row has `row_texels` texels.
 ///
-/// The three forms are three ways to fill one table; a kernel cannot tell them apart.
+/// The three forms say the same with less memory where they can; kernels get a list of starts in every case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(tag = "form", rename_all = "snake_case"))]
@@ -68,7 +68,7 @@ pub enum RowTable {
         /// Texels of a row.
         row_texels: u32,
     },
-    /// Row `r` lies where row `r - ring` was: `base + (r mod ring) * row_texels`.
+    /// A ring buffer of rows: row `r` starts at `base + (r mod ring) * row_texels`.
     Ring {
         /// First texel of row 0.
         base: u32,
@@ -76,10 +76,10 @@ pub enum RowTable {
         rows: u32,
         /// Texels of a row.
         row_texels: u32,
-        /// Rows there is room for.
+        /// Rows that the ring holds.
         ring: u32,
     },
-    /// Each row by itself.
+    /// A start for each row.
     Scattered {
         /// First texel of each row.
         row_starts: Vec<u32>,
@@ -118,39 +118,39 @@ impl RowTable {
         }
     }
 
-    /// All row starts in order: what is uploaded for the kernels.
+    /// All row starts in order, as they are uploaded for the kernels.
     pub fn starts(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.rows()).map(|row| self.start(row))
     }
 }
 
-/// Where one tensor lives, and when.
+/// Where a tensor lies, and when it is alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Placement {
-    /// Index of the usage record this places.
+    /// Index of the tensor's usage record.
     pub record: usize,
     /// Index into [`Plan::textures`].
     pub texture: usize,
     /// Where each row starts in that texture.
     pub rows: RowTable,
-    /// First step that touches the tensor.
+    /// First step that uses the tensor.
     pub first: usize,
-    /// Last step that touches it, inclusive.
+    /// Last step that uses it, inclusive.
     pub last: usize,
 }
 
-/// The textures and every tensor's placement: all that the executor needs to know of memory.
+/// The textures, and the placement of each tensor: all that a runtime needs to know about memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Plan {
     /// Name of the strategy that found it.
     pub strategy: String,
-    /// The rules it keeps.
+    /// The problem that it solves, and so the rules that it keeps.
     pub problem: LayoutKind,
     /// The pool.
     pub textures: Vec<TextureSpec>,
-    /// One placement a usage record, in record order.
+    /// A placement for each usage record, in record order.
     pub placements: Vec<Placement>,
 }
 

@@ -1,11 +1,11 @@
-//! Several models over one pool: their plans share regions, because only one model runs at a time.
+//! One pool for several models that never run at the same time.
 
 use super::{
     error::{InputError, LayoutError, PlanError},
     layout::Layout,
 };
 
-/// Regions for all, and each model's layout in them.
+/// Regions for all models, and the layout of each in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pool {
@@ -22,19 +22,31 @@ impl Pool {
     }
 }
 
-/// Lays the largest regions of all models on each other, then the next: no other way to share whole regions is smaller.
+/// Overlays the pools of models that never run at the same time: the largest region of each with those of the others,
+/// then the second largest, and so on. No other assignment of whole regions to each other is smaller.
 ///
 /// # Errors
 /// [`PlanError::Layout`] if a layout names a region it does not have; [`PlanError::Input`] if the pool does not
 /// fit in 64 bits.
 ///
 /// ```
-/// use texpool::plan::{Strategy, UsageRecord, overlay_pools};
+/// use texpool::plan::{
+///     Planner, SearchBudget, SearchControl, UsageRecord, Uses, check_layout, overlay_pools, solve,
+/// };
 ///
-/// let detector = Strategy::Naive.place(&[UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 2)])?;
-/// let classifier = Strategy::Naive.place(&[UsageRecord::new(0, 1, 3), UsageRecord::new(1, 2, 5)])?;
-/// let pool = overlay_pools(&[detector, classifier])?;
+/// let detector = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 2)];
+/// let classifier = [UsageRecord::new(0, 1, 3), UsageRecord::new(1, 2, 5)];
+/// let plan = |records: &[UsageRecord]| {
+///     solve(records, Uses::FirstAndLast, Planner::Best, SearchBudget::default(), &SearchControl::new())
+/// };
+/// let layouts = [plan(&detector)?.layout, plan(&classifier)?.layout];
+/// assert_eq!((layouts[0].total(), layouts[1].total()), (10, 8));
+///
+/// let pool = overlay_pools(&layouts)?;
 /// assert_eq!((pool.regions.as_slice(), pool.total()), (&[8, 3][..], 11));
+/// // Each model has a layout of its own over the regions of the pool.
+/// check_layout(&detector, Uses::FirstAndLast, &pool.layouts[0])?;
+/// check_layout(&classifier, Uses::FirstAndLast, &pool.layouts[1])?;
 /// # Ok::<(), texpool::plan::PlanError>(())
 /// ```
 pub fn overlay_pools(layouts: &[Layout]) -> Result<Pool, PlanError> {
@@ -43,18 +55,19 @@ pub fn overlay_pools(layouts: &[Layout]) -> Result<Pool, PlanError> {
     for layout in layouts {
         let mut order: Vec<usize> = (0..layout.regions.len()).collect();
         order.sort_by_key(|&region| std::cmp::Reverse(layout.regions[region]));
-        let mut rank = vec![0; order.len()];
-        for (at, &region) in order.iter().enumerate() {
-            rank[region] = at;
-            if regions.len() == at {
+        let mut pool_region = vec![0; order.len()];
+        for (rank, &region) in order.iter().enumerate() {
+            pool_region[region] = rank;
+            if regions.len() == rank {
                 regions.push(0);
             }
-            regions[at] = regions[at].max(layout.regions[region]);
+            regions[rank] = regions[rank].max(layout.regions[region]);
         }
         let mut moved = layout.clone();
         for (record, place) in moved.places.iter_mut().enumerate() {
-            let (index, count) = (place.region, rank.len());
-            place.region = *rank.get(index).ok_or(LayoutError::OutOfRange { record, what: "region", index, count })?;
+            let (index, count) = (place.region, pool_region.len());
+            place.region =
+                *pool_region.get(index).ok_or(LayoutError::OutOfRange { record, what: "region", index, count })?;
         }
         shared.push(moved);
     }

@@ -1,7 +1,8 @@
-//! Strategies tried side by side: the smallest layout is kept, and what was not tried is told with the reason.
+//! A portfolio of strategies: all are tried, the smallest layout is kept, and what was not tried is listed with the
+//! reason.
 //!
-//! Where there is a deadline each strategy has its part of the time, those that take least time first, so that a large
-//! set has an answer whatever comes after. What is kept does not depend on that order.
+//! If there is a deadline, each strategy has a share of the time. The fastest come first, so that there is an answer
+//! however large the set is. Which layout is kept does not depend on that order.
 
 use std::cmp::Ordering;
 
@@ -14,7 +15,7 @@ use super::{
     strategy::Strategy,
 };
 
-/// What one way to plan came to.
+/// The result of one strategy or search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Candidate {
@@ -35,7 +36,7 @@ impl Candidate {
     }
 }
 
-/// A way to plan that was left out, or not followed to its end.
+/// A strategy or search that was left out or not completed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NotTried {
@@ -51,8 +52,8 @@ impl NotTried {
     }
 }
 
-/// What a strategy comes to, or why it has no answer.
-pub(super) fn attempt(
+/// The layout of a strategy, or why it has none.
+pub(super) fn try_strategy(
     strategy: Strategy,
     records: &[UsageRecord],
     control: &SearchControl<'_>,
@@ -69,59 +70,60 @@ pub(super) fn attempt(
     }
     let why = match control.stopped() {
         Some(StopReason::Cancelled) => StopReason::Cancelled.to_string(),
-        _ => "not ended in its part of the time".to_owned(),
+        _ => "did not end in its share of the time".to_owned(),
     };
     Ok(Err(NotTried::new(strategy.name(), why)))
 }
 
-/// The layout that is kept, with its place among the ties.
+/// The layout that is kept, with its rank among ties.
 pub(super) struct Chosen {
     pub(super) layout: Layout,
     pub(super) name: &'static str,
     rank: usize,
 }
 
-/// What was tried, and the best of it.
-pub(super) struct Table<'a> {
+/// The candidates so far, and the best of them.
+pub(super) struct Candidates<'a> {
     records: &'a [UsageRecord],
     candidates: Vec<(usize, Candidate)>,
     pub(super) not_tried: Vec<NotTried>,
-    /// Why something was not followed to its end.
+    /// Why something was not completed, if anything was not.
     pub(super) stopped: Option<StopReason>,
     pub(super) chosen: Option<Chosen>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> Candidates<'a> {
     pub(super) fn new(records: &'a [UsageRecord]) -> Self {
         Self { records, candidates: Vec::new(), not_tried: Vec::new(), stopped: None, chosen: None }
     }
 
-    /// Notes a candidate, and keeps it if it is better than what is kept: smaller, then of fewer regions, then of the
-    /// shorter reuse distance, then of the lower rank.
-    pub(super) fn add(&mut self, rank: usize, name: &'static str, layout: Layout) {
+    /// Adds a candidate, and chooses it if it is better: smaller, then with fewer regions, then with the shorter reuse
+    /// distance, then with the lower rank.
+    pub(super) fn offer(&mut self, rank: usize, name: &'static str, layout: Layout) {
         let key = |layout: &Layout| (layout.total(), layout.regions.len());
         let better = |chosen: &Chosen| match key(&layout).cmp(&key(&chosen.layout)) {
             Ordering::Less => true,
             Ordering::Equal => {
-                let idle = |layout, rank| (reuse_distance(self.records, layout), rank);
-                idle(&layout, rank) < idle(&chosen.layout, chosen.rank)
+                // Computed for ties only, for it takes longer than some strategies.
+                let tie_key = |layout, rank| (reuse_distance(self.records, layout), rank);
+                tie_key(&layout, rank) < tie_key(&chosen.layout, chosen.rank)
             }
             Ordering::Greater => false,
         };
         if self.chosen.as_ref().is_none_or(better) {
-            self.force(rank, name, layout);
+            self.choose(rank, name, layout);
         } else {
             self.candidates.push((rank, Candidate::new(name, &layout)));
         }
     }
 
-    /// Notes a candidate, and keeps it whatever it comes to.
-    pub(super) fn force(&mut self, rank: usize, name: &'static str, layout: Layout) {
+    /// Adds a candidate, and chooses it whatever its total.
+    pub(super) fn choose(&mut self, rank: usize, name: &'static str, layout: Layout) {
         self.candidates.push((rank, Candidate::new(name, &layout)));
         self.chosen = Some(Chosen { layout, name, rank });
     }
 
-    /// Notes that a search was not followed to its end, where `stopped` says so.
+    /// Notes that a search was not completed, if `stopped` has a reason.
     pub(super) fn note_stopped(&mut self, name: &str, stopped: Option<StopReason>) {
         if let Some(reason) = stopped {
             self.not_tried.push(NotTried::new(name, format!("not searched to its end: {reason}")));
@@ -134,40 +136,40 @@ impl<'a> Table<'a> {
     }
 
     /// The candidates by rank.
-    pub(super) fn into_candidates(mut self) -> Vec<Candidate> {
+    pub(super) fn into_list(mut self) -> Vec<Candidate> {
         self.candidates.sort_by_key(|&(rank, _)| rank);
         self.candidates.into_iter().map(|(_, candidate)| candidate).collect()
     }
 }
 
-/// The strategies of the portfolio that take `O(n log n)` on any records. They are never cut short.
-const QUICK: [Strategy; 3] = [Strategy::Naive, Strategy::GreedyInOrder, Strategy::Equality];
+/// The strategies of the portfolio that take `O(n log n)` on any records. They are never stopped.
+const N_LOG_N: [Strategy; 3] = [Strategy::Naive, Strategy::GreedyInOrder, Strategy::Equality];
 
-/// The strategies of the portfolio that take less time than the rest, where lives are long.
-const SOON: [Strategy; 2] = [Strategy::GreedyBySizeFirst, Strategy::GreedyBySize];
+/// The strategies of the portfolio that are faster than the others if tensors are alive for a long time.
+const FASTER: [Strategy; 2] = [Strategy::GreedyBySizeFirst, Strategy::GreedyBySize];
 
-/// Of more records, no strategy is tried for the sake of ties alone.
-const MANY: usize = 10_000;
+/// With more records than this, no strategy is tried for the sake of ties only, as it takes seconds. A guess.
+const MAX_RECORDS_FOR_TIES: usize = 10_000;
 
-/// Why a strategy need not be tried on records as many as these, where a plan of `total` is known and none is below
-/// `bound`.
-pub(super) fn pointless(strategy: Strategy, records: &[UsageRecord], total: u64, bound: u64) -> Option<NotTried> {
-    let why = || NotTried::new(strategy.name(), format!("no plan is smaller than {bound}, which is found"));
-    (records.len() > MANY && total == bound).then(why)
+/// The reason to skip a strategy: there are many records, and the known plan of `total` reaches the lower bound.
+pub(super) fn skip_if_optimal(strategy: Strategy, records: &[UsageRecord], total: u64, bound: u64) -> Option<NotTried> {
+    let why = || NotTried::new(strategy.name(), format!("a plan of {bound} was found, and none is smaller"));
+    (records.len() > MAX_RECORDS_FOR_TIES && total == bound).then(why)
 }
 
-/// Runs the portfolio without `except`, and adds what it comes to; the smallest layout of it, the first of equals with
-/// as many regions, `Naive` before all, is where the exact search begins. No plan is below `bound`.
+/// Runs the portfolio without `except` and adds its layouts to the candidates. Returns the smallest layout, of equals
+/// that with the fewest regions, then the first: the exact search starts from it. `bound` is a lower bound of every
+/// plan.
 pub(super) fn run(
     records: &[UsageRecord],
     except: Option<Strategy>,
     bound: u64,
-    table: &mut Table<'_>,
+    table: &mut Candidates<'_>,
     control: &SearchControl<'_>,
 ) -> Result<Layout, PlanError> {
     let rank = |strategy: &Strategy| Strategy::PORTFOLIO.iter().position(|other| other == strategy).unwrap_or(0);
     let mut order: Vec<Strategy> = Strategy::PORTFOLIO.iter().copied().filter(|&other| except != Some(other)).collect();
-    order.sort_by_key(|strategy| (!QUICK.contains(strategy), !SOON.contains(strategy)));
+    order.sort_by_key(|strategy| (!N_LOG_N.contains(strategy), !FASTER.contains(strategy)));
     let mut start = naive(records)?;
     let mut start_rank = None;
     let count = order.len() as u32;
@@ -178,12 +180,12 @@ pub(super) fn run(
             Strategy::Naive => Ok(naive(records)?),
             Strategy::GreedyInOrder => Ok(greedy_in_order(records)?),
             Strategy::Equality => Ok(equality(records)?),
-            _ => match pointless(strategy, records, start.total(), bound) {
+            _ => match skip_if_optimal(strategy, records, start.total(), bound) {
                 Some(not_tried) => Err(not_tried),
                 None => {
-                    // Those that end leave the rest to those after them.
+                    // Half of the time that is left; what a strategy does not use is left to the next ones.
                     let control = control.share(1, 2);
-                    let found = attempt(strategy, records, &control)?;
+                    let found = try_strategy(strategy, records, &control)?;
                     table.stopped = table.stopped.or(control.stopped());
                     found
                 }
@@ -193,11 +195,11 @@ pub(super) fn run(
             Ok(layout) => {
                 let rank = rank(&strategy);
                 let key = |layout: &Layout, rank| (layout.total(), layout.regions.len(), rank);
-                // `None` comes before every rank.
+                // `None` is less than every rank, so the first `naive` layout stays unless there is a better one.
                 if key(&layout, Some(rank)) < key(&start, start_rank) {
                     (start, start_rank) = (layout.clone(), Some(rank));
                 }
-                table.add(rank, strategy.name(), layout);
+                table.offer(rank, strategy.name(), layout);
             }
             Err(not_tried) => table.not_tried.push(not_tried),
         }
@@ -205,22 +207,22 @@ pub(super) fn run(
     Ok(start)
 }
 
-/// Steps that regions lie idle between one tensor and the next, summed: the shorter, the more of it is still in a
-/// cache.
+/// The sum of the steps between the last use of a tensor and the first use of the next one in the same region. The
+/// shorter, the likelier the region is still in a cache.
 fn reuse_distance(records: &[UsageRecord], layout: &Layout) -> u128 {
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by_key(|&i| (layout.places[i].region, records[i].first));
-    let mut idle = 0u128;
+    let mut sum = 0u128;
     let mut previous: Option<(usize, usize)> = None;
     for i in order {
         let (region, r) = (layout.places[i].region, &records[i]);
         previous = match previous {
             Some((same, until)) if same == region => {
-                idle += r.first.saturating_sub(until) as u128;
+                sum += r.first.saturating_sub(until) as u128;
                 Some((region, until.max(r.last)))
             }
             _ => Some((region, r.last)),
         };
     }
-    idle
+    sum
 }

@@ -1,4 +1,4 @@
-//! Operator profiles: which records are alive at a step, and how wide the step is.
+//! Operator profiles: the records that are alive at a step; their sizes add up to its breadth.
 
 use std::cmp::Reverse;
 
@@ -8,11 +8,19 @@ use super::{
     uses::MAX_STEPS,
 };
 
-/// Entries above which profiles are refused rather than listed.
+/// Entries above which profiles are refused: half a gigabyte. A network has some hundred thousand.
 const MAX_ENTRIES: usize = 1 << 26;
 
 /// The records alive at each step from 0 on, largest first, equals by index: the operator profiles of Pisarchyk and
 /// Lee (2020), section 3.
+///
+/// ```
+/// use texpool::plan::{UsageRecord, operator_profiles};
+///
+/// let records = [UsageRecord::new(0, 1, 4), UsageRecord::new(1, 2, 8)];
+/// assert_eq!(operator_profiles(&records)?, [vec![0], vec![1, 0], vec![1]]);
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or if the list would be too long to be of use.
@@ -36,10 +44,10 @@ pub fn operator_profiles(records: &[UsageRecord]) -> Result<Vec<Vec<usize>>, Pla
     Ok(profiles)
 }
 
-/// The breadth of every step at which a record is born or dies, in step order.
+/// The breadth of each step at which a record is born or dies, in step order.
 ///
-/// Steps between them hold a subset of a neighbour's records, so no strategy needs them, and steps may be as far
-/// apart as a `usize` allows.
+/// At the steps between, a subset of the records of a neighbour is alive, so Greedy by Breadth would place nothing
+/// there; and steps may be as far apart as a `usize` allows.
 fn breadths(records: &[UsageRecord]) -> Vec<(usize, u64)> {
     let mut steps: Vec<usize> = records.iter().flat_map(|r| [r.first, r.last]).collect();
     steps.sort_unstable();
@@ -64,10 +72,10 @@ fn breadths(records: &[UsageRecord]) -> Vec<(usize, u64)> {
     out
 }
 
-/// Answers the least of any stretch of a list in `O(log n)`: a tree of minimums.
-struct Least(Vec<usize>);
+/// The minimum of any range of a list in `O(log n)`: a segment tree.
+struct RangeMinimum(Vec<usize>);
 
-impl Least {
+impl RangeMinimum {
     fn new(list: &[usize]) -> Self {
         let mut tree = vec![usize::MAX; list.len()];
         tree.extend(list);
@@ -77,7 +85,7 @@ impl Least {
         Self(tree)
     }
 
-    /// The least from `from` up to, and without, `to`.
+    /// The minimum of `from..to`.
     fn of(&self, from: usize, to: usize) -> usize {
         let leaves = self.0.len() / 2;
         let (mut from, mut to, mut least) = (from + leaves, to + leaves, usize::MAX);
@@ -96,7 +104,8 @@ impl Least {
     }
 }
 
-/// How equals are ordered: steps of equal breadth, and in a step tensors of equal size.
+/// How ties are broken: between steps of equal breadth, and in a step between tensors of equal size. The paper leaves
+/// both open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     /// Lower index first, steps and tensors.
@@ -109,8 +118,8 @@ pub enum Ties {
     LaterStep,
 }
 
-/// Records from the widest step to the narrowest, at each those that no wider step has, largest first: the order of
-/// Greedy by Breadth. The sizes must add up.
+/// The order of Greedy by Breadth: steps from the largest breadth to the smallest, at each the records not seen at a
+/// step before, largest first. The sum of sizes must not overflow.
 pub(super) fn by_breadth(records: &[UsageRecord], ties: Ties) -> Vec<usize> {
     let steps = breadths(records);
     let mut widest: Vec<usize> = (0..steps.len()).collect();
@@ -120,15 +129,15 @@ pub(super) fn by_breadth(records: &[UsageRecord], ties: Ties) -> Vec<usize> {
     widest.sort_by_key(|&at| Reverse(steps[at].1));
     let mut rank = vec![0; steps.len()];
     widest.into_iter().enumerate().for_each(|(place, at)| rank[at] = place);
-    // A record is placed at the first step, in that order, at which it is alive.
-    let least = Least::new(&rank);
-    let placed = |(i, r): (usize, &UsageRecord)| {
+    // A record is placed at the first step in that order at which it is alive: the minimum of the ranks of its steps.
+    let ranks = RangeMinimum::new(&rank);
+    let sort_key = |(i, r): (usize, &UsageRecord)| {
         let from = steps.partition_point(|&(step, _)| step < r.first);
         let to = from + steps[from..].partition_point(|&(step, _)| step <= r.last);
         let index = if matches!(ties, Ties::Higher | Ties::HigherTensor) { records.len() - i } else { i };
-        (least.of(from, to), Reverse(r.size), index, i)
+        (ranks.of(from, to), Reverse(r.size), index, i)
     };
-    let mut order: Vec<(usize, Reverse<u64>, usize, usize)> = records.iter().enumerate().map(placed).collect();
+    let mut order: Vec<(usize, Reverse<u64>, usize, usize)> = records.iter().enumerate().map(sort_key).collect();
     order.sort_unstable();
     order.into_iter().map(|(.., i)| i).collect()
 }

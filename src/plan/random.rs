@@ -1,10 +1,10 @@
-//! Random numbers that are the same on every machine, for searches that must be repeatable.
+//! Random numbers that are the same on every machine and in every run, so that searches are deterministic.
 
 /// Marsaglia's xorshift.
 pub(super) struct Random(u64);
 
 impl Random {
-    /// The one sequence that every search draws from.
+    /// The sequence that every search starts with.
     pub(super) const fn new() -> Self {
         Self(0x9e37_79b9_7f4a_7c15)
     }

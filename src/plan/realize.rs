@@ -1,7 +1,8 @@
-//! From a layout to textures: each region becomes a texture whose width is a power of two.
+//! From a layout to textures: each region becomes a texture whose width is a power of two, so that a kernel finds a
+//! texel with a shift and a mask.
 //!
-//! Rounding: a region is rounded up to whole texture rows, so a texture is larger than its region by less than one of
-//! its own rows (at most 1023 texels where the preferred widths suffice).
+//! A region is rounded up to whole rows of its texture, which is by less than one row: at most 1023 texels with a
+//! preferred width.
 
 use super::{
     error::{InputError, LayoutError, PlanError, UnsupportedError},
@@ -35,16 +36,33 @@ pub struct TextureLimits {
     pub max_extent: u32,
 }
 
-/// Widths that are tried first: wide enough for rows to matter little, narrow enough to waste little.
+/// Widths that are tried first: a wider texture wastes more of its last row, and a narrower one is too high with fewer
+/// texels (8192 rows of 64 are 2^19). A choice, not a measurement.
 const PREFERRED: std::ops::RangeInclusive<u32> = 64..=1024;
 
-/// Cuts textures from a layout whose sizes are texels; every tensor lies whole, row after row.
+/// The textures and row tables of a layout whose sizes are in texels. The rows of a tensor follow each other.
 ///
-/// The plan's strategy is the problem's name: who knows what found the layout writes it over.
+/// The name of the plan's strategy is that of the problem; the caller may replace it.
 ///
 /// # Errors
-/// [`PlanError::Input`] where the lists disagree, [`PlanError::Layout`] where a place is outside its region,
-/// [`PlanError::Unsupported`] where no texture can hold a region.
+/// [`PlanError::Input`] if lists differ in length or a size is not that of the tensor's rows, [`PlanError::Layout`] if
+/// a place is outside its region, [`PlanError::Unsupported`] if no texture can hold a region.
+///
+/// ```
+/// use texpool::plan::{Strategy, TensorRows, TexelFormat, TextureLimits, UsageRecord, Uses, check, realize};
+///
+/// // Two tensors of 16 rows: of 32 texels, and of 16.
+/// let tensors = [TensorRows { rows: 16, row_texels: 32 }, TensorRows { rows: 16, row_texels: 16 }];
+/// let records = [UsageRecord::new(0, 1, tensors[0].texels()), UsageRecord::new(1, 2, tensors[1].texels())];
+/// let layout = Strategy::GreedyBySize.place(&records)?;
+///
+/// let limits = TextureLimits { max_extent: 8192 };
+/// let plan = realize(&layout, &records, &tensors, TexelFormat::Rgba16Float, limits)?;
+/// check(&records, &tensors, Uses::FirstAndLast, &plan, limits)?;
+/// // 512 and 256 texels of 8 bytes.
+/// assert_eq!((plan.textures.len(), plan.bytes()), (2, 6144));
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 pub fn realize(
     layout: &Layout,
     records: &[UsageRecord],
@@ -74,7 +92,7 @@ pub fn realize(
             return Err(LayoutError::OutOfRange { record, what: "region", index: place.region, count }.into());
         };
         let end = u128::from(place.offset) + u128::from(r.size);
-        // A region that became a texture has no more than 2^32 texels, so an offset inside it is a u32.
+        // `texture` makes none of more than 2^32 texels, so an offset inside one is a u32.
         let base = match u32::try_from(place.offset) {
             Ok(base) if end <= u128::from(size) => base,
             _ => return Err(LayoutError::OutOfRegion { record, region: place.region, end, size }.into()),
@@ -85,14 +103,14 @@ pub fn realize(
     Ok(Plan { strategy: layout.problem.name().to_owned(), problem: layout.problem, textures, placements })
 }
 
-/// Texels that a driver sets aside, as far as one knows without asking: software drivers and tiled memories alike round
-/// the height up to four rows or more.
+/// The texels that a driver probably allocates: software drivers and tiled memories round the height up to four rows or
+/// more. Ties go to what the texture needs.
 fn allocated(spec: &TextureSpec) -> (u64, u64) {
     (u64::from(spec.width) * u64::from(spec.height.next_multiple_of(4)), spec.texels())
 }
 
-/// The texture that holds `texels`: among the preferred widths the least rounding, then the widest; beyond them the
-/// narrowest that fits.
+/// The texture for a region of `texels`: of the preferred widths the one with the fewest texels allocated, then the
+/// widest; if none fits, the narrowest that does.
 pub(super) fn texture(
     region: usize,
     texels: u64,
@@ -106,7 +124,7 @@ pub(super) fn texture(
     if texels > limit || limit == 0 {
         return Err(too_large);
     }
-    // A small region needs no more than its own next power of two.
+    // A small region in one row is rounded up to no more than the next power of two.
     let narrowest = texels.max(1).next_power_of_two().min(u64::from(*PREFERRED.start())) as u32;
     let mut best: Option<TextureSpec> = None;
     let mut width = narrowest.min(widest);

@@ -1,14 +1,14 @@
-//! Usage records: what the planner is told about a tensor, and nothing more.
+//! Usage records: all that the planner knows about a tensor.
 
-/// The steps that touch a tensor and its size: a *usage record* of Pisarchyk and Lee (2020), section 3.
+/// The steps at which a tensor is alive, and its size: a *usage record* of Pisarchyk and Lee (2020), section 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct UsageRecord {
-    /// First step that touches the tensor (the one that writes it).
+    /// First step that uses the tensor (the one that writes it).
     pub first: usize,
-    /// Last step that touches it, inclusive.
+    /// Last step that uses it, inclusive.
     pub last: usize,
-    /// Size in the caller's unit.
+    /// Size in the caller's unit, such as bytes or texels.
     pub size: u64,
 }
 

@@ -16,10 +16,10 @@ pub struct Shown<'a> {
     most: usize,
 }
 
-/// A text from a file, to be written to a terminal or into a message. Control characters, and those that turn the direction
-/// of writing, stand as escapes (`\u{1b}`, `\n`), so that a name can neither steer a terminal nor forge a line; of a long
-/// text the beginning is shown, and its length. Bytes that are no UTF-8 stand as `\xff`. For pictures and exchange
-/// formats there is XML's own escaping, for JSON JSON's.
+/// A text from a file, to be written to a terminal or into a message. Control characters, and those that turn the
+/// direction of writing, stand as escapes (`\u{1b}`, `\n`), so that a name can neither steer a terminal nor forge a
+/// line; of a long text the beginning is shown, and its length. Bytes that are no UTF-8 stand as `\xff`. For pictures
+/// and exchange formats there is XML's own escaping, for JSON JSON's.
 ///
 /// ```
 /// assert_eq!(texpool::plan::shown("conv\u{1b}[2J").to_string(), "conv\\u{1b}[2J");

@@ -1,5 +1,5 @@
-//! The entry to the planner: strategies, the proven optimum and banks are tried, the smallest plan that textures can
-//! hold is kept, and the reason is recorded.
+//! The entry point of the planner for textures: strategies, the proven optimum and banks are tried, and the smallest
+//! plan is kept, with the reason.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
@@ -12,23 +12,31 @@ use super::{
     error::{InputError, PlanError, UnsupportedError},
     exact::{Certificate, Optimum},
     layout::{Layout, LayoutKind},
-    portfolio::{self, Candidate, Chosen, NotTried, Table},
+    portfolio::{self, Candidate, Candidates, Chosen, NotTried},
     record::UsageRecord,
     strategy::Strategy,
     uses::{StepUse, Uses},
 };
 
-/// What is asked to plan.
+/// What to plan with. Parsed from and shown as the name on the command line:
+///
+/// ```
+/// use texpool::plan::{Planner, Strategy};
+///
+/// assert_eq!("optimum".parse(), Ok(Planner::Optimum));
+/// assert_eq!("greedy_by_size".parse(), Ok(Planner::Strategy(Strategy::GreedyBySize)));
+/// assert_eq!(Planner::Best.to_string(), "best");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Planner {
-    /// The smallest of all.
+    /// The smallest plan of all.
     #[default]
     Best,
     /// The Shared Objects optimum.
     Optimum,
-    /// Banks, searched from the optimum.
+    /// Banks, by a search that starts from the optimum.
     Banks,
-    /// One strategy, whatever it comes to.
+    /// One strategy, whatever its total.
     Strategy(Strategy),
 }
 
@@ -56,40 +64,54 @@ impl FromStr for Planner {
     }
 }
 
-/// The chosen layout, with what it was chosen from and why.
+/// The chosen layout, with the candidates and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Solution {
     /// The chosen layout: Shared Objects or banks, never one arena.
     pub layout: Layout,
-    /// Name of what found it.
+    /// Name of the strategy or search that found it.
     pub strategy: String,
     /// Why it was chosen, in a sentence.
     pub reason: String,
     /// Naïve total and lower bounds.
     pub bounds: Bounds,
-    /// The best proven lower bound of Shared Objects; the positional one where the exact solver did not run.
+    /// The best proven lower bound of Shared Objects; the positional bound if the exact solver did not run.
     pub certificate: Certificate,
     /// Everything that was tried.
     pub candidates: Vec<Candidate>,
-    /// What was left out or not followed to its end, and why.
+    /// What was left out or not completed, and why.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub not_tried: Vec<NotTried>,
-    /// Why the search ended early, where it did: then there may be smaller plans.
+    /// Why the search ended early, if it did. Smaller plans may exist then.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub stopped: Option<StopReason>,
 }
 
-/// The layout that `planner` finds: of [`Planner::Best`] the smallest that textures can hold; ties go to fewer regions,
-/// then to the shorter reuse distance, then to what was tried first. Where `control` stops it, the smallest found by
-/// then; a strategy that is stopped before its end shares less than it might.
+/// The layout that `planner` finds. That of [`Planner::Best`] is the smallest that textures can hold; ties go to fewer
+/// regions, then to the shorter reuse distance, then to what was tried first. If `control` stops it, the smallest
+/// layout found by then; a strategy that is stopped before its end shares less than it could.
 ///
-/// Records are planned in a canonical order, so their order in the list changes no total; a strategy that was named
-/// sees them as they are given.
+/// Records are planned in a canonical order, so their order in the list does not change the total. A strategy that is
+/// asked for by name sees them as they are given, because some strategies break ties by index.
 ///
 /// # Errors
-/// [`PlanError::Input`] for records that contradict themselves or `uses`, and what the checker finds wrong with `uses`;
-/// of a named strategy [`PlanError::Unsupported`] if it answers one arena, or plans fewer records than these.
+/// [`PlanError::Input`] for records that contradict themselves or `uses`, and whatever the checker finds wrong with
+/// `uses`; for a named strategy [`PlanError::Unsupported`] if it places everything in one arena, or takes fewer
+/// records.
+///
+/// ```
+/// use texpool::plan::{Planner, SearchBudget, SearchControl, UsageRecord, solve, uses_from_records};
+///
+/// // First step, last step, size: a chain of three operators.
+/// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
+/// let uses = uses_from_records(&records)?;
+/// let found = solve(&records, &uses, Planner::Best, SearchBudget::default(), &SearchControl::new())?;
+/// assert_eq!((found.layout.total(), found.bounds.naive), (12, 20));
+/// // The first tensor and the last are never alive together, so they share a region.
+/// assert_eq!(found.layout.places[0].region, found.layout.places[2].region);
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 pub fn solve<'a>(
     records: &[UsageRecord],
     uses: impl Into<Uses<'a>>,
@@ -97,12 +119,12 @@ pub fn solve<'a>(
     budget: SearchBudget,
     control: &SearchControl<'_>,
 ) -> Result<Solution, PlanError> {
-    Ok(search(records, uses.into(), planner, budget, None, control)?.0)
+    Ok(solve_with_optimum(records, uses.into(), planner, budget, None, control)?.0)
 }
 
-/// As [`solve`], with the exact solver's answer, which is a greedy one where it was not asked. `arena` is the smallest
-/// arena, where it was searched for before.
-pub(super) fn search(
+/// As [`solve`], and the result of the exact solver, which is a greedy plan if it did not run. `arena` is the smallest
+/// arena found, if it was searched for before.
+pub(super) fn solve_with_optimum(
     records: &[UsageRecord],
     uses: Uses<'_>,
     planner: Planner,
@@ -111,35 +133,36 @@ pub(super) fn search(
     control: &SearchControl<'_>,
 ) -> Result<(Solution, Optimum), PlanError> {
     let bounds = bounds(records)?;
-    uses.records_exist(records)?;
-    let order = Order::canonical(records);
+    uses.check_records(records)?;
+    let order = CanonicalOrder::new(records);
     let sorted: Vec<UsageRecord> = order.0.iter().map(|&i| records[i]).collect();
-    let mut table = Table::new(&sorted);
+    let mut candidates = Candidates::new(&sorted);
     let named = match planner {
         Planner::Strategy(strategy) => Some(strategy),
         _ => None,
     };
-    let start = portfolio::run(&sorted, named, bounds.offsets, &mut table, &control.share(6, 10))?;
+    // The largest share is for the greedy strategies, without which there is no answer. They need none of it on
+    // networks, and what they leave is for the searches.
+    let start = portfolio::run(&sorted, named, bounds.offsets, &mut candidates, &control.share(6, 10))?;
     let mut exact = Optimum::greedy(&sorted, &bounds, start);
     if let Some(strategy) = named {
         if strategy.problem() == LayoutKind::Offsets {
             return Err(UnsupportedError::NotForTextures { strategy: strategy.name() }.into());
         }
-        // Named strategies see the records as they are given.
-        table.force(AFTER[0], strategy.name(), order.sort(strategy.place_until(records, control)?));
+        candidates.choose(RANK_OPTIMUM, strategy.name(), order.sort(strategy.place_until(records, control)?));
     } else {
-        let open = table.total() > bounds.shared_objects || planner != Planner::Best;
-        if open && budget.nodes > 0 {
+        let improvable = candidates.total() > bounds.shared_objects || planner != Planner::Best;
+        if improvable && budget.nodes > 0 {
             let control = control.share(1, 2);
             exact = exact.improve(&sorted, &bounds, budget.nodes, &control);
             match planner {
-                Planner::Best => table.add(AFTER[0], "optimum", exact.layout.clone()),
-                _ => table.force(AFTER[0], "optimum", exact.layout.clone()),
+                Planner::Best => candidates.offer(RANK_OPTIMUM, "optimum", exact.layout.clone()),
+                _ => candidates.choose(RANK_OPTIMUM, "optimum", exact.layout.clone()),
             }
-            table.note_stopped("optimum", exact.stopped);
+            candidates.note_stopped("optimum", exact.stopped);
         }
-        let open = table.total() > bounds.offsets || planner == Planner::Banks;
-        let seed = table.chosen.as_ref().filter(|_| open && budget.moves > 0 && planner != Planner::Optimum);
+        let improvable = candidates.total() > bounds.offsets || planner == Planner::Banks;
+        let seed = candidates.chosen.as_ref().filter(|_| improvable && budget.moves > 0 && planner != Planner::Optimum);
         if let Some(seed) = seed {
             let steps = order.sort_uses(uses);
             let uses = steps.as_ref().map_or(Uses::FirstAndLast, Uses::from);
@@ -147,24 +170,24 @@ pub(super) fn search(
             let known = Known { seed: &seed.layout, arena: arena.as_ref(), bounds: &bounds };
             let (found, stopped) = search_banks(&sorted, uses, known, budget.moves, control)?;
             match planner {
-                Planner::Best => table.add(AFTER[1], "banks", found),
-                _ => table.force(AFTER[1], "banks", found),
+                Planner::Best => candidates.offer(RANK_BANKS, "banks", found),
+                _ => candidates.choose(RANK_BANKS, "banks", found),
             }
-            table.note_stopped("banks", stopped);
+            candidates.note_stopped("banks", stopped);
         }
     }
-    let stopped = table.stopped.or(control.stopped());
-    let not_tried = std::mem::take(&mut table.not_tried);
-    let Some(Chosen { layout, name, .. }) = table.chosen.take() else {
+    let stopped = candidates.stopped.or(control.stopped());
+    let not_tried = std::mem::take(&mut candidates.not_tried);
+    let Some(Chosen { layout, name, .. }) = candidates.chosen.take() else {
         return Err(InputError::LengthMismatch { what: "candidates", expected: 1, found: 0 }.into());
     };
-    let candidates = table.into_candidates();
+    let candidates = candidates.into_list();
     let layout = order.restore(layout);
     check_layout(records, uses, &layout)?;
     exact.certificate.proof.renumber(&order.0);
     exact.layout = order.restore(exact.layout);
     let certificate = exact.certificate.clone();
-    // What no plan goes below needs no more search.
+    // A plan that reaches the lower bound needs no more search.
     let stopped = stopped.filter(|_| layout.total() > bounds.offsets || planner != Planner::Best);
     let mut reason = reason(planner, name, layout.total(), &bounds, certificate.bound, candidates.len());
     if let Some(stopped) = stopped {
@@ -174,8 +197,9 @@ pub(super) fn search(
     Ok((Solution { layout, strategy, reason, bounds, certificate, candidates, not_tried, stopped }, exact))
 }
 
-/// Places of the optimum and of a named strategy among ties, and of banks: after the portfolio.
-const AFTER: [usize; 2] = [usize::MAX - 1, usize::MAX];
+/// The ranks among ties of the optimum or of a named strategy, and of banks: after those of the portfolio.
+const RANK_OPTIMUM: usize = usize::MAX - 1;
+const RANK_BANKS: usize = usize::MAX;
 
 fn reason(planner: Planner, name: &str, total: u64, bounds: &Bounds, proven: u64, candidates: usize) -> String {
     let versus = match total.cmp(&proven) {
@@ -186,17 +210,17 @@ fn reason(planner: Planner, name: &str, total: u64, bounds: &Bounds, proven: u64
     if planner != Planner::Best {
         format!("{name} was asked for: {total}, {versus}")
     } else if total == bounds.offsets {
-        format!("{name} reaches the widest step ({total}), which no plan of any kind can go below")
+        format!("{name} reaches the widest step ({total}), and no plan of any kind is smaller")
     } else {
         format!("{name} is the smallest of {candidates} candidates: {total}, {versus}")
     }
 }
 
-/// Records in an order that does not depend on their order in the list: for each place, the record that takes it.
-struct Order(Vec<usize>);
+/// An order of records that does not depend on their order in the list: at each position the index of a record.
+struct CanonicalOrder(Vec<usize>);
 
-impl Order {
-    fn canonical(records: &[UsageRecord]) -> Self {
+impl CanonicalOrder {
+    fn new(records: &[UsageRecord]) -> Self {
         let mut order: Vec<usize> = (0..records.len()).collect();
         order.sort_by_key(|&i| (records[i].first, records[i].last, records[i].size, i));
         Self(order)
@@ -207,12 +231,12 @@ impl Order {
         layout
     }
 
-    /// The uses by the places of the records.
+    /// The uses with the positions of records in place of their indices.
     fn sort_uses(&self, uses: Uses<'_>) -> Option<Vec<StepUse>> {
         let Uses::Steps(uses) = uses else { return None };
-        let mut place = vec![0; self.0.len()];
-        self.0.iter().enumerate().for_each(|(at, &i)| place[i] = at);
-        let map = |list: &Vec<usize>| list.iter().map(|&i| place[i]).collect();
+        let mut position = vec![0; self.0.len()];
+        self.0.iter().enumerate().for_each(|(at, &i)| position[i] = at);
+        let map = |list: &Vec<usize>| list.iter().map(|&i| position[i]).collect();
         Some(uses.iter().map(|step| StepUse { reads: map(&step.reads), writes: map(&step.writes) }).collect())
     }
 

@@ -1,4 +1,4 @@
-//! The strategies by name, and each published reading of them.
+//! The published strategies by name, with a variant for each reading of their texts.
 
 use std::{fmt, str::FromStr};
 
@@ -12,11 +12,23 @@ use super::{
     shared::{self, ObjectChoice, StageOrder, Stages},
 };
 
-/// Writes the enum, its list and its names from one table.
+/// Declares the enum, its list and its names from one table.
 macro_rules! strategies {
     ($($(#[$doc:meta])* $variant:ident $name:literal $problem:ident $place:expr;)*) => {
-        /// A published way to place tensors. Where the text leaves something open, each reading is a variant of its
-        /// own, named `strategy/reading`.
+        /// A published strategy to place tensors. Where its text leaves something open, each reading is a variant of
+        /// its own, named `strategy/reading`.
+        ///
+        /// ```
+        /// use texpool::plan::{Strategy, UsageRecord};
+        ///
+        /// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
+        /// let strategy: Strategy = "greedy_by_size".parse()?;
+        /// assert_eq!(strategy.place(&records)?.regions, [8, 4]);
+        /// for strategy in Strategy::ALL {
+        ///     println!("{strategy}: {}", strategy.place(&records)?.total());
+        /// }
+        /// # Ok::<(), texpool::plan::PlanError>(())
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Strategy {
             $($(#[$doc])* $variant,)*
@@ -48,8 +60,8 @@ macro_rules! strategies {
                 self.place_until(records, &SearchControl::new())
             }
 
-            /// As [`place`](Self::place), until `control` stops it: whatever is not placed by then shares nothing, and
-            /// the layout is not what the strategy comes to.
+            /// As [`place`](Self::place), until `control` stops it. Tensors that are not placed by then share memory
+            /// with nothing, so the layout is valid but not that of the strategy.
             ///
             /// # Errors
             /// As [`place`](Self::place).
@@ -70,13 +82,13 @@ strategies! {
     /// Pisarchyk and Lee 2020, section 4.4.
     GreedyBySizeImproved "greedy_by_size_improved" SharedObjects
         |r, c| shared::greedy_by_size_improved(r, Stages::Split, StageOrder::Nearest, c);
-    /// The same with the TensorFlow Lite delegate's stages.
+    /// The same with the stages of TensorFlow Lite's GPU delegate.
     GreedyBySizeImprovedMerged "greedy_by_size_improved/merged_stages" SharedObjects
         |r, c| shared::greedy_by_size_improved(r, Stages::Merged, StageOrder::Nearest, c);
-    /// The same, tensors that suit no object first.
+    /// The same, tensors for which every object is busy first.
     GreedyBySizeImprovedUnassignedFirst "greedy_by_size_improved/unassigned_first" SharedObjects
         |r, c| shared::greedy_by_size_improved(r, Stages::Split, StageOrder::UnassignedFirst, c);
-    /// The delegate's stages, tensors that suit no object first.
+    /// The delegate's stages, tensors for which every object is busy first.
     GreedyBySizeImprovedMergedUnassignedFirst "greedy_by_size_improved/merged_unassigned_first" SharedObjects
         |r, c| shared::greedy_by_size_improved(r, Stages::Merged, StageOrder::UnassignedFirst, c);
     /// The same, the largest tensor of a stage first.
@@ -94,15 +106,15 @@ strategies! {
         |r, c| shared::greedy_by_breadth(r, Ties::LaterStep, c);
     /// Pisarchyk and Lee 2020, section 4.3.
     GreedyBySize "greedy_by_size" SharedObjects |r, c| shared::greedy_by_size(r, ObjectChoice::Smallest, c);
-    /// The same, into the first suitable object opened.
+    /// The same, into the free object created first.
     GreedyBySizeFirst "greedy_by_size/first_object" SharedObjects |r, c| shared::greedy_by_size(r, ObjectChoice::First, c);
-    /// The same, into the last suitable object opened.
+    /// The same, into the free object created last.
     GreedyBySizeLast "greedy_by_size/last_object" SharedObjects |r, c| shared::greedy_by_size(r, ObjectChoice::Last, c);
     /// Lee et al. 2019.
     GreedyInOrder "greedy_in_order" SharedObjects |r, _| shared::greedy_in_order(r);
     /// Lee et al. 2019.
     MinCostFlow "min_cost_flow" SharedObjects shared::min_cost_flow;
-    /// Only tensors of the very same size share.
+    /// Only tensors of exactly the same size share an object.
     Equality "equality" SharedObjects |r, _| shared::equality(r);
     /// Every tensor in an object of its own.
     Naive "naive" SharedObjects |r, _| shared::naive(r);
@@ -140,9 +152,9 @@ strategies! {
 }
 
 impl Strategy {
-    /// What is tried when the best is asked for: the greedy readings of Shared Objects. Left out are Min-cost Flow,
-    /// which takes longer than all of them (the exact solver tries it where it finds no proof), and a reading that
-    /// differs among equals only.
+    /// What [`Planner::Best`](super::Planner::Best) tries: the greedy strategies for Shared Objects. Without Min-cost
+    /// Flow, which takes longer than all of them together (the exact solver tries it if it finds no proof), and without
+    /// `greedy_by_size/last_object`, which differs from `greedy_by_size` among objects of equal size only.
     pub const PORTFOLIO: &'static [Self] = &[
         Self::GreedyBySizeImproved,
         Self::GreedyBySizeImprovedMerged,

@@ -1,11 +1,12 @@
-//! What each step reads and writes: the checker and the banks need it, the other problems do not.
+//! What each step reads and writes. Banks and the checker need it, the other problems do not.
 
 use super::{
     error::{InputError, PlanError},
     record::UsageRecord,
 };
 
-/// Steps above which a list of steps is refused rather than built: no network has that many.
+/// Steps above which no list of steps is built, so that a file cannot ask for all memory with a large number. No
+/// network has as many.
 pub const MAX_STEPS: usize = 1 << 22;
 
 /// The records one step reads and writes.
@@ -18,13 +19,13 @@ pub struct StepUse {
     pub writes: Vec<usize>,
 }
 
-/// What is known of the steps: told one by one, or nothing but the records.
+/// What is known about the steps: what each reads and writes, or nothing but the records.
 #[derive(Clone, Copy, Debug)]
 pub enum Uses<'a> {
     /// What step 0, 1, 2 and so on read and write.
     Steps(&'a [StepUse]),
-    /// A tensor is written at its first step and read at its last, as [`uses_from_records`] lists it. Takes memory by
-    /// records, however far apart steps are.
+    /// A tensor is written at its first step and read at its last. The same as [`uses_from_records`], without a list,
+    /// so that memory does not depend on the number of steps.
     FirstAndLast,
 }
 
@@ -47,16 +48,16 @@ impl<'a, const N: usize> From<&'a [StepUse; N]> for Uses<'a> {
 }
 
 impl Uses<'_> {
-    /// Calls `see` with the number of each step, what it reads and what it writes, in the order of steps, until it
-    /// answers an error; steps that touch nothing may be left out.
+    /// Calls `visit` with the number of each step, what it reads and what it writes, in the order of steps, until it
+    /// returns an error. Steps that touch nothing may be left out.
     pub(super) fn each<E>(
         self,
         records: &[UsageRecord],
-        mut see: impl FnMut(usize, &[usize], &[usize]) -> Result<(), E>,
+        mut visit: impl FnMut(usize, &[usize], &[usize]) -> Result<(), E>,
     ) -> Result<(), E> {
         match self {
             Uses::Steps(steps) => {
-                steps.iter().enumerate().try_for_each(|(step, touch)| see(step, &touch.reads, &touch.writes))
+                steps.iter().enumerate().try_for_each(|(step, touched)| visit(step, &touched.reads, &touched.writes))
             }
             Uses::FirstAndLast => {
                 let mut births: Vec<usize> = (0..records.len()).collect();
@@ -71,18 +72,19 @@ impl Uses<'_> {
                     let Some(step) = next.into_iter().flatten().min() else { return Ok(()) };
                     let (writes, later) = born.split_at(born.partition_point(|&i| records[i].first == step));
                     let (reads, last) = dead.split_at(dead.partition_point(|&i| records[i].last == step));
-                    see(step, reads, writes)?;
+                    visit(step, reads, writes)?;
                     (born, dead) = (later, last);
                 }
             }
         }
     }
 
-    /// An index outside the records must not reach the search; the rest is the checker's.
-    pub(super) fn records_exist(self, records: &[UsageRecord]) -> Result<(), PlanError> {
+    /// Whether every index is that of a record, so that searches need not look. The rest is left to the checker.
+    pub(super) fn check_records(self, records: &[UsageRecord]) -> Result<(), PlanError> {
         let Uses::Steps(steps) = self else { return Ok(()) };
-        for (step, touch) in steps.iter().enumerate() {
-            if let Some(&record) = touch.reads.iter().chain(&touch.writes).find(|&&record| record >= records.len()) {
+        for (step, touched) in steps.iter().enumerate() {
+            if let Some(&record) = touched.reads.iter().chain(&touched.writes).find(|&&record| record >= records.len())
+            {
                 return Err(InputError::UseOutsideLife { step, record, first: 0, last: 0 }.into());
             }
         }
@@ -90,9 +92,16 @@ impl Uses<'_> {
     }
 }
 
-/// The plain assumption where only records are known: a tensor is written at its first step and read at its last.
+/// What steps read and write if only records are known: a tensor is written at its first step and read at its last. A
+/// tensor of a single step is written there and never read. [`Uses::FirstAndLast`] says the same without a list.
 ///
-/// A tensor of a single step is written there and read nowhere. [`Uses::FirstAndLast`] says the same without a list.
+/// ```
+/// use texpool::plan::{UsageRecord, uses_from_records};
+///
+/// let uses = uses_from_records(&[UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4)])?;
+/// assert_eq!((uses[1].reads.as_slice(), uses[1].writes.as_slice()), (&[0][..], &[1][..]));
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 ///
 /// # Errors
 /// [`PlanError::Input`] if a record ends at or above [`MAX_STEPS`].

@@ -1,8 +1,8 @@
-//! Text inside XML: pictures and exchange formats hold names that come from model files.
+//! Text in XML: pictures and exchange formats contain names from model files, which may be hostile.
 
 use std::fmt::Write;
 
-/// The tag that opens a picture of so many pixels.
+/// The opening tag of a picture, with its size in pixels.
 pub(crate) fn svg_tag(width: f64, height: f64) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
@@ -10,8 +10,8 @@ pub(crate) fn svg_tag(width: f64, height: f64) -> String {
     )
 }
 
-/// Text as it stands between tags or quotation marks. White space is written by number, because readers make spaces of
-/// it otherwise; characters that XML 1.0 has no way to hold become U+FFFD.
+/// Escapes text for use between tags or in an attribute. Tabs and line breaks become character references, because
+/// readers replace them with spaces otherwise; characters that XML 1.0 cannot represent become U+FFFD.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

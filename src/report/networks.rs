@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     compile::CompiledModel,
     graph::Graph,
-    plan::{LayoutKind, Survey, TexelFormat},
+    plan::{LayoutKind, StrategyComparison, TexelFormat},
 };
 
 /// One network.
@@ -60,23 +60,29 @@ pub struct DataflowFigures {
 impl NetworkRow {
     /// The row of a network: its file, what was compiled of it, and every plan of its records. What was published of
     /// it, and the time of a run, are for the caller to fill in.
-    pub fn new(name: &str, graph: &Graph, compiled: &CompiledModel, survey: &Survey, format: TexelFormat) -> Self {
+    pub fn new(
+        name: &str,
+        graph: &Graph,
+        compiled: &CompiledModel,
+        comparison: &StrategyComparison,
+        format: TexelFormat,
+    ) -> Self {
         let bytes = |texels: u64| texels * format.texel_bytes();
         let lowest = |problem: LayoutKind| {
-            survey.candidates.iter().filter(move |c| c.problem == problem).min_by_key(|c| c.total)
+            comparison.candidates.iter().filter(move |c| c.problem == problem).min_by_key(|c| c.total)
         };
         let by_strategy =
-            survey.candidates.iter().filter(|c| c.problem == LayoutKind::SharedObjects && c.name != "optimum");
+            comparison.candidates.iter().filter(|c| c.problem == LayoutKind::SharedObjects && c.name != "optimum");
         let strategy = by_strategy.min_by_key(|c| c.total);
-        let optimum = bytes(survey.optimum.layout.total());
+        let optimum = bytes(comparison.optimum.layout.total());
         Self {
             network: name.to_owned(),
             operators: graph.nodes.len(),
             steps: compiled.schedule.steps.len(),
-            naive: bytes(survey.best.bounds.naive),
-            bound: bytes(survey.best.bounds.shared_objects),
+            naive: bytes(comparison.best.bounds.naive),
+            bound: bytes(comparison.best.bounds.shared_objects),
             strategy: strategy.map(|c| (c.name.clone(), bytes(c.total))).unwrap_or_default(),
-            optimum: (optimum, survey.optimum.proven),
+            optimum: (optimum, comparison.optimum.proven),
             banks: lowest(LayoutKind::Banks).map_or(optimum, |c| bytes(c.total).min(optimum)),
             milliseconds: None,
             shared_objects: None,

@@ -13,7 +13,7 @@ fn texpool(args: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn records_are_surveyed_and_the_plan_written_with_offsets() {
+fn records_are_compared_and_the_plan_written_with_offsets() {
     let folder = tempfile::tempdir().unwrap();
     let records = folder.path().join("records.csv");
     fs::write(&records, "id,lower,upper,size\na,0,2,8\nb,1,3,4\nc,2,4,8\n").unwrap();
@@ -21,9 +21,9 @@ fn records_are_surveyed_and_the_plan_written_with_offsets() {
     let (records, planned) = (records.to_str().unwrap(), planned.to_str().unwrap());
     let (code, out, err) = texpool(&["plan", "--records", records, "--write", planned, "--json"]);
     assert_eq!(code, Some(0), "{err}");
-    let survey: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(survey["optimum"]["proven"], true);
-    assert_eq!(survey["best"]["bounds"]["offsets"], 12);
+    let comparison: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(comparison["optimum"]["proven"], true);
+    assert_eq!(comparison["best"]["bounds"]["offsets"], 12);
     let written = fs::read_to_string(planned).unwrap();
     assert!(written.starts_with("id,lower,upper,size,offset\na,0,2,8,"), "{written}");
     assert_eq!(written.lines().count(), 4);
@@ -147,7 +147,10 @@ fn a_deadline_is_kept_and_said() {
     let (code, out, err) = texpool(&["plan", "--records", hard, "--deadline", "2", "--json"]);
     assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
     assert_eq!(code, Some(0), "{err}");
-    let survey: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((survey["stopped"].as_str(), survey["optimum"]["proven"].as_bool()), (Some("deadline"), Some(false)));
+    let comparison: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (comparison["stopped"].as_str(), comparison["optimum"]["proven"].as_bool()),
+        (Some("deadline"), Some(false))
+    );
     assert!(err.contains("stopped after") && err.contains("not proven"), "{err}");
 }

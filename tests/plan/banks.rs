@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use texpool::plan::{
     InputError, LayoutKind, PlanError, Planner, SearchBudget, SearchControl, StepUse, Strategy, UnsupportedError,
-    UsageRecord, bank_bound, banks, bounds, check_layout, optimum, solve, uses_from_records, verify_certificate,
+    UsageRecord, bank_bound, bounds, check_layout, optimum, place_banks, solve, uses_from_records, verify_certificate,
 };
 
 use crate::data::usage_record_sets;
@@ -15,7 +15,7 @@ fn banks_are_optimal_and_below_the_shared_objects_optimum_on_20_of_the_23_sets()
     for (instance, records) in usage_record_sets() {
         let uses = uses_from_records(&records).unwrap();
         let objects = optimum(&records, 100, &SearchControl::new()).unwrap().layout;
-        let found = banks(&records, &uses, &objects, 200_000, &SearchControl::new()).unwrap();
+        let found = place_banks(&records, &uses, &objects, 200_000, &SearchControl::new()).unwrap();
         assert_eq!(found.problem, LayoutKind::Banks);
         assert_eq!(check_layout(&records, &uses, &found), Ok(()), "{}", instance["name"]);
         assert!(found.total() <= objects.total(), "{}", instance["name"]);
@@ -27,8 +27,8 @@ fn banks_are_optimal_and_below_the_shared_objects_optimum_on_20_of_the_23_sets()
     assert_eq!(below, 20);
 }
 
-/// The least sum of the banks' fullest points, every division tried.
-fn least_of_all_divisions(records: &[UsageRecord], uses: &[StepUse], bank_of: &mut Vec<usize>) -> u64 {
+/// The least sum of the banks' peaks, by trying every assignment.
+fn least_of_all_assignments(records: &[UsageRecord], uses: &[StepUse], bank_of: &mut Vec<usize>) -> u64 {
     let banks = bank_of.iter().max().map_or(0, |&bank| bank + 1);
     let this = bank_of.len();
     if this == records.len() {
@@ -48,7 +48,7 @@ fn least_of_all_divisions(records: &[UsageRecord], uses: &[StepUse], bank_of: &m
         };
         if !uses.iter().any(clash) {
             bank_of.push(bank);
-            least = least.min(least_of_all_divisions(records, uses, bank_of));
+            least = least.min(least_of_all_assignments(records, uses, bank_of));
             bank_of.pop();
         }
     }
@@ -56,7 +56,7 @@ fn least_of_all_divisions(records: &[UsageRecord], uses: &[StepUse], bank_of: &m
 }
 
 #[test]
-fn a_bound_that_may_tell_nothing_apart_is_the_widest_step() {
+fn a_bound_without_states_is_the_widest_step() {
     let sets = usage_record_sets();
     let (_, records) = &sets[1];
     let uses = uses_from_records(records).unwrap();
@@ -143,7 +143,7 @@ proptest! {
             let writes = step.writes.clone();
             step.reads.retain(|read| !writes.contains(read));
         }
-        let least = least_of_all_divisions(&records, &uses, &mut Vec::new());
+        let least = least_of_all_assignments(&records, &uses, &mut Vec::new());
         let known = least + 7;
         prop_assert_eq!(bank_bound(&records, &uses, known, 100_000, &SearchControl::new()).unwrap(), least);
     }
@@ -168,9 +168,9 @@ proptest! {
             step.reads.retain(|read| !writes.contains(read));
         }
         let seed = Strategy::GreedyBySize.place(&records).unwrap();
-        let found = banks(&records, &uses, &seed, 5000, &SearchControl::new()).unwrap();
+        let found = place_banks(&records, &uses, &seed, 5000, &SearchControl::new()).unwrap();
         prop_assert_eq!(check_layout(&records, &uses, &found), Ok(()));
         prop_assert!(found.total() <= seed.total());
-        prop_assert_eq!(&found, &banks(&records, &uses, &seed, 5000, &SearchControl::new()).unwrap());
+        prop_assert_eq!(&found, &place_banks(&records, &uses, &seed, 5000, &SearchControl::new()).unwrap());
     }
 }

@@ -63,11 +63,11 @@ fn bad_layouts_are_refused() {
     ));
     assert!(matches!(
         refused(layout(shared, &[8, 7], &[(0, 0), (1, 1), (0, 0)])),
-        PlanError::Layout(LayoutError::Shape { problem: "shared_objects", .. })
+        PlanError::Layout(LayoutError::InvalidForKind { kind: "shared_objects", .. })
     ));
     assert!(matches!(
         refused(layout(LayoutKind::Offsets, &[8, 6], &[(0, 0), (1, 0), (0, 0)])),
-        PlanError::Layout(LayoutError::Shape { problem: "offsets", .. })
+        PlanError::Layout(LayoutError::InvalidForKind { kind: "offsets", .. })
     ));
     assert!(matches!(
         refused(layout(LayoutKind::Offsets, &[14], &[(0, 0), (0, 7), (0, 0)])),

@@ -9,7 +9,8 @@ use std::{
 
 use texpool::plan::{
     Layout, LayoutKind, PlanError, Progress, SearchBudget, SearchControl, StopReason, UnsupportedError, UsageRecord,
-    Uses, bank_bound, banks, bounds, check_layout, optimum, survey, uses_from_records, verify_certificate,
+    Uses, bank_bound, bounds, check_layout, compare_strategies, optimum, place_banks, uses_from_records,
+    verify_certificate,
 };
 
 use crate::data::{csv_records, minimalloc, short_lived};
@@ -51,7 +52,7 @@ fn stopped_at_any_report_every_search_answers_with_a_valid_plan() {
     let records = csv_records("blazeface");
     let budget = SearchBudget { nodes: 50, moves: 3000, ..SearchBudget::PORTFOLIO };
     let calls = stopped_everywhere(|control, stopped| {
-        let found = survey(&records, Uses::FirstAndLast, budget, control).unwrap();
+        let found = compare_strategies(&records, Uses::FirstAndLast, budget, control).unwrap();
         is_valid(&records, &found.best.layout);
         is_valid(&records, &found.optimum.layout);
         assert_eq!(control.stopped(), stopped);
@@ -80,7 +81,7 @@ fn stopped_at_any_report_banks_are_no_larger_than_their_seed() {
     let seed = texpool::plan::Strategy::GreedyBySize.place(&records).unwrap();
     let widest = bounds(&records).unwrap().offsets;
     let calls = stopped_everywhere(|control, _| {
-        let found = banks(&records, Uses::FirstAndLast, &seed, 3000, control).unwrap();
+        let found = place_banks(&records, Uses::FirstAndLast, &seed, 3000, control).unwrap();
         is_valid(&records, &found);
         assert!(found.total() <= seed.total());
     });
@@ -96,7 +97,7 @@ fn stopped_at_any_report_banks_are_no_larger_than_their_seed() {
 fn a_deadline_of_zero_is_answered() {
     for records in [csv_records("posenet"), short_lived(3000), Vec::new()] {
         let control = SearchControl::new().timeout(Duration::ZERO);
-        let found = survey(&records, Uses::FirstAndLast, SearchBudget::default(), &control).unwrap();
+        let found = compare_strategies(&records, Uses::FirstAndLast, SearchBudget::default(), &control).unwrap();
         is_valid(&records, &found.best.layout);
         assert!(records.is_empty() || found.stopped == Some(StopReason::Deadline));
         assert!(records.is_empty() || found.best.not_tried.iter().any(|other| other.name == "greedy_by_breadth"));
@@ -110,7 +111,7 @@ fn a_hard_public_instance_ends_at_its_deadline() {
     let records = minimalloc("J.1048576");
     let begun = Instant::now();
     let control = SearchControl::new().timeout(Duration::from_secs(3));
-    let found = survey(
+    let found = compare_strategies(
         &records,
         Uses::FirstAndLast,
         SearchBudget { nodes: 1, moves: 20_000, ..SearchBudget::PORTFOLIO },
@@ -176,7 +177,7 @@ fn who_only_asks_whether_to_stop_is_told() {
     assert!(asked.is_some_and(|asked| asked < 100), "{asked:?}");
 }
 
-/// A strategy that takes memory by pairs of records refuses too many, and a survey says so.
+/// A strategy that takes memory by pairs of records refuses too many, and a comparison says so.
 #[test]
 fn min_cost_flow_refuses_more_records_than_memory_holds() {
     let records = short_lived(3000);

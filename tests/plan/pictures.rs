@@ -2,7 +2,9 @@
 
 use std::{env, fs, path::PathBuf};
 
-use texpool::plan::{SearchControl, Strategy, UsageRecord, banks, optimum, plan_svg, profile_svg, uses_from_records};
+use texpool::plan::{
+    SearchControl, Strategy, UsageRecord, optimum, place_banks, plan_svg, profile_svg, uses_from_records,
+};
 
 use crate::data::{csv_records, json, json_records};
 
@@ -39,7 +41,7 @@ fn mobilenet_v2() {
     let records: Vec<UsageRecord> = csv_records("mobilenet_v2");
     let objects = optimum(&records, 100, &SearchControl::new()).unwrap().layout;
     let found =
-        banks(&records, &uses_from_records(&records).unwrap(), &objects, 200_000, &SearchControl::new()).unwrap();
+        place_banks(&records, &uses_from_records(&records).unwrap(), &objects, 200_000, &SearchControl::new()).unwrap();
     assert_eq!((objects.total(), found.total(), found.regions.len()), (7_024_640, 6_623_232, 2));
     let title = "MobileNet v2, the Shared Objects optimum: 7,024,640 bytes";
     is_drawn("mobilenet_v2_optimum", &plan_svg(title, &records, &objects).unwrap());

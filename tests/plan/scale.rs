@@ -4,16 +4,16 @@ use std::time::{Duration, Instant};
 
 use texpool::plan::{
     InputError, LayoutError, LayoutKind, PlanError, Planner, SearchBudget, SearchControl, UsageRecord, Uses, bounds,
-    check_layout, offsets, solve, survey, uses_from_records, verify_certificate,
+    check_layout, compare_strategies, offsets, solve, uses_from_records, verify_certificate,
 };
 
 use crate::data::{all_alive, minimalloc, short_lived};
 
-/// Surveys with a deadline, and allows as much again and half a minute for a busy machine without optimisation.
-fn surveyed(records: &[UsageRecord], deadline: Duration) -> u64 {
+/// Compares strategies with a deadline, and allows as much again and half a minute for a busy machine without optimisation.
+fn compared(records: &[UsageRecord], deadline: Duration) -> u64 {
     let begun = Instant::now();
     let control = SearchControl::new().timeout(deadline);
-    let found = survey(records, Uses::FirstAndLast, SearchBudget::default(), &control).unwrap();
+    let found = compare_strategies(records, Uses::FirstAndLast, SearchBudget::default(), &control).unwrap();
     assert!(begun.elapsed() < 2 * deadline + Duration::from_secs(30), "{:?}", begun.elapsed());
     assert_eq!(check_layout(records, Uses::FirstAndLast, &found.best.layout), Ok(()));
     let certificate = &found.optimum.certificate;
@@ -24,7 +24,7 @@ fn surveyed(records: &[UsageRecord], deadline: Duration) -> u64 {
 #[test]
 fn a_hundred_thousand_records_are_answered_by_the_deadline() {
     let records = short_lived(100_000);
-    let total = surveyed(&records, Duration::from_secs(4));
+    let total = compared(&records, Duration::from_secs(4));
     let bounds = bounds(&records).unwrap();
     assert!(total < bounds.naive / 100 && total >= bounds.offsets, "{total}");
 }
@@ -33,7 +33,7 @@ fn a_hundred_thousand_records_are_answered_by_the_deadline() {
 #[test]
 fn twenty_thousand_records_that_all_meet_are_answered_by_the_deadline() {
     let records = all_alive(20_000);
-    assert_eq!(surveyed(&records, Duration::from_secs(4)), bounds(&records).unwrap().naive);
+    assert_eq!(compared(&records, Duration::from_secs(4)), bounds(&records).unwrap().naive);
 }
 
 /// A step is a number and no entry of a list: where steps are as far apart as a number goes, memory is by records.
@@ -85,7 +85,7 @@ fn a_step_of_very_many_tensors_is_checked_at_once() {
 fn banks_are_no_larger_than_an_arena_that_is_a_bank() {
     let records = minimalloc("K.1048576");
     let control = SearchControl::new().timeout(Duration::from_secs(20));
-    let found = survey(
+    let found = compare_strategies(
         &records,
         Uses::FirstAndLast,
         SearchBudget { nodes: 0, moves: 20_000, ..SearchBudget::PORTFOLIO },

@@ -2,8 +2,8 @@
 
 use crate::data::{csv_records, json, usage_record_sets};
 use texpool::plan::{
-    LayoutKind, Planner, SearchBudget, SearchControl, Strategy, UsageRecord, bounds, check_layout, optimum, solve,
-    survey, uses_from_records,
+    LayoutKind, Planner, SearchBudget, SearchControl, Strategy, UsageRecord, bounds, check_layout, compare_strategies,
+    optimum, solve, uses_from_records,
 };
 
 #[test]
@@ -99,15 +99,18 @@ fn linear_addressing_gives_the_reference_texels() {
 }
 
 #[test]
-fn a_survey_tells_everything() {
+fn a_comparison_lists_everything() {
     let records = csv_records("mobilenet_v2");
     let uses = uses_from_records(&records).unwrap();
-    let survey = survey(&records, &uses, SearchBudget::default(), &SearchControl::new()).unwrap();
-    assert_eq!(survey, texpool::plan::survey(&records, &uses, SearchBudget::default(), &SearchControl::new()).unwrap());
+    let comparison = compare_strategies(&records, &uses, SearchBudget::default(), &SearchControl::new()).unwrap();
+    assert_eq!(
+        comparison,
+        compare_strategies(&records, &uses, SearchBudget::default(), &SearchControl::new()).unwrap()
+    );
     for name in Strategy::ALL.iter().map(|s| s.name()).chain(["optimum", "banks", "offsets_smallest"]) {
-        assert!(survey.candidates.iter().any(|c| c.name == name), "{name}");
+        assert!(comparison.candidates.iter().any(|c| c.name == name), "{name}");
     }
-    let text = survey.to_string();
+    let text = comparison.to_string();
     for words in ["65 tensors over 66 steps, 27591136 in all", "7024640 proven optimal", "chosen: banks"] {
         assert!(text.contains(words), "{text}");
     }

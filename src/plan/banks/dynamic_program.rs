@@ -1,209 +1,296 @@
-//! Every division of the tensors into banks at once, swept along the timeline: how small the banks' fullest points can
-//! be together. Knows loads and who may not share a bank, and nothing of offsets inside one.
+//! The least sum of the banks' peaks, by a dynamic program over the timeline: its states are the assignments of the
+//! tensors so far to banks, and the tensors are assigned in order of birth. Knows loads and conflicts, and nothing of
+//! offsets inside a bank.
 //!
-//! What is to come depends on how the tensors alive are divided and on how full each bank has been, and on nothing
-//! else. So divisions that agree in this are one, and one is as good as another that is divided alike and has been no
-//! less full. On most networks few tensors are alive at once, and few divisions are left.
+//! What comes later depends on which tensors that are still alive share a bank and on the peak of each bank so far, and
+//! on nothing else. So of states with the same tensors alive in the same banks, one whose peaks are nowhere lower than
+//! those of another is dominated by it and is dropped. On most networks few tensors are alive at once, and few states
+//! are left.
 
 use std::cmp::Reverse;
 
-use super::state::Instance;
+use super::loads::BankInstance;
 use crate::plan::control::{Progress, SearchControl};
 
-/// Tensors alive at once that a division can tell apart.
+/// Tensors that may be alive at once: a state has a bit for each.
 const MAX_ALIVE: usize = 128;
 
-/// Steps in which what is asked for rises from the widest step to what is known: the less is allowed, the fewer
-/// divisions are left.
-const RISES: u64 = 16;
+/// The limit for the sum rises from the widest step to the known total in so many steps. A lower limit leaves fewer
+/// states, so the program often ends at a low limit where there would be too many states at the known total. A guess.
+const LIMIT_STEPS: u64 = 16;
 
-/// Times as many divisions may be looked at in all as may be left at any point.
-const POINTS: usize = 200;
+/// The number of states in all sections and at all limits together is at most this times the number in one section. A
+/// guess: no network of the tests comes near it, and it bounds the time for hostile records.
+const MAX_SECTIONS_OF_STATES: usize = 200;
 
-/// What is known of all divisions.
+/// The cuts of the dynamic program, so that tests can show that none of them changes its answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pruning {
+    /// States that another one dominates are dropped.
+    pub(super) dominance: bool,
+    /// A tensor is added to one only of several banks that hold the same tensors and have the same peak.
+    pub(super) identical_banks: bool,
+}
+
+impl Pruning {
+    /// Every cut.
+    pub(super) const ALL: Self = Self { dominance: true, identical_banks: true };
+}
+
+/// The answer of the dynamic program.
 pub(super) struct LeastPeaks {
-    /// No sum of the banks' fullest points is smaller.
+    /// No assignment has a smaller sum of peaks.
     pub(super) bound: u64,
-    /// The bank of each tensor in a division of that sum; none if it is no smaller than what was known, or if more
-    /// divisions were left than may be looked at.
+    /// The bank of each tensor in an assignment with that sum. `None` if there is none below the known total, or if
+    /// there were more states than are allowed.
     pub(super) bank_of: Option<Vec<usize>>,
 }
 
-/// The least sum of the banks' fullest points between `widest`, the widest step, and `known`, looking at no more than
-/// `limit` divisions at any point. Where `control` stops it, what it has shown by then.
+/// The least sum of the banks' peaks between `widest`, the widest step, and `known`, the total of a plan, with at most
+/// `max_states` states in any section. If `control` stops it, the bound proven by then.
 pub(super) fn least_peaks(
-    instance: &Instance,
-    births: &[usize],
+    instance: &BankInstance,
+    by_birth: &[usize],
     widest: u64,
     known: u64,
-    limit: usize,
+    max_states: usize,
+    control: &SearchControl<'_>,
+) -> LeastPeaks {
+    least_peaks_with(Pruning::ALL, instance, by_birth, (widest, known), max_states, control)
+}
+
+fn least_peaks_with(
+    pruning: Pruning,
+    instance: &BankInstance,
+    by_birth: &[usize],
+    (widest, known): (u64, u64),
+    max_states: usize,
     control: &SearchControl<'_>,
 ) -> LeastPeaks {
     let mut bound = widest.min(known);
     let widest = bound;
     let gap = known - widest;
-    let mut looks = limit.saturating_mul(POINTS);
-    for rise in 0..=RISES {
-        let most = if rise == RISES { known } else { known.min(widest + gap / RISES * rise + 1) };
-        if most <= bound {
+    let mut budget = StateBudget { per_section: max_states, in_all: max_states.saturating_mul(MAX_SECTIONS_OF_STATES) };
+    for step in 0..=LIMIT_STEPS {
+        let limit = if step == LIMIT_STEPS { known } else { known.min(widest + gap / LIMIT_STEPS * step + 1) };
+        if limit <= bound {
             continue;
         }
-        match sweep(instance, births, most, (limit, &mut looks), control) {
-            Swept::GaveUp => break,
-            Swept::Nothing => bound = most,
-            Swept::Least(bound, bank_of) => return LeastPeaks { bound, bank_of: Some(bank_of) },
+        match least_below(limit, pruning, instance, by_birth, &mut budget, control) {
+            Outcome::GaveUp => break,
+            Outcome::NoneBelow => bound = limit,
+            Outcome::Least(bound, bank_of) => return LeastPeaks { bound, bank_of: Some(bank_of) },
         }
     }
     LeastPeaks { bound, bank_of: None }
 }
 
-/// What a sweep finds.
-enum Swept {
-    /// More divisions than it may look at.
+/// The states that may still be made.
+struct StateBudget {
+    per_section: usize,
+    in_all: usize,
+}
+
+/// The answer of the dynamic program with a limit.
+enum Outcome {
+    /// There were more states than are allowed, or the search was stopped.
     GaveUp,
-    /// No division of a smaller sum than the one known.
-    Nothing,
-    /// The least sum of the banks' fullest points, and the bank of each tensor.
+    /// Every assignment has a sum at or above the limit.
+    NoneBelow,
+    /// The least sum of peaks, and the bank of each tensor.
     Least(u64, Vec<usize>),
 }
 
-/// A bank of a division.
+/// A bank of a state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Bank {
-    /// Slots of the tensors alive in it.
+    /// The set of slots of the tensors that are alive in it.
     alive: u128,
     load: u64,
     peak: u64,
-    /// Place among the banks of its division, by when it was opened.
+    /// Its index among the banks of its state, in the order in which they were opened.
     id: usize,
 }
 
-/// The tensors so far divided into banks.
-struct Division {
-    /// Those with tensors alive, by what is alive; then the others, the fullest first.
+/// An assignment of the tensors so far.
+struct State {
+    /// First the banks with tensors alive, by what is alive; then the others, those with a larger peak first.
     banks: Vec<Bank>,
-    /// How it was come by.
-    step: usize,
+    /// The index of its last decision.
+    decision: usize,
 }
 
-/// One choice on the way to a division: the bank that a tensor went to, after the choices up to `before`.
-struct Step {
+/// The bank of one tensor, and the index of the decision for the tensor before.
+struct Decision {
     before: usize,
     bank: usize,
 }
 
-/// The least sum below `known`, with at most `limit` divisions at a point and `looks` in all.
-fn sweep(
-    instance: &Instance,
-    births: &[usize],
-    known: u64,
-    (limit, looks): (usize, &mut usize),
+/// The least sum of peaks below `limit`.
+fn least_below(
+    limit: u64,
+    pruning: Pruning,
+    instance: &BankInstance,
+    by_birth: &[usize],
+    budget: &mut StateBudget,
     control: &SearchControl<'_>,
-) -> Swept {
-    let mut steps: Vec<Step> = Vec::new();
-    let mut divisions = vec![Division { banks: Vec::new(), step: usize::MAX }];
+) -> Outcome {
+    let mut decisions: Vec<Decision> = Vec::new();
+    let mut states = vec![State { banks: Vec::new(), decision: usize::MAX }];
     let mut slots: Vec<Option<usize>> = vec![None; MAX_ALIVE];
-    for (done, &tensor) in births.iter().enumerate() {
-        control.report(Progress::new("divisions into banks", done as u64, births.len() as u64));
-        for (at, slot) in slots.iter_mut().enumerate() {
-            if let Some(old) = slot.filter(|&old| instance.spans[old].1 <= instance.spans[tensor].0) {
+    for (done, &tensor) in by_birth.iter().enumerate() {
+        control.report(Progress::new("assignments to banks", done as u64, by_birth.len() as u64));
+        for (index, slot) in slots.iter_mut().enumerate() {
+            if let Some(dead) = slot.filter(|&old| instance.sections[old].1 <= instance.sections[tensor].0) {
                 *slot = None;
-                divisions.iter_mut().for_each(|division| division.expire(at, instance.sizes[old]));
+                states.iter_mut().for_each(|state| state.remove(index, instance.sizes[dead]));
             }
         }
-        let Some(slot) = slots.iter().position(Option::is_none) else { return Swept::GaveUp };
+        let Some(slot) = slots.iter().position(Option::is_none) else { return Outcome::GaveUp };
         slots[slot] = Some(tensor);
-        let conflicts = |at: &usize| slots[*at].is_some_and(|other| instance.conflicts.between(tensor, other));
-        let conflicts = (0..MAX_ALIVE).filter(conflicts).fold(0u128, |set, at| set | 1 << at);
+        let conflicts = |index: &usize| slots[*index].is_some_and(|other| instance.conflicts.between(tensor, other));
+        let conflicts = (0..MAX_ALIVE).filter(conflicts).fold(0u128, |set, index| set | 1 << index);
+        let added = AddedTensor { slot, conflicts, size: instance.sizes[tensor] };
         let mut next = Vec::new();
-        for division in &divisions {
-            division.enter((slot, conflicts), instance.sizes[tensor], known, &mut steps, &mut next);
+        for state in &states {
+            state.successors(&added, limit, pruning, &mut decisions, &mut next);
         }
-        divisions = undominated(next, control);
-        *looks = looks.saturating_sub(divisions.len());
-        if divisions.len() > limit || *looks == 0 || control.should_stop() {
-            return Swept::GaveUp;
+        states = if pruning.dominance { undominated(next, control) } else { next };
+        budget.in_all = budget.in_all.saturating_sub(states.len());
+        if states.len() > budget.per_section || budget.in_all == 0 || control.should_stop() {
+            return Outcome::GaveUp;
         }
     }
-    let Some(least) = divisions.iter().min_by_key(|division| division.total()) else { return Swept::Nothing };
-    let mut bank_of = vec![0; births.len()];
-    let mut at = least.step;
-    for &tensor in births.iter().rev() {
-        bank_of[tensor] = steps[at].bank;
-        at = steps[at].before;
+    let Some(least) = states.iter().min_by_key(|state| state.sum_of_peaks()) else { return Outcome::NoneBelow };
+    let mut bank_of = vec![0; by_birth.len()];
+    let mut decision = least.decision;
+    for &tensor in by_birth.iter().rev() {
+        bank_of[tensor] = decisions[decision].bank;
+        decision = decisions[decision].before;
     }
-    Swept::Least(least.total(), bank_of)
+    Outcome::Least(least.sum_of_peaks(), bank_of)
 }
 
-impl Division {
-    fn total(&self) -> u64 {
+/// The tensor that is assigned next.
+struct AddedTensor {
+    slot: usize,
+    /// The set of slots of tensors with which it may not share a bank.
+    conflicts: u128,
+    size: u64,
+}
+
+impl State {
+    fn sum_of_peaks(&self) -> u64 {
         self.banks.iter().map(|bank| bank.peak).sum()
     }
 
-    /// Takes out the tensor of `size` in `slot`, which has died.
-    fn expire(&mut self, slot: usize, size: u64) {
+    /// Removes the tensor of `size` in `slot`, which has died.
+    fn remove(&mut self, slot: usize, size: u64) {
         for bank in self.banks.iter_mut().filter(|bank| bank.alive >> slot & 1 == 1) {
             bank.alive &= !(1 << slot);
             bank.load -= size;
         }
     }
 
-    /// Puts a tensor of `size` into `slot`, once for each bank that it may enter, none of `conflicts` in it, or open.
-    fn enter(
+    /// Adds a state to `next` for each bank that a tensor can be added to, a new one among them, with a sum of peaks
+    /// below `limit`.
+    fn successors(
         &self,
-        (slot, conflicts): (usize, u128),
-        size: u64,
-        known: u64,
-        steps: &mut Vec<Step>,
-        next: &mut Vec<Division>,
+        added: &AddedTensor,
+        limit: u64,
+        pruning: Pruning,
+        decisions: &mut Vec<Decision>,
+        next: &mut Vec<State>,
     ) {
-        let total = self.total();
-        let opened = Bank { alive: 0, load: 0, peak: 0, id: self.banks.len() };
-        for (at, &bank) in self.banks.iter().chain([&opened]).enumerate() {
-            let again = |other: &Bank| (other.alive, other.peak) == (bank.alive, bank.peak);
-            let load = bank.load + size;
+        let sum = self.sum_of_peaks();
+        let new_bank = Bank { alive: 0, load: 0, peak: 0, id: self.banks.len() };
+        for (index, &bank) in self.banks.iter().chain([&new_bank]).enumerate() {
+            let identical = |other: &Bank| (other.alive, other.peak) == (bank.alive, bank.peak);
+            let load = bank.load + added.size;
             let peak = load.max(bank.peak);
-            let smaller = (total - bank.peak).checked_add(peak).is_some_and(|total| total < known);
-            if bank.alive & conflicts != 0 || !smaller || self.banks[..at.min(self.banks.len())].iter().any(again) {
+            let is_below = (sum - bank.peak).checked_add(peak).is_some_and(|sum| sum < limit);
+            let earlier = &self.banks[..index.min(self.banks.len())];
+            if bank.alive & added.conflicts != 0
+                || !is_below
+                || pruning.identical_banks && earlier.iter().any(identical)
+            {
                 continue;
             }
             let mut banks = self.banks.clone();
-            banks.truncate(at);
-            banks.push(Bank { alive: bank.alive | 1 << slot, load, peak, ..bank });
-            banks.extend(self.banks.iter().skip(at + 1));
+            banks.truncate(index);
+            banks.push(Bank { alive: bank.alive | 1 << added.slot, load, peak, ..bank });
+            banks.extend(self.banks.iter().skip(index + 1));
             banks.sort_unstable_by_key(|bank| (bank.alive == 0, bank.alive, Reverse(bank.peak), bank.id));
-            next.push(Division { banks, step: steps.len() });
-            steps.push(Step { before: self.step, bank: bank.id });
+            next.push(State { banks, decision: decisions.len() });
+            decisions.push(Decision { before: self.decision, bank: bank.id });
         }
     }
 
-    /// The banks with tensors alive.
+    /// The sets of tensors that are alive, bank by bank.
     fn alive(&self) -> impl Iterator<Item = u128> {
         self.banks.iter().map(|bank| bank.alive).take_while(|&alive| alive != 0)
     }
 
-    /// Whether no bank has been fuller than that of `other`, where both are divided alike.
+    /// Whether no peak is above that of the same bank of `other`, which has the same tensors alive in the same banks.
     fn dominates(&self, other: &Self) -> bool {
         let peaks = other.banks.iter().map(|bank| bank.peak).chain(std::iter::repeat(0));
         self.banks.iter().zip(peaks).all(|(bank, peak)| bank.peak <= peak)
     }
 }
 
-/// Of divisions that are alike, those that no other is as good as; of some where `control` stops it.
-fn undominated(mut divisions: Vec<Division>, control: &SearchControl<'_>) -> Vec<Division> {
-    divisions.sort_by(|a, b| a.alive().cmp(b.alive()).then(a.total().cmp(&b.total())));
-    let mut kept: Vec<Division> = Vec::new();
-    let mut alike = 0;
-    for division in divisions {
+/// The states that no other dominates; some of them if `control` stops it.
+fn undominated(mut states: Vec<State>, control: &SearchControl<'_>) -> Vec<State> {
+    // A state cannot dominate one with a smaller sum of peaks, so those come first.
+    states.sort_by(|a, b| a.alive().cmp(b.alive()).then(a.sum_of_peaks().cmp(&b.sum_of_peaks())));
+    let mut kept: Vec<State> = Vec::new();
+    // Where the states begin that have the same tensors alive in the same banks.
+    let mut comparable = 0;
+    for state in states {
         if control.should_stop() {
             break;
         }
-        if kept.get(alike).is_some_and(|first| !first.alive().eq(division.alive())) {
-            alike = kept.len();
+        if kept.get(comparable).is_some_and(|first| !first.alive().eq(state.alive())) {
+            comparable = kept.len();
         }
-        if !kept[alike..].iter().any(|other| other.dominates(&division)) {
-            kept.push(division);
+        if !kept[comparable..].iter().any(|other| other.dominates(&state)) {
+            kept.push(state);
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{bounds::bounds, random::Random, record::UsageRecord, uses::Uses};
+
+    #[test]
+    fn no_cut_changes_an_answer() {
+        let mut random = Random::new();
+        let mut above_widest = 0;
+        for _ in 0..200 {
+            let record = |_| {
+                let first = random.below(8);
+                UsageRecord::new(first, first + random.below(5), 1 + random.below(9) as u64)
+            };
+            let mut records: Vec<UsageRecord> = (0..7).map(record).collect();
+            records.sort_by_key(|r| r.first);
+            let by_birth: Vec<usize> = (0..records.len()).collect();
+            let instance = BankInstance::new(&records, Uses::FirstAndLast);
+            let bounds = bounds(&records).expect("small sizes");
+            let solve = |pruning| {
+                let range = (bounds.offsets, bounds.naive + 1);
+                let found = least_peaks_with(pruning, &instance, &by_birth, range, 1_000_000, &SearchControl::new());
+                assert!(found.bank_of.is_some());
+                found.bound
+            };
+            let least = solve(Pruning::ALL);
+            above_widest += usize::from(least > bounds.offsets);
+            for (dominance, identical_banks) in [(false, true), (true, false), (false, false)] {
+                let pruning = Pruning { dominance, identical_banks };
+                assert_eq!(solve(pruning), least, "{pruning:?}: {records:?}");
+            }
+        }
+        assert!(above_widest > 20, "{above_widest}");
+    }
 }

@@ -1,15 +1,15 @@
 //! Banks: several textures, several live tensors in each, and no step that reads and writes the same one.
 //!
-//! Between Shared Objects and one arena: a Shared Objects plan is a plan of banks, so the search starts there and never
-//! ends above. First a sweep over all divisions into banks, where they are few: it ends with the least that banks can
-//! come to. Then late acceptance hill climbing over which bank each tensor is in; deterministic, bounded by a count of
-//! moves. Where no step reads and writes at all, one arena is a bank, and nothing is smaller than the smallest of
-//! those.
+//! Between Shared Objects and one arena: a plan of shared objects is a plan of banks, so the search starts from one and
+//! never ends above it. First a dynamic program over all assignments, if it has few states: it proves the least sum of
+//! the banks' peaks. Then late acceptance hill climbing over the bank of each tensor, deterministic and bounded by a
+//! count of moves. If no step reads one tensor and writes another, all tensors may lie in one bank, so the smallest
+//! arena is the answer.
 
+mod dynamic_program;
+mod loads;
 mod pack;
 mod search;
-mod state;
-mod sweep;
 
 use super::{
     assignment::assign,
@@ -22,78 +22,106 @@ use super::{
     record::UsageRecord,
     uses::Uses,
 };
-use search::Search;
-use state::{Instance, State};
-use sweep::{LeastPeaks, least_peaks};
+use dynamic_program::{LeastPeaks, least_peaks};
+use loads::{BankInstance, BankLoads};
+use search::BankSearch;
 
-/// Points times tensors above which no search is begun: they take some 32 bytes each.
+/// Sections times tensors, or banks times sections, above which no search is begun: they take some 32 bytes each.
 const MAX_ENTRIES: usize = 1 << 22;
 
-/// Divisions into banks that [`banks`] looks at, at any point of the timeline, before it searches instead.
-const DIVISIONS: usize = 1000;
+/// States of the dynamic program in any section above which [`place_banks`] goes on without it. A guess: the networks
+/// of the tests need fewer, and it takes milliseconds with so many.
+const MAX_STATES: usize = 1000;
 
-/// A lower bound of what banks come to: the least that the banks' fullest points can be together, as far as it can be
-/// told with `divisions` divisions of the tensors alive at a time before `control` stops it, and at most `known`, the
-/// total of a plan at hand.
+/// The numbers of banks that hill climbing starts with, after the seed. Networks need two or three; where residual
+/// connections make conflicts of three tensors and more, four to six. More were not tried.
+const BANK_COUNTS: std::ops::RangeInclusive<usize> = 2..=6;
+
+/// A lower bound of the total of any plan of banks: the least sum of the banks' peaks, as far as a dynamic program with
+/// at most `max_states` states in any section proves it before `control` stops it, and at most `known`, the total of a
+/// plan.
 ///
-/// No plan of banks is below it, and where it is `known`, no plan of banks is below that.
+/// If it is `known`, that plan is optimal.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold,
 /// or a step that names a record that is not there.
+///
+/// ```
+/// use texpool::plan::{SearchControl, UsageRecord, Uses, bank_bound};
+///
+/// // Step 1 reads the first tensor and writes the second, so they need two banks; the third may share with the first.
+/// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
+/// assert_eq!(bank_bound(&records, Uses::FirstAndLast, 20, 1000, &SearchControl::new())?, 12);
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 pub fn bank_bound<'a>(
     records: &[UsageRecord],
     uses: impl Into<Uses<'a>>,
     known: u64,
-    divisions: usize,
+    max_states: usize,
     control: &SearchControl<'_>,
 ) -> Result<u64, PlanError> {
     let (bounds, uses) = (bounds(records)?, uses.into());
-    uses.records_exist(records)?;
+    uses.check_records(records)?;
     if bounds.positional_maximums.len().saturating_mul(records.len()) > MAX_ENTRIES {
         return Ok(bounds.offsets.min(known));
     }
-    Ok(least_peaks(&Instance::new(records, uses), &births(records), bounds.offsets, known, divisions, control).bound)
+    let instance = BankInstance::new(records, uses);
+    Ok(least_peaks(&instance, &order_of_birth(records), bounds.offsets, known, max_states, control).bound)
 }
 
-/// Banks no larger than `seed`, a layout of shared objects or banks, after at most `work` moves, or when `control`
-/// stops the search.
+/// Banks no larger than `seed`, a layout of shared objects or banks, after at most `moves` moves of a tensor to another
+/// bank, or once `control` stops the search.
 ///
 /// # Errors
-/// As [`bank_bound`], and [`PlanError::Input`] if the seed is another set's.
-pub fn banks<'a>(
+/// As [`bank_bound`], and [`PlanError::Input`] if the seed has places for another number of records.
+///
+/// ```
+/// use texpool::plan::{SearchControl, Strategy, UsageRecord, Uses, check_layout, place_banks};
+///
+/// // Two tensors of 4 are read together, and one of 8 comes after them: a bank of 8 holds them all, no object can.
+/// let [a, b] = [UsageRecord::new(0, 1, 4); 2];
+/// let records = [a, b, UsageRecord::new(1, 2, 1), UsageRecord::new(2, 3, 8)];
+/// let objects = Strategy::GreedyBySize.place(&records)?;
+/// let banks = place_banks(&records, Uses::FirstAndLast, &objects, 1000, &SearchControl::new())?;
+/// assert_eq!((objects.total(), banks.total()), (13, 9));
+/// check_layout(&records, Uses::FirstAndLast, &banks)?;
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
+pub fn place_banks<'a>(
     records: &[UsageRecord],
     uses: impl Into<Uses<'a>>,
     seed: &Layout,
-    work: u64,
+    moves: u64,
     control: &SearchControl<'_>,
 ) -> Result<Layout, PlanError> {
     let uses = uses.into();
-    uses.records_exist(records)?;
-    Ok(search_banks(records, uses, Known { seed, arena: None, bounds: &bounds(records)? }, work, control)?.0)
+    uses.check_records(records)?;
+    Ok(search_banks(records, uses, Known { seed, arena: None, bounds: &bounds(records)? }, moves, control)?.0)
 }
 
 /// What is known before the search for banks.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
-    /// Where it starts: a layout of shared objects or banks.
+    /// The first plan: a layout of shared objects or banks.
     pub(super) seed: &'a Layout,
-    /// The smallest arena found, where it was searched for.
+    /// The smallest arena found, if it was searched for.
     pub(super) arena: Option<&'a Layout>,
-    /// The records' bounds.
+    /// The bounds of the records.
     pub(super) bounds: &'a Bounds,
 }
 
-/// As [`banks`], for uses that name no record that is not there; and why the search ended early, where it did.
+/// As [`place_banks`], for uses whose records are checked; and why the search ended early, if it did.
 pub(super) fn search_banks(
     records: &[UsageRecord],
     uses: Uses<'_>,
     known: Known<'_>,
-    work: u64,
+    moves: u64,
     control: &SearchControl<'_>,
 ) -> Result<(Layout, Option<StopReason>), PlanError> {
     let Known { seed, arena, bounds } = known;
-    let bound = bounds.offsets;
+    let widest = bounds.offsets;
     if seed.places.len() != records.len() {
         return Err(
             InputError::LengthMismatch { what: "places", expected: records.len(), found: seed.places.len() }.into()
@@ -101,14 +129,14 @@ pub(super) fn search_banks(
     }
     let best = Layout { problem: LayoutKind::Banks, ..seed.clone() };
     let best_total = best.total();
-    if records.is_empty() || best_total == bound {
+    if records.is_empty() || best_total == widest {
         return Ok((best, None));
     }
-    if nothing_conflicts(records, uses) {
+    if !has_conflicts(records, uses) {
         let (found, stopped) = match arena {
             Some(arena) => (arena.clone(), None),
             None => {
-                let found = offsets::smallest(records, work, control)?;
+                let found = offsets::smallest(records, moves, control)?;
                 (found.layout, found.stopped)
             }
         };
@@ -118,61 +146,63 @@ pub(super) fn search_banks(
     if seed.regions.len().max(bounds.positional_maximums.len()).saturating_mul(records.len()) > MAX_ENTRIES {
         return Ok((best, None));
     }
-    let instance = Instance::new(records, uses);
-    let bank_of: Vec<usize> = seed.places.iter().map(|p| p.region).collect();
+    let instance = BankInstance::new(records, uses);
+    let seed_banks: Vec<usize> = seed.places.iter().map(|p| p.region).collect();
+    // A third of the time: hill climbing finds good banks in much less than the rest.
+    let first = control.share(1, 3);
+    let by_birth = order_of_birth(records);
+    let LeastPeaks { bound, bank_of } = least_peaks(&instance, &by_birth, widest, best_total, MAX_STATES, &first);
     let random = Random::new();
-    let mut search = Search { records, instance: &instance, bound, best, best_total, loose: None, random, control };
-    let swept = control.share(1, 3);
-    let LeastPeaks { bound, bank_of: division } =
-        least_peaks(&instance, &births(records), bound, best_total, DIVISIONS, &swept);
-    search.bound = bound;
-    if let Some(division) = division {
-        let banks = division.iter().max().map_or(0, |&bank| bank + 1);
-        search.pack(&State::new(&instance, division, banks))?;
+    let mut search =
+        BankSearch { records, instance: &instance, bound, best, best_total, packed_with_gaps: None, random, control };
+    if let Some(bank_of) = bank_of {
+        let banks = bank_of.iter().max().map_or(0, |&bank| bank + 1);
+        search.pack(&BankLoads::new(&instance, bank_of, banks))?;
     }
-    let starts: Vec<Option<usize>> = vec![None, Some(2), Some(3), Some(4), Some(5), Some(6)];
-    let share = work / starts.len() as u64;
+    let starts = std::iter::once(None).chain(BANK_COUNTS.map(Some));
+    let moves_per_start = moves / (1 + BANK_COUNTS.count() as u64);
     for start in starts {
         if search.best_total == search.bound || control.should_stop() {
             break;
         }
-        let state = match start {
-            None => State::new(&instance, bank_of.clone(), seed.regions.len()),
-            Some(banks) => match first_assignment(&instance, records, banks) {
-                Some(bank_of) => State::new(&instance, bank_of, banks),
+        let loads = match start {
+            None => BankLoads::new(&instance, seed_banks.clone(), seed.regions.len()),
+            Some(banks) => match least_loaded(&instance, &by_birth, banks) {
+                Some(bank_of) => BankLoads::new(&instance, bank_of, banks),
                 None => continue,
             },
         };
-        search.climb(state, share)?;
+        search.climb(loads, moves_per_start)?;
     }
-    search.tighten(work)?;
-    let stopped = control.stopped().or(swept.stopped()).filter(|_| search.best_total > search.bound);
+    search.pack_by_search(moves)?;
+    let stopped = control.stopped().or(first.stopped()).filter(|_| search.best_total > search.bound);
     Ok((search.best, stopped))
 }
 
-/// Whether no step reads one tensor and writes another, so that all may lie in one bank.
-fn nothing_conflicts(records: &[UsageRecord], uses: Uses<'_>) -> bool {
+/// Whether some step reads one tensor and writes another.
+fn has_conflicts(records: &[UsageRecord], uses: Uses<'_>) -> bool {
     let conflict = |_, reads: &[usize], writes: &[usize]| match (reads, writes) {
         ([], _) | (_, []) => Ok(()),
         ([read], [write]) if read == write => Ok(()),
         _ => Err(()),
     };
-    uses.each(records, conflict).is_ok()
+    uses.each(records, conflict).is_err()
 }
 
-/// The records by birth.
-fn births(records: &[UsageRecord]) -> Vec<usize> {
+/// The records by first step.
+fn order_of_birth(records: &[UsageRecord]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by_key(|&i| (records[i].first, i));
     order
 }
 
-/// Tensors by birth, each to the bank that is then least loaded among those it may enter.
-fn first_assignment(instance: &Instance, records: &[UsageRecord], banks: usize) -> Option<Vec<usize>> {
-    assign(&instance.conflicts, banks, births(records).into_iter(), |tensor, open, bank_of| {
+/// An assignment in which each tensor is added to the bank that has the least load at its birth, of those where nothing
+/// conflicts; `None` if there are too few banks.
+fn least_loaded(instance: &BankInstance, by_birth: &[usize], banks: usize) -> Option<Vec<usize>> {
+    assign(&instance.conflicts, banks, by_birth.iter().copied(), |tensor, open, bank_of| {
         let load = |bank: usize| -> u64 {
-            let here = instance.alive[instance.spans[tensor].0].iter();
-            here.filter(|&&other| bank_of[other] == Some(bank)).map(|&other| instance.sizes[other]).sum()
+            let alive = instance.alive[instance.sections[tensor].0].iter();
+            alive.filter(|&&other| bank_of[other] == Some(bank)).map(|&other| instance.sizes[other]).sum()
         };
         open.iter().copied().min_by_key(|&bank| (load(bank), bank))
     })

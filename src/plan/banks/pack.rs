@@ -1,4 +1,4 @@
-//! One bank packed: an Offset Calculation of its own, by several orders, the lowest kept.
+//! One bank packed as an arena of its own, by several greedy strategies; the smallest is kept.
 
 use crate::plan::{
     control::SearchControl,
@@ -8,23 +8,23 @@ use crate::plan::{
     record::UsageRecord,
 };
 
-/// Offsets of the members of one bank, and its height; stops at `goal`, below which nothing can go.
-pub(super) fn pack(members: &[UsageRecord], goal: u64) -> Result<(Vec<u64>, u64), PlanError> {
-    // Few tensors are in a bank: each packing is followed to its end.
+/// The offsets of the records of one bank, and its size. Stops at `peak`: no packing is smaller.
+pub(super) fn pack(records: &[UsageRecord], peak: u64) -> Result<(Vec<u64>, u64), PlanError> {
+    // A bank has few tensors, so a packing is never worth stopping.
     let control = SearchControl::new();
     let mut best: Option<(Vec<u64>, u64)> = None;
     for attempt in 0..4 {
         let layout = match attempt {
-            0 => greedy_by_size(members, 1, &control)?,
-            1 => strip_packing(members, TieBreak::Largest, &control)?,
-            2 => greedy_by_breadth(members, Ties::Lower, &control)?,
-            _ => greedy_in_order(members, Gap::BestFit, &control)?,
+            0 => greedy_by_size(records, 1, &control)?,
+            1 => strip_packing(records, TieBreak::Largest, &control)?,
+            2 => greedy_by_breadth(records, Ties::Lower, &control)?,
+            _ => greedy_in_order(records, Gap::BestFit, &control)?,
         };
-        let height = layout.total();
-        if best.as_ref().is_none_or(|b| height < b.1) {
-            best = Some((layout.places.iter().map(|p| p.offset).collect(), height));
+        let size = layout.total();
+        if best.as_ref().is_none_or(|b| size < b.1) {
+            best = Some((layout.places.iter().map(|p| p.offset).collect(), size));
         }
-        if height <= goal {
+        if size <= peak {
             break;
         }
     }

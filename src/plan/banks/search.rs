@@ -1,8 +1,9 @@
-//! The search over which bank each tensor is in: late acceptance hill climbing, and packing of what could be the best.
+//! A search over assignments of tensors to banks: late acceptance hill climbing, and packing of those that may be the
+//! smallest.
 
 use super::{
-    pack,
-    state::{Instance, State},
+    loads::{BankInstance, BankLoads},
+    pack::pack,
 };
 use crate::plan::{
     assignment::{Assignment, LateAcceptance, kempe_chain},
@@ -14,121 +15,124 @@ use crate::plan::{
     record::UsageRecord,
 };
 
-/// A search for smaller banks, and the best of it so far.
-pub(super) struct Search<'a, 'c> {
+/// A search for smaller banks, and the smallest so far.
+pub(super) struct BankSearch<'a, 'c> {
     pub(super) records: &'a [UsageRecord],
-    pub(super) instance: &'a Instance,
+    pub(super) instance: &'a BankInstance,
     pub(super) bound: u64,
     pub(super) best: Layout,
     pub(super) best_total: u64,
-    /// The assignment with the least cost that could be below the best, had it packed without gaps: cost, bank of each
-    /// tensor, and how many banks.
-    pub(super) loose: Option<(u64, Vec<usize>, usize)>,
+    /// Of the assignments that were packed with gaps, the one with the least cost: that, the bank of each tensor, and
+    /// the number of banks. A better packing of it may be smaller than the best.
+    pub(super) packed_with_gaps: Option<(u64, Vec<usize>, usize)>,
     pub(super) random: Random,
     pub(super) control: &'a SearchControl<'c>,
 }
 
-/// Moves from one report to the next: less than a millisecond on a network.
-const TOLD: u64 = 500;
+/// Moves between two reports: less than a millisecond on a network.
+const MOVES_PER_REPORT: u64 = 500;
 
-/// Tensors that one move may carry along before it is given up.
-const LONGEST_CHAIN: usize = 24;
+/// Tensors that one move may change the bank of. A longer Kempe chain mostly exchanges two banks as a whole, which
+/// changes nothing. A guess.
+const MAX_CHAIN: usize = 24;
 
-/// Costs that a move is compared with.
+/// Earlier costs that late acceptance compares with. Burke and Bykov: a longer history takes longer and ends lower. A
+/// guess.
 const HISTORY: usize = 2000;
 
-/// Moves accepted after which an assignment is packed again, though one of no more cost was.
-const ENOUGH: u64 = 500;
+/// Accepted moves after which an assignment is packed, even if one of no larger cost was packed before: assignments of
+/// the same cost differ in how well they pack. A guess.
+const MAX_MOVES_WITHOUT_PACKING: u64 = 500;
 
-/// Moves that cost as much work as packing one plan.
-const PACKING: u64 = 200;
+/// Moves that packing counts for, so that the count of moves bounds the time. A guess at what a packing takes on a
+/// network of a hundred tensors.
+const MOVES_PER_PACKING: u64 = 200;
 
-/// Points of the timeline that can be looked over in the time of one move.
-const POINTS_A_MOVE: u64 = 512;
+/// Sections of the timeline whose loads are updated in the time of one move. A guess.
+const SECTIONS_PER_MOVE: u64 = 512;
 
-impl Search<'_, '_> {
-    /// Climbs from an assignment, by at most `work` moves.
-    pub(super) fn climb(&mut self, mut state: State<'_>, work: u64) -> Result<(), PlanError> {
-        let mut acceptance = LateAcceptance::new(state.cost(), HISTORY);
-        let mut packed = u64::MAX;
+impl BankSearch<'_, '_> {
+    /// Improves an assignment by at most `work` moves.
+    pub(super) fn climb(&mut self, mut loads: BankLoads<'_>, work: u64) -> Result<(), PlanError> {
+        let mut acceptance = LateAcceptance::new(loads.cost(), HISTORY);
+        let mut least_packed = u64::MAX;
         let mut spent = 0u64;
-        // Moves accepted since a packing.
-        let mut accepted = 0u64;
-        let mut told = 0;
+        let mut moves_since_packing = 0u64;
+        let mut next_report = 0;
         while spent < work && self.best_total > self.bound && !self.control.should_stop() {
-            if spent >= told {
+            if spent >= next_report {
                 let best = Some(self.best_total);
                 self.control.report(Progress { stage: "search for banks", done: spent, total: work, best });
-                told = spent + TOLD;
+                next_report = spent + MOVES_PER_REPORT;
             }
-            spent += 1 + self.instance.points as u64 / POINTS_A_MOVE;
-            let Some(chain) = self.propose(&state) else { continue };
-            let Some(cost) = acceptance.try_move(spent, &mut state, &chain) else { continue };
-            accepted += 1;
-            if cost < self.best_total && (cost < packed || accepted > ENOUGH) {
-                accepted = 0;
-                packed = packed.min(cost);
-                spent += PACKING;
-                self.pack(&state)?;
+            spent += 1 + self.instance.section_count as u64 / SECTIONS_PER_MOVE;
+            let Some(chain) = self.propose(&loads) else { continue };
+            let Some(cost) = acceptance.try_move(spent, &mut loads, &chain) else { continue };
+            moves_since_packing += 1;
+            if cost < self.best_total && (cost < least_packed || moves_since_packing > MAX_MOVES_WITHOUT_PACKING) {
+                moves_since_packing = 0;
+                least_packed = least_packed.min(cost);
+                spent += MOVES_PER_PACKING;
+                self.pack(&loads)?;
             }
         }
         Ok(())
     }
 
-    /// A tensor of a bank's fullest point to another bank, with those that go along.
-    fn propose(&mut self, state: &State<'_>) -> Option<Vec<(usize, usize)>> {
-        let (from, to) = (self.random.below(state.banks()), self.random.below(state.banks()));
+    /// A move of a tensor that is alive where the load of its bank is largest, with the moves that conflicts make
+    /// necessary.
+    fn propose(&mut self, loads: &BankLoads<'_>) -> Option<Vec<(usize, usize)>> {
+        let (from, to) = (self.random.below(loads.banks()), self.random.below(loads.banks()));
         if from == to {
             return None;
         }
-        let bank_of = state.region_of();
-        let point = state.fullest(from, self.random.below(self.instance.points));
-        let here: Vec<usize> =
-            self.instance.alive[point].iter().copied().filter(|&tensor| bank_of[tensor] == from).collect();
-        let first = *here.get(self.random.below(here.len()))?;
-        kempe_chain(&self.instance.conflicts, bank_of, first, to, LONGEST_CHAIN)
+        let bank_of = loads.region_of();
+        let section = loads.peak_section(from, self.random.below(self.instance.section_count));
+        let alive: Vec<usize> =
+            self.instance.alive[section].iter().copied().filter(|&tensor| bank_of[tensor] == from).collect();
+        let first = *alive.get(self.random.below(alive.len()))?;
+        kempe_chain(&self.instance.conflicts, bank_of, first, to, MAX_CHAIN)
     }
 
-    /// Packs every bank and keeps the result if it is smaller than the best so far; else remembers the
-    /// assignment, if none would be smaller without gaps.
-    pub(super) fn pack(&mut self, state: &State<'_>) -> Result<(), PlanError> {
-        let quick = |records: &[UsageRecord], peak| pack::pack(records, peak);
-        let total = self.packed(state.region_of(), state.banks(), |bank| state.peak(bank), quick)?;
-        let cost = state.cost();
-        if total.is_some_and(|total| total > cost) && self.loose.as_ref().is_none_or(|loose| cost < loose.0) {
-            self.loose = Some((cost, state.region_of().to_vec(), state.banks()));
+    /// Packs an assignment by the greedy strategies.
+    pub(super) fn pack(&mut self, loads: &BankLoads<'_>) -> Result<(), PlanError> {
+        let total = self.pack_banks(loads.region_of(), loads.banks(), |bank| loads.peak(bank), pack)?;
+        let cost = loads.cost();
+        if total.is_some_and(|total| total > cost) && self.packed_with_gaps.as_ref().is_none_or(|least| cost < least.0)
+        {
+            self.packed_with_gaps = Some((cost, loads.region_of().to_vec(), loads.banks()));
         }
         Ok(())
     }
 
-    /// Packs the assignment that is remembered again, and the best one, each bank by the search for the smallest arena.
-    pub(super) fn tighten(&mut self, nodes: u64) -> Result<(), PlanError> {
+    /// Packs two assignments again, the one with gaps and the best one, each bank by the search for the smallest arena.
+    pub(super) fn pack_by_search(&mut self, nodes: u64) -> Result<(), PlanError> {
         let best: Vec<usize> = self.best.places.iter().map(|place| place.region).collect();
         let banks = self.best.regions.len();
-        let loose = self.loose.take().map(|(_, bank_of, banks)| (bank_of, banks));
-        for (bank_of, banks) in loose.into_iter().chain([(best, banks)]) {
+        let with_gaps = self.packed_with_gaps.take().map(|(_, bank_of, banks)| (bank_of, banks));
+        for (bank_of, banks) in with_gaps.into_iter().chain([(best, banks)]) {
             if self.best_total == self.bound || self.control.should_stop() {
                 break;
             }
-            let peaks = State::new(self.instance, bank_of.clone(), banks);
+            let loads = BankLoads::new(self.instance, bank_of.clone(), banks);
             let control = self.control;
-            let exact = |records: &[UsageRecord], peak: u64| {
-                let quick = pack::pack(records, peak)?;
-                if quick.1 == peak || control.should_stop() {
-                    return Ok(quick);
+            let pack_smallest = |records: &[UsageRecord], peak: u64| {
+                let greedy = pack(records, peak)?;
+                if greedy.1 == peak || control.should_stop() {
+                    return Ok(greedy);
                 }
                 let found = offsets::smallest(records, nodes, &control.share(1, 2))?.layout;
-                let height = found.total();
-                Ok(if height < quick.1 { (found.places.iter().map(|p| p.offset).collect(), height) } else { quick })
+                let size = found.total();
+                Ok(if size < greedy.1 { (found.places.iter().map(|p| p.offset).collect(), size) } else { greedy })
             };
-            self.packed(&bank_of, banks, |bank| peaks.peak(bank), exact)?;
+            self.pack_banks(&bank_of, banks, |bank| loads.peak(bank), pack_smallest)?;
         }
         Ok(())
     }
 
-    /// Packs every bank by `pack`, keeps the result if it is smaller than the best so far, and answers its total;
-    /// `None` where the search is stopped on the way.
-    fn packed(
+    /// Packs each bank by `pack` and keeps the result if it is the smallest so far; its total, or `None` if the search
+    /// is stopped meanwhile.
+    fn pack_banks(
         &mut self,
         bank_of: &[usize],
         banks: usize,
@@ -144,11 +148,11 @@ impl Search<'_, '_> {
                 return Ok(None);
             }
             let records: Vec<UsageRecord> = members.iter().map(|&t| self.records[t]).collect();
-            let (offsets, height) = pack(&records, peak(bank))?;
+            let (offsets, size) = pack(&records, peak(bank))?;
             for (&tensor, offset) in members.iter().zip(offsets) {
                 places[tensor] = Place { region: regions.len(), offset };
             }
-            regions.push(height);
+            regions.push(size);
         }
         let total = regions.iter().sum();
         if total < self.best_total {

@@ -1,65 +1,67 @@
-//! Branch and bound over the relaxation: finds the optimum, then keeps as much of the tree as the proof needs. Nothing
-//! recurses, for the tree may be as deep as relaxations may be many.
+//! Branch and bound: finds the optimum, and the proof from the nodes of the tree. Nothing recurses, for the tree may be
+//! as deep as the number of relaxations that may be solved.
 
 use super::{
-    model::Model,
+    model::{Clique, Model},
     prices::prices,
     proof::{Case, Proof},
-    relax::{Branch, Narrowed, Relaxation, Slackness},
+    relaxation::{Branch, Branched, Relaxation, Slackness},
 };
 use crate::plan::control::{Progress, SearchControl, StopReason};
 
-/// A node of the search, as much of it as the proof may need.
+/// A node of the tree, with what the proof may need.
 struct Node {
-    /// Least cost below it, in units; as much as one likes if nothing satisfies it.
+    /// A lower bound of the cost below it, in units; `u64::MAX` if there is no solution.
     bound: u64,
-    /// What its prices must keep to; `None` where nothing is known.
+    /// Conditions for its prices; `None` if its relaxation was not solved.
     slackness: Option<Slackness>,
-    /// What was branched on, and the nodes of the two sides, which come after this one.
-    split: Option<[(Branch, usize); 2]>,
+    /// The two branches with their nodes, which come after this one.
+    children: Option<[(Branch, usize); 2]>,
 }
 
-/// A node whose sides are still to be explored.
-struct Open {
+/// A node with a branch that is not explored yet.
+struct OpenNode {
     node: usize,
     relaxation: Relaxation,
     branches: [Branch; 2],
-    /// The node of the first side, once it is explored.
+    /// The node of the first branch, once it is explored.
     first: Option<usize>,
 }
 
-/// What the search has so far.
-pub(super) struct Search<'a> {
+/// The search and its results so far.
+pub(super) struct BranchAndBound<'a> {
     model: &'a Model,
     /// Cost of the best levels, in units.
     pub(super) best: u64,
-    /// Level of each tensor; `None` while the caller's own plan is best.
+    /// The level of each tensor; `None` while the caller's plan is the best.
     pub(super) levels: Option<Vec<usize>>,
-    /// Relaxations solved, of those that may be.
+    /// Relaxations solved so far, and how many may be.
     pub(super) solved: u64,
-    most: u64,
-    /// Why the search ended early, where it did.
+    max_nodes: u64,
+    /// Why the search ended early, if it did.
     pub(super) stopped: Option<StopReason>,
     nodes: Vec<Node>,
 }
 
-/// Bytes that the relaxations of nodes whose sides are still to be explored may take.
-const MAX_BYTES: usize = 1 << 29;
+/// Memory for the relaxations of open nodes: each is a copy of the solver's factorised matrix. Nodes beyond it are not
+/// explored. A choice.
+const MAX_OPEN_BYTES: usize = 1 << 29;
 
-/// Bytes that a relaxation takes for an entry of its matrix: both ways to read it, and its factors.
-const ENTRY_BYTES: usize = 128;
+/// Bytes of a relaxation for each entry of its matrix, which `microlp` keeps by rows and by columns, with its factors.
+/// An estimate from its source.
+const BYTES_PER_ENTRY: usize = 128;
 
-impl<'a> Search<'a> {
-    /// A search for less than `best` units.
+impl<'a> BranchAndBound<'a> {
+    /// A search for plans of less than `best` units.
     pub(super) fn new(model: &'a Model, best: u64, nodes: u64) -> Self {
-        Self { model, best, levels: None, solved: 0, most: nodes, stopped: None, nodes: Vec::new() }
+        Self { model, best, levels: None, solved: 0, max_nodes: nodes, stopped: None, nodes: Vec::new() }
     }
 
-    /// Runs the search until `control` stops it; the proof of the best bound found, and that bound in units. The time
-    /// of the proof is a part of `control`'s.
+    /// Runs the search until `control` stops it; the best lower bound in units, with its proof. A third of the time is
+    /// for the proof, which solves a linear program for each leaf.
     pub(super) fn run(&mut self, control: &SearchControl<'_>) -> Option<(u64, Proof)> {
         let searched = control.share(2, 3);
-        let root = Relaxation::solve(self.model, self.best, &searched, &mut || self.tell(&searched));
+        let root = Relaxation::solve(self.model, self.best, &searched, &mut || self.report(&searched));
         if let Some(root) = root {
             self.explore(root, &searched);
         }
@@ -69,22 +71,22 @@ impl<'a> Search<'a> {
         }
         let proven = self.proven().min(self.best);
         let cases = self.proof(proven, control)?;
-        Some((proven, Proof::from_cases(self.assume(cases))?))
+        Some((proven, Proof::from_cases(self.with_assumptions(cases))?))
     }
 
-    fn tell(&self, control: &SearchControl<'_>) {
+    fn report(&self, control: &SearchControl<'_>) {
         let best = Some(self.best.saturating_mul(self.model.unit()));
-        control.report(Progress { stage: "exact search", done: self.solved, total: self.most, best });
+        control.report(Progress { stage: "exact search", done: self.solved, total: self.max_nodes, best });
     }
 
-    /// Puts what the model takes for granted in front of the proof, the first of it outermost.
-    fn assume(&self, proof: Vec<Case>) -> Vec<Case> {
+    /// Puts the cases of the model's assumptions around the proof, the first assumption outermost.
+    fn with_assumptions(&self, proof: Vec<Case>) -> Vec<Case> {
         let (mut cases, mut after) = (Vec::new(), Vec::new());
         for assumption in &self.model.assumed {
             let (size, count) = (self.model.levels[assumption.level], assumption.count as u64);
             cases.push(Case::Count { size, count });
             let otherwise = Case::Leaf(assumption.otherwise.clone());
-            // The side of fewer comes first.
+            // Of a case by count, the side of fewer objects comes first.
             if assumption.at_least { &mut cases } else { &mut after }.push(otherwise);
         }
         cases.extend(proof);
@@ -95,43 +97,47 @@ impl<'a> Search<'a> {
     fn explore(&mut self, root: Relaxation, control: &SearchControl<'_>) {
         let model = self.model;
         let root_bound = root.bound();
-        let deepest = MAX_BYTES / (ENTRY_BYTES * model.entries()).max(1);
-        let mut open: Vec<Open> = Vec::new();
+        let max_open = MAX_OPEN_BYTES / (BYTES_PER_ENTRY * model.entries()).max(1);
+        let mut open: Vec<OpenNode> = Vec::new();
         open.extend(self.visit(root, control).1);
-        while let Some(mut at) = open.pop() {
-            let branch = at.branches[usize::from(at.first.is_some())];
-            let bound = self.nodes[at.node].bound;
-            let mut below = None;
-            let narrowed = at.relaxation.narrow(model, branch, control, &mut || self.tell(control));
-            let side = match narrowed {
-                // Once the root's bound is reached, the root alone is the proof.
-                Narrowed::Solved(_) if self.best <= root_bound => self.push(bound),
-                Narrowed::Solved(narrowed) => {
-                    let (side, opened) = self.visit(narrowed, control);
-                    below = opened.filter(|_| open.len() < deepest);
-                    side
+        while let Some(mut parent) = open.pop() {
+            let branch = parent.branches[usize::from(parent.first.is_some())];
+            let bound = self.nodes[parent.node].bound;
+            let mut opened = None;
+            let branched = parent.relaxation.branch(model, branch, control, &mut || self.report(control));
+            let child = match branched {
+                // A plan that reaches the root's bound is optimal, and the root alone is the proof.
+                Branched::Solved(_) if self.best <= root_bound => self.push(bound),
+                Branched::Solved(relaxation) => {
+                    let (child, open_child) = self.visit(relaxation, control);
+                    opened = open_child.filter(|_| open.len() < max_open);
+                    child
                 }
-                Narrowed::Nothing => self.push(u64::MAX),
-                Narrowed::Stopped => self.push(bound),
+                Branched::None => self.push(u64::MAX),
+                Branched::Stopped => self.push(bound),
             };
-            match at.first {
-                Some(first) => self.nodes[at.node].split = Some([(at.branches[0], first), (at.branches[1], side)]),
+            match parent.first {
+                Some(first) => {
+                    let [one, other] = parent.branches;
+                    self.nodes[parent.node].children = Some([(one, first), (other, child)]);
+                }
                 None => {
-                    at.first = Some(side);
-                    open.push(at);
+                    parent.first = Some(child);
+                    open.push(parent);
                 }
             }
-            open.extend(below);
+            open.extend(opened);
         }
     }
 
     fn push(&mut self, bound: u64) -> usize {
-        self.nodes.push(Node { bound, slackness: None, split: None });
+        self.nodes.push(Node { bound, slackness: None, children: None });
         self.nodes.len() - 1
     }
 
-    /// Notes what a relaxation shows: its node, and the branching to go on with, where there is one.
-    fn visit(&mut self, relaxation: Relaxation, control: &SearchControl<'_>) -> (usize, Option<Open>) {
+    /// Adds the node of a relaxation, and keeps its rounded solution if it is the best so far. The node is open if its
+    /// bound is below the best and its solution fractional.
+    fn visit(&mut self, relaxation: Relaxation, control: &SearchControl<'_>) -> (usize, Option<OpenNode>) {
         let model = self.model;
         self.solved += 1;
         let bound = relaxation.bound();
@@ -144,20 +150,20 @@ impl<'a> Search<'a> {
                 (self.best, self.levels) = (cost, Some(levels));
             }
         }
-        self.tell(control);
-        if bound >= self.best || self.solved >= self.most || control.should_stop() {
+        self.report(control);
+        if bound >= self.best || self.solved >= self.max_nodes || control.should_stop() {
             return (node, None);
         }
-        let open = relaxation.fraction(model);
-        (node, open.map(|(one, other)| Open { node, relaxation, branches: [one, other], first: None }))
+        let branches = relaxation.most_fractional(model);
+        (node, branches.map(|(one, other)| OpenNode { node, relaxation, branches: [one, other], first: None }))
     }
 
-    /// The bound that the tree below each node proves; sides come after their node.
+    /// The bound that the tree below each node proves. Children come after their parent in the list.
     fn bounds(&self) -> Vec<u64> {
         let mut proven: Vec<u64> = self.nodes.iter().map(|node| node.bound).collect();
-        for (at, node) in self.nodes.iter().enumerate().rev() {
-            if let Some(sides) = &node.split {
-                proven[at] = node.bound.max(proven[sides[0].1].min(proven[sides[1].1]));
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            if let Some([(_, one), (_, other)]) = &node.children {
+                proven[index] = node.bound.max(proven[*one].min(proven[*other]));
             }
         }
         proven
@@ -167,9 +173,9 @@ impl<'a> Search<'a> {
         self.bounds().first().copied().unwrap_or(0)
     }
 
-    /// The cases that prove `target` units, each with prices.
+    /// The cases that prove `target` units, with prices for each leaf.
     fn proof(&self, target: u64, control: &SearchControl<'_>) -> Option<Vec<Case>> {
-        /// What is to be done next.
+        /// Takes the place of a recursive call.
         enum Next {
             Prove(usize),
             Enter(Branch),
@@ -191,13 +197,13 @@ impl<'a> Search<'a> {
                 }
                 Next::Prove(node) => &self.nodes[node],
             };
-            let Some([one, other]) = node.split.as_ref().filter(|_| node.bound < target) else {
-                let mut waits = || self.tell(control);
-                waits();
-                // Where rounding has misled the slackness, prices are looked for without it.
-                let led = node.slackness.as_ref();
-                let led = led.and_then(|s| prices(model, &path, Some(s), target, control, &mut waits));
-                cases.push(Case::Leaf(led.or_else(|| prices(model, &path, None, target, control, &mut waits))?));
+            let Some([one, other]) = node.children.as_ref().filter(|_| node.bound < target) else {
+                let mut on_wait = || self.report(control);
+                on_wait();
+                // The tolerance of the solver may make the slackness contradictory; then prices are found without it.
+                let slackness = node.slackness.as_ref();
+                let fast = slackness.and_then(|s| prices(model, &path, Some(s), target, control, &mut on_wait));
+                cases.push(Case::Leaf(fast.or_else(|| prices(model, &path, None, target, control, &mut on_wait))?));
                 continue;
             };
             let (case, first, second) = match one.0 {
@@ -216,7 +222,7 @@ impl<'a> Search<'a> {
             };
             cases.push(case);
             for (branch, node) in [second, first] {
-                // The last is done first.
+                // A stack: what is pushed last is done first.
                 next.extend([Next::Leave, Next::Prove(*node), Next::Enter(*branch)]);
             }
         }
@@ -224,12 +230,12 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What levels cost, in units: each level as many objects as its tensors are alive at once.
+/// The cost of levels, in units: a level has as many objects as tensors of it are alive at once.
 fn cost(model: &Model, levels: &[usize]) -> u64 {
     let unit = model.unit();
     let objects = |level: usize| {
-        let on_level = |members: &Vec<usize>| members.iter().filter(|&&j| levels[j] == level).count();
-        model.cliques[level].iter().map(|clique| on_level(&clique.members)).max().unwrap_or(0) as u64
+        let on_level = |clique: &Clique| clique.members.iter().filter(|&&j| levels[j] == level).count();
+        model.cliques[level].iter().map(on_level).max().unwrap_or(0) as u64
     };
     model.levels.iter().enumerate().map(|(level, size)| size / unit * objects(level)).sum()
 }

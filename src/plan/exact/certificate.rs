@@ -1,20 +1,37 @@
-//! The certificate of a lower bound, and its checker. Knows records alone, and shares nothing with the solver but the
-//! counting of what is alive at once.
+//! The certificate of a lower bound, and its checker. Knows records only, and shares nothing with the solver but
+//! arithmetic (`gcd`, `live_counts`).
 //!
-//! How to read it: a leaf gives prices. `clique` says what a unit of load at a step is worth on objects of one size;
-//! `count` what each object of at least some size is worth. No object may be paid more than it costs, and each tensor
-//! takes the cheapest size open to it. Then no plan costs less than what tensors and counts pay together. A split says
-//! that a plan falls on one side or the other, and each side has its own proof.
+//! How to read it: a leaf has prices, which are values of dual variables. A `clique` price is for each tensor that is
+//! alive at a step in an object of some size; a `count` price is for each object of at least some size. If the prices
+//! of no object add up to more than its size, and each tensor counts with the least that any size open to it has to
+//! pay, then no plan costs less than the sum for tensors and counts: this is weak duality. A case says that a plan
+//! falls on one side or the other, and each side has its own proof.
 
 use super::proof::{Case, Prices, Proof};
 use crate::plan::{
     control::SearchControl,
     error::{InputError, PlanError},
-    load::{Load, births, span},
+    gcd::gcd,
+    live_counts::LiveCounts,
     record::UsageRecord,
+    sections::{live_sections, section_starts},
 };
 
 /// A proof that no Shared Objects plan of the records is smaller than [`bound`](Self::bound).
+///
+/// [`optimum`](super::optimum()) makes certificates; one can also be written by hand:
+///
+/// ```
+/// use texpool::plan::{Certificate, Prices, Proof, UsageRecord, verify_certificate};
+///
+/// // Both tensors are alive at step 1, so there are two objects of at least 4 and one of at least 6. Of an object's
+/// // cost, 4 is the price of being at least 4, and 2 more that of being at least 6: 2 * 4 + 1 * 2 = 10.
+/// let records = [UsageRecord::new(0, 1, 6), UsageRecord::new(1, 2, 4)];
+/// let prices = Prices { count: vec![(4, 4), (6, 2)], ..Prices::default() };
+/// let certificate = Certificate { bound: 10, scale: 1, proof: Proof::leaf(prices) };
+/// assert_eq!(verify_certificate(&records, &certificate)?, 10);
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Certificate {
@@ -26,10 +43,10 @@ pub struct Certificate {
     pub proof: Proof,
 }
 
-/// A size, its clique prices by step, and for each what it comes to with those before it.
+/// A size, its clique prices by step, and the prefix sums of these.
 type CliquePrices<'a> = (u64, &'a [(u64, usize, u64)], Vec<i128>);
 
-/// What has been assumed on the way to a leaf.
+/// What the cases above a leaf assume.
 struct Assumed {
     /// `(size, count)`: at least so many objects of at least that size.
     at_least: Vec<(u64, u64)>,
@@ -39,16 +56,16 @@ struct Assumed {
     range: Vec<(u64, Option<u64>)>,
 }
 
-/// The bound that a certificate proves for these records, recomputed from nothing but its prices.
+/// The bound of a certificate, if its prices prove it for these records.
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or [`PlanError::BadCertificate`] if a price overpays, a case is
-/// impossible to read, or the bound claimed is above the bound proven.
+/// [`PlanError::Input`] for a reversed interval, or [`PlanError::BadCertificate`] if prices add up to more than a size,
+/// a case makes no sense, or the bound that is claimed is above the bound that is proven.
 pub fn verify_certificate(records: &[UsageRecord], certificate: &Certificate) -> Result<u64, PlanError> {
     verify(records, certificate, &SearchControl::new())
 }
 
-/// As [`verify_certificate`]; one that `control` stops is not verified.
+/// As [`verify_certificate`]. An error if `control` stops it.
 pub(super) fn verify(
     records: &[UsageRecord],
     certificate: &Certificate,
@@ -63,49 +80,45 @@ pub(super) fn verify(
     sizes.dedup();
     let scale = i128::from(certificate.scale);
     if scale == 0 || scale > MAX_SCALE {
-        return Err(PlanError::BadCertificate { why: format!("no scale between 1 and {MAX_SCALE}: {scale}") });
+        return Err(PlanError::BadCertificate { why: format!("its scale {scale} is not between 1 and {MAX_SCALE}") });
     }
     let checker = Checker::new(records, sizes, scale);
     let proven = checker.prove(&certificate.proof, control)?;
     if proven == i128::MAX {
-        return Err(PlanError::BadCertificate { why: "it leaves no case open".to_owned() });
+        return Err(PlanError::BadCertificate { why: "none of its cases is possible".to_owned() });
     }
-    // A plan's total is a sum of sizes, so it is a multiple of what divides them all.
-    let unit = i128::from(checker.sizes.iter().fold(0, |a, &b| divisor(a, b)).max(1));
+    // The total of a plan is a sum of sizes and so a multiple of their common divisor.
+    let unit = i128::from(checker.sizes.iter().fold(0, |a, &b| gcd(a, b)).max(1));
     let proven = (proven.max(0) + scale * unit - 1) / (scale * unit) * unit;
     if i128::from(certificate.bound) > proven {
-        let why = format!("it claims {}, but proves {proven}", certificate.bound);
+        let why = format!("it claims a bound of {}, but proves {proven}", certificate.bound);
         return Err(PlanError::BadCertificate { why });
     }
     Ok(certificate.bound)
 }
 
-/// Keeps every product below within 128 bits.
+/// Keeps every product of a price, a count and a number of records within 128 bits.
 const MAX_SCALE: i128 = 1 << 32;
-
-fn divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { divisor(b, a % b) }
-}
 
 fn bad(why: impl Into<String>) -> PlanError {
     PlanError::BadCertificate { why: why.into() }
 }
 
-/// A case whose sides are being looked at.
-struct Open {
+/// A case whose sides are being checked.
+struct OpenCase {
     case: usize,
-    /// The bound of the first side, once it is known.
+    /// The bound that the first side proves, once it is checked.
     first: Option<i128>,
-    /// What the case has narrowed, as it was.
+    /// The range of sizes that the case restricts, as it was before.
     before: (u64, Option<u64>),
 }
 
-/// What does not change from leaf to leaf.
+/// What is the same for every leaf.
 struct Checker<'a> {
     records: &'a [UsageRecord],
     /// Distinct sizes, smallest first.
     sizes: Vec<u64>,
-    /// The most records of at least each size that are alive at once.
+    /// For each size, the most records of at least this size that are alive at once.
     alive: Vec<u64>,
     scale: i128,
 }
@@ -113,13 +126,13 @@ struct Checker<'a> {
 impl<'a> Checker<'a> {
     fn new(records: &'a [UsageRecord], sizes: Vec<u64>, scale: i128) -> Self {
         let mut alive = vec![0; sizes.len()];
-        let points = births(records);
-        let mut load = Load::new(points.len());
+        let starts = section_starts(records);
+        let mut live_counts = LiveCounts::new(starts.len());
         let mut order: Vec<&UsageRecord> = records.iter().collect();
         order.sort_unstable_by_key(|r| std::cmp::Reverse(r.size));
         for r in order {
-            let (from, to) = span(&points, r);
-            let most = load.add(from, to) as u64;
+            let (from, to) = live_sections(&starts, r);
+            let most = live_counts.add(from, to) as u64;
             if let Ok(at) = sizes.binary_search(&r.size) {
                 alive[at] = most;
             }
@@ -132,12 +145,12 @@ impl<'a> Checker<'a> {
         let cases = proof.cases();
         let range = self.records.iter().map(|r| (r.size, None)).collect();
         let mut assumed = Assumed { at_least: Vec::new(), at_most: Vec::new(), range };
-        let mut open: Vec<Open> = Vec::new();
-        for (case, what) in cases.iter().enumerate() {
+        let mut open: Vec<OpenCase> = Vec::new();
+        for (index, case) in cases.iter().enumerate() {
             if control.should_stop() {
-                return Err(bad("it was not looked at to its end"));
+                return Err(bad("the check was stopped before its end"));
             }
-            let mut bound = match what {
+            let mut bound = match case {
                 Case::Leaf(prices) => self.leaf(prices, &assumed)?,
                 Case::Count { size, count } => {
                     let most = self.records.len() as u64;
@@ -145,19 +158,20 @@ impl<'a> Checker<'a> {
                         return Err(bad(format!("it counts {count} objects for {most} records")));
                     }
                     assumed.at_most.push((*size, count - 1));
-                    open.push(Open { case, first: None, before: (0, None) });
+                    open.push(OpenCase { case: index, first: None, before: (0, None) });
                     continue;
                 }
                 Case::Record { record, size } => {
                     let Some(range) = assumed.range.get_mut(*record) else {
                         return Err(bad(format!("there is no record {record}")));
                     };
-                    open.push(Open { case, first: None, before: *range });
+                    open.push(OpenCase { case: index, first: None, before: *range });
                     range.1 = Some(range.1.map_or(*size, |below| below.min(*size)));
                     continue;
                 }
             };
-            // A side is known: its case goes on with the other one, or is known too.
+            // The bound of a side is known. Its case goes on with the second side, or if this was the second, its bound
+            // is known, too.
             while let Some(mut last) = open.pop() {
                 let second = last.first.is_some();
                 bound = last.first.map_or(bound, |first| first.min(bound));
@@ -182,7 +196,7 @@ impl<'a> Checker<'a> {
                     break;
                 }
             }
-            if open.is_empty() && case + 1 == cases.len() {
+            if open.is_empty() && index + 1 == cases.len() {
                 return Ok(bound);
             }
         }
@@ -198,38 +212,39 @@ impl<'a> Checker<'a> {
         let (count, refund) = (sorted(&prices.count), sorted(&prices.refund));
         let mut clique = prices.clique.clone();
         clique.sort_unstable();
-        // By size, what each clique price of it comes to with those before it.
+        // By size, with prefix sums, so that what a tensor pays between two steps is a difference.
         let mut by_size: Vec<CliquePrices<'_>> = Vec::new();
-        for here in clique.chunk_by(|a, b| a.0 == b.0) {
+        for of_size in clique.chunk_by(|a, b| a.0 == b.0) {
             let mut sum = 0i128;
             let add = |p: &(u64, usize, u64)| {
                 sum += i128::from(p.2);
                 sum
             };
-            let sums = std::iter::once(0).chain(here.iter().map(add)).collect();
-            by_size.push((here[0].0, here, sums));
+            let sums = std::iter::once(0).chain(of_size.iter().map(add)).collect();
+            by_size.push((of_size[0].0, of_size, sums));
         }
-        self.pays_no_more_than_it_costs(&by_size, &count, &refund)?;
+        self.check_object_prices(&by_size, &count, &refund)?;
         let mut bound = 0i128;
         for (r, &(from, below)) in self.records.iter().zip(&assumed.range) {
             let open_from = self.sizes.partition_point(|&size| size < from);
             let open_to = below.map_or(self.sizes.len(), |below| self.sizes.partition_point(|&size| size < below));
             if open_from >= open_to {
-                // No object is open to this record, so no plan falls into this case.
+                // No size is open to this record, so there is no plan in this case.
                 return Ok(i128::MAX);
             }
             let (least, most) = (self.sizes[open_from], self.sizes[open_to - 1]);
             let priced = &by_size[by_size.partition_point(|p| p.0 < least)..by_size.partition_point(|p| p.0 <= most)];
+            // Prices of sizes that no record has are for no object.
             let real = priced.iter().filter(|p| self.sizes.binary_search(&p.0).is_ok());
-            let pay = |(_, here, sums): &CliquePrices<'_>| {
-                sums[here.partition_point(|p| p.1 <= r.last)] - sums[here.partition_point(|p| p.1 < r.first)]
+            let pay = |(_, prices, sums): &CliquePrices<'_>| {
+                sums[prices.partition_point(|p| p.1 <= r.last)] - sums[prices.partition_point(|p| p.1 < r.first)]
             };
-            // An open size without a price pays nothing.
+            // If an open size has no price, the record pays nothing there.
             if real.clone().count() == open_to - open_from {
                 bound += real.map(pay).min().unwrap_or(0);
             }
         }
-        // From the largest size down, the most that is assumed of it or any above it.
+        // From the largest size down, with the most objects that are assumed of this size or a larger one.
         let mut at_least = assumed.at_least.clone();
         at_least.sort_unstable();
         let mut needed = 0;
@@ -241,7 +256,7 @@ impl<'a> Checker<'a> {
             let alive = self.alive.get(at).copied().unwrap_or(0);
             bound += i128::from(alive.max(needed)) * i128::from(price);
         }
-        // From the smallest size up, the least that is assumed of it or any below it.
+        // From the smallest size up, with the fewest objects that are allowed of this size or a smaller one.
         let mut at_most = assumed.at_most.clone();
         at_most.sort_unstable_by(|a, b| b.cmp(a));
         let mut allowed: Option<u64> = None;
@@ -252,33 +267,38 @@ impl<'a> Checker<'a> {
             match allowed {
                 Some(most) => bound -= i128::from(most) * i128::from(price),
                 None if price == 0 => {}
-                None => return Err(bad(format!("a refund from {size} has no limit"))),
+                None => {
+                    return Err(bad(format!(
+                        "it subtracts a price for objects of at least {size} without a limit on their number"
+                    )));
+                }
             }
         }
         Ok(bound)
     }
 
-    /// Whether each object is paid at most its size: by cliques of its very size, by counts and refunds up to it.
-    fn pays_no_more_than_it_costs(
+    /// Checks that the prices of no object add up to more than its size: those of cliques of exactly its size, and
+    /// those of counts, less refunds, up to its size.
+    fn check_object_prices(
         &self,
         by_size: &[CliquePrices<'_>],
         count: &[(u64, u64)],
         refund: &[(u64, u64)],
     ) -> Result<(), PlanError> {
         let (mut counts, mut refunds) = (count.iter().peekable(), refund.iter().peekable());
-        let mut held = 0i128;
+        let mut counted = 0i128;
         for &size in &self.sizes {
             while let Some(p) = counts.next_if(|p| p.0 <= size) {
-                held += i128::from(p.1);
+                counted += i128::from(p.1);
             }
             while let Some(p) = refunds.next_if(|p| p.0 <= size) {
-                held -= i128::from(p.1);
+                counted -= i128::from(p.1);
             }
             let load = by_size.binary_search_by_key(&size, |p| p.0).ok().and_then(|at| by_size[at].2.last());
-            let paid = held + load.copied().unwrap_or(0);
+            let paid = counted + load.copied().unwrap_or(0);
             let cost = i128::from(size) * self.scale;
             if paid > cost {
-                return Err(bad(format!("an object of {size} is paid {paid}, more than {cost}")));
+                return Err(bad(format!("the prices of an object of {size} add up to {paid}, more than {cost}")));
             }
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! Proofs in JSON and other formats: nested as long as they are shallow, a list where they are deep, for readers allow
-//! no more than some levels.
+//! Proofs in JSON and other formats: nested if they are shallow, as a list if they are deep, because readers limit the
+//! depth of a document.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use serde::{
 
 use super::proof::{Case, Prices, Proof};
 
-/// Cases on top of each other up to which a proof is written nested: two levels of JSON each, where `serde_json` reads
-/// 128 and documents around the proof take some.
-const NESTED: usize = 32;
+/// The depth up to which a proof is written nested. A case takes two levels of JSON; `serde_json` reads 128, and the
+/// document around the proof has some.
+const MAX_NESTED_DEPTH: usize = 32;
 
-/// A proof as it nests.
+/// The nested form of a proof.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Nested<P> {
@@ -24,7 +24,7 @@ enum Nested<P> {
 }
 
 impl Nested<Prices> {
-    /// Adds the cases in their order. What was read is no deeper than its reader allows.
+    /// Adds the cases in order. Recursion is safe: what was read is no deeper than its reader allows.
     fn flatten(self, cases: &mut Vec<Case>) {
         let (case, sides) = match self {
             Self::Leaf(prices) => return cases.push(Case::Leaf(prices)),
@@ -55,7 +55,7 @@ fn nest(cases: &[Case]) -> Option<(Nested<&Prices>, &[Case])> {
 
 impl Serialize for Proof {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let nested = if self.depth() <= NESTED { nest(self.cases()) } else { None };
+        let nested = if self.depth() <= MAX_NESTED_DEPTH { nest(self.cases()) } else { None };
         match nested {
             Some((nested, _)) => nested.serialize(serializer),
             None => serializer.collect_seq(self.cases()),
@@ -65,14 +65,14 @@ impl Serialize for Proof {
 
 impl<'de> Deserialize<'de> for Proof {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(ProofVisitor)
     }
 }
 
-/// A list of cases, or a case with its sides inside.
-struct Either;
+/// Reads a list of cases, or a case with its sides nested.
+struct ProofVisitor;
 
-impl<'de> Visitor<'de> for Either {
+impl<'de> Visitor<'de> for ProofVisitor {
     type Value = Proof;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

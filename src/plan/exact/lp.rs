@@ -1,7 +1,8 @@
-//! One linear program, solved so that it can be stopped at any time.
+//! Solves a linear program so that the search can be stopped at any time.
 //!
-//! `microlp` looks at the clock every thousand pivots, and a pivot of a large program takes milliseconds. So a large
-//! one is solved by a thread of its own, which is left behind when the search is stopped and ends at the next look.
+//! `microlp` checks its time limit every thousand pivots, and a pivot of a large program takes milliseconds. So a large
+//! program is solved in a thread of its own. When the search is stopped, the thread is abandoned; it ends at the next
+//! check.
 
 use std::{
     sync::mpsc::{RecvTimeoutError, channel},
@@ -13,57 +14,57 @@ use microlp::{Error, Solution, SolveOutcome};
 
 use crate::plan::control::SearchControl;
 
-/// What came of a program.
+/// The result of a linear program.
 pub(super) enum Solved {
-    /// It has this solution.
+    /// The optimal solution.
     Solution(Box<Solution>),
-    /// It has none, or the solver cannot find it.
-    Nothing,
+    /// There is none, or the solver failed.
+    None,
     /// The search was stopped.
     Stopped,
 }
 
-/// Entries of the matrix up to which a program is solved at once, without a thread: the largest root relaxation of so
-/// many among the networks of the tests takes 10 ms on a busy 2 GHz core, at 4,000 entries up to 300 ms.
-const SMALL: usize = 1 << 10;
+/// Entries of the matrix up to which a program is solved without a thread. Among the networks of the tests, the slowest
+/// root relaxation with so many takes 10 ms on a busy 2 GHz core; with 4,000 entries they take up to 300 ms.
+const MAX_ENTRIES_WITHOUT_THREAD: usize = 1 << 10;
 
-/// How often a search that waits for the solver looks whether it is stopped.
-const LOOK: Duration = Duration::from_millis(10);
+/// The time between two looks at the control while the solver's thread works.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What a thread may go on for after a search that has no deadline was cancelled.
-const LONGEST: Duration = Duration::from_secs(300);
+/// The time limit of the solver if there is no deadline: an abandoned thread works on until then.
+const MAX_TIME: Duration = Duration::from_secs(300);
 
-/// The time a program may take: the solver keeps it for all programs that come of this one.
+/// The time limit to set for a program. The solver also applies it to the programs that are derived from it.
 pub(super) fn time_limit(control: &SearchControl<'_>) -> Option<Duration> {
-    control.is_watched().then(|| control.remaining().unwrap_or(LONGEST).min(LONGEST))
+    control.can_stop().then(|| control.remaining().unwrap_or(MAX_TIME).min(MAX_TIME))
 }
 
-/// Solves a program with so many entries; `waits` is called again and again while it takes long.
+/// Solves a program whose matrix has `entries` entries. `on_wait` is called repeatedly while a thread works on it.
 pub(super) fn solve(
     entries: usize,
     control: &SearchControl<'_>,
-    waits: &mut dyn FnMut(),
+    on_wait: &mut dyn FnMut(),
     program: impl FnOnce() -> Result<SolveOutcome, Error> + Send + 'static,
 ) -> Solved {
     if control.should_stop() {
         return Solved::Stopped;
     }
-    if entries <= SMALL || !control.is_watched() {
+    if entries <= MAX_ENTRIES_WITHOUT_THREAD || !control.can_stop() {
         return solved(program());
     }
     let (answer, answered) = channel();
-    // The receiver is gone where the search was stopped.
+    // Sending fails if the search was stopped and the receiver is gone.
     let work = move || drop(answer.send(solved(program())));
-    // A target without threads has no large programs.
+    // Targets without threads cannot solve large programs.
     if thread::Builder::new().name("linear program".to_owned()).spawn(work).is_err() {
-        return Solved::Nothing;
+        return Solved::None;
     }
     loop {
-        match answered.recv_timeout(LOOK) {
+        match answered.recv_timeout(POLL_INTERVAL) {
             Ok(solved) => return solved,
-            Err(RecvTimeoutError::Disconnected) => return Solved::Nothing,
+            Err(RecvTimeoutError::Disconnected) => return Solved::None,
             Err(RecvTimeoutError::Timeout) => {
-                waits();
+                on_wait();
                 if control.should_stop() {
                     return Solved::Stopped;
                 }
@@ -76,6 +77,6 @@ fn solved(outcome: Result<SolveOutcome, Error>) -> Solved {
     match outcome.map(SolveOutcome::into_solution) {
         Ok(Ok(solution)) => Solved::Solution(Box::new(solution)),
         Ok(Err(_)) => Solved::Stopped,
-        Err(_) => Solved::Nothing,
+        Err(_) => Solved::None,
     }
 }

@@ -1,19 +1,20 @@
 //! The exact Shared Objects optimum, with a certificate that anyone can check.
 //!
-//! Lives on the size-level model (`model`): which object size each tensor takes, how many objects of each size. Its
-//! linear relaxation is nearly always integer on networks; where it is not, branch and bound closes the gap. Must not
-//! know banks, offsets or textures, and claims nothing that [`verify_certificate`] has not confirmed.
+//! Solves an integer program (`model`): the size of the object that each tensor is assigned to, and the number of
+//! objects of each size. Its linear relaxation is nearly always integer on networks; if it is not, branch and bound
+//! closes the gap. Knows nothing of banks, offsets or textures, and claims nothing that [`verify_certificate`] has not
+//! confirmed.
 
+mod branch_and_bound;
 mod certificate;
 #[cfg(feature = "serde")]
 mod json;
 mod lp;
 mod model;
+mod presolve;
 mod prices;
 mod proof;
-mod reduce;
-mod relax;
-mod search;
+mod relaxation;
 
 pub use certificate::{Certificate, verify_certificate};
 pub use proof::{Case, Prices, Proof};
@@ -23,16 +24,16 @@ use super::{
     control::{SearchControl, StopReason},
     error::PlanError,
     layout::{Layout, LayoutKind, Place},
-    portfolio::{self, Table},
+    portfolio::{self, Candidates},
     record::UsageRecord,
     shared::min_cost_flow,
 };
+use branch_and_bound::BranchAndBound;
 use certificate::verify;
 use model::Model;
-use reduce::reduced_model;
-use search::Search;
+use presolve::{MAX_ROUNDS, reduced_model};
 
-/// The smallest Shared Objects plan found, and the proof of how much smaller it could be.
+/// The smallest Shared Objects plan found, and a proven lower bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Optimum {
@@ -42,25 +43,28 @@ pub struct Optimum {
     pub certificate: Certificate,
     /// Whether the layout costs what the certificate proves, and so is optimal.
     pub proven: bool,
-    /// Relaxations that were solved.
+    /// Linear relaxations that were solved.
     pub nodes: u64,
-    /// Why the search ended early, where it did.
+    /// Why the search ended early, if it did.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub stopped: Option<StopReason>,
 }
 
-/// Sizes above which relaxations lose the last digits: beyond, only the positional bound is claimed.
+/// Totals, in units of the sizes' common divisor, above which only the positional bound is claimed: the solver computes
+/// with 53 bits and a tolerance, which leaves no digits for a total that is larger.
 const MAX_COST: u64 = 1 << 40;
 
-/// Tensors times distinct sizes above which the model is not built: it would outgrow memory before it is solved.
+/// Tensors times distinct sizes above which the model is not built: each may be a variable, and the simplex method
+/// would need more memory and time than there is. A guess.
 const MAX_CHOICES: usize = 1 << 18;
 
-/// Tensors times the most that are alive at once above which the model is not built.
+/// Tensors times the largest number that is alive at once above which the model is not built: it bounds the members of
+/// cliques. A guess.
 const MAX_ALIVE: usize = 1 << 22;
 
-/// Records up to which a plan that is not proven is compared with a matching: 0.7 s at so many on a busy 2 GHz core,
-/// where most meet most others; it grows with their cube and more.
-const MAX_MATCHED: usize = 400;
+/// Records up to which a plan that is not proven optimal is compared with that of [`min_cost_flow`]: this takes 0.7 s
+/// for so many on a busy 2 GHz core if most overlap most others, and grows with their cube and more.
+const MAX_RECORDS_FOR_FLOW: usize = 400;
 
 /// Whether the model of these records is small enough to be built.
 fn is_solvable(records: &[UsageRecord], bounds: &Bounds) -> bool {
@@ -71,20 +75,31 @@ fn is_solvable(records: &[UsageRecord], bounds: &Bounds) -> bool {
         && records.len().saturating_mul(bounds.positional_maximums.len()) <= MAX_ALIVE
 }
 
-/// Finds the Shared Objects optimum, solving at most `nodes` relaxations, and certifies it. Where `control` stops it,
-/// the smallest plan found by then, and what is proven of it.
+/// Finds the Shared Objects optimum and certifies it, solving at most `nodes` linear relaxations. If `control` stops
+/// it, the smallest plan found by then, with the bound proven by then.
 ///
-/// The greedy strategies go first: where one reaches the positional bound, nothing is left to solve. Very large sets
-/// (thousands of tensors, each of another size) are answered with the best greedy plan and the positional bound.
+/// The greedy strategies come first; if one reaches the positional bound, nothing is left to solve. Very large sets
+/// (thousands of tensors of different sizes) are answered with the best greedy plan and the positional bound.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
+///
+/// ```
+/// use texpool::plan::{SearchControl, UsageRecord, optimum, verify_certificate};
+///
+/// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
+/// let found = optimum(&records, 100, &SearchControl::new())?;
+/// assert_eq!((found.layout.total(), found.proven), (12, true));
+/// // Anyone can check the proof without the solver.
+/// assert_eq!(verify_certificate(&records, &found.certificate)?, 12);
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 pub fn optimum(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>) -> Result<Optimum, PlanError> {
     let bounds = bounds(records)?;
-    let mut table = Table::new(records);
-    let start = portfolio::run(records, None, bounds.offsets, &mut table, &control.share(1, 3))?;
+    let mut candidates = Candidates::new(records);
+    let start = portfolio::run(records, None, bounds.offsets, &mut candidates, &control.share(1, 3))?;
     let mut found = Optimum::greedy(records, &bounds, start).improve(records, &bounds, nodes, control);
-    found.stopped = found.stopped.or(table.stopped).filter(|_| !found.proven);
+    found.stopped = found.stopped.or(candidates.stopped).filter(|_| !found.proven);
     Ok(found)
 }
 
@@ -97,8 +112,8 @@ impl Optimum {
         Self { layout, certificate, proven, nodes: 0, stopped: None }
     }
 
-    /// The same with a smaller plan, or a higher bound, where the exact search finds one; without a proof, no larger
-    /// than what [`min_cost_flow`] comes to for as many records as that is quick for.
+    /// Looks for a smaller plan and a higher bound by the exact search. A plan that is not proven optimal is no larger
+    /// than that of [`min_cost_flow`], if there are few enough records for it.
     pub(super) fn improve(
         mut self,
         records: &[UsageRecord],
@@ -109,19 +124,21 @@ impl Optimum {
         if nodes == 0 || self.layout.total() <= bounds.shared_objects {
             return self;
         }
-        let matches = records.len() <= MAX_MATCHED;
-        let searched = if matches { control.share(3, 4) } else { control.share(1, 1) };
+        let tries_flow = records.len() <= MAX_RECORDS_FOR_FLOW;
+        // What is left is for the flow, which needs it only if the search has used up its time.
+        let searched = if tries_flow { control.share(3, 4) } else { control.share(1, 1) };
         if is_solvable(records, bounds)
-            && let Some(model) = reduced_model(records, self.layout.total(), &searched)
+            && let Some(model) = reduced_model(records, self.layout.total(), MAX_ROUNDS, &searched)
         {
             let verified = self.solve(records, &model, nodes, &searched);
             let reached = self.layout.total() == self.certificate.bound;
             self.proven = reached && (verified || verify_certificate(records, &self.certificate).is_ok());
         }
-        if matches && !self.proven && !control.should_stop() {
-            // A search that is stopped early has the greedy strategies' plan, and a matching foresees what they do not.
-            let matched = min_cost_flow(records, control);
-            self.layout = matched.ok().filter(|layout| layout.total() < self.layout.total()).unwrap_or(self.layout);
+        if tries_flow && !self.proven && !control.should_stop() {
+            // A search that is stopped early may still have the greedy plan, and the flow looks ahead, which they do
+            // not.
+            let flow = min_cost_flow(records, control);
+            self.layout = flow.ok().filter(|layout| layout.total() < self.layout.total()).unwrap_or(self.layout);
             let reached = self.layout.total() == self.certificate.bound;
             self.proven = reached && verify_certificate(records, &self.certificate).is_ok();
         }
@@ -129,18 +146,18 @@ impl Optimum {
         self
     }
 
-    /// Searches, and answers whether the certificate is a new one, which is then verified.
+    /// Runs branch and bound; whether it has found a better certificate, which is then verified.
     fn solve(&mut self, records: &[UsageRecord], model: &Model, nodes: u64, control: &SearchControl<'_>) -> bool {
         let unit = model.unit();
         let known = self.layout.total() / unit;
         if known >= MAX_COST {
             return false;
         }
-        let mut search = Search::new(model, known, nodes);
+        let mut search = BranchAndBound::new(model, known, nodes);
         let proof = search.run(control);
         (self.nodes, self.stopped) = (search.solved, search.stopped);
         if let Some(levels) = search.levels {
-            self.layout = colour(records, model, &levels);
+            self.layout = assign_objects(records, model, &levels);
         }
         if let Some((bound, proof)) = proof {
             let found = Certificate { bound: bound * unit, scale: prices::SCALE, proof };
@@ -153,7 +170,7 @@ impl Optimum {
     }
 }
 
-/// The sum of the positional maximums, priced: each object is worth what it is larger than the next size.
+/// A certificate for the sum of the positional maximums: the price of each count is the difference of two sizes.
 pub(super) fn positional_certificate(records: &[UsageRecord], bound: u64) -> Certificate {
     let mut sizes: Vec<u64> = records.iter().map(|r| r.size).filter(|&size| size > 0).collect();
     sizes.sort_unstable();
@@ -161,16 +178,17 @@ pub(super) fn positional_certificate(records: &[UsageRecord], bound: u64) -> Cer
     Certificate { bound, scale: 1, proof: Proof::leaf(Prices::positional(&sizes, 1)) }
 }
 
-/// Levels to objects: on each level, tensors by birth into the first free object of it.
-fn colour(records: &[UsageRecord], model: &Model, levels: &[usize]) -> Layout {
+/// The layout of levels: on each level, tensors by birth, each into a free object of that level. This needs no more
+/// objects than tensors of the level are alive at once, because an interval graph is perfect.
+fn assign_objects(records: &[UsageRecord], model: &Model, levels: &[usize]) -> Layout {
     let mut order: Vec<usize> = (0..model.tensors.len()).collect();
     order.sort_by_key(|&j| (std::cmp::Reverse(levels[j]), model.tensors[j].first, j));
     let mut regions: Vec<u64> = Vec::new();
     let mut free_after: Vec<usize> = Vec::new();
     let mut places: Vec<Option<Place>> = vec![None; records.len()];
     let mut level_start = 0;
-    for (at, &j) in order.iter().enumerate() {
-        if at > 0 && levels[order[at - 1]] != levels[j] {
+    for (index, &j) in order.iter().enumerate() {
+        if index > 0 && levels[order[index - 1]] != levels[j] {
             level_start = regions.len();
         }
         let tensor = &model.tensors[j];
@@ -193,4 +211,39 @@ fn colour(records: &[UsageRecord], model: &Model, levels: &[usize]) -> Layout {
     };
     let places = places.into_iter().map(empty).collect();
     Layout { problem: LayoutKind::SharedObjects, regions, places }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::random::Random;
+
+    #[test]
+    fn presolve_does_not_change_the_optimum() {
+        let mut random = Random::new();
+        let mut reduced_sets = 0;
+        for _ in 0..200 {
+            let record = |_| {
+                let first = random.below(12);
+                UsageRecord::new(first, first + random.below(5), 1 + random.below(12) as u64)
+            };
+            let records: Vec<UsageRecord> = (0..14).map(record).collect();
+            let bounds = bounds(&records).expect("small sizes");
+            let control = SearchControl::new();
+            let greedy = portfolio::run(&records, None, bounds.offsets, &mut Candidates::new(&records), &control);
+            let known = greedy.expect("small sizes").total();
+            let [with, without] = [MAX_ROUNDS, 0].map(|rounds| {
+                let model = reduced_model(&records, known, rounds, &control).expect("nothing stops it");
+                reduced_sets += usize::from(!model.assumed.is_empty());
+                let unit = model.unit();
+                let mut search = BranchAndBound::new(&model, known / unit, 10_000);
+                let (bound, proof) = search.run(&control).expect("a proof");
+                let certificate = Certificate { bound: bound * unit, scale: prices::SCALE, proof };
+                assert_eq!(verify_certificate(&records, &certificate), Ok(search.best * unit), "{rounds}: {records:?}");
+                search.best
+            });
+            assert_eq!(with, without, "{records:?}");
+        }
+        assert!(reduced_sets > 50, "{reduced_sets}");
+    }
 }

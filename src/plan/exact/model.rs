@@ -1,14 +1,15 @@
-//! The size-level model of Shared Objects: what the solver is given.
+//! Shared Objects as an integer program.
 //!
-//! An interval graph is perfect, so tensors of which at most `c` are alive at once fit into `c` objects. It is enough
-//! to say on which *level*, an object size of at least its own, each tensor lives, and how many objects a level has.
+//! An interval graph is perfect, so tensors of which at most `c` are alive at once fit into `c` objects. It is
+//! therefore enough to choose a *level* for each tensor, which is the size of its object, at least its own, and the
+//! number of objects on each level.
 
 use super::proof::Prices;
-use crate::plan::{control::SearchControl, record::UsageRecord};
+use crate::plan::{control::SearchControl, gcd::gcd, record::UsageRecord};
 
-/// Tensors, the levels they may live on, and for each level the sets of tensors that are alive together.
+/// Tensors, the levels open to each, and for each level the sets of tensors that are alive at the same time.
 pub(super) struct Model {
-    /// Tensors with a size; the others cost nothing wherever they are.
+    /// The tensors that have a size.
     pub(super) tensors: Vec<UsageRecord>,
     /// Index of each tensor in the caller's records.
     pub(super) record_of: Vec<usize>,
@@ -20,21 +21,21 @@ pub(super) struct Model {
     pub(super) closed: Vec<(usize, Option<usize>)>,
     /// For each level, the maximal cliques of the tensors it is open to.
     pub(super) cliques: Vec<Vec<Clique>>,
-    /// For each level, how many objects of at least its size every plan has.
+    /// For each level, a number of objects of at least its size that every plan has.
     pub(super) needed: Vec<usize>,
-    /// What the model takes for granted, each on the ground of those before it.
+    /// What the model assumes. Each assumption may depend on those before it.
     pub(super) assumed: Vec<Assumption>,
 }
 
-/// Something that every plan smaller than the known one keeps to, and the prices that show it.
+/// A property of every plan that is smaller than the known one, with the prices that prove it.
 pub(super) struct Assumption {
-    /// It is about the objects at or above this level.
+    /// The level at or above which objects are counted.
     pub(super) level: usize,
-    /// They are at least so many, or fewer than so many.
+    /// There are at least this many objects, or fewer than this many.
     pub(super) count: usize,
     /// Whether it says "at least".
     pub(super) at_least: bool,
-    /// Prices that prove that a plan that does otherwise is no smaller than the known one.
+    /// Prices that prove that a plan without this property is no smaller than the known one.
     pub(super) otherwise: Prices,
 }
 
@@ -44,11 +45,11 @@ pub(super) struct Clique {
     pub(super) members: Vec<usize>,
 }
 
-/// Members of cliques on all levels above which a model is given up.
+/// Members of cliques on all levels above which a model is given up: the relaxation has an entry for each. A guess.
 const MAX_ENTRIES: usize = 1 << 20;
 
 impl Model {
-    /// Each tensor with every level from its own size up open to it, and nothing assumed; cliques are yet to be listed.
+    /// The model without assumptions: every level from its own size up is open to a tensor. Has no cliques yet.
     pub(super) fn new(records: &[UsageRecord]) -> Self {
         let record_of: Vec<usize> = (0..records.len()).filter(|&i| records[i].size > 0).collect();
         let tensors: Vec<UsageRecord> = record_of.iter().map(|&i| records[i]).collect();
@@ -61,8 +62,7 @@ impl Model {
         Self { tensors, record_of, levels, own, closed, cliques, needed, assumed }
     }
 
-    /// Lists the cliques of each level; `None` where `control` stops it, or where they would take more memory than
-    /// [`MAX_ENTRIES`] allow.
+    /// Adds the cliques of each level; `None` if `control` stops it, or if they have more than [`MAX_ENTRIES`] members.
     pub(super) fn with_cliques(mut self, control: &SearchControl<'_>) -> Option<Self> {
         let mut entries = 0;
         for level in 0..self.levels.len() {
@@ -76,12 +76,12 @@ impl Model {
         Some(self)
     }
 
-    /// Entries of the relaxation's matrix.
+    /// The number of entries of the relaxation's matrix.
     pub(super) fn entries(&self) -> usize {
         self.cliques.iter().flatten().map(|clique| clique.members.len() + 1).sum()
     }
 
-    /// The maximal cliques of the tensors that `keep` picks.
+    /// The maximal cliques of the tensors for which `keep` is true.
     pub(super) fn cliques_of(&self, keep: impl Fn(usize) -> bool) -> Vec<Clique> {
         let mut order: Vec<usize> = (0..self.tensors.len()).filter(|&j| keep(j)).collect();
         order.sort_by_key(|&j| self.tensors[j].first);
@@ -94,19 +94,16 @@ impl Model {
     }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// A clique is maximal where a death follows a birth. `order` is sorted by birth.
+/// The maximal cliques of an interval graph: the sets that are alive when a birth is followed by a death. `order` is
+/// sorted by birth.
 fn maximal_cliques(tensors: &[UsageRecord], order: &[usize]) -> Vec<Clique> {
     let mut cliques: Vec<Clique> = Vec::new();
     let mut alive: Vec<usize> = Vec::new();
-    for (at, &i) in order.iter().enumerate() {
+    for (index, &i) in order.iter().enumerate() {
         let step = tensors[i].first;
         alive.retain(|&a| tensors[a].last >= step);
         alive.push(i);
-        let next_birth = order.get(at + 1).map(|&next| tensors[next].first);
+        let next_birth = order.get(index + 1).map(|&next| tensors[next].first);
         if next_birth.is_none_or(|birth| alive.iter().any(|&a| tensors[a].last < birth)) {
             cliques.push(Clique { step, members: alive.clone() });
         }

@@ -1,4 +1,4 @@
-//! Prices for a leaf: the dual of the relaxation, solved and rounded to integers that a certificate can hold.
+//! Prices for a leaf: a solution of the relaxation's dual, rounded to integers for a certificate.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,25 @@ use super::{
     lp::{self, Solved},
     model::Model,
     proof::Prices,
-    relax::{Branch, Slackness},
+    relaxation::{Branch, Slackness},
 };
 use crate::plan::control::SearchControl;
 
-/// Prices are multiples of one part in this many.
+/// Prices are multiples of one part in this many: about the precision of the solver, and with [sizes](super::MAX_COST)
+/// below 2^40 they fit into 64 bits.
 pub(super) const SCALE: u64 = 1 << 20;
 
-/// What the branches on the way to a leaf leave open.
-struct Case {
+/// What the branches on the path to a leaf require and allow.
+struct BranchLimits {
     needed: Vec<usize>,
     at_most: Vec<Option<usize>>,
     /// First open level of each tensor, and one past the last.
     open: Vec<(usize, usize)>,
 }
 
-impl Case {
+impl BranchLimits {
     fn new(model: &Model, path: &[Branch]) -> Self {
-        let mut case = Self {
+        let mut limits = Self {
             needed: model.needed.clone(),
             at_most: vec![None; model.levels.len()],
             open: model.own.iter().zip(&model.closed).map(|(&own, &(end, _))| (own, end)).collect(),
@@ -33,97 +34,100 @@ impl Case {
         for &branch in path {
             match branch {
                 Branch::AtMost { level, count } => {
-                    case.at_most[level] = Some(case.at_most[level].map_or(count, |most| most.min(count)));
+                    limits.at_most[level] = Some(limits.at_most[level].map_or(count, |most| most.min(count)));
                 }
                 Branch::AtLeast { level, count } => {
-                    for needed in &mut case.needed[..=level] {
+                    for needed in &mut limits.needed[..=level] {
                         *needed = count.max(*needed);
                     }
                 }
-                Branch::Below { tensor, level } => case.open[tensor].1 = case.open[tensor].1.min(level),
-                Branch::AtOrAbove { tensor, level } => case.open[tensor].0 = case.open[tensor].0.max(level),
+                Branch::Below { tensor, level } => limits.open[tensor].1 = limits.open[tensor].1.min(level),
+                Branch::AtOrAbove { tensor, level } => limits.open[tensor].0 = limits.open[tensor].0.max(level),
             }
         }
-        case
+        limits
     }
 }
 
-/// Prices that prove `target` units after `path`. `None` if the solver finds none, or is stopped.
+/// Prices that prove a bound of `target` units after the branches of `path`. `None` if the solver finds none, or is
+/// stopped.
 ///
-/// With the slackness of a solution any prices that keep to it will do, and the solver only has to find some.
+/// The solver gives no dual solution, so the dual is solved as a program of its own. With `slackness`, any feasible
+/// solution that satisfies it is optimal (complementary slackness), so there is nothing to maximise, which is much
+/// faster.
 pub(super) fn prices(
     model: &Model,
     path: &[Branch],
     slackness: Option<&Slackness>,
     target: u64,
     control: &SearchControl<'_>,
-    waits: &mut dyn FnMut(),
+    on_wait: &mut dyn FnMut(),
 ) -> Option<Prices> {
-    let case = Case::new(model, path);
+    let limits = BranchLimits::new(model, path);
     let unit = model.unit();
     let mut lp = Problem::new(OptimizationDirection::Maximize);
     let any = (0.0, f64::INFINITY);
     let weight = if slackness.is_some() { 0.0 } else { 1.0 };
     let tensors: Vec<Variable> = model.own.iter().map(|_| lp.add_var(weight, any)).collect();
-    let unless = |idle: bool| if idle { (0.0, 0.0) } else { any };
+    let zero_if = |slack: bool| if slack { (0.0, 0.0) } else { any };
     let add_count = |(level, &needed): (usize, &usize)| {
-        lp.add_var(weight * needed as f64, unless(slackness.is_some_and(|s| s.exceeds(level, needed))))
+        lp.add_var(weight * needed as f64, zero_if(slackness.is_some_and(|s| s.exceeds(level, needed))))
     };
-    let counts: Vec<Variable> = case.needed.iter().enumerate().map(add_count).collect();
+    let counts: Vec<Variable> = limits.needed.iter().enumerate().map(add_count).collect();
     let add_refund = |(level, most): (usize, &Option<usize>)| {
-        let idle = |most| slackness.is_some_and(|s| s.falls_short(level, most));
-        most.map(|most| lp.add_var(-weight * most as f64, unless(idle(most))))
+        let slack = |most| slackness.is_some_and(|s| s.falls_short(level, most));
+        most.map(|most| lp.add_var(-weight * most as f64, zero_if(slack(most))))
     };
-    let refunds: Vec<Option<Variable>> = case.at_most.iter().enumerate().map(add_refund).collect();
-    if let Some(penalty) = slackness.and_then(Slackness::refunds) {
+    let refunds: Vec<Option<Variable>> = limits.at_most.iter().enumerate().map(add_refund).collect();
+    if let Some(penalty) = slackness.and_then(Slackness::sum_of_refunds) {
         lp.add_constraint(refunds.iter().flatten().map(|&v| (v, 1.0)), ComparisonOp::Eq, penalty);
     }
     let mut cliques: Vec<(usize, usize, Variable)> = Vec::new();
-    let exactly = |tight: bool| if tight { ComparisonOp::Eq } else { ComparisonOp::Le };
+    let equal_if = |tight: bool| if tight { ComparisonOp::Eq } else { ComparisonOp::Le };
     for (level, size) in model.levels.iter().enumerate() {
         let start = cliques.len();
         let all = || (0..model.cliques[level].len()).collect();
         let priced: Vec<usize> = slackness.map_or_else(all, |s| s.cliques[level].clone());
-        cliques.extend(priced.into_iter().map(|at| (level, at, lp.add_var(0.0, any))));
-        let here = &cliques[start..];
+        cliques.extend(priced.into_iter().map(|clique| (level, clique, lp.add_var(0.0, any))));
+        let of_level = &cliques[start..];
         let mut pays: Vec<Vec<(Variable, f64)>> = tensors.iter().map(|&u| vec![(u, 1.0)]).collect();
-        for &(_, at, price) in here {
-            for &tensor in &model.cliques[level][at].members {
+        for &(_, clique, price) in of_level {
+            for &tensor in &model.cliques[level][clique].members {
                 pays[tensor].push((price, -1.0));
             }
         }
-        for (tensor, (pay, &(from, to))) in pays.into_iter().zip(&case.open).enumerate() {
+        for (tensor, (pay, &(from, to))) in pays.into_iter().zip(&limits.open).enumerate() {
             if (from..to).contains(&level) {
-                let lives = slackness.is_some_and(|s| s.lives[tensor][level - model.own[tensor]]);
-                lp.add_constraint(pay, exactly(lives), 0.0);
+                let used = slackness.is_some_and(|s| s.assigned[tensor][level - model.own[tensor]]);
+                lp.add_constraint(pay, equal_if(used), 0.0);
             }
         }
-        let paid = here.iter().map(|&(_, _, v)| v).chain(counts[..=level].iter().copied()).map(|v| (v, 1.0));
-        let back = refunds[..=level].iter().flatten().map(|&v| (v, -1.0));
+        let paid = of_level.iter().map(|&(_, _, v)| v).chain(counts[..=level].iter().copied()).map(|v| (v, 1.0));
+        let refunded = refunds[..=level].iter().flatten().map(|&v| (v, -1.0));
         let used = slackness.is_some_and(|s| s.objects[level]);
-        lp.add_constraint(paid.chain(back).collect::<Vec<_>>(), exactly(used), (size / unit) as f64);
+        lp.add_constraint(paid.chain(refunded).collect::<Vec<_>>(), equal_if(used), (size / unit) as f64);
     }
-    // A case that nothing satisfies would be worth any price; what is asked for is enough.
+    // If no plan satisfies the branches, the dual is unbounded; the target is enough.
     let worth = tensors.iter().map(|&v| (v, 1.0));
-    let worth = worth.chain(counts.iter().zip(&case.needed).map(|(&v, &needed)| (v, needed as f64)));
+    let worth = worth.chain(counts.iter().zip(&limits.needed).map(|(&v, &needed)| (v, needed as f64)));
     let worth =
-        worth.chain(refunds.iter().zip(&case.at_most).filter_map(|(v, most)| Some(((*v)?, -((*most)? as f64)))));
+        worth.chain(refunds.iter().zip(&limits.at_most).filter_map(|(v, most)| Some(((*v)?, -((*most)? as f64)))));
     if slackness.is_none() {
         lp.add_constraint(worth.collect::<Vec<_>>(), ComparisonOp::Le, target as f64);
     }
     if let Some(limit) = lp::time_limit(control) {
         lp.set_time_limit(limit);
     }
-    let Solved::Solution(solution) = lp::solve(model.entries(), control, waits, move || lp.solve()) else {
+    let Solved::Solution(solution) = lp::solve(model.entries(), control, on_wait, move || lp.solve()) else {
         return None;
     };
 
     let price = |v: Variable| solution.var_value(v).max(0.0) * (unit * SCALE) as f64;
     let mut prices = Prices::default();
-    for &(level, at, v) in &cliques {
+    for &(level, clique, v) in &cliques {
         let amount = price(v).floor() as u64;
         if amount > 0 {
-            prices.clique.push((model.levels[level], model.cliques[level][at].step, amount));
+            prices.clique.push((model.levels[level], model.cliques[level][clique].step, amount));
         }
     }
     for (level, &size) in model.levels.iter().enumerate() {
@@ -135,50 +139,52 @@ pub(super) fn prices(
             prices.refund.push((size, refund));
         }
     }
-    repair(model, &mut prices);
-    guard(model, &case.open, &mut prices);
+    repair_rounding(model, &mut prices);
+    price_closed_levels(model, &limits.open, &mut prices);
     Some(prices)
 }
 
-/// Prices the levels that the model has closed to a tensor, so that it gains nothing by going there.
+/// Adds prices on the levels that the model has closed to tensors, so that no tensor pays less there than on the levels
+/// open to it: the checker does not know that they are closed.
 ///
-/// At the step that closes a level, its own tensors are as many as it may have objects. Whatever load at that step is
-/// paid from that level up can be taken back from the objects: it cancels out, but for the tensor that has no place.
-pub(super) fn guard(model: &Model, open: &[(usize, usize)], prices: &mut Prices) {
-    let mut wanted: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+/// At the step that closes a level, the tensors of at least its size are as many as there may be objects. So a clique
+/// price at that step on all levels from there up and a refund of the same amount cancel out in the bound, and the
+/// closed levels are dearer for the tensors that are alive at that step.
+pub(super) fn price_closed_levels(model: &Model, open: &[(usize, usize)], prices: &mut Prices) {
+    let mut needed: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     let mut by_size: BTreeMap<u64, Vec<(usize, u64)>> = BTreeMap::new();
     for &(size, step, price) in &prices.clique {
         by_size.entry(size).or_default().push((step, price));
     }
     for (tensor, &(end, step)) in model.closed.iter().enumerate() {
         let Some(step) = step else { continue };
-        let life = &model.tensors[tensor];
+        let record = &model.tensors[tensor];
         let pay = |level: usize| -> u64 {
-            let here = by_size.get(&model.levels[level]).into_iter().flatten();
-            here.filter(|p| life.first <= p.0 && p.0 <= life.last).map(|p| p.1).sum()
+            let of_size = by_size.get(&model.levels[level]).into_iter().flatten();
+            of_size.filter(|p| record.first <= p.0 && p.0 <= record.last).map(|p| p.1).sum()
         };
         let (from, to) = open[tensor];
         let worth = (from..to).map(pay).min().unwrap_or(0);
-        let guard = wanted.entry((end, step)).or_default();
-        *guard = worth.max(*guard);
+        let price = needed.entry((end, step)).or_default();
+        *price = worth.max(*price);
     }
-    for ((end, step), price) in wanted.into_iter().filter(|&(_, price)| price > 0) {
+    for ((end, step), price) in needed.into_iter().filter(|&(_, price)| price > 0) {
         prices.clique.extend(model.levels[end..].iter().map(|&size| (size, step, price)));
         prices.refund.push((model.levels[end], price));
     }
 }
 
-/// Takes back what the solver's tolerance paid an object too much.
-fn repair(model: &Model, prices: &mut Prices) {
+/// Lowers prices that add up to more than the size of an object, because of the solver's tolerance.
+fn repair_rounding(model: &Model, prices: &mut Prices) {
     for &size in &model.levels {
         let up_to =
             |list: &[(u64, u64)]| -> u128 { list.iter().filter(|p| p.0 <= size).map(|p| u128::from(p.1)).sum() };
         let load: u128 = prices.clique.iter().filter(|p| p.0 == size).map(|p| u128::from(p.2)).sum();
         let allowed = u128::from(size) * u128::from(SCALE) + up_to(&prices.refund);
         let mut excess = (load + up_to(&prices.count)).saturating_sub(allowed);
-        let here = prices.clique.iter_mut().filter(|p| p.0 == size).map(|p| &mut p.2);
+        let of_size = prices.clique.iter_mut().filter(|p| p.0 == size).map(|p| &mut p.2);
         let counts = prices.count.iter_mut().rev().filter(|p| p.0 <= size).map(|p| &mut p.1);
-        for amount in here.chain(counts) {
+        for amount in of_size.chain(counts) {
             let cut = u128::from(*amount).min(excess) as u64;
             *amount -= cut;
             excess -= u128::from(cut);

@@ -1,21 +1,21 @@
-//! A proof as a list: cases in the order in which they are looked at, so that it may be as deep as it needs to be and
-//! nothing that reads, writes, compares or drops it recurses.
+//! A proof as a list of cases in the order in which they are visited. So it may be of any depth, and nothing that
+//! reads, writes, compares or drops it recurses.
 
-/// Multipliers of the linear relaxation's dual, in units of `1 / scale`.
+/// Values of the dual variables of the linear relaxation, in units of `1 / scale`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prices {
-    /// `(size, step, price)`: for each tensor alive at `step` in an object of exactly `size`.
+    /// `(size, step, price)`: for each tensor that is alive at `step` in an object of exactly `size`.
     pub clique: Vec<(u64, usize, u64)>,
     /// `(size, price)`: for each object of at least `size` that must exist.
     pub count: Vec<(u64, u64)>,
-    /// `(size, price)`: taken back for each object of at least `size` that the case allows.
+    /// `(size, price)`: subtracted for each object of at least `size` that the case allows.
     pub refund: Vec<(u64, u64)>,
 }
 
 impl Prices {
-    /// Prices that prove the sum of the positional maximums: each object is worth what its size is above the next one
-    /// below. `sizes` rise.
+    /// Prices that prove the sum of the positional maximums: for each size the difference to the next smaller one.
+    /// `sizes` are in increasing order.
     pub(super) fn positional(sizes: &[u64], scale: u64) -> Self {
         let mut below = 0;
         let mut prices = Self::default();
@@ -27,26 +27,26 @@ impl Prices {
     }
 }
 
-/// A case of a proof; what follows it in the list are its sides, one after the other, each with all that is below it.
+/// A case of a proof. If it has two sides, they follow it in the list, one after the other, each with everything below
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Case {
     /// Prices that prove the bound for this case; it has no sides.
     Leaf(Prices),
-    /// Either fewer than `count` objects of at least `size`, or that many: first the side of fewer, then of enough.
+    /// Fewer than `count` objects of at least `size` (the first side), or at least that many (the second).
     Count {
         /// Object size from which objects are counted.
         size: u64,
         /// How many, at least one.
         count: u64,
     },
-    /// Either the record lives in an object smaller than `size`, or in one of at least that size: first the side of a
-    /// smaller object, then that of a larger one.
+    /// The record is in an object smaller than `size` (the first side), or in one of at least that size (the second).
     Record {
         /// Index of the record.
         record: usize,
-        /// Object size that divides the cases.
+        /// The size of objects that divides the cases.
         size: u64,
     },
 }
@@ -56,17 +56,17 @@ pub enum Case {
 pub struct Proof(Vec<Case>);
 
 impl Proof {
-    /// Prices that prove the bound, whatever the case.
+    /// A proof without cases.
     pub fn leaf(prices: Prices) -> Self {
         Self(vec![Case::Leaf(prices)])
     }
 
-    /// Either fewer than `count` objects of at least `size`, or that many.
+    /// A proof by two cases: fewer than `count` objects of at least `size`, or at least that many.
     pub fn count(size: u64, count: u64, fewer: Self, enough: Self) -> Self {
         Self::split(Case::Count { size, count }, fewer, enough)
     }
 
-    /// Either the record lives in an object smaller than `size`, or in one of at least that size.
+    /// A proof by two cases: the record is in an object smaller than `size`, or in one of at least that size.
     pub fn record(record: usize, size: u64, smaller: Self, larger: Self) -> Self {
         Self::split(Case::Record { record, size }, smaller, larger)
     }
@@ -75,12 +75,12 @@ impl Proof {
         Self([vec![case], first.0, second.0].concat())
     }
 
-    /// A proof of cases in their order; `None` unless they are one tree.
+    /// The proof of a list of cases; `None` unless they are one tree.
     pub fn from_cases(cases: Vec<Case>) -> Option<Self> {
-        // Sides that are still to come.
+        // Sides that have not begun yet.
         let mut open = 1usize;
         for case in &cases {
-            // After the last side there is nothing for a case to be part of.
+            // A case after the last side belongs to no tree.
             open = open.checked_sub(1)?;
             if !matches!(case, Case::Leaf(_)) {
                 open += 2;
@@ -94,7 +94,7 @@ impl Proof {
         &self.0
     }
 
-    /// How many cases lie on top of each other at most, leaves not counted.
+    /// The depth of the tree, leaves not counted.
     #[cfg(feature = "serde")]
     pub(super) fn depth(&self) -> usize {
         let mut sides: Vec<u8> = Vec::new();

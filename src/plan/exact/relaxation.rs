@@ -1,4 +1,4 @@
-//! The linear relaxation of the size-level model, solved by `microlp` and narrowed branch by branch.
+//! The linear relaxation of the model, solved by `microlp`, with a constraint added for each branch.
 
 use std::rc::Rc;
 
@@ -10,25 +10,27 @@ use super::{
 };
 use crate::plan::control::SearchControl;
 
-/// One side of a branching: what it adds to the model.
+/// A branch: the constraint that it adds to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Branch {
     /// At most `count` objects at or above `level`.
     AtMost { level: usize, count: usize },
     /// At least `count` objects at or above `level`.
     AtLeast { level: usize, count: usize },
-    /// `tensor` lives below `level`.
+    /// `tensor` is on a level below `level`.
     Below { tensor: usize, level: usize },
-    /// `tensor` lives at or above `level`.
+    /// `tensor` is on `level` or above.
     AtOrAbove { tensor: usize, level: usize },
 }
 
-/// A solved relaxation, ready to be narrowed. Costs are in multiples of the model's unit.
+/// A solved relaxation, to which constraints can be added. Costs are in multiples of the model's unit.
 pub(super) struct Relaxation {
+    /// For each level, the number of its objects.
     objects: Rc<[Variable]>,
-    lives: Rc<[Vec<Variable>]>,
-    /// Objects beyond what branches allow, each at the price of the plan known at the root: a side that nothing
-    /// satisfies is thus one that costs too much, and has a dual like any other.
+    /// For each tensor and each level open to it, from its own on, how much of the tensor is on that level.
+    assigned: Rc<[Vec<Variable>]>,
+    /// Objects in excess of what branches allow. Each costs as much as the plan known at the root, so a branch that no
+    /// plan satisfies is feasible but too expensive, and has a dual solution like any other.
     excess: Variable,
     penalty: f64,
     /// Entries of the matrix.
@@ -36,27 +38,28 @@ pub(super) struct Relaxation {
     solution: Box<Solution>,
 }
 
-/// What a branch leaves of a relaxation.
-pub(super) enum Narrowed {
-    /// A relaxation.
+/// A relaxation with one more branch.
+pub(super) enum Branched {
+    /// The solved relaxation.
     Solved(Relaxation),
-    /// Nothing that satisfies it.
-    Nothing,
-    /// That is not known: the search was stopped.
+    /// There is no solution, or the solver failed.
+    None,
+    /// Unknown: the search was stopped.
     Stopped,
 }
 
-/// Complementary slackness: what a solution says of every optimal dual.
+/// Complementary slackness: what an optimal solution says about every optimal solution of the dual.
 pub(super) struct Slackness {
-    /// By level, the cliques that fill its objects: only they may have a price.
+    /// For each level, the cliques that use all of its objects: only these may have a price.
     pub(super) cliques: Vec<Vec<usize>>,
-    /// By tensor and level from its own, whether it lives there: if so, it pays there all that it is worth.
-    pub(super) lives: Vec<Vec<bool>>,
-    /// By level, whether it has objects: if so, they are paid all that they cost.
+    /// For each tensor and each level from its own on, whether any of it is there: if so, the prices there are the
+    /// least that the tensor has to pay.
+    pub(super) assigned: Vec<Vec<bool>>,
+    /// For each level, whether it has objects: if so, the prices of an object add up to its size.
     pub(super) objects: Vec<bool>,
-    /// By level, the objects at or above it: they may have a price if they are as few as can be.
+    /// For each level, the number of objects at or above it: these may have a price if there are as few as possible.
     counts: Vec<f64>,
-    /// Objects beyond what branches allow.
+    /// Objects in excess of what branches allow.
     excess: f64,
     penalty: f64,
 }
@@ -72,23 +75,24 @@ impl Slackness {
         self.counts[level] - self.excess < most as f64 - TOLERANCE
     }
 
-    /// What refunds come to together, where objects are beyond what branches allow.
-    pub(super) fn refunds(&self) -> Option<f64> {
+    /// The sum of all refunds, if there are objects in excess.
+    pub(super) fn sum_of_refunds(&self) -> Option<f64> {
         (self.excess > TOLERANCE).then_some(self.penalty)
     }
 }
 
-/// Closer to an integer than this is an integer.
+/// A value closer to an integer than this counts as that integer. `microlp` computes to about 1e-8 and adds up
+/// thousands of entries.
 const TOLERANCE: f64 = 1e-5;
 
 impl Relaxation {
-    /// Solves the root, where a plan of `known` units is at hand; `None` if the solver gives up or is stopped. `waits`
-    /// is called while it takes long.
+    /// Solves the relaxation at the root, where a plan of `known` units is known; `None` if the solver fails or is
+    /// stopped. `on_wait` is called repeatedly while it works.
     pub(super) fn solve(
         model: &Model,
         known: u64,
         control: &SearchControl<'_>,
-        waits: &mut dyn FnMut(),
+        on_wait: &mut dyn FnMut(),
     ) -> Option<Self> {
         let mut lp = Problem::new(OptimizationDirection::Minimize);
         let any = (0.0, f64::INFINITY);
@@ -97,14 +101,14 @@ impl Relaxation {
         let penalty = known as f64;
         let excess = lp.add_var(penalty, any);
         let open = model.own.iter().zip(&model.closed);
-        let lives: Rc<[Vec<Variable>]> =
+        let assigned: Rc<[Vec<Variable>]> =
             open.map(|(&own, &(end, _))| (own..end).map(|_| lp.add_var(0.0, any)).collect()).collect();
-        for levels in lives.iter() {
+        for levels in assigned.iter() {
             lp.add_constraint(levels.iter().map(|&v| (v, 1.0)), ComparisonOp::Eq, 1.0);
         }
         for (level, cliques) in model.cliques.iter().enumerate() {
             for clique in cliques {
-                let members = clique.members.iter().map(|&j| (lives[j][level - model.own[j]], -1.0));
+                let members = clique.members.iter().map(|&j| (assigned[j][level - model.own[j]], -1.0));
                 lp.add_constraint(std::iter::once((objects[level], 1.0)).chain(members), ComparisonOp::Ge, 0.0);
             }
             let above = objects[level..].iter().map(|&v| (v, 1.0));
@@ -114,21 +118,21 @@ impl Relaxation {
             lp.set_time_limit(limit);
         }
         let entries = model.entries();
-        match lp::solve(entries, control, waits, move || lp.solve()) {
-            Solved::Solution(solution) => Some(Self { objects, lives, excess, penalty, entries, solution }),
-            Solved::Nothing | Solved::Stopped => None,
+        match lp::solve(entries, control, on_wait, move || lp.solve()) {
+            Solved::Solution(solution) => Some(Self { objects, assigned, excess, penalty, entries, solution }),
+            Solved::None | Solved::Stopped => None,
         }
     }
 
-    /// The relaxation with one more branch.
-    pub(super) fn narrow(
+    /// Adds the constraint of a branch.
+    pub(super) fn branch(
         &self,
         model: &Model,
         branch: Branch,
         control: &SearchControl<'_>,
-        waits: &mut dyn FnMut(),
-    ) -> Narrowed {
-        let from = |tensor: usize, level: usize| &self.lives[tensor][level.saturating_sub(model.own[tensor])..];
+        on_wait: &mut dyn FnMut(),
+    ) -> Branched {
+        let from = |tensor: usize, level: usize| &self.assigned[tensor][level.saturating_sub(model.own[tensor])..];
         let (terms, op, bound) = match branch {
             Branch::AtMost { level, count } => (&self.objects[level..], ComparisonOp::Le, count as f64),
             Branch::AtLeast { level, count } => (&self.objects[level..], ComparisonOp::Ge, count as f64),
@@ -140,50 +144,50 @@ impl Relaxation {
             terms.push((self.excess, -1.0));
         }
         let solution = self.solution.clone();
-        match lp::solve(self.entries, control, waits, move || solution.add_constraint(terms, op, bound)) {
+        match lp::solve(self.entries, control, on_wait, move || solution.add_constraint(terms, op, bound)) {
             Solved::Solution(solution) => {
-                let (objects, lives) = (Rc::clone(&self.objects), Rc::clone(&self.lives));
-                Narrowed::Solved(Self { objects, lives, solution, ..*self })
+                let (objects, assigned) = (Rc::clone(&self.objects), Rc::clone(&self.assigned));
+                Branched::Solved(Self { objects, assigned, solution, ..*self })
             }
-            Solved::Nothing => Narrowed::Nothing,
-            Solved::Stopped => Narrowed::Stopped,
+            Solved::None => Branched::None,
+            Solved::Stopped => Branched::Stopped,
         }
     }
 
-    /// The least cost, in units, that this relaxation allows an integer solution.
+    /// The lower bound of the cost of an integer solution, in units.
     pub(super) fn bound(&self) -> u64 {
         (self.solution.objective() - TOLERANCE).ceil().max(0.0) as u64
     }
 
-    /// The level most of each tensor lives on.
+    /// A level for each tensor, the one that most of it is on.
     pub(super) fn rounded(&self, model: &Model) -> Vec<usize> {
-        let most = |lives: &Vec<Variable>| {
+        let most = |levels: &Vec<Variable>| {
             let mut best = 0;
-            for (at, &v) in lives.iter().enumerate() {
-                if self.solution.var_value(v) > self.solution.var_value(lives[best]) + TOLERANCE {
-                    best = at;
+            for (index, &v) in levels.iter().enumerate() {
+                if self.solution.var_value(v) > self.solution.var_value(levels[best]) + TOLERANCE {
+                    best = index;
                 }
             }
             best
         };
-        self.lives.iter().zip(&model.own).map(|(lives, own)| own + most(lives)).collect()
+        self.assigned.iter().zip(&model.own).map(|(levels, own)| own + most(levels)).collect()
     }
 
-    /// What the prices of an optimal dual must keep to.
+    /// The conditions for the prices of an optimal dual solution.
     pub(super) fn slackness(&self, model: &Model) -> Slackness {
         let value = |&v: &Variable| self.solution.var_value(v);
         let fills = |level: usize, clique: &Clique| {
-            let load: f64 = clique.members.iter().map(|&j| value(&self.lives[j][level - model.own[j]])).sum();
+            let load: f64 = clique.members.iter().map(|&j| value(&self.assigned[j][level - model.own[j]])).sum();
             value(&self.objects[level]) - load < TOLERANCE
         };
         let cliques = model.cliques.iter().enumerate().map(|(level, cliques)| {
-            cliques.iter().enumerate().filter(|(_, clique)| fills(level, clique)).map(|(at, _)| at).collect()
+            cliques.iter().enumerate().filter(|(_, clique)| fills(level, clique)).map(|(index, _)| index).collect()
         });
-        let lives = self.lives.iter().map(|lives| lives.iter().map(|v| value(v) > TOLERANCE).collect());
+        let assigned = self.assigned.iter().map(|levels| levels.iter().map(|v| value(v) > TOLERANCE).collect());
         let counts = (0..model.levels.len()).map(|level| self.objects[level..].iter().map(value).sum());
         Slackness {
             cliques: cliques.collect(),
-            lives: lives.collect(),
+            assigned: assigned.collect(),
             objects: self.objects.iter().map(|v| value(v) > TOLERANCE).collect(),
             counts: counts.collect(),
             excess: value(&self.excess),
@@ -191,8 +195,10 @@ impl Relaxation {
         }
     }
 
-    /// The branching to try next, first side first: object counts before tensors. `None` if all is integer.
-    pub(super) fn fraction(&self, model: &Model) -> Option<(Branch, Branch)> {
+    /// The two branches to try next, the first one first, on the most fractional value. Object counts come before
+    /// tensors, because they decide the cost, weighted by what an object more costs. `None` if every value is an
+    /// integer.
+    pub(super) fn most_fractional(&self, model: &Model) -> Option<(Branch, Branch)> {
         let mut best: Option<(f64, Branch, Branch)> = None;
         let mut offer = |value: f64, weight: f64, split: &dyn Fn(usize) -> (Branch, Branch)| {
             let distance = (value - value.round()).abs();
@@ -217,11 +223,11 @@ impl Relaxation {
                     best = Some((distance, split.0, split.1));
                 }
             };
-            for (tensor, lives) in self.lives.iter().enumerate() {
+            for (tensor, levels) in self.assigned.iter().enumerate() {
                 let mut above = 0.0;
-                for (at, &v) in lives.iter().enumerate().skip(1).rev() {
+                for (index, &v) in levels.iter().enumerate().skip(1).rev() {
                     above += self.solution.var_value(v);
-                    offer(tensor, model.own[tensor] + at, above);
+                    offer(tensor, model.own[tensor] + index, above);
                 }
             }
         }

@@ -1,10 +1,10 @@
-//! CSV in and out: `id,lower,upper,size[,offset]` with `upper` exclusive, as minimalloc has it, and
+//! CSV: `id,lower,upper,size[,offset]` with `upper` exclusive, the format of minimalloc, and
 //! `tensor,first_op,last_op,size_bytes[,shape,name]` with both ends inclusive. Columns are found by name.
 
 use std::fmt::Write;
 
 use super::{
-    names::Seen,
+    names::NameIndex,
     record_set::{RecordSet, wrong},
 };
 use crate::plan::{
@@ -17,7 +17,7 @@ use crate::plan::{
 /// A field and the column, in characters, where it starts.
 type Field = (usize, String);
 
-/// Where a header put each thing.
+/// The columns of a header.
 struct Columns {
     names: Vec<String>,
     id: usize,
@@ -33,7 +33,15 @@ const MINIMALLOC: [&str; 4] = ["id", "lower", "upper", "size"];
 const USAGE: [&str; 4] = ["tensor", "first_op", "last_op", "size_bytes"];
 const ALSO: [&str; 3] = ["offset", "shape", "name"];
 
-/// Reads either CSV.
+/// Reads either format.
+///
+/// ```
+/// use texpool::plan::{UsageRecord, io::from_csv};
+///
+/// let set = from_csv("id,lower,upper,size\na,0,3,4\nb,2,9,4\n")?;
+/// assert_eq!(set.records, [UsageRecord::new(0, 2, 4), UsageRecord::new(2, 8, 4)]);
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 ///
 /// # Errors
 /// [`PlanError::Parse`] with the line and column of what is wrong.
@@ -42,7 +50,7 @@ pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
     let Some((at, header)) = lines.next() else { return wrong(1, 1, "there is no header") };
     let columns = Columns::read(at + 1, &split(at + 1, header)?)?;
     let mut set = RecordSet { offsets: columns.offset.map(|_| Vec::new()), ..RecordSet::default() };
-    let mut seen = Seen::default();
+    let mut seen = NameIndex::default();
     let mut line_of: Vec<usize> = Vec::new();
     for (at, line) in lines {
         let line_number = at + 1;
@@ -66,7 +74,7 @@ pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
             return wrong(line_number, fields[columns.end].0, why);
         };
         let (column, name) = &fields[columns.id];
-        if let Some(index) = seen.find_or_note(&set.names, name) {
+        if let Some(index) = seen.find_or_insert(&set.names, name) {
             return wrong(line_number, *column, format!("`{name}` is already on line {}", line_of[index]));
         }
         line_of.push(line_number);
@@ -155,7 +163,7 @@ fn quoted(name: &str) -> String {
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"").replace(['\n', '\r'], " ")) }
 }
 
-/// Writes `tensor,first_op,last_op,size_bytes`.
+/// Writes `tensor,first_op,last_op,size_bytes`. The [module](crate::plan::io) has an example.
 pub fn to_csv(set: &RecordSet) -> String {
     let mut text = String::from("tensor,first_op,last_op,size_bytes\n");
     for (name, r) in set.names.iter().zip(&set.records) {
@@ -164,11 +172,20 @@ pub fn to_csv(set: &RecordSet) -> String {
     text
 }
 
-/// Writes `id,lower,upper,size`, and `offset` where there is a layout: its regions are laid back to back.
+/// Writes `id,lower,upper,size`, and `offset` if there is a layout. Its regions are laid back to back.
+///
+/// ```
+/// use texpool::plan::{Strategy, io::{from_csv, to_minimalloc}};
+///
+/// let set = from_csv("id,lower,upper,size\na,0,3,4\nb,2,9,6\n")?;
+/// let arena = Strategy::OffsetsGreedyBySize.place(&set.records)?;
+/// assert_eq!(to_minimalloc(&set, Some(&arena))?, "id,lower,upper,size,offset\na,0,3,4,6\nb,2,9,6,0\n");
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 ///
 /// # Errors
-/// [`PlanError::Input`] if the layout is another set's, or a tensor ends at the last
-/// step that a number holds, after which there is none to write.
+/// [`PlanError::Input`] if the layout has places for another number of records, or if a tensor ends at the largest
+/// step, after which there is none for `upper`.
 pub fn to_minimalloc(set: &RecordSet, layout: Option<&Layout>) -> Result<String, PlanError> {
     let arena = layout.map(back_to_back);
     if let Some(found) = arena.as_ref().map(|a| a.places.len()).filter(|&found| found != set.records.len()) {

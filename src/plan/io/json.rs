@@ -1,4 +1,4 @@
-//! JSON in and out: `{"records": [{"first", "last", "size"[, "name"]}]}` with both ends inclusive, or the list alone.
+//! JSON: `{"records": [{"first", "last", "size"[, "name"]}]}` with both ends inclusive, or the list alone.
 
 use std::{cell::RefCell, fmt};
 
@@ -7,7 +7,7 @@ use serde::{
     de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use super::{names::Seen, record_set::RecordSet};
+use super::{names::NameIndex, record_set::RecordSet};
 use crate::plan::{error::PlanError, record::UsageRecord};
 
 #[derive(Deserialize)]
@@ -18,7 +18,15 @@ struct Entry {
     name: Option<String>,
 }
 
-/// Reads the records; other keys of the object are passed over.
+/// Reads the records; other keys of the object are ignored.
+///
+/// ```
+/// use texpool::plan::{UsageRecord, io::from_json};
+///
+/// let set = from_json(r#"{"model": "m", "records": [{"first": 0, "last": 2, "size": 4, "name": "a"}]}"#)?;
+/// assert_eq!((set.names[0].as_str(), set.records[0]), ("a", UsageRecord::new(0, 2, 4)));
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 ///
 /// # Errors
 /// [`PlanError::Parse`] with the line and column of what is wrong.
@@ -65,7 +73,7 @@ impl<'de> Visitor<'de> for Document {
     }
 }
 
-/// The list. Entries are judged one by one, so that an error carries the place of its entry.
+/// The list. Entries are checked one by one, so that an error has the position of its entry.
 struct Records;
 
 impl<'de> DeserializeSeed<'de> for Records {
@@ -85,19 +93,19 @@ impl<'de> Visitor<'de> for Records {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<RecordSet, A::Error> {
         let set = RefCell::new(RecordSet::default());
-        let seen = RefCell::new(Seen::default());
-        while list.next_element_seed(One { set: &set, seen: &seen })?.is_some() {}
+        let seen = RefCell::new(NameIndex::default());
+        while list.next_element_seed(NextEntry { set: &set, seen: &seen })?.is_some() {}
         Ok(set.into_inner())
     }
 }
 
 /// One entry, added to the set.
-struct One<'a> {
+struct NextEntry<'a> {
     set: &'a RefCell<RecordSet>,
-    seen: &'a RefCell<Seen>,
+    seen: &'a RefCell<NameIndex>,
 }
 
-impl<'de> DeserializeSeed<'de> for One<'_> {
+impl<'de> DeserializeSeed<'de> for NextEntry<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -107,7 +115,7 @@ impl<'de> DeserializeSeed<'de> for One<'_> {
         if last < first {
             return Err(D::Error::custom(format!("`{name}` ends at {last}, before it begins at {first}")));
         }
-        if self.seen.borrow_mut().find_or_note(&set.names, &name).is_some() {
+        if self.seen.borrow_mut().find_or_insert(&set.names, &name).is_some() {
             return Err(D::Error::custom(format!("`{name}` is there twice")));
         }
         set.names.push(name);
@@ -129,10 +137,18 @@ struct WrittenEntry<'a> {
     size: u64,
 }
 
-/// Writes `{"records": [...]}`.
+/// Writes `{"records": [...]}`, as [`from_json`] reads it.
+///
+/// ```
+/// use texpool::plan::io::{from_csv, from_json, to_json};
+///
+/// let set = from_csv("tensor,first_op,last_op,size_bytes\na,0,2,4\n")?;
+/// assert_eq!(from_json(&to_json(&set)?)?, set);
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 ///
 /// # Errors
-/// [`PlanError::Parse`] if the serialiser fails, which it has no reason to.
+/// [`PlanError::Parse`] if the serialiser fails, which it does for no set.
 pub fn to_json(set: &RecordSet) -> Result<String, PlanError> {
     let entries = set.names.iter().zip(&set.records);
     let records = entries.map(|(name, r)| WrittenEntry { name, first: r.first, last: r.last, size: r.size }).collect();

@@ -1,6 +1,21 @@
-//! Records from and to text: the CSV of minimalloc, the CSV of usage records, and JSON. Knows strings, not files.
+//! Usage records from and to text: minimalloc's CSV, a CSV of usage records, and JSON. Knows strings, not files.
 //!
-//! Whatever is wrong with a text is said with its line and column, both counted from 1.
+//! Errors name the line and column, both counted from 1. What is written here is what `texpool plan --records FILE`
+//! reads:
+//!
+//! ```
+//! use texpool::plan::{UsageRecord, io::{RecordSet, from_text, to_csv}};
+//!
+//! let set = RecordSet {
+//!     names: vec!["input".into(), "conv".into()],
+//!     records: vec![UsageRecord::new(0, 0, 602_112), UsageRecord::new(0, 1, 1_605_632)],
+//!     offsets: None,
+//! };
+//! let text = to_csv(&set);
+//! assert_eq!(text, "tensor,first_op,last_op,size_bytes\ninput,0,0,602112\nconv,0,1,1605632\n");
+//! assert_eq!(from_text(&text)?, set);
+//! # Ok::<(), texpool::plan::PlanError>(())
+//! ```
 
 mod csv;
 #[cfg(feature = "serde")]
@@ -15,7 +30,7 @@ pub use record_set::RecordSet;
 
 use super::error::PlanError;
 
-/// Records in the text that starts with `{` or `[` for JSON, with a header for CSV.
+/// Reads records from JSON, which starts with `{` or `[`, or else from CSV.
 ///
 /// # Errors
 /// [`PlanError::Parse`] with the line and column of what is wrong.

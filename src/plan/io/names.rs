@@ -1,4 +1,4 @@
-//! Names that must not be there twice, without a second copy of them.
+//! An index of names that must be unique, without a copy of them.
 
 use std::{
     collections::HashMap,
@@ -7,20 +7,20 @@ use std::{
 
 /// The names of a list by their hashes.
 #[derive(Default)]
-pub(super) struct Seen {
-    /// Index of the name with this hash, or with a smaller one where that was taken.
-    at: HashMap<u64, usize>,
+pub(super) struct NameIndex {
+    /// The index of the name with this hash, or with a smaller hash if that one was taken (linear probing).
+    index_of: HashMap<u64, usize>,
     hasher: RandomState,
 }
 
-impl Seen {
-    /// The index in `names` of the same name; where there is none, the name is noted as the next of them.
-    pub(super) fn find_or_note(&mut self, names: &[String], name: &str) -> Option<usize> {
+impl NameIndex {
+    /// The index in `names` of an equal name. If there is none, the name is inserted with the next index.
+    pub(super) fn find_or_insert(&mut self, names: &[String], name: &str) -> Option<usize> {
         let mut hash = self.hasher.hash_one(name);
         loop {
-            match self.at.get(&hash) {
+            match self.index_of.get(&hash) {
                 None => {
-                    self.at.insert(hash, names.len());
+                    self.index_of.insert(hash, names.len());
                     return None;
                 }
                 Some(&index) if names[index] == name => return Some(index),

@@ -1,6 +1,8 @@
-//! An arena while it is being filled: who lies where, and the gaps beside whoever is alive with a newcomer.
+//! An arena while it is being filled: the tensors placed so far, and the gaps between those that overlap the next one
+//! in time.
 //!
-//! Where there are many tensors most live shortly, so a newcomer looks at those in a window of time around it.
+//! Where there are many tensors, most are alive for a short time only. So tensors are listed in windows of time, and
+//! the next one is compared with those of one window around it instead of with all.
 
 use crate::plan::{
     layout::{Layout, LayoutKind, Place},
@@ -16,88 +18,91 @@ pub enum Gap {
     FirstFit,
 }
 
-/// A placed tensor: all that a newcomer asks of it, side by side in memory.
+/// A placed tensor. All that is compared lies side by side in memory, for this is the innermost loop.
 #[derive(Clone, Copy)]
-struct Placed {
+struct PlacedTensor {
     offset: u64,
-    /// One past it, rounded up; the sum of sizes was checked, padding saturates.
+    /// One past its last unit, rounded up to the alignment. Saturates: the sum of sizes was checked, that of paddings
+    /// not.
     end: u64,
     first: usize,
     last: usize,
 }
 
-/// The tensors that live in a stretch of time.
+/// The placed tensors that are alive in a range of steps.
 #[derive(Clone, Default)]
-struct Window {
-    by_offset: Vec<Placed>,
-    /// Placed since the window was last read: wide windows are filled by all tensors and read by few.
-    fresh: Vec<Placed>,
+struct TimeWindow {
+    by_offset: Vec<PlacedTensor>,
+    /// Placed since the window was last read. Every tensor is added to the widest windows, which are seldom read.
+    unsorted: Vec<PlacedTensor>,
 }
 
-/// More than so many are sorted in, not inserted one by one.
-const FEW: usize = 8;
+/// More new tensors than this are appended and sorted, fewer are inserted one by one: an insertion moves half of the
+/// list, a sort of a list that is nearly sorted reads all of it a few times. A guess.
+const MAX_INSERTIONS: usize = 8;
 
-impl Window {
-    fn by_offset(&mut self) -> &[Placed] {
-        if self.fresh.len() > FEW {
-            self.by_offset.append(&mut self.fresh);
+impl TimeWindow {
+    fn by_offset(&mut self) -> &[PlacedTensor] {
+        if self.unsorted.len() > MAX_INSERTIONS {
+            self.by_offset.append(&mut self.unsorted);
             self.by_offset.sort_by_key(|placed| placed.offset);
         }
-        for placed in self.fresh.drain(..) {
-            let at = self.by_offset.partition_point(|p| p.offset <= placed.offset);
-            self.by_offset.insert(at, placed);
+        for placed in self.unsorted.drain(..) {
+            let index = self.by_offset.partition_point(|p| p.offset <= placed.offset);
+            self.by_offset.insert(index, placed);
         }
         &self.by_offset
     }
 }
 
-/// Windows of one width, each half over the one before: whatever lives half as long fits into one.
-struct Level {
-    /// Half of a window is two to the power of so many steps.
+/// Windows of one width. Each begins half a width after the one before, so every interval of half a width lies in one.
+struct WindowLevel {
+    /// Half of the width is two to the power of this.
     half: u32,
-    windows: Vec<Window>,
+    windows: Vec<TimeWindow>,
 }
 
-impl Level {
-    /// The window that holds all of a life, if one does.
-    fn around(&mut self, first: usize, last: usize) -> Option<&[Placed]> {
+impl WindowLevel {
+    /// The tensors of the window that contains an interval, if one does.
+    fn around(&mut self, first: usize, last: usize) -> Option<&[PlacedTensor]> {
         let window = first >> self.half;
-        let holds = last >> self.half <= window + 1;
-        self.windows.get_mut(window).filter(|_| holds).map(Window::by_offset)
+        let contains = last >> self.half <= window + 1;
+        self.windows.get_mut(window).filter(|_| contains).map(TimeWindow::by_offset)
     }
 
-    fn insert(&mut self, placed: Placed) {
+    fn insert(&mut self, placed: PlacedTensor) {
         let windows = (placed.first >> self.half).saturating_sub(1)..=placed.last >> self.half;
-        self.windows[windows].iter_mut().for_each(|window| window.fresh.push(placed));
+        self.windows[windows].iter_mut().for_each(|window| window.unsorted.push(placed));
     }
 }
 
-/// Of fewer tensors, all are looked at for every newcomer.
-const MANY: usize = 200;
-/// Between the widths of windows, as a power of two.
-const WIDER: usize = 2;
+/// With fewer tensors than this there is a single window: keeping several would cost more than comparing with all.
+const MIN_TENSORS_FOR_WINDOWS: usize = 200;
+/// From one level to the next the width is multiplied by two to the power of this.
+const WIDTH_GROWTH: usize = 2;
 
-/// Windows from those that hold a life of average length to one that holds all; no more of one width than tensors.
-fn levels(records: &[UsageRecord]) -> Vec<Level> {
+/// Levels from one whose windows contain an interval of average length to one with a single window. No level has more
+/// windows than there are tensors, so that memory is in proportion to the records.
+fn levels(records: &[UsageRecord]) -> Vec<WindowLevel> {
     let bits = |steps: usize| usize::BITS - steps.leading_zeros();
     let end = records.iter().map(|r| r.last).max().unwrap_or(0);
     let whole = bits(end).min(usize::BITS - 1);
-    let lives = records.iter().fold(0usize, |sum, r| sum.saturating_add(r.last - r.first));
-    let shortest = match records.len() {
-        0..MANY => whole,
-        many => bits(lives / many).max(whole.saturating_sub(bits(many))),
+    let alive = records.iter().fold(0usize, |sum, r| sum.saturating_add(r.last - r.first));
+    let narrowest = match records.len() {
+        0..MIN_TENSORS_FOR_WINDOWS => whole,
+        count => bits(alive / count).max(whole.saturating_sub(bits(count))),
     };
-    let below = (shortest..whole.saturating_sub(1)).step_by(WIDER);
-    let level = |half: u32| Level { half, windows: vec![Window::default(); (end >> half) + 1] };
-    below.chain([whole]).map(level).collect()
+    let below_whole = (narrowest..whole.saturating_sub(1)).step_by(WIDTH_GROWTH);
+    let level = |half: u32| WindowLevel { half, windows: vec![TimeWindow::default(); (end >> half) + 1] };
+    below_whole.chain([whole]).map(level).collect()
 }
 
-/// Tensors placed so far.
+/// An arena, and the tensors placed in it so far.
 pub(in crate::plan) struct Arena<'a> {
     records: &'a [UsageRecord],
     align: u64,
-    /// The narrowest windows first; the last holds everything.
-    levels: Vec<Level>,
+    /// The narrowest windows first; the last level has a window that holds everything.
+    levels: Vec<WindowLevel>,
     offsets: Vec<u64>,
     top: u64,
 }
@@ -113,46 +118,48 @@ impl<'a> Arena<'a> {
         self.top
     }
 
-    /// Places `record` and answers its offset. One without a size lies at 0 and overlaps none.
-    pub(in crate::plan) fn put(&mut self, record: usize, gap: Gap) -> u64 {
+    /// Places `record` into a gap, or on top if there is none that is large enough; its offset. A record without a size
+    /// lies at 0 and is in nobody's way.
+    pub(in crate::plan) fn place(&mut self, record: usize, gap: Gap) -> u64 {
         let r = &self.records[record];
         if r.size == 0 {
             return 0;
         }
-        // One past the highest tensor seen so far.
-        let mut cursor = 0u64;
+        // Algorithm 3 of Pisarchyk and Lee: tensors are visited by offset, and whatever lies between the highest end so
+        // far and the next offset is a gap.
+        let mut end_so_far = 0u64;
         let mut best: Option<(u64, u64)> = None;
-        let near = self.levels.iter_mut().find_map(|level| level.around(r.first, r.last)).unwrap_or_default();
-        for &Placed { offset, end, first, last } in near {
+        let nearby = self.levels.iter_mut().find_map(|level| level.around(r.first, r.last)).unwrap_or_default();
+        for &PlacedTensor { offset, end, first, last } in nearby {
             if r.first > last || first > r.last {
                 continue;
             }
-            let room = offset.saturating_sub(cursor);
-            if offset >= cursor && room >= r.size && best.is_none_or(|(smallest, _)| room < smallest) {
-                best = Some((room, cursor));
+            let gap_size = offset.saturating_sub(end_so_far);
+            if offset >= end_so_far && gap_size >= r.size && best.is_none_or(|(smallest, _)| gap_size < smallest) {
+                best = Some((gap_size, end_so_far));
                 if gap == Gap::FirstFit {
                     break;
                 }
             }
-            cursor = cursor.max(end);
+            end_so_far = end_so_far.max(end);
         }
-        let offset = best.map_or(cursor, |(_, at)| at);
+        let offset = best.map_or(end_so_far, |(_, start)| start);
         self.insert(record, offset);
         offset
     }
 
-    /// Puts `record` at `offset`, which the caller knows to be free.
+    /// Puts `record` at `offset`, which must be free.
     pub(in crate::plan) fn insert(&mut self, record: usize, offset: u64) {
         let UsageRecord { first, last, size } = self.records[record];
         let top = offset.saturating_add(size);
-        let placed = Placed { offset, end: self.round_up(top), first, last };
+        let placed = PlacedTensor { offset, end: self.round_up(top), first, last };
         self.levels.iter_mut().for_each(|level| level.insert(placed));
         self.offsets[record] = offset;
         self.top = self.top.max(top);
     }
 
-    /// Places `record` above everything; only such ones may follow.
-    pub(super) fn stack(&mut self, record: usize) {
+    /// Puts `record` on top of everything. It is in no window, so only records on top may follow.
+    pub(super) fn place_on_top(&mut self, record: usize) {
         let offset = self.round_up(self.top);
         let size = self.records[record].size;
         if size > 0 {

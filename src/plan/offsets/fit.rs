@@ -1,26 +1,21 @@
-//! Whether an arena of a given capacity can hold all tensors: answered by what all sizes and the widest step come to,
-//! by the greedy strategies, and at last by the search.
+//! Whether an arena of a given capacity can hold all tensors: decided by the widest step if that is enough, else by the
+//! greedy strategies, else by the search.
 
 use super::{
-    quick::{quick, widest},
-    search::{Found, search},
+    best_greedy::best_greedy,
+    search::{Fit, search},
 };
-use crate::plan::{control::SearchControl, error::PlanError, layout::Layout, record::UsageRecord};
-
-/// The answer of [`fit`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fit {
-    /// A layout within the capacity.
-    Fits(Layout),
-    /// No layout is within the capacity: some step is wider, or the search saw every layout.
-    Infeasible,
-    /// The search ran out of nodes, or was stopped.
-    BudgetExhausted,
-}
+use crate::plan::{
+    bounds::{max_breadth, naive_total},
+    control::SearchControl,
+    error::PlanError,
+    gcd::gcd,
+    record::UsageRecord,
+};
 
 /// Looks for a layout within `capacity`, until `control` stops it: the greedy strategies first, then a search that
-/// places at most `nodes` tensors in all. Where more than 4096 tensors hang
-/// together, each alive with another, there is no search.
+/// places at most `nodes` tensors in all. There is no search where more than 4096 tensors are connected by overlaps in
+/// time.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
@@ -35,10 +30,11 @@ pub enum Fit {
 /// # Ok::<(), texpool::plan::PlanError>(())
 /// ```
 pub fn fit(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchControl<'_>) -> Result<Fit, PlanError> {
-    if widest(records)? > capacity {
+    naive_total(records)?;
+    if max_breadth(records) > capacity {
         return Ok(Fit::Infeasible);
     }
-    let layout = quick(records, capacity, control)?;
+    let layout = best_greedy(records, capacity, control)?;
     if layout.total() <= capacity {
         return Ok(Fit::Fits(layout));
     }
@@ -47,19 +43,13 @@ pub fn fit(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchC
 
 /// [`fit()`] without the greedy strategies.
 pub(super) fn fit_by_search(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchControl<'_>) -> Fit {
-    // A tensor that lies on others lies at a sum of sizes.
+    // The search puts tensors on top of each other, so what it reaches is a sum of sizes and a multiple of their common
+    // divisor: with the capacity rounded down to one, more branches are seen to be too high.
     let capacity = capacity - capacity % granularity(records);
-    match search(records, capacity, nodes, control) {
-        Found::Layout(layout) => Fit::Fits(layout),
-        Found::Nothing => Fit::Infeasible,
-        Found::GaveUp => Fit::BudgetExhausted,
-    }
+    search(records, capacity, nodes, control)
 }
 
-/// What divides all sizes: no smallest arena is anything but a multiple of it.
+/// The greatest common divisor of all sizes. The smallest arena is a multiple of it.
 pub(super) fn granularity(records: &[UsageRecord]) -> u64 {
-    fn common(a: u64, b: u64) -> u64 {
-        if b == 0 { a } else { common(b, a % b) }
-    }
-    records.iter().fold(0, |divisor, record| common(divisor, record.size)).max(1)
+    records.iter().fold(0, |divisor, record| gcd(divisor, record.size)).max(1)
 }

@@ -1,4 +1,4 @@
-//! The gaps of an arena whose tensors come in order of birth and go as they die: a free list.
+//! A free list: the gaps of an arena to which tensors are added in order of birth and from which they go as they die.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,26 +7,27 @@ use std::{
 
 use super::arena::Gap;
 
-/// Gaps below the highest tensor alive, found by place and by size.
-pub(super) struct Gaps {
-    which: Gap,
-    /// One past the highest tensor alive.
+/// The gaps below the highest tensor that is alive, found by start and by size.
+pub(super) struct FreeList {
+    strategy: Gap,
+    /// One past the highest tensor that is alive.
     top: u64,
-    /// Start to size; no two touch, and none touches the top.
+    /// Start to size. Neighbouring gaps are merged, and none touches the top.
     by_start: BTreeMap<u64, u64>,
-    /// The class of the size, and the start.
+    /// Size class and start.
     by_class: BTreeSet<(u64, u64)>,
 }
 
-impl Gaps {
-    /// No tensor is alive.
-    pub(super) fn new(which: Gap) -> Self {
-        Self { which, top: 0, by_start: BTreeMap::new(), by_class: BTreeSet::new() }
+impl FreeList {
+    /// The free list of an empty arena.
+    pub(super) fn new(strategy: Gap) -> Self {
+        Self { strategy, top: 0, by_start: BTreeMap::new(), by_class: BTreeSet::new() }
     }
 
-    /// What gaps are looked up by: their size where the smallest is wanted, else the power of two that it reaches.
+    /// The size class of a gap: for best fit the size itself, so that the first large enough is the smallest; for first
+    /// fit its number of bits, so that there are few classes in which the lowest gap has to be looked for.
     fn class(&self, size: u64) -> u64 {
-        match self.which {
+        match self.strategy {
             Gap::BestFit => size,
             Gap::FirstFit => u64::from(u64::BITS - size.leading_zeros()),
         }
@@ -44,29 +45,29 @@ impl Gaps {
         self.by_class.remove(&(self.class(size), start));
     }
 
-    /// The gap for a tensor of a size, if there is any: start and size.
+    /// The gap that a tensor of `size` takes, if one is large enough: start and size.
     fn find(&self, size: u64) -> Option<(u64, u64)> {
-        let sized = |start: u64| self.by_start.get(&start).map(|&found| (start, found));
+        let with_size = |start: u64| self.by_start.get(&start).map(|&gap_size| (start, gap_size));
         let class = self.class(size);
-        match self.which {
-            Gap::BestFit => self.by_class.range((class, 0)..).next().and_then(|&(_, start)| sized(start)),
+        match self.strategy {
+            Gap::BestFit => self.by_class.range((class, 0)..).next().and_then(|&(_, start)| with_size(start)),
             Gap::FirstFit => {
-                // In its own class a gap may be too small; in higher ones the first will do.
-                let own = self.by_class.range((class, 0)..(class + 1, 0));
-                let own = own.filter_map(|&(_, start)| sized(start)).find(|&(_, found)| found >= size);
-                let first = |class: u64| self.by_class.range((class, 0)..(class + 1, 0)).next();
-                let higher = (class + 1..=u64::from(u64::BITS)).filter_map(first).map(|&(_, start)| start).min();
-                own.into_iter().chain(higher.and_then(sized)).min()
+                // Gaps of the same class may be too small; those of higher classes never are.
+                let same = self.by_class.range((class, 0)..(class + 1, 0));
+                let same = same.filter_map(|&(_, start)| with_size(start)).find(|&(_, gap_size)| gap_size >= size);
+                let lowest = |class: u64| self.by_class.range((class, 0)..(class + 1, 0)).next();
+                let higher = (class + 1..=u64::from(u64::BITS)).filter_map(lowest).map(|&(_, start)| start).min();
+                same.into_iter().chain(higher.and_then(with_size)).min()
             }
         }
     }
 
-    /// Takes room for a tensor with a size and answers where it lies.
-    pub(super) fn take(&mut self, size: u64) -> u64 {
+    /// Takes `size` units and answers where they start.
+    pub(super) fn allocate(&mut self, size: u64) -> u64 {
         match self.find(size) {
-            Some((start, found)) => {
-                self.remove(start, found);
-                self.insert(start + size, found - size);
+            Some((start, gap_size)) => {
+                self.remove(start, gap_size);
+                self.insert(start + size, gap_size - size);
                 start
             }
             None => {
@@ -76,20 +77,20 @@ impl Gaps {
         }
     }
 
-    /// Gives the room of a tensor with a size back.
-    pub(super) fn give(&mut self, mut start: u64, mut size: u64) {
-        if let Some((&before, &found)) = self.by_start.range(..start).next_back()
-            && before + found == start
+    /// Gives units back and merges them with the gaps beside them.
+    pub(super) fn free(&mut self, mut start: u64, mut size: u64) {
+        if let Some((&before, &gap_size)) = self.by_start.range(..start).next_back()
+            && before + gap_size == start
         {
-            self.remove(before, found);
-            (start, size) = (before, found + size);
+            self.remove(before, gap_size);
+            (start, size) = (before, gap_size + size);
         }
         let after = (Bound::Excluded(start), Bound::Unbounded);
-        if let Some((&next, &found)) = self.by_start.range(after).next()
+        if let Some((&next, &gap_size)) = self.by_start.range(after).next()
             && start + size == next
         {
-            self.remove(next, found);
-            size += found;
+            self.remove(next, gap_size);
+            size += gap_size;
         }
         if start + size == self.top {
             self.top = start;

@@ -1,13 +1,13 @@
-//! The greedy strategies: an order of tensors, and a gap for each (Pisarchyk and Lee 2020, sections 5.2 and 5.3).
+//! The greedy strategies: tensors in some order, each into a gap (Pisarchyk and Lee 2020, sections 5.2 and 5.3).
 //!
-//! A tensor without a size lies at 0 and takes part in nothing. Where a [`SearchControl`] stops a strategy, what was
-//! not placed by then lies on top, one after another.
+//! A tensor without a size lies at 0 and is in nobody's way. If a [`SearchControl`] stops a strategy, the tensors that
+//! are not placed yet are stacked on top.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::{
     arena::{Arena, Gap},
-    gaps::Gaps,
+    free_list::FreeList,
     layout::one_arena,
 };
 use crate::plan::{
@@ -29,7 +29,7 @@ pub fn naive(records: &[UsageRecord]) -> Result<Layout, PlanError> {
 }
 
 /// From the largest tensor to the smallest, each into the smallest gap; offsets are multiples of `align` (section 5.2,
-/// Algorithm 3). `O(n log n)` where lives are short, `O(n^2)` where most tensors meet most others.
+/// Algorithm 3). `O(n log n)` if tensors are alive for a short time, `O(n^2)` if most overlap most others.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
@@ -40,8 +40,8 @@ pub fn greedy_by_size(records: &[UsageRecord], align: u64, control: &SearchContr
     Ok(place(records, &order, align, Gap::BestFit, control))
 }
 
-/// From the largest tensor to the smallest, the later of equals first, each into the lowest gap: the planner of
-/// TensorFlow Lite Micro. Takes as long as [`greedy_by_size`].
+/// From the largest tensor to the smallest, the later of equals first, each into the lowest gap: `GreedyMemoryPlanner`
+/// of TensorFlow Lite Micro. Takes as long as [`greedy_by_size`].
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
@@ -52,8 +52,8 @@ pub fn micro_greedy(records: &[UsageRecord], control: &SearchControl<'_>) -> Res
     Ok(place(records, &order, 1, Gap::FirstFit, control))
 }
 
-/// From the widest step to the narrowest, at each the tensors not placed yet, largest first (section 5.3). Takes as
-/// long as [`greedy_by_size`].
+/// From the step with the largest breadth to that with the smallest, at each the tensors not placed yet, largest first
+/// (section 5.3). Takes as long as [`greedy_by_size`].
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
@@ -66,8 +66,8 @@ pub fn greedy_by_breadth(
     Ok(place(records, &by_breadth(records, ties), 1, Gap::BestFit, control))
 }
 
-/// In order of birth, each into the gap that `gap` names. `O(n log n)` for the smallest gap, whatever lives how long:
-/// a newcomer meets those that are alive at its birth, and no others.
+/// In order of birth, each into a gap (Lee et al. 2019). `O(n log n)` for the smallest gap: in this order a tensor can
+/// only overlap those that are alive at its birth, so a free list knows all gaps.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
@@ -76,8 +76,8 @@ pub fn greedy_in_order(records: &[UsageRecord], gap: Gap, control: &SearchContro
     let mut order: Vec<usize> = (0..records.len()).filter(|&i| records[i].size > 0).collect();
     order.sort_by_key(|&i| records[i].first);
     let mut offsets: Vec<Option<u64>> = vec![None; records.len()];
-    let mut gaps = Gaps::new(gap);
-    // The first to die on top.
+    let mut free_list = FreeList::new(gap);
+    // By last step, the first to die on top.
     let mut alive: BinaryHeap<Reverse<(usize, u64, u64)>> = BinaryHeap::new();
     for i in order {
         if control.should_stop() {
@@ -88,9 +88,9 @@ pub fn greedy_in_order(records: &[UsageRecord], gap: Gap, control: &SearchContro
             && died < first
         {
             alive.pop();
-            gaps.give(offset, freed);
+            free_list.free(offset, freed);
         }
-        let offset = gaps.take(size);
+        let offset = free_list.allocate(size);
         alive.push(Reverse((last, offset, size)));
         offsets[i] = Some(offset);
     }
@@ -101,9 +101,9 @@ fn place(records: &[UsageRecord], order: &[usize], align: u64, gap: Gap, control
     let mut arena = Arena::new(records, align);
     for &record in order {
         if control.should_stop() {
-            arena.stack(record);
+            arena.place_on_top(record);
         } else {
-            arena.put(record, gap);
+            arena.place(record, gap);
         }
     }
     arena.into_layout()

@@ -1,21 +1,21 @@
-//! Which span inside given walls comes first: a tree over spans, split by start and by end in turns (Bentley 1975).
+//! The first of the intervals that lie inside a range: a k-d tree (Bentley 1975) over their starts and ends.
 
-/// Spans a leaf holds at most.
-const LEAF: usize = 8;
+/// Intervals that a leaf holds at most: reading so few costs no more than another level of the tree. A guess.
+const LEAF_SIZE: usize = 8;
 
-/// A span that waits.
+/// An interval `from..to`.
 #[derive(Clone, Copy)]
-struct Span {
+struct Interval {
     from: u32,
     to: u32,
-    /// Where it comes; [`GONE`] once taken.
+    /// Its position among all; [`TAKEN`] once it was taken out.
     rank: u32,
 }
 
-/// The rank of a span that was taken.
-const GONE: u32 = u32::MAX;
+/// The rank of an interval that was taken out. Above every other rank, so that it is never the first.
+const TAKEN: u32 = u32::MAX;
 
-/// What is known of all spans below a node.
+/// Smallest and largest start, smallest and largest end, and the smallest rank of the intervals below a node.
 #[derive(Clone, Copy)]
 struct Node {
     from: (u32, u32),
@@ -23,37 +23,39 @@ struct Node {
     first: u32,
 }
 
-const NOTHING: Node = Node { from: (u32::MAX, 0), to: (u32::MAX, 0), first: GONE };
+const EMPTY: Node = Node { from: (u32::MAX, 0), to: (u32::MAX, 0), first: TAKEN };
 
-/// Spans, each with a rank of its own from 0 on.
-pub(super) struct Spans {
-    spans: Vec<Span>,
-    /// Where the span of each rank stands in `spans`.
-    at: Vec<u32>,
+/// Intervals, each with a rank of its own from 0 on.
+pub(super) struct IntervalTree {
+    intervals: Vec<Interval>,
+    /// The index in `intervals` of each rank.
+    index_of: Vec<u32>,
     /// A binary tree: the children of `i` are `2i` and `2i + 1`, the root is 1.
     nodes: Vec<Node>,
 }
 
-impl Spans {
-    /// Spans from a start up to, and without, an end, in order of rank.
+impl IntervalTree {
+    /// The tree of intervals `from..to` that come in order of rank.
     pub(super) fn new(ranked: impl Iterator<Item = (usize, usize)>) -> Self {
-        let span =
-            |(rank, (from, to)): (usize, (usize, usize))| Span { from: from as u32, to: to as u32, rank: rank as u32 };
-        let spans: Vec<Span> = ranked.enumerate().map(span).collect();
-        let leaves = spans.len().div_ceil(LEAF).next_power_of_two();
-        let mut tree = Self { at: vec![0; spans.len()], nodes: vec![NOTHING; 2 * leaves], spans };
-        tree.build(1, 0, tree.spans.len(), false);
-        for (at, span) in tree.spans.iter().enumerate() {
-            tree.at[span.rank as usize] = at as u32;
+        let interval = |(rank, (from, to)): (usize, (usize, usize))| Interval {
+            from: from as u32,
+            to: to as u32,
+            rank: rank as u32,
+        };
+        let intervals: Vec<Interval> = ranked.enumerate().map(interval).collect();
+        let leaves = intervals.len().div_ceil(LEAF_SIZE).next_power_of_two();
+        let mut tree = Self { index_of: vec![0; intervals.len()], nodes: vec![EMPTY; 2 * leaves], intervals };
+        tree.build(1, 0, tree.intervals.len(), false);
+        for (index, interval) in tree.intervals.iter().enumerate() {
+            tree.index_of[interval.rank as usize] = index as u32;
         }
         tree
     }
 
-    /// Both halves of `lo..hi` belong to the children of a node; the halves of a tree are as even as can be, so no
-    /// branch is longer than the logarithm.
+    /// Builds the node of `intervals[lo..hi]`, split at the median start or, at every other level, at the median end.
     fn build(&mut self, node: usize, lo: usize, hi: usize, by_end: bool) {
         if node >= self.nodes.len() / 2 {
-            self.nodes[node] = self.spans[lo..hi].iter().fold(NOTHING, |n, s| Node {
+            self.nodes[node] = self.intervals[lo..hi].iter().fold(EMPTY, |n, s| Node {
                 from: (n.from.0.min(s.from), n.from.1.max(s.from)),
                 to: (n.to.0.min(s.to), n.to.1.max(s.to)),
                 first: n.first.min(s.rank),
@@ -62,8 +64,8 @@ impl Spans {
         }
         let mid = lo.midpoint(hi);
         if lo < mid {
-            let key = |s: &Span| if by_end { s.to } else { s.from };
-            self.spans[lo..hi].select_nth_unstable_by_key(mid - lo, key);
+            let key = |s: &Interval| if by_end { s.to } else { s.from };
+            self.intervals[lo..hi].select_nth_unstable_by_key(mid - lo, key);
         }
         self.build(2 * node, lo, mid, !by_end);
         self.build(2 * node + 1, mid, hi, !by_end);
@@ -75,44 +77,44 @@ impl Spans {
         };
     }
 
-    /// The rank of the first span inside `from..to`.
+    /// The smallest rank of an interval inside `from..to`.
     pub(super) fn first_inside(&self, from: usize, to: usize) -> Option<usize> {
-        let mut first = GONE;
-        self.search(1, 0, self.spans.len(), (from as u32, to as u32), &mut first);
-        (first != GONE).then_some(first as usize)
+        let mut first = TAKEN;
+        self.search(1, 0, self.intervals.len(), (from as u32, to as u32), &mut first);
+        (first != TAKEN).then_some(first as usize)
     }
 
-    fn search(&self, node: usize, lo: usize, hi: usize, walls: (u32, u32), first: &mut u32) {
+    fn search(&self, node: usize, lo: usize, hi: usize, range: (u32, u32), first: &mut u32) {
         let n = &self.nodes[node];
-        if n.first >= *first || n.from.1 < walls.0 || n.to.0 > walls.1 {
+        if n.first >= *first || n.from.1 < range.0 || n.to.0 > range.1 {
             return;
         }
-        if n.from.0 >= walls.0 && n.to.1 <= walls.1 {
+        if n.from.0 >= range.0 && n.to.1 <= range.1 {
             *first = n.first;
         } else if node >= self.nodes.len() / 2 {
-            let inside = self.spans[lo..hi].iter().filter(|s| s.from >= walls.0 && s.to <= walls.1);
+            let inside = self.intervals[lo..hi].iter().filter(|s| s.from >= range.0 && s.to <= range.1);
             *first = inside.map(|s| s.rank).fold(*first, u32::min);
         } else {
-            // The child with the earlier span first: it often spares the other.
+            // The child with the smaller rank first: if that one is inside, the other child need not be searched.
             let mid = lo.midpoint(hi);
             let mut children = [(2 * node, lo, mid), (2 * node + 1, mid, hi)];
             children.sort_by_key(|&(child, ..)| self.nodes[child].first);
             for (child, lo, hi) in children {
-                self.search(child, lo, hi, walls, first);
+                self.search(child, lo, hi, range, first);
             }
         }
     }
 
-    /// Takes the span of a rank out.
+    /// Takes out the interval of a rank.
     pub(super) fn take(&mut self, rank: usize) {
-        let at = self.at[rank] as usize;
-        self.spans[at].rank = GONE;
-        let (mut node, mut lo, mut hi) = (1, 0usize, self.spans.len());
+        let index = self.index_of[rank] as usize;
+        self.intervals[index].rank = TAKEN;
+        let (mut node, mut lo, mut hi) = (1, 0usize, self.intervals.len());
         while node < self.nodes.len() / 2 {
             let mid = lo.midpoint(hi);
-            (node, lo, hi) = if at < mid { (2 * node, lo, mid) } else { (2 * node + 1, mid, hi) };
+            (node, lo, hi) = if index < mid { (2 * node, lo, mid) } else { (2 * node + 1, mid, hi) };
         }
-        self.nodes[node].first = self.spans[lo..hi].iter().map(|s| s.rank).min().unwrap_or(GONE);
+        self.nodes[node].first = self.intervals[lo..hi].iter().map(|s| s.rank).min().unwrap_or(TAKEN);
         while node > 1 {
             node /= 2;
             self.nodes[node].first = self.nodes[2 * node].first.min(self.nodes[2 * node + 1].first);

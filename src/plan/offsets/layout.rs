@@ -1,4 +1,4 @@
-//! Layouts of one arena: from shared objects, and from offsets.
+//! Layouts of one arena, from shared objects or from offsets.
 
 use crate::plan::{
     layout::{Layout, LayoutKind, Place},
@@ -6,6 +6,15 @@ use crate::plan::{
 };
 
 /// Shared objects laid back to back in one arena (Pisarchyk and Lee 2020, section 5).
+///
+/// ```
+/// use texpool::plan::{Strategy, UsageRecord, offsets::back_to_back};
+///
+/// let objects = Strategy::GreedyBySize.place(&[UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4)])?;
+/// let arena = back_to_back(&objects);
+/// assert_eq!((arena.regions.as_slice(), arena.places[1].offset), (&[12][..], 8));
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 pub fn back_to_back(objects: &Layout) -> Layout {
     let starts: Vec<u64> = objects
         .regions
@@ -21,7 +30,7 @@ pub fn back_to_back(objects: &Layout) -> Layout {
     Layout { problem: LayoutKind::Offsets, regions, places }
 }
 
-/// Tensors in one arena; those that have no offset lie above all others, one after another. The sizes must add up.
+/// The layout of tensors at offsets; those without an offset are stacked on top. The sum of sizes must not overflow.
 pub(super) fn one_arena(records: &[UsageRecord], offsets: &[Option<u64>]) -> Layout {
     let end = |(record, offset): (&UsageRecord, &Option<u64>)| offset.map(|offset| offset + record.size);
     let mut top = records.iter().zip(offsets).filter_map(end).max().unwrap_or(0);

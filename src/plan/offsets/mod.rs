@@ -1,23 +1,24 @@
-//! Offset Calculation: tensors at offsets in one arena, the cost is the arena.
+//! Offset Calculation: tensors at offsets in one arena; the cost is the size of the arena.
 //!
-//! For buffers and for the banks, which are arenas too; no texture may hold such a plan whole, for some step would
-//! read and write it. Knows records alone.
+//! For buffers, and for banks, each of which is an arena, too. A texture cannot hold all tensors like this, for some
+//! step would read and write it. Knows nothing but records.
 
 mod arena;
+mod best_greedy;
 mod fit;
-mod gaps;
+mod free_list;
 mod greedy;
+mod interval_tree;
 mod layout;
-mod quick;
 mod search;
 mod smallest;
-mod spans;
 mod strip;
 
 pub(super) use arena::Arena;
 pub use arena::Gap;
-pub use fit::{Fit, fit};
+pub use fit::fit;
 pub use greedy::{greedy_by_breadth, greedy_by_size, greedy_in_order, micro_greedy, naive};
 pub use layout::back_to_back;
+pub use search::Fit;
 pub use smallest::{Smallest, smallest};
 pub use strip::{TieBreak, strip_packing};

@@ -1,10 +1,13 @@
-//! The smallest arena: the greedy strategies, then the search wherever they leave a gap to the widest step.
+//! The smallest arena: the greedy strategies first, and where they do not reach the widest step, a search over
+//! capacities.
 
 use super::{
-    fit::{Fit, fit_by_search, granularity},
-    quick::{quick, widest},
+    best_greedy::best_greedy,
+    fit::{fit_by_search, granularity},
+    search::Fit,
 };
 use crate::plan::{
+    bounds::{max_breadth, naive_total},
     control::{Progress, SearchControl, StopReason},
     error::PlanError,
     layout::Layout,
@@ -16,49 +19,65 @@ use crate::plan::{
 pub struct Smallest {
     /// The layout.
     pub layout: Layout,
-    /// A capacity below which nothing fits: the widest step, or the next above what the search has refused.
+    /// A lower bound: the widest step, or more where the search has ruled that out.
     pub bound: u64,
-    /// Why the search ended early, where it did: then less might be enough.
+    /// Why the search ended early, if it did. A smaller arena may exist then.
     pub stopped: Option<StopReason>,
 }
 
-/// Nodes of each search of the first round; a round later it is [`MORE`] times as many, which the search at the bound
-/// has from the start: on eight of minimalloc's eleven instances A to K the bound is what fits, on seven of them found
-/// with so many, and the rest of the round would be for nothing.
+/// Nodes for each capacity in the first round.
 const FIRST_NODES: u64 = 1 << 15;
-const MORE: u64 = 8;
+/// From one round to the next, nodes are multiplied by this. The lowest capacity has the next round's nodes from the
+/// start: it is the smallest arena on eight of minimalloc's eleven instances A to K, and on seven of them so many nodes
+/// find it (`cargo bench --no-default-features --bench arena` shows arena and bound), so that the rest of the round
+/// would be wasted.
+const NODES_GROWTH: u64 = 8;
 
-/// Halves the gap between what is known to fit and what is not, with at most `nodes` nodes a search, until `control`
-/// stops it. The gap is halved in rounds, the first with few nodes a search, so that a good layout is found early.
+/// The smallest arena, found by bisection between the widest step and the best greedy layout, with at most `nodes`
+/// nodes for each capacity, until `control` stops it. The bisection is repeated with more and more nodes, so that a
+/// good layout is found early.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
+///
+/// ```
+/// use texpool::plan::{SearchControl, UsageRecord, offsets::smallest};
+///
+/// let records = [UsageRecord::new(0, 1, 4), UsageRecord::new(1, 2, 6), UsageRecord::new(2, 3, 4)];
+/// let found = smallest(&records, 1000, &SearchControl::new())?;
+/// // Ten units are alive at steps 1 and 2, so nothing smaller exists.
+/// assert_eq!((found.layout.total(), found.bound), (10, 10));
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 pub fn smallest(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>) -> Result<Smallest, PlanError> {
-    let mut bound = widest(records)?;
-    let mut layout = quick(records, bound, control)?;
+    naive_total(records)?;
+    let mut bound = max_breadth(records);
+    let mut layout = best_greedy(records, bound, control)?;
     let step = granularity(records);
-    let mut round = nodes.min(FIRST_NODES);
+    let mut round_nodes = nodes.min(FIRST_NODES);
     loop {
-        // The lowest capacity that this round has not looked at: the widest step is nearly always enough.
-        let mut open = bound;
+        // The lowest capacity that this round has not decided; the widest step, which comes first, is nearly always
+        // enough.
+        let mut undecided = bound;
         let mut capacity = bound;
-        while open < layout.total() && control.stopped().is_none() {
-            control.report(Progress { best: Some(layout.total()), ..Progress::new("smallest arena", round, nodes) });
-            let given = if capacity == bound { round.saturating_mul(MORE).min(nodes) } else { round };
-            match fit_by_search(records, capacity, given, control) {
+        while undecided < layout.total() && control.stopped().is_none() {
+            let progress = Progress::new("smallest arena", round_nodes, nodes);
+            control.report(Progress { best: Some(layout.total()), ..progress });
+            let more = round_nodes.saturating_mul(NODES_GROWTH).min(nodes);
+            match fit_by_search(records, capacity, if capacity == bound { more } else { round_nodes }, control) {
                 Fit::Fits(found) => layout = found,
-                Fit::Infeasible => (bound, open) = (capacity + step, capacity + step),
-                Fit::BudgetExhausted => open = capacity + step,
+                Fit::Infeasible => (bound, undecided) = (capacity + step, capacity + step),
+                Fit::BudgetExhausted => undecided = capacity + step,
             }
-            // Everything is a multiple of `step`.
-            capacity = open + layout.total().saturating_sub(open) / step / 2 * step;
+            // Only multiples of `step` can be the smallest.
+            capacity = undecided + layout.total().saturating_sub(undecided) / step / 2 * step;
         }
-        let done = bound >= layout.total() || round >= nodes || control.stopped().is_some();
+        let done = bound >= layout.total() || round_nodes >= nodes || control.stopped().is_some();
         if done {
-            // A control that stopped after the last search cut nothing.
+            // What stopped the control after the last search had ended has cut nothing short.
             let stopped = control.stopped().filter(|_| bound < layout.total());
             return Ok(Smallest { layout, bound, stopped });
         }
-        round = round.saturating_mul(MORE).min(nodes);
+        round_nodes = round_nodes.saturating_mul(NODES_GROWTH).min(nodes);
     }
 }

@@ -1,12 +1,12 @@
-//! Strip packing best fit (Sekiyama et al. 2018, after Burke et al. 2004): fill the lowest stretch of the skyline with
-//! the longest-lived tensor that fits between its walls.
+//! Best-fit strip packing (Sekiyama et al. 2018, after Burke et al. 2004): the lowest segment of the skyline is filled
+//! with the longest-lived tensor that fits onto it.
 
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
 };
 
-use super::{layout::one_arena, spans::Spans};
+use super::{interval_tree::IntervalTree, layout::one_arena};
 use crate::plan::{bounds::naive_total, control::SearchControl, error::PlanError, layout::Layout, record::UsageRecord};
 
 /// Which of equally long-lived tensors is taken.
@@ -18,7 +18,7 @@ pub enum TieBreak {
     LowestIndex,
 }
 
-/// A stretch of points of the timeline over which the skyline is equally high.
+/// A range of points of the timeline over which the skyline has one height.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     from: usize,
@@ -26,7 +26,7 @@ struct Segment {
     height: u64,
 }
 
-/// The stretches, no two neighbours equally high.
+/// Segments side by side; neighbours differ in height.
 struct Skyline {
     /// By start: end and height.
     segments: BTreeMap<usize, (usize, u64)>,
@@ -39,15 +39,16 @@ impl Skyline {
         Self { segments: BTreeMap::from([(0, (points, 0))]), lowest: BTreeSet::from([(0, 0)]) }
     }
 
-    /// The lowest stretch, the earliest of equals: which one makes no difference to the published totals.
+    /// The lowest segment, the earliest of equals. The papers leave that open; on the published networks it makes no
+    /// difference.
     fn lowest(&self) -> Option<Segment> {
         let &(height, from) = self.lowest.first()?;
         let &(to, _) = self.segments.get(&from)?;
         Some(Segment { from, to, height })
     }
 
-    /// The heights beside a stretch.
-    fn lower_wall(&self, segment: Segment) -> Option<u64> {
+    /// The height of the lower neighbour.
+    fn lower_neighbour(&self, segment: Segment) -> Option<u64> {
         let left = self.segments.range(..segment.from).next_back().map(|(_, &(_, height))| height);
         let right = self.segments.get(&segment.to).map(|&(_, height)| height);
         left.into_iter().chain(right).min()
@@ -59,7 +60,7 @@ impl Skyline {
         Some(Segment { from, to, height })
     }
 
-    /// Adds a stretch where there is none, as one with neighbours that are as high.
+    /// Adds a segment where there is none, merged with neighbours of the same height.
     fn insert(&mut self, mut segment: Segment) {
         if segment.from == segment.to {
             return;
@@ -78,8 +79,9 @@ impl Skyline {
     }
 }
 
-/// Fills the skyline from below. `O(n log n)` where the lookup of what fits between walls meets few that do not,
-/// `O(n^1.5)` at worst. Where `control` stops it, what was not placed by then lies on top, one after another.
+/// Fills the skyline from below. `O(n log n)` if the lookup of the tensors that fit onto a segment visits few others,
+/// `O(n^1.5)` at worst, which is that of a k-d tree. If `control` stops it, the tensors that are not placed yet are
+/// stacked on top.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
@@ -93,7 +95,7 @@ pub fn strip_packing(
     points.sort_unstable();
     points.dedup();
     let point = |step: usize| points.partition_point(|&p| p < step);
-    // Longest-lived first; lifetimes in steps, walls in points.
+    // Longest-lived first. How long a tensor lives is counted in steps, as published; where it fits, in points.
     let mut order: Vec<usize> = (0..records.len()).collect();
     if ties == TieBreak::Largest {
         order.sort_by_key(|&i| Reverse(records[i].size));
@@ -101,15 +103,15 @@ pub fn strip_packing(
     order.sort_by_key(|&i| Reverse(records[i].last - records[i].first));
     let span = |&i: &usize| (point(records[i].first), point(records[i].last) + 1);
     let spans: Vec<(usize, usize)> = order.iter().map(span).collect();
-    let mut waiting = Spans::new(spans.iter().copied());
+    let mut unplaced = IntervalTree::new(spans.iter().copied());
     let mut offsets: Vec<Option<u64>> = vec![None; records.len()];
     let mut skyline = Skyline::new(points.len());
     let mut left = records.len();
     while left > 0 && !control.should_stop() {
         let Some(segment) = skyline.lowest() else { break };
-        match waiting.first_inside(segment.from, segment.to) {
+        match unplaced.first_inside(segment.from, segment.to) {
             Some(rank) => {
-                waiting.take(rank);
+                unplaced.take(rank);
                 left -= 1;
                 let (from, to) = spans[rank];
                 offsets[order[rank]] = Some(segment.height);
@@ -120,8 +122,8 @@ pub fn strip_packing(
                 skyline.insert(Segment { from, to, height });
             }
             None => {
-                // Nothing fits between the walls: level the stretch with the lower one.
-                let Some(height) = skyline.lower_wall(segment) else { break };
+                // Nothing fits: the segment is raised to its lower neighbour, so that the two become one.
+                let Some(height) = skyline.lower_neighbour(segment) else { break };
                 skyline.remove(segment.from);
                 skyline.insert(Segment { height, ..segment });
             }

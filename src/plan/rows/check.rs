@@ -1,5 +1,4 @@
-//! The independent checker of plans whose rows live one by one: it runs the steps over an empty memory and looks at
-//! what lies where.
+//! The independent checker of plans whose tensors are placed row by row: it simulates the steps on an empty memory.
 //!
 //! Shares no code with the planner and must never learn how a plan was found.
 
@@ -12,18 +11,18 @@ use crate::plan::{
     realize::{TensorRows, TextureLimits},
 };
 
-/// What lies in the pool: for each texture, by first texel, one past the last and whose row it is.
+/// The contents of the pool: for each texture and first texel, one past the last texel, the record and the row.
 struct Memory<'a> {
     plan: &'a Plan,
     runs: Vec<BTreeMap<u64, (u64, usize, u32)>>,
 }
 
-/// Checks a plan by running its steps: textures the device allows, every row inside its texture, every row that is read
-/// still there as it was written, and no step that reads and writes the same texture. Records marked `whole` must lie
-/// row after row.
+/// Checks a plan by simulating its steps: every texture is one that the device allows, every row lies inside its
+/// texture, every row that is read was written and not overwritten, and no step reads and writes the same texture. The
+/// rows of records marked `whole` must follow each other. [`place_rows`](super::place_rows) has an example.
 ///
 /// # Errors
-/// The first rule that is broken, naming step, record and row.
+/// The first rule that is broken, with step, record and row.
 pub fn check_rows(
     tensors: &[TensorRows],
     whole: &[bool],
@@ -79,7 +78,7 @@ fn check_textures(plan: &Plan, limits: TextureLimits) -> Result<(), PlanError> {
     for (texture, spec) in plan.textures.iter().enumerate() {
         let (width, height) = (spec.width, spec.height);
         let why = match (width, height) {
-            _ if width == 0 || width & (width - 1) != 0 => "the width is no power of two",
+            _ if width == 0 || width & (width - 1) != 0 => "the width is not a power of two",
             (_, 0) => "it has no rows",
             _ if width.max(height) > limits.max_extent => "an extent is above the device's limit",
             // A row table counts texels in 32 bits, so what lies beyond would be read and written elsewhere.
@@ -131,7 +130,7 @@ impl Memory<'_> {
         (*texture, start + u64::from(used.texels.start), start + u64::from(used.texels.end))
     }
 
-    /// Looks whether all that is used of a row lies there, in however many parts it was written.
+    /// Checks that everything that is used of a row is in memory, in however many parts it was written.
     fn read(&self, step: usize, used: &RowUse, row: u32) -> Result<(), PlanError> {
         let (texture, mut at, end) = self.place(used, row);
         while at < end {
@@ -143,7 +142,7 @@ impl Memory<'_> {
         Ok(())
     }
 
-    /// Puts a row, or a part of it, where the plan says; whatever it touches is no longer there.
+    /// Writes a row, or a part of it, where the plan says. Rows that it overlaps are lost.
     fn write(&mut self, step: usize, used: &RowUse, row: u32) -> Result<(), PlanError> {
         let (texture, start, end) = self.place(used, row);
         let record = used.record;
@@ -154,8 +153,9 @@ impl Memory<'_> {
         }
         let runs = &mut self.runs[texture];
         // Runs never overlap each other, so those that reach past `start` are the last ones that begin before `end`.
-        let hit: Vec<u64> = runs.range(..end).rev().take_while(|(_, run)| run.0 > start).map(|(&at, _)| at).collect();
-        for at in hit {
+        let overwritten: Vec<u64> =
+            runs.range(..end).rev().take_while(|(_, run)| run.0 > start).map(|(&at, _)| at).collect();
+        for at in overwritten {
             if let Some((_, lost, lost_row)) = runs.remove(&at)
                 && (lost, lost_row) == (record, row)
             {

@@ -1,4 +1,4 @@
-//! Lives of rows, and the runs of rows that are placed.
+//! Live ranges of rows, and the runs of rows that are placed together.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -9,26 +9,26 @@ use crate::plan::{
     record::UsageRecord,
 };
 
-/// Rows that are placed as one run: a single row, or a whole tensor.
+/// Rows that are placed together: a single row, or a whole tensor.
 pub(super) struct Item {
     pub(super) record: usize,
     pub(super) rows: Range<u32>,
     pub(super) usage: UsageRecord,
 }
 
-/// The life of each row of each tensor; none for rows that no step writes. A row that is written in parts lives from
-/// the first of them.
+/// The live range of each row of each tensor; `None` for rows that no step writes. A row that is written in parts is
+/// alive from the first part on.
 ///
 /// # Errors
 /// [`PlanError::Input`] where a step names a record or row that is not there, writes texels again, or reads some
 /// that are not written before.
-pub fn row_lives(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Option<LiveRange>>>, PlanError> {
-    let mut lives: Vec<Vec<Option<LiveRange>>> = tensors.iter().map(|t| vec![None; t.rows as usize]).collect();
+pub fn row_live_ranges(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Option<LiveRange>>>, PlanError> {
+    let mut live_ranges: Vec<Vec<Option<LiveRange>>> = tensors.iter().map(|t| vec![None; t.rows as usize]).collect();
     let mut parts = Parts::default();
     for (step, touched) in steps.iter().enumerate() {
         for used in &touched.reads {
             let bad = |why| PlanError::Input(InputError::BadRowUse { step, record: used.record, why });
-            for (row, life) in used.rows.clone().zip(used_rows(&mut lives, used).map_err(bad)?) {
+            for (row, life) in used.rows.clone().zip(used_rows(&mut live_ranges, used).map_err(bad)?) {
                 match life {
                     Some(life) if parts.has(used, row) => life.last = step,
                     _ => return Err(bad("it reads a row that no step has written")),
@@ -39,7 +39,7 @@ pub fn row_lives(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Op
             let bad = |why| PlanError::Input(InputError::BadRowUse { step, record: used.record, why });
             let row_texels = tensors.get(used.record).map_or(0, |t| t.row_texels);
             let all = used.texels == (0..row_texels);
-            for (row, life) in used.rows.clone().zip(used_rows(&mut lives, used).map_err(bad)?) {
+            for (row, life) in used.rows.clone().zip(used_rows(&mut live_ranges, used).map_err(bad)?) {
                 match life {
                     None if all => *life = Some(LiveRange { first: step, last: step }),
                     None if parts.add(used, row) => *life = Some(LiveRange { first: step, last: step }),
@@ -49,25 +49,25 @@ pub fn row_lives(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Op
             }
         }
     }
-    Ok(lives)
+    Ok(live_ranges)
 }
 
-/// The lives of the rows that are used.
+/// The live ranges of the rows that a step uses.
 fn used_rows<'a>(
-    lives: &'a mut [Vec<Option<LiveRange>>],
+    live_ranges: &'a mut [Vec<Option<LiveRange>>],
     used: &RowUse,
 ) -> Result<&'a mut [Option<LiveRange>], &'static str> {
-    let rows = lives.get_mut(used.record).ok_or("there is no such record")?;
+    let rows = live_ranges.get_mut(used.record).ok_or("there is no such record")?;
     let range = used.rows.start as usize..used.rows.end as usize;
     rows.get_mut(range).ok_or("it touches rows that are not there")
 }
 
-/// What is written of the rows that are written in parts.
+/// What is written so far of rows that are written in parts, by record and row.
 #[derive(Default)]
 struct Parts(BTreeMap<usize, BTreeMap<u32, Vec<Range<u32>>>>);
 
 impl Parts {
-    /// Whether all that is used of a row with a value is written.
+    /// Whether everything that a step uses of a row is written.
     fn has(&self, used: &RowUse, row: u32) -> bool {
         let Some(parts) = self.0.get(&used.record).and_then(|rows| rows.get(&row)) else { return true };
         let inside =
@@ -96,17 +96,17 @@ pub(super) fn items(problem: &RowProblem<'_>) -> Result<Vec<Item>, PlanError> {
         .into());
     }
     let mut items = Vec::new();
-    for (record, lives) in row_lives(tensors, steps)?.into_iter().enumerate() {
+    for (record, live_ranges) in row_live_ranges(tensors, steps)?.into_iter().enumerate() {
         let t = tensors[record];
         if whole[record] {
-            let first = lives.iter().flatten().map(|life| life.first).min();
-            let last = lives.iter().flatten().map(|life| life.last).max();
+            let first = live_ranges.iter().flatten().map(|life| life.first).min();
+            let last = live_ranges.iter().flatten().map(|life| life.last).max();
             if let (Some(first), Some(last)) = (first, last) {
                 items.push(Item { record, rows: 0..t.rows, usage: UsageRecord::new(first, last, t.texels()) });
             }
             continue;
         }
-        for (row, life) in (0..).zip(lives) {
+        for (row, life) in (0..).zip(live_ranges) {
             let Some(LiveRange { first, last }) = life else { continue };
             let usage = UsageRecord::new(first, last, t.row_texels.into());
             items.push(Item { record, rows: row..row + 1, usage });
@@ -115,10 +115,10 @@ pub(super) fn items(problem: &RowProblem<'_>) -> Result<Vec<Item>, PlanError> {
     Ok(items)
 }
 
-/// The first step at which the most texels are alive: no placement of this schedule takes fewer.
+/// The first step at which the most texels are alive. No placement of this schedule takes fewer.
 ///
 /// # Errors
-/// As [`row_lives`].
+/// As [`row_live_ranges`].
 pub fn live_row_peak(problem: &RowProblem<'_>) -> Result<LivePeak, PlanError> {
     let mut change = vec![0i64; problem.steps.len() + 1];
     for item in items(problem)? {

@@ -1,42 +1,41 @@
-//! Live texels of each tensor over time, and of each texture as tensors move between them. Most of the search for a
-//! layout is spent here.
+//! The live texels of each tensor over time, and of each texture while tensors move between textures. The search for a
+//! layout spends most of its time here.
 
 use super::items::Item;
 
-/// Points that are summed and looked at together.
+/// Sections that are added up together: a loop of fixed length that the compiler makes vector instructions of.
 const BLOCK: usize = 32;
 type Block = [i32; BLOCK];
 
-/// Live units of a tensor at the points of the timeline, from a block on.
+/// The live units of a tensor in the sections of the timeline, from a block on.
 #[derive(Clone, Default)]
 pub(super) struct LiveProfile {
-    /// The first point at which it lives.
+    /// The first section in which it is alive.
     pub(super) from: usize,
     first_block: usize,
     live: Vec<Block>,
 }
 
-/// Points that the profiles of a problem may have together: 256 MiB. A choice, not a measurement.
-const MOST_POINTS: usize = 1 << 26;
+/// Sections that the profiles of a problem may have together: 256 MiB. A choice, not a measurement.
+const MAX_SECTIONS: usize = 1 << 26;
 
-/// The tensors of a problem over time.
+/// The profiles of all tensors of a problem.
 pub(super) struct LiveProfiles {
-    /// One a record.
+    /// One for each record.
     pub(super) of: Vec<LiveProfile>,
     blocks: usize,
-    /// A unit is two to the power of so many texels, a part of one counts for nothing: with none, but for tensors that
-    /// no device holds, every sum fits 31 bits.
+    /// A unit is two to the power of this many texels, rounded down, so that every sum fits into 31 bits. It is 0, and
+    /// a unit a texel, except for tensors that no device can hold.
     shift: u32,
 }
 
 impl LiveProfiles {
-    /// Live texels grow only where a row is born and shrink only where one dies, so the last birth before a death is
-    /// all that matters. None where tensors times points would take too much memory.
+    /// The profiles of the tensors of `items`; `None` if tensors times sections would take too much memory.
     pub(super) fn new(records: usize, items: &[Item]) -> Option<Self> {
-        let points = points(items);
+        let starts = section_starts(items);
         let span = |item: &Item| {
-            let point = |step: usize| points.partition_point(|&point| point < step);
-            (point(item.usage.first), point(item.usage.last + 1))
+            let section = |step: usize| starts.partition_point(|&start| start < step);
+            (section(item.usage.first), section(item.usage.last + 1))
         };
         let total = items.iter().fold(0u64, |sum, item| sum.saturating_add(item.usage.size));
         let shift = (u64::BITS - total.leading_zeros()).saturating_sub(i32::BITS - 1);
@@ -48,7 +47,7 @@ impl LiveProfiles {
         }
         let length = |&(from, to): &(usize, usize)| to.div_ceil(BLOCK) * BLOCK - from / BLOCK * BLOCK;
         let all = spans.iter().flatten().map(length).fold(0, usize::saturating_add);
-        if all > MOST_POINTS {
+        if all > MAX_SECTIONS {
             return None;
         }
         let profile = |span: &Option<(usize, usize)>| {
@@ -65,22 +64,23 @@ impl LiveProfiles {
             let live = &mut profile.live.as_flattened_mut()[from - before..to - before];
             live.iter_mut().for_each(|live| *live += (item.usage.size >> shift) as i32);
         }
-        Some(Self { of, blocks: points.len().div_ceil(BLOCK), shift })
+        Some(Self { of, blocks: starts.len().div_ceil(BLOCK), shift })
     }
 
-    /// A texture without tensors.
-    pub(super) fn empty(&self) -> Load {
-        Load { live: vec![[0; BLOCK]; self.blocks], most: vec![0; self.blocks], peak: 0 }
+    /// The load of a texture without tensors.
+    pub(super) fn no_load(&self) -> TextureLoad {
+        TextureLoad { live: vec![[0; BLOCK]; self.blocks], maximums: vec![0; self.blocks], peak: 0 }
     }
 
-    /// At least the sum of the textures' fullest points, in texels.
-    pub(super) fn texels(&self, loads: &[Load]) -> u64 {
+    /// The sum of the textures' peaks in texels, a little less where units are larger.
+    pub(super) fn sum_of_peaks(&self, loads: &[TextureLoad]) -> u64 {
         loads.iter().map(|load| u64::from(load.peak.unsigned_abs())).sum::<u64>() << self.shift
     }
 }
 
-/// Of the steps at which rows are born, the last before each death.
-fn points(items: &[Item]) -> Vec<usize> {
+/// The sections that matter: live texels grow only where rows are born and shrink only where they die, so of the steps
+/// at which rows are born, the last one before each death.
+fn section_starts(items: &[Item]) -> Vec<usize> {
     let sorted = |step: fn(&Item) -> usize| {
         let mut steps: Vec<usize> = items.iter().map(step).collect();
         steps.sort_unstable();
@@ -89,22 +89,22 @@ fn points(items: &[Item]) -> Vec<usize> {
     };
     let births = sorted(|item| item.usage.first);
     let last_birth = |last: usize| births[births.partition_point(|&birth| birth <= last) - 1];
-    let mut points: Vec<usize> = sorted(|item| item.usage.last).into_iter().map(last_birth).collect();
-    points.dedup();
-    points
+    let mut starts: Vec<usize> = sorted(|item| item.usage.last).into_iter().map(last_birth).collect();
+    starts.dedup();
+    starts
 }
 
-/// Live units of one texture.
+/// The live units of one texture.
 #[derive(Clone)]
-pub(super) struct Load {
+pub(super) struct TextureLoad {
     live: Vec<Block>,
-    /// The fullest point of each block, and of all.
-    most: Vec<i32>,
+    /// The largest load in each block, and of all.
+    maximums: Vec<i32>,
     pub(super) peak: i32,
 }
 
-impl Load {
-    /// By how much the fullest point grows if a tensor is added.
+impl TextureLoad {
+    /// By how much the peak grows if a tensor is added.
     pub(super) fn growth(&self, profile: &LiveProfile) -> i32 {
         let live = self.live[profile.first_block..].as_flattened().iter().zip(profile.live.as_flattened());
         live.fold(self.peak, |peak, (total, live)| peak.max(total + live)) - self.peak
@@ -120,13 +120,14 @@ impl Load {
 
     fn change(&mut self, profile: &LiveProfile, changed: impl Fn(i32, i32) -> i32) {
         let from = profile.first_block;
-        for ((total, most), live) in self.live[from..].iter_mut().zip(&mut self.most[from..]).zip(&profile.live) {
-            *most = 0;
+        let blocks = self.live[from..].iter_mut().zip(&mut self.maximums[from..]);
+        for ((total, max), live) in blocks.zip(&profile.live) {
+            *max = 0;
             for (total, &live) in total.iter_mut().zip(live) {
                 *total = changed(*total, live);
-                *most = (*most).max(*total);
+                *max = (*max).max(*total);
             }
         }
-        self.peak = self.most.iter().copied().max().unwrap_or(0);
+        self.peak = self.maximums.iter().copied().max().unwrap_or(0);
     }
 }

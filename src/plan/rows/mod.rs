@@ -1,7 +1,7 @@
-//! Rows placed one by one: every row of every tensor lives from the step that writes it to the last step that reads it,
-//! and has a place of its own. A tensor lives in one texture; no step reads and writes the same one.
+//! Tensors placed row by row: each row is alive from the step that writes it to the last step that reads it, and has an
+//! offset of its own. All rows of a tensor lie in one texture, and no step reads and writes the same texture.
 //!
-//! The steps say which rows they touch; nothing here knows why. Sizes are texels.
+//! Steps say which rows they read and write; nothing here knows why. Sizes are in texels.
 
 mod check;
 mod items;
@@ -13,7 +13,7 @@ mod realize;
 mod textures;
 
 pub use check::check_rows;
-pub use items::{live_row_peak, row_lives};
+pub use items::{live_row_peak, row_live_ranges};
 pub use place::place_rows;
 pub use problem::{LivePeak, LiveRange, RowLayout, RowProblem, RowStep, RowUse};
 pub use realize::realize_rows;

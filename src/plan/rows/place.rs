@@ -1,28 +1,57 @@
-//! A layout of rows: tensors to textures, then rows to texels, for several numbers of textures; the smallest is kept.
+//! A layout of rows: tensors are assigned to textures, then rows are packed in each texture. This is done for several
+//! numbers of textures, and the smallest layout is kept.
 
 use super::{
     items::{self, Item},
     live_profile::LiveProfiles,
     pack::pack,
     problem::{RowLayout, RowProblem},
-    textures::{Climbing, assignments, conflicts},
+    textures::{Effort, assignments, conflicts},
 };
 use crate::plan::{
-    bounds::naive_total, budget::SearchBudget, control::SearchControl, error::PlanError, record::UsageRecord,
+    bounds::{max_breadth, naive_total},
+    budget::SearchBudget,
+    control::SearchControl,
+    error::PlanError,
+    record::UsageRecord,
 };
 
-/// Numbers of textures that are tried; a network that needs more gets a layout of as many as it needs.
-const FEWEST: usize = 2;
-const MOST: usize = 4;
-/// Assignments that are packed, for each number of textures.
-const PACKED: usize = 3;
+/// Numbers of textures that are tried. A network that needs more gets as many as it needs. A guess: WebGPU allows four
+/// storage textures in a stage, which says nothing about the pool; the networks of the tests are smallest with two or
+/// three.
+const MIN_TEXTURES: usize = 2;
+const MAX_TEXTURES: usize = 4;
+/// Assignments that are packed for each number of textures: the one with the least peaks does not always pack best. A
+/// guess.
+const PACKED_ASSIGNMENTS: usize = 3;
 
-/// Places every row of every record; the same answer for the same problem and budget, unless `control` stops the
-/// search, which then answers with the best so far. `None` where it is stopped before there is any, or where tensors
-/// times steps are too many for the search's memory.
+/// Places every row of every record. Deterministic, unless `control` stops the search, which then returns the smallest
+/// layout so far. `None` if it is stopped before there is one, or if tensors times steps are too many for its memory.
 ///
 /// # Errors
-/// As [`row_lives`](super::row_lives); [`PlanError::Input`] where the rows add up to more than 64 bits hold.
+/// As [`row_live_ranges`](super::row_live_ranges); [`PlanError::Input`] if the sizes of the rows add up to more than 64
+/// bits hold.
+///
+/// ```
+/// use texpool::plan::{
+///     RowProblem, RowStep, RowUse, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits, check_rows,
+///     place_rows, realize_rows,
+/// };
+///
+/// // A tensor of four rows of 8 texels, written by one step and reduced to another row by row.
+/// let rows = |record, rows| RowUse { record, rows, texels: 0..8 };
+/// let mut steps = vec![RowStep { reads: vec![], writes: vec![rows(0, 0..4)] }];
+/// steps.extend((0..4).map(|row| RowStep { reads: vec![rows(0, row..row + 1)], writes: vec![rows(1, row..row + 1)] }));
+/// let tensors = [TensorRows { rows: 4, row_texels: 8 }; 2];
+/// let problem = RowProblem { tensors: &tensors, whole: &[false; 2], steps: &steps };
+/// let layout = place_rows(&problem, SearchBudget::ROWS, &SearchControl::new())?.expect("nothing stops it");
+///
+/// let limits = TextureLimits { max_extent: 8192 };
+/// let plan = realize_rows(&layout, &problem, TexelFormat::Rgba16Float, limits)?;
+/// check_rows(&tensors, &[false; 2], &steps, &plan, limits)?;
+/// assert_eq!(plan.textures.len(), 2);
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 pub fn place_rows(
     problem: &RowProblem<'_>,
     budget: SearchBudget,
@@ -35,46 +64,47 @@ pub fn place_rows(
     let Some(profiles) = LiveProfiles::new(records, &items) else { return Ok(None) };
     let conflicts = conflicts(records, problem.steps);
     let mut found = Vec::new();
-    let mut textures = FEWEST.min(records.max(1));
-    // With a texture for each tensor there is always an assignment.
-    while textures <= MOST || found.is_empty() {
-        let climbing = Climbing { moves: budget.moves / (MOST - FEWEST + 1) as u64, keep: PACKED };
-        found.extend(assignments(&profiles, &conflicts, textures, climbing, control));
+    let mut textures = MIN_TEXTURES.min(records.max(1));
+    // This ends: with a texture for each tensor there is always an assignment.
+    while textures <= MAX_TEXTURES || found.is_empty() {
+        let moves = budget.moves / (MAX_TEXTURES - MIN_TEXTURES + 1) as u64;
+        let effort = Effort { moves, keep: PACKED_ASSIGNMENTS };
+        found.extend(assignments(&profiles, &conflicts, textures, effort, control));
         textures += 1;
         if control.should_stop() && found.is_empty() {
             return Ok(None);
         }
     }
     found.sort();
-    let share = (budget.packings / found.len().max(1) as u64).max(1);
+    let packings = (budget.packings / found.len().max(1) as u64).max(1);
     let mut best: Option<RowLayout> = None;
     for assigned in &found {
         let total = best.as_ref().map_or(u64::MAX, RowLayout::total);
         if assigned.bound >= total {
             break;
         }
-        let packing = Packing { packings: share, below: total };
-        let layout = packed(problem, &items, &assigned.texture_of, packing, control);
+        let packing = Packing { packings, below: total };
+        let layout = pack_textures(problem, &items, &assigned.texture_of, packing, control);
         best = layout.filter(|layout| layout.total() < total).or(best);
         if control.should_stop() {
             return Ok(best);
         }
     }
-    // The first assignment always has a layout: this is for none at all.
+    // Unless nothing is to be placed, the first assignment has a layout.
     let starts = problem.tensors.iter().map(|t| vec![0; t.rows as usize]).collect();
     let nothing = RowLayout { textures: Vec::new(), texture_of: vec![0; records], starts };
     Ok(Some(best.unwrap_or(nothing)))
 }
 
-/// How far a layout is searched for, and what it must be smaller than.
+/// How many packings are tried, and what the layout must be smaller than.
 struct Packing {
     packings: u64,
     below: u64,
 }
 
-/// The layout of an assignment; nothing where it is seen on the way that its textures will not add up to less than
-/// `below`, or where the search is stopped.
-fn packed(
+/// The layout of an assignment; `None` once it is clear that its textures do not add up to less than `below`, or if the
+/// search is stopped.
+fn pack_textures(
     problem: &RowProblem<'_>,
     items: &[Item],
     texture_of: &[usize],
@@ -89,13 +119,14 @@ fn packed(
         rows[texture_of[item.record]].push(item.usage);
         members[texture_of[item.record]].push(item);
     }
-    let mut heights: Vec<u64> = rows.iter().map(|rows| breadth(rows)).collect();
+    let mut heights: Vec<u64> = rows.iter().map(|rows| max_breadth(rows)).collect();
     for texture in 0..textures {
-        let least = heights[texture];
-        let others = heights.iter().sum::<u64>() - least;
-        let room = below.saturating_sub(others);
-        let (offsets, height) = pack(&rows[texture], least, room, packings / textures as u64, control)?;
-        if height >= room {
+        // The other textures count with their height if they are packed, else with their peak, which is a lower bound.
+        let peak = heights[texture];
+        let others = heights.iter().sum::<u64>() - peak;
+        let limit = below.saturating_sub(others);
+        let (offsets, height) = pack(&rows[texture], peak, limit, packings / textures as u64, control)?;
+        if height >= limit {
             return None;
         }
         heights[texture] = height;
@@ -106,27 +137,11 @@ fn packed(
             }
         }
     }
-    Some(compact(RowLayout { textures: heights, texture_of: texture_of.to_vec(), starts }))
+    Some(remove_empty(RowLayout { textures: heights, texture_of: texture_of.to_vec(), starts }))
 }
 
-/// Texels alive at the fullest step.
-fn breadth(rows: &[UsageRecord]) -> u64 {
-    let end = rows.iter().map(|r| r.last + 2).max().unwrap_or(0);
-    let mut change = vec![0i64; end];
-    for r in rows {
-        change[r.first] += r.size as i64;
-        change[r.last + 1] -= r.size as i64;
-    }
-    let (mut live, mut most) = (0, 0);
-    for c in change {
-        live += c;
-        most = most.max(live);
-    }
-    most.unsigned_abs()
-}
-
-/// Without textures that hold nothing, but for the one of tensors that are never written.
-fn compact(mut layout: RowLayout) -> RowLayout {
+/// Removes textures that hold nothing. Tensors that are never written are assigned to the first texture.
+fn remove_empty(mut layout: RowLayout) -> RowLayout {
     let kept: Vec<usize> = (0..layout.textures.len()).filter(|&t| layout.textures[t] > 0).collect();
     for texture in &mut layout.texture_of {
         *texture = kept.iter().position(|kept| kept == texture).unwrap_or(0);

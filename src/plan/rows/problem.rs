@@ -1,4 +1,4 @@
-//! The problem of placing rows, and what answers it.
+//! The problem of placing rows, and its solution.
 
 use std::ops::Range;
 
@@ -12,11 +12,12 @@ pub struct RowUse {
     pub record: usize,
     /// The rows.
     pub rows: Range<u32>,
-    /// The texels of each of them: all, or a part that a step of its own writes.
+    /// The texels of each of these rows: all, or a part if several steps write parts of a row.
     pub texels: Range<u32>,
 }
 
-/// What one step reads and writes, row by row. A tensor that is bound is listed even where none of its rows is read.
+/// What one step reads and writes, row by row. A tensor that the step binds is listed even if it reads none of its
+/// rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RowStep {
@@ -26,7 +27,7 @@ pub struct RowStep {
     pub writes: Vec<RowUse>,
 }
 
-/// The first step that writes a row or a part of it, and the last that reads it (the same where none does).
+/// The first step that writes a row or a part of it, and the last that reads it; the same step if none does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveRange {
     /// The step that writes it.
@@ -35,7 +36,7 @@ pub struct LiveRange {
     pub last: usize,
 }
 
-/// The fullest step of a schedule.
+/// The step of a schedule at which the most texels are alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LivePeak {
     /// The step.
@@ -49,7 +50,7 @@ pub struct LivePeak {
 pub struct RowProblem<'a> {
     /// Rows of each record.
     pub tensors: &'a [TensorRows],
-    /// Records whose rows must lie one after another: they are looked at in another shape, too.
+    /// Whether the rows of each record must lie one after another, because the tensor is also used in another shape.
     pub whole: &'a [bool],
     /// The steps.
     pub steps: &'a [RowStep],
@@ -62,7 +63,7 @@ pub struct RowLayout {
     pub textures: Vec<u64>,
     /// Texture of each record.
     pub texture_of: Vec<usize>,
-    /// First texel of each row of each record. A row that no step writes has the place of another.
+    /// First texel of each row of each record. Means nothing for a row that no step writes.
     pub starts: Vec<Vec<u64>>,
 }
 

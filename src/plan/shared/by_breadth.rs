@@ -10,8 +10,9 @@ use crate::plan::{
     record::UsageRecord,
 };
 
-/// Visits steps from the widest to the narrowest, and at each places the tensors not placed yet, largest first.
-/// `O(k n log n)` for `k` objects. Where `control` stops it, those not placed yet get objects of their own.
+/// Visits steps from the largest breadth to the smallest, and at each assigns the tensors that have no object yet,
+/// largest first. `O(k n log n)` for `k` objects. If `control` stops it, the remaining tensors get objects of their
+/// own.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
@@ -27,9 +28,9 @@ pub fn greedy_by_breadth(
             break;
         }
         match best_object(&objects, record, records[record].size) {
-            Some(object) => objects.put(record, object),
+            Some(object) => objects.assign(record, object),
             None => {
-                objects.open(record);
+                objects.assign_new(record);
             }
         }
     }

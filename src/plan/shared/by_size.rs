@@ -3,26 +3,26 @@
 use super::objects::Objects;
 use crate::plan::{bounds::naive_total, control::SearchControl, error::PlanError, layout::Layout, record::UsageRecord};
 
-/// Which of the suitable objects a tensor takes. Objects never grow here and are opened from the largest to the
-/// smallest.
+/// Which of the free objects a tensor takes. Tensors come from the largest to the smallest, so objects are created from
+/// the largest to the smallest, every object is large enough, and none grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectChoice {
-    /// The smallest, the one opened first of equals: the paper's text.
+    /// The smallest, and of equals the one created first: the paper's text.
     Smallest,
-    /// The one opened first, and so a largest.
+    /// The one created first, which is a largest one.
     First,
-    /// The one opened last, and so a smallest: the paper's Algorithm 2 to the letter.
+    /// The one created last, which is a smallest one: the paper's Algorithm 2 to the letter.
     Last,
 }
 
-/// Places tensors from the largest to the smallest, each into the object that `pick` names. `O(k n log n)` for `k`
-/// objects. Where `control` stops it, those not placed yet get objects of their own.
+/// Assigns tensors from the largest to the smallest, each to the object that `choice` names. `O(k n log n)` for `k`
+/// objects. If `control` stops it, the remaining tensors get objects of their own.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn greedy_by_size(
     records: &[UsageRecord],
-    pick: ObjectChoice,
+    choice: ObjectChoice,
     control: &SearchControl<'_>,
 ) -> Result<Layout, PlanError> {
     naive_total(records)?;
@@ -33,19 +33,19 @@ pub fn greedy_by_size(
         if control.should_stop() {
             break;
         }
-        let suits = |&object: &usize| objects.suits(object, record);
-        let object = match pick {
-            ObjectChoice::First => (0..objects.len()).find(suits),
-            ObjectChoice::Last => (0..objects.len()).rev().find(suits),
-            ObjectChoice::Smallest => (0..objects.len()).rev().find(suits).map(|last| {
+        let is_free = |&object: &usize| objects.is_free(object, record);
+        let object = match choice {
+            ObjectChoice::First => (0..objects.len()).find(is_free),
+            ObjectChoice::Last => (0..objects.len()).rev().find(is_free),
+            ObjectChoice::Smallest => (0..objects.len()).rev().find(is_free).map(|last| {
                 let equals = (0..=last).rev().take_while(|&object| objects.size(object) == objects.size(last));
-                equals.filter(suits).last().unwrap_or(last)
+                equals.filter(is_free).last().unwrap_or(last)
             }),
         };
         match object {
-            Some(object) => objects.put(record, object),
+            Some(object) => objects.assign(record, object),
             None => {
-                objects.open(record);
+                objects.assign_new(record);
             }
         }
     }

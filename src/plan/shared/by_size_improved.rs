@@ -1,5 +1,5 @@
-//! Greedy by Size Improved (Pisarchyk and Lee 2020, section 4.4): by stages of the positional maximums, and inside a
-//! stage the pair of tensor and object that leaves the shortest idle gap.
+//! Greedy by Size Improved (Pisarchyk and Lee 2020, section 4.4): in stages given by the positional maximums, and in
+//! each stage the pair of tensor and object with the shortest idle gap between them first.
 
 use std::cmp::Reverse;
 
@@ -9,49 +9,49 @@ use crate::plan::{bounds::bounds, control::SearchControl, error::PlanError, layo
 /// The tensors of one stage.
 struct Stage {
     /// In the order in which ties are broken: by size, largest first, then by index.
-    tensors: Vec<Waiting>,
-    /// How long each has to wait, the lowest is next: a tree of minimums, the tensors its last half.
+    tensors: Vec<StageTensor>,
+    /// The rank of each tensor; the lowest is next. A segment tree of minimums, its second half is the tensors.
     ranks: Vec<usize>,
-    /// Birth and place in `tensors`, by birth.
+    /// First step and index in `tensors`, by first step.
     births: Vec<(usize, usize)>,
 }
 
 /// A tensor of the current stage.
-struct Waiting {
+struct StageTensor {
     record: usize,
-    life: UsageRecord,
-    /// Idle steps and object of the nearest one so far; `None` while every object is busy.
+    usage: UsageRecord,
+    /// The shortest idle gap and its object; `None` while every object is busy.
     nearest: Option<(usize, usize)>,
-    /// Whether the nearest has been taken since: there may be none as near.
+    /// Whether the nearest object was assigned to another tensor meanwhile, so that the gap may be longer now.
     stale: bool,
 }
 
-/// The rank of a tensor that has its place.
-const PLACED: usize = usize::MAX;
+/// The rank of a tensor that has an object.
+const ASSIGNED: usize = usize::MAX;
 
-/// Where one stage ends and the next begins.
+/// Where one stage ends and the next begins. The paper and the implementation of its authors differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stages {
     /// The paper's text: sizes equal to a positional maximum are one stage, those between two of them another.
     Split,
-    /// The TensorFlow Lite delegate: sizes equal to a positional maximum, and those down to the next, are one stage.
+    /// TensorFlow Lite's GPU delegate: sizes from a positional maximum down to the next, without that, are one stage.
     Merged,
 }
 
-/// Which tensor of a stage is next; what is left equal goes by size, largest first, then by index.
+/// Which tensor of a stage is next. Ties go to the larger size, then to the lower index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageOrder {
-    /// The shortest idle gap first, tensors that suit no object last.
+    /// The one with the shortest idle gap; tensors for which every object is busy come last.
     Nearest,
-    /// Tensors that suit no object first, so that their new objects are there for the rest.
+    /// Tensors for which every object is busy come first, so that their new objects can be used by the others.
     UnassignedFirst,
-    /// The largest tensor first, whatever gap it leaves.
+    /// The largest tensor, whatever its gap.
     Largest,
 }
 
-/// Places stage by stage; inside a stage as `order` says. A placement changes matters only for those that would live
-/// between its neighbours in the object. `O(k n^2)` at worst, close to `O(k n log n)` on networks. Where `control`
-/// stops it, those not placed yet get objects of their own.
+/// Assigns tensors stage by stage, in a stage by `order`. `O(k n^2)` at worst for `k` objects, close to `O(k n log n)`
+/// on networks, because an assignment changes the gaps of few tensors. If `control` stops it, the remaining tensors get
+/// objects of their own.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
@@ -62,12 +62,12 @@ pub fn greedy_by_size_improved(
     control: &SearchControl<'_>,
 ) -> Result<Layout, PlanError> {
     let maximums = bounds(records)?.positional_maximums;
-    // Maximums never increase: so many are large enough, and whether the last of them is exact.
-    let stage = |size: u64| {
+    // The number of maximums that are at least `size` and, in split stages, whether `size` is below the last of these.
+    let stage_of = |size: u64| {
         let enough = maximums.partition_point(|&m| m >= size);
         (enough, stages == Stages::Split && maximums.get(enough.wrapping_sub(1)) != Some(&size))
     };
-    let key = |(record, r): (usize, &UsageRecord)| (stage(r.size), Reverse(r.size), record);
+    let key = |(record, r): (usize, &UsageRecord)| (stage_of(r.size), Reverse(r.size), record);
     let mut sorted: Vec<((usize, bool), Reverse<u64>, usize)> = records.iter().enumerate().map(key).collect();
     sorted.sort_unstable();
 
@@ -81,10 +81,10 @@ pub fn greedy_by_size_improved(
             let (object, after, before) = match nearest {
                 Some((_, object)) => {
                     let (after, before) = objects.neighbours(object, record);
-                    objects.put(record, object);
+                    objects.assign(record, object);
                     (object, after, before)
                 }
-                None => (objects.open(record), None, None),
+                None => (objects.assign_new(record), None, None),
             };
             if order != StageOrder::Largest {
                 stage.refresh(&objects, order, (&records[record], object), (after, before));
@@ -101,28 +101,29 @@ impl Stage {
         order: StageOrder,
         control: &SearchControl<'_>,
     ) -> Self {
-        let mut tensors: Vec<Waiting> = members
-            .map(|(record, life)| Waiting { record, life, nearest: None, stale: order == StageOrder::Largest })
+        let mut tensors: Vec<StageTensor> = members
+            .map(|(record, usage)| StageTensor { record, usage, nearest: None, stale: order == StageOrder::Largest })
             .collect();
-        let mut births: Vec<(usize, usize)> = tensors.iter().enumerate().map(|(at, t)| (t.life.first, at)).collect();
+        let mut births: Vec<(usize, usize)> =
+            tensors.iter().enumerate().map(|(index, t)| (t.usage.first, index)).collect();
         births.sort_unstable();
-        let by_birth: Vec<usize> = births.iter().map(|&(_, at)| tensors[at].record).collect();
-        // Where gaps do not say whose turn it is, they are looked at when it comes.
-        let looks = if order == StageOrder::Largest { 0 } else { objects.len() };
-        for object in 0..looks {
+        let by_birth: Vec<usize> = births.iter().map(|&(_, index)| tensors[index].record).collect();
+        // By size the order does not depend on gaps, so each is computed when it is needed.
+        let objects_to_compare = if order == StageOrder::Largest { 0 } else { objects.len() };
+        for object in 0..objects_to_compare {
             if control.should_stop() {
                 break;
             }
-            for (gap, &(_, at)) in objects.distances(object, by_birth.iter().copied()).zip(&births) {
+            for (gap, &(_, index)) in objects.idle_gaps(object, by_birth.iter().copied()).zip(&births) {
                 if let Some(gap) = gap
-                    && tensors[at].nearest.is_none_or(|best| gap < best.0)
+                    && tensors[index].nearest.is_none_or(|best| gap < best.0)
                 {
-                    tensors[at].nearest = Some((gap, object));
+                    tensors[index].nearest = Some((gap, object));
                 }
             }
         }
         let leaves = tensors.len().next_power_of_two();
-        let mut ranks = vec![PLACED; 2 * leaves];
+        let mut ranks = vec![ASSIGNED; 2 * leaves];
         tensors.iter().zip(&mut ranks[leaves..]).for_each(|(tensor, leaf)| *leaf = rank(tensor, order));
         for node in (1..leaves).rev() {
             ranks[node] = ranks[2 * node].min(ranks[2 * node + 1]);
@@ -130,7 +131,7 @@ impl Stage {
         Self { tensors, ranks, births }
     }
 
-    /// Takes the tensor whose turn it is: its record, and its nearest object.
+    /// Removes the tensor that is next: its record, and its nearest object with the gap.
     fn next(
         &mut self,
         objects: &Objects<'_>,
@@ -140,33 +141,33 @@ impl Stage {
         let leaves = self.ranks.len() / 2;
         loop {
             let least = self.ranks[1];
-            if least == PLACED || control.should_stop() {
+            if least == ASSIGNED || control.should_stop() {
                 return None;
             }
             let mut node = 1;
             while node < leaves {
                 node = if self.ranks[2 * node] == least { 2 * node } else { 2 * node + 1 };
             }
-            let at = node - leaves;
-            let tensor = &mut self.tensors[at];
+            let index = node - leaves;
+            let tensor = &mut self.tensors[index];
             let fresh = !std::mem::take(&mut tensor.stale);
             if !fresh {
                 tensor.nearest = nearest(objects, tensor.record);
             }
             let found = (tensor.record, tensor.nearest);
             let rank = rank(tensor, order);
-            // What it has now may be farther than what others have.
+            // A gap that was stale may have become longer than that of another tensor.
             if fresh || rank == least {
-                self.wait(at, PLACED);
+                self.set_rank(index, ASSIGNED);
                 return Some(found);
             }
-            self.wait(at, rank);
+            self.set_rank(index, rank);
         }
     }
 
-    /// Sets the rank of the tensor at `at`.
-    fn wait(&mut self, at: usize, rank: usize) {
-        let mut node = self.ranks.len() / 2 + at;
+    /// Sets the rank of a tensor.
+    fn set_rank(&mut self, index: usize, rank: usize) {
+        let mut node = self.ranks.len() / 2 + index;
         self.ranks[node] = rank;
         while node > 1 {
             node /= 2;
@@ -178,8 +179,9 @@ impl Stage {
         }
     }
 
-    /// Brings the rest up to date after a tensor went into an object, where one died and another is born: whoever does
-    /// not fit between the two was not open to the object, or has a nearer tensor in it.
+    /// Updates the nearest objects after `placed` was assigned to `object`, in which a tensor dies at step `after` and
+    /// the next is born at step `before`. For tensors that do not fit between the two nothing has changed: the object
+    /// was busy before, or another of its tensors is nearer than `placed`.
     fn refresh(
         &mut self,
         objects: &Objects<'_>,
@@ -190,13 +192,13 @@ impl Stage {
         let from = after.map_or(0, |after| self.births.partition_point(|&(birth, _)| birth <= after));
         let leaves = self.ranks.len() / 2;
         for next in from..self.births.len() {
-            let (birth, at) = self.births[next];
+            let (birth, index) = self.births[next];
             if before.is_some_and(|before| birth >= before) {
                 break;
             }
-            let tensor = &mut self.tensors[at];
-            let (r, p) = (&tensor.life, placed);
-            if self.ranks[leaves + at] == PLACED || before.is_some_and(|before| r.last >= before) {
+            let tensor = &mut self.tensors[index];
+            let (r, p) = (&tensor.usage, placed);
+            if self.ranks[leaves + index] == ASSIGNED || before.is_some_and(|before| r.last >= before) {
                 continue;
             }
             if r.conflicts(p) {
@@ -204,7 +206,7 @@ impl Stage {
                     continue;
                 }
                 if order == StageOrder::Nearest {
-                    // The gap that is left can only be longer: time to look when its turn comes.
+                    // The gap can only have become longer, so it is enough to compute it when the tensor is next.
                     tensor.stale = true;
                     continue;
                 }
@@ -218,21 +220,21 @@ impl Stage {
                 tensor.stale = false;
             }
             let rank = rank(tensor, order);
-            self.wait(at, rank);
+            self.set_rank(index, rank);
         }
     }
 }
 
-/// How long a tensor has to wait; of equals the first in order is next.
-fn rank(tensor: &Waiting, order: StageOrder) -> usize {
+/// The tensor with the lowest rank is next; ties go to the first in `tensors`.
+fn rank(tensor: &StageTensor, order: StageOrder) -> usize {
     match (order, tensor.nearest) {
         (StageOrder::Largest, _) | (StageOrder::UnassignedFirst, None) => 0,
-        (StageOrder::Nearest, None) => PLACED - 1,
-        (_, Some((gap, _))) => gap.min(PLACED - 1),
+        (StageOrder::Nearest, None) => ASSIGNED - 1,
+        (_, Some((gap, _))) => gap.min(ASSIGNED - 1),
     }
 }
 
 /// The object with the shortest idle gap beside `record`.
 fn nearest(objects: &Objects<'_>, record: usize) -> Option<(usize, usize)> {
-    (0..objects.len()).filter_map(|object| Some((objects.distance(object, record)?, object))).min()
+    (0..objects.len()).filter_map(|object| Some((objects.idle_gap(object, record)?, object))).min()
 }

@@ -1,17 +1,17 @@
-//! Equality: an object is taken again only by a tensor of its very size. What inference engines do
-//! whose textures never change.
+//! Equality: an object is reused by tensors of exactly its size only, as inference engines do whose textures have the
+//! shape of a tensor.
 
 use std::collections::HashMap;
 
-use super::sweep::{Free, by_birth};
+use super::by_birth::{FreeObjects, assign_by_birth};
 use crate::plan::{error::PlanError, layout::Layout, record::UsageRecord};
 
 /// Free objects by size, the one freed last on top.
 #[derive(Default)]
 struct BySize(HashMap<u64, Vec<usize>>);
 
-impl Free for BySize {
-    fn give(&mut self, object: usize, size: u64) {
+impl FreeObjects for BySize {
+    fn insert(&mut self, object: usize, size: u64) {
         self.0.entry(size).or_default().push(object);
     }
 
@@ -20,10 +20,11 @@ impl Free for BySize {
     }
 }
 
-/// Places tensors in order of birth; of the free objects of its size a tensor takes the one freed last. `O(n log n)`.
+/// Places tensors in order of birth; of the free objects of its size a tensor takes the one freed last, which is the
+/// likeliest to be in a cache. `O(n log n)`.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn equality(records: &[UsageRecord]) -> Result<Layout, PlanError> {
-    by_birth(records, &mut BySize::default())
+    assign_by_birth(records, &mut BySize::default())
 }

@@ -1,16 +1,16 @@
-//! Greedy in Order (Lee et al. 2019): tensors as they are born, each into the free object nearest in size.
+//! Greedy in Order (Lee et al. 2019): tensors in order of birth, each into the free object nearest in size.
 
 use std::collections::BTreeSet;
 
-use super::sweep::{Free, by_birth};
+use super::by_birth::{FreeObjects, assign_by_birth};
 use crate::plan::{error::PlanError, layout::Layout, record::UsageRecord};
 
 /// Free objects by size, then by when they were opened.
 #[derive(Default)]
 struct Nearest(BTreeSet<(u64, usize)>);
 
-impl Free for Nearest {
-    fn give(&mut self, object: usize, size: u64) {
+impl FreeObjects for Nearest {
+    fn insert(&mut self, object: usize, size: u64) {
         self.0.insert((size, object));
     }
 
@@ -32,5 +32,5 @@ impl Free for Nearest {
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 pub fn greedy_in_order(records: &[UsageRecord]) -> Result<Layout, PlanError> {
-    by_birth(records, &mut Nearest::default())
+    assign_by_birth(records, &mut Nearest::default())
 }

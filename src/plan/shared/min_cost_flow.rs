@@ -1,7 +1,9 @@
-//! Min-cost Flow (Lee et al. 2019): who hands its object to whom, as a matching of least growth.
+//! Min-cost Flow (Lee et al. 2019): which tensor takes over the object of which other one, as an assignment of least
+//! cost.
 //!
-//! Each tensor either opens an object, which costs its size, or takes over from one that is dead, which costs what it
-//! is larger. The matching is exact, the cost is not: a tensor that inherits twice pays against its last owner only.
+//! A tensor either gets a new object, which costs its size, or takes over the object of a tensor that has died, which
+//! costs the difference if it is larger. The assignment is optimal; its cost is not that of the plan: an object that
+//! changes hands twice is compared with its last tensor only, not with the largest it has held.
 
 use std::collections::VecDeque;
 
@@ -14,7 +16,7 @@ use crate::plan::{
     record::UsageRecord,
 };
 
-/// An arc of unit capacity; arc `i ^ 1` runs the other way.
+/// An arc of capacity one; `open` while it carries no flow. Arc `i ^ 1` is its reverse in the residual network.
 struct Arc {
     to: usize,
     open: bool,
@@ -28,14 +30,15 @@ struct Network {
 }
 
 impl Network {
-    fn join(&mut self, from: usize, to: usize, cost: u64) {
+    fn add_arcs(&mut self, from: usize, to: usize, cost: u64) {
         self.from[from].push(self.arcs.len());
         self.arcs.push(Arc { to, open: true, cost: cost.into() });
         self.from[to].push(self.arcs.len());
         self.arcs.push(Arc { to: from, open: false, cost: -i128::from(cost) });
     }
 
-    /// Sends one unit along the cheapest path, found round by round; false if there is none, or `control` stops it.
+    /// Sends one unit along the cheapest path, found by Bellman and Ford's algorithm; false if there is none, or if
+    /// `control` stops it.
     fn augment(&mut self, source: usize, sink: usize, control: &SearchControl<'_>) -> bool {
         let mut distance: Vec<Option<i128>> = vec![None; self.from.len()];
         let mut arc_into = vec![0; self.from.len()];
@@ -80,11 +83,12 @@ impl Network {
     }
 }
 
-/// Tensors above which no matching is begun: each pair of them may be an arc of 112 bytes, 0.2 GB at this many.
+/// Tensors above which no network is built: each pair of them may have an arc and its reverse, 112 bytes, so 0.2 GB at
+/// this many.
 const MAX_TENSORS: usize = 2_000;
 
-/// Matches tensors to the dead tensors whose object they take over. `O(n^3)` and more; for comparison. Where `control`
-/// stops it, nothing is shared.
+/// Assigns tensors to the dead tensors whose objects they take over. `O(n^3)` and more, so for comparison and for small
+/// sets only. If `control` stops it, nothing is shared: a flow that is not maximal is no plan.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold;
@@ -109,12 +113,12 @@ pub fn min_cost_flow(records: &[UsageRecord], control: &SearchControl<'_>) -> Re
         while records[deaths[dead]].last < records[i].first {
             dead += 1;
         }
-        network.join(source, i, 0);
-        network.join(n + i, sink, 0);
+        network.add_arcs(source, i, 0);
+        network.add_arcs(n + i, sink, 0);
         opens[i] = network.arcs.len();
-        network.join(source, n + i, records[i].size);
+        network.add_arcs(source, n + i, records[i].size);
         for &owner in &deaths[..dead] {
-            network.join(owner, n + i, records[i].size.saturating_sub(records[owner].size));
+            network.add_arcs(owner, n + i, records[i].size.saturating_sub(records[owner].size));
         }
     }
     while network.augment(source, sink, control) {}
@@ -130,8 +134,8 @@ pub fn min_cost_flow(records: &[UsageRecord], control: &SearchControl<'_>) -> Re
         while let Some(tensor) = holder {
             size = records[tensor].size.max(size);
             places[tensor].region = regions.len();
-            let heir = |&id: &usize| (n..2 * n).contains(&network.arcs[id].to) && !network.arcs[id].open;
-            holder = network.from[tensor].iter().copied().find(heir).map(|id| network.arcs[id].to - n);
+            let successor = |&id: &usize| (n..2 * n).contains(&network.arcs[id].to) && !network.arcs[id].open;
+            holder = network.from[tensor].iter().copied().find(successor).map(|id| network.arcs[id].to - n);
         }
         regions.push(size);
     }

@@ -1,8 +1,9 @@
-//! Shared Objects: one tensor at a time in an object, the cost is the sum of the objects.
+//! Shared Objects: an object holds one tensor at a time; the cost is the sum of the objects.
 //!
-//! One file a strategy; each takes records alone, and knows no textures. All refuse reversed intervals and sizes that
-//! overflow with a [`PlanError`](super::PlanError), and break ties by the lower index.
+//! One file for each strategy. They know records only, no textures. All refuse reversed intervals and sizes whose sum
+//! overflows with a [`PlanError`](super::PlanError), and break ties by the lower index.
 
+mod by_birth;
 mod by_breadth;
 mod by_size;
 mod by_size_improved;
@@ -11,7 +12,6 @@ mod in_order;
 mod min_cost_flow;
 mod naive;
 mod objects;
-mod sweep;
 
 pub use by_breadth::greedy_by_breadth;
 pub use by_size::{ObjectChoice, greedy_by_size};

@@ -1,4 +1,4 @@
-//! Naïve: an object a tensor, nothing shared. What every other plan is measured against.
+//! Naïve: an object for each tensor, nothing shared. What every other plan is compared with.
 
 use crate::plan::{
     bounds::naive_total,

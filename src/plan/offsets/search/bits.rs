@@ -1,9 +1,9 @@
-//! Sets of tensors as bits: whom a tensor meets and who waits are joined a word at a time.
+//! Sets of tensors as bits, so that the unplaced tensors that overlap one are found a word at a time.
 
 /// Tensors a word holds.
 const WORD: usize = u64::BITS as usize;
 
-/// One set a row.
+/// A matrix of bits: each row is a set.
 pub(super) struct BitRows {
     words: usize,
     bits: Vec<u64>,
@@ -32,12 +32,12 @@ pub(super) fn set(words: &mut [u64], tensor: usize) {
     words[tensor / WORD] |= 1 << (tensor % WORD);
 }
 
-/// Takes a tensor out of a set of words.
+/// Removes a tensor from a set of words.
 pub(super) fn clear(words: &mut [u64], tensor: usize) {
     words[tensor / WORD] &= !(1 << (tensor % WORD));
 }
 
-/// Whether a set of words has a tensor.
+/// Whether a set of words contains a tensor.
 pub(super) fn has(words: &[u64], tensor: usize) -> bool {
     words[tensor / WORD] >> (tensor % WORD) & 1 == 1
 }

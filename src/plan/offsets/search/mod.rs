@@ -1,27 +1,21 @@
-//! The search of [`fit`](super::fit()): layouts are built from the floor up, and a branch is left as soon as no layout
-//! can follow.
+//! The search behind [`fit`](super::fit()): depth first, a layout is built from the floor up, and a branch is cut as
+//! soon as no layout can follow. It is that of minimalloc (Moffitt 2023), with more cuts.
 //!
-//! Of all layouts within a capacity, take one whose offsets have the least sum. No tensor of it can be moved down, so
-//! each lies on another or on the floor, and in the sequence of rising offsets (of equals: of rising rank) each comes
-//! to lie directly on those before it (Moffitt 2023, the search of minimalloc). The search looks for these sequences
-//! alone:
-//!
-//! - a tensor is tried at its lowest offset only, and after the one before it in the sequence;
-//! - no tensor is tried so high that another that waits would fit beneath: that one could be moved down;
-//! - of tensors with the same points and size, the earlier one lies lower;
-//! - what was passed over has to be lifted by something that still comes (`State::lift`);
-//! - at each point, what waits has to fit above the floor;
-//! - where what waits falls apart, its parts are searched one by one, each ranked afresh, and where one has no
-//!   layout the others are not asked again.
+//! Of all layouts within a capacity, take one with the smallest sum of offsets. None of its tensors can be moved down,
+//! so each rests on another or on the floor. Listed by offset (by rank where offsets are equal), each tensor rests on
+//! tensors listed before it. It is therefore enough to search these sequences and to try each tensor at one offset
+//! only, the end of the highest tensor placed so far that overlaps it in time. [`Pruning`] lists the cuts that follow.
 
 mod bits;
 mod instance;
-mod order;
-mod state;
+mod partial_layout;
+mod preordering;
+mod pruning;
 
 use instance::{Instance, independent_groups};
-use order::Order;
-use state::{Key, Part, State};
+use partial_layout::{PartialLayout, Partition, SequenceKey};
+use preordering::Preordering;
+use pruning::Pruning;
 
 use super::layout::one_arena;
 use crate::plan::{
@@ -30,205 +24,330 @@ use crate::plan::{
     record::UsageRecord,
 };
 
-/// The answer of a search.
+/// The answer of [`fit`](super::fit()).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// A layout.
-    Layout(Layout),
-    /// There is none.
-    Nothing,
+pub enum Fit<T = Layout> {
+    /// A layout within the capacity.
+    Fits(T),
+    /// No layout is within the capacity: some step is wider, or the search has ruled out every layout.
+    Infeasible,
     /// The search ran out of nodes or memory, or was stopped.
-    GaveUp,
+    BudgetExhausted,
 }
 
-/// Tensors of one group above which no search is begun. The sets of tensors that meet take the square of their number:
-/// 4 MiB here, a gigabyte at sixteen times as many, where a single descent takes seconds.
+/// Tensors of one group above which no search is begun. The sets of overlapping tensors take the square of their
+/// number: 4 MiB here, a gigabyte at sixteen times as many, where a single descent takes seconds.
 pub(super) const MAX_TENSORS: usize = 1 << 12;
 
-/// Searches for a layout within `capacity`, placing at most `nodes` tensors in all. Groups of tensors that share no
-/// step are searched one after another.
-pub(super) fn search(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchControl<'_>) -> Found {
+/// Searches for a layout within `capacity`, placing at most `nodes` tensors in all. Groups of tensors that are never
+/// alive at the same time are searched one after another.
+pub(super) fn search(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchControl<'_>) -> Fit {
     let groups = independent_groups(records);
     if groups.iter().any(|group| group.len() > MAX_TENSORS) {
-        return Found::GaveUp;
+        return Fit::BudgetExhausted;
     }
     let mut offsets = vec![None; records.len()];
     let mut used = 0;
     for group in groups {
-        let Some(instance) = Instance::new(records, group, control) else { return Found::GaveUp };
+        let Some(instance) = Instance::new(records, group, control) else { return Fit::BudgetExhausted };
         match search_group(&instance, capacity, nodes, &mut used, control) {
-            Some(Some(found)) => {
+            Fit::Fits(found) => {
                 for (&record, offset) in instance.records.iter().zip(found) {
                     offsets[record] = Some(offset);
                 }
             }
-            Some(None) => return Found::Nothing,
-            None => return Found::GaveUp,
+            Fit::Infeasible => return Fit::Infeasible,
+            Fit::BudgetExhausted => return Fit::BudgetExhausted,
         }
     }
-    Found::Layout(one_arena(records, &offsets))
+    Fit::Fits(one_arena(records, &offsets))
 }
 
-/// The offsets of tensors that meet, if there are any; `None` if that was not found out. Orders of preference take
-/// turns, and each time round they have twice the nodes.
+/// The offsets of one group. Preorderings take turns, and the limit of nodes doubles from round to round, so that none
+/// costs more than four times what the best of them needs, times their number.
 fn search_group(
     instance: &Instance,
     capacity: u64,
     nodes: u64,
     used: &mut u64,
     control: &SearchControl<'_>,
-) -> Option<Option<Vec<u64>>> {
-    let mut turn = FIRST_TURN * instance.tensors.len() as u64;
+) -> Fit<Vec<u64>> {
+    let mut limit = FIRST_NODES_PER_TENSOR * instance.tensors.len() as u64;
     while *used < nodes {
-        for order in Order::TURNS {
-            let mut search = Search::new(instance, capacity, order, turn.min(nodes - *used));
-            let answer = search.run(control, &Progress::new("arena search", *used, nodes));
+        for preordering in Preordering::ROUND_ROBIN {
+            let limit = limit.min(nodes - *used);
+            let mut search = Search::new(instance, capacity, preordering, Pruning::ALL, limit);
+            let found = search.run(control, &Progress::new("arena search", *used, nodes));
             *used += search.used;
-            match answer {
-                Some(found) => return Some(found.then_some(search.state.offsets)),
-                None if control.stopped().is_some() => return None,
-                None => {}
+            match found {
+                Fit::Fits(()) => return Fit::Fits(search.layout.offsets),
+                Fit::Infeasible => return Fit::Infeasible,
+                Fit::BudgetExhausted if control.stopped().is_some() => return Fit::BudgetExhausted,
+                Fit::BudgetExhausted => {}
             }
         }
-        turn *= 2;
+        limit *= 2;
     }
-    None
+    Fit::BudgetExhausted
 }
 
-/// Nodes a tensor in the first turn. Minimalloc's instances A to K take 1.45 million nodes in all with 16, 1.55 with 8
-/// and 1.36 with 32; the easiest of them, J, one and a half a tensor.
-const FIRST_TURN: u64 = 16;
+/// Nodes for each tensor in the first round. minimalloc's instances A to K take 1.45 million nodes in all with 16, 1.55
+/// with 8 and 1.36 with 32 (counted in `search_group` while `cargo bench --no-default-features --bench arena` ran); the
+/// easiest of them, J, takes one and a half for each tensor.
+const FIRST_NODES_PER_TENSOR: u64 = 16;
 
-/// Tensors tried, times tensors of the instance, between two looks at the control: some hundred microseconds.
-const BETWEEN_LOOKS: u64 = 1 << 13;
+/// Nodes times tensors of the instance between two looks at the control: some hundred microseconds, so that neither the
+/// clock nor a callback costs anything that can be measured.
+const WORK_BETWEEN_CHECKS: u64 = 1 << 13;
 
-/// What remains to be done at a level of the search.
+/// What remains to be done at one level of the search. The stack of frames takes the place of recursion, for there may
+/// be a level for each tensor.
 enum Frame {
-    /// One of the tensors of a part comes next.
-    Planner {
-        part: Part,
-        /// Of the tensor before; whatever comes is later.
-        after: Key,
-        /// At or above this offset another tensor would fit beneath.
-        ceiling: u64,
-        /// The changes before the first trial.
+    /// One of the tensors of a partition is placed next.
+    Choice {
+        partition: Partition,
+        /// Tensors before this position have been tried, or were skipped at a level below.
+        resume_at: SequenceKey,
+        /// The lowest end that an unplaced tensor would have at its minimum offset.
+        min_height: u64,
+        /// The length of the log before the first tensor was tried.
         mark: usize,
     },
-    /// Parts that wait, in `Search::parts` from this index on.
-    Parts { start: usize, next: usize, floor: u64 },
+    /// Partitions to be searched one after another, in [`Search::partitions`] from `start` on.
+    Partitions { start: usize, next: usize, floor: u64 },
 }
 
 struct Search<'a> {
-    state: State<'a>,
-    order: Order,
+    layout: PartialLayout<'a>,
+    preordering: Preordering,
+    pruning: Pruning,
     frames: Vec<Frame>,
-    parts: Vec<Part>,
-    nodes: u64,
+    partitions: Vec<Partition>,
+    limit: u64,
     used: u64,
 }
 
 impl<'a> Search<'a> {
-    fn new(instance: &'a Instance, capacity: u64, order: Order, nodes: u64) -> Self {
-        let state = State::new(instance, capacity);
-        Self { state, order, frames: Vec::new(), parts: Vec::new(), nodes, used: 0 }
+    fn new(instance: &'a Instance, capacity: u64, preordering: Preordering, pruning: Pruning, limit: u64) -> Self {
+        let layout = PartialLayout::new(instance, capacity, pruning);
+        Self { layout, preordering, pruning, frames: Vec::new(), partitions: Vec::new(), limit, used: 0 }
     }
 
-    /// Whether there is a layout; `None` if that is not known after all nodes.
-    fn run(&mut self, control: &SearchControl<'_>, progress: &Progress) -> Option<bool> {
-        if !self.state.has_room() {
-            return Some(false);
+    /// Whether there is a layout; where there is, it is in `self.layout`.
+    fn run(&mut self, control: &SearchControl<'_>, progress: &Progress) -> Fit<()> {
+        if !self.layout.sections_fit() {
+            return Fit::Infeasible;
         }
-        let between = BETWEEN_LOOKS / self.state.instance.tensors.len().max(1) as u64 + 1;
-        self.push_parts(self.state.whole(), 0);
-        // What came of the frame that was on top of this one.
-        let mut answer = None;
+        let between_checks = WORK_BETWEEN_CHECKS / self.layout.instance.tensors.len().max(1) as u64 + 1;
+        self.push_partitions(self.layout.whole(), 0);
+        // Whether the frame that was last on top has a layout; `None` while the one on top is not searched yet.
+        let mut feasible = None;
         loop {
             match self.frames.last_mut() {
-                None => return answer,
-                Some(Frame::Parts { start, next, floor }) => match self.parts.get(*next) {
-                    Some(&part) if answer != Some(false) => {
+                None => return if feasible == Some(true) { Fit::Fits(()) } else { Fit::Infeasible },
+                Some(Frame::Partitions { start, next, floor }) => match self.partitions.get(*next) {
+                    Some(&partition) if feasible != Some(false) => {
                         *next += 1;
-                        let after = Key { offset: *floor, rank: 0 };
-                        self.state.rank(part, self.order);
-                        answer = self.push_choice(part, after);
+                        let resume_at = SequenceKey { offset: *floor, rank: 0 };
+                        self.layout.rank(partition, self.preordering);
+                        feasible = self.push_choice(partition, resume_at);
                     }
                     _ => {
-                        // All parts have their layout, or one has none.
+                        // Every partition has a layout, or one of them has none.
                         let start = *start;
-                        self.parts.truncate(start);
+                        self.partitions.truncate(start);
                         self.frames.pop();
-                        answer = Some(answer != Some(false));
+                        feasible = Some(feasible != Some(false));
                     }
                 },
-                Some(Frame::Planner { .. }) if answer == Some(true) => {
+                Some(Frame::Choice { .. }) if feasible == Some(true) => {
                     self.frames.pop();
                 }
-                Some(&mut Frame::Planner { part, after, ceiling, mark }) => {
-                    self.state.undo(mark);
-                    let Some((key, tensor)) = self.next(part, after, ceiling) else {
+                Some(&mut Frame::Choice { partition, resume_at, min_height, mark }) => {
+                    self.layout.undo(mark);
+                    let Some((key, tensor)) = self.next_tensor(partition, resume_at, min_height) else {
                         self.frames.pop();
-                        answer = Some(false);
+                        feasible = Some(false);
                         continue;
                     };
-                    if self.used == self.nodes || self.state.is_full() {
-                        return None;
+                    if self.used == self.limit || self.layout.log_is_full() {
+                        return Fit::BudgetExhausted;
                     }
                     self.used += 1;
-                    if self.used.is_multiple_of(between) {
+                    if self.used.is_multiple_of(between_checks) {
                         control.report(Progress { done: progress.done + self.used, ..*progress });
                         if control.should_stop() {
-                            return None;
+                            return Fit::BudgetExhausted;
                         }
                     }
-                    self.tried(key);
-                    answer = match self.state.place(tensor, part) {
+                    self.resume_after(key);
+                    feasible = match self.layout.place(tensor, partition) {
                         None => Some(false),
-                        Some(false) => self.push_choice(part, key),
-                        Some(true) => {
-                            self.push_parts(part, key.offset);
+                        Some(divided) if divided && self.pruning.dynamic_decomposition => {
+                            self.push_partitions(partition, key.offset);
                             None
                         }
+                        Some(_) => self.push_choice(partition, key),
                     };
                 }
             }
         }
     }
 
-    /// Remembers at the level on top which tensor was tried last.
-    fn tried(&mut self, key: Key) {
-        if let Some(Frame::Planner { after, .. }) = self.frames.last_mut() {
-            *after = Key { rank: key.rank + 1, ..key };
+    /// Notes in the frame on top which tensor was tried last.
+    fn resume_after(&mut self, key: SequenceKey) {
+        if let Some(Frame::Choice { resume_at, .. }) = self.frames.last_mut() {
+            *resume_at = SequenceKey { rank: key.rank + 1, ..key };
         }
     }
 
-    fn push_parts(&mut self, part: Part, floor: u64) {
-        let start = self.parts.len();
-        self.state.parts(part, &mut self.parts);
-        self.frames.push(Frame::Parts { start, next: start, floor });
+    fn push_partitions(&mut self, partition: Partition, floor: u64) {
+        let start = self.partitions.len();
+        self.layout.decompose(partition, &mut self.partitions);
+        self.frames.push(Frame::Partitions { start, next: start, floor });
     }
 
-    /// Begins a level; it is done already where nothing waits.
-    fn push_choice(&mut self, part: Part, after: Key) -> Option<bool> {
-        let ends = self.state.members(part).map(|t| self.state.lowest[t] + self.state.instance.tensors[t].size);
-        let Some(ceiling) = ends.min() else { return Some(true) };
-        self.frames.push(Frame::Planner { part, after, ceiling, mark: self.state.mark() });
+    /// Begins a level; where no tensor is left to be placed, there is none and the partition has its layout.
+    fn push_choice(&mut self, partition: Partition, resume_at: SequenceKey) -> Option<bool> {
+        let PartialLayout { min_offsets, instance, .. } = &self.layout;
+        let ends = self.layout.unplaced_in(partition).map(|t| min_offsets[t] + instance.tensors[t].size);
+        let Some(min_height) = ends.min() else { return Some(true) };
+        self.frames.push(Frame::Choice { partition, resume_at, min_height, mark: self.layout.mark() });
         None
     }
 
-    /// The tensor to be tried next: the first in sequence that is not before `after`.
-    fn next(&self, part: Part, after: Key, ceiling: u64) -> Option<(Key, usize)> {
-        let State { lowest, at_least, ranks, instance, waiting, .. } = &self.state;
-        let mut best: Option<(Key, usize)> = None;
-        for tensor in self.state.members(part) {
-            let key = Key { offset: lowest[tensor], rank: ranks[tensor] };
-            let eligible = key.offset == at_least[tensor] && key.offset < ceiling && key >= after;
+    /// The tensor to try next: the first in the sequence at or after `resume_at`.
+    fn next_tensor(
+        &self,
+        partition: Partition,
+        resume_at: SequenceKey,
+        min_height: u64,
+    ) -> Option<(SequenceKey, usize)> {
+        let PartialLayout { min_offsets, offset_bounds, ranks, instance, unplaced, .. } = &self.layout;
+        let Pruning { check_dominance, identical_tensors, .. } = self.pruning;
+        let mut best: Option<(SequenceKey, usize)> = None;
+        for tensor in self.layout.unplaced_in(partition) {
+            let key = SequenceKey { offset: min_offsets[tensor], rank: ranks[tensor] };
+            let eligible = key.offset == offset_bounds[tensor]
+                && (key.offset < min_height || !check_dominance)
+                && key >= resume_at;
             if eligible
                 && best.is_none_or(|(least, _)| key < least)
-                && instance.tensors[tensor].reference.is_none_or(|reference| !bits::has(waiting, reference))
+                && !(identical_tensors && instance.tensors[tensor].identical.is_some_and(|i| bits::has(unplaced, i)))
             {
                 best = Some((key, tensor));
             }
         }
         best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{io::from_csv, random::Random};
+
+    /// Every cut switched off alone, then all of them.
+    fn variants() -> [(&'static str, Pruning); 7] {
+        let all = Pruning::ALL;
+        let none = Pruning {
+            check_dominance: false,
+            identical_tensors: false,
+            bound_skipped: false,
+            unallocated_floor: false,
+            dynamic_decomposition: false,
+        };
+        [
+            ("all cuts", all),
+            ("without check_dominance", Pruning { check_dominance: false, ..all }),
+            ("without identical_tensors", Pruning { identical_tensors: false, ..all }),
+            ("without bound_skipped", Pruning { bound_skipped: false, ..all }),
+            ("without unallocated_floor", Pruning { unallocated_floor: false, ..all }),
+            ("without dynamic_decomposition", Pruning { dynamic_decomposition: false, ..all }),
+            ("without any", none),
+        ]
+    }
+
+    /// Tensors that fill every step of a capacity, so that some sets fit into it and others do not.
+    fn full_steps(capacity: usize, steps: usize, random: &mut Random) -> Vec<UsageRecord> {
+        let (mut records, mut alive, mut free) = (Vec::new(), Vec::new(), capacity);
+        for step in 0..steps {
+            while free > 0 {
+                let size = 1 + random.below(free);
+                alive.push((step, size));
+                free -= size;
+            }
+            for _ in 0..1 + random.below(2) {
+                let (first, size) = alive.swap_remove(random.below(alive.len()));
+                records.push(UsageRecord::new(first, step, size as u64));
+                free += size;
+                if alive.is_empty() {
+                    break;
+                }
+            }
+        }
+        records.extend(alive.into_iter().map(|(first, size)| UsageRecord::new(first, steps - 1, size as u64)));
+        records
+    }
+
+    #[test]
+    fn no_cut_changes_an_answer() {
+        let mut random = Random::new();
+        let (mut feasible, mut infeasible, mut undecided) = (0, 0, 0);
+        for _ in 0..1000 {
+            let capacity = 8 + random.below(7);
+            let records = full_steps(capacity, 8, &mut random);
+            for group in independent_groups(&records) {
+                let control = SearchControl::new();
+                let instance = Instance::new(&records, group, &control).expect("nothing stops it");
+                for preordering in Preordering::ROUND_ROBIN {
+                    let answers = variants().map(|(name, pruning)| {
+                        let mut search = Search::new(&instance, capacity as u64, preordering, pruning, 100_000);
+                        (name, search.run(&control, &Progress::new("", 0, 0)))
+                    });
+                    match answers[0].1 {
+                        Fit::Fits(()) => feasible += 1,
+                        Fit::Infeasible => infeasible += 1,
+                        Fit::BudgetExhausted => panic!("{preordering:?}: {records:?}"),
+                    }
+                    for (name, answer) in &answers {
+                        // Without cuts some of these small sets take millions of nodes.
+                        if *answer == Fit::BudgetExhausted {
+                            undecided += 1;
+                        } else {
+                            assert_eq!(answer, &answers[0].1, "{name}, {preordering:?}: {records:?}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(feasible > 1000 && infeasible > 25, "{feasible} feasible, {infeasible} not");
+        assert!(undecided < 2000, "{undecided} answers undecided");
+    }
+
+    /// Prints what each cut saves: `cargo test --no-default-features --lib nodes_without -- --ignored --nocapture`.
+    #[test]
+    #[ignore = "a measurement, of minutes"]
+    fn nodes_without_each_cut() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/minimalloc");
+        let limit = 1 << 16;
+        for name in ["A", "B", "C", "D", "E", "F", "I", "J"] {
+            let text = std::fs::read_to_string(format!("{folder}/{name}.1048576.csv")).expect("a file of the tests");
+            let records = from_csv(&text).expect("records").records;
+            let control = SearchControl::new();
+            for (cuts, pruning) in variants() {
+                let mut nodes = 0;
+                for group in independent_groups(&records) {
+                    let instance = Instance::new(&records, group, &control).expect("nothing stops it");
+                    let fewest = Preordering::ROUND_ROBIN.map(|preordering| {
+                        let mut search = Search::new(&instance, 1_048_576, preordering, pruning, limit);
+                        let found = search.run(&control, &Progress::new("", 0, 0));
+                        if found == Fit::Fits(()) { search.used } else { limit }
+                    });
+                    nodes += fewest.into_iter().min().unwrap_or(0);
+                }
+                println!("{name} {cuts}: {nodes}{}", if nodes >= limit { " or more" } else { "" });
+            }
+        }
     }
 }

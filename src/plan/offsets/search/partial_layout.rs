@@ -1,162 +1,170 @@
-//! A layout while it is built from the floor up, and the way back.
+//! A layout while it is built from the floor up, with a log of changes to undo them.
 
 use std::{cmp::Reverse, ops::Range};
 
 use super::{
-    bits::{clear, mask, ones, set, words},
+    bits::{clear, has, mask, ones, set, words},
     instance::Instance,
-    order::{Facts, Order},
+    preordering::{PreorderData, Preordering},
+    pruning::Pruning,
 };
 
-/// Where a tensor comes in the sequence in which a layout is built: by offset, of equals by rank.
+/// A tensor's position in the sequence in which a layout is built: by offset, and by rank where offsets are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct SequenceKey {
     pub(super) offset: u64,
     pub(super) rank: u32,
 }
 
-/// Tensors and points that share nothing with the rest of what waits.
+/// A range of tensors and the range of sections that they live in; no other unplaced tensor is alive there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct Partition {
     pub(super) tensors: (usize, usize),
-    pub(super) points: (usize, usize),
+    pub(super) sections: (usize, usize),
 }
 
-/// What a change undone brings back.
+/// One change, with the value before it.
 enum Change {
-    /// Of [`State::lowest`] and [`State::at_least`], which were the same.
-    Both(u32, u64),
-    Lowest(u32, u64),
-    AtLeast(u32, u64),
+    /// Of [`PartialLayout::min_offsets`] and [`PartialLayout::offset_bounds`], which were equal: most changes are of
+    /// both.
+    MinOffsetAndBound(u32, u64),
+    MinOffset(u32, u64),
+    OffsetBound(u32, u64),
     Floor(u32, u64),
     Rank(u32, u32),
     Placed(u32),
 }
 
-/// Changes kept at most, 64 MiB of them. A search that would keep more gives up.
+/// Changes that are kept at most: 64 MiB of them. A search that would keep more gives up. A guess: the instances A to K
+/// of minimalloc come nowhere near it, and it keeps a hostile file from taking all memory.
 const MAX_CHANGES: usize = 1 << 22;
 
-/// Who lies where, and what follows from that for those who wait.
-pub(super) struct State<'a> {
+/// The tensors placed so far, and what follows for the others.
+pub(super) struct PartialLayout<'a> {
     pub(super) instance: &'a Instance,
     capacity: u64,
-    /// The set of tensors not placed yet.
-    pub(super) waiting: Vec<u64>,
+    pruning: Pruning,
+    /// The set of tensors that are not placed yet.
+    pub(super) unplaced: Vec<u64>,
     /// Of tensors that are placed.
     pub(super) offsets: Vec<u64>,
-    /// The lowest offset above all that a tensor meets and that is placed.
-    pub(super) lowest: Vec<u64>,
-    /// No layout that is still looked for has the tensor lower; never less than `lowest`.
-    pub(super) at_least: Vec<u64>,
+    /// For each tensor, the end of the highest placed tensor that overlaps it in time.
+    pub(super) min_offsets: Vec<u64>,
+    /// For each tensor, a lower bound of its offset in every layout that is still searched for; at least its minimum
+    /// offset. A tensor whose bound is above its minimum offset cannot be placed yet.
+    pub(super) offset_bounds: Vec<u64>,
     pub(super) ranks: Vec<u32>,
-    /// For each point, the lowest offset at which anything can still come, and how much has to.
+    /// For each section, the lowest offset at which an unplaced tensor can still be placed.
     floors: Vec<u64>,
-    loads: Vec<u64>,
-    /// How many of those that wait are alive both at a point and at the next.
-    across: Vec<u32>,
+    /// For each section, the sum of the sizes of its unplaced tensors.
+    totals: Vec<u64>,
+    /// For each section, how many unplaced tensors live on into the next one. The timeline is cut where this is 0.
+    cuts: Vec<u32>,
     changes: Vec<Change>,
-    /// Points whose lowest waiting tensor, or load, may have changed since their floor was set.
-    dirty: Vec<bool>,
-    passed: Passed,
+    /// Sections whose floor may rise since it was last computed.
+    stale_floors: Vec<bool>,
+    skipped: SkippedTensors,
 }
 
-/// Room for [`State::lift`], kept between calls.
+/// Buffers of [`PartialLayout::bound_skipped`], kept between calls to save allocations.
 #[derive(Default)]
-struct Passed {
+struct SkippedTensors {
     set: Vec<u64>,
-    /// Tensors not settled yet, and how low each can come to lie as far as is known.
+    /// Tensors whose bound is not final yet, with the best bound known.
     open: Vec<(usize, u64)>,
 }
 
-impl<'a> State<'a> {
-    /// Nothing is placed.
-    pub(super) fn new(instance: &'a Instance, capacity: u64) -> Self {
+impl<'a> PartialLayout<'a> {
+    /// A layout in which nothing is placed.
+    pub(super) fn new(instance: &'a Instance, capacity: u64, pruning: Pruning) -> Self {
         let count = instance.tensors.len();
-        let mut waiting = vec![0; words(0, count).len()];
-        let mut loads = vec![0; instance.points];
-        let mut across = vec![0; instance.points];
+        let mut unplaced = vec![0; words(0, count).len()];
+        let mut totals = vec![0; instance.section_count];
+        let mut cuts = vec![0; instance.section_count];
         for (tensor, t) in instance.tensors.iter().enumerate() {
-            set(&mut waiting, tensor);
-            loads[t.points()].iter_mut().for_each(|load| *load += t.size);
-            across[t.from..t.to - 1].iter_mut().for_each(|across| *across += 1);
+            set(&mut unplaced, tensor);
+            totals[t.sections()].iter_mut().for_each(|total| *total += t.size);
+            cuts[t.from..t.to - 1].iter_mut().for_each(|cut| *cut += 1);
         }
         Self {
             instance,
             capacity,
-            passed: Passed { set: vec![0; waiting.len()], open: Vec::new() },
-            waiting,
+            pruning,
+            skipped: SkippedTensors { set: vec![0; unplaced.len()], open: Vec::new() },
+            unplaced,
             offsets: vec![0; count],
-            lowest: vec![0; count],
-            at_least: vec![0; count],
+            min_offsets: vec![0; count],
+            offset_bounds: vec![0; count],
             ranks: vec![0; count],
-            floors: vec![0; instance.points],
-            loads,
-            across,
+            floors: vec![0; instance.section_count],
+            totals,
+            cuts,
             changes: Vec::new(),
-            dirty: vec![false; instance.points],
+            stale_floors: vec![false; instance.section_count],
         }
     }
 
-    /// Everything.
-    pub(super) fn whole(&self) -> Part {
-        Part { tensors: (0, self.instance.tensors.len()), points: (0, self.instance.points) }
+    /// The partition of all tensors.
+    pub(super) fn whole(&self) -> Partition {
+        Partition { tensors: (0, self.instance.tensors.len()), sections: (0, self.instance.section_count) }
     }
 
-    /// Changes so far, to come back to.
+    /// The length of the log of changes, to [`undo`](Self::undo) what comes after.
     pub(super) fn mark(&self) -> usize {
         self.changes.len()
     }
 
-    /// Whether too many changes are kept to go on.
-    pub(super) fn is_full(&self) -> bool {
+    /// Whether the log of changes is too long to go on.
+    pub(super) fn log_is_full(&self) -> bool {
         self.changes.len() > MAX_CHANGES
     }
 
-    /// Takes back what changed since a mark.
+    /// Takes back all changes since a mark.
     pub(super) fn undo(&mut self, mark: usize) {
         while self.changes.len() > mark {
             match self.changes.pop() {
-                Some(Change::Both(tensor, before)) => {
-                    self.lowest[tensor as usize] = before;
-                    self.at_least[tensor as usize] = before;
+                Some(Change::MinOffsetAndBound(tensor, before)) => {
+                    self.min_offsets[tensor as usize] = before;
+                    self.offset_bounds[tensor as usize] = before;
                 }
-                Some(Change::Lowest(tensor, before)) => self.lowest[tensor as usize] = before,
-                Some(Change::AtLeast(tensor, before)) => self.at_least[tensor as usize] = before,
-                Some(Change::Floor(point, before)) => self.floors[point as usize] = before,
+                Some(Change::MinOffset(tensor, before)) => self.min_offsets[tensor as usize] = before,
+                Some(Change::OffsetBound(tensor, before)) => self.offset_bounds[tensor as usize] = before,
+                Some(Change::Floor(section, before)) => self.floors[section as usize] = before,
                 Some(Change::Rank(tensor, before)) => self.ranks[tensor as usize] = before,
                 Some(Change::Placed(tensor)) => {
                     let t = self.instance.tensors[tensor as usize];
-                    set(&mut self.waiting, tensor as usize);
-                    self.loads[t.points()].iter_mut().for_each(|load| *load += t.size);
-                    self.across[t.from..t.to - 1].iter_mut().for_each(|across| *across += 1);
+                    set(&mut self.unplaced, tensor as usize);
+                    self.totals[t.sections()].iter_mut().for_each(|total| *total += t.size);
+                    self.cuts[t.from..t.to - 1].iter_mut().for_each(|cut| *cut += 1);
                 }
                 None => return,
             }
         }
     }
 
-    /// The tensors of a part that wait, in order of birth.
-    pub(super) fn members(&self, part: Part) -> impl Iterator<Item = usize> {
-        let (from, to) = part.tensors;
-        words(from, to).flat_map(move |word| ones(word, self.waiting[word] & mask(word, from, to)))
+    /// The unplaced tensors of a partition, in order of birth.
+    pub(super) fn unplaced_in(&self, partition: Partition) -> impl Iterator<Item = usize> {
+        let (from, to) = partition.tensors;
+        words(from, to).flat_map(move |word| ones(word, self.unplaced[word] & mask(word, from, to)))
     }
 
-    /// The tensors that wait and meet one of a part.
-    fn met(&self, tensor: usize, part: Part) -> impl Iterator<Item = usize> {
-        let row = self.instance.meets.row(tensor);
-        words(part.tensors.0, part.tensors.1).flat_map(move |word| ones(word, self.waiting[word] & row[word]))
+    /// The unplaced tensors that overlap `tensor` in time, which is one of `partition`.
+    fn unplaced_overlaps(&self, tensor: usize, partition: Partition) -> impl Iterator<Item = usize> {
+        let row = self.instance.overlaps.row(tensor);
+        words(partition.tensors.0, partition.tensors.1)
+            .flat_map(move |word| ones(word, self.unplaced[word] & row[word]))
     }
 
-    /// Ranks the tensors of a part anew, by what is known of them now.
-    pub(super) fn rank(&mut self, part: Part, order: Order) {
+    /// Ranks the unplaced tensors of a partition by a preordering.
+    pub(super) fn rank(&mut self, partition: Partition, preordering: Preordering) {
         let key = |tensor: usize| {
             let t = &self.instance.tensors[tensor];
-            let load = self.loads[t.points()].iter().copied().max().unwrap_or(0);
-            let meets = self.met(tensor, part).count() as u64;
-            let facts = Facts { life: t.life, points: t.points().len() as u64, size: t.size, load, meets };
-            Reverse(order.key(&facts))
+            let total = self.totals[t.sections()].iter().copied().max().unwrap_or(0);
+            let overlaps = self.unplaced_overlaps(tensor, partition).count() as u64;
+            let sections = t.sections().len() as u64;
+            Reverse(preordering.key(&PreorderData { width: t.width, sections, size: t.size, total, overlaps }))
         };
-        let mut ranked: Vec<_> = self.members(part).map(|tensor| (key(tensor), tensor)).collect();
+        let mut ranked: Vec<_> = self.unplaced_in(partition).map(|tensor| (key(tensor), tensor)).collect();
         ranked.sort_unstable();
         for (rank, (_, tensor)) in ranked.into_iter().enumerate() {
             self.changes.push(Change::Rank(tensor as u32, self.ranks[tensor]));
@@ -164,171 +172,189 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The parts into which what waits of a part falls.
-    pub(super) fn parts(&self, part: Part, into: &mut Vec<Part>) {
-        let mut last: Option<Part> = None;
-        for tensor in self.members(part) {
+    /// Divides the unplaced tensors of a partition into partitions that are never alive at the same time.
+    pub(super) fn decompose(&self, partition: Partition, into: &mut Vec<Partition>) {
+        let mut last: Option<Partition> = None;
+        for tensor in self.unplaced_in(partition) {
             let t = &self.instance.tensors[tensor];
             match &mut last {
-                Some(Part { tensors, points }) if t.from < points.1 => {
-                    points.1 = points.1.max(t.to);
+                Some(Partition { tensors, sections }) if t.from < sections.1 => {
+                    sections.1 = sections.1.max(t.to);
                     tensors.1 = tensor + 1;
                 }
                 _ => {
-                    into.extend(last.replace(Part { tensors: (tensor, tensor + 1), points: (t.from, t.to) }));
+                    let next = Partition { tensors: (tensor, tensor + 1), sections: (t.from, t.to) };
+                    into.extend(last.replace(next));
                 }
             }
         }
         into.extend(last);
     }
 
-    /// Whether everything fits at each point if nothing is placed.
-    pub(super) fn has_room(&self) -> bool {
-        self.loads.iter().all(|&load| load <= self.capacity)
+    /// Whether no section holds more than the capacity. Every later check looks at changed sections only.
+    pub(super) fn sections_fit(&self) -> bool {
+        self.totals.iter().all(|&total| total <= self.capacity)
     }
 
-    /// Places a tensor at its lowest offset; whatever follows lies no lower. Answers `None` where no layout can follow,
-    /// else whether what waits of the part may have fallen apart.
-    pub(super) fn place(&mut self, tensor: usize, part: Part) -> Option<bool> {
+    /// Places a tensor at its minimum offset; whatever is placed after it lies no lower. `None` if no layout can
+    /// follow, else whether the unplaced tensors of the partition may have been divided.
+    pub(super) fn place(&mut self, tensor: usize, partition: Partition) -> Option<bool> {
         let t = self.instance.tensors[tensor];
-        let key = Key { offset: self.lowest[tensor], rank: self.ranks[tensor] };
-        let top = key.offset + t.size;
+        let key = SequenceKey { offset: self.min_offsets[tensor], rank: self.ranks[tensor] };
+        let end = key.offset + t.size;
         self.offsets[tensor] = key.offset;
-        clear(&mut self.waiting, tensor);
+        clear(&mut self.unplaced, tensor);
         self.changes.push(Change::Placed(tensor as u32));
-        for point in t.points() {
-            self.loads[point] -= t.size;
-            self.set_floor(point, top);
+        for section in t.sections() {
+            self.totals[section] -= t.size;
+            self.set_floor(section, end);
         }
-        let mut fell_apart = false;
-        for across in &mut self.across[t.from..t.to - 1] {
-            *across -= 1;
-            fell_apart |= *across == 0;
+        let mut divided = false;
+        for cut in &mut self.cuts[t.from..t.to - 1] {
+            *cut -= 1;
+            divided |= *cut == 0;
         }
-        let (from, to) = part.points;
-        let fits = |point: usize| self.floors[point].max(key.offset).saturating_add(self.loads[point]) <= self.capacity;
-        if !(from..to).all(|point| self.loads[point] == 0 || fits(point)) {
+        // Offsets only rise from here on, so in sections that this tensor does not touch the floor rises to its offset.
+        let (from, to) = partition.sections;
+        let fits =
+            |section: usize| self.floors[section].max(key.offset).saturating_add(self.totals[section]) <= self.capacity;
+        if !(from..to).all(|section| self.totals[section] == 0 || fits(section)) {
             return None;
         }
-        self.dirty[from..to].fill(false);
-        self.dirty[t.points()].fill(true);
-        let mut touched = t.points();
-        let row = self.instance.meets.row(tensor);
-        for word in words(part.tensors.0, part.tensors.1) {
-            for other in ones(word, self.waiting[word] & row[word]) {
-                let before = self.lowest[other];
-                if before >= top {
+        self.stale_floors[from..to].fill(false);
+        self.stale_floors[t.sections()].fill(true);
+        let mut touched = t.sections();
+        let row = self.instance.overlaps.row(tensor);
+        for word in words(partition.tensors.0, partition.tensors.1) {
+            for other in ones(word, self.unplaced[word] & row[word]) {
+                let before = self.min_offsets[other];
+                if before >= end {
                     continue;
                 }
-                self.lowest[other] = top;
-                if self.at_least[other] == before {
-                    self.changes.push(Change::Both(other as u32, before));
-                    self.at_least[other] = top;
-                    self.touch(other, before, &mut touched);
+                self.min_offsets[other] = end;
+                if self.offset_bounds[other] == before {
+                    self.changes.push(Change::MinOffsetAndBound(other as u32, before));
+                    self.offset_bounds[other] = end;
+                    self.mark_stale_floors(other, before, &mut touched);
                 } else {
-                    self.changes.push(Change::Lowest(other as u32, before));
-                    self.raise(other, top, &mut touched);
+                    self.changes.push(Change::MinOffset(other as u32, before));
+                    self.raise_bound(other, end, &mut touched);
                 }
             }
         }
-        let possible = self.lift(part, key, &mut touched)
-            && touched.into_iter().all(|point| !self.dirty[point] || self.settle(point, part, key));
-        possible.then_some(fell_apart)
+        let possible = self.bound_skipped(partition, key, &mut touched)
+            && touched
+                .into_iter()
+                .all(|section| !self.stale_floors[section] || self.update_floor(section, partition, key.offset));
+        possible.then_some(divided)
     }
 
-    fn set_floor(&mut self, point: usize, floor: u64) {
-        self.changes.push(Change::Floor(point as u32, self.floors[point]));
-        self.floors[point] = floor;
+    fn set_floor(&mut self, section: usize, floor: u64) {
+        self.changes.push(Change::Floor(section as u32, self.floors[section]));
+        self.floors[section] = floor;
     }
 
-    /// Notes that a tensor lies no lower than `offset`.
-    fn raise(&mut self, tensor: usize, offset: u64, touched: &mut Range<usize>) {
-        let before = self.at_least[tensor];
+    /// Notes that a tensor lies at `offset` or above.
+    fn raise_bound(&mut self, tensor: usize, offset: u64, touched: &mut Range<usize>) {
+        let before = self.offset_bounds[tensor];
         if before < offset {
-            self.changes.push(Change::AtLeast(tensor as u32, before));
-            self.at_least[tensor] = offset;
-            self.touch(tensor, before, touched);
+            self.changes.push(Change::OffsetBound(tensor as u32, before));
+            self.offset_bounds[tensor] = offset;
+            self.mark_stale_floors(tensor, before, touched);
         }
     }
 
-    /// Notes where floors may rise with a tensor.
-    fn touch(&mut self, tensor: usize, before: u64, touched: &mut Range<usize>) {
-        let points = self.instance.tensors[tensor].points();
-        *touched = touched.start.min(points.start)..touched.end.max(points.end);
-        // Where the floor is lower than the tensor was, another holds it down.
-        for (dirty, &floor) in self.dirty[points.clone()].iter_mut().zip(&self.floors[points]) {
-            *dirty |= floor >= before;
+    /// Marks the sections whose floor may rise because the bound of a tensor rose from `before`.
+    fn mark_stale_floors(&mut self, tensor: usize, before: u64, touched: &mut Range<usize>) {
+        let sections = self.instance.tensors[tensor].sections();
+        *touched = touched.start.min(sections.start)..touched.end.max(sections.end);
+        // A floor below the old bound is held down by another tensor.
+        for (stale, &floor) in self.stale_floors[sections.clone()].iter_mut().zip(&self.floors[sections]) {
+            *stale |= floor >= before;
         }
     }
 
-    /// Raises the floor of a point to the lowest of those that wait there; false if they do not fit above it.
-    fn settle(&mut self, point: usize, part: Part, key: Key) -> bool {
-        if self.loads[point] == 0 {
+    /// Raises the floor of a section to the lowest bound of its unplaced tensors; whether they still fit above it.
+    fn update_floor(&mut self, section: usize, partition: Partition, offset: u64) -> bool {
+        if self.totals[section] == 0 {
             return true;
         }
-        let row = self.instance.alive.row(point);
-        let here = words(part.tensors.0, part.tensors.1).flat_map(|word| ones(word, self.waiting[word] & row[word]));
-        let lowest = here.map(|tensor| self.at_least[tensor]).min().unwrap_or(0);
-        if lowest > self.floors[point] {
-            self.set_floor(point, lowest);
+        if self.pruning.unallocated_floor {
+            let row = self.instance.alive.row(section);
+            let (from, to) = partition.tensors;
+            let alive = words(from, to).flat_map(|word| ones(word, self.unplaced[word] & row[word]));
+            let lowest = alive.map(|tensor| self.offset_bounds[tensor]).min().unwrap_or(0);
+            if lowest > self.floors[section] {
+                self.set_floor(section, lowest);
+            }
         }
-        self.floors[point].max(key.offset).saturating_add(self.loads[point]) <= self.capacity
+        self.floors[section].max(offset).saturating_add(self.totals[section]) <= self.capacity
     }
 
-    /// Works out how low those can still come to lie that were passed over; false if one of them cannot lie anywhere.
+    /// Raises the bounds of the tensors that were skipped in the sequence; false if one of them fits nowhere.
     ///
-    /// A tensor that could have lain lower than `key` and was not placed will lie on one that is placed from now on,
-    /// and that one begins below what would have been the passed tensor's end, else the room would have sufficed. So
-    /// it lies no lower than the lowest end of such tensors, which may have been passed over themselves: settled from
-    /// the lowest up, as shortest paths are (Dijkstra 1959).
-    fn lift(&mut self, part: Part, key: Key, touched: &mut Range<usize>) -> bool {
-        let mut passed = std::mem::take(&mut self.passed);
-        let possible = self.lift_with(&mut passed, part, key, touched);
-        self.passed = passed;
+    /// A tensor was skipped if it could have been placed before `key` and was not. In the layouts that are searched for
+    /// it then rests on a tensor that is placed from now on. That tensor begins below the end that the skipped one
+    /// would have had, or there would have been room for it. So the skipped tensor lies at or above the lowest end of
+    /// any tensor that can be beneath it, and those may be skipped tensors, too. As in Dijkstra's algorithm (1959), the
+    /// tensor with the lowest bound is final and may lower the bounds of the others.
+    fn bound_skipped(&mut self, partition: Partition, key: SequenceKey, touched: &mut Range<usize>) -> bool {
+        if !self.pruning.bound_skipped {
+            return true;
+        }
+        let mut skipped = std::mem::take(&mut self.skipped);
+        self.find_skipped(&mut skipped, partition, key);
+        let possible = self.settle_skipped(&mut skipped.open, touched);
+        self.skipped = skipped;
         possible
     }
 
-    fn lift_with(
-        &mut self,
-        Passed { set: passed, open }: &mut Passed,
-        part: Part,
-        key: Key,
-        touched: &mut Range<usize>,
-    ) -> bool {
+    /// Lists the skipped tensors of a partition, each with the lowest end of a tensor beneath it that was not skipped.
+    fn find_skipped(
+        &self,
+        SkippedTensors { set: skipped, open }: &mut SkippedTensors,
+        partition: Partition,
+        key: SequenceKey,
+    ) {
         let tensors = &self.instance.tensors;
         open.clear();
-        passed.fill(0);
-        for tensor in self.members(part) {
-            let own = Key { offset: self.lowest[tensor], rank: self.ranks[tensor] };
-            if own.offset < self.at_least[tensor] || own < key {
+        skipped.fill(0);
+        for tensor in self.unplaced_in(partition) {
+            let own = SequenceKey { offset: self.min_offsets[tensor], rank: self.ranks[tensor] };
+            if own.offset < self.offset_bounds[tensor] || own < key {
                 open.push((tensor, u64::MAX));
-                set(passed, tensor);
+                set(skipped, tensor);
             }
         }
-        for (tensor, least) in open.iter_mut() {
-            let end = self.lowest[*tensor] + tensors[*tensor].size;
-            let row = self.instance.meets.row(*tensor);
-            for word in words(part.tensors.0, part.tensors.1) {
-                for other in ones(word, self.waiting[word] & row[word] & !passed[word]) {
-                    if self.at_least[other] < end {
-                        *least = (*least).min(self.at_least[other].saturating_add(tensors[other].size));
+        for (tensor, lowest) in open.iter_mut() {
+            let end = self.min_offsets[*tensor] + tensors[*tensor].size;
+            let row = self.instance.overlaps.row(*tensor);
+            for word in words(partition.tensors.0, partition.tensors.1) {
+                for other in ones(word, self.unplaced[word] & row[word] & !skipped[word]) {
+                    if self.offset_bounds[other] < end {
+                        *lowest = (*lowest).min(self.offset_bounds[other].saturating_add(tensors[other].size));
                     }
                 }
             }
         }
+    }
+
+    /// Raises the bounds of skipped tensors from the lowest to the highest; false if one of them fits nowhere.
+    fn settle_skipped(&mut self, open: &mut Vec<(usize, u64)>, touched: &mut Range<usize>) -> bool {
+        let tensors = &self.instance.tensors;
         loop {
-            let known = |&(tensor, least): &(usize, u64)| least.max(self.at_least[tensor]);
-            let Some(next) = (0..open.len()).min_by_key(|&i| known(&open[i])) else { return true };
-            let (tensor, offset) = (open[next].0, known(&open[next]));
+            let bound = |&(tensor, lowest): &(usize, u64)| lowest.max(self.offset_bounds[tensor]);
+            let Some(next) = (0..open.len()).min_by_key(|&i| bound(&open[i])) else { return true };
+            let (tensor, offset) = (open[next].0, bound(&open[next]));
             open.swap_remove(next);
             let Some(end) = offset.checked_add(tensors[tensor].size).filter(|&end| end <= self.capacity) else {
                 return false;
             };
-            self.raise(tensor, offset, touched);
-            let row = self.instance.meets.row(tensor);
-            for (other, least) in open.iter_mut() {
-                if super::bits::has(row, *other) && offset < self.lowest[*other] + tensors[*other].size {
-                    *least = (*least).min(end);
+            self.raise_bound(tensor, offset, touched);
+            let row = self.instance.overlaps.row(tensor);
+            for (other, lowest) in open.iter_mut() {
+                if has(row, *other) && offset < self.min_offsets[*other] + tensors[*other].size {
+                    *lowest = (*lowest).min(end);
                 }
             }
         }

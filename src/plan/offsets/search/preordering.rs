@@ -1,52 +1,53 @@
-//! Orders of preference: of tensors that could lie equally low, which is tried first.
+//! Preorderings: which of the tensors that could be placed at the same offset is tried first.
+//!
+//! minimalloc calls them so too, and names its own by the initials of what they compare.
 
-/// What an order of preference looks at.
+/// What a preordering compares, with minimalloc's names.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Facts {
-    /// Steps alive.
-    pub(super) life: u64,
-    /// Points alive at which some tensor is born.
-    pub(super) points: u64,
+pub(super) struct PreorderData {
+    /// Steps for which the tensor is alive.
+    pub(super) width: u64,
+    /// Sections in which it is alive.
+    pub(super) sections: u64,
     pub(super) size: u64,
-    /// The most that waits at any point where it is alive.
-    pub(super) load: u64,
-    /// Waiting tensors that it meets.
-    pub(super) meets: u64,
+    /// The largest sum of unplaced sizes in any section in which it is alive.
+    pub(super) total: u64,
+    /// Unplaced tensors that are alive at the same time.
+    pub(super) overlaps: u64,
 }
 
-impl Facts {
+impl PreorderData {
     fn area(&self) -> u128 {
-        u128::from(self.size) * u128::from(self.life)
+        u128::from(self.size) * u128::from(self.width)
     }
 }
 
-/// An order of preference.
+/// Properties to compare, the first that differs decides; larger values come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    /// Where most waits, then the longest-lived, then the largest.
-    LoadLife,
-    /// At most points, then the largest in size times life, then where most waits.
-    PointsArea,
-    /// Where most waits, then the largest in size times points.
-    LoadArea,
-    /// Those that meet most, then the largest in size times life, then where most waits.
-    MeetsArea,
+pub(super) enum Preordering {
+    TotalWidthArea,
+    SectionsAreaTotal,
+    /// The area is counted in sections here, not in steps.
+    TotalAreaWidth,
+    OverlapsAreaTotal,
 }
 
-impl Order {
-    /// In the order of their turns. No order is good everywhere: on each of minimalloc's instances A to K one or two
-    /// of these lead to a layout in a few thousand nodes, the others not in a hundred thousand.
-    pub(super) const TURNS: [Self; 4] = [Self::LoadLife, Self::PointsArea, Self::LoadArea, Self::MeetsArea];
+impl Preordering {
+    /// The round robin: each is tried with a limited number of nodes, then the limit is raised. No preordering is good
+    /// on every instance: on each of minimalloc's instances A to K one or two of these lead to a layout in a few
+    /// thousand nodes and the others do not in a hundred thousand.
+    pub(super) const ROUND_ROBIN: [Self; 4] =
+        [Self::TotalWidthArea, Self::SectionsAreaTotal, Self::TotalAreaWidth, Self::OverlapsAreaTotal];
 
-    /// Larger keys come first.
-    pub(super) fn key(self, facts: &Facts) -> [u128; 3] {
-        let Facts { life, points, size, load, meets } = *facts;
-        let (life, load) = (u128::from(life), u128::from(load));
+    /// The values that are compared.
+    pub(super) fn key(self, data: &PreorderData) -> [u128; 3] {
+        let PreorderData { width, sections, size, total, overlaps } = *data;
+        let (width, total) = (u128::from(width), u128::from(total));
         match self {
-            Self::LoadLife => [load, life, facts.area()],
-            Self::PointsArea => [points.into(), facts.area(), load],
-            Self::LoadArea => [load, u128::from(points) * u128::from(size), life],
-            Self::MeetsArea => [meets.into(), facts.area(), load],
+            Self::TotalWidthArea => [total, width, data.area()],
+            Self::SectionsAreaTotal => [sections.into(), data.area(), total],
+            Self::TotalAreaWidth => [total, u128::from(sections) * u128::from(size), width],
+            Self::OverlapsAreaTotal => [overlaps.into(), data.area(), total],
         }
     }
 }

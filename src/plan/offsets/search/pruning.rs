@@ -1,0 +1,35 @@
+//! The cuts of the search that can be switched off one by one: tests show that none of them changes an answer, and what
+//! each of them saves.
+
+/// Which cuts a search makes, named as in minimalloc's `SolverParams` where it makes the same one.
+///
+/// Not in this list are the sequence itself (`canonical_only` there) and the capacity of each section
+/// (`section_inference` and `monotonic_floor`): the search would not end, or its answers would be wrong, without them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pruning {
+    /// No tensor is placed at or above the end of an unplaced one at its minimum offset: that one would fit into the
+    /// gap beneath, so some layout with a smaller sum of offsets has it there.
+    pub(super) check_dominance: bool,
+    /// Of two tensors with the same sections and the same size, the earlier in the list is placed first: exchanging
+    /// them gives the same layout again.
+    pub(super) identical_tensors: bool,
+    /// A tensor that could have been placed lower, and was skipped, is given a lower bound: it has to end up on top of
+    /// a tensor that is placed later, see `PartialLayout::bound_skipped`.
+    pub(super) bound_skipped: bool,
+    /// The floor of a section is at least the lowest offset that an unplaced tensor of it can have.
+    pub(super) unallocated_floor: bool,
+    /// Where placed tensors divide the timeline, the partitions are searched one by one, each with a preordering of its
+    /// own: if one has no layout, the others are not tried again.
+    pub(super) dynamic_decomposition: bool,
+}
+
+impl Pruning {
+    /// Every cut.
+    pub(super) const ALL: Self = Self {
+        check_dominance: true,
+        identical_tensors: true,
+        bound_skipped: true,
+        unallocated_floor: true,
+        dynamic_decomposition: true,
+    };
+}
