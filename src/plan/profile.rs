@@ -8,7 +8,7 @@ use super::{
     uses::MAX_STEPS,
 };
 
-/// Entries above which profiles are refused: half a gigabyte. A network has some hundred thousand.
+/// Entries above which profiles are refused: half a gigabyte, far more than a network has.
 const MAX_ENTRIES: usize = 1 << 26;
 
 /// The records alive at each step from 0 on, largest first, equals by index: the operator profiles of Pisarchyk and

@@ -20,7 +20,7 @@ const MAX_ALIVE: usize = 128;
 const LIMIT_STEPS: u64 = 16;
 
 /// The number of states in all sections and at all limits together is at most this times the number in one section. A
-/// guess: no network of the tests comes near it, and it bounds the time for hostile records.
+/// guess, which bounds the time for hostile records.
 const MAX_SECTIONS_OF_STATES: usize = 200;
 
 /// The cuts of the dynamic program, so that tests can show that none of them changes its answer.

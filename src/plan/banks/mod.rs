@@ -29,12 +29,11 @@ use search::BankSearch;
 /// Sections times tensors, or banks times sections, above which no search is begun: they take some 32 bytes each.
 const MAX_ENTRIES: usize = 1 << 22;
 
-/// States of the dynamic program in any section above which [`place_banks`] goes on without it. A guess: the networks
-/// of the tests need fewer, and it takes milliseconds with so many.
+/// States of the dynamic program in any section above which [`place_banks`] goes on without it. A guess: all 23
+/// networks of the tests need fewer.
 const MAX_STATES: usize = 1000;
 
-/// The numbers of banks that hill climbing starts with, after the seed. Networks need two or three; where residual
-/// connections make conflicts of three tensors and more, four to six. More were not tried.
+/// The numbers of banks that hill climbing starts with, after the seed. A guess; more were not tried.
 const BANK_COUNTS: std::ops::RangeInclusive<usize> = 2..=6;
 
 /// A lower bound of the total of any plan of banks: the least sum of the banks' peaks, as far as a dynamic program with

@@ -48,7 +48,7 @@ pub(super) struct BranchAndBound<'a> {
 const MAX_OPEN_BYTES: usize = 1 << 29;
 
 /// Bytes of a relaxation for each entry of its matrix, which `microlp` keeps by rows and by columns, with its factors.
-/// An estimate from its source.
+/// An estimate.
 const BYTES_PER_ENTRY: usize = 128;
 
 impl<'a> BranchAndBound<'a> {

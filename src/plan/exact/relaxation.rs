@@ -81,8 +81,8 @@ impl Slackness {
     }
 }
 
-/// A value closer to an integer than this counts as that integer. `microlp` computes to about 1e-8 and adds up
-/// thousands of entries.
+/// A value closer to an integer than this counts as that integer. A guess at what is left of the solver's precision
+/// after thousands of pivots; no proof depends on it, for certificates are verified in integers.
 const TOLERANCE: f64 = 1e-5;
 
 impl Relaxation {

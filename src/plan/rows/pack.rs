@@ -13,8 +13,7 @@ use crate::plan::{
 /// What rows are sorted by before they are placed.
 type SortKey = (Reverse<u64>, usize, Reverse<usize>);
 
-/// Of more rows than this, not every order is tried once the packings are used up: one takes a tenth of a second and
-/// more.
+/// Of more rows than this, not every order is tried once the packings are used up, for each takes long. A guess.
 const MANY_ROWS: usize = 1_000;
 
 /// Packings without repetition: four orders, each with two choices of the gap.

@@ -16,9 +16,7 @@ use crate::plan::{
     record::UsageRecord,
 };
 
-/// Numbers of textures that are tried. A network that needs more gets as many as it needs. A guess: WebGPU allows four
-/// storage textures in a stage, which says nothing about the pool; the networks of the tests are smallest with two or
-/// three.
+/// Numbers of textures that are tried. A network that needs more gets as many as it needs. A guess.
 const MIN_TEXTURES: usize = 2;
 const MAX_TEXTURES: usize = 4;
 /// Assignments that are packed for each number of textures: the one with the least peaks does not always pack best. A

@@ -35,8 +35,8 @@ struct BusySteps {
     bits: Vec<u64>,
 }
 
-/// Words of an object above which no bits are kept: 4096 steps, more than a network has. A guess, so that records with
-/// steps far apart do not take memory by steps.
+/// Words of an object above which no bits are kept: 4096 steps, more than most networks have. A guess, so that records
+/// with steps far apart do not take memory by steps.
 const MAX_WORDS: usize = 64;
 
 impl BusySteps {

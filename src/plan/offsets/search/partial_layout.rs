@@ -35,8 +35,8 @@ enum Change {
     Placed(u32),
 }
 
-/// Changes that are kept at most: 64 MiB of them. A search that would keep more gives up. A guess: the instances A to K
-/// of minimalloc come nowhere near it, and it keeps a hostile file from taking all memory.
+/// Changes that are kept at most: 64 MiB of them. A search that would keep more gives up. A guess, which keeps a
+/// hostile file from taking all memory.
 const MAX_CHANGES: usize = 1 << 22;
 
 /// The tensors placed so far, and what follows for the others.
