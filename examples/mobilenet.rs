@@ -7,7 +7,7 @@ use texpool::{
     fetch::{Bar, Fetcher},
     gpu::{GpuOptions, Session, SessionOptions},
     import,
-    io::{Fit, Range, preprocess, read_picture, shown},
+    io::{Fit, Range, preprocess, printable, read_picture},
     setup::{self, Install},
 };
 
@@ -36,7 +36,7 @@ fn run() -> Result<(), Box<dyn Error>> {
 
     let mut classes: Vec<(&f32, &str)> = outputs[0].iter().zip(labels.lines()).collect();
     classes.sort_by(|a, b| b.0.total_cmp(a.0));
-    println!("{}:", shown(&photo));
+    println!("{}:", printable(&photo));
     for (probability, label) in classes.iter().take(5) {
         println!("  {:5.1} %  {label}", *probability * 100.0);
     }

@@ -10,7 +10,7 @@ use texpool::{
     fetch::{Bar, Fetcher},
     gpu::{GpuOptions, Session, SessionOptions},
     import,
-    io::{Fit, Range, check_picture_name, check_target, preprocess, read_picture, shown, write_png},
+    io::{Fit, Range, check_picture_name, check_target, preprocess, printable, read_picture, write_png},
     plan::TexelFormat,
     report::MemoryReport,
     setup::{self, Install},
@@ -58,7 +58,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         face.points.iter().for_each(|[x, y]| draw::disc(&mut picture, input.frame.at(*x, *y), RED));
     }
     write_png(&out, &picture)?;
-    println!("{} faces in {}, drawn in {}\n", faces.len(), shown(&photo), shown(&out));
+    println!("{} faces in {}, drawn in {}\n", faces.len(), printable(&photo), printable(&out));
 
     let memory = session.memory();
     let report = MemoryReport::from_compiled(session.compiled(), TexelFormat::Rgba32Float);

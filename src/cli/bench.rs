@@ -11,7 +11,7 @@ use super::{
 use crate::{
     gpu::{DispatchTime, Session, SessionOptions},
     graph::{Graph, NodeId, TensorId},
-    io::shown,
+    io::printable,
     report::{MemoryReport, ValueSummary, grouped},
 };
 use cpu_time::ProcessTime;
@@ -209,7 +209,7 @@ fn text(answer: &Answer) -> String {
     for output in &answer.outputs {
         if let Some(warning) = output.values.warning() {
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "  output {}: {warning}", shown(&output.name));
+            let _ = writeln!(text, "  output {}: {warning}", printable(&output.name));
         }
     }
     text += &format!("  peak  {} bytes of device memory, weights included\n\n", grouped(answer.gpu_memory_peak_bytes));

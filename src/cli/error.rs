@@ -1,6 +1,6 @@
 //! What makes the command fail: the errors of the layers below, as they are.
 
-use crate::io::shown;
+use crate::io::printable;
 use crate::{
     compile::CompileError,
     dataflow::DataflowError,
@@ -24,13 +24,13 @@ pub(super) enum CliError {
     Setup(#[from] SetupError),
     #[error(transparent)]
     Unreadable(Box<ImportError>),
-    #[error("{}{}: {source}", shown(path), With(dims))]
+    #[error("{}{}: {source}", printable(path), With(dims))]
     Import { path: PathBuf, dims: String, source: Box<ImportError> },
     #[error(transparent)]
     Compile(#[from] CompileError),
     #[error(transparent)]
     Plan(#[from] PlanError),
-    #[error("{}: {source}", shown(path))]
+    #[error("{}: {source}", printable(path))]
     Records { path: PathBuf, source: PlanError },
     #[error(transparent)]
     Dataflow(#[from] DataflowError),
@@ -48,11 +48,14 @@ pub(super) enum CliError {
     Gpu(GpuError),
     #[error("{0}; if it is at work and only slow, --timeout SECONDS gives it longer")]
     Slow(GpuError),
-    #[error("there is no file `{}`, and nothing that can be fetched is called that; there are: {known}", shown(text))]
+    #[error(
+        "there is no file `{}`, and nothing that can be fetched is called that; there are: {known}",
+        printable(text)
+    )]
     NoSuchFile { text: OsString, known: String },
-    #[error("there is no file `{}`", shown(path))]
+    #[error("there is no file `{}`", printable(path))]
     NoSuchPath { path: PathBuf },
-    #[error("`{}` is a folder; name a file in it, or something from `texpool models list`", shown(path))]
+    #[error("`{}` is a folder; name a file in it, or something from `texpool models list`", printable(path))]
     Folder { path: PathBuf },
     #[error("the model takes {expected} inputs ({shapes}), {found} were given; say --input once for each, or never")]
     InputCount { expected: usize, found: usize, shapes: String },
@@ -71,7 +74,7 @@ struct With<'a>(&'a str);
 
 impl fmt::Display for With<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, " with {}", shown(self.0)) }
+        if self.0.is_empty() { Ok(()) } else { write!(f, " with {}", printable(self.0)) }
     }
 }
 

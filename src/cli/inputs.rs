@@ -3,7 +3,7 @@
 use super::{error::CliError, model_source::file_or_name, out};
 use crate::{
     graph::{Graph, Tensor, TensorId},
-    io::{Fit, InputFile, IoError, Range, preprocess, shown},
+    io::{Fit, InputFile, IoError, Range, preprocess, printable},
     report::ValueSummary,
 };
 use serde::Serialize;
@@ -53,7 +53,7 @@ pub(super) struct Input {
 impl Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, shape, values, random, file } = self;
-        write!(f, "{} {shape:?}: {values}", shown(name))?;
+        write!(f, "{} {shape:?}: {values}", printable(name))?;
         match file {
             Some(file) => write!(f, ", from {file}"),
             None if *random => write!(f, ", random numbers, the same every time"),
@@ -67,7 +67,7 @@ impl InputArgs {
     pub(super) fn read(&self, graph: &Graph) -> Result<Inputs, CliError> {
         let tensors = || graph.inputs.iter().map(|&t| &graph.tensors[t]);
         let listed = || {
-            let one = |t: &Tensor| format!("{} {:?}", shown(&t.name), t.dims);
+            let one = |t: &Tensor| format!("{} {:?}", printable(&t.name), t.dims);
             tensors().map(one).collect::<Vec<_>>().join(", ")
         };
         let values = if self.input.is_empty() {
@@ -91,7 +91,7 @@ impl InputArgs {
             shape: tensor.dims.clone(),
             values: ValueSummary::from_slice(values),
             random: self.input.is_empty(),
-            file: self.input.get(i).map(|file| shown(file).to_string()),
+            file: self.input.get(i).map(|file| printable(file).to_string()),
         });
         let described = described.collect();
         Ok(Inputs { values, described })

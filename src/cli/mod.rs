@@ -24,7 +24,7 @@ mod size;
 mod stats;
 mod table;
 
-use crate::io::shown_lines;
+use crate::io::printable_lines;
 use clap::{Parser, Subcommand};
 use error::CliError;
 use std::{ffi::OsString, process::ExitCode};
@@ -106,7 +106,7 @@ pub fn main() -> ExitCode {
 
 /// Prints what the reader of the command line has to say: help and versions on standard output, else what is wrong.
 fn answer(refused: &clap::Error) -> ExitCode {
-    let foreign = |arg: OsString| arg.to_str().is_none_or(|arg| shown_lines(arg) != arg);
+    let foreign = |arg: OsString| arg.to_str().is_none_or(|arg| printable_lines(arg) != arg);
     if refused.use_stderr() && std::env::args_os().skip(1).any(foreign) {
         out::stderr(&refused.render().to_string().trim_end());
     } else {

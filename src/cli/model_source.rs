@@ -5,7 +5,7 @@ use crate::{
     fetch::{Bar, Catalog, Fetcher},
     graph::{Graph, MAX_ELEMENTS},
     import::{self, FakeQuant, ImportError, ImportOptions},
-    io::{IoError, shown},
+    io::{IoError, printable},
 };
 use std::{
     collections::BTreeMap,
@@ -59,7 +59,7 @@ impl DimArgs {
     pub(super) fn find(&self, text: &OsStr) -> Result<ModelSource, CliError> {
         for (i, (name, _)) in self.dims.iter().enumerate() {
             if self.dims[..i].iter().any(|(other, _)| other == name) {
-                return Err(CliError::Usage(format!("--dim says twice what `{}` is; leave one out", shown(name))));
+                return Err(CliError::Usage(format!("--dim says twice what `{}` is; leave one out", printable(name))));
             }
         }
         let (path, mut dims) = locate(text)?;
@@ -83,7 +83,7 @@ impl ModelSource {
             source => CliError::Import { path: self.path.clone(), dims: self.asked.clone(), source: Box::new(source) },
         })?;
         // It is the file's name, and reports print it.
-        graph.name = shown(&graph.name).to_string();
+        graph.name = printable(&graph.name).to_string();
         Ok(graph)
     }
 

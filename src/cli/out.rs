@@ -1,7 +1,7 @@
 //! Printing answers. A reader who closes the pipe early has seen enough; that is no failure.
 
 use super::error::CliError;
-use crate::io::shown_lines;
+use crate::io::printable_lines;
 use serde::Serialize;
 use std::{
     fmt::Display,
@@ -10,7 +10,7 @@ use std::{
 
 /// Prints text. Names in it are the models' and the files': whatever would steer the terminal is escaped.
 pub(super) fn text(text: &str) -> Result<(), CliError> {
-    raw(&shown_lines(text))
+    raw(&printable_lines(text))
 }
 
 /// Prints one JSON document.
@@ -28,5 +28,5 @@ fn raw(text: &str) -> Result<(), CliError> {
 
 /// Tells the user something beside the answer. Where standard error is closed there is nobody to tell.
 pub(super) fn stderr(message: &impl Display) {
-    let _ = io::stderr().lock().write_all(format!("{}\n", shown_lines(&message.to_string())).as_bytes());
+    let _ = io::stderr().lock().write_all(format!("{}\n", printable_lines(&message.to_string())).as_bytes());
 }

@@ -14,7 +14,7 @@ use super::{
     progress::{self, Deadline, INTERRUPTED},
 };
 use crate::{
-    io::{IoError, read_text, shown, write_atomic},
+    io::{IoError, printable, read_text, write_atomic},
     plan::{
         Layout, LayoutError, PlanError, Planner, SearchBudget, SearchControl, StopReason, Strategy, Uses, bounds,
         check_layout, compare_strategies,
@@ -72,7 +72,7 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
         None => {}
     }
     if let Some(layout) = layout {
-        picture::write(args.picture, || Ok(plan_svg(&shown(path).to_string(), &set.records, &layout)?))?;
+        picture::write(args.picture, || Ok(plan_svg(&printable(path).to_string(), &set.records, &layout)?))?;
         if let Some(to) = args.write {
             let csv = to_minimalloc(&set, Some(&layout))?;
             write_atomic(to, |file| file.write_all(csv.as_bytes())).map_err(|e| IoError::write(to, e))?;

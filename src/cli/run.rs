@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     gpu::SessionOptions,
-    io::{check_folder, shown, write_outputs},
+    io::{check_folder, printable, write_outputs},
     report::{MemoryReport, ValueSummary},
 };
 use serde::Serialize;
@@ -84,8 +84,8 @@ fn text(answer: &Answer) -> String {
         let _ = writeln!(text, "input {i} {input}");
     }
     for (i, Output { name, shape, values, file }) in answer.outputs.iter().enumerate() {
-        let to = file.as_ref().map(|f| format!(", in {}", shown(f))).unwrap_or_default();
-        let _ = writeln!(text, "output {i} {} {shape:?}: {values}{to}", shown(name));
+        let to = file.as_ref().map(|f| format!(", in {}", printable(f))).unwrap_or_default();
+        let _ = writeln!(text, "output {i} {} {shape:?}: {values}{to}", printable(name));
     }
     text + "\n" + &answer.report.to_string()
 }

@@ -11,7 +11,7 @@ use crate::{
     fetch::{Catalog, Kind},
     gpu::{ExternalTextures, Gpu, Session, SessionOptions},
     graph::Graph,
-    io::shown,
+    io::printable,
     plan::{Planner, SearchBudget, SearchControl, compare_strategies},
     report::{NetworkRow, NetworkTable},
 };
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         bar.set_style(style);
     }
     for model in models {
-        let name = shown(&model).to_string();
+        let name = printable(&model).to_string();
         bar.set_prefix(name.clone());
         match row(args, &model, gpu.as_ref()) {
             Ok(row) => table.networks.push(row),
@@ -84,7 +84,7 @@ fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliE
     let schedule = &compiled.schedule;
     let comparison =
         compare_strategies(&schedule.records, &schedule.uses, SearchBudget::default(), &SearchControl::new())?;
-    let name = shown(model).to_string();
+    let name = printable(model).to_string();
     let mut row = NetworkRow::new(&name, &graph, &compiled, &comparison, args.plan.format());
     row.shared_objects = published::tables_1_and_2(&name)?;
     row.dataflow = published::table_3(&name, &graph);

@@ -1,14 +1,14 @@
 //! What can be wrong with a graph, or with building one.
 
 use super::{Shape, ShapeError, TensorId};
-use crate::plan::shown;
+use crate::plan::printable;
 
 /// What is wrong with a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
     /// A tensor with an extent of zero.
-    #[error("tensor `{}` is empty: {dims:?}", shown(tensor))]
+    #[error("tensor `{}` is empty: {dims:?}", printable(tensor))]
     Empty {
         /// Name of the tensor.
         tensor: String,
@@ -16,7 +16,7 @@ pub enum CheckError {
         dims: Vec<usize>,
     },
     /// A tensor of more than [`MAX_ELEMENTS`](super::MAX_ELEMENTS) elements.
-    #[error("tensor `{}` is too large: {dims:?} is more than 2^31 elements", shown(tensor))]
+    #[error("tensor `{}` is too large: {dims:?} is more than 2^31 elements", printable(tensor))]
     TooLarge {
         /// Name of the tensor.
         tensor: String,
@@ -24,7 +24,7 @@ pub enum CheckError {
         dims: Vec<usize>,
     },
     /// A tensor whose stated extents and shape have different numbers of elements.
-    #[error("tensor `{}`: {dims:?} and {shape} are not the same elements", shown(tensor))]
+    #[error("tensor `{}`: {dims:?} and {shape} are not the same elements", printable(tensor))]
     Dims {
         /// Name of the tensor.
         tensor: String,
@@ -34,7 +34,7 @@ pub enum CheckError {
         shape: Shape,
     },
     /// A tensor whose order is that of another number of elements.
-    #[error("tensor `{}`: its order is not one of {dims:?}", shown(tensor))]
+    #[error("tensor `{}`: its order is not one of {dims:?}", printable(tensor))]
     HostPermutation {
         /// Name of the tensor.
         tensor: String,
@@ -42,7 +42,7 @@ pub enum CheckError {
         dims: Vec<usize>,
     },
     /// A constant whose values are too few or too many.
-    #[error("constant `{}` has {found} bytes, {expected} are needed", shown(tensor))]
+    #[error("constant `{}` has {found} bytes, {expected} are needed", printable(tensor))]
     Constant {
         /// Name of the tensor.
         tensor: String,
@@ -52,7 +52,7 @@ pub enum CheckError {
         found: usize,
     },
     /// A tensor id that is no index into the graph's tensors.
-    #[error("{}: there is no tensor {id}", shown(place))]
+    #[error("{}: there is no tensor {id}", printable(place))]
     NoSuchTensor {
         /// Which node, or the graph's inputs or outputs.
         place: String,
@@ -60,7 +60,7 @@ pub enum CheckError {
         id: TensorId,
     },
     /// A tensor that two nodes write, or that a node writes though it is an input or a constant.
-    #[error("node {node} {operator}: tensor `{}` has a value already", shown(tensor))]
+    #[error("node {node} {operator}: tensor `{}` has a value already", printable(tensor))]
     Rewritten {
         /// The second node, by [`Node::op_index`](super::Node::op_index).
         node: usize,
@@ -70,7 +70,7 @@ pub enum CheckError {
         tensor: String,
     },
     /// A tensor that is read before it has a value: nodes out of order, a cycle, or no producer at all.
-    #[error("node {node} {operator}: tensor `{}` has no value yet (nodes out of order, or a cycle)", shown(tensor))]
+    #[error("node {node} {operator}: tensor `{}` has no value yet (nodes out of order, or a cycle)", printable(tensor))]
     Unset {
         /// The reader, by [`Node::op_index`](super::Node::op_index).
         node: usize,
@@ -80,7 +80,7 @@ pub enum CheckError {
         tensor: String,
     },
     /// An operand that must be part of the model is computed.
-    #[error("node {node} {operator}: the {role} `{}` must be constant", shown(tensor))]
+    #[error("node {node} {operator}: the {role} `{}` must be constant", printable(tensor))]
     NotConstant {
         /// The node, by [`Node::op_index`](super::Node::op_index).
         node: usize,
@@ -92,7 +92,7 @@ pub enum CheckError {
         tensor: String,
     },
     /// Operands that the operator cannot take.
-    #[error("node {node} {operator}, `{}`: {source}", shown(tensor))]
+    #[error("node {node} {operator}, `{}`: {source}", printable(tensor))]
     Shape {
         /// The node, by [`Node::op_index`](super::Node::op_index).
         node: usize,
@@ -104,7 +104,7 @@ pub enum CheckError {
         source: Box<ShapeError>,
     },
     /// A result whose shape is not the one its operator gives.
-    #[error("node {node} {operator}: `{}` is {stated}, its operands give {inferred}", shown(tensor))]
+    #[error("node {node} {operator}: `{}` is {stated}, its operands give {inferred}", printable(tensor))]
     Disagrees {
         /// The node, by [`Node::op_index`](super::Node::op_index).
         node: usize,
@@ -118,7 +118,10 @@ pub enum CheckError {
         inferred: Box<Shape>,
     },
     /// An epilogue that does not fit the result.
-    #[error("node {node} {operator}: the epilogue's `{}`, {found}, does not fit a result of {result}", shown(tensor))]
+    #[error(
+        "node {node} {operator}: the epilogue's `{}`, {found}, does not fit a result of {result}",
+        printable(tensor)
+    )]
     Epilogue {
         /// The node, by [`Node::op_index`](super::Node::op_index).
         node: usize,
@@ -132,7 +135,7 @@ pub enum CheckError {
         result: Box<Shape>,
     },
     /// A graph input that is a constant, or stands twice.
-    #[error("input `{}` is {what}", shown(tensor))]
+    #[error("input `{}` is {what}", printable(tensor))]
     Input {
         /// Name of the tensor.
         tensor: String,
@@ -140,7 +143,7 @@ pub enum CheckError {
         what: &'static str,
     },
     /// A graph output that no node computes, or that stands twice.
-    #[error("output `{}` is {what}", shown(tensor))]
+    #[error("output `{}` is {what}", printable(tensor))]
     Output {
         /// Name of the tensor.
         tensor: String,
@@ -157,7 +160,7 @@ pub enum CheckError {
 #[non_exhaustive]
 pub enum BuildError {
     /// Operands that the operator cannot take.
-    #[error("node {node} {operator}, `{}`: {source}", shown(name))]
+    #[error("node {node} {operator}, `{}`: {source}", printable(name))]
     Shape {
         /// Index the node would have had.
         node: usize,
@@ -169,7 +172,7 @@ pub enum BuildError {
         source: Box<ShapeError>,
     },
     /// An operand that this builder did not give out.
-    #[error("node {node} {operator}, `{}`: there is no tensor {id}", shown(name))]
+    #[error("node {node} {operator}, `{}`: there is no tensor {id}", printable(name))]
     NoSuchTensor {
         /// Index the node would have had.
         node: usize,
@@ -181,7 +184,7 @@ pub enum BuildError {
         id: TensorId,
     },
     /// Extents that no shape of four has: more than four that are not one in front.
-    #[error("tensor `{}`: {dims:?} has more than four extents", shown(name))]
+    #[error("tensor `{}`: {dims:?} has more than four extents", printable(name))]
     Rank {
         /// Name of the tensor.
         name: String,

@@ -2,7 +2,7 @@
 //! shapes, not where anything is placed.
 
 use super::{Concat, Graph, Node, Op, Pad, PadMode, Shape, TensorId};
-use crate::plan::shown;
+use crate::plan::printable;
 
 /// Whether every element, taken in dense order, lies in the same texel and lane of a whole (row after row) tensor of
 /// either shape, and the two have as many texels; the lanes past the last channel are then the same too.
@@ -43,7 +43,7 @@ pub enum SubtensorError {
     #[error("it puts no border of one value around")]
     NotABorder,
     /// A part that does not begin where a texel does, or whose rows would not lie behind each other.
-    #[error("`{}` does not begin at a texel of the result's rows", shown(tensor))]
+    #[error("`{}` does not begin at a texel of the result's rows", printable(tensor))]
     Unaligned {
         /// Name of the part.
         tensor: String,

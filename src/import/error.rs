@@ -3,7 +3,7 @@
 use std::{fmt, io, path::PathBuf};
 
 use super::{label::label, meter::Excess};
-use crate::{graph::CheckError, plan::shown};
+use crate::{graph::CheckError, plan::printable};
 
 /// One operator that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl UnsupportedOp {
 impl fmt::Display for UnsupportedOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { node, name, operator, reason, hint } = self;
-        let [operator, name, reason] = [operator, name, reason].map(|text| shown(text));
+        let [operator, name, reason] = [operator, name, reason].map(|text| printable(text));
         write!(f, "node {node} {operator} `{name}`: {reason}; {hint}")
     }
 }
@@ -57,7 +57,7 @@ pub enum ImportError {
         looks_like: &'static str,
     },
     /// A model, but truncated or damaged.
-    #[error("the model is damaged or cut short: {}", shown(what))]
+    #[error("the model is damaged or cut short: {}", printable(what))]
     Malformed {
         /// What was found.
         what: String,
@@ -79,7 +79,7 @@ pub enum ImportError {
     #[error("{} of the inputs' extents are open:{}\n  bind them by --dim NAME=VALUE", .0.len(), Listed(.0))]
     UnresolvedDim(Vec<UnresolvedDim>),
     /// Extents were bound by names that the file does not have.
-    #[error("no input of the model has an extent called {}", shown(&names.join(", ")))]
+    #[error("no input of the model has an extent called {}", printable(&names.join(", ")))]
     NoSuchDim {
         /// The names.
         names: Vec<String>,
@@ -95,20 +95,20 @@ pub enum ImportError {
         why: String,
     },
     /// Values were bound to inputs that the file does not have.
-    #[error("the model has no input called {}", shown(&names.join(", ")))]
+    #[error("the model has no input called {}", printable(&names.join(", ")))]
     NoSuchInput {
         /// The names.
         names: Vec<String>,
     },
     /// Graphs beside the first.
     #[error("the model has {} graphs beside its first ({}), only one is supported; convert it without control flow",
-        names.len(), shown(&names.join(", ")))]
+        names.len(), printable(&names.join(", ")))]
     Subgraphs {
         /// Names of the others.
         names: Vec<String>,
     },
     /// A graph input or output that cannot be computed with.
-    #[error("graph {role} `{}`: {}; {hint}", shown(tensor), shown(reason))]
+    #[error("graph {role} `{}`: {}; {hint}", printable(tensor), printable(reason))]
     GraphIo {
         /// Input or output.
         role: &'static str,
@@ -123,7 +123,7 @@ pub enum ImportError {
     #[error("{0}")]
     TooMuch(Box<TooMuch>),
     /// Two things of one name where the name is what tells them apart.
-    #[error("the model has two {what}s called `{}`; give each a name of its own", shown(name))]
+    #[error("the model has two {what}s called `{}`; give each a name of its own", printable(name))]
     Duplicate {
         /// What there are two of.
         what: &'static str,
@@ -151,7 +151,7 @@ pub struct UnresolvedDim {
 
 impl fmt::Display for UnresolvedDim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (axis {} of input `{}`)", shown(&self.name), self.axis, shown(&self.input))
+        write!(f, "{} (axis {} of input `{}`)", printable(&self.name), self.axis, printable(&self.input))
     }
 }
 
@@ -175,7 +175,7 @@ pub struct TooMuch {
 impl fmt::Display for TooMuch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { node, operator, tensor, reason, hint, .. } = self;
-        let [operator, tensor, reason] = [operator, tensor, reason].map(|text| shown(text));
+        let [operator, tensor, reason] = [operator, tensor, reason].map(|text| printable(text));
         match node {
             Some(node) => write!(f, "node {node} {operator} `{tensor}`: {reason}; {hint}"),
             None if self.tensor.is_empty() => write!(f, "the model: {reason}; {hint}"),

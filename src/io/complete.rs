@@ -19,7 +19,7 @@ pub(super) fn png(bytes: &[u8]) -> Result<(), String> {
         let mut crc = flate2::Crc::new();
         crc.update(content);
         if content[0] & ANCILLARY == 0 && crc.sum() != stated {
-            let name = super::shown(&*String::from_utf8_lossy(&content[..4])).to_string();
+            let name = super::printable(&*String::from_utf8_lossy(&content[..4])).to_string();
             return Err(format!("the checksum of the chunk {name} at byte {at} is wrong"));
         }
         if &content[..4] == b"IEND" {

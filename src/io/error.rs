@@ -1,6 +1,6 @@
 //! Why files could not be read or written.
 
-use super::shown;
+use super::printable;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -11,7 +11,7 @@ use std::{
 #[non_exhaustive]
 pub enum IoError {
     /// The operating system refused to open or read it.
-    #[error("cannot read {}: {source}", shown(path))]
+    #[error("cannot read {}: {source}", printable(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -19,7 +19,7 @@ pub enum IoError {
         source: io::Error,
     },
     /// The operating system refused to create or write it; nothing of it is left.
-    #[error("cannot write {}: {source}", shown(path))]
+    #[error("cannot write {}: {source}", printable(path))]
     Write {
         /// The file or folder.
         path: PathBuf,
@@ -27,13 +27,13 @@ pub enum IoError {
         source: io::Error,
     },
     /// The device is full; nothing of the file is left.
-    #[error("cannot write {}: the disk is full; free some space or choose another folder", shown(path))]
+    #[error("cannot write {}: the disk is full; free some space or choose another folder", printable(path))]
     DiskFull {
         /// The file.
         path: PathBuf,
     },
     /// It is neither a plain file nor a pipe.
-    #[error("cannot read {}: it is {what}; give a file", shown(path))]
+    #[error("cannot read {}: it is {what}; give a file", printable(path))]
     NotAFile {
         /// What was given.
         path: PathBuf,
@@ -41,7 +41,7 @@ pub enum IoError {
         what: &'static str,
     },
     /// More bytes than are read of such a file.
-    #[error("{} has more than {} MiB, which is more than is read of such a file", shown(path), most >> 20)]
+    #[error("{} has more than {} MiB, which is more than is read of such a file", printable(path), most >> 20)]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum IoError {
         most: usize,
     },
     /// Text was expected.
-    #[error("{} is not text (byte {at} is not UTF-8)", shown(path))]
+    #[error("{} is not text (byte {at} is not UTF-8)", printable(path))]
     NotText {
         /// The file.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum IoError {
         at: usize,
     },
     /// A picture's file is cut short, or what is checked in it is wrong.
-    #[error("{} is cut short or damaged ({what}); copy or download it again", shown(path))]
+    #[error("{} is cut short or damaged ({what}); copy or download it again", printable(path))]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -66,7 +66,7 @@ pub enum IoError {
     },
     /// A picture was to be written under a name that promises another format.
     #[error("cannot write {}: the picture is {}, and its name says otherwise; call it {}, and convert that if need be",
-        shown(path), format.to_uppercase(), shown(instead))]
+        printable(path), format.to_uppercase(), printable(instead))]
     PictureName {
         /// The name given.
         path: PathBuf,
@@ -76,7 +76,7 @@ pub enum IoError {
         instead: PathBuf,
     },
     /// It does not decode as a picture.
-    #[error("{} is not a picture that can be read ({reason}); give a PNG or a JPEG, or a .npy array", shown(path))]
+    #[error("{} is not a picture that can be read ({reason}); give a PNG or a JPEG, or a .npy array", printable(path))]
     NotAPicture {
         /// The file.
         path: PathBuf,
@@ -84,7 +84,7 @@ pub enum IoError {
         reason: String,
     },
     /// It does not start as an array of NumPy's, or ends too early.
-    #[error("{} is not a .npy array that can be read ({reason})", shown(path))]
+    #[error("{} is not a .npy array that can be read ({reason})", printable(path))]
     NotAnArray {
         /// The file.
         path: PathBuf,
@@ -94,7 +94,7 @@ pub enum IoError {
     /// The array's element type is not one that holds a network's input.
     #[error(
         "{} is an array of {got}; the input takes 32-bit floats: save it with array.astype(\"float32\")",
-        shown(path)
+        printable(path)
     )]
     DType {
         /// The file.
@@ -103,7 +103,7 @@ pub enum IoError {
         got: String,
     },
     /// An element that no 32-bit float can stand for.
-    #[error("{}: element {at:?} is {value}, which the input's 32-bit floats cannot hold", shown(path))]
+    #[error("{}: element {at:?} is {value}, which the input's 32-bit floats cannot hold", printable(path))]
     Element {
         /// The file.
         path: PathBuf,
@@ -113,7 +113,7 @@ pub enum IoError {
         value: String,
     },
     /// The array's extents are not the input's.
-    #[error("{} has shape {got:?}; the input takes {expected:?}", shown(path))]
+    #[error("{} has shape {got:?}; the input takes {expected:?}", printable(path))]
     Shape {
         /// The file.
         path: PathBuf,
@@ -125,7 +125,7 @@ pub enum IoError {
     /// A picture was given for an input that is no picture.
     #[error(
         "{} is a picture, but the input takes {expected:?}, not [1, height, width, 3] or [1, 3, height, width]; give a .npy array",
-        shown(path)
+        printable(path)
     )]
     NotAPictureInput {
         /// The file.

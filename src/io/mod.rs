@@ -9,7 +9,7 @@ mod input;
 mod npy;
 mod output;
 mod picture;
-mod shown;
+mod printable;
 mod source;
 mod target;
 
@@ -19,6 +19,6 @@ pub use input::{InputFile, read_npy, read_picture};
 pub use npy::write_npy;
 pub use output::{output_file_name, write_outputs};
 pub use picture::{Fit, Frame, ImageTensor, Range, preprocess, write_png};
-pub use shown::{shown, shown_lines};
+pub use printable::{printable, printable_lines};
 pub use source::read_text;
 pub use target::{check_folder, check_picture_name, check_target};

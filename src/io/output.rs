@@ -1,7 +1,7 @@
 //! A folder of a run's outputs: one `INDEX_NAME.npy` each.
 
 use super::{IoError, atomic::Staged, npy::npy_into};
-use crate::plan::steers;
+use crate::plan::needs_escape;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -13,7 +13,7 @@ const MAX_NAME_BYTES: usize = 255;
 /// `INDEX_NAME.npy`, with `_` for every character that some file system cannot hold in a name, or that steers a
 /// terminal. The index tells names apart that are equal, or equal but for their case.
 pub fn output_file_name(index: usize, name: &str) -> String {
-    let safe = |c: char| if steers(c) || r#"/\:*?"<>|"#.contains(c) { '_' } else { c };
+    let safe = |c: char| if needs_escape(c) || r#"/\:*?"<>|"#.contains(c) { '_' } else { c };
     let mut file: String = format!("{index}_{name}").chars().map(safe).collect();
     while file.len() + ".npy".len() > MAX_NAME_BYTES {
         file.pop();

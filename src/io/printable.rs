@@ -1,21 +1,21 @@
-//! Foreign text as it may be shown: nothing in it moves a cursor, colours a terminal or begins a line of its own.
+//! Text made printable: nothing in it moves a cursor, colours a terminal or begins a line.
 
-use crate::plan::{self, Shown, steers};
+use crate::plan::{self, Printable, needs_escape};
 use std::{borrow::Cow, ffi::OsStr};
 
-/// A file name or another text that the user gave, as it may be printed within a line: as
-/// [`plan::shown`](crate::plan::shown) shows it, with nothing cut off.
+/// A file name or another text that the user gave, safe to print within a line: as
+/// [`plan::printable`](crate::plan::printable()), without cutting.
 ///
 /// ```
-/// assert_eq!(texpool::io::shown("a\u{1b}[31m.png").to_string(), "a\\u{1b}[31m.png");
+/// assert_eq!(texpool::io::printable("a\u{1b}[31m.png").to_string(), "a\\u{1b}[31m.png");
 /// ```
-pub fn shown<T: AsRef<OsStr> + ?Sized>(text: &T) -> Shown<'_> {
-    plan::shown(text).whole()
+pub fn printable<T: AsRef<OsStr> + ?Sized>(text: &T) -> Printable<'_> {
+    plan::printable(text).untruncated()
 }
 
-/// Whole lines of text with everything but the ends of lines escaped as [`shown`] does it.
-pub fn shown_lines(text: &str) -> Cow<'_, str> {
-    let kept = |c: char| matches!(c, '\n' | '\t') || !steers(c);
+/// Lines of text with everything but the line breaks escaped as by [`printable`].
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    let kept = |c: char| matches!(c, '\n' | '\t') || !needs_escape(c);
     if text.chars().all(kept) {
         return Cow::Borrowed(text);
     }

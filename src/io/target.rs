@@ -62,7 +62,7 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 
 fn check_folder_of(path: &Path) -> io::Result<()> {
     let folder = folder_of(path);
-    let said = |kind, what| Err(io::Error::new(kind, format!("{} {what}", super::shown(folder))));
+    let said = |kind, what| Err(io::Error::new(kind, format!("{} {what}", super::printable(folder))));
     match fs::metadata(folder) {
         Ok(found) if found.is_dir() => Ok(()),
         Ok(_) => said(ErrorKind::NotADirectory, "is no folder"),
@@ -108,7 +108,7 @@ pub fn check_folder(path: &Path) -> Result<(), IoError> {
     match existing.find(|(_, found)| !matches!(found, Err(e) if e.kind() == ErrorKind::NotFound)) {
         Some((_, Ok(found))) if found.is_dir() => Ok(()),
         Some((at, Ok(_))) => {
-            let what = format!("{} is a file, not a folder", super::shown(at));
+            let what = format!("{} is a file, not a folder", super::printable(at));
             Err(IoError::write(path, io::Error::new(ErrorKind::NotADirectory, what)))
         }
         Some((_, Err(e))) => Err(IoError::write(path, e)),

@@ -22,6 +22,7 @@ mod picture;
 mod placement;
 mod pool;
 mod portfolio;
+mod printable;
 mod profile;
 pub mod published;
 mod random;
@@ -30,7 +31,6 @@ mod record;
 mod rows;
 mod sections;
 pub mod shared;
-mod shown;
 mod solve;
 mod strategy;
 mod uses;
@@ -49,6 +49,9 @@ pub use picture::{plan_svg, pool_svg, profile_svg};
 pub use placement::{Placement, Plan, RowTable, TexelFormat, TextureSpec};
 pub use pool::{Pool, overlay_pools};
 pub use portfolio::{Candidate, NotTried};
+#[cfg(feature = "cli")]
+pub(crate) use printable::needs_escape;
+pub use printable::{Printable, printable};
 pub use profile::{Ties, operator_profiles};
 pub use realize::{TensorRows, TextureLimits, realize};
 pub use record::UsageRecord;
@@ -56,9 +59,6 @@ pub use rows::{
     LivePeak, LiveRange, RowLayout, RowProblem, RowStep, RowUse, check_rows, live_row_peak, place_rows, realize_rows,
     row_live_ranges,
 };
-#[cfg(feature = "cli")]
-pub(crate) use shown::steers;
-pub use shown::{Shown, shown};
 pub use solve::{Planner, Solution, solve};
 pub use strategy::Strategy;
 pub use uses::{MAX_STEPS, StepUse, Uses, uses_from_records};

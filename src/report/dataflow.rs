@@ -3,7 +3,7 @@
 use super::grouped;
 use crate::{
     dataflow::{Buffers, Csdf},
-    plan::shown,
+    plan::printable,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -89,13 +89,13 @@ impl CsdfReport {
 
 impl fmt::Display for CsdfReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |index: usize| shown(self.actors.get(index).map_or("", |actor| actor.name.as_str()));
-        writeln!(f, "{}: {} actors, {} channels", shown(&self.model), self.actors.len(), self.channels.len())?;
+        let name = |index: usize| printable(self.actors.get(index).map_or("", |actor| actor.name.as_str()));
+        writeln!(f, "{}: {} actors, {} channels", printable(&self.model), self.actors.len(), self.channels.len())?;
         writeln!(f, "\n  {:>4} {:>7} {:>7} {:>8}  actor", "", "phases", "cycles", "firings")?;
         for (index, actor) in self.actors.iter().enumerate() {
             let firings = actor.phases.saturating_mul(actor.cycles);
             let ActorReport { name, op, phases, cycles } = actor;
-            let name = shown(name);
+            let name = printable(name);
             writeln!(f, "  {index:>4} {phases:>7} {cycles:>7} {firings:>8}  {op} {name}")?;
         }
         writeln!(f, "\n  {:>12}  channel", "bytes")?;

@@ -1,7 +1,7 @@
 //! The report as a table.
 
 use super::{MemoryReport, PeakReport, RowForm, grouped, residency::Residency};
-use crate::plan::shown;
+use crate::plan::printable;
 use std::fmt;
 
 impl fmt::Display for MemoryReport {
@@ -9,7 +9,7 @@ impl fmt::Display for MemoryReport {
         writeln!(
             f,
             "{}: {} steps, {} tensors in the pool",
-            shown(&self.model),
+            printable(&self.model),
             self.steps,
             self.plan.placements.len()
         )?;
@@ -82,7 +82,7 @@ impl MemoryReport {
 
 impl fmt::Display for PeakReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "step {} ({}, {})", self.step, self.operator, shown(&self.tensor))?;
+        write!(f, "step {} ({}, {})", self.step, self.operator, printable(&self.tensor))?;
         self.segment.map_or(Ok(()), |segment| write!(f, " of segment {segment}"))
     }
 }

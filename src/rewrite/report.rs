@@ -5,7 +5,7 @@ use std::fmt;
 use super::SkipReason;
 use crate::{
     graph::{Graph, Node},
-    plan::shown,
+    plan::printable,
 };
 
 /// A node, as a reader of the report knows it.
@@ -28,7 +28,7 @@ impl Location {
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "node {} ({}, `{}`)", self.node, self.op, shown(&self.tensor))
+        write!(f, "node {} ({}, `{}`)", self.node, self.op, printable(&self.tensor))
     }
 }
 

@@ -1,31 +1,31 @@
 //! Why a rule leaves a node as it is.
 
-use crate::{graph::SubtensorError, plan::shown};
+use crate::{graph::SubtensorError, plan::printable};
 
 /// Why a rule that looked at a node left it as it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkipReason {
     /// The value in between has other readers.
-    #[error("`{}` is read elsewhere too", shown(tensor))]
+    #[error("`{}` is read elsewhere too", printable(tensor))]
     ReadElsewhere {
         /// Name of the value.
         tensor: String,
     },
     /// The value in between is a graph output.
-    #[error("`{}` is a graph output", shown(tensor))]
+    #[error("`{}` is a graph output", printable(tensor))]
     IsOutput {
         /// Name of the value.
         tensor: String,
     },
     /// The operand is not computed by a node.
-    #[error("`{}` is computed by no node", shown(tensor))]
+    #[error("`{}` is computed by no node", printable(tensor))]
     NotComputed {
         /// Name of the operand.
         tensor: String,
     },
     /// A graph input or output would have to share a texture with another.
-    #[error("`{}` and `{}` come in or go out: one must be copied to the other", shown(first), shown(second))]
+    #[error("`{}` and `{}` come in or go out: one must be copied to the other", printable(first), printable(second))]
     MustCopy {
         /// Name of one.
         first: String,
@@ -45,25 +45,25 @@ pub enum SkipReason {
         op: &'static str,
     },
     /// An operand that would have to be part of the model is computed.
-    #[error("`{}` is no constant", shown(tensor))]
+    #[error("`{}` is no constant", printable(tensor))]
     NotConstant {
         /// Name of the operand.
         tensor: String,
     },
     /// An operand that would have to be computed is part of the model.
-    #[error("`{}` is a constant", shown(tensor))]
+    #[error("`{}` is a constant", printable(tensor))]
     IsConstant {
         /// Name of the operand.
         tensor: String,
     },
     /// A constant that is neither one value nor one a channel.
-    #[error("`{}` is neither one value nor one a channel", shown(tensor))]
+    #[error("`{}` is neither one value nor one a channel", printable(tensor))]
     NotPerChannel {
         /// Name of the constant.
         tensor: String,
     },
     /// The operand is broadcast.
-    #[error("`{}` has another shape than the result", shown(tensor))]
+    #[error("`{}` has another shape than the result", printable(tensor))]
     ShapeMismatch {
         /// Name of the operand.
         tensor: String,
@@ -75,7 +75,7 @@ pub enum SkipReason {
         elements: usize,
     },
     /// Folded values overflow.
-    #[error("`{}` would not stay finite", shown(tensor))]
+    #[error("`{}` would not stay finite", printable(tensor))]
     NotFinite {
         /// Name of the constant that would be changed.
         tensor: String,
@@ -112,7 +112,7 @@ pub enum SkipReason {
     #[error("a zero could be the maximum of a window")]
     ZeroMayWin,
     /// A constant that would have to be zeros.
-    #[error("`{}` holds something else than 0, or -0", shown(tensor))]
+    #[error("`{}` holds something else than 0, or -0", printable(tensor))]
     NotZeros {
         /// Name of the constant.
         tensor: String,
@@ -129,7 +129,7 @@ pub enum SkipReason {
         to: String,
     },
     /// A part of more runs of texels, or inside more others, than plans should look at.
-    #[error("`{}` would have too many runs of texels a row, or lie too deep inside others", shown(tensor))]
+    #[error("`{}` would have too many runs of texels a row, or lie too deep inside others", printable(tensor))]
     TooManyRuns {
         /// Name of the part.
         tensor: String,
@@ -141,13 +141,13 @@ pub enum SkipReason {
     #[error(transparent)]
     NotASubtensor(#[from] SubtensorError),
     /// A part that shares its texels with another tensor already.
-    #[error("`{}` lies in the texels of another tensor", shown(tensor))]
+    #[error("`{}` lies in the texels of another tensor", printable(tensor))]
     StoredElsewhere {
         /// Name of the part.
         tensor: String,
     },
     /// A node would read the texture that it writes.
-    #[error("{op} reads `{}`, which would lie in the texture it writes", shown(tensor))]
+    #[error("{op} reads `{}`, which would lie in the texture it writes", printable(tensor))]
     ReadsWrittenTexture {
         /// The operator that computes a part.
         op: &'static str,

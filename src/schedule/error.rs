@@ -1,6 +1,6 @@
 //! Why a graph has no schedule.
 
-use crate::plan::shown;
+use crate::plan::printable;
 
 /// A graph that cannot be put in steps. Importers and the rewriter make none of these; hand-built graphs may.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum ScheduleError {
         tensor: usize,
     },
     /// A node is read from before it is computed, or never computed.
-    #[error("node {node} ({op}): its operand `{}` is not computed before it", shown(tensor))]
+    #[error("node {node} ({op}): its operand `{}` is not computed before it", printable(tensor))]
     NotYetComputed {
         /// Index of the node in the model file.
         node: usize,
@@ -24,7 +24,7 @@ pub enum ScheduleError {
         tensor: String,
     },
     /// A tensor is written by two nodes, or is an input or a constant and written.
-    #[error("node {node} ({op}): its result `{}` has a value already", shown(tensor))]
+    #[error("node {node} ({op}): its result `{}` has a value already", printable(tensor))]
     WrittenTwice {
         /// Index of the node in the model file.
         node: usize,
@@ -34,7 +34,7 @@ pub enum ScheduleError {
         tensor: String,
     },
     /// A graph output that no node computes.
-    #[error("graph output {index} (`{}`) is computed by no node", shown(tensor))]
+    #[error("graph output {index} (`{}`) is computed by no node", printable(tensor))]
     OutputNotComputed {
         /// Index in [`Graph::outputs`](crate::graph::Graph::outputs).
         index: usize,
@@ -42,7 +42,7 @@ pub enum ScheduleError {
         tensor: String,
     },
     /// A tensor with more rows or texels than 32 bits count.
-    #[error("tensor `{}` ({shape}) has more than 2^32 - 1 texels", shown(tensor))]
+    #[error("tensor `{}` ({shape}) has more than 2^32 - 1 texels", printable(tensor))]
     TooLarge {
         /// Name of the tensor.
         tensor: String,
@@ -50,7 +50,11 @@ pub enum ScheduleError {
         shape: String,
     },
     /// Views would put two graph inputs or outputs in one texture.
-    #[error("`{}` and `{}` come in or go out, and views would put both in one texture", shown(first), shown(second))]
+    #[error(
+        "`{}` and `{}` come in or go out, and views would put both in one texture",
+        printable(first),
+        printable(second)
+    )]
     SharedTexture {
         /// Name of one.
         first: String,

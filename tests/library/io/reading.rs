@@ -11,7 +11,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use texpool::io::{InputFile, IoError, read_npy, read_picture, read_text, shown, shown_lines};
+use texpool::io::{InputFile, IoError, printable, printable_lines, read_npy, read_picture, read_text};
 
 /// Far more than any bound of ours, on any machine.
 const NOT_A_HANG: Duration = Duration::from_secs(60);
@@ -308,10 +308,10 @@ fn a_file_of_another_kind_is_called_what_it_is() {
 #[test]
 fn foreign_text_is_shown_without_its_effects() {
     let name = OsStr::from_bytes(b"a\x1b[31m\n\xff\xc2\x9b\xe2\x80\xae.png");
-    assert_eq!(shown(name).to_string(), "a\\u{1b}[31m\\n\\xff\\u{9b}\\u{202e}.png");
-    assert_eq!(shown("r\u{e9}sum\u{e9} \u{1f600}.npy").to_string(), "r\u{e9}sum\u{e9} \u{1f600}.npy");
-    assert_eq!(shown_lines("a\n\tb"), "a\n\tb");
-    assert_eq!(shown_lines("a\r\u{1b}]0;x\u{7}\nb"), "a\\r\\u{1b}]0;x\\u{7}\nb");
+    assert_eq!(printable(name).to_string(), "a\\u{1b}[31m\\n\\xff\\u{9b}\\u{202e}.png");
+    assert_eq!(printable("r\u{e9}sum\u{e9} \u{1f600}.npy").to_string(), "r\u{e9}sum\u{e9} \u{1f600}.npy");
+    assert_eq!(printable_lines("a\n\tb"), "a\n\tb");
+    assert_eq!(printable_lines("a\r\u{1b}]0;x\u{7}\nb"), "a\\r\\u{1b}]0;x\\u{7}\nb");
     let error = read_text(Path::new(name)).unwrap_err().to_string();
     assert!(error.contains("\\u{1b}[31m\\n\\xff") && !error.contains('\u{1b}'), "{error}");
 }
