@@ -169,6 +169,8 @@ pub(super) fn run(
 ) -> Result<Layout, PlanError> {
     let rank = |strategy: &Strategy| Strategy::PORTFOLIO.iter().position(|other| other == strategy).unwrap_or(0);
     let mut order: Vec<Strategy> = Strategy::PORTFOLIO.iter().copied().filter(|&other| except != Some(other)).collect();
+    // Fast ones first, so that there is a plan before a deadline, and a bound that is reached early saves the slow
+    // ones.
     order.sort_by_key(|strategy| (!N_LOG_N.contains(strategy), !FASTER.contains(strategy)));
     let mut start = naive(records)?;
     let mut start_rank = None;

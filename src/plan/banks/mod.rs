@@ -154,6 +154,7 @@ pub(super) fn search_banks(
     let random = Random::new();
     let mut search =
         BankSearch { records, instance: &instance, bound, best, best_total, packed_with_gaps: None, random, control };
+    // The assignment with the least sum of peaks; where it packs without gaps it is optimal, and the search ends here.
     if let Some(bank_of) = bank_of {
         let banks = bank_of.iter().max().map_or(0, |&bank| bank + 1);
         search.pack(&BankLoads::new(&instance, bank_of, banks))?;

@@ -65,6 +65,7 @@ impl BankSearch<'_, '_> {
                 self.control.report(Progress { stage: "search for banks", done: spent, total: work, best });
                 next_report = spent + MOVES_PER_REPORT;
             }
+            // A move costs time in proportion to the timeline, and the count of moves is to bound the time.
             spent += 1 + self.instance.section_count as u64 / SECTIONS_PER_MOVE;
             let Some(chain) = self.propose(&loads) else { continue };
             let Some(cost) = acceptance.try_move(spent, &mut loads, &chain) else { continue };
@@ -87,6 +88,7 @@ impl BankSearch<'_, '_> {
             return None;
         }
         let bank_of = loads.region_of();
+        // Only a tensor that is alive at the peak can lower it.
         let section = loads.peak_section(from, self.random.below(self.instance.section_count));
         let alive: Vec<usize> =
             self.instance.alive[section].iter().copied().filter(|&tensor| bank_of[tensor] == from).collect();

@@ -143,6 +143,7 @@ impl<'a> BranchAndBound<'a> {
         let bound = relaxation.bound();
         let node = self.push(bound);
         self.nodes[node].slackness = Some(relaxation.slackness(model));
+        // Rounding is cheap and on networks often optimal, so most nodes never have to be opened.
         if bound < self.best {
             let levels = relaxation.rounded(model);
             let cost = cost(model, &levels);

@@ -125,6 +125,7 @@ pub(super) fn prices(
     let price = |v: Variable| solution.var_value(v).max(0.0) * (unit * SCALE) as f64;
     let mut prices = Prices::default();
     for &(level, clique, v) in &cliques {
+        // Rounded so that the bound can only fall: what is paid down, what is refunded up.
         let amount = price(v).floor() as u64;
         if amount > 0 {
             prices.clique.push((model.levels[level], model.cliques[level][clique].step, amount));

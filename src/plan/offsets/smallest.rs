@@ -63,6 +63,7 @@ pub fn smallest(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>
         while undecided < layout.total() && control.stopped().is_none() {
             let progress = Progress::new("smallest arena", round_nodes, nodes);
             control.report(Progress { best: Some(layout.total()), ..progress });
+            // The lowest capacity is tried with the nodes of the next round, see `NODES_GROWTH`.
             let more = round_nodes.saturating_mul(NODES_GROWTH).min(nodes);
             match fit_by_search(records, capacity, if capacity == bound { more } else { round_nodes }, control) {
                 Fit::Fits(found) => layout = found,

@@ -73,6 +73,7 @@ pub fn place_rows(
             return Ok(None);
         }
     }
+    // The smallest bound first: once it reaches the best layout, no other assignment needs to be packed.
     found.sort();
     let packings = (budget.packings / found.len().max(1) as u64).max(1);
     let mut best: Option<RowLayout> = None;

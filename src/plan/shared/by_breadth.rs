@@ -23,6 +23,7 @@ pub fn greedy_by_breadth(
 ) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut objects = Objects::new(records);
+    // The order is that of Algorithm 1 flattened: a tensor that was seen at a wider step is not visited again.
     for record in by_breadth(records, ties) {
         if control.should_stop() {
             break;

@@ -34,6 +34,7 @@ pub fn greedy_by_size(
             break;
         }
         let is_free = |&object: &usize| objects.is_free(object, record);
+        // Objects are sorted by size because of the order of tensors, so the last free one is a smallest one.
         let object = match choice {
             ObjectChoice::First => (0..objects.len()).find(is_free),
             ObjectChoice::Last => (0..objects.len()).rev().find(is_free),

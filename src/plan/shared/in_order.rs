@@ -18,6 +18,7 @@ impl FreeObjects for Nearest {
         let large = self.0.range((size, 0)..).next().copied();
         let small = self.0.range(..(size, 0)).next_back().copied();
         let entry = match (large, small) {
+            // Of equal differences the larger object: it does not have to grow.
             (Some(large), Some(small)) => Some(if size - small.0 < large.0 - size { small } else { large }),
             (large, small) => large.or(small),
         }?;

@@ -113,6 +113,8 @@ pub fn min_cost_flow(records: &[UsageRecord], control: &SearchControl<'_>) -> Re
         while records[deaths[dead]].last < records[i].first {
             dead += 1;
         }
+        // Node `i` is the tensor as a previous owner, node `n + i` as the next one; each has an owner before it, or a
+        // new object.
         network.add_arcs(source, i, 0);
         network.add_arcs(n + i, sink, 0);
         opens[i] = network.arcs.len();

@@ -209,6 +209,7 @@ impl<'a> PartialLayout<'a> {
             self.totals[section] -= t.size;
             self.set_floor(section, end);
         }
+        // The timeline is divided where no unplaced tensor lives on from one section to the next.
         let mut divided = false;
         for cut in &mut self.cuts[t.from..t.to - 1] {
             *cut -= 1;
