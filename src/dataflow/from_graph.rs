@@ -2,7 +2,7 @@
 
 use super::{Input, InputRows, Layer, Network, RowWindow};
 use crate::{
-    graph::{DepthwiseConv2d, Graph, Node, Op, Shape, TensorId},
+    graph::{DepthwiseConv2d, Graph, IdVec, Node, Op, Shape, TensorId},
     ops::input_rows,
     schedule::ScheduleError,
 };
@@ -14,7 +14,7 @@ impl Network {
     /// [`ScheduleError`] of a graph whose nodes do not stand in order.
     pub fn from_graph(graph: &Graph) -> Result<Self, ScheduleError> {
         let mut network = Self { name: graph.name.clone(), layers: Vec::new() };
-        let mut made: Vec<Option<usize>> = vec![None; graph.tensors.len()];
+        let mut made: IdVec<_, Option<usize>> = IdVec::from_elem(None, &graph.tensors);
         for &input in &graph.inputs {
             made[input] = Some(network.layers.len());
             network.layers.push(layer(graph, input, "input", Vec::new()));

@@ -14,7 +14,7 @@ use self::probes::{PROBES, Probe};
 use super::{Gpu, GpuError, Session, SessionOptions};
 use crate::{
     compile::{Clock, CompileOptions, DeviceProfile, Rate},
-    graph::{BuildError, Graph, GraphBuilder, TensorId, Unary},
+    graph::{BuildError, Graph, GraphBuilder, NodeId, TensorId, Unary},
     ops::{Family, Work, work},
     plan::TexelFormat,
     rewrite::Rules,
@@ -156,7 +156,7 @@ impl Calibrator<'_> {
     fn concurrent_workgroups(&mut self) -> Result<(), GpuError> {
         // One workgroup of blocks of eight pixels by two slices: 64 pixels of 64 channels, then half the lanes idle.
         let one = chain(&[1, 8, 8, 64], CHAIN_LENGTH, |b, x, _| probes::conv(b, x, [64, 64], 1))?;
-        let work = work(&one, &one.nodes[0]);
+        let work = work(&one, &one.nodes[NodeId::new(0)]);
         let groups = (work.texels / work.block / 64.0).max(1.0);
         let alone =
             (self.time(&one)? - self.device_profile.run_us) / CHAIN_LENGTH as f64 - self.device_profile.dispatch_us;
@@ -178,7 +178,8 @@ impl Calibrator<'_> {
             session.run_into(&[&values], &mut outputs)?;
             best = best.min(self.since(begun) * 1e6);
         }
-        let known = self.device_profile.run_us + self.device_profile.band_us(&work(&graph, &graph.nodes[0]), 1.0);
+        let known =
+            self.device_profile.run_us + self.device_profile.band_us(&work(&graph, &graph.nodes[NodeId::new(0)]), 1.0);
         let texels = 2 * graph.shape(graph.inputs[0]).texels();
         self.device_profile.transfer_us = (best - known).max(0.0) / (texels as f64 / 1e3);
         Ok(())

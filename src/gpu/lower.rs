@@ -3,7 +3,7 @@
 use super::{GpuError, TextureSet};
 use crate::{
     compile::CompiledModel,
-    graph::{Shape, TensorId},
+    graph::{IdVec, NodeId, Shape, TensorId},
     kernels::{self, Dispatch, Operand, StepContext, WeightPlace},
     ops,
     plan::{RowTable, TextureSpec},
@@ -41,7 +41,7 @@ impl PlacedModel<'_> {
     /// of `most` bytes: a tensor of very many rows has a long row table in every step that touches it.
     pub(super) fn dispatches(
         &self,
-        weights: &[WeightPlace],
+        weights: &IdVec<NodeId, WeightPlace>,
         poison: bool,
         max_bytes: u64,
     ) -> Result<Vec<(Option<usize>, Dispatch)>, GpuError> {

@@ -2,7 +2,7 @@
 
 use super::{Gpu, GpuError, Role, TextureSet};
 use crate::{
-    graph::Graph,
+    graph::{Graph, IdVec, NodeId},
     kernels::WeightPlace,
     ops,
     plan::{TexelFormat, TextureSpec},
@@ -22,7 +22,7 @@ pub(super) fn upload(
     textures: &mut TextureSet,
     graph: &Graph,
     format: TexelFormat,
-) -> Result<(Vec<WeightPlace>, u64), GpuError> {
+) -> Result<(IdVec<NodeId, WeightPlace>, u64), GpuError> {
     let limit = gpu.device.limits().max_texture_dimension_2d as usize;
     let capacity = MAX_WIDTH * limit;
     let widest = (limit + 1).next_power_of_two() / 2;
@@ -48,7 +48,7 @@ pub(super) fn upload(
         texels.extend(packed);
     }
     bytes += store(gpu, textures, &mut texels, &mut places[first..], format, limit)?;
-    Ok((places, bytes))
+    Ok((places.into(), bytes))
 }
 
 /// Makes one texture of what was packed, and notes it in the places of its nodes.

@@ -274,8 +274,7 @@ impl GraphBuilder {
             constant,
         };
         size(&tensor)?;
-        self.graph.tensors.push(tensor);
-        Ok(self.graph.tensors.len() - 1)
+        Ok(self.graph.tensors.push(tensor))
     }
 }
 

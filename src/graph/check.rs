@@ -1,6 +1,6 @@
 //! Validity of a graph: what every layer above may rely on without asking again.
 
-use super::{Act, CheckError, Graph, MAX_ELEMENTS, Node, Shape, Tensor, TensorId, infer};
+use super::{Act, CheckError, Graph, IdVec, MAX_ELEMENTS, Node, Shape, Tensor, TensorId, infer};
 
 /// Checks a whole graph: ids, sizes, order, one producer a tensor, and every shape against inference.
 ///
@@ -10,7 +10,7 @@ pub fn check(graph: &Graph) -> Result<(), CheckError> {
     for tensor in &graph.tensors {
         size(tensor)?;
     }
-    let mut set: Vec<bool> = graph.tensors.iter().map(|t| t.constant.is_some()).collect();
+    let mut set: IdVec<_, bool> = graph.tensors.iter().map(|t| t.constant.is_some()).collect();
     for &id in &graph.inputs {
         let tensor = find(graph, id, || "inputs".to_owned())?;
         if set[id] {
@@ -19,7 +19,7 @@ pub fn check(graph: &Graph) -> Result<(), CheckError> {
         }
         set[id] = true;
     }
-    let mut computed = vec![false; graph.tensors.len()];
+    let mut computed = IdVec::from_elem(false, &graph.tensors);
     for node in &graph.nodes {
         check_node(graph, node, &set)?;
         set[node.output] = true;
@@ -28,7 +28,7 @@ pub fn check(graph: &Graph) -> Result<(), CheckError> {
     if graph.outputs.is_empty() {
         return Err(CheckError::NoOutputs);
     }
-    let mut taken = vec![false; graph.tensors.len()];
+    let mut taken = IdVec::from_elem(false, &graph.tensors);
     for &id in &graph.outputs {
         let tensor = find(graph, id, || "outputs".to_owned())?;
         if !computed[id] {
@@ -79,7 +79,7 @@ pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
 }
 
 /// Checks one node against what has a value before it.
-fn check_node(graph: &Graph, node: &Node, set: &[bool]) -> Result<(), CheckError> {
+fn check_node(graph: &Graph, node: &Node, set: &IdVec<TensorId, bool>) -> Result<(), CheckError> {
     let (index, operator) = (node.op_index, node.op.name());
     let place = || format!("node {index} {operator}");
     let output = find(graph, node.output, place)?;

@@ -9,6 +9,8 @@ mod error;
 pub(crate) mod evaluate;
 mod finite;
 pub(crate) mod function;
+mod id_vec;
+mod ids;
 mod layout_permutation;
 mod node_set;
 mod padding;
@@ -22,6 +24,8 @@ pub use element_type::ElementType;
 pub use epilogue::{Act, Epilogue};
 pub use error::{BuildError, CheckError};
 pub use finite::NotFinite;
+pub use id_vec::IdVec;
+pub use ids::{Id, NodeId, TensorId};
 pub use layout_permutation::LayoutPermutation;
 pub use node_set::NodeSet;
 pub use padding::Padding;
@@ -38,11 +42,6 @@ pub use crate::ops::{
     resize::{CoordMode, ResizeAxis, ResizeMode, Rounding, Taps},
     schema::ShapeError,
 };
-
-/// Index of a tensor in [`Graph::tensors`].
-pub type TensorId = usize;
-/// Index of a node in [`Graph::nodes`].
-pub type NodeId = usize;
 
 /// A tensor of the model: an intermediate, an input, an output or a constant.
 #[derive(Clone, Debug)]
@@ -90,10 +89,10 @@ impl Node {
 pub struct Graph {
     /// Name of the model, for reports.
     pub name: String,
-    /// Every tensor; an id is an index here.
-    pub tensors: Vec<Tensor>,
+    /// Every tensor.
+    pub tensors: IdVec<TensorId, Tensor>,
     /// Every node, each after those that produce its inputs.
-    pub nodes: Vec<Node>,
+    pub nodes: IdVec<NodeId, Node>,
     /// Tensors the caller brings.
     pub inputs: Vec<TensorId>,
     /// Tensors the caller takes.

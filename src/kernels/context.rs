@@ -4,12 +4,16 @@
 use std::ops::Range;
 
 use super::{KernelError, Operand, StepContext, WeightPlace, step::Reach};
-use crate::{graph::Shape, plan::RowTable};
+use crate::{
+    graph::{Shape, TensorId},
+    plan::RowTable,
+};
 
 /// Checks the operands of a step, whose graph is valid, and its rows.
 pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
     let node = step.node;
-    let shapes = |tensors: &[usize]| -> Vec<Shape> { tensors.iter().map(|&tensor| step.graph.shape(tensor)).collect() };
+    let shapes =
+        |tensors: &[TensorId]| -> Vec<Shape> { tensors.iter().map(|&tensor| step.graph.shape(tensor)).collect() };
     let [inputs, add] = [shapes(&node.inputs), shapes(node.epilogue.add.as_slice())];
     if step.inputs.len() != inputs.len() || step.add.iter().len() != add.len() {
         return Err(misfit("it has other operands than its node".into()));

@@ -1,7 +1,7 @@
 //! The epilogue in a kernel: its override constants, its alphas, and its CPU reference.
 
 use super::{Constants, KernelError, StepContext, wgsl::shared_constants};
-use crate::graph::{Act, Graph, Node, Unary};
+use crate::graph::{Act, Graph, Node, TensorId, Unary};
 
 /// A node's epilogue as `texel.wgsl` wants it.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +72,7 @@ pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
 }
 
 /// A constant of one value per channel as texels, zeros behind.
-pub(crate) fn channel_texels(graph: &Graph, tensor: usize) -> Vec<[f32; 4]> {
+pub(crate) fn channel_texels(graph: &Graph, tensor: TensorId) -> Vec<[f32; 4]> {
     let Some(constant) = &graph.tensors[tensor].constant else { return Vec::new() };
     constant
         .to_f32()

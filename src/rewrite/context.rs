@@ -6,7 +6,7 @@ use super::{
     SkipReason,
     edit::{Edit, replace_uses},
 };
-use crate::graph::{Constant, Graph, Node, NodeId, Op, TensorId, texels_agree};
+use crate::graph::{Constant, Graph, IdVec, Node, NodeId, Op, TensorId, texels_agree};
 
 impl ElementBudget {
     fn take(&self, elements: usize) -> Result<(), SkipReason> {
@@ -63,11 +63,11 @@ struct ConstantFacts {
 /// no rule.
 pub(super) struct RewriteContext {
     pub(super) graph: Graph,
-    removed: Vec<bool>,
-    producer: Vec<Option<NodeId>>,
-    readers: Vec<Vec<NodeId>>,
-    outputs: Vec<bool>,
-    facts: Vec<ConstantFacts>,
+    removed: IdVec<NodeId, bool>,
+    producer: IdVec<TensorId, Option<NodeId>>,
+    readers: IdVec<TensorId, Vec<NodeId>>,
+    outputs: IdVec<TensorId, bool>,
+    facts: IdVec<TensorId, ConstantFacts>,
     /// Budgets of elements that rules read, and that they create.
     read: ElementBudget,
     created: ElementBudget,
@@ -75,20 +75,19 @@ pub(super) struct RewriteContext {
 
 impl RewriteContext {
     pub(super) fn new(graph: Graph) -> Self {
-        let tensors = graph.tensors.len();
-        let mut outputs = vec![false; tensors];
+        let mut outputs = IdVec::from_elem(false, &graph.tensors);
         graph.outputs.iter().for_each(|&output| outputs[output] = true);
         let mut ctx = Self {
-            removed: vec![false; graph.nodes.len()],
-            producer: vec![None; tensors],
-            readers: vec![Vec::new(); tensors],
+            removed: IdVec::from_elem(false, &graph.nodes),
+            producer: IdVec::from_elem(None, &graph.tensors),
+            readers: IdVec::from_elem(Vec::new(), &graph.tensors),
             outputs,
-            facts: (0..tensors).map(|_| ConstantFacts::default()).collect(),
+            facts: graph.tensors.iter().map(|_| ConstantFacts::default()).collect(),
             read: READ_BUDGET.of(&graph),
             created: CREATED_BUDGET.of(&graph),
             graph,
         };
-        for (id, node) in ctx.graph.nodes.iter().enumerate() {
+        for (id, node) in ctx.graph.nodes.iter_enumerated() {
             ctx.producer[node.output] = Some(id);
             node.operands().for_each(|tensor| ctx.readers[tensor].push(id));
         }
@@ -105,7 +104,7 @@ impl RewriteContext {
 
     /// The nodes still there, in order.
     pub(super) fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
-        let ids: Vec<NodeId> = (0..self.removed.len()).filter(|&id| !self.removed[id]).collect();
+        let ids: Vec<NodeId> = self.removed.ids().filter(|&id| !self.removed[id]).collect();
         ids.into_iter()
     }
 

@@ -36,8 +36,9 @@ impl Edit {
 
     /// Adds a tensor and gives the id it will have.
     pub(super) fn add(&mut self, graph: &Graph, tensor: Tensor) -> TensorId {
+        let id = TensorId::new(graph.tensors.len() + self.tensors.len());
         self.tensors.push(tensor);
-        graph.tensors.len() + self.tensors.len() - 1
+        id
     }
 }
 

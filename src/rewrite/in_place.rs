@@ -9,7 +9,7 @@ use super::{
     report::{Location, Missed, Report},
     skip_reason::SkipReason,
 };
-use crate::graph::{Node, NodeId, NodeSet, TensorId, may_be_in_place, subtensor_offsets};
+use crate::graph::{IdVec, Node, NodeId, NodeSet, TensorId, may_be_in_place, subtensor_offsets};
 
 /// The name by which `--rules` switches the search on and off.
 pub(super) const NAME: &str = "in-place";
@@ -19,7 +19,7 @@ pub(super) const NAME: &str = "in-place";
 pub(super) fn find(ctx: &RewriteContext, views: &NodeSet, report: &mut Report) -> NodeSet {
     let mut search = Search::new(ctx, views);
     let mut in_place = BTreeSet::new();
-    for (id, node) in ctx.graph.nodes.iter().enumerate().rev() {
+    for (id, node) in ctx.graph.nodes.iter_enumerated().rev() {
         if !may_be_in_place(&node.op) {
             continue;
         }
@@ -47,15 +47,15 @@ const MAX_DEPTH: u32 = 32;
 struct Search<'a> {
     ctx: &'a RewriteContext,
     /// How many tensors each is inside of.
-    depth: Vec<u32>,
+    depth: IdVec<TensorId, u32>,
     /// For each tensor another one that shares its storage, as in a union-find forest; the root names itself.
-    shared: Vec<TensorId>,
+    shared: IdVec<TensorId, TensorId>,
     /// Tensors whose place is settled: operands and results of views, and parts written in place.
-    taken: Vec<bool>,
+    taken: IdVec<TensorId, bool>,
     /// The nodes that need no step, or whose step reads nothing.
-    stepless: Vec<bool>,
+    stepless: IdVec<NodeId, bool>,
     /// For the root of each storage, the nodes that write tensors in it.
-    writers: Vec<Vec<NodeId>>,
+    writers: IdVec<TensorId, Vec<NodeId>>,
     /// Visits of nodes that the search may make in all, and those that are left.
     all: usize,
     visits_left: usize,
@@ -69,14 +69,14 @@ const VISITS_PER_NODE: usize = 64;
 
 impl<'a> Search<'a> {
     fn new(ctx: &'a RewriteContext, views: &NodeSet) -> Self {
-        let tensors = ctx.graph.tensors.len();
+        let tensors = &ctx.graph.tensors;
         let mut search = Self {
             ctx,
-            depth: vec![0; tensors],
-            shared: (0..tensors).collect(),
-            taken: vec![false; tensors],
-            stepless: vec![false; ctx.graph.nodes.len()],
-            writers: vec![Vec::new(); tensors],
+            depth: IdVec::from_elem(0, tensors),
+            shared: tensors.ids().collect(),
+            taken: IdVec::from_elem(false, tensors),
+            stepless: IdVec::from_elem(false, &ctx.graph.nodes),
+            writers: IdVec::from_elem(Vec::new(), tensors),
             all: 0,
             visits_left: 0,
         };
@@ -88,7 +88,7 @@ impl<'a> Search<'a> {
                 search.shared[tensor] = search.storage_root(node.inputs[0]);
             }
         }
-        for (id, node) in ctx.graph.nodes.iter().enumerate() {
+        for (id, node) in ctx.graph.nodes.iter_enumerated() {
             search.visits_left += VISITS_PER_NODE * (1 + node.inputs.len());
             let first = search.storage_root(node.output);
             search.writers[first].push(id);

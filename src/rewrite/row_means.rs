@@ -20,16 +20,15 @@ pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
     if !graph.nodes.iter().any(|node| in_two(node).is_some()) {
         return Cow::Borrowed(graph);
     }
-    let mut made = Graph { nodes: Vec::with_capacity(graph.nodes.len() + 1), ..graph.clone() };
+    let mut made = Graph { nodes: Vec::with_capacity(graph.nodes.len() + 1).into(), ..graph.clone() };
     for node in &graph.nodes {
         let Some((batch, x)) = in_two(node) else {
             made.nodes.push(node.clone());
             continue;
         };
         let shape = Shape { w: 1, ..graph.shape(x) };
-        let rows = made.tensors.len();
         let name = format!("{}/rows", graph.tensors[x].name);
-        made.tensors.push(Tensor {
+        let rows = made.tensors.push(Tensor {
             name,
             shape,
             dims: shape.dims().to_vec(),

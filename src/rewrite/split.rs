@@ -22,7 +22,7 @@ pub fn split(graph: &Graph) -> Cow<'_, Graph> {
     if !graph.nodes.iter().any(must) {
         return Cow::Borrowed(graph);
     }
-    let mut made = Graph { nodes: Vec::with_capacity(graph.nodes.len() + 1), ..graph.clone() };
+    let mut made = Graph { nodes: Vec::with_capacity(graph.nodes.len() + 1).into(), ..graph.clone() };
     for node in &graph.nodes {
         let mut node = node.clone();
         if is_crowded(graph, &node) {
@@ -125,8 +125,7 @@ fn join(graph: &mut Graph, node: &Node, joined: &[TensorId]) -> TensorId {
     let channels = joined.iter().map(|&tensor| graph.shape(tensor).c).sum();
     let shape = Shape { c: channels, ..graph.shape(joined[0]) };
     let name = format!("{}/joined", graph.tensors[node.output].name);
-    let id = graph.tensors.len();
-    graph.tensors.push(Tensor {
+    let id = graph.tensors.push(Tensor {
         name,
         shape,
         dims: shape.dims().to_vec(),

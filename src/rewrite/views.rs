@@ -5,7 +5,7 @@ use super::{
     report::{Location, Missed, Report},
     skip_reason::SkipReason,
 };
-use crate::graph::{Node, NodeSet, Op, TensorId, texels_agree};
+use crate::graph::{IdVec, Node, NodeSet, Op, TensorId, texels_agree};
 
 /// The name by which `--rules` switches the search on and off.
 pub(super) const NAME: &str = "views";
@@ -14,13 +14,13 @@ pub(super) const NAME: &str = "views";
 pub(super) fn find(ctx: &RewriteContext, report: &mut Report) -> NodeSet {
     let graph = &ctx.graph;
     // The tensor at the head of each chain of views, and for each head the input or output among its views.
-    let mut head: Vec<TensorId> = (0..graph.tensors.len()).collect();
-    let mut external: Vec<Option<TensorId>> = vec![None; graph.tensors.len()];
+    let mut head: IdVec<_, TensorId> = graph.tensors.ids().collect();
+    let mut external: IdVec<_, Option<TensorId>> = IdVec::from_elem(None, &graph.tensors);
     for &tensor in graph.inputs.iter().chain(&graph.outputs) {
         external[tensor] = Some(tensor);
     }
     let mut views = Vec::new();
-    for (id, node) in graph.nodes.iter().enumerate() {
+    for (id, node) in graph.nodes.iter_enumerated() {
         let (Op::Reshape, &[from, ..], to) = (&node.op, &node.inputs[..], node.output) else { continue };
         match check(ctx, node, (from, to), external[head[from]]) {
             Ok(()) => {

@@ -5,7 +5,7 @@ use super::{
     subtensor::{is_in_place, subtensors},
 };
 use crate::{
-    graph::{Graph, Node, NodeId, NodeSet, Op, TensorId, texels_agree},
+    graph::{Graph, IdVec, Node, NodeId, NodeSet, Op, TensorId, texels_agree},
     plan::UsageRecord,
 };
 
@@ -16,7 +16,7 @@ use crate::{
 /// If the graph is not one that can be executed in its order, or a node that is said to need no step does.
 pub fn schedule(graph: &Graph, views: &NodeSet) -> Result<Schedule, ScheduleError> {
     let mut builder = Builder::new(graph, views)?;
-    for (id, node) in graph.nodes.iter().enumerate() {
+    for (id, node) in graph.nodes.iter_enumerated() {
         match views.contains(id) {
             true if matches!(node.op, Op::Pad(_)) => builder.step(id, node, true)?,
             true if is_in_place(graph, id) => builder.in_place(node)?,
@@ -30,20 +30,19 @@ pub fn schedule(graph: &Graph, views: &NodeSet) -> Result<Schedule, ScheduleErro
 struct Builder<'a> {
     graph: &'a Graph,
     /// For each tensor the one whose storage it shares: the head of a chain of views, what it is a part of, or itself.
-    root: Vec<TensorId>,
+    root: IdVec<TensorId, TensorId>,
     /// The storage of each root.
-    storage_of_root: Vec<Option<StorageId>>,
-    computed: Vec<bool>,
+    storage_of_root: IdVec<TensorId, Option<StorageId>>,
+    computed: IdVec<TensorId, bool>,
     schedule: Schedule,
 }
 
 impl<'a> Builder<'a> {
     fn new(graph: &'a Graph, views: &NodeSet) -> Result<Self, ScheduleError> {
-        let tensors = graph.tensors.len();
-        let mut root: Vec<TensorId> = (0..tensors).collect();
+        let mut root: IdVec<_, TensorId> = graph.tensors.ids().collect();
         check_ids(graph)?;
         let subtensors = subtensors(graph, views)?;
-        for (part, subtensors) in subtensors.iter().enumerate() {
+        for (part, subtensors) in subtensors.iter_enumerated() {
             root[part] = subtensors.map_or(part, |inside| inside.tensor);
         }
         for node in views.iter().filter(|&id| !is_in_place(graph, id)).filter_map(|id| graph.nodes.get(id)) {
@@ -54,8 +53,8 @@ impl<'a> Builder<'a> {
             }
             root[to] = root[from];
         }
-        let computed = (0..tensors).map(|t| graph.is_constant(t)).collect();
-        let storage_of_root = vec![None; tensors];
+        let computed = graph.tensors.ids().map(|tensor| graph.is_constant(tensor)).collect();
+        let storage_of_root = IdVec::from_elem(None, &graph.tensors);
         let mut builder =
             Self { graph, root, storage_of_root, computed, schedule: Schedule { subtensors, ..Schedule::default() } };
         for (index, &tensor) in graph.inputs.iter().enumerate() {
@@ -194,7 +193,7 @@ impl<'a> Builder<'a> {
 
 /// Checks that every tensor id is one of the graph's; all that follows indexes with them.
 fn check_ids(graph: &Graph) -> Result<(), ScheduleError> {
-    let unknown = |tensor: &TensorId| *tensor >= graph.tensors.len();
+    let unknown = |&tensor: &TensorId| !graph.tensors.contains_id(tensor);
     let fail = |place: String, tensor| Err(ScheduleError::UnknownTensor { place, tensor });
     if let Some(&tensor) = graph.inputs.iter().find(|t| unknown(t)) {
         return fail("graph inputs".into(), tensor);

@@ -1,6 +1,6 @@
 //! Why a graph has no schedule.
 
-use crate::plan::printable;
+use crate::{graph::TensorId, plan::printable};
 
 /// A graph that cannot be put in steps. Importers and the rewriter make none of these; hand-built graphs may.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -11,7 +11,7 @@ pub enum ScheduleError {
         /// Where it stands: a node, the inputs or the outputs.
         place: String,
         /// The id.
-        tensor: usize,
+        tensor: TensorId,
     },
     /// A node is read from before it is computed, or never computed.
     #[error("node {node} ({op}): its operand `{}` is not computed before it", printable(tensor))]

@@ -14,7 +14,7 @@ pub use error::ScheduleError;
 pub use subtensor::SubtensorLayout;
 
 use crate::{
-    graph::{Graph, NodeId, TensorId},
+    graph::{Graph, IdVec, NodeId, TensorId},
     plan::{RowStep, RowTable, RowUse, StepUse, TensorRows, UsageRecord},
 };
 
@@ -93,9 +93,9 @@ pub struct Schedule {
     /// For each step, the records it touches.
     pub uses: Vec<StepUse>,
     /// For each tensor the storage it lives in; none for constants and tensors that no step touches.
-    pub storage_of: Vec<Option<StorageId>>,
+    pub storage_of: IdVec<TensorId, Option<StorageId>>,
     /// For each tensor the one that it is a part of, if it is written in place.
-    pub subtensors: Vec<Option<SubtensorLayout>>,
+    pub subtensors: IdVec<TensorId, Option<SubtensorLayout>>,
 }
 
 impl Schedule {
@@ -127,7 +127,7 @@ impl Schedule {
     /// For each record, whether a view looks at it in other rows than its own, so that it must lie whole.
     pub fn whole(&self, graph: &Graph) -> Vec<bool> {
         let mut whole = vec![false; self.records.len()];
-        for (tensor, &storage) in self.storage_of.iter().enumerate() {
+        for (tensor, &storage) in self.storage_of.iter_enumerated() {
             let (Some(storage), None) = (storage, self.subtensors[tensor]) else { continue };
             let (shape, held) = (graph.shape(tensor), &self.storages[storage]);
             let alike = (shape.rows(), shape.row_texels()) == (held.rows as usize, held.row_texels as usize);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Access, Schedule, ScheduleError, StorageId};
 use crate::{
-    graph::{Graph, Node, NodeId, NodeSet, SubtensorOffset, TensorId, may_be_in_place, subtensor_offsets},
+    graph::{Graph, IdVec, Node, NodeId, NodeSet, SubtensorOffset, TensorId, may_be_in_place, subtensor_offsets},
     plan::RowTable,
 };
 
@@ -48,8 +48,11 @@ impl SubtensorLayout {
 }
 
 /// For each tensor where it lies, if it is a part; `in_place` are the concatenations and pads among the nodes.
-pub(super) fn subtensors(graph: &Graph, in_place: &NodeSet) -> Result<Vec<Option<SubtensorLayout>>, ScheduleError> {
-    let mut places: Vec<Option<SubtensorLayout>> = vec![None; graph.tensors.len()];
+pub(super) fn subtensors(
+    graph: &Graph,
+    in_place: &NodeSet,
+) -> Result<IdVec<TensorId, Option<SubtensorLayout>>, ScheduleError> {
+    let mut places: IdVec<_, Option<SubtensorLayout>> = IdVec::from_elem(None, &graph.tensors);
     let in_place: Vec<NodeId> = in_place.iter().filter(|&id| is_in_place(graph, id)).collect();
     // A whole comes after its parts in the graph, so in reverse its own place is settled before theirs.
     for node in in_place.into_iter().rev().map(|id| &graph.nodes[id]) {

@@ -5,7 +5,7 @@ use texpool::{
     gpu::{ExternalTextures, Session, SessionOptions},
     graph::{
         Act, CoordMode, DepthOrder, DepthToSpace, Gather, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Pool2d,
-        PoolKind, ResizeMode, Rounding,
+        PoolKind, ResizeMode, Rounding, TensorId,
     },
     ops::reference,
     plan::SearchControl,
@@ -22,7 +22,7 @@ pub(crate) fn network() -> Graph {
     let tokens = b.input("tokens", &[1, 1, 1, 9]).unwrap();
     let values: Vec<f32> = (0..WORDS * 10).map(|i| (i as f32 * 0.37).sin()).collect();
     let table = b.constant("table", &[1, 1, WORDS, 10], &values).unwrap();
-    let node = |b: &mut GraphBuilder, op: Op, inputs: &[usize]| b.node("n", op, inputs, Act::None).unwrap();
+    let node = |b: &mut GraphBuilder, op: Op, inputs: &[TensorId]| b.node("n", op, inputs, Act::None).unwrap();
     let words = node(&mut b, Op::Gather(Gather { axis: 2 }), &[table, tokens]);
     let image = b.reshape("image", words, &[1, 3, 3, 10]).unwrap();
     let (before, after) = ([0, 2, 1, 0], [0, 1, 2, 0]);

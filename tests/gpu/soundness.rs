@@ -2,7 +2,7 @@
 
 use texpool::{
     gpu::{Gpu, GpuError, Session, SessionOptions},
-    graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, Shape, TransposeConv, Unary},
+    graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, Shape, TensorId, TransposeConv, Unary},
     kernels::KernelError,
 };
 
@@ -11,13 +11,13 @@ use crate::support::open;
 /// What is zero when it is cut to 32 bits.
 const WRAPS: usize = 1 << 32;
 
-fn made(build: impl FnOnce(&mut GraphBuilder) -> usize) -> Graph {
+fn made(build: impl FnOnce(&mut GraphBuilder) -> TensorId) -> Graph {
     let mut b = GraphBuilder::new("large");
     let y = build(&mut b);
     b.finish(&[y]).unwrap()
 }
 
-fn image(b: &mut GraphBuilder) -> usize {
+fn image(b: &mut GraphBuilder) -> TensorId {
     b.input("x", &[1, 3, 3, 4]).unwrap()
 }
 

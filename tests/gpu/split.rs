@@ -2,7 +2,7 @@
 
 use texpool::{
     gpu::{Session, SessionOptions},
-    graph::{Act, Binary, Concat, Graph, GraphBuilder, Op, Transpose},
+    graph::{Act, Binary, Concat, Graph, GraphBuilder, Op, TensorId, Transpose},
     ops::reference,
     rewrite::split,
 };
@@ -32,7 +32,7 @@ fn most_that_meet(graph: &Graph) -> usize {
             owners.extend(std::iter::repeat_n((tensor, graph.is_constant(tensor)), graph.shape(tensor).c));
         }
         for texel in owners.chunks(4) {
-            let mut computed: Vec<usize> = texel.iter().filter(|o| !o.1).map(|o| o.0).collect();
+            let mut computed: Vec<TensorId> = texel.iter().filter(|o| !o.1).map(|o| o.0).collect();
             computed.dedup();
             most = most.max(computed.len());
         }

@@ -2,9 +2,10 @@
 
 #![cfg(test)]
 
+use crate::support::{graphs::n, t};
 use texpool::graph::{
     Act, Binary, BuildError, Bytes, CheckError, Concat, Constant, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace,
-    DepthwiseConv2d, ElementType, Epilogue, Gather, GatherElements, Graph, GraphBuilder, LayoutPermutation, Lrn,
+    DepthwiseConv2d, ElementType, Epilogue, Gather, GatherElements, Graph, GraphBuilder, IdVec, LayoutPermutation, Lrn,
     MatMul, Op, Pad, PadMode, Padding, Pool2d, PoolKind, QuantParams, Reduce, ReduceKind, ResizeMode, Shape,
     ShapeError, SpaceToDepth, StridedSlice, Tensor, TopK, Transpose, TransposeConv, Unary, check, infer,
 };
@@ -50,7 +51,7 @@ fn the_builder_names_node_and_tensor() {
     let w = b.constant("w", &[4, 3, 3, 2], &[0.5; 72]).unwrap();
     let error = b.conv2d("y", conv(1, 0), x, w, None, Act::None).unwrap_err();
     assert_eq!(error.to_string(), "node 0 CONV_2D, `y`: input channels of the weights: expected 3, found 2");
-    let error = b.unary("z", Unary::Relu, 99).unwrap_err();
+    let error = b.unary("z", Unary::Relu, t(99)).unwrap_err();
     assert_eq!(error.to_string(), "node 0 RELU, `z`: there is no tensor 99");
     let error = b.constant("short", &[4], &[0.0; 3]).unwrap_err();
     assert_eq!(error.to_string(), "constant `short` has 12 bytes, 16 are needed");
@@ -78,41 +79,60 @@ fn open_shapes_are_checked_for_being_possible() {
     assert_eq!(graph.shape(joined), Shape::new(1, 1, 1, 60));
 }
 
+#[test]
+fn ids_are_indices() {
+    let mut table = IdVec::new();
+    let [a, b] = ["a", "b"].map(|entry| table.push(entry));
+    assert_eq!((a, b), (t(0), t(1)));
+    assert_eq!((table[b], table.get(b), table.get(t(2))), ("b", Some(&"b"), None));
+    assert!(table.contains_id(b) && !table.contains_id(t(2)));
+    assert!(table.ids().eq([a, b]) && table.iter_enumerated().rev().eq([(b, &"b"), (a, &"a")]));
+    assert_eq!((b.index(), b.to_string()), (1, "1".to_owned()));
+}
+
+#[test]
+fn an_index_that_32_bits_do_not_hold_is_no_tensors() {
+    let mut graph = network().unwrap();
+    assert_eq!(t(1 << 32), t(u32::MAX as usize));
+    graph.nodes[n(0)].inputs[0] = t(1 << 32);
+    let error = check(&graph).unwrap_err();
+    assert!(matches!(error, CheckError::NoSuchTensor { id, .. } if id == t(1 << 32)), "{error}");
+}
+
 type Change = fn(&mut Graph);
 
 #[test]
 fn the_checker_finds_every_kind_of_damage() {
     let cases: [(&str, Change); 16] = [
-        ("there is no tensor 999", |g| g.nodes[0].inputs[0] = 999),
-        ("there is no tensor 999", |g| g.nodes[1].output = 999),
-        ("inputs: there is no tensor 999", |g| g.inputs.push(999)),
-        ("outputs: there is no tensor 999", |g| g.outputs.push(999)),
-        ("there is no tensor 999", |g| g.nodes[0].epilogue.add = Some(999)),
-        ("there is no tensor 999", |g| g.nodes[0].epilogue.then = Act::Prelu(999)),
+        ("there is no tensor 999", |g| g.nodes[n(0)].inputs[0] = t(999)),
+        ("there is no tensor 999", |g| g.nodes[n(1)].output = t(999)),
+        ("inputs: there is no tensor 999", |g| g.inputs.push(t(999))),
+        ("outputs: there is no tensor 999", |g| g.outputs.push(t(999))),
+        ("there is no tensor 999", |g| g.nodes[n(0)].epilogue.add = Some(t(999))),
+        ("there is no tensor 999", |g| g.nodes[n(0)].epilogue.then = Act::Prelu(t(999))),
         ("has no value yet", |g| g.nodes.swap(0, 1)),
-        ("has a value already", |g| g.nodes[1].output = g.nodes[0].output),
+        ("has a value already", |g| g.nodes[n(1)].output = g.nodes[n(0)].output),
         ("`x` is there twice", |g| g.inputs.push(g.inputs[0])),
-        ("`w` is a constant", |g| g.inputs.push(1)),
+        ("`w` is a constant", |g| g.inputs.push(t(1))),
         ("the weights `w` must be constant", |g| {
-            g.tensors[1].constant = None;
-            g.inputs.push(1);
+            g.tensors[t(1)].constant = None;
+            g.inputs.push(t(1));
         }),
         ("is 1x9x8x4, its operands give 1x8x8x4", |g| {
-            g.tensors[3].shape.h = 9;
-            g.tensors[3].dims[1] = 9;
+            g.tensors[t(3)].shape.h = 9;
+            g.tensors[t(3)].dims[1] = 9;
         }),
-        ("are not the same elements", |g| g.tensors[3].dims[1] = 9),
-        ("does not fit a result of 1x4x4x4", |g| g.nodes[3].epilogue.add = Some(0)),
+        ("are not the same elements", |g| g.tensors[t(3)].dims[1] = 9),
+        ("does not fit a result of 1x4x4x4", |g| g.nodes[n(3)].epilogue.add = Some(t(0))),
         ("does not fit a result of 1x8x8x4", |g| {
-            let id = g.tensors.len();
-            g.tensors.push(Tensor {
+            let id = g.tensors.push(Tensor {
                 name: "alpha".to_owned(),
                 shape: Shape::new(1, 1, 1, 3),
                 dims: vec![3],
                 host_permutation: LayoutPermutation::default(),
                 constant: Some(Constant::from_f32(&[1.0; 3])),
             });
-            g.nodes[0].epilogue = Epilogue::of(Act::Prelu(id));
+            g.nodes[n(0)].epilogue = Epilogue::of(Act::Prelu(id));
         }),
         ("no outputs", |g| g.outputs.clear()),
     ];
@@ -128,11 +148,11 @@ fn the_checker_finds_every_kind_of_damage() {
 fn a_tail_may_add_fewer_channels() {
     let mut graph = network().unwrap();
     // The input has 3 channels, the result 4: the missing one counts as zero.
-    graph.nodes[0].epilogue.add = Some(graph.inputs[0]);
+    graph.nodes[n(0)].epilogue.add = Some(graph.inputs[0]);
     assert_eq!(check(&graph), Ok(()));
-    graph.nodes[0].epilogue.then = Act::Prelu(2);
+    graph.nodes[n(0)].epilogue.then = Act::Prelu(t(2));
     assert_eq!(check(&graph), Ok(()), "a constant of one alpha per channel");
-    graph.nodes[0].epilogue.then = Act::Prelu(graph.inputs[0]);
+    graph.nodes[n(0)].epilogue.then = Act::Prelu(graph.inputs[0]);
     assert!(matches!(check(&graph), Err(CheckError::NotConstant { role: "alpha", .. })));
 }
 
@@ -142,7 +162,7 @@ fn a_tail_may_not_add_more_channels() {
     let (wide, x) = (b.input("wide", &[1, 2, 2, 5]).unwrap(), b.input("x", &[1, 2, 2, 4]).unwrap());
     let y = b.unary("y", Unary::Abs, x).unwrap();
     let mut graph = b.finish(&[y]).unwrap();
-    graph.nodes[0].epilogue.add = Some(wide);
+    graph.nodes[n(0)].epilogue.add = Some(wide);
     assert!(matches!(check(&graph), Err(CheckError::Epilogue { .. })));
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use crate::support::models;
+use crate::support::{graphs::n, models};
 use texpool::{
     graph::{Act, Graph, Op, TensorId},
     import::ImportError,
@@ -127,7 +127,7 @@ fn file_facts_that_the_executor_relies_on() {
     let mobilenet = import("mobilenet_v1_1.0_224").unwrap();
     assert_eq!(mobilenet.name, "mobilenet_v1_1.0_224");
     assert_eq!(mobilenet.tensors[mobilenet.inputs[0]].dims, [1, 224, 224, 3]);
-    let first = &mobilenet.nodes[0];
+    let first = &mobilenet.nodes[n(0)];
     let Op::Conv2d(conv) = first.op else { panic!("{:?}", first.op) };
     // 224 by a window of 3, stride 2, SAME: 112 positions, one pixel of border, behind.
     assert_eq!([conv.padding.top, conv.padding.bottom, conv.padding.left, conv.padding.right], [0, 1, 0, 1]);

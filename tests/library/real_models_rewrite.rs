@@ -7,7 +7,7 @@ mod tests {
     use std::fs;
 
     use texpool::{
-        graph::{Act, Epilogue, Graph, Op, Shape, Unary, check},
+        graph::{Act, Epilogue, Graph, Op, Shape, TensorId, Unary, check},
         import::{ImportOptions, open_with},
         ops::reference,
         plan::UsageRecord,
@@ -128,8 +128,9 @@ mod tests {
         ];
         let busy = |graph: &Graph| {
             let concats = graph.nodes.iter().filter(|node| matches!(node.op, Op::Concat(_)));
-            let zeros =
-                |t: &usize| graph.tensors[*t].constant.as_ref().is_some_and(|c| c.to_f32().iter().all(|&v| v == 0.0));
+            let zeros = |t: &TensorId| {
+                graph.tensors[*t].constant.as_ref().is_some_and(|c| c.to_f32().iter().all(|&v| v == 0.0))
+            };
             concats.filter(|node| !node.epilogue.is_empty() || node.inputs.iter().any(zeros)).count()
         };
         for (file, rule, times, before, after) in cases {

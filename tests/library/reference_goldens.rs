@@ -6,9 +6,12 @@ use crate::support::{
     goldens::{Golden, array, golden, output},
     models,
 };
-use texpool::{graph::Graph, ops::reference};
+use texpool::{
+    graph::{Graph, IdVec, TensorId},
+    ops::reference,
+};
 
-type Values = Vec<Option<Vec<f32>>>;
+type Values = IdVec<TensorId, Option<Vec<f32>>>;
 
 fn run(name: &str) -> (Golden, Graph, Values) {
     let golden = golden(name);

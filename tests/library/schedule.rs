@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use texpool::{
     graph::{
-        Act, Concat, Constant, Epilogue, Graph, LayoutPermutation, Node, NodeSet, Op, Pad, PadMode, Shape,
-        SubtensorError, Tensor, TensorId, Unary,
+        Act, Concat, Constant, Epilogue, Graph, IdVec, LayoutPermutation, Node, NodeSet, Op, Pad, PadMode, Shape,
+        SubtensorError, Tensor, Unary,
     },
     plan::{RowTable, SearchControl, StepUse, UsageRecord},
     rewrite::{Rules, SkipReason, rewrite},
@@ -18,8 +18,10 @@ use texpool::{
     },
 };
 
+use crate::support::{graphs::n, t};
+
 /// A graph whose tensors have the given extents; nodes are added by [`node`].
-fn graph(shapes: &[[usize; 4]], inputs: &[TensorId], outputs: &[TensorId]) -> Graph {
+fn graph(shapes: &[[usize; 4]], inputs: &[usize], outputs: &[usize]) -> Graph {
     let tensor = |(id, &dims): (usize, &[usize; 4])| Tensor {
         name: format!("t{id}"),
         shape: Shape::from(dims),
@@ -28,13 +30,18 @@ fn graph(shapes: &[[usize; 4]], inputs: &[TensorId], outputs: &[TensorId]) -> Gr
         constant: None,
     };
     let tensors = shapes.iter().enumerate().map(tensor).collect();
-    Graph { name: "hand".into(), tensors, nodes: Vec::new(), inputs: inputs.to_vec(), outputs: outputs.to_vec() }
+    let [inputs, outputs] = [inputs, outputs].map(|ids| ids.iter().copied().map(t).collect());
+    Graph { name: "hand".into(), tensors, nodes: IdVec::new(), inputs, outputs }
 }
 
-fn node(graph: &mut Graph, op: Op, inputs: &[TensorId], output: TensorId) {
+fn node(graph: &mut Graph, op: Op, inputs: &[usize], output: usize) {
     let op_index = graph.nodes.len();
-    let node = Node { op, inputs: inputs.to_vec(), output, epilogue: Epilogue::default(), op_index };
-    graph.nodes.push(node);
+    let inputs = inputs.iter().copied().map(t).collect();
+    graph.nodes.push(Node { op, inputs, output: t(output), epilogue: Epilogue::default(), op_index });
+}
+
+fn nodes<const N: usize>(numbers: [usize; N]) -> NodeSet {
+    numbers.into_iter().map(n).collect()
 }
 
 const RELU: Op = Op::Unary(Unary::Relu);
@@ -65,7 +72,7 @@ fn intermediates_are_recorded_in_texels_from_first_to_last_use() {
         kinds(&made),
         [StorageKind::Input(0), StorageKind::Output(0), StorageKind::Intermediate(0), StorageKind::Intermediate(1)]
     );
-    assert_eq!(made.storage_of, [Some(0), Some(2), Some(3), Some(1)]);
+    assert_eq!(*made.storage_of, [Some(0), Some(2), Some(3), Some(1)]);
     assert_eq!(reads(&made.steps[2]), [2, 3]);
     assert_eq!(made.steps[2].to, 1);
     assert_eq!(made.steps[2].rows, 0..4);
@@ -84,20 +91,20 @@ fn an_operand_read_twice_is_one_read() {
 #[test]
 fn the_tail_is_read_too_and_constants_are_no_storage() {
     let mut g = skip_graph();
-    g.tensors.push(Tensor { constant: Some(Constant::from_f32(&[0.5; 6])), ..g.tensors[0].clone() });
+    g.tensors.push(Tensor { constant: Some(Constant::from_f32(&[0.5; 6])), ..g.tensors[t(0)].clone() });
     g.nodes.pop();
-    g.nodes[1].output = 3;
-    g.nodes[1].epilogue = Epilogue { first: Act::Prelu(4), add: Some(0), then: Act::None };
+    g.nodes[n(1)].output = t(3);
+    g.nodes[n(1)].epilogue = Epilogue { first: Act::Prelu(t(4)), add: Some(t(0)), then: Act::None };
     let made = schedule(&g, &NodeSet::new()).unwrap();
     assert_eq!(reads(&made.steps[1]), [2, 0]);
-    assert_eq!(made.storage_of[4], None);
-    assert_eq!(made.storage_of[2], None);
+    assert_eq!(made.storage_of[t(4)], None);
+    assert_eq!(made.storage_of[t(2)], None);
 }
 
 #[test]
 fn a_result_nobody_reads_is_still_a_step_and_a_record() {
     let mut g = skip_graph();
-    g.tensors.push(g.tensors[0].clone());
+    g.tensors.push(g.tensors[t(0)].clone());
     node(&mut g, RELU, &[0], 4);
     let made = schedule(&g, &NodeSet::new()).unwrap();
     assert_eq!(made.steps.len(), 4);
@@ -107,15 +114,15 @@ fn a_result_nobody_reads_is_still_a_step_and_a_record() {
 #[test]
 fn an_output_that_is_read_again_keeps_its_own_texture() {
     let mut g = skip_graph();
-    g.outputs = vec![3, 1];
+    g.outputs = vec![t(3), t(1)];
     let made = schedule(&g, &NodeSet::new()).unwrap();
     assert_eq!(made.records, [UsageRecord::new(1, 2, 40)]);
-    assert_eq!(reads(&made.steps[1]), [made.storage_of[1].unwrap()]);
-    assert_eq!(made.storages[made.storage_of[1].unwrap()].kind, StorageKind::Output(1));
+    assert_eq!(reads(&made.steps[1]), [made.storage_of[t(1)].unwrap()]);
+    assert_eq!(made.storages[made.storage_of[t(1)].unwrap()].kind, StorageKind::Output(1));
 }
 
 /// `0 -> relu -> 1 [1,4,5,4] -> reshape -> 2 [1,1,1,80] -> relu -> 3`.
-fn view_graph(outputs: &[TensorId]) -> Graph {
+fn view_graph(outputs: &[usize]) -> Graph {
     let mut g = graph(&[[1, 4, 5, 4], [1, 4, 5, 4], [1, 1, 1, 80], [1, 1, 1, 80]], &[0], outputs);
     node(&mut g, RELU, &[0], 1);
     node(&mut g, Op::Reshape, &[1], 2);
@@ -126,58 +133,58 @@ fn view_graph(outputs: &[TensorId]) -> Graph {
 #[test]
 fn a_view_shares_its_operands_storage_and_has_rows_of_its_own() {
     let g = view_graph(&[3]);
-    let made = schedule(&g, &NodeSet::from_iter([1])).unwrap();
-    assert_eq!(made.steps.iter().map(|step| step.node).collect::<Vec<_>>(), [0, 2]);
+    let made = schedule(&g, &nodes([1])).unwrap();
+    assert_eq!(made.steps.iter().map(|step| step.node).collect::<Vec<_>>(), [n(0), n(2)]);
     assert_eq!(made.records, [UsageRecord::new(0, 1, 20)]);
-    assert_eq!(made.storage_of[1], made.storage_of[2]);
+    assert_eq!(made.storage_of[t(1)], made.storage_of[t(2)]);
     let table = RowTable::Whole { base: 7, rows: 4, row_texels: 5 };
-    assert_eq!(made.row_table(&g, 1, &table), Some(table.clone()));
-    assert_eq!(made.row_table(&g, 2, &table), Some(RowTable::Whole { base: 7, rows: 1, row_texels: 20 }));
+    assert_eq!(made.row_table(&g, t(1), &table), Some(table.clone()));
+    assert_eq!(made.row_table(&g, t(2), &table), Some(RowTable::Whole { base: 7, rows: 1, row_texels: 20 }));
     let ring = RowTable::Ring { base: 7, rows: 4, row_texels: 5, ring: 2 };
-    assert_eq!(made.row_table(&g, 1, &ring), Some(ring.clone()));
-    assert_eq!(made.row_table(&g, 2, &ring), None);
+    assert_eq!(made.row_table(&g, t(1), &ring), Some(ring.clone()));
+    assert_eq!(made.row_table(&g, t(2), &ring), None);
 }
 
 #[test]
 fn a_view_that_goes_out_is_written_straight_into_the_outputs_texture() {
     let mut g = view_graph(&[2]);
     g.nodes.pop();
-    let made = schedule(&g, &NodeSet::from_iter([1])).unwrap();
+    let made = schedule(&g, &nodes([1])).unwrap();
     assert!(made.records.is_empty());
     let storage = made.storages[made.steps[0].to];
-    assert_eq!((storage.kind, storage.tensor), (StorageKind::Output(0), 2));
+    assert_eq!((storage.kind, storage.tensor), (StorageKind::Output(0), t(2)));
 }
 
 #[test]
 fn a_view_of_an_input_reads_the_inputs_texture() {
     let mut g = view_graph(&[3]);
     g.nodes.remove(0);
-    g.inputs = vec![1];
-    let made = schedule(&g, &NodeSet::from_iter([0])).unwrap();
+    g.inputs = vec![t(1)];
+    let made = schedule(&g, &nodes([0])).unwrap();
     assert_eq!(reads(&made.steps[0]), [0]);
     assert!(made.records.is_empty());
 }
 
 #[test]
 fn two_outputs_never_share_a_texture() {
-    let error = schedule(&view_graph(&[1, 2]), &NodeSet::from_iter([1])).unwrap_err();
+    let error = schedule(&view_graph(&[1, 2]), &nodes([1])).unwrap_err();
     assert_eq!(error, ScheduleError::SharedTexture { first: "t1".into(), second: "t2".into() });
 }
 
 #[test]
 fn only_a_bare_reshape_with_agreeing_texels_can_be_a_view() {
-    let refused = |g: &Graph, view| match schedule(g, &NodeSet::from_iter([view])) {
+    let refused = |g: &Graph, view| match schedule(g, &nodes([view])) {
         Err(ScheduleError::NotAView { node, .. }) => node == view,
         _ => false,
     };
     assert!(refused(&view_graph(&[3]), 0), "a relu");
     let mut epilogue = view_graph(&[3]);
-    epilogue.nodes[1].epilogue = Epilogue::of(Act::Unary(Unary::Relu));
+    epilogue.nodes[n(1)].epilogue = Epilogue::of(Act::Unary(Unary::Relu));
     assert!(refused(&epilogue, 1), "an epilogue");
     let mut apart = view_graph(&[3]);
-    apart.tensors[2].shape = Shape::new(1, 1, 20, 4);
+    apart.tensors[t(2)].shape = Shape::new(1, 1, 20, 4);
     assert!(!refused(&apart, 1));
-    apart.tensors[2].shape = Shape::new(1, 1, 40, 2);
+    apart.tensors[t(2)].shape = Shape::new(1, 1, 40, 2);
     assert!(refused(&apart, 1), "other texels");
 }
 
@@ -189,7 +196,7 @@ fn graphs_that_cannot_be_executed_are_refused() {
     assert_eq!(order, ScheduleError::NotYetComputed { node: 1, op: "RELU", tensor: "t1".into() });
 
     let mut twice = skip_graph();
-    twice.nodes[1].output = 1;
+    twice.nodes[n(1)].output = t(1);
     let twice = schedule(&twice, &NodeSet::new()).unwrap_err();
     assert_eq!(twice, ScheduleError::WrittenTwice { node: 1, op: "RELU", tensor: "t1".into() });
 
@@ -199,12 +206,12 @@ fn graphs_that_cannot_be_executed_are_refused() {
     assert_eq!(missing, ScheduleError::OutputNotComputed { index: 0, tensor: "t3".into() });
 
     let mut unknown = skip_graph();
-    unknown.nodes[2].inputs[1] = 9;
+    unknown.nodes[n(2)].inputs[1] = t(9);
     let unknown = schedule(&unknown, &NodeSet::new()).unwrap_err();
-    assert_eq!(unknown, ScheduleError::UnknownTensor { place: "node 2 (ADD)".into(), tensor: 9 });
+    assert_eq!(unknown, ScheduleError::UnknownTensor { place: "node 2 (ADD)".into(), tensor: t(9) });
 
     let mut large = skip_graph();
-    large.tensors[1].shape = Shape::new(1, 70_000, 70_000, 1);
+    large.tensors[t(1)].shape = Shape::new(1, 70_000, 70_000, 1);
     let large = schedule(&large, &NodeSet::new()).unwrap_err();
     assert_eq!(large, ScheduleError::TooLarge { tensor: "t1".into(), shape: "1x70000x70000x1".into() });
 }
@@ -217,7 +224,7 @@ fn an_output_that_is_a_view_has_other_rows_than_the_step_that_writes_it() {
         node(&mut g, RELU, &[0], 1);
         node(&mut g, Op::Reshape, &[1], 2);
         let views = rewrite(&g, &Rules::all()).views;
-        assert!(views.contains(1));
+        assert!(views.contains(n(1)));
         let steps = schedule(&g, &views).unwrap();
         assert_eq!(steps.last_uses(), [[]], "nothing of it is in the pool");
         let model = RowDependencies::new(&g, &steps);
@@ -239,8 +246,7 @@ fn nested(axis: usize) -> Graph {
     node(&mut g, RELU, &[0], 2);
     node(&mut g, Op::Concat(Concat { axis }), &[1, 2], 3);
     // What is read here is no part of what is written.
-    let copy = g.tensors.len();
-    g.tensors.push(g.tensors[3].clone());
+    let copy = g.tensors.push(g.tensors[t(3)].clone()).index();
     node(&mut g, RELU, &[0], copy);
     node(&mut g, RELU, &[copy], 4);
     node(&mut g, Op::Concat(Concat { axis }), &[3, 4], 5);
@@ -281,12 +287,12 @@ fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
     ] {
         let g = padded(before, after, PadMode::Constant(0.0), to);
         let in_place = rewrite(&g, &Rules::only(&["in-place"]).unwrap()).in_place;
-        assert_eq!(in_place.iter().collect::<Vec<_>>(), [1]);
+        assert_eq!(in_place, nodes([1]));
         let made = schedule(&g, &in_place).unwrap();
-        let outer = made.storage_of[2].unwrap();
+        let outer = made.storage_of[t(2)].unwrap();
         assert_eq!(
-            made.subtensors[1],
-            Some(SubtensorLayout { tensor: 2, row: inside.0, texel: inside.1, pitch: to[2] as u32 })
+            made.subtensors[t(1)],
+            Some(SubtensorLayout { tensor: t(2), row: inside.0, texel: inside.1, pitch: to[2] as u32 })
         );
         assert_eq!(made.steps.iter().map(|step| step.pad_border).collect::<Vec<_>>(), [false, true, false]);
         assert_eq!((made.steps[1].reads.len(), made.steps[1].writes.len()), (0, touches), "{before:?} {after:?}");
@@ -298,7 +304,7 @@ fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
             rows.steps.iter().filter(|step| step.pad_border).map(|step| step.rows.clone()).collect();
         match touches {
             2 if before[1] == 1 => assert_eq!(frames, [0..1, 4..5, 5..6]),
-            _ => assert_eq!(frames.len(), g.shape(2).rows()),
+            _ => assert_eq!(frames.len(), g.shape(t(2)).rows()),
         }
     }
     for (before, after, mode, to) in [
@@ -318,8 +324,8 @@ fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
     // A part of so many slices would be as many runs of texels a row.
     for (channels, joined) in [(1024, 1), (1028, 0)] {
         let mut g = padded([0, 0, 1, 0], [0; 4], PadMode::Constant(0.0), [1, 3, 6, channels]);
-        g.tensors[1].shape.c = channels;
-        g.tensors[0].shape.c = channels;
+        g.tensors[t(1)].shape.c = channels;
+        g.tensors[t(0)].shape.c = channels;
         let found = rewrite(&g, &Rules::only(&["in-place"]).unwrap());
         assert_eq!(found.in_place.iter().count(), joined);
         let many = |why: &SkipReason| matches!(why, SkipReason::TooManyRuns { tensor } if tensor == "t1");
@@ -339,15 +345,15 @@ fn parts_of_concatenations_are_written_in_place() {
         let mut g = nested(axis);
         // The input is broadcast where it has to be; extents are the scheduler's only concern.
         let in_place = rewrite(&g, &Rules::only(&["in-place"]).unwrap()).in_place;
-        assert_eq!(in_place.iter().collect::<Vec<_>>(), [2, 5], "axis {axis}");
+        assert_eq!(in_place, nodes([2, 5]), "axis {axis}");
         let made = schedule(&g, &in_place).unwrap();
         assert_eq!(made.steps.len(), g.nodes.len() - 2);
-        let outer = made.storage_of[5].unwrap();
+        let outer = made.storage_of[t(5)].unwrap();
         for (tensor, (row, texel)) in [1, 2, 3, 4].into_iter().zip(places) {
-            assert_eq!(made.storage_of[tensor], Some(outer));
+            assert_eq!(made.storage_of[t(tensor)], Some(outer));
             assert_eq!(
-                made.subtensors[tensor],
-                Some(SubtensorLayout { tensor: 5, row, texel, pitch }),
+                made.subtensors[t(tensor)],
+                Some(SubtensorLayout { tensor: t(5), row, texel, pitch }),
                 "axis {axis}, t{tensor}"
             );
         }
@@ -361,24 +367,24 @@ fn parts_of_concatenations_are_written_in_place() {
         let starts: Vec<u32> = (0..made.storages[outer].rows).map(|row| 1000 - 37 * row).collect();
         let row_texels = made.storages[outer].row_texels;
         let table = RowTable::Scattered { row_starts: starts.clone(), row_texels };
-        let part = made.row_table(&g, 4, &table).unwrap();
+        let part = made.row_table(&g, t(4), &table).unwrap();
         let (row, texel) = places[3];
-        let expected: Vec<u32> = starts[row as usize..].iter().take(g.shape(4).rows()).map(|s| s + texel).collect();
+        let expected: Vec<u32> = starts[row as usize..].iter().take(g.shape(t(4)).rows()).map(|s| s + texel).collect();
         assert_eq!(part.starts().collect::<Vec<_>>(), expected);
         for table in [
             RowTable::Whole { base: 7, rows: made.storages[outer].rows, row_texels },
             RowTable::Ring { base: 7, rows: made.storages[outer].rows, row_texels, ring: 2 },
         ] {
-            let part = made.row_table(&g, 4, &table).unwrap();
+            let part = made.row_table(&g, t(4), &table).unwrap();
             let expected: Vec<u32> =
-                table.starts().skip(row as usize).take(g.shape(4).rows()).map(|s| s + texel).collect();
+                table.starts().skip(row as usize).take(g.shape(t(4)).rows()).map(|s| s + texel).collect();
             assert_eq!(part.starts().collect::<Vec<_>>(), expected, "{table:?}");
         }
         // What reads a part cannot be written beside it.
-        g.nodes[4].inputs[0] = 3;
+        g.nodes[n(4)].inputs[0] = t(3);
         let in_place = rewrite(&g, &Rules::only(&["in-place"]).unwrap()).in_place;
-        assert_eq!(in_place.iter().collect::<Vec<_>>(), [2], "axis {axis}");
-        let all = [2, 5].into_iter().collect();
+        assert_eq!(in_place, nodes([2]), "axis {axis}");
+        let all = nodes([2, 5]);
         assert!(matches!(schedule(&g, &all), Err(ScheduleError::NotInPlace { node: 4, .. })));
     }
 }
@@ -388,26 +394,26 @@ fn what_cannot_be_written_in_place_stays_a_step() {
     let in_place = |g: &Graph| rewrite(g, &Rules::only(&["in-place"]).unwrap());
     let mut unaligned = nested(3);
     for tensor in [1, 3, 5] {
-        unaligned.tensors[tensor].shape.c -= 2;
+        unaligned.tensors[t(tensor)].shape.c -= 2;
     }
     let found = in_place(&unaligned);
     assert!(found.in_place.is_empty());
     let t2 = SkipReason::NotASubtensor(SubtensorError::Unaligned { tensor: "t2".into() });
     assert!(found.report.missed.iter().any(|missed| missed.why == t2));
-    assert!(matches!(schedule(&unaligned, &[2].into_iter().collect()), Err(ScheduleError::NotInPlace { node: 2, .. })));
+    assert!(matches!(schedule(&unaligned, &nodes([2])), Err(ScheduleError::NotInPlace { node: 2, .. })));
 
     let twice = {
         let mut g = nested(3);
-        g.nodes[2].inputs[1] = 1;
+        g.nodes[n(2)].inputs[1] = t(1);
         in_place(&g)
     };
     assert!(twice.report.missed.iter().any(|m| m.why == SkipReason::StoredElsewhere { tensor: "t1".into() }));
 
     let mut goes_out = nested(3);
-    goes_out.outputs.push(2);
+    goes_out.outputs.push(t(2));
     assert!(in_place(&goes_out).report.missed.iter().any(|m| m.why == SkipReason::IsOutput { tensor: "t2".into() }));
 
     let mut comes_in = nested(3);
-    comes_in.nodes[2].inputs[0] = 0;
+    comes_in.nodes[n(2)].inputs[0] = t(0);
     assert!(in_place(&comes_in).report.missed.iter().any(|m| m.why == SkipReason::NotComputed { tensor: "t0".into() }));
 }

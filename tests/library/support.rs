@@ -1,5 +1,7 @@
 //! What the tests without a device share.
 
+use texpool::graph::TensorId;
+
 #[path = "../support/arrays.rs"]
 pub(crate) mod arrays;
 #[path = "../support/bounded.rs"]
@@ -20,3 +22,8 @@ pub(crate) mod onnx;
 pub(crate) mod tflite;
 #[path = "../support/zoo.rs"]
 pub(crate) mod zoo;
+
+/// The tensor of a number.
+pub(crate) const fn t(number: usize) -> TensorId {
+    TensorId::new(number)
+}

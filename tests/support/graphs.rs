@@ -1,6 +1,11 @@
-//! What the tests share: graphs of one node.
+//! What the tests share: graphs of one node, and a node's id by its number.
 
-use texpool::graph::{Constant, Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor};
+use texpool::graph::{Constant, Epilogue, Graph, LayoutPermutation, Node, NodeId, Op, Shape, Tensor, TensorId};
+
+/// The node of a number.
+pub(crate) const fn n(number: usize) -> NodeId {
+    NodeId::new(number)
+}
 
 /// An operand of a one-node graph.
 #[derive(Clone, Debug)]
@@ -33,14 +38,12 @@ pub(crate) fn one_node(op: Op, operands: &[Source], output: Shape, epilogue: Epi
 }
 
 /// Adds a tensor and returns its id.
-pub(crate) fn add_tensor(graph: &mut Graph, shape: Shape, constant: Option<Constant>) -> usize {
-    let id = graph.tensors.len();
+pub(crate) fn add_tensor(graph: &mut Graph, shape: Shape, constant: Option<Constant>) -> TensorId {
     graph.tensors.push(Tensor {
-        name: format!("t{id}"),
+        name: format!("t{}", graph.tensors.len()),
         shape,
         dims: shape.dims().to_vec(),
         host_permutation: LayoutPermutation::default(),
         constant,
-    });
-    id
+    })
 }

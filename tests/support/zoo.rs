@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 use texpool::{
-    graph::Graph,
+    graph::{Graph, TensorId},
     import::{ImportError, ImportOptions, open_with},
 };
 
@@ -100,7 +100,7 @@ impl Case {
 
     /// The values of the graph's inputs, in its order.
     pub(crate) fn inputs(&self, graph: &Graph) -> Vec<&[f32]> {
-        let of = |&tensor: &usize| {
+        let of = |&tensor: &TensorId| {
             let name = &graph.tensors[tensor].name;
             let found = self.inputs.iter().find(|(key, _)| key.is_empty() || key == name);
             found.unwrap_or_else(|| panic!("{}: nothing for the input {name}", self.name)).1.as_slice()
@@ -111,7 +111,7 @@ impl Case {
     /// How far each output is from the answer in the answer's tolerances, with the output's name; a NaN is infinitely far.
     pub(crate) fn distances(&self, graph: &Graph, outputs: &[Vec<f32>]) -> Vec<(String, f32)> {
         let distance = |answer: &Answer| {
-            let named = |&tensor: &usize| graph.tensors[tensor].name == answer.name;
+            let named = |&tensor: &TensorId| graph.tensors[tensor].name == answer.name;
             let at =
                 graph.outputs.iter().position(named).unwrap_or_else(|| panic!("{}: no {}", self.name, answer.name));
             assert_eq!(outputs[at].len(), answer.elements, "{}: {}", self.name, answer.name);

@@ -203,15 +203,13 @@ impl NetworkBuilder {
     }
 
     fn tensor(&mut self, shape: Shape, constant: Option<Constant>) -> TensorId {
-        let id = self.graph.tensors.len();
         self.graph.tensors.push(Tensor {
-            name: format!("t{id}"),
+            name: format!("t{}", self.graph.tensors.len()),
             shape,
             dims: shape.dims().to_vec(),
             host_permutation: Default::default(),
             constant,
-        });
-        id
+        })
     }
 
     /// Weights without values: zeros of a byte each, which nobody reads.

@@ -1,7 +1,7 @@
 //! What is done to every graph before it is handed out.
 
 use crate::{
-    graph::{Graph, TensorId, check},
+    graph::{Graph, IdVec, TensorId, check},
     import::{error::ImportError, meter::Meter},
 };
 
@@ -17,16 +17,16 @@ pub(in crate::import) fn finished(graph: Graph, meter: &Meter) -> Result<Graph, 
 
 /// The graph with only the tensors that nodes, inputs and outputs name, in the same order.
 fn pruned(mut graph: Graph) -> Graph {
-    let mut used = vec![false; graph.tensors.len()];
+    let mut used = IdVec::from_elem(false, &graph.tensors);
     let nodes = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output]));
     for &id in nodes.chain(&graph.inputs).chain(&graph.outputs) {
         used[id] = true;
     }
     let mut next = 0;
-    let new: Vec<TensorId> = used
+    let new: IdVec<_, TensorId> = used
         .iter()
         .map(|&used| {
-            let id = next;
+            let id = TensorId::new(next);
             next += usize::from(used);
             id
         })

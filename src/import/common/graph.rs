@@ -25,8 +25,7 @@ pub(in crate::import) fn push_tensor(
     constant: Option<Constant>,
 ) -> TensorId {
     let (dims, host_permutation) = (shape.dims().to_vec(), LayoutPermutation::default());
-    graph.tensors.push(Tensor { name, shape, dims, host_permutation, constant });
-    graph.tensors.len() - 1
+    graph.tensors.push(Tensor { name, shape, dims, host_permutation, constant })
 }
 
 /// A node, for the file's operator of that index.

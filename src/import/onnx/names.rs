@@ -182,7 +182,7 @@ impl<'m> Names<'m> {
                 Some(value) => {
                     ranked(value.dims().len())?;
                     if let Value::Computed(computed) = &value
-                        && computed.tensor >= before
+                        && computed.tensor.index() >= before
                     {
                         lowering.graph.tensors[computed.tensor].name = label(name);
                     }

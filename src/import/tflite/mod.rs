@@ -21,9 +21,9 @@ use super::{
     map::Owner,
     meter::Meter,
 };
-use crate::graph::{Graph, LayoutPermutation, Shape, Tensor, TensorId};
+use crate::graph::{Graph, IdVec, LayoutPermutation, Shape, Tensor, TensorId};
 use lower::lower;
-use operator_lowering::{OperatorLowering, SubgraphLowering};
+use operator_lowering::{OperatorLowering, SubgraphLowering, known};
 use reader::{Schema, Table};
 use schema::{Model, OperatorCode, SubGraph};
 use tensors::FileTensor;
@@ -62,7 +62,7 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
         Problem::from(excess).within(None, "", "")?;
     }
     let tensors = tensors.iter().map(|t| FileTensor::read(t, &buffers, bytes.len())).collect::<Result<Vec<_>, _>>();
-    let tensors = tensors.map_err(|what| ImportError::Malformed { what })?;
+    let tensors = IdVec::from(tensors.map_err(|what| ImportError::Malformed { what })?);
 
     let [inputs, outputs] = [("input", subgraph.inputs()), ("output", subgraph.outputs())]
         .map(|(role, ids)| IoTensors { role, ids: ids.unwrap_or_default() });
@@ -70,9 +70,9 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
         graph: Graph {
             name: subgraph.name().unwrap_or_default(),
             tensors: tensors.iter().map(placeholder).collect(),
-            nodes: Vec::new(),
-            inputs: inputs.indices(tensors.len())?,
-            outputs: outputs.indices(tensors.len())?,
+            nodes: IdVec::new(),
+            inputs: inputs.known(&tensors)?,
+            outputs: outputs.known(&tensors)?,
         },
         tensors,
         meter,
@@ -114,17 +114,17 @@ struct IoTensors {
 }
 
 impl IoTensors {
-    fn indices(&self, tensors: usize) -> Result<Vec<TensorId>, ImportError> {
-        let index = |&id: &i32| {
+    fn known(&self, tensors: &IdVec<TensorId, FileTensor<'_>>) -> Result<Vec<TensorId>, ImportError> {
+        let tensor = |&id: &i32| {
             let missing =
                 || ImportError::Malformed { what: format!("graph {} {id} is no tensor of the file", self.role) };
-            usize::try_from(id).ok().filter(|&index| index < tensors).ok_or_else(missing)
+            known(id, tensors).ok_or_else(missing)
         };
-        self.ids.iter().map(index).collect()
+        self.ids.iter().map(tensor).collect()
     }
 
     /// Asked only once all operators are lowered: those that read or write a bad tensor say so in the list of refusals.
-    fn computable(&self, ids: &[TensorId], tensors: &[FileTensor<'_>]) -> Result<(), ImportError> {
+    fn computable(&self, ids: &[TensorId], tensors: &IdVec<TensorId, FileTensor<'_>>) -> Result<(), ImportError> {
         let refuse = |tensor: &FileTensor<'_>, problem: Problem| problem.of_graph_io(self.role, &tensor.name);
         ids.iter().try_for_each(|&id| tensors[id].computable().map_err(|problem| refuse(&tensors[id], problem)))
     }
@@ -168,8 +168,8 @@ fn lower_all<'a>(
             None => Err(Problem::malformed("its operator code is unknown")),
         };
         let Err(problem) = result else { continue };
-        let output = operator.outputs().and_then(|o| usize::try_from(*o.first()?).ok());
-        let name = output.and_then(|id| lowering.tensors.get(id)).map(|t| t.name.as_str()).unwrap_or_default();
+        let output = operator.outputs().and_then(|outputs| known(*outputs.first()?, &lowering.tensors));
+        let name = output.map(|id| lowering.tensors[id].name.as_str()).unwrap_or_default();
         refusals.note(node, name, &kind.name(), name, problem)?;
         if refusals.is_full() {
             break;

@@ -5,7 +5,7 @@ use super::{
     tensors::{FileTensor, Grid, MAX_RANK, shape_of},
 };
 use crate::{
-    graph::{Act, Constant, Epilogue, Graph, Op, Shape, TensorId, Unary},
+    graph::{Act, Constant, Epilogue, Graph, IdVec, Op, Shape, TensorId, Unary},
     import::{
         FakeQuant,
         common::graph::{NODE_BYTES, inferred, push_node, push_tensor, stem},
@@ -18,12 +18,17 @@ use crate::{
 /// The graph being made. Its tensors begin with the file's, under the same indices.
 #[derive(Debug)]
 pub(super) struct SubgraphLowering<'a> {
-    pub(super) tensors: Vec<FileTensor<'a>>,
+    pub(super) tensors: IdVec<TensorId, FileTensor<'a>>,
     pub(super) graph: Graph,
     /// What the import may still take.
     pub(super) meter: Meter,
     /// Whether results of 8 bits are rounded to what those can say, or only held within it.
     pub(super) fake_quant: FakeQuant,
+}
+
+/// The tensor that a number of the file names, if there is one.
+pub(super) fn known(id: i32, tensors: &IdVec<TensorId, FileTensor<'_>>) -> Option<TensorId> {
+    usize::try_from(id).ok().map(TensorId::new).filter(|&id| tensors.contains_id(id))
 }
 
 /// One operator being lowered.
@@ -47,7 +52,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         index: usize,
     ) -> Result<Self, Problem> {
         let outputs = operator.outputs().unwrap_or_default();
-        let known = |id: i32| usize::try_from(id).ok().filter(|&id| id < lowering.tensors.len());
+        let known = |id: i32| known(id, &lowering.tensors);
         let outputs: Option<Vec<TensorId>> = outputs.into_iter().map(known).collect();
         let outputs = outputs.ok_or_else(|| Problem::malformed("its result is no tensor of the file"))?;
         let &[output, ..] = outputs.as_slice() else {
@@ -117,9 +122,8 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     }
 
     fn id(&self, position: usize) -> Result<TensorId, Problem> {
-        let id = self.inputs.get(position).and_then(|&id| usize::try_from(id).ok());
-        id.filter(|&id| id < self.lowering.tensors.len())
-            .ok_or_else(|| Problem::malformed(format!("operand {position} is no tensor of the file")))
+        let id = self.inputs.get(position).and_then(|&id| known(id, &self.lowering.tensors));
+        id.ok_or_else(|| Problem::malformed(format!("operand {position} is no tensor of the file")))
     }
 
     /// Whether an optional operand is there.
@@ -381,7 +385,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     fn requantised(&self) -> Option<Grid> {
         let tensors = &self.lowering.tensors;
         let grid = tensors[self.output].grid()?;
-        let operands = self.inputs.iter().filter_map(|&id| tensors.get(usize::try_from(id).ok()?));
+        let operands = self.inputs.iter().filter_map(|&id| Some(&tensors[known(id, tensors)?]));
         operands.filter(|operand| operand.is_real()).any(|operand| operand.grid() != Some(grid)).then_some(grid)
     }
 

@@ -1,7 +1,7 @@
 //! The operands of a node, and why there may be no result.
 
 use super::view::View;
-use crate::graph::{Graph, Node, Shape, TensorId};
+use crate::graph::{Graph, IdVec, Node, Shape, TensorId};
 
 /// Why a reference has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ pub(super) fn fits(graph: &Graph, tensor: TensorId, found: usize) -> Result<(), 
 pub(crate) struct Operands<'a> {
     pub(super) graph: &'a Graph,
     pub(super) node: &'a Node,
-    pub(super) values: &'a [Option<Vec<f32>>],
+    pub(super) values: &'a IdVec<TensorId, Option<Vec<f32>>>,
 }
 
 impl<'a> Operands<'a> {

@@ -5,7 +5,7 @@ use super::{
     operands::{Operands, ReferenceError, fits},
 };
 use crate::{
-    graph::{Graph, Node, TensorId},
+    graph::{Graph, IdVec, Node, TensorId},
     ops::lookup,
 };
 
@@ -14,7 +14,11 @@ use crate::{
 ///
 /// # Errors
 /// [`ReferenceError`] where an operand is missing, has no value, or one of another length than its tensor.
-pub fn node(graph: &Graph, node: &Node, values: &[Option<Vec<f32>>]) -> Result<Vec<f32>, ReferenceError> {
+pub fn node(
+    graph: &Graph,
+    node: &Node,
+    values: &IdVec<TensorId, Option<Vec<f32>>>,
+) -> Result<Vec<f32>, ReferenceError> {
     let operands = Operands { graph, node, values };
     let out = operands.output();
     let result = lookup::reference(&operands, node, out)?;
@@ -27,11 +31,11 @@ pub fn node(graph: &Graph, node: &Node, values: &[Option<Vec<f32>>]) -> Result<V
 ///
 /// # Errors
 /// [`ReferenceError`] where the inputs do not fit the graph, or a node cannot be computed.
-pub fn graph(graph: &Graph, inputs: &[Vec<f32>]) -> Result<Vec<Option<Vec<f32>>>, ReferenceError> {
+pub fn graph(graph: &Graph, inputs: &[Vec<f32>]) -> Result<IdVec<TensorId, Option<Vec<f32>>>, ReferenceError> {
     if inputs.len() != graph.inputs.len() {
         return Err(ReferenceError::Inputs { expected: graph.inputs.len(), found: inputs.len() });
     }
-    let mut values = vec![None; graph.tensors.len()];
+    let mut values = IdVec::from_elem(None, &graph.tensors);
     for (&tensor, input) in graph.inputs.iter().zip(inputs) {
         fits(graph, tensor, input.len())?;
         values[tensor] = Some(graph.tensors[tensor].host_permutation.from_file(input).into_owned());

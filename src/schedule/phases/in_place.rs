@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Band, RowDependencies};
 use crate::{
-    graph::{Graph, NodeId, NodeSet, SubtensorOffset, subtensor_offsets},
+    graph::{Graph, NodeId, NodeSet, SubtensorOffset, TensorId, subtensor_offsets},
     plan::SearchControl,
     schedule::Schedule,
 };
@@ -109,7 +109,7 @@ impl Blocks {
     /// texels alive.
     fn merge_parts(&mut self, graph: &Graph, schedule: &Schedule, id: NodeId, most: i64) -> Option<()> {
         let node = graph.nodes.get(id)?;
-        let place = |tensor: usize| Some(self.block_of[schedule.storage_of[tensor]?]);
+        let place = |tensor: TensorId| Some(self.block_of[schedule.storage_of[tensor]?]);
         let (outer, first) = place(node.output)?;
         let mut change = vec![0; self.alive.len()];
         let mut block = self.blocks[outer].clone();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::{
-    graph::{Graph, Node},
+    graph::{Graph, IdVec, Node, TensorId},
     ops::{dispatch_rows, input_rows},
     schedule::{Schedule, Step, StorageId, StorageKind},
 };
@@ -181,10 +181,10 @@ impl OperandUse {
 }
 
 /// For each tensor the operators that write it.
-fn producers(graph: &Graph, schedule: &Schedule) -> Vec<Vec<Producer>> {
-    let mut made: Vec<Vec<Producer>> = vec![Vec::new(); graph.tensors.len()];
+fn producers(graph: &Graph, schedule: &Schedule) -> IdVec<TensorId, Vec<Producer>> {
+    let mut made: IdVec<_, Vec<Producer>> = IdVec::from_elem(Vec::new(), &graph.tensors);
     let mut steps = schedule.steps.iter().enumerate().peekable();
-    for (id, node) in graph.nodes.iter().enumerate() {
+    for (id, node) in graph.nodes.iter_enumerated() {
         let step = steps.next_if(|(_, step)| step.node == id);
         let parts = || node.inputs.iter().flat_map(|&operand| made[operand].iter().copied());
         let own = step.map(|(operator, _)| Producer { operator, first: first_row(graph, schedule, node) });

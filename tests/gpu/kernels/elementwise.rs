@@ -6,7 +6,7 @@ use texpool::{
 };
 
 use super::{case, constant, epilogues, harness::Harness, placed};
-use crate::support::graphs::add_tensor;
+use crate::support::graphs::{add_tensor, n};
 
 const BINARIES: [Binary; 6] = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Maximum, Binary::Minimum];
 
@@ -47,7 +47,7 @@ fn roots_of_squares() {
             texpool::graph::Epilogue::of(texpool::graph::Act::Unary(then)),
         );
         harness.check(&graph);
-        graph.nodes[0].epilogue.then = texpool::graph::Act::Unary(Unary::Neg);
+        graph.nodes[n(0)].epilogue.then = texpool::graph::Act::Unary(Unary::Neg);
         harness.check(&graph);
     }
     harness.finish();
@@ -109,7 +109,7 @@ fn two_operands_and_an_added_tensor_are_refused() {
     );
     let add = add_tensor(&mut graph, dims.into(), None);
     graph.inputs.push(add);
-    graph.nodes[0].epilogue.add = Some(add);
+    graph.nodes[n(0)].epilogue.add = Some(add);
     let error = refusal(&graph, true);
     assert!(error.contains("ADD") && error.contains("epilogue cannot add"), "{error}");
 }
@@ -125,7 +125,7 @@ fn an_epilogue_of_a_function_that_it_does_not_know_is_refused() {
 
 /// Why the graph's only node, of operands of one texel a pixel, cannot run.
 fn refusal(graph: &texpool::graph::Graph, adds: bool) -> String {
-    let node = &graph.nodes[0];
+    let node = &graph.nodes[n(0)];
     let operand = kernels::Operand {
         shape: graph.shape(node.output),
         texture: 0,

@@ -10,14 +10,14 @@ use std::ops::Range;
 use half::f16;
 use texpool::{
     gpu::{Gpu, Pipelines, Program, Role, TextureSet},
-    graph::{Constant, Graph, Shape},
+    graph::{Constant, Graph, IdVec, Shape, TensorId},
     kernels::{Operand, StepContext, WeightPlace},
     ops::{self, reference},
     plan::{RowTable, TexelFormat, TextureSpec},
 };
 
 use super::rng::Rng;
-use crate::support::open;
+use crate::support::{graphs::n, open};
 
 const POISON: [f32; 4] = [f32::NAN; 4];
 /// Widths of textures, in the order the arrangements take them.
@@ -92,7 +92,7 @@ impl Harness {
             for format in 0..2 {
                 self.runs += 1;
                 if let Err(failure) = self.run(graph, arrangement, format) {
-                    let node = &graph.nodes[0];
+                    let node = &graph.nodes[n(0)];
                     let shapes: Vec<String> = node.inputs.iter().map(|&t| graph.shape(t).to_string()).collect();
                     let out = graph.shape(node.output);
                     let format = self.pipelines[format].0;
@@ -123,7 +123,7 @@ impl Harness {
         let (format, pipelines) = &mut self.pipelines[format];
         let mut rng = Rng::new(arrangement + 1);
         let graph = &rounded(graph, *format);
-        let node = &graph.nodes[0];
+        let node = &graph.nodes[n(0)];
         let mut inputs = Vec::new();
         for &tensor in &graph.inputs {
             let factor = if node.inputs.first() == Some(&tensor) { 1.0 } else { self.spread };
@@ -136,7 +136,7 @@ impl Harness {
         // Inputs: each in a texture of its own, or all in one.
         let in_one = arrangement % 2 == 1;
         let mut filled: Vec<TextureContents> = Vec::new();
-        let mut operands: Vec<Option<(usize, Shape, Placement)>> = vec![None; graph.tensors.len()];
+        let mut operands: IdVec<_, Option<(usize, Shape, Placement)>> = IdVec::from_elem(None, &graph.tensors);
         for (&tensor, input) in graph.inputs.iter().zip(&inputs) {
             if filled.is_empty() || !in_one {
                 filled.push(TextureContents { texels: Vec::new() });
@@ -159,7 +159,7 @@ impl Harness {
         let weight_texture = packed.create(&mut textures, width(3), *format)?;
         let weights =
             WeightPlace { texture: weight_texture, base, texels, shift: textures.spec(weight_texture).shift() };
-        let operand = |textures: &TextureSet, tensor: usize| {
+        let operand = |textures: &TextureSet, tensor: TensorId| {
             operands[tensor].clone().map(|(texture, shape, placement)| placement.operand(shape, textures, texture))
         };
 
@@ -261,7 +261,7 @@ impl TextureContents {
 /// The reference's result. A mean over height and width is one of rows' means that are as they would be if stored.
 fn expected(graph: &Graph, inputs: Vec<Vec<f32>>, format: TexelFormat) -> Result<Vec<f32>, String> {
     let graph = texpool::rewrite::row_means(graph);
-    let mut values: Vec<Option<Vec<f32>>> = vec![None; graph.tensors.len()];
+    let mut values: IdVec<_, Option<Vec<f32>>> = IdVec::from_elem(None, &graph.tensors);
     for (&tensor, input) in graph.inputs.iter().zip(inputs) {
         values[tensor] = Some(input);
     }

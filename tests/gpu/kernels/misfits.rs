@@ -9,7 +9,10 @@ use texpool::{
 };
 
 use super::{constant, placed};
-use crate::support::{graphs::one_node, open};
+use crate::support::{
+    graphs::{n, one_node},
+    open,
+};
 
 const DIMS: [usize; 4] = [1, 3, 5, 8];
 
@@ -24,7 +27,7 @@ fn operand(texture: usize) -> Operand {
 }
 
 fn step<'a>(graph: &'a Graph, input: Operand, output: Operand) -> StepContext<'a> {
-    let node = &graph.nodes[0];
+    let node = &graph.nodes[n(0)];
     StepContext {
         graph,
         node,
@@ -70,7 +73,7 @@ fn operands_that_are_not_the_nodes_are_refused() {
     misfit(&StepContext { rows: 0..4, ..step(&graph, operand(0), operand(1)) }, "rows 0..4");
     misfit(&StepContext { inputs: vec![], ..step(&graph, operand(0), operand(1)) }, "other operands");
     misfit(&StepContext { add: Some(operand(2)), ..step(&graph, operand(0), operand(1)) }, "other operands");
-    let copy = graph.nodes[0].clone();
+    let copy = graph.nodes[n(0)].clone();
     misfit(&StepContext { node: &copy, ..step(&graph, operand(0), operand(1)) }, "none of the graph's");
     let dense = one_node(Op::FullyConnected, &[placed(DIMS), constant([1, 1, 8, 8])], DIMS.into(), Epilogue::default());
     let inputs = vec![Some(operand(0)), None];

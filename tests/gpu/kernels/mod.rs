@@ -18,7 +18,7 @@ mod windows;
 use rng::Rng;
 use texpool::graph::{Act, Binary, Epilogue, Op, Shape, Unary};
 
-use crate::support::graphs::{Source, add_tensor, one_node};
+use crate::support::graphs::{Source, add_tensor, n, one_node};
 
 /// Functions of two values that answer yes or no, as one or zero.
 const TRUTHS: [Binary; 9] = [
@@ -59,7 +59,7 @@ fn epilogues(harness: &mut harness::Harness, op: &Op, operands: &[Source], out: 
     let alphas = Rng::new(5).values(shape.c);
     let alpha =
         add_tensor(&mut with_prelu, Shape::new(1, 1, 1, shape.c), Some(texpool::graph::Constant::from_f32(&alphas)));
-    with_prelu.nodes[0].epilogue =
+    with_prelu.nodes[n(0)].epilogue =
         Epilogue { first: Act::Unary(Unary::LeakyRelu { alpha: 0.5 }), add: None, then: Act::Prelu(alpha) };
     harness.check(&with_prelu);
     if may_add {
@@ -67,7 +67,7 @@ fn epilogues(harness: &mut harness::Harness, op: &Op, operands: &[Source], out: 
             let mut graph = with_prelu.clone();
             let add = add_tensor(&mut graph, Shape { c, ..shape }, None);
             graph.inputs.push(add);
-            graph.nodes[0].epilogue = Epilogue { first: Act::Prelu(alpha), add: Some(add), then: relu };
+            graph.nodes[n(0)].epilogue = Epilogue { first: Act::Prelu(alpha), add: Some(add), then: relu };
             harness.check(&graph);
         }
     }

@@ -7,7 +7,7 @@ use std::{
 
 use texpool::{
     gpu::{Gpu, Session, SessionOptions, SharedPipelines},
-    graph::Graph,
+    graph::{Graph, TensorId},
     import::Array,
     ops::reference,
 };
@@ -85,7 +85,7 @@ fn said(panic: &(dyn Any + Send)) -> String {
 
 fn computed(gpu: &Gpu, pipelines: &SharedPipelines, case: &Case, imported: &Imported) -> Result<(), String> {
     let graph = &imported.graph;
-    let input = |&tensor: &usize| -> Vec<f32> {
+    let input = |&tensor: &TensorId| -> Vec<f32> {
         let name = &graph.tensors[tensor].name;
         let at = case.facts.inputs.iter().position(|input| input == name);
         at.and_then(|at| case.inputs.get(at)).map(|array| array.to_f32().into_owned()).unwrap_or_default()

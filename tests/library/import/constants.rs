@@ -8,7 +8,10 @@ use texpool::{
 };
 
 use super::import;
-use crate::support::tflite::{F16, F32, Field, I8, Model, Options, Table, U8, conv, file, flags};
+use crate::support::{
+    graphs::n,
+    tflite::{F16, F32, Field, I8, Model, Options, Table, U8, conv, file, flags},
+};
 
 #[test]
 fn dequantized_halves_stay_halves() {
@@ -18,7 +21,7 @@ fn dequantized_halves_stay_halves() {
     m.op(6, &[half], w, None);
     m.op(0, &[x, w], y, flags(11, &[0]));
     let graph = import(m.bytes(&[x], &[y])).unwrap();
-    let constant = graph.tensors[graph.nodes[0].inputs[1]].constant.as_ref().unwrap();
+    let constant = graph.tensors[graph.nodes[n(0)].inputs[1]].constant.as_ref().unwrap();
     assert_eq!(constant.dtype, ElementType::F16);
     assert_eq!(*constant.to_f32(), [1.0, -2.0, 0.5]);
 }
@@ -69,7 +72,11 @@ fn dense(
     m.op(124, &[sparse], w, None);
     m.op(0, &[x, w], y, flags(11, &[0]));
     let graph = import(m.bytes(&[x], &[y]))?;
-    Ok(graph.tensors[graph.nodes[0].inputs[1]].constant.as_ref().map(|c| c.to_f32().into_owned()).unwrap_or_default())
+    Ok(graph.tensors[graph.nodes[n(0)].inputs[1]]
+        .constant
+        .as_ref()
+        .map(|c| c.to_f32().into_owned())
+        .unwrap_or_default())
 }
 
 // The examples of Android NNAPI's DENSIFY specification (`densify_4`, `densify_5` and `densify_2`).
@@ -154,7 +161,7 @@ fn values_behind_the_tables() {
     let mut bytes = with(&mut m, start, 8);
     bytes.extend([1.5f32, -2.0].iter().flat_map(|v| v.to_le_bytes()));
     let graph = import(bytes.clone()).unwrap();
-    let constant = graph.tensors[graph.nodes[0].inputs[1]].constant.as_ref().unwrap();
+    let constant = graph.tensors[graph.nodes[n(0)].inputs[1]].constant.as_ref().unwrap();
     assert_eq!(*constant.to_f32(), [1.5, -2.0]);
 
     bytes.pop();

@@ -1,10 +1,10 @@
 //! The result of a graph that only moves elements, computed element by element.
 
-use texpool::graph::{Concat, Graph, Op, Pad, PadMode, Reduce, Shape, StridedSlice, Transpose};
+use texpool::graph::{Concat, Graph, IdVec, Op, Pad, PadMode, Reduce, Shape, StridedSlice, Transpose};
 
 /// Runs a graph of layout operators on inputs that count on from 0; gives the first output.
 pub(crate) fn run(graph: &Graph) -> Vec<f32> {
-    let mut values: Vec<Vec<f32>> = graph
+    let mut values: IdVec<_, Vec<f32>> = graph
         .tensors
         .iter()
         .map(|t| t.constant.as_ref().map(|c| c.to_f32().into_owned()).unwrap_or_default())

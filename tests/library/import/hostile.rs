@@ -7,7 +7,10 @@ use proptest::prelude::*;
 use texpool::import::{ImportError, open};
 
 use super::{import, tiny::tiny};
-use crate::support::tflite::{Field, Model, Table, file, flags};
+use crate::support::{
+    t,
+    tflite::{Field, Model, Table, file, flags},
+};
 
 #[test]
 fn empty_files_and_other_types_are_named() {
@@ -93,7 +96,7 @@ fn shapes_of_a_billion_and_sizes_that_overflow() {
     let mut m = Model::new();
     let (x, y) = (m.floats("image", &[1, 1_000_000_000, 1, 1]), m.floats("y", &[1, 1_000_000_000, 1, 1]));
     m.op(19, &[x], y, None);
-    assert_eq!(import(m.bytes(&[x], &[y])).unwrap().shape(0).len(), 1_000_000_000);
+    assert_eq!(import(m.bytes(&[x], &[y])).unwrap().shape(t(0)).len(), 1_000_000_000);
 }
 
 /// Many operators that share one long list: work must not grow with the product.

@@ -6,7 +6,10 @@ use texpool::graph::{
 };
 
 use super::import;
-use crate::support::tflite::{Field, Model, Options, Table, conv, flags, numbers};
+use crate::support::{
+    graphs::n,
+    tflite::{Field, Model, Options, Table, conv, flags, numbers},
+};
 
 /// A graph of one operator: an input, constants of floats, and a result.
 fn one(code: i32, x: &[i32], weights: &[&[i32]], options: Option<Options>, result: &[i32]) -> Result<Graph, String> {
@@ -23,7 +26,7 @@ fn one(code: i32, x: &[i32], weights: &[&[i32]], options: Option<Options>, resul
 
 fn only(graph: Result<Graph, String>) -> (Op, Act) {
     match graph.map(|g| g.nodes) {
-        Ok(nodes) if nodes.len() == 1 => (nodes[0].op.clone(), nodes[0].epilogue.first),
+        Ok(nodes) if nodes.len() == 1 => (nodes[n(0)].op.clone(), nodes[n(0)].epilogue.first),
         other => unreachable!("{other:?} is no single node"),
     }
 }
@@ -157,7 +160,7 @@ fn transposed(
 fn transposed_convolutions() {
     // 4 by a window of 3, stride 2: the full result is 9; SAME to 8 cuts one pixel, behind.
     let graph = transposed(&[1, 4, 4, 2], &[3, 3, 3, 2], &[1, 8, 8, 3], 0, 2, true);
-    assert_eq!(graph.as_ref().map(|g| g.nodes[0].inputs.len()), Ok(3), "input, weights, bias; no shape");
+    assert_eq!(graph.as_ref().map(|g| g.nodes[n(0)].inputs.len()), Ok(3), "input, weights, bias; no shape");
     let padding = Padding { top: 0, bottom: 1, left: 0, right: 1 };
     assert_eq!(only(graph), (Op::TransposeConv(TransposeConv::plain([2, 2], padding)), Act::Unary(Unary::Relu)));
     // SAME to 7: the convolution of 7 has a border of one on both sides.

@@ -5,7 +5,7 @@ pub(crate) use crate::support::{bounded, inputs, lines, onnx, zoo};
 use std::sync::Arc;
 
 use texpool::{
-    graph::Graph,
+    graph::{Graph, TensorId},
     import::{ImportError, ImportOptions, from_bytes_with},
     ops::reference,
 };
@@ -22,7 +22,7 @@ pub(crate) fn import_with(bytes: Vec<u8>, options: &ImportOptions) -> Result<Gra
 pub(crate) fn run(model: &onnx::Model) -> Vec<(Vec<usize>, Vec<f32>)> {
     let graph = import(model.bytes()).unwrap();
     let mut next = 0;
-    let counted = |&tensor: &usize| {
+    let counted = |&tensor: &TensorId| {
         let first = next;
         next += graph.shape(tensor).len();
         (first..next).map(|i| (i + 1) as f32).collect::<Vec<f32>>()

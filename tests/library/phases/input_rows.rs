@@ -2,6 +2,7 @@
 //! change are those that need it.
 
 use super::noise;
+use crate::support::graphs::n;
 use texpool::{
     graph::{
         Act, Binary, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather,
@@ -109,7 +110,7 @@ fn a_tail_that_adds_needs_the_same_row() {
     let weights = b.constant("w", &[2, 3, 3, 3], &noise(7, 54)).unwrap();
     let y = b.conv2d("y", conv, x, weights, None, Act::None).unwrap();
     let mut graph = b.finish(&[y]).unwrap();
-    graph.nodes[0].epilogue.add = Some(added);
+    graph.nodes[n(0)].epilogue.add = Some(added);
     agrees("epilogue", &graph, Claim::Exact);
 }
 
@@ -259,7 +260,8 @@ fn resizes_by_tables() {
                 let op = Op::Resize(Resize { mode, coords, scale: Some([to as f32 / from as f32 * 0.9, 1.0]) });
                 let graph = one(op, &[[2, from, 3, 2]], &[], [2, to, 3, 2]);
                 agrees(&format!("{mode:?} {coords:?} {from} to {to}"), &graph, Claim::Safe);
-                let most = input_rows(&graph, &graph.nodes[0], 0).unwrap().iter().map(|rows| rows.len()).max().unwrap();
+                let most =
+                    input_rows(&graph, &graph.nodes[n(0)], 0).unwrap().iter().map(|rows| rows.len()).max().unwrap();
                 assert!(most <= 4, "{mode:?} {coords:?}: {most} rows");
             }
         }
@@ -274,7 +276,7 @@ fn resizes() {
                 let op = Op::Resize(Resize { mode, coords, scale: None });
                 let graph = one(op, &[[2, from, 3, 2]], &[], [2, to, 3, 2]);
                 agrees(&format!("{mode:?} {coords:?} {from} to {to}"), &graph, Claim::Safe);
-                let node = &graph.nodes[0];
+                let node = &graph.nodes[n(0)];
                 let most = input_rows(&graph, node, 0).unwrap().iter().map(|rows| rows.len()).max().unwrap();
                 assert!(most <= if mode == ResizeMode::Linear { 3 } else { 2 }, "{mode:?} {coords:?}: {most} rows");
             }

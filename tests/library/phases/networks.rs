@@ -19,15 +19,13 @@ impl Net {
     }
 
     fn tensor(&mut self, shape: Shape, constant: Option<Constant>) -> TensorId {
-        let id = self.graph.tensors.len();
         self.graph.tensors.push(Tensor {
-            name: format!("t{id}"),
+            name: format!("t{}", self.graph.tensors.len()),
             shape,
             dims: shape.dims().to_vec(),
             host_permutation: LayoutPermutation::default(),
             constant,
-        });
-        id
+        })
     }
 
     /// Weights without values: zeros of a byte each, which nobody reads.

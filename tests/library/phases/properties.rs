@@ -5,8 +5,8 @@ use super::noise;
 use proptest::{prelude::*, strategy::Strategy};
 use texpool::{
     graph::{
-        Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, NodeSet, Op, Pad, PadMode, Padding, Pool2d, PoolKind,
-        Reduce, ReduceKind, ResizeMode, TensorId, TransposeConv, Unary,
+        Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, IdVec, NodeSet, Op, Pad, PadMode, Padding, Pool2d,
+        PoolKind, Reduce, ReduceKind, ResizeMode, TensorId, TransposeConv, Unary,
     },
     ops::reference,
     plan::{
@@ -156,7 +156,7 @@ fn case(layers: &[Layer], two_outputs: bool, marks: &[(bool, u32)]) -> Case {
     let graph = network(layers, two_outputs);
     // Marks say which concatenations are written in place, too.
     let in_place = rewrite(&graph, &Rules::only(&["in-place"]).unwrap()).in_place;
-    let in_place: NodeSet = in_place.iter().filter(|id| marks[id % marks.len()].1 != 3).collect();
+    let in_place: NodeSet = in_place.iter().filter(|id| marks[id.index() % marks.len()].1 != 3).collect();
     let plain = schedule(&graph, &in_place).unwrap();
     let model = RowDependencies::new(&graph, &plain);
     let schedule = phased(&plain, &model, &segments(plain.steps.len(), marks));
@@ -260,7 +260,7 @@ proptest! {
         let mut memory = Memory::new(&case, &input);
         for step in &case.schedule.steps {
             let node = &case.graph.nodes[step.node];
-            let mut seen: Vec<Option<Vec<f32>>> = vec![None; case.graph.tensors.len()];
+            let mut seen: IdVec<_, Option<Vec<f32>>> = IdVec::from_elem(None, &case.graph.tensors);
             for &operand in node.inputs.iter().filter(|&&operand| !case.graph.is_constant(operand)) {
                 seen[operand] = Some(memory.load(&case, operand, &step.reads));
             }

@@ -1,5 +1,6 @@
 //! Graphs that are not whole are refused before anything is made of them.
 
+use crate::support::{graphs::n, t};
 use texpool::{
     compile::{CompileError, CompileOptions, Phases, compile, frontier},
     graph::{Act, CheckError, Conv2d, Graph, GraphBuilder, Padding, Unary},
@@ -22,10 +23,14 @@ fn what_the_checker_refuses_is_never_prepared() {
     type Case = (&'static str, fn(&mut Graph), fn(&CheckError) -> bool);
     let damages: [Case; 6] = [
         ("a result larger than is computed", |g| widen(g, 2), |e| matches!(e, CheckError::Disagrees { .. })),
-        ("no such operand", |g| g.nodes[1].inputs[0] = 99, |e| matches!(e, CheckError::NoSuchTensor { .. })),
+        ("no such operand", |g| g.nodes[n(1)].inputs[0] = t(99), |e| matches!(e, CheckError::NoSuchTensor { .. })),
         ("an operand that comes later", |g| g.nodes.reverse(), |e| matches!(e, CheckError::Unset { .. })),
-        ("weights without values", |g| g.tensors[1].constant = None, |e| matches!(e, CheckError::Unset { .. })),
-        ("a result twice", |g| g.nodes[1].output = g.nodes[0].output, |e| matches!(e, CheckError::Rewritten { .. })),
+        ("weights without values", |g| g.tensors[t(1)].constant = None, |e| matches!(e, CheckError::Unset { .. })),
+        (
+            "a result twice",
+            |g| g.nodes[n(1)].output = g.nodes[n(0)].output,
+            |e| matches!(e, CheckError::Rewritten { .. }),
+        ),
         ("no outputs", |g| g.outputs.clear(), |e| matches!(e, CheckError::NoOutputs)),
     ];
     for (what, damage, expected) in damages {
@@ -43,7 +48,7 @@ fn what_the_checker_refuses_is_never_prepared() {
 
 /// States the tensor with twice its columns.
 fn widen(graph: &mut Graph, tensor: usize) {
-    let tensor = &mut graph.tensors[tensor];
+    let tensor = &mut graph.tensors[t(tensor)];
     tensor.shape.w *= 2;
     tensor.dims[2] *= 2;
 }

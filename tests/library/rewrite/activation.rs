@@ -6,6 +6,7 @@ use texpool::{
 };
 
 use super::support::{Net, RELU, fires, ops, reason, rewritten};
+use crate::support::graphs::n;
 
 fn conv_then(then: impl Fn(&mut Net, TensorId) -> TensorId) -> Graph {
     let mut net = Net::default();
@@ -36,7 +37,7 @@ fn every_function_of_one_value_moves() {
         Neg,
     ] {
         let made = fires(&conv_then(|net, y| net.unary(unary, y)), "activation", 1);
-        assert_eq!(made.graph.nodes[0].epilogue, Epilogue::of(Act::Unary(unary)));
+        assert_eq!(made.graph.nodes[n(0)].epilogue, Epilogue::of(Act::Unary(unary)));
     }
     for unary in [Sqrt, Rsqrt] {
         let graph = conv_then(|net, y| {
@@ -45,7 +46,7 @@ fn every_function_of_one_value_moves() {
         });
         let made = fires(&graph, "activation", 2);
         assert_eq!(
-            made.graph.nodes[0].epilogue,
+            made.graph.nodes[n(0)].epilogue,
             Epilogue { first: Act::Unary(Exp), add: None, then: Act::Unary(unary) }
         );
     }
@@ -60,9 +61,9 @@ fn a_prelu_moves_with_one_alpha_a_channel_or_one_for_all() {
         })
     };
     let made = fires(&prelu(&[1, 1, 6]), "activation", 1);
-    assert!(matches!(made.graph.nodes[0].epilogue.first, Act::Prelu(_)));
+    assert!(matches!(made.graph.nodes[n(0)].epilogue.first, Act::Prelu(_)));
     let made = fires(&prelu(&[1]), "activation", 1);
-    assert!(matches!(made.graph.nodes[0].epilogue.first, Act::Unary(Unary::LeakyRelu { .. })));
+    assert!(matches!(made.graph.nodes[n(0)].epilogue.first, Act::Unary(Unary::LeakyRelu { .. })));
     assert!(matches!(reason(&prelu(&[4, 6]), "activation"), SkipReason::NotPerChannel { .. }));
 
     let mut net = Net::default();
@@ -120,7 +121,7 @@ fn a_reshape_between_lets_it_pass() {
         });
         let made = fires(&graph, "activation", 1);
         assert_eq!(ops(&made.graph), ["CONV_2D", "RESHAPE"]);
-        assert_eq!(made.graph.nodes[0].epilogue, Epilogue::of(Act::Unary(Unary::Logistic)));
+        assert_eq!(made.graph.nodes[n(0)].epilogue, Epilogue::of(Act::Unary(Unary::Logistic)));
     }
 }
 
@@ -135,7 +136,7 @@ fn a_reshape_takes_it_only_where_it_is_a_step_anyway() {
     };
     assert_eq!(reason(&through(&[1, 1, 1, 64]), "activation"), SkipReason::BreaksView);
     let made = fires(&through(&[1, 1, 32, 2]), "activation", 1);
-    assert_eq!(made.graph.nodes[0].epilogue, Epilogue::of(RELU));
+    assert_eq!(made.graph.nodes[n(0)].epilogue, Epilogue::of(RELU));
     assert_eq!(rewritten(&through(&[1, 1, 1, 64]), &Rules::all()).report.nodes_after, 1);
 }
 
@@ -148,7 +149,7 @@ fn a_prelu_does_not_pass_a_reshape_that_moves_channels() {
     let alpha = net.weights(&[4]);
     let z = net.node(Op::Prelu, &[y, alpha]);
     let made = fires(&net.finish(&[z]), "activation", 1);
-    assert!(made.graph.nodes[0].epilogue.is_empty() && !made.graph.nodes[1].epilogue.is_empty());
+    assert!(made.graph.nodes[n(0)].epilogue.is_empty() && !made.graph.nodes[n(1)].epilogue.is_empty());
 }
 
 #[test]

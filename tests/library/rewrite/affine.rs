@@ -7,6 +7,7 @@ use texpool::{
 };
 
 use super::support::{Net, fires, only, ops, reason, rewritten, same};
+use crate::support::graphs::n;
 use Binary::{Add, Div, Mul, Sub};
 
 /// A function of a value and a constant, and whether the constant comes first.
@@ -52,7 +53,7 @@ fn one_value_for_all_stays_one() {
     let y = net.binary(Mul, x, two);
     let y = net.binary(Mul, five, y);
     let made = fires(&net.finish(&[y]), "affine-chain", 1);
-    let constant = made.graph.tensors[made.graph.nodes[0].inputs[1]].constant.clone().unwrap();
+    let constant = made.graph.tensors[made.graph.nodes[n(0)].inputs[1]].constant.clone().unwrap();
     assert_eq!(*constant.to_f32(), [10.0]);
 }
 
@@ -188,7 +189,7 @@ fn a_softmax_takes_one_positive_factor() {
         net.finish(&[z])
     };
     let made = fires(&scaled(&[3.0]), "arithmetic-ahead", 1);
-    assert_eq!(made.graph.nodes[0].op, Op::Softmax(Softmax { beta: 1.5, log: false }));
+    assert_eq!(made.graph.nodes[n(0)].op, Op::Softmax(Softmax { beta: 1.5, log: false }));
     for factors in [&[-1.0][..], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]] {
         assert!(matches!(reason(&scaled(factors), "arithmetic-ahead"), SkipReason::NotPerChannel { .. }));
     }

@@ -6,6 +6,7 @@ use texpool::{
 };
 
 use super::support::{Net, RELU, fires, ops, reason, rewritten, same};
+use crate::support::graphs::n;
 
 /// What stands in front of the arithmetic.
 #[derive(Clone, Copy, Debug)]
@@ -124,8 +125,8 @@ fn shared_weights_are_left_to_the_other_reader() {
     let c = net.constant(&[1], &[2.0]);
     let z = net.binary(Binary::Mul, b, c);
     let made = fires(&net.finish(&[z]), "arithmetic", 1);
-    assert_eq!(made.graph.nodes[0].inputs, [x, weights, bias]);
-    assert_ne!(made.graph.nodes[1].inputs[1..], [weights, bias]);
+    assert_eq!(made.graph.nodes[n(0)].inputs, [x, weights, bias]);
+    assert_ne!(made.graph.nodes[n(1)].inputs[1..], [weights, bias]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use texpool::{
 };
 
 use super::support::{Net, RELU, fires, ops, reason, rewritten};
+use crate::support::graphs::n;
 
 fn net() -> (Net, TensorId) {
     let mut net = Net::default();
@@ -65,8 +66,11 @@ fn zeros_on_any_axis_and_either_side_become_a_pad() {
             let sum = |n: isize| n * (n + 1) / 2;
             let (mut before, mut after) = ([0; 4], [0; 4]);
             (before[axis], after[axis]) = (sum(front as isize), sum(behind as isize));
-            assert_eq!(made.nodes[0].op, Op::Pad(Pad { before, after, mode: PadMode::Constant(0.0) }));
-            assert_eq!((&made.nodes[0].inputs[..], made.nodes[0].epilogue), (&[x][..], graph.nodes[0].epilogue));
+            assert_eq!(made.nodes[n(0)].op, Op::Pad(Pad { before, after, mode: PadMode::Constant(0.0) }));
+            assert_eq!(
+                (&made.nodes[n(0)].inputs[..], made.nodes[n(0)].epilogue),
+                (&[x][..], graph.nodes[n(0)].epilogue)
+            );
             same_bits(&graph, &only("concat-zeros"));
         }
     }
@@ -155,7 +159,7 @@ fn zeros_behind_the_channels_of_an_addend_are_left_out() {
     let z = net.relu(sum);
     let made = rewritten(&net.finish(&[z]), &Rules::all()).graph;
     assert_eq!(ops(&made), ["CONV_2D"]);
-    assert_eq!(made.nodes[0].epilogue, Epilogue { first: Act::None, add: Some(x), then: RELU });
+    assert_eq!(made.nodes[n(0)].epilogue, Epilogue { first: Act::None, add: Some(x), then: RELU });
 }
 
 #[test]
@@ -166,7 +170,7 @@ fn zeros_around_an_image_go_into_the_convolution_that_reads_it() {
     let y = net.conv(padded, 4, 3);
     let made = rewritten(&net.finish(&[y]), &Rules::all()).graph;
     assert_eq!(ops(&made), ["CONV_2D"]);
-    let Op::Conv2d(conv) = &made.nodes[0].op else { panic!("a convolution") };
+    let Op::Conv2d(conv) = &made.nodes[n(0)].op else { panic!("a convolution") };
     assert_eq!(conv.padding, Padding { top: 2, bottom: 3, left: 1, right: 1 });
 }
 
@@ -232,8 +236,8 @@ fn each_part_takes_the_alphas_of_its_channels() {
         let rules = Rules::only(&["activation", "concat-activation"]).unwrap();
         let made = same_bits(&net.finish(&[z]), &rules);
         assert_eq!(ops(&made), ["CONV_2D", "CONV_2D", "CONCATENATION"]);
-        assert!(made.nodes[2].epilogue.is_empty());
-        let lens = made.nodes[..2].iter().map(|node| match node.epilogue.first {
+        assert!(made.nodes[n(2)].epilogue.is_empty());
+        let lens = made.nodes.iter().take(2).map(|node| match node.epilogue.first {
             Act::Prelu(alphas) => made.shape(alphas).len(),
             _ => 0,
         });
@@ -293,7 +297,7 @@ fn a_part_that_has_no_room_left_keeps_it_for_all() {
     let b = net.unary(Unary::Tanh, b);
     let y = concat(&mut net, 3, &[a, b], RELU);
     let made = rewritten(&net.finish(&[y]), &Rules::all());
-    assert_eq!(made.graph.nodes[2].epilogue, Epilogue::of(RELU));
+    assert_eq!(made.graph.nodes[n(2)].epilogue, Epilogue::of(RELU));
     assert_eq!(made.report.missed[0].why, SkipReason::EpilogueTaken { op: "CONV_2D" });
 }
 
@@ -304,7 +308,7 @@ fn what_a_concatenation_adds_stays_with_it() {
     let b = net.conv(x, 3, 1);
     let y = concat(&mut net, 3, &[a, b], RELU);
     let mut graph = net.finish(&[y]);
-    graph.nodes[2].epilogue.add = Some(x);
+    graph.nodes[n(2)].epilogue.add = Some(x);
     assert_eq!(reason(&graph, "concat-activation"), SkipReason::EpilogueTaken { op: "CONCATENATION" });
 }
 

@@ -9,6 +9,7 @@ use texpool::{
 };
 
 use super::support::{Net, RELU, fires, ops, reason};
+use crate::support::graphs::n;
 
 const DIMS: [usize; 4] = [1, 3, 4, 5];
 
@@ -119,8 +120,8 @@ fn an_output_is_written_by_the_node_before() {
     let b = net.relu(a);
     let y = net.reshape(a, &[1, 7]);
     let made = fires(&net.finish(&[y, b]), "identity", 1);
-    assert_eq!(made.graph.nodes[0].output, y);
-    assert_eq!(made.graph.nodes[1].inputs, [y]);
+    assert_eq!(made.graph.nodes[n(0)].output, y);
+    assert_eq!(made.graph.nodes[n(1)].inputs, [y]);
 }
 
 #[test]

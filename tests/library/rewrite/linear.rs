@@ -6,6 +6,7 @@ use texpool::{
 };
 
 use super::support::{Net, ops, reason, rewritten};
+use crate::support::graphs::n;
 
 #[test]
 fn a_product_by_a_constant_becomes_a_layer_and_takes_its_bias_and_activation() {
@@ -19,8 +20,8 @@ fn a_product_by_a_constant_becomes_a_layer_and_takes_its_bias_and_activation() {
         let z = net.unary(Unary::Gelu, y);
         let made = rewritten(&net.finish(&[z]), &Rules::all());
         assert_eq!(ops(&made.graph), ["FULLY_CONNECTED"]);
-        assert_eq!(made.graph.nodes[0].epilogue.first, Act::Unary(Unary::Gelu));
-        assert_eq!(made.graph.nodes[0].inputs.len(), 3);
+        assert_eq!(made.graph.nodes[n(0)].epilogue.first, Act::Unary(Unary::Gelu));
+        assert_eq!(made.graph.nodes[n(0)].inputs.len(), 3);
     }
 }
 

@@ -6,6 +6,7 @@ use texpool::{
 };
 
 use super::support::{Net, fires, ops, reason, rewritten};
+use crate::support::graphs::n;
 
 fn net() -> (Net, TensorId) {
     let mut net = Net::default();
@@ -25,7 +26,7 @@ fn all_convolutions_that_read_it_pad_by_themselves() {
     let b = net.depthwise(x);
     let made = fires(&net.finish(&[a, b]), "pad", 1);
     assert_eq!(ops(&made.graph), ["CONV_2D", "DEPTHWISE_CONV_2D"]);
-    let Op::Conv2d(conv) = &made.graph.nodes[0].op else { panic!("a convolution") };
+    let Op::Conv2d(conv) = &made.graph.nodes[n(0)].op else { panic!("a convolution") };
     assert_eq!(conv.padding, Padding { top: 2, bottom: 1, left: 3, right: 2 });
 }
 

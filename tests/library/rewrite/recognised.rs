@@ -10,6 +10,7 @@ use super::{
     support::{Net, fires, only, ops, rewritten},
     written::{ALL, alone, watched, write},
 };
+use crate::support::graphs::n;
 
 #[test]
 fn each_becomes_one_node() {
@@ -69,7 +70,7 @@ fn what_follows_is_kept_and_what_a_tail_holds_is_seen() {
     let y = net.node_to(Op::Binary(texpool::graph::Binary::Mul), &[y, sixth], &[1], tanh);
     let made = fires(&net.finish(&[y]), "hard-activation", 1);
     assert_eq!(ops(&made.graph), ["HARD_SWISH"]);
-    assert_eq!(made.graph.nodes[0].epilogue, Epilogue::of(tanh));
+    assert_eq!(made.graph.nodes[n(0)].epilogue, Epilogue::of(tanh));
 }
 
 #[test]

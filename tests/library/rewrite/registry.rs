@@ -6,6 +6,7 @@ use texpool::{
 };
 
 use super::support::{Net, fires, ops, rewritten};
+use crate::support::graphs::n;
 
 #[test]
 fn with_no_rule_on_the_graph_is_the_files() {
@@ -16,7 +17,7 @@ fn with_no_rule_on_the_graph_is_the_files() {
     let dead = net.relu(y);
     let y = net.reshape(y, &[1, 96]);
     let graph = net.finish(&[y]);
-    assert_eq!(graph.nodes[2].output, dead);
+    assert_eq!(graph.nodes[n(2)].output, dead);
     let made = rewrite(&graph, &Rules::none());
     assert_eq!(format!("{:?}", made.graph), format!("{graph:?}"));
     assert!(

@@ -6,6 +6,7 @@ use texpool::{
 };
 
 use super::support::{Net, fires, only, ops, reason, rewritten};
+use crate::support::graphs::n;
 
 /// `relu -> nodes -> tanh`, each node given by its operator and extents.
 fn between(dims: &[usize], nodes: &[(Op, &[usize])]) -> Graph {
@@ -64,7 +65,7 @@ fn a_fully_connected_node_reads_what_a_reshape_would_have_copied() {
 #[test]
 fn a_reshape_whose_texels_lie_right_is_a_view() {
     let made = rewritten(&between(&[1, 4, 5, 4], &[(Op::Reshape, &[1, 80])]), &only("views"));
-    assert_eq!(made.views.iter().collect::<Vec<_>>(), [1]);
+    assert_eq!(made.views.iter().collect::<Vec<_>>(), [n(1)]);
     assert_eq!((made.graph.nodes.len(), made.report.nodes_after), (3, 2));
 
     let why = reason(&between(&[1, 4, 5, 6], &[(Op::Reshape, &[1, 120])]), "views");
@@ -86,7 +87,7 @@ fn inputs_and_outputs_do_not_share_texels_through_views() {
     let b = net.reshape(y, &[1, 20, 1, 4]);
     let c = net.reshape(b, &[1, 80]);
     let made = rewritten(&net.finish(&[a, c]), &only("views"));
-    assert_eq!(made.views.iter().collect::<Vec<_>>(), [1, 2], "the first takes the texture, the last must copy");
+    assert_eq!(made.views.iter().collect::<Vec<_>>(), [n(1), n(2)], "the first takes the texture, the last must copy");
     assert_eq!(made.report.missed.len(), 1);
 }
 

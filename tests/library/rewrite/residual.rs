@@ -6,6 +6,7 @@ use texpool::{
 };
 
 use super::support::{Net, RELU, fires, ops, reason, rewritten};
+use crate::support::graphs::n;
 
 fn net() -> (Net, TensorId) {
     let mut net = Net::default();
@@ -20,7 +21,7 @@ fn a_convolution_adds_what_was_there_before_it() {
         let y = net.conv(x, 5, 1);
         let z = if swapped { net.add(x, y) } else { net.add(y, x) };
         let made = fires(&net.finish(&[z]), "residual", 1);
-        assert_eq!(made.graph.nodes[0].epilogue, Epilogue { add: Some(x), ..Epilogue::default() });
+        assert_eq!(made.graph.nodes[n(0)].epilogue, Epilogue { add: Some(x), ..Epilogue::default() });
     }
 }
 
@@ -33,7 +34,7 @@ fn activations_on_both_sides_of_the_addition_keep_their_order() {
     let z = net.relu(y);
     let made = rewritten(&net.finish(&[z]), &Rules::only(&["activation", "residual"]).unwrap());
     assert_eq!(made.graph.nodes.len(), 1);
-    assert_eq!(made.graph.nodes[0].epilogue, Epilogue { first: Act::Unary(Unary::Relu6), add: Some(x), then: RELU });
+    assert_eq!(made.graph.nodes[n(0)].epilogue, Epilogue { first: Act::Unary(Unary::Relu6), add: Some(x), then: RELU });
 }
 
 #[test]
@@ -44,7 +45,7 @@ fn zeros_behind_the_last_channel_are_left_out() {
     let z = net.add(padded, y);
     let made = fires(&net.finish(&[z]), "residual", 1);
     assert_eq!(ops(&made.graph), ["CONV_2D"]);
-    assert_eq!(made.graph.nodes[0].epilogue.add, Some(x));
+    assert_eq!(made.graph.nodes[n(0)].epilogue.add, Some(x));
 }
 
 #[test]
@@ -74,7 +75,7 @@ fn of_two_convolutions_the_later_adds_the_earlier() {
     let b = net.conv(x, 5, 3);
     let z = net.add(a, b);
     let made = fires(&net.finish(&[z]), "residual", 1);
-    assert_eq!(made.graph.nodes[1].epilogue.add, Some(a));
+    assert_eq!(made.graph.nodes[n(1)].epilogue.add, Some(a));
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn where_the_later_cannot_the_earlier_adds() {
     let b = net.conv(x, 5, 3);
     let z = net.add(a, b);
     let made = fires(&net.finish(&[b, z]), "residual", 1);
-    assert_eq!(made.graph.nodes[1].epilogue.add, Some(b));
+    assert_eq!(made.graph.nodes[n(1)].epilogue.add, Some(b));
 }
 
 #[test]
@@ -157,5 +158,5 @@ fn blaze_blocks_become_a_depthwise_and_a_pointwise_convolution() {
     let expected =
         ["CONV_2D", "DEPTHWISE_CONV_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "STRIDED_SLICE", "MAX_POOL_2D", "CONV_2D"];
     assert_eq!(ops(&made.graph), expected);
-    assert_eq!(made.graph.nodes[6].epilogue, Epilogue { first: Act::None, add: Some(pooled), then: RELU });
+    assert_eq!(made.graph.nodes[n(6)].epilogue, Epilogue { first: Act::None, add: Some(pooled), then: RELU });
 }

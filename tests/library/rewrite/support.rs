@@ -2,8 +2,8 @@
 
 use texpool::{
     graph::{
-        Act, Binary, Conv2d, DepthwiseConv2d, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Shape, TensorId, Unary,
-        check,
+        Act, Binary, Conv2d, DepthwiseConv2d, Graph, GraphBuilder, IdVec, Op, Pad, PadMode, Padding, Shape, TensorId,
+        Unary, check,
     },
     ops::reference,
     rewrite::{Rewritten, Rules, SkipReason, rewrite},
@@ -16,7 +16,7 @@ pub(crate) const RELU: Act = Act::Unary(Unary::Relu);
 #[derive(Default)]
 pub(crate) struct Net {
     builder: GraphBuilder,
-    shapes: Vec<Shape>,
+    shapes: IdVec<TensorId, Shape>,
     read: Vec<TensorId>,
 }
 
@@ -26,8 +26,7 @@ impl Net {
     }
 
     fn made(&mut self, id: TensorId, shape: Shape) -> TensorId {
-        assert_eq!(id, self.shapes.len());
-        self.shapes.push(shape);
+        assert_eq!(id, self.shapes.push(shape));
         id
     }
 

@@ -59,7 +59,9 @@ fn integers(kind: ReduceKind, row: &[i64], elem: ElementType) -> Option<i64> {
         ReduceKind::Mean => sum(|v| v).checked_div(row.len() as i64)?,
         ReduceKind::Max => row.iter().copied().max().unwrap_or(elem.range().0),
         ReduceKind::Min => row.iter().copied().min().unwrap_or(elem.range().1),
-        ReduceKind::LogSum | ReduceKind::LogSumExp | ReduceKind::ArgMax { .. } | ReduceKind::ArgMin { .. } => return None,
+        ReduceKind::LogSum | ReduceKind::LogSumExp | ReduceKind::ArgMax { .. } | ReduceKind::ArgMin { .. } => {
+            return None;
+        }
     })
 }
 

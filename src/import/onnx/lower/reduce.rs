@@ -52,7 +52,12 @@ fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
             ReduceKind::SumSquare => Some(Unary::Square),
             ReduceKind::L1 | ReduceKind::L2 => Some(Unary::Abs),
             ReduceKind::LogSum => Some(Unary::Log),
-            ReduceKind::Mean | ReduceKind::Sum | ReduceKind::Max | ReduceKind::Min | ReduceKind::Prod | ReduceKind::LogSumExp => None,
+            ReduceKind::Mean
+            | ReduceKind::Sum
+            | ReduceKind::Max
+            | ReduceKind::Min
+            | ReduceKind::Prod
+            | ReduceKind::LogSumExp => None,
             ReduceKind::ArgMax { .. } | ReduceKind::ArgMin { .. } => {
                 return Err(Problem::malformed("an index is along one axis"));
             }

@@ -1,0 +1,146 @@
+//! Tables with an entry for each tensor, or for each node, of a graph.
+
+use std::{
+    fmt,
+    marker::PhantomData,
+    ops::{Deref, DerefMut, Index, IndexMut},
+    slice, vec,
+};
+
+use super::ids::Id;
+
+/// A vector that is indexed by ids. Whatever else a [`Vec`] does it does too.
+///
+/// ```
+/// use texpool::graph::{IdVec, TensorId};
+///
+/// let mut names: IdVec<TensorId, &str> = IdVec::new();
+/// let x = names.push("x");
+/// assert_eq!((names[x], names.len()), ("x", 1));
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct IdVec<I, T> {
+    entries: Vec<T>,
+    ids: PhantomData<I>,
+}
+
+impl<I: Id, T> IdVec<I, T> {
+    /// A table without entries.
+    pub const fn new() -> Self {
+        Self { entries: Vec::new(), ids: PhantomData }
+    }
+
+    /// The same entry for each id of another table.
+    pub fn from_elem<U>(entry: T, like: &IdVec<I, U>) -> Self
+    where
+        T: Clone,
+    {
+        vec![entry; like.len()].into()
+    }
+
+    /// Adds an entry and gives its id.
+    pub fn push(&mut self, entry: T) -> I {
+        let id = I::new(self.len());
+        self.entries.push(entry);
+        id
+    }
+
+    /// The entry of an id, if it has one.
+    pub fn get(&self, id: I) -> Option<&T> {
+        self.entries.get(id.index())
+    }
+
+    /// Whether an id has an entry.
+    pub fn contains_id(&self, id: I) -> bool {
+        id.index() < self.len()
+    }
+
+    /// The ids, in order.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + use<I, T> {
+        (0..self.len()).map(I::new)
+    }
+
+    /// The entries with their ids, in order.
+    pub fn iter_enumerated(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
+        self.entries.iter().enumerate().map(|(index, entry)| (I::new(index), entry))
+    }
+}
+
+impl<I, T> Default for IdVec<I, T> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl<I, T: fmt::Debug> fmt::Debug for IdVec<I, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.entries.fmt(f)
+    }
+}
+
+impl<I, T> From<Vec<T>> for IdVec<I, T> {
+    fn from(entries: Vec<T>) -> Self {
+        Self { entries, ids: PhantomData }
+    }
+}
+
+impl<I, T> FromIterator<T> for IdVec<I, T> {
+    fn from_iter<E: IntoIterator<Item = T>>(entries: E) -> Self {
+        Vec::from_iter(entries).into()
+    }
+}
+
+impl<I, T> Deref for IdVec<I, T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.entries
+    }
+}
+
+impl<I, T> DerefMut for IdVec<I, T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.entries
+    }
+}
+
+impl<I: Id, T> Index<I> for IdVec<I, T> {
+    type Output = T;
+
+    fn index(&self, id: I) -> &T {
+        &self.entries[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.entries[id.index()]
+    }
+}
+
+impl<I, T> IntoIterator for IdVec<I, T> {
+    type Item = T;
+    type IntoIter = vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+impl<'a, I, T> IntoIterator for &'a IdVec<I, T> {
+    type Item = &'a T;
+    type IntoIter = slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.iter()
+    }
+}
+
+impl<'a, I, T> IntoIterator for &'a mut IdVec<I, T> {
+    type Item = &'a mut T;
+    type IntoIter = slice::IterMut<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.iter_mut()
+    }
+}

@@ -1,0 +1,59 @@
+//! Ids: indices of a graph's tensors and nodes, as types of their own.
+
+use std::fmt;
+
+/// An index into an [`IdVec`](super::IdVec).
+pub trait Id: Copy {
+    /// The id of an index.
+    fn new(index: usize) -> Self;
+
+    /// The index.
+    fn index(self) -> usize;
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u32);
+
+        impl $name {
+            /// The id of an index. Those that 32 bits do not hold all have the greatest id: no graph of so many fits into
+            /// memory, so [`check`](super::check) refuses it.
+            pub const fn new(index: usize) -> Self {
+                Self(if index < u32::MAX as usize { index as u32 } else { u32::MAX })
+            }
+
+            /// The index.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl Id for $name {
+            fn new(index: usize) -> Self {
+                Self::new(index)
+            }
+
+            fn index(self) -> usize {
+                self.index()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+id! {
+    /// Index of a tensor in [`Graph::tensors`](super::Graph::tensors) of its graph.
+    TensorId
+}
+
+id! {
+    /// Index of a node in [`Graph::nodes`](super::Graph::nodes) of its graph.
+    NodeId
+}
