@@ -136,7 +136,7 @@ fn a_bench_prints_one_document_with_every_number() {
 }
 
 #[test]
-fn a_run_is_compared_with_the_twins_and_with_arrays() {
+fn a_run_is_compared_with_the_references_and_with_arrays() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().to_str().unwrap();
     let model = fetched("blazeface");

@@ -35,6 +35,7 @@ fn a_model_is_reported_and_written_for_sdf3() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no passing file stays");
 }
 
+/// `--phases` trades executions for bytes in the direction that help says.
 #[test]
 fn phases_buy_bytes() {
     let total = |phases: &[&str]| {

@@ -10,6 +10,7 @@ use texpool::{
 
 use crate::support::{goldens::golden, models, open};
 
+/// `compare` finds no difference where there is none, in phases and in place too.
 #[test]
 fn every_step_of_every_kind_of_plan_is_near_its_reference() {
     let golden = golden("blazeface_short_range");

@@ -12,6 +12,7 @@ use texpool::{
 
 use crate::support::open;
 
+/// The cache of device profiles: hit, miss, damage and another driver.
 #[test]
 fn figures_are_kept_and_damaged_ones_measured_again() {
     let gpu = open();

@@ -38,31 +38,37 @@ fn agrees(name: &str) {
     }
 }
 
+/// Intermediate tensors as well as outputs.
 #[test]
 fn blazeface_short_range_agrees() {
     agrees("blazeface_short_range");
 }
 
+/// Weights of 16 bits, which the file dequantises.
 #[test]
 fn blazeface_2019_agrees() {
     agrees("blazeface_front_2019_f32");
 }
 
+/// Pointwise and depthwise convolutions, and a softmax of 1001 channels.
 #[test]
 fn mobilenet_v1_agrees() {
     agrees("mobilenet_v1_1.0_224");
 }
 
+/// PReLU, and a graph with several outputs.
 #[test]
 fn face_landmark_agrees() {
     agrees("face_landmark");
 }
 
+/// Outputs that are large images.
 #[test]
 fn posenet_agrees() {
     agrees("posenet_mv1_075_337");
 }
 
+/// A photo that no kernel was developed with.
 #[test]
 fn a_photo_that_nothing_was_tuned_on_agrees() {
     for name in ["chelsea_blazeface", "chelsea_mobilenet_v1", "chelsea_face_landmark"] {
@@ -97,6 +103,7 @@ fn labels(scores: &[f32]) -> Vec<u8> {
     scores.chunks(21).map(largest).collect()
 }
 
+/// Dilated convolutions and large resizes.
 #[test]
 fn deeplab_agrees() {
     let golden = golden("deeplabv3_257");
@@ -113,6 +120,7 @@ fn deeplab_agrees() {
     assert_eq!(labels(&outputs[0]), mask);
 }
 
+/// 16-bit textures change no more than one pixel of a mask in a hundred.
 #[test]
 fn half_precision_keeps_masks() {
     let golden = golden("deeplabv3_257");
@@ -123,6 +131,7 @@ fn half_precision_keeps_masks() {
     assert!(same * 100 >= mask.len() * 99);
 }
 
+/// 16-bit textures change no first label.
 #[test]
 fn half_precision_keeps_labels() {
     for name in ["mobilenet_v1_1.0_224", "chelsea_mobilenet_v1"] {
@@ -133,6 +142,7 @@ fn half_precision_keeps_labels() {
     }
 }
 
+/// 16-bit textures move no box by more than half a pixel.
 #[test]
 fn half_precision_keeps_boxes() {
     for name in ["blazeface_short_range", "blazeface_front_2019_f32"] {

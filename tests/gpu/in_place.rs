@@ -70,6 +70,7 @@ fn frames_and_copies(compiled: &CompiledModel) -> (usize, usize) {
     (steps.iter().filter(|step| step.pad_border).count(), copies.count())
 }
 
+/// Writing parts in place changes no bit.
 #[test]
 fn parts_with_slices_apart_and_borders_give_the_same_bits() {
     let gpu = open();
@@ -96,7 +97,7 @@ fn parts_with_slices_apart_and_borders_give_the_same_bits() {
 }
 
 #[test]
-fn steps_beside_borders_are_what_their_twins_say() {
+fn steps_beside_borders_are_what_their_references_say() {
     let gpu = open();
     let graph = network();
     let input = numbers(14 * 9 * 6);

@@ -80,6 +80,7 @@ mod every_strategy {
     }
 }
 
+/// The same bits in every run, under every plan.
 #[test]
 fn one_process() {
     let gpu = open();
@@ -92,6 +93,7 @@ fn one_process() {
 /// What [`one_process`] prints before the bits of its run.
 const BITS: &str = "bits: ";
 
+/// The same bits from processes of their own: nothing depends on addresses or on order of threads.
 #[test]
 fn fresh_processes_agree() {
     let bits = || Child::new().only("invariance::one_process").run().must_pass().values(BITS);

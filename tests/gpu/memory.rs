@@ -26,6 +26,7 @@ fn agrees(file: &str) {
     assert!(memory.pool_driver <= most, "{file}: the driver counts {}, at most {most} expected", memory.pool_driver);
 }
 
+/// The pool on the device is as large as its plan, up to alignment.
 #[test]
 fn the_driver_allocates_what_was_planned() {
     MODELS.iter().for_each(|file| agrees(file));

@@ -50,6 +50,7 @@ pub(crate) fn network() -> Graph {
     b.finish(&[wide, large]).unwrap()
 }
 
+/// Operators that move values, one after another under every strategy: an offset that is off by one shows.
 #[test]
 fn a_network_of_moves_agrees_with_its_reference_under_every_plan() {
     let gpu = open();

@@ -40,6 +40,7 @@ fn most_that_meet(graph: &Graph) -> usize {
     most
 }
 
+/// More than two computed parts in a texel are joined in several steps, with the right values.
 #[test]
 fn crowded_concatenations_become_chains() {
     let gpu = open();
@@ -68,6 +69,7 @@ fn crowded_concatenations_become_chains() {
     }
 }
 
+/// Graphs that a single step each can run are not copied.
 #[test]
 fn others_stay_as_they_are() {
     for parts in
@@ -77,6 +79,7 @@ fn others_stay_as_they_are() {
     }
 }
 
+/// Kernels that read no constant get a node that computes it.
 #[test]
 fn a_constant_that_must_be_computed_is() {
     let mut b = GraphBuilder::new("constant");

@@ -132,6 +132,7 @@ fn held(gpu: &Gpu) -> [(&'static str, isize); 8] {
     ]
 }
 
+/// Memory of sessions is freed: a service makes thousands.
 #[test]
 fn nothing_is_left_of_sessions_that_are_gone() {
     let options = GpuOptions { timestamps: true, ..GpuOptions::default() };

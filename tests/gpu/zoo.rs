@@ -32,11 +32,13 @@ fn agree(ending: &str) {
     assert!(far.is_empty(), "{}", far.join("\n"));
 }
 
+/// Every `.tflite` network of the catalogue against LiteRT's answers.
 #[test]
 fn tflite_networks_agree() {
     agree(".tflite");
 }
 
+/// Every `.onnx` network of the catalogue against onnxruntime's answers.
 #[test]
 fn onnx_networks_agree() {
     agree(".onnx");

@@ -145,7 +145,7 @@ fn the_checker_finds_every_kind_of_damage() {
 }
 
 #[test]
-fn a_tail_may_add_fewer_channels() {
+fn an_epilogue_may_add_fewer_channels() {
     let mut graph = network().unwrap();
     // The input has 3 channels, the result 4: the missing one counts as zero.
     graph.nodes[n(0)].epilogue.add = Some(graph.inputs[0]);
@@ -157,7 +157,7 @@ fn a_tail_may_add_fewer_channels() {
 }
 
 #[test]
-fn a_tail_may_not_add_more_channels() {
+fn an_epilogue_may_not_add_more_channels() {
     let mut b = GraphBuilder::new("g");
     let (wide, x) = (b.input("wide", &[1, 2, 2, 5]).unwrap(), b.input("x", &[1, 2, 2, 4]).unwrap());
     let y = b.unary("y", Unary::Abs, x).unwrap();

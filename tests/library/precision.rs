@@ -54,6 +54,7 @@ fn places_that_floats_cannot_count_are_refused() {
     }
 }
 
+/// Indices beyond 2048 would name other elements in 16-bit textures.
 #[test]
 fn indices_that_16_bits_cannot_count_are_refused() {
     let options = |format| CompileOptions { format, ..CompileOptions::default() };

@@ -292,7 +292,7 @@ fn softmax_sums_to_one_over_channels() {
 }
 
 #[test]
-fn a_tail_acts_adds_and_acts_again() {
+fn an_epilogue_acts_adds_and_acts_again() {
     let dims = shape([1, 1, 2, 2]);
     let mut graph = one_node(Op::Unary(Unary::Neg), &[Source::Input(dims)], dims, Epilogue::default());
     let add = add_tensor(&mut graph, shape([1, 1, 2, 1]), None);

@@ -99,6 +99,7 @@ fn the_table_says_every_number_and_who_lives_where() {
     assert!(middle.contains(&"0".into()) && middle.contains(&"1".into()), "{text}");
 }
 
+/// Thousands are separated.
 #[test]
 fn digits_are_grouped() {
     assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);

@@ -89,7 +89,7 @@ fn an_operand_read_twice_is_one_read() {
 }
 
 #[test]
-fn the_tail_is_read_too_and_constants_are_no_storage() {
+fn the_epilogue_is_read_too_and_constants_are_no_storage() {
     let mut g = skip_graph();
     g.tensors.push(Tensor { constant: Some(Constant::from_f32(&[0.5; 6])), ..g.tensors[t(0)].clone() });
     g.nodes.pop();

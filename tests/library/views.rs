@@ -41,6 +41,7 @@ fn agrees_with_counting_for_every_small_pair() {
     }
 }
 
+/// Pairs of shapes that occur in networks, with the answer by hand.
 #[test]
 fn the_cases_that_matter() {
     let agree = |a: [usize; 4], b: [usize; 4]| texels_agree(a.into(), b.into());

@@ -24,6 +24,7 @@ fn operands(input: [usize; 4], weights: [usize; 4], channels: usize) -> Vec<Sour
     operands
 }
 
+/// Padding, stride, dilation, groups, channels that fill no texel, and blocks that hang over the border.
 #[test]
 fn convolutions_of_any_form() {
     let mut harness = Harness::new();
@@ -54,6 +55,7 @@ fn convolutions_of_any_form() {
     harness.finish();
 }
 
+/// Windows, strides, dilation and multipliers, with channels that fill no texel.
 #[test]
 fn depthwise_convolutions_of_any_form() {
     let mut harness = Harness::new();
@@ -84,6 +86,7 @@ fn depthwise_convolutions_of_any_form() {
     harness.finish();
 }
 
+/// Strides that leave pixels without a tap, padding, dilation and groups.
 #[test]
 fn transposed_convolutions_of_any_form() {
     let mut harness = Harness::new();
@@ -117,6 +120,7 @@ fn transposed_convolutions_of_any_form() {
     harness.finish();
 }
 
+/// One row and several, also where a row of weights spans several pixels of the operand.
 #[test]
 fn fully_connected_layers_of_any_form() {
     let mut harness = Harness::new();

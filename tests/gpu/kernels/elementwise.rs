@@ -10,6 +10,7 @@ use crate::support::graphs::{add_tensor, n};
 
 const BINARIES: [Binary; 6] = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Maximum, Binary::Minimum];
 
+/// Functions that the epilogue knows, as steps of their own, and every form of epilogue behind one.
 #[test]
 fn functions_of_one_value() {
     let mut harness = Harness::new();
@@ -34,6 +35,7 @@ fn functions_of_one_value() {
     harness.finish();
 }
 
+/// Roots in an epilogue, behind a square so that their operand is never negative.
 #[test]
 fn roots_of_squares() {
     // Roots need values that are not negative: those of an epilogue behind a square.
@@ -53,6 +55,7 @@ fn roots_of_squares() {
     harness.finish();
 }
 
+/// Arithmetic of two computed values, and of one with a constant on either side.
 #[test]
 fn functions_of_two_values() {
     let mut harness = Harness::new();
@@ -67,6 +70,7 @@ fn functions_of_two_values() {
     harness.finish();
 }
 
+/// Extents of one on either side and on each axis, alone and together.
 #[test]
 fn every_axis_broadcasts() {
     let mut harness = Harness::new();
@@ -87,6 +91,7 @@ fn every_axis_broadcasts() {
     harness.finish();
 }
 
+/// Alphas as one a channel, of any broadcast shape, and computed by another node.
 #[test]
 fn prelu_by_channel_by_anything_and_computed() {
     let mut harness = Harness::new();
@@ -146,6 +151,7 @@ fn refusal(graph: &texpool::graph::Graph, adds: bool) -> String {
     texpool::ops::dispatches(&step).unwrap_err().to_string()
 }
 
+/// Few channels and many, for which there are two kernels.
 #[test]
 fn softmax_of_few_and_of_many_channels() {
     let mut harness = Harness::new();
@@ -170,6 +176,7 @@ fn softmax_of_few_and_of_many_channels() {
     harness.finish();
 }
 
+/// Every set of axes, and channels that fill many slices.
 #[test]
 fn means_over_any_axes() {
     let mut harness = Harness::new();

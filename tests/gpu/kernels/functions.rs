@@ -13,6 +13,7 @@ fn check(harness: &mut Harness, inputs: fn(f32) -> f32, unaries: &[Unary]) {
     }
 }
 
+/// Near zero, where each function bends, and where it is flat or a line.
 #[test]
 fn activations() {
     let mut harness = Harness::new();
@@ -51,6 +52,7 @@ fn values_rounded_to_a_grid() {
     harness.finish();
 }
 
+/// The same functions by the code of the epilogue.
 #[test]
 fn activations_in_epilogues() {
     let mut harness = Harness::new();
@@ -76,6 +78,7 @@ fn activations_in_epilogues() {
     harness.finish();
 }
 
+/// The error function, logarithms, and trigonometric and hyperbolic functions with their inverses, near zero and far.
 #[test]
 fn elementary_functions() {
     let mut harness = Harness::new();
@@ -95,6 +98,7 @@ fn elementary_functions() {
     harness.finish();
 }
 
+/// Halves of either sign, whole numbers, and zero.
 #[test]
 fn roundings() {
     let mut harness = Harness::new();
@@ -105,6 +109,7 @@ fn roundings() {
     harness.finish();
 }
 
+/// `ToHalf`, `IsInf` and `IsNan`, on values that 16 bits do not hold.
 #[test]
 fn halves_infinities_and_no_numbers() {
     let mut harness = Harness::new();
@@ -134,6 +139,7 @@ fn pairs(harness: &mut Harness, inputs: fn(f32) -> f32, binaries: &[Binary]) {
     }
 }
 
+/// Truth values are 0 and 1 exactly, and what is not chosen is zero whatever it was.
 #[test]
 fn comparisons_logic_and_choices() {
     let mut harness = Harness::new();
@@ -143,6 +149,7 @@ fn comparisons_logic_and_choices() {
     harness.finish();
 }
 
+/// Floor, truncation and remainder by the sign of either operand.
 #[test]
 fn quotients_and_rests() {
     let mut harness = Harness::new();
@@ -159,6 +166,7 @@ fn quotients_and_rests() {
     harness.finish();
 }
 
+/// Negative bases, powers of zero, and fractions.
 #[test]
 fn powers() {
     let mut harness = Harness::new();

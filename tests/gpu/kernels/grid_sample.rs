@@ -38,6 +38,7 @@ fn places_that_are_hard_to_round() {
     harness.finish();
 }
 
+/// Every form of epilogue behind a sample.
 #[test]
 fn what_follows_a_sample() {
     let mut harness = Harness::new();

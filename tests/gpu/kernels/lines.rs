@@ -4,6 +4,7 @@ use texpool::graph::{CumSum, Lrn, MatMul, Normalize, Op, Reduce, ReduceKind, Top
 
 use super::{case, constant, epilogues, harness::Harness, placed};
 
+/// Either operand constant or transposed, broadcast batches, and sizes that fill no block.
 #[test]
 fn matrix_products_of_any_form() {
     let mut harness = Harness::new();
@@ -44,6 +45,7 @@ fn reduced(dims: [usize; 4], axes: [bool; 4]) -> [usize; 4] {
     std::array::from_fn(|axis| if axes[axis] { 1 } else { dims[axis] })
 }
 
+/// Every function over every set of axes; lanes past the last channel must not win.
 #[test]
 fn reductions_over_any_axes() {
     let mut harness = Harness::new();
@@ -91,6 +93,7 @@ fn reductions_over_any_axes() {
     harness.finish();
 }
 
+/// The first or the last of equal values, along each axis.
 #[test]
 fn indices_along_any_axis() {
     let mut harness = Harness::new();
@@ -109,6 +112,7 @@ fn indices_along_any_axis() {
     harness.finish();
 }
 
+/// TopK in order, with equal values, for values and for indices.
 #[test]
 fn the_greatest_and_least_channels() {
     let mut harness = Harness::new();
@@ -124,6 +128,7 @@ fn the_greatest_and_least_channels() {
     harness.finish();
 }
 
+/// Windows of channels that reach over either end.
 #[test]
 fn local_response_normalizations() {
     let mut harness = Harness::new();
@@ -136,6 +141,7 @@ fn local_response_normalizations() {
     harness.finish();
 }
 
+/// Every set of axes, short and long ones, and a mean far from zero.
 #[test]
 fn normalizations_over_any_axes() {
     let mut harness = Harness::new();
@@ -153,6 +159,7 @@ fn normalizations_over_any_axes() {
     harness.finish();
 }
 
+/// Exclusive and reverse sums along each axis.
 #[test]
 fn running_sums_along_any_axis() {
     let mut harness = Harness::new();

@@ -7,6 +7,7 @@ use texpool::graph::{
 
 use super::{Source, case, constant, epilogues, harness::Harness, placed, rng::Rng};
 
+/// Constants added and elements cut off, on either side of each axis.
 #[test]
 fn pads_on_every_axis() {
     let mut harness = Harness::new();
@@ -26,6 +27,7 @@ fn pads_on_every_axis() {
     harness.finish();
 }
 
+/// Reflection, symmetry, edge and wrap, wider than the image too.
 #[test]
 fn pads_with_what_is_there() {
     let mut harness = Harness::new();
@@ -48,6 +50,7 @@ fn pads_with_what_is_there() {
     harness.finish();
 }
 
+/// Every axis, with channels that fill no texel and such that do.
 #[test]
 fn tiles_on_every_axis() {
     let mut harness = Harness::new();
@@ -73,6 +76,7 @@ fn numbers(dims: [usize; 4], extent: usize) -> Source {
     Source::Constant(shape, (0..shape.len()).map(index).collect())
 }
 
+/// Indices computed and constant, negative ones, and those out of range, which are clamped.
 #[test]
 fn elements_are_looked_up_on_every_axis() {
     let mut harness = Harness::new();
@@ -105,6 +109,7 @@ fn elements_are_looked_up_on_every_axis() {
     harness.finish();
 }
 
+/// Strides of either sign, also along channels inside a texel.
 #[test]
 fn slices_of_any_stride() {
     let mut harness = Harness::new();
@@ -125,6 +130,7 @@ fn slices_of_any_stride() {
     harness.finish();
 }
 
+/// All 24 permutations of four axes.
 #[test]
 fn transposes_of_every_permutation() {
     let mut harness = Harness::new();
@@ -140,6 +146,7 @@ fn transposes_of_every_permutation() {
     harness.finish();
 }
 
+/// Rows that begin inside a texel of the operand.
 #[test]
 fn reshapes_keep_dense_order() {
     let mut harness = Harness::new();
@@ -158,6 +165,7 @@ fn reshapes_keep_dense_order() {
     harness.finish();
 }
 
+/// Either order of channels, and channels that fill no texel.
 #[test]
 fn depth_and_space_are_exchanged() {
     let mut harness = Harness::new();
@@ -191,6 +199,7 @@ fn concat(harness: &mut Harness, axis: usize, parts: &[(usize, bool)]) {
     case(harness, Op::Concat(Concat { axis }), &operands, out);
 }
 
+/// Computed and constant parts along each axis.
 #[test]
 fn parts_are_joined_on_every_axis() {
     let mut harness = Harness::new();
@@ -204,6 +213,7 @@ fn parts_are_joined_on_every_axis() {
     harness.finish();
 }
 
+/// Parts along channels that begin and end inside a texel.
 #[test]
 fn parts_meet_inside_a_texel() {
     let mut harness = Harness::new();

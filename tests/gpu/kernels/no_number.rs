@@ -35,6 +35,7 @@ fn ends(x: f32) -> f32 {
     }
 }
 
+/// NaN goes through every function that is defined to let it, although WGSL does not promise that.
 #[test]
 fn functions_of_one_value() {
     let mut harness = Harness::new();
@@ -105,8 +106,9 @@ fn functions_of_one_value() {
     harness.finish();
 }
 
+/// NaN through an epilogue, behind another function and in front of one.
 #[test]
-fn functions_in_tails() {
+fn functions_in_epilogues() {
     let mut harness = Harness::new();
     harness.inputs(signed_holes);
     for unary in [
@@ -129,6 +131,7 @@ fn functions_in_tails() {
     harness.finish();
 }
 
+/// NaN on either side, and infinities.
 #[test]
 fn functions_of_two_values() {
     let mut harness = Harness::new();
@@ -149,6 +152,7 @@ fn functions_of_two_values() {
     harness.finish();
 }
 
+/// Reductions, indices and TopK over values of which some are NaN.
 #[test]
 fn the_greatest_and_the_least() {
     let mut harness = Harness::new();
@@ -184,6 +188,7 @@ fn the_greatest_and_the_least() {
     harness.finish();
 }
 
+/// Kernels that combine many values: NaN reaches every result that reads it, and no other.
 #[test]
 fn windows_and_lines() {
     let mut harness = Harness::new();

@@ -4,6 +4,7 @@ use texpool::graph::{CoordMode, Op, Padding, Pool2d, PoolKind, Resize, ResizeMod
 
 use super::{case, epilogues, harness::Harness, placed};
 
+/// Windows, strides and padding, for the greatest and the mean.
 #[test]
 fn pools_of_any_window() {
     let mut harness = Harness::new();
@@ -33,6 +34,7 @@ fn pools_of_any_window() {
     harness.finish();
 }
 
+/// Dilation, windows that hang over the image, and padding that counts in a mean; norms too.
 #[test]
 fn pools_with_dilation_overhang_and_counted_borders() {
     let mut harness = Harness::new();
@@ -64,6 +66,7 @@ fn pools_with_dilation_overhang_and_counted_borders() {
     harness.finish();
 }
 
+/// ONNX's coordinate modes, rounding modes, cubics and regions.
 #[test]
 fn resizes_by_any_definition() {
     let mut harness = Harness::new();
@@ -102,6 +105,7 @@ fn resizes_by_any_definition() {
     harness.finish();
 }
 
+/// TensorFlow Lite's three conventions, larger and smaller.
 #[test]
 fn resizes_in_every_convention() {
     let mut harness = Harness::new();

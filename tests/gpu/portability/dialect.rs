@@ -24,6 +24,7 @@ pub(super) fn for_glslang(text: &str) -> String {
     zeros.into_values().collect::<String>() + &body + rest
 }
 
+/// The rewriting that glslang needs of naga's HLSL.
 #[test]
 fn casts_to_arrays_become_globals() {
     let text = "uint x[8] = (uint[8])0; float4 y[8][4] = (float4[8][4])0; return (uint[8])0;";

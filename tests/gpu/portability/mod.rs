@@ -44,6 +44,7 @@ fn recipes() -> Vec<(PipelineRecipe, &'static str)> {
     all.into_values().collect()
 }
 
+/// The pipelines that models really make, in SPIR-V, MSL and HLSL.
 #[test]
 fn every_pipeline_of_every_model_is_portable() {
     let folder = tempfile::tempdir().unwrap();

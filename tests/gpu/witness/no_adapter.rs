@@ -15,6 +15,7 @@ const NEED_NONE: [&str; 9] = [
     "split::others_stay_as_they_are",
 ];
 
+/// No test passes or skips itself where there is no device.
 #[test]
 fn every_test_fails_and_names_the_package() {
     let all = Child::new().env("VK_DRIVER_FILES", "/nonexistent");

@@ -6,6 +6,7 @@ use crate::scarce::NO_ROOM;
 /// Address space of the child, in KiB: enough for a device, and for some of the textures.
 const LIMIT: u32 = 3 << 20;
 
+/// Out of memory is an error that says how many bytes were asked for.
 #[test]
 fn what_has_no_room_is_named_in_bytes() {
     let name = "scarce::textures_that_have_no_room_are_named_in_bytes";

@@ -17,6 +17,7 @@ const STATUS: &str = "Khronos Validation Layer Active";
 /// What every message of the layer holds.
 const MESSAGE: &str = "): msgNum: ";
 
+/// Khronos' validation layer finds no misuse of Vulkan.
 #[test]
 fn the_validation_layer_is_silent() {
     let folder = tempfile::tempdir().unwrap();

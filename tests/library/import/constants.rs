@@ -107,6 +107,7 @@ fn sparse_values_unfold_as_published() {
 }
 
 // Blocks of 1 by 2 under compressed columns, as sparse weights of real models have them.
+/// A format that the published example does not have.
 #[test]
 fn sparse_blocks_under_a_compressed_level() {
     let levels = [Level::Dense(3), Level::Csr(&[0, 1, 1, 3], &[1, 0, 1]), Level::Dense(2)];
@@ -146,6 +147,7 @@ fn a_sparse_bomb_is_refused_before_it_unfolds() {
     assert!(error.contains("unfold to 4294967296 bytes: too large"), "{error}");
 }
 
+/// Buffers of models above 2 GiB, which lie outside the flatbuffer.
 #[test]
 fn values_behind_the_tables() {
     let mut m = Model::new();

@@ -83,6 +83,7 @@ fn every_offset_and_length_taken_to_its_limits() {
     }
 }
 
+/// Extents whose product does not fit, and a billion elements, which are only counted.
 #[test]
 fn shapes_of_a_billion_and_sizes_that_overflow() {
     for dims in [&[1, i32::MAX, i32::MAX, 3][..], &[i32::MAX; 4], &[i32::MAX; 8], &[65536, 65536], &[1 << 30, 2, 2]] {
@@ -117,6 +118,7 @@ fn shared_parts_do_not_multiply_work() {
     assert!(began.elapsed() - wrote < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
+/// Nothing is allocated for what is only claimed.
 #[test]
 fn a_vector_that_claims_four_billion_entries() {
     let mut m = Model::new();
@@ -136,6 +138,7 @@ fn a_vector_that_claims_four_billion_entries() {
     assert!(claims > 0, "the vector was not found");
 }
 
+/// Tables of the schema without a single field.
 #[test]
 fn tables_without_fields() {
     for slot in [6, 8, 12] {
@@ -166,6 +169,7 @@ proptest! {
         }
     }
 
+    /// A file that begins well and goes on at random.
     #[test]
     fn random_bytes_behind_the_identifier(mut bytes in prop::collection::vec(any::<u8>(), 8..512)) {
         bytes[4..8].copy_from_slice(b"TFL3");

@@ -78,6 +78,7 @@ fn transposed(dims: &[i32], perm: &[i32]) -> (Vec<i32>, Vec<f32>) {
     (result.clone(), values.collect())
 }
 
+/// Ranks below four have ones in front.
 #[test]
 fn transpositions_of_every_rank() {
     let cases: [(&[i32], &[i32]); 9] = [
@@ -101,6 +102,7 @@ fn transpositions_of_every_rank() {
     assert!(run(39, &[&[2, 3]], &[vec![0, 0]], None, &[2, 2]).unwrap_err().contains("twice"));
 }
 
+/// Axes counted from behind, at every rank.
 #[test]
 fn concatenations_along_every_axis() {
     // [2, 1] and [2, 2] side by side.
@@ -123,6 +125,7 @@ fn concatenations_along_every_axis() {
     assert!(run(2, &[&[2, 1], &[3, 1]], &[], numbers(10, &[1]), &[2, 2]).unwrap_err().contains("do not join"));
 }
 
+/// Amounts belong to the last axes.
 #[test]
 fn paddings_of_every_rank() {
     let pad = |dims: &[i32], by: &[i32], result: &[i32], dtype: i8, value: Option<f32>| {
@@ -154,6 +157,7 @@ fn paddings_of_every_rank() {
     }
 }
 
+/// Extents of -1, and axes counted from behind.
 #[test]
 fn reshapes_and_squeezes() {
     let counted = |n: i32| Ok((0..n).map(|i| i as f32).collect::<Vec<_>>());
@@ -172,6 +176,7 @@ fn reshapes_and_squeezes() {
     assert!(run(43, &[&[1, 3, 1, 4]], &[], squeeze(&[1]), &[1, 1, 4]).unwrap_err().contains("is not 1"));
 }
 
+/// Axes counted from behind, kept or dropped.
 #[test]
 fn means_over_any_axes() {
     let mean = |dims: &[i32], axes: &[i32], keep: i8, result: &[i32]| {
@@ -189,6 +194,7 @@ fn means_over_any_axes() {
     assert!(mean(&[2, 3], &[2], 0, &[2]).unwrap_err().contains("no axis 2"));
 }
 
+/// Extents are aligned at the end.
 #[test]
 fn additions_broadcast_at_every_rank() {
     let add = |a: &[i32], b: &[i32], result: &[i32]| run(0, &[a, b], &[], flags(11, &[0]), result);

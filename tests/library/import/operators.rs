@@ -31,6 +31,7 @@ fn only(graph: Result<Graph, String>) -> (Op, Act) {
     }
 }
 
+/// The odd pixel of SAME lies behind.
 #[test]
 fn same_padding_is_tensorflows() {
     // Extent, window, stride, dilation; output extent, border before and behind (from tf.nn's documentation formulas).
@@ -60,6 +61,7 @@ fn same_padding_is_tensorflows() {
     }
 }
 
+/// VALID, groups by the weights' channels, fused activations, and what is refused.
 #[test]
 fn convolutions_valid_grouped_and_with_every_activation() {
     let (op, _) = only(one(3, &[2, 9, 7, 6], &[&[4, 3, 2, 3], &[4]], conv(1, 2, 1, 0), &[2, 4, 3, 4]));
@@ -93,6 +95,7 @@ fn convolutions_valid_grouped_and_with_every_activation() {
     );
 }
 
+/// Options name the width first, and the multiplier follows from the weights.
 #[test]
 fn depthwise_convolutions_with_a_multiplier() {
     let options = Table(vec![
@@ -111,6 +114,7 @@ fn depthwise_convolutions_with_a_multiplier() {
     );
 }
 
+/// Windows, strides and padding of both pools.
 #[test]
 fn pools_and_their_windows() {
     let options = |padding| {
@@ -156,6 +160,7 @@ fn transposed(
     import(m.bytes(&[x], &[y])).map_err(|e| e.to_string())
 }
 
+/// The output's shape as an operand, with both paddings.
 #[test]
 fn transposed_convolutions() {
     // 4 by a window of 3, stride 2: the full result is 9; SAME to 8 cuts one pixel, behind.
@@ -172,6 +177,7 @@ fn transposed_convolutions() {
     assert!(transposed(&[1, 4, 4, 1], &[3, 3, 3, 2], &[1, 9, 9, 3], 1, 2, false).is_err());
 }
 
+/// The custom operator by its raw options, and MediaPipe's own SAME.
 #[test]
 fn mediapipes_transposed_convolution_with_a_bias() {
     let custom = |options: &[i32], result: &[i32]| {
@@ -192,6 +198,7 @@ fn mediapipes_transposed_convolution_with_a_bias() {
     assert!(custom(&[1, 2, 3], &[1, 9, 9, 3]).unwrap_err().contains("stated as [1, 9, 9, 3]"));
 }
 
+/// `keep_num_dims`.
 #[test]
 fn fully_connected_keeps_or_folds_the_outer_extents() {
     let options = |keep| Some((8, Table(vec![(4, Field::I8(1)), (8, Field::Bool(keep))])));
@@ -207,6 +214,7 @@ fn fully_connected_keeps_or_folds_the_outer_extents() {
     assert!(one(9, &[1, 4], &[&[5, 4]], shuffled, &[1, 5]).unwrap_err().contains("shuffled"));
 }
 
+/// Each operator gives the function of its name.
 #[test]
 fn every_function_of_one_value() {
     let alpha = Some((75, Table(vec![(4, Field::F32(0.25))])));
@@ -235,6 +243,7 @@ fn every_function_of_one_value() {
     }
 }
 
+/// Each operator gives the function of its name, with its activation.
 #[test]
 fn every_function_of_two_values() {
     let cases = [
@@ -253,6 +262,7 @@ fn every_function_of_two_values() {
     }
 }
 
+/// Alphas without leading extents, beta, and block sizes.
 #[test]
 fn prelu_softmax_and_blocks() {
     assert_eq!(only(one(54, &[1, 2, 2, 3], &[&[1, 1, 3]], None, &[1, 2, 2, 3])).0, Op::Prelu);
@@ -272,6 +282,7 @@ fn prelu_softmax_and_blocks() {
     assert!(one(26, &[1, 4, 6, 2], &[], numbers(19, &[0]), &[1, 4, 6, 2]).unwrap_err().contains("block is 0"));
 }
 
+/// `align_corners` and `half_pixel_centers`.
 #[test]
 fn resizes_in_all_coordinate_modes() {
     let resize = |code: i32, tag: i8, flags: [(u16, bool); 2], size: &[i32]| {

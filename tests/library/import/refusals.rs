@@ -68,6 +68,7 @@ fn unknown_and_empty_extents_are_refused_by_name() {
     }
 }
 
+/// Weights and shapes computed by nodes are named.
 #[test]
 fn operands_that_must_be_constant() {
     let mut m = Model::new();
@@ -80,6 +81,7 @@ fn operands_that_must_be_constant() {
     assert!(text.contains("its new extents `s` are computed at run time"), "{text}");
 }
 
+/// Counts of operands are checked before any is read.
 #[test]
 fn operands_left_out_or_too_many() {
     for inputs in [&[][..], &[0], &[0, 0, 0], &[0, -1], &[0, 99]] {
@@ -100,6 +102,7 @@ fn variables_are_refused() {
     assert!(text.contains("from run to run"), "{text}");
 }
 
+/// Cycles, tensors that no node computes or two do, and outputs that nothing computes.
 #[test]
 fn order_and_producers() {
     // A cycle, a tensor without a producer, one with two, and outputs that nothing computes.
@@ -144,6 +147,7 @@ fn more_than_one_graph_is_refused_by_name() {
     assert!(text.contains("2 graphs beside its first (while_body, number 2)"), "{text}");
 }
 
+/// Schema versions, and a file without a graph.
 #[test]
 fn other_versions_and_no_graph() {
     let empty = Table(vec![(4, Field::I32(3))]);

@@ -10,6 +10,7 @@ use crate::support::tflite::{F32, Field, I8, I32, Model, Table, U8, flags, numbe
 
 const SIX: &[f32] = &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
 
+/// Gathers along each axis, and by several indices at once.
 #[test]
 fn lookups() {
     let table = K(&[3, 2], SIX);
@@ -23,6 +24,7 @@ fn lookups() {
     assert!(results(36, &[X(&[2, 3], SIX), N(&[2])], numbers(23, &[4]), &[(F32, &[2])]).is_err());
 }
 
+/// Packs, unpacks, splits and slices.
 #[test]
 fn parts_and_stacks() {
     let [a, b] = [&[0.0, 1.0][..], &[2.0, 3.0]];
@@ -49,6 +51,7 @@ fn parts_and_stacks() {
     }
 }
 
+/// Tiles, broadcasts, expanded axes and pads.
 #[test]
 fn repeats_and_borders() {
     let [a, b] = [&[0.0, 1.0][..], &[7.0]];
@@ -62,6 +65,7 @@ fn repeats_and_borders() {
     near(&one(60, &[X(&[1], b), N(&[1, 1]), K(&[1], &[9.0])], None, &[3]), &[9.0, 7.0, 9.0]);
 }
 
+/// Space to batch with padding, and back with crops.
 #[test]
 fn images_become_batches_and_come_back() {
     // TensorFlow's example: every second pixel of a 4 by 4 image.
@@ -89,6 +93,7 @@ fn border(around: [i32; 4]) -> Of<'static> {
     N(around.to_vec().leak())
 }
 
+/// Reductions, indices, the greatest in order, and running sums.
 #[test]
 fn reductions_and_indices() {
     let x = || X(&[2, 3], &[3.0, 9.0, 9.0, -1.0, -5.0, 2.0]);
@@ -114,6 +119,7 @@ fn reductions_and_indices() {
     near(&sums, &[0.0, 3.0, 12.0, 0.0, -1.0, -6.0]);
 }
 
+/// Batched products with either operand transposed, and L2 normalization.
 #[test]
 fn matrices_and_norms() {
     let (a, b) = (&SIX[..4], &[1.0, 2.0, 0.0, 1.0][..]);
@@ -129,6 +135,7 @@ fn matrices_and_norms() {
     near(&logarithms, &[-std::f32::consts::LN_2; 2]);
 }
 
+/// Functions that only newer schemas have.
 #[test]
 fn functions_of_values() {
     let x = || X(&[4], &[-1.5, 0.5, 2.0, 2.5]);
@@ -160,6 +167,7 @@ fn functions_of_values() {
     near(&results(87, &[T(BOOL, &[3], q)], None, &[(BOOL, &[3])]).unwrap()[0], &[0.0, 1.0, 1.0]);
 }
 
+/// SELECT and its broadcast.
 #[test]
 fn choices() {
     let (yes, no) = (&[1.0, 2.0, 3.0, 4.0][..], &[-1.0, -2.0, -3.0, -4.0][..]);
@@ -174,6 +182,7 @@ fn q3() -> &'static [f32] {
     &SIX[..3]
 }
 
+/// Integers and truth values in float textures.
 #[test]
 fn types_are_floats_that_hold_them() {
     let cast = |from, to, values: &[f32]| {
@@ -188,6 +197,7 @@ fn types_are_floats_that_hold_them() {
     near(&divided.unwrap()[0], &[3.0, -3.0]);
 }
 
+/// Scales and zero points, one or one a channel.
 #[test]
 fn quantised_tensors_are_real_values() {
     let mut m = Model::new();

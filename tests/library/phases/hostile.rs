@@ -106,41 +106,49 @@ fn is_planned_soon(graph: &Graph) {
     }
 }
 
+/// 2,000 operators of 8,192 rows: more than phases are looked for in.
 #[test]
 fn a_long_chain_of_many_rows() {
     is_planned_soon(&chain(2_000, 8_192));
 }
 
+/// 2,000 operators of 256 rows, in which phases are looked for.
 #[test]
 fn a_long_chain_of_some_rows() {
     is_planned_soon(&chain(2_000, 256));
 }
 
+/// 5,000 readers of one tensor, joined along channels.
 #[test]
 fn many_branches_side_by_side() {
     is_planned_soon(&branches(5_000, &[1, 16, 1, 4], 3));
 }
 
+/// 4,000 readers of one tensor, joined along height.
 #[test]
 fn many_branches_one_below_the_other() {
     is_planned_soon(&branches(4_000, &[1, 1, 1, 4], 1));
 }
 
+/// The same part 20,000 times.
 #[test]
 fn one_tensor_put_together_with_itself() {
     is_planned_soon(&repeated(20_000));
 }
 
+/// 400 layers that each read all before them: parts inside parts.
 #[test]
 fn concatenations_of_concatenations() {
     is_planned_soon(&dense(400, 64));
 }
 
+/// 4,000 additions of tensors far apart in the graph, which live long.
 #[test]
 fn sums_of_what_lies_far_apart() {
     is_planned_soon(&sums(4_000, 32));
 }
 
+/// Running sums along height, a row of which needs all before it.
 #[test]
 fn rows_that_need_all_before_them() {
     is_planned_soon(&running(100, 8_192));

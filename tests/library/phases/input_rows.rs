@@ -75,6 +75,7 @@ fn padding(top: usize, bottom: usize) -> Padding {
     Padding { top, bottom, left: 1, right: 1 }
 }
 
+/// Strides, dilation and padding, of pools too.
 #[test]
 fn convolutions() {
     for (stride, dilation, top, bottom, window, height) in [
@@ -103,7 +104,7 @@ fn convolutions() {
 }
 
 #[test]
-fn a_tail_that_adds_needs_the_same_row() {
+fn an_epilogue_that_adds_needs_the_same_row() {
     let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: padding(1, 1), groups: 1 };
     let mut b = GraphBuilder::new("epilogue");
     let (x, added) = (b.input("x", &[2, 5, 4, 3]).unwrap(), b.input("added", &[2, 5, 4, 2]).unwrap());
@@ -114,6 +115,7 @@ fn a_tail_that_adds_needs_the_same_row() {
     agrees("epilogue", &graph, Claim::Exact);
 }
 
+/// Strides, padding, groups and dilation.
 #[test]
 fn transposed_convolutions() {
     for (stride, window, top, height) in
@@ -130,6 +132,7 @@ fn transposed_convolutions() {
     }
 }
 
+/// Element by element, with broadcast operands.
 #[test]
 fn operators_that_look_at_a_pixel() {
     for (a, b) in [
@@ -144,6 +147,7 @@ fn operators_that_look_at_a_pixel() {
     agrees("prelu", &one(Op::Prelu, &[[2, 4, 3, 5]], &[[1, 1, 1, 5]], ANY), Claim::Exact);
 }
 
+/// Layers of rows and of whole maps, and means over each set of axes.
 #[test]
 fn dense_layers_and_means() {
     agrees("rows", &one(Op::FullyConnected, &[[1, 4, 3, 5]], &[[1, 1, 2, 5]], [1, 1, 12, 2]), Claim::Exact);
@@ -159,6 +163,7 @@ fn dense_layers_and_means() {
     }
 }
 
+/// Normalizations, running sums, reductions and products along every axis.
 #[test]
 fn operators_along_axes() {
     let x = [2, 4, 3, 5];
@@ -189,6 +194,7 @@ fn operators_along_axes() {
     agrees("lrn", &one(Op::Lrn(Lrn { size: 3, alpha: 0.1, beta: 0.75, bias: 1.0 }), &[x], &[], ANY), Claim::Exact);
 }
 
+/// Rows come from where the elements come from.
 #[test]
 fn operators_that_move_values() {
     let x = [2, 6, 4, 8];
@@ -230,6 +236,7 @@ fn lookup(op: Op, x: [usize; 4], shape: [usize; 4], indices: Option<&[f32]>) -> 
     b.finish(&[y]).unwrap()
 }
 
+/// Constant indices name rows; computed ones may name any.
 #[test]
 fn lookups() {
     let (x, some) = ([2, 6, 4, 8], [1.0, -1.0, 0.0, 1.0, 5.0]);
@@ -245,6 +252,7 @@ fn lookups() {
     }
 }
 
+/// ONNX's modes: no more rows than a pixel has taps.
 #[test]
 fn resizes_by_tables() {
     let modes = [
@@ -268,6 +276,7 @@ fn resizes_by_tables() {
     }
 }
 
+/// TensorFlow Lite's conventions: no more rows than a pixel is made of.
 #[test]
 fn resizes() {
     for coords in [CoordMode::Asymmetric, CoordMode::HalfPixel, CoordMode::AlignCorners] {

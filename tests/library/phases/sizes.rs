@@ -30,6 +30,7 @@ fn is_small(graph: &Graph, most: f64) {
     }
 }
 
+/// Its smallest pool stays at the bytes that were reached: a planner that gets worse fails.
 #[test]
 fn mobilenet_v1() {
     is_small(&networks::mobilenet_v1(), 0.547);
@@ -49,21 +50,25 @@ fn rows_lie_whole_in_rings_and_scattered() {
     assert!(forms.iter().all(|&tensors| tensors > 0), "{forms:?}");
 }
 
+/// The same, with residuals.
 #[test]
 fn mobilenet_v2() {
     is_small(&networks::mobilenet_v2(), 0.455);
 }
 
+/// The same, with concatenations.
 #[test]
 fn squeezenet() {
     is_small(&networks::squeezenet(), 0.257);
 }
 
+/// The same, with residuals of wide tensors.
 #[test]
 fn resnet18() {
     is_small(&networks::resnet18(), 0.547);
 }
 
+/// The same, with very large tensors.
 #[test]
 fn vgg19() {
     is_small(&networks::vgg19(), 1.641);

@@ -153,7 +153,7 @@ fn a_prelu_does_not_pass_a_reshape_that_moves_channels() {
 }
 
 #[test]
-fn a_function_that_no_tail_knows_stays_a_step() {
+fn a_function_that_no_epilogue_knows_stays_a_step() {
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
     let y = net.conv(x, 6, 3);

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::support::graphs::n;
 
+/// Every function that is written out, in every order of factors and operands.
 #[test]
 fn each_becomes_one_node() {
     for (which, &(name, rule, ..)) in ALL.iter().enumerate() {
@@ -20,6 +21,7 @@ fn each_becomes_one_node() {
     }
 }
 
+/// A value with another reader, or an output, keeps all of its nodes.
 #[test]
 fn each_stays_where_a_value_in_between_is_seen() {
     for (which, &(name, rule, ..)) in ALL.iter().enumerate() {
@@ -36,6 +38,7 @@ fn each_stays_where_a_value_in_between_is_seen() {
     }
 }
 
+/// Constants that are not the function's are not taken for it.
 #[test]
 fn each_stays_where_a_number_is_slightly_off() {
     for (which, &(name, rule, ..)) in ALL.iter().enumerate().filter(|(_, written)| written.2) {
@@ -57,7 +60,7 @@ fn a_number_in_the_way_is_told() {
 }
 
 #[test]
-fn what_follows_is_kept_and_what_a_tail_holds_is_seen() {
+fn what_follows_is_kept_and_what_an_epilogue_holds_is_seen() {
     // The sum carries its bound in its epilogue, as a file may have it.
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
@@ -110,6 +113,7 @@ fn statistics_over_other_axes_are_no_normalization() {
     assert_eq!(rewritten(&net.finish(&[z]), &only("normalization")).report.fired.len(), 0);
 }
 
+/// No other rule takes a part of them first.
 #[test]
 fn all_rules_leave_no_part_of_them() {
     for (which, &(name, ..)) in ALL.iter().enumerate() {
@@ -127,6 +131,7 @@ fn all_rules_leave_no_part_of_them() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
+    /// Functions nested in each other.
     #[test]
     fn functions_of_functions_keep_their_answers(
         chain in prop::collection::vec((0..ALL.len(), 0..3_usize, prop::bool::ANY, 0..4_usize), 1..4)
