@@ -8,21 +8,6 @@ use super::{
 };
 use crate::graph::{Constant, Graph, IdVec, Node, NodeId, Op, TensorId, texels_agree};
 
-impl ElementBudget {
-    fn take(&self, elements: usize) -> Result<(), SkipReason> {
-        let taken = self.taken.get().saturating_add(elements);
-        if taken > self.most {
-            return Err(SkipReason::BudgetExceeded { elements });
-        }
-        self.taken.set(taken);
-        Ok(())
-    }
-}
-
-fn same_operands(a: &Node, b: &Node) -> bool {
-    a.operands().eq(b.operands())
-}
-
 /// How many elements of constants rules may read and may create: so many for each element of the graph's constants, for
 /// each node, and for any graph. A small file can have a million nodes share one large constant; without a budget each
 /// rule would read it once a node, and fold into a copy of its own. No network of the catalogue needs more than 2 read
@@ -41,6 +26,17 @@ struct BudgetRate {
 struct ElementBudget {
     most: usize,
     taken: Cell<usize>,
+}
+
+impl ElementBudget {
+    fn take(&self, elements: usize) -> Result<(), SkipReason> {
+        let taken = self.taken.get().saturating_add(elements);
+        if taken > self.most {
+            return Err(SkipReason::BudgetExceeded { elements });
+        }
+        self.taken.set(taken);
+        Ok(())
+    }
 }
 
 impl BudgetRate {
@@ -264,4 +260,8 @@ impl RewriteContext {
             _ => false,
         }
     }
+}
+
+fn same_operands(a: &Node, b: &Node) -> bool {
+    a.operands().eq(b.operands())
 }

@@ -11,8 +11,6 @@ mod tensorflow;
 pub use axis::{ResizeAxis, Taps};
 pub use mode::{CoordMode, ResizeMode, Rounding};
 
-use tensorflow::TensorFlowResize;
-
 use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
 
@@ -25,13 +23,6 @@ pub struct Resize {
     pub coords: CoordMode,
     /// Output by input of height and width; without it, the quotients of the extents.
     pub scale: Option<[f32; 2]>,
-}
-
-impl Resize {
-    /// Whether it is one of TensorFlow Lite's, whose reference works in 32 bits and in an order of its own.
-    pub fn follows_tensorflow(&self) -> bool {
-        TensorFlowResize::of(self).is_some()
-    }
 }
 
 impl OpSchema for Resize {

@@ -40,3 +40,10 @@ impl TensorFlowResize {
         Some(Self { bilinear, coords })
     }
 }
+
+impl Resize {
+    /// Whether it is one of TensorFlow Lite's, whose reference works in 32 bits and in an order of its own.
+    pub fn follows_tensorflow(&self) -> bool {
+        TensorFlowResize::of(self).is_some()
+    }
+}
