@@ -1,4 +1,4 @@
-// The entry point of families whose invocations compute one texel of the result each. Such a family has a function
+// The entry point of kernels whose invocations compute one texel of the result each. Such a kernel has a function
 // `compute(dst, o)`, the value of texel `o` of the result before the epilogue.
 
 // Where a texel of the result lies: pixel `x` of `slice` of `row`, which is image row `y` of batch `b`.

@@ -2,7 +2,7 @@
 // stored.
 //
 // `src/kernels/shader.rs` puts constants in front, and the functions that read parameters into the structs that stand
-// here and in front of each family: `step_params`, `tensor`, `params`. The Rust side states both
+// here and in front of each kernel: `step_params`, `tensor`, `params`. The Rust side states both
 // (`src/kernels/params.rs` those of this file), and writes a step's params in that order, then its row tables.
 @group(0) @binding(1) var target_texture: Writable;
 @group(0) @binding(2) var input_texture: Readable;

@@ -66,8 +66,8 @@ fn text(device_profile: &DeviceProfile) -> String {
     text += &format!("  {transfer_us:10.2} us  a thousand texels in or out\n");
     text += &format!("  {concurrent_workgroups:10.2}     workgroups side by side\n\n");
     text += "  us a million operations, us a thousand texels\n";
-    for (family, rate) in rates {
-        text += &format!("  {:10.2} {:10.2}  {family:?}\n", rate.mflop_us, rate.ktexel_us);
+    for (class, rate) in rates {
+        text += &format!("  {:10.2} {:10.2}  {class:?}\n", rate.mflop_us, rate.ktexel_us);
     }
     text
 }

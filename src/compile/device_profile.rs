@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::ops::{Family, Work};
+use crate::ops::{CostClass, Work};
 
-/// What a family of kernels takes.
+/// What a class of kernels takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rate {
@@ -42,8 +42,8 @@ pub struct DeviceProfile {
     pub transfer_us: f64,
     /// Workgroups that run side by side.
     pub concurrent_workgroups: f64,
-    /// What each family takes.
-    pub rates: BTreeMap<Family, Rate>,
+    /// What each class takes.
+    pub rates: BTreeMap<CostClass, Rate>,
 }
 
 /// Invocations of a workgroup.
@@ -57,24 +57,24 @@ impl Default for DeviceProfile {
     /// runs is planned from the device's own profile, which `texpool devices --measure` prints.
     fn default() -> Self {
         let rates = [
-            (Family::Pointwise, 11.0, 2.0),
-            (Family::PointwiseDeep, 11.0, 2.0),
-            (Family::Window, 13.0, 3.0),
-            (Family::WindowDeep, 13.0, 3.0),
-            (Family::Narrow, 20.0, 3.0),
-            (Family::Dense, 40.0, 3.0),
-            (Family::Rows, 30.0, 3.0),
-            (Family::Depthwise, 25.0, 5.0),
-            (Family::Transposed, 30.0, 5.0),
-            (Family::Pool, 40.0, 5.0),
-            (Family::Reduce, 40.0, 5.0),
-            (Family::Elementwise, 0.0, 4.0),
-            (Family::Softmax, 0.0, 20.0),
-            (Family::Resize, 0.0, 15.0),
-            (Family::Move, 0.0, 8.0),
-            (Family::Concat, 0.0, 8.0),
+            (CostClass::Pointwise, 11.0, 2.0),
+            (CostClass::PointwiseDeep, 11.0, 2.0),
+            (CostClass::Window, 13.0, 3.0),
+            (CostClass::WindowDeep, 13.0, 3.0),
+            (CostClass::Narrow, 20.0, 3.0),
+            (CostClass::Dense, 40.0, 3.0),
+            (CostClass::Rows, 30.0, 3.0),
+            (CostClass::Depthwise, 25.0, 5.0),
+            (CostClass::Transposed, 30.0, 5.0),
+            (CostClass::Pool, 40.0, 5.0),
+            (CostClass::Reduce, 40.0, 5.0),
+            (CostClass::Elementwise, 0.0, 4.0),
+            (CostClass::Softmax, 0.0, 20.0),
+            (CostClass::Resize, 0.0, 15.0),
+            (CostClass::Move, 0.0, 8.0),
+            (CostClass::Concat, 0.0, 8.0),
         ];
-        let rates = rates.map(|(family, mflop_us, ktexel_us)| (family, Rate { mflop_us, ktexel_us }));
+        let rates = rates.map(|(class, mflop_us, ktexel_us)| (class, Rate { mflop_us, ktexel_us }));
         Self {
             clock: Clock::Wall,
             dispatch_us: 17.0,
@@ -89,7 +89,7 @@ impl Default for DeviceProfile {
 impl DeviceProfile {
     /// Microseconds of the whole operator, its dispatch not counted, on a device that it fills.
     pub fn work_us(&self, work: &Work) -> f64 {
-        let rate = self.rates.get(&work.family).copied().unwrap_or_default();
+        let rate = self.rates.get(&work.class).copied().unwrap_or_default();
         rate.mflop_us * work.flops / 1e6 + rate.ktexel_us * work.texels / 1e3
     }
 

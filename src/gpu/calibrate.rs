@@ -1,8 +1,8 @@
-//! Measures the device's profile: chains of one operator are run and timed, family by family, and a long chain of
+//! Measures the device's profile: chains of one operator are run and timed, class by class, and a long chain of
 //! changing pipelines for the cost of a dispatch.
 //!
 //! A chain's time is that of its dispatches plus that of its work. What is known already is subtracted, so a chain may
-//! hold operators of families that were measured before it.
+//! hold operators of classes that were measured before it.
 //!
 //! The constants below are chosen; each says what it guards against.
 
@@ -15,7 +15,7 @@ use super::{Gpu, GpuError, Session, SessionOptions};
 use crate::{
     compile::{Clock, CompileOptions, DeviceProfile, Rate},
     graph::{BuildError, Graph, GraphBuilder, NodeId, TensorId, Unary},
-    ops::{Family, Work, work},
+    ops::{CostClass, Work, work},
     plan::TexelFormat,
     rewrite::Rules,
 };
@@ -70,10 +70,10 @@ pub fn calibrate(
     };
     at(0)?;
     calibrator.dispatches()?;
-    for (done, (family, probes)) in (1..).zip(PROBES) {
+    for (done, (class, probes)) in (1..).zip(PROBES) {
         at(done)?;
-        calibrator.family(*family, probes)?;
-        if *family == Family::Pointwise && stopwatch.clock == Clock::Wall {
+        calibrator.class(*class, probes)?;
+        if *class == CostClass::Pointwise && stopwatch.clock == Clock::Wall {
             calibrator.concurrent_workgroups()?;
         }
     }
@@ -99,7 +99,7 @@ struct Calibrator<'a> {
     device_profile: DeviceProfile,
 }
 
-/// A measured probe: what its family had to do, and the microseconds it took.
+/// A measured probe: what its class had to do, and the microseconds it took.
 struct Sample {
     mflop: f64,
     ktexels: f64,
@@ -123,26 +123,26 @@ impl Calibrator<'_> {
         Ok(())
     }
 
-    fn family(&mut self, family: Family, probes: &[Probe]) -> Result<(), GpuError> {
-        let samples = probes.iter().map(|probe| self.probe(family, probe)).collect::<Result<Vec<_>, _>>()?;
-        self.device_profile.rates.insert(family, fit(&samples));
+    fn class(&mut self, class: CostClass, probes: &[Probe]) -> Result<(), GpuError> {
+        let samples = probes.iter().map(|probe| self.probe(class, probe)).collect::<Result<Vec<_>, _>>()?;
+        self.device_profile.rates.insert(class, fit(&samples));
         Ok(())
     }
 
-    fn probe(&self, family: Family, probe: &Probe) -> Result<Sample, GpuError> {
+    fn probe(&self, class: CostClass, probe: &Probe) -> Result<Sample, GpuError> {
         let mut factor = 1;
         loop {
             let edge = probe.edge * factor;
             let graph = chain(&[1, edge, edge, probe.channels], CHAIN_LENGTH, probe.link)?;
             let works: Vec<Work> = graph.nodes.iter().map(|node| work(&graph, node)).collect();
-            let dispatches = works.len() + works.iter().filter(|w| w.family == Family::Concat).count();
+            let dispatches = works.len() + works.iter().filter(|w| w.class == CostClass::Concat).count();
             let overhead = dispatches as f64 * self.device_profile.dispatch_us;
             let total = self.time(&graph)? - self.device_profile.run_us;
             if total < (1.0 + MIN_SIGNAL) * overhead && factor < MAX_EDGE_FACTOR && edge > 1 {
                 factor *= 2;
                 continue;
             }
-            let (mine, others): (Vec<&Work>, Vec<&Work>) = works.iter().partition(|w| w.family == family);
+            let (mine, others): (Vec<&Work>, Vec<&Work>) = works.iter().partition(|w| w.class == class);
             let known: f64 = others.iter().map(|w| self.device_profile.work_us(w)).sum();
             return Ok(Sample {
                 mflop: mine.iter().map(|w| w.flops).sum::<f64>() / 1e6,

@@ -73,7 +73,7 @@ impl SharedPipelines {
 /// A pipeline that was made: what another compiler would need to make it again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PipelineRecipe {
-    /// The shader family.
+    /// The kernel.
     pub shader: Shader,
     /// Texel format of its textures.
     pub format: TexelFormat,
@@ -240,7 +240,7 @@ fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: ParamBinding) -> wgp
 ///    step does not wrap.
 /// 5. **Divisors are not zero**: they are extents, strides, dilations, groups, or products of extents.
 /// 6. **Indices are inside**. The table's: a row number is below `B * H` of its tensor, and there are as many row starts
-///    (`kernels/context.rs`); parameters are written by the family that reads them. Arrays of a shader: blocks
+///    (`kernels/context.rs`); parameters are written by the kernel that reads them. Arrays of a shader: blocks
 ///    are at most `MAX_PIXELS` by `MAX_SLICES` (`kernels/block.rs`), a depthwise window's columns are at most `MAX_COLUMNS`
 ///    (`kernels/depthwise.rs`), taps 4, lanes of a workgroup `LANES`, and lanes of a texel are cut to two bits. Indices
 ///    that are *computed*, in gathers and samples, are clamped to the operand's extent, whatever number they are.

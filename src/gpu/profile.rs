@@ -9,7 +9,7 @@ use super::{Gpu, GpuError, Program, wait::Mapping};
 pub struct DispatchTime {
     /// The schedule's step it belongs to; none for poison.
     pub step: Option<usize>,
-    /// The shader family.
+    /// The kernel.
     pub kernel: &'static str,
     /// Milliseconds between the timestamps around it.
     pub ms: f64,

@@ -77,7 +77,7 @@ impl Program {
         self.bound.is_empty()
     }
 
-    /// The shader family of each dispatch.
+    /// The kernel of each dispatch.
     pub fn labels(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.bound.iter().map(|dispatch| dispatch.label)
     }

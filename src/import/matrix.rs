@@ -20,7 +20,7 @@ pub struct Operator {
     pub since: Option<i64>,
     /// Its names in TensorFlow Lite, each with its code.
     pub tflite: Vec<(&'static str, i32)>,
-    /// Families of kernels that compute it; none where nothing is left to compute.
+    /// Kernels that compute it; none where nothing is left to compute.
     pub kernels: Vec<&'static str>,
     /// Elements that it takes, in words.
     pub types: &'static str,
@@ -32,7 +32,7 @@ pub struct Operator {
 
 impl Operator {
     fn new(Support { types, kernels, limits }: Support, tflite: Vec<(&'static str, i32)>) -> Self {
-        let kernels = kernels.split(", ").filter(|&family| family != "none").collect();
+        let kernels = kernels.split(", ").filter(|&kernel| kernel != "none").collect();
         Self { onnx: None, since: None, tflite, kernels, types: types.words(), limits, folds: false }
     }
 
@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn every_family_of_kernels_has_a_shader() {
         let shaders = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
-        for family in supported().into_iter().flat_map(|operator| operator.kernels) {
-            assert!(shaders.join(format!("{family}.wgsl")).is_file(), "`{family}` is no family of kernels");
+        for kernel in supported().into_iter().flat_map(|operator| operator.kernels) {
+            assert!(shaders.join(format!("{kernel}.wgsl")).is_file(), "`{kernel}` is no kernel");
         }
     }
 }

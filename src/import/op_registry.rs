@@ -34,7 +34,7 @@ impl Types {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Support {
     pub(super) types: Types,
-    /// Families of kernels that compute it; `none` if nothing is computed.
+    /// Kernels that compute it; `none` if nothing is computed.
     pub(super) kernels: &'static str,
     /// What is not supported of it, in words.
     pub(super) limits: &'static str,

@@ -14,12 +14,12 @@ pub struct EpilogueParams {
     pub alphas: [f32; 2],
     /// Second parameters as bits; for PReLU the texel of its alphas, counted from the step's first weight texel.
     pub betas: [u32; 2],
-    /// PReLU alphas to be packed behind the family's own weights.
+    /// PReLU alphas to be packed behind the kernel's own weights.
     texels: Vec<[f32; 4]>,
 }
 
 impl EpilogueParams {
-    /// The epilogue of `node`, whose family packs `own` weight texels of its own in front of the alphas.
+    /// The epilogue of `node`, whose kernel packs `own` weight texels of its own in front of the alphas.
     pub fn new(graph: &Graph, node: &Node, own: usize) -> Self {
         let mut epilogue = Self { add: node.epilogue.add.is_some(), ..Self::default() };
         for (i, act) in [node.epilogue.first, node.epilogue.then].into_iter().enumerate() {
@@ -41,7 +41,7 @@ impl EpilogueParams {
         epilogue
     }
 
-    /// Appends the alphas behind the family's own weights.
+    /// Appends the alphas behind the kernel's own weights.
     pub fn pack(&self, weights: &mut Vec<[f32; 4]>) {
         weights.extend_from_slice(&self.texels);
     }

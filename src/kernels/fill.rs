@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Dispatch, KernelError, KernelParams, Operand, Shader, context, family, grid::LANES, wgsl::shader_params};
+use super::{Dispatch, KernelError, KernelParams, Operand, Shader, common, context, grid::LANES, wgsl::shader_params};
 use crate::graph::{Graph, Node, Op, Pad, PadMode, SubtensorOffset, subtensor_offsets};
 
 pub(crate) const SHADER: Shader = Shader::new("fill", include_str!("../../shaders/fill.wgsl")).params::<Params>();
@@ -29,7 +29,7 @@ pub(crate) fn fill(operand: &Operand, rows: Range<u32>, value: f32) -> Result<Di
     context::check_operand(operand, operand.shape)?;
     context::check_rows(operand, &rows)?;
     let items = rows.len() as u32 * operand.shape.row_texels() as u32;
-    let params = KernelParams::bare(operand, rows.start, items).family(&Params { value, ..Params::default() });
+    let params = KernelParams::bare(operand, rows.start, items).params(&Params { value, ..Params::default() });
     Ok(dispatch(operand, params, items, false))
 }
 
@@ -60,14 +60,14 @@ pub(crate) fn pad_border(
     let items = (above + below) * row_texels + beside * (row_texels - part.row_texels() as u32);
     let [first_slice, first_pixel, slices, pixels] = [slice, x, part.slices(), part.w];
     let params = Params { value: *value, above, beside, first_slice, first_pixel, slices, pixels };
-    let params = KernelParams::bare(output, rows.start, items).family(&params);
+    let params = KernelParams::bare(output, rows.start, items).params(&params);
     Ok(dispatch(output, params, items, true))
 }
 
 fn dispatch(operand: &Operand, params: KernelParams, items: u32, pad_border: bool) -> Dispatch {
     Dispatch {
         shader: SHADER,
-        constants: vec![("PAD_BORDER", family::flag(pad_border))],
+        constants: vec![("PAD_BORDER", common::flag(pad_border))],
         params: params.finish(),
         output: operand.texture,
         input: None,

@@ -2,13 +2,13 @@
 //! epilogues, how much an invocation computes, and dispatches. Knows no wgpu handle.
 //!
 //! A kernel lies beside its operator (`ops/OPERATOR/kernel.rs`) and its WGSL in `shaders/`. Here are those that belong to
-//! several operators or to none: values that are moved ([`rearrange`]), and texels that are filled ([`fill`]).
+//! several operators or to none: values that are moved (`rearrange`), and texels that are filled (`fill`).
 
 pub(crate) mod block;
+pub(crate) mod common;
 pub(crate) mod context;
 mod dispatch;
 pub(crate) mod epilogue;
-pub(crate) mod family;
 pub(crate) mod fill;
 pub(crate) mod grid;
 pub(crate) mod pack;

@@ -57,7 +57,7 @@ impl TensorParams {
     }
 }
 
-/// A constant that lies whole among the weights, where a family reads it as a tensor without a row table; zeros where
+/// A constant that lies whole among the weights, where a kernel reads it as a tensor without a row table; zeros where
 /// no operand is constant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConstantTensor(pub(crate) Option<Shape>);
@@ -71,11 +71,11 @@ impl ParamValue for ConstantTensor {
     }
 }
 
-/// Writes a step's params: the shared head, the family's own parameters, then the row tables.
+/// Writes a step's params: the shared head, the kernel's own parameters, then the row tables.
 #[derive(Clone, Debug)]
 pub struct KernelParams {
     head: Vec<u32>,
-    family: Vec<u32>,
+    kernel: Vec<u32>,
     operands: Vec<(u32, Operand)>,
 }
 
@@ -103,7 +103,7 @@ impl KernelParams {
     fn with_head(head: StepParams, output: &Operand) -> Self {
         let mut head = head.words();
         head.resize(FAMILY_PARAMS as usize * 4, 0);
-        Self { head, family: Vec::new(), operands: Vec::new() }.operand(OUTPUT_TENSOR, output)
+        Self { head, kernel: Vec::new(), operands: Vec::new() }.operand(OUTPUT_TENSOR, output)
     }
 
     /// States the first input.
@@ -116,15 +116,15 @@ impl KernelParams {
         self.operand(SECOND_TENSOR, operand)
     }
 
-    /// States the family's own parameters.
-    pub(crate) fn family(mut self, params: &impl ShaderParams) -> Self {
-        self.family = params.words();
+    /// States the kernel's own parameters.
+    pub(crate) fn params(mut self, params: &impl ShaderParams) -> Self {
+        self.kernel = params.words();
         self
     }
 
-    /// Appends a table, a multiple of four words, to the family's own parameters.
+    /// Appends a table, a multiple of four words, to the kernel's own parameters.
     pub(crate) fn table(mut self, words: &[u32]) -> Self {
-        self.family.extend(words);
+        self.kernel.extend(words);
         self
     }
 
@@ -138,13 +138,13 @@ impl KernelParams {
 
     /// The params in order, tables last, each operand's head pointing at its own.
     pub fn finish(mut self) -> Vec<u32> {
-        let mut next = self.head.len() + self.family.len();
+        let mut next = self.head.len() + self.kernel.len();
         for (at, operand) in &self.operands {
             self.head[*at as usize * 4] = next as u32;
             next += operand.rows.rows() as usize;
         }
         let mut params = self.head;
-        params.append(&mut self.family);
+        params.append(&mut self.kernel);
         params.extend(self.operands.iter().flat_map(|(_, operand)| starts(operand)));
         params
     }

@@ -1,7 +1,7 @@
 //! Operators that move values and compute nothing: pad, tile, strided slice, transpose, reshape, depth to space and back.
 
 use super::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
     shader::helpers::ONE_TEXEL,
     wgsl::{shader_params, shared_constants},
 };
@@ -128,9 +128,9 @@ impl Map {
 
 /// One texel an invocation: four lanes gathered one by one, or at once where they lie together.
 pub(crate) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
+    let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
-    let items = family::texels(step);
+    let items = common::texels(step);
     let whole = map.moves_texels(input.shape, step.output.shape);
     let none = ([0; 4], [1; 4], NOTHING, [[0; 4]; 2]);
     let (kind, axes, (first, stride, outside, cut), block) = match map {
@@ -144,8 +144,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatc
     let extents = input.shape.dims();
     let kept = std::array::from_fn(|axis| extents[axis] as isize - cut[0][axis] - cut[1][axis]);
     let params = Params { axes, first, stride, fixed_value, block, cut: cut[0], kept };
-    let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
+    let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
     let constants =
-        vec![("MAP", f64::from(kind)), ("WHOLE_TEXELS", family::flag(whole)), ("OUTSIDE", f64::from(code(outside)))];
-    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+        vec![("MAP", f64::from(kind)), ("WHOLE_TEXELS", common::flag(whole)), ("OUTSIDE", f64::from(code(outside)))];
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
 }

@@ -1,11 +1,11 @@
-//! A shader: the WGSL of a family of kernels, and what its Rust side states for it.
+//! A shader: the WGSL of a kernel, and what its Rust side states for it.
 
 use super::{
     block, epilogue, grid, params,
     wgsl::{self, ConstantTable, Field, ShaderParams},
 };
 
-/// Functions of `shaders/shared/` that several families call.
+/// Functions of `shaders/shared/` that several kernels call.
 pub(crate) mod helpers {
     pub(crate) const BLOCK: &str = include_str!("../../shaders/shared/block.wgsl");
     pub(crate) const ONE_TEXEL: &str = include_str!("../../shaders/shared/one_texel.wgsl");
@@ -17,19 +17,19 @@ pub(crate) mod helpers {
 /// Constants that every shader knows.
 const SHARED_CONSTANTS: [ConstantTable; 4] = [grid::GRID, params::POSITIONS, epilogue::ACTIVATIONS, block::LIMITS];
 
-/// A WGSL family of `shaders/`: one of `ops::shaders`, for only kernels make them.
+/// A kernel of `shaders/`: one of `ops::shaders`, for only kernels make them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Shader {
     name: &'static str,
     constants: &'static [ConstantTable],
     params: &'static [Field],
     helpers: &'static [&'static str],
-    family: &'static str,
+    kernel: &'static str,
 }
 
 impl Shader {
-    pub(crate) const fn new(name: &'static str, family: &'static str) -> Self {
-        Self { name, constants: &[], params: &[], helpers: &[], family }
+    pub(crate) const fn new(name: &'static str, kernel: &'static str) -> Self {
+        Self { name, constants: &[], params: &[], helpers: &[], kernel }
     }
 
     /// Gives it constants that it shares with its Rust side.
@@ -38,19 +38,19 @@ impl Shader {
         self
     }
 
-    /// Gives it `params()`, which reads what [`KernelParams::family`](super::KernelParams::family) has written.
+    /// Gives it `params()`, which reads what [`KernelParams::params`](super::KernelParams::params) has written.
     pub(crate) const fn params<P: ShaderParams>(mut self) -> Self {
         self.params = P::FIELDS;
         self
     }
 
-    /// Gives it functions that it shares with other families.
+    /// Gives it functions that it shares with other kernels.
     pub(crate) const fn helpers(mut self, helpers: &'static [&'static str]) -> Self {
         self.helpers = helpers;
         self
     }
 
-    /// The family's name, for messages and profiles.
+    /// Its name, for messages and profiles.
     pub const fn name(&self) -> &'static str {
         self.name
     }
@@ -71,7 +71,7 @@ impl Shader {
     }
 
     /// Its WGSL but for what depends on where params lie and how values are stored: declarations that are written from
-    /// Rust, `texel.wgsl`, the shared functions that it asks for, and the family's own.
+    /// Rust, `texel.wgsl`, the shared functions that it asks for, and the kernel's own.
     pub fn source(&self) -> String {
         let mut wgsl = String::new();
         SHARED_CONSTANTS
@@ -84,7 +84,7 @@ impl Shader {
             wgsl::load("params()", "Params", "FAMILY_PARAMS + ", self.params, &mut wgsl);
         }
         let shared = [include_str!("../../shaders/shared/texel.wgsl")];
-        wgsl.extend(shared.iter().chain(self.helpers).chain([&self.family]).copied());
+        wgsl.extend(shared.iter().chain(self.helpers).chain([&self.kernel]).copied());
         wgsl
     }
 }

@@ -52,7 +52,7 @@ pub struct StepContext<'a> {
     pub output: Operand,
     /// Output rows to compute.
     pub rows: Range<u32>,
-    /// Where the texels that the family's `weights` asked for lie.
+    /// Where the texels that the kernel's `weights` asked for lie.
     pub weights: WeightPlace,
 }
 

@@ -90,4 +90,4 @@ pub use lookup::{dispatch_rows, input_rows, shaders, work};
 pub(crate) use lower::lower;
 pub use lower::{dispatches, weights};
 pub(crate) use operator::ConstantOperands;
-pub use work::{Family, Work};
+pub use work::{CostClass, Work};

@@ -1,4 +1,4 @@
-//! What an operator has to do, for costs that are predicted: a family of kernels, arithmetic, and texels.
+//! What an operator has to do, for costs that are predicted: a class of cost, arithmetic, and texels.
 
 use crate::graph::{Graph, Node};
 
@@ -6,7 +6,7 @@ use crate::graph::{Graph, Node};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum Family {
+pub enum CostClass {
     /// Convolutions of single pixels.
     Pointwise,
     /// The same with sums long enough for larger blocks.
@@ -44,8 +44,8 @@ pub enum Family {
 /// What an operator has to do for all rows of its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
-    /// Its family.
-    pub family: Family,
+    /// Its class of cost.
+    pub class: CostClass,
     /// Floating point operations, epilogues not counted; those of lanes past the last channel are done, so they count.
     pub flops: f64,
     /// Texels of the result.
@@ -56,15 +56,15 @@ pub struct Work {
 
 impl Work {
     /// Work of a node whose every texel of the result takes `a_texel` operations a lane, `block` texels an invocation.
-    pub(super) fn new(graph: &Graph, node: &Node, family: Family, a_texel: usize, block: usize) -> Self {
+    pub(super) fn new(graph: &Graph, node: &Node, class: CostClass, a_texel: usize, block: usize) -> Self {
         let texels = graph.shape(node.output).texels();
-        Self { family, flops: (texels * a_texel * 4) as f64, texels: texels as f64, block: block as f64 }
+        Self { class, flops: (texels * a_texel * 4) as f64, texels: texels as f64, block: block as f64 }
     }
 
     /// Work of a node that looks at all texels of its first operand once.
-    pub(super) fn of_all_texels(graph: &Graph, node: &Node, family: Family) -> Self {
+    pub(super) fn of_all_texels(graph: &Graph, node: &Node, class: CostClass) -> Self {
         let read = node.inputs.first().map_or(0, |&tensor| graph.shape(tensor).texels());
         let a_texel = read.div_ceil(graph.shape(node.output).texels().max(1));
-        Self::new(graph, node, family, a_texel, 1)
+        Self::new(graph, node, class, a_texel, 1)
     }
 }

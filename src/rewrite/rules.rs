@@ -2,8 +2,8 @@
 
 use super::{
     activation, affine_chain, bounds, concat_activation, concat_zeros, dead, exact_division, flatten,
-    fold_into_consumer, fold_into_producer, gelu, hard_sigmoid, identity, in_place, linear, mask, normalize,
-    numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule, same_size, softmax, swish_mish,
+    fold_into_consumer, fold_into_producer, gated_activation, gelu, hard_sigmoid, identity, in_place, linear, mask,
+    normalize, numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule, same_size, softmax,
     transpose_chain, transpose_reshape, views,
 };
 
@@ -24,7 +24,7 @@ pub static RULES: [Rule; 26] = [
     bounds::RULE,
     power::RULE,
     hard_sigmoid::RULE,
-    swish_mish::RULE,
+    gated_activation::RULE,
     gelu::RULE,
     normalize::RULE,
     softmax::RULE,

@@ -5,7 +5,7 @@ use std::{fs, ops::ControlFlow};
 use texpool::{
     compile::DeviceProfile,
     gpu::GpuError,
-    ops::{Family, Work},
+    ops::{CostClass, Work},
     plan::TexelFormat,
     setup::{self, SetupError},
 };
@@ -55,9 +55,11 @@ fn a_measurement_that_is_broken_off_keeps_nothing() {
 /// Everything has a cost, and more work costs more.
 fn sound(device_profile: &DeviceProfile) {
     assert!(device_profile.dispatch_us > 0.0 && device_profile.concurrent_workgroups >= 1.0);
-    for family in [Family::Pointwise, Family::Window, Family::Depthwise, Family::Elementwise, Family::Concat] {
-        let work = |n: f64| Work { family, flops: n * 64.0, texels: n, block: 8.0 };
+    for class in
+        [CostClass::Pointwise, CostClass::Window, CostClass::Depthwise, CostClass::Elementwise, CostClass::Concat]
+    {
+        let work = |n: f64| Work { class, flops: n * 64.0, texels: n, block: 8.0 };
         let (little, much) = (device_profile.work_us(&work(1e5)), device_profile.work_us(&work(1e6)));
-        assert!(0.0 < little && little <= much && much.is_finite(), "{family:?}: {little} and {much}");
+        assert!(0.0 < little && little <= much && much.is_finite(), "{class:?}: {little} and {much}");
     }
 }

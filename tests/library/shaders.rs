@@ -25,7 +25,7 @@ use texpool::{
 enum Values {
     /// Off and on.
     Flag,
-    /// Every constant of the family's WGSL whose name begins so: the functions, kinds and modes that it knows.
+    /// Every constant of the kernel's WGSL whose name begins so: the functions, kinds and modes that it knows.
     Named(&'static [&'static str]),
     /// Numbers: sizes of blocks and windows that kernels choose (`kernels/block.rs`, `kernels/depthwise.rs`).
     Sizes(&'static [f64]),
@@ -33,10 +33,10 @@ enum Values {
 
 use Values::{Flag, Named, Sizes};
 
-/// A family's `override` constants by name.
+/// A kernel's `override` constants by name.
 type Constants = &'static [(&'static str, Values)];
 
-/// Values that `override` constants take, by family. A family must list every constant of its own.
+/// Values that `override` constants take, by kernel. A kernel must list every constant of its own.
 const CONSTANTS: &[(&str, Constants)] = &[
     ("binary", &[("FUNCTION", Named(&["BINARY_"])), ("CONSTANT", Named(&["CONSTANT_"]))]),
     ("concat", &[("FIRST_PART", Flag), ("SECOND_PART", Flag), ("CONSTANTS", Flag), ("ALIGNED", Flag)]),
@@ -94,11 +94,11 @@ const CONSTANTS: &[(&str, Constants)] = &[
 const EPILOGUES: [&[(&str, &str)]; 2] = [&[], &[("FIRST", "ACT_PRELU"), ("ADD", ""), ("THEN", "ACT_LEAKY_RELU")]];
 const SHARED: [&str; 3] = ["FIRST", "ADD", "THEN"];
 
-fn family(name: &'static str) -> Shader {
+fn kernel(name: &'static str) -> Shader {
     shaders().into_iter().find(|shader| shader.name() == name).unwrap()
 }
 
-/// The constants that a family's WGSL declares, by name; those that Rust shares with it are among them.
+/// The constants that a kernel's WGSL declares, by name; those that Rust shares with it are among them.
 fn declared(text: &str) -> Vec<(String, f64)> {
     let module = naga::front::wgsl::parse_str(text).unwrap();
     let value = |constant: &naga::Constant| match module.global_expressions[constant.init] {
@@ -180,7 +180,7 @@ fn every_pipeline_is_portable() {
     let mut failures = Vec::new();
     let mut seen = 0;
     for &(name, constants) in CONSTANTS {
-        let shader = family(name);
+        let shader = kernel(name);
         for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
             for table in [ParamBinding::Uniform, ParamBinding::Storage] {
                 let text = source(shader, format, table);
@@ -211,21 +211,21 @@ fn every_pipeline_is_portable() {
     );
 }
 
-/// Guards the list above: a new family, or a new `override`, that is not in it fails here.
+/// Guards the list above: a new kernel, or a new `override`, that is not in it fails here.
 #[test]
 fn every_family_and_every_constant_is_listed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
-    let mut families: Vec<String> = fs::read_dir(&folder)
+    let mut kernels: Vec<String> = fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_file())
         .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
         .collect();
-    families.sort();
-    assert_eq!(families, CONSTANTS.iter().map(|family| family.0).collect::<Vec<_>>());
-    assert_eq!(families, shaders().iter().map(Shader::name).collect::<Vec<_>>());
+    kernels.sort();
+    assert_eq!(kernels, CONSTANTS.iter().map(|kernel| kernel.0).collect::<Vec<_>>());
+    assert_eq!(kernels, shaders().iter().map(Shader::name).collect::<Vec<_>>());
     for &(name, constants) in CONSTANTS {
-        let text = source(family(name), TexelFormat::Rgba32Float, ParamBinding::Uniform);
+        let text = source(kernel(name), TexelFormat::Rgba32Float, ParamBinding::Uniform);
         let module = naga::front::wgsl::parse_str(&text).unwrap();
         let mut found: Vec<&str> = module.overrides.iter().filter_map(|(_, o)| o.name.as_deref()).collect();
         found.retain(|name| !SHARED.contains(name));
@@ -260,7 +260,7 @@ fn structs_of_params_have_the_fields_that_are_written() {
 #[test]
 fn only_four_storage_textures_and_one_table_are_bound() {
     for &(name, _) in CONSTANTS {
-        let text = source(family(name), TexelFormat::Rgba32Float, ParamBinding::Uniform);
+        let text = source(kernel(name), TexelFormat::Rgba32Float, ParamBinding::Uniform);
         let module = naga::front::wgsl::parse_str(&text).unwrap();
         let mut bound: Vec<u32> =
             module.global_variables.iter().filter_map(|(_, v)| v.binding).map(|binding| binding.binding).collect();

@@ -5,7 +5,7 @@ use crate::{
         Act, Binary, BuildError, Conv2d, CoordMode, GraphBuilder, MatMul, Op, Padding, Pool2d, PoolKind, ResizeMode,
         Softmax, TensorId, Transpose, TransposeConv, Unary,
     },
-    ops::Family,
+    ops::CostClass,
 };
 
 type Made = Result<TensorId, BuildError>;
@@ -24,55 +24,55 @@ const fn probe(edge: usize, channels: usize, link: Link) -> Probe {
     Probe { edge, channels, link }
 }
 
-/// The chains of each family. A chain may hold operators of families that stand in front of it. Two chains tell
+/// The chains of each class. A chain may hold operators of classes that stand in front of it. Two chains tell
 /// arithmetic from texels.
-pub(super) const PROBES: &[(Family, &[Probe])] = &[
+pub(super) const PROBES: &[(CostClass, &[Probe])] = &[
     (
-        Family::Elementwise,
+        CostClass::Elementwise,
         &[
             probe(56, 32, |b, x, _| b.unary("y", Unary::Abs, x)),
             probe(56, 32, |b, x, _| b.binary("y", Binary::Add, x, x, Act::None)),
         ],
     ),
     (
-        Family::Pointwise,
+        CostClass::Pointwise,
         &[probe(56, 16, |b, x, _| conv(b, x, [16, 16], 1)), probe(28, 128, |b, x, _| conv(b, x, [128, 128], 1))],
     ),
-    (Family::PointwiseDeep, &[probe(14, 512, |b, x, _| conv(b, x, [512, 512], 1))]),
+    (CostClass::PointwiseDeep, &[probe(14, 512, |b, x, _| conv(b, x, [512, 512], 1))]),
     (
-        Family::Window,
+        CostClass::Window,
         &[probe(28, 16, |b, x, _| conv(b, x, [16, 16], 3)), probe(14, 128, |b, x, _| conv(b, x, [128, 128], 3))],
     ),
-    (Family::WindowDeep, &[probe(7, 384, |b, x, _| conv(b, x, [384, 384], 3))]),
+    (CostClass::WindowDeep, &[probe(7, 384, |b, x, _| conv(b, x, [384, 384], 3))]),
     (
-        Family::Narrow,
+        CostClass::Narrow,
         &[
             probe(56, 4, |b, x, _| conv(b, x, [4, 4], 3)),
             probe(28, 128, |b, x, _| conv(b, x, [128, 4], 1).and_then(|y| conv(b, y, [4, 128], 1))),
         ],
     ),
     (
-        Family::Dense,
+        CostClass::Dense,
         &[probe(1, 512, |b, x, _| conv(b, x, [512, 512], 1)), probe(1, 1536, |b, x, _| conv(b, x, [1536, 1536], 1))],
     ),
     (
-        Family::Rows,
+        CostClass::Rows,
         &[probe(32, 32, |b, x, _| b.node("y", Op::MatMul(MatMul { transpose_b: true }), &[x, x], Act::None))],
     ),
-    (Family::Depthwise, &[probe(56, 32, |b, x, _| depthwise(b, x, 3)), probe(56, 32, |b, x, _| depthwise(b, x, 5))]),
-    (Family::Pool, &[probe(56, 32, |b, x, _| pool(b, x, 3, 1)), probe(56, 32, |b, x, _| pool(b, x, 5, 1))]),
-    (Family::Reduce, &[probe(56, 64, mean)]),
+    (CostClass::Depthwise, &[probe(56, 32, |b, x, _| depthwise(b, x, 3)), probe(56, 32, |b, x, _| depthwise(b, x, 5))]),
+    (CostClass::Pool, &[probe(56, 32, |b, x, _| pool(b, x, 3, 1)), probe(56, 32, |b, x, _| pool(b, x, 5, 1))]),
+    (CostClass::Reduce, &[probe(56, 64, mean)]),
     (
-        Family::Softmax,
+        CostClass::Softmax,
         &[probe(56, 32, |b, x, _| b.node("y", Op::Softmax(Softmax { beta: 1.0, log: false }), &[x], Act::None))],
     ),
-    (Family::Resize, &[probe(28, 32, twice)]),
-    (Family::Transposed, &[probe(28, 16, transposed)]),
+    (CostClass::Resize, &[probe(28, 32, twice)]),
+    (CostClass::Transposed, &[probe(28, 16, transposed)]),
     (
-        Family::Move,
+        CostClass::Move,
         &[probe(56, 32, |b, x, _| b.node("y", Op::Transpose(Transpose { perm: [0, 2, 1, 3] }), &[x], Act::None))],
     ),
-    (Family::Concat, &[probe(56, 16, |b, x, _| b.concat("y", 3, &[x, x]).and_then(|y| conv(b, y, [32, 16], 1)))]),
+    (CostClass::Concat, &[probe(56, 16, |b, x, _| b.concat("y", 3, &[x, x]).and_then(|y| conv(b, y, [32, 16], 1)))]),
 ];
 
 const fn same(window: usize) -> Conv2d {

@@ -4,7 +4,7 @@
 use crate::{
     graph::{Binary, Graph, Node},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, pack,
         params::ConstantTensor,
         shader::helpers::ONE_TEXEL,
         wgsl::{shader_params, shared_constants},
@@ -109,23 +109,23 @@ pub(crate) fn which(index: usize) -> f64 {
 
 /// One texel an invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Dispatch>, KernelError> {
-    let items = family::texels(step);
+    let items = common::texels(step);
     let function = ("FUNCTION", f64::from(function));
     if let Some(index) = constant(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
-        let input = family::placed(step, 1 - index)?;
+        let input = common::placed(step, 1 - index)?;
         let epilogue = EpilogueParams::new(step.graph, step.node, shape.texels());
         let params = Params { constant: ConstantTensor(Some(shape)) };
-        let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
+        let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
         let constants = vec![function, ("CONSTANT", which(index))];
-        let dispatch = family::dispatch(step, SHADER, &epilogue, params, items, constants);
+        let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants);
         return Ok(vec![dispatch.reading(input).reading_weights(step)]);
     }
-    let (a, b) = (family::placed(step, 0)?, family::placed(step, 1)?);
-    family::no_added_tensor(step)?;
+    let (a, b) = (common::placed(step, 0)?, common::placed(step, 1)?);
+    common::no_added_tensor(step)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let params = Params { constant: ConstantTensor(None) };
-    let params = KernelParams::new(step, &epilogue, items).input(a).second(b).family(&params);
+    let params = KernelParams::new(step, &epilogue, items).input(a).second(b).params(&params);
     let constants = vec![function, ("CONSTANT", f64::from(CONSTANT_NONE))];
-    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(a).reading_second(b)])
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(a).reading_second(b)])
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::{
     graph::{Graph, Node, Shape},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext, family, pack,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext, common, pack,
         wgsl::shader_params,
     },
 };
@@ -220,7 +220,7 @@ fn dispatch(
     let lines = (corner[3] - before) * height + corner[2] - above;
     let base = base + lines * constant_slices * extents[0];
     let items = extents.iter().product::<usize>() as u32;
-    let read = piece.placed.iter().map(|part| family::placed(step, part.operand)).collect::<Result<Vec<_>, _>>()?;
+    let read = piece.placed.iter().map(|part| common::placed(step, part.operand)).collect::<Result<Vec<_>, _>>()?;
     let begin = |index: usize| {
         let mut begin = [0; 4];
         begin[axis] = piece.placed.get(index).map_or(0, |part| part.begin);
@@ -231,10 +231,10 @@ fn dispatch(
         params = params.input(first);
     }
     if let Some(&second) = read.get(1) {
-        family::no_added_tensor(step)?;
+        common::no_added_tensor(step)?;
         params = params.second(second);
     }
-    let params = params.family(&Params {
+    let params = params.params(&Params {
         corner,
         extents,
         first_begin: begin(0),
@@ -247,12 +247,12 @@ fn dispatch(
     let begins = piece.placed.first().is_some_and(|part| axis != 3 || part.begin.is_multiple_of(4));
     let aligned = begins && read.len() == 1 && constant_slices == 0;
     let constants = vec![
-        ("FIRST_PART", family::flag(!read.is_empty())),
-        ("SECOND_PART", family::flag(read.len() > 1)),
-        ("CONSTANTS", family::flag(constant_slices > 0)),
-        ("ALIGNED", family::flag(aligned)),
+        ("FIRST_PART", common::flag(!read.is_empty())),
+        ("SECOND_PART", common::flag(read.len() > 1)),
+        ("CONSTANTS", common::flag(constant_slices > 0)),
+        ("ALIGNED", common::flag(aligned)),
     ];
-    let mut dispatch = family::dispatch(step, SHADER, epilogue, params, items, constants);
+    let mut dispatch = common::dispatch(step, SHADER, epilogue, params, items, constants);
     dispatch.input = read.first().map(|part: &&Operand| part.texture);
     if let Some(second) = read.get(1) {
         dispatch = dispatch.reading_second(second);

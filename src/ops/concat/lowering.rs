@@ -10,7 +10,7 @@ use crate::{
         operator::{ConstantOperands, Kernels, Operator, Properties, plain},
         reference::{Operands, ReferenceError},
         rows::RowMap,
-        work::{Family, Work},
+        work::{CostClass, Work},
     },
 };
 
@@ -38,7 +38,7 @@ impl Operator for Concat {
     }
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
-        Work::new(graph, node, Family::Concat, 1, 1)
+        Work::new(graph, node, CostClass::Concat, 1, 1)
     }
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {

@@ -6,7 +6,7 @@ use crate::{
     kernels::{
         Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext,
         block::Block,
-        family, pack,
+        common, pack,
         shader::helpers::{BLOCK, WEIGHTS},
         wgsl::shader_params,
     },
@@ -43,7 +43,7 @@ shader_params! {
 
 /// How the weights lie in the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum WeightLayout {
     /// `[O, KH, KW, I / groups]`
     Full,
     /// `[1, KH, KW, O]`, a group for each input channel.
@@ -53,22 +53,22 @@ pub(crate) enum Kind {
 }
 
 /// A convolution as the kernel sees it; a depthwise one of several outputs an input is one of many groups.
-pub(crate) struct Form {
+pub(crate) struct ConvGeometry {
     /// `[O, KH, KW, I / groups]`, or for a depthwise one `[1, KH, KW, O]`.
     pub(crate) weights: Shape,
-    kind: Kind,
+    kind: WeightLayout,
     pub(crate) groups: Groups,
     in_slices: usize,
 }
 
-impl Form {
-    pub(crate) fn new(graph: &Graph, node: &Node, groups: usize, kind: Kind) -> Self {
+impl ConvGeometry {
+    pub(crate) fn new(graph: &Graph, node: &Node, groups: usize, kind: WeightLayout) -> Self {
         let input = graph.shape(node.inputs[0]);
         let file = graph.shape(node.inputs[1]);
         let (weights, out, groups) = match kind {
-            Kind::Full => (file, file.b, groups),
-            Kind::Depthwise => (file, file.c, input.c),
-            Kind::FullyConnected => (Shape::new(file.w, 1, 1, file.c), file.w, 1),
+            WeightLayout::Full => (file, file.b, groups),
+            WeightLayout::Depthwise => (file, file.c, input.c),
+            WeightLayout::FullyConnected => (Shape::new(file.w, 1, 1, file.c), file.w, 1),
         };
         Self { weights, kind, groups: Groups::new(input.c, out, groups), in_slices: input.slices() }
     }
@@ -92,7 +92,7 @@ impl Form {
         let first = o / out_group * in_group;
         if o >= out || !(first..first + in_group).contains(&i) {
             0.0
-        } else if self.kind == Kind::Depthwise {
+        } else if self.kind == WeightLayout::Depthwise {
             values[self.weights.index(0, ky, kx, o)]
         } else {
             values[self.weights.index(o, ky, kx, i - first)]
@@ -100,11 +100,11 @@ impl Form {
     }
 }
 
-fn is_pointwise(form: &Form, conv: &Conv2d) -> bool {
-    (form.weights.h, form.weights.w) == (1, 1)
+fn is_pointwise(geometry: &ConvGeometry, conv: &Conv2d) -> bool {
+    (geometry.weights.h, geometry.weights.w) == (1, 1)
         && conv.stride == [1, 1]
         && conv.padding == Padding::default()
-        && form.groups.in_group.div_ceil(4) == form.in_slices
+        && geometry.groups.in_group.div_ceil(4) == geometry.in_slices
 }
 
 /// How a convolution is divided, as its cost depends on it.
@@ -120,67 +120,71 @@ pub(crate) struct Tiling {
 }
 
 /// How a convolution is divided.
-pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Tiling {
-    let form = Form::new(graph, node, conv.groups, kind);
-    let block = form.block(graph.shape(node.output).pixels());
-    let taps = form.weights.h * form.weights.w;
-    Tiling { pointwise: is_pointwise(&form, conv), block, taps, span: form.groups.span(block.slices) }
+pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> Tiling {
+    let geometry = ConvGeometry::new(graph, node, conv.groups, kind);
+    let block = geometry.block(graph.shape(node.output).pixels());
+    let taps = geometry.weights.h * geometry.weights.w;
+    Tiling { pointwise: is_pointwise(&geometry, conv), block, taps, span: geometry.groups.span(block.slices) }
 }
 
 /// Weights by output slice, tap and input slice, then biases.
-pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Vec<[f32; 4]> {
+pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> Vec<[f32; 4]> {
     let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
     let values = constant.to_f32();
-    let form = Form::new(graph, node, conv.groups, kind);
-    let block = form.block(graph.shape(node.output).pixels()).slices;
-    let span = form.groups.span(block);
-    let mut texels = Vec::with_capacity(form.slices() * form.weights.h * form.weights.w * span * 4);
-    for slice in 0..form.slices() {
-        let start = form.start(slice / block * block, span);
-        for ky in 0..form.weights.h {
-            for kx in 0..form.weights.w {
+    let geometry = ConvGeometry::new(graph, node, conv.groups, kind);
+    let block = geometry.block(graph.shape(node.output).pixels()).slices;
+    let span = geometry.groups.span(block);
+    let mut texels = Vec::with_capacity(geometry.slices() * geometry.weights.h * geometry.weights.w * span * 4);
+    for slice in 0..geometry.slices() {
+        let start = geometry.start(slice / block * block, span);
+        for ky in 0..geometry.weights.h {
+            for kx in 0..geometry.weights.w {
                 for k in start..start + span {
-                    texels.extend(pack::matrix(|i, o| form.weight(&values, slice * 4 + o, ky, kx, k * 4 + i)));
+                    texels.extend(pack::matrix(|i, o| geometry.weight(&values, slice * 4 + o, ky, kx, k * 4 + i)));
                 }
             }
         }
     }
-    texels.extend(pack::bias(graph, node, form.groups.out));
+    texels.extend(pack::bias(graph, node, geometry.groups.out));
     texels
 }
 
 /// One dispatch over the step's rows.
-pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d, kind: Kind) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
-    family::constant(step, 1)?;
-    let form = Form::new(step.graph, step.node, conv.groups, kind);
+pub(crate) fn dispatches(
+    step: &StepContext<'_>,
+    conv: &Conv2d,
+    kind: WeightLayout,
+) -> Result<Vec<Dispatch>, KernelError> {
+    let input = common::placed(step, 0)?;
+    common::constant(step, 1)?;
+    let geometry = ConvGeometry::new(step.graph, step.node, conv.groups, kind);
     let out = step.output.shape;
-    let block = form.block(out.pixels());
-    let span = form.groups.span(block.slices);
-    let taps = form.weights.h * form.weights.w;
-    let bias = form.slices() * taps * span * 4;
-    let epilogue = EpilogueParams::new(step.graph, step.node, bias + form.slices());
+    let block = geometry.block(out.pixels());
+    let span = geometry.groups.span(block.slices);
+    let taps = geometry.weights.h * geometry.weights.w;
+    let bias = geometry.slices() * taps * span * 4;
+    let epilogue = EpilogueParams::new(step.graph, step.node, bias + geometry.slices());
     let pixels = step.rows.len() * out.w;
     let blocks = pixels.div_ceil(block.pixels);
-    let items = (blocks * form.slices().div_ceil(block.slices)) as u32;
+    let items = (blocks * geometry.slices().div_ceil(block.slices)) as u32;
     let params = KernelParams::new(step, &epilogue, items).input(input);
-    let (shader, params) = if is_pointwise(&form, conv) {
-        (POINTWISE, params.family(&PointwiseParams { blocks, pixels, bias }))
+    let (shader, params) = if is_pointwise(&geometry, conv) {
+        (POINTWISE, params.params(&PointwiseParams { blocks, pixels, bias }))
     } else {
-        let params = params.family(&ConvParams {
+        let params = params.params(&ConvParams {
             blocks,
             pixels,
             bias,
             span,
-            window: [form.weights.h, form.weights.w],
+            window: [geometry.weights.h, geometry.weights.w],
             stride: conv.stride,
             dilation: conv.dilation,
             padding: [conv.padding.top, conv.padding.left],
-            out_group: form.groups.out_group,
-            in_group: form.groups.in_group,
+            out_group: geometry.groups.out_group,
+            in_group: geometry.groups.in_group,
         });
         (CONV, params)
     };
     let constants = vec![("PIXELS", block.pixels as f64), ("SLICES", block.slices as f64)];
-    Ok(vec![family::dispatch(step, shader, &epilogue, params, items, constants).reading(input).reading_weights(step)])
+    Ok(vec![common::dispatch(step, shader, &epilogue, params, items, constants).reading(input).reading_weights(step)])
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     Conv2d,
-    kernel::{self, Kind},
+    kernel::{self, WeightLayout},
     reference,
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         operator::{ConstantOperands, Kernels, Operator, Properties, around, one_dispatch, pairs, plain},
         reference::{Operands, ReferenceError},
         rows::RowMap,
-        work::{Family, Work},
+        work::{CostClass, Work},
     },
 };
 
@@ -36,15 +36,15 @@ impl Operator for Conv2d {
     }
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
-        work(graph, node, self, Kind::Full)
+        work(graph, node, self, WeightLayout::Full)
     }
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
-        kernel::weights(graph, node, self, Kind::Full)
+        kernel::weights(graph, node, self, WeightLayout::Full)
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        kernel::dispatches(step, self, Kind::Full)
+        kernel::dispatches(step, self, WeightLayout::Full)
     }
 
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
@@ -66,17 +66,17 @@ pub(crate) fn input_rows(map: &RowMap<'_>, conv: &Conv2d) -> Vec<Range<u32>> {
 }
 
 /// What a convolution has to do that runs in the convolutions' kernels, however its weights lie in the file.
-pub(crate) fn work(graph: &Graph, node: &Node, conv: &Conv2d, kind: Kind) -> Work {
+pub(crate) fn work(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> Work {
     let out = graph.shape(node.output);
     let tiling = kernel::tiling(graph, node, conv, kind);
     let block = tiling.block;
-    let family = match (out.pixels(), out.slices(), block.slices, tiling.pointwise) {
-        (0..=2, ..) => Family::Dense,
-        (_, 1, ..) => Family::Narrow,
-        (_, _, 4.., true) => Family::PointwiseDeep,
-        (_, _, 4.., false) => Family::WindowDeep,
-        (.., true) => Family::Pointwise,
-        (.., false) => Family::Window,
+    let class = match (out.pixels(), out.slices(), block.slices, tiling.pointwise) {
+        (0..=2, ..) => CostClass::Dense,
+        (_, 1, ..) => CostClass::Narrow,
+        (_, _, 4.., true) => CostClass::PointwiseDeep,
+        (_, _, 4.., false) => CostClass::WindowDeep,
+        (.., true) => CostClass::Pointwise,
+        (.., false) => CostClass::Window,
     };
-    Work::new(graph, node, family, 8 * tiling.taps * tiling.span, block.pixels * block.slices)
+    Work::new(graph, node, class, 8 * tiling.taps * tiling.span, block.pixels * block.slices)
 }

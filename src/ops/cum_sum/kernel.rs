@@ -1,7 +1,7 @@
 //! Running sums: a line along the axis an invocation.
 
 use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, wgsl::shader_params,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, wgsl::shader_params,
 };
 
 pub(crate) const SHADER: Shader =
@@ -22,18 +22,18 @@ pub(crate) fn dispatches(
     exclusive: bool,
     reverse: bool,
 ) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
+    let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let x = input.shape;
     let (outer, lines) = match axis {
         0 => (0..x.h as u32, x.row_texels()),
-        1 => (family::images(step), x.row_texels()),
+        1 => (common::images(step), x.row_texels()),
         2 => (step.rows.clone(), x.slices()),
         _ => (step.rows.clone(), x.w),
     };
     let items = outer.len() as u32 * lines as u32;
     let params = Params { axis, first: outer.start, end_row: step.rows.end };
-    let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
-    let constants = vec![("EXCLUSIVE", family::flag(exclusive)), ("REVERSE", family::flag(reverse))];
-    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+    let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
+    let constants = vec![("EXCLUSIVE", common::flag(exclusive)), ("REVERSE", common::flag(reverse))];
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
 }

@@ -10,7 +10,7 @@ use crate::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
         rows::RowMap,
-        work::{Family, Work},
+        work::{CostClass, Work},
     },
 };
 
@@ -39,7 +39,7 @@ impl Operator for CumSum {
     }
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
-        Work::of_all_texels(graph, node, Family::Reduce)
+        Work::of_all_texels(graph, node, CostClass::Reduce)
     }
 
     fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {

@@ -3,10 +3,10 @@
 use crate::{
     graph::{Conv2d, Graph, Node, Shape},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, pack,
         wgsl::{shader_params, shared_constants},
     },
-    ops::conv::kernel::{self as conv, Kind},
+    ops::conv::kernel::{self as conv, WeightLayout},
 };
 
 pub(crate) const SHADER: Shader =
@@ -67,7 +67,7 @@ pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d) -> Option<Tiling
 /// Weights by slice and tap, then biases.
 pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d) -> Vec<[f32; 4]> {
     if !is_plain(graph, node, conv) {
-        return conv::weights(graph, node, conv, Kind::Depthwise);
+        return conv::weights(graph, node, conv, WeightLayout::Depthwise);
     }
     let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
     let values = constant.to_f32();
@@ -87,20 +87,20 @@ pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d) -> Vec<[f32; 4]
 
 /// One dispatch over the step's rows.
 pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Dispatch>, KernelError> {
-    family::constant(step, 1)?;
+    common::constant(step, 1)?;
     let window = step.graph.shape(step.node.inputs[1]);
     let out = step.output.shape;
     let Some(Tiling { pixels, .. }) = tiling(step.graph, step.node, conv) else {
-        return conv::dispatches(step, conv, Kind::Depthwise);
+        return conv::dispatches(step, conv, WeightLayout::Depthwise);
     };
-    let input = family::placed(step, 0)?;
+    let input = common::placed(step, 0)?;
     let bias = out.slices() * window.h * window.w;
     let epilogue = EpilogueParams::new(step.graph, step.node, bias + out.slices());
     let blocks = out.w.div_ceil(pixels);
     let items = (blocks * step.rows.len() * out.slices()) as u32;
     let [stride_y, dilation_y] = [conv.stride[0], conv.dilation[0]];
     let params = Params { blocks, bias, stride_y, dilation_y, padding: [conv.padding.top, conv.padding.left] };
-    let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
+    let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
     let constants = vec![
         ("PIXELS", pixels as f64),
         ("WINDOW_Y", window.h as f64),
@@ -109,5 +109,5 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Di
         ("DILATION_X", conv.dilation[1] as f64),
         ("COLUMNS", columns(conv, window.w, pixels) as f64),
     ];
-    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).reading_weights(step)])
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).reading_weights(step)])
 }

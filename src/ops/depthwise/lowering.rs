@@ -7,11 +7,11 @@ use crate::{
     graph::{Graph, Node, Shape},
     kernels::{Dispatch, KernelError, Shader, StepContext},
     ops::{
-        conv::{self, kernel::Kind},
+        conv::{self, kernel::WeightLayout},
         operator::{Kernels, Operator, Properties, one_dispatch},
         reference::{Operands, ReferenceError},
         rows::RowMap,
-        work::{Family, Work},
+        work::{CostClass, Work},
     },
 };
 
@@ -34,9 +34,9 @@ impl Operator for DepthwiseConv2d {
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
         match kernel::tiling(graph, node, &self.0) {
-            Some(tiling) => Work::new(graph, node, Family::Depthwise, 2 * tiling.taps, tiling.pixels),
+            Some(tiling) => Work::new(graph, node, CostClass::Depthwise, 2 * tiling.taps, tiling.pixels),
             // One of several outputs an input is a convolution of many groups.
-            None => conv::lowering::work(graph, node, &self.0, Kind::Depthwise),
+            None => conv::lowering::work(graph, node, &self.0, WeightLayout::Depthwise),
         }
     }
 

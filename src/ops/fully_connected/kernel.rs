@@ -3,10 +3,10 @@
 use crate::{
     graph::{Conv2d, Graph, Node, Padding},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, pack,
         shader::helpers::WEIGHTS, wgsl::shader_params,
     },
-    ops::conv::kernel::{self as conv, Kind},
+    ops::conv::kernel::{self as conv, WeightLayout},
 };
 
 pub(crate) const SHADER: Shader =
@@ -39,7 +39,7 @@ pub(crate) fn as_pointwise(graph: &Graph, node: &Node) -> Option<Conv2d> {
 /// Weights as `conv` or the shader wants them, then biases.
 pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     if let Some(conv) = as_pointwise(graph, node) {
-        return conv::weights(graph, node, &conv, Kind::FullyConnected);
+        return conv::weights(graph, node, &conv, WeightLayout::FullyConnected);
     }
     let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
     let values = constant.to_f32();
@@ -59,18 +59,18 @@ pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
 
 /// One dispatch over the step's rows.
 pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-    family::constant(step, 1)?;
+    common::constant(step, 1)?;
     if let Some(conv) = as_pointwise(step.graph, step.node) {
-        return conv::dispatches(step, &conv, Kind::FullyConnected);
+        return conv::dispatches(step, &conv, WeightLayout::FullyConnected);
     }
-    let input = family::placed(step, 0)?;
+    let input = common::placed(step, 0)?;
     let [inputs, outputs] = extents(step.graph, step.node);
     let slices = outputs.div_ceil(4);
     let bias = slices * inputs.div_ceil(4) * 4;
     let epilogue = EpilogueParams::new(step.graph, step.node, bias + slices);
     let items = (step.rows.len() * step.output.shape.w * slices) as u32;
-    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params { inputs, bias });
+    let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params { inputs, bias });
     let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
-    let constants = vec![("ALIGNED", family::flag(aligned))];
-    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).reading_weights(step)])
+    let constants = vec![("ALIGNED", common::flag(aligned))];
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).reading_weights(step)])
 }

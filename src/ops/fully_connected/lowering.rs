@@ -7,11 +7,11 @@ use crate::{
     graph::{Graph, Node, Shape},
     kernels::{Dispatch, KernelError, Shader, StepContext},
     ops::{
-        conv::{self, kernel::Kind},
+        conv::{self, kernel::WeightLayout},
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
         rows::RowMap,
-        work::{Family, Work},
+        work::{CostClass, Work},
     },
 };
 
@@ -38,11 +38,11 @@ impl Operator for FullyConnected {
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
         if let Some(conv) = kernel::as_pointwise(graph, node) {
-            return conv::lowering::work(graph, node, &conv, Kind::FullyConnected);
+            return conv::lowering::work(graph, node, &conv, WeightLayout::FullyConnected);
         }
         let (weights, out) = (graph.shape(node.inputs[1]), graph.shape(node.output));
-        let family = if out.pixels() > 2 { Family::Rows } else { Family::Dense };
-        Work::new(graph, node, family, 8 * weights.slices(), 1)
+        let class = if out.pixels() > 2 { CostClass::Rows } else { CostClass::Dense };
+        Work::new(graph, node, class, 8 * weights.slices(), 1)
     }
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {

@@ -4,7 +4,7 @@
 use crate::{
     graph::{Graph, Node, Shape},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, pack,
         params::{ConstantTensor, FAMILY_PARAMS},
         shader::helpers::ONE_TEXEL,
         wgsl::{self, ShaderParams, shader_params, shared_constants},
@@ -60,21 +60,21 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
     let in_weights = graph.is_constant(node.inputs[0]);
     let constant = indices(graph, node, extent);
     let epilogue = EpilogueParams::new(graph, node, operand_texels(graph, node));
-    let items = family::texels(step);
+    let items = common::texels(step);
     let mut params = KernelParams::new(step, &epilogue, items);
-    let first = if in_weights { None } else { Some(family::placed(step, 0)?) };
-    let computed = if constant.is_some() { None } else { Some(family::placed(step, 1)?) };
+    let first = if in_weights { None } else { Some(common::placed(step, 0)?) };
+    let computed = if constant.is_some() { None } else { Some(common::placed(step, 1)?) };
     if let Some(first) = first.or(computed) {
         params = params.input(first);
     }
     let second = computed.filter(|_| first.is_some());
     if let Some(second) = second {
-        family::no_added_tensor(step)?;
+        common::no_added_tensor(step)?;
         params = params.second(second);
     }
     // Constant indices follow.
     let indices = FAMILY_PARAMS as usize + wgsl::groups(Params::FIELDS);
-    params = params.family(&Params { axis, extent, indices, constant: ConstantTensor(Some(x)) });
+    params = params.params(&Params { axis, extent, indices, constant: ConstantTensor(Some(x)) });
     params = params.table(&constant.unwrap_or_default());
     let place = match (computed, second) {
         (None, _) => INDICES_IN_PARAMS,
@@ -82,12 +82,12 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
         (Some(_), Some(_)) => INDICES_IN_SECOND,
     };
     let constants = vec![
-        ("OPERAND_IN_WEIGHTS", family::flag(in_weights)),
+        ("OPERAND_IN_WEIGHTS", common::flag(in_weights)),
         ("INDICES", f64::from(place)),
-        ("ELEMENTWISE", family::flag(elementwise)),
-        ("WHOLE_TEXELS", family::flag(!elementwise && axis != 3)),
+        ("ELEMENTWISE", common::flag(elementwise)),
+        ("WHOLE_TEXELS", common::flag(!elementwise && axis != 3)),
     ];
-    let mut dispatch = family::dispatch(step, SHADER, &epilogue, params, items, constants);
+    let mut dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants);
     dispatch.input = first.or(computed).map(|operand| operand.texture);
     if let Some(second) = second {
         dispatch = dispatch.reading_second(second);

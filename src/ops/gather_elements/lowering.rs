@@ -11,7 +11,7 @@ use crate::{
         operator::{Kernels, Operator, Properties, one_dispatch},
         reference::{Operands, ReferenceError},
         rows::RowMap,
-        work::{Family, Work},
+        work::{CostClass, Work},
     },
 };
 
@@ -40,7 +40,7 @@ impl Operator for GatherElements {
     }
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
-        Work::new(graph, node, Family::Move, 1, 1)
+        Work::new(graph, node, CostClass::Move, 1, 1)
     }
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {

@@ -4,7 +4,7 @@ use super::GridSample;
 use crate::{
     graph::{Graph, Node},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, pack,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, pack,
         shader::helpers::ONE_TEXEL,
     },
 };
@@ -19,14 +19,14 @@ pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
 
 /// One texel an invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, sampling: GridSample) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
-    let items = family::texels(step);
+    let input = common::placed(step, 0)?;
+    let items = common::texels(step);
     let constants = |constant: bool| {
         vec![
-            ("LINEAR", family::flag(sampling.linear)),
-            ("BORDER", family::flag(sampling.border)),
-            ("ALIGN_CORNERS", family::flag(sampling.align_corners)),
-            ("CONSTANT", family::flag(constant)),
+            ("LINEAR", common::flag(sampling.linear)),
+            ("BORDER", common::flag(sampling.border)),
+            ("ALIGN_CORNERS", common::flag(sampling.align_corners)),
+            ("CONSTANT", common::flag(constant)),
         ]
     };
     let grid = step.node.inputs[1];
@@ -34,13 +34,13 @@ pub(crate) fn dispatches(step: &StepContext<'_>, sampling: GridSample) -> Result
         let shape = step.graph.shape(grid);
         let plan = EpilogueParams::new(step.graph, step.node, shape.texels());
         let params = KernelParams::new(step, &plan, items).input(input);
-        let dispatch = family::dispatch(step, SHADER, &plan, params, items, constants(true));
+        let dispatch = common::dispatch(step, SHADER, &plan, params, items, constants(true));
         return Ok(vec![dispatch.reading(input).reading_weights(step)]);
     }
-    let grid = family::placed(step, 1)?;
-    family::no_added_tensor(step)?;
+    let grid = common::placed(step, 1)?;
+    common::no_added_tensor(step)?;
     let plan = EpilogueParams::new(step.graph, step.node, 0);
     let params = KernelParams::new(step, &plan, items).input(input).second(grid);
-    let dispatch = family::dispatch(step, SHADER, &plan, params, items, constants(false));
+    let dispatch = common::dispatch(step, SHADER, &plan, params, items, constants(false));
     Ok(vec![dispatch.reading(input).reading_second(grid)])
 }

@@ -10,7 +10,7 @@ use crate::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
         rows::RowMap,
-        work::{Family, Work},
+        work::{CostClass, Work},
     },
 };
 
@@ -33,7 +33,7 @@ impl Operator for GridSample {
     }
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
-        Work::new(graph, node, Family::Resize, 1, 1)
+        Work::new(graph, node, CostClass::Resize, 1, 1)
     }
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {

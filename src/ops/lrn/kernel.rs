@@ -1,7 +1,7 @@
 //! Local response normalization: one texel an invocation.
 
 use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, shader::helpers::ONE_TEXEL,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, shader::helpers::ONE_TEXEL,
     wgsl::shader_params,
 };
 
@@ -24,13 +24,13 @@ pub(crate) fn dispatches(
     size: usize,
     [alpha, beta, bias]: [f32; 3],
 ) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
+    let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
-    let items = family::texels(step);
+    let items = common::texels(step);
     // A window wider than the channels holds them all.
     let reach = |channels: usize| channels.min(input.shape.c) as u32;
     let [before, behind] = [reach((size - 1) / 2), reach(size / 2)];
     let params = Params { scale: alpha / size as f32, beta, bias, before, behind };
-    let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
-    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, Vec::new()).reading(input)])
+    let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, Vec::new()).reading(input)])
 }

@@ -3,7 +3,7 @@
 use crate::{
     graph::{Graph, Node},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, block::Block, family,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, block::Block, common,
         params::ConstantTensor, shader::helpers::WEIGHTS, wgsl::shader_params,
     },
     ops::binary::kernel as binary,
@@ -42,26 +42,26 @@ pub(crate) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Ve
         vec![
             ("PIXELS", block.pixels as f64),
             ("SLICES", block.slices as f64),
-            ("TRANSPOSED", family::flag(transpose_b)),
+            ("TRANSPOSED", common::flag(transpose_b)),
             ("CONSTANT", constant),
         ]
     };
     if let Some(index) = binary::constant(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
-        let input = family::placed(step, 1 - index)?;
+        let input = common::placed(step, 1 - index)?;
         let epilogue = EpilogueParams::new(step.graph, step.node, shape.texels());
         let params = Params { blocks, constant: ConstantTensor(Some(shape)) };
-        let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
-        let dispatch = family::dispatch(step, SHADER, &epilogue, params, items, constants(binary::which(index)));
+        let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
+        let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants(binary::which(index)));
         return Ok(vec![dispatch.reading(input).reading_weights(step)]);
     }
-    let (a, b) = (family::placed(step, 0)?, family::placed(step, 1)?);
-    family::no_added_tensor(step)?;
+    let (a, b) = (common::placed(step, 0)?, common::placed(step, 1)?);
+    common::no_added_tensor(step)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let params = Params { blocks, constant: ConstantTensor(None) };
-    let params = KernelParams::new(step, &epilogue, items).input(a).second(b).family(&params);
+    let params = KernelParams::new(step, &epilogue, items).input(a).second(b).params(&params);
     Ok(vec![
-        family::dispatch(step, SHADER, &epilogue, params, items, constants(f64::from(binary::CONSTANT_NONE)))
+        common::dispatch(step, SHADER, &epilogue, params, items, constants(f64::from(binary::CONSTANT_NONE)))
             .reading(a)
             .reading_second(b),
     ])

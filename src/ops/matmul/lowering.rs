@@ -11,7 +11,7 @@ use crate::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
         rows::RowMap,
-        work::{Family, Work},
+        work::{CostClass, Work},
     },
 };
 
@@ -35,7 +35,7 @@ impl Operator for MatMul {
     fn work(&self, graph: &Graph, node: &Node) -> Work {
         let depth = kernel::depth(graph, node);
         let block = kernel::block(graph, node);
-        Work::new(graph, node, Family::Rows, 8 * depth, block.pixels * block.slices)
+        Work::new(graph, node, CostClass::Rows, 8 * depth, block.pixels * block.slices)
     }
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {

@@ -1,7 +1,7 @@
 //! Normalization over axes: a team of lanes for each group of values that have one mean.
 
 use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, grid::LANES, wgsl::shader_params,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, grid::LANES, wgsl::shader_params,
 };
 
 pub(crate) const SHADER: Shader =
@@ -9,15 +9,21 @@ pub(crate) const SHADER: Shader =
 
 shader_params! {
     struct Params {
+        /// Axes over which there is one mean.
         joined: [bool; 4],
+        /// First group along batch and height: a row, an image or a row of all images.
         outer: u32,
+        /// Groups along width, and along channels in slices.
         columns: usize,
         depths: usize,
+        /// End of the rows of the step.
         end_row: u32,
+        /// Extents of a group, channels in slices.
         batches: usize,
         rows: usize,
         pixels: usize,
         slices: usize,
+        /// Values of a group.
         values: f32,
         epsilon: f32,
     }
@@ -26,7 +32,7 @@ shader_params! {
 /// A team of lanes for each group of values that have one mean. Groups that reach out of the step's rows are summed
 /// whole, in the order that they always are.
 pub(crate) fn dispatches(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
+    let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let x = input.shape;
     let [batch, height, width, channels] = axes;
@@ -34,7 +40,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) 
     let ([columns, pixels], [depths, slices]) = (of(width, x.w), of(channels, x.slices()));
     let outer = match (batch, height) {
         (false, false) => step.rows.clone(),
-        (false, true) => family::images(step),
+        (false, true) => common::images(step),
         (true, false) => 0..x.h as u32,
         (true, true) => 0..1,
     };
@@ -48,7 +54,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) 
         _ => LANES,
     };
     let items = outer.len() as u32 * (columns * depths) as u32 * team;
-    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params {
+    let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params {
         joined: axes,
         outer: outer.start,
         columns,
@@ -62,5 +68,5 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) 
         epsilon,
     });
     let constants = vec![("TEAM", f64::from(team))];
-    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
 }

@@ -10,7 +10,7 @@ use crate::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
         rows::RowMap,
-        work::{Family, Work},
+        work::{CostClass, Work},
     },
 };
 
@@ -33,7 +33,7 @@ impl Operator for Normalize {
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
         // Sums of the values and of their squares, and what is then done to each.
-        Work::new(graph, node, Family::Pool, 7, 1)
+        Work::new(graph, node, CostClass::Pool, 7, 1)
     }
 
     fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {

@@ -3,7 +3,7 @@
 use crate::{
     graph::{Padding, Pool2d, PoolKind, Shape},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
         shader::helpers::ONE_TEXEL,
         wgsl::{shader_params, shared_constants},
     },
@@ -43,15 +43,15 @@ fn counted(around: Padding, counted: Padding, image: Shape) -> [isize; 4] {
 
 /// One texel an invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
+    let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
-    let items = family::texels(step);
+    let items = common::texels(step);
     let (kind, power) = match pool.kind {
         PoolKind::Max => (POOL_MAX, 0),
         PoolKind::Average => (POOL_AVERAGE, 0),
         PoolKind::Lp { p } => (POOL_NORM, p),
     };
-    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params {
+    let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params {
         window: pool.window,
         stride: pool.stride,
         padding: [pool.padding.top, pool.padding.left],
@@ -59,6 +59,6 @@ pub(crate) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Di
         counted: counted(pool.padding, pool.counted.unwrap_or_default(), input.shape),
         power,
     });
-    let constants = vec![("KIND", f64::from(kind)), ("COUNTED", family::flag(pool.counted.is_some()))];
-    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+    let constants = vec![("KIND", f64::from(kind)), ("COUNTED", common::flag(pool.counted.is_some()))];
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
 }

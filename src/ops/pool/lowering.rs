@@ -11,7 +11,7 @@ use crate::{
         reduce,
         reference::{Operands, ReferenceError},
         rows::RowMap,
-        work::{Family, Work},
+        work::{CostClass, Work},
     },
 };
 
@@ -46,7 +46,7 @@ impl Operator for Pool2d {
     }
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
-        Work::new(graph, node, Family::Pool, self.window[0] * self.window[1], 1)
+        Work::new(graph, node, CostClass::Pool, self.window[0] * self.window[1], 1)
     }
 
     fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {

@@ -3,7 +3,7 @@
 use crate::{
     graph::ReduceKind,
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
         shader::helpers::{ONE_TEXEL, REGION},
         wgsl::{shader_params, shared_constants},
     },
@@ -78,21 +78,21 @@ pub(crate) fn dispatches(
     kind: ReduceKind,
     axes: [bool; 4],
 ) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
+    let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
-    let items = family::texels(step);
+    let items = common::texels(step);
     let params = KernelParams::new(step, &epilogue, items).input(input);
     if let Some(code) = code(kind) {
-        let params = params.family(&ReduceParams { reduced: axes });
+        let params = params.params(&ReduceParams { reduced: axes });
         let kind = ("KIND", f64::from(code));
-        return Ok(vec![family::dispatch(step, REDUCE, &epilogue, params, items, vec![kind]).reading(input)]);
+        return Ok(vec![common::dispatch(step, REDUCE, &epilogue, params, items, vec![kind]).reading(input)]);
     }
     let extents = input.shape.dims();
     let stored = stored(axes);
     let reduced = |axis: &usize| axes[*axis] && !(stored == STORED_ROW_MEANS && *axis == 2);
     let divisor = (0..4).filter(reduced).map(|axis| extents[axis]).product::<usize>() as f32;
-    let params = params.family(&MeanParams { reduced: axes, divisor, row_divisor: extents[2] as f32, stored });
-    Ok(vec![family::dispatch(step, MEAN, &epilogue, params, items, Vec::new()).reading(input)])
+    let params = params.params(&MeanParams { reduced: axes, divisor, row_divisor: extents[2] as f32, stored });
+    Ok(vec![common::dispatch(step, MEAN, &epilogue, params, items, Vec::new()).reading(input)])
 }
 
 /// The code of a reduction in `reduce.wgsl`; the mean has a shader of its own.

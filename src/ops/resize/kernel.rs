@@ -2,7 +2,7 @@
 
 use super::tensorflow::{Coords, TensorFlowResize};
 use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
     shader::helpers::ONE_TEXEL,
     wgsl::{shader_params, shared_constants},
 };
@@ -41,17 +41,17 @@ pub(crate) fn dispatches(
     step: &StepContext<'_>,
     TensorFlowResize { bilinear, coords }: TensorFlowResize,
 ) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
+    let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
-    let items = family::texels(step);
+    let items = common::texels(step);
     let (from, to) = (input.shape, step.output.shape);
     let params = Params { scale: [scale(from.h, to.h, coords), scale(from.w, to.w, coords)] };
-    let params = KernelParams::new(step, &epilogue, items).input(input).family(&params);
+    let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
     let code = match coords {
         Coords::Asymmetric => COORDS_ASYMMETRIC,
         Coords::HalfPixel => COORDS_HALF_PIXEL,
         Coords::AlignCorners => COORDS_ALIGN_CORNERS,
     };
-    let constants = vec![("BILINEAR", family::flag(bilinear)), ("COORDS", f64::from(code))];
-    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+    let constants = vec![("BILINEAR", common::flag(bilinear)), ("COORDS", f64::from(code))];
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
 }

@@ -13,7 +13,7 @@ use crate::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
         rows::RowMap,
-        work::{Family, Work},
+        work::{CostClass, Work},
     },
 };
 
@@ -38,7 +38,7 @@ impl Operator for Resize {
     }
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
-        Work::new(graph, node, Family::Resize, 1, 1)
+        Work::new(graph, node, CostClass::Resize, 1, 1)
     }
 
     fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {

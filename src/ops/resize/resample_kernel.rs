@@ -3,7 +3,7 @@
 use crate::{
     graph::{CoordMode, Resize, ResizeAxis},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
         params::FAMILY_PARAMS,
         shader::helpers::ONE_TEXEL,
         wgsl::{self, ShaderParams, shader_params, shared_constants},
@@ -46,7 +46,7 @@ fn parts(axis: &ResizeAxis, extent: usize) -> Vec<u32> {
 
 /// One texel an invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, resize: &Resize) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
+    let input = common::placed(step, 0)?;
     let (from, to) = (input.shape, step.output.shape);
     let (down, across) = (ResizeAxis::new(resize, 0, from.h, to.h), ResizeAxis::new(resize, 1, from.w, to.w));
     let extrapolation = match resize.coords {
@@ -69,8 +69,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>, resize: &Resize) -> Result<Vec<
         start
     });
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
-    let items = family::texels(step);
-    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params {
+    let items = common::texels(step);
+    let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params {
         first_rows,
         first_columns,
         row_parts,
@@ -78,6 +78,6 @@ pub(crate) fn dispatches(step: &StepContext<'_>, resize: &Resize) -> Result<Vec<
         extrapolation: extrapolation.unwrap_or_default(),
     });
     let params = params.table(&tables.concat());
-    let constants = vec![("TAPS", taps as f64), ("OUTSIDE", family::flag(extrapolation.is_some()))];
-    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+    let constants = vec![("TAPS", taps as f64), ("OUTSIDE", common::flag(extrapolation.is_some()))];
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
 }

@@ -1,7 +1,7 @@
 //! Softmax over channels, and its logarithm.
 
 use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, grid::LANES,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, grid::LANES,
     shader::helpers::SOFTMAX, wgsl::shader_params,
 };
 
@@ -27,13 +27,13 @@ const MANY_PIXELS: usize = 8;
 
 /// One pixel an invocation; a workgroup for each where the channels are many and the pixels few.
 pub(crate) fn dispatches(step: &StepContext<'_>, beta: f32, log: bool) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
+    let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let pixels = step.rows.len() as u32 * input.shape.w as u32;
     // By the whole tensor, not by a band of it, so that every plan adds up in the same order.
     let shape = input.shape;
     let wide = shape.slices() >= WIDE_SLICES && shape.pixels() < MANY_PIXELS * shape.slices();
     let (shader, items) = if wide { (WIDE, pixels * LANES) } else { (NARROW, pixels) };
-    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params { beta });
-    Ok(vec![family::dispatch(step, shader, &epilogue, params, items, vec![("LOG", family::flag(log))]).reading(input)])
+    let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params { beta });
+    Ok(vec![common::dispatch(step, shader, &epilogue, params, items, vec![("LOG", common::flag(log))]).reading(input)])
 }

@@ -1,7 +1,7 @@
 //! The greatest or least channels of each pixel: a texel of the result an invocation.
 
 use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, family, shader::helpers::ONE_TEXEL,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, shader::helpers::ONE_TEXEL,
 };
 
 pub(crate) const SHADER: Shader =
@@ -9,10 +9,10 @@ pub(crate) const SHADER: Shader =
 
 /// One texel of the result an invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, largest: bool, indices: bool) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
+    let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
-    let items = family::texels(step);
+    let items = common::texels(step);
     let params = KernelParams::new(step, &epilogue, items).input(input);
-    let constants = vec![("LARGEST", family::flag(largest)), ("INDICES", family::flag(indices))];
-    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+    let constants = vec![("LARGEST", common::flag(largest)), ("INDICES", common::flag(indices))];
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
 }

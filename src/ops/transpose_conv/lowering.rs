@@ -10,7 +10,7 @@ use crate::{
         operator::{ConstantOperands, Kernels, Operator, Properties, around, one_dispatch, pairs, plain},
         reference::{Operands, ReferenceError},
         rows::RowMap,
-        work::{Family, Work},
+        work::{CostClass, Work},
     },
 };
 
@@ -48,7 +48,7 @@ impl Operator for TransposeConv {
         let [y, x] = self.stride;
         let k = graph.shape(node.inputs[1]);
         let taps = (k.h * k.w).div_ceil(y.max(1) * x.max(1));
-        Work::new(graph, node, Family::Transposed, 8 * taps * k.slices(), 1)
+        Work::new(graph, node, CostClass::Transposed, 8 * taps * k.slices(), 1)
     }
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {

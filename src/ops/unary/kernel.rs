@@ -3,7 +3,7 @@
 use crate::{
     graph::Unary,
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, epilogue, family,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, epilogue,
         shader::helpers::ONE_TEXEL,
         wgsl::{shader_params, shared_constants},
     },
@@ -57,16 +57,16 @@ shader_params! {
 
 /// One texel an invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dispatch>, KernelError> {
-    let input = family::placed(step, 0)?;
+    let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let own = || own(unary).map(|(code, [alpha, beta])| (code, alpha, beta.to_bits()));
     let Some((code, alpha, beta)) = epilogue::function(unary).or_else(own) else {
         return Err(step.unsupported(format!("there is no kernel for {}", unary.name())));
     };
-    let items = family::texels(step);
-    let params = KernelParams::new(step, &epilogue, items).input(input).family(&Params { alpha, beta });
+    let items = common::texels(step);
+    let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params { alpha, beta });
     let function = ("FUNCTION", f64::from(code));
-    Ok(vec![family::dispatch(step, SHADER, &epilogue, params, items, vec![function]).reading(input)])
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, vec![function]).reading(input)])
 }
 
 /// The code and the two parameters of a function that `unary.wgsl` knows itself.

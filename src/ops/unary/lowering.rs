@@ -10,7 +10,7 @@ use crate::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
         rows::RowMap,
-        work::{Family, Work},
+        work::{CostClass, Work},
     },
 };
 
@@ -32,7 +32,7 @@ impl Operator for Unary {
     }
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
-        Work::new(graph, node, Family::Elementwise, 0, 1)
+        Work::new(graph, node, CostClass::Elementwise, 0, 1)
     }
 
     fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {

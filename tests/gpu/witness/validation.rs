@@ -30,7 +30,7 @@ fn the_validation_layer_is_silent() {
         .skip("portability::")
         // Models run by their naïve and their smallest plans in `phases::`, the small network under every strategy.
         .skip("invariance::every_strategy::")
-        // The kernels' own tests run every family in more shapes.
+        // The kernels' own tests run every kernel in more shapes.
         .skip("onnx_nodes::")
         // What the catalogue's networks add are shapes, and the kernels' own tests have more of those.
         .skip("zoo")

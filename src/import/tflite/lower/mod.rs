@@ -1,4 +1,4 @@
-//! From the operators of TensorFlow Lite to the graph's: one function an operator, one file a family, which also
+//! From the operators of TensorFlow Lite to the graph's: one function an operator, one file for those that are alike, which also
 //! holds its rows of the table. Names no other operator than its own.
 
 mod activation;

@@ -1,4 +1,4 @@
-//! What the families share: finding operands, packing epilogues, putting a dispatch together.
+//! What the kernels share: finding operands, packing epilogues, putting a dispatch together.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub(crate) fn constant(step: &StepContext<'_>, index: usize) -> Result<(), Kerne
     }
 }
 
-/// Texels of the step's rows of the result: the invocations of a family that computes one each.
+/// Texels of the step's rows of the result: the invocations of a kernel that computes one each.
 pub(crate) fn texels(step: &StepContext<'_>) -> u32 {
     step.rows.len() as u32 * step.output.shape.row_texels() as u32
 }
