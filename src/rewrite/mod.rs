@@ -8,6 +8,7 @@ mod activation_sink;
 mod affine;
 mod affine_chain;
 mod bounds;
+mod common_subexpression;
 mod concat_activation;
 mod concat_zeros;
 mod context;

@@ -1,9 +1,9 @@
 //! The list of rules: every one by name, and which of them are on.
 
 use super::{
-    activation, affine_chain, bounds, concat_activation, concat_zeros, dead, exact_division, flatten,
-    fold_into_consumer, fold_into_producer, gated_activation, gelu, hard_sigmoid, identity, in_place, linear, mask,
-    normalize, numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule, same_size, softmax,
+    activation, affine_chain, bounds, common_subexpression, concat_activation, concat_zeros, dead, exact_division,
+    flatten, fold_into_consumer, fold_into_producer, gated_activation, gelu, hard_sigmoid, identity, in_place, linear,
+    mask, normalize, numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule, same_size, softmax,
     transpose_chain, transpose_reshape, views,
 };
 
@@ -13,11 +13,12 @@ use super::{
 /// folded before activations are moved, which would otherwise stand between; activations before additions, so that an
 /// addition finds the activation in front of it already in its producer; and both before what a concatenation does to its
 /// result, so that its parts are computed by as few nodes as there will be.
-pub static RULES: [Rule; 26] = [
+pub static RULES: [Rule; 27] = [
     mask::RULE,
     identity::RULE,
     same_size::RULE,
     concat_zeros::RULE,
+    common_subexpression::RULE,
     transpose_chain::RULE,
     transpose_reshape::RULE,
     reshape_chain::RULE,

@@ -9,6 +9,7 @@ mod affine;
 #[cfg(test)]
 mod arithmetic;
 #[cfg(test)]
+mod common_subexpression;
 mod concat;
 #[cfg(test)]
 mod identity;
