@@ -13,8 +13,8 @@ macro_rules! op {
         /// What a node computes.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Op {
-            $(#[doc = concat!("See [`", stringify!($name), "`](struct@", stringify!($name), ").")] $name($name),)*
-            $(#[doc = concat!("See [`", stringify!($plain), "`](struct@", stringify!($plain), ").")] $plain,)*
+            $(#[doc = concat!("See [`", stringify!($name), "`](type@", stringify!($name), ").")] $name($name),)*
+            $(#[doc = concat!("See [`", stringify!($plain), "`](type@", stringify!($plain), ").")] $plain,)*
         }
 
         /// The names of all operators, as the variants of [`Op`] have them.
