@@ -35,6 +35,10 @@ pub mod schedule;
 #[cfg(feature = "cli")]
 pub mod setup;
 
+/// wgpu 30, whose devices, textures and encoders sessions take and give: what a caller uses must be of this version.
+#[cfg(feature = "gpu")]
+pub use wgpu;
+
 /// The library code in the README is compiled with the tests, so that it stays true.
 #[cfg(all(doctest, feature = "cli"))]
 #[doc = include_str!("../README.md")]

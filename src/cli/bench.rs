@@ -106,6 +106,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     }
     let options = SessionOptions { compile: args.model.compile_options(), ..SessionOptions::default() };
     let mut session = setup_model::session(&gpu, &graph, &options, args.model.deadline())?;
+    let reserved = gpu.reserved_bytes();
     let inputs = random(&graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let mut outputs = session.run(&slices)?;
@@ -133,7 +134,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         dispatches: session.dispatches(),
         pipelines: session.pipelines().len(),
         pool_bytes: session.memory().pool_planned,
-        gpu_memory_peak_bytes: session.memory().reserved,
+        gpu_memory_peak_bytes: reserved,
         outputs: graph.outputs.iter().zip(&outputs).map(|(&tensor, values)| output(&graph, tensor, values)).collect(),
         steps: steps(&session, args, &profiles),
     };

@@ -12,6 +12,7 @@ use crate::{
 
 /// How far a step's result is from the reference's.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StepDifference {
     /// The step's number in the schedule.
     pub step: usize,

@@ -1,11 +1,8 @@
 //! The device: found, or brought by the caller; its errors turned into types.
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use super::GpuError;
+use super::{GpuError, loss::Loss};
 use crate::plan::TextureLimits;
 
 /// How long the host waits for the device unless it is told otherwise: no answer takes that long where something is at
@@ -32,6 +29,7 @@ impl Default for GpuOptions {
 
 /// An adapter, for lists.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct AdapterSummary {
     /// The adapter's name.
     pub name: String,
@@ -54,15 +52,8 @@ pub struct Gpu {
     pub device: wgpu::Device,
     /// Its queue.
     pub queue: wgpu::Queue,
-    lost: Arc<OnceLock<Loss>>,
+    loss: Arc<Loss>,
     timeout: Duration,
-}
-
-/// How a device was lost.
-#[derive(Clone, Debug)]
-struct Loss {
-    reason: wgpu::DeviceLostReason,
-    message: String,
 }
 
 fn instance() -> wgpu::Instance {
@@ -147,20 +138,39 @@ impl Gpu {
             })
             .await
             .map_err(|e| GpuError::NoDevice { adapter: adapter.get_info().name, reason: e.to_string() })?;
-        Ok(Self::from_device(device, queue).with_timeout(options.timeout))
+        let loss = Arc::new(Loss::told());
+        let told = Arc::clone(&loss);
+        device.set_device_lost_callback(move |reason, message| told.note(Some(reason), message));
+        Ok(Self { device, queue, loss, timeout: options.timeout })
     }
 
     /// Uses a device and queue of the caller's. Core WebGPU limits suffice. Waits for it take at most [`TIMEOUT`].
     ///
-    /// Its device-lost callback is replaced: by no other way does wgpu say that a device is lost.
+    /// The device's callbacks stay the caller's. wgpu says why a device was lost to one callback alone, so a session only
+    /// sees that it is lost, and its error has no reason; a caller whose callback says it to this handle gets it there:
+    ///
+    /// ```no_run
+    /// # fn embed(device: texpool::wgpu::Device, queue: texpool::wgpu::Queue) {
+    /// let gpu = texpool::gpu::Gpu::from_device(device.clone(), queue);
+    /// let told = gpu.clone();
+    /// device.set_device_lost_callback(move |reason, message| told.device_lost(reason, message));
+    /// # }
+    /// ```
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
-        let lost = Arc::new(OnceLock::new());
-        let note = Arc::clone(&lost);
-        device.set_device_lost_callback(move |reason, message| {
-            // The first reason is the one that counts.
-            let _ = note.set(Loss { reason, message });
-        });
-        Self { device, queue, lost, timeout: TIMEOUT }
+        let loss = Arc::new(Loss::probed(&device));
+        Self { device, queue, loss, timeout: TIMEOUT }
+    }
+
+    /// Notes why the device was lost, for the errors of all that use this device from then on. What was said first
+    /// counts.
+    pub fn device_lost(&self, reason: wgpu::DeviceLostReason, message: impl Into<String>) {
+        self.loss.note(Some(reason), message.into());
+    }
+
+    /// All memory that the device holds now for whoever uses it, blocks of the allocator included; 0 where the driver does
+    /// not say.
+    pub fn reserved_bytes(&self) -> u64 {
+        self.device.generate_allocator_report().map_or(0, |report| report.total_reserved_bytes)
     }
 
     /// The same device; waits through this handle, and those of sessions made with it, take at most `timeout`.
@@ -175,7 +185,7 @@ impl Gpu {
 
     /// Runs `make`, and turns what the device says of it into an error.
     pub(super) fn scoped<T>(&self, doing: &str, make: impl FnOnce() -> T) -> Result<T, GpuError> {
-        self.check_lost()?;
+        self.loss.check_told()?;
         let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory]
             .map(|filter| self.device.push_error_scope(filter));
         let made = make();
@@ -202,10 +212,7 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Lost`], with the reason and what the driver says.
     pub fn check_lost(&self) -> Result<(), GpuError> {
-        match self.lost.get() {
-            Some(Loss { reason, message }) => Err(GpuError::Lost { reason: *reason, message: message.clone() }),
-            None => Ok(()),
-        }
+        self.loss.check(&self.device)
     }
 
     /// Makes a buffer, called `what` in errors.

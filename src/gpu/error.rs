@@ -2,18 +2,21 @@
 
 use std::time::Duration;
 
+use super::TensorRole;
 use crate::{
-    compile::CompileError, graph::CheckError, kernels::KernelError, ops::reference::ReferenceError, plan::TextureSpec,
+    compile::CompileError,
+    graph::CheckError,
+    kernels::KernelError,
+    ops::reference::ReferenceError,
+    plan::{TextureSpec, printable},
 };
 
 /// Why the device could not do what was asked.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum GpuError {
     /// No adapter was found.
-    #[error(
-        "no GPU adapter was found ({reason}); on Debian or Ubuntu `apt-get install mesa-vulkan-drivers libvulkan1` \
-         installs a software one"
-    )]
+    #[error("no GPU adapter was found ({reason})")]
     NoAdapter {
         /// What the search for adapters said.
         reason: String,
@@ -55,11 +58,12 @@ pub enum GpuError {
         reason: String,
     },
     /// The device is gone.
-    #[error("the device was lost ({reason:?}){}", if message.is_empty() { String::new() } else { format!(": {message}") })]
+    #[error("the device was lost{}", lost(*.reason, message))]
     Lost {
-        /// Whether it was destroyed, or for reasons of its own.
-        reason: wgpu::DeviceLostReason,
-        /// What the driver said; nothing for a device that was destroyed.
+        /// Whether it was destroyed, or for reasons of its own. `None` for a device of the caller's that was not
+        /// [said](super::Gpu::device_lost) to be lost: wgpu has told the caller, and nobody else.
+        reason: Option<wgpu::DeviceLostReason>,
+        /// What the driver said, or how the loss showed; nothing for a device that was destroyed.
         message: String,
     },
     /// The device took too long. It may still be at it.
@@ -73,8 +77,32 @@ pub enum GpuError {
     /// The graph is not whole.
     #[error(transparent)]
     Graph(#[from] CheckError),
-    /// A texture of the caller's is not as planned.
-    #[error("texture {texture} was to be {expected:?}, but {reason}")]
+    /// A texture of the caller's is not as the input or output that it is for.
+    #[error("the texture for {role} {index} (`{}`) must be {}, but {reason}", printable(name), described(*.expected))]
+    ExternalTexture {
+        /// Whether it is for an input or an output.
+        role: TensorRole,
+        /// Which of them.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// What the texture must be.
+        expected: TextureSpec,
+        /// What differs.
+        reason: String,
+    },
+    /// A texture was brought for an input or output that the model does not have.
+    #[error("a texture was brought for {role} {index}, but the model has {}", counted(*.count, *.role))]
+    NoSuchTensor {
+        /// Whether it was for an input or an output.
+        role: TensorRole,
+        /// For which of them.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A dispatch was made for another texture than the one of that number in its set.
+    #[error("texture {texture} of the set was to be {}, but {reason}", described(*.expected))]
     Texture {
         /// Which.
         texture: usize,
@@ -83,14 +111,30 @@ pub enum GpuError {
         /// What differs.
         reason: String,
     },
-    /// The caller brought values that the model does not take.
-    #[error("{what}: expected {expected}, found {found}")]
-    Input {
-        /// What was counted.
-        what: String,
-        /// How many there must be.
+    /// Values were given for another number of inputs, or room for another number of outputs, than go by value.
+    #[error("{}", miscounted(*.role, by_value, in_textures, *.found))]
+    TensorCount {
+        /// Whether inputs or outputs were counted.
+        role: TensorRole,
+        /// Names of those that go by value, in order.
+        by_value: Vec<String>,
+        /// Names of those that lie in textures of the caller's.
+        in_textures: Vec<String>,
+        /// How many were given.
+        found: usize,
+    },
+    /// Values or room were given for another number of elements than an input or output has.
+    #[error("{role} {index} (`{}`) has {expected} elements, but {found} were given", printable(name))]
+    TensorLength {
+        /// Whether it is an input or an output.
+        role: TensorRole,
+        /// Which of them.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// How many elements it has.
         expected: usize,
-        /// How many there were.
+        /// How many were given.
         found: usize,
     },
     /// A step's result has no place.
@@ -121,6 +165,43 @@ pub enum GpuError {
 /// The bytes asked for, in words.
 fn asked(bytes: Option<u64>) -> String {
     bytes.map_or_else(String::new, |bytes| format!(", which takes {bytes} bytes"))
+}
+
+/// How a device was lost, behind the words that it was.
+fn lost(reason: Option<wgpu::DeviceLostReason>, message: &str) -> String {
+    let reason = reason.map_or_else(String::new, |reason| format!(" ({reason:?})"));
+    if message.is_empty() { reason } else { format!("{reason}: {message}") }
+}
+
+/// What a texture must be.
+fn described(TextureSpec { width, height, format }: TextureSpec) -> String {
+    format!("{width}x{height} texels of {format:?}")
+}
+
+/// A number of inputs or outputs.
+fn counted(count: usize, role: TensorRole) -> String {
+    match count {
+        0 => format!("no {role}"),
+        1 => format!("one {role}"),
+        _ => format!("{count} {role}s"),
+    }
+}
+
+/// How many inputs or outputs go by value, which ones, where the others are, and how many were given.
+fn miscounted(role: TensorRole, by_value: &[String], in_textures: &[String], found: usize) -> String {
+    let names = |names: &[String]| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{}`", printable(name))).collect();
+        names.join(", ")
+    };
+    let verb = if by_value.len() > 1 { "go" } else { "goes" };
+    let which = if by_value.is_empty() { String::new() } else { format!(" ({})", names(by_value)) };
+    let others = match in_textures {
+        [] => String::new(),
+        [_] => format!("; {} lies in a texture of the caller's", names(in_textures)),
+        _ => format!("; {} lie in textures of the caller's", names(in_textures)),
+    };
+    let given = if found == 1 { "1 was".to_owned() } else { format!("{found} were") };
+    format!("{}{which} {verb} by value, but {given} given{others}", counted(by_value.len(), role))
 }
 
 impl GpuError {

@@ -56,7 +56,7 @@ impl ParamBuffer {
         [begin, length].map(|params| params as u64 * 4)
     }
 
-    fn upload(mut self, gpu: &Gpu) -> Result<Option<wgpu::Buffer>, GpuError> {
+    fn upload(mut self, gpu: &Gpu, label: &str) -> Result<Option<wgpu::Buffer>, GpuError> {
         if self.params.is_empty() {
             return Ok(None);
         }
@@ -69,7 +69,7 @@ impl ParamBuffer {
         let buffer = gpu.buffer(
             "row tables",
             &wgpu::BufferDescriptor {
-                label: Some("tables"),
+                label: Some(label),
                 size: self.params.len() as u64 * 4,
                 usage: usage | wgpu::BufferUsages::COPY_DST,
                 mapped_at_creation: false,
@@ -80,8 +80,9 @@ impl ParamBuffer {
     }
 }
 
-/// Uploads the params of all dispatches and answers where each one's lie, in their order.
-pub(super) fn upload(gpu: &Gpu, dispatches: &[Dispatch]) -> Result<Vec<ParamRange>, GpuError> {
+/// Uploads the params of all dispatches into buffers of that label. Answers where each one's lie, in their order, and the
+/// bytes of the buffers.
+pub(super) fn upload(gpu: &Gpu, label: &str, dispatches: &[Dispatch]) -> Result<(Vec<ParamRange>, u64), GpuError> {
     let limits = gpu.device.limits();
     let mut buffers = ParamBinding::ALL.map(|binding| ParamBuffer::new(binding, &limits));
     let mut ranges = Vec::with_capacity(dispatches.len());
@@ -95,12 +96,14 @@ pub(super) fn upload(gpu: &Gpu, dispatches: &[Dispatch]) -> Result<Vec<ParamRang
         }
         ranges.push((binding, offset, size));
     }
-    let [uniform, storage] = buffers.map(|buffer| buffer.upload(gpu));
+    let [uniform, storage] = buffers.map(|buffer| buffer.upload(gpu, label));
     let buffers = [uniform?, storage?];
+    let bytes = buffers.iter().flatten().map(wgpu::Buffer::size).sum();
     let params = |(binding, offset, size)| {
         let buffer = buffers[binding as usize].clone();
         let missing = || GpuError::Refused { doing: "binding row tables".into(), reason: "they have no buffer".into() };
         Ok(ParamRange { binding, buffer: buffer.ok_or_else(missing)?, offset, size })
     };
-    ranges.into_iter().map(params).collect()
+    let ranges = ranges.into_iter().map(params).collect::<Result<_, GpuError>>()?;
+    Ok((ranges, bytes))
 }

@@ -72,6 +72,7 @@ impl SharedPipelines {
 
 /// A pipeline that was made: what another compiler would need to make it again.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PipelineRecipe {
     /// The kernel.
     pub shader: Shader,

@@ -6,6 +6,7 @@ use super::{Gpu, GpuError, Program, wait::Mapping};
 
 /// One dispatch's time.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct DispatchTime {
     /// The schedule's step it belongs to; none for poison.
     pub step: Option<usize>,

@@ -12,6 +12,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Program {
     bound: Vec<Bound>,
+    table_bytes: u64,
 }
 
 #[derive(Debug)]
@@ -36,7 +37,7 @@ impl Program {
         dispatches: &[Dispatch],
     ) -> Result<Self, GpuError> {
         let spare = textures.create("spare", TextureSpec { width: 1, height: 1, format }, Role::Pool)?;
-        let params = params::upload(gpu, dispatches)?;
+        let (params, table_bytes) = params::upload(gpu, &textures.allocations().label("tables"), dispatches)?;
         let mut bound = Vec::with_capacity(dispatches.len());
         for (dispatch, params) in dispatches.iter().zip(&params) {
             let name = dispatch.shader.name();
@@ -64,12 +65,17 @@ impl Program {
             })?;
             bound.push(Bound { label: name, pipeline, group, grid: dispatch.grid() });
         }
-        Ok(Self { bound })
+        Ok(Self { bound, table_bytes })
     }
 
     /// Number of dispatches.
     pub fn len(&self) -> usize {
         self.bound.len()
+    }
+
+    /// Bytes of the buffers that hold the dispatches' params.
+    pub(super) const fn table_bytes(&self) -> u64 {
+        self.table_bytes
     }
 
     /// Whether there is nothing to do.

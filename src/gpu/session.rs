@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use super::{
-    Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, SharedPipelines, TextureSet,
+    ExternalTextures, Gpu, GpuError, Memory, PipelineRecipe, Pipelines, Program, Role, SharedPipelines, TensorRole,
+    TextureSet,
     lower::PlacedModel,
     profile::{DispatchTime, TimestampQueries},
-    transfer::{Direction, Transfers},
+    transfer::Transfers,
     weights,
 };
 use crate::{
@@ -32,32 +33,8 @@ pub struct SessionOptions {
     pub pipelines: SharedPipelines,
 }
 
-/// Textures of the caller's for inputs and outputs, by index; missing ones are created.
-///
-/// Each must be as [`io_texture`] says and have the usage `STORAGE_BINDING`. The session neither uploads to nor
-/// downloads from a texture of the caller's: its values come and go on the device, by [`Session::encode`].
-#[derive(Clone, Debug, Default)]
-pub struct ExternalTextures {
-    /// For the graph's inputs.
-    pub inputs: Vec<Option<wgpu::Texture>>,
-    /// For the graph's outputs.
-    pub outputs: Vec<Option<wgpu::Texture>>,
-}
-
-/// What the driver says that a session's parts take, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
-    /// Pool as planned.
-    pub pool_planned: u64,
-    /// Pool as the driver allocated it.
-    pub pool_driver: u64,
-    /// Textures of inputs and outputs, as planned.
-    pub io_planned: u64,
-    /// Weight textures, as packed.
-    pub weights: u64,
-    /// All device memory that the device holds now, blocks of the allocator included.
-    pub reserved: u64,
-}
+/// What labels of the pool's textures begin with.
+const POOL: &str = "pool";
 
 /// A model on a device: textures created, pipelines compiled and weights uploaded once.
 #[derive(Debug)]
@@ -89,7 +66,8 @@ impl Session {
     /// The same with textures of the caller's for some inputs and outputs.
     ///
     /// # Errors
-    /// [`GpuError::Texture`] where one is not as [`io_texture`] says, and as [`new`](Self::new).
+    /// [`GpuError::ExternalTexture`] where one is not as [`io_texture`] says, [`GpuError::NoSuchTensor`] for one past
+    /// the last input or output, and as [`new`](Self::new).
     pub fn with_textures(
         gpu: &Gpu,
         graph: &Graph,
@@ -118,39 +96,41 @@ impl Session {
         // Kernels rely on both: see `pipelines.rs`.
         check(&compiled.graph)?;
         ops::check(&compiled.graph)?;
+        external.check(&compiled.graph)?;
         let format = options.compile.format;
         let max_extent = gpu.texture_limits().max_extent;
         let mut textures = TextureSet::new(gpu);
 
-        let before = texture_bytes(gpu);
         for (i, &spec) in compiled.plan.textures.iter().enumerate() {
-            textures.create(&format!("pool {i}"), spec, if options.readback { Role::Shared } else { Role::Pool })?;
+            textures.create(&format!("{POOL} {i}"), spec, if options.readback { Role::Shared } else { Role::Pool })?;
         }
-        let pool_driver = texture_bytes(gpu).saturating_sub(before);
-        let mut memory = Memory { pool_planned: compiled.plan.bytes(), pool_driver, ..Memory::default() };
+        let mut memory = Memory { pool_planned: compiled.plan.bytes(), ..Memory::default() };
 
         let mut transfers = Transfers::new();
         let mut texture_of_storage = Vec::with_capacity(compiled.schedule.storages.len());
         for storage in &compiled.schedule.storages {
-            let (direction, from) = match storage.kind {
+            let (role, index) = match storage.kind {
                 StorageKind::Intermediate(record) => {
                     texture_of_storage.push(compiled.plan.placements[record].texture);
                     continue;
                 }
-                StorageKind::Input(i) => (Direction::Upload, external.inputs.get(i)),
-                StorageKind::Output(i) => (Direction::Readback, external.outputs.get(i)),
+                StorageKind::Input(i) => (TensorRole::Input, i),
+                StorageKind::Output(i) => (TensorRole::Output, i),
             };
             let tensor = &compiled.graph.tensors[storage.tensor];
             let spec = io_texture(tensor.shape, format, max_extent);
-            let texture = match from {
-                Some(Some(texture)) => textures.adopt(spec, texture.clone())?,
-                _ => {
-                    let texture = textures.create(&tensor.name, spec, Role::Shared)?;
-                    transfers.add(gpu, &textures, texture, tensor, direction)?;
+            let texture = match external.get(role, index) {
+                Some(texture) => {
+                    transfers.skip(role, &tensor.name);
+                    textures.adopt(role, index, &tensor.name, spec, texture.clone())?
+                }
+                None => {
+                    let texture = textures.create(&format!("{role} {index}"), spec, Role::Shared)?;
+                    transfers.add(gpu, &textures, texture, tensor, (role, index))?;
+                    memory.io_planned += spec.bytes();
                     texture
                 }
             };
-            memory.io_planned += spec.bytes();
             texture_of_storage.push(texture);
         }
         let (weight_places, weight_bytes) = weights::upload(gpu, &mut textures, &compiled.graph, format)?;
@@ -160,7 +140,7 @@ impl Session {
             placed.dispatches(&weight_places, options.poison, gpu.device.limits().max_buffer_size)?.into_iter().unzip();
         let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
         let program = Program::new(gpu, &mut textures, &mut pipelines, format, &dispatches)?;
-        memory.reserved = reserved_bytes(gpu);
+        (memory.tables, memory.staging) = (program.table_bytes(), transfers.bytes());
         Ok(Self {
             gpu: gpu.clone(),
             compiled,
@@ -182,8 +162,8 @@ impl Session {
     /// [`GpuError::Timeout`] it first waits, as long again, for what is still on the device.
     ///
     /// # Errors
-    /// [`GpuError::Input`] for a wrong number of inputs or values, [`GpuError::Timeout`], [`GpuError::Lost`], and what
-    /// the device says.
+    /// [`GpuError::TensorCount`] and [`GpuError::TensorLength`] for a wrong number of inputs or values,
+    /// [`GpuError::Timeout`], [`GpuError::Lost`], and what the device says.
     pub fn run(&mut self, inputs: &[&[f32]]) -> Result<Vec<Vec<f32>>, GpuError> {
         let mut outputs = self.transfers.empty_outputs();
         self.run_into(inputs, &mut outputs)?;
@@ -199,7 +179,7 @@ impl Session {
         self.run_with_transfers(
             "a run of the model",
             inputs,
-            &[Direction::Upload, Direction::Readback],
+            &[TensorRole::Input, TensorRole::Output],
             |session, encoder| {
                 session.program.encode(encoder, None);
             },
@@ -215,7 +195,7 @@ impl Session {
         &mut self,
         what: &str,
         inputs: &[&[f32]],
-        directions: &[Direction],
+        moved: &[TensorRole],
         encode: impl FnOnce(&Self, &mut wgpu::CommandEncoder),
     ) -> Result<(), GpuError> {
         self.transfers.check_inputs(inputs)?;
@@ -225,13 +205,13 @@ impl Session {
         let (submission, mappings) = self.gpu.scoped(what, || {
             let mut encoder =
                 self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("run") });
-            self.transfers.encode(Direction::Upload, &self.textures, &mut encoder);
+            self.transfers.encode(TensorRole::Input, &self.textures, &mut encoder);
             encode(self, &mut encoder);
-            if directions.contains(&Direction::Readback) {
-                self.transfers.encode(Direction::Readback, &self.textures, &mut encoder);
+            if moved.contains(&TensorRole::Output) {
+                self.transfers.encode(TensorRole::Output, &self.textures, &mut encoder);
             }
             let submission = self.gpu.queue.submit([encoder.finish()]);
-            let mappings: Vec<_> = directions.iter().flat_map(|&direction| self.transfers.map(direction)).collect();
+            let mappings: Vec<_> = moved.iter().flat_map(|&role| self.transfers.map(role)).collect();
             (submission, mappings)
         })?;
         self.transfers.submitted(submission.clone());
@@ -256,7 +236,7 @@ impl Session {
         inputs: &[&[f32]],
         mut seen: impl FnMut(usize, &[f32]) -> bool,
     ) -> Result<(), GpuError> {
-        self.run_with_transfers("bringing the inputs", inputs, &[Direction::Upload], |_, _| {})?;
+        self.run_with_transfers("bringing the inputs", inputs, &[TensorRole::Input], |_, _| {})?;
         self.transfers.ended();
         let placed = PlacedModel {
             compiled: &self.compiled,
@@ -314,9 +294,10 @@ impl Session {
         &self.compiled
     }
 
-    /// What the session takes of the device's memory.
+    /// What the session takes of the device's memory. Asks the driver, which looks through all that the device holds.
     pub fn memory(&self) -> Memory {
-        self.memory
+        let driver = |what| self.textures.allocations().bytes(&self.gpu, what);
+        Memory { pool_driver: driver(POOL), driver: driver(""), ..self.memory }
     }
 
     /// Number of dispatches of a run.
@@ -345,12 +326,4 @@ pub fn io_texture(shape: Shape, format: TexelFormat, max_extent: u32) -> Texture
     }
     let height = u32::try_from(texels.div_ceil(width)).unwrap_or(u32::MAX);
     TextureSpec { width: width as u32, height, format }
-}
-
-fn texture_bytes(gpu: &Gpu) -> u64 {
-    u64::try_from(gpu.device.get_internal_counters().hal.texture_memory.read()).unwrap_or(0)
-}
-
-fn reserved_bytes(gpu: &Gpu) -> u64 {
-    gpu.device.generate_allocator_report().map_or(0, |report| report.total_reserved_bytes)
 }

@@ -4,7 +4,7 @@ use std::{ops::Range, time::Duration};
 
 use half::f16;
 
-use super::{Gpu, GpuError, pack::half, wait::Mapping};
+use super::{Gpu, GpuError, TensorRole, allocations::Allocations, pack::half, wait::Mapping};
 use crate::{
     graph::Shape,
     kernels::{Operand, Reach},
@@ -26,6 +26,7 @@ pub enum Role {
 #[derive(Debug)]
 pub struct TextureSet {
     gpu: Gpu,
+    allocations: Allocations,
     slots: Vec<(TextureSpec, wgpu::Texture, wgpu::TextureView)>,
 }
 
@@ -40,7 +41,7 @@ pub(super) const fn texture_format(format: TexelFormat) -> wgpu::TextureFormat {
 impl TextureSet {
     /// No textures yet.
     pub fn new(gpu: &Gpu) -> Self {
-        Self { gpu: gpu.clone(), slots: Vec::new() }
+        Self { gpu: gpu.clone(), allocations: Allocations::new(), slots: Vec::new() }
     }
 
     /// Creates a texture and answers its number.
@@ -62,7 +63,7 @@ impl TextureSet {
         };
         let texture = self.gpu.scoped(&format!("creating texture {label}"), || {
             self.gpu.device.create_texture(&wgpu::TextureDescriptor {
-                label: Some(label),
+                label: Some(&self.allocations.label(label)),
                 size: extent(spec),
                 mip_level_count: 1,
                 sample_count: 1,
@@ -76,21 +77,38 @@ impl TextureSet {
         Ok(self.push(spec, texture))
     }
 
-    /// Takes a texture of the caller's, which must be exactly as `spec` says and usable as a storage texture.
-    ///
-    /// # Errors
-    /// [`GpuError::Texture`], naming what differs.
-    pub fn adopt(&mut self, spec: TextureSpec, texture: wgpu::Texture) -> Result<usize, GpuError> {
+    /// Takes a texture of the caller's for an input or output, which must be exactly as `spec` says and usable as a storage
+    /// texture.
+    pub(super) fn adopt(
+        &mut self,
+        role: TensorRole,
+        index: usize,
+        name: &str,
+        spec: TextureSpec,
+        texture: wgpu::Texture,
+    ) -> Result<usize, GpuError> {
         let reason = if texture.format() != texture_format(spec.format) {
             format!("its format is {:?}", texture.format())
         } else if texture.size() != extent(spec) {
-            format!("it is {}x{}x{}", texture.width(), texture.height(), texture.depth_or_array_layers())
+            match texture.depth_or_array_layers() {
+                1 => format!("it is {}x{}", texture.width(), texture.height()),
+                layers => format!("it is {}x{} in {layers} layers", texture.width(), texture.height()),
+            }
+        } else if texture.dimension() != wgpu::TextureDimension::D2 {
+            format!("its dimension is {:?}", texture.dimension())
+        } else if texture.mip_level_count() != 1 {
+            format!("it has {} mip levels", texture.mip_level_count())
         } else if !texture.usage().contains(wgpu::TextureUsages::STORAGE_BINDING) {
             "it lacks the usage STORAGE_BINDING".to_owned()
         } else {
             return Ok(self.push(spec, texture));
         };
-        Err(GpuError::Texture { texture: self.slots.len(), expected: spec, reason })
+        Err(GpuError::ExternalTexture { role, index, name: name.to_owned(), expected: spec, reason })
+    }
+
+    /// How what this set makes is labelled, and what belongs to it.
+    pub(super) fn allocations(&self) -> &Allocations {
+        &self.allocations
     }
 
     /// Checks that a texture is there, and has the width and the room that a dispatch was made for.

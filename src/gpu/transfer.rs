@@ -1,19 +1,12 @@
 //! Inputs to the device and outputs from it, through buffers that are made once, and again where a run has failed.
 
 use super::{
-    Gpu, GpuError, TextureSet,
+    Gpu, GpuError, TensorRole, TextureSet,
     pack::{pack, unpack},
     textures::row_bytes,
     wait::Mapping,
 };
 use crate::graph::{LayoutPermutation, Shape, Tensor};
-
-/// Which direction values go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    Upload,
-    Readback,
-}
 
 /// A tensor that is copied between the host and a texture of its own.
 #[derive(Debug)]
@@ -23,7 +16,10 @@ struct Transfer {
     texture: usize,
     buffer: wgpu::Buffer,
     bytes: Vec<u8>,
-    direction: Direction,
+    role: TensorRole,
+    /// Among the model's inputs or outputs.
+    index: usize,
+    name: String,
 }
 
 impl Transfer {
@@ -33,18 +29,20 @@ impl Transfer {
         textures: &TextureSet,
         texture: usize,
         tensor: &Tensor,
-        direction: Direction,
+        (role, index): (TensorRole, usize),
     ) -> Result<Self, GpuError> {
         let size = textures.spec(texture).bytes();
-        let buffer = buffer(gpu, size, direction)?;
-        let bytes = if direction == Direction::Upload { vec![0; size as usize] } else { Vec::new() };
+        let buffer = buffer(gpu, textures, size, role)?;
+        let bytes = if role == TensorRole::Input { vec![0; size as usize] } else { Vec::new() };
         Ok(Self {
             shape: tensor.shape,
             permutation: tensor.host_permutation.clone(),
             texture,
             buffer,
             bytes,
-            direction,
+            role,
+            index,
+            name: tensor.name.clone(),
         })
     }
 
@@ -68,17 +66,17 @@ impl Transfer {
                 rows_per_image: None,
             },
         };
-        match self.direction {
-            Direction::Upload => encoder.copy_buffer_to_texture(buffer, texture.as_image_copy(), texture.size()),
-            Direction::Readback => encoder.copy_texture_to_buffer(texture.as_image_copy(), buffer, texture.size()),
+        match self.role {
+            TensorRole::Input => encoder.copy_buffer_to_texture(buffer, texture.as_image_copy(), texture.size()),
+            TensorRole::Output => encoder.copy_texture_to_buffer(texture.as_image_copy(), buffer, texture.size()),
         }
     }
 
     /// Asks for the buffer to be mapped again once the device is done with it.
     fn map(&self) -> Mapping {
-        let mode = match self.direction {
-            Direction::Upload => wgpu::MapMode::Write,
-            Direction::Readback => wgpu::MapMode::Read,
+        let mode = match self.role {
+            TensorRole::Input => wgpu::MapMode::Write,
+            TensorRole::Output => wgpu::MapMode::Read,
         };
         Mapping::new(&self.buffer, mode)
     }
@@ -98,13 +96,13 @@ impl Transfer {
 }
 
 /// A buffer as a run finds it: of an input mapped, of an output not.
-fn buffer(gpu: &Gpu, size: u64, direction: Direction) -> Result<wgpu::Buffer, GpuError> {
-    let (what, usage) = match direction {
-        Direction::Upload => ("an input", wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC),
-        Direction::Readback => ("an output", wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST),
+fn buffer(gpu: &Gpu, textures: &TextureSet, size: u64, role: TensorRole) -> Result<wgpu::Buffer, GpuError> {
+    let (what, usage) = match role {
+        TensorRole::Input => ("an input", wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC),
+        TensorRole::Output => ("an output", wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST),
     };
-    let mapped_at_creation = direction == Direction::Upload;
-    gpu.buffer(what, &wgpu::BufferDescriptor { label: Some("transfer"), size, usage, mapped_at_creation })
+    let (label, mapped_at_creation) = (textures.allocations().label("staging"), role == TensorRole::Input);
+    gpu.buffer(what, &wgpu::BufferDescriptor { label: Some(&label), size, usage, mapped_at_creation })
 }
 
 fn mapping(error: impl std::fmt::Display) -> GpuError {
@@ -126,13 +124,15 @@ enum State {
 pub(super) struct Transfers {
     uploads: Vec<Transfer>,
     readbacks: Vec<Transfer>,
+    /// Inputs and outputs that the caller brings and takes in textures.
+    in_textures: Vec<(TensorRole, String)>,
     state: State,
 }
 
 impl Transfers {
     /// None yet.
     pub(super) const fn new() -> Self {
-        Self { uploads: Vec::new(), readbacks: Vec::new(), state: State::Ready }
+        Self { uploads: Vec::new(), readbacks: Vec::new(), in_textures: Vec::new(), state: State::Ready }
     }
 
     /// Adds an input or output that lies in `texture`.
@@ -142,14 +142,24 @@ impl Transfers {
         textures: &TextureSet,
         texture: usize,
         tensor: &Tensor,
-        direction: Direction,
+        place: (TensorRole, usize),
     ) -> Result<(), GpuError> {
-        let transfer = Transfer::new(gpu, textures, texture, tensor, direction)?;
-        match direction {
-            Direction::Upload => self.uploads.push(transfer),
-            Direction::Readback => self.readbacks.push(transfer),
+        let transfer = Transfer::new(gpu, textures, texture, tensor, place)?;
+        match transfer.role {
+            TensorRole::Input => self.uploads.push(transfer),
+            TensorRole::Output => self.readbacks.push(transfer),
         }
         Ok(())
+    }
+
+    /// Notes an input or output that lies in a texture of the caller's, for errors to name.
+    pub(super) fn skip(&mut self, role: TensorRole, name: &str) {
+        self.in_textures.push((role, name.to_owned()));
+    }
+
+    /// Bytes of the buffers.
+    pub(super) fn bytes(&self) -> u64 {
+        self.uploads.iter().chain(&self.readbacks).map(|transfer| transfer.buffer.size()).sum()
     }
 
     /// Vectors for all outputs.
@@ -159,12 +169,12 @@ impl Transfers {
 
     /// Checks that there is a slice of the right length for every input.
     pub(super) fn check_inputs(&self, inputs: &[&[f32]]) -> Result<(), GpuError> {
-        check_lengths("input", &self.uploads, inputs)
+        self.check_given(TensorRole::Input, inputs)
     }
 
     /// Checks that there is a vector of the right length for every output.
     pub(super) fn check_outputs(&self, outputs: &[Vec<f32>]) -> Result<(), GpuError> {
-        check_lengths("output", &self.readbacks, outputs)
+        self.check_given(TensorRole::Output, outputs)
     }
 
     /// Puts in order what a run has left behind that did not end well: waits until the device is done with it, and
@@ -176,7 +186,7 @@ impl Transfers {
             gpu.wait(submission, "an earlier run that was given up")?;
         }
         for transfer in self.uploads.iter_mut().chain(&mut self.readbacks) {
-            transfer.buffer = buffer(gpu, textures.spec(transfer.texture).bytes(), transfer.direction)?;
+            transfer.buffer = buffer(gpu, textures, textures.spec(transfer.texture).bytes(), transfer.role)?;
         }
         self.state = State::Ready;
         Ok(())
@@ -203,13 +213,13 @@ impl Transfers {
     }
 
     /// Copies all inputs, or all outputs.
-    pub(super) fn encode(&self, direction: Direction, textures: &TextureSet, encoder: &mut wgpu::CommandEncoder) {
-        self.of(direction).iter().for_each(|transfer| transfer.encode(textures, encoder));
+    pub(super) fn encode(&self, role: TensorRole, textures: &TextureSet, encoder: &mut wgpu::CommandEncoder) {
+        self.of(role).iter().for_each(|transfer| transfer.encode(textures, encoder));
     }
 
     /// Asks for the buffers of inputs or outputs to be mapped.
-    pub(super) fn map(&self, direction: Direction) -> Vec<Mapping> {
-        self.of(direction).iter().map(Transfer::map).collect()
+    pub(super) fn map(&self, role: TensorRole) -> Vec<Mapping> {
+        self.of(role).iter().map(Transfer::map).collect()
     }
 
     /// Reads the outputs, whose buffers are mapped, and gives those back.
@@ -217,22 +227,28 @@ impl Transfers {
         self.readbacks.iter().zip(outputs).try_for_each(|(transfer, values)| transfer.take(textures, values))
     }
 
-    fn of(&self, direction: Direction) -> &[Transfer] {
-        match direction {
-            Direction::Upload => &self.uploads,
-            Direction::Readback => &self.readbacks,
+    fn check_given<T: AsRef<[f32]>>(&self, role: TensorRole, given: &[T]) -> Result<(), GpuError> {
+        let transfers = self.of(role);
+        if transfers.len() != given.len() {
+            let by_value = transfers.iter().map(|transfer| transfer.name.clone()).collect();
+            let in_textures =
+                self.in_textures.iter().filter(|(of, _)| *of == role).map(|(_, name)| name.clone()).collect();
+            return Err(GpuError::TensorCount { role, by_value, in_textures, found: given.len() });
+        }
+        for (transfer, values) in transfers.iter().zip(given) {
+            let (expected, found) = (transfer.shape.len(), values.as_ref().len());
+            if expected != found {
+                let (index, name) = (transfer.index, transfer.name.clone());
+                return Err(GpuError::TensorLength { role, index, name, expected, found });
+            }
+        }
+        Ok(())
+    }
+
+    fn of(&self, role: TensorRole) -> &[Transfer] {
+        match role {
+            TensorRole::Input => &self.uploads,
+            TensorRole::Output => &self.readbacks,
         }
     }
-}
-
-fn check_lengths<T: AsRef<[f32]>>(what: &str, transfers: &[Transfer], given: &[T]) -> Result<(), GpuError> {
-    check_count(&format!("{what}s"), transfers.len(), given.len())?;
-    for (i, (transfer, values)) in transfers.iter().zip(given).enumerate() {
-        check_count(&format!("values of {what} {i}"), transfer.shape.len(), values.as_ref().len())?;
-    }
-    Ok(())
-}
-
-fn check_count(what: &str, expected: usize, found: usize) -> Result<(), GpuError> {
-    if expected == found { Ok(()) } else { Err(GpuError::Input { what: what.to_owned(), expected, found }) }
 }

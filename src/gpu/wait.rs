@@ -48,7 +48,7 @@ impl Gpu {
     fn loss(&self, message: String) -> GpuError {
         // Gives wgpu the occasion to say that the device was destroyed.
         let _ = catch_panic(|| self.device.poll(wgpu::PollType::Poll));
-        self.check_lost().err().unwrap_or(GpuError::Lost { reason: wgpu::DeviceLostReason::Unknown, message })
+        self.check_lost().err().unwrap_or(GpuError::Lost { reason: None, message })
     }
 }
 

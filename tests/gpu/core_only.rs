@@ -2,7 +2,7 @@
 
 use texpool::gpu::{Gpu, GpuOptions, Session, SessionOptions};
 
-use crate::support::{MODELS, models, open};
+use crate::support::{MODELS, callers_device, models, open, open_with};
 
 #[test]
 fn a_device_is_asked_for_core_features_and_limits() {
@@ -22,19 +22,13 @@ fn a_device_is_asked_for_core_features_and_limits() {
 
 #[test]
 fn timestamps_are_asked_for_only_on_request() {
-    let gpu = Gpu::open(&GpuOptions { timestamps: true, ..GpuOptions::default() });
-    let features = gpu.unwrap_or_else(|e| panic!("{e}")).device.features();
+    let features = open_with(&GpuOptions { timestamps: true, ..GpuOptions::default() }).device.features();
     assert!(wgpu::Features::TIMESTAMP_QUERY.contains(features), "{features:?}");
 }
 
 /// A caller's device without any feature and with core limits, sizes included.
 fn bare() -> Gpu {
-    // Says what to install where there is no adapter.
-    drop(open());
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle().with_env());
-    let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default())).unwrap();
-    let descriptor = wgpu::DeviceDescriptor { required_limits: wgpu::Limits::default(), ..Default::default() };
-    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+    let (device, queue) = callers_device(wgpu::Limits::default());
     Gpu::from_device(device, queue)
 }
 

@@ -1,12 +1,24 @@
 //! A device that is lost, or too small, or not there: each an error of its own.
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    time::Instant,
+};
+
 use texpool::{
     gpu::{Gpu, GpuError, GpuOptions, Role, Session, SessionOptions, TextureSet},
     graph::{GraphBuilder, Op, Unary},
     plan::{TexelFormat, TextureSpec},
 };
 
-use crate::support::open;
+use crate::support::{callers_device, open};
+
+/// How often a device is asked whether it is there.
+const PROBES: u32 = 100_000;
 
 #[test]
 fn a_lost_device_is_told_from_other_errors() {
@@ -27,13 +39,82 @@ fn a_lost_device_is_told_from_other_errors() {
     assert!(matches!(error, GpuError::Lost { .. }), "{error:?}");
 }
 
+/// The device of a caller's keeps the callback that the caller gave it, and its sessions see the loss all the same.
+#[test]
+fn a_callers_device_keeps_its_callback() {
+    let graph = {
+        let mut b = GraphBuilder::new("net");
+        let x = b.input("x", &[1, 3, 5, 7]).unwrap();
+        let y = b.unary("sin", Unary::Sin, x).unwrap();
+        b.finish(&[y]).unwrap()
+    };
+    let input = vec![0.5; 105];
+    for tells in [false, true] {
+        let (device, queue) = callers_device(wgpu::Limits::default());
+        let calls = Arc::new(AtomicUsize::new(0));
+        let gpu = Gpu::from_device(device.clone(), queue);
+        let (counted, told) = (Arc::clone(&calls), gpu.clone());
+        device.set_device_lost_callback(move |reason, message| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            if tells {
+                told.device_lost(reason, message);
+            }
+        });
+        // Nobody but the caller hears of errors: one that nobody expects ends the test.
+        device.on_uncaptured_error(Arc::new(|error| panic!("{error}")));
+        let mut session = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap();
+        session.run(&[&input]).unwrap();
+        device.destroy();
+        if tells {
+            device.poll(wgpu::PollType::Poll).unwrap();
+        }
+        let expected =
+            if tells { "the device was lost (Destroyed)" } else { "the device was lost: it maps no buffers any more" };
+        for error in [
+            session.run(&[&input]).unwrap_err(),
+            session.profile().unwrap_err(),
+            Session::new(&gpu, &graph, &SessionOptions::default()).unwrap_err(),
+            gpu.check_lost().unwrap_err(),
+        ] {
+            assert!(matches!(error, GpuError::Lost { .. }), "{error:?}");
+            assert_eq!(error.to_string(), expected);
+        }
+        drop(session);
+        device.poll(wgpu::PollType::Poll).unwrap();
+        assert_eq!(calls.load(Ordering::Relaxed), 1, "calls of the caller's callback");
+    }
+}
+
+/// A device of the caller's that is polled by another thread all the while is not taken for lost.
+#[test]
+fn a_device_that_others_poll_is_not_lost() {
+    let (device, queue) = callers_device(wgpu::Limits::default());
+    let gpu = Gpu::from_device(device.clone(), queue);
+    let (tell, done) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while done.try_recv() == Err(mpsc::TryRecvError::Empty) {
+                device.poll(wgpu::PollType::Poll).unwrap();
+            }
+        });
+        // A failure closes it, too.
+        let _tell = tell;
+        let begun = Instant::now();
+        for _ in 0..PROBES {
+            gpu.check_lost().unwrap();
+        }
+        println!("{} ns a look", begun.elapsed().as_nanos() / u128::from(PROBES));
+    });
+}
+
 /// Drivers that lose their device have a word about it.
 #[test]
 fn the_words_of_a_driver_are_told() {
     let lost = |reason, message: &str| GpuError::Lost { reason, message: message.into() }.to_string();
-    let unknown = lost(wgpu::DeviceLostReason::Unknown, "out of patience");
+    let unknown = lost(Some(wgpu::DeviceLostReason::Unknown), "out of patience");
     assert_eq!(unknown, "the device was lost (Unknown): out of patience");
-    assert_eq!(lost(wgpu::DeviceLostReason::Destroyed, ""), "the device was lost (Destroyed)");
+    assert_eq!(lost(Some(wgpu::DeviceLostReason::Destroyed), ""), "the device was lost (Destroyed)");
+    assert_eq!(lost(None, ""), "the device was lost");
 }
 
 #[test]

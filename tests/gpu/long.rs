@@ -2,7 +2,7 @@
 
 use texpool::{
     compile::CompileOptions,
-    gpu::{Gpu, GpuOptions, Session, SessionOptions},
+    gpu::{GpuOptions, Session, SessionOptions},
     graph::{Graph, GraphBuilder, Unary},
     plan::{Planner, Strategy},
     rewrite::Rules,
@@ -21,7 +21,7 @@ fn chain(links: usize) -> Graph {
 /// wgpu's query sets hold two timestamps of 2048 dispatches: more of them are timed piece by piece.
 #[test]
 fn more_dispatches_are_profiled_than_a_query_set_holds() {
-    let gpu = Gpu::open(&GpuOptions { timestamps: true, ..GpuOptions::default() }).unwrap_or_else(|e| panic!("{e}"));
+    let gpu = crate::support::open_with(&GpuOptions { timestamps: true, ..GpuOptions::default() });
     let timestamps = gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
     for links in [1, 2047, 2048, 2049, 4500] {
         let compile = CompileOptions {

@@ -7,6 +7,7 @@ mod compare;
 mod core_only;
 mod device_profile;
 mod faults;
+mod given;
 mod goldens;
 mod in_place;
 mod invariance;

@@ -13,7 +13,7 @@ use texpool::{
     plan::TexelFormat,
 };
 
-use crate::support::open;
+use crate::support::{open, open_with};
 
 /// Pixels of an edge of the slow network's image.
 const EDGE: usize = 96;
@@ -68,6 +68,10 @@ fn held(gpu: &Gpu) -> [isize; 3] {
     [hal.buffers.read(), hal.buffer_memory.read(), hal.texture_memory.read()]
 }
 
+fn miscounted(result: &Result<(), GpuError>) -> bool {
+    matches!(result, Err(GpuError::TensorCount { .. } | GpuError::TensorLength { .. }))
+}
+
 /// Calls that are refused for what they bring touch nothing.
 #[test]
 fn a_session_runs_on_after_wrong_calls() {
@@ -91,8 +95,8 @@ fn a_session_runs_on_after_wrong_calls() {
             3 => session.run_into(&inputs, &mut wrong),
             n => session.run_into(&inputs, &mut outputs[..n]),
         };
-        assert!(matches!(result, Err(GpuError::Input { .. })), "{name}: {result:?}");
-        assert!(matches!(session.run_stepwise(&[], |_, _| true), Err(GpuError::Input { .. })), "{name}");
+        assert!(miscounted(&result), "{name}: {result:?}");
+        assert!(miscounted(&session.run_stepwise(&[], |_, _| true)), "{name}");
         runs_right(&mut session, name);
     }
     assert_eq!(held(&gpu), before, "calls that were refused hold memory");
@@ -143,7 +147,7 @@ fn a_session_runs_on_after_a_timeout() {
 /// A profile that was given up harms no run, nor does one that watches.
 #[test]
 fn a_session_runs_on_after_a_timeout_of_another_kind() {
-    let gpu = Gpu::open(&GpuOptions { timestamps: true, ..GpuOptions::default() }).unwrap_or_else(|e| panic!("{e}"));
+    let gpu = open_with(&GpuOptions { timestamps: true, ..GpuOptions::default() });
     let mut session =
         Session::new(&gpu, &slow(), &SessionOptions { readback: true, ..SessionOptions::default() }).unwrap();
     runs_right(&mut session, "nothing");
@@ -164,8 +168,7 @@ fn a_session_runs_on_after_a_timeout_of_another_kind() {
 /// The timeout is that of the device's handle, unless the session is told another.
 #[test]
 fn a_timeout_comes_from_the_options() {
-    let gpu = Gpu::open(&GpuOptions { timeout: Duration::ZERO, ..GpuOptions::default() });
-    let gpu = gpu.unwrap_or_else(|e| panic!("{e}"));
+    let gpu = open_with(&GpuOptions { timeout: Duration::ZERO, ..GpuOptions::default() });
     assert_eq!((gpu.timeout(), GpuOptions::default().timeout), (Duration::ZERO, TIMEOUT));
     // Weights are uploaded in pieces that are waited for, too.
     let made = (0..50).find_map(|_| Session::new(&gpu, &slow(), &SessionOptions::default()).err());
@@ -227,7 +230,7 @@ fn a_session_of_a_lost_device_says_so() {
         ];
         for (i, error) in errors.into_iter().enumerate() {
             let error = error.expect_err("a lost device ran");
-            let GpuError::Lost { reason: wgpu::DeviceLostReason::Destroyed, .. } = error else {
+            let GpuError::Lost { reason: Some(wgpu::DeviceLostReason::Destroyed), .. } = error else {
                 panic!("call {i}, busy {busy}: {error:?}")
             };
             assert!(error.to_string().contains("Destroyed"), "{error}");

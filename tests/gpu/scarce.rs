@@ -6,7 +6,7 @@ use texpool::{
     plan::{TexelFormat, TextureSpec},
 };
 
-use crate::support::open;
+use crate::support::{callers_device, open};
 
 const MIB: u64 = 1 << 20;
 
@@ -17,14 +17,9 @@ pub(crate) const NO_ROOM: &str = "no room: ";
 
 /// A device of the caller's whose buffers may take so many bytes.
 fn device(most: u64) -> Gpu {
-    // Says what to install where there is no adapter.
-    drop(open());
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle().with_env());
-    let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default())).unwrap();
     let required_limits =
         wgpu::Limits { max_buffer_size: most, max_storage_buffer_binding_size: most, ..wgpu::Limits::default() };
-    let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
-    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+    let (device, queue) = callers_device(required_limits);
     Gpu::from_device(device, queue)
 }
 

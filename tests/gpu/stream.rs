@@ -9,6 +9,8 @@ use texpool::{
     plan::TexelFormat,
 };
 
+use crate::support::open_with;
+
 /// Operations on a device with one seed.
 const OPERATIONS: usize = 60;
 /// Sessions that may live side by side.
@@ -90,9 +92,9 @@ impl Lane {
             2 => {
                 let mut outputs = vec![vec![0.0; 1]; self.answer.len()];
                 let error = self.session.run_into(&slices(&self.inputs), &mut outputs).unwrap_err();
-                assert!(matches!(error, GpuError::Input { .. }), "{error:?}");
+                assert!(matches!(error, GpuError::TensorLength { .. }), "{error:?}");
             }
-            3 => assert!(matches!(self.session.run(&[]), Err(GpuError::Input { .. }))),
+            3 => assert!(matches!(self.session.run(&[]), Err(GpuError::TensorCount { .. }))),
             4 => {
                 self.session.set_timeout(Duration::ZERO);
                 timely(self.run());
@@ -135,8 +137,7 @@ fn held(gpu: &Gpu) -> [(&'static str, isize); 8] {
 /// Memory of sessions is freed: a service makes thousands.
 #[test]
 fn nothing_is_left_of_sessions_that_are_gone() {
-    let options = GpuOptions { timestamps: true, ..GpuOptions::default() };
-    let gpu = Gpu::open(&options).unwrap_or_else(|e| panic!("{e}"));
+    let gpu = open_with(&GpuOptions { timestamps: true, ..GpuOptions::default() });
     // What a device keeps for itself it has from the first run on.
     drop(Lane::new(&gpu, &mut Random(0)));
     let empty = held(&gpu);
@@ -158,4 +159,36 @@ fn nothing_is_left_of_sessions_that_are_gone() {
         drop(lanes);
         assert_eq!(held(&gpu), empty, "seed {seed}");
     }
+}
+
+/// Sessions that are made, run and dropped one after another.
+const PASSING: usize = 1000;
+/// What is printed before the bytes that the process has grown by meanwhile.
+pub(crate) const GROWN: &str = "bytes more in the process: ";
+
+/// Bytes of this process in memory.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() << 10
+}
+
+/// A thousand sessions leave no objects on the device. `witness::growth` looks at what they leave in the process.
+#[test]
+fn nothing_is_left_of_a_thousand_sessions() {
+    let gpu = open_with(&GpuOptions::default());
+    let mut b = GraphBuilder::new("small");
+    let x = b.input("x", &[1, 3, 5, 7]).unwrap();
+    let y = b.unary("exp", Unary::Sin, x).unwrap();
+    let graph = b.finish(&[y]).unwrap();
+    let options = SessionOptions::default();
+    let input = vec![0.5; 105];
+    let one = || drop(Session::new(&gpu, &graph, &options).unwrap().run(&[&input]).unwrap());
+    // The first ones fill what the driver and the allocator keep.
+    (0..PASSING / 4).for_each(|_| one());
+    let (empty, before) = (held(&gpu), resident());
+    (0..PASSING).for_each(|_| one());
+    let grown = resident().saturating_sub(before);
+    println!("{GROWN}{grown}");
+    assert_eq!(held(&gpu), empty);
 }

@@ -2,7 +2,7 @@
 
 use texpool::{
     compile::{CompileOptions, CompiledModel, compile},
-    gpu::{Gpu, GpuOptions},
+    gpu::{Gpu, GpuError, GpuOptions},
     graph::Graph,
     plan::{LayoutKind, Planner, SearchControl, Strategy},
 };
@@ -37,13 +37,30 @@ pub(crate) const ADAPTER: &str = "adapter: ";
 
 /// Opens the device; a machine without one is told what to install.
 pub(crate) fn open() -> Gpu {
-    match Gpu::open(&GpuOptions::default()) {
-        Ok(gpu) => {
-            println!("{ADAPTER}{}", gpu.device.adapter_info().name);
-            gpu
+    let gpu = open_with(&GpuOptions::default());
+    println!("{ADAPTER}{}", gpu.device.adapter_info().name);
+    gpu
+}
+
+/// Opens a device with options; a machine without one is told what to install.
+pub(crate) fn open_with(options: &GpuOptions) -> Gpu {
+    match Gpu::open(options) {
+        Ok(gpu) => gpu,
+        Err(error @ GpuError::NoAdapter { .. }) => {
+            panic!("{error}; `apt-get install mesa-vulkan-drivers libvulkan1` installs a software one")
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// A device as a caller makes it, with these limits and no feature.
+pub(crate) fn callers_device(required_limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
+    // Says what to install where there is no adapter.
+    drop(open());
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle().with_env());
+    let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default())).unwrap();
+    let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+    pollster::block_on(adapter.request_device(&descriptor)).unwrap()
 }
 
 /// The plans a device can run: every strategy, the optimum, banks and the best; of those that place the model alike only

@@ -11,7 +11,9 @@ use std::{
     time::Instant,
 };
 
-use texpool::gpu::{Gpu, GpuOptions, SharedPipelines};
+use texpool::gpu::SharedPipelines;
+
+use crate::support::open;
 
 use super::{
     listed::{class, groups, matches},
@@ -22,7 +24,7 @@ use super::{
 
 /// Runs all cases on one device, as many at once as there are cores.
 fn outcomes(cases: &BTreeMap<String, Files>) -> BTreeMap<String, Outcome> {
-    let gpu = Gpu::open(&GpuOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let gpu = open();
     let (pipelines, next, outcomes) = (SharedPipelines::default(), AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     let all: Vec<(&String, &Files)> = cases.iter().collect();
     let work = || {

@@ -152,6 +152,7 @@ fn is_invariant(network: &Network) {
         for &(index, point) in &points {
             let found = run(&gpu, front.compiled(index).unwrap(), &options, true, &inputs);
             let Memory { pool_planned: bytes, pool_driver, .. } = found.memory;
+            let pool_driver = pool_driver.unwrap();
             assert_eq!(bytes, point.bytes, "{name}, {format:?}");
             assert_eq!(naive.bits, found.bits, "{name}: {bytes} bytes, {format:?}");
             let most = driver_limit(bytes, point.plan.textures.len());

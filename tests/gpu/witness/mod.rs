@@ -2,6 +2,7 @@
 //! something is missing.
 
 mod child;
+mod growth;
 mod no_adapter;
 mod no_memory;
 mod second_driver;

@@ -1,0 +1,92 @@
+//! How the loss of a device is noticed. wgpu tells one callback a device, and keeps who had asked before from hearing of
+//! it; so only a device of our own has ours, and another one is probed.
+
+use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
+
+use super::GpuError;
+
+/// Bytes of the buffer that is mapped to see whether its device is there: the fewest that can be.
+const PROBE_BYTES: u64 = wgpu::COPY_BUFFER_ALIGNMENT;
+
+/// Whether a device is lost, and what is known of it.
+#[derive(Debug)]
+pub(super) struct Loss {
+    told: OnceLock<(Option<wgpu::DeviceLostReason>, String)>,
+    /// Of a device that is not ours.
+    probe: Option<Mutex<wgpu::Buffer>>,
+}
+
+impl Loss {
+    /// For a device whose callback tells it.
+    pub(super) const fn told() -> Self {
+        Self { told: OnceLock::new(), probe: None }
+    }
+
+    /// For a device whose callback is somebody else's.
+    pub(super) fn probed(device: &wgpu::Device) -> Self {
+        Self { told: OnceLock::new(), probe: buffer(device).map(Mutex::new) }
+    }
+
+    /// Notes how the device was lost. What was told first counts.
+    pub(super) fn note(&self, reason: Option<wgpu::DeviceLostReason>, message: String) {
+        let _ = self.told.set((reason, message));
+    }
+
+    /// What is known, without asking the device.
+    pub(super) fn check_told(&self) -> Result<(), GpuError> {
+        match self.told.get() {
+            Some((reason, message)) => Err(GpuError::Lost { reason: *reason, message: message.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the device is there, as far as can be seen without waiting.
+    pub(super) fn check(&self, device: &wgpu::Device) -> Result<(), GpuError> {
+        self.check_told()?;
+        let Some(probe) = &self.probe else { return Ok(()) };
+        // One at a time: a buffer that is being mapped refuses to be mapped again, as if its device were lost.
+        let mut probe = probe.lock().unwrap_or_else(PoisonError::into_inner);
+        if refuses(device, &probe) {
+            // A thread that polls the device just when the probe is unmapped may leave it mapped, and so refused now. A new
+            // one nobody has touched.
+            let Some(fresh) = buffer(device) else { return Ok(()) };
+            if refuses(device, &fresh) {
+                self.note(None, "it maps no buffers any more".to_owned());
+                return self.check_told();
+            }
+            *probe = fresh;
+        }
+        // The device may be lost by now, and wgpu would report that to the owner of the device as an error of its own.
+        let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        probe.unmap();
+        drop(pollster::block_on(scope.pop()));
+        Ok(())
+    }
+}
+
+/// A buffer to probe a device with; none where there is no memory for it, since such a buffer is never mapped, which is no
+/// sign of a loss.
+fn buffer(device: &wgpu::Device) -> Option<wgpu::Buffer> {
+    let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+    let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("texpool probe"),
+        size: PROBE_BYTES,
+        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    pollster::block_on(scope.pop()).is_none().then_some(buffer)
+}
+
+/// Whether a buffer's device refuses to map it. A lost device does before the request returns; another one answers when
+/// it is polled, or not at all where the buffer is unmapped before.
+fn refuses(device: &wgpu::Device, probe: &wgpu::Buffer) -> bool {
+    let (tell, answer) = mpsc::channel();
+    // What is refused for another reason than a loss is an error, too, which the owner of the device need not hear of.
+    let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+    probe.map_async(wgpu::MapMode::Read, .., move |result| {
+        // Nobody listens any more when the buffer is unmapped.
+        let _ = tell.send(result);
+    });
+    drop(pollster::block_on(scope.pop()));
+    matches!(answer.try_recv(), Ok(Err(_)))
+}

@@ -1,0 +1,108 @@
+//! What a caller gives a session, values and textures, and the errors where that does not fit the model: each names the
+//! input or output.
+
+use texpool::{
+    gpu::{ExternalTextures, Gpu, GpuError, Session, SessionOptions, TensorRole, io_texture},
+    graph::{Act, Binary, Graph, GraphBuilder, ReduceKind},
+    plan::TexelFormat,
+};
+
+use crate::support::open;
+
+/// Two inputs, two outputs.
+fn network() -> Graph {
+    let mut b = GraphBuilder::new("net");
+    let (x, y) = (b.input("image", &[1, 6, 7, 9]).unwrap(), b.input("scale", &[1, 1, 1, 9]).unwrap());
+    let product = b.binary("scaled", Binary::Mul, x, y, Act::None).unwrap();
+    let sum = b.reduce("sums", ReduceKind::Sum, [false, true, false, false], product).unwrap();
+    b.finish(&[product, sum]).unwrap()
+}
+
+/// A texture as the caller makes it: for the first input, unless it is changed.
+fn texture(gpu: &Gpu, change: impl FnOnce(&mut wgpu::TextureDescriptor<'_>)) -> Option<wgpu::Texture> {
+    let graph = network();
+    let spec = io_texture(graph.shape(graph.inputs[0]), TexelFormat::Rgba32Float, 8192);
+    let mut descriptor = wgpu::TextureDescriptor {
+        label: None,
+        size: wgpu::Extent3d { width: spec.width, height: spec.height, depth_or_array_layers: 1 },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format: wgpu::TextureFormat::Rgba32Float,
+        usage: wgpu::TextureUsages::STORAGE_BINDING,
+        view_formats: &[],
+    };
+    change(&mut descriptor);
+    Some(gpu.device.create_texture(&descriptor))
+}
+
+fn refusal(gpu: &Gpu, external: ExternalTextures) -> GpuError {
+    Session::with_textures(gpu, &network(), &SessionOptions::default(), external).expect_err("it was taken")
+}
+
+/// A texture past the last input or output is nobody's, and was left aside once.
+#[test]
+fn textures_past_the_last_are_refused() {
+    let gpu = open();
+    let one = || texture(&gpu, |_| {});
+    let error = refusal(&gpu, ExternalTextures { inputs: vec![None, None, None, one()], outputs: vec![] });
+    assert!(matches!(error, GpuError::NoSuchTensor { role: TensorRole::Input, index: 3, count: 2 }), "{error:?}");
+    assert_eq!(error.to_string(), "a texture was brought for input 3, but the model has 2 inputs");
+    let error = refusal(&gpu, ExternalTextures { inputs: vec![], outputs: vec![None, None, one()] });
+    assert_eq!(error.to_string(), "a texture was brought for output 2, but the model has 2 outputs");
+    // Nothing is brought there.
+    let none = ExternalTextures { inputs: vec![None; 5], outputs: vec![None; 5] };
+    Session::with_textures(&gpu, &network(), &SessionOptions::default(), none).unwrap();
+}
+
+#[test]
+fn a_texture_that_does_not_fit_is_refused_by_the_name_of_its_tensor() {
+    let gpu = open();
+    type Change = fn(&mut wgpu::TextureDescriptor<'_>);
+    let cases: [(Change, &str); 5] = [
+        (|t| t.format = wgpu::TextureFormat::Rgba16Float, "its format is Rgba16Float"),
+        (|t| t.size.height += 1, "it is 256x2"),
+        (|t| t.size.depth_or_array_layers = 3, "it is 256x1 in 3 layers"),
+        (|t| t.mip_level_count = 2, "it has 2 mip levels"),
+        (|t| t.usage = wgpu::TextureUsages::COPY_DST, "it lacks the usage STORAGE_BINDING"),
+    ];
+    for (change, reason) in cases {
+        let error = refusal(&gpu, ExternalTextures { inputs: vec![texture(&gpu, change)], outputs: vec![] });
+        let text = "the texture for input 0 (`image`) must be 256x1 texels of Rgba32Float, but ";
+        assert_eq!(error.to_string(), format!("{text}{reason}"));
+    }
+    let outputs = vec![None, texture(&gpu, |t| t.format = wgpu::TextureFormat::Rgba8Unorm)];
+    let error = refusal(&gpu, ExternalTextures { inputs: vec![], outputs });
+    assert!(error.to_string().starts_with("the texture for output 1 (`sums`)"), "{error}");
+}
+
+#[test]
+fn wrong_numbers_of_values_are_refused_by_name() {
+    let gpu = open();
+    let mut session = Session::new(&gpu, &network(), &SessionOptions::default()).unwrap();
+    let (image, scale) = (vec![0.5; 6 * 7 * 9], vec![0.5; 9]);
+    let error = session.run(&[&image, &scale[..7]]).unwrap_err();
+    assert!(matches!(error, GpuError::TensorLength { index: 1, expected: 9, found: 7, .. }), "{error:?}");
+    assert_eq!(error.to_string(), "input 1 (`scale`) has 9 elements, but 7 were given");
+    let error = session.run(&[&image]).unwrap_err();
+    assert!(matches!(error, GpuError::TensorCount { role: TensorRole::Input, found: 1, .. }), "{error:?}");
+    assert_eq!(error.to_string(), "2 inputs (`image`, `scale`) go by value, but 1 was given");
+    let error = session.run_into(&[&image, &scale], &mut []).unwrap_err();
+    assert_eq!(error.to_string(), "2 outputs (`scaled`, `sums`) go by value, but 0 were given");
+}
+
+/// Who brings a texture and values, too, is told of the texture.
+#[test]
+fn values_for_an_input_in_a_texture_are_refused_by_name() {
+    let gpu = open();
+    let external = ExternalTextures { inputs: vec![texture(&gpu, |_| {})], outputs: vec![] };
+    let mut session = Session::with_textures(&gpu, &network(), &SessionOptions::default(), external).unwrap();
+    let (image, scale) = (vec![0.5; 6 * 7 * 9], vec![0.5; 9]);
+    let error = session.run(&[&image, &scale]).unwrap_err();
+    let text = "one input (`scale`) goes by value, but 2 were given; `image` lies in a texture of the caller's";
+    assert_eq!(error.to_string(), text);
+    // The index is the model's, not that among the values.
+    let error = session.run(&[&image]).unwrap_err();
+    assert_eq!(error.to_string(), "input 1 (`scale`) has 9 elements, but 378 were given");
+    session.run(&[&scale]).unwrap();
+}
