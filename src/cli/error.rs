@@ -45,9 +45,7 @@ pub(super) enum CliError {
     #[error("{0}")]
     Usage(String),
     #[error(transparent)]
-    Gpu(GpuError),
-    #[error("{0}; if it is at work and only slow, --timeout SECONDS gives it longer")]
-    Slow(GpuError),
+    Gpu(#[from] GpuError),
     #[error(
         "there is no file `{}`, and nothing that can be fetched is called that; there are: {known}",
         printable(text)
@@ -75,14 +73,5 @@ struct With<'a>(&'a str);
 impl fmt::Display for With<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(f, " with {}", printable(self.0)) }
-    }
-}
-
-impl From<GpuError> for CliError {
-    fn from(error: GpuError) -> Self {
-        match error {
-            GpuError::Timeout { .. } => Self::Slow(error),
-            other => Self::Gpu(other),
-        }
     }
 }

@@ -7,6 +7,7 @@ mod compare_plans;
 mod csdf;
 mod devices;
 mod error;
+mod hint;
 mod inputs;
 mod model_source;
 mod models;
@@ -92,7 +93,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(CliError::Answered(code)) => ExitCode::from(code),
         Err(error) => {
-            out::stderr(&format!("error: {error}"));
+            out::stderr(&format!("error: {error}{}", hint::hint(&error)));
             match error {
                 CliError::Interrupted { .. } => ExitCode::from(progress::INTERRUPTED),
                 CliError::Usage(_) => ExitCode::from(2),

@@ -5,6 +5,7 @@ use std::{ffi::OsString, fmt::Write as _, path::PathBuf, time::Duration};
 use super::{
     args::{self, AdapterArgs, PlanArgs, StrategyArg},
     error::CliError,
+    hint,
     inputs::random,
     out, picture,
     progress::{self, Deadline},
@@ -112,7 +113,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let front = front(args, &graph, options)?;
         picture::write(args.picture.as_deref(), || Ok(front.svg()))?;
         let assumed = if args.measure { "" } else { ASSUMED };
-        if json { out::json(&front) } else { out::text(&format!("{front}{assumed}")) }?;
+        if json { out::json(&front) } else { out::text(&format!("{front}{}{assumed}", hint::stopped(front.stopped))) }?;
         return setup_model::check_answered();
     }
     let compiled = setup_model::compiled(&graph, &options, args.time())?;
@@ -126,7 +127,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     }
     let report = MemoryReport::from_compiled(&compiled, args.plan.format());
     let assumed = if report.phases.is_some() { ASSUMED } else { "" };
-    if json { out::json(&report) } else { out::text(&format!("{report}{assumed}")) }?;
+    if json { out::json(&report) } else { out::text(&format!("{report}{}{assumed}", hint::stopped(report.stopped))) }?;
     setup_model::check_answered()
 }
 

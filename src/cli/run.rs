@@ -3,6 +3,7 @@
 use super::{
     args::{AdapterArgs, ModelArgs},
     error::CliError,
+    hint,
     inputs::{Input, InputArgs},
     out, setup_model,
 };
@@ -87,5 +88,5 @@ fn text(answer: &Answer) -> String {
         let to = file.as_ref().map(|f| format!(", in {}", printable(f))).unwrap_or_default();
         let _ = writeln!(text, "output {i} {} {shape:?}: {values}{to}", printable(name));
     }
-    text + "\n" + &answer.report.to_string()
+    text + "\n" + &answer.report.to_string() + hint::stopped(answer.report.stopped)
 }

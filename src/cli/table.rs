@@ -3,6 +3,7 @@
 use super::{
     args::{AdapterArgs, DeadlineArgs, PlanArgs},
     error::CliError,
+    hint,
     inputs::random,
     out, progress, published, setup_model,
 };
@@ -57,7 +58,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         bar.set_prefix(name.clone());
         match row(args, &model, gpu.as_ref()) {
             Ok(row) => table.networks.push(row),
-            Err(error) => table.failed.push((name, error.to_string())),
+            Err(error) => table.failed.push((name, format!("{error}{}", hint::hint(&error)))),
         }
         bar.inc(1);
         if progress::interrupted() {

@@ -2,12 +2,13 @@
 
 use crate::{
     graph::CheckError,
-    plan::{PlanError, StopReason},
+    plan::{PlanError, StopReason, printable},
     schedule::ScheduleError,
 };
 
 /// Why a model cannot be compiled.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CompileError {
     /// The graph is not whole.
     #[error(transparent)]
@@ -20,8 +21,9 @@ pub enum CompileError {
     Plan(#[from] PlanError),
     /// Indices would be rounded to others by 16-bit floats.
     #[error(
-        "node {node} ({op}): the indices `{tensor}` name {places} positions, and 16-bit floats hold every whole number \
-         only up to 2048: run it with 32-bit floats (--precision f32)"
+        "node {node} ({op}): the indices `{}` name {places} positions, and 16-bit floats hold every whole number \
+         only up to 2048: run it with 32-bit floats",
+        printable(tensor)
     )]
     Indices {
         /// Index of the node in the model file.
@@ -35,8 +37,9 @@ pub enum CompileError {
     },
     /// Indices would be rounded to others by any floats that there are.
     #[error(
-        "node {node} ({op}): the indices `{tensor}` name {places} positions, and 32-bit floats hold every whole number \
-         only up to 16777216: split the axis, and look in each part"
+        "node {node} ({op}): the indices `{}` name {places} positions, and 32-bit floats hold every whole number \
+         only up to 16777216: split the axis, and look in each part",
+        printable(tensor)
     )]
     ManyIndices {
         /// Index of the node in the model file.
@@ -76,9 +79,9 @@ impl From<CheckError> for CompileError {
 /// What is to be said of smaller pools than the smallest that was found.
 fn beyond(phases: bool, stopped: Option<StopReason>, too_many_rows: Option<u64>) -> String {
     match (stopped, too_many_rows) {
-        (Some(reason), _) => format!(
-            "; the search was stopped because {reason}, and a smaller one may exist: give it more time (--deadline)"
-        ),
+        (Some(reason), _) => {
+            format!("; the search was stopped because {reason}, and a smaller one may exist: give it more time")
+        }
         (None, Some(rows)) => format!(", and phases are not looked for where operators have {rows} rows together"),
         (None, None) if phases => String::new(),
         (None, None) => ", and phases make none smaller: its operators need whole operands".to_owned(),

@@ -4,6 +4,7 @@ use crate::{plan::StopReason, schedule::ScheduleError};
 
 /// Why a dataflow graph cannot be executed, or its buffers not be found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DataflowError {
     /// The graph has no actor.
     #[error("the dataflow graph has no actor")]
@@ -92,17 +93,15 @@ pub enum DataflowError {
     },
     /// The search for the least capacities was stopped.
     #[error(
-        "the least buffers are not found: the search was stopped because {reason}; give it more time (--deadline), or \
-         fewer phases (--phases)"
+        "the least buffers are not found: the search was stopped because {reason}; give it more time, or \
+         fewer phases"
     )]
     Stopped {
         /// Why.
         reason: StopReason,
     },
     /// Layers with more phases than are converted.
-    #[error(
-        "layers and edges have {phases} phases together; {limit} are converted at most: ask for fewer a layer (--phases)"
-    )]
+    #[error("layers and edges have {phases} phases together; {limit} are converted at most: ask for fewer a layer")]
     TooManyPhases {
         /// How many there are.
         phases: u64,

@@ -75,8 +75,8 @@ pub enum ImportError {
         /// Newest that is read.
         newest: i64,
     },
-    /// All extents that the file leaves open and nobody bound.
-    #[error("{} of the inputs' extents are open:{}\n  bind them by --dim NAME=VALUE", .0.len(), Listed(.0))]
+    /// All extents that the file leaves open and nobody [bound](super::ImportOptions::dims).
+    #[error("{} of the inputs' extents are open:{}", .0.len(), Listed(.0))]
     UnresolvedDim(Vec<UnresolvedDim>),
     /// Extents were bound by names that the file does not have.
     #[error("no input of the model has an extent called {}", printable(&names.join(", ")))]
@@ -140,6 +140,7 @@ pub enum ImportError {
 
 /// An extent of an input that the file leaves open.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnresolvedDim {
     /// Name of the input.
     pub input: String,

@@ -72,6 +72,7 @@ pub(crate) struct Reach {
 
 /// Why a step cannot be run.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum KernelError {
     /// No kernel for this form of the operator.
     #[error("operator {op_index} ({op}) cannot run: {reason}")]

@@ -16,6 +16,7 @@
 /// assert_eq!(error.to_string(), "record 0 is last used at step 1, before its first step 4");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlanError {
     /// Records, steps or lists of them contradict themselves or each other.
     #[error(transparent)]
@@ -46,6 +47,7 @@ pub enum PlanError {
 
 /// A contradiction in what the planner is given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InputError {
     /// The last step of a record is before its first.
     #[error("record {record} is last used at step {last}, before its first step {first}")]
@@ -121,6 +123,7 @@ pub enum InputError {
 
 /// What the planner cannot do with these records, or the device with this plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnsupportedError {
     /// Too many records for a strategy that needs memory for each pair of them.
     #[error("{strategy} plans up to {limit} records, these are {records}; every other strategy takes more")]
@@ -162,6 +165,7 @@ pub enum UnsupportedError {
 
 /// The rule that a layout or plan breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LayoutError {
     /// A place names a region or texture that is not there.
     #[error("record {record} lies in {what} {index}, but there are {count}")]

@@ -95,7 +95,7 @@ impl fmt::Display for FrontReport {
         }
         if let Some(reason) = self.stopped {
             writeln!(f)?;
-            writeln!(f, "  search stopped: {reason}; smaller pools may exist (--deadline)")?;
+            writeln!(f, "  search stopped: {reason}; smaller pools may exist")?;
         }
         if let Some(least) = self.points.last() {
             writeln!(f)?;

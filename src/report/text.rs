@@ -39,7 +39,7 @@ impl fmt::Display for MemoryReport {
         let textures = self.plan.textures.len();
         line(f, "pool as planned", self.plan.bytes, &format!("in {textures} textures, {}", self.plan.strategy))?;
         if let Some(reason) = self.stopped {
-            writeln!(f, "    search stopped: {reason}; a smaller pool may exist (--deadline)")?;
+            writeln!(f, "    search stopped: {reason}; a smaller pool may exist")?;
         }
         if let Some(why) = &self.phases_why {
             writeln!(f, "    phases: {why}")?;

@@ -49,6 +49,7 @@ const IN_PLACE: [&str; 2] = [views::NAME, in_place::NAME];
 /// A name that no rule has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no rewrite rule is called `{name}`; there are: {}", Rules::names().collect::<Vec<_>>().join(", "))]
+#[non_exhaustive]
 pub struct UnknownRule {
     /// The name.
     pub name: String,

@@ -4,6 +4,7 @@ use crate::{graph::TensorId, plan::printable};
 
 /// A graph that cannot be put in steps. Importers and the rewriter make none of these; hand-built graphs may.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ScheduleError {
     /// A tensor id that the graph does not have.
     #[error("{place}: the graph has no tensor {tensor}")]

@@ -28,6 +28,12 @@ pub enum SetupError {
         /// What to do.
         hint: String,
     },
+    /// There is none, and nobody asked for one to be installed.
+    #[error("no GPU adapter was found, and installing one was not asked for; as root, {by_hand}")]
+    NotAsked {
+        /// What to run.
+        by_hand: String,
+    },
     /// The package manager could not be started.
     #[error("no GPU adapter was found, and `{command}` could not be started: {source}")]
     Start {
@@ -148,8 +154,7 @@ impl System {
         }
         let question = format!("no GPU adapter; install the software Vulkan driver ({})?", PACKAGES.join(" "));
         if install == Install::Never || (install == Install::Ask && !confirmed(&question)) {
-            let hint = format!("give texpool the flag --install-driver to have one installed, or as root, {by_hand}");
-            return refuse("installing one was not asked for", hint);
+            return Err(SetupError::NotAsked { by_hand });
         }
         let Some(prefix) = self.root_prefix() else {
             return refuse("installing one takes rights that this user has not", format!("as root, {by_hand}"));

@@ -4,6 +4,7 @@
 
 mod blazeface;
 mod dataflow;
+mod errors;
 mod fetch;
 mod graph;
 mod import;
@@ -23,4 +24,5 @@ mod schedule;
 mod setup;
 mod shaders;
 mod support;
+mod threads;
 mod views;

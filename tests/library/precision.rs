@@ -42,7 +42,7 @@ fn places_that_floats_cannot_count_are_refused() {
     };
     for (three, op) in [(false, "ARG_MAX"), (true, "TOPK_V2")] {
         for (format, most, hint) in [
-            (TexelFormat::Rgba16Float, 2049, "--precision f32"),
+            (TexelFormat::Rgba16Float, 2049, "32-bit floats"),
             (TexelFormat::Rgba32Float, (1 << 24) + 1, "split the axis"),
         ] {
             assert_eq!(refused(most, three, format), None, "{op} of {most}");
@@ -68,6 +68,6 @@ fn indices_that_16_bits_cannot_count_are_refused() {
         let why = halves.unwrap_err();
         assert!(matches!(why, CompileError::Indices { places: 2050, .. }), "{why}");
         let text = why.to_string();
-        assert!(text.contains("`words`") && text.contains("--precision f32"), "{text}");
+        assert!(text.contains("`words`") && text.contains("32-bit floats"), "{text}");
     }
 }

@@ -5,6 +5,7 @@ use crate::graph::{Graph, IdVec, Node, Shape, TensorId};
 
 /// Why a reference has no answer.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReferenceError {
     /// A tensor is read that has no value yet.
     #[error("operator {op_index} ({op}) reads tensor {tensor}, which has no value")]

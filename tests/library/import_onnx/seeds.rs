@@ -225,7 +225,7 @@ fn the_committed_seeds_are_what_the_writer_makes() {
 
 #[test]
 fn seeds_are_imported_unless_they_are_hostile() {
-    let open = |error: &String| error.contains("--dim");
+    let open = |error: &String| error.contains("extents are open");
     let unlike = |(name, bytes): (String, Vec<u8>)| {
         let answer = inputs::answer(&bytes);
         let refused = answer.as_ref().is_err_and(|error| !open(error));

@@ -1,0 +1,45 @@
+//! Which flag helps against an error of the library's, whose texts know of none.
+
+use super::error::CliError;
+use crate::{
+    compile::CompileError, dataflow::DataflowError, gpu::GpuError, import::ImportError, plan::StopReason,
+    setup::SetupError,
+};
+
+/// What a reader of the command line is told about a search that was stopped.
+pub(super) fn stopped(reason: Option<StopReason>) -> &'static str {
+    if reason.is_some() { "  --deadline SECONDS gives the search more time\n" } else { "" }
+}
+
+/// What goes behind an error's text.
+pub(super) fn hint(error: &CliError) -> &'static str {
+    match error {
+        CliError::Setup(SetupError::NotAsked { .. }) => {
+            "; or give texpool the flag --install-driver to have it installed"
+        }
+        CliError::Setup(SetupError::Gpu(error)) | CliError::Gpu(error) => of_device(error),
+        CliError::Compile(error) => of_compiler(error),
+        CliError::Dataflow(DataflowError::Stopped { .. }) => " (--deadline, --phases)",
+        CliError::Dataflow(DataflowError::TooManyPhases { .. }) => " (--phases)",
+        CliError::Import { source, .. } if matches!(**source, ImportError::UnresolvedDim(_)) => {
+            "\n  bind them by --dim NAME=VALUE"
+        }
+        _ => "",
+    }
+}
+
+fn of_device(error: &GpuError) -> &'static str {
+    match error {
+        GpuError::Timeout { .. } => "; if it is at work and only slow, --timeout SECONDS gives it longer",
+        GpuError::Compile(error) => of_compiler(error),
+        _ => "",
+    }
+}
+
+fn of_compiler(error: &CompileError) -> &'static str {
+    match error {
+        CompileError::Indices { .. } => " (--precision f32)",
+        CompileError::Budget { stopped: Some(_), .. } => " (--deadline)",
+        _ => "",
+    }
+}

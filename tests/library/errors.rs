@@ -1,0 +1,59 @@
+//! The errors of the library, as its source declares them: a caller's match outlives new ones, and their texts know neither
+//! the command's flags nor packages of a system.
+
+use std::{fs, path::PathBuf};
+
+/// Folders of what is only the command's: it may name its flags, and runs others with theirs.
+const OF_THE_COMMAND: [&str; 3] = ["cli", "fetch", "setup"];
+
+/// Every source file under a folder, with its text.
+fn sources(folder: PathBuf, found: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            found.push((path, text));
+        }
+    }
+}
+
+fn all() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    sources(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &mut found);
+    found
+}
+
+#[test]
+fn every_public_error_may_grow() {
+    let mut seen = 0;
+    for (path, text) in all() {
+        for (at, _) in text.match_indices("thiserror::Error)]") {
+            let Some(end) = text[at..].find("pub ").map(|end| at + end) else { continue };
+            let attributes = &text[at..end];
+            // The word is another item's, or the type is the crate's own.
+            if attributes.contains('{') || text[end..].starts_with("pub fn") {
+                continue;
+            }
+            seen += 1;
+            assert!(attributes.contains("#[non_exhaustive]"), "{}: {:?}", path.display(), text[end..].lines().next());
+        }
+    }
+    assert!(seen > 15, "{seen} errors were found");
+}
+
+#[test]
+fn texts_of_the_library_name_no_flag_and_no_package() {
+    for (path, text) in all() {
+        let within = path.strip_prefix(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).unwrap();
+        if OF_THE_COMMAND.iter().any(|folder| within.starts_with(folder)) {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            let flag =
+                line.match_indices("--").any(|(at, _)| line[at + 2..].starts_with(|c: char| c.is_ascii_lowercase()));
+            assert!(!flag && !line.contains("apt-get"), "{}:{}: {line}", path.display(), number + 1);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What may go to another thread, and be used by several: checked by the compiler.
+
+use texpool::{
+    compile::{CompileError, CompiledModel},
+    gpu::{ExternalTextures, Gpu, GpuError, GpuOptions, Memory, Session, SessionOptions, SharedPipelines, TextureSet},
+    graph::Graph,
+    import::ImportError,
+    plan::{Plan, PlanError},
+};
+
+const fn shared<T: Send + Sync>() {}
+
+/// A session runs through `&mut self`, so it goes from thread to thread; one that others look at meanwhile is `Sync`.
+#[test]
+fn models_and_sessions_go_to_other_threads() {
+    const {
+        shared::<Graph>();
+        shared::<CompiledModel>();
+        shared::<Plan>();
+        shared::<Gpu>();
+        shared::<GpuOptions>();
+        shared::<SessionOptions>();
+        shared::<SharedPipelines>();
+        shared::<ExternalTextures>();
+        shared::<TextureSet>();
+        shared::<Session>();
+        shared::<Memory>();
+        shared::<GpuError>();
+        shared::<CompileError>();
+        shared::<ImportError>();
+        shared::<PlanError>();
+    }
+}
