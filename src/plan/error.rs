@@ -6,6 +6,8 @@
 //! - [`PlanError::BadCertificate`]: do not trust the bound.
 //! - [`PlanError::Parse`]: correct the text at the line and column.
 
+use super::printable::printable;
+
 /// Why records were refused, a plan could not be made, or a checker refused one.
 ///
 /// ```
@@ -109,6 +111,26 @@ pub enum InputError {
         /// Last step of the record.
         last: usize,
     },
+    /// A buffer contradicts itself, or another whose place is given.
+    #[error("buffer {buffer}{}: {why}", named(name))]
+    BadBuffer {
+        /// Index of the buffer.
+        buffer: usize,
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// One buffer cannot be computed in the place of another.
+    #[error(
+        "buffer {after} cannot be computed in the place of {before}: the last step of one is not the first of the other"
+    )]
+    BadInPlace {
+        /// Index of the buffer that is there before.
+        before: usize,
+        /// Index of the buffer that is computed.
+        after: usize,
+    },
     /// A step reads or writes rows that it cannot.
     #[error("step {step} uses record {record} wrongly: {why}")]
     BadRowUse {
@@ -119,6 +141,11 @@ pub enum InputError {
         /// What is wrong.
         why: &'static str,
     },
+}
+
+/// A name in brackets, nothing if there is none.
+fn named(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!(" ({})", printable(name)) }
 }
 
 /// What the planner cannot do with these records, or the device with this plan.
@@ -133,6 +160,16 @@ pub enum UnsupportedError {
         /// The number of records.
         records: usize,
         /// The largest number that is allowed.
+        limit: usize,
+    },
+    /// Too many buffers with alignments, gaps or given places are alive together.
+    #[error(
+        "more than {limit} pairs of these {buffers} buffers are alive together, too many with gaps or given places"
+    )]
+    TooManyConflicts {
+        /// The number of buffers.
+        buffers: usize,
+        /// The largest number of pairs that is allowed.
         limit: usize,
     },
     /// No strategy has this name.
@@ -190,6 +227,16 @@ pub enum LayoutError {
         end: u128,
         /// The size of the region.
         size: u64,
+    },
+    /// A buffer does not lie where it has to.
+    #[error("buffer {buffer} lies at {offset}, but {why}")]
+    WrongOffset {
+        /// Index of the buffer.
+        buffer: usize,
+        /// Its offset.
+        offset: u64,
+        /// Where it has to lie.
+        why: String,
     },
     /// Two records that are alive together use the same units.
     #[error("records {a} and {b} are both alive at step {step} and overlap in region {region}")]

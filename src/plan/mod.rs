@@ -1,12 +1,13 @@
 //! The memory planner: usage records in, plans out. Knows no graph, no GPU and no file.
 //!
-//! [`solve`] plans textures, [`offsets::smallest`] a buffer; [`guide`] explains the problems and the strategies. Sizes
+//! [`solve`] plans textures, [`ArenaPlanner`] places buffers in one arena; [`guide`] explains the problems and the strategies. Sizes
 //! are in any unit, bytes or texels.
 
 mod assignment;
 mod banks;
 mod bounds;
 mod budget;
+mod buffers;
 mod check;
 mod comparison;
 mod control;
@@ -39,13 +40,14 @@ pub(crate) mod xml;
 pub use banks::{bank_bound, place_banks};
 pub use bounds::{Bounds, bounds, naive_total};
 pub use budget::SearchBudget;
+pub use buffers::{ArenaPlan, ArenaPlanner, ArenaProof, Buffer, BufferGap, BufferId};
 pub use check::{check, check_layout};
 pub use comparison::{StrategyComparison, compare_strategies};
 pub use control::{Progress, ProgressFn, SearchControl, StopReason};
 pub use error::{InputError, LayoutError, PlanError, UnsupportedError};
 pub use exact::{Case, Certificate, Optimum, Prices, Proof, optimum, verify_certificate};
 pub use layout::{Layout, LayoutKind, Place};
-pub use picture::{plan_svg, pool_svg, profile_svg};
+pub use picture::{arena_svg, plan_svg, pool_svg, profile_svg};
 pub use placement::{Placement, Plan, RowTable, TexelFormat, TextureSpec};
 pub use pool::{Pool, overlay_pools};
 pub use portfolio::{Candidate, NotTried};

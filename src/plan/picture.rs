@@ -4,6 +4,7 @@
 use std::{fmt::Write, ops::Range};
 
 use super::{
+    buffers::{ArenaPlan, Buffer, Piece, pieces},
     error::{InputError, LayoutError, PlanError},
     layout::Layout,
     placement::Plan,
@@ -143,6 +144,33 @@ pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result
         let height = r.size as f64 * unit;
         let label = format!("tensor {record}: {}, steps {} to {}", r.size, r.first, r.last);
         canvas.tensor(record, (r.first, r.last), bottom - place.offset as f64 * unit - height, height, &label);
+    }
+    Ok(canvas.finish())
+}
+
+/// An arena: each buffer while it takes bytes, at its offset.
+///
+/// # Errors
+/// [`PlanError::Input`] if the plan has offsets for another number of buffers, or a buffer contradicts itself.
+pub fn arena_svg(title: &str, buffers: &[Buffer], plan: &ArenaPlan) -> Result<String, PlanError> {
+    let (expected, found) = (buffers.len(), plan.offsets.len());
+    if expected != found {
+        return Err(InputError::LengthMismatch { what: "offsets", expected, found }.into());
+    }
+    let unit = HEIGHT / (plan.total.max(1) as f64);
+    let steps = buffers.iter().map(|b| b.live.end).max().unwrap_or(0);
+    let mut canvas = Canvas::new(title, steps, 1);
+    canvas.frame(0.0, plan.total as f64 * unit, &format!("arena: {}", plan.total));
+    for (buffer, (b, &offset)) in buffers.iter().zip(&plan.offsets).enumerate() {
+        if let Some((_, why)) = b.contradiction() {
+            return Err(InputError::BadBuffer { buffer, name: b.name.clone(), why }.into());
+        }
+        let label = format!("buffer {buffer} {}: {}, steps {} to {}", b.name, b.size, b.live.start, b.live.end - 1);
+        for Piece { steps, bytes } in pieces(b) {
+            let top = plan.total.saturating_sub(offset.saturating_add(bytes.end)) as f64 * unit;
+            let height = (bytes.end - bytes.start) as f64 * unit;
+            canvas.tensor(buffer, (steps.start, steps.end - 1), top, height, &label);
+        }
     }
     Ok(canvas.finish())
 }

@@ -45,7 +45,7 @@ const HOSTILE: &[(&str, usize, usize, &str)] = &[
     ("id,lower,upper\n", 1, 15, "`size` is missing"),
     ("tensor,first_op,size_bytes\n", 1, 27, "`last_op` is missing"),
     ("id,lower,upper,size,size\n", 1, 21, "twice"),
-    ("id,lower,upper,size,gaps\n", 1, 21, "`gaps` is not known"),
+    ("id,lower,upper,size,gap\n", 1, 21, "`gap` is not known"),
     ("id,lower,upper,size\na,3,3,1\n", 2, 5, "before it begins"),
     ("id,lower,upper,size\na,3,0,1\n", 2, 5, "before it begins"),
     ("tensor,first_op,last_op,size_bytes\n0,4,3,1\n", 2, 5, "before it begins"),

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod arena;
 mod banks;
 mod certificates;
 mod check;

@@ -1,39 +1,18 @@
-//! CSV: `id,lower,upper,size[,offset]` with `upper` exclusive, the format of minimalloc, and
+//! CSV: that of minimalloc, `id,lower,upper,size[,alignment][,gaps][,offset]` with `upper` exclusive, and
 //! `tensor,first_op,last_op,size_bytes[,shape,name]` with both ends inclusive. Columns are found by name.
 
 use std::fmt::Write;
 
-use super::{
-    names::NameIndex,
-    record_set::{RecordSet, wrong},
-};
+use super::{csv_rows::each_row, csv_text::quoted, record_set::RecordSet};
 use crate::plan::{
+    buffers::{ArenaPlan, Buffer, BufferGap, Part},
     error::{InputError, PlanError},
     layout::Layout,
     offsets::back_to_back,
     record::UsageRecord,
 };
 
-/// A field and the column, in characters, where it starts.
-type Field = (usize, String);
-
-/// The columns of a header.
-struct Columns {
-    names: Vec<String>,
-    id: usize,
-    first: usize,
-    end: usize,
-    size: usize,
-    offset: Option<usize>,
-    /// Whether the end of the interval is one past the last step.
-    exclusive: bool,
-}
-
-const MINIMALLOC: [&str; 4] = ["id", "lower", "upper", "size"];
-const USAGE: [&str; 4] = ["tensor", "first_op", "last_op", "size_bytes"];
-const ALSO: [&str; 3] = ["offset", "shape", "name"];
-
-/// Reads either format.
+/// Reads either format. Records have no alignments and no gaps; [`buffers_from_csv`] reads those, too.
 ///
 /// ```
 /// use texpool::plan::{UsageRecord, io::from_csv};
@@ -46,121 +25,105 @@ const ALSO: [&str; 3] = ["offset", "shape", "name"];
 /// # Errors
 /// [`PlanError::Parse`] with the line and column of what is wrong.
 pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
-    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let Some((at, header)) = lines.next() else { return wrong(1, 1, "there is no header") };
-    let columns = Columns::read(at + 1, &split(at + 1, header)?)?;
-    let mut set = RecordSet { offsets: columns.offset.map(|_| Vec::new()), ..RecordSet::default() };
-    let mut seen = NameIndex::default();
-    let mut line_of: Vec<usize> = Vec::new();
-    for (at, line) in lines {
-        let line_number = at + 1;
-        let fields = split(line_number, line)?;
-        if fields.len() != columns.names.len() {
-            let extra = fields.get(columns.names.len());
-            let column = extra.map_or(line.chars().count() + 1, |field| field.0);
-            let why = format!("{} fields, but the header has {}", fields.len(), columns.names.len());
-            return wrong(line_number, column, why);
+    let mut records = Vec::new();
+    let mut offsets: Option<Vec<u64>> = None;
+    let names = each_row(text, |row, _| {
+        let refused = |part, what| row.contradiction(part, format!("a usage record has no {what}"));
+        if row.align()? != 1 {
+            return refused(Part::Align, "alignment");
         }
-        let number = |index: usize| columns.number(line_number, &fields, index);
-        let step = |index: usize| -> Result<usize, PlanError> {
-            let value = number(index)?;
-            usize::try_from(value)
-                .or_else(|_| wrong(line_number, fields[index].0, format!("step {value} is too large")))
+        if !row.gaps()?.is_empty() {
+            return refused(Part::Gap(0), "gaps");
+        }
+        records.push(UsageRecord::new(row.first, row.last, row.size));
+        if let Some(offset) = row.offset()? {
+            offsets.get_or_insert_default().push(offset);
+        }
+        Ok(())
+    })?;
+    Ok(RecordSet { names, records, offsets })
+}
+
+/// Reads either format with all that minimalloc writes, in any order of columns:
+///
+/// - `id`, also called `buffer` or `buffer_id`; `lower`, also `begin` or `start`; `upper`, one past the last step, or
+///   `end`, the last step itself; `size`.
+/// - `alignment`: the offset is a multiple of it.
+/// - `gaps`, separated by spaces: `FROM-TO`, or `FROM-TO@LOW:HIGH` where the buffer takes some of its bytes meanwhile.
+///   `TO` is the last step if the file has `end`.
+/// - `offset`: where the buffer has to lie; empty if it may lie anywhere.
+///
+/// ```
+/// use texpool::plan::{ArenaPlanner, io::{buffers_from_csv, buffers_to_csv}};
+///
+/// let buffers = buffers_from_csv("buffer,start,end,size,alignment,gaps\na,0,5,8,1,2-3\nb,2,3,6,4,\n")?;
+/// let plan = ArenaPlanner::from_iter(buffers.clone()).plan()?;
+/// // The second lies in the gap of the first.
+/// assert_eq!((plan.offsets.as_slice(), plan.total), (&[0, 0][..], 8));
+/// let written = buffers_to_csv(&buffers, Some(&plan))?;
+/// assert_eq!(written, "id,lower,upper,size,alignment,gaps,offset\na,0,6,8,1,2-4,0\nb,2,4,6,4,,0\n");
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
+///
+/// # Errors
+/// [`PlanError::Parse`] with the line and column of what is wrong.
+pub fn buffers_from_csv(text: &str) -> Result<Vec<Buffer>, PlanError> {
+    let mut buffers = Vec::new();
+    each_row(text, |row, names| {
+        let Some(end) = row.last.checked_add(1) else {
+            return row.contradiction(Part::Life, format!("step {} is too large", row.last));
         };
-        let (first, end) = (step(columns.first)?, step(columns.end)?);
-        let last = if columns.exclusive { end.checked_sub(1) } else { Some(end) };
-        let Some(last) = last.filter(|&last| last >= first) else {
-            let why = format!("the tensor ends at {end}, before it begins at {first}");
-            return wrong(line_number, fields[columns.end].0, why);
-        };
-        let (column, name) = &fields[columns.id];
-        if let Some(index) = seen.find_or_insert(&set.names, name) {
-            return wrong(line_number, *column, format!("`{name}` is already on line {}", line_of[index]));
+        let mut buffer = Buffer::new(row.first..end, row.size).aligned(row.align()?);
+        buffer.name = names.last().cloned().unwrap_or_default();
+        buffer.gaps = row.gaps()?;
+        buffer.offset = row.offset_if_given()?;
+        if let Some((part, why)) = buffer.contradiction() {
+            return row.contradiction(part, why);
         }
-        line_of.push(line_number);
-        set.names.push(name.clone());
-        set.records.push(UsageRecord::new(first, last, number(columns.size)?));
-        if let (Some(offsets), Some(index)) = (&mut set.offsets, columns.offset) {
-            offsets.push(number(index)?);
-        }
-    }
-    Ok(set)
+        buffers.push(buffer);
+        Ok(())
+    })?;
+    Ok(buffers)
 }
 
-impl Columns {
-    fn read(line: usize, header: &[Field]) -> Result<Self, PlanError> {
-        let mut names: Vec<String> = Vec::new();
-        for (column, name) in header {
-            let name = name.trim().trim_start_matches('\u{feff}').to_owned();
-            if names.contains(&name) {
-                return wrong(line, *column, format!("column `{name}` is there twice"));
-            }
-            if ![&MINIMALLOC[..], &USAGE, &ALSO].concat().contains(&name.as_str()) {
-                return wrong(line, *column, format!("column `{name}` is not known"));
-            }
-            names.push(name);
+/// Writes minimalloc's CSV: `id,lower,upper,size`, `alignment` and `gaps` if a buffer has some, and `offset` if there is
+/// a plan or a place is given. A buffer without a name is called by its number, counted from 0.
+///
+/// # Errors
+/// [`PlanError::Input`] if the plan has offsets for another number of buffers.
+pub fn buffers_to_csv(buffers: &[Buffer], plan: Option<&ArenaPlan>) -> Result<String, PlanError> {
+    if let Some(found) = plan.map(|plan| plan.offsets.len()).filter(|&found| found != buffers.len()) {
+        return Err(InputError::LengthMismatch { what: "offsets", expected: buffers.len(), found }.into());
+    }
+    let with_align = buffers.iter().any(|b| b.align != 1);
+    let with_gaps = buffers.iter().any(|b| !b.gaps.is_empty());
+    let with_offset = plan.is_some() || buffers.iter().any(|b| b.offset.is_some());
+    let mut text = String::from("id,lower,upper,size");
+    for (there, column) in [(with_align, ",alignment"), (with_gaps, ",gaps"), (with_offset, ",offset")] {
+        text += if there { column } else { "" };
+    }
+    text.push('\n');
+    for (index, b) in buffers.iter().enumerate() {
+        let name = if b.name.is_empty() { index.to_string() } else { quoted(&b.name) };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{name},{},{},{}", b.live.start, b.live.end, b.size);
+        if with_align {
+            let _ = write!(text, ",{}", b.align);
         }
-        let find = |name: &str| names.iter().position(|n| n == name);
-        let exclusive = find("lower").is_some() || find("upper").is_some() || find("id").is_some();
-        let wanted = if exclusive { MINIMALLOC } else { USAGE };
-        let mut found = [0; 4];
-        for (place, name) in found.iter_mut().zip(wanted) {
-            let Some(index) = find(name) else {
-                let end = header.last().map_or(1, |(column, name)| column + name.chars().count());
-                return wrong(line, end, format!("column `{name}` is missing"));
+        if with_gaps {
+            let gap = |(at, gap): (usize, &BufferGap)| {
+                let window = gap.window.as_ref().map(|w| format!("@{}:{}", w.start, w.end)).unwrap_or_default();
+                format!("{}{}-{}{window}", if at > 0 { " " } else { "" }, gap.steps.start, gap.steps.end)
             };
-            *place = index;
+            let _ = write!(text, ",{}", b.gaps.iter().enumerate().map(gap).collect::<String>());
         }
-        let [id, first, end, size] = found;
-        Ok(Self { id, first, end, size, offset: find("offset"), exclusive, names })
-    }
-
-    fn number(&self, line: usize, fields: &[Field], index: usize) -> Result<u64, PlanError> {
-        let (column, text) = &fields[index];
-        let name = &self.names[index];
-        text.trim().parse().or_else(|error| {
-            let why = match text.trim().strip_prefix('-') {
-                Some(digits) if digits.parse::<u64>().is_ok() => format!("`{name}` is negative: {text}"),
-                _ => format!("`{name}` is no whole number that 64 bits hold: `{text}` ({error})"),
-            };
-            wrong(line, *column, why)
-        })
-    }
-}
-
-/// The fields of a line; a field in double quotes may hold commas, and quotes doubled.
-fn split(line: usize, text: &str) -> Result<Vec<Field>, PlanError> {
-    let mut fields = Vec::new();
-    let mut chars = text.chars().zip(1..).peekable();
-    let mut column = 1;
-    loop {
-        let mut field = String::new();
-        if chars.next_if(|&(c, _)| c == '"').is_some() {
-            loop {
-                match chars.next() {
-                    Some(('"', _)) if chars.next_if(|&(c, _)| c == '"').is_some() => field.push('"'),
-                    Some(('"', _)) => break,
-                    Some((c, _)) => field.push(c),
-                    None => return wrong(line, column, "a quote is not closed"),
-                }
-            }
-        } else {
-            while let Some((c, _)) = chars.next_if(|&(c, _)| c != ',') {
-                field.push(c);
-            }
+        if with_offset {
+            let offset = plan.map(|plan| plan.offsets[index]).or(b.offset);
+            let _ = write!(text, ",{}", offset.map(|offset| offset.to_string()).unwrap_or_default());
         }
-        fields.push((column, field));
-        match chars.next() {
-            Some((',', at)) => column = at + 1,
-            Some((_, at)) => return wrong(line, at, "a comma must follow a closing quote"),
-            None => return Ok(fields),
-        }
+        text.push('\n');
     }
-}
-
-fn quoted(name: &str) -> String {
-    let plain = !name.contains([',', '"', '\n', '\r']);
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"").replace(['\n', '\r'], " ")) }
+    Ok(text)
 }
 
 /// Writes `tensor,first_op,last_op,size_bytes`. The [module](crate::plan::io) has an example.

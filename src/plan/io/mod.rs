@@ -18,17 +18,19 @@
 //! ```
 
 mod csv;
+mod csv_rows;
+mod csv_text;
 #[cfg(feature = "serde")]
 mod json;
 mod names;
 mod record_set;
 
-pub use csv::{from_csv, to_csv, to_minimalloc};
+pub use csv::{buffers_from_csv, buffers_to_csv, from_csv, to_csv, to_minimalloc};
 #[cfg(feature = "serde")]
 pub use json::{from_json, to_json};
 pub use record_set::RecordSet;
 
-use super::error::PlanError;
+use super::{buffers::Buffer, error::PlanError};
 
 /// Reads records from JSON, which starts with `{` or `[`, or else from CSV.
 ///
@@ -40,4 +42,18 @@ pub fn from_text(text: &str) -> Result<RecordSet, PlanError> {
         return from_json(text);
     }
     from_csv(text)
+}
+
+/// Reads buffers with all that is known of them from minimalloc's CSV, as [`buffers_from_csv`] does, or the records of
+/// [`from_text`] as buffers.
+///
+/// # Errors
+/// [`PlanError::Parse`] with the line and column of what is wrong.
+pub fn buffers_from_text(text: &str) -> Result<Vec<Buffer>, PlanError> {
+    #[cfg(feature = "serde")]
+    if text.trim_start().starts_with(['{', '[']) {
+        let RecordSet { names, records, .. } = from_json(text)?;
+        return Ok(names.into_iter().zip(records).map(|(name, record)| Buffer::from(record).named(name)).collect());
+    }
+    buffers_from_csv(text)
 }

@@ -1,6 +1,6 @@
 //! What is read from a text, and the error if it cannot be read.
 
-use crate::plan::{error::PlanError, record::UsageRecord};
+use crate::plan::{buffers::Buffer, error::PlanError, record::UsageRecord};
 
 /// Records with their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,6 +11,22 @@ pub struct RecordSet {
     pub records: Vec<UsageRecord>,
     /// Offsets in one arena, if the text has them.
     pub offsets: Option<Vec<u64>>,
+}
+
+impl RecordSet {
+    /// The records of buffers that have lives and sizes, and if all have an offset, their offsets; `None` if there is
+    /// more to one of them.
+    pub fn from_buffers(buffers: &[Buffer]) -> Option<Self> {
+        let offsets: Option<Vec<u64>> = buffers.iter().map(|b| b.offset).collect();
+        let simple = |b: &Buffer| b.align == 1 && b.gaps.is_empty() && b.offset.is_some() == offsets.is_some();
+        if !buffers.iter().all(simple) {
+            return None;
+        }
+        let record = |b: &Buffer| UsageRecord::new(b.live.start, b.live.end.saturating_sub(1), b.size);
+        let offsets = offsets.filter(|offsets| !offsets.is_empty());
+        let names = buffers.iter().map(|b| b.name.clone()).collect();
+        Some(Self { names, records: buffers.iter().map(record).collect(), offsets })
+    }
 }
 
 /// The error at a line and column.

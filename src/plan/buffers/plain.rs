@@ -1,0 +1,62 @@
+//! Buffers that differ in nothing but life and size: the searches of [`offsets`](crate::plan::offsets).
+
+use super::{buffer::Buffer, found::Found};
+use crate::plan::{
+    control::SearchControl,
+    error::PlanError,
+    layout::Layout,
+    offsets::{Fit, fit, smallest},
+    record::UsageRecord,
+};
+
+/// The alignment that all have, if there is nothing else to them than a life and a size.
+pub(super) fn common_alignment(buffers: &[Buffer]) -> Option<u64> {
+    let align = buffers.first().map_or(1, |b| b.align);
+    let plain = |b: &Buffer| b.align == align && b.gaps.is_empty() && b.offset.is_none();
+    buffers.iter().all(plain).then_some(align)
+}
+
+/// The buffers as records whose unit is `align`.
+pub(super) fn records(buffers: &[Buffer], align: u64) -> Vec<UsageRecord> {
+    buffers
+        .iter()
+        .map(|b| UsageRecord::new(b.live.start, b.live.end.saturating_sub(1), b.size.div_ceil(align)))
+        .collect()
+}
+
+/// The smallest arena found with at most `nodes` nodes for each capacity, or the first within `capacity`.
+pub(super) fn plan(
+    buffers: &[Buffer],
+    align: u64,
+    capacity: Option<u64>,
+    nodes: u64,
+    control: &SearchControl<'_>,
+) -> Result<Found, PlanError> {
+    let records = records(buffers, align);
+    // In the last multiple of the alignment, padding may reach past the end of the arena.
+    let padding = buffers.iter().map(|b| b.size.next_multiple_of(align) - b.size).max().unwrap_or(0);
+    let in_bytes = |units: u64| units.saturating_mul(align).saturating_sub(padding);
+    let found = |layout: &Layout, bound, stopped| {
+        let offsets = layout.places.iter().map(|place| place.offset * align).collect();
+        Found { stopped, ..Found::new(buffers, offsets, in_bytes(bound)) }
+    };
+    let Some(capacity) = capacity else {
+        let smallest = smallest(&records, nodes, control)?;
+        return Ok(found(&smallest.layout, smallest.bound, smallest.stopped));
+    };
+    let mut bound = 0;
+    for units in [capacity.div_ceil(align), capacity / align] {
+        match fit(&records, units, nodes, control)? {
+            Fit::Fits(layout) => {
+                let found = found(&layout, bound, None);
+                if found.total <= capacity {
+                    return Ok(found);
+                }
+            }
+            Fit::Infeasible => bound = bound.max(units + 1),
+            Fit::BudgetExhausted => {}
+        }
+    }
+    let greedy = smallest(&records, 0, control)?;
+    Ok(found(&greedy.layout, greedy.bound.max(bound), control.stopped()))
+}
