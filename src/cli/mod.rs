@@ -1,5 +1,6 @@
 //! The `texpool` command. Everything it does, the library offers to everyone; here it is only asked for and printed.
 
+mod arena;
 mod args;
 mod bench;
 mod compare;
@@ -23,6 +24,7 @@ mod runtime_dir;
 mod setup_model;
 mod size;
 mod stats;
+mod stopped;
 mod table;
 
 use crate::io::printable_lines;

@@ -33,7 +33,8 @@ pub(super) struct Args {
     #[command(flatten)]
     plan: PlanArgs,
     /// Plan usage records instead of a model: minimalloc's CSV (`id,lower,upper,size`), a CSV of
-    /// `tensor,first_op,last_op,size_bytes`, or JSON.
+    /// `tensor,first_op,last_op,size_bytes`, or JSON. With `alignment`, `gaps`, or an `offset` for some of them, they are
+    /// placed in one arena; where all have offsets, the file is a plan already, and they are planned anew.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "why", "frontier", "phases", "budget"])]
     records: Option<PathBuf>,
     /// With --records: say whether they fit into one arena of this size, such as 1MiB, and nothing more. Exit code 0:

@@ -1,4 +1,5 @@
-//! `texpool plan --records`: usage records planned by all strategies, planned by one strategy, or fitted into a capacity.
+//! `texpool plan --records`: usage records planned by all strategies, planned by one strategy, or fitted into a
+//! capacity.
 
 use std::{
     path::Path,
@@ -8,17 +9,19 @@ use std::{
 use serde::Serialize;
 
 use super::{
+    arena::{self, ArenaArgs},
     args::StrategyArg,
     error::CliError,
     out, picture,
-    progress::{self, Deadline, INTERRUPTED},
+    progress::{self, Deadline},
+    stopped::{self, DOES_NOT_FIT, UNDECIDED},
 };
 use crate::{
     io::{IoError, printable, read_text, write_atomic},
     plan::{
         Layout, LayoutError, PlanError, Planner, SearchBudget, SearchControl, StopReason, Strategy, Uses, bounds,
         check_layout, compare_strategies,
-        io::{RecordSet, from_text, to_minimalloc},
+        io::{RecordSet, buffers_from_text, to_minimalloc},
         offsets::{Fit, fit},
         plan_svg, solve,
     },
@@ -27,10 +30,6 @@ use crate::{
 
 /// What a search for a plan of records may take where nobody says.
 const DEADLINE: Duration = Duration::from_secs(10);
-
-/// Exit codes of `--capacity` where the records do not fit, and where that is not known.
-const DOES_NOT_FIT: u8 = 3;
-const UNDECIDED: u8 = 4;
 
 /// What is asked of the records.
 pub(super) struct RecordsArgs<'a> {
@@ -48,10 +47,23 @@ pub(super) struct RecordsArgs<'a> {
 pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(), CliError> {
     let text = read_text(path)?;
     let wrong = |source| CliError::Records { path: path.into(), source };
-    let set = from_text(&text).map_err(wrong)?;
+    let mut buffers = buffers_from_text(&text).map_err(wrong)?;
     drop(text);
-    let begun = Instant::now();
+    // A file in which every buffer has a place is a plan, such as `--write` writes.
+    if buffers.iter().all(|buffer| buffer.offset.is_some()) {
+        buffers.iter_mut().for_each(|buffer| buffer.offset = None);
+    }
     let deadline = args.deadline.map_or(Some(DEADLINE), |given| given.0);
+    let Some(set) = RecordSet::from_buffers(&buffers) else {
+        if args.strategy != StrategyArg::One(Planner::Best) {
+            let why = "alignments, gaps and given places go with the strategy `best` only";
+            return Err(CliError::Usage(format!("{}: {why}", printable(path))));
+        }
+        let asked = ArenaArgs { capacity: args.capacity, deadline, picture: args.picture, write: args.write };
+        return arena::run(path, buffers, &asked, json);
+    };
+    drop(buffers);
+    let begun = Instant::now();
     let (layout, stopped, code) = progress::with_progress(deadline, |control| match (args.capacity, args.strategy) {
         (Some(capacity), _) => fitted(&set, capacity, json, control),
         (None, StrategyArg::All | StrategyArg::One(Planner::Best)) => compared(&set, args.nodes, json, control),
@@ -61,16 +73,7 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
         CliError::Plan(source) => wrong(source),
         other => other,
     })?;
-    match stopped {
-        Some(StopReason::Deadline) => {
-            let seconds = begun.elapsed().as_secs_f64();
-            out::stderr(&format!(
-                "stopped after {seconds:.1} s, not proven; --deadline SECONDS gives it more time, `none` all it takes"
-            ));
-        }
-        Some(StopReason::Cancelled) => out::stderr(&"cancelled: this is the best so far, not proven"),
-        None => {}
-    }
+    stopped::say(stopped, begun);
     if let Some(layout) = layout {
         picture::write(args.picture, || Ok(plan_svg(&printable(path).to_string(), &set.records, &layout)?))?;
         if let Some(to) = args.write {
@@ -78,11 +81,7 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
             write_atomic(to, |file| file.write_all(csv.as_bytes())).map_err(|e| IoError::write(to, e))?;
         }
     }
-    match stopped {
-        Some(StopReason::Cancelled) => Err(CliError::Answered(INTERRUPTED)),
-        _ if code != 0 => Err(CliError::Answered(code)),
-        _ => Ok(()),
-    }
+    stopped::exit(stopped, code)
 }
 
 /// A plan where there is one, why the search ended early, and the exit code.

@@ -154,3 +154,42 @@ fn a_deadline_is_kept_and_said() {
     );
     assert!(err.contains("stopped after") && err.contains("not proven"), "{err}");
 }
+
+/// minimalloc's whole file: one arena, written with offsets, fitted into a capacity, drawn, and wrong where it is wrong.
+#[test]
+fn buffers_with_alignments_gaps_and_places_are_planned_in_one_arena() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let input =
+        file("b.csv", "buffer,start,end,size,alignment,gaps,offset\na,0,5,8,1,2-3,\nb,2,3,6,4,,\nc,0,5,3,1,,16\n");
+    let planned = file("planned.csv", "");
+    let drawn = file("drawn.svg", "");
+    let (code, out, err) = texpool(&["plan", "--records", &input, "--write", &planned, "--picture", &drawn, "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let plan: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&plan["total"], &plan["bound"], &plan["proof"]), (&19.into(), &19.into(), &"widest_step".into()));
+    let written = fs::read_to_string(&planned).unwrap();
+    let wanted = "id,lower,upper,size,alignment,gaps,offset\na,0,6,8,1,2-4,0\nb,2,4,6,4,,0\nc,0,6,3,1,,16\n";
+    assert_eq!(written, wanted);
+    assert_eq!(fs::read_to_string(&drawn).unwrap().matches("<title>buffer 0 a: 8, steps 0 to 5").count(), 2);
+    // A plan that was written is planned anew: without the given place it is smaller.
+    let (code, out, err) = texpool(&["plan", "--records", &planned]);
+    assert!(code == Some(0) && out.starts_with("one arena of 11; the widest step needs as much, "), "{out}{err}");
+    let (code, out, _) = texpool(&["plan", "--records", &input, "--capacity", "18"]);
+    assert!(code == Some(3) && out.starts_with("does not fit into 18: no plan does; "), "{out}");
+    let (code, out, _) = texpool(&["plan", "--records", &input, "--capacity", "19"]);
+    assert!(code == Some(0) && out.starts_with("fits into 19: the plan ends at 19; "), "{out}");
+    let (code, _, err) = texpool(&["plan", "--records", &input, "--strategy", "greedy_by_size"]);
+    assert!(code == Some(2) && err.contains("go with the strategy `best` only"), "{err}");
+    let wrong = file("wrong.csv", "id,lower,upper,size,gaps\na,0,9,4,1-2 5-11\n");
+    let (code, _, err) = texpool(&["plan", "--records", &wrong]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("wrong.csv: line 2, column 13: the gap 5-11 is not within the life 0-9"), "{err}");
+    let clash = file("clash.csv", "id,lower,upper,size,offset\na,0,9,4,0\nb,0,9,4,2\nc,0,9,4,\n");
+    let (code, _, err) = texpool(&["plan", "--records", &clash]);
+    assert!(code == Some(1) && err.contains("buffer 0 (a): its given place overlaps that of buffer 1"), "{err}");
+}

@@ -1,0 +1,33 @@
+//! What is said of a search for records that ended early, and its exit code.
+
+use std::time::Instant;
+
+use super::{error::CliError, out, progress::INTERRUPTED};
+use crate::plan::StopReason;
+
+/// Exit codes of `--capacity` where the records do not fit, and where that is not known.
+pub(super) const DOES_NOT_FIT: u8 = 3;
+pub(super) const UNDECIDED: u8 = 4;
+
+/// Says on standard error why the search ended early, if it did.
+pub(super) fn say(stopped: Option<StopReason>, begun: Instant) {
+    match stopped {
+        Some(StopReason::Deadline) => {
+            let seconds = begun.elapsed().as_secs_f64();
+            out::stderr(&format!(
+                "stopped after {seconds:.1} s, not proven; --deadline SECONDS gives it more time, `none` all it takes"
+            ));
+        }
+        Some(StopReason::Cancelled) => out::stderr(&"cancelled: this is the best so far, not proven"),
+        None => {}
+    }
+}
+
+/// The end of a command that has answered.
+pub(super) fn exit(stopped: Option<StopReason>, code: u8) -> Result<(), CliError> {
+    match stopped {
+        Some(StopReason::Cancelled) => Err(CliError::Answered(INTERRUPTED)),
+        _ if code != 0 => Err(CliError::Answered(code)),
+        _ => Ok(()),
+    }
+}
