@@ -80,3 +80,18 @@ fn mobilenet_names_the_coffee() {
     let share: f32 = first.trim().split(' ').next().unwrap().parse().unwrap();
     assert!(share > 90.0, "{said}");
 }
+
+/// The planner alone: every buffer gets a place, in a file that is read again as a finished plan.
+#[test]
+fn plan_csv_places_the_buffers_of_its_file() {
+    let output = example("plan_csv", &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    assert!(said.starts_with("id,lower,upper,size,alignment,gaps,offset\ninput,0,1,602112,64,,0\n"), "{said}");
+    assert_eq!(text(&output.stderr), "1681920 of 2667428 bytes; no plan is smaller\n");
+    let buffers = texpool::plan::io::buffers_from_csv(&said).unwrap();
+    assert!(buffers.len() == 8 && buffers.iter().all(|buffer| buffer.offset.is_some()), "{said}");
+    let output = example("plan_csv", &[Path::new("tests/data/PLANNER.md")]);
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(1), ""));
+    assert!(text(&output.stderr).starts_with("error: line 1, column 1: "), "{}", text(&output.stderr));
+}
