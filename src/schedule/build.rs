@@ -45,8 +45,10 @@ impl<'a> Builder<'a> {
         for (part, subtensors) in subtensors.iter_enumerated() {
             root[part] = subtensors.map_or(part, |inside| inside.tensor);
         }
+        // In the order of the nodes, so that a view of a view finds the head of its chain.
         for node in views.iter().filter(|&id| !is_in_place(graph, id)).filter_map(|id| graph.nodes.get(id)) {
             let (from, to) = view_ends(graph, node)?;
+            // A view begins at its storage's first texel and has its own pitch; a part of another tensor has neither.
             if subtensors[from].or(subtensors[to]).is_some() {
                 let why = "a part of a tensor is looked at in no other shape";
                 return Err(ScheduleError::NotAView { node: node.op_index, op: node.op.name(), why });
@@ -57,6 +59,8 @@ impl<'a> Builder<'a> {
         let storage_of_root = IdVec::from_elem(None, &graph.tensors);
         let mut builder =
             Self { graph, root, storage_of_root, computed, schedule: Schedule { subtensors, ..Schedule::default() } };
+        // Inputs and outputs have their storage before any step: what a view makes an output of is then written to the
+        // output's texture, and not to the pool.
         for (index, &tensor) in graph.inputs.iter().enumerate() {
             builder.computed[tensor] = true;
             builder.add_external_storage(tensor, StorageKind::Input(index))?;
@@ -121,6 +125,7 @@ impl<'a> Builder<'a> {
         let step = self.schedule.steps.len();
         let mut reads: Vec<Access> = Vec::new();
         for tensor in node.operands().filter(|_| !pad_border) {
+            // Constants have none; whatever else is read was computed before, and got one then.
             let Some(storage) = self.storage_of_root[self.root[tensor]] else { continue };
             for access in self.schedule.accesses(self.graph, tensor, storage) {
                 if !reads.contains(&access) {
@@ -144,15 +149,20 @@ impl<'a> Builder<'a> {
             self.schedule.pad_border(self.graph, node, storage)
         } else {
             let mut writes = self.schedule.accesses(self.graph, result, storage);
+            // These are the rows of the storage. Where that is a graph output which is a view of the result, it counts
+            // other rows than the step writes.
             writes.iter_mut().for_each(|access| access.rows.end = access.rows.start + rows);
             writes
         };
+        // No step may read and write one texture, and all parts of a whole lie in one.
         if self.schedule.subtensors[result].is_some() && reads.iter().any(|read| read.storage == storage) {
             let why = format!("`{}` is computed from its neighbours", self.graph.tensors[result].name);
             return Err(ScheduleError::NotInPlace { node: node.op_index, why });
         }
         let step_rows = Step { node: id, rows: 0..rows, reads, to: storage, writes, pad_border };
         let uses = self.schedule.uses_of(&step_rows);
+        // Writes count, too: the parts of what is written in place are written by several steps, and the last of them
+        // may come after all that read it.
         for &record in uses.reads.iter().chain(&uses.writes) {
             self.schedule.records[record].last = step;
         }
@@ -181,6 +191,7 @@ impl<'a> Builder<'a> {
 
     fn finish(mut self) -> Result<Schedule, ScheduleError> {
         for (index, &tensor) in self.graph.outputs.iter().enumerate() {
+            // A constant counts as computed, but no step would write it to the output's texture.
             if !self.computed[tensor] || self.graph.is_constant(tensor) {
                 let tensor = self.graph.tensors[tensor].name.clone();
                 return Err(ScheduleError::OutputNotComputed { index, tensor });

@@ -128,6 +128,7 @@ impl Schedule {
     pub fn whole(&self, graph: &Graph) -> Vec<bool> {
         let mut whole = vec![false; self.records.len()];
         for (tensor, &storage) in self.storage_of.iter_enumerated() {
+            // A part has fewer rows or texels than its storage as well, but its rows are rows of the storage.
             let (Some(storage), None) = (storage, self.subtensors[tensor]) else { continue };
             let (shape, held) = (graph.shape(tensor), &self.storages[storage]);
             let alike = (shape.rows(), shape.row_texels()) == (held.rows as usize, held.row_texels as usize);
@@ -142,6 +143,7 @@ impl Schedule {
     pub fn last_uses(&self) -> Vec<Vec<(StorageId, Range<u32>)>> {
         let mut last: Vec<Vec<Option<usize>>> = self.storages.iter().map(|s| vec![None; s.rows as usize]).collect();
         for (number, step) in self.steps.iter().enumerate() {
+            // Writes count, too: a row that nobody reads is done with once it is written.
             let touched = step.reads.iter().chain(&step.writes);
             for Access { storage, rows, .. } in touched.filter(|access| self.record(access.storage).is_some()) {
                 last[*storage][rows.start as usize..rows.end as usize].fill(Some(number));
@@ -188,6 +190,7 @@ impl Schedule {
         match *storage {
             _ if (rows, row_texels) == (held.rows, held.row_texels) => Some(storage.clone()),
             RowTable::Whole { base, .. } => Some(RowTable::Whole { base, rows, row_texels }),
+            // A view counts on the texels of neighbouring rows following each other.
             RowTable::Ring { .. } | RowTable::Scattered { .. } => None,
         }
     }

@@ -29,6 +29,7 @@ impl SubtensorLayout {
             RowTable::Whole { base, row_texels, .. } => {
                 RowTable::Whole { base: base + first * row_texels + texel, rows, row_texels: *row_texels }
             }
+            // A ring holds row `r` at `r` modulo its size; counted from another row than the first it is no ring.
             RowTable::Ring { base, row_texels, ring, .. } if first == 0 => {
                 RowTable::Ring { base: base + texel, rows, row_texels: *row_texels, ring: *ring }
             }
@@ -63,6 +64,8 @@ pub(super) fn subtensors(
         let pitch = u32::try_from(graph.shape(to).w).map_err(|_| most())?;
         let whole = places[to].unwrap_or(SubtensorLayout { tensor: to, row: 0, texel: 0, pitch });
         for (&part, offset) in node.inputs.iter().zip(offsets) {
+            // A tensor lies in one place, nobody writes a constant there, and with no step there is nobody to compute
+            // an epilogue.
             if graph.is_constant(part) || places[part].is_some() || !node.epilogue.is_empty() {
                 return Err(fail(format!("`{}` cannot be computed there", graph.tensors[part].name)));
             }

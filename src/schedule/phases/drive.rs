@@ -11,6 +11,7 @@ use crate::plan::SearchControl;
 
 /// The bands of all segments in order. Rows that nobody needs are not made.
 pub fn order(model: &RowDependencies, segments: &[Segment]) -> Vec<Band> {
+    // A control that never stops: half of the bands would be no order.
     let (mut driver, control) = (Driver::new(model), SearchControl::new());
     segments.iter().for_each(|segment| driver.run(segment, &control));
     driver.bands
@@ -95,6 +96,7 @@ impl<'a> Driver<'a> {
                 open.push(Reverse(Sink { done, rows, operator }));
             }
         }
+        // Sinks demand no row that a stride or a slice leaves out, but readers in later segments may.
         for operator in operators.clone() {
             if self.model.outlives(operator, operators.end) {
                 self.produce(segment, operator, self.model.operators[operator].rows);
@@ -122,8 +124,10 @@ impl<'a> Driver<'a> {
             match self.missing(segment, next, &rows) {
                 Some((producer, end)) => demands.push(Demand::new(producer, end)),
                 None => {
+                    // The next band needs further rows of every operand, so all are asked again.
                     (next.read, next.producer) = (0, 0);
                     self.done[operator] = rows.end;
+                    // A pad's idle rows count as made, so that it goes on behind them; a dispatch would write nothing.
                     if !(op.idle.start <= rows.start && rows.end <= op.idle.end) {
                         self.bands.push(Band { operator, rows });
                     }
@@ -139,6 +143,8 @@ impl<'a> Driver<'a> {
             let end = read.rows(rows).end;
             while let Some(producer) = read.producers.get(demands.producer) {
                 let most = self.model.operators[producer.operator].rows;
+                // Needed rows are counted in the storage, of which a part holds some: none of them if all that is
+                // needed lies in front of it, and no more than it has.
                 let end = end.saturating_sub(producer.first).min(most);
                 if segment.operators.contains(&producer.operator) && self.done[producer.operator] < end {
                     return Some((producer.operator, end));

@@ -23,7 +23,7 @@ pub fn select_in_place(
     let mut blocks = Blocks::new(model, bands);
     let most = blocks.alive.iter().copied().max().unwrap_or(0);
     let mut ids: Vec<NodeId> = in_place.iter().collect();
-    // Outer ones first: what lies inside them is no larger.
+    // Each join takes some of the room below the peak. Outer ones come first, since what lies inside them is no larger.
     ids.reverse();
     let ids = ids.into_iter().take_while(|_| !control.should_stop());
     ids.filter(|&id| blocks.merge_parts(graph, schedule, id, most).is_some()).collect()
@@ -128,6 +128,7 @@ impl Blocks {
         }
         self.alive = alive;
         self.blocks[outer] = block;
+        // Every storage of a joined block, not the part alone, is now found by its row in the whole.
         for of in &mut self.block_of {
             if let Some(first) = moved.get(&of.0) {
                 *of = (outer, first + of.1);

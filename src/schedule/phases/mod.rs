@@ -79,6 +79,7 @@ pub fn phased(schedule: &Schedule, model: &RowDependencies, segments: &[Segment]
         made.uses.push(uses);
     }
     for storage in &made.storages {
+        // Also where no band touches it: kinds name records by their places, so none may be left out.
         if let StorageKind::Intermediate(record) = storage.kind {
             let (first, last) = touched[record].unwrap_or_default();
             made.records.push(UsageRecord::new(first, last, storage.texels()));

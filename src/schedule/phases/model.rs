@@ -121,6 +121,7 @@ impl RowDependencies {
         for (index, step) in schedule.steps.iter().enumerate() {
             let node = &graph.nodes[step.node];
             let mut reads: Vec<OperandUse> = Vec::new();
+            // One more than the inputs: behind them comes what the epilogue adds.
             let operands = if step.pad_border { 0 } else { node.inputs.len() + 1 };
             for operand in 0..operands {
                 let Some(found) = input_rows(graph, node, operand) else { continue };
@@ -134,6 +135,7 @@ impl RowDependencies {
                     || shape.rows() == held.rows as usize
                         && shape.row_texels() == schedule.storages[storage].row_texels as usize;
                 let first = schedule.layout_of(graph, tensor).row;
+                // Where a view is involved, who writes and who reads count rows differently: each needs all.
                 let input_rows = match !alike || held.whole && inside.is_none() {
                     true => vec![0..held.rows; found.len()],
                     false => found.into_iter().map(|rows| first + rows.start..first + rows.end).collect(),
@@ -185,11 +187,14 @@ fn producers(graph: &Graph, schedule: &Schedule) -> IdVec<TensorId, Vec<Producer
     let mut made: IdVec<_, Vec<Producer>> = IdVec::from_elem(Vec::new(), &graph.tensors);
     let mut steps = schedule.steps.iter().enumerate().peekable();
     for (id, node) in graph.nodes.iter_enumerated() {
+        // Steps are in the order of the nodes and none is cut into phases yet, so both are gone through once.
         let step = steps.next_if(|(_, step)| step.node == id);
         let parts = || node.inputs.iter().flat_map(|&operand| made[operand].iter().copied());
         let own = step.map(|(operator, _)| Producer { operator, first: first_row(graph, schedule, node) });
         let producers = match step {
             Some((_, step)) if !step.pad_border => own.into_iter().collect(),
+            // A view, and what is written in place, has no step of its own (a pad's writes the border alone): its rows
+            // are made by who makes its operands.
             _ => parts().chain(own).collect(),
         };
         made[node.output] = producers;

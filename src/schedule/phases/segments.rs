@@ -54,12 +54,14 @@ impl SegmentCosts {
         for phases in phases {
             let control = if phases == 1 { &never } else { control };
             for length in 1..=operators.min(MAX_SEGMENT_OPERATORS) {
+                // Without phases operators run one after another, which segments of a single one say already.
                 if length > 1 && (phases == 1 || spent >= work) {
                     break;
                 }
                 for begin in 0..=operators - length {
                     let end = begin + length;
                     let rows = model.operators[begin..end].iter().map(|op| op.rows).max().unwrap_or(1);
+                    // Cut so finely every band is one row, which is what `u32::MAX` stands for.
                     if phases > 1 && phases != u32::MAX && phases >= rows {
                         continue;
                     }
@@ -114,6 +116,7 @@ impl SegmentCosts {
                 let coarse = finest && segment.phases != self.finest;
                 let (peak, segments, _) = best[segment.operators.start];
                 let peak = if coarse { u64::MAX } else { peak.max(cost.peak) };
+                // Something must stand at every end, even if it is too coarse: the way back goes from end to end.
                 if (peak, segments + 1) < (best[end].0, best[end].1) || best[end].2.is_none() {
                     best[end] = (peak, segments + 1, Some(segment));
                 }
@@ -283,6 +286,7 @@ impl<'a> Evaluator<'a> {
             self.starts.clear();
             self.ends.clear();
             for &(written, touched) in &uses.live {
+                // What was written before the segment is there from its first band on.
                 let from = if inside { written } else { 0 };
                 let to = if stays { bands.len() as u32 } else { touched.max(uses.all_read) };
                 if from != UNWRITTEN && to != 0 {
@@ -298,6 +302,7 @@ impl<'a> Evaluator<'a> {
         let most = |storage: usize| self.uses[storage].most;
         let pair = |op: &Operator| op.reads.iter().map(|read| most(read.storage)).max().unwrap_or(0) + most(op.writes);
         let unshared = self.model.operators[begin..end].iter().map(pair).max().unwrap_or(0);
+        // Only these, as a model may have thousands of storages and a segment touches a few.
         for storage in touched {
             let uses = &mut self.uses[storage];
             (uses.touched, uses.all_read, uses.most) = (false, 0, 0);
