@@ -22,6 +22,7 @@ pub struct UnsupportedOp {
 
 impl UnsupportedOp {
     pub(super) fn new(node: usize, name: &str, operator: &str, problem: &Problem) -> Self {
+        // Cut here: there may be thousands of these, with names as long as a file likes.
         let [name, operator, reason] = [name, operator, &problem.reason].map(label);
         Self { node, name, operator, reason, hint: problem.hint.to_owned() }
     }

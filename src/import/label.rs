@@ -11,6 +11,7 @@ pub(super) fn label(name: &str) -> String {
     if name.len() <= MAX_BYTES {
         return name.to_owned();
     }
+    // Backwards to the next border: a text cut inside a character is none.
     let end = (0..=MAX_BYTES).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
     let mut rest = DefaultHasher::new();
     name.hash(&mut rest);

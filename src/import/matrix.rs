@@ -43,6 +43,7 @@ impl Operator {
         let tflite = tflite::operators().filter(|entry| here(entry.described)).filter_map(|entry| entry.coded());
         Self {
             onnx: Some(entry.full_name()),
+            // Rows say 1 of what has not changed since before the oldest set that is read.
             since: Some(if own { entry.since.max(OLDEST) } else { entry.since }),
             folds: entry.fold.is_some(),
             ..Self::new(entry.support, tflite.collect())

@@ -156,6 +156,7 @@ impl Meter {
     /// A list of what an iterator gives, of which there are `elements`.
     pub(super) fn filled<T>(&mut self, elements: usize, values: impl Iterator<Item = T>) -> Result<Vec<T>, Excess> {
         let mut list = self.list(elements)?;
+        // An iterator that gives more would make the list grow beyond what was taken for it.
         list.extend(values.take(elements));
         Ok(list)
     }

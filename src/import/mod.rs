@@ -97,6 +97,7 @@ fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Gr
     }
     match looks_like(bytes) {
         Some(looks_like) => Err(ImportError::NotAModel { looks_like }),
+        // A file that is called `.onnx` is read as one however it begins: the error then says where it breaks off.
         None if named || onnx::looks_right(bytes) => onnx::read(owner, path, options),
         None => Err(ImportError::NotAModel { looks_like: "its first bytes are those of neither" }),
     }

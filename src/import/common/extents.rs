@@ -32,6 +32,7 @@ pub(in crate::import) fn concatenated(operands: &[&[usize]], along: usize) -> Re
         if !alike {
             return Err(Problem::malformed(format!("{first:?} and {other:?} do not join along axis {along}")));
         }
+        // Saturated, not checked: whoever makes the tensor counts its elements and refuses as many.
         dims[along] = dims[along].saturating_add(other[along]);
     }
     Ok(dims)

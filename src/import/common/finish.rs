@@ -18,6 +18,7 @@ pub(in crate::import) fn finished(graph: Graph, meter: &Meter) -> Result<Graph, 
 /// The graph with only the tensors that nodes, inputs and outputs name, in the same order.
 fn pruned(mut graph: Graph) -> Graph {
     let mut used = IdVec::from_elem(false, &graph.tensors);
+    // Epilogues name no tensors yet: importers fuse functions of one value, the rest is the rewriter's.
     let nodes = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output]));
     for &id in nodes.chain(&graph.inputs).chain(&graph.outputs) {
         used[id] = true;

@@ -25,6 +25,7 @@ impl AxisRange {
     pub(in crate::import) fn between(first: i64, last: i64, step: i64) -> Option<Self> {
         let distance = if step > 0 { last.checked_sub(first)? } else { first.checked_sub(last)? };
         let count = (step != 0).then(|| distance.max(0).unsigned_abs().div_ceil(step.unsigned_abs()))?;
+        // So that ranges of the same indices are equal, whichever step the file states: `whole` is compared with.
         let stride = if count <= 1 { 1 } else { step };
         Some(Self {
             begin: usize::try_from(first).ok()?,

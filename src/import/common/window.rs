@@ -19,6 +19,8 @@ pub(in crate::import) fn reach(window: [usize; 2], dilation: [usize; 2]) -> Resu
 /// (`SAME_UPPER`, and TensorFlow's SAME), or in front (`SAME_LOWER`).
 pub(in crate::import) fn same(image: [usize; 2], reach: [usize; 2], stride: [usize; 2], odd_in_front: bool) -> Padding {
     let side = |axis: usize| {
+        // Neither an extent nor a stride is zero, so there is a last window. With strides beyond the window, what it
+        // spans may end inside the image: then there is no border.
         let last = (image[axis].div_ceil(stride[axis]) - 1) * stride[axis];
         let border = (last + reach[axis]).saturating_sub(image[axis]);
         let small = border / 2;

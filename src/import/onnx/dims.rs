@@ -38,11 +38,13 @@ impl<'o> Binding<'o> {
             let by_place = format!("{}:{axis}", port.name);
             let (name, known) = match extent {
                 Extent::Known(n) if *n > 0 => (by_place.clone(), usize::try_from(*n).ok()),
+                // No input is empty, so what is not above zero stands for an extent that is not known.
                 Extent::Known(_) | Extent::Unknown => (by_place.clone(), None),
                 // Some exporters call what they do not know so.
                 Extent::Named(name) if name.is_empty() || name == "?" => (by_place.clone(), None),
                 Extent::Named(name) => (name.clone(), None),
             };
+            // The place first: several axes may share a name, a place is one alone.
             let asked = self.find(&by_place).or_else(|| self.find(&name));
             let cannot = |(name, asked): (&str, usize), why: String| {
                 let why = format!("{why} axis {axis} of input `{}`", port.name);

@@ -78,6 +78,7 @@ impl External {
             return Ok(file.clone());
         }
         let file = Arc::new(map(&path).map_err(cannot)?);
+        // Once a file: tensors that name the same bytes must not widen it again and again.
         meter.widen(file.len());
         self.files.insert(path, file.clone());
         Ok(file)

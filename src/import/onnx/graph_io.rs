@@ -41,6 +41,7 @@ pub(super) fn inputs<'m>(
     let mut binding = Binding::new(&options.dims);
     let mut open = Vec::new();
     for port in &file.inputs {
+        // Asked before the file's own value: that is a default, which the caller may replace.
         if let Some(array) = options.constants.get(&port.name) {
             names.define(&port.name, Value::Known(array.clone()));
         } else if !names.is_initializer(&port.name) {
@@ -48,6 +49,7 @@ pub(super) fn inputs<'m>(
             open.push((port, elem, binding.dims(port)?));
         }
     }
+    // Before any tensor is made, so that all open extents are listed at once.
     binding.finish()?;
     let mut preferred = PreferredLayouts::new(&file.nodes);
     for (port, elem, dims) in open {
@@ -114,7 +116,8 @@ fn output(
             (Computed { tensor, dims: array.dims().to_vec(), layout, elem: array.element_type() }, true)
         }
     };
-    // What goes out is computed by a node, and by one alone.
+    // An output is written by a node, and goes out once: a constant is copied, and what is an input or another output
+    // already gets a node of its own.
     let tensor = match (known, taken.contains(&computed.tensor)) {
         (true, _) => lowering.stored(computed.tensor)?,
         (false, true) => {

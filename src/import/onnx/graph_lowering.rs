@@ -81,6 +81,7 @@ impl GraphLowering {
 
     /// A constant tensor of `shape`, of elements in that order.
     pub(super) fn constant(&mut self, array: &Array, shape: Shape) -> Result<TensorId, Problem> {
+        // Nothing is made until it is read, so this is counted by itself.
         if array.repeated().is_some() {
             self.meter.repeat(array.len())?;
         } else if !array.element_type().is_float() {
@@ -95,6 +96,7 @@ impl GraphLowering {
     /// A constant as a tensor that a node computes, for operators that read no constants, and for outputs.
     pub(super) fn stored(&mut self, constant: TensorId) -> Result<TensorId, Problem> {
         let shape = self.graph.shape(constant);
+        // Concatenations may read constants; one of a single operand is a copy.
         self.emit(Op::Concat(Concat { axis: 3 }), &[constant], shape)
     }
 
@@ -162,7 +164,8 @@ impl GraphLowering {
                 tensor = self.transpose(tensor, perm)?;
                 return self.reshape(tensor, shape(atoms, to));
             }
-            // More than four runs change places: the first that is not where it belongs is moved there.
+            // More than four runs change places: the first that is not where it belongs is moved there. Each round puts
+            // one more in its place, so the loop ends.
             let done = here.iter().zip(&there).take_while(|(a, b)| a == b).count();
             let Some(next) = segments.iter().find(|segment| segment[0] == there[done]) else {
                 return Err(Problem::unsupported("it turns axes that do not match"));

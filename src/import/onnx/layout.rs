@@ -184,6 +184,7 @@ impl AtomLayout {
     pub(super) fn tidy(mut self, dims: &[usize]) -> Self {
         let mut axis = 0;
         while axis < dims.len() {
+            // Anew each time: merging moves the numbers of all atoms behind.
             let run = self.runs(dims)[axis].clone();
             let pair = (run.start..run.end.saturating_sub(1)).find_map(|a| self.merged(a..a + 2));
             match pair {
@@ -203,6 +204,7 @@ pub(super) fn shape(atoms: &[usize], places: &AtomPlaces) -> Shape {
 /// Up to four groups of atoms on the four axes, in order: where they lie in `like` if they can, else in few texels.
 pub(super) fn spread(atoms: &[usize], groups: &[Vec<usize>], like: &AtomPlaces) -> Option<AtomPlaces> {
     let mut best: Option<((usize, std::cmp::Reverse<usize>), AtomPlaces)> = None;
+    // There are so few ways to choose among four axes that each is tried.
     for mask in 0u32..16 {
         if mask.count_ones() as usize != groups.len() {
             continue;

@@ -19,6 +19,7 @@ pub(super) fn uniform<M: PartialEq>(layout: &AtomLayout, mark: impl Fn(usize) ->
             _ => runs.push(vec![atom]),
         }
     }
+    // Too many for four axes: runs of one mark are brought together instead, though more elements move.
     if runs.len() > 4 {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for run in runs {
@@ -47,6 +48,7 @@ pub(super) fn isolated(
 ) -> Result<(AtomLayout, Vec<usize>), Problem> {
     let runs = layout.runs(dims);
     let wanted: Vec<Vec<usize>> = axes.iter().map(|&axis| runs[axis].clone().collect()).collect();
+    // An axis of extent one has no atoms, but the operator still works along it: it gets an axis that holds none.
     let empty = wanted.iter().filter(|list| list.is_empty()).count();
     let fits = |layout: &AtomLayout| {
         let alone = |list: &Vec<usize>| list.is_empty() || layout.places.contains(list);
@@ -108,7 +110,7 @@ pub(super) fn last(layout: &AtomLayout, dims: &[usize], axes: &[usize], rows: Op
     }
     let mut like = layout.places.clone();
     like[room..].iter_mut().for_each(Vec::clear);
-    // Spread over all four axes with the last ones taken, so that the others keep their places.
+    // As `spread` does, but on the axes in front alone: C, and W where rows are named, are taken.
     let mut best = None;
     for mask in 0u32..1 << room {
         if mask.count_ones() as usize != groups.len() {
@@ -155,6 +157,7 @@ pub(super) fn common(lists: &[&[usize]]) -> Option<Vec<usize>> {
     let mut borders: Vec<usize> = Vec::new();
     for list in lists {
         let mut product = 1;
+        // From the fastest atom on, so that borders at the same element are the same number in every list.
         for extent in list.iter().rev() {
             product *= extent;
             borders.push(product);

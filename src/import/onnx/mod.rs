@@ -1,7 +1,8 @@
 //! The `.onnx` reader: messages, extents, nodes in order, and one list of all refusals.
 //!
 //! What can be computed now is (`fold`), down to the shape arithmetic that exporters leave behind; the rest becomes
-//! nodes of the graph (`lower`). ValueSource are seen as the file sees them, whatever layout they are computed in (`layout`).
+//! nodes of the graph (`lower`). Values are seen as the file sees them, whatever layout they are computed in
+//! (`layout`).
 
 mod array;
 mod dims;
@@ -56,6 +57,7 @@ pub(super) const NEWEST: i64 = 28;
 
 /// Whether bytes may be a model: its fields up to the graph are those of one.
 pub(super) fn looks_right(bytes: &[u8]) -> bool {
+    // Fields are looked at and not entered, so that nothing is made that would count.
     let meter = RefCell::new(Meter::new(0));
     let mut message = wire::Message::of(bytes, &meter);
     let mut graph = false;
@@ -129,8 +131,10 @@ fn lower<'m>(
 ) -> Result<(), Problem> {
     // Looked at before its results have names, so that it cannot read itself.
     let operands = names.operands(node, values, &mut lowering.meter);
+    // Before anything can fail, so that readers of its results know them as missing and are not refused, too.
     names.claim(node)?;
     let entry = opsets.find(node)?;
+    // Only now: that an operator is not supported says more than what is wrong with its operands.
     let operands = operands?;
     // A node that reads what a refused node should have computed cannot be looked at further.
     let Some(operands) = operands.into_iter().map(Operand::into_value).collect::<Option<Vec<_>>>() else {
@@ -141,6 +145,7 @@ fn lower<'m>(
         return Err(Problem::malformed(format!("it states its {} twice", twice.name)));
     }
     lowering.begin(index, node.outputs.iter().find(|name| !name.is_empty()).map(String::as_str).unwrap_or_default());
+    // A node without operands is one of them: constants are folded.
     let known = operands.iter().flatten().all(|value| value.known().is_some());
     let read = node.outputs.iter().map(|name| names.is_read(name)).collect();
     let opset = opsets.version(&node.domain);
@@ -171,6 +176,7 @@ impl<'m> Opsets<'m> {
     fn new(model: &'m Model) -> Result<Self, ImportError> {
         let mut versions = HashMap::new();
         for (domain, version) in &model.opsets {
+            // One domain has two names, so two entries may be for the same one.
             if versions.insert(own_domain(domain), *version).is_some_and(|other| other != *version) {
                 return Err(ImportError::Duplicate { what: "operator set", name: domain.clone() });
             }

@@ -12,7 +12,7 @@ pub(super) struct Model {
     /// Version of each operator set, by domain.
     pub(super) opsets: Vec<(String, i64)>,
     pub(super) graph: Option<Graph>,
-    /// Whether operators are defined in the file itself.
+    /// Names of the operators that are defined in the file itself.
     pub(super) functions: HashSet<String>,
 }
 
@@ -204,6 +204,7 @@ impl Attribute {
                 3 => attribute.int = Some(m.int(value)?),
                 4 => attribute.text = Some(m.loose_text(value)?),
                 5 => attribute.tensor = Some(Box::new(Tensor::read(m.message(value)?)?)),
+                // Bodies of control flow are not read: it is enough to know that there is one.
                 6 | 11 => attribute.graph = true,
                 7 => m.floats(value, &mut attribute.floats)?,
                 8 => m.ints(value, &mut attribute.ints)?,
@@ -225,6 +226,7 @@ impl Tensor {
                 1 => m.ints(value, &mut tensor.dims)?,
                 2 => tensor.kind = m.int(value)?,
                 4 => m.floats(value, &mut tensor.floats)?,
+                // `int32_data`, `int64_data` and `uint64_data`: numbers of variable length, all of them.
                 5 | 7 | 11 => m.ints(value, &mut tensor.ints)?,
                 8 => tensor.name = m.text(value)?,
                 9 => tensor.raw = Some(m.bytes(value)?),
@@ -291,6 +293,7 @@ impl IoType {
             match number {
                 1 => kind = m.int(value)?,
                 2 => {
+                    // A shape without axes is that of a single number; no shape leaves all open.
                     let extents = extents.insert(Vec::new());
                     each(m.message(value)?, |m, number, value| {
                         if number == 1 {

@@ -94,6 +94,7 @@ impl<'m> Names<'m> {
 
     /// Whether the file gives the name a value of its own.
     pub(super) fn is_initializer(&self, name: &str) -> bool {
+        // Files up to IR version 3 list initializers among the inputs.
         matches!(self.entries.get(name), Some(Entry::Initializer(_)))
     }
 
@@ -181,6 +182,7 @@ impl<'m> Names<'m> {
             match result {
                 Some(value) => {
                     ranked(value.dims().len())?;
+                    // A tensor that was there before (of a reshape, an identity) keeps the name that its node gave it.
                     if let Value::Computed(computed) = &value
                         && computed.tensor.index() >= before
                     {

@@ -172,6 +172,7 @@ impl NodeLowering<'_> {
 
     /// A tensor attribute.
     pub(super) fn tensor(&mut self, name: &str) -> Result<Option<Array>, Problem> {
+        // Copied out of `self`, of which other parts are borrowed below while the attribute is.
         let node = self.node;
         let attribute = node.attributes.iter().find(|attribute| attribute.name == name);
         let Some(attribute) = attribute else { return Ok(None) };
@@ -215,6 +216,7 @@ impl NodeLowering<'_> {
 
     /// The axes that a reduction names; `None` where it reduces nothing.
     pub(super) fn reduced_axes(&self, rank: usize) -> Result<Option<Vec<usize>>, Problem> {
+        // An empty list says what none says.
         let named = self.list("axes", 1)?.filter(|list| !list.is_empty());
         match named {
             Some(named) => sorted_axes(&named, rank).map(Some),

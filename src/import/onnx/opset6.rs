@@ -24,6 +24,7 @@ pub(super) fn upgrade(ctx: &mut NodeLowering<'_>, before: BeforeOpset7) -> Resul
     let (rank, second) = (ctx.operand(0)?.dims().len(), ctx.operand(1)?);
     let behind = rank.checked_sub(first + second.dims().len());
     let behind = behind.ok_or_else(|| Problem::malformed(format!("{:?} do not fit at axis {first}", second.dims())))?;
+    // Operands broadcast by their last axes, so ones behind bring it to the axis where it belongs.
     let dims = [second.dims(), &vec![1; behind]].concat();
     ctx.operands[1] = Some(reshaped(ctx.lowering, &second, &dims)?);
     Ok(())

@@ -37,9 +37,11 @@ impl<'m> PreferredLayouts<'m> {
         let mut open: BTreeSet<usize> = BTreeSet::new();
         self.next(name, 0, &mut open);
         for _ in 0..MAX_VISITS_PER_INPUT {
+            // In the order of the nodes, so that the first reader decides.
             let Some(index) = open.pop_first() else { break };
             let nodes = self.nodes;
             let node = &nodes[index];
+            // Counted by operands, as all may be gone through for the one that carries the input.
             let Some(left) = self.left.checked_sub(node.inputs.len()) else { break };
             self.left = left;
             let Some(axes) = node.inputs.iter().find_map(|input| carried.get(input.as_str())) else { continue };
@@ -58,6 +60,7 @@ impl<'m> PreferredLayouts<'m> {
             if let Some(passed) = passed {
                 for output in &node.outputs {
                     carried.insert(output, passed.clone());
+                    // Whatever reads it stands behind; a file where that is not so is refused when nodes are lowered.
                     self.next(output, index + 1, &mut open);
                 }
             }

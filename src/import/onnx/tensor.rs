@@ -1,4 +1,4 @@
-//! ValueSource of the file's tensors: borrowed where they lie, measured against the extents before anything is taken.
+//! Values of the file's tensors: borrowed where they lie, measured against the extents before anything is taken.
 
 use super::{
     array::{Array, count},
@@ -75,7 +75,7 @@ fn typed(
         }
         _ => {
             let (least, most) = elem.range();
-            // Any number but 0 is true.
+            // Truth values have no range: any number but 0 is true.
             if let Some(&value) = tensor.ints.iter().find(|v| elem != ElementType::Bool && !(least..=most).contains(*v))
             {
                 return Err(outside(value));

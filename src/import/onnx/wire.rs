@@ -87,6 +87,7 @@ impl<'a> Message<'a> {
                 FieldValue::Bytes(start..end)
             }
             5 => FieldValue::Four(self.fixed()?),
+            // Groups (3 and 4) among them: ONNX has none, and they nest.
             _ => return Err(Broken::new("a field has an unknown wire type", at)),
         };
         match key >> 3 {
@@ -164,9 +165,11 @@ impl<'a> Message<'a> {
     /// Adds the integers of a repeated field, of which this is one or a packed run.
     pub(super) fn ints(&self, value: &FieldValue, to: &mut Vec<i64>) -> Read<()> {
         let FieldValue::Bytes(range) = value else {
+            // Not counted: by itself a number takes two bytes of the file or more, which allow for it.
             to.push(self.int(value)?);
             return Ok(());
         };
+        // A packed number takes a byte or more, so there are no more than bytes.
         self.makes(range.len().saturating_mul(size_of::<i64>()))?;
         let mut packed = self.at(range.clone());
         while !packed.range.is_empty() {

@@ -103,6 +103,7 @@ fn verified(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
 
 /// Where the file's tensor will be: not yet with its values, and with no extents if those make no sense.
 fn placeholder(tensor: &FileTensor<'_>) -> Tensor {
+    // What is wrong with them is said of the operator that reads or writes the tensor.
     let (dims, shape) = tensor.extents().cloned().unwrap_or((Vec::new(), Shape::new(1, 1, 1, 1)));
     Tensor { name: tensor.name.clone(), shape, dims, host_permutation: LayoutPermutation::default(), constant: None }
 }

@@ -100,6 +100,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
 
     /// The bytes of a custom operator's options.
     pub(super) fn custom_options(&self) -> Result<&[u8], Problem> {
+        // 0 and 1 are placeholders for "in the tables", as they are in buffers.
         if self.operator.large_custom_options_offset() > 1 {
             return Err(Problem::unsupported("its options lie behind the model's tables"));
         }
@@ -158,6 +159,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         self.load(id)?;
         let name = &self.lowering.tensors[id].name;
         match &self.lowering.graph.tensors[id].constant {
+            // Paddings say most, two numbers an axis; a thousand operators could share a list of a million.
             Some(constant) if constant.len() > 2 * MAX_RANK => {
                 Err(Problem::malformed(format!("its {role} `{name}` are {} numbers", constant.len())))
             }
@@ -191,6 +193,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         if graph.tensors[id].constant.is_none() && tensors[id].has_values() {
             match tensors[id].constant(self.owner, meter) {
                 Ok(constant) => graph.tensors[id].constant = constant,
+                // Not kept, as the import ends with it.
                 Err(problem) if problem.excess.is_some() => return Err(problem),
                 // Kept, so that a thousand operators that share the constant do not unfold it a thousand times.
                 Err(problem) => tensors[id].spoil(problem),
@@ -209,6 +212,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         let requantised = self.requantised().filter(|_| self.lowering.fake_quant == FakeQuant::On);
         self.lowering.tensors[self.output].extents()?;
         let name = &self.lowering.tensors[self.output].name;
+        // Asked here, because the graph's check looks for tensors that two nodes write, and there is no node.
         if self.lowering.tensors[self.output].has_values() || self.lowering.graph.is_constant(self.output) {
             return Err(Problem::malformed(format!("its result `{name}` has a value already")));
         }
@@ -353,7 +357,8 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
             false => self.lowering.tensors[self.output].grid(),
         };
         let Some(grid) = grid else { return (op, Epilogue::of(act)) };
-        // An activation by itself is what is left of the grid by itself.
+        // RELU and the like are bounds and nothing else, so rounding to the part of the grid within them does it all:
+        // what is left of the node is a reshape with that as its epilogue.
         let (op, act) = match (op, act) {
             (Op::Unary(unary), Act::None) if grid.within(Act::Unary(unary)).is_some() => {
                 (Op::Reshape, Act::Unary(unary))
@@ -374,7 +379,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
             },
         };
         match (&op, inputs) {
-            // Nothing but that is done.
+            // A reshape to the shape that it has would only copy.
             (Op::Reshape, &[from, ..]) if self.shape(from) == shape => (Op::Unary(last), Epilogue::default()),
             _ => (op, Epilogue::of(Act::Unary(last))),
         }

@@ -30,9 +30,11 @@ impl<'a> Table<'a> {
     }
 
     fn field(self, slot: u16) -> Option<usize> {
+        // Signed: a vtable may lie in front of its tables or behind them.
         let back = i32::from_le_bytes(load(self.bytes, self.position)?);
         let vtable = usize::try_from((self.position as i64).checked_sub(i64::from(back))?).ok()?;
         let length = u16::from_le_bytes(load(self.bytes, vtable)?);
+        // A vtable ends with the last field that its writer set, or knew of.
         if slot >= length {
             return None;
         }
@@ -170,6 +172,7 @@ impl<S: Schema> Kind for Many<S> {
     type Value<'a> = Vec<S::Of<'a>>;
     fn read(bytes: &[u8], position: usize) -> Option<Vec<S::Of<'_>>> {
         let (start, length) = vector(bytes, position)?;
+        // All offsets must be there before any is followed: a stated length could be anything.
         bytes.get(start..start.checked_add(length.checked_mul(4)?)?)?;
         (0..length).map(|i| follow(bytes, start + 4 * i).map(|position| S::wrap(Table { bytes, position }))).collect()
     }

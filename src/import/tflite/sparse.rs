@@ -30,6 +30,7 @@ pub(super) fn densify(
     let mut seen = vec![false; order.len()];
     for &axis in &order {
         match seen.get_mut(axis) {
+            // Named twice, an axis would count twice in the positions below, and another not at all.
             Some(seen) if !*seen => *seen = true,
             _ => return Err(malformed("the traversal order is no permutation")),
         }
@@ -58,6 +59,7 @@ pub(super) fn densify(
         hint: "convert the model without sparsity",
         ..Problem { reason: format!("its sparse values unfold to {total} bytes: {excess}"), ..excess.into() }
     };
+    // Before any level is walked, so that what unfolds to too much is refused at once.
     let zeros = meter.filled(total, std::iter::repeat(0u8)).map_err(unfolded)?;
 
     let stored = values.len() / size;
@@ -82,6 +84,7 @@ pub(super) fn densify(
             if positions.len().checked_mul(extent).is_none_or(|n| n > most) {
                 return Err(malformed("fewer values than positions"));
             }
+            // No sum overflows: each axis adds less than its extent times its stride, and `total` was counted.
             Some(positions.iter().flat_map(|p| (0..extent).map(move |i| p + i * stride)).collect())
         } else {
             None

@@ -229,7 +229,7 @@ impl Grid {
     /// The part of it that an activation leaves; none of one that is no bounds. The activation's bounds are rounded to the
     /// grid, as TensorFlow Lite does.
     pub(super) fn within(self, act: Act) -> Option<Self> {
-        // Casts of what is beyond 16 bits end there.
+        // The cast saturates, and a bound beyond 16 bits lies beyond the grid, too.
         let on_grid = |bound: f32| (bound / self.scale).round() as i16;
         let [least, most] = match act {
             Act::None => [self.least, self.most],

@@ -55,6 +55,7 @@ pub(in crate::import::onnx) fn unary(ctx: &mut NodeLowering<'_>, unary: Unary) -
 fn unary_of_integer(unary: Unary, v: i64) -> Option<i64> {
     Some(match unary {
         Unary::Relu => v.max(0),
+        // The casts saturate, so that a bound that is left out, the greatest of floats, bounds no integer.
         Unary::Clip { min, max } => v.max(min as i64).min(max as i64),
         Unary::Abs => v.wrapping_abs(),
         Unary::Neg => v.wrapping_neg(),
@@ -131,6 +132,7 @@ pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: 
             | Binary::Xor
     );
     let elem = if truth { ElementType::Bool } else { a.element_type() };
+    // Integers stay such: as floats, neighbours above 2^24 would be one.
     if let (Some(x), Some(y)) = (a.to_i64(), b.to_i64()) {
         let values = x.iter().zip(y).map(|(&x, &y)| binary_of_integers(binary, x, y)).collect::<Option<Vec<i64>>>();
         let values = values.ok_or_else(|| Problem::malformed("it divides integers by zero, or is not for integers"))?;
@@ -149,6 +151,7 @@ pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: 
 fn binary_of_integers(binary: Binary, a: i64, b: i64) -> Option<i64> {
     let floor = |a: i64, b: i64| a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r });
     Some(match binary {
+        // Wrapped in 64 bits and once more in the type's own (`Array::of_ints`), which is what its own would give.
         Binary::Add => a.wrapping_add(b),
         Binary::Sub => a.wrapping_sub(b),
         Binary::Mul => a.wrapping_mul(b),

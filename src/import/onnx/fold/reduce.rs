@@ -21,7 +21,8 @@ pub(in crate::import::onnx) fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKi
     let keep = ctx.flag("keepdims", true)?;
     let rank = x.dims().len();
     let over = ctx.reduced_axes(rank)?.unwrap_or_default();
-    // A thousand sums of one large array are a thousand passes, and one over nothing has results, too.
+    // Counted by what is read and by what is made: a thousand sums of one large array are a thousand passes, and sums
+    // over an empty axis are many results of nothing.
     ctx.budget_for(x.dims(), size_of::<f32>(), 8)?;
     let dims = extents::reduced(x.dims(), &over, keep);
     let rows = ctx.budget_for(&dims, 2 * size_of::<i64>(), 1)?;
@@ -54,6 +55,7 @@ fn integers(kind: ReduceKind, row: &[i64], elem: ElementType) -> Option<i64> {
         ReduceKind::Sum => sum(|v| v),
         ReduceKind::SumSquare => sum(|v| v.wrapping_mul(v)),
         ReduceKind::L1 => sum(i64::wrapping_abs),
+        // A sum that wrapped may be negative, and then has no root.
         ReduceKind::L2 => sum(|v| v.wrapping_mul(v)).max(0).isqrt(),
         ReduceKind::Prod => row.iter().fold(1i64, |a, &b| a.wrapping_mul(b)),
         ReduceKind::Mean => sum(|v| v).checked_div(row.len() as i64)?,

@@ -47,6 +47,7 @@ pub(super) fn align(lowering: &mut GraphLowering, operands: &[Value]) -> Result<
         (0..dims.len()).filter(|&axis| part.dims[axis] != 1).flat_map(|axis| runs[axis].clone()).collect()
     };
     let own: Vec<Vec<usize>> = parts.iter().map(own).collect();
+    // A computed operand before any known one: known values are laid out while importing, and cost a run nothing.
     let computed = |i: &usize| matches!(parts[*i].value, Value::Computed(_));
     let size = |i: &usize| (computed(i), parts[*i].value.len(), std::cmp::Reverse(*i));
     let main = (0..parts.len()).max_by_key(size).ok_or_else(|| Problem::malformed("it has no operands"))?;
@@ -57,7 +58,7 @@ pub(super) fn align(lowering: &mut GraphLowering, operands: &[Value]) -> Result<
         if own[main].contains(&atom) {
             continue;
         }
-        // Behind the atom that precedes it in the file's order, or on an axis that is free.
+        // On an axis that is free, the fastest of those, or else behind the atom that precedes it in the file's order.
         let before = atom.checked_sub(1).and_then(|b| places.iter().position(|list| list.contains(&b)));
         let free = places.iter().rposition(|list| list.is_empty());
         let slot = free.or(before).unwrap_or(0);
@@ -159,7 +160,7 @@ pub(super) fn isolate(
 pub(super) fn placed_as(lowering: &mut GraphLowering, value: &Value, wanted: &AtomLayout) -> Result<TensorId, Problem> {
     let Value::Computed(x) = value else { return lowering.place(value, wanted) };
     let mut x = x.clone();
-    // Each round makes one atom of two or more.
+    // Each round joins two atoms or more, so there are no more rounds than atoms.
     for _ in 0..=x.layout.atoms.len() {
         let mut layout = x.layout.clone();
         match layout.refine(&wanted.atoms) {

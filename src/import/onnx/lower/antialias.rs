@@ -36,7 +36,7 @@ pub(super) fn resized(
     let mut y = Value::Computed(x.clone());
     for sized in all {
         let weights = weights(ctx, sized, x.dims[sized.axis], mode, coords)?;
-        // The axis and the last change places, and do so again.
+        // A product sums over the last axis, so the two change places for it and back; atoms are only numbered anew.
         let mut perm: Vec<usize> = (0..=last).collect();
         perm.swap(sized.axis, last);
         let turned = |ctx: &mut NodeLowering<'_>, value: Value| -> Result<Value, Problem> {
@@ -66,6 +66,7 @@ fn weights(
 ) -> Result<Array, Problem> {
     let dims = vec![extent, sized.extent];
     let scale = sized.scale.map_or(sized.extent as f64 / extent as f64, f64::from);
+    // Only where pixels become fewer does one of the result cover several; otherwise the filter has its own width.
     let width = scale.min(1.0);
     let (reach, cubic) = match mode {
         ResizeMode::Cubic { a, exclude_outside } => (2.0, Some((f64::from(a), exclude_outside))),
@@ -79,7 +80,7 @@ fn weights(
     let mut values = ctx.meter().filled(elements, std::iter::repeat(0.0f32))?;
     for result in 0..sized.extent {
         let centre = centre(result as f64, scale, extent as f64, sized.extent as f64, coords)?;
-        // Of a centre on a pixel, that is the one on the right.
+        // The last pixel in front of the centre; a pixel that it lies on counts as behind it.
         let left = centre.ceil() - 1.0;
         let part = |tap: usize| -> (usize, f64) {
             let place = left + first + tap as f64;
@@ -90,6 +91,7 @@ fn weights(
                 Some((a, _)) => convolution(distance, a),
                 None => (1.0 - distance).max(0.0),
             };
+            // What lies outside counts for the pixel at the border, which may so be met by several taps.
             (place.clamp(0.0, extent as f64 - 1.0) as usize, part)
         };
         let sum: f64 = (0..taps).map(|tap| part(tap).1).sum();

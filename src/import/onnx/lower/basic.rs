@@ -149,6 +149,7 @@ fn select(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 fn prelu(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let (x, slope) = (ctx.computed(0)?, ctx.operand(1)?);
     let aligned = align(ctx.lowering, &[Value::Computed(x.clone()), slope])?;
+    // Slopes repeat into the input; an input that repeats into its slopes is not what ONNX allows.
     if aligned.dims != x.dims {
         return Err(Problem::malformed("its slopes do not repeat into its input"));
     }

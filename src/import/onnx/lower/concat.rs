@@ -30,7 +30,7 @@ fn concat(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// ValueSource one behind the other.
+/// Values one behind the other.
 fn joined(ctx: &mut NodeLowering<'_>, values: &[Value], along: usize) -> Result<Value, Problem> {
     let dims = extents::concatenated(&values.iter().map(Value::dims).collect::<Vec<_>>(), along)?;
     let known: Option<Vec<&Array>> = values.iter().map(Value::known).collect();
@@ -39,6 +39,7 @@ fn joined(ctx: &mut NodeLowering<'_>, values: &[Value], along: usize) -> Result<
         ctx.budget_for(&dims, 4 * size_of::<i64>(), 1)?;
         return known_joined(&arrays, dims, along).map(Value::Known);
     }
+    // Empty ones add nothing, and a graph holds no empty tensor.
     let values: Vec<&Value> = values.iter().filter(|value| value.len() > 0).collect();
     // The layout of the largest, with the axis alone.
     let largest = values.iter().filter_map(|value| match value {
@@ -92,6 +93,7 @@ fn joint_layout(
     let slot = match free {
         Some(slot) => slot,
         None => {
+            // All four are taken: what is on H joins B, and H is free. W and C stay as they are.
             let last = std::mem::take(&mut axes[1]);
             axes[0].extend(last);
             1
@@ -104,7 +106,7 @@ fn joint_layout(
 fn known_joined(arrays: &[&Array], dims: Vec<usize>, along: usize) -> Result<Array, Problem> {
     let elements = count(&dims)?;
     let inner: usize = dims[along + 1..].iter().product();
-    // Of nothing there are no pieces, however many rows of it are stated.
+    // Without elements there is nothing to go through, however many rows the file states.
     let outer: usize = if elements == 0 { 0 } else { dims[..along].iter().product() };
     let elem = arrays[0].element_type();
     let pieces = |outer: usize| {

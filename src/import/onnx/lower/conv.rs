@@ -74,6 +74,7 @@ pub(super) fn spatial(
     default: usize,
 ) -> Result<[usize; 2], Problem> {
     let Some(list) = ctx.ints(name) else { return Ok([default; 2]) };
+    // A negative number becomes 0, which is refused.
     let sizes: Vec<usize> = list.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
     match (sizes.as_slice(), dimensions) {
         (&[x], 1) if x > 0 && x <= MAX_REACH => Ok([1, x]),
@@ -97,6 +98,7 @@ pub(super) fn stated_window(ctx: &NodeLowering<'_>, dimensions: usize, extent: [
         return Err(Problem::unsupported(format!("its pads are {pads:?}")));
     }
     let padding = match (sizes.as_slice(), dimensions) {
+        // `auto_pad` says what they are, whatever else the file states.
         _ if auto != Auto::Stated => Padding::default(),
         (&[], _) => Padding::default(),
         (&[left, right], 1) => Padding { left, right, ..Padding::default() },
@@ -277,7 +279,8 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         if let Some(wanted) = wanted {
             let total = (full + more).saturating_sub(wanted);
             let small = total / 2;
-            // The odd pixel is cut off behind, unless that is asked for in front.
+            // ONNX cuts the odd pixel off in front, also where extents alone are stated, and behind for SAME_UPPER
+            // alone.
             let front = if matches!(slide.auto, Auto::Same { in_front: false }) { small } else { total - small };
             cut[axis] = if wanted == 0 { [0, 0] } else { [front, total - front] };
             result[axis] = of(Some(wanted))?;

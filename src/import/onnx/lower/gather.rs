@@ -86,7 +86,7 @@ fn known_picked(ctx: &mut NodeLowering<'_>, array: &Array, along: usize, list: &
     let (extent, inner) = (dims[along], by[along]);
     dims[along] = list.len();
     let elements = count(&dims)?;
-    // Of nothing nothing is picked, however many rows of it are stated.
+    // Without elements there is nothing to pick, however many rows the file states.
     let outer: usize = if elements == 0 { 0 } else { dims[..along].iter().product() };
     let indices = (0..outer)
         .flat_map(|o| list.iter().flat_map(move |&i| (0..inner).map(move |rest| (o * extent + i) * inner + rest)));
@@ -166,6 +166,7 @@ fn repeated(ctx: &mut NodeLowering<'_>, value: &Value, repeats: &[usize]) -> Res
         Value::Computed(x) => {
             let mut x = x.clone();
             let wanted: Vec<usize> = (0..dims.len()).filter(|&axis| repeats[axis] != 1).collect();
+            // No more than three axes can be alone at once: the fourth physical axis holds all others.
             for axes in wanted.chunks(3) {
                 let (y, slots) = isolate(ctx, &x, axes)?;
                 let (mut layout, mut extents) = (y.layout.clone(), y.dims.clone());
@@ -262,6 +263,7 @@ fn trilu(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         i64::from(if upper { distance >= k } else { distance <= k })
     };
     let mask = Array::of_ints(vec![rows, columns], ElementType::Bool, (0..elements).map(kept).collect());
+    // Selected, not multiplied: NaN and infinities on the other side become zeros, too.
     let result = two(ctx, Binary::ZeroUnless, &Value::Known(mask), &x, x.element_type())?;
     ctx.give(0, Value::Computed(result));
     Ok(())

@@ -155,6 +155,7 @@ fn pad(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 
 fn padded(ctx: &mut NodeLowering<'_>, x: &Computed, all: &[Border], mode: PadMode) -> Result<Computed, Problem> {
     let mut x = x.clone();
+    // Three at once, the most that can be alone on an axis; the mode works axis by axis, so the order does not matter.
     for group in all.chunks(3) {
         let axes: Vec<usize> = group.iter().map(|border| border.axis).collect();
         let (y, slots) = isolate(ctx, &x, &axes)?;
@@ -203,6 +204,7 @@ fn known_padded(ctx: &mut NodeLowering<'_>, array: &Array, all: &[Border], mode:
                 PadMode::Edge => index.clamp(0, extent - 1),
                 PadMode::Wrap => index.rem_euclid(extent),
                 PadMode::Reflect | PadMode::Symmetric => {
+                    // An axis of one element has no period, and repeats that one.
                     let period = (2 * extent - 2).max(1);
                     let folded = index.rem_euclid(period);
                     if folded < extent { folded } else { period - folded }
@@ -218,6 +220,7 @@ fn known_padded(ctx: &mut NodeLowering<'_>, array: &Array, all: &[Border], mode:
         }
         None => {
             let PadMode::Constant(outside) = mode else {
+                // Only a border of one value has elements that come from nowhere, so nothing is dropped here.
                 return array.taken(dims, sources.into_iter().flatten(), ctx.meter());
             };
             let floats = array.to_f32();
@@ -288,6 +291,7 @@ fn sizes(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> 
 fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let old = ctx.node.op == "Upsample" || ctx.opset < 11;
+    // Sets before 11 have no such modes: an index is divided by the scale and rounded down.
     let coords = ctx.text("coordinate_transformation_mode", if old { "asymmetric" } else { "half_pixel" })?;
     let nearest = ctx.text("nearest_mode", if old { "floor" } else { "round_prefer_floor" })?;
     let mode = match ctx.text("mode", "nearest")?.as_str() {
@@ -327,6 +331,7 @@ fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         }
         let height = match pair {
             Some(pair) => pair.axis,
+            // An axis by itself is the width, and the one before it the height, which keeps its extent.
             None if last.axis > 0 => last.axis - 1,
             None => rank,
         };

@@ -56,6 +56,7 @@ fn matrices(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value) -> Result<Computed
         return Err(Problem::malformed(format!("{a_dims:?} and {b_dims:?} are no matrices to multiply")));
     }
     let batch = extents::broadcast(&[&a_dims[..a_rank - 2], &b_dims[..b_rank - 2]])?;
+    // One known matrix for all: a layer, unless the ones in front of it make the result's rank higher than the input's.
     if let (Value::Known(weights), Value::Computed(x)) = (b, a)
         && b_dims[..b_rank - 2].iter().all(|&d| d == 1)
         && batch.len() == a_rank - 2
@@ -105,7 +106,7 @@ fn batched(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value, batch: &[usize]) ->
     let axes = |rows: usize, columns: usize| [first.clone(), second.clone(), vec![rows], vec![columns]];
     let a_value = reshaped(ctx.lowering, a, &a_dims)?;
     let b_value = reshaped(ctx.lowering, b, &b_dims)?;
-    // Whether the second matrix lies with what is summed over on C already.
+    // Whether the second matrix lies with what is summed over on C already: then it is read as it lies.
     let transpose_b = match &b_value {
         Value::Computed(x) => {
             let run = x.layout.runs(&x.dims)[rank - 2].clone();
@@ -152,6 +153,7 @@ fn gemm(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             let c = c.reshaped(&[c.len()])?.broadcast(&[outputs], ctx.meter())?;
             Some(scaled(&c, beta, ctx)?)
         }
+        // Anything else is added by a node of its own, further down.
         _ => None,
     };
     let elem = a.element_type();
@@ -192,7 +194,7 @@ fn indices(ctx: &NodeLowering<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Proble
         Some((left, right)) => (left, Some(right)),
         None => (equation.as_str(), None),
     };
-    // Each letter stands for an axis, of two operands and the result.
+    // Two operands and a result name an axis by each letter; the rest is for what stands between them.
     if equation.chars().count() > 4 * MAX_RANK {
         return Err(Problem::unsupported(format!("its equation has {} bytes", equation.len())));
     }
@@ -211,6 +213,7 @@ fn indices(ctx: &NodeLowering<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Proble
         widest = widest.max(hidden);
         operands.push((term.to_string(), hidden));
     }
+    // Hidden axes get characters of the private use area, so that they are compared like any other letter.
     let dots = |n: usize| (widest - n..widest).filter_map(|i| char::from_u32(0xE000 + i as u32)).collect::<String>();
     let terms: Vec<Vec<char>> =
         operands.iter().map(|(term, hidden)| term.replace("...", &dots(*hidden)).chars().collect()).collect();
@@ -218,6 +221,7 @@ fn indices(ctx: &NodeLowering<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Proble
         Some(right) => right.replace("...", &dots(widest)).chars().collect(),
         None => {
             let all: Vec<char> = terms.concat();
+            // Without an arrow the result has what the ellipsis hides, then the letters that stand once, sorted.
             let mut once: Vec<char> = all
                 .iter()
                 .copied()

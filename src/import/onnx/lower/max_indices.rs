@@ -43,9 +43,11 @@ pub(super) fn max_indices(
     let pad = Op::Pad(Pad {
         before: before.map(|n| n as isize),
         after: after.map(|n| n as isize),
+        // The least finite number, so that the border is not where the greatest is.
         mode: PadMode::Constant(f32::MIN),
     });
     let padded = ctx.emit(pad, &[image.x.tensor], around)?;
+    // The places of the window take B, so batches and rows share H.
     let flat = Shape::new(1, shape.b * shape.h, shape.w, shape.c);
     let mut parts = Vec::with_capacity(height * width);
     for place in 0..height * width {
@@ -62,7 +64,8 @@ pub(super) fn max_indices(
     let index = ctx.emit(greatest, &[all], flat)?;
     let index = ctx.lowering.reshape(index, shape)?;
 
-    // Of the place in the window, its row and column; of those, the distance from the window's first place.
+    // An index is `row * width + column`, so `row * down + column * right` is the index times `right`, plus the row
+    // times what `down` is more than `width * right`. The half keeps rounding from giving the row before.
     let by = if columns { [1, h] } else { [w, 1] };
     let [down, right] = [by[0] * pool.dilation[0], by[1] * pool.dilation[1]];
     let raised = scaled(ctx, Binary::Add, index, 0.5)?;

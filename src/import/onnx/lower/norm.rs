@@ -50,6 +50,7 @@ fn per_channel(values: Vec<f32>, rank: usize) -> Value {
 
 /// Scale and shift in one: what is left of mean and variance.
 fn batch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    // Statistics are results of training alone.
     if ctx.flag("training_mode", false)? || (1..5).any(|i| ctx.wants(i)) {
         return Err(Problem::new("it is in training mode", "export the model for inference"));
     }
@@ -124,6 +125,7 @@ fn layer(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let rank = x.dims.len();
     let from = ctx.axis(rank, -1)?;
     let over: Vec<usize> = (from..rank).collect();
+    // Normalizing keeps its statistics to itself, so they are computed once more for who reads them.
     if ctx.wants(1) || ctx.wants(2) {
         let mean = Value::Computed(reduced_over(ctx, &x, ReduceKind::Mean, &over)?);
         let centred = two(ctx, Binary::Sub, &Value::Computed(x.clone()), &mean, x.elem)?;
@@ -159,6 +161,7 @@ fn group(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     if by_group {
         let (scale, bias) = (channel_operand(ctx, 1, rank)?, channel_operand(ctx, 2, rank)?);
         scaled(ctx, y, scale, bias)?;
+        // `scaled` has stated it with the groups as an axis; it is taken back to have the file's extents.
         let result = ctx.results.first_mut().and_then(Option::take);
         let result = result.ok_or_else(|| Problem::malformed("it has no result"))?;
         let result = reshaped(ctx.lowering, &result, &x.dims)?;
@@ -175,7 +178,7 @@ fn group(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 fn mean_variance(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let over = sorted_axes(&ctx.ints("axes").unwrap_or_else(|| vec![0, 2, 3]), x.dims.len())?;
-    // The deviation is what a billionth is added to: the variance, its square.
+    // ONNX adds 1e-9 to the deviation. Here it is the variance that something is added to, so that is squared.
     let y = normalized(ctx, &x, &over, 1e-18)?;
     ctx.give(0, Value::Computed(y));
     Ok(())
@@ -190,7 +193,7 @@ fn lp(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         p => return Err(Problem::unsupported(format!("its p is {p}"))),
     };
     let norm = reduced_over(ctx, &x, kind, &[along])?;
-    // What is all zeros stays so.
+    // A line of zeros stays one: 0 / 0 would be NaN.
     let norm = two(ctx, Binary::Maximum, &Value::Computed(norm), &math::scalar(f32::MIN_POSITIVE), x.elem)?;
     let y = two(ctx, Binary::Div, &Value::Computed(x.clone()), &Value::Computed(norm), x.elem)?;
     ctx.give(0, Value::Computed(y));

@@ -58,6 +58,7 @@ fn pool(ctx: &mut NodeLowering<'_>, kind: PoolKind) -> Result<(), Problem> {
         stride: window.stride,
         dilation: window.dilation,
         padding,
+        // The border that is stated, without what the last window hangs over: that never counts.
         counted: counted.then_some(border),
     };
     let shape = Shape { h, w, ..image.shape };
@@ -77,6 +78,7 @@ fn overhanging(window: &Window, border: Padding, image: [usize; 2]) -> Padding {
     let more = |axis: usize, front: usize, back: usize| {
         let room = (image[axis] + front + back).saturating_sub(window.reach[axis]);
         let mut steps = room.div_ceil(window.stride[axis]);
+        // A window that begins behind the image would see nothing. It is never the first, since the image is not empty.
         if steps * window.stride[axis] >= image[axis] + front {
             steps -= 1;
         }

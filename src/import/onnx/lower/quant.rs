@@ -39,6 +39,7 @@ fn parameters(ctx: &mut NodeLowering<'_>, rank: usize) -> Result<(Value, Option<
             let axis = ctx.axis(rank, 1)?;
             return by_block(ctx, &value, &extents, axis, block);
         }
+        // One value is for all elements, and the axis that is stated, or meant by default, need not exist.
         if value.len() == 1 {
             return super::shapes::reshaped(ctx.lowering, &value, &[]);
         }
@@ -55,7 +56,7 @@ fn parameters(ctx: &mut NodeLowering<'_>, rank: usize) -> Result<(Value, Option<
     Ok((scale, zero))
 }
 
-/// ValueSource of one a block along an axis, each as often as the block is long.
+/// Values of one a block along an axis, each as often as the block is long.
 fn by_block(
     ctx: &mut NodeLowering<'_>,
     value: &Value,
@@ -118,6 +119,7 @@ fn range(elem: ElementType) -> Result<(f32, f32), Problem> {
 fn quantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let (scale, zero) = parameters(ctx, x.dims().len())?;
+    // A type of 0 is none: the attribute's default.
     let elem = match (&zero, ctx.int("output_dtype")?.filter(|&code| code != 0)) {
         (Some(zero), _) => zero.element_type(),
         (None, Some(code)) => element_type(code)?,
@@ -128,6 +130,7 @@ fn quantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let rounds = ctx.lowering.fake_quant == FakeQuant::On;
     let round = |value: Value, ctx: &mut NodeLowering<'_>| -> Result<Value, Problem> {
         Ok(match value {
+            // Rounded whatever the options say: these become integers.
             Value::Known(array) => {
                 let values: Vec<f32> = array.to_f32().iter().map(|&v| evaluate::unary(Unary::Round, v)).collect();
                 Value::Known(Array::of_floats(array.dims().to_vec(), ElementType::F32, &values))

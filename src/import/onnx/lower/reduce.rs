@@ -90,7 +90,7 @@ pub(super) fn reduced_over(
     if gone.is_empty() && kind.keeps_one() {
         return Ok(Computed { dims, ..x.clone() });
     }
-    // Where only axes of one are reduced, one of those is as good as another.
+    // Only axes of one are reduced, but squares and logarithms are still taken: any axis without atoms stands for them.
     let mut axes = marks;
     if gone.is_empty()
         && let Some(slot) = layout.places.iter().position(Vec::is_empty)

@@ -55,7 +55,7 @@ pub(in crate::import::onnx) fn reshaped(
                 return Err(Problem::malformed(format!("{:?} and {dims:?} are not the same elements", x.dims)));
             }
             let mut x = x.clone();
-            // Each round makes one atom of two or more.
+            // Each round joins two atoms or more, so there are no more rounds than atoms.
             for _ in 0..=x.layout.atoms.len() {
                 let mut layout = x.layout.clone();
                 match layout.refine(dims) {
@@ -132,6 +132,7 @@ fn reshape(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 fn flatten(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let dims = ctx.operand(0)?.dims().to_vec();
     let at = ctx.int("axis")?.unwrap_or(1);
+    // The place behind the last axis is one, too: all of them are then rows.
     let at = if at == dims.len() as i64 { dims.len() } else { axis(at, dims.len())? };
     answer(ctx, &[dims[..at].iter().product(), dims[at..].iter().product()])
 }
@@ -216,6 +217,7 @@ fn range(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             let (&[start], &[limit], &[delta]) = (&*start.to_f32(), &*limit.to_f32(), &*delta.to_f32()) else {
                 return Err(Problem::malformed("its bounds are no single numbers"));
             };
+            // A step of 0 makes this NaN, which `max` drops, or infinite, which no budget allows.
             let length = (f64::from(limit - start) / f64::from(delta)).ceil().max(0.0) as usize;
             let length = ctx.budget_for(&[length], 2 * size_of::<f32>(), 1)?;
             let values: Vec<f32> = (0..length).map(|i| start + i as f32 * delta).collect();

@@ -31,6 +31,7 @@ pub(super) fn take(ctx: &mut NodeLowering<'_>, value: &Value, all: &[(usize, Axi
         Value::Known(array) => {
             let mut dims = array.dims().to_vec();
             let by = strides(&dims);
+            // With signs: steps may go backwards.
             let mut first = 0isize;
             let mut steps: Vec<isize> = by.iter().map(|&s| s as isize).collect();
             for &(axis, range) in all {
@@ -54,6 +55,7 @@ pub(super) fn take(ctx: &mut NodeLowering<'_>, value: &Value, all: &[(usize, Axi
         }
         Value::Computed(x) => {
             let mut x = x.clone();
+            // No more than three axes can be alone at once: the fourth physical axis holds all others.
             for group in all.chunks(3) {
                 let axes: Vec<usize> = group.iter().map(|&(axis, _)| axis).collect();
                 let (y, slots) = isolate(ctx, &x, &axes)?;
@@ -123,6 +125,7 @@ fn split(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let sizes: Vec<usize> = match ctx.list("split", 1)? {
         Some(sizes) => sizes.iter().map(|&s| usize::try_from(s).unwrap_or(usize::MAX)).collect(),
         None => {
+            // Where an axis does not divide, the last part is the shorter one.
             let each = extent.div_ceil(parts.max(1));
             (0..parts).map(|i| each.min(extent.saturating_sub(i * each))).collect()
         }

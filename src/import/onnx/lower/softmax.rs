@@ -34,6 +34,7 @@ pub(super) fn channels(ctx: &mut NodeLowering<'_>, x: &Computed, axes: &[usize])
 fn line(ctx: &NodeLowering<'_>, rank: usize) -> Result<Vec<usize>, Problem> {
     let old = ctx.opset < 13;
     let at = ctx.int("axis")?.unwrap_or(if old { 1 } else { -1 });
+    // These sets flatten at the axis, and behind the last one every value is a line of its own.
     if old && at == rank as i64 {
         return Ok(Vec::new());
     }

@@ -138,6 +138,7 @@ fn clip(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let unary = match (min, max) {
         (0.0, 6.0) => Unary::Relu6,
         (-1.0, 1.0) => Unary::ReluN1To1,
+        // A bound that is left out reads as the greatest float.
         (0.0, f32::MAX | f32::INFINITY) => Unary::Relu,
         (min, max) => Unary::Clip { min, max },
     };

@@ -38,6 +38,7 @@ pub(super) fn fold<R: PartialEq>(
         match groups.last_mut() {
             Some((merged, leader)) if free || leader.is_none_or(|l| role(l) == role(axis)) => {
                 *merged *= extent;
+                // A run of free axes alone has no role until it meets an axis that has one.
                 if leader.is_none() && !free {
                     *leader = Some(axis);
                 }

@@ -55,6 +55,7 @@ fn conv2d(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let options = ctx.options::<Conv2dOptions<'static>>()?;
     let inputs = weighted(ctx, [0, 1, 2])?;
     let (x, weights) = (ctx.image(inputs[0], "the input")?, ctx.image(inputs[1], "the weights")?);
+    // The file states no groups: they follow from how many channels a weight sees.
     if !x.c.is_multiple_of(weights.c) {
         let reason = format!("its input has {} channels, its weights {}", x.c, weights.c);
         return Err(Problem::malformed(reason));
@@ -90,6 +91,7 @@ fn pool(ctx: &mut OperatorLowering<'_, '_>, kind: PoolKind) -> Result<(), Proble
 fn transpose_conv(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 4)?;
     let options = ctx.options::<TransposeConvOptions<'static>>()?;
+    // A negative number becomes 0, which no stated extent is.
     let asked: Vec<usize> =
         ctx.integers(0, "output extents")?.iter().map(|&e| usize::try_from(e).unwrap_or(0)).collect();
     let inputs = weighted(ctx, [2, 1, 3])?;
@@ -141,6 +143,7 @@ fn cut(
     [top, left]: [usize; 2],
 ) -> Result<Padding, Problem> {
     let [h, w] = full_extents(x, weights, stride)?;
+    // A result of SAME with strides beyond the window is larger than the full one: then nothing is cut behind.
     let (bottom, right) = (h.saturating_sub(top + result.h), w.saturating_sub(left + result.w));
     Ok(Padding { top, bottom, left, right })
 }

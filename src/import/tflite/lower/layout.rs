@@ -211,6 +211,7 @@ fn reshape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let stated = ctx.dims(ctx.output()?);
     // A lone 0 is how early converters wrote a scalar.
     let asked = asked.filter(|a| !(a == &[0] && stated.is_empty()));
+    // The extents stated for the result decide; these must only not contradict them.
     if let Some(asked) = asked {
         let same = asked.len() == stated.len()
             && asked.iter().zip(stated).all(|(&a, &s)| a == -1 || usize::try_from(a) == Ok(s));
@@ -248,6 +249,7 @@ fn transpose(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let mut perm = [0, 1, 2, 3];
     let mut order: Vec<usize> = source.iter().map(|&axis| axes.of[axis]).collect();
     order.dedup();
+    // Axes in front that the tensor does not have are ones and stay where they are.
     let front = 4 - order.len();
     perm[front..].copy_from_slice(&order);
     let x = ctx.view(x, axes.extents.into())?;

@@ -103,6 +103,7 @@ fn l2_normalization(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let one = Shape { c: 1, ..ctx.shape(x) };
     let norm =
         ctx.between(Op::Reduce(Reduce { kind: ReduceKind::L2, axes: [false, false, false, true] }), &[x], one)?;
+    // Without it a pixel of zeros would be divided by zero.
     let least = ctx.number(LEAST_NORM);
     let norm = ctx.between(Op::Binary(Binary::Maximum), &[norm, least], one)?;
     ctx.emit(Op::Binary(Binary::Div), &[x, norm], act)

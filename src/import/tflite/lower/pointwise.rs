@@ -44,6 +44,7 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("MEAN", LikeOnnx("ReduceMean"), |c| reduce(c, ReduceKind::Mean)),
     TfLiteOpEntry::new("SUM", LikeOnnx("ReduceSum"), |c| reduce(c, ReduceKind::Sum)),
     TfLiteOpEntry::new("REDUCE_MAX", LikeOnnx("ReduceMax"), |c| reduce(c, ReduceKind::Max)),
+    // Truth values are held as 0 and 1, so the greatest says whether any is true, and the least whether all are.
     TfLiteOpEntry::new("REDUCE_ANY", LikeOnnx("ReduceMax"), |c| reduce(c, ReduceKind::Max)),
     TfLiteOpEntry::new("REDUCE_MIN", LikeOnnx("ReduceMin"), |c| reduce(c, ReduceKind::Min)),
     TfLiteOpEntry::new("REDUCE_ALL", LikeOnnx("ReduceMin"), |c| reduce(c, ReduceKind::Min)),
@@ -115,6 +116,7 @@ fn add_n(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let mut sum = ctx.operand(0)?;
     let (dims, shape) = (ctx.dims(sum).to_vec(), ctx.shape(sum));
     ctx.gives(&dims)?;
+    // There is at least the one that was just read.
     let last = ctx.operand_count() - 1;
     for position in 1..=last {
         let next = ctx.operand(position)?;

@@ -50,6 +50,7 @@ fn take(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, taken: &[AxisRange]) ->
     let folded = fold(&dims, |axis| (!whole(axis)).then_some(axis), whole)?;
     let (mut begin, mut stride, mut shape) = ([0; 4], [1; 4], folded.extents);
     for (axis, &slot) in folded.of.iter().enumerate().filter(|&(axis, _)| !whole(axis)) {
+        // An axis of which not all is taken has a role of its own, so its slot holds nothing else.
         (begin[slot], stride[slot], shape[slot]) = (taken[axis].begin, taken[axis].stride, taken[axis].count);
     }
     let x = ctx.view(x, folded.extents.into())?;
@@ -102,6 +103,7 @@ fn split_v(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let known = stated.iter().filter(|&&n| n > 0).fold(0i64, |sum, &n| sum.saturating_add(n));
     let extent = ctx.dims(x)[along];
     let open = stated.iter().filter(|&&n| n == -1).count();
+    // What is negative, or less than nothing once the others are taken off, becomes 0, which is refused below.
     let part = |&n: &i64| usize::try_from(if n == -1 { extent as i64 - known } else { n }).unwrap_or(0);
     let extents: Vec<usize> = stated.iter().map(part).collect();
     if open > 1 || extents.contains(&0) || extents.iter().fold(0usize, |sum, &n| sum.saturating_add(n)) != extent {
@@ -171,6 +173,7 @@ fn plan(
     };
     for (i, &bound) in bounds.iter().enumerate() {
         if ellipsis(i) {
+            // No more axes are named than there are, so what is left for the ellipsis is not negative.
             let after = (i + 1..bounds.len()).filter(|&j| !new_axis(j)).count();
             rest(&mut taken, &mut result, dims.len() - after);
         } else if new_axis(i) {

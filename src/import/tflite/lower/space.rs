@@ -38,6 +38,7 @@ fn blocks(ctx: &mut OperatorLowering<'_, '_>, x: TensorId) -> Result<Blocks, Pro
         (&[b, h, c], &[rows], &[y]) => (Shape::new(b, h, 1, c), [rows, 1], [y, [0, 0]]),
         _ => return Err(unknown()),
     };
+    // Sums of three and products of two such numbers are far from overflow; what they come to is checked further down.
     let within = |&n: &usize| n <= crate::graph::MAX_ELEMENTS;
     if block.contains(&0) || !block.iter().chain(around.as_flattened()).all(within) {
         return Err(unknown());
@@ -71,6 +72,7 @@ fn to_batch(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         let op = Op::Pad(Pad { before: amounts(0), after: amounts(1), mode: PadMode::Constant(0.0) });
         now = ctx.between(op, &[now], padded)?;
     }
+    // Columns first, so that rows come to lie outside them: images are numbered by row, then column, then batch.
     let perm = [2, 0, 1, 3];
     now = ctx.view(now, Shape::new(image.b * padded.h, result.w, columns, image.c))?;
     let outer = Shape::new(columns, image.b * padded.h, result.w, image.c);
