@@ -26,6 +26,7 @@ struct Operator {
 impl<'a> CostModel<'a> {
     /// Of the operators of a schedule whose every step computes all rows of its result.
     pub(super) fn new(graph: &Graph, unphased: &Schedule, device_profile: &'a DeviceProfile) -> Self {
+        // The pool stays on the device; all that lies outside of it crosses between host and device in every run.
         let outside = unphased.storages.iter().filter(|s| !matches!(s.kind, StorageKind::Intermediate(_)));
         let moved: u64 = outside.map(|storage| storage.texels()).sum();
         let operator = |step: &Step| {
@@ -48,6 +49,7 @@ impl<'a> CostModel<'a> {
             let taken = dispatches_of(&operator.dispatches, &step.rows);
             dispatches += taken;
             let share = step.rows.len() as f64 / f64::from(operator.rows.max(1));
+            // `band_us` counts one dispatch already.
             let more = taken.saturating_sub(1) as f64 * self.device_profile.dispatch_us;
             predicted_us += self.device_profile.band_us(&operator.work, share) + more;
         }
@@ -60,6 +62,7 @@ fn step_work(graph: &Graph, step: &Step) -> Work {
     let node = &graph.nodes[step.node];
     let work = work(graph, node);
     match (step.pad_border, node.inputs.first()) {
+        // Whoever computes what the pad surrounds writes it in place, so this step is left with the border.
         (true, Some(&part)) => Work { texels: work.texels - graph.shape(part).texels() as f64, ..work },
         _ => work,
     }

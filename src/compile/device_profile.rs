@@ -99,7 +99,10 @@ impl DeviceProfile {
         let groups = (work.texels / work.block / WORKGROUP_SIZE).max(MIN_WORKGROUPS);
         let band_groups = (groups * share).max(MIN_WORKGROUPS);
         let concurrent_workgroups = self.concurrent_workgroups.max(1.0);
+        // Less than a workgroup takes the time of its lanes; from one on, workgroups run in whole waves.
         let waves = if band_groups <= 1.0 { band_groups } else { (band_groups / concurrent_workgroups).ceil() };
+        // A wave takes as long as a full device takes for `concurrent_workgroups` of them, however few places are
+        // taken.
         self.dispatch_us + self.work_us(work) * (waves * concurrent_workgroups / groups).max(share)
     }
 }

@@ -48,8 +48,11 @@ impl<'a> VariantFront<'a> {
     /// The divisions with the fewest dispatches under each limit of live texels, and that of the finest phases.
     fn divisions(&self) -> Vec<Vec<Segment>> {
         let mut divisions: Vec<Vec<Segment>> = Vec::new();
+        // `within` takes the fewest dispatches under each limit and may never come to the finest phases, so they are
+        // added.
         let finest = std::iter::once(self.costs.least(true).1);
         for segments in self.limits().into_iter().filter_map(|limit| self.costs.within(limit)).chain(finest) {
+            // Several limits can come to the same division.
             if !divisions.contains(&segments) {
                 divisions.push(segments);
             }
@@ -94,6 +97,7 @@ impl<'a> VariantFront<'a> {
         control: &SearchControl<'_>,
     ) -> Result<PlacedCandidate, CompileError> {
         let mut best = from;
+        // The mutator draws one of the segments, so there must be one.
         if best.segments.is_empty() {
             return Ok(best);
         }
@@ -115,6 +119,7 @@ impl<'a> VariantFront<'a> {
             }
             let mut drawn: Vec<Vec<Segment>> =
                 (0..MUTATIONS_AT_ONCE).map(|_| mutator.mutate(&best.segments, operators)).collect();
+            // A pool is no smaller than the peak, so a division whose peak is known and no better is not worth placing.
             drawn.retain(|segments| {
                 self.costs.peak(segments).is_none_or(|peak| peak * texel_bytes < best.bytes)
                     && *segments != best.segments

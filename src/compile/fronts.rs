@@ -76,6 +76,7 @@ impl<'a> Fronts<'a> {
             let (a, b) = (&a.placed, &b.placed);
             a.predicted_us.total_cmp(&b.predicted_us).then(a.bytes.cmp(&b.bytes))
         });
+        // In order of time, a plan is beaten in both unless it has fewer bytes than all before it.
         let mut least = u64::MAX;
         all.retain(|found| {
             let better = found.placed.bytes < least;
@@ -102,6 +103,7 @@ impl<'a> Fronts<'a> {
         for (index, front) in self.fronts.iter().enumerate() {
             candidates.extend(front.candidates(control)?.into_iter().map(|candidate| (index, candidate)));
         }
+        // The loop below ends at the first bound that is no better, which is right only in this order.
         candidates.sort_by(|(_, a), (_, b)| bound(a).total_cmp(&bound(b)));
         let mut best = FrontEntry { front: None, placed: self.whole.clone() };
         let count = candidates.len() as u64;
@@ -127,6 +129,7 @@ impl<'a> Fronts<'a> {
         control: &SearchControl<'_>,
     ) -> Result<Vec<FrontEntry>, CompileError> {
         for (index, (front, mine)) in self.fronts.iter().zip(&mut placed).enumerate() {
+            // There is none where the search was stopped, or where the steps of every division read too many rows.
             if let Some(least) = mine.iter().min_by_key(|placed| (placed.bytes, placed.dispatches)).cloned() {
                 mine.push(front.smallest(least, index..self.fronts.len(), control)?);
             }
@@ -154,10 +157,13 @@ fn variants<'a>(
     if !some.is_empty() {
         in_place_variants.push(views.union(&some));
     }
+    // Where all of them cost nothing at the peak, both variants would be the same.
     if some != *in_place {
         in_place_variants.push(views.union(in_place));
     }
     let mut fronts = Vec::new();
+    // Copies cost steps, so where some parts can be written in place for nothing, only a thorough search looks at
+    // copying all.
     if thorough || some.is_empty() {
         fronts.push(plain);
     }

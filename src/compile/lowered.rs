@@ -51,6 +51,7 @@ impl LoweredModel {
     ) -> Result<Self, CompileError> {
         match options.phases {
             Phases::Off => {
+                // Means stay one operator: only bands of rows need them in two, and each would be a step more.
                 graph::check(graph)?;
                 Self::of(&rewrite::split(graph), options, control)
             }
@@ -76,9 +77,12 @@ impl LoweredModel {
         precision::check_indices(&graph, options.format)?;
         let plain = schedule(&graph, &views)?;
         let mut schedules = vec![plain];
+        // The selection keeps live ranges of every row, like the search for phases, so the same number of rows bounds
+        // it.
         if !in_place.is_empty() && rows(&schedules[0]) <= MAX_ROWS {
             let plain = &schedules[0];
             let model = RowDependencies::new(&graph, plain);
+            // Without phases each operator is one band, of all its rows.
             let bands: Vec<Band> =
                 (0..).zip(&plain.steps).map(|(operator, step)| Band { operator, rows: step.rows.clone() }).collect();
             let some = select_in_place(&graph, plain, &model, &bands, &in_place, control);
@@ -121,6 +125,7 @@ impl LoweredModel {
         control: &SearchControl<'_>,
     ) -> CompiledModel {
         let UnphasedPlan { schedule, best, plan } = whole;
+        // Who asked for no phases need not hear why there are none.
         let too_many_rows = self.too_many_rows().filter(|_| options.phases != Phases::Off);
         let (graph, rewriting) = (self.graph, self.report);
         CompiledModel {
@@ -151,6 +156,7 @@ fn planned(
     let best = plan::solve(&schedule.records, &schedule.uses, options.planner, options.budget, control)?;
     let tensors = schedule.tensors();
     let mut plan = plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits)?;
+    // The checker shares no code with what placed and realised the plan, so an error of theirs shows here.
     plan.strategy = best.strategy.clone();
     plan::check(&schedule.records, &tensors, &schedule.uses, &plan, options.limits)?;
     Ok((best, plan))

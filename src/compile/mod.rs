@@ -46,6 +46,7 @@ pub fn compile(
     let (whole, fronts) = Fronts::new(&lowered, options, options.phases != Phases::Auto, control)?;
     let baseline_us = fronts.baseline_us();
     let point = select::select(&fronts, options, lowered.too_many_rows(), control)?;
+    // They borrow `lowered`, which is taken apart next.
     drop(fronts);
     let compiled = lowered.compiled(whole, options, control);
     Ok(match point {

@@ -138,6 +138,7 @@ impl Frontier {
 impl CompiledModel {
     /// The same model, run as `point` says.
     pub(super) fn at(mut self, point: Point, baseline_us: f64) -> Self {
+        // The point without phases is what this model is already.
         if !point.segments.is_empty() {
             let Point { segments, live_bytes, peak, dispatches, predicted_us, schedule, plan, .. } = point;
             let baseline_bytes = self.plan.bytes();

@@ -15,6 +15,7 @@ pub(super) struct Mutator {
 impl Mutator {
     /// Mutations to at most `finest` phases.
     pub(super) const fn new(finest: u32) -> Self {
+        // Any seed but zero would do, which xorshift never leaves.
         Self { state: 0x9e37_79b9_7f4a_7c15, finest }
     }
 
@@ -22,6 +23,7 @@ impl Mutator {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
+        // The upper bits, xorshift's better ones, scaled to the limit.
         (((self.state >> 32) * limit as u64) >> 32) as usize
     }
 
@@ -46,6 +48,8 @@ impl Mutator {
             }
             _ => ends[at].1 = phases,
         }
+        // A border that was moved may have passed others, or the last operator. What became empty is dropped, so that
+        // the segments still cover every operator once.
         let mut mutated: Vec<Segment> = Vec::with_capacity(ends.len());
         let mut begin = 0;
         for (end, phases) in ends {

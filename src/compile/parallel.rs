@@ -14,6 +14,7 @@ pub(super) fn parallel_map<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R 
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(jobs.len()));
     let run = || {
+        // Relaxed is enough: the counter only hands out each index once, and answers pass through the mutex.
         while let Some((index, job)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, jobs.get(i)?)))
         {
             let made = work(job);
@@ -22,12 +23,14 @@ pub(super) fn parallel_map<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R 
     };
     thread::scope(|scope| {
         let cores = thread::available_parallelism().map_or(1, usize::from);
+        // From one on, since this thread works too.
         for _ in 1..cores.min(jobs.len()) {
-            // Without it, the others do its part.
+            // A thread that cannot be had is no loss: the others do its part.
             let _ = thread::Builder::new().spawn_scoped(scope, run);
         }
         run();
     });
+    // Threads finish in any order, which the answers must not depend on.
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|&(index, _)| index);
     done.into_iter().map(|(_, made)| made).collect()
@@ -36,6 +39,7 @@ pub(super) fn parallel_map<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R 
 /// What both answer, worked out side by side where another thread can be had.
 pub(super) fn join<A: Send, B>(one: impl Fn() -> A + Sync, other: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
+        // Lent and not given away: where no thread can be had, it runs here after all.
         let first = thread::Builder::new().spawn_scoped(scope, &one);
         let second = other();
         let first = match first {

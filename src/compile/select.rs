@@ -23,6 +23,8 @@ pub(super) fn select(
         return Ok(fronts.all(placed, control)?.pop().map(|least| fronts.point(least)));
     };
     let fits = |found: &FrontEntry| found.placed.bytes <= bytes;
+    // They come fastest first, so this is the fastest that fits. The search for the smallest pool takes longer, and is
+    // left for budgets that none of them fits.
     if let Some(fitting) = fronts.unbeaten(&placed).into_iter().find(fits) {
         return Ok(Some(fronts.point(fitting)));
     }

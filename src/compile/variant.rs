@@ -143,6 +143,7 @@ impl<'a> Variant<'a> {
         let Some(layout) = place_rows(&problem, effort, control)? else { return Ok(None) };
         let mut plan = realize_rows(&layout, &problem, self.options.format, self.options.limits)?;
         "phases".clone_into(&mut plan.strategy);
+        // The checker shares no code with the planner, so an error of either shows here.
         check_rows(&self.tensors, &self.whole, &steps, &plan, self.options.limits)?;
         Ok(Some(PlacedCandidate::new(candidate, steps.len(), plan)))
     }
@@ -170,6 +171,7 @@ impl<'a> Variant<'a> {
 /// What there is to say of the peak of a schedule.
 fn peak(graph: &Graph, unphased: &Schedule, segments: &[Segment], schedule: &Schedule, step: usize) -> Peak {
     let node = schedule.steps.get(step).map(|step| step.node);
+    // Segments count the operators of the schedule without phases, in which each node has one step.
     let operator = unphased.steps.iter().position(|whole| Some(whole.node) == node).unwrap_or(0);
     let written = schedule.steps.get(step).map(|step| schedule.storages[step.to].tensor);
     Peak {
