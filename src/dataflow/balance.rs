@@ -19,10 +19,12 @@ pub fn repetition(csdf: &Csdf) -> Result<Vec<u64>, DataflowError> {
     }
     let mut cycles: Vec<Option<Ratio>> = vec![None; csdf.actors.len()];
     let mut whole = vec![0; csdf.actors.len()];
+    // An actor that no walk has reached begins another part of the graph.
     for first in 0..csdf.actors.len() {
         if cycles[first].is_some() {
             continue;
         }
+        // Any number would do to begin with: `scale` turns the ratios into the least whole numbers.
         cycles[first] = Some(Ratio { numerator: 1, denominator: 1 });
         let (mut part, mut next) = (Vec::new(), VecDeque::from([first]));
         while let Some(actor) = next.pop_front() {
@@ -47,6 +49,7 @@ struct Ratio {
 
 impl Ratio {
     fn scaled(self, numerator: u128, denominator: u128) -> Option<Self> {
+        // Cancelled before they are multiplied, so that only ratios which are too large themselves overflow.
         let common = gcd(numerator, denominator);
         let (numerator, denominator) = (numerator / common, denominator / common);
         let (a, b) = (gcd(self.numerator, denominator), gcd(numerator, self.denominator));
@@ -65,6 +68,7 @@ fn propagate(
     let (produced, consumed) = (channel.production.sum(), channel.consumption.sum());
     let overflow = || DataflowError::Overflow { channel: channel.name.clone() };
     let Some(known) = cycles[actor] else { return Ok(None) };
+    // Where no tokens move, neither end binds the other.
     if produced == 0 && consumed == 0 {
         return Ok(None);
     }
@@ -72,6 +76,7 @@ fn propagate(
         if channel.from == actor { (channel.to, produced, consumed) } else { (channel.from, consumed, produced) };
     let unbalanced = |there: Ratio| {
         let (from, to) = if channel.from == actor { (known, there) } else { (there, known) };
+        // Over a common denominator, so that the error can state whole numbers of tokens.
         let (from_cycles, to_cycles) =
             from.numerator.checked_mul(to.denominator).zip(to.numerator.checked_mul(from.denominator))?;
         Some(DataflowError::Unbalanced {
@@ -82,6 +87,7 @@ fn propagate(
             consumed: to_cycles.checked_mul(consumed)?,
         })
     };
+    // With tokens moved at one end alone they pile up or run out, whatever the cycles.
     if given == 0 || taken == 0 {
         return Err(
             unbalanced(cycles[other].unwrap_or(Ratio { numerator: 1, denominator: 1 })).unwrap_or_else(overflow)
@@ -100,6 +106,7 @@ fn propagate(
 
 /// The least whole numbers in the ratios of a connected part.
 fn scale(csdf: &Csdf, part: &[usize], cycles: &[Option<Ratio>], whole: &mut [u64]) -> Result<(), DataflowError> {
+    // No single channel is to blame, so any of this part is named.
     let overflow = || {
         let near = |channel: &&Channel| part.contains(&channel.from);
         let channel = csdf.channels.iter().find(near).map_or_else(String::new, |channel| channel.name.clone());

@@ -50,22 +50,27 @@ struct Visit {
 impl Walk<'_> {
     fn from(&mut self, root: usize) {
         let mut open: Vec<usize> = Vec::new();
+        // A stack of its own instead of recursion, which would go as deep as the network is long.
         let mut path = vec![Visit { actor: root, by: None, next: 0, before: 0 }];
         (self.depth[root], self.low[root]) = (1, 1);
         while let Some(visit) = path.last_mut() {
             let actor = visit.actor;
             if let Some(&channel) = self.touching[actor].get(visit.next) {
                 visit.next += 1;
+                // Only the channel that led here is passed over: another one between the same two actors closes a
+                // circle.
                 if visit.by == Some(channel) {
                     continue;
                 }
                 let ends = &self.csdf.channels[channel];
                 let other = if ends.from == actor { ends.to } else { ends.from };
                 if self.depth[other] == 0 {
+                    // Depths count from one, since zero says that an actor was not visited yet.
                     let depth = path.len() + 1;
                     (self.depth[other], self.low[other]) = (depth, depth);
                     path.push(Visit { actor: other, by: Some(channel), next: 0, before: open.len() });
                     open.push(channel);
+                // Channels to actors further down were looked at from there.
                 } else if self.depth[other] < self.depth[actor] {
                     open.push(channel);
                     self.low[actor] = self.low[actor].min(self.depth[other]);
@@ -77,6 +82,7 @@ impl Walk<'_> {
             if let Some(above) = path.last().map(|visit| visit.actor) {
                 self.low[above] = self.low[above].min(self.low[actor]);
                 if self.low[actor] >= self.depth[above] {
+                    // Blocks further down were split off before, so what is left since then belongs to this one.
                     self.found.push(open.split_off(before));
                 }
             }

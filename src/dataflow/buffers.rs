@@ -51,6 +51,7 @@ pub fn least_buffers(csdf: &Csdf) -> Result<Buffers, DataflowError> {
 /// # Errors
 /// As [`least_buffers`]; [`DataflowError::Stopped`] where the search is stopped: what is not proven least is no answer.
 pub fn least_buffers_within(csdf: &Csdf, limit: u64, control: &SearchControl<'_>) -> Result<Buffers, DataflowError> {
+    // `satisfy` fires until the sink has its tokens, which ends only in a live graph.
     check_live(csdf)?;
     let whole = Machine::new(csdf)?;
     let mut found = Buffers { capacities: vec![0; csdf.channels.len()], executions: 0 };
@@ -97,6 +98,7 @@ impl Machine {
             channels.iter().flat_map(|&c| [csdf.channels[c].from, csdf.channels[c].to]).collect();
         actors.sort_unstable();
         actors.dedup();
+        // Every end is found, since the list was made of these channels.
         let local = |actor: usize| actors.binary_search(&actor).unwrap_or_default();
         let renamed: Vec<_> = channels
             .iter()
@@ -121,10 +123,12 @@ impl Machine {
                     progress.check()?;
                 }
                 self.satisfy(sink, &mut state);
+                // Only what had to fire has fired, so with less room the sink could not fire at all.
                 for &channel in &self.inputs[sink] {
                     least[channel] = least[channel].max(state.tokens[channel]);
                 }
                 self.fire(sink, &mut state);
+                // On a loop the sink is the source, too: what it puts there needs room after it has fired.
                 for &channel in self.inputs[sink].iter().filter(|&&channel| self.links[channel].from == sink) {
                     least[channel] = least[channel].max(state.tokens[channel]);
                 }
@@ -141,6 +145,7 @@ impl Machine {
                 Some(channel) => wanted.push(self.links[channel].from),
                 None => {
                     wanted.pop();
+                    // The sink itself lies at the bottom, and is for the caller to fire.
                     if !wanted.is_empty() {
                         self.fire(actor, state);
                     }
@@ -151,6 +156,7 @@ impl Machine {
 
     /// What the actors that lack only space need: a larger capacity for each output that has too little.
     fn short_of_space(&self, state: &State, capacities: &[u64]) -> Vec<Vec<(usize, u64)>> {
+        // Who has all its tokens and does not fire can only lack space.
         let waits = |&actor: &usize| state.fired[actor] < self.firings[actor] && self.lacking(actor, state).is_none();
         let needs = |actor: usize| {
             let after = self.outputs[actor].iter().map(|&channel| (channel, self.after(channel, state)));
@@ -164,6 +170,7 @@ impl Machine {
 fn search(block: &Machine, limit: u64, progress: &BlockProgress<'_, '_>) -> Result<(Vec<u64>, u64), DataflowError> {
     let sum = |sizes: &[u64]| sizes.iter().map(|&size| u128::from(size)).sum::<u128>();
     let first = block.demanded(progress)?;
+    // Sums come before capacities, so among sets of equal sum the first in order of channels is taken.
     let mut next = BinaryHeap::from([Reverse((sum(&first), first.clone()))]);
     let mut seen = HashSet::from([first.clone()]);
     let mut executions = 0;
@@ -184,6 +191,7 @@ fn search(block: &Machine, limit: u64, progress: &BlockProgress<'_, '_>) -> Resu
             for (channel, size) in raises {
                 larger[channel] = size;
             }
+            // Raising the same channels in another order comes to the same set.
             if seen.insert(larger.clone()) {
                 next.push(Reverse((sum(&larger), larger)));
             }

@@ -79,10 +79,12 @@ pub fn convert(network: &Network, phasing: &Phasing) -> Result<Csdf, DataflowErr
         }
         if kept.iter().any(|&tokens| tokens > 0) {
             let mut taken = kept.clone();
+            // A phase takes what the one before it has kept; the first takes what the last keeps, which is nothing.
             taken.rotate_right(1);
             edges_made.push((index, index, kept, taken));
         }
     }
+    // A cycle must fit all sequences of an actor, in and out, so every edge has to be there before.
     let mut sequences: Vec<Vec<&[u64]>> = vec![Vec::new(); layers.len()];
     for (from, to, produced, consumed) in &edges_made {
         sequences[*from].push(produced);
@@ -121,10 +123,12 @@ fn bands(layers: &[Layer], bands: &Bands) -> Result<Vec<Vec<usize>>, DataflowErr
             Bands::PerLayer(counts) => counts[index],
         };
         let whole = layer.inputs.iter().any(|input| input.rows == InputRows::All);
+        // Who needs all rows for any of its own could begin no band early, so it has one.
         if whole { layer.rows } else { layer.rows.div_ceil(wanted.clamp(1, layer.rows)) }
     };
     let heights: Vec<usize> = layers.iter().enumerate().map(height).collect();
     let count = |layer: usize| layers[layer].rows.div_ceil(heights[layer]) as u64;
+    // Counted before any list is made: a network may state as many rows as it likes.
     let edges = |layer: usize| layers[layer].inputs.iter().map(move |input| count(layer) + count(input.from));
     let phases = (0..layers.len()).map(|layer| count(layer) + edges(layer).sum::<u64>()).sum();
     if phases > PHASE_LIMIT {
@@ -170,6 +174,7 @@ impl BandRows {
         let (mut before, mut first) = (0, 0);
         for &end in bands {
             let last = end == layer.rows;
+            // The last band takes what is left, so that an iteration leaves its channels empty.
             let upto = if last { rows } else { span.upto[end - 1] };
             // A window keeps rows of padding too, as the algorithm has it.
             let kept = match &input.rows {
@@ -199,15 +204,19 @@ impl RowBounds {
             InputRows::All => 0..rows,
             InputRows::Window(RowWindow { height, stride, padding_top }) => {
                 let at = |row: usize| row.saturating_add_signed(padding_top.saturating_neg()).min(rows);
+                // The first window begins at row 0 even where rows above it are cropped, for those have to leave the
+                // channel too.
                 let start = if row == 0 { 0 } else { at(row.saturating_mul(*stride)) };
                 start..at(row.saturating_mul(*stride).saturating_add(*height.max(stride)))
             }
             InputRows::PerRow(needs) => match needs.get(row) {
                 Some(needs) if !needs.is_empty() => needs.start as usize..(needs.end as usize).min(rows),
+                // Reads nothing: an end and a start that change neither maximum nor minimum below.
                 _ => rows..0,
             },
         };
         let (mut upto, mut from): (Vec<_>, Vec<_>) = (0..results).map(|row| (needs(row).end, needs(row).start)).unzip();
+        // Ends are gathered downwards and starts upwards, in one pass.
         for row in 1..results {
             upto[row] = upto[row].max(upto[row - 1]);
             let later = results - 1 - row;
@@ -236,6 +245,7 @@ impl UniqueNames {
     fn unique(&mut self, name: &str) -> String {
         let mut unique = name.to_owned();
         let mut count = self.given.get(name).copied().unwrap_or(0);
+        // A layer may itself be called `name (1)`, so each is tried; the next call goes on from the count found here.
         while self.given.contains_key(&unique) {
             count += 1;
             unique = format!("{name} ({count})");

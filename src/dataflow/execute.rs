@@ -39,12 +39,15 @@ impl Machine {
     /// The machine of a whole graph.
     pub(super) fn new(csdf: &Csdf) -> Result<Self, DataflowError> {
         let cycles = repetition(csdf)?;
+        // In 128 bits, in which a product of two numbers of 64 bits has room.
         let per_actor = csdf.actors.iter().zip(&cycles).map(|(a, &q)| u128::from(a.phases) * u128::from(q));
         let firings: Vec<u128> = per_actor.collect();
         let total = firings.iter().sum();
         if total > u128::from(FIRING_LIMIT) {
             return Err(DataflowError::TooManyFirings { firings: total, limit: FIRING_LIMIT });
         }
+        // A channel never holds more than it began with and an iteration's production, so no count of tokens wraps
+        // later.
         for (channel, &cycles) in csdf.channels.iter().map(|channel| (channel, &cycles[channel.from])) {
             let moved = channel.production.sum().saturating_mul(u128::from(cycles));
             if moved.saturating_add(u128::from(channel.initial)) > u128::from(u64::MAX) {
@@ -112,6 +115,7 @@ impl Machine {
     /// Fires whatever can fire until nothing can or the iteration has ended.
     pub(super) fn run(&self, capacities: Option<&[u64]>) -> State {
         let mut state = self.start();
+        // Taken from the end, so that the first actor, mostly the network's input, fires first.
         let mut waiting: Vec<usize> = (0..self.firings.len()).rev().collect();
         let mut queued = vec![true; self.firings.len()];
         while let Some(actor) = waiting.pop() {
@@ -121,6 +125,7 @@ impl Machine {
                 self.fire(actor, &mut state);
                 fired = true;
             }
+            // Tokens and space of the neighbours change only where this actor has fired.
             let ends = self.inputs[actor].iter().map(|&channel| self.links[channel].from);
             let ends = ends.chain(self.outputs[actor].iter().map(|&channel| self.links[channel].to));
             for other in ends.filter(|_| fired) {
@@ -168,6 +173,7 @@ pub fn check_live(csdf: &Csdf) -> Result<(), DataflowError> {
 pub fn executes(csdf: &Csdf, capacities: &[u64]) -> Result<bool, DataflowError> {
     let machine = Machine::new(csdf)?;
     let fits = capacities.len() == csdf.channels.len();
+    // `run` looks at channels only when something fires, so tokens that are there before are compared here.
     let holds = csdf.channels.iter().zip(capacities).all(|(channel, &size)| channel.initial <= size);
     Ok(fits && holds && machine.ended(&machine.run(Some(capacities))))
 }

@@ -23,6 +23,7 @@ impl Network {
             let result = node.output;
             let mut inputs = Vec::new();
             let mut parameters = 0;
+            // A fused addition reads its operand from a buffer, like any other input.
             for (index, operand) in node.inputs.iter().copied().chain(node.epilogue.add).enumerate() {
                 if graph.is_constant(operand) {
                     parameters += graph.shape(operand).len() as u64;
@@ -80,6 +81,7 @@ fn input_rows_of(graph: &Graph, node: &Node, index: usize) -> InputRows {
     };
     match &node.op {
         Op::Conv2d(conv) | Op::DepthwiseConv2d(DepthwiseConv2d(conv))
+            // Rows of several images follow one another, and a window must not slide from one image into the next.
             if index == 0 && first.is_some_and(|x| x.b == 1) =>
         {
             let taps = node.inputs.get(1).map_or(1, |&weights| graph.shape(weights).h);

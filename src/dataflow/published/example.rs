@@ -65,6 +65,7 @@ pub fn example() -> Network {
     ];
     let layer =
         |(index, (name, op, rows, row_elements, reach)): (usize, (&str, &str, usize, usize, Option<InputRows>))| {
+            // Only the first layer reads nothing, so there is always one before.
             let inputs = reach.into_iter().map(|reach| Input { from: index - 1, rows: reach }).collect();
             Layer {
                 name: name.into(),

@@ -46,7 +46,7 @@ impl NetworkBuilder {
         let layer = self.each("relu", x, 0);
         let tensor = self.tensors[x];
         let relu = Op::Unary(Unary::Relu);
-        // What is concatenated is read as it is by others too.
+        // Other layers read a concatenation without the activation, so that is not fused into it.
         let fused = self.graph.nodes.iter_mut().find(|node| node.output == tensor && node.epilogue.is_empty());
         match fused {
             Some(node) if !matches!(node.op, Op::Concat(_)) => {
@@ -59,6 +59,7 @@ impl NetworkBuilder {
     }
 
     pub(super) fn dropout(&mut self, x: usize) -> usize {
+        // A layer of the file that does nothing in a run, so no node of the graph.
         self.tensors.push(self.tensors[x]);
         self.each("dropout", x, 0)
     }
@@ -76,6 +77,7 @@ impl NetworkBuilder {
 
     /// Scale, offset, mean and variance of each channel.
     fn norm(&mut self, x: usize) -> usize {
+        // Folded into the weights of the graph, so what comes out is the tensor that goes in.
         self.tensors.push(self.tensors[x]);
         self.each("norm", x, 4 * self.shapes[x].c)
     }

@@ -115,6 +115,7 @@ pub(super) fn tiny_yolo() -> NetworkBuilder {
         x = net.relu(x);
         x = match index {
             0..5 => net.pool(x, (2, 2, 0)),
+            // A stride of one keeps 13 x 13 pixels only with a border for the last window.
             5 => net.pool_below(x, (2, 1, 0)),
             _ => x,
         };
