@@ -90,10 +90,14 @@ struct Axes {
 
 impl Axes {
     fn new(points: &[FrontPoint]) -> Self {
+        // A pool of no bytes has no logarithm.
         let bytes = points.iter().map(|p| (p.bytes.max(1) as f64).log2());
         let (low, high) = bytes.fold((f64::MAX, 0.0f64), |(low, high), b| (low.min(b), high.max(b)));
         let times = points.iter().flat_map(|p| [Some(p.predicted_ms), p.measured_ms]).flatten();
+        // Never zero, since times are divided by it, and a little more than the longest, whose point is not to lie on
+        // the edge.
         let longest = times.fold(1e-3, f64::max) * 1.05;
+        // The line above the largest, so that there are two even where all pools are equal.
         Self { lines: [low.min(high).floor(), high.floor() + 1.0], longest }
     }
 
@@ -108,6 +112,7 @@ impl Axes {
 
     /// Milliseconds from a mark to the next: 1, 2 or 5 of a power of ten, four to ten marks in all.
     fn mark(&self) -> f64 {
+        // From the coarsest on: four marks are enough.
         let power = 10f64.powf((self.longest / 4.0).log10().floor());
         [5.0, 2.0].into_iter().map(|n| n * power).find(|mark| self.longest / mark >= 4.0).unwrap_or(power)
     }

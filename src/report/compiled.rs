@@ -66,6 +66,7 @@ fn is_pooled(storage: &Storage) -> bool {
 /// The tensors of the pool, by record.
 pub(super) fn pool_names(compiled: &CompiledModel) -> Vec<String> {
     let CompiledModel { graph, schedule, .. } = compiled;
+    // Records are numbered in the order of these storages.
     let pool = schedule.storages.iter().filter(|storage| is_pooled(storage));
     pool.map(|storage| graph.tensors[storage.tensor].name.clone()).collect()
 }
@@ -99,6 +100,7 @@ fn why(compiled: &CompiledModel) -> Option<String> {
 pub(super) fn segments(segments: &[Segment]) -> Vec<SegmentReport> {
     let of = |segment: &Segment| SegmentReport {
         operators: segment.operators.len(),
+        // So many stand for a phase a row, however many rows there are.
         phases: (segment.phases != u32::MAX).then_some(segment.phases),
     };
     segments.iter().map(of).collect()

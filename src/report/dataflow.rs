@@ -157,6 +157,7 @@ pub struct NetworkReport {
 impl NetworkReport {
     /// Whether a column is met to the published digit.
     pub fn agrees(&self, column: usize) -> bool {
+        // To the nearest megabyte, as the papers state it.
         (self.found_bytes[column] + 500_000) / 1_000_000 == self.published_megabytes[column]
     }
 }

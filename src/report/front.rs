@@ -59,6 +59,7 @@ impl FrontReport {
             segments: segments(&point.segments),
         };
         let points = front.points().iter().map(point).collect();
+        // Predictions are wall time unless whoever planned with a device's profile says otherwise.
         Self { model: model.to_owned(), clock: Clock::default(), points, stopped: front.stopped() }
     }
 }
@@ -80,6 +81,7 @@ impl fmt::Display for FrontReport {
         for p in &self.points {
             let segments = match p.segments.len() {
                 0 => "no phases".to_owned(),
+                // Nothing runs in bands, yet rows are placed one by one, unlike in the plan without phases.
                 segments if p.segments.iter().all(|segment| segment.phases == Some(1)) => {
                     format!("{segments}, no bands")
                 }

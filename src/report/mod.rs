@@ -83,6 +83,7 @@ pub struct PhaseReport {
     /// Predicted time of a run.
     pub predicted_ms: f64,
     /// Bytes of the pool without phases.
+    // Reports that were written before there was this field are still read.
     #[serde(default)]
     pub baseline_bytes: u64,
     /// Predicted time of a run without.

@@ -72,6 +72,7 @@ impl NetworkRow {
             comparison.candidates.iter().filter(move |c| c.problem == problem).min_by_key(|c| c.total)
         };
         let by_strategy =
+            // The optimum has a column of its own.
             comparison.candidates.iter().filter(|c| c.problem == LayoutKind::SharedObjects && c.name != "optimum");
         let strategy = by_strategy.min_by_key(|c| c.total);
         let optimum = bytes(comparison.optimum.layout.total());
@@ -83,6 +84,7 @@ impl NetworkRow {
             bound: bytes(comparison.best.bounds.shared_objects),
             strategy: strategy.map(|c| (c.name.clone(), bytes(c.total))).unwrap_or_default(),
             optimum: (optimum, comparison.optimum.proven),
+            // An object is a bank that holds one tensor at a time, so no plan of banks need be larger than the optimum.
             banks: lowest(LayoutKind::Banks).map_or(optimum, |c| bytes(c.total).min(optimum)),
             milliseconds: None,
             shared_objects: None,

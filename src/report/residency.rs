@@ -16,6 +16,7 @@ impl fmt::Display for Residency<'_> {
         let report = self.0;
         writeln!(f, "residency: what each texture holds at each step ('>' is written there, '.' is empty)")?;
         let textures = report.plan.textures.len();
+        // All of them before the first is written: the widest says how wide columns are.
         let cells: Vec<Vec<String>> =
             (0..report.steps).map(|step| (0..textures).map(|t| self.cell(step, t)).collect()).collect();
         let wide = textures > MAX_COLUMNS;

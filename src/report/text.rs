@@ -20,6 +20,7 @@ impl fmt::Display for MemoryReport {
             let share = self.share(s.bytes);
             writeln!(f, "{mark} {:<46} {:>14} {:>9} {share:>9}", s.name, grouped(s.bytes), s.objects)?;
         }
+        // A plan in phases is none of the strategies above.
         if self.phases.is_some() {
             let (bytes, textures) = (self.plan.bytes, self.plan.textures.len());
             let share = self.share(bytes);
@@ -33,6 +34,7 @@ impl fmt::Display for MemoryReport {
         }
         writeln!(f)?;
         let line = |f: &mut fmt::Formatter<'_>, what: &str, bytes: u64, note: &str| {
+            // Without a note, spaces would end the line.
             writeln!(f, "{}", format!("  {what:<46} {:>14} {note}", grouped(bytes)).trim_end())
         };
         line(f, "naive: every tensor in a texture of its own", self.naive_bytes, "")?;
@@ -74,6 +76,7 @@ impl fmt::Display for MemoryReport {
 impl MemoryReport {
     fn share(&self, bytes: u64) -> String {
         match self.naive_bytes {
+            // A model may have no tensor but its inputs and outputs, which are beside the pool.
             0 => "-".into(),
             naive => format!("{:.1} %", 100.0 * bytes as f64 / naive as f64),
         }

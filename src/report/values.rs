@@ -44,6 +44,7 @@ impl ValueSummary {
         let finite = || values.iter().copied().filter(|value| value.is_finite());
         let not_finite = NotFinite::of(values);
         let many = values.len() - not_finite.total();
+        // In 64 bits, where a sum of 32-bit floats neither overflows nor loses the small ones.
         let sum: f64 = finite().map(f64::from).sum();
         Self {
             min: finite().reduce(f32::min),
