@@ -57,6 +57,7 @@ impl Staged {
         if let Some(old) = old {
             keep_permissions(file.as_file(), &old)?;
         }
+        // Before the rename: else a crash could leave the name with half a file behind it.
         file.as_file().sync_all()?;
         Ok(Self::Beside { file, to })
     }

@@ -13,7 +13,9 @@ pub(super) fn png(bytes: &[u8]) -> Result<(), String> {
     let mut at = PNG_SIGNATURE;
     loop {
         let length = word(at).ok_or_else(cut)? as usize;
+        // A length may wrap where addresses have 32 bits.
         let end = at.checked_add(8).and_then(|body| body.checked_add(length)).ok_or_else(cut)?;
+        // The type and the data, which the checksum covers; never empty, since `end` lies behind the type.
         let content = bytes.get(at + 4..end).ok_or_else(cut)?;
         let stated = word(end).ok_or_else(cut)?;
         let mut crc = flate2::Crc::new();
@@ -38,7 +40,9 @@ pub(super) fn jpeg(bytes: &[u8]) -> Result<(), String> {
         // Compressed data is skipped too: in it 0xff is followed by zero or is a restart marker.
         let marker = loop {
             match bytes.get(at..at + 2).ok_or_else(cut)? {
+                // Any number of these may fill up the space before a marker.
                 [0xff, 0xff] => at += 1,
+                // Stuffed zeros, restarts and starts of a picture state no length.
                 [0xff, 0x00 | 0x01 | 0xd0..=0xd8] => at += 2,
                 [0xff, marker] => break *marker,
                 _ => at += 1,

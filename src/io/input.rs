@@ -31,6 +31,7 @@ impl InputFile {
     /// Whether it begins as an array of NumPy's, or is called one and begins as nothing that is known.
     pub fn is_array(&self) -> bool {
         let named = self.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"));
+        // What is called an array and is empty or damaged is refused as one, and not as a picture.
         self.bytes.starts_with(npy::MAGIC) || (named && picture::kind(&self.bytes).is_none())
     }
 
@@ -95,6 +96,7 @@ fn described(bytes: &[u8]) -> &'static str {
     ];
     match bytes {
         [] => "it is empty",
+        // FlatBuffers have their identifier in bytes four to seven.
         _ if bytes.get(4..8) == Some(b"TFL3") => "it is a TensorFlow Lite model",
         _ => KNOWN.iter().find(|(start, _)| bytes.starts_with(start)).map_or("it begins as neither", |(_, what)| what),
     }

@@ -33,6 +33,7 @@ pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize]) -> Result<Vec
         (TypeChar::Float, 2) => array.each(npy, |v: half::f16| Ok(v.to_f32())),
         (TypeChar::Float, 4) => array.each(npy, Ok),
         (TypeChar::Float, 8) => array.each(npy, |v: f64| match v as f32 {
+            // A finite number must not become infinite without a word.
             rounded if rounded.is_infinite() && v.is_finite() => Err(format!("{v:e}")),
             rounded => Ok(rounded),
         }),
@@ -88,6 +89,7 @@ impl Array<'_> {
         self.each(npy, |element: T| {
             let integer = element.into();
             let float = integer as f32;
+            // Back in 128 bits, which hold whatever an integer of 64 bits is rounded to.
             if float as i128 == integer { Ok(float) } else { Err(integer.to_string()) }
         })
     }
@@ -122,6 +124,7 @@ fn check_header(bytes: &[u8]) -> Result<(), &'static str> {
     };
     const CUT: &str = "its header is cut short";
     let (length, text) = match rest {
+        // The first version states the length in two bytes, later ones in four.
         [1, _, a, b, text @ ..] => (u32::from_le_bytes([*a, *b, 0, 0]), text),
         [_, _, a, b, c, d, text @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]), text),
         _ => return Err(CUT),

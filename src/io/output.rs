@@ -15,6 +15,7 @@ const MAX_NAME_BYTES: usize = 255;
 pub fn output_file_name(index: usize, name: &str) -> String {
     let safe = |c: char| if needs_escape(c) || r#"/\:*?"<>|"#.contains(c) { '_' } else { c };
     let mut file: String = format!("{index}_{name}").chars().map(safe).collect();
+    // By characters, since half of one is no text; the index in front stays.
     while file.len() + ".npy".len() > MAX_NAME_BYTES {
         file.pop();
     }

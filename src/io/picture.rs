@@ -144,6 +144,7 @@ fn limits(decoded: u64) -> Result<Limits, String> {
 fn png(bytes: &[u8]) -> Result<(DynamicImage, Orientation), String> {
     let said = |e: image::ImageError| e.to_string();
     let mut decoder = PngDecoder::with_limits(Cursor::new(bytes), Limits::default()).map_err(said)?;
+    // What the pixels take is not the decoder's to use.
     decoder.set_limits(limits(decoder.total_bytes())?).map_err(said)?;
     // A note that cannot be read is no reason to refuse the picture.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
@@ -154,6 +155,7 @@ fn png(bytes: &[u8]) -> Result<(DynamicImage, Orientation), String> {
 fn jpeg(bytes: &[u8]) -> Result<(DynamicImage, Orientation), String> {
     let options = DecoderOptions::default()
         .set_strict_mode(true)
+        // Bytes are what is bounded, below; a picture may be long and narrow.
         .set_max_width(usize::MAX)
         .set_max_height(usize::MAX)
         .jpeg_set_out_colorspace(ColorSpace::RGB);
@@ -178,6 +180,7 @@ pub fn preprocess(picture: &RgbImage, width: u32, height: u32, fit: Fit, range: 
         Fit::Stretch => (resize(picture, width, height), whole),
         Fit::Centre => {
             let scale = scale_x.max(scale_y);
+            // Rounding may come to no pixel at all, or to one more than there is.
             let cut = |target: u32, have: u32| ((f64::from(target) / scale).round() as u32).clamp(1, have);
             let (cw, ch) = (cut(width, w), cut(height, h));
             let (x, y) = ((w - cw) / 2, (h - ch) / 2);
@@ -192,6 +195,7 @@ pub fn preprocess(picture: &RgbImage, width: u32, height: u32, fit: Fit, range: 
             let (x, y) = ((width - gw) / 2, (height - gh) / 2);
             let mut canvas = RgbImage::from_pixel(width, height, Rgb([0; 3]));
             imageops::replace(&mut canvas, &resize(picture, gw, gh), i64::from(x), i64::from(y));
+            // By the extents that were drawn, which are rounded, so that points found in them lie right in the photo.
             let (px, py) = (w as f32 / gw as f32, h as f32 / gh as f32);
             let frame = Frame {
                 x: -(x as f32) * px,

@@ -45,6 +45,7 @@ impl FileOrPipe {
         // Asked first, so that nothing is read in vain.
         let long = !self.pipe && self.file.metadata().is_ok_and(|found| found.len() > most as u64);
         if !long {
+            // One byte too many shows that there are more.
             self.fill(bytes, most + 1)?;
         }
         if long || bytes.len() > most { Err(IoError::TooLarge { path: self.path.clone(), most }) } else { Ok(()) }

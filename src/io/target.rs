@@ -85,6 +85,7 @@ fn resolve_links(path: &Path) -> io::Result<Option<PathBuf>> {
         if folder.starts_with("/proc") {
             return Ok(None);
         }
+        // A link to an absolute path replaces the folder.
         at = folder.join(fs::read_link(&at)?);
     }
     Err(io::Error::other("too many symbolic links follow one another"))
