@@ -23,6 +23,7 @@ pub(super) fn extract(archive: &Path, inside: &str, entry: &Entry, out: &mut dyn
     let package = Package { archive, inside, entry };
     let mut file = BufReader::new(File::open(archive).map_err(|e| package.damaged(e))?);
     match archive.extension().and_then(|e| e.to_str()) {
+        // The package is the file itself, whatever its format.
         _ if inside.is_empty() => package.copy(&mut file, out),
         Some("tgz" | "gz") => package.unpack_tar(file, out),
         _ => package.unpack_zip(file, out),

@@ -26,6 +26,7 @@ pub fn cache_folder() -> Result<PathBuf, FetchError> {
 /// # Errors
 /// [`FetchError::NoFolder`] where no such folder is known.
 pub fn default_folder() -> Result<PathBuf, FetchError> {
+    // Where these variables hold relative paths, the XDG specification has them ignored.
     let var = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let usual = || {
         if cfg!(windows) {
@@ -42,6 +43,7 @@ pub fn default_folder() -> Result<PathBuf, FetchError> {
 /// Whether `path` holds the entry's very bytes.
 pub(super) fn holds(path: &Path, entry: &Entry) -> bool {
     let right_size = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == entry.bytes);
+    // The size comes first, since it takes no reading.
     right_size && File::open(path).and_then(hash_of).is_ok_and(|hash| hash == entry.sha256)
 }
 
@@ -73,8 +75,10 @@ impl<W: Write> HashingWriter<W> {
 impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.most.saturating_sub(self.bytes);
+        // Room beyond what a `usize` counts is room enough.
         let kept = usize::try_from(room).map_or(bytes.len(), |room| room.min(bytes.len()));
         self.to.write_all(&bytes[..kept])?;
+        // What is not passed on is hashed and counted too, so that a file which is too long is refused.
         self.hash.update(bytes);
         self.bytes += bytes.len() as u64;
         Ok(bytes.len())
@@ -136,6 +140,7 @@ impl<'a> Cache<'a> {
     ) -> Result<PathBuf, FetchError> {
         let path = self.path(entry);
         let whole = work.join("whole");
+        // The folder to work in lies in the cache, so the rename crosses no file system.
         match write_atomic(&whole, fill).and_then(|()| Ok(fs::rename(&whole, &path)?)) {
             Ok(()) => Ok(path),
             Err(StoreError::Write(source)) => Err(FetchError::folder(path, source)),

@@ -140,6 +140,7 @@ fn configure(command: &mut Command, source: &Source, work: &Path) {
     let Source { package, version, .. } = source;
     match &source.registry {
         Registry::Npm => {
+            // Nothing of the package is run; retries are short and few, since `STALL` is what bounds a wait.
             command.args(["pack", &format!("{package}@{version}"), "--ignore-scripts", "--loglevel", "error"]);
             command.args(["--fetch-retries", "1", "--fetch-retry-mintimeout", "1000"]);
             command.arg("--pack-destination").arg(work.join("package"));

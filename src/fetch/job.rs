@@ -63,6 +63,7 @@ impl Job<'_> {
         for program in self.programs {
             let mut command = Command::new(program);
             (self.configure)(&mut command);
+            // Temporary files count as progress too, and go with the folder.
             command.current_dir(work).env("TMPDIR", work);
             // A process group of its own: npm and pip start others, which must end with them.
             #[cfg(unix)]
@@ -71,6 +72,7 @@ impl Job<'_> {
             let failed = |e| FetchError::Start { command: line.clone(), source: e };
             let (output, out) = OutputTail::capture().map_err(failed)?;
             let err = out.try_clone().map_err(failed)?;
+            // A client that asks a question is not to wait for an answer.
             match command.stdin(Stdio::null()).stdout(out).stderr(err).spawn() {
                 Ok(child) => return Ok((child, line, output)),
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
@@ -97,6 +99,7 @@ impl Job<'_> {
                 return Ok(status);
             }
             let now = written(work);
+            // More than ever: clients remove files as well, which is no progress.
             if now.all > most.all {
                 (most, told, active) = (now, false, Instant::now());
                 progress.arrived(most.largest);
@@ -144,6 +147,7 @@ fn ticks(process: u32) -> u64 {
     let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else { return 0 };
     // The program's name, in parentheses, may hold anything; behind it come the third field and all others.
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_ascii_whitespace();
+    // Fields 14 and 15, the time in user and in kernel mode.
     fields.skip(14 - 3).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 

@@ -133,6 +133,7 @@ impl<'a> Fetcher<'a> {
         let work = cache.work_folder()?;
         let archive = self.clients.download(source, work.path(), self.progress)?;
         let path = self.keep(cache, entry, source, &archive, work.path())?;
+        // Nobody has asked for these, so it is no error where one cannot be kept.
         for (other, source) in self.catalog.in_same_package(entry, source) {
             if self.find(other).is_none()
                 && let Err(error) = self.keep(cache, other, source, &archive, work.path())

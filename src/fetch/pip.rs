@@ -75,6 +75,7 @@ class __legacy__:
     /// A source package.
     pub(super) fn source(&self, command: &mut Command) {
         self.configure(command);
+        // Isolated, pip would install what the build asks for and not see the stand-in for it.
         command.args(["--no-binary=:all:", "--use-pep517", "--no-build-isolation"]);
         command.env("PYTHONPATH", self.work.join("build"));
     }
