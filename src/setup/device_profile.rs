@@ -33,6 +33,7 @@ pub fn clock_of(gpu: &Gpu) -> Clock {
 pub fn clock_time(clock: Clock) -> Duration {
     static BEGUN: OnceLock<Instant> = OnceLock::new();
     match clock {
+        // An `Instant` has no zero, so times count from the first reading.
         Clock::Wall => BEGUN.get_or_init(Instant::now).elapsed(),
         Clock::Processor => ProcessTime::now().as_duration(),
     }
@@ -68,6 +69,8 @@ impl ProfileKey {
     }
 
     fn file(&self, folder: &Path) -> PathBuf {
+        // Adapters have names such as `llvmpipe (LLVM 15.0.7, 256 bits)`. The rest of the key stays out: a newer
+        // driver's profile takes the place of the old one's.
         let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
         let name: String = format!("{}-{:?}", self.adapter, self.format).chars().map(plain).collect();
         folder.join(format!("device_profile-{name}.json"))

@@ -160,6 +160,7 @@ impl System {
             return refuse("installing one takes rights that this user has not", format!("as root, {by_hand}"));
         };
         eprintln!("no GPU adapter; installing the software Vulkan driver: {}", PACKAGES.join(" "));
+        // Containers often come without lists of packages.
         self.apt(&prefix, &["update"])?;
         self.apt(&prefix, &[&["install", "-y", "--no-install-recommends"], &PACKAGES[..]].concat())?;
         if present() { Ok(()) } else { Err(SetupError::StillNone) }
@@ -167,6 +168,7 @@ impl System {
 
     fn is_debian(&self) -> bool {
         let text = std::fs::read_to_string(&self.os_release).unwrap_or_default();
+        // Derivatives name themselves in ID, and what they derive from in ID_LIKE.
         let ids = text.lines().filter_map(|line| line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE=")));
         ids.flat_map(|ids| ids.trim_matches('"').split(' ')).any(|id| id == "debian" || id == "ubuntu")
     }
@@ -178,6 +180,7 @@ impl System {
             return Some(vec![]);
         }
         let mut sudo = Command::new(&self.sudo);
+        // `-n` fails where sudo would ask for a password.
         let passwordless =
             sudo.args(["-n", "true"]).stdin(Stdio::null()).output().is_ok_and(|out| out.status.success());
         passwordless.then(|| vec![self.sudo.clone(), "-n".into()])
