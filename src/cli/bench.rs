@@ -121,6 +121,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         wall.push(ms(begun.elapsed()));
         cpu.push(ms(cpu_begun.elapsed()));
     }
+    // After the others: with each dispatch in a pass of its own a run is slower, and no figure for them.
     let profiles = profile(&mut session, args.seconds.mul_f64(PROFILE_SHARE))?;
     let sums: Vec<f64> = profiles.iter().map(|times| times.iter().map(|t| t.ms).sum()).collect();
 
@@ -164,6 +165,8 @@ fn steps(session: &Session, args: &Args, profiles: &[Vec<DispatchTime>]) -> Vec<
     let rows = MemoryReport::from_compiled(compiled, args.model.format()).rows;
     let mut made: Vec<Step> = Vec::new();
     let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
+    // Looked up instead of searched: a plan in phases has tens of thousands of steps, and every run a time for each
+    // dispatch.
     let mut of_step = Vec::with_capacity(rows.len());
     for ((step, row), node) in rows.into_iter().enumerate().zip(compiled.schedule.steps.iter().map(|step| step.node)) {
         let at = *of_node.entry(node).or_insert_with(|| {
@@ -178,6 +181,7 @@ fn steps(session: &Session, args: &Args, profiles: &[Vec<DispatchTime>]) -> Vec<
     let mut times = vec![vec![0.0; profiles.len()]; made.len()];
     for (run, dispatches) in profiles.iter().enumerate() {
         for time in dispatches {
+            // Poison belongs to no step.
             let Some(&at) = time.step.and_then(|step| of_step.get(step)) else { continue };
             times[at][run] += time.ms;
             if !made[at].kernels.contains(&time.kernel) {
@@ -185,6 +189,7 @@ fn steps(session: &Session, args: &Args, profiles: &[Vec<DispatchTime>]) -> Vec<
             }
         }
     }
+    // Where the device has no timestamps, no run was profiled.
     for (step, times) in made.iter_mut().zip(times).filter(|(_, times)| !times.is_empty()) {
         step.gpu_ms = Some(percentile(&times, 0.5));
     }

@@ -95,6 +95,7 @@ fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], tolerance: f3
         let tell = |done: usize, of: usize| setup_model::report_progress(control, "comparing steps", done, of);
         compare_compiled(gpu, compiled, options, inputs, tolerance, tell)
     });
+    // Asked first: Ctrl-C makes the comparison fail too, in words that say less.
     setup_model::check_interrupted("comparing")?;
     let row = |d: StepDifference| Row {
         step: Some(d.step),
@@ -126,6 +127,7 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<V
         let tensor = &graph.tensors[tensor];
         let expected = read_npy(file.as_ref(), &tensor.dims)?;
         let (worst, at) = largest_difference(values, &expected);
+        // At least one, as for steps: of small values any rounding would be a large part.
         let largest = largest_magnitude(&expected).max(1.0);
         let not_finite = [NotFinite::of(values), NotFinite::of(&expected)];
         let [found_not_finite, expected_not_finite] = not_finite.map(NotFiniteCounts::from);
@@ -148,6 +150,7 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<V
 
 /// The index along each axis of element `at`.
 fn place(mut at: usize, dims: &[usize]) -> Vec<usize> {
+    // The last axis varies fastest, so places are found from behind.
     let mut place: Vec<usize> = dims.iter().rev().map(|&d| (at % d.max(1), at /= d.max(1)).0).collect();
     place.reverse();
     place

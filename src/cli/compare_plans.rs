@@ -103,9 +103,11 @@ fn plan(setting: &PlanSetting, timed_plan: &TimedPlan, first: &TimedPlan) -> Pla
     let fastest = |values: &[f64]| percentile(values, 0.0);
     let times = |values: &[f64]| Times { fastest: fastest(values), median: percentile(values, 0.5) };
     let ratio = |mine: &[f64], others: &[f64]| {
+        // Round by round, so that what slows the machine for a while slows both of a pair.
         let ratios: Vec<f64> = mine.iter().zip(others).map(|(a, b)| a / b).collect();
         percentile(&ratios, 0.5)
     };
+    // As bits, since NaN equals nothing and -0 equals 0.
     let bits = |outputs: &[Vec<f32>]| outputs.iter().flatten().map(|v| v.to_bits()).collect::<Vec<_>>();
     Plan {
         phases: setting.name.clone(),

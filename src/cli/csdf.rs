@@ -58,6 +58,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let csdf = convert(&network, &Phasing { bands, ..Phasing::default() })?;
     let found =
         progress::with_progress(args.deadline.time(), |control| least_buffers_within(&csdf, SEARCH_LIMIT, control));
+    // Asked first: Ctrl-C makes the search fail too, and this error says that nothing was written.
     setup_model::check_interrupted("the search for the least buffers")?;
     let buffers = found?;
     let report = CsdfReport::new(&csdf, &repetition(&csdf)?, &buffers, ELEMENT_BYTES);

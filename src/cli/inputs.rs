@@ -122,6 +122,7 @@ pub(super) fn random(graph: &Graph) -> Vec<Vec<f32>> {
         let mut bits = state;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        // 24 bits, so that a 32-bit float holds each number exactly.
         ((bits ^ (bits >> 31)) >> 40) as f32 / (1u32 << 23) as f32 - 1.0
     };
     graph.inputs.iter().map(|&tensor| (0..graph.shape(tensor).len()).map(|_| next()).collect()).collect()

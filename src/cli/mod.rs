@@ -83,6 +83,7 @@ enum Command {
 
 /// What `main` does: reads the command line, does what it says, and answers with the exit code.
 pub fn main() -> ExitCode {
+    // Before anything else, since it may have this process start over.
     #[cfg(target_os = "linux")]
     runtime_dir::set();
     let cli = match Cli::try_parse() {
@@ -109,6 +110,7 @@ pub fn main() -> ExitCode {
 
 /// Prints what the reader of the command line has to say: help and versions on standard output, else what is wrong.
 fn answer(refused: &clap::Error) -> ExitCode {
+    // clap prints arguments as they are and in colours; where one would steer the terminal, all is escaped instead.
     let foreign = |arg: OsString| arg.to_str().is_none_or(|arg| printable_lines(arg) != arg);
     if refused.use_stderr() && std::env::args_os().skip(1).any(foreign) {
         out::stderr(&refused.render().to_string().trim_end());

@@ -36,6 +36,7 @@ fn fake_quant(text: &str) -> Result<FakeQuant, String> {
 /// A name and the extent that it is bound to.
 fn dim(text: &str) -> Result<(String, usize), String> {
     let such = "write NAME=VALUE, such as batch=1";
+    // The last one: a name may hold `=`, an extent cannot.
     let (name, extent) = text.rsplit_once('=').ok_or_else(|| such.to_owned())?;
     match extent.parse() {
         _ if name.is_empty() => Err(format!("no name is before `=`; {such}")),
@@ -63,6 +64,7 @@ impl DimArgs {
             }
         }
         let (path, mut dims) = locate(text)?;
+        // Later ones win, so what the user binds stands above what the catalogue says.
         dims.extend(self.dims.iter().cloned());
         let flag = |(name, extent): &(String, usize)| format!("--dim {name}={extent}");
         let asked = self.dims.iter().map(flag).collect::<Vec<_>>().join(" ");
@@ -82,13 +84,14 @@ impl ModelSource {
             }
             source => CliError::Import { path: self.path.clone(), dims: self.asked.clone(), source: Box::new(source) },
         })?;
-        // It is the file's name, and reports print it.
+        // The graph is called after its file, and some reports print that as it is.
         graph.name = printable(&graph.name).to_string();
         Ok(graph)
     }
 
     /// What may be bound: the extents that are listed when none is.
     fn open_extents(&self) -> String {
+        // Imported once more without any bound, which fails with the list of them.
         match import::open(&self.path) {
             Err(ImportError::UnresolvedDim(open)) => {
                 let names: Vec<String> = open.iter().map(ToString::to_string).collect();

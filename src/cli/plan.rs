@@ -92,7 +92,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         };
         return records::run(path, &asked, json);
     }
-    // clap asks for nothing that a model rules out.
+    // clap does not ask for what a flag requires where that conflicts with something given, as --records does with a
+    // model.
     if args.capacity.is_some() || args.write.is_some() {
         return Err(CliError::Usage("--capacity and --write go with --records FILE, not with a model".into()));
     }

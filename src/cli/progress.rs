@@ -44,6 +44,7 @@ pub(super) fn with_progress<T>(deadline: Option<Duration>, search: impl FnOnce(&
         // Where no handler can be set, Ctrl-C ends the command as it always does.
         let _ = ctrlc::set_handler(pressed);
     });
+    // Only from idle: once Ctrl-C was pressed, searches that follow end at once too.
     let _ = STATE.compare_exchange(IDLE, SEARCHING, Ordering::Relaxed, Ordering::Relaxed);
     let mut bar = StageBar { begun: Instant::now(), bar: None };
     let mut tell = |progress: Progress| {
@@ -80,6 +81,7 @@ impl StageBar {
         if self.begun.elapsed() < BAR_DELAY {
             return;
         }
+        // It appears late, and shows the time since the search began.
         let bar = self.bar.get_or_insert_with(|| ProgressBar::new(0).with_elapsed(self.begun.elapsed()));
         let template = match progress.total {
             0 => "{spinner} {prefix}: {pos}{msg}, {elapsed}",

@@ -35,6 +35,7 @@ pub(super) fn tables_1_and_2(name: &str) -> Result<Option<PublishedFigures>, Pla
     };
     let cells: Vec<published::Cell> = published::tables()?.into_iter().filter(|c| c.network == network).collect();
     let least = |table: LayoutKind| {
+        // These two are rows of the tables and no strategies.
         let strategies = cells.iter().filter(|c| c.table == table && c.row != "Lower Bound" && c.row != "Naive");
         strategies.map(|c| c.published).min()
     };

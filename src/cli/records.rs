@@ -48,6 +48,7 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
     let text = read_text(path)?;
     let wrong = |source| CliError::Records { path: path.into(), source };
     let mut buffers = buffers_from_text(&text).map_err(wrong)?;
+    // Up to 256 MiB that the search may need.
     drop(text);
     // A file in which every buffer has a place is a plan, such as `--write` writes.
     if buffers.iter().all(|buffer| buffer.offset.is_some()) {
@@ -70,6 +71,7 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
         (None, StrategyArg::One(planner)) => chosen(&set, planner, args.nodes, json, control),
     })
     .map_err(|error| match error {
+        // It is the file's records that the planner does not take.
         CliError::Plan(source) => wrong(source),
         other => other,
     })?;
@@ -155,6 +157,7 @@ fn fitted(set: &RecordSet, capacity: u64, json: bool, control: &SearchControl<'_
         Fit::BudgetExhausted => ("undecided", None, UNDECIDED),
     };
     if let Some(layout) = &layout {
+        // Checked once more, so that `fits` is never said of a plan that does not hold.
         check_layout(&set.records, &[], layout)?;
         if layout.total() > capacity {
             let (end, size) = (layout.total().into(), capacity);
@@ -162,6 +165,7 @@ fn fitted(set: &RecordSet, capacity: u64, json: bool, control: &SearchControl<'_
         }
     }
     let height = layout.as_ref().map(Layout::total);
+    // A deadline that passes after the answer is found changes nothing.
     let stopped = control.stopped().filter(|_| code == UNDECIDED);
     let seconds = begun.elapsed().as_secs_f64();
     let fitted = Fitted { capacity, answer, height, bound, seconds, stopped };

@@ -52,6 +52,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     args.output.as_deref().map_or(Ok(()), check_folder)?;
     let graph = args.model.find()?.import()?;
     let inputs = args.inputs.read(&graph)?;
+    // After the files: what is wrong with those is told without a device.
     let gpu = args.adapter.open(false)?;
     let options =
         SessionOptions { compile: args.model.compile_options(), poison: args.poison, ..SessionOptions::default() };

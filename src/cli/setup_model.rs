@@ -66,6 +66,7 @@ pub(super) fn check_answered() -> Result<(), CliError> {
 pub(super) fn options_for(gpu: &Gpu, options: CompileOptions) -> Result<CompileOptions, CliError> {
     let device_profile = match options.phases {
         Phases::Auto | Phases::Budget(_) => device_profile(gpu, options.format, false)?,
+        // These plans depend on no figures, so no device need be measured for them.
         Phases::Off | Phases::Min => options.device_profile,
     };
     Ok(CompileOptions { limits: gpu.texture_limits(), device_profile, ..options })
@@ -78,6 +79,7 @@ pub(super) fn compiled(
     deadline: Option<Duration>,
 ) -> Result<CompiledModel, CliError> {
     let found = progress::with_progress(deadline, |control| compile(graph, options, control));
+    // After Ctrl-C an error may come of the search that was cut short, such as a budget that was not met yet.
     found.or_else(|error| check_interrupted(PLANNING).and(Err(error.into())))
 }
 

@@ -1,6 +1,7 @@
 //! Sizes in bytes as people write them.
 
 /// Units and their bytes.
+// Longer endings stand before those that they end with: `2MiB` ends with `B` too.
 const UNITS: [(&str, u64); 10] = [
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
@@ -27,7 +28,7 @@ pub(super) fn parse(text: &str) -> Result<u64, String> {
     let size = value.ok_or_else(|| format!("`{text}` is no size; {SUCH}"))? * bytes as f64;
     match size {
         ..1.0 => Err(format!("`{text}` is less than a byte; {SUCH}")),
-        // Of 64 bits.
+        // The first number that 64 bits do not hold.
         18_446_744_073_709_551_616.0.. => Err(format!("`{text}` is more than any pool can have; {SUCH}")),
         _ => Ok(size as u64),
     }

@@ -58,6 +58,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         bar.set_prefix(name.clone());
         match row(args, &model, gpu.as_ref()) {
             Ok(row) => table.networks.push(row),
+            // One network that fails is not to cost the rows of the others.
             Err(error) => table.failed.push((name, format!("{error}{}", hint::hint(&error)))),
         }
         bar.inc(1);
