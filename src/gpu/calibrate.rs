@@ -69,10 +69,12 @@ pub fn calibrate(
         ControlFlow::Break(()) => Err(GpuError::Cancelled { doing: "measuring the device" }),
     };
     at(0)?;
+    // First, since what dispatches take is taken off every chain that follows.
     calibrator.dispatches()?;
     for (done, (class, probes)) in (1..).zip(PROBES) {
         at(done)?;
         calibrator.class(*class, probes)?;
+        // It is told from pointwise convolutions, whose rates must be known.
         if *class == CostClass::Pointwise && stopwatch.clock == Clock::Wall {
             calibrator.concurrent_workgroups()?;
         }
@@ -135,9 +137,11 @@ impl Calibrator<'_> {
             let edge = probe.edge * factor;
             let graph = chain(&[1, edge, edge, probe.channels], CHAIN_LENGTH, probe.link)?;
             let works: Vec<Work> = graph.nodes.iter().map(|node| work(&graph, node)).collect();
+            // A concatenation of two parts is two dispatches.
             let dispatches = works.len() + works.iter().filter(|w| w.class == CostClass::Concat).count();
             let overhead = dispatches as f64 * self.device_profile.dispatch_us;
             let total = self.time(&graph)? - self.device_profile.run_us;
+            // Chains of one pixel stay so: with more pixels a dense layer would be of another class.
             if total < (1.0 + MIN_SIGNAL) * overhead && factor < MAX_EDGE_FACTOR && edge > 1 {
                 factor *= 2;
                 continue;
@@ -186,6 +190,7 @@ impl Calibrator<'_> {
     }
 
     fn session(&self, graph: &Graph) -> Result<Session, GpuError> {
+        // No rule is to shorten a chain, or to fuse its links.
         let compile = CompileOptions { rules: Rules::none(), format: self.format, ..CompileOptions::default() };
         Session::new(self.gpu, graph, &SessionOptions { compile, ..SessionOptions::default() })
     }
@@ -205,6 +210,7 @@ impl Calibrator<'_> {
         let mut times = Vec::with_capacity(runs);
         for _ in 0..runs {
             let begun = (self.stopwatch.read)();
+            // Without transfers, which have a figure of their own.
             let submission = self.gpu.scoped("measuring", || {
                 let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
                 session.encode(&mut encoder);
@@ -242,12 +248,14 @@ fn fit(samples: &[Sample]) -> Rate {
         let determinant = a.mflop * b.ktexels - b.mflop * a.ktexels;
         let mflop_us = (a.us * b.ktexels - b.us * a.ktexels) / determinant;
         let ktexel_us = (a.mflop * b.us - b.mflop * a.us) / determinant;
+        // A determinant of zero makes one part negative or NaN, and neither passes.
         if mflop_us >= 0.0 && ktexel_us >= 0.0 {
             return Rate { mflop_us, ktexel_us };
         }
     }
     let sum = |part: fn(&Sample) -> f64| samples.iter().map(part).sum::<f64>();
     let (us, mflop, ktexels) = (sum(|s| s.us), sum(|s| s.mflop), sum(|s| s.ktexels));
+    // More than two operations for each lane of a texel: arithmetic has to explain them.
     if mflop > 8.0 * ktexels / 1e3 {
         Rate { mflop_us: us / mflop, ktexel_us: 0.0 }
     } else {

@@ -88,8 +88,10 @@ pub fn compare_compiled(
 ) -> Result<Vec<StepDifference>, GpuError> {
     let options = SessionOptions { compile, readback: true, ..SessionOptions::default() };
     let mut session = Session::from_compiled(gpu, compiled, &options, ExternalTextures::default())?;
+    // A copy, since the session is borrowed while the steps are looked at.
     let compiled = session.compiled().clone();
     let owned: Vec<Vec<f32>> = inputs.iter().map(|values| values.to_vec()).collect();
+    // Of the graph as it was rewritten, whose nodes are the steps.
     let references = reference::graph(&compiled.graph, &owned)?;
     let steps = compiled.schedule.steps.len();
     let (mut differences, mut cancelled) = (Vec::new(), false);
@@ -113,6 +115,7 @@ pub fn compare_compiled(
             at: [y / shape.h, y % shape.h, x, place % shape.c],
             device: values.get(at).copied().unwrap_or(0.0),
             reference: expected.get(place).copied().unwrap_or(0.0),
+            // Of the whole tensor, so that a band is held to the same tolerance wherever it is cut.
             largest: largest_magnitude(expected),
             device_not_finite: NotFinite::of(values),
             reference_not_finite: NotFinite::of(there),

@@ -38,7 +38,7 @@ impl PlacedModel<'_> {
     }
 
     /// The dispatches of all steps in order, each with its step; poison has none. Their params must fit into a buffer
-    /// of `most` bytes: a tensor of very many rows has a long row table in every step that touches it.
+    /// of `max_bytes`: a tensor of very many rows has a long row table in every step that touches it.
     pub(super) fn dispatches(
         &self,
         weights: &IdVec<NodeId, WeightPlace>,
@@ -72,6 +72,7 @@ impl PlacedModel<'_> {
                     weights: weights[step.node],
                 })?,
             };
+            // Counted on the way, so that tables which are far too long are refused before all of them are made.
             bytes += dispatches.iter().map(|dispatch| dispatch.params.len() as u64 * 4).sum::<u64>();
             if bytes > max_bytes {
                 let what = format!("row tables of all steps up to operator {} ({})", node.op_index, node.op.name());

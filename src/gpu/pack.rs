@@ -68,6 +68,7 @@ pub(super) fn unpack(bytes: &[u8], shape: Shape, format: TexelFormat, values: &m
 }
 
 fn pack_as<T: Lane>(values: &[f32], shape: Shape, bytes: &mut [u8]) {
+    // There is at least one channel, else this would panic: `graph::check` refuses extents of zero.
     for (pixel, channels) in values[..shape.len()].chunks_exact(shape.c).enumerate() {
         for (c, &value) in channels.iter().enumerate() {
             let at = lane(shape, pixel, c) * T::BYTES;

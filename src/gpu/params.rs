@@ -50,8 +50,10 @@ impl ParamBuffer {
         let length = if self.binding == ParamBinding::Uniform {
             ParamBinding::UNIFORM_PARAMS
         } else {
+            // In storage memory it is an array of vectors of four words.
             params.len().next_multiple_of(4)
         };
+        // Ranges may overlap, since no shader reads behind its own params: only the end of the last one counts.
         self.end = begin + length;
         [begin, length].map(|params| params as u64 * 4)
     }

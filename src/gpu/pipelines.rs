@@ -26,7 +26,7 @@ impl ParamBinding {
     /// Words of the uniform array in `shaders/shared/table_uniform.wgsl`.
     pub const UNIFORM_PARAMS: usize = 16384;
 
-    /// The table for a dispatch of so many params.
+    /// Where the params of a dispatch lie that has so many.
     pub const fn for_params(params: usize) -> Self {
         if params <= Self::UNIFORM_PARAMS { Self::Uniform } else { Self::Storage }
     }
@@ -144,6 +144,7 @@ impl Pipelines {
         constants: &Constants,
         table: ParamBinding,
     ) -> Result<wgpu::ComputePipeline, GpuError> {
+        // As bits, which have a total order, and sorted, since another order of constants makes no other pipeline.
         let mut bits: Vec<_> = constants.iter().map(|&(name, value)| (name, value.to_bits())).collect();
         bits.sort_unstable();
         let key = (shader, table, bits);
@@ -155,6 +156,7 @@ impl Pipelines {
             self.made.insert(key, pipeline.clone());
             return Ok(pipeline);
         }
+        // Nothing is locked meanwhile: two sessions may compile the same kernel, and either pipeline will do.
         let module = match self.modules.get(&(shader, table)) {
             Some(module) => module.clone(),
             None => {
@@ -178,6 +180,7 @@ impl Pipelines {
                 entry_point: Some("main"),
                 compilation_options: wgpu::PipelineCompilationOptions {
                     constants,
+                    // Kernels write what they read of it.
                     zero_initialize_workgroup_memory: false,
                 },
                 cache: None,
@@ -243,8 +246,8 @@ fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: ParamBinding) -> wgp
 /// 6. **Indices are inside**. The table's: a row number is below `B * H` of its tensor, and there are as many row starts
 ///    (`kernels/context.rs`); parameters are written by the kernel that reads them. Arrays of a shader: blocks
 ///    are at most `MAX_PIXELS` by `MAX_SLICES` (`kernels/block.rs`), a depthwise window's columns are at most `MAX_COLUMNS`
-///    (`kernels/depthwise.rs`), taps 4, lanes of a workgroup `LANES`, and lanes of a texel are cut to two bits. Indices
-///    that are *computed*, in gathers and samples, are clamped to the operand's extent, whatever number they are.
+///    (`ops/depthwise/kernel.rs`), taps 4, lanes of a workgroup `LANES`, and lanes of a texel are cut to two bits.
+///    Indices that are *computed*, in gathers and samples, are clamped to the operand's extent, whatever number they are.
 /// 7. **Texels are inside their texture**: each row that has a start has room behind it (`kernels/context.rs`), in a
 ///    texture as wide and as large as `Program::new` finds the bound one to be; weights are as many as were packed.
 ///

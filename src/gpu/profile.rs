@@ -51,6 +51,7 @@ impl TimestampQueries {
         })?;
         let resolve = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
         let read = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ;
+        // Two buffers: WebGPU lets one that is mapped for reading be the destination of copies, and nothing else.
         let (resolved, mapped) =
             (buffer("timestamps", piece, resolve)?, buffer("timestamps to read", dispatches, read)?);
         Ok(Some(Self { queries, resolved, mapped, dispatches }))
@@ -89,6 +90,7 @@ impl TimestampQueries {
         let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&view);
         let period = f64::from(gpu.queue.get_timestamp_period()) / 1e6;
         let times = ticks.as_chunks::<2>().0.iter().take(self.dispatches);
+        // WebGPU does not promise that timestamps grow.
         Ok(times.map(|[begin, end]| end.saturating_sub(*begin) as f64 * period).collect())
     }
 }

@@ -90,6 +90,7 @@ impl Program {
 
     /// Encodes every dispatch into one pass.
     pub fn encode(&self, encoder: &mut wgpu::CommandEncoder, timestamps: Option<wgpu::ComputePassTimestampWrites<'_>>) {
+        // One pass for all: each dispatch is a usage scope of its own, so wgpu puts barriers between them.
         let mut pass = encoder
             .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("texpool"), timestamp_writes: timestamps });
         for dispatch in &self.bound {

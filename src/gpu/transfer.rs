@@ -33,6 +33,7 @@ impl Transfer {
     ) -> Result<Self, GpuError> {
         let size = textures.spec(texture).bytes();
         let buffer = buffer(gpu, textures, size, role)?;
+        // Zeroed once: `pack` writes the same lanes in every run and leaves the others.
         let bytes = if role == TensorRole::Input { vec![0; size as usize] } else { Vec::new() };
         Ok(Self {
             shape: tensor.shape,

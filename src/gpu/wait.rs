@@ -31,6 +31,7 @@ impl Gpu {
             };
             match catch_panic(|| self.device.poll(wait)) {
                 Ok(Ok(_)) => return self.check_lost(),
+                // A slice has passed, and not yet all the time there is.
                 Ok(Err(wgpu::PollError::Timeout)) if left > POLL_SLICE => {}
                 Ok(Err(wgpu::PollError::Timeout)) => {
                     return Err(GpuError::Timeout { what: what.to_owned(), waited: begun.elapsed() });

@@ -25,6 +25,7 @@ pub(super) fn upload(
 ) -> Result<(IdVec<NodeId, WeightPlace>, u64), GpuError> {
     let limit = gpu.device.limits().max_texture_dimension_2d as usize;
     let capacity = MAX_WIDTH * limit;
+    // The largest power of two within the limit, since kernels find a texel by shift and mask.
     let widest = (limit + 1).next_power_of_two() / 2;
     let mut places = vec![WeightPlace::default(); graph.nodes.len()];
     let mut bytes = 0;
@@ -40,6 +41,7 @@ pub(super) fn upload(
                 allowed: limit as u64,
             });
         }
+        // The weights of a node lie in one texture.
         if texels.len() + packed.len() > capacity {
             bytes += store(gpu, textures, &mut texels, &mut places[first..i], format, limit)?;
             first = i;
@@ -64,6 +66,7 @@ fn store(
         return Ok(0);
     }
     let width = texels.len().isqrt().next_power_of_two().clamp(16, MAX_WIDTH);
+    // One operator's weights may need more rows than there are at that width: those of VGG-19's first dense layer do.
     let width = width.max(texels.len().div_ceil(limit).next_power_of_two());
     let spec = TextureSpec { width: width as u32, height: texels.len().div_ceil(width) as u32, format };
     let texture = textures.create("weights", spec, Role::Weights)?;
@@ -71,6 +74,7 @@ fn store(
         (place.texture, place.shift) = (texture, spec.shift());
     }
     for (i, chunk) in texels.chunks(UPLOAD_TEXELS).enumerate() {
+        // Widths are powers of two and below a chunk's length, so a chunk begins with a row.
         textures.write_rows(texture, (i * UPLOAD_TEXELS / width) as u32, chunk)?;
         // Ends the use of staging memory before more is taken.
         let submission = gpu.scoped("uploading weights", || gpu.queue.submit([]))?;

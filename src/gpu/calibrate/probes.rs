@@ -48,6 +48,7 @@ pub(super) const PROBES: &[(CostClass, &[Probe])] = &[
         CostClass::Narrow,
         &[
             probe(56, 4, |b, x, _| conv(b, x, [4, 4], 3)),
+            // Two links in one: the next takes as many channels as this one was given.
             probe(28, 128, |b, x, _| conv(b, x, [128, 4], 1).and_then(|y| conv(b, y, [4, 128], 1))),
         ],
     ),
