@@ -77,8 +77,8 @@ impl ProfileKey {
     }
 }
 
-/// The profile of a device for texels of `format`: those kept in `folder`, else measured and kept there. What is kept
-/// but damaged, or for another driver, is measured again; so is everything with `recalibrate`. `progress` is told how
+/// The profile of a device for texels of `format`: the one kept in `folder`, else one that is measured and kept there.
+/// One that is damaged, or of another driver, is measured again, and with `recalibrate` any is. `progress` is told how
 /// far a measurement is, and answers whether to go on.
 ///
 /// # Errors
