@@ -102,6 +102,7 @@ impl GraphBuilder {
         bias: Option<TensorId>,
         [h, w]: [usize; 2],
     ) -> Result<TensorId, BuildError> {
+        // Batch and channels follow from the operands: `infer` puts them in, whatever stands here.
         self.node_to(name, Op::TransposeConv(conv), &weighted(x, weights, bias), &[1, h, w, 1], Act::None)
     }
 
@@ -117,6 +118,7 @@ impl GraphBuilder {
         bias: Option<TensorId>,
         act: Act,
     ) -> Result<TensorId, BuildError> {
+        // `node_to` refuses unknown ids by name, so any extents do for them here.
         let elements = self.graph.tensors.get(x).map_or(0, |t| t.shape.len());
         let (outputs, depth) = self.graph.tensors.get(weights).map_or((0, 1), |t| (t.shape.w, t.shape.c));
         let dims = [elements / depth.max(1), outputs];
@@ -220,6 +222,7 @@ impl GraphBuilder {
     /// # Errors
     /// If an operand is no tensor of this graph, or the shapes do not fit.
     pub fn node(&mut self, name: &str, op: Op, inputs: &[TensorId], act: Act) -> Result<TensorId, BuildError> {
+        // Operators that determine their result's shape do not look at a stated one.
         self.node_to(name, op, inputs, &[1, 1, 1, 1], act)
     }
 
@@ -248,6 +251,7 @@ impl GraphBuilder {
             name: name.to_owned(),
             source: Box::new(source),
         })?;
+        // The caller's extents have the rank that was asked for; inferred ones are always four.
         let dims = if inferred == stated { dims } else { &inferred.dims() };
         let output = self.tensor(name, dims, None)?;
         let epilogue = Epilogue::of(act);
@@ -273,6 +277,7 @@ impl GraphBuilder {
             host_permutation: LayoutPermutation::default(),
             constant,
         };
+        // Inferred shapes are looked at, too, so that `Shape::len` of a tensor of the builder never overflows.
         size(&tensor)?;
         Ok(self.graph.tensors.push(tensor))
     }

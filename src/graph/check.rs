@@ -10,6 +10,8 @@ pub fn check(graph: &Graph) -> Result<(), CheckError> {
     for tensor in &graph.tensors {
         size(tensor)?;
     }
+    // What has a value so far: constants and inputs, then each node's result. This one table finds a wrong order,
+    // cycles and second producers alike.
     let mut set: IdVec<_, bool> = graph.tensors.iter().map(|t| t.constant.is_some()).collect();
     for &id in &graph.inputs {
         let tensor = find(graph, id, || "inputs".to_owned())?;
@@ -63,6 +65,7 @@ pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
     let Some(elements) = stated else {
         return Err(CheckError::TooLarge { tensor: name(), dims: dims() });
     };
+    // Both fields are public, so a graph put together by hand may have them contradict each other.
     if tensor.shape.checked_len() != Some(elements) {
         return Err(CheckError::Dims { tensor: name(), dims: dims(), shape: tensor.shape });
     }
@@ -70,6 +73,7 @@ pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
         return Err(CheckError::HostPermutation { tensor: name(), dims: dims() });
     }
     if let Some(constant) = &tensor.constant {
+        // Saturates where addresses have 32 bits, and then no constant has as many bytes.
         let (expected, found) = (elements.saturating_mul(constant.dtype.size()), constant.bytes.len());
         if expected != found {
             return Err(CheckError::Constant { tensor: name(), expected, found });
@@ -100,6 +104,7 @@ fn check_node(graph: &Graph, node: &Node, set: &IdVec<TensorId, bool>) -> Result
         }
         shapes.push(tensor.shape);
     }
+    // The operator's result does not depend on the epilogue's tensors; `check_tail` looks at those.
     shapes.truncate(node.inputs.len());
     for (position, role) in node.op.constant_operands() {
         if let Some(&id) = node.inputs.get(*position)
@@ -138,6 +143,7 @@ fn check_tail(graph: &Graph, node: &Node, result: Shape) -> Result<(), CheckErro
     };
     for id in [alpha(node.epilogue.first), alpha(node.epilogue.then)].into_iter().flatten() {
         let tensor = &graph.tensors[id];
+        // Alphas are packed behind the kernel's own weights, once and before any run.
         if tensor.constant.is_none() {
             let tensor = tensor.name.clone();
             return Err(CheckError::NotConstant { node: index, operator, role: "alpha", tensor });
@@ -147,6 +153,7 @@ fn check_tail(graph: &Graph, node: &Node, result: Shape) -> Result<(), CheckErro
         }
     }
     if let Some(tensor) = node.epilogue.add.map(|id| &graph.tensors[id]) {
+        // Kernels find the addend's texel by row and pixel of the result, so nothing of it but channels may be missing.
         let fits = Shape { c: tensor.shape.c, ..result } == tensor.shape && tensor.shape.c <= result.c;
         if !fits {
             return Err(misfit(tensor));

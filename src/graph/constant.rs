@@ -9,8 +9,8 @@ use std::{
 
 use super::ElementType;
 
-/// A range of shared bytes, of a mapped file or of a buffer of our own; or one element over and over, which takes no memory
-/// until it is asked for whole.
+/// A range of shared bytes, of a mapped file or of a buffer of our own; or one element over and over, which takes no
+/// memory until it is asked for whole.
 #[derive(Clone)]
 pub struct Bytes(Source);
 
@@ -36,6 +36,7 @@ impl Bytes {
 
     /// The bytes of `element`, `count` times; `None` if that is more than can be addressed.
     pub fn repeated(element: &[u8], count: usize) -> Option<Self> {
+        // A vector holds `isize::MAX` bytes at most, and `repeat` would panic beyond.
         let bytes = element.len().checked_mul(count).filter(|&bytes| isize::try_from(bytes).is_ok())?;
         let repeated = Repeated { element: element.to_vec(), bytes, written: OnceLock::new() };
         Some(Self(Source::Repeated(Arc::new(repeated))))
@@ -59,6 +60,7 @@ impl Bytes {
         match &self.0 {
             Source::Shared { owner, range } => &(**owner).as_ref()[range.clone()],
             Source::Repeated(repeated) => repeated.written.get_or_init(|| {
+                // An element of no bytes makes no bytes, however often it is repeated.
                 let count = repeated.bytes.checked_div(repeated.element.len()).unwrap_or(0);
                 repeated.element.repeat(count)
             }),
@@ -83,6 +85,7 @@ impl From<Vec<u8>> for Bytes {
 
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the bytes: they are megabytes, and repeated ones would be written out for it.
         write!(f, "Bytes({})", self.len())
     }
 }
@@ -111,6 +114,7 @@ impl QuantParams {
             zero.resize(scale.len(), one);
         }
         let fits = dims.get(axis).is_some_and(|&extent| extent == scale.len()) && zero.len() == scale.len();
+        // An empty tensor would have an `inner` of 0, by which `value` divides.
         fits.then(|| Self { scale, zero, inner: dims[axis + 1..].iter().product::<usize>().max(1) })
     }
 
@@ -146,8 +150,8 @@ impl Constant {
         Self::new(ElementType::F32, bytes.into())
     }
 
-    /// A constant of one 32-bit float over and over; it takes no memory until its elements are asked for. `None` if there
-    /// are more than can be addressed.
+    /// A constant of one 32-bit float over and over; it takes no memory until its elements are asked for. `None` if
+    /// there are more than can be addressed.
     pub fn repeated(value: f32, count: usize) -> Option<Self> {
         Bytes::repeated(&value.to_le_bytes(), count).map(|bytes| Self::new(ElementType::F32, bytes))
     }
@@ -176,10 +180,13 @@ impl Constant {
         self.len() == 0
     }
 
-    /// The elements as 32-bit floats, scaled where a scale is stated; borrowed where the bytes are such already and aligned.
+    /// The elements as 32-bit floats, scaled where a scale is stated; borrowed where the bytes are such already and
+    /// aligned.
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
         let bytes = self.bytes.as_slice();
         match self.dtype {
+            // Bytes of a mapped file need not be aligned, and those of a machine with the other byte order must be
+            // turned.
             #[cfg(target_endian = "little")]
             ElementType::F32 if bytemuck::try_cast_slice::<u8, f32>(bytes).is_ok() => {
                 Cow::Borrowed(bytemuck::cast_slice(bytes))
@@ -187,6 +194,7 @@ impl Constant {
             ElementType::F32 => Cow::Owned(elements(bytes, f32::from_le_bytes)),
             ElementType::F16 => Cow::Owned(elements(bytes, |b| half::f16::from_le_bytes(b).to_f32())),
             _ => {
+                // Floats were dealt with above, so there are integers.
                 let integers = self.to_i64().unwrap_or_default().into_iter();
                 Cow::Owned(match &self.scale {
                     None => integers.map(|q| q as f32).collect(),
@@ -206,6 +214,7 @@ impl Constant {
             ElementType::U16 => Some(elements(bytes, |b| i64::from(u16::from_le_bytes(b)))),
             ElementType::I32 => Some(elements(bytes, |b| i64::from(i32::from_le_bytes(b)))),
             ElementType::U32 => Some(elements(bytes, |b| i64::from(u32::from_le_bytes(b)))),
+            // Numbers from 2^63 on become negative, as in `ElementType::wrap`: no wider integer is computed with.
             ElementType::I64 | ElementType::U64 => Some(elements(bytes, i64::from_le_bytes)),
             ElementType::Bool => Some(elements(bytes, |[b]| i64::from(b != 0))),
             ElementType::F32 | ElementType::F16 => None,
@@ -214,5 +223,6 @@ impl Constant {
 }
 
 fn elements<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {
+    // What is left over makes no element; `check` refuses constants of other lengths.
     bytes.as_chunks::<N>().0.iter().map(|&chunk| read(chunk)).collect()
 }

@@ -67,6 +67,8 @@ impl ElementType {
             Self::I32 => (value as i32).into(),
             Self::U32 => (value as u32).into(),
             Self::Bool => (value != 0).into(),
+            // Whatever an `i64` holds: 64 bits are the most that integers are computed with, and floats have no such
+            // bounds.
             Self::I64 | Self::U64 | Self::F32 | Self::F16 => value,
         }
     }

@@ -7,6 +7,7 @@ use super::{Binary, Unary};
 
 /// The greater of two values; NaN where one of them is. Of two equal ones (the zeros are) the second.
 pub(crate) fn greater(a: f32, b: f32) -> f32 {
+    // `f32::max` would answer the other value where one is NaN.
     if a > b || a.is_nan() { a } else { b }
 }
 
@@ -17,6 +18,7 @@ pub(crate) fn lesser(a: f32, b: f32) -> f32 {
 
 /// `min(max(x, least), most)`; NaN stays NaN.
 fn bounded(x: f32, least: f32, most: f32) -> f32 {
+    // Not `f32::clamp`, which panics where a file states the greater bound first.
     let raised = if x < least { least } else { x };
     if raised > most { most } else { raised }
 }
@@ -43,6 +45,7 @@ pub(crate) fn unary(function: Unary, x: f32) -> f32 {
             }
         }
         Unary::Selu { alpha, gamma } => gamma * if x <= 0.0 { alpha * x.exp_m1() } else { x },
+        // `min` drops NaN, but the first summand keeps it.
         Unary::Celu { alpha } => bounded(x, 0.0, f32::INFINITY) + (alpha * (x / alpha).exp_m1()).min(0.0),
         Unary::ThresholdedRelu { alpha } => {
             if x > alpha {
@@ -121,10 +124,12 @@ pub(crate) fn binary(function: Binary, a: f32, b: f32) -> f32 {
         Binary::Minimum => lesser(a, b),
         Binary::Pow => f64::from(a).powf(f64::from(b)) as f32,
         Binary::Mod => {
+            // Rust's remainder has the sign of `a`, this one that of `b`.
             let rest = a % b;
             if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
         }
         Binary::Fmod => a % b,
+        // In single precision a quotient just below a whole number may round to it.
         Binary::FloorDiv => (f64::from(a) / f64::from(b)).floor() as f32,
         Binary::TruncDiv => (f64::from(a) / f64::from(b)).trunc() as f32,
         Binary::SquaredDifference => (a - b) * (a - b),
@@ -148,12 +153,14 @@ fn truth(yes: bool) -> f32 {
 }
 
 fn softplus(x: f64) -> f64 {
+    // In this form no power overflows.
     (if x < 0.0 { 0.0 } else { x }) + (-x.abs()).exp().ln_1p()
 }
 
 /// The error function by its Maclaurin series, which in double precision is good to 1e-9 wherever single precision
 /// tells the result from one.
 fn erf(x: f64) -> f64 {
+    // The sign of NaN is NaN, and from 4.2 on the result rounds to one in single precision.
     if x.is_nan() || x.abs() > 4.2 {
         return x.signum();
     }

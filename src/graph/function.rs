@@ -6,9 +6,9 @@
 //! # What is no number
 //!
 //! NaN goes through: a result that is worked out from a NaN is one, as in ONNX's reference implementation (NumPy) and
-//! in IEEE 754-2019's `maximum` and `minimum`. The references do so everywhere, and kernels on devices, too, on the drivers the
-//! tests run on; WGSL leaves it to devices whether there is NaN at all, so what counts is written with comparisons that
-//! are false of NaN, or looks at bits.
+//! in IEEE 754-2019's `maximum` and `minimum`. The references do so everywhere, and kernels on devices, too, on the
+//! drivers the tests run on; WGSL leaves it to devices whether there is NaN at all, so what counts is written with
+//! comparisons that are false of NaN, or looks at bits.
 //!
 //! | | with NaN |
 //! |---|---|
@@ -24,8 +24,9 @@
 //! | SOFTMAX, sums, means, products, convolutions | every value of the line, window or row is NaN |
 //! | CAST to integers, an index that is NaN | undefined; no kernel reads outside a tensor for it |
 //!
-//! A kernel may spread NaN and infinities further than that, never less: a convolution of groups that share a texel (their
-//! channels are no multiple of four) multiplies the other group's channels by zeros, and so does a resize by parts.
+//! A kernel may spread NaN and infinities further than that, never less: a convolution of groups that share a texel
+//! (their channels are no multiple of four) multiplies the other group's channels by zeros, and so does a resize by
+//! parts.
 
 /// Functions of one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -154,8 +155,8 @@ pub enum Unary {
     Trunc,
     /// The nearest value that 16 bits hold.
     ToHalf,
-    /// `min(max(round(x / scale), least), most) * scale`, halves rounded away from zero: what is left of a value that is
-    /// stored as an 8-bit integer.
+    /// `min(max(round(x / scale), least), most) * scale`, halves rounded away from zero: what is left of a value that
+    /// is stored as an 8-bit integer.
     FakeQuant {
         /// Distance of neighbouring values, above zero.
         scale: f32,

@@ -18,8 +18,8 @@ macro_rules! id {
         pub struct $name(u32);
 
         impl $name {
-            /// The id of an index. Those that 32 bits do not hold all have the greatest id: no graph of so many fits into
-            /// memory, so [`check`](super::check) refuses it.
+            /// The id of an index; one that 32 bits do not hold becomes the greatest id. No graph has so many tensors
+            /// or nodes, so [`check`](super::check) finds that it names nothing.
             pub const fn new(index: usize) -> Self {
                 Self(if index < u32::MAX as usize { index as u32 } else { u32::MAX })
             }

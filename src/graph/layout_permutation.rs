@@ -11,7 +11,8 @@ pub struct LayoutPermutation {
 }
 
 impl LayoutPermutation {
-    /// The elements of a tensor whose extents in the file are `extents`, lying by the axes `sequence`, the slowest first.
+    /// The elements of a tensor whose extents in the file are `extents`, lying by the axes `sequence`, the slowest
+    /// first.
     ///
     /// `None` if `sequence` is no permutation, or there are too many elements to count.
     pub fn new(extents: &[usize], sequence: &[usize]) -> Option<Self> {
@@ -20,6 +21,7 @@ impl LayoutPermutation {
         if !sorted.iter().copied().eq(0..extents.len()) {
             return None;
         }
+        // Looked at once here: `len` and `walk` multiply without.
         extents.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
         if sequence.is_sorted() {
             return Some(Self::default());
@@ -65,6 +67,7 @@ impl LayoutPermutation {
             strides[axis - 1] = strides[axis] * self.extents[axis];
         }
         let by: Vec<(usize, usize)> = self.sequence.iter().map(|&a| (self.extents[a], strides[a])).collect();
+        // An odometer: `at` follows the indices by additions, where a division for each axis would be slower.
         let mut index = vec![0; by.len()];
         let mut at = 0;
         for _ in 0..self.extents.iter().product() {

@@ -76,6 +76,7 @@ pub struct Node {
 impl Node {
     /// Every tensor that is read, constants included: the inputs, then the epilogue's alphas and addend.
     pub fn operands(&self) -> impl Iterator<Item = TensorId> + '_ {
+        // An epilogue may hold two PReLUs, each with alphas of its own.
         let alphas = [self.epilogue.first, self.epilogue.then].into_iter().filter_map(|act| match act {
             Act::Prelu(alpha) => Some(alpha),
             Act::None | Act::Unary(_) => None,

@@ -6,6 +6,7 @@ use super::NodeId;
 
 /// Nodes of a graph, each once: mostly those that need no step of their own, or have less to write than their result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+// Ordered, so that what is made from it is the same in every run.
 pub struct NodeSet(BTreeSet<NodeId>);
 
 impl NodeSet {

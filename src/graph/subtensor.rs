@@ -55,8 +55,8 @@ pub(crate) const fn may_be_in_place(op: &Op) -> bool {
     matches!(op, Op::Concat(_) | Op::Pad(_))
 }
 
-/// Where the parts of a concatenation, or what a pad surrounds, lie in the result. A part of the channels must begin with
-/// a texel, and all but the last fill theirs; a part must have its rows one after another.
+/// Where the parts of a concatenation, or what a pad surrounds, lie in the result. A part of the channels must begin
+/// with a texel, and all but the last fill theirs; a part must have its rows one after another.
 pub(crate) fn subtensor_offsets(graph: &Graph, node: &Node) -> Result<Vec<SubtensorOffset>, SubtensorError> {
     let whole = graph.shape(node.output);
     let unaligned = |part: TensorId| SubtensorError::Unaligned { tensor: graph.tensors[part].name.clone() };
@@ -68,6 +68,7 @@ pub(crate) fn subtensor_offsets(graph: &Graph, node: &Node) -> Result<Vec<Subten
                 end += graph.shape(part).dims()[axis];
                 match axis {
                     0 => Ok(SubtensorOffset { row: first * whole.h, ..SubtensorOffset::default() }),
+                    // Of several images a part's rows would lie in as many places of the whole.
                     1 if whole.b == 1 => Ok(SubtensorOffset { row: first, ..SubtensorOffset::default() }),
                     2 => Ok(SubtensorOffset { x: first, ..SubtensorOffset::default() }),
                     3 if first.is_multiple_of(4) => {
@@ -81,11 +82,13 @@ pub(crate) fn subtensor_offsets(graph: &Graph, node: &Node) -> Result<Vec<Subten
         (Op::Pad(Pad { before, after, mode: PadMode::Constant(value) }), &[part]) => {
             let shape = graph.shape(part);
             let [b, y, x, c] = before.map(usize::try_from);
+            // What is cut off has no place in the result, so no amount may be negative.
             let (Ok(b), Ok(y), Ok(x), Ok(c), true) = (b, y, x, c, after.iter().all(|&n| n >= 0)) else {
                 return Err(SubtensorError::NotABorder);
             };
-            // What follows in the part's last texel is zero.
+            // Kernels write zeros behind the part's last channel, so a border that begins in that texel must be +0.
             let follows = shape.c.is_multiple_of(4) || after[3] == 0 || value.to_bits() == 0;
+            // Between the rows of several images lie border rows of each.
             match (shape.b == 1 || shape.h == whole.h) && c.is_multiple_of(4) && follows {
                 true => Ok(vec![SubtensorOffset { row: b * whole.h + y, slice: c / 4, x }]),
                 false => Err(unaligned(part)),
