@@ -24,6 +24,7 @@ impl Block {
     /// up to four slices.
     pub(crate) fn for_convolution(pixels: usize, slices: usize, depth: usize) -> Self {
         match (pixels, slices) {
+            // Rounded up, for the sake of fewer pipelines: the shader stores no slice past the last.
             (0..=2, _) => Self { pixels: 1, slices: (MAX_SLICES as usize).min(slices.next_power_of_two()) },
             (_, 1) => Self { pixels: MAX_PIXELS as usize, slices: 1 },
             (_, 4..) if depth >= 96 => Self { pixels: MAX_PIXELS as usize, slices: MAX_SLICES as usize },

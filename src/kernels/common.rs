@@ -25,6 +25,7 @@ pub(crate) fn constant(step: &StepContext<'_>, index: usize) -> Result<(), Kerne
 
 /// Texels of the step's rows of the result: the invocations of a kernel that computes one each.
 pub(crate) fn texels(step: &StepContext<'_>) -> u32 {
+    // Does not wrap: a tensor has no more texels than elements, and `ops::check` bounds those.
     step.rows.len() as u32 * step.output.shape.row_texels() as u32
 }
 
@@ -64,6 +65,7 @@ pub(crate) fn dispatch(
         output: step.output.texture,
         input: None,
         second: step.add.as_ref().map(|add| add.texture),
+        // Kernels without weights of their own bind the texture for PReLU's alphas alone.
         weights: epilogue.reads_weights().then_some(step.weights.texture),
         groups: items.div_ceil(LANES),
         reach: step.reach(),

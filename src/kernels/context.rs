@@ -15,6 +15,7 @@ pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
     let shapes =
         |tensors: &[TensorId]| -> Vec<Shape> { tensors.iter().map(|&tensor| step.graph.shape(tensor)).collect() };
     let [inputs, add] = [shapes(&node.inputs), shapes(node.epilogue.add.as_slice())];
+    // Looked at first, because the `zip`s below end with the shorter list.
     if step.inputs.len() != inputs.len() || step.add.iter().len() != add.len() {
         return Err(misfit("it has other operands than its node".into()));
     }
@@ -37,6 +38,7 @@ pub(crate) fn check_operand(operand: &Operand, shape: Shape) -> Result<(), Kerne
     if rows as usize != shape.rows() {
         return Err(misfit(format!("{rows} rows of a tensor of {shape} have a start")));
     }
+    // `RowTable::start` counts in 32 bits, and divides by the rows of a ring.
     let last = |base: u32, length: u32| u64::from(base) + u64::from(rows) * u64::from(length);
     let sound = match operand.rows {
         RowTable::Whole { base, row_texels, .. } => last(base, row_texels) <= u64::from(u32::MAX),

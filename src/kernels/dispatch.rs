@@ -32,6 +32,7 @@ pub struct Dispatch {
 impl Dispatch {
     /// Workgroups along x and y: the grid begins a new row every `GRID_ROW` groups.
     pub const fn grid(&self) -> [u32; 2] {
+        // The last row may have groups too many; their invocations are beyond `items`.
         if self.groups <= GRID_ROW { [self.groups, 1] } else { [GRID_ROW, self.groups.div_ceil(GRID_ROW)] }
     }
 }

@@ -26,6 +26,7 @@ impl EpilogueParams {
             match act {
                 Act::None => {}
                 Act::Unary(unary) => {
+                    // A step with a function that has no code is refused by `check`; packing weights needs none.
                     let (code, alpha, beta) = function(unary).unwrap_or((ACT_NONE, 0.0, 0));
                     epilogue.codes[i] = code;
                     epilogue.alphas[i] = alpha;
@@ -33,6 +34,7 @@ impl EpilogueParams {
                 }
                 Act::Prelu(tensor) => {
                     epilogue.codes[i] = ACT_PRELU;
+                    // Counted before these alphas are appended: those of the other function may lie in front.
                     epilogue.betas[i] = (own + epilogue.texels.len()) as u32;
                     epilogue.texels.extend(channel_texels(graph, tensor));
                 }
@@ -114,10 +116,11 @@ shared_constants! {
     ACT_FAKE_QUANT = 23,
 }
 
-/// The code and the two parameters, the second as bits, of a function in `activate` of `texel.wgsl`; none of those that it
-/// does not know.
+/// The code and the two parameters, the second as bits, of a function in `activate` of `texel.wgsl`; none of those that
+/// it does not know.
 pub(crate) fn function(unary: Unary) -> Option<(u32, f32, u32)> {
     if let Unary::FakeQuant { scale, least, most } = unary {
+        // Three numbers for two parameters: the bounds are 16 bits each and share a word.
         let limits = u32::from(least.cast_unsigned()) | u32::from(most.cast_unsigned()) << 16;
         return Some((ACT_FAKE_QUANT, scale, limits));
     }

@@ -54,6 +54,7 @@ pub(crate) fn pad_border(
     };
     let part = graph.shape(part);
     let row_texels = output.shape.row_texels() as u32;
+    // Clamped, so that of a band above or below the part no rows lie beside it.
     let first = (row as u32).clamp(rows.start, rows.end);
     let end = ((row + part.rows()) as u32).clamp(first, rows.end);
     let (above, beside, below) = (first - rows.start, end - first, rows.end - end);

@@ -1,8 +1,8 @@
-//! What kernels are made of: shaders and the constants and parameters that they share with Rust, the operands of a step,
-//! epilogues, how much an invocation computes, and dispatches. Knows no wgpu handle.
+//! What kernels are made of: shaders and the constants and parameters that they share with Rust, the operands of a
+//! step, epilogues, how much an invocation computes, and dispatches. Knows no wgpu handle.
 //!
-//! A kernel lies beside its operator (`ops/OPERATOR/kernel.rs`) and its WGSL in `shaders/`. Here are those that belong to
-//! several operators or to none: values that are moved (`rearrange`), and texels that are filled (`fill`).
+//! A kernel lies beside its operator (`ops/OPERATOR/kernel.rs`) and its WGSL in `shaders/`. Here are those that belong
+//! to several operators or to none: values that are moved (`rearrange`), and texels that are filled (`fill`).
 
 pub(crate) mod block;
 pub(crate) mod common;

@@ -19,6 +19,7 @@ pub(crate) fn bias(graph: &Graph, node: &Node, channels: usize) -> Vec<[f32; 4]>
 /// A constant as a whole tensor, as an intermediate one would lie: rows, slices, pixels; zeros past the last channel.
 pub(crate) fn tensor(graph: &Graph, tensor: TensorId) -> Vec<[f32; 4]> {
     let shape = graph.shape(tensor);
+    // Zeros first: kernels rely on them in the lanes past the last channel.
     let mut texels = vec![[0.0; 4]; shape.texels()];
     let Some(constant) = &graph.tensors[tensor].constant else { return texels };
     for (i, &value) in constant.to_f32().iter().enumerate() {

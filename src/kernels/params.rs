@@ -10,6 +10,7 @@ use crate::graph::Shape;
 shared_constants! {
     /// Where parts of a step's params begin, in groups of four.
     POSITIONS:
+    // `StepParams` takes two groups, and so does each tensor.
     OUTPUT_TENSOR = 2,
     INPUT_TENSOR = 4,
     SECOND_TENSOR = 6,
@@ -53,6 +54,7 @@ shader_params! {
 
 impl TensorParams {
     fn new(s: Shape, shift: u32, pitch: u32) -> Self {
+        // Only `finish` knows where row tables begin.
         Self { rows: 0, shift, w: s.w, h: s.h, b: s.b, c: s.c, slices: s.slices(), pitch }
     }
 }
@@ -66,6 +68,7 @@ impl ParamValue for ConstantTensor {
     const TYPE: &'static str = TENSOR;
     const WORDS: usize = 8;
     fn append(self, words: &mut Vec<u32>) {
+        // Kernels count texels from the step's first weight, and `read_weight` knows the weight texture's width.
         let tensor = |s: Shape| TensorParams::new(s, 0, s.w as u32).words();
         words.extend(self.0.map_or_else(|| vec![0; Self::WORDS], tensor));
     }
@@ -102,6 +105,7 @@ impl KernelParams {
 
     fn with_head(head: StepParams, output: &Operand) -> Self {
         let mut head = head.words();
+        // A kernel's own parameters begin at one place, whichever operands its steps have.
         head.resize(FAMILY_PARAMS as usize * 4, 0);
         Self { head, kernel: Vec::new(), operands: Vec::new() }.operand(OUTPUT_TENSOR, output)
     }
@@ -138,6 +142,7 @@ impl KernelParams {
 
     /// The params in order, tables last, each operand's head pointing at its own.
     pub fn finish(mut self) -> Vec<u32> {
+        // Tables lie last: their lengths differ from step to step, and shaders know the places of all else.
         let mut next = self.head.len() + self.kernel.len();
         for (at, operand) in &self.operands {
             self.head[*at as usize * 4] = next as u32;

@@ -1,4 +1,5 @@
-//! Operators that move values and compute nothing: pad, tile, strided slice, transpose, reshape, depth to space and back.
+//! Operators that move values and compute nothing: pad, tile, strided slice, transpose, reshape, depth to space and
+//! back.
 
 use super::{
     Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
@@ -74,6 +75,7 @@ const NOTHING: PadMode = PadMode::Constant(0.0);
 /// A pad.
 pub(crate) fn pad(before: [isize; 4], after: [isize; 4], outside: PadMode) -> Map {
     let cut = [before, after].map(|amounts| amounts.map(|n| (-n).max(0)));
+    // The result begins that far in front of the input, or inside it where elements are cut off.
     Map::Axes { axes: IN_ORDER, first: before.map(|n| -n), stride: [1; 4], outside, cut }
 }
 
@@ -113,8 +115,10 @@ impl Map {
     fn moves_texels(&self, from: Shape, to: Shape) -> bool {
         match *self {
             Self::Axes { axes: [.., 3], first: [.., first], stride: [.., 1], outside, .. } => match outside {
+                // The shader puts the constant into each lane past the operand's channels by itself.
                 PadMode::Constant(_) => first % 4 == 0,
                 PadMode::Wrap if from.c.is_multiple_of(4) => first % 4 == 0,
+                // Mirrored lanes stand in another order, and repeated ones in other texels.
                 _ => first == 0 && from.c == to.c,
             },
             Self::Axes { .. } => false,
@@ -142,6 +146,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatc
     };
     let fixed_value = if let PadMode::Constant(value) = outside { value } else { 0.0 };
     let extents = input.shape.dims();
+    // Borders are mirrored at what is left after cutting, not at the operand's own edges.
     let kept = std::array::from_fn(|axis| extents[axis] as isize - cut[0][axis] - cut[1][axis]);
     let params = Params { axes, first, stride, fixed_value, block, cut: cut[0], kept };
     let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);

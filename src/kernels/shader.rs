@@ -80,6 +80,7 @@ impl Shader {
             .for_each(|table| wgsl::declare(table, &mut wgsl));
         wgsl::load("step_params()", "StepParams", "", params::StepParams::FIELDS, &mut wgsl);
         wgsl::load("tensor(at: u32)", "Tensor", "at + ", params::TensorParams::FIELDS, &mut wgsl);
+        // WGSL knows no empty struct, so a kernel without parameters has none to load.
         if !self.params.is_empty() {
             wgsl::load("params()", "Params", "FAMILY_PARAMS + ", self.params, &mut wgsl);
         }

@@ -32,6 +32,7 @@ macro_rules! shader_params {
             fn words(&self) -> Vec<u32> {
                 let mut words = Vec::new();
                 $($crate::kernels::wgsl::put(&mut words, self.$field);)*
+                // Shaders read groups of four, and tables behind the parameters begin with a group.
                 words.resize(words.len().next_multiple_of(4), 0);
                 words
             }
@@ -129,6 +130,7 @@ impl Field {
 
     /// The WGSL that reads it, where `param(BASE + n)` are words `4n..4n + 4`, and it begins with word `at`.
     fn read(self, base: &str, at: usize) -> String {
+        // `aligned` keeps a field within one group, so that one read is enough.
         let group = format!("{base}{}u", at / 4);
         if self.scalar == TENSOR {
             return format!("tensor({group})");
@@ -136,6 +138,7 @@ impl Field {
         let lanes: String = "xyzw".chars().skip(at % 4).take(self.words).collect();
         let word = format!("param({group}).{lanes}");
         match (self.scalar, self.words) {
+            // The words of the table are `u32`.
             ("u32", _) => word,
             (scalar, 1) => format!("bitcast<{scalar}>({word})"),
             (scalar, words) => format!("bitcast<vec{words}<{scalar}>>({word})"),
