@@ -36,6 +36,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let edit = Edit::default().remove(id);
     Ok(Some(match reshape {
         Some(reshape) => {
+            // The activation goes in front of the reshape, so the reshape now makes what the activation made.
             let renamed = Node { output: to, ..ctx.node(reshape).clone() };
             edit.replace(place, fused).replace(reshape, renamed)
         }
@@ -48,6 +49,7 @@ fn prelu(ctx: &RewriteContext, node: &Node, to: TensorId) -> Result<Act, SkipRea
     let &[_, alpha, ..] = &node.inputs[..] else { return Ok(Act::None) };
     let alphas = ctx.per_channel(alpha, ctx.graph.shape(to).c)?;
     match (ctx.graph.tensors[alpha].constant.as_ref(), &alphas[..]) {
+        // One alpha for all needs no texels among the weights, and may go through a reshape.
         (Some(one), &[alpha, ..]) if one.len() == 1 => Ok(Act::Unary(Unary::LeakyRelu { alpha })),
         _ => Ok(Act::Prelu(alpha)),
     }

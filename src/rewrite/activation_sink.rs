@@ -21,6 +21,7 @@ pub(super) fn find_sink(
 ) -> Result<ActivationSink, SkipReason> {
     let producer = ctx.one_use_producer(tensor)?;
     let producer_node = ctx.node(producer);
+    // Through a reshape first: with an epilogue of its own it would be no view, and take a step.
     if let (Op::Reshape, true, true) =
         (&producer_node.op, producer_node.epilogue.is_empty(), alike_everywhere(act, after))
     {

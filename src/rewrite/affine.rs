@@ -25,6 +25,8 @@ impl Affine {
             (true, false) => (b, a, true),
             _ => return Ok(None),
         };
+        // The constant may be repeated. The computed operand may not: arithmetic in other nodes leaves its extents as
+        // they are.
         if ctx.graph.shape(from) != to {
             return Err(SkipReason::ShapeMismatch { tensor: ctx.name(from) });
         }

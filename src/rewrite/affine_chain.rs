@@ -100,6 +100,7 @@ fn shortened(ctx: &RewriteContext, chain: &[Link], [scales, shifts]: [bool; 2]) 
 fn numbers_of(ctx: &RewriteContext, node: &Node, numbers: &[f64], edit: &mut Edit) -> Result<TensorId, SkipReason> {
     let old = node.inputs.iter().copied().find(|&tensor| ctx.graph.is_constant(tensor)).unwrap_or(node.output);
     let mut values: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
+    // One value is broadcast, so it need not be stored for each channel.
     if values.windows(2).all(|pair| pair[0] == pair[1]) {
         values.truncate(1);
     }

@@ -27,8 +27,10 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let private = inner.map_or(Ok(()), |_| ctx.check_one_use(x.tensor));
     let inner = inner.filter(|_| private.is_ok());
     let ([min, max], x) =
+        // Bounds clamped by the outer ones say the same, also where the two ranges have nothing in common.
         inner.map_or((outer, x), |(inner, x)| (inner.map(|bound| bound.max(outer[0]).min(outer[1])), x));
     let unary = simplest(min, max);
+    // Rules are asked until they change nothing, so a function is never replaced by itself.
     if ctx.term(whole) == Term::One(unary, x) {
         return private.map(|()| None);
     }
@@ -52,6 +54,7 @@ fn bounds(ctx: &RewriteContext, value: ValueRef) -> Option<([f32; 2], ValueRef)>
         }
         _ => return None,
     };
+    // False of NaN, too: what such bounds answer is left to the nodes as they stand.
     (min <= max).then_some(([min, max], x))
 }
 

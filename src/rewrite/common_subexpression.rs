@@ -24,7 +24,10 @@ const MOST_READERS: usize = 64;
 
 fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let node = ctx.node(id);
+    // Nodes that compute the same read the same, so all are among the readers of one operand; constants may have too
+    // many.
     let Some(operand) = node.operands().find(|&tensor| !ctx.graph.is_constant(tensor)) else { return Ok(None) };
+    // The earlier one's result is there wherever that of the later one was read.
     let earlier = |&&other: &&NodeId| other < id && computes_the_same(ctx, ctx.node(other), node);
     let Some(&other) = ctx.readers(operand).iter().take(MOST_READERS).find(earlier) else { return Ok(None) };
     if ctx.is_output(node.output) {

@@ -16,6 +16,8 @@ pub(super) const RULE: Rule = Rule {
     about: "lets the nodes that compute the parts of a concatenation apply its activations, each to its own, also \
             through reshapes between them: the concatenation is left as nothing but a place for its parts",
     numerics: Numerics::Exact,
+    // The outer of two nested concatenations first: what it hands to the inner one goes on from there in the same
+    // sweep.
     order: Order::Backward,
     propose,
 };
@@ -26,6 +28,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     if node.epilogue.is_empty() {
         return Ok(None);
     }
+    // What is added to the whole would have to be taken apart first.
     if node.epilogue.add.is_some() {
         return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }

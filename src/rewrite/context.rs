@@ -100,6 +100,7 @@ impl RewriteContext {
 
     /// The nodes still there, in order.
     pub(super) fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
+        // Collected, because a sweep changes the graph as it goes.
         let ids: Vec<NodeId> = self.removed.ids().filter(|&id| !self.removed[id]).collect();
         ids.into_iter()
     }
@@ -116,8 +117,11 @@ impl RewriteContext {
         self.readers.resize(self.graph.tensors.len(), Vec::new());
         self.outputs.resize(self.graph.tensors.len(), false);
         self.facts.resize_with(self.graph.tensors.len(), ConstantFacts::default);
+        // Noted before anything changes: whatever is read now may have no reader afterwards.
         let read = |&(id, _): &(NodeId, _)| self.graph.nodes[id].operands().collect::<Vec<_>>();
         let left: Vec<TensorId> = nodes.iter().flat_map(read).chain(replaced.iter().map(|&(old, _)| old)).collect();
+        // All are unlinked before any is linked: a result may pass from one node of the edit to another, whose entry
+        // must be the one that stays.
         for (id, node) in &nodes {
             self.unlink(*id, node.as_ref());
         }
@@ -220,6 +224,7 @@ impl RewriteContext {
 
     /// The value all elements of a constant have.
     pub(super) fn uniform_value(&self, tensor: TensorId) -> Option<f32> {
+        // Each constant is looked through once, so this is charged to no budget.
         let constant = self.graph.tensors[tensor].constant.as_ref()?;
         let look = || {
             let values = constant.to_f32();
@@ -246,6 +251,7 @@ impl RewriteContext {
         self.charge_read(channels)?;
         match (constant.len(), self.graph.shape(tensor).c) {
             (1, _) => Ok(vec![constant.to_f32()[0]; channels]),
+            // As many values along another axis are not one a channel.
             (len, c) if len == channels && c == channels => Ok(constant.to_f32().into_owned()),
             _ => Err(SkipReason::NotPerChannel { tensor: self.name(tensor) }),
         }

@@ -12,6 +12,7 @@ pub(super) const RULE: Rule = Rule {
     name: "dead",
     about: "takes out nodes whose results are neither read nor taken by the caller",
     numerics: Numerics::Exact,
+    // A node's readers stand behind it, so a whole chain of dead nodes goes in one sweep.
     order: Order::Backward,
     propose,
 };

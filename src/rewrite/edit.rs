@@ -36,6 +36,7 @@ impl Edit {
 
     /// Adds a tensor and gives the id it will have.
     pub(super) fn add(&mut self, graph: &Graph, tensor: Tensor) -> TensorId {
+        // Edits are applied before the next is proposed, so no other one takes the id.
         let id = TensorId::new(graph.tensors.len() + self.tensors.len());
         self.tensors.push(tensor);
         id

@@ -11,6 +11,7 @@ pub(super) fn join(before: Epilogue, act: Act, after: Epilogue) -> Option<Epilog
     }
     let mut acts = [act, after.first, after.then].into_iter().filter(|&act| act != Act::None);
     let mut joined = before;
+    // `first` acts before all the rest, so it is free only where there is no rest.
     if joined.add.is_none() && joined.then == Act::None && joined.first == Act::None {
         joined.first = acts.next().unwrap_or_default();
     }

@@ -35,5 +35,6 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
 
 /// Whether the value and its reciprocal are powers of two that lose no digits.
 fn is_exact(value: f32) -> bool {
+    // Of 2^127 the reciprocal is subnormal, and devices may take that for zero.
     value.is_normal() && value.recip().is_normal() && value.to_bits().trailing_zeros() >= f32::MANTISSA_DIGITS - 1
 }

@@ -28,6 +28,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let Some(reshape) = ctx.producer(flat) else { return Ok(None) };
     let reshape_node = ctx.node(reshape);
     let (Op::Reshape, &[from, ..]) = (&reshape_node.op, &reshape_node.inputs[..]) else { return Ok(None) };
+    // A view takes no step that could be saved.
     if ctx.could_be_view(reshape_node) {
         return Ok(None);
     }
@@ -36,6 +37,8 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     }
     let [from_shape, weights, flat_shape] = [from, weights, flat].map(|tensor| ctx.graph.shape(tensor));
     let rows = flat_shape.len() / weights.c.max(1);
+    // The layer is a convolution of pixels where its rows are the pixels of its operand: now, but no longer without the
+    // reshape.
     if rows > MAX_DENSE_ROWS && flat_shape.c == weights.c && from_shape.c != weights.c {
         return Err(SkipReason::SeveralRows);
     }

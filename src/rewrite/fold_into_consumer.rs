@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
             the convolution, fully connected or softmax node after it; sums only where that adds no border, or they \
             are left in front of the product before them",
     numerics: Numerics::Reassociates,
+    // The last of several first: then the one in front of it stands before the convolution, all in one sweep.
     order: Order::Backward,
     propose,
 };
@@ -60,6 +61,7 @@ fn even_scale(ctx: &RewriteContext, affine: &Affine, to: TensorId) -> Result<f32
     let scales: Vec<f32> = (0..affine.channels).map(|channel| affine.numbers(channel)[0] as f32).collect();
     match scales[..] {
         [scale, ref rest @ ..]
+            // The greatest value is subtracted before `beta` acts; with a negative one, powers could overflow.
             if affine.shift.is_none() && scale > 0.0 && scale.is_finite() && rest.iter().all(|&s| s == scale) =>
         {
             Ok(scale)
@@ -85,6 +87,7 @@ fn fold(
         inputs[1] = changed(ctx, inputs[1], indexing.shape, &scaled, edit)?;
     }
     if affine.shift.is_some() {
+        // A shift is added after the scale, so it goes through the weights as they were before that was folded in.
         let mut sums = indexing.bias.clone();
         let (mut most, mut reach) = (vec![0.0; sums.len()], vec![0.0; sums.len()]);
         for (i, &weight) in indexing.weights.iter().enumerate() {

@@ -73,6 +73,7 @@ fn fold(ctx: &RewriteContext, node: &Node, affine: &Affine, edit: &mut Edit) -> 
             let shifted: Vec<f32> = values.iter().enumerate().map(|(i, &v)| affine.shifted(v, i)).collect();
             inputs[2] = changed(ctx, bias, ctx.graph.shape(bias), &shifted, edit)?;
         }
+        // Weights alone take the scale; only a shift needs a bias that the file does not have.
         None => {
             if let Some(shift) = &affine.shift {
                 inputs.push(changed(ctx, weights, list(channels), shift, edit)?);

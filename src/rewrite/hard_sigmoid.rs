@@ -48,6 +48,7 @@ fn sigmoid(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
         let &[x] = &product.values[..] else { return None };
         let unary = Unary::HardSigmoid { alpha: product.factor as f32, beta: sum.number as f32 };
         let finite = product.factor.is_finite() && sum.number.is_finite();
+        // Where nothing is done to `x` before the bounds, a clamp is the simpler function already.
         return (x != inner && finite).then(|| PatternMatch::unary(unary, x, &[]));
     }
     let product = ctx.product(whole);

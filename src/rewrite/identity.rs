@@ -42,6 +42,7 @@ pub(super) fn bypass(ctx: &RewriteContext, id: NodeId, from: TensorId) -> Propos
         return Ok(Some(Edit::default().remove(id).replace_uses(to, from)));
     }
     match ctx.producer(from) {
+        // Two outputs need two tensors, and an input is computed by no node that could write the output instead.
         Some(producer) if !ctx.is_output(from) => {
             let producer_node = Node { output: to, ..ctx.node(producer).clone() };
             Ok(Some(Edit::default().remove(id).replace(producer, producer_node).replace_uses(from, to)))
@@ -57,10 +58,12 @@ fn passed_through(ctx: &RewriteContext, node: &Node) -> Option<TensorId> {
     let all = |tensor: Option<&TensorId>, value| tensor.is_some_and(|&t| ctx.uniform_value(t) == Some(value));
     let second = node.inputs.get(1);
     let passes = match &node.op {
+        // `bypass` compares extents; where they are equal, these change nothing.
         Op::Reshape
         | Op::Tile
         | Op::DepthToSpace(DepthToSpace { block: 1, .. })
         | Op::SpaceToDepth(SpaceToDepth { block: 1 }) => true,
+        // Other conventions may move the image, or have a scale of their own, also at its own size.
         Op::Resize(resize @ Resize { mode: ResizeMode::Nearest(_), .. }) => resize.follows_tensorflow(),
         Op::Pad(Pad { before, after, .. }) => before.iter().chain(after).all(|&n| n == 0),
         // `split` makes concatenations of one constant, to have it computed for operators that read no constants.

@@ -138,6 +138,7 @@ impl<'a> Search<'a> {
         let (width, depth) = (ctx.graph.shape(to).w, self.depth[to]);
         let many = |&&part: &&TensorId| {
             let shape = ctx.graph.shape(part);
+            // The slices of a part as wide as the whole lie one behind the other: a single run.
             shape.w != width && shape.slices() > MAX_RUNS || depth >= MAX_DEPTH
         };
         if let Some(&part) = node.inputs.iter().find(many) {
@@ -152,6 +153,7 @@ impl<'a> Search<'a> {
                 return Err(SkipReason::IsOutput { tensor: tensor() });
             } else if ctx.producer(part).is_none() {
                 return Err(SkipReason::NotComputed { tensor: tensor() });
+            // A part that the concatenation takes twice cannot lie in two places.
             } else if self.taken[part] || !seen.insert(part) {
                 return Err(SkipReason::StoredElsewhere { tensor: tensor() });
             }
@@ -162,6 +164,7 @@ impl<'a> Search<'a> {
         let first = self.storage_root(to);
         for &part in &node.inputs {
             self.taken[part] = true;
+            // Going backwards, all that the whole is inside of has been settled.
             self.depth[part] = self.depth[to] + 1;
             let part = self.storage_root(part);
             if part != first {

@@ -24,10 +24,12 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let Some(constant) = &ctx.graph.tensors[matrix].constant else {
         return Err(SkipReason::NotConstant { tensor: ctx.name(matrix) });
     };
+    // A fully connected node has one matrix for all its rows.
     if (shape.b, shape.h) != (1, 1) {
         return Err(SkipReason::ShapeMismatch { tensor: ctx.name(matrix) });
     }
     let mut edit = Edit::default();
+    // Transposed, the matrix is `[outputs, inputs]` as weights are.
     let weights = if transpose_b {
         matrix
     } else {

@@ -32,6 +32,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     if !node.epilogue.is_empty() {
         return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }
+    // An output must be computed by a node, and none would be left.
     if ctx.is_output(to) {
         return Err(SkipReason::IsOutput { tensor: ctx.name(to) });
     }

@@ -89,6 +89,7 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
     while rounds < MAX_ROUNDS {
         rounds += 1;
         let fired = report.fired.len();
+        // Reasons of earlier rounds speak of nodes that have changed since.
         report.missed.clear();
         for rule in rules.iter() {
             sweep(&mut ctx, rule, &mut report);
@@ -99,6 +100,7 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
     }
     let [looked, made] = ctx.taken();
     tracing::debug!(rounds, looked, made, "rewritten");
+    // Made anew: node ids of views and of what is in place are those of the graph without removed nodes.
     let ctx = RewriteContext::new(ctx.into_graph());
     let views = match rules.is_on(views::NAME) {
         true => views::find(&ctx, &mut report),
@@ -128,6 +130,7 @@ fn show(ctx: &mut RewriteContext, id: NodeId, rule: &Rule, report: &mut Report) 
         match proposal {
             Ok(None) => break,
             Ok(Some(edit)) => {
+                // Before the edit, while the node is the one that the rule saw.
                 report.fired.push(Fired { rule: rule.name, location: location() });
                 ctx.apply(edit);
             }

@@ -61,6 +61,7 @@ fn inverse_root(ctx: &RewriteContext, value: ValueRef) -> Option<ValueRef> {
 /// `x - mean(x)`: the axes of the mean, and `x`.
 fn from_mean(ctx: &RewriteContext, value: ValueRef) -> Option<([bool; 4], ValueRef)> {
     let Term::Two(Binary::Sub, x, mean) = ctx.term(value) else { return None };
+    // A mean over axes of one element each is the value, and the distance from it zero.
     ctx.mean(mean).filter(|&(axes, of)| of == x && axes != [false; 4])
 }
 

@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     about: "adds zeros put around an image to the padding of the convolutions that read it, and to that of greatest \
             value pools where no value is below zero",
     numerics: Numerics::SignedZero,
+    // The pad next to a convolution first: the one in front of it is next to it then.
     order: Order::Backward,
     propose,
 };
@@ -25,6 +26,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let node = ctx.node(id);
     let (Op::Pad(Pad { before, after, mode }), &[from, ..]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
     let to = node.output;
+    // The pattern takes -0.0 for zero, too; the rule may change signs of zeros.
     let (Some([top, left]), Some([bottom, right]), PadMode::Constant(0.0)) = (around(*before), around(*after), mode)
     else {
         return Err(SkipReason::NotZeroPadding);
@@ -37,6 +39,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     }
     let around = Padding { top, bottom, left, right };
     let mut edit = Edit::default().remove(id);
+    // All readers or none: as long as one needs the padded image, the others save nothing.
     for &reader in ctx.readers(to) {
         edit = edit.replace(reader, padded(ctx, ctx.node(reader), (from, to), around)?);
     }
@@ -71,7 +74,7 @@ fn padded(
         }
         _ => return Err(neighbour()),
     };
-    // An infinite weight times a padded zero is NaN. Kernels skip the padding of a convolution, and would hide that.
+    // An infinite weight times a zero of the pad is NaN, while a convolution's own padding adds nothing by definition.
     for &weights in node.inputs.iter().skip(1) {
         if !values(ctx, weights)?.iter().all(|value| value.is_finite()) {
             return Err(SkipReason::NotFinite { tensor: ctx.name(weights) });

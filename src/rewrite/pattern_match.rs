@@ -42,9 +42,11 @@ pub(super) fn recognised(
 pub(super) fn replaced(ctx: &RewriteContext, id: NodeId, found: Option<PatternMatch>) -> Proposal {
     let Some(PatternMatch { op, x, numbers }) = found else { return Ok(None) };
     let node = ctx.node(id);
+    // What stands in the middle of an epilogue is not stored, so no node can read it.
     if ctx.value(x.tensor) != x || ctx.graph.is_constant(x.tensor) {
         return Ok(None);
     }
+    // NaN is asked for by itself, because comparisons are false of it.
     let off = |[found, due]: &&[f64; 2]| (found - due).abs() > due.abs() * ROUNDING || found.is_nan();
     if let Some(&[found, due]) = numbers.iter().find(off) {
         return Err(SkipReason::ConstantMismatch {
@@ -74,6 +76,7 @@ fn between(ctx: &RewriteContext, id: NodeId, x: TensorId) -> Result<Vec<NodeId>,
         if ctx.is_output(tensor) {
             return Err(SkipReason::IsOutput { tensor: ctx.name(tensor) });
         }
+        // The node stays and still adds this tensor, so what computes it must stay as well.
         if node.epilogue.add == Some(tensor) {
             return Err(SkipReason::ReadElsewhere { tensor: ctx.name(tensor) });
         }

@@ -51,6 +51,7 @@ fn add_in(ctx: &RewriteContext, id: NodeId, (sum, addend): (TensorId, TensorId))
     let mut edit = Edit::default();
     let addend = match padding(ctx, addend) {
         Some((pad, inner)) => {
+            // Others may still read the padded tensor.
             if ctx.check_one_use(addend).is_ok() {
                 edit = edit.remove(pad);
             }

@@ -17,6 +17,7 @@ pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
         (Op::Pool2d(pool), &[x]) if pool.is_mean_of(graph.shape(x)) && graph.shape(x).h > 1 => Some((false, x)),
         _ => None,
     };
+    // Looked at first, so that most graphs are not copied.
     if !graph.nodes.iter().any(|node| in_two(node).is_some()) {
         return Cow::Borrowed(graph);
     }

@@ -11,8 +11,8 @@ use super::{
 ///
 /// Functions written out are recognised first, before other rules take their parts for something else. Arithmetic is
 /// folded before activations are moved, which would otherwise stand between; activations before additions, so that an
-/// addition finds the activation in front of it already in its producer; and both before what a concatenation does to its
-/// result, so that its parts are computed by as few nodes as there will be.
+/// addition finds the activation in front of it already in its producer; and both before what a concatenation does to
+/// its result, so that its parts are computed by as few nodes as there will be.
 pub static RULES: [Rule; 27] = [
     mask::RULE,
     identity::RULE,
@@ -40,6 +40,7 @@ pub static RULES: [Rule; 27] = [
     residual::RULE,
     concat_activation::RULE,
     flatten::RULE,
+    // Last, because the other rules leave nodes without readers.
     dead::RULE,
 ];
 

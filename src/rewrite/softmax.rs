@@ -68,6 +68,7 @@ fn log_of_powers(ctx: &RewriteContext, value: ValueRef) -> Option<(ValueRef, boo
     }
     let powers = match ctx.term(value) {
         Term::One(Unary::Log, sum) => over_channels(ctx, ReduceKind::Sum, sum)?,
+        // ONNX has the logarithm of a sum as one operator, too.
         _ => over_channels(ctx, ReduceKind::LogSum, value)?,
     };
     match ctx.term(powers) {

@@ -69,6 +69,7 @@ impl Parts {
         if begin == self.end {
             return None;
         }
+        // A part that begins with a texel meets nothing in front of it.
         if begin % 4 == 0 {
             self.open.clear();
         }
@@ -98,9 +99,11 @@ impl Parts {
 /// The operands of a concatenation, those that meet with too many others joined by nodes that are added.
 fn uncrowded(graph: &mut Graph, node: &Node) -> Vec<TensorId> {
     let mut parts = Parts::default();
+    // A stack, on which joined parts are put back. Each join leaves one part fewer, so this ends.
     let mut rest: Vec<TensorId> = node.inputs.iter().rev().copied().collect();
     while let Some(tensor) = rest.pop() {
         if let Some([first, last]) = parts.push(graph, tensor) {
+            // What stands behind the two goes back as well: it meets other parts now.
             let behind = parts.pop_from(last + 1);
             rest.extend(behind.into_iter().rev());
             let joined = parts.pop_from(first);

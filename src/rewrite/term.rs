@@ -48,6 +48,7 @@ impl RewriteContext {
         if let Some(producer) = self.producer(tensor) {
             let epilogue = self.node(producer).epilogue;
             let nothing = [true, epilogue.first == Act::None, epilogue.add.is_none(), epilogue.then == Act::None];
+            // The earliest stage at which the value is complete, so that one value has one name.
             while stage > 0 && nothing[stage] {
                 stage -= 1;
             }
@@ -117,6 +118,7 @@ impl RewriteContext {
             let term = if part { self.term(value) } else { Term::Other };
             let full = open.len() + values.len() >= MAX_OPERANDS;
             match term {
+                // The other way round, so that `pop` finds them as they are written.
                 Term::Two(Binary::Mul, a, b) if !full => open.extend([b, a]),
                 Term::One(Unary::Neg, x) => {
                     factor = -factor;
@@ -176,7 +178,8 @@ impl RewriteContext {
     /// The axes of more than one element that a mean is taken over, and of what; also one of means.
     pub(super) fn mean(&self, value: ValueRef) -> Option<([bool; 4], ValueRef)> {
         let Term::Over(ReduceKind::Mean, mut axes, mut x) = self.term(value) else { return None };
-        // Of more means than there are axes, the others change nothing: rules find them one after another.
+        // There are four axes, so of more means some change nothing. Without a bound every node of a chain of thousands
+        // would visit all those before it.
         for _ in 0..axes.len() {
             let Term::Over(ReduceKind::Mean, more, inner) = self.term(x) else { break };
             axes = std::array::from_fn(|axis| axes[axis] || more[axis]);

@@ -44,6 +44,7 @@ fn check(
     if !node.epilogue.is_empty() {
         return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }
+    // Constants lie among the weights, where no tensor of the pool can be a view of them.
     if ctx.graph.is_constant(from) {
         return Err(SkipReason::IsConstant { tensor: ctx.name(from) });
     }

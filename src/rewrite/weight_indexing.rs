@@ -58,6 +58,7 @@ impl<'a> WeightIndexing<'a> {
             }
             _ => return Err(SkipReason::UnsupportedNode { op: node.op.name() }),
         };
+        // `reads` and `writes` divide by these extents.
         if !fits || shape.is_empty() {
             return Err(SkipReason::ShapeMismatch { tensor: ctx.name(weights) });
         }
