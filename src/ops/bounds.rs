@@ -1,5 +1,5 @@
-//! Numbers that kernels can count in 32 bits. Shaders are compiled without run-time checks (`gpu/pipelines.rs`), so what
-//! would wrap there, or become zero when it is cut to a word, is refused here.
+//! Numbers that kernels can count in 32 bits. Shaders are compiled without run-time checks (`gpu/pipelines.rs`), so
+//! what would wrap there, or become zero when it is cut to a word, is refused here.
 
 use super::lookup::properties;
 use crate::{
@@ -10,12 +10,12 @@ use crate::{
 /// Elements of a tensor must be fewer: sums of two element counts do not wrap, not even as signed params.
 const ELEMENTS: usize = 1 << 30;
 
-/// Strides, dilations, windows, paddings and the extents that pads mirror must be smaller: an extent with its padding on
-/// both sides stays below 2^31, and so does twice the period of a mirrored one.
+/// Strides, dilations, windows, paddings and the extents that pads mirror must be smaller: an extent with its padding
+/// on both sides stays below 2^31, and so does twice the period of a mirrored one.
 const ATTRIBUTES: usize = 1 << 29;
 
-/// Checks every number of a graph that kernels count with: elements of tensors and attributes of operators. The graph must
-/// be valid ([`crate::graph::check`]), which bounds all others by these.
+/// Checks every number of a graph that kernels count with: elements of tensors and attributes of operators. The graph
+/// must be valid ([`crate::graph::check`]), which bounds all others by these.
 ///
 /// # Errors
 /// [`KernelError::TooLarge`], naming the first that is.
@@ -34,6 +34,7 @@ fn check_node(graph: &Graph, node: &Node) -> Result<(), KernelError> {
         let tensor = &graph.tensors[tensor];
         match tensor.shape.checked_len() {
             Some(elements) if elements < ELEMENTS => {}
+            // None where the product itself overflows.
             elements => {
                 let what = format!("elements of `{}`", tensor.name);
                 return refuse(what, elements.unwrap_or(usize::MAX), ELEMENTS);

@@ -36,6 +36,7 @@ operators!(lookup);
 
 /// Every shader that there is, by name.
 pub fn shaders() -> Vec<Shader> {
+    // Filling belongs to no operator, and several operators share a shader: sorted, the same ones are neighbours.
     let mut shaders: Vec<Shader> = SHADERS.iter().copied().flatten().copied().chain([fill::SHADER]).collect();
     shaders.sort_unstable_by_key(Shader::name);
     shaders.dedup();

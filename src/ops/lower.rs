@@ -9,6 +9,7 @@ use crate::{
 /// The texels that a node's kernel reads beside its tensors: weights, biases, PReLU alphas.
 pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     let mut texels = lookup::weights(graph, node);
+    // Alphas lie behind the kernel's own texels, which each kernel counts again for its dispatches.
     EpilogueParams::new(graph, node, texels.len()).pack(&mut texels);
     texels
 }
@@ -36,6 +37,7 @@ pub(crate) fn lower(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError
 fn check_all(step: &StepContext<'_>) -> Result<(), KernelError> {
     graph::check(step.graph)?;
     bounds::check(step.graph)?;
+    // By address: the checks above were of the graph's own nodes.
     if !step.graph.nodes.iter().any(|node| std::ptr::eq(node, step.node)) {
         return Err(context::misfit("the node is none of the graph's".into()));
     }

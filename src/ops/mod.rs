@@ -1,9 +1,9 @@
 //! Operators: for each, in one folder, all that the rest of the library asks of it.
 //!
-//! `mod.rs` says what it is: its attributes, its name and the shape of its result (`OpSchema`). `lowering.rs` says how it is run
-//! (`Operator`): which rows of its operands a row of its result reads, which operands may be constants, what it costs, its
-//! weights and its dispatches, for which `kernel.rs` has the Rust side of its shader. `reference.rs` is what it computes, in
-//! plain Rust, and uses nothing of the kernel.
+//! `mod.rs` says what it is: its attributes, its name and the shape of its result (`OpSchema`). `lowering.rs` says how
+//! it is run (`Operator`): which rows of its operands a row of its result reads, which operands may be constants, what
+//! it costs, its weights and its dispatches, for which `kernel.rs` has the Rust side of its shader. `reference.rs` is
+//! what it computes, in plain Rust, and uses nothing of the kernel.
 //!
 //! An operator is its folder, and its row in the table below. The traits have no defaults and nothing that is written
 //! from the table has a `_`: what an operator leaves unsaid does not compile.

@@ -58,8 +58,8 @@ impl Op {
 
 /// The shape that `op` gives for operands of the shapes `inputs`.
 ///
-/// Where the operator leaves its result's shape open (reshape, resize, slice, tile, transposed convolution, and the outer
-/// extents of a fully connected layer), `stated` decides, and is checked for being possible.
+/// Where the operator leaves its result's shape open (reshape, resize, slice, tile, transposed convolution, and the
+/// outer extents of a fully connected layer), `stated` decides, and is checked for being possible.
 ///
 /// # Errors
 /// If the operator cannot take such operands, or cannot give `stated`.

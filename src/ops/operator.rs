@@ -66,6 +66,7 @@ pub(crate) trait Kernels {
 /// One dispatch over all rows of a node's result.
 pub(super) fn one_dispatch(graph: &Graph, node: &Node) -> Vec<Range<u32>> {
     let rows = graph.shape(node.output).rows() as u32;
+    // Clippy takes `vec![0..rows]` for a list of numbers gone wrong.
     std::iter::once(0..rows).collect()
 }
 

@@ -34,6 +34,7 @@ impl RowMap<'_> {
             let Range { start, end } = rows(y);
             let start = start.clamp(0, height);
             let end = end.clamp(start, height);
+            // A single image is repeated for every batch.
             let base = if self.from.b == 1 { 0 } else { b as isize * height };
             (base + start) as u32..(base + end) as u32
         };
@@ -55,6 +56,7 @@ impl RowMap<'_> {
 
     /// The rows under a window of so many taps.
     pub(super) fn window(&self, taps: usize, [stride, dilation, above]: [usize; 3]) -> Vec<Range<u32>> {
+        // The operator's shape was inferred, which refuses a reach that overflows.
         let reach = taps.saturating_sub(1) * dilation + 1;
         self.each(|y| {
             let top = (y * stride) as isize - above as isize;

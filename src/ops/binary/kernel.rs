@@ -1,5 +1,5 @@
-//! Functions of two values, with broadcasting; PReLU is one. What is known of their constant operands is known to matrix
-//! products, too.
+//! Functions of two values, with broadcasting; PReLU is one. What is known of their constant operands is known to
+//! matrix products, too.
 
 use crate::{
     graph::{Binary, Graph, Node},
@@ -111,6 +111,7 @@ pub(crate) fn which(index: usize) -> f64 {
 pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Dispatch>, KernelError> {
     let items = common::texels(step);
     let function = ("FUNCTION", f64::from(function));
+    // The constant lies among the weights, which leaves the second input to what the epilogue adds.
     if let Some(index) = constant(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
         let input = common::placed(step, 1 - index)?;

@@ -72,6 +72,7 @@ fn pieces(graph: &Graph, node: &Node, axis: usize) -> Vec<Piece> {
             3 => (part.begin.div_ceil(4), part.end.div_ceil(4)),
             _ => (part.begin, part.end),
         };
+        // The part has no texel's first lane, so the dispatch of the part in front writes it.
         if begin == end {
             continue;
         }
@@ -135,6 +136,7 @@ impl Piece {
                 else {
                     continue;
                 };
+                // A part may reach into two pieces along channels, and is packed for each as far as it lies inside.
                 let Some(s) = (to[3] / 4).checked_sub(self.first_constant) else { continue };
                 if b_at < b && y < h && x < w && s < slices {
                     texels[base + ((b_at * h + y) * slices + s) * w + x][to[3] % 4] = value;
@@ -149,6 +151,7 @@ pub(crate) fn dispatch_rows(graph: &Graph, node: &Node, axis: usize) -> Vec<Rang
     let out = graph.shape(node.output);
     let rows = |piece: &Piece| match axis {
         0 => (piece.begin * out.h) as u32..(piece.end * out.h) as u32,
+        // Of several images a part has rows in each, and no smaller range holds them all.
         1 if out.b == 1 => piece.begin as u32..piece.end as u32,
         _ => 0..out.rows() as u32,
     };
@@ -204,7 +207,8 @@ fn dispatch(
     if step.rows.is_empty() || out.h == 0 {
         return Ok(None);
     }
-    // The images of the step, and of a single one its rows; of several the shader leaves the other rows out.
+    // A band within one image is cut to its rows. Of several images all rows are dispatched, and the shader leaves out
+    // those that are not the band's.
     let rows = step.rows.start as usize..step.rows.end as usize;
     let (image, images) = (rows.start / out.h, rows.start / out.h..rows.end.div_ceil(out.h));
     let [above, before] = [corner[2], corner[3]];
@@ -218,6 +222,7 @@ fn dispatch(
         return Ok(None);
     }
     let lines = (corner[3] - before) * height + corner[2] - above;
+    // Constants are packed for the whole piece, so a piece that was cut begins further on in them.
     let base = base + lines * constant_slices * extents[0];
     let items = extents.iter().product::<usize>() as u32;
     let read = piece.placed.iter().map(|part| common::placed(step, part.operand)).collect::<Result<Vec<_>, _>>()?;
@@ -231,6 +236,7 @@ fn dispatch(
         params = params.input(first);
     }
     if let Some(&second) = read.get(1) {
+        // The part that follows takes the second input.
         common::no_added_tensor(step)?;
         params = params.second(second);
     }
@@ -244,6 +250,7 @@ fn dispatch(
         constant_slice: piece.first_constant,
         constant_slices,
     });
+    // A copy of texels is right only where the part begins with one, and nothing else is in its last.
     let begins = piece.placed.first().is_some_and(|part| axis != 3 || part.begin.is_multiple_of(4));
     let aligned = begins && read.len() == 1 && constant_slices == 0;
     let constants = vec![

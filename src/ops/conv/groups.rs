@@ -29,6 +29,7 @@ impl Groups {
             let last_channel = ((slice + block) * 4).min(self.out).saturating_sub(1);
             ((last_channel / self.out_group + 1) * self.in_group).div_ceil(4).saturating_sub(self.first(slice))
         };
+        // The most that any block needs: with one span for all, places of weights follow by multiplication.
         (0..self.out.div_ceil(4)).step_by(block.max(1)).map(needed).max().unwrap_or(1)
     }
 }

@@ -79,6 +79,7 @@ impl ConvGeometry {
 
     /// First input slice that a block of output slices starting at `slice` reads, of `span` slices in all.
     pub(crate) fn start(&self, slice: usize, span: usize) -> usize {
+        // The span is that of the widest block; at the operand's end it begins earlier, over weights of zero.
         self.groups.first(slice).min(self.in_slices - span)
     }
 
@@ -104,6 +105,7 @@ fn is_pointwise(geometry: &ConvGeometry, conv: &Conv2d) -> bool {
     (geometry.weights.h, geometry.weights.w) == (1, 1)
         && conv.stride == [1, 1]
         && conv.padding == Padding::default()
+        // Groups within a single slice do not matter: weights outside of a group are zero.
         && geometry.groups.in_group.div_ceil(4) == geometry.in_slices
 }
 
@@ -136,6 +138,7 @@ pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLay
     let span = geometry.groups.span(block);
     let mut texels = Vec::with_capacity(geometry.slices() * geometry.weights.h * geometry.weights.w * span * 4);
     for slice in 0..geometry.slices() {
+        // An invocation reads the operand once for all slices of its block, so they share the span of the first.
         let start = geometry.start(slice / block * block, span);
         for ky in 0..geometry.weights.h {
             for kx in 0..geometry.weights.w {
@@ -164,6 +167,7 @@ pub(crate) fn dispatches(
     let taps = geometry.weights.h * geometry.weights.w;
     let bias = geometry.slices() * taps * span * 4;
     let epilogue = EpilogueParams::new(step.graph, step.node, bias + geometry.slices());
+    // Blocks run on over the ends of rows, so that narrow images fill them, too.
     let pixels = step.rows.len() * out.w;
     let blocks = pixels.div_ceil(block.pixels);
     let items = (blocks * geometry.slices().div_ceil(block.slices)) as u32;

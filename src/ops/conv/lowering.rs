@@ -78,5 +78,6 @@ pub(crate) fn work(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout
         (.., true) => CostClass::Pointwise,
         (.., false) => CostClass::Window,
     };
+    // A lane of the result takes four products and four sums for each tap and slice of the operand.
     Work::new(graph, node, class, 8 * tiling.taps * tiling.span, block.pixels * block.slices)
 }

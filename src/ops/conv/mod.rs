@@ -34,6 +34,7 @@ impl OpSchema for Conv2d {
 
     fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
         let (x, weights, bias) = weighted(inputs)?;
+        // Refuses zero groups, too, by which the extents below are divided.
         multiple("input channels by groups", x.c, self.groups)?;
         multiple("output channels by groups", weights.b, self.groups)?;
         same("input channels of the weights", x.c / self.groups, weights.c)?;

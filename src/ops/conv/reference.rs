@@ -16,6 +16,7 @@ pub(crate) fn conv2d(x: &View<'_>, weights: &View<'_>, bias: Option<View<'_>>, c
             let mut sum = 0.0;
             for ky in 0..kernel.h {
                 let y = inside(oy * conv.stride[0], ky * conv.dilation[0], conv.padding.top, x.shape.h);
+                // Padding is left out, not multiplied: infinite weights would make NaN of its zeros.
                 let Some(y) = y else { continue };
                 for kx in 0..kernel.w {
                     let column = inside(ox * conv.stride[1], kx * conv.dilation[1], conv.padding.left, x.shape.w);

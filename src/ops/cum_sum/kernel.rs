@@ -25,6 +25,7 @@ pub(crate) fn dispatches(
     let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let x = input.shape;
+    // A sum needs all that is in front, so along rows each line is followed whole and only the band's part is stored.
     let (outer, lines) = match axis {
         0 => (0..x.h as u32, x.row_texels()),
         1 => (common::images(step), x.row_texels()),

@@ -24,7 +24,7 @@ impl Operator for CumSum {
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        // The rows in front of each, or behind.
+        // Along height a row reads all rows in front of it, or behind; one of an exclusive sum not even itself.
         let own = isize::from(!self.exclusive);
         match self.axis {
             0 if map.from.b > 1 => map.everything(),

@@ -9,6 +9,7 @@ pub(crate) fn cum_sum(x: &View<'_>, axis: usize, exclusive: bool, reverse: bool)
         let at = index[axis];
         let own = usize::from(!exclusive);
         let before: Vec<usize> = match reverse {
+            // From the end, as the kernel adds: sums in another order are rounded otherwise.
             true => (at + 1 - own..extent).rev().collect(),
             false => (0..at + own).collect(),
         };

@@ -40,12 +40,14 @@ fn columns(conv: &Conv2d, window: usize, pixels: usize) -> usize {
 
 /// Pixels an invocation computes, or `None` where even one window reaches too many columns.
 fn pixels(conv: &Conv2d, window: usize, width: usize) -> Option<usize> {
+    // More pixels than a row has would compute columns that nobody stores.
     let fits = |p: usize| (p == 1 || p <= width) && columns(conv, window, p) <= MAX_COLUMNS as usize;
     [MAX_ROW_PIXELS as usize, 2, 1].into_iter().find(|&p| fits(p))
 }
 
 fn is_plain(graph: &Graph, node: &Node, conv: &Conv2d) -> bool {
     let weights = graph.shape(node.inputs[1]);
+    // Where one pixel does not fit, no number of them does.
     weights.c == graph.shape(node.inputs[0]).c && pixels(conv, weights.w, 1).is_some()
 }
 
@@ -96,6 +98,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Di
     let input = common::placed(step, 0)?;
     let bias = out.slices() * window.h * window.w;
     let epilogue = EpilogueParams::new(step.graph, step.node, bias + out.slices());
+    // Blocks end with their row: what they save is loading a row's columns once for neighbours.
     let blocks = out.w.div_ceil(pixels);
     let items = (blocks * step.rows.len() * out.slices()) as u32;
     let [stride_y, dilation_y] = [conv.stride[0], conv.dilation[0]];

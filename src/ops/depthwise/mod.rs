@@ -14,8 +14,8 @@ use super::{
 };
 use crate::graph::Shape;
 
-/// A depthwise 2-D convolution: `x, weights [1, KH, KW, I * multiplier], [bias]`; output channel `o` reads input channel
-/// `o / multiplier`. The groups of the convolution are of no meaning.
+/// A depthwise 2-D convolution: `x, weights [1, KH, KW, I * multiplier], [bias]`; output channel `o` reads input
+/// channel `o / multiplier`. The groups of the convolution are of no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepthwiseConv2d(pub Conv2d);
 

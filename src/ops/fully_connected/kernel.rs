@@ -70,6 +70,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     let epilogue = EpilogueParams::new(step.graph, step.node, bias + slices);
     let items = (step.rows.len() * step.output.shape.w * slices) as u32;
     let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params { inputs, bias });
+    // Four values in dense order are a texel of the operand only where channels fill their texels.
     let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
     let constants = vec![("ALIGNED", common::flag(aligned))];
     Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).reading_weights(step)])

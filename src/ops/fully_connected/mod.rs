@@ -27,6 +27,7 @@ impl OpSchema for FullyConnected {
         let (outputs, depth) = (weights.w, weights.c);
         bias_fits(bias, outputs)?;
         let elements = count(x, "elements of the input")?;
+        // Refuses a depth of zero, too, by which the next line divides.
         multiple("elements of the input by columns of the weights", elements, depth)?;
         let rows = elements / depth;
         same("output channels", outputs, stated.c)?;

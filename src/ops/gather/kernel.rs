@@ -62,6 +62,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
     let epilogue = EpilogueParams::new(graph, node, operand_texels(graph, node));
     let items = common::texels(step);
     let mut params = KernelParams::new(step, &epilogue, items);
+    // Computed indices are the first input where the operand itself lies among the weights.
     let first = if in_weights { None } else { Some(common::placed(step, 0)?) };
     let computed = if constant.is_some() { None } else { Some(common::placed(step, 1)?) };
     if let Some(first) = first.or(computed) {
@@ -72,7 +73,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
         common::no_added_tensor(step)?;
         params = params.second(second);
     }
-    // Constant indices follow.
+    // The table of constant indices begins where these parameters end.
     let indices = FAMILY_PARAMS as usize + wgsl::groups(Params::FIELDS);
     params = params.params(&Params { axis, extent, indices, constant: ConstantTensor(Some(x)) });
     params = params.table(&constant.unwrap_or_default());
@@ -85,6 +86,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
         ("OPERAND_IN_WEIGHTS", common::flag(in_weights)),
         ("INDICES", f64::from(place)),
         ("ELEMENTWISE", common::flag(elementwise)),
+        // Along channels, or with an index for each element, every lane may come from another texel.
         ("WHOLE_TEXELS", common::flag(!elementwise && axis != 3)),
     ];
     let mut dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants);

@@ -28,7 +28,7 @@ impl Operator for Gather {
         match (map.operand, self.axis) {
             (0, 0 | 1) => named_rows(map, self.axis),
             (0, _) => map.same(),
-            // The indices.
+            // The indices are channels of one row.
             _ => map.everything(),
         }
     }

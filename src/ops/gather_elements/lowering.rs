@@ -26,11 +26,12 @@ impl Operator for GatherElements {
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
         match (map.operand, self.axis) {
+            // Each element names a row of its own, so all along the axis count.
             (0, 0) => map.everything(),
             (0, 1) => map.each(|_| 0..map.from.h as isize),
             // Where there are fewer rows of indices than of elements, they are the first of each batch.
             (0, _) => map.each(|y| y as isize..y as isize + 1),
-            // The indices.
+            // The indices have the result's shape.
             _ => map.same(),
         }
     }

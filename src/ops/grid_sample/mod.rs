@@ -10,8 +10,8 @@ use super::schema::{
 };
 use crate::graph::Shape;
 
-/// `x [B, H, W, C], grid [B, OH, OW, 2]`; the result is `[B, OH, OW, C]`. Each of its pixels is `x` at the place that the
-/// grid names there as `(x, y)`, from -1 to 1 across the image.
+/// `x [B, H, W, C], grid [B, OH, OW, 2]`; the result is `[B, OH, OW, C]`. Each of its pixels is `x` at the place that
+/// the grid names there as `(x, y)`, from -1 to 1 across the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridSample {
     /// Whether between pixels their mean by distance is taken; else the nearest pixel, the even one of two as near.

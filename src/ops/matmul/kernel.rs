@@ -29,6 +29,7 @@ pub(crate) fn depth(graph: &Graph, node: &Node) -> usize {
 /// What an invocation computes.
 pub(crate) fn block(graph: &Graph, node: &Node) -> Block {
     let out = graph.shape(node.output);
+    // Rows of the product take the place of a convolution's pixels, and K that of its channels.
     Block::for_convolution(out.w, out.slices(), depth(graph, node))
 }
 

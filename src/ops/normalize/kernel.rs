@@ -46,6 +46,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) 
     };
     let [batches, rows] = [of(batch, x.b)[1], of(height, x.h)[1]];
     let texels = batches * rows * pixels * slices;
+    // Lanes past the last channel are zero in the sums and do not count; without channels each lane has its own mean.
     let count = batches * rows * pixels * if channels { x.c } else { 1 };
     // Each lane of a team has four texels or more: of fewer, waiting for each other would take longer than adding.
     let team = match texels {

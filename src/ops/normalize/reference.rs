@@ -15,12 +15,14 @@ pub(crate) fn normalize(x: &View<'_>, axes: [bool; 4], epsilon: f32) -> Vec<f32>
         let [b, h, w, c] = kept(index);
         group.index(b, h, w, c)
     };
+    // `each` only walks here: the zeros that it collects are dropped.
     let mut sums = vec![0.0; group.len()];
     let mut squares = vec![0.0; group.len()];
     each(x.shape, |index| {
         sums[place(index)] += f64::from(x.at(index));
         0.0
     });
+    // From the distances, as the kernel does: the mean square less the square of the mean would cancel.
     each(x.shape, |index| {
         squares[place(index)] += (f64::from(x.at(index)) - sums[place(index)] / count).powi(2);
         0.0

@@ -19,6 +19,7 @@ impl PadMode {
     /// The element of an axis of `extent` that index `index` holds, `index` counted from the first element; `None`
     /// where it is the constant.
     pub fn source(self, index: isize, extent: usize) -> Option<usize> {
+        // Where all was cut off, only a constant is left to fill with.
         let last = extent.checked_sub(1)?;
         if let Some(inside) = usize::try_from(index).ok().filter(|&i| i <= last) {
             return Some(inside);
@@ -28,6 +29,7 @@ impl PadMode {
             Self::Constant(_) => None,
             Self::Edge => Some(if index < 0 { 0 } else { last }),
             Self::Wrap => Some(around(extent)),
+            // A single element has no others to mirror, and a period of 0.
             Self::Reflect if last == 0 => Some(0),
             Self::Reflect => {
                 let at = around(2 * last);

@@ -23,6 +23,7 @@ impl Operator for Pad {
         let amounts = self.before.iter().chain(&self.after).map(|amount| ("padding", amount.unsigned_abs()));
         let extents =
             node.inputs.first().map_or([1; 4], |&x| graph.shape(x).dims()).map(|extent| ("mirrored extent", extent));
+        // Mirroring counts in periods of twice the extent, in 32 bits; a constant needs no such number.
         let mirrored = if matches!(self.mode, PadMode::Constant(_)) { &[][..] } else { &extents };
         let attributes = mirrored.iter().copied().chain(amounts).collect();
         Properties { attributes, ..plain(ConstantOperands::AfterFirst) }

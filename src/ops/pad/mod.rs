@@ -33,6 +33,7 @@ impl OpSchema for Pad {
         for axis in 0..4 {
             let around = [self.before[axis], self.after[axis]];
             let kept = PadAxis::new(dims[axis], around[0], around[1]).map(|axis| axis.kept);
+            // Cut off whole, an axis may be filled with a constant, but there is nothing to mirror or repeat.
             let filled = matches!(self.mode, PadMode::Constant(_)) && around.iter().any(|&n| n > 0);
             if kept.is_none() || kept == Some(0) && !filled {
                 return Err(ShapeError::Cut { axis, before: around[0], after: around[1], extent: dims[axis] });

@@ -55,6 +55,7 @@ impl Operator for Pool2d {
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
         match step.node.inputs.first() {
+            // By the kernel of means, on whose order of adding `rewrite::row_means` relies.
             Some(&x) if self.is_mean_of(step.graph.shape(x)) => {
                 reduce::kernel::dispatches(step, graph::ReduceKind::Mean, IMAGE)
             }

@@ -52,6 +52,7 @@ impl Pool2d {
     /// Whether its one window is the whole image of an operand of shape `x`, and its kind the mean.
     pub fn is_mean_of(&self, x: Shape) -> bool {
         let none = Padding::default();
+        // Strides do not matter to one window, nor dilation: a window as large as the image and dilated would not fit.
         self.kind == PoolKind::Average
             && self.window == [x.h, x.w]
             && self.padding == none
@@ -74,6 +75,7 @@ impl OpSchema for Pool2d {
         if self.kind == (PoolKind::Lp { p: 0 }) {
             return Err(ShapeError::Zero { what: "power" });
         }
+        // A convolution answers its bias where a window holds padding alone; a pool would have nothing to answer.
         let [h, w] = slide(x, self.window, self.stride, self.dilation, self.padding)?;
         for (axis, what, extent, positions, before) in
             [(0, "window height", x.h, h, self.padding.top), (1, "window width", x.w, w, self.padding.left)]

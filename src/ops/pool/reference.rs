@@ -24,6 +24,7 @@ pub(crate) fn pool(x: &View<'_>, pool: &Pool2d, out: Shape) -> Vec<f32> {
         match pool.kind {
             PoolKind::Max => seen.iter().copied().reduce(evaluate::greater).unwrap_or(0.0),
             PoolKind::Average => seen.iter().sum::<f32>() / count.max(1) as f32,
+            // Without powers and roots, the sums round less; the shader makes the same exceptions.
             PoolKind::Lp { p: 1 } => seen.iter().map(|v| v.abs()).sum(),
             PoolKind::Lp { p: 2 } => seen.iter().map(|v| v * v).sum::<f32>().sqrt(),
             PoolKind::Lp { p } => seen.iter().map(|v| v.abs().powi(p as i32)).sum::<f32>().powf(1.0 / p as f32),

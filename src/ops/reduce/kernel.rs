@@ -82,6 +82,7 @@ pub(crate) fn dispatches(
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let items = common::texels(step);
     let params = KernelParams::new(step, &epilogue, items).input(input);
+    // Means have a shader of their own, because theirs are made as if rows' means had been stored.
     if let Some(code) = code(kind) {
         let params = params.params(&ReduceParams { reduced: axes });
         let kind = ("KIND", f64::from(code));
@@ -89,6 +90,7 @@ pub(crate) fn dispatches(
     }
     let extents = input.shape.dims();
     let stored = stored(axes);
+    // The rows' means have been divided by the width already.
     let reduced = |axis: &usize| axes[*axis] && !(stored == STORED_ROW_MEANS && *axis == 2);
     let divisor = (0..4).filter(reduced).map(|axis| extents[axis]).product::<usize>() as f32;
     let params = params.params(&MeanParams { reduced: axes, divisor, row_divisor: extents[2] as f32, stored });

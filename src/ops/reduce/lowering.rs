@@ -20,6 +20,7 @@ impl Kernels for Reduce {
 
 impl Operator for Reduce {
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
+        // Told, because an index is stored as a float, and 16-bit ones hold whole numbers only up to 2048.
         let answered = match (self.kind.is_index(), &node.inputs[..]) {
             (true, &[x, ..]) => {
                 let extents = graph.shape(x).dims();

@@ -8,9 +8,10 @@ use crate::{
     ops::reference::view::View,
 };
 
-/// Reduces the marked axes to one: row by row, within a row from left to right. A mean over height and width is the mean
-/// of the rows' means.
+/// Reduces the marked axes to one: row by row, within a row from left to right. A mean over height and width is the
+/// mean of the rows' means.
 pub(crate) fn reduce(x: &View<'_>, kind: ReduceKind, axes: [bool; 4], out: Shape) -> Vec<f32> {
+    // As the kernel does, so that a mean taken apart by `rewrite::row_means` stays the same to the bit.
     if let (ReduceKind::Mean, [batch, true, true, false]) = (kind, axes) {
         let shape = Shape { w: 1, ..x.shape };
         let rows = reduce(x, kind, [false, false, true, false], shape);
@@ -44,6 +45,7 @@ fn one(kind: ReduceKind, line: &[f32]) -> f32 {
         ReduceKind::LogSum => sum(|x| x).ln(),
         ReduceKind::LogSumExp => {
             let greatest = greatest();
+            // An infinity less itself would be NaN.
             let base = if greatest.is_finite() { greatest } else { 0.0 };
             base + line.iter().fold(0.0, |sum, x| sum + (x - base).exp()).ln()
         }
@@ -52,7 +54,7 @@ fn one(kind: ReduceKind, line: &[f32]) -> f32 {
     }
 }
 
-/// The first of what is NaN, else the first of the best.
+/// The first of what is NaN, else the first of the best; of either the last where `last` is set.
 fn index(line: &[f32], last: bool, better: fn(f32, f32) -> bool) -> f32 {
     let mut best = 0;
     for (i, &x) in line.iter().enumerate() {

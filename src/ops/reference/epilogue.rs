@@ -10,6 +10,7 @@ pub(super) fn apply(operands: &Operands<'_>, mut result: Vec<f32>, out: Shape) -
     if let Some(add) = epilogue.add {
         let add = operands.tensor(add)?;
         let c = add.shape.c;
+        // The addend may have fewer channels than the result: `zip` ends with them, and the others stay as they are.
         for (pixel, added) in result.chunks_mut(out.c.max(1)).zip(add.data.chunks(c.max(1))) {
             pixel.iter_mut().zip(added).for_each(|(x, a)| *x += a);
         }

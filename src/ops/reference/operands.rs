@@ -68,6 +68,7 @@ pub(crate) struct Operands<'a> {
 impl<'a> Operands<'a> {
     pub(super) fn tensor(&self, tensor: TensorId) -> Result<View<'a>, ReferenceError> {
         let value = match (&self.graph.tensors[tensor].constant, self.values.get(tensor)) {
+            // Constants stay in the graph, so that no network's weights are held twice.
             (Some(constant), _) => constant.to_f32(),
             (None, Some(Some(value))) => value.as_slice().into(),
             _ => return Err(ReferenceError::NoValue { op_index: self.node.op_index, op: self.node.op.name(), tensor }),

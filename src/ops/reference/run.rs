@@ -9,8 +9,8 @@ use crate::{
     ops::lookup,
 };
 
-/// The result of one node, its epilogue included. `values` holds one entry a tensor of the graph; constants are read from
-/// the graph and need no entry.
+/// The result of one node, its epilogue included. `values` holds one entry a tensor of the graph; constants are read
+/// from the graph and need no entry.
 ///
 /// # Errors
 /// [`ReferenceError`] where an operand is missing, has no value, or one of another length than its tensor.
@@ -26,8 +26,8 @@ pub fn node(
 }
 
 /// The values of every tensor of the graph, given those of its inputs in the graph's order, each as the file has it
-/// ([`Tensor::host_permutation`](crate::graph::Tensor::host_permutation)). What is answered lies as it is computed with; constants have no entry
-/// of their own unless the graph returns them.
+/// ([`Tensor::host_permutation`](crate::graph::Tensor::host_permutation)). What is answered lies as it is computed
+/// with; constants have no entry of their own unless the graph returns them.
 ///
 /// # Errors
 /// [`ReferenceError`] where the inputs do not fit the graph, or a node cannot be computed.

@@ -84,7 +84,7 @@ impl ResizeAxis {
                 floor - 1.0
             }
         };
-        // A saturated cast: however far outside, the pixel is the border's.
+        // However far outside, the pixel is the border's, so holding it nearer changes nothing and fits 32 bits.
         Some(Taps { first: (first.clamp(-4.0, self.from as f64 + 4.0)) as isize, weights })
     }
 
@@ -98,6 +98,7 @@ impl ResizeAxis {
             CoordMode::HalfPixel => half_pixel,
             CoordMode::PytorchHalfPixel if self.to == 1 => 0.0,
             CoordMode::PytorchHalfPixel => half_pixel,
+            // The formula would divide by zero.
             CoordMode::AlignCorners if to == 1.0 => 0.0,
             CoordMode::AlignCorners => i * (from - 1.0) / (to - 1.0),
             CoordMode::HalfPixelSymmetric => from / 2.0 * (1.0 - self.to as f64 / to) + half_pixel,

@@ -67,6 +67,7 @@ fn taps(map: &RowMap<'_>, axis: &ResizeAxis) -> Vec<Range<u32>> {
         let Some(taps) = axis.at(y) else { return 0..0 };
         let rows = (0..axis.taps()).filter(|&tap| taps.weights[tap] != 0.0).map(|tap| taps.pixel(tap, map.from.h));
         let (low, high) = rows.fold((usize::MAX, 0), |(low, high), row| (low.min(row), high.max(row + 1)));
+        // Without a tap that counts `low` is still the greatest number.
         low.min(high) as isize..high as isize
     })
 }

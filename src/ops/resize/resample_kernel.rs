@@ -35,6 +35,7 @@ shader_params! {
 /// The table of the first pixels, four in each group.
 fn first_pixels(axis: &ResizeAxis, extent: usize) -> Vec<u32> {
     let mut params: Vec<u32> = (0..extent).map(|i| axis.at(i).map_or(NOWHERE, |t| t.first as i32 as u32)).collect();
+    // Tables are read in groups of four words.
     params.resize(extent.next_multiple_of(4), 0);
     params
 }
@@ -59,9 +60,11 @@ pub(crate) fn dispatches(step: &StepContext<'_>, resize: &Resize) -> Result<Vec<
     };
     let taps = down.taps();
     let mut tables = [first_pixels(&down, to.h), first_pixels(&across, to.w), Vec::new(), Vec::new()];
+    // A single tap is the whole value, and the shader reads no parts.
     if taps > 1 {
         [tables[2], tables[3]] = [parts(&down, to.h), parts(&across, to.w)];
     }
+    // Tables lie one behind another right after these parameters; shaders count in groups of four words.
     let mut next = FAMILY_PARAMS as usize + wgsl::groups(Params::FIELDS);
     let [first_rows, first_columns, row_parts, column_parts] = tables.each_ref().map(|table| {
         let start = next;

@@ -29,6 +29,7 @@ pub(super) struct TensorFlowResize {
 impl TensorFlowResize {
     /// The resize, if it is one of TensorFlow Lite's.
     pub(super) fn of(resize: &Resize) -> Option<Self> {
+        // TensorFlow Lite always takes the quotient of the extents.
         let Resize { mode, coords, scale: None } = *resize else { return None };
         let bilinear = mode == ResizeMode::Linear;
         let coords = match (mode, coords) {

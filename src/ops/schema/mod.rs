@@ -1,5 +1,5 @@
-//! What an operator is: its name, the shape of its result, which operands the model must hold. Knows no tensors, no values
-//! and no order of nodes.
+//! What an operator is: its name, the shape of its result, which operands the model must hold. Knows no tensors, no
+//! values and no order of nodes.
 
 mod shape_error;
 pub(super) mod shapes;
@@ -14,8 +14,8 @@ pub(crate) trait OpSchema {
     /// Its name as the TensorFlow Lite schema writes it or would, or as ONNX does where only it has one.
     fn name(&self) -> &'static str;
 
-    /// The shape of its result for operands of the shapes `inputs`. Where the operator leaves it open, `stated` decides,
-    /// and is checked for being possible.
+    /// The shape of its result for operands of the shapes `inputs`. Where the operator leaves it open, `stated`
+    /// decides, and is checked for being possible.
     fn shape(&self, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError>;
 
     /// Operands that must be part of the model, and what they are called: they are packed once, before any run.

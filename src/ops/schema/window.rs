@@ -3,8 +3,8 @@
 use super::ShapeError;
 use crate::graph::{MAX_ELEMENTS, Padding, Shape};
 
-/// Most positions of a window whose pixels are further apart than the image is wide: each is looked at, and a border that
-/// makes room for so many is none that a network has (its border is as wide as the window, so there are a few).
+/// Most positions of a window whose pixels are further apart than the image is wide: each is looked at, and a border
+/// that makes room for so many is none that a network has (its border is as wide as the window, so there are a few).
 const MOST_SPARSE: usize = 1 << 12;
 
 /// Checks that every window has a pixel of the image.
@@ -20,10 +20,12 @@ pub(crate) fn every_window_meets_the_image(
     }
     let lands = |position: usize| {
         let outside = before.saturating_sub(position * stride);
+        // The first tap that is not in front of the image: where this one is behind it, so are the others.
         let tap = outside.div_ceil(dilation);
         tap < window && (position * stride + tap * dilation).checked_sub(before).is_some_and(|y| y < extent)
     };
-    // Only a window whose pixels are further apart than the image is wide can miss the image from both sides.
+    // Where pixels of a window are no further apart than the image is wide, none can step over it, and the first and
+    // the last position lie furthest out. In other windows every position is looked at, so there may be only so many.
     if dilation > extent && positions > MOST_SPARSE {
         return Err(ShapeError::Positions {
             what,

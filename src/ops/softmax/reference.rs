@@ -6,6 +6,7 @@ use crate::ops::reference::view::View;
 pub(crate) fn softmax(x: &View<'_>, beta: f32, log: bool) -> Vec<f32> {
     let mut values = Vec::with_capacity(x.data.len());
     for pixel in x.data.chunks(x.shape.c.max(1)) {
+        // NaN, which `max` drops, comes back with its power and makes the sum NaN.
         let greatest = pixel.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let powers: Vec<f32> = pixel.iter().map(|x| ((x - greatest) * beta).exp()).collect();
         let sum: f32 = powers.iter().sum();

@@ -26,6 +26,7 @@ impl OpSchema for StridedSlice {
             if self.stride[axis] == 0 {
                 return Err(ShapeError::Zero { what: "stride" });
             }
+            // A stride may be any number that the type holds; in 128 bits the product does not wrap.
             let first = self.begin[axis] as i128;
             let last = first + (taken as i128 - 1) * self.stride[axis] as i128;
             for index in [first, last] {

@@ -21,6 +21,7 @@ impl OpSchema for Tile {
     fn shape(&self, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
         let x = only(inputs)?.dims();
         for (axis, extent) in stated.dims().into_iter().enumerate() {
+            // Only whole repetitions, as rows and kernel take remainders: they would cut the last one off in silence.
             multiple(AXIS[axis], extent, x[axis])?;
         }
         Ok(stated)

@@ -37,6 +37,7 @@ pub(crate) fn weights(graph: &Graph, node: &Node, conv: &TransposeConv) -> Vec<[
     let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
     let values = constant.to_f32();
     let geometry = ConvGeometry::new(graph, node, conv.groups, WeightLayout::Full);
+    // An invocation computes one slice, so no slices share a span.
     let span = geometry.groups.span(1);
     let mut packed = Vec::with_capacity(texels(&geometry));
     for slice in 0..geometry.slices() {

@@ -22,6 +22,7 @@ impl Operator for TransposeConv {
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
         let conv = self;
         let window = node.inputs.get(1).map_or([1; 2], |&weights| [graph.shape(weights).h, graph.shape(weights).w]);
+        // The kernel multiplies taps by the dilation in 32 bits, so their product is bounded and not either by itself.
         let reach = [0, 1].map(|axis| window[axis].saturating_mul(conv.dilation[axis]));
         let attributes =
             [&pairs("stride", conv.stride)[..], &pairs("dilated window", reach), &around(conv.padding)].concat();
@@ -47,6 +48,7 @@ impl Operator for TransposeConv {
     fn work(&self, graph: &Graph, node: &Node) -> Work {
         let [y, x] = self.stride;
         let k = graph.shape(node.inputs[1]);
+        // Each pixel of the result meets every so many-th tap alone.
         let taps = (k.h * k.w).div_ceil(y.max(1) * x.max(1));
         Work::new(graph, node, CostClass::Transposed, 8 * taps * k.slices(), 1)
     }

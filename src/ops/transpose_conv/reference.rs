@@ -5,7 +5,8 @@ use crate::{
     ops::reference::view::{View, bias_of, dot, each_pixel, inside},
 };
 
-/// `weights [O, KH, KW, I / groups]`; each input pixel adds its kernel to the result, in the scatter form of the definition.
+/// `weights [O, KH, KW, I / groups]`; each input pixel adds its kernel to the result, in the scatter form of the
+/// definition.
 pub(crate) fn transpose_conv(
     x: &View<'_>,
     weights: &View<'_>,
@@ -31,6 +32,7 @@ pub(crate) fn transpose_conv(
             }
         }
     });
+    // Last, so that pixels that no tap reaches get the bias as well.
     for (i, value) in values.iter_mut().enumerate() {
         *value += bias_of(bias.as_ref(), i % out.c);
     }

@@ -17,6 +17,7 @@ pub(crate) const SHADER: Shader = Shader::new("unary", include_str!("../../../sh
 shared_constants! {
     /// Functions that `unary.wgsl` knows beside those of the epilogue, with codes behind theirs.
     FUNCTIONS:
+    // Room is left for codes of the epilogue, which `unary.wgsl` shares.
     UNARY_SELU = 32,
     UNARY_CELU = 33,
     UNARY_THRESHOLDED_RELU = 34,
@@ -102,7 +103,7 @@ fn own(unary: Unary) -> Option<(u32, [f32; 2])> {
         Unary::NotZero => (UNARY_NOT_ZERO, [0.0; 2]),
         Unary::IsNan => (UNARY_IS_NAN, [0.0; 2]),
         Unary::IsInf { negative, positive } => (UNARY_IS_INF, [flag(negative), flag(positive)]),
-        // Those of the epilogue.
+        // Those of the epilogue, each by name, so that a new function does not compile before it has a code.
         Unary::Relu
         | Unary::Relu6
         | Unary::ReluN1To1
