@@ -5,7 +5,7 @@ struct Params {
     reduced: vec4<u32>,   // whether B, H, W, C are
 }
 
-// A reduction of `src/kernels/reduce.rs`.
+// A reduction of `src/ops/reduce/kernel.rs`.
 override KIND: u32 = REDUCE_SUM;
 
 // The values found in order, and where: the index along the axis that is reduced.

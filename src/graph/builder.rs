@@ -11,7 +11,7 @@ use super::{
 /// Builds a [`Graph`] node by node, inferring shapes.
 ///
 /// ```
-/// use texpool::graph::{Act, GraphBuilder, Unary, ReduceKind, MatMul, ReduceKind, DepthwiseConv2d, Concat, Resize, Reduce};
+/// use texpool::graph::{Act, GraphBuilder, Unary};
 ///
 /// let mut b = GraphBuilder::new("tiny");
 /// let x = b.input("x", &[1, 8, 8, 3])?;

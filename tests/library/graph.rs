@@ -272,3 +272,17 @@ fn operators_on_values_check_their_operands() {
     assert!(result(Op::CumSum(CumSum { axis: 4, exclusive: false, reverse: false }), &[x]).is_err());
     assert!(result(Op::Lrn(Lrn { size: 0, alpha: 1.0, beta: 1.0, bias: 1.0 }), &[x]).is_err());
 }
+
+/// Kernels multiply as many times for each pixel of a window, so a small file could keep a device busy for hours.
+#[test]
+fn norms_have_powers_that_a_kernel_can_work_out() {
+    let pooled = |p| {
+        let mut b = GraphBuilder::new("norm");
+        let x = b.input("x", &[1, 4, 4, 3]).unwrap();
+        b.pool("y", Pool2d::plain(PoolKind::Lp { p }, [2, 2], [2, 2], Padding::default()), x)
+    };
+    assert!(pooled(256).is_ok());
+    for p in [0, 257, u32::MAX] {
+        assert!(pooled(p).unwrap_err().to_string().contains("power"), "{p}");
+    }
+}

@@ -60,6 +60,10 @@ impl Pool2d {
     }
 }
 
+/// Greatest power of a norm: kernels multiply so many times for each pixel of a window, and a file could ask for 2^32.
+/// Beyond it a norm of floats is the greatest of them.
+const MAX_POWER: u32 = 256;
+
 impl OpSchema for Pool2d {
     fn name(&self) -> &'static str {
         match self.kind {
@@ -72,8 +76,10 @@ impl OpSchema for Pool2d {
 
     fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
         let x = only(inputs)?;
-        if self.kind == (PoolKind::Lp { p: 0 }) {
-            return Err(ShapeError::Zero { what: "power" });
+        match self.kind {
+            PoolKind::Lp { p: 0 } => return Err(ShapeError::Zero { what: "power" }),
+            PoolKind::Lp { p } if p > MAX_POWER => return Err(ShapeError::Range { what: "the power" }),
+            PoolKind::Lp { .. } | PoolKind::Max | PoolKind::Average => {}
         }
         // A convolution answers its bias where a window holds padding alone; a pool would have nothing to answer.
         let [h, w] = slide(x, self.window, self.stride, self.dilation, self.padding)?;
