@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{GpuError, loss::Loss};
+use super::{
+    GpuError,
+    loss::{Loss, Told},
+};
 use crate::plan::TextureLimits;
 
 /// How long the host waits for the device unless it is told otherwise: no answer takes that long where something is at
@@ -138,8 +141,8 @@ impl Gpu {
             })
             .await
             .map_err(|e| GpuError::NoDevice { adapter: adapter.get_info().name, reason: e.to_string() })?;
-        let loss = Arc::new(Loss::told());
-        let told = Arc::clone(&loss);
+        let told = Arc::new(Told::default());
+        let loss = Arc::new(Loss::told_by_callback(&told));
         device.set_device_lost_callback(move |reason, message| told.note(Some(reason), message));
         Ok(Self { device, queue, loss, timeout: options.timeout })
     }

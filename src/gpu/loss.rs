@@ -1,40 +1,52 @@
 //! How the loss of a device is noticed. wgpu tells one callback a device, and keeps who had asked before from hearing of
 //! it; so only a device of our own has ours, and another one is probed.
 
-use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 
 use super::GpuError;
 
 /// Bytes of the buffer that is mapped to see whether its device is there: the fewest that can be.
 const PROBE_BYTES: u64 = wgpu::COPY_BUFFER_ALIGNMENT;
 
+/// What was told of a device's loss. Apart from the probe, because a callback must be `Send`, which buffers are not on
+/// WebAssembly.
+#[derive(Debug, Default)]
+pub(super) struct Told(OnceLock<(Option<wgpu::DeviceLostReason>, String)>);
+
+impl Told {
+    /// Notes how the device was lost. What was told first counts.
+    pub(super) fn note(&self, reason: Option<wgpu::DeviceLostReason>, message: String) {
+        let _ = self.0.set((reason, message));
+    }
+}
+
 /// Whether a device is lost, and what is known of it.
 #[derive(Debug)]
 pub(super) struct Loss {
-    told: OnceLock<(Option<wgpu::DeviceLostReason>, String)>,
+    told: Arc<Told>,
     /// Of a device that is not ours.
     probe: Option<Mutex<wgpu::Buffer>>,
 }
 
 impl Loss {
     /// For a device whose callback tells it.
-    pub(super) const fn told() -> Self {
-        Self { told: OnceLock::new(), probe: None }
+    pub(super) fn told_by_callback(told: &Arc<Told>) -> Self {
+        Self { told: Arc::clone(told), probe: None }
     }
 
     /// For a device whose callback is somebody else's.
     pub(super) fn probed(device: &wgpu::Device) -> Self {
-        Self { told: OnceLock::new(), probe: buffer(device).map(Mutex::new) }
+        Self { told: Arc::default(), probe: buffer(device).map(Mutex::new) }
     }
 
     /// Notes how the device was lost. What was told first counts.
     pub(super) fn note(&self, reason: Option<wgpu::DeviceLostReason>, message: String) {
-        let _ = self.told.set((reason, message));
+        self.told.note(reason, message);
     }
 
     /// What is known, without asking the device.
     pub(super) fn check_told(&self) -> Result<(), GpuError> {
-        match self.told.get() {
+        match self.told.0.get() {
             Some((reason, message)) => Err(GpuError::Lost { reason: *reason, message: message.clone() }),
             None => Ok(()),
         }
