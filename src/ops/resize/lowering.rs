@@ -61,14 +61,14 @@ impl Operator for Resize {
     }
 }
 
-/// The rows of every tap that has a part.
+/// The rows of every tap, those too that have no part of the result: the kernel reads them, and what it makes nothing of
+/// by a factor of zero must be a number.
 fn taps(map: &RowMap<'_>, axis: &ResizeAxis) -> Vec<Range<u32>> {
     map.each(|y| {
         let Some(taps) = axis.at(y) else { return 0..0 };
-        let rows = (0..axis.taps()).filter(|&tap| taps.weights[tap] != 0.0).map(|tap| taps.pixel(tap, map.from.h));
+        let rows = (0..axis.taps()).map(|tap| taps.pixel(tap, map.from.h));
         let (low, high) = rows.fold((usize::MAX, 0), |(low, high), row| (low.min(row), high.max(row + 1)));
-        // Without a tap that counts `low` is still the greatest number.
-        low.min(high) as isize..high as isize
+        low as isize..high as isize
     })
 }
 

@@ -1,5 +1,6 @@
-//! What each operator needs, by brute force: a row of an operand is changed, and the rows of the CPU reference's result that
-//! change are those that need it.
+//! What each operator needs, by brute force: a row of an operand is changed, to other numbers and to what is no number,
+//! and the rows of the CPU reference's result that change are those that need it. A row that is read and multiplied by
+//! zero is needed, too: where it is not made there may be NaN.
 
 use super::noise;
 use crate::support::graphs::n;
@@ -46,9 +47,12 @@ fn agrees(what: &str, graph: &Graph, claim: Claim) {
                 *v += 50.0 + i as f32 * 3.0;
             });
             let after = result(&other);
+            other[input][changed * row..(changed + 1) * row].fill(f32::NAN);
+            let after_nan = result(&other);
             let length = out.w * out.c;
             for (to, needed) in found.iter().enumerate() {
-                let differs = before[to * length..(to + 1) * length] != after[to * length..(to + 1) * length];
+                let row = to * length..(to + 1) * length;
+                let differs = before[row.clone()] != after[row.clone()] || before[row.clone()] != after_nan[row];
                 let claimed = needed.contains(&(changed as u32));
                 let agree = differs == claimed || claim == Claim::Safe && claimed;
                 assert!(agree, "{what}: operand {operand}, row {changed} of {shape} for row {to} of {out}: {needed:?}");
