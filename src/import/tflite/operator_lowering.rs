@@ -159,8 +159,9 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         self.load(id)?;
         let name = &self.lowering.tensors[id].name;
         match &self.lowering.graph.tensors[id].constant {
-            // Paddings say most, two numbers an axis; a thousand operators could share a list of a million.
-            Some(constant) if constant.len() > 2 * MAX_RANK => {
+            // Paddings say most of axes, two numbers each, and splits one of each result; a thousand operators could share
+            // a list of a million.
+            Some(constant) if constant.len() > self.outputs.len().max(2 * MAX_RANK) => {
                 Err(Problem::malformed(format!("its {role} `{name}` are {} numbers", constant.len())))
             }
             Some(constant) => {

@@ -45,6 +45,12 @@ fn parts_and_stacks() {
     let split = results(102, &[X(&[2, 3], SIX), N(&[1, -1]), S(-1)], numbers(79, &[2]), &parts).unwrap();
     assert_eq!(split, [vec![0.0, 3.0], vec![1.0, 2.0, 4.0, 5.0]]);
     assert!(results(102, &[X(&[2, 3], SIX), N(&[2, 2]), S(1)], numbers(79, &[2]), &parts).is_err());
+    // More parts than numbers are read that say something of each axis.
+    let many: Vec<f32> = (0..40).map(|i| i as f32).collect();
+    let parts: [(i8, &[i32]); 20] = [(F32, &[1, 2]); 20];
+    let split = results(102, &[X(&[1, 40], &many), N(&[2; 20]), S(1)], numbers(79, &[20]), &parts).unwrap();
+    assert_eq!(split.concat(), many);
+    assert!(results(102, &[X(&[1, 40], &many), N(&[2; 20]), S(1)], numbers(79, &[20]), &parts[..2]).is_err());
     near(&one(65, &[X(&[2, 3], SIX), N(&[1, 1]), N(&[1, -1])], None, &[1, 2]), &[4.0, 5.0]);
     for (begin, size) in [([0, 3], [1, 1]), ([0, 1], [1, 3]), ([-1, 0], [1, 1]), ([0, 0], [1, 0])] {
         assert!(results(65, &[X(&[2, 3], SIX), N(&begin), N(&size)], None, &[(F32, &[1, 1])]).is_err());
