@@ -36,7 +36,7 @@ fn ten_unsupported_nodes_are_named_by_name() {
 #[test]
 fn each_reason_says_what_is_wrong() {
     type Change = fn(&mut Model);
-    let cases: [(&str, Change); 15] = [
+    let cases: [(&str, Change); 16] = [
         ("control flow", |m| m.node("If", &["x"], &["y"], &[("then_branch", Attr::Graph)])),
         ("computed by no node", |m| m.node("Add", &["x", "nothing"], &["y"], &[])),
         ("computed after it", |m| {
@@ -72,6 +72,10 @@ fn each_reason_says_what_is_wrong() {
                 &["y", "z"],
                 &[("kernel_shape", Attr::Ints(vec![400, 1])), ("pads", Attr::Ints(vec![399, 0, 399, 0]))],
             )
+        }),
+        ("its output_padding are [0, -1]", |m| {
+            m.floats("w", &[2, 1, 2, 2], &[0.0; 8]);
+            m.node("ConvTranspose", &["x", "w"], &["y"], &[("output_padding", Attr::Ints(vec![0, -1]))]);
         }),
         ("training", |m| {
             m.floats("r", &[], &[0.5]);

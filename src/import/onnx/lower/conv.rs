@@ -254,7 +254,10 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     bias(ctx, outputs, &mut operands)?;
 
     let list = |name: &str| ctx.ints(name).unwrap_or_default();
-    let more: Vec<usize> = list("output_padding").iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
+    let stated = list("output_padding");
+    let more: Result<Vec<usize>, _> = stated.iter().map(|&n| usize::try_from(n)).collect();
+    let more = more.map_err(|_| Problem::malformed(format!("its output_padding are {stated:?}")))?;
+    // A negative number becomes 0, which is refused where it is asked for.
     let asked: Vec<usize> = list("output_shape").iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
     let pick = |list: &[usize], axis: usize| match (list, image.x.dims.len()) {
         (&[x], 3) => (axis == 1).then_some(x),
