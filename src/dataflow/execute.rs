@@ -42,7 +42,8 @@ impl Machine {
         // In 128 bits, in which a product of two numbers of 64 bits has room.
         let per_actor = csdf.actors.iter().zip(&cycles).map(|(a, &q)| u128::from(a.phases) * u128::from(q));
         let firings: Vec<u128> = per_actor.collect();
-        let total = firings.iter().sum();
+        // Of several such products the sum may have none.
+        let total = firings.iter().fold(0, |sum: u128, &n| sum.saturating_add(n));
         if total > u128::from(FIRING_LIMIT) {
             return Err(DataflowError::TooManyFirings { firings: total, limit: FIRING_LIMIT });
         }

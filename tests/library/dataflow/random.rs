@@ -183,6 +183,13 @@ fn hostile_graphs_are_errors() {
     assert!(matches!(error(&short), DataflowError::Phases { expected: 2, found: 1, .. }));
     let many = graph(vec![1, 1], vec![(0, 1, vec![1], vec![1 << 40], 0)]);
     assert!(matches!(error(&many), DataflowError::TooManyFirings { .. }));
+    // Two actors of nearly 2^128 firings each.
+    let mut countless = graph(vec![u64::MAX; 3], vec![(0, 1, vec![], vec![], 0), (0, 2, vec![], vec![], 0)]);
+    for channel in &mut countless.channels {
+        channel.production = Sequence::constant(u64::MAX, u64::MAX);
+        channel.consumption = Sequence::constant(u64::MAX, 1);
+    }
+    assert!(matches!(error(&countless), DataflowError::TooManyFirings { firings: u128::MAX, .. }));
     let huge = |n| (0..n).map(|i| (i, i + 1, vec![u64::MAX], vec![1], 0)).collect();
     assert!(matches!(error(&graph(vec![1; 6], huge(5))), DataflowError::Overflow { .. }));
     let full = graph(vec![1, 1], vec![(0, 1, vec![u64::MAX], vec![u64::MAX], 1)]);
