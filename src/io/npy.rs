@@ -19,6 +19,10 @@ const MAX_HEADER_NESTING: usize = 8;
 pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize]) -> Result<Vec<f32>, IoError> {
     let bad = |reason: &str| IoError::NotAnArray { path: path.into(), reason: reason.into() };
     check_header(bytes).map_err(bad)?;
+    // Asked of the extents that are not 0, too, so that products of any of them can be counted, here and in the parser.
+    if expected.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1))).is_none() {
+        return Err(bad("it would have more elements than can be counted"));
+    }
     // What the parser says goes over several lines and repeats the header.
     let npy = NpyFile::new(bytes).map_err(|_| bad("its header is none that NumPy writes"))?;
     let shape = npy.shape().to_vec();

@@ -83,6 +83,19 @@ fn arrays_of_every_type_that_floats_can_hold_are_read() {
     }
 }
 
+/// Guards numbers: elements that cannot be counted are none that were read.
+#[test]
+fn extents_whose_product_overflows_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.npy");
+    for (shape, expected) in [("(4294967296, 4294967296)", &[1 << 32, 1 << 32][..]), ("(0, 2)", &[0, 1 << 32, 1 << 32])]
+    {
+        plain(&path, "<f4", "True", shape, &[0; 16]);
+        let error = read_npy(&path, expected).unwrap_err();
+        assert!(error.to_string().contains("more elements than can be counted"), "{error}");
+    }
+}
+
 /// Guards numbers: one that a float would round is named with its place.
 #[test]
 fn integers_that_floats_would_round_are_refused_with_their_place() {
