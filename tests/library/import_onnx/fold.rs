@@ -56,6 +56,20 @@ fn integers_divide_and_wrap_as_integers_do() {
     // Above 2^24 floats would be off.
     assert_eq!(case("Sub", &[(1 << 40) + 1], &[1 << 40], &[]), [1.0]);
     assert_eq!(case("Equal", &[(1 << 40) + 1], &[1 << 40], &[]), [0.0]);
+    let clipped = |bounds: &[&str]| {
+        known(|m| {
+            m.ints("a", &[0, (1 << 40) + 3, i64::MAX]);
+            m.ints("least", &[(1 << 40) + 1]);
+            m.ints("most", &[(1 << 40) + 5]);
+            m.ints("base", &[1 << 40]);
+            m.node("Clip", &[&["a"], bounds].concat(), &["c"], &[]);
+            m.node("Sub", &["c", "base"], &["y"], &[]);
+        })
+        .1
+    };
+    assert_eq!(clipped(&["least", "most"]), [1.0, 3.0, 5.0]);
+    assert_eq!(clipped(&["", "most"])[1..], [3.0, 5.0]);
+    assert_eq!(clipped(&["least"])[..2], [1.0, 3.0]);
 }
 
 #[test]

@@ -55,8 +55,6 @@ pub(in crate::import::onnx) fn unary(ctx: &mut NodeLowering<'_>, unary: Unary) -
 fn unary_of_integer(unary: Unary, v: i64) -> Option<i64> {
     Some(match unary {
         Unary::Relu => v.max(0),
-        // The casts saturate, so that a bound that is left out, the greatest of floats, bounds no integer.
-        Unary::Clip { min, max } => v.max(min as i64).min(max as i64),
         Unary::Abs => v.wrapping_abs(),
         Unary::Neg => v.wrapping_neg(),
         Unary::Sign => v.signum(),
@@ -76,8 +74,26 @@ pub(in crate::import::onnx) fn bounds(ctx: &NodeLowering<'_>) -> Result<(f32, f3
 }
 
 pub(in crate::import::onnx) fn clip(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.known(0, "input")?;
+    let Some(ints) = x.to_i64() else {
+        let (min, max) = bounds(ctx)?;
+        return unary(ctx, Unary::Clip { min, max });
+    };
+    ctx.budget_for(x.dims(), 2 * size_of::<i64>(), 4)?;
+    let (min, max) = integer_bounds(ctx)?;
+    let values = ints.iter().map(|&v| v.max(min).min(max)).collect();
+    answer(ctx, Array::of_ints(x.dims().to_vec(), x.element_type(), values))
+}
+
+/// The bounds of a CLIP of integers. As floats, neighbours above 2^24 would be one.
+fn integer_bounds(ctx: &NodeLowering<'_>) -> Result<(i64, i64), Problem> {
+    // The casts saturate, so that a bound that is left out, the greatest of floats, bounds no integer.
     let (min, max) = bounds(ctx)?;
-    unary(ctx, Unary::Clip { min, max })
+    let exact = |position: usize| match ctx.optional(position) {
+        Some(Value::Known(bound)) if ctx.opset >= 11 => bound.to_i64().and_then(|bound| bound.first().copied()),
+        _ => None,
+    };
+    Ok((exact(1).unwrap_or(min as i64), exact(2).unwrap_or(max as i64)))
 }
 
 /// The type that a CAST names.
