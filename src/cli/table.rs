@@ -13,7 +13,7 @@ use crate::{
     gpu::{ExternalTextures, Gpu, Session, SessionOptions},
     graph::Graph,
     io::printable,
-    plan::{Planner, SearchBudget, SearchControl, compare_strategies},
+    plan::{Planner, SearchBudget, compare_strategies},
     report::{NetworkRow, NetworkTable},
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -84,8 +84,9 @@ fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliE
     };
     let compiled = setup_model::compiled(&graph, &options, args.deadline.time())?;
     let schedule = &compiled.schedule;
-    let comparison =
-        compare_strategies(&schedule.records, &schedule.uses, SearchBudget::default(), &SearchControl::new())?;
+    let comparison = progress::with_progress(args.deadline.time(), |control| {
+        compare_strategies(&schedule.records, &schedule.uses, SearchBudget::default(), control)
+    })?;
     let name = printable(model).to_string();
     let mut row = NetworkRow::new(&name, &graph, &compiled, &comparison, args.plan.format());
     row.shared_objects = published::tables_1_and_2(&name)?;
