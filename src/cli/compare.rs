@@ -75,7 +75,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         [one] if one == "cpu" => steps(args, &gpu, &graph, &slices, tolerance)?,
         _ => outputs(args, &gpu, &graph, &slices)?,
     };
-    let far = |row: &&Row| row.relative.is_nan() || row.relative > tolerance;
+    let far = |row: &&Row| row.relative > tolerance;
     let first = rows.iter().find(far).map(|row| match &row.operator {
         Some(operator) => format!("step {} ({operator}), tensor `{}`", row.step.unwrap_or(0), row.tensor),
         None => format!("output `{}`", row.tensor),

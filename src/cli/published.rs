@@ -50,7 +50,7 @@ pub(super) fn tables_1_and_2(name: &str) -> Result<Option<PublishedFigures>, Pla
 pub(super) fn table_3(name: &str, graph: &Graph) -> Option<DataflowFigures> {
     let network = NAMES.iter().find(|(ours, ..)| *ours == name).and_then(|(.., theirs)| *theirs)?;
     let row = NETWORKS.iter().find(|row| row.network == network)?;
-    let megabytes = |elements: u64| elements as f64 * 4.0 / 1e6;
+    let megabytes = |elements: u64| elements as f64 * ELEMENT_BYTES as f64 / 1e6;
     let found = Network::from_graph(graph).ok().and_then(|network| footprint(&network).ok());
     let found = found
         .map(|Footprint { parameters, whole, phased }| [megabytes(parameters + whole), megabytes(parameters + phased)]);
