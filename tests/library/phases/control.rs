@@ -90,7 +90,7 @@ fn a_budget_that_time_ran_out_for_says_so() {
     let error = found.map(|_| ()).unwrap_err();
     assert!(matches!(error, CompileError::Budget { stopped: Some(StopReason::Deadline), .. }), "{error}");
     let said = error.to_string();
-    assert!(said.contains("the deadline passed") && said.contains("--deadline"), "{said}");
+    assert!(said.contains("the deadline passed") && !said.contains("--"), "{said}");
 }
 
 /// Deadlines are kept while the search is in any of its stages.
