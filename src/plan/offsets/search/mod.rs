@@ -325,16 +325,17 @@ mod tests {
         assert!(undecided < 2000, "{undecided} answers undecided");
     }
 
-    /// Prints what each cut saves: `cargo test --no-default-features --lib nodes_without -- --ignored --nocapture`.
+    /// Guards that no cut costs nodes. Prints how many each saves; the table in `pruning.rs` has more instances, with a
+    /// limit of 65,536 nodes.
     #[test]
-    #[ignore = "a measurement, of minutes"]
-    fn nodes_without_each_cut() {
+    fn each_cut_saves_nodes() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/minimalloc");
-        let limit = 1 << 16;
-        for name in ["A", "B", "C", "D", "E", "F", "I", "J"] {
+        let limit = 1 << 12;
+        for name in ["B", "J"] {
             let text = std::fs::read_to_string(format!("{folder}/{name}.1048576.csv")).expect("a file of the tests");
             let records = from_csv(&text).expect("records").records;
             let control = SearchControl::new();
+            let mut with_all = None;
             for (cuts, pruning) in variants() {
                 let mut nodes = 0;
                 for group in independent_groups(&records) {
@@ -347,6 +348,7 @@ mod tests {
                     nodes += fewest.into_iter().min().unwrap_or(0);
                 }
                 println!("{name} {cuts}: {nodes}{}", if nodes >= limit { " or more" } else { "" });
+                assert!(*with_all.get_or_insert(nodes) <= nodes, "{name} {cuts}: {nodes}, with all {with_all:?}");
             }
         }
     }

@@ -7,8 +7,8 @@
 /// (`section_inference` and `monotonic_floor`): the search would not end, or its answers would be wrong, without them.
 ///
 /// Nodes until a layout of minimalloc's instances is found, in the best of the preorderings, with all cuts and without
-/// one of them; `-` for more than 65,536 (`cargo test --no-default-features --lib nodes_without -- --ignored
-/// --nocapture`):
+/// one of them; `-` for more than 65,536 (`cargo test --no-default-features --lib each_cut_saves_nodes -- --nocapture`
+/// prints B and J; the others take their names and this limit in the test, and minutes):
 ///
 /// | cut left out | A | B | C | D | E | F | I | J |
 /// |---|---:|---:|---:|---:|---:|---:|---:|---:|
