@@ -86,7 +86,7 @@ mod tests {
             ("mobilenet_v1_1.0_224", 31, 30),
             ("posenet_mv1_075_float_from_checkpoints", 31, 31),
             ("deeplabv3_257_mv_gpu", 70, 59),
-            ("face_landmark", 97, 51),
+            ("face_landmark", 97, 50),
             ("hand_landmark_lite", 65, 53),
             ("selfie_segmentation", 136, 84),
         ];
