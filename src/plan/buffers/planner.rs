@@ -233,7 +233,9 @@ impl<'a> ArenaPlanner<'a> {
 
     fn search(&self, buffers: &[Buffer], widest: u64, control: &SearchControl<'_>) -> Result<Found, PlanError> {
         let common = plain::common_alignment(buffers).filter(|_| self.in_place.is_empty());
-        if let Some(align) = common {
+        // In units of the alignment a buffer has its padding behind it, which the last one in the arena needs not have.
+        let padded = |align| buffers.iter().any(|b| !b.size.is_multiple_of(align));
+        if let Some(align) = common.filter(|&align| !padded(align) || !exact::is_complete_for(buffers)) {
             return plain::plan(buffers, align, self.capacity, self.effort, control);
         }
         let conflicts = Conflicts::new(buffers, &self.in_place)?;
