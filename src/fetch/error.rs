@@ -84,7 +84,7 @@ pub enum FetchError {
     },
     /// The package is not the pinned one; nothing of it was run or kept.
     #[error(
-        "`{command}` brought a package that is not the pinned one; nothing of it was run or kept. It printed:\n{output}"
+        "`{command}` downloaded a package that is not the pinned one; nothing of it was run or kept. It printed:\n{output}"
     )]
     WrongPackage {
         /// The command line.

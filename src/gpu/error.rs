@@ -91,8 +91,8 @@ pub enum GpuError {
         /// What differs.
         reason: String,
     },
-    /// A texture was brought for an input or output that the model does not have.
-    #[error("a texture was brought for {role} {index}, but the model has {}", counted(*.count, *.role))]
+    /// An external texture was given for an input or output that the model does not have.
+    #[error("an external texture was given for {role} {index}, but the model has {}", counted(*.count, *.role))]
     NoSuchTensor {
         /// Whether it was for an input or an output.
         role: TensorRole,

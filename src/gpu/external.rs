@@ -1,4 +1,4 @@
-//! Textures that a caller brings for inputs and outputs, instead of values.
+//! External textures: inputs and outputs that lie in textures of the caller's, instead of being given by value.
 
 use super::{GpuError, TensorRole};
 use crate::graph::Graph;
@@ -17,7 +17,7 @@ pub struct ExternalTextures {
 }
 
 impl ExternalTextures {
-    /// The texture that is brought for an input or output, if one is.
+    /// The external texture of an input or output, if it has one.
     pub(super) fn get(&self, role: TensorRole, index: usize) -> Option<&wgpu::Texture> {
         self.of(role).get(index)?.as_ref()
     }

@@ -5,7 +5,7 @@ use std::fmt;
 /// Whether a tensor is an input or an output of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorRole {
-    /// The caller brings it.
+    /// The caller gives it.
     Input,
     /// The model computes it.
     Output,

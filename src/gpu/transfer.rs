@@ -125,7 +125,7 @@ enum State {
 pub(super) struct Transfers {
     uploads: Vec<Transfer>,
     readbacks: Vec<Transfer>,
-    /// Inputs and outputs that the caller brings and takes in textures.
+    /// Inputs and outputs that lie in external textures.
     in_textures: Vec<(TensorRole, String)>,
     state: State,
 }

@@ -49,8 +49,8 @@ impl MemoryReport {
         report
     }
 
-    /// The same with what a device has: the pool as its driver reports it, where it does, and the textures made for inputs and outputs
-    /// and for weights.
+    /// The same with what a device has: the pool as its driver reports it, where it does, and the textures made for
+    /// inputs and outputs and for weights.
     #[must_use]
     pub fn on_device(mut self, driver_bytes: Option<u64>, io_bytes: u64, weight_bytes: u64) -> Self {
         self.driver_bytes = driver_bytes;

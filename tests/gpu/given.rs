@@ -47,10 +47,10 @@ fn textures_past_the_last_are_refused() {
     let one = || texture(&gpu, |_| {});
     let error = refusal(&gpu, ExternalTextures { inputs: vec![None, None, None, one()], outputs: vec![] });
     assert!(matches!(error, GpuError::NoSuchTensor { role: TensorRole::Input, index: 3, count: 2 }), "{error:?}");
-    assert_eq!(error.to_string(), "a texture was brought for input 3, but the model has 2 inputs");
+    assert_eq!(error.to_string(), "an external texture was given for input 3, but the model has 2 inputs");
     let error = refusal(&gpu, ExternalTextures { inputs: vec![], outputs: vec![None, None, one()] });
-    assert_eq!(error.to_string(), "a texture was brought for output 2, but the model has 2 outputs");
-    // Nothing is brought there.
+    assert_eq!(error.to_string(), "an external texture was given for output 2, but the model has 2 outputs");
+    // No texture is given there.
     let none = ExternalTextures { inputs: vec![None; 5], outputs: vec![None; 5] };
     Session::with_textures(&gpu, &network(), &SessionOptions::default(), none).unwrap();
 }
@@ -91,7 +91,7 @@ fn wrong_numbers_of_values_are_refused_by_name() {
     assert_eq!(error.to_string(), "2 outputs (`scaled`, `sums`) go by value, but 0 were given");
 }
 
-/// Who brings a texture and values, too, is told of the texture.
+/// Whoever gives a texture and values, too, is told of the texture.
 #[test]
 fn values_for_an_input_in_a_texture_are_refused_by_name() {
     let gpu = open();

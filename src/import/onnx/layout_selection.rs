@@ -19,7 +19,7 @@ pub(super) fn uniform<M: PartialEq>(layout: &AtomLayout, mark: impl Fn(usize) ->
             _ => runs.push(vec![atom]),
         }
     }
-    // Too many for four axes: runs of one mark are brought together instead, though more elements move.
+    // Four axes hold no more than four runs: those with the same mark are merged, though more elements move.
     if runs.len() > 4 {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for run in runs {

@@ -8,7 +8,7 @@ use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 /// `x / (bias + alpha / size * sum)^beta` over channels, with the sum of the squares of the `size` channels from
-/// `c - floor((size - 1) / 2)` on, as many as there are.
+/// `c - floor((size - 1) / 2)` on, clipped to the channels that exist.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lrn {
     /// Channels of the window.
