@@ -7,11 +7,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::{
-    error::CliError,
-    out, picture, progress,
-    stopped::{self, DOES_NOT_FIT, UNDECIDED},
-};
+use super::{capacity::CapacityAnswer, error::CliError, out, picture, progress, stopped};
 use crate::{
     io::{IoError, printable, write_atomic},
     plan::{ArenaPlan, ArenaPlanner, ArenaProof, Buffer, arena_svg, io::buffers_to_csv},
@@ -51,17 +47,13 @@ pub(super) fn run(path: &Path, buffers: Vec<Buffer>, args: &ArenaArgs<'_>, json:
     let plan = progress::with_progress(args.deadline, |control| planner.plan_until(control))
         .map_err(|source| CliError::Records { path: path.into(), source })?;
     let seconds = begun.elapsed().as_secs_f64();
-    let fits = args.capacity.map(|capacity| plan.fits(capacity));
-    let (answer, code) = match fits {
-        None => (None, 0),
-        Some(Some(true)) => (Some("fits"), 0),
-        Some(Some(false)) => (Some("impossible"), DOES_NOT_FIT),
-        Some(None) => (Some("undecided"), UNDECIDED),
-    };
+    let answer = args.capacity.map(|capacity| CapacityAnswer::of(plan.fits(capacity)));
+    let code = answer.map_or(0, CapacityAnswer::exit_code);
     if json {
+        let answer = answer.map(CapacityAnswer::word);
         out::json(&Printed { plan: &plan, capacity: args.capacity, answer, seconds })?;
     } else {
-        out::text(&text(&plan, args.capacity, answer, seconds))?;
+        out::text(&text(&plan, args.capacity.zip(answer), seconds))?;
     }
     stopped::say(plan.stopped, begun);
     // What does not fit is not written, as where there are records alone.
@@ -75,13 +67,10 @@ pub(super) fn run(path: &Path, buffers: Vec<Buffer>, args: &ArenaArgs<'_>, json:
     stopped::exit(plan.stopped, code)
 }
 
-fn text(plan: &ArenaPlan, capacity: Option<u64>, answer: Option<&str>, seconds: f64) -> String {
-    let total = grouped(plan.total);
-    let said = match (capacity.map(grouped), answer) {
-        (Some(capacity), Some("fits")) => format!("fits into {capacity}: the plan ends at {total}"),
-        (Some(capacity), Some("impossible")) => format!("does not fit into {capacity}: no plan does"),
-        (Some(capacity), _) => format!("undecided: neither a plan within {capacity} was found, nor that there is none"),
-        (None, _) => format!("one arena of {total}"),
+fn text(plan: &ArenaPlan, asked: Option<(u64, CapacityAnswer)>, seconds: f64) -> String {
+    let said = match asked {
+        Some((capacity, answer)) => answer.text(capacity, plan.total),
+        None => format!("one arena of {}", grouped(plan.total)),
     };
     let proof = match plan.proof {
         ArenaProof::WidestStep => "the widest step needs as much".to_owned(),

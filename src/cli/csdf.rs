@@ -5,14 +5,12 @@ use std::{ffi::OsString, path::PathBuf};
 use super::{args::DeadlineArgs, error::CliError, model_source::DimArgs, out, progress, published, setup_model};
 use crate::{
     dataflow::{
-        Bands, DataflowError, Network, Phasing, SEARCH_LIMIT, convert, least_buffers_within, repetition, to_sdf3,
+        Bands, DataflowError, Network, Phasing, SEARCH_LIMIT, convert, least_buffers_within, published::ELEMENT_BYTES,
+        repetition, to_sdf3,
     },
     io::{IoError, check_target, write_atomic},
     report::CsdfReport,
 };
-
-/// Bytes of an element: 32-bit floats.
-const ELEMENT_BYTES: u64 = 4;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

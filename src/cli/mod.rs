@@ -3,6 +3,7 @@
 mod arena;
 mod args;
 mod bench;
+mod capacity;
 mod compare;
 mod compare_plans;
 mod csdf;

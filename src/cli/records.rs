@@ -11,10 +11,11 @@ use serde::Serialize;
 use super::{
     arena::{self, ArenaArgs},
     args::StrategyArg,
+    capacity::CapacityAnswer,
     error::CliError,
     out, picture,
     progress::{self, Deadline},
-    stopped::{self, DOES_NOT_FIT, UNDECIDED},
+    stopped,
 };
 use crate::{
     io::{IoError, printable, read_text, write_atomic},
@@ -151,10 +152,10 @@ fn fitted(set: &RecordSet, capacity: u64, json: bool, control: &SearchControl<'_
     let begun = Instant::now();
     let bound = bounds(&set.records)?.offsets;
     let found = fit(&set.records, capacity, u64::MAX, control)?;
-    let (answer, layout, code) = match found {
-        Fit::Fits(layout) => ("fits", Some(layout), 0),
-        Fit::Infeasible => ("impossible", None, DOES_NOT_FIT),
-        Fit::BudgetExhausted => ("undecided", None, UNDECIDED),
+    let (answer, layout) = match found {
+        Fit::Fits(layout) => (CapacityAnswer::Fits, Some(layout)),
+        Fit::Infeasible => (CapacityAnswer::Impossible, None),
+        Fit::BudgetExhausted => (CapacityAnswer::Undecided, None),
     };
     if let Some(layout) = &layout {
         // Checked once more, so that `fits` is never said of a plan that does not hold.
@@ -166,19 +167,14 @@ fn fitted(set: &RecordSet, capacity: u64, json: bool, control: &SearchControl<'_
     }
     let height = layout.as_ref().map(Layout::total);
     // A deadline that passes after the answer is found changes nothing.
-    let stopped = control.stopped().filter(|_| code == UNDECIDED);
+    let stopped = control.stopped().filter(|_| answer == CapacityAnswer::Undecided);
     let seconds = begun.elapsed().as_secs_f64();
-    let fitted = Fitted { capacity, answer, height, bound, seconds, stopped };
+    let fitted = Fitted { capacity, answer: answer.word(), height, bound, seconds, stopped };
     if json {
         out::json(&fitted)?;
     } else {
-        let capacity = grouped(capacity);
-        let said = match height {
-            Some(height) => format!("fits into {capacity}: the plan ends at {}", grouped(height)),
-            None if code == DOES_NOT_FIT => format!("does not fit into {capacity}: no plan does"),
-            None => format!("undecided: neither a plan within {capacity} was found, nor that there is none"),
-        };
+        let said = answer.text(capacity, height.unwrap_or_default());
         out::text(&format!("{said}; the widest step is {}, {seconds:.3} s\n", grouped(bound)))?;
     }
-    Ok((layout, stopped, code))
+    Ok((layout, stopped, answer.exit_code()))
 }

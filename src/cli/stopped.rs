@@ -5,10 +5,6 @@ use std::time::Instant;
 use super::{error::CliError, out, progress::INTERRUPTED};
 use crate::plan::StopReason;
 
-/// Exit codes of `--capacity` where the records do not fit, and where that is not known.
-pub(super) const DOES_NOT_FIT: u8 = 3;
-pub(super) const UNDECIDED: u8 = 4;
-
 /// Says on standard error why the search ended early, if it did.
 pub(super) fn say(stopped: Option<StopReason>, begun: Instant) {
     match stopped {

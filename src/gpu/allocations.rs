@@ -22,13 +22,14 @@ impl Allocations {
         format!("{}{what}", self.prefix)
     }
 
-    /// Bytes that the driver has set aside for what the owner made and called something that begins with `what`; `None`
-    /// where the driver does not say, or labels do not reach it (`wgpu::InstanceFlags::DISCARD_HAL_LABELS`).
-    pub(super) fn bytes(&self, gpu: &Gpu, what: &str) -> Option<u64> {
+    /// Bytes that the driver has set aside for all that the owner made, and for what it called something that begins with
+    /// `what`; `None` where the driver does not say, or labels do not reach it
+    /// (`wgpu::InstanceFlags::DISCARD_HAL_LABELS`).
+    pub(super) fn bytes(&self, gpu: &Gpu, what: &str) -> Option<[u64; 2]> {
         let report = gpu.device.generate_allocator_report()?;
         let named = report.allocations.iter().map(|one| (one.name.strip_prefix(&self.prefix), one.size));
         let own: Vec<(&str, u64)> = named.filter_map(|(name, size)| Some((name?, size))).collect();
-        let asked = own.iter().filter(|(name, _)| name.starts_with(what)).map(|(_, size)| size).sum();
-        (!own.is_empty()).then_some(asked)
+        let sum = |what: &str| own.iter().filter(|(name, _)| name.starts_with(what)).map(|(_, size)| size).sum();
+        (!own.is_empty()).then(|| [sum(""), sum(what)])
     }
 }

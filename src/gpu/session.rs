@@ -296,8 +296,11 @@ impl Session {
 
     /// What the session takes of the device's memory. Asks the driver, which looks through all that the device holds.
     pub fn memory(&self) -> Memory {
-        let driver = |what| self.textures.allocations().bytes(&self.gpu, what);
-        Memory { pool_driver: driver(POOL), driver: driver(""), ..self.memory }
+        let (driver, pool_driver) = match self.textures.allocations().bytes(&self.gpu, POOL) {
+            Some([all, pool]) => (Some(all), Some(pool)),
+            None => (None, None),
+        };
+        Memory { pool_driver, driver, ..self.memory }
     }
 
     /// Number of dispatches of a run.

@@ -17,11 +17,12 @@ pub(crate) fn bias(graph: &Graph, node: &Node, channels: usize) -> Vec<[f32; 4]>
 }
 
 /// A constant as a whole tensor, as an intermediate one would lie: rows, slices, pixels; zeros past the last channel.
+/// Nothing of a tensor that is computed.
 pub(crate) fn tensor(graph: &Graph, tensor: TensorId) -> Vec<[f32; 4]> {
+    let Some(constant) = &graph.tensors[tensor].constant else { return Vec::new() };
     let shape = graph.shape(tensor);
     // Zeros first: kernels rely on them in the lanes past the last channel.
     let mut texels = vec![[0.0; 4]; shape.texels()];
-    let Some(constant) = &graph.tensors[tensor].constant else { return texels };
     for (i, &value) in constant.to_f32().iter().enumerate() {
         let [b, h, w, c] = indices(shape, i);
         texels[((b * shape.h + h) * shape.slices() + c / 4) * shape.w + w][c % 4] = value;

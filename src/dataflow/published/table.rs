@@ -12,7 +12,7 @@ use crate::{
     graph::Graph,
 };
 
-/// Bytes of an element there.
+/// Bytes of an element of an activation or weight: 32-bit floats, as the published figures have it.
 pub const ELEMENT_BYTES: u64 = 4;
 
 /// A row of the table. Of two figures the first is without phases.

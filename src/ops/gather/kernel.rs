@@ -34,9 +34,9 @@ shader_params! {
     }
 }
 
-/// The constant operand as a whole tensor.
+/// A constant operand as a whole tensor.
 pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
-    if graph.is_constant(node.inputs[0]) { pack::tensor(graph, node.inputs[0]) } else { Vec::new() }
+    pack::tensor(graph, node.inputs[0])
 }
 
 /// Texels that the constant operand takes.

@@ -12,9 +12,9 @@ use crate::{
 pub(crate) const SHADER: Shader =
     Shader::new("grid_sample", include_str!("../../../shaders/grid_sample.wgsl")).helpers(&[ONE_TEXEL]);
 
-/// The constant grid as a whole tensor.
+/// A constant grid as a whole tensor.
 pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
-    if graph.is_constant(node.inputs[1]) { pack::tensor(graph, node.inputs[1]) } else { Vec::new() }
+    pack::tensor(graph, node.inputs[1])
 }
 
 /// One texel an invocation.

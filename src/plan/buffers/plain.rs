@@ -16,8 +16,13 @@ pub(super) fn common_alignment(buffers: &[Buffer]) -> Option<u64> {
     buffers.iter().all(plain).then_some(align)
 }
 
+/// The most that a buffer's size falls short of a multiple of `align`.
+pub(super) fn padding(buffers: &[Buffer], align: u64) -> u64 {
+    buffers.iter().map(|b| b.size.next_multiple_of(align) - b.size).max().unwrap_or(0)
+}
+
 /// The buffers as records whose unit is `align`.
-pub(super) fn records(buffers: &[Buffer], align: u64) -> Vec<UsageRecord> {
+fn records(buffers: &[Buffer], align: u64) -> Vec<UsageRecord> {
     buffers
         .iter()
         .map(|b| UsageRecord::new(b.live.start, b.live.end.saturating_sub(1), b.size.div_ceil(align)))
@@ -34,7 +39,7 @@ pub(super) fn plan(
 ) -> Result<Found, PlanError> {
     let records = records(buffers, align);
     // In the last multiple of the alignment, padding may reach past the end of the arena.
-    let padding = buffers.iter().map(|b| b.size.next_multiple_of(align) - b.size).max().unwrap_or(0);
+    let padding = padding(buffers, align);
     let in_bytes = |units: u64| units.saturating_mul(align).saturating_sub(padding);
     let found = |layout: &Layout, bound, stopped| {
         let offsets = layout.places.iter().map(|place| place.offset * align).collect();

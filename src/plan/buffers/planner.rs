@@ -233,9 +233,9 @@ impl<'a> ArenaPlanner<'a> {
 
     fn search(&self, buffers: &[Buffer], widest: u64, control: &SearchControl<'_>) -> Result<Found, PlanError> {
         let common = plain::common_alignment(buffers).filter(|_| self.in_place.is_empty());
+        let has_exact_search = exact::is_complete_for(buffers);
         // In units of the alignment a buffer has its padding behind it, which the last one in the arena needs not have.
-        let padded = |align| buffers.iter().any(|b| !b.size.is_multiple_of(align));
-        if let Some(align) = common.filter(|&align| !padded(align) || !exact::is_complete_for(buffers)) {
+        if let Some(align) = common.filter(|&align| !has_exact_search || plain::padding(buffers, align) == 0) {
             return plain::plan(buffers, align, self.capacity, self.effort, control);
         }
         let conflicts = Conflicts::new(buffers, &self.in_place)?;
@@ -243,7 +243,7 @@ impl<'a> ArenaPlanner<'a> {
         let enough = self.capacity.map_or(widest, |capacity| capacity.max(widest));
         // No plan is within a capacity below the widest step.
         let effort = if self.capacity.is_some_and(|capacity| capacity < widest) { 0 } else { self.effort };
-        if effort == 0 || !self.in_place.is_empty() || !exact::is_complete_for(buffers) {
+        if effort == 0 || !self.in_place.is_empty() || !has_exact_search {
             let best = search_orders(buffers, &conflicts, widest, enough, effort, control);
             return Ok(Found { stopped: control.stopped(), ..best });
         }
