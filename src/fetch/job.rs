@@ -16,9 +16,8 @@ use std::{
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// After so long without a byte the user is told.
 const SILENCE_NOTICE: Duration = Duration::from_secs(3);
-/// Processor time, in the system's ticks of mostly 10 ms, that counts as work: a client that only waits for an answer
-/// does not reach it. Chosen, after pip took longer to start than [`STALL`](super::STALL) where ten processes shared
-/// two cores.
+/// Processor time, in the system's ticks of mostly 10 ms, that counts as work of a client that starts. Chosen, after
+/// pip took longer to start than [`STALL`](super::STALL) where ten processes shared two cores.
 const BUSY_TICKS: u64 = 10;
 /// How long a program that needs no network may go without writing a byte. Chosen longer than for a registry, because
 /// `models/make.py` writes its file at the end.
@@ -104,10 +103,14 @@ impl Job<'_> {
                 (most, told, active) = (now, false, Instant::now());
                 progress.arrived(most.largest);
             }
-            // On a busy machine a client may take long before it asks anyone; while it works, it does not wait.
+            // On a busy machine a client may take long before it asks anyone, and does not wait meanwhile. Once it has
+            // asked, only bytes count: clients work a little while they wait, too.
             let works = ticks(child.id());
             if works > worked + BUSY_TICKS {
-                (worked, active) = (works, Instant::now());
+                worked = works;
+                if self.bytes == 0 || !has_socket(child.id()) {
+                    active = Instant::now();
+                }
             }
             let silence = active.elapsed();
             if silence > SILENCE_NOTICE.min(self.stall) && !told {
@@ -149,6 +152,15 @@ fn ticks(process: u32) -> u64 {
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_ascii_whitespace();
     // Fields 14 and 15, the time in user and in kernel mode.
     fields.skip(14 - 3).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
+}
+
+/// Whether a process has a socket open; `false` where the system does not say it in a folder.
+fn has_socket(process: u32) -> bool {
+    let Ok(files) = fs::read_dir(format!("/proc/{process}/fd")) else { return false };
+    files
+        .flatten()
+        .filter_map(|file| fs::read_link(file.path()).ok())
+        .any(|to| to.to_string_lossy().starts_with("socket:"))
 }
 
 /// Bytes below a folder.

@@ -156,6 +156,6 @@ impl<'a> Fetcher<'a> {
     }
 }
 
-/// How long a client may go without a byte arriving, and without working, before it is stopped: with the second or two
-/// that clients take to start, a fetch from a registry that does not answer fails within 20 seconds.
+/// How long a client may go without a byte arriving before it is stopped; while it starts, work counts as well. With the
+/// second or two that clients take to start, a fetch from a registry that does not answer fails within 20 seconds.
 pub const STALL: Duration = Duration::from_secs(16);
