@@ -5,7 +5,7 @@
 use std::{error::Error, path::PathBuf, process::ExitCode};
 use texpool::{
     fetch::{Bar, Fetcher},
-    gpu::{GpuOptions, Session, SessionOptions},
+    gpu::{Executor, ExecutorOptions, GpuOptions},
     import,
     io::{Fit, Range, preprocess, printable, read_picture},
     setup::{self, Install},
@@ -31,7 +31,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let photo = std::env::args_os().nth(1).map(PathBuf::from).map_or_else(|| fetcher.get("coffee"), Ok)?;
 
     let input = preprocess(&read_picture(&photo)?, 224, 224, Fit::Centre, Range::Signed);
-    let mut session = Session::new(&gpu, &import::open(&model)?, &SessionOptions::default())?;
+    let mut session = Executor::new(&gpu, &import::open(&model)?, &ExecutorOptions::default())?;
     let outputs = session.run(&[&input.values])?;
 
     let mut classes: Vec<(&f32, &str)> = outputs[0].iter().zip(labels.lines()).collect();

@@ -8,7 +8,7 @@ mod draw;
 use std::{error::Error, path::PathBuf, process::ExitCode};
 use texpool::{
     fetch::{Bar, Fetcher},
-    gpu::{GpuOptions, Session, SessionOptions},
+    gpu::{Executor, ExecutorOptions, GpuOptions},
     import,
     io::{Fit, Range, check_picture_name, check_target, preprocess, printable, read_picture, write_png},
     plan::TexelFormat,
@@ -45,7 +45,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let mut picture = read_picture(&photo)?;
     let input = preprocess(&picture, 128, 128, Fit::Letterbox, Range::Signed);
 
-    let mut session = Session::new(&gpu, &import::open(&model)?, &SessionOptions::default())?;
+    let mut session = Executor::new(&gpu, &import::open(&model)?, &ExecutorOptions::default())?;
     let outputs = session.run(&[&input.values])?;
 
     // The model has two outputs: 896 anchors of 16 regressors each, and of one score each.

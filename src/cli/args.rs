@@ -250,7 +250,8 @@ impl AdapterArgs {
     /// the flag or at the terminal.
     pub(super) fn open(&self, timestamps: bool) -> Result<Gpu, CliError> {
         let install = if self.install_driver { Install::Yes } else { Install::Ask };
-        let options = GpuOptions { adapter: self.adapter.clone(), timestamps, timeout: self.timeout };
+        let options =
+            GpuOptions { adapter: self.adapter.clone(), timestamps, timeout: self.timeout, ..GpuOptions::default() };
         Ok(setup::open_gpu(&options, install)?)
     }
 }

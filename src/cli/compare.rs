@@ -11,7 +11,7 @@ use super::{
     out, progress, setup_model,
 };
 use crate::{
-    gpu::{Gpu, SessionOptions, StepDifference, compare_compiled, largest_difference, largest_magnitude, tolerance},
+    gpu::{ExecutorOptions, Gpu, StepDifference, compare_compiled, largest_difference, largest_magnitude, tolerance},
     graph::{Graph, NotFinite},
     io::read_npy,
     report::NotFiniteCounts,
@@ -120,7 +120,7 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<V
             "the model has {outputs} outputs, {files} arrays were given; say --against once for each, or `--against cpu`"
         )));
     }
-    let options = SessionOptions { compile: args.model.compile_options(), ..SessionOptions::default() };
+    let options = ExecutorOptions { compile: args.model.compile_options(), ..ExecutorOptions::default() };
     let found = setup_model::session(gpu, graph, &options, args.model.deadline())?.run(inputs)?;
     let mut rows = Vec::new();
     for ((file, values), &tensor) in args.against.iter().zip(&found).zip(&graph.outputs) {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     compile::CompileOptions,
-    gpu::{Gpu, Session, SessionOptions},
+    gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
     report::grouped,
 };
@@ -53,7 +53,7 @@ struct Times {
 }
 
 struct TimedPlan {
-    session: Session,
+    session: Executor,
     outputs: Vec<Vec<f32>>,
     wall: Vec<f64>,
     cpu: Vec<f64>,
@@ -78,7 +78,7 @@ pub(super) fn run(
     let timed_plan = |setting: &PlanSetting| -> Result<TimedPlan, CliError> {
         let compile = CompileOptions { phases: setting.phases, ..options.clone() };
         let mut session =
-            setup_model::session(gpu, graph, &SessionOptions { compile, ..SessionOptions::default() }, *deadline)?;
+            setup_model::session(gpu, graph, &ExecutorOptions { compile, ..ExecutorOptions::default() }, *deadline)?;
         let outputs = session.run(&slices)?;
         Ok(TimedPlan { session, outputs, wall: Vec::new(), cpu: Vec::new() })
     };

@@ -8,7 +8,7 @@ use super::{
     out, setup_model,
 };
 use crate::{
-    gpu::SessionOptions,
+    gpu::ExecutorOptions,
     io::{check_folder, printable, write_outputs},
     report::{MemoryReport, ValueSummary},
 };
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     // After the files: what is wrong with those is told without a device.
     let gpu = args.adapter.open(false)?;
     let options =
-        SessionOptions { compile: args.model.compile_options(), poison: args.poison, ..SessionOptions::default() };
+        ExecutorOptions { compile: args.model.compile_options(), poison: args.poison, ..ExecutorOptions::default() };
     let mut session = setup_model::session(&gpu, &graph, &options, args.model.deadline())?;
     let slices: Vec<&[f32]> = inputs.values.iter().map(Vec::as_slice).collect();
     let values = session.run(&slices)?;

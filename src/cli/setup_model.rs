@@ -8,7 +8,7 @@ use super::{
 use crate::{
     compile::{CompileOptions, CompiledModel, DeviceProfile, Frontier, Phases, compile, frontier},
     fetch::cache_folder,
-    gpu::{ExternalTextures, Gpu, Session, SessionOptions},
+    gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
     plan::{Progress, SearchControl, TexelFormat},
     setup,
@@ -96,18 +96,13 @@ pub(super) fn front(graph: &Graph, options: &CompileOptions, deadline: Option<Du
 pub(super) fn session(
     gpu: &Gpu,
     graph: &Graph,
-    options: &SessionOptions,
+    options: &ExecutorOptions,
     deadline: Option<Duration>,
-) -> Result<Session, CliError> {
+) -> Result<Executor, CliError> {
     let compile = options_for(gpu, options.compile.clone())?;
     let compiled = compiled(graph, &compile, deadline)?;
     check_interrupted(PLANNING)?;
-    Ok(Session::from_compiled(
-        gpu,
-        compiled,
-        &SessionOptions { compile, ..options.clone() },
-        ExternalTextures::default(),
-    )?)
+    Ok(Executor::from_compiled(gpu, compiled, &ExecutorOptions { compile, ..options.clone() })?)
 }
 
 /// Milliseconds of the median run of each point by the clock of the device's profile, and by the wall's;
@@ -119,7 +114,7 @@ pub(super) fn measured(
     inputs: &[&[f32]],
     time: Duration,
 ) -> Result<Vec<Medians>, CliError> {
-    let options = SessionOptions { compile: options.clone(), ..SessionOptions::default() };
+    let options = ExecutorOptions { compile: options.clone(), ..ExecutorOptions::default() };
     let points = front.points().len();
     let mut all = vec![[Vec::new(), Vec::new()]; points];
     let doing = "running the points";
@@ -130,7 +125,7 @@ pub(super) fn measured(
             }
             let point = turn % points;
             let Some(compiled) = front.compiled(point) else { continue };
-            let session = Session::from_compiled(gpu, compiled, &options, ExternalTextures::default())?;
+            let session = Executor::from_compiled(gpu, compiled, &options)?;
             timed(session, &options, inputs, time / PASSES as u32, &mut all[point])?;
         }
         Ok(())
@@ -143,8 +138,8 @@ pub(super) fn measured(
 /// Runs a session for a while, and adds the milliseconds of each run by the clock of the device's profile and by
 /// the wall's.
 fn timed(
-    mut session: Session,
-    options: &SessionOptions,
+    mut session: Executor,
+    options: &ExecutorOptions,
     inputs: &[&[f32]],
     time: Duration,
     times: &mut [Vec<f64>; 2],

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     compile::{CompileOptions, CompiledModel},
     fetch::{Catalog, Kind},
-    gpu::{ExternalTextures, Gpu, Session, SessionOptions},
+    gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
     io::printable,
     plan::{Planner, SearchBudget, compare_strategies},
@@ -97,8 +97,8 @@ fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliE
 
 /// Milliseconds of a run, the median of a few, the first not counted.
 fn time(gpu: &Gpu, graph: &Graph, compiled: CompiledModel, compile: CompileOptions) -> Result<f64, CliError> {
-    let options = SessionOptions { compile, ..SessionOptions::default() };
-    let mut session = Session::from_compiled(gpu, compiled, &options, ExternalTextures::default())?;
+    let options = ExecutorOptions { compile, ..ExecutorOptions::default() };
+    let mut session = Executor::from_compiled(gpu, compiled, &options)?;
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let mut outputs = session.run(&slices)?;

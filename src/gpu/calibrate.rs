@@ -11,7 +11,7 @@ mod probes;
 use std::{ops::ControlFlow, time::Duration};
 
 use self::probes::{PROBES, Probe};
-use super::{Gpu, GpuError, Session, SessionOptions};
+use super::{Executor, ExecutorOptions, Gpu, GpuError};
 use crate::{
     compile::{Clock, CompileOptions, DeviceProfile, Rate},
     graph::{BuildError, Graph, GraphBuilder, NodeId, TensorId, Unary},
@@ -189,10 +189,10 @@ impl Calibrator<'_> {
         Ok(())
     }
 
-    fn session(&self, graph: &Graph) -> Result<Session, GpuError> {
+    fn session(&self, graph: &Graph) -> Result<Executor, GpuError> {
         // No rule is to shorten a chain, or to fuse its links.
         let compile = CompileOptions { rules: Rules::none(), format: self.format, ..CompileOptions::default() };
-        Session::new(self.gpu, graph, &SessionOptions { compile, ..SessionOptions::default() })
+        Executor::new(self.gpu, graph, &ExecutorOptions { compile, ..ExecutorOptions::default() })
     }
 
     fn since(&self, begun: Duration) -> f64 {
@@ -206,16 +206,16 @@ impl Calibrator<'_> {
 
     /// Microseconds of so many runs, the fastest first.
     fn runs(&self, graph: &Graph, runs: usize) -> Result<Vec<f64>, GpuError> {
-        let session = self.session(graph)?;
+        let mut session = self.session(graph)?;
         let mut times = Vec::with_capacity(runs);
         for _ in 0..runs {
             let begun = (self.stopwatch.read)();
             // Without transfers, which have a figure of their own.
             let submission = self.gpu.scoped("measuring", || {
                 let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-                session.encode(&mut encoder);
-                self.gpu.queue.submit([encoder.finish()])
-            })?;
+                session.encode(&mut encoder)?;
+                Ok::<_, GpuError>(self.gpu.queue.submit([encoder.finish()]))
+            })??;
             self.gpu.wait(&submission, "a measurement")?;
             times.push(self.since(begun) * 1e6);
         }

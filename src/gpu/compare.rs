@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{ExternalTextures, Gpu, GpuError, Session, SessionOptions};
+use super::{Executor, ExecutorOptions, Gpu, GpuError};
 use crate::{
     compile::{CompileOptions, CompiledModel},
     graph::{Graph, NotFinite},
@@ -59,7 +59,7 @@ pub const fn tolerance(format: TexelFormat) -> f32 {
 /// one is. `progress` is told the number of each step that is done, and of how many, and answers whether to go on.
 ///
 /// # Errors
-/// As [`Session::new`] and [`Session::run`]; [`GpuError::Reference`] where a reference has no answer;
+/// As [`Executor::new`] and [`Executor::run`]; [`GpuError::Reference`] where a reference has no answer;
 /// [`GpuError::Cancelled`] where `progress` breaks off.
 pub fn compare(
     gpu: &Gpu,
@@ -86,8 +86,8 @@ pub fn compare_compiled(
     tolerance: f32,
     mut progress: impl FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Vec<StepDifference>, GpuError> {
-    let options = SessionOptions { compile, readback: true, ..SessionOptions::default() };
-    let mut session = Session::from_compiled(gpu, compiled, &options, ExternalTextures::default())?;
+    let options = ExecutorOptions { compile, readback: true, ..ExecutorOptions::default() };
+    let mut session = Executor::from_compiled(gpu, compiled, &options)?;
     // A copy, since the session is borrowed while the steps are looked at.
     let compiled = session.compiled().clone();
     let owned: Vec<Vec<f32>> = inputs.iter().map(|values| values.to_vec()).collect();

@@ -1,10 +1,19 @@
 //! The device: found, or brought by the caller; its errors turned into types.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    task::Poll,
+    time::Duration,
+};
+#[cfg(not(target_arch = "wasm32"))]
+use std::{task::Waker, time::Instant};
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::poller::{Poller, Polling};
 use super::{
     GpuError,
     loss::{Loss, Told},
+    wait::poll_once,
 };
 use crate::plan::TextureLimits;
 
@@ -20,13 +29,22 @@ pub struct GpuOptions {
     /// Ask for timestamps where the adapter has them.
     pub timestamps: bool,
     /// How long to wait for the device before it is given up: for a run, or a transfer. [`TIMEOUT`] unless another is
-    /// named.
+    /// named. A browser has none: race the future with a timer of the page's, dropping it is safe.
     pub timeout: Duration,
+    /// Who drives the device while a future waits.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub polling: Polling,
 }
 
 impl Default for GpuOptions {
     fn default() -> Self {
-        Self { adapter: None, timestamps: false, timeout: TIMEOUT }
+        Self {
+            adapter: None,
+            timestamps: false,
+            timeout: TIMEOUT,
+            #[cfg(not(target_arch = "wasm32"))]
+            polling: Polling::default(),
+        }
     }
 }
 
@@ -55,8 +73,51 @@ pub struct Gpu {
     pub device: wgpu::Device,
     /// Its queue.
     pub queue: wgpu::Queue,
-    loss: Arc<Loss>,
+    shared: Arc<Shared>,
     timeout: Duration,
+}
+
+/// What all handles of a device share.
+#[derive(Debug)]
+struct Shared {
+    loss: Arc<Loss>,
+    unsettled: Mutex<Vec<Unsettled>>,
+    #[cfg(not(target_arch = "wasm32"))]
+    poller: Arc<Poller>,
+    #[cfg(not(target_arch = "wasm32"))]
+    polling: Polling,
+}
+
+impl Shared {
+    fn new(loss: Loss, options: &GpuOptions) -> Arc<Self> {
+        #[cfg(target_arch = "wasm32")]
+        let _ = options;
+        Arc::new(Self {
+            loss: Arc::new(loss),
+            unsettled: Mutex::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            poller: Arc::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            polling: options.polling,
+        })
+    }
+}
+
+/// What the device has yet to say of something that was made: natively it says so at once, in a browser later.
+struct Unsettled {
+    doing: String,
+    error: std::pin::Pin<Box<PoppedScope>>,
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+type PoppedScope = dyn Future<Output = Option<wgpu::Error>> + Send;
+#[cfg(target_arch = "wasm32")]
+type PoppedScope = dyn Future<Output = Option<wgpu::Error>>;
+
+impl std::fmt::Debug for Unsettled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Unsettled").field(&self.doing).finish()
+    }
 }
 
 fn instance() -> wgpu::Instance {
@@ -72,8 +133,14 @@ fn instance() -> wgpu::Instance {
 }
 
 /// Every adapter there is.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn adapters() -> Vec<AdapterSummary> {
-    pollster::block_on(instance().enumerate_adapters(wgpu::Backends::PRIMARY)).iter().map(summary).collect()
+    pollster::block_on(adapters_async())
+}
+
+/// The same where nobody may block.
+pub async fn adapters_async() -> Vec<AdapterSummary> {
+    instance().enumerate_adapters(wgpu::Backends::PRIMARY).await.iter().map(summary).collect()
 }
 
 fn summary(adapter: &wgpu::Adapter) -> AdapterSummary {
@@ -93,11 +160,16 @@ impl Gpu {
     ///
     /// # Errors
     /// [`GpuError::NoAdapter`], [`GpuError::NoDevice`].
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn open(options: &GpuOptions) -> Result<Self, GpuError> {
         pollster::block_on(Self::open_async(options))
     }
 
-    async fn open_async(options: &GpuOptions) -> Result<Self, GpuError> {
+    /// The same where nobody may block.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_async(options: &GpuOptions) -> Result<Self, GpuError> {
         let instance = instance();
         let wanted = options.adapter.clone().or_else(|| std::env::var("WGPU_ADAPTER_NAME").ok());
         let adapter = match wanted {
@@ -142,9 +214,9 @@ impl Gpu {
             .await
             .map_err(|e| GpuError::NoDevice { adapter: adapter.get_info().name, reason: e.to_string() })?;
         let told = Arc::new(Told::default());
-        let loss = Arc::new(Loss::told_by_callback(&told));
+        let loss = Loss::told_by_callback(&told);
         device.set_device_lost_callback(move |reason, message| told.note(Some(reason), message));
-        Ok(Self { device, queue, loss, timeout: options.timeout })
+        Ok(Self { device, queue, shared: Shared::new(loss, options), timeout: options.timeout })
     }
 
     /// Uses a device and queue of the caller's. Core WebGPU limits suffice. Waits for it take at most [`TIMEOUT`].
@@ -160,14 +232,19 @@ impl Gpu {
     /// # }
     /// ```
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
-        let loss = Arc::new(Loss::probed(&device));
-        Self { device, queue, loss, timeout: TIMEOUT }
+        Self::from_device_with(device, queue, &GpuOptions::default())
+    }
+
+    /// The same with a timeout and a way of polling of the caller's; the other options are for opening a device.
+    pub fn from_device_with(device: wgpu::Device, queue: wgpu::Queue, options: &GpuOptions) -> Self {
+        let shared = Shared::new(Loss::probed(&device), options);
+        Self { device, queue, shared, timeout: options.timeout }
     }
 
     /// Notes why the device was lost, for the errors of all that use this device from then on. What was said first
     /// counts.
     pub fn device_lost(&self, reason: wgpu::DeviceLostReason, message: impl Into<String>) {
-        self.loss.note(Some(reason), message.into());
+        self.shared.loss.note(Some(reason), message.into());
     }
 
     /// All memory that the device holds now for whoever uses it, blocks of the allocator included; 0 where the driver does
@@ -186,23 +263,64 @@ impl Gpu {
         self.timeout
     }
 
-    /// Runs `make`, and turns what the device says of it into an error.
+    /// Runs `make`, and turns what the device says of it into an error: at once, or in a browser when it is
+    /// [settled](Self::settle).
     pub(super) fn scoped<T>(&self, doing: &str, make: impl FnOnce() -> T) -> Result<T, GpuError> {
-        self.loss.check_told()?;
+        self.check_told()?;
         let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory]
             .map(|filter| self.device.push_error_scope(filter));
         let made = make();
         // Scopes are a stack: the last pushed is popped first.
-        let errors: Vec<wgpu::Error> =
-            scopes.into_iter().rev().filter_map(|scope| pollster::block_on(scope.pop())).collect();
-        self.check_lost()?;
-        match errors.into_iter().next() {
-            None => Ok(made),
-            Some(wgpu::Error::OutOfMemory { .. }) => {
-                Err(GpuError::OutOfMemory { doing: doing.to_owned(), bytes: None })
+        let mut first = None;
+        for scope in scopes.into_iter().rev() {
+            let mut error: std::pin::Pin<Box<PoppedScope>> = Box::pin(scope.pop());
+            match poll_once(error.as_mut()) {
+                Poll::Ready(error) => first = first.or(error),
+                Poll::Pending => self.unsettled().push(Unsettled { doing: doing.to_owned(), error }),
             }
-            Some(error) => Err(GpuError::Refused { doing: doing.to_owned(), reason: error.to_string() }),
         }
+        self.check_lost()?;
+        match first {
+            None => Ok(made),
+            Some(error) => Err(refusal(doing, &error)),
+        }
+    }
+
+    fn unsettled(&self) -> std::sync::MutexGuard<'_, Vec<Unsettled>> {
+        self.shared.unsettled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the device had yet to say of all that was made, in a browser.
+    pub(super) async fn settle(&self) -> Result<(), GpuError> {
+        let unsettled = std::mem::take(&mut *self.unsettled());
+        let mut first = Ok(());
+        for Unsettled { doing, error } in unsettled {
+            if let Some(error) = error.await {
+                first = first.and(Err(refusal(&doing, &error)));
+            }
+        }
+        first
+    }
+
+    /// What is known of the device's loss, without asking it.
+    pub(super) fn check_told(&self) -> Result<(), GpuError> {
+        self.shared.loss.check_told()
+    }
+
+    /// Has the device polled until the answer that a task waits for is there.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn watch(&self, waker: &Waker, deadline: Option<Instant>) -> Option<u64> {
+        self.shared.poller.watch(&self.device, &self.shared.loss, waker.clone(), deadline)
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn poller(&self) -> &Poller {
+        &self.shared.poller
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn polling(&self) -> Polling {
+        self.shared.polling
     }
 
     /// What the device allows of a texture.
@@ -215,7 +333,7 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Lost`], with the reason and what the driver says.
     pub fn check_lost(&self) -> Result<(), GpuError> {
-        self.loss.check(&self.device)
+        self.shared.loss.check(&self.device)
     }
 
     /// Makes a buffer, called `what` in errors.
@@ -227,5 +345,14 @@ impl Gpu {
         }
         self.scoped(&format!("creating a buffer for {what}"), || self.device.create_buffer(buffer))
             .map_err(|error| error.for_bytes(buffer.size))
+    }
+}
+
+/// What the device said of something.
+fn refusal(doing: &str, error: &wgpu::Error) -> GpuError {
+    let doing = doing.to_owned();
+    match error {
+        wgpu::Error::OutOfMemory { .. } => GpuError::OutOfMemory { doing, bytes: None },
+        error => GpuError::Refused { doing, reason: error.to_string() },
     }
 }

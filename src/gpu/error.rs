@@ -74,6 +74,18 @@ pub enum GpuError {
         /// For how long.
         waited: Duration,
     },
+    /// The command encoder that something was read with was dropped, or finished and never submitted.
+    #[error("{what} was never submitted")]
+    NotSubmitted {
+        /// What was waited for.
+        what: String,
+    },
+    /// The memory was given back, and taking it again may take long.
+    #[error("the session has given its memory back; restore it first")]
+    Trimmed,
+    /// A pool was made for models with smaller pools, or with another texel format.
+    #[error("the pool has no room for the model; make one that names it")]
+    PoolTooSmall,
     /// The graph is not whole.
     #[error(transparent)]
     Graph(#[from] CheckError),

@@ -1,41 +1,34 @@
-//! External textures: inputs and outputs that lie in textures of the caller's, instead of being given by value.
+//! Textures of the caller's: what one must be for an input or output.
 
-use super::{GpuError, TensorRole};
-use crate::graph::Graph;
+use super::{
+    GpuError, TensorRole,
+    textures::{extent, texture_format},
+};
+use crate::plan::TextureSpec;
 
-/// Textures of the caller's for inputs and outputs, by index; missing ones are created.
-///
-/// Each must be as [`io_texture`](super::io_texture) says and have the usage `STORAGE_BINDING`. The session neither
-/// uploads to nor downloads from a texture of the caller's: its values come and go on the device, by
-/// [`Session::encode`](super::Session::encode).
-#[derive(Clone, Debug, Default)]
-pub struct ExternalTextures {
-    /// For the graph's inputs.
-    pub inputs: Vec<Option<wgpu::Texture>>,
-    /// For the graph's outputs.
-    pub outputs: Vec<Option<wgpu::Texture>>,
-}
-
-impl ExternalTextures {
-    /// The external texture of an input or output, if it has one.
-    pub(super) fn get(&self, role: TensorRole, index: usize) -> Option<&wgpu::Texture> {
-        self.of(role).get(index)?.as_ref()
-    }
-
-    /// Checks that the model has an input or output for each texture.
-    pub(super) fn check(&self, graph: &Graph) -> Result<(), GpuError> {
-        for (role, count) in [(TensorRole::Input, graph.inputs.len()), (TensorRole::Output, graph.outputs.len())] {
-            if let Some(index) = self.of(role).iter().rposition(Option::is_some).filter(|&last| last >= count) {
-                return Err(GpuError::NoSuchTensor { role, index, count });
-            }
+/// Checks that a texture of the caller's is exactly as `spec` says and usable as a storage texture.
+pub(super) fn check(
+    role: TensorRole,
+    index: usize,
+    name: &str,
+    spec: TextureSpec,
+    texture: &wgpu::Texture,
+) -> Result<(), GpuError> {
+    let reason = if texture.format() != texture_format(spec.format) {
+        format!("its format is {:?}", texture.format())
+    } else if texture.size() != extent(spec) {
+        match texture.depth_or_array_layers() {
+            1 => format!("it is {}x{}", texture.width(), texture.height()),
+            layers => format!("it is {}x{} in {layers} layers", texture.width(), texture.height()),
         }
-        Ok(())
-    }
-
-    fn of(&self, role: TensorRole) -> &[Option<wgpu::Texture>] {
-        match role {
-            TensorRole::Input => &self.inputs,
-            TensorRole::Output => &self.outputs,
-        }
-    }
+    } else if texture.dimension() != wgpu::TextureDimension::D2 {
+        format!("its dimension is {:?}", texture.dimension())
+    } else if texture.mip_level_count() != 1 {
+        format!("it has {} mip levels", texture.mip_level_count())
+    } else if !texture.usage().contains(wgpu::TextureUsages::STORAGE_BINDING) {
+        "it lacks the usage STORAGE_BINDING".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(GpuError::ExternalTexture { role, index, name: name.to_owned(), expected: spec, reason })
 }

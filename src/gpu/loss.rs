@@ -1,9 +1,13 @@
 //! How the loss of a device is noticed. wgpu tells one callback a device, and keeps who had asked before from hearing of
 //! it; so only a device of our own has ours, and another one is probed.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::{
+    pin::pin,
+    sync::{Arc, Mutex, OnceLock, PoisonError, mpsc},
+    task::Poll,
+};
 
-use super::GpuError;
+use super::{GpuError, wait::poll_once};
 
 /// Bytes of the buffer that is mapped to see whether its device is there: the fewest that can be.
 const PROBE_BYTES: u64 = wgpu::COPY_BUFFER_ALIGNMENT;
@@ -71,13 +75,13 @@ impl Loss {
         // The device may be lost by now, and wgpu would report that to the owner of the device as an error of its own.
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
         probe.unmap();
-        drop(pollster::block_on(scope.pop()));
+        drop(poll_once(pin!(scope.pop())));
         Ok(())
     }
 }
 
 /// A buffer to probe a device with; none where there is no memory for it, since such a buffer is never mapped, which is no
-/// sign of a loss.
+/// sign of a loss. A browser does not say so at once, and there a device is not probed: mappings fail where it is lost.
 fn buffer(device: &wgpu::Device) -> Option<wgpu::Buffer> {
     let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
     let buffer = device.create_buffer(&wgpu::BufferDescriptor {
@@ -86,7 +90,7 @@ fn buffer(device: &wgpu::Device) -> Option<wgpu::Buffer> {
         usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
         mapped_at_creation: false,
     });
-    pollster::block_on(scope.pop()).is_none().then_some(buffer)
+    matches!(poll_once(pin!(scope.pop())), Poll::Ready(None)).then_some(buffer)
 }
 
 /// Whether a buffer's device refuses to map it. A lost device does before the request returns; another one answers when
@@ -99,6 +103,6 @@ fn refuses(device: &wgpu::Device, probe: &wgpu::Buffer) -> bool {
         // Nobody listens any more when the buffer is unmapped.
         let _ = tell.send(result);
     });
-    drop(pollster::block_on(scope.pop()));
+    drop(poll_once(pin!(scope.pop())));
     matches!(answer.try_recv(), Ok(Err(_)))
 }

@@ -49,7 +49,9 @@ impl PlacedModel<'_> {
         let mut all = Vec::new();
         let last_uses = if poison { schedule.last_uses() } else { Vec::new() };
         if poison {
-            for (texture, &spec) in plan.textures.iter().enumerate() {
+            // As they are: those of a pool that models share may be larger than the plan's.
+            for texture in 0..plan.textures.len() {
+                let spec = self.textures.spec(texture);
                 let rows = 0..spec.height;
                 all.push((None, kernels::fill::fill(&whole(texture, spec), rows, f32::NAN)?));
             }

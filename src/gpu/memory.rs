@@ -16,6 +16,8 @@ pub struct Memory {
     pub tables: u64,
     /// Buffers that values of inputs and outputs go through.
     pub staging: u64,
+    /// Of the pool and the weights, what other sessions use as well.
+    pub shared: u64,
     /// All of it as the driver allocated it; `None` where the driver does not say.
     pub driver: Option<u64>,
 }

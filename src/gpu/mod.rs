@@ -1,35 +1,59 @@
 //! The executor on wgpu: device, textures, pipelines, programs. Knows no file format.
 
 mod allocations;
+#[cfg(not(target_arch = "wasm32"))]
 mod calibrate;
+#[cfg(not(target_arch = "wasm32"))]
 mod compare;
 mod device;
 mod error;
+mod executor;
 mod external;
+mod io_texture;
 mod loss;
 mod lower;
 mod memory;
 mod pack;
 mod params;
 mod pipelines;
+#[cfg(not(target_arch = "wasm32"))]
+mod poller;
+mod pool;
+mod ports;
+#[cfg(not(target_arch = "wasm32"))]
 mod profile;
 mod program;
-mod session;
+mod resident;
+mod staging;
+#[cfg(not(target_arch = "wasm32"))]
+mod stepwise;
 mod tensor_role;
 mod textures;
-mod transfer;
 mod wait;
 mod weights;
 
+#[cfg(not(target_arch = "wasm32"))]
 pub use calibrate::{Stopwatch, calibrate};
+#[cfg(not(target_arch = "wasm32"))]
 pub use compare::{StepDifference, compare, compare_compiled, largest_difference, largest_magnitude, tolerance};
-pub use device::{AdapterSummary, Gpu, GpuOptions, TIMEOUT, adapters};
+#[cfg(not(target_arch = "wasm32"))]
+pub use device::adapters;
+pub use device::{AdapterSummary, Gpu, GpuOptions, TIMEOUT, adapters_async};
 pub use error::GpuError;
-pub use external::ExternalTextures;
+pub use executor::{Executor, ExecutorOptions};
+pub use io_texture::io_texture;
 pub use memory::Memory;
 pub use pipelines::{ParamBinding, PipelineRecipe, Pipelines, SharedPipelines, source};
+#[cfg(not(target_arch = "wasm32"))]
+pub use poller::Polling;
+#[cfg(not(target_arch = "wasm32"))]
 pub use profile::DispatchTime;
 pub use program::Program;
-pub use session::{Session, SessionOptions, io_texture};
 pub use tensor_role::TensorRole;
 pub use textures::{Role, TextureSet};
+pub use wait::Wait;
+pub use weights::SharedWeights;
+
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use wait::now;
+pub(crate) use {pool::PoolTextures, staging::Readback, wait::Submitted};

@@ -6,6 +6,7 @@ use super::{Gpu, GpuError, ParamBinding};
 use crate::kernels::Dispatch;
 
 /// A dispatch's params: a range of a buffer that holds those of many.
+#[derive(Debug)]
 pub(super) struct ParamRange {
     pub(super) binding: ParamBinding,
     buffer: wgpu::Buffer,

@@ -1,17 +1,25 @@
 //! A program: dispatches bound to textures, ready to be encoded run after run.
 
+#[cfg(not(target_arch = "wasm32"))]
 use std::ops::Range;
 
-use super::{Gpu, GpuError, Pipelines, Role, TextureSet, params};
-use crate::{
-    kernels::Dispatch,
-    plan::{TexelFormat, TextureSpec},
+#[cfg(not(target_arch = "wasm32"))]
+use super::wait::{Submitted, Wait, now};
+use super::{
+    Gpu, GpuError, Pipelines, TextureSet,
+    params::{self, ParamRange},
 };
+use crate::{kernels::Dispatch, plan::TexelFormat};
+
+/// Bind groups of a dispatch that are kept for textures that change: a camera has two or three, in turns. They keep
+/// the textures alive.
+const KEPT: usize = 4;
 
 /// Dispatches over a texture set, in order.
 #[derive(Debug)]
 pub struct Program {
     bound: Vec<Bound>,
+    rebindable: Vec<Rebindable>,
     table_bytes: u64,
 }
 
@@ -19,8 +27,52 @@ pub struct Program {
 struct Bound {
     label: &'static str,
     pipeline: wgpu::ComputePipeline,
-    group: wgpu::BindGroup,
+    /// For one that touches a texture that may change, none until that is bound.
+    group: Option<wgpu::BindGroup>,
     grid: [u32; 2],
+}
+
+/// The dispatches that touch the same same textures that may change.
+#[derive(Debug)]
+struct Rebindable {
+    /// Numbers of those textures.
+    textures: Vec<usize>,
+    dispatches: Vec<Bindings>,
+    /// Groups for textures that were there, the last used first.
+    kept: Vec<(Vec<wgpu::Texture>, Vec<wgpu::BindGroup>)>,
+}
+
+/// What a dispatch is bound to.
+#[derive(Debug)]
+struct Bindings {
+    dispatch: usize,
+    params: ParamRange,
+    layout: wgpu::BindGroupLayout,
+    /// Numbers of textures, by binding from 1 on.
+    textures: [usize; 4],
+}
+
+impl Bindings {
+    fn group(&self, gpu: &Gpu, name: &'static str, textures: &TextureSet) -> Result<wgpu::BindGroup, GpuError> {
+        let entry = |binding: u32, texture: usize| wgpu::BindGroupEntry {
+            binding,
+            resource: wgpu::BindingResource::TextureView(textures.view(texture)),
+        };
+        let [output, input, weights, second] = self.textures;
+        gpu.scoped(&format!("binding {name}"), || {
+            gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some(name),
+                layout: &self.layout,
+                entries: &[
+                    wgpu::BindGroupEntry { binding: 0, resource: self.params.binding() },
+                    entry(1, output),
+                    entry(2, input),
+                    entry(3, weights),
+                    entry(4, second),
+                ],
+            })
+        })
+    }
 }
 
 impl Program {
@@ -36,36 +88,90 @@ impl Program {
         format: TexelFormat,
         dispatches: &[Dispatch],
     ) -> Result<Self, GpuError> {
-        let spare = textures.create("spare", TextureSpec { width: 1, height: 1, format }, Role::Pool)?;
+        Self::with_rebindable(gpu, textures, pipelines, format, dispatches, &[])
+    }
+
+    /// The same, where some of the textures will be replaced by others: what touches them is bound by
+    /// [`bind`](Self::bind).
+    pub(super) fn with_rebindable(
+        gpu: &Gpu,
+        textures: &mut TextureSet,
+        pipelines: &mut Pipelines,
+        format: TexelFormat,
+        dispatches: &[Dispatch],
+        changing: &[usize],
+    ) -> Result<Self, GpuError> {
+        let spare = textures.spare(format)?;
         let (params, table_bytes) = params::upload(gpu, &textures.allocations().label("tables"), dispatches)?;
         let mut bound = Vec::with_capacity(dispatches.len());
-        for (dispatch, params) in dispatches.iter().zip(&params) {
-            let name = dispatch.shader.name();
+        let mut rebindable: Vec<Rebindable> = Vec::new();
+        for (number, (dispatch, params)) in dispatches.iter().zip(params).enumerate() {
+            let label = dispatch.shader.name();
             // Shaders run without bounds checks, so the textures must be those that the parameters were written for.
             for reach in &dispatch.reach {
                 textures.check_reach(reach)?;
             }
             let pipeline = pipelines.get(dispatch.shader, &dispatch.constants, params.binding)?;
-            let entry = |binding, texture: Option<usize>| wgpu::BindGroupEntry {
-                binding,
-                resource: wgpu::BindingResource::TextureView(textures.view(texture.unwrap_or(spare))),
+            let of = |texture: Option<usize>| texture.unwrap_or(spare);
+            let bindings = Bindings {
+                dispatch: number,
+                layout: pipelines.layout(params.binding).clone(),
+                params,
+                textures: [dispatch.output, of(dispatch.input), of(dispatch.weights), of(dispatch.second)],
             };
-            let group = gpu.scoped(&format!("binding {name}"), || {
-                gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                    label: Some(name),
-                    layout: pipelines.layout(params.binding),
-                    entries: &[
-                        wgpu::BindGroupEntry { binding: 0, resource: params.binding() },
-                        entry(1, Some(dispatch.output)),
-                        entry(2, dispatch.input),
-                        entry(3, dispatch.weights),
-                        entry(4, dispatch.second),
-                    ],
-                })
-            })?;
-            bound.push(Bound { label: name, pipeline, group, grid: dispatch.grid() });
+            let touched: Vec<usize> =
+                changing.iter().copied().filter(|texture| bindings.textures.contains(texture)).collect();
+            let group = match touched.is_empty() {
+                true => Some(bindings.group(gpu, label, textures)?),
+                false => {
+                    match rebindable.iter_mut().find(|one| one.textures == touched) {
+                        Some(one) => one.dispatches.push(bindings),
+                        None => rebindable.push(Rebindable {
+                            textures: touched,
+                            dispatches: vec![bindings],
+                            kept: Vec::new(),
+                        }),
+                    }
+                    None
+                }
+            };
+            bound.push(Bound { label, pipeline, group, grid: dispatch.grid() });
         }
-        Ok(Self { bound, table_bytes })
+        Ok(Self { bound, rebindable, table_bytes })
+    }
+
+    /// Binds what touches textures that may change to those that are in the set now. Where they were there a short
+    /// while ago, nothing is made.
+    pub(super) fn bind(&mut self, gpu: &Gpu, textures: &TextureSet) -> Result<(), GpuError> {
+        for one in &mut self.rebindable {
+            let now: Vec<&wgpu::Texture> = one.textures.iter().map(|&texture| textures.texture(texture)).collect();
+            let same = |(held, _): &(Vec<wgpu::Texture>, _)| held.iter().eq(now.iter().copied());
+            match one.kept.iter().position(same) {
+                // What was bound last is bound still.
+                Some(0) => continue,
+                Some(at) => one.kept[..=at].rotate_right(1),
+                None => {
+                    let group = |bindings: &Bindings| {
+                        bindings.group(gpu, self.bound.get(bindings.dispatch).map_or("", |bound| bound.label), textures)
+                    };
+                    let groups = one.dispatches.iter().map(group).collect::<Result<Vec<_>, _>>()?;
+                    one.kept.truncate(KEPT - 1);
+                    one.kept.insert(0, (now.into_iter().cloned().collect(), groups));
+                }
+            }
+            let groups = one.kept.first().into_iter().flat_map(|(_, groups)| groups);
+            for (bindings, group) in one.dispatches.iter().zip(groups) {
+                if let Some(bound) = self.bound.get_mut(bindings.dispatch) {
+                    bound.group = Some(group.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets bind groups of textures that are not in the set any more.
+    pub(super) fn forget_unbound(&mut self) {
+        self.rebindable.iter_mut().for_each(|one| one.kept.truncate(1));
     }
 
     /// Number of dispatches.
@@ -99,6 +205,7 @@ impl Program {
     }
 
     /// Encodes some of the dispatches, each into a pass of its own with two timestamps of `queries`, two after two.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn encode_timed(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -122,22 +229,23 @@ impl Program {
     ///
     /// # Errors
     /// What the device says.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn run(&self, gpu: &Gpu, which: Range<usize>) -> Result<(), GpuError> {
-        let submission = gpu.scoped("running", || {
+        let index = gpu.scoped("running", || {
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             for dispatch in self.bound.get(which).into_iter().flatten() {
                 dispatch.encode(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
             }
             gpu.queue.submit([encoder.finish()])
         })?;
-        gpu.wait(&submission, "some steps of the model")
+        now(gpu.done(Wait::Block, &Submitted { index }, "some steps of the model"))
     }
 }
 
 impl Bound {
     fn encode(&self, pass: &mut wgpu::ComputePass<'_>) {
         pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, &self.group, &[]);
+        pass.set_bind_group(0, self.group.as_ref(), &[]);
         pass.dispatch_workgroups(self.grid[0], self.grid[1], 1);
     }
 }

@@ -1,13 +1,18 @@
 //! A set of textures by number: the pool, inputs and outputs, weights. Created once, never resized.
 
+use std::sync::Arc;
+#[cfg(not(target_arch = "wasm32"))]
 use std::{ops::Range, time::Duration};
 
 use half::f16;
 
-use super::{Gpu, GpuError, TensorRole, allocations::Allocations, pack::half, wait::Mapping};
+#[cfg(not(target_arch = "wasm32"))]
+use super::wait::{Mapping, Submitted, Wait, now};
+use super::{Gpu, GpuError, allocations::Allocations, pack::half};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::{graph::Shape, kernels::Operand};
 use crate::{
-    graph::Shape,
-    kernels::{Operand, Reach},
+    kernels::Reach,
     plan::{TexelFormat, TextureSpec},
 };
 
@@ -26,8 +31,10 @@ pub enum Role {
 #[derive(Debug)]
 pub struct TextureSet {
     gpu: Gpu,
-    allocations: Allocations,
+    allocations: Arc<Allocations>,
     slots: Vec<(TextureSpec, wgpu::Texture, wgpu::TextureView)>,
+    /// A texture of one texel, for bindings that nothing is read from; once it is asked for.
+    spare: Option<usize>,
 }
 
 /// The wgpu name of a format.
@@ -41,7 +48,12 @@ pub(super) const fn texture_format(format: TexelFormat) -> wgpu::TextureFormat {
 impl TextureSet {
     /// No textures yet.
     pub fn new(gpu: &Gpu) -> Self {
-        Self { gpu: gpu.clone(), allocations: Allocations::new(), slots: Vec::new() }
+        Self::labelled(gpu, Arc::new(Allocations::new()))
+    }
+
+    /// No textures yet, whose labels will be those of an owner.
+    pub(super) fn labelled(gpu: &Gpu, allocations: Arc<Allocations>) -> Self {
+        Self { gpu: gpu.clone(), allocations, slots: Vec::new(), spare: None }
     }
 
     /// Creates a texture and answers its number.
@@ -49,61 +61,18 @@ impl TextureSet {
     /// # Errors
     /// [`GpuError::Limit`] where an extent exceeds the device's, [`GpuError::OutOfMemory`].
     pub fn create(&mut self, label: &str, spec: TextureSpec, role: Role) -> Result<usize, GpuError> {
-        let allowed = u64::from(self.gpu.device.limits().max_texture_dimension_2d);
-        let needed = u64::from(spec.width.max(spec.height));
-        if needed > allowed {
-            let what = format!("texture {label} of {}x{} texels", spec.width, spec.height);
-            return Err(GpuError::Limit { what, limit: "maxTextureDimension2D", needed, allowed });
-        }
-        let storage = wgpu::TextureUsages::STORAGE_BINDING;
-        let usage = match role {
-            Role::Pool => storage,
-            Role::Shared => storage | wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,
-            Role::Weights => storage | wgpu::TextureUsages::COPY_DST,
-        };
-        let texture = self.gpu.scoped(&format!("creating texture {label}"), || {
-            self.gpu.device.create_texture(&wgpu::TextureDescriptor {
-                label: Some(&self.allocations.label(label)),
-                size: extent(spec),
-                mip_level_count: 1,
-                sample_count: 1,
-                dimension: wgpu::TextureDimension::D2,
-                format: texture_format(spec.format),
-                usage,
-                view_formats: &[],
-            })
-        });
-        let texture = texture.map_err(|error| error.for_bytes(spec.bytes()))?;
+        let texture = make(&self.gpu, &self.allocations, label, spec, role)?;
         Ok(self.push(spec, texture))
     }
 
-    /// Takes a texture of the caller's for an input or output, which must be exactly as `spec` says and usable as a storage
-    /// texture.
-    pub(super) fn adopt(
-        &mut self,
-        role: TensorRole,
-        index: usize,
-        name: &str,
-        spec: TextureSpec,
-        texture: wgpu::Texture,
-    ) -> Result<usize, GpuError> {
-        let reason = if texture.format() != texture_format(spec.format) {
-            format!("its format is {:?}", texture.format())
-        } else if texture.size() != extent(spec) {
-            match texture.depth_or_array_layers() {
-                1 => format!("it is {}x{}", texture.width(), texture.height()),
-                layers => format!("it is {}x{} in {layers} layers", texture.width(), texture.height()),
-            }
-        } else if texture.dimension() != wgpu::TextureDimension::D2 {
-            format!("its dimension is {:?}", texture.dimension())
-        } else if texture.mip_level_count() != 1 {
-            format!("it has {} mip levels", texture.mip_level_count())
-        } else if !texture.usage().contains(wgpu::TextureUsages::STORAGE_BINDING) {
-            "it lacks the usage STORAGE_BINDING".to_owned()
-        } else {
-            return Ok(self.push(spec, texture));
-        };
-        Err(GpuError::ExternalTexture { role, index, name: name.to_owned(), expected: spec, reason })
+    /// The number of the texture of one texel that open bindings get.
+    pub(super) fn spare(&mut self, format: TexelFormat) -> Result<usize, GpuError> {
+        if let Some(spare) = self.spare {
+            return Ok(spare);
+        }
+        let made = self.create("spare", TextureSpec { width: 1, height: 1, format }, Role::Pool)?;
+        self.spare = Some(made);
+        Ok(made)
     }
 
     /// How what this set makes is labelled, and what belongs to it.
@@ -129,14 +98,30 @@ impl TextureSet {
     }
 
     /// How long waits for reading textures may take from now on.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn set_timeout(&mut self, timeout: Duration) {
         self.gpu = self.gpu.clone().with_timeout(timeout);
     }
 
-    fn push(&mut self, spec: TextureSpec, texture: wgpu::Texture) -> usize {
+    /// Takes a texture that is as `spec` says, and answers its number.
+    pub(super) fn push(&mut self, spec: TextureSpec, texture: wgpu::Texture) -> usize {
         let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
         self.slots.push((spec, texture, view));
         self.slots.len() - 1
+    }
+
+    /// Number of textures.
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Puts another texture in the place of one, of the same kind.
+    pub(super) fn replace(&mut self, index: usize, texture: &wgpu::Texture) {
+        if let Some((_, held, view)) = self.slots.get_mut(index)
+            && held != texture
+        {
+            (*held, *view) = (texture.clone(), texture.create_view(&wgpu::TextureViewDescriptor::default()));
+        }
     }
 
     /// Width, height and format of texture `index`.
@@ -185,6 +170,7 @@ impl TextureSet {
     ///
     /// # Errors
     /// What the device says.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn read(&self, index: usize) -> Result<Vec<[f32; 4]>, GpuError> {
         let spec = self.spec(index);
         let pitch = row_bytes(spec).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize);
@@ -212,11 +198,10 @@ impl TextureSet {
                 },
                 extent(spec),
             );
-            let submission = gpu.queue.submit([encoder.finish()]);
-            (submission, Mapping::new(&buffer, wgpu::MapMode::Read))
+            let index = gpu.queue.submit([encoder.finish()]);
+            (Submitted { index }, Mapping::new(&buffer, wgpu::MapMode::Read))
         })?;
-        gpu.wait(&submission, "a copy of a texture")?;
-        mapping.finish(gpu)?;
+        now(mapping.finish(gpu, Wait::Block, Some(&submission), "a copy of a texture"))?;
         let view = buffer
             .get_mapped_range(..)
             .map_err(|e| GpuError::Refused { doing: "mapping a buffer".into(), reason: e.to_string() })?;
@@ -224,6 +209,7 @@ impl TextureSet {
     }
 }
 
+#[cfg(not(target_arch = "wasm32"))]
 impl TextureSet {
     /// The dense values of some rows of a placed tensor, whose texture must be one that the host may read.
     ///
@@ -244,7 +230,45 @@ impl TextureSet {
     }
 }
 
-fn extent(spec: TextureSpec) -> wgpu::Extent3d {
+/// Makes a texture, labelled for its owner.
+///
+/// # Errors
+/// [`GpuError::Limit`] where an extent exceeds the device's, [`GpuError::OutOfMemory`].
+pub(super) fn make(
+    gpu: &Gpu,
+    allocations: &Allocations,
+    label: &str,
+    spec: TextureSpec,
+    role: Role,
+) -> Result<wgpu::Texture, GpuError> {
+    let allowed = u64::from(gpu.device.limits().max_texture_dimension_2d);
+    let needed = u64::from(spec.width.max(spec.height));
+    if needed > allowed {
+        let what = format!("texture {label} of {}x{} texels", spec.width, spec.height);
+        return Err(GpuError::Limit { what, limit: "maxTextureDimension2D", needed, allowed });
+    }
+    let storage = wgpu::TextureUsages::STORAGE_BINDING;
+    let usage = match role {
+        Role::Pool => storage,
+        Role::Shared => storage | wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,
+        Role::Weights => storage | wgpu::TextureUsages::COPY_DST,
+    };
+    let texture = gpu.scoped(&format!("creating texture {label}"), || {
+        gpu.device.create_texture(&wgpu::TextureDescriptor {
+            label: Some(&allocations.label(label)),
+            size: extent(spec),
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: texture_format(spec.format),
+            usage,
+            view_formats: &[],
+        })
+    });
+    texture.map_err(|error| error.for_bytes(spec.bytes()))
+}
+
+pub(super) fn extent(spec: TextureSpec) -> wgpu::Extent3d {
     wgpu::Extent3d { width: spec.width, height: spec.height, depth_or_array_layers: 1 }
 }
 
@@ -264,6 +288,7 @@ pub(super) fn encode(format: TexelFormat, texels: &[[f32; 4]]) -> Vec<u8> {
 }
 
 /// Texels from the bytes that the format stores.
+#[cfg(not(target_arch = "wasm32"))]
 pub(super) fn decode(format: TexelFormat, bytes: &[u8]) -> Vec<[f32; 4]> {
     match format {
         TexelFormat::Rgba32Float => bytemuck::pod_collect_to_vec(bytes),

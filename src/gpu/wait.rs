@@ -1,100 +1,315 @@
-//! Waiting for the device: for one submission, no longer than the timeout, and for buffers that are to be mapped.
+//! Waiting for the device: for one submission or one answer, no longer than the timeout, by blocking or as a task.
 //! Nothing else in this crate waits for a device.
 
 use std::{
+    future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::mpsc::{self, Receiver, RecvTimeoutError},
-    time::{Duration, Instant},
+    pin::Pin,
+    sync::{Mutex, PoisonError},
+    task::{Context, Poll, Waker},
 };
 
 use super::{Gpu, GpuError};
 
-/// How long one call of `Device::poll` may wait. wgpu holds a lock meanwhile, and notices lost devices only between
-/// calls; a call returns as soon as the device is done, so a short slice costs nothing.
-const POLL_SLICE: Duration = Duration::from_millis(100);
+/// How a call waits for the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// On this thread, which drives the device meanwhile: a future that waits so is ready at its first poll.
+    #[cfg(not(target_arch = "wasm32"))]
+    Block,
+    /// As a task that is woken.
+    Task,
+}
 
-/// How long to wait for a callback that another thread's poll has taken up and has yet to call. Chosen far above what a
-/// scheduler may delay a thread.
-const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
+/// An answer that a callback of wgpu's gives.
+pub(super) type Answer<T> = oneshot::Receiver<T>;
 
-impl Gpu {
-    /// Waits until the device is done with `submission`, which is called `what`; what was submitted after it may still
-    /// run.
-    pub(super) fn wait(&self, submission: &wgpu::SubmissionIndex, what: &str) -> Result<(), GpuError> {
-        let begun = Instant::now();
-        loop {
-            self.check_lost()?;
-            let left = self.timeout().saturating_sub(begun.elapsed());
-            let wait = wgpu::PollType::Wait {
-                submission_index: Some(submission.clone()),
-                timeout: Some(left.min(POLL_SLICE)),
-            };
-            match catch_panic(|| self.device.poll(wait)) {
-                Ok(Ok(_)) => return self.check_lost(),
-                // A slice has passed, and not yet all the time there is.
-                Ok(Err(wgpu::PollError::Timeout)) if left > POLL_SLICE => {}
-                Ok(Err(wgpu::PollError::Timeout)) => {
-                    return Err(GpuError::Timeout { what: what.to_owned(), waited: begun.elapsed() });
-                }
-                // What was submitted to a device that was being destroyed has no number that could be waited for.
-                Ok(Err(error @ wgpu::PollError::WrongSubmissionIndex(..))) => {
-                    return Err(self.loss(error.to_string()));
-                }
-                Err(message) => return Err(self.loss(message)),
-            }
+/// The result of a future that does not wait for anything but [blocks](Wait::Block).
+///
+/// # Errors
+/// [`GpuError::Refused`] where it waits nevertheless, which is a defect.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn now<T, E: From<GpuError>>(future: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    match poll_once(std::pin::pin!(future)) {
+        Poll::Ready(result) => result,
+        Poll::Pending => {
+            Err(GpuError::Refused { doing: "a blocking call".into(), reason: "it waits for a task".into() }.into())
         }
     }
+}
 
-    /// The error of a device that did not do what only a lost one does not do: as the device itself says, if it does.
-    fn loss(&self, message: String) -> GpuError {
-        // Gives wgpu the occasion to say that the device was destroyed.
-        let _ = catch_panic(|| self.device.poll(wgpu::PollType::Poll));
-        self.check_lost().err().unwrap_or(GpuError::Lost { reason: None, message })
-    }
+/// Looks once whether a future is ready.
+pub(super) fn poll_once<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
 /// What `poll` answers, or what it panicked with. wgpu 30 panics in `Device::poll` where a driver reports the loss of
 /// its device during the wait; it has told the device's callback before.
-fn catch_panic<T>(poll: impl FnOnce() -> T) -> Result<T, String> {
+pub(super) fn catch_panic<T>(poll: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(poll)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
         text.unwrap_or("the wait for the device was given up").to_owned()
     })
 }
 
-/// A buffer that is to be mapped, whole, and the answer to that.
-#[derive(Debug)]
-pub(super) struct Mapping {
-    answer: Receiver<Result<(), wgpu::BufferAsyncError>>,
+impl Gpu {
+    /// Waits until the device is done with what was `submitted`, which is called `what`; what was submitted after it may
+    /// still run.
+    pub(crate) async fn done(&self, wait: Wait, submitted: &Submitted, what: &str) -> Result<(), GpuError> {
+        match wait {
+            #[cfg(not(target_arch = "wasm32"))]
+            Wait::Block => self.wait(&submitted.index, what),
+            Wait::Task => {
+                let (tell, answer) = oneshot::channel();
+                self.queue.on_submitted_work_done(move || drop(tell.send(())));
+                self.task(answer, what).await
+            }
+        }
+    }
+
+    /// Waits for an answer that comes when the device is done with what was `submitted`, where that is known.
+    pub(super) async fn answer<T>(
+        &self,
+        wait: Wait,
+        answer: Answer<T>,
+        submitted: Option<&Submitted>,
+        what: &str,
+    ) -> Result<T, GpuError> {
+        match wait {
+            #[cfg(not(target_arch = "wasm32"))]
+            Wait::Block => self.block(answer, submitted.map(|submitted| &submitted.index), what),
+            Wait::Task => self.task(answer, what).await,
+        }
+    }
+
+    /// The answer was given up: what was to give it went without being submitted, or with its device.
+    fn given_up(&self, what: &str) -> GpuError {
+        self.check_lost().err().unwrap_or_else(|| GpuError::NotSubmitted { what: what.to_owned() })
+    }
 }
+
+/// What was submitted to a queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Submitted {
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "there is no blocking wait"))]
+    pub(super) index: wgpu::SubmissionIndex,
+}
+
+#[cfg(target_arch = "wasm32")]
+mod task {
+    use super::{Answer, Gpu, GpuError};
+
+    impl Gpu {
+        /// The browser drives the device, and has no clock of its own for us: who wants a timeout races the future.
+        pub(super) async fn task<T>(&self, answer: Answer<T>, what: &str) -> Result<T, GpuError> {
+            answer.await.map_err(|_| self.given_up(what))
+        }
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+mod native {
+    use std::{
+        pin::Pin,
+        task::{Context, Poll},
+        time::{Duration, Instant},
+    };
+
+    use oneshot::{RecvTimeoutError, TryRecvError};
+
+    use super::{Answer, Gpu, GpuError, catch_panic};
+    use crate::gpu::poller::Polling;
+
+    /// How long one call of `Device::poll` may wait. wgpu holds a lock meanwhile, and notices lost devices only between
+    /// calls; a call returns as soon as the device is done, so a short slice costs nothing.
+    const POLL_SLICE: Duration = Duration::from_millis(100);
+    /// The same where it is not known what is waited for: all that was submitted is, and the answer may come before.
+    const UNKNOWN_SLICE: Duration = Duration::from_millis(1);
+    /// Between two looks for an answer to what was not submitted yet.
+    const PAUSE: Duration = Duration::from_micros(200);
+    /// How long to wait for a callback that another thread's poll has taken up and has yet to call. Chosen far above
+    /// what a scheduler may delay a thread.
+    const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
+
+    impl Gpu {
+        /// Blocks until the device is done with a submission.
+        pub(in crate::gpu) fn wait(&self, submission: &wgpu::SubmissionIndex, what: &str) -> Result<(), GpuError> {
+            let begun = Instant::now();
+            loop {
+                self.check_lost()?;
+                let left = self.timeout().saturating_sub(begun.elapsed());
+                match self.poll_for(Some(submission), left.min(POLL_SLICE))? {
+                    Polled::Done => return self.check_lost(),
+                    // A slice has passed, and not yet all the time there is.
+                    Polled::Busy if left > POLL_SLICE => {}
+                    Polled::Busy => return Err(GpuError::Timeout { what: what.to_owned(), waited: begun.elapsed() }),
+                }
+            }
+        }
+
+        /// Blocks until an answer is there.
+        pub(super) fn block<T>(
+            &self,
+            answer: Answer<T>,
+            submission: Option<&wgpu::SubmissionIndex>,
+            what: &str,
+        ) -> Result<T, GpuError> {
+            let begun = Instant::now();
+            let late = |waited| GpuError::Timeout { what: what.to_owned(), waited };
+            if let Some(submission) = submission {
+                self.wait(submission, what)?;
+                // Where threads share a device, a thread's wait may be over before another one has delivered the answer.
+                return match answer.recv_timeout(CALLBACK_TIMEOUT) {
+                    Ok(answer) => Ok(answer),
+                    Err(RecvTimeoutError::Timeout) => Err(late(begun.elapsed())),
+                    Err(RecvTimeoutError::Disconnected) => Err(self.given_up(what)),
+                };
+            }
+            loop {
+                match answer.try_recv() {
+                    Ok(answer) => return Ok(answer),
+                    Err(TryRecvError::Disconnected) => return Err(self.given_up(what)),
+                    Err(TryRecvError::Empty) => self.check_lost()?,
+                }
+                let waited = begun.elapsed();
+                if waited >= self.timeout() {
+                    return Err(late(waited));
+                }
+                match self.poll_for(None, UNKNOWN_SLICE)? {
+                    Polled::Busy => {}
+                    // Nothing is on the device, so another thread has yet to submit what is waited for.
+                    Polled::Done => {
+                        if let Ok(answer) = answer.recv_timeout(PAUSE) {
+                            return Ok(answer);
+                        }
+                    }
+                }
+            }
+        }
+
+        fn poll_for(&self, submission: Option<&wgpu::SubmissionIndex>, timeout: Duration) -> Result<Polled, GpuError> {
+            let wait = wgpu::PollType::Wait { submission_index: submission.cloned(), timeout: Some(timeout) };
+            match catch_panic(|| self.device.poll(wait)) {
+                Ok(Ok(_)) => Ok(Polled::Done),
+                Ok(Err(wgpu::PollError::Timeout)) => Ok(Polled::Busy),
+                // What was submitted to a device that was being destroyed has no number that could be waited for.
+                Ok(Err(error @ wgpu::PollError::WrongSubmissionIndex(..))) => Err(self.loss(error.to_string())),
+                Err(message) => Err(self.loss(message)),
+            }
+        }
+
+        /// The error of a device that did not do what only a lost one does not do: as the device itself says, if it does.
+        fn loss(&self, message: String) -> GpuError {
+            // Gives wgpu the occasion to say that the device was destroyed.
+            let _ = catch_panic(|| self.device.poll(wgpu::PollType::Poll));
+            self.check_lost().err().unwrap_or(GpuError::Lost { reason: None, message })
+        }
+
+        pub(super) fn task<T>(&self, answer: Answer<T>, what: &str) -> Task<T> {
+            let begun = Instant::now();
+            let answer = answer.into_future();
+            Task { gpu: self.clone(), answer, begun, what: what.to_owned(), watched: None }
+        }
+    }
+
+    enum Polled {
+        Done,
+        Busy,
+    }
+
+    /// A task that waits for an answer.
+    pub(super) struct Task<T> {
+        gpu: Gpu,
+        answer: oneshot::AsyncReceiver<T>,
+        begun: Instant,
+        what: String,
+        /// Its number with the poller, once it waits.
+        watched: Option<u64>,
+    }
+
+    impl<T> Future for Task<T> {
+        type Output = Result<T, GpuError>;
+
+        fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+            let this = &mut *self;
+            match Pin::new(&mut this.answer).poll(cx) {
+                Poll::Ready(Ok(answer)) => return Poll::Ready(Ok(answer)),
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(this.gpu.given_up(&this.what))),
+                Poll::Pending => {}
+            }
+            this.gpu.check_told()?;
+            let waited = this.begun.elapsed();
+            if waited >= this.gpu.timeout() {
+                return Poll::Ready(Err(GpuError::Timeout { what: this.what.clone(), waited }));
+            }
+            match this.watched {
+                Some(number) => this.gpu.poller().rewake(number, cx.waker()),
+                None if this.gpu.polling() == Polling::Host => {}
+                None => {
+                    this.watched = this.gpu.watch(cx.waker(), this.begun.checked_add(this.gpu.timeout()));
+                    if this.watched.is_none() {
+                        // Without a thread the task drives the device itself.
+                        let _ = catch_panic(|| this.gpu.device.poll(wgpu::PollType::Poll));
+                        cx.waker().wake_by_ref();
+                    }
+                }
+            }
+            Poll::Pending
+        }
+    }
+
+    impl<T> Drop for Task<T> {
+        fn drop(&mut self) {
+            if let Some(number) = self.watched {
+                self.gpu.poller().forget(number);
+            }
+        }
+    }
+}
+
+/// A buffer that is to be mapped, whole, and the answer to that. In a mutex, which nobody locks, because a receiver may
+/// be looked at by one thread alone and a session by several.
+#[derive(Debug)]
+pub(super) struct Mapping(Mutex<Answer<Result<(), wgpu::BufferAsyncError>>>);
 
 impl Mapping {
     /// Asks for the buffer to be mapped when the device is done with what was submitted up to now.
     pub(super) fn new(buffer: &wgpu::Buffer, mode: wgpu::MapMode) -> Self {
-        let (tell, answer) = mpsc::channel();
-        buffer.map_async(mode, .., move |result| {
-            // Nobody listens to the mapping of a buffer that was given up.
-            let _ = tell.send(result);
-        });
-        Self { answer }
+        let (tell, answer) = oneshot::channel();
+        // Nobody listens to the mapping of a buffer that was given up.
+        buffer.map_async(mode, .., move |result| drop(tell.send(result)));
+        Self(Mutex::new(answer))
     }
 
-    /// The answer, after a [wait](Gpu::wait) for the last submission that uses the buffer. Where threads share a
-    /// device, a thread's wait may be over before another one has delivered the answer.
-    pub(super) fn finish(self, gpu: &Gpu) -> Result<(), GpuError> {
-        let doing = "mapping a buffer".to_owned();
-        match self.answer.recv_timeout(CALLBACK_TIMEOUT) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => {
-                gpu.check_lost()?;
-                Err(GpuError::Refused { doing, reason: error.to_string() })
-            }
-            Err(RecvTimeoutError::Timeout) => Err(GpuError::Timeout { what: doing, waited: CALLBACK_TIMEOUT }),
-            Err(RecvTimeoutError::Disconnected) => {
-                gpu.check_lost()?;
-                Err(GpuError::Refused { doing, reason: "it was given up".into() })
-            }
+    /// Asks for it when the device is done with what an encoder holds, once that is submitted.
+    pub(super) fn on_submit(encoder: &wgpu::CommandEncoder, buffer: &wgpu::Buffer, mode: wgpu::MapMode) -> Self {
+        let (tell, answer) = oneshot::channel();
+        encoder.map_buffer_on_submit(buffer, mode, .., move |result| drop(tell.send(result)));
+        Self(Mutex::new(answer))
+    }
+
+    /// Whether the buffer is mapped by now; `Some(false)` where it never will be.
+    pub(super) fn is_mapped(&mut self) -> Option<bool> {
+        match self.0.get_mut().unwrap_or_else(PoisonError::into_inner).try_recv() {
+            Ok(result) => Some(result.is_ok()),
+            Err(oneshot::TryRecvError::Disconnected) => Some(false),
+            Err(oneshot::TryRecvError::Empty) => None,
         }
+    }
+
+    /// Waits for it, and so for what was `submitted` last with the buffer, where that is known.
+    pub(super) async fn finish(
+        self,
+        gpu: &Gpu,
+        wait: Wait,
+        submitted: Option<&Submitted>,
+        what: &str,
+    ) -> Result<(), GpuError> {
+        let answer = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        gpu.answer(wait, answer, submitted, what).await?.map_err(|error| {
+            let refused = GpuError::Refused { doing: "mapping a buffer".into(), reason: error.to_string() };
+            gpu.check_lost().err().unwrap_or(refused)
+        })
     }
 }
 

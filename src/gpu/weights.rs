@@ -1,6 +1,12 @@
-//! Weights: packed node by node into as few textures as the device allows, uploaded once.
+//! Weights: packed node by node into as few textures as the device allows, uploaded once for all sessions of a model.
 
-use super::{Gpu, GpuError, Role, TextureSet};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::{
+    Gpu, GpuError, Role, TextureSet,
+    allocations::Allocations,
+    wait::{Submitted, Wait},
+};
 use crate::{
     graph::{Graph, IdVec, NodeId},
     kernels::WeightPlace,
@@ -16,13 +22,74 @@ const UPLOAD_TEXELS: usize = 1 << 16;
 /// core WebGPU allows, that holds 8 million texels.
 const MAX_WIDTH: usize = 1024;
 
-/// Uploads every node's weights. Answers where each node's begin, and the bytes of the textures.
-pub(super) fn upload(
-    gpu: &Gpu,
-    textures: &mut TextureSet,
-    graph: &Graph,
-    format: TexelFormat,
-) -> Result<(IdVec<NodeId, WeightPlace>, u64), GpuError> {
+/// The weights of a model on a device.
+#[derive(Debug)]
+pub(super) struct WeightTextures {
+    textures: TextureSet,
+    /// Where each node's begin, by the numbers of `textures`.
+    places: IdVec<NodeId, WeightPlace>,
+    bytes: u64,
+}
+
+impl WeightTextures {
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn allocations(&self) -> &Allocations {
+        self.textures.allocations()
+    }
+
+    /// Adds the textures to a set; answers where each node's weights begin in it.
+    pub(super) fn add_to(&self, textures: &mut TextureSet) -> IdVec<NodeId, WeightPlace> {
+        let numbers: Vec<usize> = (0..self.textures.len())
+            .map(|index| textures.push(self.textures.spec(index), self.textures.texture(index).clone()))
+            .collect();
+        let place = |place: &WeightPlace| {
+            // Nodes without weights have places that nobody reads.
+            let texture = numbers.get(place.texture).copied().unwrap_or_default();
+            WeightPlace { texture, ..*place }
+        };
+        self.places.iter().map(place).collect::<Vec<_>>().into()
+    }
+}
+
+/// The weights that the sessions of one model share, as long as one of them is there. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct SharedWeights {
+    held: Arc<Mutex<Weak<WeightTextures>>>,
+}
+
+impl SharedWeights {
+    /// Those that are on the device, else new ones.
+    pub(super) async fn get(
+        &self,
+        gpu: &Gpu,
+        wait: Wait,
+        graph: &Graph,
+        format: TexelFormat,
+    ) -> Result<Arc<WeightTextures>, GpuError> {
+        if let Some(held) = self.lock().upgrade() {
+            return Ok(held);
+        }
+        // Nothing is locked meanwhile, since a task may go to sleep: where two begin at once, one's are dropped.
+        let made = Arc::new(upload(gpu, wait, graph, format).await?);
+        let mut held = self.lock();
+        if let Some(other) = held.upgrade() {
+            return Ok(other);
+        }
+        *held = Arc::downgrade(&made);
+        Ok(made)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Weak<WeightTextures>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Uploads every node's weights.
+async fn upload(gpu: &Gpu, wait: Wait, graph: &Graph, format: TexelFormat) -> Result<WeightTextures, GpuError> {
+    let mut textures = TextureSet::new(gpu);
     let limit = gpu.device.limits().max_texture_dimension_2d as usize;
     let capacity = MAX_WIDTH * limit;
     // The largest power of two within the limit, since kernels find a texel by shift and mask.
@@ -43,19 +110,20 @@ pub(super) fn upload(
         }
         // The weights of a node lie in one texture.
         if texels.len() + packed.len() > capacity {
-            bytes += store(gpu, textures, &mut texels, &mut places[first..i], format, limit)?;
+            bytes += store(gpu, wait, &mut textures, &mut texels, &mut places[first..i], format, limit).await?;
             first = i;
         }
         (places[i].base, places[i].texels) = (texels.len() as u32, packed.len() as u32);
         texels.extend(packed);
     }
-    bytes += store(gpu, textures, &mut texels, &mut places[first..], format, limit)?;
-    Ok((places.into(), bytes))
+    bytes += store(gpu, wait, &mut textures, &mut texels, &mut places[first..], format, limit).await?;
+    Ok(WeightTextures { textures, places: places.into(), bytes })
 }
 
-/// Makes one texture of what was packed, and notes it in the places of its nodes.
-fn store(
+/// Makes one texture of what was packed, if anything was, and notes it in the places of its nodes. Answers its bytes.
+async fn store(
     gpu: &Gpu,
+    wait: Wait,
     textures: &mut TextureSet,
     texels: &mut Vec<[f32; 4]>,
     places: &mut [WeightPlace],
@@ -77,8 +145,8 @@ fn store(
         // Widths are powers of two and below a chunk's length, so a chunk begins with a row.
         textures.write_rows(texture, (i * UPLOAD_TEXELS / width) as u32, chunk)?;
         // Ends the use of staging memory before more is taken.
-        let submission = gpu.scoped("uploading weights", || gpu.queue.submit([]))?;
-        gpu.wait(&submission, "an upload of weights")?;
+        let index = gpu.scoped("uploading weights", || gpu.queue.submit([]))?;
+        gpu.done(wait, &Submitted { index }, "an upload of weights").await?;
     }
     texels.clear();
     Ok(spec.bytes())

@@ -3,7 +3,45 @@
 use super::{
     error::{InputError, LayoutError, PlanError},
     layout::Layout,
+    placement::{Plan, TextureSpec},
 };
+
+/// For each region its rank: the largest has 0. Regions of the same rank share memory, of which no other assignment of
+/// whole regions to each other takes less.
+fn ranks(sizes: impl Iterator<Item = u64>) -> Vec<usize> {
+    let sizes: Vec<u64> = sizes.collect();
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_by_key(|&region| std::cmp::Reverse(sizes[region]));
+    let mut ranks = vec![0; order.len()];
+    for (rank, region) in order.into_iter().enumerate() {
+        ranks[region] = rank;
+    }
+    ranks
+}
+
+/// For each texture of a plan its place in a pool of [`overlay_textures`]. Each has another one, so what the plan keeps
+/// apart stays apart.
+pub(crate) fn texture_ranks(plan: &Plan) -> Vec<usize> {
+    ranks(plan.textures.iter().map(TextureSpec::texels))
+}
+
+/// The textures of a pool that is large enough for each of several plans by itself, the largest first. The plans must have
+/// one texel format.
+pub(crate) fn overlay_textures<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<TextureSpec> {
+    let mut pool: Vec<TextureSpec> = Vec::new();
+    for plan in plans {
+        for (&spec, rank) in plan.textures.iter().zip(texture_ranks(plan)) {
+            if rank >= pool.len() {
+                // A place that no plan before had; there may be some before it.
+                pool.resize(rank + 1, spec);
+            }
+            if pool[rank].texels() < spec.texels() {
+                pool[rank] = spec;
+            }
+        }
+    }
+    pool
+}
 
 /// Regions for all models, and the layout of each in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,15 +91,10 @@ pub fn overlay_pools(layouts: &[Layout]) -> Result<Pool, PlanError> {
     let mut regions: Vec<u64> = Vec::new();
     let mut shared = Vec::with_capacity(layouts.len());
     for layout in layouts {
-        let mut order: Vec<usize> = (0..layout.regions.len()).collect();
-        order.sort_by_key(|&region| std::cmp::Reverse(layout.regions[region]));
-        let mut pool_region = vec![0; order.len()];
-        for (rank, &region) in order.iter().enumerate() {
-            pool_region[region] = rank;
-            if regions.len() == rank {
-                regions.push(0);
-            }
-            regions[rank] = regions[rank].max(layout.regions[region]);
+        let pool_region = ranks(layout.regions.iter().copied());
+        regions.resize(regions.len().max(pool_region.len()), 0);
+        for (&rank, &size) in pool_region.iter().zip(&layout.regions) {
+            regions[rank] = regions[rank].max(size);
         }
         let mut moved = layout.clone();
         for (record, place) in moved.places.iter_mut().enumerate() {

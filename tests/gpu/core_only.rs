@@ -1,6 +1,6 @@
 //! Nothing is asked of a device but core WebGPU; only sizes may be larger.
 
-use texpool::gpu::{Gpu, GpuOptions, Session, SessionOptions};
+use texpool::gpu::{Executor, ExecutorOptions, Gpu, GpuOptions};
 
 use crate::support::{MODELS, callers_device, models, open, open_with};
 
@@ -37,7 +37,7 @@ fn every_model_runs_on_a_callers_device_of_core_limits() {
     let gpu = bare();
     for file in MODELS {
         let graph = texpool::import::open(models::model(file)).unwrap();
-        let mut session = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap();
+        let mut session = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
         let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| vec![0.5; graph.shape(t).len()]).collect();
         let outputs = session.run(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
         assert!(outputs.iter().flatten().all(|v| v.is_finite()), "{file}");

@@ -10,7 +10,7 @@ use std::{
 };
 
 use texpool::{
-    gpu::{Gpu, GpuError, GpuOptions, Role, Session, SessionOptions, TextureSet},
+    gpu::{Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, Role, TextureSet},
     graph::{GraphBuilder, Op, Unary},
     plan::{TexelFormat, TextureSpec},
 };
@@ -27,7 +27,7 @@ fn a_lost_device_is_told_from_other_errors() {
     let x = b.input("x", &[1, 3, 5, 7]).unwrap();
     let y = b.node("exp", Op::Unary(Unary::Exp), &[x], texpool::graph::Act::None).unwrap();
     let graph = b.finish(&[y]).unwrap();
-    let mut session = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap();
+    let mut session = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
     let input = vec![0.5; 105];
     session.run(&[&input]).unwrap();
     gpu.device.destroy();
@@ -35,7 +35,7 @@ fn a_lost_device_is_told_from_other_errors() {
         let error = session.run(&[&input]).unwrap_err();
         assert!(matches!(error, GpuError::Lost { .. }), "{error:?}");
     }
-    let error = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap_err();
+    let error = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap_err();
     assert!(matches!(error, GpuError::Lost { .. }), "{error:?}");
 }
 
@@ -62,7 +62,7 @@ fn a_callers_device_keeps_its_callback() {
         });
         // Nobody but the caller hears of errors: one that nobody expects ends the test.
         device.on_uncaptured_error(Arc::new(|error| panic!("{error}")));
-        let mut session = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap();
+        let mut session = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
         session.run(&[&input]).unwrap();
         device.destroy();
         if tells {
@@ -73,7 +73,7 @@ fn a_callers_device_keeps_its_callback() {
         for error in [
             session.run(&[&input]).unwrap_err(),
             session.profile().unwrap_err(),
-            Session::new(&gpu, &graph, &SessionOptions::default()).unwrap_err(),
+            Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap_err(),
             gpu.check_lost().unwrap_err(),
         ] {
             assert!(matches!(error, GpuError::Lost { .. }), "{error:?}");

@@ -2,7 +2,7 @@
 //! input or output.
 
 use texpool::{
-    gpu::{ExternalTextures, Gpu, GpuError, Session, SessionOptions, TensorRole, io_texture},
+    gpu::{Executor, ExecutorOptions, Gpu, GpuError, TensorRole, io_texture},
     graph::{Act, Binary, Graph, GraphBuilder, ReduceKind},
     plan::TexelFormat,
 };
@@ -19,7 +19,7 @@ fn network() -> Graph {
 }
 
 /// A texture as the caller makes it: for the first input, unless it is changed.
-fn texture(gpu: &Gpu, change: impl FnOnce(&mut wgpu::TextureDescriptor<'_>)) -> Option<wgpu::Texture> {
+fn texture(gpu: &Gpu, change: impl FnOnce(&mut wgpu::TextureDescriptor<'_>)) -> wgpu::Texture {
     let graph = network();
     let spec = io_texture(graph.shape(graph.inputs[0]), TexelFormat::Rgba32Float, 8192);
     let mut descriptor = wgpu::TextureDescriptor {
@@ -33,53 +33,64 @@ fn texture(gpu: &Gpu, change: impl FnOnce(&mut wgpu::TextureDescriptor<'_>)) -> 
         view_formats: &[],
     };
     change(&mut descriptor);
-    Some(gpu.device.create_texture(&descriptor))
+    gpu.device.create_texture(&descriptor)
 }
 
-fn refusal(gpu: &Gpu, external: ExternalTextures) -> GpuError {
-    Session::with_textures(gpu, &network(), &SessionOptions::default(), external).expect_err("it was taken")
+fn executor(gpu: &Gpu) -> Executor {
+    Executor::new(gpu, &network(), &ExecutorOptions::default()).unwrap()
 }
 
-/// A texture past the last input or output is nobody's, and was left aside once.
+/// A texture past the last input or output is nobody's.
 #[test]
 fn textures_past_the_last_are_refused() {
     let gpu = open();
-    let one = || texture(&gpu, |_| {});
-    let error = refusal(&gpu, ExternalTextures { inputs: vec![None, None, None, one()], outputs: vec![] });
+    let (mut executor, texture) = (executor(&gpu), texture(&gpu, |_| {}));
+    let error = executor.bind_texture(TensorRole::Input, 3, &texture).unwrap_err();
     assert!(matches!(error, GpuError::NoSuchTensor { role: TensorRole::Input, index: 3, count: 2 }), "{error:?}");
     assert_eq!(error.to_string(), "an external texture was given for input 3, but the model has 2 inputs");
-    let error = refusal(&gpu, ExternalTextures { inputs: vec![], outputs: vec![None, None, one()] });
+    let error = executor.bind_texture(TensorRole::Output, 2, &texture).unwrap_err();
     assert_eq!(error.to_string(), "an external texture was given for output 2, but the model has 2 outputs");
-    // No texture is given there.
-    let none = ExternalTextures { inputs: vec![None; 5], outputs: vec![None; 5] };
-    Session::with_textures(&gpu, &network(), &SessionOptions::default(), none).unwrap();
 }
 
 #[test]
 fn a_texture_that_does_not_fit_is_refused_by_the_name_of_its_tensor() {
     let gpu = open();
+    let mut executor = executor(&gpu);
     type Change = fn(&mut wgpu::TextureDescriptor<'_>);
     let cases: [(Change, &str); 5] = [
         (|t| t.format = wgpu::TextureFormat::Rgba16Float, "its format is Rgba16Float"),
         (|t| t.size.height += 1, "it is 256x2"),
-        (|t| t.size.depth_or_array_layers = 3, "it is 256x1 in 3 layers"),
+        (|t| t.size.depth_or_array_layers = 3, "it has 3 layers"),
         (|t| t.mip_level_count = 2, "it has 2 mip levels"),
         (|t| t.usage = wgpu::TextureUsages::COPY_DST, "it lacks the usage STORAGE_BINDING"),
     ];
     for (change, reason) in cases {
-        let error = refusal(&gpu, ExternalTextures { inputs: vec![texture(&gpu, change)], outputs: vec![] });
+        let error = executor.bind_texture(TensorRole::Input, 0, &texture(&gpu, change)).unwrap_err();
         let text = "the texture for input 0 (`image`) must be 256x1 texels of Rgba32Float, but ";
         assert_eq!(error.to_string(), format!("{text}{reason}"));
     }
-    let outputs = vec![None, texture(&gpu, |t| t.format = wgpu::TextureFormat::Rgba8Unorm)];
-    let error = refusal(&gpu, ExternalTextures { inputs: vec![], outputs });
+    let wrong = texture(&gpu, |t| t.format = wgpu::TextureFormat::Rgba8Unorm);
+    let error = executor.bind_texture(TensorRole::Output, 1, &wrong).unwrap_err();
     assert!(error.to_string().starts_with("the texture for output 1 (`sums`)"), "{error}");
+}
+
+/// No dispatch may read and write one texture, nor may one output be written over another.
+#[test]
+fn a_texture_in_which_another_tensor_lies_is_refused() {
+    let gpu = open();
+    let (mut executor, texture) = (executor(&gpu), texture(&gpu, |_| {}));
+    executor.bind_texture(TensorRole::Input, 0, &texture).unwrap();
+    // The same one again, and for another input, is no harm: nobody writes it.
+    executor.bind_texture(TensorRole::Input, 0, &texture).unwrap();
+    executor.bind_texture(TensorRole::Input, 1, &texture).unwrap();
+    let error = executor.bind_texture(TensorRole::Output, 0, &texture).unwrap_err();
+    assert!(error.to_string().ends_with("but input `image` lies in it, too"), "{error}");
 }
 
 #[test]
 fn wrong_numbers_of_values_are_refused_by_name() {
     let gpu = open();
-    let mut session = Session::new(&gpu, &network(), &SessionOptions::default()).unwrap();
+    let mut session = executor(&gpu);
     let (image, scale) = (vec![0.5; 6 * 7 * 9], vec![0.5; 9]);
     let error = session.run(&[&image, &scale[..7]]).unwrap_err();
     assert!(matches!(error, GpuError::TensorLength { index: 1, expected: 9, found: 7, .. }), "{error:?}");
@@ -95,8 +106,8 @@ fn wrong_numbers_of_values_are_refused_by_name() {
 #[test]
 fn values_for_an_input_in_a_texture_are_refused_by_name() {
     let gpu = open();
-    let external = ExternalTextures { inputs: vec![texture(&gpu, |_| {})], outputs: vec![] };
-    let mut session = Session::with_textures(&gpu, &network(), &SessionOptions::default(), external).unwrap();
+    let mut session = executor(&gpu);
+    session.bind_texture(TensorRole::Input, 0, &texture(&gpu, |_| {})).unwrap();
     let (image, scale) = (vec![0.5; 6 * 7 * 9], vec![0.5; 9]);
     let error = session.run(&[&image, &scale]).unwrap_err();
     let text = "one input (`scale`) goes by value, but 2 were given; `image` lies in a texture of the caller's";

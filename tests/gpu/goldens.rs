@@ -2,7 +2,7 @@
 
 use texpool::{
     compile::CompileOptions,
-    gpu::{Session, SessionOptions},
+    gpu::{Executor, ExecutorOptions},
     graph::Graph,
     plan::TexelFormat,
 };
@@ -16,7 +16,7 @@ fn run(golden: &Golden, format: TexelFormat) -> (Graph, Vec<Vec<f32>>) {
     let graph = texpool::import::open(models::model(&golden.model)).unwrap();
     let gpu = open();
     let compile = CompileOptions { format, ..CompileOptions::default() };
-    let mut session = Session::new(&gpu, &graph, &SessionOptions { compile, ..SessionOptions::default() }).unwrap();
+    let mut session = Executor::new(&gpu, &graph, &ExecutorOptions { compile, ..ExecutorOptions::default() }).unwrap();
     let outputs = session.run(&[&golden.input]).unwrap();
     (graph, outputs)
 }
@@ -81,7 +81,7 @@ fn a_photo_that_nothing_was_tuned_on_agrees() {
 fn an_onnx_network_agrees() {
     let case = zoo::case("mobilenet_v2");
     let graph = case.graph().unwrap();
-    let mut session = Session::new(&open(), &graph, &SessionOptions::default()).unwrap();
+    let mut session = Executor::new(&open(), &graph, &ExecutorOptions::default()).unwrap();
     let outputs = session.run(&case.inputs(&graph)).unwrap();
     for (output, distance) in case.distances(&graph, &outputs) {
         println!("mobilenet_v2 {output}: {distance:.3} of what is allowed");

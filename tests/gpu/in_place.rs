@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use texpool::{
     compile::{CompileOptions, CompiledModel, Phases, compile, frontier},
-    gpu::{ExternalTextures, Gpu, Session, SessionOptions, compare, tolerance},
+    gpu::{Executor, ExecutorOptions, Gpu, compare, tolerance},
     graph::{
         Act, Conv2d, CoordMode, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
         Unary,
@@ -55,8 +55,8 @@ fn network() -> Graph {
 }
 
 fn run(gpu: &Gpu, compiled: CompiledModel, compile: &CompileOptions, input: &[f32]) -> u64 {
-    let options = SessionOptions { compile: compile.clone(), poison: true, ..SessionOptions::default() };
-    let mut session = Session::from_compiled(gpu, compiled, &options, ExternalTextures::default()).unwrap();
+    let options = ExecutorOptions { compile: compile.clone(), poison: true, ..ExecutorOptions::default() };
+    let mut session = Executor::from_compiled(gpu, compiled, &options).unwrap();
     let first = session.run(&[input]).unwrap();
     assert!(first.iter().flatten().all(|v| v.is_finite()), "an output is not finite");
     assert_eq!(bits(&first), bits(&session.run(&[input]).unwrap()), "two runs differ");

@@ -3,7 +3,7 @@
 
 use texpool::{
     compile::{CompileOptions, CompiledModel, compile},
-    gpu::{ExternalTextures, Gpu, Session, SessionOptions},
+    gpu::{Executor, ExecutorOptions, Gpu},
     plan::{Planner, SearchControl, Strategy, TexelFormat},
     rewrite::Rules,
 };
@@ -20,8 +20,8 @@ fn input(len: usize) -> Vec<f32> {
 
 /// The bits of an answer, which a session that runs `times` gives as often.
 fn run(gpu: &Gpu, compiled: CompiledModel, compile: &CompileOptions, poison: bool, times: usize) -> u64 {
-    let options = SessionOptions { compile: compile.clone(), poison, ..SessionOptions::default() };
-    let mut session = Session::from_compiled(gpu, compiled, &options, ExternalTextures::default()).unwrap();
+    let options = ExecutorOptions { compile: compile.clone(), poison, ..ExecutorOptions::default() };
+    let mut session = Executor::from_compiled(gpu, compiled, &options).unwrap();
     let graph = session.compiled().graph();
     let values: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| input(graph.shape(t).len())).collect();
     let slices: Vec<&[f32]> = values.iter().map(Vec::as_slice).collect();

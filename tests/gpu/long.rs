@@ -2,7 +2,7 @@
 
 use texpool::{
     compile::CompileOptions,
-    gpu::{GpuOptions, Session, SessionOptions},
+    gpu::{Executor, ExecutorOptions, GpuOptions},
     graph::{Graph, GraphBuilder, Unary},
     plan::{Planner, Strategy},
     rewrite::Rules,
@@ -30,7 +30,7 @@ fn more_dispatches_are_profiled_than_a_query_set_holds() {
             ..CompileOptions::default()
         };
         let mut session =
-            Session::new(&gpu, &chain(links), &SessionOptions { compile, ..SessionOptions::default() }).unwrap();
+            Executor::new(&gpu, &chain(links), &ExecutorOptions { compile, ..ExecutorOptions::default() }).unwrap();
         let input = [-1.0, 2.0, -3.0, 4.0];
         let before = session.run(&[&input]).unwrap();
         let times = session.profile().unwrap();

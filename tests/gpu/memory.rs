@@ -4,7 +4,7 @@
 use std::{sync::mpsc, time::Duration};
 
 use texpool::{
-    gpu::{Gpu, Memory, Role, Session, SessionOptions, TextureSet},
+    gpu::{Executor, ExecutorOptions, Gpu, Memory, Role, TextureSet},
     graph::{Act, Graph, GraphBuilder, Unary},
     plan::{TexelFormat, TextureSpec},
 };
@@ -23,7 +23,7 @@ const ROUNDING: u64 = 16384;
 fn agrees(file: &str) {
     let gpu = open();
     let graph = texpool::import::open(models::model(file)).unwrap();
-    let session = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap();
+    let session = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
     let memory = session.memory();
     let textures = session.compiled().plan().textures.len();
     let Memory { pool_planned, pool_driver, .. } = memory;
@@ -54,8 +54,11 @@ fn chain(rows: usize, links: usize) -> Graph {
 }
 
 /// What a session of a graph reports while others work on its device.
-fn reported(gpu: &Gpu, graph: &Graph) -> (Session, Memory) {
-    let session = Session::new(gpu, graph, &SessionOptions::default()).unwrap();
+fn reported(gpu: &Gpu, graph: &Graph) -> (Executor, Memory) {
+    let mut session = Executor::new(gpu, graph, &ExecutorOptions::default()).unwrap();
+    // Textures of inputs and outputs, and buffers for their values, are made when they are needed.
+    assert_eq!((session.memory().io_planned, session.memory().staging), (0, 0));
+    session.run(&[&vec![0.5; graph.shape(graph.inputs[0]).len()]]).unwrap();
     let memory = session.memory();
     (session, memory)
 }

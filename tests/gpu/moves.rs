@@ -2,7 +2,7 @@
 
 use texpool::{
     compile::{CompileOptions, Phases, compile},
-    gpu::{ExternalTextures, Session, SessionOptions},
+    gpu::{Executor, ExecutorOptions},
     graph::{
         Act, CoordMode, DepthOrder, DepthToSpace, Gather, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Pool2d,
         PoolKind, ResizeMode, Rounding, TensorId,
@@ -65,8 +65,8 @@ fn a_network_of_moves_agrees_with_its_reference_under_every_plan() {
         let small = compile(&graph, &phased, &SearchControl::new()).unwrap();
         let whole = every_plan(&graph, &plain).into_iter().map(|(planner, compiled)| (planner.to_string(), compiled));
         for (what, compiled) in whole.chain([("in phases".to_owned(), small)]) {
-            let options = SessionOptions { compile: plain.clone(), poison: true, ..SessionOptions::default() };
-            let mut session = Session::from_compiled(&gpu, compiled, &options, ExternalTextures::default()).unwrap();
+            let options = ExecutorOptions { compile: plain.clone(), poison: true, ..ExecutorOptions::default() };
+            let mut session = Executor::from_compiled(&gpu, compiled, &options).unwrap();
             let found = session.run(&[&tokens]).unwrap();
             for (found, expected) in found.iter().zip(&expected) {
                 let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5;

@@ -6,9 +6,7 @@ use std::{
 };
 
 use texpool::{
-    gpu::{
-        ExternalTextures, Gpu, GpuError, GpuOptions, Role, Session, SessionOptions, TIMEOUT, TextureSet, io_texture,
-    },
+    gpu::{Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, Role, TIMEOUT, TensorRole, TextureSet, io_texture},
     graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Unary},
     plan::TexelFormat,
 };
@@ -23,7 +21,7 @@ fn convolution() -> Conv2d {
 }
 
 /// A network that takes a device long enough to be seen at work: two thousand million multiply-adds. Two outputs.
-fn slow() -> Graph {
+pub(crate) fn slow() -> Graph {
     let channels = 96;
     let mut b = GraphBuilder::new("slow");
     let mut x = b.input("x", &[1, EDGE, EDGE, 4]).unwrap();
@@ -39,7 +37,7 @@ fn slow() -> Graph {
     b.finish(&[x, row]).unwrap()
 }
 
-fn input() -> Vec<f32> {
+pub(crate) fn input() -> Vec<f32> {
     (0..EDGE * EDGE * 4).map(|i| (i % 83) as f32 / 83.0 - 0.3).collect()
 }
 
@@ -51,13 +49,13 @@ fn bits(outputs: &[Vec<f32>]) -> Vec<u32> {
 fn answer() -> &'static [u32] {
     static ANSWER: OnceLock<Vec<u32>> = OnceLock::new();
     ANSWER.get_or_init(|| {
-        let mut session = Session::new(&open(), &slow(), &SessionOptions::default()).unwrap();
+        let mut session = Executor::new(&open(), &slow(), &ExecutorOptions::default()).unwrap();
         bits(&session.run(&[&input()]).unwrap())
     })
 }
 
 /// A session that must run as if nothing had happened.
-fn runs_right(session: &mut Session, after: &str) {
+fn runs_right(session: &mut Executor, after: &str) {
     assert!(bits(&session.run(&[&input()]).unwrap()) == answer(), "another answer after {after}");
 }
 
@@ -76,7 +74,7 @@ fn miscounted(result: &Result<(), GpuError>) -> bool {
 #[test]
 fn a_session_runs_on_after_wrong_calls() {
     let gpu = open();
-    let mut session = Session::new(&gpu, &slow(), &SessionOptions::default()).unwrap();
+    let mut session = Executor::new(&gpu, &slow(), &ExecutorOptions::default()).unwrap();
     let right = input();
     runs_right(&mut session, "nothing");
     let before = held(&gpu);
@@ -103,7 +101,7 @@ fn a_session_runs_on_after_wrong_calls() {
 }
 
 /// Tries until the device is caught at work; each try that comes through must be right.
-fn time_out(session: &mut Session) -> GpuError {
+fn time_out(session: &mut Executor) -> GpuError {
     session.set_timeout(Duration::ZERO);
     let error = (0..50).find_map(|_| match session.run(&[&input()]) {
         Ok(outputs) => {
@@ -119,7 +117,7 @@ fn time_out(session: &mut Session) -> GpuError {
 #[test]
 fn a_session_runs_on_after_a_timeout() {
     let gpu = open();
-    let mut session = Session::new(&gpu, &slow(), &SessionOptions::default()).unwrap();
+    let mut session = Executor::new(&gpu, &slow(), &ExecutorOptions::default()).unwrap();
     runs_right(&mut session, "nothing");
     let before = held(&gpu);
     for _ in 0..3 {
@@ -149,7 +147,7 @@ fn a_session_runs_on_after_a_timeout() {
 fn a_session_runs_on_after_a_timeout_of_another_kind() {
     let gpu = open_with(&GpuOptions { timestamps: true, ..GpuOptions::default() });
     let mut session =
-        Session::new(&gpu, &slow(), &SessionOptions { readback: true, ..SessionOptions::default() }).unwrap();
+        Executor::new(&gpu, &slow(), &ExecutorOptions { readback: true, ..ExecutorOptions::default() }).unwrap();
     runs_right(&mut session, "nothing");
     session.set_timeout(Duration::ZERO);
     let late = |result: Result<(), GpuError>| match result {
@@ -171,16 +169,16 @@ fn a_timeout_comes_from_the_options() {
     let gpu = open_with(&GpuOptions { timeout: Duration::ZERO, ..GpuOptions::default() });
     assert_eq!((gpu.timeout(), GpuOptions::default().timeout), (Duration::ZERO, TIMEOUT));
     // Weights are uploaded in pieces that are waited for, too.
-    let made = (0..50).find_map(|_| Session::new(&gpu, &slow(), &SessionOptions::default()).err());
+    let made = (0..50).find_map(|_| Executor::new(&gpu, &slow(), &ExecutorOptions::default()).err());
     let error = match made {
         Some(error) => error,
         None => {
-            let mut session = Session::new(&gpu, &slow(), &SessionOptions::default()).unwrap();
+            let mut session = Executor::new(&gpu, &slow(), &ExecutorOptions::default()).unwrap();
             (0..50).find_map(|_| session.run(&[&input()]).err()).expect("the device was always done at once")
         }
     };
     assert!(matches!(error, GpuError::Timeout { .. }), "{error:?}");
-    let mut session = Session::new(&gpu.with_timeout(TIMEOUT), &slow(), &SessionOptions::default()).unwrap();
+    let mut session = Executor::new(&gpu.with_timeout(TIMEOUT), &slow(), &ExecutorOptions::default()).unwrap();
     runs_right(&mut session, "a timeout of another handle");
 }
 
@@ -194,9 +192,9 @@ fn a_run_that_is_refused_is_refused_again() {
     let mut textures = TextureSet::new(&gpu);
     let index = textures.create("out", spec, Role::Shared).unwrap();
     let texture = textures.texture(index).clone();
-    let external = ExternalTextures { inputs: vec![], outputs: vec![None, Some(texture.clone())] };
-    let options = SessionOptions::default();
-    let mut session = Session::with_textures(&gpu, &graph, &options, external).unwrap();
+    let options = ExecutorOptions::default();
+    let mut session = Executor::new(&gpu, &graph, &options).unwrap();
+    session.bind_texture(TensorRole::Output, 1, &texture).unwrap();
     session.run(&[&input()]).unwrap();
     texture.destroy();
     for _ in 0..3 {
@@ -204,7 +202,7 @@ fn a_run_that_is_refused_is_refused_again() {
         assert!(matches!(error, GpuError::Refused { .. }), "{error:?}");
         assert!(error.to_string().contains("a run of the model"), "{error}");
     }
-    runs_right(&mut Session::new(&gpu, &graph, &options).unwrap(), "another session's refusal");
+    runs_right(&mut Executor::new(&gpu, &graph, &options).unwrap(), "another session's refusal");
 }
 
 /// Whatever is asked of a session whose device is lost, while it computes even, the answer is that it is lost, and how.
@@ -212,8 +210,8 @@ fn a_run_that_is_refused_is_refused_again() {
 fn a_session_of_a_lost_device_says_so() {
     for busy in [false, true] {
         let gpu = open();
-        let options = SessionOptions { readback: true, ..SessionOptions::default() };
-        let mut session = Session::new(&gpu, &slow(), &options).unwrap();
+        let options = ExecutorOptions { readback: true, ..ExecutorOptions::default() };
+        let mut session = Executor::new(&gpu, &slow(), &options).unwrap();
         runs_right(&mut session, "nothing");
         if busy {
             time_out(&mut session);
@@ -226,7 +224,7 @@ fn a_session_of_a_lost_device_says_so() {
             session.run_into(&[&input()], &mut outputs),
             session.run_stepwise(&[&input()], |_, _| true),
             session.profile().map(drop),
-            Session::new(&gpu, &slow(), &options).map(drop),
+            Executor::new(&gpu, &slow(), &options).map(drop),
         ];
         for (i, error) in errors.into_iter().enumerate() {
             let error = error.expect_err("a lost device ran");

@@ -1,7 +1,7 @@
 //! Devices with little room: what does not fit is refused by a typed error that says how much was asked for.
 
 use texpool::{
-    gpu::{Gpu, GpuError, Role, Session, SessionOptions, TextureSet},
+    gpu::{Executor, ExecutorOptions, Gpu, GpuError, Role, TextureSet},
     graph::{Graph, GraphBuilder, Unary},
     plan::{TexelFormat, TextureSpec},
 };
@@ -47,7 +47,7 @@ fn textures_that_have_no_room_are_named_in_bytes() {
         println!("{NO_ROOM}{error}");
     }
     drop(textures);
-    let mut session = Session::new(&gpu, &chain(64, 2), &SessionOptions::default()).unwrap();
+    let mut session = Executor::new(&gpu, &chain(64, 2), &ExecutorOptions::default()).unwrap();
     let found = session.run(&[&[1.0; 64]]).unwrap();
     assert!(found[0].iter().all(|&v| (v - 1f32.sin().ln()).abs() < 1e-5));
 }
@@ -57,7 +57,7 @@ fn textures_that_have_no_room_are_named_in_bytes() {
 fn buffers_beyond_the_limit_are_refused_by_name() {
     let gpu = device(4 * MIB);
     let refused = |rows: usize, links: usize| {
-        let error = Session::new(&gpu, &chain(rows, links), &SessionOptions::default()).unwrap_err();
+        let error = Executor::new(&gpu, &chain(rows, links), &ExecutorOptions::default()).unwrap_err();
         let GpuError::Limit { what, limit: "maxBufferSize", needed, allowed } = error else { panic!("{error:?}") };
         assert_eq!(allowed, 4 * MIB);
         assert!(needed > allowed, "{needed}");
@@ -67,7 +67,7 @@ fn buffers_beyond_the_limit_are_refused_by_name() {
     // An input of a megabyte, and half a megabyte of row tables in each of 12 steps.
     let what = refused(65536, 12);
     assert!(what.starts_with("row tables of all steps up to operator"), "{what}");
-    let mut session = Session::new(&gpu, &chain(65536, 2), &SessionOptions::default()).unwrap();
+    let mut session = Executor::new(&gpu, &chain(65536, 2), &ExecutorOptions::default()).unwrap();
     let found = session.run(&[&[1.0; 65536]]).unwrap();
     assert!(found[0].iter().all(|&v| (v - 1f32.sin().ln()).abs() < 1e-5));
 }

@@ -2,7 +2,7 @@
 
 use texpool::{
     compile::CompileOptions,
-    gpu::{ExternalTextures, Gpu, Role, Session, SessionOptions, TextureSet, io_texture},
+    gpu::{Executor, ExecutorOptions, Gpu, Role, TensorRole, TextureSet, io_texture},
     graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, Padding, Unary},
     ops::reference,
     plan::{Planner, Strategy, TexelFormat},
@@ -55,11 +55,11 @@ fn network() -> Graph {
     b.finish(&[f, s]).unwrap()
 }
 
-fn run(gpu: &Gpu, graph: &Graph, options: &SessionOptions) -> Vec<Vec<f32>> {
-    run_twice(Session::new(gpu, graph, options).unwrap())
+fn run(gpu: &Gpu, graph: &Graph, options: &ExecutorOptions) -> Vec<Vec<f32>> {
+    run_twice(Executor::new(gpu, graph, options).unwrap())
 }
 
-fn run_twice(mut session: Session) -> Vec<Vec<f32>> {
+fn run_twice(mut session: Executor) -> Vec<Vec<f32>> {
     let graph = session.compiled().graph();
     let input = noise(99, graph.shape(graph.inputs[0]).len());
     let first = session.run(&[&input]).unwrap();
@@ -68,11 +68,11 @@ fn run_twice(mut session: Session) -> Vec<Vec<f32>> {
     first
 }
 
-fn options(format: TexelFormat, planner: Planner, rules: Rules, poison: bool) -> SessionOptions {
-    SessionOptions {
+fn options(format: TexelFormat, planner: Planner, rules: Rules, poison: bool) -> ExecutorOptions {
+    ExecutorOptions {
         compile: CompileOptions { format, planner, rules, ..CompileOptions::default() },
         poison,
-        ..SessionOptions::default()
+        ..ExecutorOptions::default()
     }
 }
 
@@ -94,8 +94,7 @@ fn a_network_equals_its_reference_under_every_strategy() {
             for (planner, compiled) in every_plan(&graph, &options(format, Planner::Best, rules, false).compile) {
                 for poison in [false, true] {
                     let options = options(format, planner, rules, poison);
-                    let session =
-                        Session::from_compiled(&gpu, compiled.clone(), &options, ExternalTextures::default()).unwrap();
+                    let session = Executor::from_compiled(&gpu, compiled.clone(), &options).unwrap();
                     assert_eq!(base, run_twice(session), "{planner}, poison {poison}, {format:?}");
                 }
             }
@@ -107,7 +106,7 @@ fn a_network_equals_its_reference_under_every_strategy() {
 fn textures_of_the_callers_are_read_and_written_in_place() {
     let gpu = open();
     let graph = network();
-    let options = SessionOptions::default();
+    let options = ExecutorOptions::default();
     let expected = run(&gpu, &graph, &options);
 
     // The caller's input: channels packed by hand, three to a texel.
@@ -119,11 +118,9 @@ fn textures_of_the_callers_are_read_and_written_in_place() {
     textures.write_rows(input, 0, &texels).unwrap();
     let out_shape = graph.shape(graph.outputs[1]);
     let output = textures.create("out", io_texture(out_shape, TexelFormat::Rgba32Float, limit), Role::Shared).unwrap();
-    let external = ExternalTextures {
-        inputs: vec![Some(textures.texture(input).clone())],
-        outputs: vec![None, Some(textures.texture(output).clone())],
-    };
-    let mut session = Session::with_textures(&gpu, &graph, &options, external).unwrap();
+    let mut session = Executor::new(&gpu, &graph, &options).unwrap();
+    session.bind_texture(TensorRole::Input, 0, textures.texture(input)).unwrap();
+    session.bind_texture(TensorRole::Output, 1, textures.texture(output)).unwrap();
     let found = session.run(&[]).unwrap();
     assert_eq!(found, expected[..1]);
 
@@ -145,8 +142,8 @@ fn finite_values_stay_finite_in_16_bits() {
     let y = b.binary("y", Binary::Mul, x, mask, Act::None).unwrap();
     let graph = b.finish(&[y]).unwrap();
     let compile = CompileOptions { format: TexelFormat::Rgba16Float, ..CompileOptions::default() };
-    let options = SessionOptions { compile, ..SessionOptions::default() };
-    let mut session = Session::new(&open(), &graph, &options).unwrap();
+    let options = ExecutorOptions { compile, ..ExecutorOptions::default() };
+    let mut session = Executor::new(&open(), &graph, &options).unwrap();
     let found = session.run(&[&[0.0, 0.0, 1e9, 0.5, -1.0, 1.0, -1e9, 6e4]]).unwrap();
     assert_eq!(found[0], [0.0, 0.0, 65504.0, 1.0, 65504.0, 65504.0, -65504.0, 65504.0]);
 }

@@ -1,7 +1,7 @@
 //! Shaders are compiled without run-time checks, so numbers that would wrap, or make a loop endless, never reach one.
 
 use texpool::{
-    gpu::{Gpu, GpuError, Session, SessionOptions},
+    gpu::{Executor, ExecutorOptions, Gpu, GpuError},
     graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, Shape, TensorId, TransposeConv, Unary},
     kernels::KernelError,
 };
@@ -22,7 +22,7 @@ fn image(b: &mut GraphBuilder) -> TensorId {
 }
 
 fn refused(gpu: &Gpu, graph: &Graph) -> (String, usize) {
-    match Session::new(gpu, graph, &SessionOptions::default()) {
+    match Executor::new(gpu, graph, &ExecutorOptions::default()) {
         Err(GpuError::Kernel(KernelError::TooLarge { what, found, .. })) => (what, found),
         other => panic!("{:?}", other.map(drop)),
     }
@@ -77,7 +77,7 @@ fn attributes_that_fit_are_run() {
         let pool = Pool2d { dilation, ..Pool2d::plain(PoolKind::Max, [1, 2], [1, 1], Padding::default()) };
         b.pool("pool", pool, x).unwrap()
     });
-    let mut session = Session::new(&open(), &graph, &SessionOptions::default()).unwrap();
+    let mut session = Executor::new(&open(), &graph, &ExecutorOptions::default()).unwrap();
     let values: Vec<f32> = (0..36).map(|v| v as f32).collect();
     let expected: Vec<f32> = (0..3).flat_map(|y| (4..12).map(move |i| (y * 12 + i) as f32)).collect();
     assert_eq!(session.run(&[&values]).unwrap()[0], expected);
@@ -93,7 +93,7 @@ fn a_graph_that_is_not_whole_is_refused() {
     let output = graph.outputs[0];
     let shape = Shape::new(1, 40, 3, 4);
     (graph.tensors[output].shape, graph.tensors[output].dims) = (shape, shape.dims().to_vec());
-    match Session::new(&open(), &graph, &SessionOptions::default()) {
+    match Executor::new(&open(), &graph, &ExecutorOptions::default()) {
         Err(GpuError::Graph(_) | GpuError::Compile(_)) => {}
         other => panic!("{:?}", other.map(drop)),
     }

@@ -1,7 +1,7 @@
 //! Nodes that no single step can run: more parts in a texel than it can read, constants where it reads none.
 
 use texpool::{
-    gpu::{Session, SessionOptions},
+    gpu::{Executor, ExecutorOptions},
     graph::{Act, Binary, Concat, Graph, GraphBuilder, Op, TensorId, Transpose},
     ops::reference,
     rewrite::split,
@@ -63,7 +63,7 @@ fn crowded_concatenations_become_chains() {
             .collect();
         let expected = reference::graph(&graph, &inputs).unwrap()[graph.outputs[0]].clone().unwrap();
         assert_eq!(reference::graph(&made, &inputs).unwrap()[made.outputs[0]].as_ref(), Some(&expected), "{parts:?}");
-        let mut session = Session::new(&gpu, &graph, &SessionOptions::default()).unwrap();
+        let mut session = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
         let values: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
         assert_eq!(session.run(&values).unwrap()[0], expected, "{parts:?}");
     }
@@ -89,6 +89,6 @@ fn a_constant_that_must_be_computed_is() {
     let turned = b.node("turned", Op::Transpose(Transpose { perm: [0, 2, 1, 3] }), &[x], Act::None).unwrap();
     let sum = b.node("sum", Op::Binary(Binary::Add), &[x, y], Act::None).unwrap();
     let graph = b.finish(&[turned, sum]).unwrap();
-    let mut session = Session::new(&open(), &graph, &SessionOptions::default()).unwrap();
+    let mut session = Executor::new(&open(), &graph, &ExecutorOptions::default()).unwrap();
     assert_eq!(session.run(&[]).unwrap(), reference::outputs(&graph, &[]).unwrap());
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use texpool::{
     compile::{CompileOptions, Phases},
-    gpu::{Gpu, GpuError, GpuOptions, Session, SessionOptions, TIMEOUT},
+    gpu::{Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, TIMEOUT},
     graph::{Act, Binary, Graph, GraphBuilder, Padding, Pool2d, PoolKind, ReduceKind, Unary},
     plan::TexelFormat,
 };
@@ -53,7 +53,7 @@ fn networks() -> [Graph; 3] {
 
 /// A session, its inputs, and what it must answer.
 struct Lane {
-    session: Session,
+    session: Executor,
     inputs: Vec<Vec<f32>>,
     answer: Vec<Vec<f32>>,
 }
@@ -67,8 +67,8 @@ impl Lane {
             ..CompileOptions::default()
         };
         let options =
-            SessionOptions { compile, poison: random.below(2) == 0, readback: true, ..SessionOptions::default() };
-        let mut session = Session::new(gpu, graph, &options).unwrap();
+            ExecutorOptions { compile, poison: random.below(2) == 0, readback: true, ..ExecutorOptions::default() };
+        let mut session = Executor::new(gpu, graph, &options).unwrap();
         let values = |len: usize| (0..len).map(|i| ((i * 29 + 7) % 64) as f32 / 64.0 - 0.5).collect();
         let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| values(graph.shape(t).len())).collect();
         let answer = session.run(&slices(&inputs)).unwrap();
@@ -181,9 +181,9 @@ fn nothing_is_left_of_a_thousand_sessions() {
     let x = b.input("x", &[1, 3, 5, 7]).unwrap();
     let y = b.unary("exp", Unary::Sin, x).unwrap();
     let graph = b.finish(&[y]).unwrap();
-    let options = SessionOptions::default();
+    let options = ExecutorOptions::default();
     let input = vec![0.5; 105];
-    let one = || drop(Session::new(&gpu, &graph, &options).unwrap().run(&[&input]).unwrap());
+    let one = || drop(Executor::new(&gpu, &graph, &options).unwrap().run(&[&input]).unwrap());
     // The first ones fill what the driver and the allocator keep.
     (0..PASSING / 4).for_each(|_| one());
     let (empty, before) = (held(&gpu), resident());

@@ -1,6 +1,6 @@
 //! Every network of the catalogue on parts of real pictures, against what other runtimes answer.
 
-use texpool::gpu::{Gpu, Session, SessionOptions};
+use texpool::gpu::{Executor, ExecutorOptions, Gpu};
 
 use crate::support::{open, zoo};
 
@@ -11,8 +11,8 @@ fn far(gpu: &Gpu, name: &str) -> Vec<String> {
         Ok(graph) => graph,
         Err(error) => return vec![format!("{name}: {error}")],
     };
-    let outputs =
-        Session::new(gpu, &graph, &SessionOptions::default()).and_then(|mut session| session.run(&case.inputs(&graph)));
+    let outputs = Executor::new(gpu, &graph, &ExecutorOptions::default())
+        .and_then(|mut session| session.run(&case.inputs(&graph)));
     let outputs = match outputs {
         Ok(outputs) => outputs,
         Err(error) => return vec![format!("{name}: {error}")],
@@ -60,7 +60,7 @@ fn networks_of_8_bits_answer_on_their_grid() {
         let case = zoo::case(&name);
         let graph = case.graph().unwrap();
         let outputs =
-            Session::new(&gpu, &graph, &SessionOptions::default()).unwrap().run(&case.inputs(&graph)).unwrap();
+            Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap().run(&case.inputs(&graph)).unwrap();
         let (answer, found) = (&case.answers[0], &outputs[0]);
         let off = found.iter().map(|v| (v / quantum - (v / quantum).round()).abs()).fold(0.0, f32::max);
         assert!(off < 1e-4, "{name}: {off} of a quantum");

@@ -2,7 +2,7 @@
 
 use texpool::{
     compile::{CompileError, CompiledModel},
-    gpu::{ExternalTextures, Gpu, GpuError, GpuOptions, Memory, Session, SessionOptions, SharedPipelines, TextureSet},
+    gpu::{Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, Memory, SharedPipelines, TextureSet},
     graph::Graph,
     import::ImportError,
     plan::{Plan, PlanError},
@@ -19,11 +19,10 @@ fn models_and_sessions_go_to_other_threads() {
         shared::<Plan>();
         shared::<Gpu>();
         shared::<GpuOptions>();
-        shared::<SessionOptions>();
+        shared::<ExecutorOptions>();
         shared::<SharedPipelines>();
-        shared::<ExternalTextures>();
         shared::<TextureSet>();
-        shared::<Session>();
+        shared::<Executor>();
         shared::<Memory>();
         shared::<GpuError>();
         shared::<CompileError>();

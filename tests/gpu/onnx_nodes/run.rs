@@ -6,7 +6,7 @@ use std::{
 };
 
 use texpool::{
-    gpu::{Gpu, Session, SessionOptions, SharedPipelines},
+    gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines},
     graph::{Graph, TensorId},
     import::Array,
     ops::reference,
@@ -92,9 +92,9 @@ fn computed(gpu: &Gpu, pipelines: &SharedPipelines, case: &Case, imported: &Impo
     };
     let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(input).collect();
     let reference = reference::outputs(graph, &inputs).map_err(|e| e.to_string()).and_then(|o| judge(graph, case, &o));
-    let options = SessionOptions { pipelines: pipelines.clone(), poison: true, ..SessionOptions::default() };
+    let options = ExecutorOptions { pipelines: pipelines.clone(), poison: true, ..ExecutorOptions::default() };
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let device = Session::new(gpu, graph, &options)
+    let device = Executor::new(gpu, graph, &options)
         .and_then(|mut session| session.run(&slices))
         .map_err(|e| e.to_string())
         .and_then(|outputs| judge(graph, case, &outputs));

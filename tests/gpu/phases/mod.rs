@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, time::Instant};
 
 use texpool::{
     compile::{CompileError, CompileOptions, CompiledModel, Point, compile, frontier},
-    gpu::{ExternalTextures, Gpu, Memory, Session, SessionOptions},
+    gpu::{Executor, ExecutorOptions, Gpu, Memory},
     graph::Graph,
     ops::work,
     plan::{Planner, SearchControl, Strategy, TexelFormat},
@@ -95,8 +95,8 @@ struct Ran {
 }
 
 fn run(gpu: &Gpu, compiled: CompiledModel, compile: &CompileOptions, poison: bool, inputs: &[Vec<f32>]) -> Ran {
-    let options = SessionOptions { compile: compile.clone(), poison, ..SessionOptions::default() };
-    let mut session = Session::from_compiled(gpu, compiled, &options, ExternalTextures::default()).unwrap();
+    let options = ExecutorOptions { compile: compile.clone(), poison, ..ExecutorOptions::default() };
+    let mut session = Executor::from_compiled(gpu, compiled, &options).unwrap();
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let found = session.run(&slices).unwrap();
     let finite = found.iter().flatten().all(|v| v.is_finite());

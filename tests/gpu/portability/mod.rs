@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use texpool::{
     compile::CompileOptions,
-    gpu::{PipelineRecipe, Session, SessionOptions},
+    gpu::{Executor, ExecutorOptions, PipelineRecipe},
     plan::TexelFormat,
     rewrite::Rules,
 };
@@ -30,9 +30,12 @@ fn recipes() -> Vec<(PipelineRecipe, &'static str)> {
             for rules in [Rules::all(), Rules::none()] {
                 let compile = CompileOptions { format, rules, ..CompileOptions::default() };
                 // Poison is a pipeline too.
-                let session =
-                    Session::new(&gpu, &graph, &SessionOptions { compile, poison: true, ..SessionOptions::default() })
-                        .unwrap();
+                let session = Executor::new(
+                    &gpu,
+                    &graph,
+                    &ExecutorOptions { compile, poison: true, ..ExecutorOptions::default() },
+                )
+                .unwrap();
                 for recipe in session.pipelines() {
                     let name =
                         format!("{} {:?}", recipe.shader.name(), (recipe.format, recipe.table, &recipe.constants));

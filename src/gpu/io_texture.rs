@@ -1,0 +1,18 @@
+//! The textures of inputs and outputs.
+
+use crate::{
+    graph::Shape,
+    plan::{TexelFormat, TextureSpec},
+};
+
+/// The texture that holds a graph input or output of that shape, whole, row after row from its first texel: 256 texels
+/// wide, wider where the height would pass `max_extent`.
+pub fn io_texture(shape: Shape, format: TexelFormat, max_extent: u32) -> TextureSpec {
+    let texels = shape.texels() as u64;
+    let mut width = 256u64;
+    while texels.div_ceil(width) > u64::from(max_extent) && width * 2 <= u64::from(max_extent) {
+        width *= 2;
+    }
+    let height = u32::try_from(texels.div_ceil(width)).unwrap_or(u32::MAX);
+    TextureSpec { width: width as u32, height, format }
+}

@@ -1,0 +1,112 @@
+//! The textures of a pool, which the sessions of several models may take turns in.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Gpu, GpuError, Role, allocations::Allocations, textures::make};
+use crate::plan::{Plan, TextureSpec, overlay_textures, texture_ranks};
+
+/// What labels of the pool's textures begin with.
+pub(super) const POOL: &str = "pool";
+
+/// Textures for several plans, of which one runs at a time.
+#[derive(Debug)]
+pub(crate) struct PoolTextures {
+    gpu: Gpu,
+    allocations: Allocations,
+    specs: Vec<TextureSpec>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// None while the pool is trimmed.
+    textures: Option<Vec<wgpu::Texture>>,
+    /// How often they were made.
+    generation: u64,
+}
+
+impl PoolTextures {
+    /// Textures that are large enough for each of these plans by itself. The plans must have one texel format.
+    pub(crate) fn new<'a>(gpu: &Gpu, plans: impl IntoIterator<Item = &'a Plan>) -> Result<Arc<Self>, GpuError> {
+        let specs = overlay_textures(plans);
+        let pool = Self { gpu: gpu.clone(), allocations: Allocations::new(), specs, state: Mutex::default() };
+        pool.textures()?;
+        Ok(Arc::new(pool))
+    }
+
+    /// For each texture of a plan the one of the pool that it lies in; none where the pool is too small for it.
+    pub(super) fn places(&self, plan: &Plan) -> Option<Vec<usize>> {
+        let ranks = texture_ranks(plan);
+        let has_room = |(spec, &rank): (&TextureSpec, &usize)| {
+            self.specs.get(rank).is_some_and(|held| held.texels() >= spec.texels() && held.format == spec.format)
+        };
+        plan.textures.iter().zip(&ranks).all(has_room).then_some(ranks)
+    }
+
+    /// The textures, made where there are none, and how often they were.
+    pub(super) fn textures(&self) -> Result<(u64, Vec<(TextureSpec, wgpu::Texture)>), GpuError> {
+        let mut state = self.state();
+        let textures = match state.textures.take() {
+            Some(textures) => textures,
+            None => {
+                let of = |(rank, &spec): (usize, &TextureSpec)| {
+                    make(&self.gpu, &self.allocations, &format!("{POOL} {rank}"), spec, Role::Pool)
+                };
+                let made = self.specs.iter().enumerate().map(of).collect::<Result<Vec<_>, _>>()?;
+                state.generation += 1;
+                made
+            }
+        };
+        let described = self.specs.iter().copied().zip(textures.iter().cloned()).collect();
+        state.textures = Some(textures);
+        Ok((state.generation, described))
+    }
+
+    /// How often the textures were made; none while there are none.
+    pub(super) fn generation(&self) -> Option<u64> {
+        let state = self.state();
+        state.textures.as_ref().map(|_| state.generation)
+    }
+
+    /// Gives the memory back, although sessions still name the textures.
+    pub(crate) fn trim(&self) {
+        if let Some(textures) = self.state().textures.take() {
+            textures.iter().for_each(wgpu::Texture::destroy);
+        }
+    }
+
+    /// Bytes as planned, while they are there.
+    pub(crate) fn bytes(&self) -> u64 {
+        if self.generation().is_some() { self.specs.iter().map(TextureSpec::bytes).sum() } else { 0 }
+    }
+
+    pub(super) fn allocations(&self) -> &Allocations {
+        &self.allocations
+    }
+
+    /// Bytes by the driver's count.
+    pub(crate) fn driver_bytes(&self) -> Option<u64> {
+        self.allocations.bytes(&self.gpu, POOL).map(|[all, _]| all)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The pool of one session: its own, or its places in one that others use, too.
+#[derive(Clone, Debug)]
+pub(super) enum PoolSource {
+    Own,
+    Shared { pool: Arc<PoolTextures>, places: Vec<usize> },
+}
+
+impl PoolSource {
+    /// How often the textures were made; none while they are trimmed.
+    pub(super) fn generation(&self) -> Option<u64> {
+        match self {
+            Self::Own => Some(0),
+            Self::Shared { pool, .. } => pool.generation(),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The inputs and outputs of a session: where each lies, and how its values come and go.
+
+use std::sync::Arc;
+
+use super::{
+    Gpu, GpuError, Role, TensorRole,
+    allocations::Allocations,
+    external, io_texture,
+    staging::{HostLayout, Readback, Staging, Upload},
+    textures::make,
+};
+use crate::{graph::Tensor, plan::TexelFormat};
+
+/// Where an input or output lies.
+#[derive(Debug)]
+enum Place {
+    /// Nowhere yet: a texture of the session's own is made when it is needed.
+    None,
+    Own(wgpu::Texture),
+    /// In a texture of the caller's.
+    Bound(wgpu::Texture),
+}
+
+/// One input or output.
+#[derive(Debug)]
+pub(super) struct Port {
+    role: TensorRole,
+    index: usize,
+    name: String,
+    layout: HostLayout,
+    place: Place,
+    upload: Option<Upload>,
+    /// Whether there are values in its texture, as far as is known here: those of a texture that the caller has are the
+    /// caller's business.
+    filled: bool,
+}
+
+impl Port {
+    pub(super) fn new(tensor: &Tensor, (role, index): (TensorRole, usize), format: TexelFormat, max: u32) -> Self {
+        let spec = io_texture(tensor.shape, format, max);
+        let layout = HostLayout { shape: tensor.shape, permutation: tensor.host_permutation.clone(), spec };
+        Self { role, index, name: tensor.name.clone(), layout, place: Place::None, upload: None, filled: false }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn layout(&self) -> &HostLayout {
+        &self.layout
+    }
+
+    pub(super) fn is_bound(&self) -> bool {
+        matches!(self.place, Place::Bound(_))
+    }
+
+    pub(super) fn is_filled(&self) -> bool {
+        self.filled
+    }
+
+    /// Bytes of its own texture.
+    pub(super) fn bytes(&self) -> u64 {
+        if matches!(self.place, Place::Own(_)) { self.layout.spec.bytes() } else { 0 }
+    }
+
+    /// Takes a texture of the caller's in place of its own.
+    pub(super) fn bind(&mut self, texture: &wgpu::Texture) -> Result<(), GpuError> {
+        external::check(self.role, self.index, &self.name, self.layout.spec, texture)?;
+        self.place = Place::Bound(texture.clone());
+        (self.upload, self.filled) = (None, true);
+        Ok(())
+    }
+
+    /// The error where a texture of the caller's cannot be taken.
+    pub(super) fn refuse(&self, reason: String) -> GpuError {
+        let (role, index, name, expected) = (self.role, self.index, self.name.clone(), self.layout.spec);
+        GpuError::ExternalTexture { role, index, name, expected, reason }
+    }
+
+    /// Gives a texture of the caller's back.
+    pub(super) fn unbind(&mut self) {
+        if self.is_bound() {
+            (self.place, self.filled) = (Place::None, false);
+        }
+    }
+
+    /// Its texture, if it has one.
+    pub(super) fn texture(&self) -> Option<&wgpu::Texture> {
+        match &self.place {
+            Place::None => None,
+            Place::Own(texture) | Place::Bound(texture) => Some(texture),
+        }
+    }
+
+    /// Its texture, which is made if it has none.
+    pub(super) fn ensure(&mut self, gpu: &Gpu, allocations: &Allocations) -> Result<&wgpu::Texture, GpuError> {
+        if matches!(self.place, Place::None) {
+            let label = format!("{} {}", self.role, self.index);
+            self.place = Place::Own(make(gpu, allocations, &label, self.layout.spec, Role::Shared)?);
+        }
+        match &self.place {
+            Place::Own(texture) | Place::Bound(texture) => Ok(texture),
+            Place::None => Err(GpuError::Refused { doing: "making a texture".into(), reason: "there is none".into() }),
+        }
+    }
+
+    /// Notes that the caller will write the session's own texture.
+    pub(super) fn set_filled(&mut self) {
+        self.filled = true;
+    }
+
+    /// Gives back what it has of the device's memory.
+    pub(super) fn trim(&mut self) {
+        if matches!(self.place, Place::Own(_)) {
+            (self.place, self.filled) = (Place::None, false);
+        }
+        self.upload = None;
+    }
+
+    /// Drops the buffer that values go through, of which nothing is known after a run that failed.
+    pub(super) fn reset(&mut self) {
+        self.upload = None;
+    }
+
+    /// Checks that there are as many values as elements.
+    pub(super) fn check_len(&self, found: usize) -> Result<(), GpuError> {
+        let expected = self.layout.shape.len();
+        if expected == found {
+            return Ok(());
+        }
+        let (role, index, name) = (self.role, self.index, self.name.clone());
+        Err(GpuError::TensorLength { role, index, name, expected, found })
+    }
+
+    /// Writes dense values where the device will fetch them.
+    pub(super) fn write(&mut self, gpu: &Gpu, staging: &Arc<Staging>, values: &[f32]) -> Result<(), GpuError> {
+        let upload = match self.upload.take() {
+            Some(upload) => upload,
+            None => Upload::new(gpu, staging, &self.layout)?,
+        };
+        // Put back before it is written: an upload that fails knows its own state.
+        self.upload.insert(upload).write(gpu, &self.layout, values)?;
+        self.filled = true;
+        Ok(())
+    }
+
+    /// Encodes the copy of what was written.
+    pub(super) fn encode_upload(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        if let (Some(upload), Place::Own(texture) | Place::Bound(texture)) = (&mut self.upload, &self.place) {
+            upload.encode(&self.layout, texture, encoder);
+        }
+    }
+
+    pub(super) fn upload(&mut self) -> Option<&mut Upload> {
+        self.upload.as_mut()
+    }
+
+    /// Encodes a copy of it, to be read later.
+    pub(super) fn encode_readback(
+        &self,
+        gpu: &Gpu,
+        staging: &Arc<Staging>,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<Readback, GpuError> {
+        let mut readback = Readback::new(gpu, staging, &self.layout)?;
+        if let Some(texture) = self.texture() {
+            readback.encode(texture, encoder);
+        }
+        Ok(readback)
+    }
+}

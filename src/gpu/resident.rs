@@ -1,0 +1,101 @@
+//! What a session has on the device, made and given back as one.
+
+use std::sync::Arc;
+
+use super::{
+    Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, SharedPipelines, TextureSet,
+    allocations::Allocations,
+    lower::PlacedModel,
+    pool::{POOL, PoolSource},
+    weights::WeightTextures,
+};
+use crate::{
+    compile::CompiledModel,
+    plan::{TexelFormat, TextureSpec},
+    schedule::StorageKind,
+};
+
+/// How it is made.
+#[derive(Clone, Debug)]
+pub(super) struct ResidentOptions {
+    pub(super) format: TexelFormat,
+    pub(super) poison: bool,
+    pub(super) readback: bool,
+    pub(super) pipelines: SharedPipelines,
+}
+
+/// Pool, weights and bound dispatches of a session.
+#[derive(Debug)]
+pub(super) struct Resident {
+    pub(super) textures: TextureSet,
+    pub(super) program: Program,
+    /// The step of each dispatch.
+    pub(super) steps: Vec<Option<usize>>,
+    /// The texture of each storage.
+    pub(super) texture_of_storage: Vec<usize>,
+    pub(super) recipes: Vec<PipelineRecipe>,
+    pub(super) weights: Arc<WeightTextures>,
+    /// How often the pool's textures had been made.
+    pub(super) generation: u64,
+    /// The number of the first input's texture; those of the others follow, then those of the outputs.
+    pub(super) first_port: usize,
+}
+
+impl Resident {
+    /// Makes it, with room for the textures of inputs and outputs, `ports`.
+    pub(super) fn new(
+        gpu: &Gpu,
+        compiled: &CompiledModel,
+        options: &ResidentOptions,
+        allocations: &Arc<Allocations>,
+        pool: &PoolSource,
+        weights: Arc<WeightTextures>,
+        ports: &[TextureSpec],
+    ) -> Result<Self, GpuError> {
+        let format = options.format;
+        let mut textures = TextureSet::labelled(gpu, Arc::clone(allocations));
+        let mut generation = 0;
+        match pool {
+            PoolSource::Own => {
+                let role = if options.readback { Role::Shared } else { Role::Pool };
+                for (i, &spec) in compiled.plan.textures.iter().enumerate() {
+                    textures.create(&format!("{POOL} {i}"), spec, role)?;
+                }
+            }
+            PoolSource::Shared { pool, places } => {
+                let (made, held) = pool.textures()?;
+                generation = made;
+                for (spec, texture) in places.iter().filter_map(|&place| held.get(place)) {
+                    textures.push(*spec, texture.clone());
+                }
+            }
+        }
+        // Until a port has a texture of its own, this keeps its number; nothing is bound to it.
+        let spare = textures.spare(format)?;
+        let placeholder = textures.texture(spare).clone();
+        let first_port = textures.len();
+        let numbers: Vec<usize> = ports.iter().map(|&spec| textures.push(spec, placeholder.clone())).collect();
+        let inputs = compiled.graph.inputs.len();
+        let texture_of = |kind: &StorageKind| match *kind {
+            StorageKind::Intermediate(record) => compiled.plan.placements[record].texture,
+            StorageKind::Input(i) => first_port + i,
+            StorageKind::Output(i) => first_port + inputs + i,
+        };
+        let texture_of_storage: Vec<usize> =
+            compiled.schedule.storages.iter().map(|storage| texture_of(&storage.kind)).collect();
+        let places = weights.add_to(&mut textures);
+        let placed = PlacedModel { compiled, textures: &textures, texture_of_storage: &texture_of_storage };
+        let (steps, dispatches): (Vec<_>, Vec<_>) =
+            placed.dispatches(&places, options.poison, gpu.device.limits().max_buffer_size)?.into_iter().unzip();
+        let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
+        let program = Program::with_rebindable(gpu, &mut textures, &mut pipelines, format, &dispatches, &numbers)?;
+        let recipes = pipelines.recipes();
+        Ok(Self { textures, program, steps, texture_of_storage, recipes, weights, generation, first_port })
+    }
+
+    /// The model with its places.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn placed<'a>(&'a self, compiled: &'a CompiledModel) -> PlacedModel<'a> {
+        PlacedModel { compiled, textures: &self.textures, texture_of_storage: &self.texture_of_storage }
+    }
+}

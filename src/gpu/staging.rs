@@ -1,0 +1,250 @@
+//! Buffers that values of inputs and outputs go through between host and device.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use super::{
+    Gpu, GpuError,
+    allocations::Allocations,
+    pack::{pack, unpack},
+    textures::{extent, row_bytes},
+    wait::{Mapping, Submitted, Wait},
+};
+use crate::{
+    graph::{LayoutPermutation, Shape},
+    plan::TextureSpec,
+};
+
+/// How a tensor of the caller's lies in its texture.
+#[derive(Clone, Debug)]
+pub(super) struct HostLayout {
+    pub(super) shape: Shape,
+    pub(super) permutation: LayoutPermutation,
+    /// A texture whose rows are a multiple of 256 bytes.
+    pub(super) spec: TextureSpec,
+}
+
+impl HostLayout {
+    fn pack(&self, values: &[f32], bytes: &mut [u8]) {
+        pack(&self.permutation.from_file(values), self.shape, self.spec.format, bytes);
+    }
+
+    fn unpack(&self, bytes: &[u8], values: &mut [f32]) {
+        unpack(bytes, self.shape, self.spec.format, values);
+        if !self.permutation.is_file_order() {
+            let filed = self.permutation.to_file(values).into_owned();
+            values.copy_from_slice(&filed);
+        }
+    }
+
+    fn in_buffer<'a>(&self, buffer: &'a wgpu::Buffer) -> wgpu::TexelCopyBufferInfo<'a> {
+        wgpu::TexelCopyBufferInfo {
+            buffer,
+            layout: wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: Some(row_bytes(self.spec) as u32),
+                rows_per_image: None,
+            },
+        }
+    }
+}
+
+/// The staging buffers of a session: how many bytes there are, and those that nobody uses now.
+#[derive(Debug)]
+pub(super) struct Staging {
+    allocations: Arc<Allocations>,
+    bytes: AtomicU64,
+    /// Of readbacks, unmapped.
+    free: Mutex<Vec<wgpu::Buffer>>,
+}
+
+impl Staging {
+    pub(super) fn new(allocations: Arc<Allocations>) -> Arc<Self> {
+        Arc::new(Self { allocations, bytes: AtomicU64::new(0), free: Mutex::default() })
+    }
+
+    /// Bytes of all buffers, in use or free.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Drops the buffers that nobody uses.
+    pub(super) fn trim(&self) {
+        for buffer in self.free.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            self.bytes.fetch_sub(buffer.size(), Ordering::Relaxed);
+        }
+    }
+
+    fn create(
+        self: &Arc<Self>,
+        gpu: &Gpu,
+        what: &str,
+        size: u64,
+        usage: wgpu::BufferUsages,
+        mapped_at_creation: bool,
+    ) -> Result<StagingBuffer, GpuError> {
+        let label = self.allocations.label("staging");
+        let descriptor = wgpu::BufferDescriptor { label: Some(&label), size, usage, mapped_at_creation };
+        let buffer = gpu.buffer(what, &descriptor)?;
+        self.bytes.fetch_add(size, Ordering::Relaxed);
+        Ok(StagingBuffer { buffer, of: Arc::clone(self), kept: false })
+    }
+
+    /// A buffer to read so many bytes through: one that is free, or a new one.
+    fn readback(self: &Arc<Self>, gpu: &Gpu, size: u64) -> Result<StagingBuffer, GpuError> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = free.iter().position(|buffer| buffer.size() == size) {
+            return Ok(StagingBuffer { buffer: free.swap_remove(at), of: Arc::clone(self), kept: false });
+        }
+        drop(free);
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        self.create(gpu, "an output", size, usage, false)
+    }
+}
+
+/// A buffer of a session's staging, which counts as long as it is there.
+#[derive(Debug)]
+struct StagingBuffer {
+    buffer: wgpu::Buffer,
+    of: Arc<Staging>,
+    /// Whether it goes back to those that are free: its state is known.
+    kept: bool,
+}
+
+impl Drop for StagingBuffer {
+    fn drop(&mut self) {
+        if self.kept {
+            self.of.free.lock().unwrap_or_else(PoisonError::into_inner).push(self.buffer.clone());
+        } else {
+            self.of.bytes.fetch_sub(self.buffer.size(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// What is known of an upload's buffer.
+#[derive(Debug)]
+enum State {
+    /// The host may write it.
+    Mapped,
+    /// It was written, and no copy of it was encoded yet.
+    Written,
+    /// A copy was encoded; it is mapped again when the device is done with that.
+    Copied(Mapping),
+}
+
+/// An input's way to its texture.
+#[derive(Debug)]
+pub(super) struct Upload {
+    buffer: StagingBuffer,
+    state: State,
+    /// Zeroed once: packing writes the same lanes each time and leaves the others.
+    bytes: Vec<u8>,
+}
+
+impl Upload {
+    pub(super) fn new(gpu: &Gpu, staging: &Arc<Staging>, layout: &HostLayout) -> Result<Self, GpuError> {
+        let size = layout.spec.bytes();
+        Ok(Self { buffer: buffer(gpu, staging, size)?, state: State::Mapped, bytes: vec![0; size as usize] })
+    }
+
+    /// Writes dense values in the file's order where the device will fetch them.
+    pub(super) fn write(&mut self, gpu: &Gpu, layout: &HostLayout, values: &[f32]) -> Result<(), GpuError> {
+        layout.pack(values, &mut self.bytes);
+        let mapped = match &mut self.state {
+            State::Mapped => true,
+            State::Written => false,
+            State::Copied(mapping) => mapping.is_mapped() == Some(true),
+        };
+        if !mapped {
+            // The device may still fetch from it, or nobody knows.
+            let size = self.buffer.buffer.size();
+            self.buffer = buffer(gpu, &self.buffer.of, size)?;
+        }
+        // Until it is unmapped nothing is known of it.
+        self.state = State::Written;
+        self.buffer.buffer.get_mapped_range_mut(..).map_err(mapping)?.copy_from_slice(&self.bytes);
+        self.buffer.buffer.unmap();
+        Ok(())
+    }
+
+    /// Copies what was written to the texture, and has the buffer mapped again after that.
+    pub(super) fn encode(&mut self, layout: &HostLayout, texture: &wgpu::Texture, encoder: &mut wgpu::CommandEncoder) {
+        let buffer = &self.buffer.buffer;
+        encoder.copy_buffer_to_texture(layout.in_buffer(buffer), texture.as_image_copy(), extent(layout.spec));
+        self.state = State::Copied(Mapping::on_submit(encoder, buffer, wgpu::MapMode::Write));
+    }
+
+    /// Waits until the host may write again. What was `submitted` must hold the copy.
+    pub(super) async fn finish(
+        &mut self,
+        gpu: &Gpu,
+        wait: Wait,
+        submitted: &Submitted,
+        what: &str,
+    ) -> Result<(), GpuError> {
+        if let State::Copied(mapping) = std::mem::replace(&mut self.state, State::Written) {
+            mapping.finish(gpu, wait, Some(submitted), what).await?;
+            self.state = State::Mapped;
+        }
+        Ok(())
+    }
+}
+
+/// A mapped buffer to upload so many bytes through.
+fn buffer(gpu: &Gpu, staging: &Arc<Staging>, size: u64) -> Result<StagingBuffer, GpuError> {
+    staging.create(gpu, "an input", size, wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC, true)
+}
+
+/// An output's way from its texture.
+#[derive(Debug)]
+pub(crate) struct Readback {
+    buffer: StagingBuffer,
+    mapping: Option<Mapping>,
+    layout: HostLayout,
+}
+
+impl Readback {
+    pub(super) fn new(gpu: &Gpu, staging: &Arc<Staging>, layout: &HostLayout) -> Result<Self, GpuError> {
+        let buffer = staging.readback(gpu, layout.spec.bytes())?;
+        Ok(Self { buffer, mapping: None, layout: layout.clone() })
+    }
+
+    /// Copies the texture, to be read once the encoder was submitted and the device is done.
+    pub(super) fn encode(&mut self, texture: &wgpu::Texture, encoder: &mut wgpu::CommandEncoder) {
+        let buffer = &self.buffer.buffer;
+        let size = extent(self.layout.spec);
+        encoder.copy_texture_to_buffer(texture.as_image_copy(), self.layout.in_buffer(buffer), size);
+        self.mapping = Some(Mapping::on_submit(encoder, buffer, wgpu::MapMode::Read));
+    }
+
+    /// Number of values.
+    pub(crate) fn len(&self) -> usize {
+        self.layout.shape.len()
+    }
+
+    /// Waits for the values and writes them, dense and in the file's order.
+    pub(crate) async fn finish(
+        mut self,
+        gpu: &Gpu,
+        wait: Wait,
+        submitted: Option<&Submitted>,
+        what: &str,
+        values: &mut [f32],
+    ) -> Result<(), GpuError> {
+        if let Some(mapping) = self.mapping.take() {
+            mapping.finish(gpu, wait, submitted, what).await?;
+        }
+        let view = self.buffer.buffer.get_mapped_range(..).map_err(mapping)?;
+        self.layout.unpack(&view, values);
+        drop(view);
+        self.buffer.buffer.unmap();
+        self.buffer.kept = true;
+        Ok(())
+    }
+}
+
+fn mapping(error: impl std::fmt::Display) -> GpuError {
+    GpuError::Refused { doing: "mapping a transfer buffer".into(), reason: error.to_string() }
+}

@@ -1,0 +1,72 @@
+//! A run step by step, for comparing and for timing.
+
+use super::{
+    Executor, GpuError,
+    profile::{DispatchTime, TimestampQueries},
+    wait::{Submitted, Wait, now},
+};
+use crate::kernels::Operand;
+
+impl Executor {
+    /// Runs the model one step at a time and shows what each has written: the step's number in the schedule, and the
+    /// rows it computed in dense order. Goes on while `seen` answers true. Bands of a border alone are not shown: what
+    /// they surround may follow. The executor must have been made with [`readback`](super::ExecutorOptions::readback).
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_stepwise(
+        &mut self,
+        inputs: &[&[f32]],
+        mut seen: impl FnMut(usize, &[f32]) -> bool,
+    ) -> Result<(), GpuError> {
+        let numbers = self.inputs_by_value(inputs.len())?;
+        let inputs: Vec<_> = numbers.into_iter().zip(inputs).map(|(i, &values)| (i, values)).collect();
+        now(self.submit_and_finish(Wait::Block, "writing the inputs", &inputs, false, &mut []))?;
+        let Some(held) = &self.resident else { return Err(GpuError::Trimmed) };
+        let placed = held.placed(&self.compiled);
+        let mut next = 0;
+        for (number, step) in self.compiled.schedule.steps.iter().enumerate() {
+            // Poison that goes before a step is part of it; what comes behind it is the next one's.
+            let end = next + held.steps[next..].iter().rposition(|&of| of == Some(number)).map_or(0, |last| last + 1);
+            held.program.run(&self.gpu, next..end)?;
+            next = end;
+            let result = placed.operand(self.compiled.graph.nodes[step.node].output);
+            // What some rows of a border surround may follow, and is seen by itself.
+            let part = |operand: &Operand| step.pad_border && step.rows.len() < operand.shape.rows();
+            let Some(operand) = result.filter(|operand| !part(operand)) else { continue };
+            if !seen(number, &held.textures.read_rows(&operand, step.rows.clone())?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the model on the inputs of the last run, each dispatch in a pass of its own, and answers their times in
+    /// order, however many they are; `None` where the device has no timestamps.
+    ///
+    /// # Errors
+    /// What the device says, [`GpuError::Timeout`].
+    pub fn profile(&mut self) -> Result<Option<Vec<DispatchTime>>, GpuError> {
+        now(self.settle(Wait::Block))?;
+        now(self.restore(Wait::Block))?;
+        self.bind()?;
+        let gpu = self.gpu.clone();
+        let Some(queries) = TimestampQueries::new(&gpu, self.dispatches())? else { return Ok(None) };
+        let mut last = None;
+        let timed = match &self.resident {
+            Some(held) => queries.run(&gpu, &held.program, &mut |index| last = Some(Submitted { index })),
+            None => return Err(GpuError::Trimmed),
+        };
+        self.begun(last.clone());
+        let what = "a run with timestamps";
+        if let Some(last) = &last {
+            now(gpu.done(Wait::Block, last, what))?;
+        }
+        now(timed?.finish(&gpu, Wait::Block, last.as_ref(), what))?;
+        let times = queries.times(&gpu)?;
+        self.ended();
+        let Some(held) = &self.resident else { return Err(GpuError::Trimmed) };
+        let of = |((&step, kernel), ms)| DispatchTime { step, kernel, ms };
+        Ok(Some(held.steps.iter().zip(held.program.labels()).zip(times).map(of).collect()))
+    }
+}

@@ -1,0 +1,209 @@
+//! How a model is to be compiled, said piece by piece.
+
+use std::{fmt, ops::ControlFlow, time::Duration};
+
+use super::{CompiledModel, Context, Error, Model};
+use crate::{
+    compile::{self, CompileError, CompileOptions, DeviceProfile, Phases},
+    plan::{Planner, Progress, ProgressFn, SearchBudget, SearchControl, TexelFormat},
+    rewrite::Rules,
+};
+
+/// How a model is to be compiled; what is not said is the default: one band of rows an operator, the smallest pool for
+/// that, 32-bit texels.
+///
+/// ```no_run
+/// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+/// use std::time::Duration;
+///
+/// let compiled = context.compile(&model).smallest().deadline(Duration::from_secs(5)).build()?;
+/// println!("{} bytes, {} dispatches", compiled.pool_bytes(), compiled.dispatches());
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "nothing is compiled before `build`"]
+pub struct CompileBuilder<'a> {
+    context: Context,
+    model: Model,
+    options: CompileOptions,
+    deadline: Option<Duration>,
+    progress: Option<Box<ProgressFn<'a>>>,
+}
+
+impl CompileBuilder<'static> {
+    pub(super) fn new(context: &Context, model: &Model) -> Self {
+        let limits = context.gpu().texture_limits();
+        Self {
+            context: context.clone(),
+            model: model.clone(),
+            options: CompileOptions { limits, ..CompileOptions::default() },
+            deadline: None,
+            progress: None,
+        }
+    }
+}
+
+impl<'a> CompileBuilder<'a> {
+    /// The fastest plan whose pool takes no more than so many bytes: operators run band by band of rows where they must.
+    pub fn memory_budget(mut self, bytes: u64) -> Self {
+        self.options.phases = Phases::Budget(bytes);
+        self
+    }
+
+    /// The smallest pool that is found, however many dispatches that takes.
+    pub fn smallest(mut self) -> Self {
+        self.options.phases = Phases::Min;
+        self
+    }
+
+    /// The plan beyond which a percent of bytes less costs more than a percent of time.
+    pub fn balanced(mut self) -> Self {
+        self.options.phases = Phases::Auto;
+        self
+    }
+
+    /// What the pool's texels are: 32-bit floats, or 16-bit ones that take half the bytes.
+    pub fn texels(mut self, format: TexelFormat) -> Self {
+        self.options.format = format;
+        self
+    }
+
+    /// Which rewriting rules are on.
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.options.rules = rules;
+        self
+    }
+
+    /// Which strategy plans: the best of all, or the one named.
+    pub fn planner(mut self, planner: Planner) -> Self {
+        self.options.planner = planner;
+        self
+    }
+
+    /// How far to search for a better plan.
+    pub fn effort(mut self, budget: SearchBudget) -> Self {
+        self.options.budget = budget;
+        self
+    }
+
+    /// What the device takes for a dispatch and for arithmetic, which decides between plans.
+    pub fn device_profile(mut self, profile: DeviceProfile) -> Self {
+        self.options.device_profile = profile;
+        self
+    }
+
+    /// Ends the search after so long, with the best plan so far. Without it the same model has the same plan on every
+    /// machine.
+    pub fn deadline(mut self, within: Duration) -> Self {
+        self.deadline = Some(within);
+        self
+    }
+
+    /// Calls `told` with the progress every few milliseconds; where it answers [`ControlFlow::Break`], the search ends
+    /// with the best plan so far.
+    pub fn progress<'b>(self, told: impl FnMut(Progress) -> ControlFlow<()> + Send + 'b) -> CompileBuilder<'b> {
+        let Self { context, model, options, deadline, .. } = self;
+        CompileBuilder { context, model, options, deadline, progress: Some(Box::new(told)) }
+    }
+
+    /// Rewrites, schedules and plans the model, and checks the plan. May take seconds: see
+    /// [`deadline`](Self::deadline).
+    ///
+    /// # Errors
+    /// [`Error::Compile`] where no plan fits the budget or the device.
+    pub fn build(mut self) -> Result<CompiledModel, Error> {
+        let control = SearchControl::new();
+        let control = match self.deadline {
+            Some(within) => control.timeout(within),
+            None => control,
+        };
+        let compiled = match &mut self.progress {
+            Some(told) => compile::compile(self.model.graph(), &self.options, &control.progress(&mut **told)),
+            None => compile::compile(self.model.graph(), &self.options, &control),
+        };
+        Ok(CompiledModel::new(&self.context, &self.model, compiled?))
+    }
+
+    /// All plans of which none is beaten in both bytes and time.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn frontier(mut self) -> Result<Vec<CompiledModel>, Error> {
+        let control = SearchControl::new();
+        let control = match self.deadline {
+            Some(within) => control.timeout(within),
+            None => control,
+        };
+        let found = match &mut self.progress {
+            Some(told) => compile::frontier(self.model.graph(), &self.options, &control.progress(&mut **told)),
+            None => compile::frontier(self.model.graph(), &self.options, &control),
+        }?;
+        let points = (0..found.points().len()).filter_map(|point| found.compiled(point));
+        Ok(points.map(|compiled| CompiledModel::new(&self.context, &self.model, compiled)).collect())
+    }
+}
+
+impl CompileBuilder<'static> {
+    /// The same where nobody may block: on a thread of its own, which ends early where the future is dropped.
+    ///
+    /// In a browser there is no such thread, and the search goes on in place: compile elsewhere and
+    /// [load](Context::load) the plan, or call this in a worker.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub async fn build_async(mut self) -> Result<CompiledModel, Error> {
+        use std::sync::{
+            Arc,
+            atomic::{AtomicBool, Ordering},
+        };
+
+        /// Ends the search when the future is dropped.
+        struct Cancel(Arc<AtomicBool>);
+        impl Drop for Cancel {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+
+        let cancel = Cancel(Arc::default());
+        let cancelled = Arc::clone(&cancel.0);
+        let mut told = self.progress.take();
+        let builder = self.progress(move |progress| {
+            if cancelled.load(Ordering::Relaxed) {
+                return ControlFlow::Break(());
+            }
+            told.as_mut().map_or(ControlFlow::Continue(()), |told| told(progress))
+        });
+        let (tell, answer) = oneshot::channel();
+        let search = move || drop(tell.send(builder.build()));
+        std::thread::Builder::new()
+            .name("texpool compile".into())
+            .spawn(search)
+            .map_err(|source| CompileError::Thread { reason: source.to_string() })?;
+        match answer.await {
+            Ok(result) => result,
+            Err(_) => Err(CompileError::Thread { reason: "it ended without an answer".into() }.into()),
+        }
+    }
+
+    /// The same in place: in a browser there is no thread to plan on. Compile elsewhere and [load](Context::load) the
+    /// plan, or call this in a worker.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    #[cfg(target_arch = "wasm32")]
+    pub async fn build_async(self) -> Result<CompiledModel, Error> {
+        self.build()
+    }
+}
+
+impl fmt::Debug for CompileBuilder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompileBuilder")
+            .field("model", &self.model.name())
+            .field("options", &self.options)
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,183 @@
+//! A device with what all sessions on it share.
+
+use super::{CompileBuilder, CompiledModel, Error, Model, Pool};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::adapters;
+use crate::{
+    compile,
+    gpu::{AdapterSummary, Gpu, GpuError, GpuOptions, SharedPipelines, adapters_async},
+};
+
+/// A device and its queue, and what the sessions on it share: pipelines, and who waits for the device. Clones are the same.
+///
+/// ```no_run
+/// use texpool::{Context, Model, TensorView};
+///
+/// let context = Context::open(&Default::default())?;
+/// let model = Model::open("mobilenet_v2.tflite")?;
+/// let mut session = context.compile(&model).memory_budget(2 << 20).build()?.session()?;
+/// let pixels = vec![0.5f32; model.input(0)?.len()];
+/// let outputs = session.run([(0, TensorView::from(&pixels))])?;
+/// println!("{:?}", outputs[0].as_slice::<f32>()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Context {
+    gpu: Gpu,
+    pipelines: SharedPipelines,
+}
+
+impl Context {
+    /// Opens an adapter: the one named, else the one that wgpu prefers, a software one where there is no other.
+    ///
+    /// # Errors
+    /// [`GpuError::NoAdapter`], [`GpuError::NoDevice`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open(options: &GpuOptions) -> Result<Self, Error> {
+        Ok(Self::new(Gpu::open(options)?))
+    }
+
+    /// The same where nobody may block.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_async(options: &GpuOptions) -> Result<Self, Error> {
+        Ok(Self::new(Gpu::open_async(options).await?))
+    }
+
+    /// Uses a device and queue of the caller's. WebGPU's default limits suffice, and no features are needed.
+    ///
+    /// The device's callbacks stay the caller's. wgpu says why a device was lost to one callback alone, so a session only
+    /// sees that it is lost, and its error has no reason; a caller whose callback passes it on finds it there:
+    ///
+    /// ```no_run
+    /// # fn embed(device: texpool::wgpu::Device, queue: texpool::wgpu::Queue) -> Result<(), texpool::Error> {
+    /// let context = texpool::Context::from_wgpu(device.clone(), queue)?;
+    /// let told = context.clone();
+    /// device.set_device_lost_callback(move |reason, message| told.device_lost(reason, message));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`GpuError::Limit`] where the device was opened with lower limits than WebGPU's default ones.
+    pub fn from_wgpu(device: wgpu::Device, queue: wgpu::Queue) -> Result<Self, Error> {
+        Self::from_wgpu_with(device, queue, &GpuOptions::default())
+    }
+
+    /// The same with a timeout and a way of polling of the caller's; the other options are for opening a device.
+    ///
+    /// # Errors
+    /// As [`from_wgpu`](Self::from_wgpu).
+    pub fn from_wgpu_with(device: wgpu::Device, queue: wgpu::Queue, options: &GpuOptions) -> Result<Self, Error> {
+        check_limits(&device.limits())?;
+        Ok(Self::new(Gpu::from_device_with(device, queue, options)))
+    }
+
+    fn new(gpu: Gpu) -> Self {
+        Self { gpu, pipelines: SharedPipelines::default() }
+    }
+
+    /// Every adapter there is.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn adapters() -> Vec<AdapterSummary> {
+        adapters()
+    }
+
+    /// The same where nobody may block.
+    pub async fn adapters_async() -> Vec<AdapterSummary> {
+        adapters_async().await
+    }
+
+    /// The device.
+    pub fn device(&self) -> &wgpu::Device {
+        &self.gpu.device
+    }
+
+    /// Its queue.
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.gpu.queue
+    }
+
+    /// How a model is to be compiled for this device: a builder.
+    pub fn compile(&self, model: &Model) -> CompileBuilder<'static> {
+        CompileBuilder::new(self, model)
+    }
+
+    /// A plan that was [saved](CompiledModel::save), for the same model. It is checked as a new one is.
+    ///
+    /// # Errors
+    /// [`Error::SavedPlan`] for bytes that are none, of another model, or for a device with larger textures.
+    pub fn load(&self, model: &Model, plan: &[u8]) -> Result<CompiledModel, Error> {
+        let compiled = compile::load(model.graph(), plan, self.gpu.texture_limits())?;
+        Ok(CompiledModel::new(self, model, compiled))
+    }
+
+    /// A pool that is large enough for each of these models by itself: sessions of theirs take turns in it.
+    ///
+    /// # Errors
+    /// [`Error::OtherContext`] for models that were compiled for another device, or for texels of different formats, and
+    /// [`GpuError::OutOfMemory`].
+    pub fn pool<'a>(&self, models: impl IntoIterator<Item = &'a CompiledModel>) -> Result<Pool, Error> {
+        Pool::new(self, models)
+    }
+
+    /// Notes why the device was lost, for the errors of all that use it from then on. What was said first counts.
+    pub fn device_lost(&self, reason: wgpu::DeviceLostReason, message: impl Into<String>) {
+        self.gpu.device_lost(reason, message);
+    }
+
+    /// Whether the device is still there.
+    ///
+    /// # Errors
+    /// [`GpuError::Lost`], with what is known of the reason.
+    pub fn check(&self) -> Result<(), Error> {
+        Ok(self.gpu.check_lost()?)
+    }
+
+    pub(super) fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    pub(super) fn pipelines(&self) -> &SharedPipelines {
+        &self.pipelines
+    }
+
+    /// Whether both are one device.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.gpu.device == other.gpu.device
+    }
+}
+
+/// Checks what kernels use of a device; sizes of textures and buffers are looked at where they are made.
+fn check_limits(limits: &wgpu::Limits) -> Result<(), GpuError> {
+    let core = wgpu::Limits::default();
+    let needed = [
+        ("maxBindGroups", 1, limits.max_bind_groups),
+        ("maxStorageTexturesPerShaderStage", 4, limits.max_storage_textures_per_shader_stage),
+        ("maxStorageBuffersPerShaderStage", 1, limits.max_storage_buffers_per_shader_stage),
+        ("maxUniformBuffersPerShaderStage", 1, limits.max_uniform_buffers_per_shader_stage),
+        (
+            "maxComputeInvocationsPerWorkgroup",
+            core.max_compute_invocations_per_workgroup,
+            limits.max_compute_invocations_per_workgroup,
+        ),
+        (
+            "maxComputeWorkgroupStorageSize",
+            core.max_compute_workgroup_storage_size,
+            limits.max_compute_workgroup_storage_size,
+        ),
+        (
+            "maxComputeWorkgroupsPerDimension",
+            core.max_compute_workgroups_per_dimension,
+            limits.max_compute_workgroups_per_dimension,
+        ),
+    ];
+    for (limit, needed, allowed) in needed {
+        if allowed < needed {
+            let (needed, allowed) = (needed.into(), allowed.into());
+            return Err(GpuError::Limit { what: "running models".into(), limit, needed, allowed });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! What can go wrong between a model file and its results, in the caller's terms.
+
+use super::WantedTensor;
+use crate::{
+    compile::{CompileError, SavedPlanError},
+    gpu::{GpuError, TensorRole},
+    graph::CheckError,
+    import::ImportError,
+    plan::printable,
+    tensor::ConvertError,
+};
+
+/// Why a model cannot be read, compiled or run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file is no model that can be run.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// The graph is not whole.
+    #[error(transparent)]
+    Graph(#[from] CheckError),
+    /// The model has no plan.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// The bytes are no plan of the model.
+    #[error(transparent)]
+    SavedPlan(#[from] SavedPlanError),
+    /// What the device says: it is out of memory, lost, too slow, or refuses something. So are textures that do not fit,
+    /// and sessions that have given their memory back.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    /// There is no input or output of that name or index.
+    #[error("the model has no {role} {key}; {}", those(*.role, known))]
+    NoSuchTensor {
+        /// Whether an input or an output was meant.
+        role: TensorRole,
+        /// What was asked for.
+        key: WantedTensor,
+        /// The names of those that there are.
+        known: Vec<String>,
+    },
+    /// Several inputs or outputs have the name.
+    #[error("the model has {} {role}s called `{}`; name one by its index: {indices:?}", indices.len(), printable(name))]
+    AmbiguousName {
+        /// Whether an input or an output was meant.
+        role: TensorRole,
+        /// The name.
+        name: String,
+        /// Their indices.
+        indices: Vec<usize>,
+    },
+    /// Inputs have no values.
+    #[error(
+        "{} {} no values: pass them to `run`, write them, or bind a texture",
+        listed(names),
+        if names.len() == 1 { "has" } else { "have" }
+    )]
+    MissingInputs {
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// An input was given twice.
+    #[error("input `{}` is given twice", printable(name))]
+    InputTwice {
+        /// Its name.
+        name: String,
+    },
+    /// Values were given for an input that lies in a texture of the caller's, or asked of such an output that cannot be
+    /// copied.
+    #[error("{role} `{}` is bound to a texture: {reason}", printable(name))]
+    Bound {
+        /// Whether it is an input or an output.
+        role: TensorRole,
+        /// Its name.
+        name: String,
+        /// What stands in the way.
+        reason: &'static str,
+    },
+    /// Values do not fit an input, or cannot be told as an output's type.
+    #[error("{role} `{}`: {source}", printable(name))]
+    Tensor {
+        /// Whether it is an input or an output.
+        role: TensorRole,
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        source: ConvertError,
+    },
+    /// A session was used without entering its pool, or with a pool that is not its own.
+    #[error("the session belongs to another pool, or another session has entered it since")]
+    OtherPool,
+    /// A model was compiled for another device, or for texels of another format.
+    #[error("the models of a pool must be compiled by its context, for texels of one format")]
+    OtherContext,
+    /// Planning was cancelled before there was any plan.
+    #[error("planning was cancelled")]
+    Cancelled,
+}
+
+impl Error {
+    /// Whether the device is gone: what was made on it is, too, and another one must be opened.
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Self::Gpu(GpuError::Lost { .. }))
+    }
+
+    /// Whether the device took longer than it was given. It may still be at it; the next call waits for that first.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::Gpu(GpuError::Timeout { .. }))
+    }
+
+    /// Whether the device has too little memory.
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self, Self::Gpu(GpuError::OutOfMemory { .. }))
+    }
+}
+
+/// Names in quotes.
+fn listed(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", printable(name))).collect();
+    quoted.join(", ")
+}
+
+/// Which there are.
+fn those(role: TensorRole, known: &[String]) -> String {
+    match known {
+        [] => format!("it has no {role}s"),
+        [one] => format!("its {role} is {}", listed(std::slice::from_ref(one))),
+        _ => format!("its {role}s are {}", listed(known)),
+    }
+}

@@ -1,0 +1,55 @@
+//! What a model takes and gives.
+
+use crate::{
+    graph::{ElementType, Graph, Quantization, TensorId},
+    tensor::convert::TensorSpec,
+};
+
+/// An input or output of a model.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TensorInfo {
+    /// Its name in the file.
+    pub name: String,
+    /// Extents as the file has them, of any rank.
+    pub dims: Vec<usize>,
+    /// Type of the elements. Values of an input may be 32-bit floats, too, whatever its type.
+    pub element_type: ElementType,
+    /// What its integers stand for, where they do not stand for themselves.
+    pub quantization: Option<Quantization>,
+}
+
+impl TensorInfo {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of the elements on the host.
+    pub fn bytes(&self) -> usize {
+        self.len() * self.element_type.size()
+    }
+
+    pub(super) fn spec(&self) -> TensorSpec<'_> {
+        TensorSpec { dims: &self.dims, element_type: self.element_type, quantization: self.quantization }
+    }
+}
+
+/// What is known of some of a graph's tensors.
+pub(super) fn infos(graph: &Graph, tensors: &[TensorId]) -> Vec<TensorInfo> {
+    let info = |&tensor: &TensorId| {
+        let tensor = &graph.tensors[tensor];
+        TensorInfo {
+            name: tensor.name.clone(),
+            dims: tensor.dims.clone(),
+            element_type: tensor.element_type,
+            quantization: tensor.quantization,
+        }
+    };
+    tensors.iter().map(info).collect()
+}

@@ -1,0 +1,54 @@
+//! What a program that embeds texpool works with: contexts, models, compiled models, sessions and pools.
+
+mod compile_builder;
+mod compiled;
+mod context;
+mod error;
+mod info;
+mod key;
+mod model;
+mod outputs;
+mod pool;
+mod readback;
+mod session;
+mod texture_layout;
+mod texture_wgsl;
+
+pub use compile_builder::CompileBuilder;
+pub use compiled::CompiledModel;
+pub use context::Context;
+pub use error::Error;
+pub use info::TensorInfo;
+pub use key::{TensorKey, WantedTensor};
+pub use model::Model;
+pub use outputs::Outputs;
+pub use pool::{Pool, PooledSession};
+pub use readback::{Readback, Submission};
+pub use session::Session;
+pub use texture_layout::TextureLayout;
+
+#[cfg(not(target_arch = "wasm32"))]
+pub use crate::gpu::{DispatchTime, Polling};
+pub use crate::gpu::{AdapterSummary, GpuError, GpuOptions, Memory, TensorRole, TextureProblem};
+
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use crate::gpu::now;
+
+/// What goes to other threads, and what several may look at: checked by the compiler. In a browser wgpu's handles stay with
+/// their thread.
+#[cfg(not(target_arch = "wasm32"))]
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    const fn sent<T: Send>() {}
+    shared::<Context>();
+    shared::<Model>();
+    shared::<CompiledModel>();
+    shared::<Session>();
+    shared::<PooledSession>();
+    shared::<Pool>();
+    shared::<Outputs>();
+    shared::<Error>();
+    sent::<CompileBuilder<'static>>();
+    sent::<Readback>();
+    sent::<Submission>();
+};

@@ -1,0 +1,119 @@
+//! A model that was read and not yet planned.
+
+use std::{path::Path, sync::Arc};
+
+use super::{Error, TensorInfo, TensorKey, info::infos, key::find};
+use crate::{
+    gpu::TensorRole,
+    graph::{Graph, check},
+    import::{self, ImportOptions},
+    ops,
+};
+
+/// A model: read and checked, not yet planned. Clones are the same model; constants are borrowed from the mapped file.
+///
+/// ```no_run
+/// let model = texpool::Model::open("face_detection_short.tflite")?;
+/// for input in model.inputs() {
+///     println!("{} {:?} {}", input.name, input.dims, input.element_type);
+/// }
+/// # Ok::<(), texpool::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Model {
+    graph: Arc<Graph>,
+    inputs: Arc<[TensorInfo]>,
+    outputs: Arc<[TensorInfo]>,
+}
+
+impl Model {
+    /// Reads a `.tflite` or `.onnx` file, which must not change while the model is in use.
+    ///
+    /// # Errors
+    /// [`Error::Import`] where it cannot be read, is damaged, or holds what is not supported; all of that is listed.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_with(path, &ImportOptions::default())
+    }
+
+    /// The same with open extents or inputs bound.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and for names that the file does not have and extents that are left open.
+    pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Self, Error> {
+        Self::from_graph(import::open_with(path, options)?)
+    }
+
+    /// Reads a model from bytes.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, Error> {
+        Self::from_bytes_with(bytes, &ImportOptions::default())
+    }
+
+    /// The same with open extents or inputs bound.
+    ///
+    /// # Errors
+    /// As [`open_with`](Self::open_with).
+    pub fn from_bytes_with(bytes: impl Into<Vec<u8>>, options: &ImportOptions) -> Result<Self, Error> {
+        Self::from_graph(import::from_bytes_with(Arc::new(bytes.into()), options)?)
+    }
+
+    /// Takes a graph that was built by hand.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] where it is not whole.
+    pub fn from_graph(graph: Graph) -> Result<Self, Error> {
+        check(&graph)?;
+        ops::check(&graph)?;
+        let (inputs, outputs) = (infos(&graph, &graph.inputs), infos(&graph, &graph.outputs));
+        Ok(Self { inputs: inputs.into(), outputs: outputs.into(), graph: Arc::new(graph) })
+    }
+
+    /// Its name: that of the file, without the extension.
+    pub fn name(&self) -> &str {
+        &self.graph.name
+    }
+
+    /// What it takes.
+    pub fn inputs(&self) -> &[TensorInfo] {
+        &self.inputs
+    }
+
+    /// What it gives.
+    pub fn outputs(&self) -> &[TensorInfo] {
+        &self.outputs
+    }
+
+    /// One input, by name or index.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`].
+    pub fn input<'k>(&self, key: impl Into<TensorKey<'k>>) -> Result<&TensorInfo, Error> {
+        Ok(&self.inputs[self.index(TensorRole::Input, key.into())?])
+    }
+
+    /// One output, by name or index.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn output<'k>(&self, key: impl Into<TensorKey<'k>>) -> Result<&TensorInfo, Error> {
+        Ok(&self.outputs[self.index(TensorRole::Output, key.into())?])
+    }
+
+    pub(super) fn index(&self, role: TensorRole, key: TensorKey<'_>) -> Result<usize, Error> {
+        find(role, self.tensors(role), key)
+    }
+
+    pub(super) fn tensors(&self, role: TensorRole) -> &[TensorInfo] {
+        match role {
+            TensorRole::Input => &self.inputs,
+            TensorRole::Output => &self.outputs,
+        }
+    }
+
+    /// Its operators and tensors.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+}

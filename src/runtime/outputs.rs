@@ -1,0 +1,80 @@
+//! Results by name and by index.
+
+use std::ops::Index;
+
+use super::TensorKey;
+use crate::tensor::Tensor;
+
+/// The results of a run, in the model's order. Outputs that lie in textures of the caller's are not among them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outputs {
+    /// Index among the model's outputs, name, values.
+    found: Vec<(usize, String, Tensor)>,
+}
+
+impl Outputs {
+    pub(super) fn new(found: Vec<(usize, String, Tensor)>) -> Self {
+        Self { found }
+    }
+
+    /// One output, by name or by its index among the model's. Of several that have the name, the first.
+    pub fn get<'k>(&self, key: impl Into<TensorKey<'k>>) -> Option<&Tensor> {
+        let key = key.into();
+        self.found.iter().find(|(index, name, _)| is(key, *index, name)).map(|(.., tensor)| tensor)
+    }
+
+    /// Takes one output out of the results.
+    pub fn take<'k>(&mut self, key: impl Into<TensorKey<'k>>) -> Option<Tensor> {
+        let key = key.into();
+        let at = self.found.iter().position(|(index, name, _)| is(key, *index, name))?;
+        Some(self.found.remove(at).2)
+    }
+
+    /// Names and values.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Tensor)> {
+        self.found.iter().map(|(_, name, tensor)| (name.as_str(), tensor))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+}
+
+fn is(key: TensorKey<'_>, index: usize, name: &str) -> bool {
+    match key {
+        TensorKey::Name(wanted) => wanted == name,
+        TensorKey::Index(wanted) => wanted == index,
+    }
+}
+
+impl IntoIterator for Outputs {
+    type Item = (String, Tensor);
+    type IntoIter = std::iter::Map<std::vec::IntoIter<(usize, String, Tensor)>, fn((usize, String, Tensor)) -> Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.found.into_iter().map(|(_, name, tensor)| (name, tensor))
+    }
+}
+
+impl<'k, K: Into<TensorKey<'k>>> Index<K> for Outputs {
+    type Output = Tensor;
+
+    /// One output, as by [`get`](Self::get).
+    ///
+    /// # Panics
+    /// If there is none of that name or index, like a map.
+    #[expect(clippy::panic, reason = "the field's habit for results; `get` does not")]
+    fn index(&self, key: K) -> &Tensor {
+        let key = key.into();
+        match self.get(key) {
+            Some(tensor) => tensor,
+            None => panic!("there is no output {key}"),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Outputs on their way to the host, and work on the device.
+
+use std::{future::IntoFuture, pin::Pin};
+
+#[cfg(not(target_arch = "wasm32"))]
+use super::now;
+use super::{Context, Error, Outputs, TensorInfo, session::outputs_of};
+use crate::gpu::{self, Submitted, Wait};
+
+/// A future of the library's; on native targets it may go to another thread.
+#[cfg(not(target_arch = "wasm32"))]
+type BoxedFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
+#[cfg(target_arch = "wasm32")]
+type BoxedFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>>>>;
+
+/// Copies of outputs that a command encoder was given, to be read when the device is done with it: by
+/// [`wait`](Self::wait), or by `.await`. Dropping it gives the copies up.
+#[must_use = "the outputs are read by `wait` or `.await`"]
+#[derive(Debug)]
+pub struct Readback {
+    context: Context,
+    outputs: Vec<((usize, TensorInfo), gpu::Readback)>,
+}
+
+impl Readback {
+    pub(super) fn new(context: &Context, outputs: Vec<((usize, TensorInfo), gpu::Readback)>) -> Self {
+        Self { context: context.clone(), outputs }
+    }
+
+    /// Waits until the encoder's work is done, and reads the outputs.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`]: the encoder was dropped or never submitted ([`GpuError::NotSubmitted`](crate::GpuError)), a
+    /// timeout, a lost device; [`Error::Tensor`] where an output of integers is NaN.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn wait(self) -> Result<Outputs, Error> {
+        now(self.finish(Wait::Block))
+    }
+
+    async fn finish(self, wait: Wait) -> Result<Outputs, Error> {
+        let mut all = Vec::with_capacity(self.outputs.len());
+        for ((output, info), readback) in self.outputs {
+            let mut values = vec![0.0; readback.len()];
+            readback.finish(self.context.gpu(), wait, None, "reading outputs", &mut values).await?;
+            all.push((output, info, values));
+        }
+        outputs_of(all.into_iter())
+    }
+}
+
+impl IntoFuture for Readback {
+    type Output = Result<Outputs, Error>;
+    type IntoFuture = BoxedFuture<Outputs>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.finish(Wait::Task))
+    }
+}
+
+/// A run that was submitted: [`wait`](Self::wait) for it, `.await` it, or drop it, which changes nothing.
+#[must_use = "the run is done when `wait` or `.await` says so"]
+#[derive(Debug)]
+pub struct Submission {
+    context: Context,
+    submitted: Submitted,
+}
+
+impl Submission {
+    pub(super) fn new(context: &Context, submitted: Submitted) -> Self {
+        Self { context: context.clone(), submitted }
+    }
+
+    /// Waits until the device is done with the run; what was submitted after it may still be running.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`]: a timeout, a lost device.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn wait(self) -> Result<(), Error> {
+        now(self.finish(Wait::Block))
+    }
+
+    async fn finish(self, wait: Wait) -> Result<(), Error> {
+        Ok(self.context.gpu().done(wait, &self.submitted, "a run of the model").await?)
+    }
+}
+
+impl IntoFuture for Submission {
+    type Output = Result<(), Error>;
+    type IntoFuture = BoxedFuture<()>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.finish(Wait::Task))
+    }
+}
