@@ -1,9 +1,8 @@
 //! Building a graph by hand: for tests, and for callers who have a model in another form.
 
 use super::{
-    Act, BuildError, Bytes, Concat, Constant, Conv2d, CoordMode, DepthwiseConv2d, ElementType, Epilogue, Graph,
-    LayoutPermutation, MatMul, Node, Op, Pool2d, Reduce, ReduceKind, Resize, ResizeMode, Shape, Tensor, TensorId,
-    TransposeConv, Unary,
+    Act, BuildError, Bytes, Concat, Constant, Conv2d, CoordMode, DepthwiseConv2d, ElementType, Epilogue, Graph, MatMul,
+    Node, Op, Pool2d, Reduce, ReduceKind, Resize, ResizeMode, Shape, Tensor, TensorId, TransposeConv, Unary,
     check::{check, size},
     infer,
 };
@@ -32,12 +31,22 @@ impl GraphBuilder {
         Self { graph: Graph { name: name.to_owned(), ..Graph::default() } }
     }
 
-    /// A tensor that the caller brings, of any rank up to four.
+    /// A tensor of 32-bit floats that the caller brings, of any rank up to four.
     ///
     /// # Errors
     /// If the extents are no shape, empty or too large.
     pub fn input(&mut self, name: &str, dims: &[usize]) -> Result<TensorId, BuildError> {
+        self.input_of(name, dims, ElementType::F32)
+    }
+
+    /// A tensor that the caller brings, of any type of elements. They are computed with as 32-bit floats: integers and
+    /// truth values as the numbers that they are.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn input_of(&mut self, name: &str, dims: &[usize], element_type: ElementType) -> Result<TensorId, BuildError> {
         let id = self.tensor(name, dims, None)?;
+        self.graph.tensors[id].element_type = element_type;
         self.graph.inputs.push(id);
         Ok(id)
     }
@@ -270,13 +279,7 @@ impl GraphBuilder {
     }
 
     fn tensor(&mut self, name: &str, dims: &[usize], constant: Option<Constant>) -> Result<TensorId, BuildError> {
-        let tensor = Tensor {
-            name: name.to_owned(),
-            shape: shape(name, dims)?,
-            dims: dims.to_vec(),
-            host_permutation: LayoutPermutation::default(),
-            constant,
-        };
+        let tensor = Tensor { dims: dims.to_vec(), constant, ..Tensor::new(name, shape(name, dims)?) };
         // Inferred shapes are looked at, too, so that `Shape::len` of a tensor of the builder never overflows.
         size(&tensor)?;
         Ok(self.graph.tensors.push(tensor))

@@ -1,6 +1,8 @@
 //! Validity of a graph: what every layer above may rely on without asking again.
 
-use super::{Act, CheckError, Graph, IdVec, MAX_ELEMENTS, Node, Shape, Tensor, TensorId, infer};
+use super::{
+    Act, CheckError, ElementType, Graph, IdVec, MAX_ELEMENTS, Node, Quantization, Shape, Tensor, TensorId, infer,
+};
 
 /// Checks a whole graph: ids, sizes, order, one producer a tensor, and every shape against inference.
 ///
@@ -9,6 +11,7 @@ use super::{Act, CheckError, Graph, IdVec, MAX_ELEMENTS, Node, Shape, Tensor, Te
 pub fn check(graph: &Graph) -> Result<(), CheckError> {
     for tensor in &graph.tensors {
         size(tensor)?;
+        quantization(tensor)?;
     }
     // What has a value so far: constants and inputs, then each node's result. This one table finds a wrong order,
     // cycles and second producers alike.
@@ -80,6 +83,23 @@ pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
         }
     }
     Ok(())
+}
+
+/// Checks that what a tensor's integers stand for is something that they can: values are divided by the scale.
+fn quantization(tensor: &Tensor) -> Result<(), CheckError> {
+    let Some(Quantization { scale, zero_point }) = tensor.quantization else { return Ok(()) };
+    let element_type = tensor.element_type;
+    let (least, most) = element_type.range();
+    let reason = if element_type.is_float() || element_type == ElementType::Bool || element_type.size() > 4 {
+        "only integers of 8, 16 or 32 bits are"
+    } else if !(scale.is_finite() && scale > 0.0) {
+        "its scale is no positive number"
+    } else if !(least..=most).contains(&i64::from(zero_point)) {
+        "its zero point is beyond the type"
+    } else {
+        return Ok(());
+    };
+    Err(CheckError::Quantization { tensor: tensor.name.clone(), element_type, reason })
 }
 
 /// Checks one node against what has a value before it.

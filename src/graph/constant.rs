@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use super::ElementType;
+use super::{ElementType, Quantization};
 
 /// A range of shared bytes, of a mapped file or of a buffer of our own; or one element over and over, which takes no
 /// memory until it is asked for whole.
@@ -118,12 +118,20 @@ impl QuantParams {
         fits.then(|| Self { scale, zero, inner: dims[axis + 1..].iter().product::<usize>().max(1) })
     }
 
-    /// The value of element `i`. Worked out in 64 bits, so that what is rounded is the value alone.
+    /// The scale and the zero point, if there is one of each for all elements.
+    pub fn uniform(&self) -> Option<Quantization> {
+        match (&self.scale[..], &self.zero[..]) {
+            (&[scale], &[zero_point]) => Some(Quantization { scale, zero_point }),
+            _ => None,
+        }
+    }
+
+    /// The value of element `i`.
     pub fn value(&self, i: usize, q: i64) -> f32 {
         let at = i / self.inner % self.scale.len().max(1);
-        let number = |zero: Option<&i32>| zero.copied().map_or(0, i64::from);
         let scale = self.scale.get(at).copied().unwrap_or(1.0);
-        (f64::from(scale) * (q - number(self.zero.get(at))) as f64) as f32
+        let zero_point = self.zero.get(at).copied().unwrap_or(0);
+        Quantization { scale, zero_point }.dequantize(q)
     }
 }
 

@@ -1,7 +1,10 @@
 //! Types of elements.
 
+use std::fmt;
+
 /// Type of a tensor's elements in a file. What is computed with is 32-bit floats, which hold the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ElementType {
     /// 32-bit float.
     F32,
@@ -31,6 +34,23 @@ impl ElementType {
     /// Whether elements are floats.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F16)
+    }
+
+    /// Its name, as Rust writes it: `f32`, `u8`, `bool`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+            Self::I8 => "i8",
+            Self::U8 => "u8",
+            Self::I16 => "i16",
+            Self::U16 => "u16",
+            Self::I32 => "i32",
+            Self::U32 => "u32",
+            Self::I64 => "i64",
+            Self::U64 => "u64",
+            Self::Bool => "bool",
+        }
     }
 
     /// Bytes of an element.
@@ -71,5 +91,11 @@ impl ElementType {
             // bounds.
             Self::I64 | Self::U64 | Self::F32 | Self::F16 => value,
         }
+    }
+}
+
+impl fmt::Display for ElementType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

@@ -1,6 +1,6 @@
 //! What can be wrong with a graph, or with building one.
 
-use super::{Shape, ShapeError, TensorId};
+use super::{ElementType, Shape, ShapeError, TensorId};
 use crate::plan::printable;
 
 /// What is wrong with a graph.
@@ -50,6 +50,16 @@ pub enum CheckError {
         expected: usize,
         /// Bytes there are.
         found: usize,
+    },
+    /// A scale and a zero point that integers of a tensor's type cannot have.
+    #[error("tensor `{}` is of {element_type} and quantised, but {reason}", printable(tensor))]
+    Quantization {
+        /// Name of the tensor.
+        tensor: String,
+        /// Type of its elements.
+        element_type: ElementType,
+        /// Why that cannot be.
+        reason: &'static str,
     },
     /// A tensor id that is no index into the graph's tensors.
     #[error("{}: there is no tensor {id}", printable(place))]

@@ -14,6 +14,7 @@ mod ids;
 mod layout_permutation;
 mod node_set;
 mod padding;
+mod quantization;
 mod shape;
 mod subtensor;
 
@@ -29,6 +30,7 @@ pub use ids::{Id, NodeId, TensorId};
 pub use layout_permutation::LayoutPermutation;
 pub use node_set::NodeSet;
 pub use padding::Padding;
+pub use quantization::Quantization;
 pub use shape::{MAX_ELEMENTS, Shape};
 pub use subtensor::{SubtensorError, texels_agree};
 pub(crate) use subtensor::{SubtensorOffset, may_be_in_place, subtensor_offsets};
@@ -54,8 +56,28 @@ pub struct Tensor {
     pub dims: Vec<usize>,
     /// The order in which a caller has the elements, if the tensor is an input or output.
     pub host_permutation: LayoutPermutation,
+    /// The type that a caller has the elements in, if the tensor is an input or output. It is computed with as 32-bit
+    /// floats, as all tensors are: the others say so.
+    pub element_type: ElementType,
+    /// What the caller's integers stand for, where not for themselves. That is what is computed with.
+    pub quantization: Option<Quantization>,
     /// The values, if they are part of the model.
     pub constant: Option<Constant>,
+}
+
+impl Tensor {
+    /// A tensor of 32-bit floats without values, which a caller has as it is computed with.
+    pub fn new(name: impl Into<String>, shape: Shape) -> Self {
+        Self {
+            name: name.into(),
+            shape,
+            dims: shape.dims().to_vec(),
+            host_permutation: LayoutPermutation::default(),
+            element_type: ElementType::F32,
+            quantization: None,
+            constant: None,
+        }
+    }
 }
 
 /// One operator of the model. Nodes stand in execution order.

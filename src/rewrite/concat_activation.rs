@@ -60,6 +60,6 @@ fn of_channels(ctx: &RewriteContext, act: Act, [first, end]: [usize; 2], edit: &
     ctx.charge_created(own.len())?;
     let shape = list(own.len());
     let constant = Some(Constant::from_f32(own));
-    let tensor = Tensor { name, shape, dims: vec![own.len()], host_permutation: Default::default(), constant };
+    let tensor = Tensor { dims: vec![own.len()], constant, ..Tensor::new(name, shape) };
     Ok(Act::Prelu(edit.add(&ctx.graph, tensor)))
 }

@@ -39,13 +39,8 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
         let turned: Vec<f32> = (0..values.len()).map(|i| values[i % shape.w * columns + i / shape.w]).collect();
         let shape = Shape { w: columns, c: shape.w, ..shape };
         let constant = Some(Constant::from_f32(&turned));
-        let tensor = Tensor {
-            name: ctx.name(matrix),
-            shape,
-            dims: vec![shape.w, shape.c],
-            host_permutation: Default::default(),
-            constant,
-        };
+        let dims = vec![shape.w, shape.c];
+        let tensor = Tensor { dims, constant, ..Tensor::new(ctx.name(matrix), shape) };
         edit.add(&ctx.graph, tensor)
     };
     let layer = Node { op: Op::FullyConnected, inputs: vec![x, weights], ..node.clone() };

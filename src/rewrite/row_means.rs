@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::graph::{Epilogue, Graph, LayoutPermutation, Node, Op, Reduce, ReduceKind, Shape, Tensor};
+use crate::graph::{Epilogue, Graph, Node, Op, Reduce, ReduceKind, Shape, Tensor};
 
 /// The graph with every mean over height and width in two steps; the graph itself where there is none.
 pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
@@ -29,13 +29,7 @@ pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
         };
         let shape = Shape { w: 1, ..graph.shape(x) };
         let name = format!("{}/rows", graph.tensors[x].name);
-        let rows = made.tensors.push(Tensor {
-            name,
-            shape,
-            dims: shape.dims().to_vec(),
-            host_permutation: LayoutPermutation::default(),
-            constant: None,
-        });
+        let rows = made.tensors.push(Tensor::new(name, shape));
         let mean = |axes| Op::Reduce(Reduce { kind: ReduceKind::Mean, axes });
         made.nodes.push(Node {
             op: mean([false, false, true, false]),

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    graph::{Concat, Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId},
+    graph::{Concat, Epilogue, Graph, Node, Op, Shape, Tensor, TensorId},
     ops::{self, ConstantOperands},
 };
 
@@ -128,13 +128,7 @@ fn join(graph: &mut Graph, node: &Node, joined: &[TensorId]) -> TensorId {
     let channels = joined.iter().map(|&tensor| graph.shape(tensor).c).sum();
     let shape = Shape { c: channels, ..graph.shape(joined[0]) };
     let name = format!("{}/joined", graph.tensors[node.output].name);
-    let id = graph.tensors.push(Tensor {
-        name,
-        shape,
-        dims: shape.dims().to_vec(),
-        host_permutation: LayoutPermutation::default(),
-        constant: None,
-    });
+    let id = graph.tensors.push(Tensor::new(name, shape));
     let (op, inputs) = (Op::Concat(Concat { axis: 3 }), joined.to_vec());
     graph.nodes.push(Node { op, inputs, output: id, epilogue: Epilogue::default(), op_index: node.op_index });
     id

@@ -31,7 +31,7 @@ pub(super) fn changed(
         false => vec![values.len()],
     };
     let constant = Some(Constant::from_f32(values));
-    Ok(edit.add(&ctx.graph, Tensor { name, shape, dims, host_permutation: Default::default(), constant }))
+    Ok(edit.add(&ctx.graph, Tensor { dims, constant, ..Tensor::new(name, shape) }))
 }
 
 /// The extents of a list of one value a channel.

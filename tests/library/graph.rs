@@ -5,9 +5,9 @@
 use crate::support::{graphs::n, t};
 use texpool::graph::{
     Act, Binary, BuildError, Bytes, CheckError, Concat, Constant, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace,
-    DepthwiseConv2d, ElementType, Epilogue, Gather, GatherElements, Graph, GraphBuilder, IdVec, LayoutPermutation, Lrn,
-    MatMul, Op, Pad, PadMode, Padding, Pool2d, PoolKind, QuantParams, Reduce, ReduceKind, ResizeMode, Shape,
-    ShapeError, SpaceToDepth, StridedSlice, Tensor, TopK, Transpose, TransposeConv, Unary, check, infer,
+    DepthwiseConv2d, ElementType, Epilogue, Gather, GatherElements, Graph, GraphBuilder, IdVec, Lrn, MatMul, Op, Pad,
+    PadMode, Padding, Pool2d, PoolKind, QuantParams, Quantization, Reduce, ReduceKind, ResizeMode, Shape, ShapeError,
+    SpaceToDepth, StridedSlice, Tensor, TopK, Transpose, TransposeConv, Unary, check, infer,
 };
 
 fn conv(stride: usize, padding: usize) -> Conv2d {
@@ -101,9 +101,14 @@ fn an_index_that_32_bits_do_not_hold_is_no_tensors() {
 
 type Change = fn(&mut Graph);
 
+fn quantised(graph: &mut Graph, element_type: ElementType, scale: f32, zero_point: i32) {
+    let input = &mut graph.tensors[graph.inputs[0]];
+    (input.element_type, input.quantization) = (element_type, Some(Quantization { scale, zero_point }));
+}
+
 #[test]
 fn the_checker_finds_every_kind_of_damage() {
-    let cases: [(&str, Change); 16] = [
+    let cases: [(&str, Change); 20] = [
         ("there is no tensor 999", |g| g.nodes[n(0)].inputs[0] = t(999)),
         ("there is no tensor 999", |g| g.nodes[n(1)].output = t(999)),
         ("inputs: there is no tensor 999", |g| g.inputs.push(t(999))),
@@ -125,16 +130,21 @@ fn the_checker_finds_every_kind_of_damage() {
         ("are not the same elements", |g| g.tensors[t(3)].dims[1] = 9),
         ("does not fit a result of 1x4x4x4", |g| g.nodes[n(3)].epilogue.add = Some(t(0))),
         ("does not fit a result of 1x8x8x4", |g| {
-            let id = g.tensors.push(Tensor {
-                name: "alpha".to_owned(),
-                shape: Shape::new(1, 1, 1, 3),
-                dims: vec![3],
-                host_permutation: LayoutPermutation::default(),
-                constant: Some(Constant::from_f32(&[1.0; 3])),
-            });
+            let constant = Some(Constant::from_f32(&[1.0; 3]));
+            let id = g.tensors.push(Tensor { constant, ..Tensor::new("alpha", Shape::new(1, 1, 1, 3)) });
             g.nodes[n(0)].epilogue = Epilogue::of(Act::Prelu(id));
         }),
         ("no outputs", |g| g.outputs.clear()),
+        ("tensor `x` is of f32 and quantised, but only integers of 8, 16 or 32 bits are", |g| {
+            quantised(g, ElementType::F32, 1.0, 0);
+        }),
+        ("tensor `x` is of i64 and quantised, but only", |g| quantised(g, ElementType::I64, 1.0, 0)),
+        ("tensor `x` is of i8 and quantised, but its scale is no positive number", |g| {
+            quantised(g, ElementType::I8, f32::NAN, 0);
+        }),
+        ("tensor `x` is of u8 and quantised, but its zero point is beyond the type", |g| {
+            quantised(g, ElementType::U8, 0.5, 256);
+        }),
     ];
     for (message, change) in cases {
         let mut graph = network().unwrap();

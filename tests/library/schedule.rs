@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use texpool::{
     graph::{
-        Act, Concat, Constant, Epilogue, Graph, IdVec, LayoutPermutation, Node, NodeSet, Op, Pad, PadMode, Shape,
-        SubtensorError, Tensor, Unary,
+        Act, Concat, Constant, Epilogue, Graph, IdVec, Node, NodeSet, Op, Pad, PadMode, Shape, SubtensorError, Tensor,
+        Unary,
     },
     plan::{RowTable, SearchControl, StepUse, UsageRecord},
     rewrite::{Rules, SkipReason, rewrite},
@@ -22,13 +22,7 @@ use crate::support::{graphs::n, t};
 
 /// A graph whose tensors have the given extents; nodes are added by [`node`].
 fn graph(shapes: &[[usize; 4]], inputs: &[usize], outputs: &[usize]) -> Graph {
-    let tensor = |(id, &dims): (usize, &[usize; 4])| Tensor {
-        name: format!("t{id}"),
-        shape: Shape::from(dims),
-        dims: dims.to_vec(),
-        host_permutation: LayoutPermutation::default(),
-        constant: None,
-    };
+    let tensor = |(id, &dims): (usize, &[usize; 4])| Tensor::new(format!("t{id}"), Shape::from(dims));
     let tensors = shapes.iter().enumerate().map(tensor).collect();
     let [inputs, outputs] = [inputs, outputs].map(|ids| ids.iter().copied().map(t).collect());
     Graph { name: "hand".into(), tensors, nodes: IdVec::new(), inputs, outputs }

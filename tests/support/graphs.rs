@@ -1,6 +1,6 @@
 //! What the tests share: graphs of one node, and a node's id by its number.
 
-use texpool::graph::{Constant, Epilogue, Graph, LayoutPermutation, Node, NodeId, Op, Shape, Tensor, TensorId};
+use texpool::graph::{Constant, Epilogue, Graph, Node, NodeId, Op, Shape, Tensor, TensorId};
 
 /// The node of a number.
 pub(crate) const fn n(number: usize) -> NodeId {
@@ -39,11 +39,6 @@ pub(crate) fn one_node(op: Op, operands: &[Source], output: Shape, epilogue: Epi
 
 /// Adds a tensor and returns its id.
 pub(crate) fn add_tensor(graph: &mut Graph, shape: Shape, constant: Option<Constant>) -> TensorId {
-    graph.tensors.push(Tensor {
-        name: format!("t{}", graph.tensors.len()),
-        shape,
-        dims: shape.dims().to_vec(),
-        host_permutation: LayoutPermutation::default(),
-        constant,
-    })
+    let name = format!("t{}", graph.tensors.len());
+    graph.tensors.push(Tensor { constant, ..Tensor::new(name, shape) })
 }

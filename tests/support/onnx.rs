@@ -4,7 +4,7 @@
 #[path = "onnx_model.rs"]
 mod onnx_model;
 
-pub(crate) use onnx_model::{FLOAT, Model, bytes, number, varint};
+pub(crate) use onnx_model::{FLOAT, Model, bytes, number, typed, varint};
 
 fn float(field: u64, value: f32) -> Vec<u8> {
     [varint(field << 3 | 5), value.to_le_bytes().to_vec()].concat()

@@ -22,6 +22,13 @@ pub(crate) fn bytes(field: u64, value: &[u8]) -> Vec<u8> {
 /// The number of 32-bit floats among the format's element types.
 pub(crate) const FLOAT: i64 = 1;
 
+/// What an input or output is called, with its type and its extents as messages.
+pub(crate) fn typed(name: &str, kind: i64, dims: &[Vec<u8>]) -> Vec<u8> {
+    let shape: Vec<u8> = dims.iter().flat_map(|dim| bytes(1, dim)).collect();
+    let tensor = [number(1, kind), bytes(2, &shape)].concat();
+    [bytes(1, name.as_bytes()), bytes(2, &bytes(1, &tensor))].concat()
+}
+
 /// A model under construction.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
@@ -29,7 +36,7 @@ pub(crate) struct Model {
     nodes: Vec<Vec<u8>>,
     initializers: Vec<Vec<u8>>,
     inputs: Vec<Vec<u8>>,
-    outputs: Vec<Vec<u8>>,
+    pub(crate) outputs: Vec<Vec<u8>>,
 }
 
 impl Model {
@@ -44,9 +51,7 @@ impl Model {
 
     /// An input whose extents are messages already.
     pub(crate) fn raw_input(&mut self, name: &str, kind: i64, dims: &[Vec<u8>]) {
-        let shape: Vec<u8> = dims.iter().flat_map(|dim| bytes(1, dim)).collect();
-        let tensor = [number(1, kind), bytes(2, &shape)].concat();
-        self.inputs.push([bytes(1, name.as_bytes()), bytes(2, &bytes(1, &tensor))].concat());
+        self.inputs.push(typed(name, kind, dims));
     }
 
     pub(crate) fn output(&mut self, name: &str) {

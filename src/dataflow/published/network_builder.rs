@@ -205,13 +205,8 @@ impl NetworkBuilder {
     }
 
     fn tensor(&mut self, shape: Shape, constant: Option<Constant>) -> TensorId {
-        self.graph.tensors.push(Tensor {
-            name: format!("t{}", self.graph.tensors.len()),
-            shape,
-            dims: shape.dims().to_vec(),
-            host_permutation: Default::default(),
-            constant,
-        })
+        let name = format!("t{}", self.graph.tensors.len());
+        self.graph.tensors.push(Tensor { constant, ..Tensor::new(name, shape) })
     }
 
     /// Weights without values: zeros of a byte each, which nobody reads.

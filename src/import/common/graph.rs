@@ -1,7 +1,7 @@
 //! Tensors and nodes that the file does not have, added to the graph.
 
 use crate::{
-    graph::{Constant, Epilogue, Graph, LayoutPermutation, Node, Op, Shape, Tensor, TensorId, infer},
+    graph::{Constant, Epilogue, Graph, Node, Op, Shape, Tensor, TensorId, infer},
     import::error::Problem,
 };
 
@@ -24,8 +24,7 @@ pub(in crate::import) fn push_tensor(
     shape: Shape,
     constant: Option<Constant>,
 ) -> TensorId {
-    let (dims, host_permutation) = (shape.dims().to_vec(), LayoutPermutation::default());
-    graph.tensors.push(Tensor { name, shape, dims, host_permutation, constant })
+    graph.tensors.push(Tensor { constant, ..Tensor::new(name, shape) })
 }
 
 /// A node, for the file's operator of that index.

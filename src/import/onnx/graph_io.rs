@@ -56,9 +56,10 @@ pub(super) fn inputs<'m>(
         let layout = preferred.of_input(&port.name, &dims);
         let tensor = lowering.input(&port.name, layout.shape()).map_err(refused("input", port))?;
         lowering.meter.state(lowering.graph.shape(tensor).len());
-        stated(lowering, tensor, &dims, &layout);
+        let computed = Computed { tensor, dims, layout, elem };
+        stated(lowering, tensor, &computed, elem);
         lowering.graph.inputs.push(tensor);
-        names.define(&port.name, Value::Computed(Computed { tensor, dims, layout, elem }));
+        names.define(&port.name, Value::Computed(computed));
     }
     Ok(())
 }
@@ -73,11 +74,18 @@ fn elem(port: &GraphIo) -> Result<ElementType, Problem> {
     }
 }
 
-/// Notes on an input or output how the caller has it.
-fn stated(lowering: &mut GraphLowering, tensor: TensorId, dims: &[usize], layout: &AtomLayout) {
+/// Notes on an input or output how the caller has it: in the extents and the order that the file sees it in.
+fn stated(lowering: &mut GraphLowering, tensor: TensorId, seen: &Computed, elem: ElementType) {
     let tensor = &mut lowering.graph.tensors[tensor];
-    tensor.dims = dims.to_vec();
-    tensor.host_permutation = LayoutPermutation::new(&layout.atoms, &layout.sequence()).unwrap_or_default();
+    tensor.dims = seen.dims.clone();
+    tensor.host_permutation = LayoutPermutation::new(&seen.layout.atoms, &seen.layout.sequence()).unwrap_or_default();
+    tensor.element_type = elem;
+}
+
+/// The type in which a caller has an output: the one that the file states for it. Where it states none, or integers for
+/// what its nodes compute as floats or the other way round, it is what they compute.
+fn output_elem(port: &GraphIo, computed: ElementType) -> ElementType {
+    elem(port).ok().filter(|stated| stated.is_float() == computed.is_float()).unwrap_or(computed)
 }
 
 /// Makes the graph's outputs of what the file names as such.
@@ -126,7 +134,7 @@ fn output(
         }
         (false, false) => computed.tensor,
     };
-    stated(lowering, tensor, &computed.dims, &computed.layout);
+    stated(lowering, tensor, &computed, output_elem(port, computed.elem));
     lowering.graph.tensors[tensor].name = label(&port.name);
     Ok(tensor)
 }

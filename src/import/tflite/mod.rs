@@ -21,7 +21,7 @@ use super::{
     map::Owner,
     meter::Meter,
 };
-use crate::graph::{Graph, IdVec, LayoutPermutation, Shape, Tensor, TensorId};
+use crate::graph::{Graph, IdVec, Shape, Tensor, TensorId};
 use lower::lower;
 use operator_lowering::{OperatorLowering, SubgraphLowering, known};
 use reader::{Schema, Table};
@@ -84,6 +84,7 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
     lower_all(&mut lowering, &owner, subgraph, &model.operator_codes().unwrap_or_default())?;
     inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
     outputs.computable(&lowering.graph.outputs, &lowering.tensors)?;
+    note_host_types(&mut lowering);
     finished(lowering.graph, &lowering.meter)
 }
 
@@ -105,7 +106,7 @@ fn verified(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
 fn placeholder(tensor: &FileTensor<'_>) -> Tensor {
     // What is wrong with them is said of the operator that reads or writes the tensor.
     let (dims, shape) = tensor.extents().cloned().unwrap_or((Vec::new(), Shape::new(1, 1, 1, 1)));
-    Tensor { name: tensor.name.clone(), shape, dims, host_permutation: LayoutPermutation::default(), constant: None }
+    Tensor { dims, ..Tensor::new(tensor.name.as_str(), shape) }
 }
 
 /// The graph's inputs or outputs.
@@ -128,6 +129,15 @@ impl IoTensors {
     fn computable(&self, ids: &[TensorId], tensors: &IdVec<TensorId, FileTensor<'_>>) -> Result<(), ImportError> {
         let refuse = |tensor: &FileTensor<'_>, problem: Problem| problem.of_graph_io(self.role, &tensor.name);
         ids.iter().try_for_each(|&id| tensors[id].computable().map_err(|problem| refuse(&tensors[id], problem)))
+    }
+}
+
+/// Notes on inputs and outputs what their elements are to a caller.
+fn note_host_types(lowering: &mut SubgraphLowering<'_>) {
+    let SubgraphLowering { graph: Graph { tensors, inputs, outputs, .. }, tensors: stated, .. } = lowering;
+    for &id in inputs.iter().chain(&*outputs) {
+        let tensor = &mut tensors[id];
+        (tensor.element_type, tensor.quantization) = stated[id].host_type();
     }
 }
 

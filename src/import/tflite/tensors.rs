@@ -3,11 +3,11 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
-    schema::{Buffer, Quantization, Sparsity, Tensor},
+    schema::{self, Buffer, Sparsity, Tensor},
     sparse,
 };
 use crate::{
-    graph::{Act, Bytes, Constant, ElementType, MAX_ELEMENTS, QuantParams, Shape, Unary, evaluate},
+    graph::{Act, Bytes, Constant, ElementType, MAX_ELEMENTS, QuantParams, Quantization, Shape, Unary, evaluate},
     import::{error::Problem, map::Owner, meter::Meter},
 };
 
@@ -132,9 +132,8 @@ impl<'a> FileTensor<'a> {
     /// The values that 8 bits of this tensor stand for, if it has 8 bits and one scale.
     pub(super) fn grid(&self) -> Option<Grid> {
         let bits = bits(self.dtype)?;
-        let stated = self.scale.as_ref().ok()?.as_ref()?;
-        let (&[scale], &[zero]) = (&stated.scale[..], &stated.zero[..]) else { return None };
-        let [least, most] = bits.map(|q| i16::try_from(q - i64::from(zero)).ok());
+        let Quantization { scale, zero_point } = self.scale.as_ref().ok()?.as_ref()?.uniform()?;
+        let [least, most] = bits.map(|q| i16::try_from(q - i64::from(zero_point)).ok());
         Some(Grid { scale, least: least?, most: most? })
     }
 
@@ -146,12 +145,42 @@ impl<'a> FileTensor<'a> {
     /// Refuses 8 bits whose one scale and zero point make no grid with zero on it.
     fn sound_grid(&self) -> Result<(), Problem> {
         let (Ok(Some(stated)), Some([least, most])) = (&self.scale, bits(self.dtype)) else { return Ok(()) };
-        let (&[scale], &[zero]) = (&stated.scale[..], &stated.zero[..]) else { return Ok(()) };
-        if scale > 0.0 && (least..=most).contains(&i64::from(zero)) {
+        let Some(Quantization { scale, zero_point }) = stated.uniform() else { return Ok(()) };
+        if scale > 0.0 && (least..=most).contains(&i64::from(zero_point)) {
             return Ok(());
         }
         let name = &self.name;
-        Err(Problem::malformed(format!("tensor `{name}` has 8 bits of scale {scale} and zero point {zero}")))
+        Err(Problem::malformed(format!("tensor `{name}` has 8 bits of scale {scale} and zero point {zero_point}")))
+    }
+
+    /// Type of the elements, if it is one that values are read of.
+    const fn element_type(&self) -> Option<ElementType> {
+        Some(match self.dtype {
+            FLOAT32 => ElementType::F32,
+            FLOAT16 => ElementType::F16,
+            INT32 => ElementType::I32,
+            INT64 => ElementType::I64,
+            INT8 => ElementType::I8,
+            UINT8 => ElementType::U8,
+            BOOL => ElementType::Bool,
+            _ => return None,
+        })
+    }
+
+    /// What the elements of an input or output are to a caller, and what its integers stand for where they are computed
+    /// with as that. Integers whose scales differ along an axis are the reals to a caller, too.
+    pub(super) fn host_type(&self) -> (ElementType, Option<Quantization>) {
+        let element_type = self.element_type().unwrap_or(ElementType::F32);
+        let Ok(Some(stated)) = &self.scale else { return (element_type, None) };
+        if !matches!(element_type, ElementType::I8 | ElementType::U8 | ElementType::I32) {
+            return (element_type, None);
+        }
+        match stated.uniform() {
+            // Of 32 bits no scale is asked for; one that is none says nothing.
+            Some(Quantization { scale, .. }) if scale <= 0.0 => (element_type, None),
+            Some(quantization) => (element_type, Some(quantization)),
+            None => (ElementType::F32, None),
+        }
     }
 
     fn wrong_type(&self, dtype: i8) -> Problem {
@@ -178,16 +207,7 @@ impl<'a> FileTensor<'a> {
     pub(super) fn constant(&self, owner: &Owner, meter: &mut Meter) -> Result<Option<Constant>, Problem> {
         let Some(range) = self.values.clone() else { return Ok(None) };
         let (dims, shape) = self.extents()?;
-        let dtype = match self.dtype {
-            FLOAT32 => ElementType::F32,
-            FLOAT16 => ElementType::F16,
-            INT32 => ElementType::I32,
-            INT64 => ElementType::I64,
-            INT8 => ElementType::I8,
-            UINT8 => ElementType::U8,
-            BOOL => ElementType::Bool,
-            other => return Err(self.wrong_type(other)),
-        };
+        let dtype = self.element_type().ok_or_else(|| self.wrong_type(self.dtype))?;
         let outside = || Problem::malformed(format!("values of tensor `{}` lie outside the file", self.name));
         let bytes = Bytes::new(Arc::clone(owner), range).ok_or_else(outside)?;
         let bytes = match &self.sparsity {
@@ -263,12 +283,16 @@ const fn bits(dtype: i8) -> Option<[i64; 2]> {
 }
 
 /// The file's scales and zero points; the axis is only meant where there are several.
-fn quantised(name: &str, stated: Option<Quantization<'_>>, dims: &[usize]) -> Result<Option<QuantParams>, Problem> {
-    let Some(scale) = stated.as_ref().and_then(Quantization::scale).filter(|scale| !scale.is_empty()) else {
+fn quantised(
+    name: &str,
+    stated: Option<schema::Quantization<'_>>,
+    dims: &[usize],
+) -> Result<Option<QuantParams>, Problem> {
+    let Some(scale) = stated.as_ref().and_then(schema::Quantization::scale).filter(|scale| !scale.is_empty()) else {
         return Ok(None);
     };
     let malformed = || Problem::malformed(format!("tensor `{name}` has scales or zero points that do not fit it"));
-    let zero = stated.as_ref().and_then(Quantization::zero_point).unwrap_or_default();
+    let zero = stated.as_ref().and_then(schema::Quantization::zero_point).unwrap_or_default();
     let zero: Vec<i32> = zero.into_iter().map(i32::try_from).collect::<Result<_, _>>().map_err(|_| malformed())?;
     if !scale.iter().all(|scale| scale.is_finite()) {
         return Err(malformed());

@@ -1,8 +1,8 @@
 //! Published networks as topologies: shapes, windows and strides, weights without values. Good for planning alone.
 
 use texpool::graph::{
-    Constant, Conv2d, DepthwiseConv2d, ElementType, Epilogue, Graph, LayoutPermutation, Node, Op, Padding, Pool2d,
-    PoolKind, Reduce, ReduceKind, Shape, Tensor, TensorId,
+    Constant, Conv2d, DepthwiseConv2d, ElementType, Epilogue, Graph, Node, Op, Padding, Pool2d, PoolKind, Reduce,
+    ReduceKind, Shape, Tensor, TensorId,
 };
 
 /// A graph under construction; convolutions pad so that a window of `k` rows has `(k - 1) / 2` above it.
@@ -19,13 +19,8 @@ impl Net {
     }
 
     fn tensor(&mut self, shape: Shape, constant: Option<Constant>) -> TensorId {
-        self.graph.tensors.push(Tensor {
-            name: format!("t{}", self.graph.tensors.len()),
-            shape,
-            dims: shape.dims().to_vec(),
-            host_permutation: LayoutPermutation::default(),
-            constant,
-        })
+        let name = format!("t{}", self.graph.tensors.len());
+        self.graph.tensors.push(Tensor { constant, ..Tensor::new(name, shape) })
     }
 
     /// Weights without values: zeros of a byte each, which nobody reads.
