@@ -34,7 +34,17 @@ pub mod rewrite;
 pub mod schedule;
 #[cfg(feature = "cli")]
 pub mod setup;
+#[cfg(feature = "import")]
+pub mod tensor;
 
+#[cfg(feature = "import")]
+pub use graph::{ElementType, Quantization};
+#[cfg(feature = "import")]
+pub use tensor::{Element, Tensor, TensorError, TensorView};
+
+/// half 2: what a tensor of 16-bit floats has as elements must be of this version.
+#[cfg(feature = "import")]
+pub use half;
 /// wgpu 30, whose devices, textures and encoders sessions take and give: what a caller uses must be of this version.
 #[cfg(feature = "gpu")]
 pub use wgpu;

@@ -4,21 +4,14 @@
 use super::error::CompileError;
 use crate::{graph::Graph, ops, plan::TexelFormat};
 
-/// How many positions indices from zero on can name in a format: one more than the last whole number below any gap.
-const fn whole_numbers(format: TexelFormat) -> usize {
-    match format {
-        TexelFormat::Rgba32Float => (1 << f32::MANTISSA_DIGITS) + 1,
-        TexelFormat::Rgba16Float => (1 << 11) + 1,
-    }
-}
-
 /// Checks that indices keep their values in the texels of `format`, those that are read and those that are answered.
 pub(super) fn check_indices(graph: &Graph, format: TexelFormat) -> Result<(), CompileError> {
     for node in &graph.nodes {
         let Some((tensor, places)) = ops::properties(graph, node).indices else { continue };
         // Constant indices are turned into parameters of the shader, as integers; no texel holds them.
         let format = if graph.is_constant(tensor) { TexelFormat::Rgba32Float } else { format };
-        if places <= whole_numbers(format) {
+        // Indices count from zero.
+        if places <= format.max_exact_integer() as usize + 1 {
             continue;
         }
         let (node, op, tensor) = (node.op_index, node.op.name(), graph.tensors[tensor].name.clone());

@@ -21,6 +21,16 @@ impl TexelFormat {
             Self::Rgba16Float => 8,
         }
     }
+
+    /// The greatest whole number that a channel holds together with all smaller ones, 2^24 or 2^11: from there on some
+    /// lie between two floats.
+    pub const fn max_exact_integer(self) -> u32 {
+        match self {
+            Self::Rgba32Float => 1 << f32::MANTISSA_DIGITS,
+            // 10 bits of a fraction, and the one in front of it.
+            Self::Rgba16Float => 1 << 11,
+        }
+    }
 }
 
 /// A texture of the pool. Texel `i` is at `(i mod width, i / width)`.

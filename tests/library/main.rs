@@ -24,5 +24,6 @@ mod schedule;
 mod setup;
 mod shaders;
 mod support;
+mod tensor;
 mod threads;
 mod views;

@@ -1,0 +1,123 @@
+//! A caller's elements to the floats that are computed with, and back: element types, quantisation, and what neither can
+//! hold.
+
+use super::{ConvertError, Element, Tensor, TensorView, number::Number, storage::Values};
+use crate::{
+    graph::{self, ElementType, Quantization},
+    plan::TexelFormat,
+};
+
+/// What a model takes as an input, or gives as an output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TensorSpec<'a> {
+    /// The extents, as the model's file has them.
+    pub dims: &'a [usize],
+    /// Type of the elements.
+    pub element_type: ElementType,
+    /// What integers stand for, where they do not stand for themselves.
+    pub quantization: Option<Quantization>,
+}
+
+impl TensorSpec<'_> {
+    /// Number of elements.
+    fn len(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// Checks that values are as many as the model's, and in its extents if they state any. Ones in front make no
+    /// difference.
+    fn check_extents(&self, view: &TensorView<'_>) -> Result<(), ConvertError> {
+        let expected = || self.dims.to_vec();
+        match view.dims() {
+            Some(found) if without_ones(found) != without_ones(self.dims) => {
+                Err(ConvertError::Extents { expected: expected(), found: found.to_vec() })
+            }
+            None if view.len() != self.len() => Err(ConvertError::Count { expected: expected(), found: view.len() }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<'a> From<&'a graph::Tensor> for TensorSpec<'a> {
+    fn from(tensor: &'a graph::Tensor) -> Self {
+        Self { dims: &tensor.dims, element_type: tensor.element_type, quantization: tensor.quantization }
+    }
+}
+
+/// The extents from the first that is not one.
+fn without_ones(dims: &[usize]) -> &[usize] {
+    let first = dims.iter().position(|&extent| extent != 1);
+    &dims[first.unwrap_or(dims.len())..]
+}
+
+/// Writes a caller's values into `out`, in the model's order of elements, as the floats that become texels of `format`.
+/// What `out` held goes; its memory is used again.
+///
+/// Elements are of the model's type, or 32-bit floats, which are the real numbers whatever the model's type: 16-bit floats
+/// become wider, truth values one and zero, integers the numbers that they are or, quantised, stand for. Of the latter and
+/// of floats the texel is the nearest that there is, but integers that stand for themselves are never rounded.
+///
+/// # Errors
+/// If the values are of another type or of other extents, or if one is an integer that such texels do not hold. `out` is
+/// empty then.
+pub fn write_reals(
+    view: &TensorView<'_>,
+    spec: TensorSpec<'_>,
+    format: TexelFormat,
+    out: &mut Vec<f32>,
+) -> Result<(), ConvertError> {
+    out.clear();
+    let (expected, found) = (spec.element_type, view.element_type());
+    if found != expected && found != ElementType::F32 {
+        return Err(ConvertError::ElementType { expected, found });
+    }
+    spec.check_extents(view)?;
+    if spec.quantization.is_none()
+        && let Some((index, value)) = view.first_beyond(format.max_exact_integer())
+    {
+        return Err(ConvertError::Inexact { index, value, format });
+    }
+    view.append_to(out, spec.quantization);
+    Ok(())
+}
+
+/// The tensor that an output is, of the floats that were computed for it, in the model's order of elements.
+///
+/// Integers are the nearest ones, the even one of two and none beyond their type; quantised ones stand for the nearest
+/// value, halves away from zero as TensorFlow Lite rounds them. Truth values are whether the float is not zero; 16-bit
+/// floats are rounded to the nearest.
+///
+/// # Errors
+/// If there are more or fewer values than elements, or if one is NaN where the output has no floats.
+pub fn read_reals(values: &[f32], spec: TensorSpec<'_>) -> Result<Tensor, ConvertError> {
+    let TensorSpec { dims, element_type, quantization } = spec;
+    if values.len() != spec.len() {
+        return Err(ConvertError::Count { expected: dims.to_vec(), found: values.len() });
+    }
+    if !element_type.is_float()
+        && let Some(index) = values.iter().position(|value| value.is_nan())
+    {
+        return Err(ConvertError::NotANumber { index, element_type });
+    }
+    let read = match element_type {
+        ElementType::F32 => read_as::<f32>(values, quantization),
+        ElementType::F16 => read_as::<half::f16>(values, quantization),
+        ElementType::I8 => read_as::<i8>(values, quantization),
+        ElementType::U8 => read_as::<u8>(values, quantization),
+        ElementType::I16 => read_as::<i16>(values, quantization),
+        ElementType::U16 => read_as::<u16>(values, quantization),
+        ElementType::I32 => read_as::<i32>(values, quantization),
+        ElementType::U32 => read_as::<u32>(values, quantization),
+        ElementType::I64 => read_as::<i64>(values, quantization),
+        ElementType::U64 => read_as::<u64>(values, quantization),
+        ElementType::Bool => read_as::<bool>(values, quantization),
+    };
+    Ok(Tensor::of(read, dims, quantization))
+}
+
+fn read_as<T: Element + Number>(values: &[f32], quantization: Option<Quantization>) -> Values {
+    T::store(match quantization {
+        None => values.iter().map(|&value| T::from_f32(value)).collect(),
+        Some(stated) => values.iter().map(|&value| T::quantized(value, stated)).collect(),
+    })
+}

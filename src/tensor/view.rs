@@ -1,0 +1,196 @@
+//! Values of a caller's, seen where they lie.
+
+use super::{
+    Element, TensorError,
+    axes::{Axes, Run},
+    element::type_of,
+    number::Number,
+    storage::{Slice, of_each},
+};
+use crate::graph::{ElementType, Quantization};
+
+/// Values of a caller's, which are not copied: their type, their extents, and how far neighbours along each axis lie
+/// apart.
+///
+/// Dense values in the model's order need no more than a reference:
+///
+/// ```
+/// use texpool::TensorView;
+///
+/// let image = vec![0.5f32; 128 * 128 * 3];
+/// let view = TensorView::from(&image);
+/// assert_eq!((view.len(), view.dims()), (49152, None));
+/// ```
+///
+/// Values that lie otherwise are seen in the model's order. Here planes of colours are seen as pixels, `[1, 3, 4, 4]` as
+/// `[1, 4, 4, 3]`:
+///
+/// ```
+/// use texpool::TensorView;
+///
+/// let planes = vec![0u8; 3 * 4 * 4];
+/// let pixels = TensorView::new(&planes, &[1, 3, 4, 4])?.permuted(&[0, 2, 3, 1])?;
+/// assert_eq!(pixels.dims(), Some(&[1, 4, 4, 3][..]));
+/// # Ok::<(), texpool::TensorError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct TensorView<'a> {
+    elements: Slice<'a>,
+    axes: Option<Axes>,
+}
+
+impl<'a> TensorView<'a> {
+    /// Dense values of the model's extents, whichever those are, the last axis fastest.
+    pub fn dense<T: Element>(values: &'a [T]) -> Self {
+        Self { elements: T::borrow(values), axes: None }
+    }
+
+    /// Dense values of these extents, the last axis fastest.
+    ///
+    /// # Errors
+    /// [`TensorError::Count`] if there are fewer or more values than the extents say, [`TensorError::Rank`] if there are more
+    /// than eight axes, [`TensorError::TooLarge`].
+    pub fn new<T: Element>(values: &'a [T], dims: &[usize]) -> Result<Self, TensorError> {
+        let axes = Axes::dense(dims)?;
+        if axes.len() != values.len() {
+            return Err(TensorError::Count { dims: dims.to_vec(), expected: axes.len(), found: values.len() });
+        }
+        Ok(Self { elements: T::borrow(values), axes: Some(axes) })
+    }
+
+    /// Values whose neighbours along each axis lie `strides` apart, in elements. A stride of 0 repeats the same values along
+    /// its axis; one that is greater than what lies between skips the rest.
+    ///
+    /// ```
+    /// use texpool::TensorView;
+    ///
+    /// // Two rows of three values each, in a buffer whose rows have room for four.
+    /// let padded = [1.0f32, 2.0, 3.0, 0.0, 4.0, 5.0, 6.0, 0.0];
+    /// let view = TensorView::strided(&padded, &[2, 3], &[4, 1])?;
+    /// assert_eq!(view.len(), 6);
+    /// # Ok::<(), texpool::TensorError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TensorError::Outside`] if that leads beyond the values, [`TensorError::Strides`] if there is not a stride for each
+    /// axis, [`TensorError::Rank`] if there are more than eight axes, [`TensorError::TooLarge`].
+    pub fn strided<T: Element>(values: &'a [T], dims: &[usize], strides: &[usize]) -> Result<Self, TensorError> {
+        let axes = Axes::strided(dims, strides, values.len())?;
+        Ok(Self { elements: T::borrow(values), axes: Some(axes) })
+    }
+
+    /// The same values with the axes in another order, as NumPy's `transpose` has it: axis `i` is what was axis `axes[i]`.
+    /// Of `[N, C, H, W]` the order `[0, 2, 3, 1]` makes `[N, H, W, C]`.
+    ///
+    /// # Errors
+    /// [`TensorError::NoExtents`] if the view has none, [`TensorError::Axes`] if `axes` does not name each axis once.
+    pub fn permuted(self, axes: &[usize]) -> Result<Self, TensorError> {
+        let permuted = self.axes.ok_or(TensorError::NoExtents)?.permuted(axes)?;
+        Ok(Self { axes: Some(permuted), ..self })
+    }
+
+    /// A picture of 8 bits a channel whose rows begin `pitch` bytes apart, as `[1, height, width, channels]`. Behind the
+    /// last row nothing needs to follow.
+    ///
+    /// # Errors
+    /// [`TensorError::Pitch`] if rows would lie in one another, [`TensorError::Outside`] if there are too few bytes,
+    /// [`TensorError::TooLarge`].
+    pub fn picture(bytes: &'a [u8], [height, width, channels]: [usize; 3], pitch: usize) -> Result<Self, TensorError> {
+        let dims = [1, height, width, channels];
+        let row = width.checked_mul(channels).ok_or_else(|| TensorError::TooLarge { dims: dims.to_vec() })?;
+        if pitch < row {
+            return Err(TensorError::Pitch { row, pitch });
+        }
+        Self::strided(bytes, &dims, &[0, pitch, channels, 1])
+    }
+
+    /// Elements of any type that are dense; those of more axes than a view has are seen without extents.
+    pub(super) fn of_dense(elements: Slice<'a>, dims: &[usize]) -> Self {
+        Self { elements, axes: Axes::dense(dims).ok() }
+    }
+
+    /// Type of the elements.
+    pub fn element_type(&self) -> ElementType {
+        type_of(self.elements)
+    }
+
+    /// The extents, or `None` if they are the model's, whichever those are.
+    pub fn dims(&self) -> Option<&[usize]> {
+        self.axes.as_ref().map(Axes::dims)
+    }
+
+    /// Number of elements that are seen.
+    pub fn len(&self) -> usize {
+        self.axes.as_ref().map_or(self.elements.len(), Axes::len)
+    }
+
+    /// Whether no element is seen.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends what the elements are or stand for, in order, the last axis fastest.
+    pub(super) fn append_to(&self, out: &mut Vec<f32>, quantization: Option<Quantization>) {
+        match quantization {
+            None => of_each!(Slice, self.elements, values => self.append(values, out, Number::to_f32)),
+            Some(q) => of_each!(Slice, self.elements, values => self.append(values, out, |v| v.dequantized(q))),
+        }
+    }
+
+    fn append<T: Copy>(&self, values: &[T], out: &mut Vec<f32>, real: impl Fn(T) -> f32) {
+        out.reserve(self.len());
+        self.runs(|Run { first, count, step }| match step {
+            0 => out.extend(std::iter::repeat_n(real(values[first]), count)),
+            1 => out.extend(values[first..first + count].iter().map(|&value| real(value))),
+            _ => out.extend(values[first..].iter().step_by(step).take(count).map(|&value| real(value))),
+        });
+    }
+
+    /// The first element, in order, that is an integer of a greater magnitude than `most`, and which it is.
+    pub(super) fn first_beyond(&self, most: u32) -> Option<(usize, i128)> {
+        let held = -i64::from(most)..=i64::from(most);
+        let (least, greatest) = self.element_type().range();
+        // Of most types no element needs to be looked at.
+        if self.element_type().is_float() || held.contains(&least) && held.contains(&greatest) {
+            return None;
+        }
+        of_each!(Slice, self.elements, values => {
+            let mut before = 0;
+            let mut found = None;
+            self.runs(|Run { first, count, step }| {
+                if found.is_none() {
+                    let at = |i: usize| values[first + i * step].beyond(most).map(|number| (before + i, number));
+                    found = (0..count).find_map(at);
+                    before += count;
+                }
+            });
+            found
+        })
+    }
+
+    /// Visits the elements in order.
+    fn runs(&self, mut visit: impl FnMut(Run)) {
+        match &self.axes {
+            Some(axes) => axes.runs(visit),
+            None => visit(Run { first: 0, count: self.elements.len(), step: 1 }),
+        }
+    }
+}
+
+impl<'a, T: Element> From<&'a [T]> for TensorView<'a> {
+    fn from(values: &'a [T]) -> Self {
+        Self::dense(values)
+    }
+}
+
+impl<'a, T: Element> From<&'a Vec<T>> for TensorView<'a> {
+    fn from(values: &'a Vec<T>) -> Self {
+        Self::dense(values)
+    }
+}
+
+impl<'a, T: Element, const N: usize> From<&'a [T; N]> for TensorView<'a> {
+    fn from(values: &'a [T; N]) -> Self {
+        Self::dense(values)
+    }
+}
