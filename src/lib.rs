@@ -30,17 +30,32 @@ pub mod plan;
 pub mod report;
 #[cfg(feature = "import")]
 pub mod rewrite;
+#[cfg(feature = "gpu")]
+pub mod runtime;
 #[cfg(feature = "import")]
 pub mod schedule;
 #[cfg(feature = "cli")]
 pub mod setup;
 #[cfg(feature = "import")]
 pub mod tensor;
+#[cfg(feature = "gpu")]
+pub mod texture;
 
 #[cfg(feature = "import")]
 pub use graph::{ElementType, Quantization};
 #[cfg(feature = "import")]
 pub use tensor::{Element, Tensor, TensorError, TensorView};
+
+#[cfg(feature = "gpu")]
+pub use runtime::{
+    AdapterSummary, CompileBuilder, CompiledModel, Context, Error, GpuError, GpuOptions, Memory, Model, Outputs, Pool,
+    PooledSession, Readback, Session, Submission, TensorInfo, TensorKey, TensorRole, TextureLayout, TextureProblem,
+    WantedTensor,
+};
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+pub use runtime::{DispatchTime, Polling};
+#[cfg(feature = "import")]
+pub use tensor::ConvertError;
 
 /// half 2: what a tensor of 16-bit floats has as elements must be of this version.
 #[cfg(feature = "import")]

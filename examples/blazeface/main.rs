@@ -11,7 +11,6 @@ use texpool::{
     gpu::{Executor, ExecutorOptions, GpuOptions},
     import,
     io::{Fit, Range, check_picture_name, check_target, preprocess, printable, read_picture, write_png},
-    plan::TexelFormat,
     report::MemoryReport,
     setup::{self, Install},
 };
@@ -61,7 +60,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     println!("{} faces in {}, drawn in {}\n", faces.len(), printable(&photo), printable(&out));
 
     let memory = session.memory();
-    let report = MemoryReport::from_compiled(session.compiled(), TexelFormat::Rgba32Float);
+    let report = MemoryReport::from_compiled(session.compiled());
     print!("{}", report.on_device(memory.pool_driver, memory.io_planned, memory.weights));
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod model;
 mod records;
+mod saved_plan;
 
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,11 @@ pub fn took(bytes: &[u8]) -> (u64, Duration, u64, Duration) {
     let began = Instant::now();
     let (_, took) = model::drive(bytes);
     (took.import, took.importing, took.rest, began.elapsed())
+}
+
+/// Loads a saved plan of a small model.
+pub fn saved_plan(bytes: &[u8]) {
+    let _ = saved_plan::drive(bytes);
 }
 
 /// Reads usage records, and plans them.

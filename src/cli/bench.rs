@@ -5,7 +5,8 @@ use super::{
     compare_plans,
     error::CliError,
     inputs::random,
-    out, setup_model,
+    out,
+    saved_plan::SavedPlanArgs,
     stats::{ms, percentile},
 };
 use crate::{
@@ -33,13 +34,15 @@ pub(super) struct Args {
     #[command(flatten)]
     model: ModelArgs,
     #[command(flatten)]
+    saved_plan: SavedPlanArgs,
+    #[command(flatten)]
     adapter: AdapterArgs,
     /// How long to measure, after the first runs.
     #[arg(long, default_value = "3", value_parser = args::seconds)]
     seconds: Duration,
     /// Compare plans side by side, run by run in turns: `off`, `auto`, `min` and budgets such as `2MiB`, with commas
     /// between them. Ratios are to the first.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = args::plan_setting, conflicts_with_all = ["phases", "budget"])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = args::plan_setting, conflicts_with_all = ["phases", "budget", "plan"])]
     plans: Vec<PlanSetting>,
 }
 
@@ -105,7 +108,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         return compare_plans::run(&gpu, &graph, &args.model.compile_options(), &what, json);
     }
     let options = ExecutorOptions { compile: args.model.compile_options(), ..ExecutorOptions::default() };
-    let mut session = setup_model::session(&gpu, &graph, &options, args.model.deadline())?;
+    let mut session = args.saved_plan.session(&gpu, &graph, &options, args.model.deadline())?;
     let inputs = random(&graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let mut outputs = session.run(&slices)?;
@@ -138,7 +141,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         pool_bytes: session.memory().pool_planned,
         gpu_memory_peak_bytes: reserved,
         outputs: graph.outputs.iter().zip(&outputs).map(|(&tensor, values)| output(&graph, tensor, values)).collect(),
-        steps: steps(&session, args, &profiles),
+        steps: steps(&session, &profiles),
     };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }
 }
@@ -161,9 +164,9 @@ fn profile(session: &mut Executor, time: Duration) -> Result<Vec<Vec<DispatchTim
 }
 
 /// The operators in the order of their first steps; in phases each has a step a band.
-fn steps(session: &Executor, args: &Args, profiles: &[Vec<DispatchTime>]) -> Vec<Step> {
+fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<Step> {
     let compiled = session.compiled();
-    let rows = MemoryReport::from_compiled(compiled, args.model.format()).rows;
+    let rows = MemoryReport::from_compiled(compiled).rows;
     let mut made: Vec<Step> = Vec::new();
     let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
     // Looked up instead of searched: a plan in phases has tens of thousands of steps, and every run a time for each

@@ -2,7 +2,7 @@
 
 use crate::io::printable;
 use crate::{
-    compile::CompileError,
+    compile::{CompileError, SavedPlanError},
     dataflow::DataflowError,
     fetch::FetchError,
     gpu::GpuError,
@@ -28,6 +28,8 @@ pub(super) enum CliError {
     Import { path: PathBuf, dims: String, source: Box<ImportError> },
     #[error(transparent)]
     Compile(#[from] CompileError),
+    #[error("{}: {source}", printable(path))]
+    SavedPlan { path: PathBuf, source: Box<SavedPlanError> },
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error("{}: {source}", printable(path))]

@@ -6,6 +6,7 @@ mod bench;
 mod capacity;
 mod compare;
 mod compare_plans;
+mod compile;
 mod csdf;
 mod devices;
 mod error;
@@ -22,6 +23,7 @@ mod records;
 mod run;
 #[cfg(target_os = "linux")]
 mod runtime_dir;
+mod saved_plan;
 mod setup_model;
 mod size;
 mod stats;
@@ -68,6 +70,8 @@ enum Command {
     Run(run::Args),
     /// Plan a model's memory and report it; needs no device.
     Plan(plan::Args),
+    /// Plan a model for a device and write the plan to a file, which `run` and `bench` take by --plan.
+    Compile(compile::Args),
     /// Show a model as cyclo-static dataflow with its least buffers, and write it for SDF3; needs no device.
     Csdf(csdf::Args),
     /// Measure a model's time and memory, on random numbers.
@@ -127,6 +131,7 @@ impl Command {
         match self {
             Self::Run(args) => run::run(&args, json),
             Self::Plan(args) => plan::run(&args, json),
+            Self::Compile(args) => compile::run(&args, json),
             Self::Csdf(args) => csdf::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
             Self::Compare(args) => compare::run(&args, json),

@@ -127,7 +127,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let found = surveyed(&compiled.schedule.records, &compiled.schedule.uses, args)?;
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
     }
-    let report = MemoryReport::from_compiled(&compiled, args.plan.format());
+    let report = MemoryReport::from_compiled(&compiled);
     let assumed = if report.phases.is_some() { ASSUMED } else { "" };
     if json { out::json(&report) } else { out::text(&format!("{report}{}{assumed}", hint::stopped(report.stopped))) }?;
     setup_model::check_answered()

@@ -5,7 +5,8 @@ use super::{
     error::CliError,
     hint,
     inputs::{Input, InputArgs},
-    out, setup_model,
+    out,
+    saved_plan::SavedPlanArgs,
 };
 use crate::{
     gpu::ExecutorOptions,
@@ -19,6 +20,8 @@ use std::{fmt::Write, path::PathBuf};
 pub(super) struct Args {
     #[command(flatten)]
     model: ModelArgs,
+    #[command(flatten)]
+    saved_plan: SavedPlanArgs,
     #[command(flatten)]
     inputs: InputArgs,
     #[command(flatten)]
@@ -56,7 +59,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let gpu = args.adapter.open(false)?;
     let options =
         ExecutorOptions { compile: args.model.compile_options(), poison: args.poison, ..ExecutorOptions::default() };
-    let mut session = setup_model::session(&gpu, &graph, &options, args.model.deadline())?;
+    let mut session = args.saved_plan.session(&gpu, &graph, &options, args.model.deadline())?;
     let slices: Vec<&[f32]> = inputs.values.iter().map(Vec::as_slice).collect();
     let values = session.run(&slices)?;
 
@@ -66,7 +69,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         None => vec![],
     };
     let memory = session.memory();
-    let report = MemoryReport::from_compiled(session.compiled(), args.model.format());
+    let report = MemoryReport::from_compiled(session.compiled());
     let report = report.on_device(memory.pool_driver, memory.io_planned, memory.weights);
     let output = |(i, (tensor, values)): (usize, (&crate::graph::Tensor, &Vec<f32>))| Output {
         name: tensor.name.clone(),

@@ -6,7 +6,7 @@
 use super::{
     error::CompileError,
     front::VariantFront,
-    lowered::{LoweredModel, UnphasedPlan},
+    lowered::{LoweredModel, UnphasedPlan, UnphasedSchedule},
     options::CompileOptions,
     parallel::{join, parallel_map},
     point::Point,
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     graph::NodeSet,
     plan::{Progress, SearchBudget, SearchControl},
-    schedule::{Schedule, phases::select_in_place, schedule},
+    schedule::{phases::select_in_place, schedule},
 };
 
 /// Bands that are simulated to evaluate segments; fewer where only a first division is wanted. Both are chosen.
@@ -26,7 +26,7 @@ pub(super) struct Fronts<'a> {
     fronts: Vec<VariantFront<'a>>,
     /// The plan without phases, and its schedule.
     whole: PlacedCandidate,
-    unphased: Schedule,
+    unphased: UnphasedSchedule,
 }
 
 /// A placed division, and the index of its front; none for the plan without phases.
@@ -51,8 +51,8 @@ impl<'a> Fronts<'a> {
         };
         let (whole, fronts) = join(|| lowered.planned(options, control), variants);
         let (whole, fronts) = (whole?, fronts?);
-        let placed = without_phases(&lowered.graph, &whole.schedule, whole.plan.clone(), options);
-        let unphased = whole.schedule.clone();
+        let placed = without_phases(&lowered.graph, &whole.steps.schedule, whole.plan.clone(), options);
+        let unphased = whole.steps.clone();
         Ok((whole, Self { fronts, whole: placed, unphased }))
     }
 
@@ -90,7 +90,10 @@ impl<'a> Fronts<'a> {
     pub(super) fn point(&self, found: FrontEntry) -> Point {
         match found.front.and_then(|front| self.fronts.get(front)) {
             Some(front) => front.variant.point(found.placed),
-            None => found.placed.with(self.unphased.clone()),
+            None => {
+                let UnphasedSchedule { schedule, in_place } = self.unphased.clone();
+                found.placed.with(schedule, in_place)
+            }
         }
     }
 
@@ -146,7 +149,8 @@ fn variants<'a>(
     control: &SearchControl<'_>,
 ) -> Result<Vec<VariantFront<'a>>, CompileError> {
     let LoweredModel { graph, views, in_place, .. } = lowered;
-    let plain = Variant::new(graph, lowered.plain().clone(), options);
+    let plain = UnphasedSchedule { schedule: lowered.plain().clone(), in_place: NodeSet::new() };
+    let plain = Variant::new(graph, plain, options);
     if in_place.is_empty() {
         return Ok(vec![VariantFront::new(plain, THOROUGH_BANDS, control)]);
     }
@@ -155,11 +159,11 @@ fn variants<'a>(
     let some = select_in_place(graph, unphased, model, &plain.least_bands(), in_place, control);
     let mut in_place_variants = Vec::new();
     if !some.is_empty() {
-        in_place_variants.push(views.union(&some));
+        in_place_variants.push(some.clone());
     }
     // Where all of them cost nothing at the peak, both variants would be the same.
     if some != *in_place {
-        in_place_variants.push(views.union(in_place));
+        in_place_variants.push(in_place.clone());
     }
     let mut fronts = Vec::new();
     // Copies cost steps, so where some parts can be written in place for nothing, only a thorough search looks at
@@ -167,8 +171,9 @@ fn variants<'a>(
     if thorough || some.is_empty() {
         fronts.push(plain);
     }
-    let front = |free: &NodeSet| {
-        let variant = Variant::new(graph, schedule(graph, free)?, options);
+    let front = |in_place: &NodeSet| {
+        let schedule = schedule(graph, &views.union(in_place))?;
+        let variant = Variant::new(graph, UnphasedSchedule { schedule, in_place: in_place.clone() }, options);
         Ok::<_, CompileError>(VariantFront::new(variant, THOROUGH_BANDS, control))
     };
     for front in parallel_map(&in_place_variants, front) {

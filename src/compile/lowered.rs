@@ -2,15 +2,15 @@
 
 use super::{
     error::CompileError,
-    model::CompiledModel,
+    model::{CompiledModel, Lowering},
     options::{CompileOptions, Phases},
     parallel::parallel_map,
     precision,
 };
 use crate::{
     graph::{self, Graph, NodeSet},
-    plan::{self, Plan, SearchControl, Solution},
-    rewrite::{self, Report, Rewritten},
+    plan::{self, Plan, SearchControl, Solution, TexelFormat},
+    rewrite::{self, Report, Rewritten, Rules},
     schedule::{
         Schedule,
         phases::{Band, RowDependencies, select_in_place},
@@ -22,8 +22,10 @@ use crate::{
 pub(super) struct LoweredModel {
     pub(super) graph: Graph,
     report: Report,
+    /// Whether means over height and width are two operators.
+    row_means: bool,
     /// With every part copied; and with those written in place that cost nothing without phases, if there are any.
-    schedules: Vec<Schedule>,
+    schedules: Vec<UnphasedSchedule>,
     /// The reshapes that need no step.
     pub(super) views: NodeSet,
     /// The concatenations and pads whose parts could be written in place.
@@ -35,9 +37,17 @@ pub(super) struct LoweredModel {
 /// megabytes.
 const MAX_ROWS: u64 = 1 << 20;
 
+/// The steps without phases.
+#[derive(Clone)]
+pub(super) struct UnphasedSchedule {
+    pub(super) schedule: Schedule,
+    /// The concatenations and pads whose parts are written in place.
+    pub(super) in_place: NodeSet,
+}
+
 /// A plan without phases.
 pub(super) struct UnphasedPlan {
-    pub(super) schedule: Schedule,
+    pub(super) steps: UnphasedSchedule,
     best: Solution,
     pub(super) plan: Plan,
 }
@@ -49,14 +59,12 @@ impl LoweredModel {
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
-        match options.phases {
-            Phases::Off => {
-                // Means stay one operator: only bands of rows need them in two, and each would be a step more.
-                graph::check(graph)?;
-                Self::of(&rewrite::split(graph), options, control)
-            }
-            Phases::Auto | Phases::Min | Phases::Budget(_) => Self::for_row_tiling(graph, options, control),
-        }
+        // Means stay one operator: only bands of rows need them in two, and each would be a step more.
+        let row_means = match options.phases {
+            Phases::Off => false,
+            Phases::Auto | Phases::Min | Phases::Budget(_) => true,
+        };
+        Self::of(graph, row_means, options, control)
     }
 
     /// The model ready for phases.
@@ -65,42 +73,43 @@ impl LoweredModel {
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
-        graph::check(graph)?;
-        Self::of(&rewrite::row_means(&rewrite::split(graph)), options, control)
+        Self::of(graph, true, options, control)
     }
 
-    fn of(graph: &Graph, options: &CompileOptions, control: &SearchControl<'_>) -> Result<Self, CompileError> {
-        let Rewritten { graph, views, in_place, report } = rewrite::rewrite(graph, &options.rules);
-        // Kernels are compiled without run-time checks and rely on a valid graph (`gpu/pipelines.rs`), so what the
-        // rewriter made is checked like what came from a file.
-        graph::check(&graph)?;
-        precision::check_indices(&graph, options.format)?;
+    fn of(
+        graph: &Graph,
+        row_means: bool,
+        options: &CompileOptions,
+        control: &SearchControl<'_>,
+    ) -> Result<Self, CompileError> {
+        let Rewritten { graph, views, in_place, report } = rewritten(graph, &options.rules, row_means, options.format)?;
         let plain = schedule(&graph, &views)?;
-        let mut schedules = vec![plain];
+        let mut schedules = vec![UnphasedSchedule { schedule: plain, in_place: NodeSet::new() }];
+        let plain = &schedules[0].schedule;
         // The selection keeps live ranges of every row, like the search for phases, so the same number of rows bounds
         // it.
-        if !in_place.is_empty() && rows(&schedules[0]) <= MAX_ROWS {
-            let plain = &schedules[0];
+        if !in_place.is_empty() && too_many_rows(plain).is_none() {
             let model = RowDependencies::new(&graph, plain);
             // Without phases each operator is one band, of all its rows.
             let bands: Vec<Band> =
                 (0..).zip(&plain.steps).map(|(operator, step)| Band { operator, rows: step.rows.clone() }).collect();
             let some = select_in_place(&graph, plain, &model, &bands, &in_place, control);
             if !some.is_empty() {
-                schedules.push(schedule(&graph, &views.union(&some))?);
+                let schedule = schedule(&graph, &views.union(&some))?;
+                schedules.push(UnphasedSchedule { schedule, in_place: some });
             }
         }
-        Ok(Self { graph, report, schedules, views, in_place })
+        Ok(Self { graph, report, row_means, schedules, views, in_place })
     }
 
     /// The steps with every part copied.
     pub(super) fn plain(&self) -> &Schedule {
-        &self.schedules[0]
+        &self.schedules[0].schedule
     }
 
     /// The rows of all results, where they are too many to look for phases.
     pub(super) fn too_many_rows(&self) -> Option<u64> {
-        Some(rows(self.plain())).filter(|&rows| rows > MAX_ROWS)
+        too_many_rows(self.plain())
     }
 
     /// The plan without phases, the smaller one of those with and without parts written in place.
@@ -109,12 +118,12 @@ impl LoweredModel {
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<UnphasedPlan, CompileError> {
-        let plans = parallel_map(&self.schedules, |schedule| planned(schedule, options, control));
+        let plans = parallel_map(&self.schedules, |steps| planned(&steps.schedule, options, control));
         let mut plans = plans.into_iter().collect::<Result<Vec<_>, _>>()?;
         // Parts written in place save steps, so they are where they take no more bytes.
         let in_place = usize::from(plans.len() > 1 && plans[1].1.bytes() <= plans[0].1.bytes());
         let (best, plan) = plans.swap_remove(in_place);
-        Ok(UnphasedPlan { schedule: self.schedules[in_place].clone(), best, plan })
+        Ok(UnphasedPlan { steps: self.schedules[in_place].clone(), best, plan })
     }
 
     /// The model with its plan without phases.
@@ -124,7 +133,7 @@ impl LoweredModel {
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> CompiledModel {
-        let UnphasedPlan { schedule, best, plan } = whole;
+        let UnphasedPlan { steps: UnphasedSchedule { schedule, in_place }, best, plan } = whole;
         // Who asked for no phases need not hear why there are none.
         let too_many_rows = self.too_many_rows().filter(|_| options.phases != Phases::Off);
         let (graph, rewriting) = (self.graph, self.report);
@@ -132,8 +141,11 @@ impl LoweredModel {
             graph,
             rewriting,
             schedule,
-            best,
+            best: Some(best),
             plan,
+            format: options.format,
+            limits: options.limits,
+            lowering: Lowering { rules: options.rules, row_means: self.row_means, in_place },
             requested: options.phases,
             phased: None,
             too_many_rows,
@@ -142,9 +154,31 @@ impl LoweredModel {
     }
 }
 
-/// The rows of all steps' results.
-fn rows(schedule: &Schedule) -> u64 {
-    schedule.steps.iter().map(|step| step.rows.len() as u64).sum()
+/// The model as it will run, checked before it is rewritten and after; with means over height and width in two
+/// operators if `row_means`.
+pub(super) fn rewritten(
+    graph: &Graph,
+    rules: &Rules,
+    row_means: bool,
+    format: TexelFormat,
+) -> Result<Rewritten, CompileError> {
+    graph::check(graph)?;
+    let split = rewrite::split(graph);
+    let rewritten = match row_means {
+        true => rewrite::rewrite(&rewrite::row_means(&split), rules),
+        false => rewrite::rewrite(&split, rules),
+    };
+    // Kernels are compiled without run-time checks and rely on a valid graph (`gpu/pipelines.rs`), so what the rewriter
+    // made is checked like what came from a file.
+    graph::check(&rewritten.graph)?;
+    precision::check_indices(&rewritten.graph, format)?;
+    Ok(rewritten)
+}
+
+/// The rows of all steps' results, where they are too many to look for phases.
+pub(super) fn too_many_rows(schedule: &Schedule) -> Option<u64> {
+    let rows = schedule.steps.iter().map(|step| step.rows.len() as u64).sum();
+    Some(rows).filter(|&rows| rows > MAX_ROWS)
 }
 
 /// The best plan of a schedule, checked.

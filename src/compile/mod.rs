@@ -14,6 +14,7 @@ mod options;
 mod parallel;
 mod point;
 mod precision;
+mod saved;
 mod select;
 mod variant;
 
@@ -22,6 +23,7 @@ pub use error::CompileError;
 pub use model::{CompiledModel, Frontier, Phased};
 pub use options::{CompileOptions, Phases};
 pub use point::{Peak, Point};
+pub use saved::{SavedPlanError, load};
 
 use fronts::Fronts;
 use lowered::LoweredModel;

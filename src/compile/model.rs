@@ -5,15 +5,15 @@ use super::{
     point::{Peak, Point},
 };
 use crate::{
-    graph::Graph,
-    plan::{Plan, Solution, StopReason},
-    rewrite::Report,
+    graph::{Graph, NodeSet},
+    plan::{Plan, Solution, StopReason, TexelFormat, TextureLimits},
+    rewrite::{Report, Rules},
     schedule::{Schedule, phases::Segment},
 };
 
-/// A model ready to be put on a device. Only [`compile`](super::compile) and [`frontier`](super::frontier) make one,
-/// from a graph that was checked and with a plan that was, and nothing outside this crate alters it: kernels rely on
-/// both without asking again.
+/// A model ready to be put on a device. Only [`compile`](super::compile), [`frontier`](super::frontier) and
+/// [`load`](super::load) make one, from a graph that was checked and with a plan that was, and nothing outside
+/// this crate alters it: kernels rely on both without asking again.
 ///
 /// ```compile_fail,E0616
 /// fn emptied(mut compiled: texpool::compile::CompiledModel) {
@@ -25,8 +25,11 @@ pub struct CompiledModel {
     pub(crate) graph: Graph,
     pub(crate) rewriting: Report,
     pub(crate) schedule: Schedule,
-    pub(crate) best: Solution,
+    pub(crate) best: Option<Solution>,
     pub(crate) plan: Plan,
+    pub(crate) format: TexelFormat,
+    pub(crate) limits: TextureLimits,
+    pub(super) lowering: Lowering,
     pub(crate) requested: Phases,
     pub(crate) phased: Option<Phased>,
     pub(crate) too_many_rows: Option<u64>,
@@ -49,14 +52,25 @@ impl CompiledModel {
         &self.schedule
     }
 
-    /// What the planner tried, and what it chose; sizes in texels.
-    pub const fn best(&self) -> &Solution {
-        &self.best
+    /// What the planner tried without phases, and what it chose; sizes in texels. `None` where the plan was
+    /// [loaded](super::load): nothing was tried then.
+    pub const fn best(&self) -> Option<&Solution> {
+        self.best.as_ref()
     }
 
     /// The pool, checked.
     pub const fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Texel format of the pool, which inputs, outputs and weights have as well.
+    pub const fn format(&self) -> TexelFormat {
+        self.format
+    }
+
+    /// What the textures of the plan keep within: the device that it runs on must allow as much.
+    pub const fn limits(&self) -> TextureLimits {
+        self.limits
     }
 
     /// What was asked of phases.
@@ -79,6 +93,17 @@ impl CompiledModel {
     pub const fn stopped(&self) -> Option<StopReason> {
         self.stopped
     }
+}
+
+/// How the steps follow from the graph that was compiled: what a saved plan has of it.
+#[derive(Clone, Debug)]
+pub(super) struct Lowering {
+    /// The rewriting rules that were on.
+    pub(super) rules: Rules,
+    /// Whether means over height and width are two operators, as phases want them.
+    pub(super) row_means: bool,
+    /// The concatenations and pads of the rewritten graph whose parts are written in place.
+    pub(super) in_place: NodeSet,
 }
 
 /// The phases of a compiled model.
@@ -142,6 +167,7 @@ impl CompiledModel {
         if !point.segments.is_empty() {
             let Point { segments, live_bytes, peak, dispatches, predicted_us, schedule, plan, .. } = point;
             let baseline_bytes = self.plan.bytes();
+            self.lowering.in_place = point.in_place;
             let phased = Phased { segments, live_bytes, peak, dispatches, predicted_us, baseline_bytes, baseline_us };
             self.phased = Some(phased);
             (self.schedule, self.plan) = (schedule, plan);

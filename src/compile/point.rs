@@ -1,6 +1,7 @@
 //! One plan among several: its steps, what they take, and where their peak is.
 
 use crate::{
+    graph::NodeSet,
     plan::Plan,
     schedule::{Schedule, phases::Segment},
 };
@@ -33,6 +34,8 @@ pub struct Point {
     pub predicted_us: f64,
     /// Operators that run interleaved, and in how many phases; empty for the point without phases.
     pub segments: Vec<Segment>,
+    /// The concatenations and pads whose parts are written in place.
+    pub in_place: NodeSet,
     /// Its steps.
     pub schedule: Schedule,
     /// The pool, checked.

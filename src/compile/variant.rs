@@ -4,11 +4,12 @@
 use super::{
     cost_model::CostModel,
     error::CompileError,
+    lowered::UnphasedSchedule,
     options::CompileOptions,
     point::{Peak, Point},
 };
 use crate::{
-    graph::Graph,
+    graph::{Graph, NodeSet},
     plan::{
         LivePeak, Plan, RowProblem, RowStep, SearchBudget, SearchControl, TensorRows, check_rows, live_row_peak,
         place_rows, realize_rows,
@@ -54,10 +55,10 @@ impl PlacedCandidate {
         Self { bytes: plan.bytes(), live_bytes, peak, dispatches, predicted_us, segments, steps, plan }
     }
 
-    /// The point, whose steps are those of `schedule`.
-    pub(super) fn with(self, schedule: Schedule) -> Point {
+    /// The point, whose steps are those of `schedule`, with these parts written in place.
+    pub(super) fn with(self, schedule: Schedule, in_place: NodeSet) -> Point {
         let Self { bytes, live_bytes, peak, dispatches, predicted_us, segments, plan, .. } = self;
-        Point { bytes, live_bytes, peak, dispatches, predicted_us, segments, schedule, plan }
+        Point { bytes, live_bytes, peak, dispatches, predicted_us, segments, in_place, schedule, plan }
     }
 }
 
@@ -94,6 +95,7 @@ pub(super) struct Variant<'a> {
     pub(super) graph: &'a Graph,
     /// The steps without phases.
     pub(super) unphased: Schedule,
+    in_place: NodeSet,
     pub(super) model: RowDependencies,
     tensors: Vec<TensorRows>,
     whole: Vec<bool>,
@@ -101,7 +103,8 @@ pub(super) struct Variant<'a> {
 }
 
 impl<'a> Variant<'a> {
-    pub(super) fn new(graph: &'a Graph, unphased: Schedule, options: &'a CompileOptions) -> Self {
+    pub(super) fn new(graph: &'a Graph, unphased: UnphasedSchedule, options: &'a CompileOptions) -> Self {
+        let UnphasedSchedule { schedule: unphased, in_place } = unphased;
         Self {
             options,
             graph,
@@ -110,15 +113,13 @@ impl<'a> Variant<'a> {
             whole: unphased.whole(graph),
             cost_model: CostModel::new(graph, &unphased, &options.device_profile),
             unphased,
+            in_place,
         }
     }
 
     /// What is known of a division into segments; none where its steps would read too many rows.
     pub(super) fn candidate(&self, segments: Vec<Segment>) -> Result<Option<Candidate>, CompileError> {
-        let schedule = phased(&self.unphased, &self.model, &segments);
-        if rows_read(&schedule) > MAX_ROWS_READ {
-            return Ok(None);
-        }
+        let Some(schedule) = self.schedule(&segments) else { return Ok(None) };
         self.priced(segments, &schedule, &schedule.row_steps()).map(Some)
     }
 
@@ -133,10 +134,7 @@ impl<'a> Variant<'a> {
         if control.should_stop() {
             return Ok(None);
         }
-        let schedule = phased(&self.unphased, &self.model, &segments);
-        if rows_read(&schedule) > MAX_ROWS_READ {
-            return Ok(None);
-        }
+        let Some(schedule) = self.schedule(&segments) else { return Ok(None) };
         let steps = schedule.row_steps();
         let candidate = self.priced(segments, &schedule, &steps)?;
         let problem = RowProblem { tensors: &self.tensors, whole: &self.whole, steps: &steps };
@@ -148,10 +146,29 @@ impl<'a> Variant<'a> {
         Ok(Some(PlacedCandidate::new(candidate, steps.len(), plan)))
     }
 
+    /// The steps of a division; none where they would read too many rows.
+    pub(super) fn schedule(&self, segments: &[Segment]) -> Option<Schedule> {
+        let schedule = phased(&self.unphased, &self.model, segments);
+        (rows_read(&schedule) <= MAX_ROWS_READ).then_some(schedule)
+    }
+
     /// The point of a division that was placed, with its steps.
     pub(super) fn point(&self, placed: PlacedCandidate) -> Point {
         let schedule = phased(&self.unphased, &self.model, &placed.segments);
-        placed.with(schedule)
+        placed.with(schedule, self.in_place.clone())
+    }
+
+    /// The point of a division whose steps are those of `schedule` and whose plan nobody has checked yet.
+    pub(super) fn checked(
+        &self,
+        segments: Vec<Segment>,
+        schedule: Schedule,
+        steps: &[RowStep],
+        plan: Plan,
+    ) -> Result<Point, CompileError> {
+        check_rows(&self.tensors, &self.whole, steps, &plan, self.options.limits)?;
+        let candidate = self.priced(segments, &schedule, steps)?;
+        Ok(PlacedCandidate::new(candidate, steps.len(), plan).with(schedule, self.in_place.clone()))
     }
 
     fn priced(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::TensorRole;
+use super::{TensorRole, TextureProblem};
 use crate::{
     compile::CompileError,
     graph::CheckError,
@@ -90,7 +90,7 @@ pub enum GpuError {
     #[error(transparent)]
     Graph(#[from] CheckError),
     /// A texture of the caller's is not as the input or output that it is for.
-    #[error("the texture for {role} {index} (`{}`) must be {}, but {reason}", printable(name), described(*.expected))]
+    #[error("the texture for {role} {index} (`{}`) must be {}, but {problem}", printable(name), described(*.expected))]
     ExternalTexture {
         /// Whether it is for an input or an output.
         role: TensorRole,
@@ -101,7 +101,7 @@ pub enum GpuError {
         /// What the texture must be.
         expected: TextureSpec,
         /// What differs.
-        reason: String,
+        problem: TextureProblem,
     },
     /// An external texture was given for an input or output that the model does not have.
     #[error("an external texture was given for {role} {index}, but the model has {}", counted(*.count, *.role))]

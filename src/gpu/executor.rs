@@ -1,13 +1,13 @@
 //! The executor: a compiled model on a device, ready to be run again and again.
 
-use std::{fmt, sync::Arc};
 #[cfg(not(target_arch = "wasm32"))]
 use std::time::Duration;
+use std::{fmt, sync::Arc};
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::wait::now;
 use super::{
-    Gpu, GpuError, Memory, PipelineRecipe, SharedPipelines, SharedWeights, TensorRole,
+    Gpu, GpuError, Memory, PipelineRecipe, SharedPipelines, SharedWeights, TensorRole, TextureProblem,
     allocations::Allocations,
     pool::{POOL, PoolSource, PoolTextures},
     ports::Port,
@@ -78,7 +78,8 @@ impl Executor {
         Self::from_compiled(gpu, compiled, options)
     }
 
-    /// Puts a model on the device that was compiled for it with `options`, within its [limits](Gpu::texture_limits).
+    /// Puts a model on the device that was compiled within its [limits](Gpu::texture_limits). What the options say of
+    /// compiling does not matter.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -102,7 +103,7 @@ impl Executor {
         // Kernels rely on both: see `pipelines.rs`.
         check(&compiled.graph)?;
         ops::check(&compiled.graph)?;
-        let format = options.compile.format;
+        let format = compiled.format();
         let pool = match pool {
             None => PoolSource::Own,
             Some(pool) => match pool.places(&compiled.plan) {
@@ -360,8 +361,8 @@ impl Executor {
         let inputs = self.inputs.iter().enumerate().map(|(i, port)| (TensorRole::Input, i, port));
         let others = others.chain(inputs.filter(|_| role == TensorRole::Output));
         let mut others = others.filter(|&(of, i, _)| (of, i) != (role, index));
-        let shared = others.find(|(.., port)| port.texture() == Some(texture));
-        let shared = shared.map(|(of, _, port)| format!("{of} `{}` lies in it, too", port.name()));
+        let other = others.find(|(.., port)| port.texture() == Some(texture));
+        let other = other.map(|(role, index, _)| TextureProblem::InUse { role, index });
         let ports = match role {
             TensorRole::Input => &mut self.inputs,
             TensorRole::Output => &mut self.outputs,
@@ -369,8 +370,8 @@ impl Executor {
         let Some(port) = ports.get_mut(index) else {
             return Err(GpuError::NoSuchTensor { role, index, count });
         };
-        match shared {
-            Some(reason) => Err(port.refuse(reason)),
+        match other {
+            Some(problem) => Err(port.refuse(problem)),
             None => port.bind(texture),
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn half(value: f32) -> f16 {
 ///
 /// # Panics
 /// If `values` or `bytes` is shorter than `shape` says.
-pub(super) fn pack(values: &[f32], shape: Shape, format: TexelFormat, bytes: &mut [u8]) {
+pub(crate) fn pack(values: &[f32], shape: Shape, format: TexelFormat, bytes: &mut [u8]) {
     match format {
         TexelFormat::Rgba32Float => pack_as::<f32>(values, shape, bytes),
         TexelFormat::Rgba16Float => pack_as::<f16>(values, shape, bytes),
@@ -60,7 +60,7 @@ pub(super) fn pack(values: &[f32], shape: Shape, format: TexelFormat, bytes: &mu
 ///
 /// # Panics
 /// If `values` or `bytes` is shorter than `shape` says.
-pub(super) fn unpack(bytes: &[u8], shape: Shape, format: TexelFormat, values: &mut [f32]) {
+pub(crate) fn unpack(bytes: &[u8], shape: Shape, format: TexelFormat, values: &mut [f32]) {
     match format {
         TexelFormat::Rgba32Float => unpack_as::<f32>(bytes, shape, values),
         TexelFormat::Rgba16Float => unpack_as::<f16>(bytes, shape, values),
@@ -86,8 +86,8 @@ fn unpack_as<T: Lane>(bytes: &[u8], shape: Shape, values: &mut [f32]) {
     }
 }
 
-/// Index of the lane that holds channel `c` of `pixel`.
-fn lane(shape: Shape, pixel: usize, c: usize) -> usize {
+/// Index of the lane that holds channel `c` of a pixel, of which `pixel` come before it, row by row.
+pub(crate) fn lane(shape: Shape, pixel: usize, c: usize) -> usize {
     let (row, x) = (pixel / shape.w, pixel % shape.w);
     (row * shape.row_texels() + c / 4 * shape.w + x) * 4 + c % 4
 }

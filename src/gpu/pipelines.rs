@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{Gpu, GpuError, textures::texture_format};
+use super::{Gpu, GpuError, io_texture::texture_format};
 use crate::{
     kernels::{Constants, Shader},
     plan::TexelFormat,

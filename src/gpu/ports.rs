@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    Gpu, GpuError, Role, TensorRole,
+    Gpu, GpuError, Role, TensorRole, TextureProblem,
     allocations::Allocations,
-    external, io_texture,
+    io_texture,
     staging::{HostLayout, Readback, Staging, Upload},
     textures::make,
 };
@@ -65,16 +65,16 @@ impl Port {
 
     /// Takes a texture of the caller's in place of its own.
     pub(super) fn bind(&mut self, texture: &wgpu::Texture) -> Result<(), GpuError> {
-        external::check(self.role, self.index, &self.name, self.layout.spec, texture)?;
+        TextureProblem::check(texture, self.layout.spec).map_err(|problem| self.refuse(problem))?;
         self.place = Place::Bound(texture.clone());
         (self.upload, self.filled) = (None, true);
         Ok(())
     }
 
     /// The error where a texture of the caller's cannot be taken.
-    pub(super) fn refuse(&self, reason: String) -> GpuError {
+    pub(super) fn refuse(&self, problem: TextureProblem) -> GpuError {
         let (role, index, name, expected) = (self.role, self.index, self.name.clone(), self.layout.spec);
-        GpuError::ExternalTexture { role, index, name, expected, reason }
+        GpuError::ExternalTexture { role, index, name, expected, problem }
     }
 
     /// Gives a texture of the caller's back.

@@ -8,7 +8,7 @@ use half::f16;
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::wait::{Mapping, Submitted, Wait, now};
-use super::{Gpu, GpuError, allocations::Allocations, pack::half};
+use super::{Gpu, GpuError, allocations::Allocations, io_texture::texture_format, pack::half};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::{graph::Shape, kernels::Operand};
 use crate::{
@@ -35,14 +35,6 @@ pub struct TextureSet {
     slots: Vec<(TextureSpec, wgpu::Texture, wgpu::TextureView)>,
     /// A texture of one texel, for bindings that nothing is read from; once it is asked for.
     spare: Option<usize>,
-}
-
-/// The wgpu name of a format.
-pub(super) const fn texture_format(format: TexelFormat) -> wgpu::TextureFormat {
-    match format {
-        TexelFormat::Rgba32Float => wgpu::TextureFormat::Rgba32Float,
-        TexelFormat::Rgba16Float => wgpu::TextureFormat::Rgba16Float,
-    }
 }
 
 impl TextureSet {

@@ -60,13 +60,27 @@ impl LayoutPermutation {
         Cow::Owned(filed)
     }
 
-    /// Index in the file's order of each element, in the order in which they lie.
-    fn walk(&self, mut visit: impl FnMut(usize)) {
+    /// The axes by which elements lie, the slowest first: the extent of each, and how far apart its neighbours are in the
+    /// file's order. None where both orders are the same.
+    pub(crate) fn axes(&self) -> Vec<(usize, usize)> {
         let mut strides = vec![1; self.extents.len()];
         for axis in (1..self.extents.len()).rev() {
             strides[axis - 1] = strides[axis] * self.extents[axis];
         }
-        let by: Vec<(usize, usize)> = self.sequence.iter().map(|&a| (self.extents[a], strides[a])).collect();
+        self.sequence.iter().map(|&axis| (self.extents[axis], strides[axis])).collect()
+    }
+
+    /// Index in the order of `[B, H, W, C]` of the element that has index `element` in the file's order.
+    pub fn place(&self, element: usize) -> usize {
+        if self.is_file_order() {
+            return element;
+        }
+        self.axes().into_iter().fold(0, |at, (extent, stride)| at * extent + element / stride % extent)
+    }
+
+    /// Index in the file's order of each element, in the order in which they lie.
+    fn walk(&self, mut visit: impl FnMut(usize)) {
+        let by = self.axes();
         // An odometer: `at` follows the indices by additions, where a division for each axis would be slower.
         let mut index = vec![0; by.len()];
         let mut at = 0;

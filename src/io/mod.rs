@@ -20,5 +20,5 @@ pub use npy::write_npy;
 pub use output::{output_file_name, write_outputs};
 pub use picture::{Fit, Frame, ImageTensor, Range, preprocess, write_png};
 pub use printable::{printable, printable_lines};
-pub use source::read_text;
+pub use source::{read_bytes, read_text};
 pub use target::{check_folder, check_picture_name, check_target};

@@ -98,17 +98,26 @@ pub(super) fn check_timeout(since: Instant, patience: Duration, why: &str) -> io
     Err(io::Error::new(io::ErrorKind::TimedOut, format!("{why} for {seconds} s; start the other program first")))
 }
 
-/// The most bytes of text that are read: 256 MiB, some ten million usage records.
-const MAX_TEXT_BYTES: usize = 256 << 20;
+/// The most bytes of a file that is read whole: 256 MiB, some ten million usage records.
+const MAX_BYTES: usize = 256 << 20;
+
+/// Reads a whole file, or what comes out of a pipe.
+///
+/// # Errors
+/// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::TooLarge`].
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, IoError> {
+    let mut bytes = Vec::new();
+    FileOrPipe::open(path)?.fill_whole(&mut bytes, MAX_BYTES)?;
+    Ok(bytes)
+}
 
 /// Reads a whole text file, or what comes out of a pipe.
 ///
 /// # Errors
 /// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::TooLarge`], [`IoError::NotText`].
 pub fn read_text(path: &Path) -> Result<String, IoError> {
-    let mut bytes = Vec::new();
-    FileOrPipe::open(path)?.fill_whole(&mut bytes, MAX_TEXT_BYTES)?;
-    String::from_utf8(bytes).map_err(|e| IoError::NotText { path: path.into(), at: e.utf8_error().valid_up_to() })
+    String::from_utf8(read_bytes(path)?)
+        .map_err(|e| IoError::NotText { path: path.into(), at: e.utf8_error().valid_up_to() })
 }
 
 /// Opens without waiting, neither for a pipe's writer nor for a line's carrier.

@@ -4,15 +4,14 @@ use super::{MemoryReport, PeakReport, PhaseReport, ReportInputs, SegmentReport, 
 use crate::{
     compile::{CompiledModel, Peak, Phases},
     ops,
-    plan::TexelFormat,
     schedule::{Storage, StorageKind, phases::Segment},
 };
 
 impl MemoryReport {
-    /// The report of a model compiled for texels of `format`, without a device: inputs, outputs and weights are counted
-    /// in texels as they are packed.
-    pub fn from_compiled(compiled: &CompiledModel, format: TexelFormat) -> Self {
-        let CompiledModel { graph, schedule, best, plan, .. } = compiled;
+    /// The report of a compiled model without a device: inputs, outputs and weights are counted in texels as they are
+    /// packed.
+    pub fn from_compiled(compiled: &CompiledModel) -> Self {
+        let &CompiledModel { ref graph, ref schedule, ref best, ref plan, format, .. } = compiled;
         let name = |storage: &Storage| graph.tensors[storage.tensor].name.clone();
         let beside = schedule.storages.iter().filter(|storage| !is_pooled(storage));
         let names = pool_names(compiled);
@@ -29,7 +28,7 @@ impl MemoryReport {
             model: &graph.name,
             names: &names,
             rows: &rows,
-            best,
+            best: best.as_ref(),
             plan,
             format,
             io_bytes: beside.map(Storage::texels).sum::<u64>() * format.texel_bytes(),

@@ -42,9 +42,10 @@ pub struct MemoryReport {
     pub steps: usize,
     /// All intermediate tensors, each in memory of its own.
     pub naive_bytes: u64,
-    /// What no plan goes below.
-    pub bounds: BoundBytes,
-    /// What every strategy came to.
+    /// What no plan goes below; not known of a plan that was loaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<BoundBytes>,
+    /// What every strategy came to; none of a plan that was loaded.
     pub strategies: Vec<StrategyBytes>,
     /// The plan that was chosen.
     pub plan: PlanReport,
@@ -221,8 +222,8 @@ pub struct ReportInputs<'a> {
     pub names: &'a [String],
     /// What each step does.
     pub rows: &'a [StepRow],
-    /// The strategies' answers and the bounds, in texels.
-    pub best: &'a Solution,
+    /// The strategies' answers and the bounds, in texels; none where the plan was loaded.
+    pub best: Option<&'a Solution>,
     /// The plan that is used.
     pub plan: &'a Plan,
     /// Texel format of the pool.
@@ -267,15 +268,18 @@ impl MemoryReport {
                 last: p.last,
             }
         };
+        let texels = |p: &crate::plan::Placement| u64::from(p.rows.rows()) * u64::from(p.rows.row_texels());
+        let naive =
+            inputs.best.map_or_else(|| inputs.plan.placements.iter().map(texels).sum(), |best| best.bounds.naive);
         Self {
             model: inputs.model.to_owned(),
             steps: inputs.rows.len(),
-            naive_bytes: bytes(inputs.best.bounds.naive),
-            bounds: BoundBytes {
-                shared_objects: bytes(inputs.best.bounds.shared_objects),
-                offsets: bytes(inputs.best.bounds.offsets),
-            },
-            strategies: inputs.best.candidates.iter().map(candidate).collect(),
+            naive_bytes: bytes(naive),
+            bounds: inputs.best.map(|best| BoundBytes {
+                shared_objects: bytes(best.bounds.shared_objects),
+                offsets: bytes(best.bounds.offsets),
+            }),
+            strategies: inputs.best.iter().flat_map(|best| &best.candidates).map(candidate).collect(),
             plan: PlanReport {
                 strategy: inputs.plan.strategy.clone(),
                 problem: inputs.plan.problem,

@@ -15,21 +15,27 @@ impl fmt::Display for MemoryReport {
         )?;
         writeln!(f)?;
         writeln!(f, "  {:<46} {:>14} {:>9} {:>9}", "strategy", "bytes", "objects", "of naive")?;
+        if self.bounds.is_none() {
+            writeln!(f, "  the plan was loaded: no strategy was tried")?;
+        }
         for s in &self.strategies {
             let mark = if s.name == self.plan.strategy { '*' } else { ' ' };
             let share = self.share(s.bytes);
             writeln!(f, "{mark} {:<46} {:>14} {:>9} {share:>9}", s.name, grouped(s.bytes), s.objects)?;
         }
-        // A plan in phases is none of the strategies above.
-        if self.phases.is_some() {
+        // A plan in phases is none of the strategies above, and above one that was loaded there are none.
+        if self.phases.is_some() || self.bounds.is_none() {
             let (bytes, textures) = (self.plan.bytes, self.plan.textures.len());
             let share = self.share(bytes);
             writeln!(f, "* {:<46} {:>14} {textures:>9} {share:>9}", self.plan.strategy, grouped(bytes))?;
         }
-        for (name, bytes) in [
-            ("lower bound of shared objects", self.bounds.shared_objects),
-            ("lower bound of any plan of whole tensors", self.bounds.offsets),
-        ] {
+        let bounds = self.bounds.iter().flat_map(|bounds| {
+            [
+                ("lower bound of shared objects", bounds.shared_objects),
+                ("lower bound of any plan of whole tensors", bounds.offsets),
+            ]
+        });
+        for (name, bytes) in bounds {
             writeln!(f, "  {name:<46} {:>14} {:>9} {:>9}", grouped(bytes), "", self.share(bytes))?;
         }
         writeln!(f)?;

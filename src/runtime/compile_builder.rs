@@ -4,7 +4,7 @@ use std::{fmt, ops::ControlFlow, time::Duration};
 
 use super::{CompiledModel, Context, Error, Model};
 use crate::{
-    compile::{self, CompileError, CompileOptions, DeviceProfile, Phases},
+    compile::{self, CompileOptions, DeviceProfile, Phases},
     plan::{Planner, Progress, ProgressFn, SearchBudget, SearchControl, TexelFormat},
     rewrite::Rules,
 };
@@ -180,10 +180,10 @@ impl CompileBuilder<'static> {
         std::thread::Builder::new()
             .name("texpool compile".into())
             .spawn(search)
-            .map_err(|source| CompileError::Thread { reason: source.to_string() })?;
+            .map_err(|source| Error::NoThread { reason: source.to_string() })?;
         match answer.await {
             Ok(result) => result,
-            Err(_) => Err(CompileError::Thread { reason: "it ended without an answer".into() }.into()),
+            Err(_) => Err(Error::NoThread { reason: "it ended without an answer".into() }),
         }
     }
 

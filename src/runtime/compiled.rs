@@ -2,9 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-#[cfg(not(target_arch = "wasm32"))]
-use super::{Pool, PooledSession};
-use super::{Context, Error, Memory, Model, Session, TensorInfo, TensorKey, TextureLayout};
+use super::{Context, Error, Model, Pool, PooledSession, Session, TensorInfo, TensorKey, TextureLayout};
 use crate::{
     compile,
     gpu::{ExecutorOptions, SharedWeights, TensorRole, Wait},
@@ -72,7 +70,7 @@ impl CompiledModel {
     ///
     /// # Errors
     /// As [`session_in`](Self::session_in).
-    pub async fn session_in_async(&self, pool: &super::Pool) -> Result<super::PooledSession, Error> {
+    pub async fn session_in_async(&self, pool: &Pool) -> Result<PooledSession, Error> {
         pool.session(self, Wait::Task).await
     }
 
@@ -155,4 +153,3 @@ impl CompiledModel {
         }
     }
 }
-

@@ -6,6 +6,7 @@ use crate::{
     gpu::{GpuError, TensorRole},
     graph::CheckError,
     import::ImportError,
+    kernels::KernelError,
     plan::printable,
     tensor::ConvertError,
 };
@@ -20,6 +21,9 @@ pub enum Error {
     /// The graph is not whole.
     #[error(transparent)]
     Graph(#[from] CheckError),
+    /// An operator is beyond what kernels can count with.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
     /// The model has no plan.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -93,9 +97,12 @@ pub enum Error {
     /// A model was compiled for another device, or for texels of another format.
     #[error("the models of a pool must be compiled by its context, for texels of one format")]
     OtherContext,
-    /// Planning was cancelled before there was any plan.
-    #[error("planning was cancelled")]
-    Cancelled,
+    /// There is no thread to plan on.
+    #[error("no thread to compile the model on: {reason}")]
+    NoThread {
+        /// What the system said.
+        reason: String,
+    },
 }
 
 impl Error {

@@ -55,7 +55,8 @@ fn is(key: TensorKey<'_>, index: usize, name: &str) -> bool {
 
 impl IntoIterator for Outputs {
     type Item = (String, Tensor);
-    type IntoIter = std::iter::Map<std::vec::IntoIter<(usize, String, Tensor)>, fn((usize, String, Tensor)) -> Self::Item>;
+    type IntoIter =
+        std::iter::Map<std::vec::IntoIter<(usize, String, Tensor)>, fn((usize, String, Tensor)) -> Self::Item>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.found.into_iter().map(|(_, name, tensor)| (name, tensor))

@@ -4,9 +4,9 @@ use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 use std::time::Duration;
 
+use super::{CompiledModel, Error, Memory, Outputs, Readback, Submission, TensorInfo, TensorKey, pool::PoolTicket};
 #[cfg(not(target_arch = "wasm32"))]
 use super::{DispatchTime, now};
-use super::{CompiledModel, Error, Memory, Outputs, Readback, Submission, TensorInfo, TensorKey, pool::PoolTicket};
 use crate::{
     gpu::{Executor, PoolTextures, TensorRole, Wait},
     tensor::{
@@ -110,7 +110,9 @@ impl Session {
         let mut values = self.room(&read);
         let mut outputs: Vec<_> = read.iter().zip(&mut values).map(|(&output, v)| (output, &mut v[..])).collect();
         self.executor.run_values(wait, &inputs, &mut outputs).await?;
-        outputs_of(read.into_iter().zip(values).map(|(output, values)| (output, self.outputs()[output].clone(), values)))
+        outputs_of(
+            read.into_iter().zip(values).map(|(output, values)| (output, self.outputs()[output].clone(), values)),
+        )
     }
 
     /// Writes an input, by a submission of its own: for all runs that are submitted from now on, until it is written
@@ -263,10 +265,7 @@ impl Session {
     /// # Errors
     /// As [`encode_read`](Self::encode_read), and what the device says.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn read<'k, K: Into<TensorKey<'k>>>(
-        &mut self,
-        outputs: impl IntoIterator<Item = K>,
-    ) -> Result<Outputs, Error> {
+    pub fn read<'k, K: Into<TensorKey<'k>>>(&mut self, outputs: impl IntoIterator<Item = K>) -> Result<Outputs, Error> {
         now(self.read_with(Wait::Block, outputs))
     }
 
@@ -290,7 +289,9 @@ impl Session {
         let mut values = self.room(&read);
         let mut places: Vec<_> = read.iter().zip(&mut values).map(|(&output, v)| (output, &mut v[..])).collect();
         self.executor.read_values(wait, &mut places).await?;
-        outputs_of(read.into_iter().zip(values).map(|(output, values)| (output, self.outputs()[output].clone(), values)))
+        outputs_of(
+            read.into_iter().zip(values).map(|(output, values)| (output, self.outputs()[output].clone(), values)),
+        )
     }
 
     /// The outputs that keys mean, which must be such that they can be copied.
@@ -417,9 +418,7 @@ impl Session {
 }
 
 /// Results as the types that the model says.
-pub(super) fn outputs_of(
-    values: impl Iterator<Item = (usize, TensorInfo, Vec<f32>)>,
-) -> Result<Outputs, Error> {
+pub(super) fn outputs_of(values: impl Iterator<Item = (usize, TensorInfo, Vec<f32>)>) -> Result<Outputs, Error> {
     let tensor = |(output, info, values): (usize, TensorInfo, Vec<f32>)| {
         let failed = |source| Error::Tensor { role: TensorRole::Output, name: info.name.clone(), source };
         let tensor = read_reals(&values, info.spec()).map_err(failed)?;

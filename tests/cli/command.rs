@@ -5,7 +5,7 @@
 #![cfg(test)]
 #![cfg(unix)]
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -115,6 +115,32 @@ fn a_run_writes_its_outputs_and_reports_what_the_driver_says() {
     assert!(scores.iter().any(|&score| score > 1.0), "no face was found");
     let most = scores.iter().copied().fold(f32::MIN, f32::max);
     assert_eq!(outputs[1]["max"].as_f64().unwrap() as f32, most);
+}
+
+#[test]
+fn a_plan_that_was_compiled_is_run_without_a_search() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("face.plan");
+    let file = file.to_str().unwrap();
+    let (model, photo) = (fetched("blazeface"), fetched("astronaut"));
+    let made = json(&["compile", &model, "--phases", "min", "-o", file, "--json"]);
+    assert_eq!(made["file_bytes"].as_u64().unwrap(), fs::metadata(file).unwrap().len());
+    let run = |plan: &[&str]| json(&[&["run", &model, "--input", &photo, "--json"], plan].concat());
+    let (loaded, searched) = (run(&["--plan", file]), run(&["--phases", "min"]));
+    for key in ["plan", "phases", "outputs"] {
+        assert_eq!(loaded[key], searched[key], "{key}");
+    }
+    assert_eq!((&loaded["strategies"], &loaded["bounds"]), (&json!([]), &Value::Null));
+    let text = texpool(&["run", &model, "--input", &photo, "--plan", file]);
+    assert!(String::from_utf8_lossy(&text.stdout).contains("the plan was loaded"));
+    let bench = json(&["bench", &model, "--plan", file, "--seconds", "0.1", "--json"]);
+    assert_eq!(bench["pool_bytes"], made["plan"]["bytes"]);
+
+    let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tiny.tflite");
+    fails(&["run", tiny, "--plan", file], &["face.plan", "another model", "compile the model again"]);
+    fails(&["run", &model, "--plan", &photo], &["no saved plan"]);
+    fails(&["run", &model, "--plan", "no-such.plan"], &["no-such.plan"]);
+    assert_eq!(texpool(&["run", &model, "--plan", file, "--phases", "min"]).status.code(), Some(2));
 }
 
 #[test]

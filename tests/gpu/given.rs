@@ -84,7 +84,7 @@ fn a_texture_in_which_another_tensor_lies_is_refused() {
     executor.bind_texture(TensorRole::Input, 0, &texture).unwrap();
     executor.bind_texture(TensorRole::Input, 1, &texture).unwrap();
     let error = executor.bind_texture(TensorRole::Output, 0, &texture).unwrap_err();
-    assert!(error.to_string().ends_with("but input `image` lies in it, too"), "{error}");
+    assert!(error.to_string().ends_with("but input 0 lies in it, too"), "{error}");
 }
 
 #[test]

@@ -25,5 +25,7 @@ mod soundness;
 mod split;
 mod stream;
 mod support;
+mod tasks;
+mod texture_layout;
 mod witness;
 mod zoo;

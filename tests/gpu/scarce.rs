@@ -57,7 +57,8 @@ fn textures_that_have_no_room_are_named_in_bytes() {
 fn buffers_beyond_the_limit_are_refused_by_name() {
     let gpu = device(4 * MIB);
     let refused = |rows: usize, links: usize| {
-        let error = Executor::new(&gpu, &chain(rows, links), &ExecutorOptions::default()).unwrap_err();
+        let session = Executor::new(&gpu, &chain(rows, links), &ExecutorOptions::default());
+        let error = session.and_then(|mut session| session.run(&[&vec![1.0; rows]])).unwrap_err();
         let GpuError::Limit { what, limit: "maxBufferSize", needed, allowed } = error else { panic!("{error:?}") };
         assert_eq!(allowed, 4 * MIB);
         assert!(needed > allowed, "{needed}");

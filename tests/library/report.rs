@@ -27,7 +27,7 @@ fn report() -> MemoryReport {
         model: "tiny",
         names: &names,
         rows: &rows,
-        best: &best,
+        best: Some(&best),
         plan: &plan,
         format: TexelFormat::Rgba32Float,
         io_bytes: 48,

@@ -18,7 +18,10 @@ use texpool::{
     kernels::Shader,
     ops::shaders,
     plan::TexelFormat,
+    runtime::TextureLayout,
 };
+
+use crate::support::texture_layouts::Input;
 
 /// The values that an `override` constant is tested with.
 #[derive(Clone, Copy)]
@@ -209,6 +212,32 @@ fn every_pipeline_is_portable() {
         failures.len(),
         failures[..failures.len().min(8)].join("\n")
     );
+}
+
+/// What is for shaders of a caller's is as portable, and every file of it is looked at: the general functions by
+/// themselves, the documentation's examples behind a layout's own text, whose axes may lie in another order.
+#[test]
+fn every_shader_for_callers_is_portable() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("caller.spv");
+    let callers = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/callers");
+    let mut seen = Vec::new();
+    for entry in fs::read_dir(&callers).unwrap().map(Result::unwrap) {
+        let name = entry.path().file_stem().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(entry.path()).unwrap();
+        let prefix = name.split_once('_').map(|(_, prefix)| prefix);
+        for number in 0..20 {
+            let layout = TextureLayout::new(&Input::random(number).tensor, TexelFormat::Rgba32Float, 8192);
+            let whole = prefix.map_or_else(String::new, |prefix| layout.wgsl(prefix)) + &text;
+            let words = translate(&whole, &[]).unwrap_or_else(|error| panic!("{name}: {error}\n{whole}"));
+            fs::write(&file, bytemuck::cast_slice::<u32, u8>(&words)).unwrap();
+            spirv_val(&file).unwrap_or_else(|error| panic!("{name}: {error}\n{whole}"));
+        }
+        seen.push(name);
+    }
+    seen.sort();
+    assert_eq!(seen, ["layout", "read_scores", "write_image"]);
+    assert!(fs::read_to_string(callers.join("layout.wgsl")).unwrap() == texpool::texture::WGSL);
 }
 
 /// Guards the list above: a new kernel, or a new `override`, that is not in it fails here.

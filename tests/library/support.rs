@@ -18,6 +18,8 @@ pub(crate) mod lines;
 pub(crate) mod models;
 #[path = "../support/onnx.rs"]
 pub(crate) mod onnx;
+#[path = "../support/texture_layouts.rs"]
+pub(crate) mod texture_layouts;
 #[path = "../support/tflite.rs"]
 pub(crate) mod tflite;
 #[path = "../support/zoo.rs"]

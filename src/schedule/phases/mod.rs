@@ -17,7 +17,7 @@ use std::{collections::HashMap, ops::Range};
 pub use drive::order;
 pub use in_place::select_in_place;
 pub use model::{OperandUse, Operator, Producer, RowDependencies, dispatches_of};
-pub use segments::{SegmentCost, SegmentCosts};
+pub use segments::{SegmentCost, SegmentCosts, within_bands};
 
 use super::{Access, Schedule, Step, StorageId, StorageKind};
 use crate::plan::UsageRecord;

@@ -156,8 +156,22 @@ impl SegmentCosts {
 
 /// The numbers of phases that cut the operators of a model into no more than [`MAX_BANDS`].
 fn phases(model: &RowDependencies) -> Vec<u32> {
-    let bands = |phases: u32| model.operators.iter().map(|op| u64::from(op.rows.min(phases))).sum::<u64>();
-    PHASES.into_iter().filter(|&phases| phases == 1 || bands(phases) <= MAX_BANDS).collect()
+    let fits = |phases: u32| {
+        let segment = Segment { operators: 0..model.operators.len(), phases };
+        within_bands(model, &[segment])
+    };
+    PHASES.into_iter().filter(|&phases| fits(phases)).collect()
+}
+
+/// Whether a division cuts operators into no more bands than divisions that are looked at do. Segments of operators
+/// that the model does not have count for nothing.
+pub fn within_bands(model: &RowDependencies, segments: &[Segment]) -> bool {
+    let cut = segments.iter().filter(|segment| segment.phases > 1);
+    let operators = cut.flat_map(|segment| {
+        let operators = model.operators.get(segment.operators.clone()).unwrap_or_default();
+        operators.iter().map(|op| u64::from(op.rows.min(segment.phases)))
+    });
+    operators.sum::<u64>() <= MAX_BANDS
 }
 
 /// For each operator, the texels that were written before it and are read from it on.

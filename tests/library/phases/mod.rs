@@ -7,9 +7,9 @@ mod hostile;
 #[cfg(test)]
 mod input_rows;
 #[cfg(test)]
-mod networks;
+pub(crate) mod networks;
 #[cfg(test)]
-mod properties;
+pub(crate) mod properties;
 #[cfg(test)]
 mod refused;
 #[cfg(test)]

@@ -22,13 +22,13 @@ use texpool::{
 };
 
 /// A layer that is drawn: what it is, and a number that chooses among its forms or operands.
-type Layer = (u8, u8);
+pub(crate) type Layer = (u8, u8);
 
 fn pointwise() -> Conv2d {
     Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding::default(), groups: 1 }
 }
 
-fn network(layers: &[Layer], two_outputs: bool) -> Graph {
+pub(crate) fn network(layers: &[Layer], two_outputs: bool) -> Graph {
     let mut b = GraphBuilder::new("random");
     let mut made: Vec<(TensorId, [usize; 4])> = vec![(b.input("x", &[1, 12, 5, 4]).unwrap(), [1, 12, 5, 4])];
     for &(kind, form) in layers {
@@ -243,7 +243,7 @@ fn planned(case: &Case) -> (Plan, u64) {
     (realize_rows(&layout, &problem, TexelFormat::Rgba32Float, LIMITS).unwrap(), layout.total())
 }
 
-fn inputs() -> impl Strategy<Value = (Vec<Layer>, bool, Vec<(bool, u32)>)> {
+pub(crate) fn inputs() -> impl Strategy<Value = (Vec<Layer>, bool, Vec<(bool, u32)>)> {
     let phases = prop::sample::select(vec![1, 2, 3, 5, u32::MAX]);
     let marks = prop::collection::vec((prop::bool::weighted(0.3), phases), 1..8);
     (prop::collection::vec((0u8..12, any::<u8>()), 2..12), any::<bool>(), marks)

@@ -22,7 +22,7 @@ mod linear;
 #[cfg(test)]
 mod pad;
 #[cfg(test)]
-mod property;
+pub(crate) mod property;
 #[cfg(test)]
 mod recognised;
 #[cfg(test)]

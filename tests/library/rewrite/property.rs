@@ -113,7 +113,7 @@ fn flat(shape: Shape) -> Shape {
     Shape::new(1, 1, shape.pixels(), shape.c)
 }
 
-fn graphs() -> impl Strategy<Value = Graph> {
+pub(crate) fn graphs() -> impl Strategy<Value = Graph> {
     let draw = (0..30_usize, 0..7_usize, 0..6_usize, 0..60_usize);
     (prop::collection::vec(draw, 1..20), 0..3_usize, prop::bool::ANY).prop_map(|(draws, extra, two)| {
         let mut net = Net::default();

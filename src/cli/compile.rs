@@ -1,0 +1,52 @@
+//! `texpool compile`: a model's plan to a file, for runs that search for none.
+
+use super::{
+    args::{AdapterArgs, ModelArgs},
+    error::CliError,
+    hint, out, setup_model,
+};
+use crate::{
+    io::{IoError, check_target, printable, write_atomic},
+    report::{MemoryReport, grouped},
+};
+use serde::Serialize;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    model: ModelArgs,
+    #[command(flatten)]
+    adapter: AdapterArgs,
+    /// Write the plan to this file, whole or not at all.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    report: MemoryReport,
+    file: String,
+    file_bytes: usize,
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    check_target(&args.output)?;
+    let graph = args.model.find()?.import()?;
+    let gpu = args.adapter.open(false)?;
+    let options = setup_model::options_for(&gpu, args.model.compile_options())?;
+    let compiled = setup_model::compiled(&graph, &options, args.model.deadline())?;
+    setup_model::check_interrupted("planning")?;
+    let bytes = compiled.save();
+    write_atomic(&args.output, |file| file.write_all(&bytes)).map_err(|e| IoError::write(&args.output, e))?;
+    let report = MemoryReport::from_compiled(&compiled);
+    let (file, file_bytes) = (args.output.display().to_string(), bytes.len());
+    let answer = Answer { report, file, file_bytes };
+    if json { out::json(&answer) } else { out::text(&text(&answer)) }
+}
+
+fn text(Answer { report, file, file_bytes }: &Answer) -> String {
+    let stopped = hint::stopped(report.stopped);
+    format!("{report}{stopped}\nthe plan is in {}, {} bytes\n", printable(file), grouped(*file_bytes as u64))
+}

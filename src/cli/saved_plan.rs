@@ -1,0 +1,35 @@
+//! A plan in a file, taken instead of a search.
+
+use super::{error::CliError, setup_model};
+use crate::{
+    compile::load,
+    gpu::{Executor, ExecutorOptions, Gpu},
+    graph::Graph,
+    io::read_bytes,
+};
+use std::{path::PathBuf, time::Duration};
+
+/// The plan that was made before, if one was.
+#[derive(Debug, clap::Args)]
+pub(super) struct SavedPlanArgs {
+    /// Take the plan that `texpool compile` wrote to this file, and search for none.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["strategy", "precision", "rules", "phases", "budget", "deadline"])]
+    plan: Option<PathBuf>,
+}
+
+impl SavedPlanArgs {
+    /// A session by the plan of the file; where none is given, by one that is searched for.
+    pub(super) fn session(
+        &self,
+        gpu: &Gpu,
+        graph: &Graph,
+        options: &ExecutorOptions,
+        deadline: Option<Duration>,
+    ) -> Result<Executor, CliError> {
+        let Some(path) = &self.plan else { return setup_model::session(gpu, graph, options, deadline) };
+        let bytes = read_bytes(path)?;
+        let loaded = load(graph, &bytes, gpu.texture_limits());
+        let compiled = loaded.map_err(|source| CliError::SavedPlan { path: path.clone(), source: Box::new(source) })?;
+        Ok(Executor::from_compiled(gpu, compiled, options)?)
+    }
+}

@@ -1,0 +1,189 @@
+//! What was decided of a model, all but where its tensors lie.
+
+use super::{error::SavedPlanError, reader::Reader, writer::Writer};
+use crate::{
+    compile::options::Phases,
+    graph::{NodeId, NodeSet},
+    plan::{LayoutKind, StopReason, TexelFormat},
+    rewrite::Rules,
+    schedule::phases::Segment,
+};
+
+/// What a plan was made by, and what it was made of.
+pub(super) struct Decisions {
+    /// That of the graph as it runs.
+    pub(super) fingerprint: u64,
+    /// Name of the model, for messages.
+    pub(super) model: String,
+    pub(super) rules: Rules,
+    pub(super) row_means: bool,
+    pub(super) format: TexelFormat,
+    pub(super) requested: Phases,
+    pub(super) stopped: Option<StopReason>,
+    /// The concatenations and pads whose parts are written in place.
+    pub(super) in_place: NodeSet,
+    /// Name of the strategy that found the plan.
+    pub(super) strategy: String,
+    /// The rules of the plan: those of shared objects or of banks without phases, and of rows with them.
+    pub(super) kind: LayoutKind,
+    /// None where the plan has no phases.
+    pub(super) division: Option<Division>,
+}
+
+/// Phases, and what is known of them that cannot be worked out again: the device that times are predicted for is not
+/// saved, nor is the plan without phases.
+pub(super) struct Division {
+    pub(super) segments: Vec<Segment>,
+    pub(super) predicted_us: f64,
+    pub(super) baseline_us: f64,
+    pub(super) baseline_bytes: u64,
+}
+
+impl Decisions {
+    pub(super) fn write(&self, writer: &mut Writer) {
+        writer.fixed(self.fingerprint.to_le_bytes());
+        writer.text(&self.model);
+        // By name, so that a rule that a later version adds is off, and one that it has no more is missed.
+        let rules: Vec<&str> = Rules::names().filter(|name| self.rules.is_on(name)).collect();
+        writer.count(rules.len());
+        rules.into_iter().for_each(|name| writer.text(name));
+        writer.flag(self.row_means);
+        writer.number(match self.format {
+            TexelFormat::Rgba32Float => 0,
+            TexelFormat::Rgba16Float => 1,
+        });
+        match self.requested {
+            Phases::Off => writer.number(0),
+            Phases::Auto => writer.number(1),
+            Phases::Min => writer.number(2),
+            Phases::Budget(bytes) => {
+                writer.number(3);
+                writer.number(bytes);
+            }
+        }
+        writer.number(match self.stopped {
+            None => 0,
+            Some(StopReason::Deadline) => 1,
+            Some(StopReason::Cancelled) => 2,
+        });
+        writer.count(self.in_place.len());
+        // Each as its distance from the one before.
+        let mut next = 0;
+        for node in self.in_place.iter().map(NodeId::index) {
+            writer.count(node - next);
+            next = node + 1;
+        }
+        writer.text(&self.strategy);
+        writer.number(match self.kind {
+            LayoutKind::SharedObjects => 0,
+            LayoutKind::Offsets => 1,
+            LayoutKind::Banks => 2,
+            LayoutKind::Rows => 3,
+        });
+        if let Some(division) = &self.division {
+            division.write(writer);
+        }
+    }
+
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, SavedPlanError> {
+        let fingerprint = u64::from_le_bytes(reader.fixed("the fingerprint is cut off")?);
+        let model = reader.text()?.to_owned();
+        let rules = (0..reader.count()?).map(|_| reader.text()).collect::<Result<Vec<_>, _>>()?;
+        let rules = Rules::only(&rules)?;
+        let row_means = reader.flag()?;
+        let format = match reader.number()? {
+            0 => TexelFormat::Rgba32Float,
+            1 => TexelFormat::Rgba16Float,
+            _ => return Err(reader.damaged("there is no such texel format")),
+        };
+        let requested = match reader.number()? {
+            0 => Phases::Off,
+            1 => Phases::Auto,
+            2 => Phases::Min,
+            3 => Phases::Budget(reader.number()?),
+            _ => return Err(reader.damaged("nothing of the kind is asked of phases")),
+        };
+        let stopped = match reader.number()? {
+            0 => None,
+            1 => Some(StopReason::Deadline),
+            2 => Some(StopReason::Cancelled),
+            _ => return Err(reader.damaged("no search is stopped for that")),
+        };
+        let in_place = nodes(reader)?;
+        let strategy = reader.text()?.to_owned();
+        let kind = match reader.number()? {
+            0 => LayoutKind::SharedObjects,
+            2 => LayoutKind::Banks,
+            3 => LayoutKind::Rows,
+            // No step may read and write the same texture, so one arena is no plan either.
+            _ => return Err(reader.damaged("textures have no plan of that kind")),
+        };
+        let division = match kind {
+            LayoutKind::Rows => Some(Division::read(reader)?),
+            LayoutKind::SharedObjects | LayoutKind::Offsets | LayoutKind::Banks => None,
+        };
+        Ok(Self {
+            fingerprint,
+            model,
+            rules,
+            row_means,
+            format,
+            requested,
+            stopped,
+            in_place,
+            strategy,
+            kind,
+            division,
+        })
+    }
+}
+
+/// Nodes in order, each once.
+fn nodes(reader: &mut Reader<'_>) -> Result<NodeSet, SavedPlanError> {
+    let mut next = 0;
+    let count = reader.count()?;
+    let node = |_| {
+        let most = (u32::MAX as usize).saturating_sub(next);
+        let node = next + reader.at_most(most, "no graph has so many nodes")?;
+        next = node + 1;
+        Ok(NodeId::new(node))
+    };
+    (0..count).map(node).collect()
+}
+
+impl Division {
+    fn write(&self, writer: &mut Writer) {
+        writer.count(self.segments.len());
+        for Segment { operators, phases } in &self.segments {
+            writer.count(operators.len());
+            // A phase a row is the greatest number there is, and frequent.
+            writer.number(u64::from(phases.wrapping_add(1)));
+        }
+        writer.fixed(self.predicted_us.to_le_bytes());
+        writer.fixed(self.baseline_us.to_le_bytes());
+        writer.number(self.baseline_bytes);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, SavedPlanError> {
+        let mut segments = Vec::new();
+        let mut begin = 0usize;
+        for _ in 0..reader.count()? {
+            let length = reader.at_most(usize::MAX, "there cannot be so many operators")?;
+            let end = begin.checked_add(length).filter(|&end| end > begin);
+            let end = end.ok_or_else(|| reader.damaged("a segment has no operators, or too many"))?;
+            // Nothing runs in no phases, so that number stands for the greatest.
+            let phases = reader.word()?.wrapping_sub(1);
+            if phases == 0 {
+                return Err(reader.damaged("a segment has no phases"));
+            }
+            segments.push(Segment { operators: begin..end, phases });
+            begin = end;
+        }
+        Ok(Self {
+            segments,
+            predicted_us: reader.time()?,
+            baseline_us: reader.time()?,
+            baseline_bytes: reader.number()?,
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! What a plan is made from: which tensors of which shapes there are, and which nodes compute them.
+//!
+//! Names and values are left out: a network with other weights has the same plan. So are attributes, which a plan
+//! depends on through the rows that nodes read alone, and those the checker goes through.
+
+use super::fnv::Fnv;
+use crate::graph::{Act, Graph, TensorId};
+
+/// The fingerprint of a graph as it will run.
+pub(super) fn fingerprint(graph: &Graph) -> u64 {
+    let mut hash = Fnv::new();
+    hash.number(graph.tensors.len());
+    for tensor in &graph.tensors {
+        tensor.shape.dims().into_iter().for_each(|extent| hash.number(extent));
+        hash.number(usize::from(tensor.constant.is_some()));
+    }
+    hash.number(graph.nodes.len());
+    for node in &graph.nodes {
+        hash.text(node.op.name());
+        tensors(&mut hash, &node.inputs);
+        tensors(&mut hash, &[node.output]);
+        act(&mut hash, node.epilogue.first);
+        tensors(&mut hash, node.epilogue.add.as_slice());
+        act(&mut hash, node.epilogue.then);
+    }
+    tensors(&mut hash, &graph.inputs);
+    tensors(&mut hash, &graph.outputs);
+    hash.0
+}
+
+fn tensors(hash: &mut Fnv, tensors: &[TensorId]) {
+    hash.number(tensors.len());
+    tensors.iter().for_each(|tensor| hash.number(tensor.index()));
+}
+
+fn act(hash: &mut Fnv, act: Act) {
+    match act {
+        Act::None => hash.text(""),
+        Act::Unary(function) => hash.text(function.name()),
+        Act::Prelu(alpha) => {
+            hash.text("PRELU");
+            tensors(hash, &[alpha]);
+        }
+    }
+}

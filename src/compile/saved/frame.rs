@@ -1,0 +1,50 @@
+//! What stands before a plan's own bytes: that they are one, in which version, how many, and whether they are whole.
+
+use super::{error::SavedPlanError, fnv::Fnv, reader::Reader};
+
+const MAGIC: [u8; 8] = *b"texplan\0";
+/// To be raised where what follows is read in another way.
+const VERSION: u16 = 1;
+/// Bytes in front of those that are hashed.
+const HEADER: usize = MAGIC.len() + 2 + 8 + 8;
+
+/// A plan's bytes with what stands before them.
+pub(super) fn sealed(body: &[u8]) -> Vec<u8> {
+    let mut hash = Fnv::new();
+    hash.bytes(body);
+    let mut bytes = Vec::with_capacity(HEADER + body.len());
+    bytes.extend(MAGIC);
+    bytes.extend(VERSION.to_le_bytes());
+    bytes.extend(((HEADER + body.len()) as u64).to_le_bytes());
+    bytes.extend(hash.0.to_le_bytes());
+    bytes.extend(body);
+    bytes
+}
+
+/// A plan's bytes after what stands before them, if that is true of them.
+pub(super) fn opened(bytes: &[u8]) -> Result<Reader<'_>, SavedPlanError> {
+    // Where the first bytes are right, the rest may have been cut off.
+    let begun = &bytes[..bytes.len().min(MAGIC.len())];
+    if begun.is_empty() || !MAGIC.starts_with(begun) {
+        return Err(SavedPlanError::NotAPlan);
+    }
+    let found = bytes.len() as u64;
+    let mut header = Reader::new(bytes, begun.len());
+    let cut = |_| SavedPlanError::Length { found, expected: HEADER as u64 };
+    // Before the length, which may stand elsewhere in another version.
+    let version = u16::from_le_bytes(header.fixed("the version").map_err(cut)?);
+    if version != VERSION {
+        return Err(SavedPlanError::Version { found: version, expected: VERSION });
+    }
+    let expected = u64::from_le_bytes(header.fixed("the length").map_err(cut)?);
+    let checksum = u64::from_le_bytes(header.fixed("the checksum").map_err(cut)?);
+    if found != expected {
+        return Err(SavedPlanError::Length { found, expected });
+    }
+    let mut hash = Fnv::new();
+    hash.bytes(&bytes[HEADER..]);
+    match hash.0 == checksum {
+        true => Ok(header),
+        false => Err(SavedPlanError::Damaged { at: HEADER, why: "what follows has another checksum" }),
+    }
+}

@@ -1,0 +1,175 @@
+//! Bytes to a compiled model: rewritten and scheduled anew, its plan read and checked.
+
+use super::{
+    decisions::{Decisions, Division},
+    error::SavedPlanError,
+    fingerprint::fingerprint,
+    frame,
+    placements::{self, Known, Places},
+    reader::Reader,
+};
+use crate::{
+    compile::{
+        CompileError, CompileOptions,
+        lowered::{UnphasedSchedule, rewritten, too_many_rows},
+        model::{CompiledModel, Lowering, Phased},
+        options::Phases,
+        point::Point,
+        variant::Variant,
+    },
+    graph::{Graph, NodeSet},
+    plan::{self, LiveRange, Placement, Plan, RowTable, TextureLimits, UsageRecord},
+    rewrite::Rewritten,
+    schedule::{Schedule, phases::within_bands, schedule},
+};
+
+/// The model of a plan that was [saved](CompiledModel::save): the same as when it was compiled, but for
+/// [what was tried](CompiledModel::best), without a search. `limits` are those of the device that it is for.
+///
+/// The plan may be anybody's: it is checked as a new one is, and takes memory in proportion to the model. It holds for
+/// the same nodes and shapes whatever the weights and names are.
+///
+/// # Errors
+/// [`SavedPlanError`] says which; compiling the model again helps against all but a model that cannot be compiled.
+///
+/// ```
+/// use texpool::{
+///     compile::{CompileOptions, SavedPlanError, compile, load},
+///     graph::{GraphBuilder, Unary},
+///     plan::SearchControl,
+/// };
+///
+/// let chain = |length: usize| {
+///     let mut graph = GraphBuilder::new("chain");
+///     let mut x = graph.input("x", &[1, 8, 8, 4])?;
+///     for _ in 0..length {
+///         x = graph.unary("sin", Unary::Sin, x)?;
+///     }
+///     graph.finish(&[x])
+/// };
+/// let (graph, options) = (chain(4)?, CompileOptions::default());
+/// let compiled = compile(&graph, &options, &SearchControl::new())?;
+/// let bytes = compiled.save();
+///
+/// let loaded = load(&graph, &bytes, options.limits)?;
+/// assert_eq!(loaded.plan(), compiled.plan());
+/// assert!(loaded.best().is_none());
+/// // A plan is one model's.
+/// assert!(matches!(load(&chain(5)?, &bytes, options.limits), Err(SavedPlanError::OtherModel { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<CompiledModel, SavedPlanError> {
+    let mut reader = frame::opened(bytes)?;
+    let decisions = Decisions::read(&mut reader)?;
+    let Decisions { rules, row_means, format, requested, .. } = decisions;
+    let Rewritten { graph, views, in_place, report } = rewritten(graph, &rules, row_means, format)?;
+    if fingerprint(&graph) != decisions.fingerprint {
+        return Err(SavedPlanError::OtherModel { saved: decisions.model, found: graph.name });
+    }
+    if let Some(node) = decisions.in_place.iter().find(|&node| !in_place.contains(node)) {
+        return Err(SavedPlanError::NotInPlace { node: node.index() });
+    }
+    let plain = scheduled(&graph, &views)?;
+    let too_many_rows = too_many_rows(&plain);
+    let unphased = match decisions.in_place.is_empty() {
+        true => plain,
+        false => scheduled(&graph, &views.union(&decisions.in_place))?,
+    };
+    let options = CompileOptions { rules, format, phases: requested, limits, ..CompileOptions::default() };
+    let lowering = Lowering { rules, row_means, in_place: decisions.in_place.clone() };
+    let stopped = decisions.stopped;
+    let (schedule, plan, phased) = match &decisions.division {
+        None => {
+            let plan = without_phases(&mut reader, &decisions, &unphased, limits)?;
+            (unphased, plan, None)
+        }
+        Some(division) => {
+            // What is kept of every row is bounded by a number of rows, as where plans are searched for.
+            if too_many_rows.is_some() {
+                return Err(reader.damaged("the model has too many rows for phases"));
+            }
+            let unphased = UnphasedSchedule { schedule: unphased, in_place: decisions.in_place.clone() };
+            let variant = Variant::new(&graph, unphased, &options);
+            let Point { schedule, plan, live_bytes, peak, dispatches, .. } =
+                in_phases(&mut reader, &decisions, division, &variant)?;
+            let &Division { ref segments, predicted_us, baseline_us, baseline_bytes } = division;
+            let segments = segments.clone();
+            let phased = Phased { segments, live_bytes, peak, dispatches, predicted_us, baseline_bytes, baseline_us };
+            (schedule, plan, Some(phased))
+        }
+    };
+    reader.end()?;
+    Ok(CompiledModel {
+        graph,
+        rewriting: report,
+        schedule,
+        best: None,
+        plan,
+        format,
+        limits,
+        lowering,
+        requested,
+        phased,
+        // Who asked for no phases need not hear why there are none.
+        too_many_rows: too_many_rows.filter(|_| requested != Phases::Off),
+        stopped,
+    })
+}
+
+fn scheduled(graph: &Graph, free: &NodeSet) -> Result<Schedule, SavedPlanError> {
+    Ok(schedule(graph, free).map_err(CompileError::from)?)
+}
+
+/// The plan of tensors that lie whole, checked.
+fn without_phases(
+    reader: &mut Reader<'_>,
+    decisions: &Decisions,
+    schedule: &Schedule,
+    limits: TextureLimits,
+) -> Result<Plan, SavedPlanError> {
+    let tensors = schedule.tensors();
+    let known = Known { tensors: &tensors, whole: true, format: decisions.format, limits };
+    let Places { textures, places } = placements::read(reader, &known)?;
+    let placement = |(record, ((texture, rows), lives)): (usize, ((usize, RowTable), &UsageRecord))| Placement {
+        record,
+        texture,
+        rows,
+        first: lives.first,
+        last: lives.last,
+    };
+    let placements = places.into_iter().zip(&schedule.records).enumerate().map(placement).collect();
+    let plan = Plan { strategy: decisions.strategy.clone(), problem: decisions.kind, textures, placements };
+    plan::check(&schedule.records, &tensors, &schedule.uses, &plan, limits)?;
+    Ok(plan)
+}
+
+/// The steps of a division, and the plan of their rows, checked.
+fn in_phases(
+    reader: &mut Reader<'_>,
+    decisions: &Decisions,
+    division: &Division,
+    variant: &Variant<'_>,
+) -> Result<Point, SavedPlanError> {
+    let segments = &division.segments;
+    if segments.last().map_or(0, |last| last.operators.end) != variant.model.operators.len() {
+        return Err(reader.damaged("the segments are not those of the model's operators"));
+    }
+    let fine = "the segments have more bands than are planned";
+    if !within_bands(&variant.model, segments) {
+        return Err(reader.damaged(fine));
+    }
+    let schedule = variant.schedule(segments).ok_or_else(|| reader.damaged(fine))?;
+    let steps = schedule.row_steps();
+    let tensors = schedule.tensors();
+    let known = Known { tensors: &tensors, whole: false, format: decisions.format, limits: variant.options.limits };
+    let Places { textures, places } = placements::read(reader, &known)?;
+    let lives = plan::row_live_ranges(&tensors, &steps)?;
+    let placement = |(record, ((texture, rows), lives)): (usize, ((usize, RowTable), &Vec<Option<LiveRange>>))| {
+        let first = lives.iter().flatten().map(|life| life.first).min().unwrap_or(0);
+        let last = lives.iter().flatten().map(|life| life.last).max().unwrap_or(0);
+        Placement { record, texture, rows, first, last }
+    };
+    let placements = places.into_iter().zip(&lives).enumerate().map(placement).collect();
+    let plan = Plan { strategy: decisions.strategy.clone(), problem: decisions.kind, textures, placements };
+    Ok(variant.checked(segments.clone(), schedule, &steps, plan)?)
+}

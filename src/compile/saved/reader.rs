@@ -1,0 +1,106 @@
+//! Bytes to numbers and texts, none of which is believed: a number of things is bounded by the bytes that are left.
+
+use super::error::SavedPlanError;
+
+/// Bytes that are read one after another.
+pub(super) struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads from byte `at` on.
+    pub(super) const fn new(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at }
+    }
+
+    /// The error that something is wrong with what was read last.
+    pub(super) fn damaged(&self, why: &'static str) -> SavedPlanError {
+        SavedPlanError::Damaged { at: self.at.saturating_sub(1), why }
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    fn take(&mut self, count: usize, why: &'static str) -> Result<&'a [u8], SavedPlanError> {
+        let taken = self.rest().get(..count).ok_or(SavedPlanError::Damaged { at: self.at, why })?;
+        self.at += count;
+        Ok(taken)
+    }
+
+    /// So many bytes.
+    pub(super) fn fixed<const N: usize>(&mut self, why: &'static str) -> Result<[u8; N], SavedPlanError> {
+        let mut fixed = [0; N];
+        fixed.copy_from_slice(self.take(N, why)?);
+        Ok(fixed)
+    }
+
+    /// A number, in the only way that [`Writer`](super::writer::Writer) writes it.
+    pub(super) fn number(&mut self) -> Result<u64, SavedPlanError> {
+        let mut number = 0;
+        for shift in (0..u64::BITS).step_by(7) {
+            let [byte] = self.fixed("a number is cut off")?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                break;
+            }
+            number |= bits << shift;
+            if byte < 0x80 {
+                let short = byte > 0 || shift == 0;
+                return if short { Ok(number) } else { Err(self.damaged("a number has more bytes than it needs")) };
+            }
+        }
+        Err(self.damaged("a number has more than 64 bits"))
+    }
+
+    /// A number with a sign.
+    pub(super) fn signed(&mut self) -> Result<i64, SavedPlanError> {
+        let number = self.number()?;
+        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    /// A number of at most `most`.
+    pub(super) fn at_most(&mut self, most: usize, why: &'static str) -> Result<usize, SavedPlanError> {
+        let number = usize::try_from(self.number()?).ok().filter(|&number| number <= most);
+        number.ok_or_else(|| self.damaged(why))
+    }
+
+    /// A number of 32 bits.
+    pub(super) fn word(&mut self) -> Result<u32, SavedPlanError> {
+        u32::try_from(self.number()?).map_err(|_| self.damaged("a number has more than 32 bits"))
+    }
+
+    /// How many things follow, each of one byte at least.
+    pub(super) fn count(&mut self) -> Result<usize, SavedPlanError> {
+        let count = self.at_most(usize::MAX, "there cannot be so many")?;
+        if count > self.rest().len() {
+            return Err(self.damaged("more things should follow than bytes do"));
+        }
+        Ok(count)
+    }
+
+    pub(super) fn flag(&mut self) -> Result<bool, SavedPlanError> {
+        Ok(self.at_most(1, "it is neither yes nor no")? == 1)
+    }
+
+    /// A number that time may have.
+    pub(super) fn time(&mut self) -> Result<f64, SavedPlanError> {
+        let time = f64::from_bits(u64::from_le_bytes(self.fixed("a time is cut off")?));
+        if time.is_finite() && time >= 0.0 { Ok(time) } else { Err(self.damaged("it is no time")) }
+    }
+
+    pub(super) fn text(&mut self) -> Result<&'a str, SavedPlanError> {
+        let length = self.count()?;
+        let text = std::str::from_utf8(self.take(length, "a text is cut off")?);
+        text.map_err(|_| self.damaged("a text is not in UTF-8"))
+    }
+
+    /// That nothing follows.
+    pub(super) fn end(&self) -> Result<(), SavedPlanError> {
+        match self.rest() {
+            [] => Ok(()),
+            _ => Err(SavedPlanError::Damaged { at: self.at, why: "the plan ends before the bytes do" }),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! A compiled model's plan to bytes.
+
+use super::{
+    decisions::{Decisions, Division},
+    fingerprint::fingerprint,
+    frame, placements,
+    writer::Writer,
+};
+use crate::compile::model::{CompiledModel, Lowering, Phased};
+
+impl CompiledModel {
+    /// The plan as bytes, for [`load`](super::load): some kilobytes, for there are neither steps nor weights among them.
+    /// They keep their meaning until a version of this library rewrites or schedules the model in another way, which
+    /// loading tells.
+    pub fn save(&self) -> Vec<u8> {
+        let Lowering { rules, row_means, in_place } = &self.lowering;
+        let division = |phased: &Phased| Division {
+            segments: phased.segments.clone(),
+            predicted_us: phased.predicted_us,
+            baseline_us: phased.baseline_us,
+            baseline_bytes: phased.baseline_bytes,
+        };
+        let decisions = Decisions {
+            fingerprint: fingerprint(&self.graph),
+            model: self.graph.name.clone(),
+            rules: *rules,
+            row_means: *row_means,
+            format: self.format,
+            requested: self.requested,
+            stopped: self.stopped,
+            in_place: in_place.clone(),
+            strategy: self.plan.strategy.clone(),
+            kind: self.plan.problem,
+            division: self.phased.as_ref().map(division),
+        };
+        let mut writer = Writer::default();
+        decisions.write(&mut writer);
+        placements::write(&mut writer, &self.plan);
+        frame::sealed(&writer.bytes)
+    }
+}

@@ -1,0 +1,83 @@
+//! What makes a texture of the caller's unfit for an input or output.
+
+use std::fmt;
+
+use super::{TensorRole, io_texture::texture_format};
+use crate::plan::TextureSpec;
+
+/// How a texture differs from what an input or output needs. The text says what was found: "its format is Rgba8Unorm".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TextureProblem {
+    /// It has this format.
+    Format(wgpu::TextureFormat),
+    /// It has this dimension and not two.
+    Dimension(wgpu::TextureDimension),
+    /// It has this size. A higher texture would have room, too, but most inputs and outputs are 256 texels wide: their
+    /// height is what tells them apart, and another one's texture would be read as if it were right.
+    Size {
+        /// Texels in a row.
+        width: u32,
+        /// Rows of texels.
+        height: u32,
+    },
+    /// It has so many layers and not one.
+    Layers(u32),
+    /// It has so many mip levels and not one.
+    MipLevels(u32),
+    /// It has so many samples a texel and not one.
+    Samples(u32),
+    /// It lacks these usages.
+    Usage(wgpu::TextureUsages),
+    /// Another input or output of the session lies in it, and one of the two is written.
+    InUse {
+        /// Whether that is an input or an output.
+        role: TensorRole,
+        /// Which of them.
+        index: usize,
+    },
+}
+
+impl TextureProblem {
+    /// Checks that a texture is as `spec` says and that kernels may use it.
+    pub(crate) fn check(texture: &wgpu::Texture, spec: TextureSpec) -> Result<(), Self> {
+        let (width, height) = (texture.width(), texture.height());
+        let lacking = wgpu::TextureUsages::STORAGE_BINDING.difference(texture.usage());
+        let found = if texture.format() != texture_format(spec.format) {
+            Self::Format(texture.format())
+        } else if texture.dimension() != wgpu::TextureDimension::D2 {
+            Self::Dimension(texture.dimension())
+        } else if (width, height) != (spec.width, spec.height) {
+            Self::Size { width, height }
+        } else if texture.depth_or_array_layers() != 1 {
+            Self::Layers(texture.depth_or_array_layers())
+        } else if texture.mip_level_count() != 1 {
+            Self::MipLevels(texture.mip_level_count())
+        } else if texture.sample_count() != 1 {
+            Self::Samples(texture.sample_count())
+        } else if !lacking.is_empty() {
+            Self::Usage(lacking)
+        } else {
+            return Ok(());
+        };
+        Err(found)
+    }
+}
+
+impl fmt::Display for TextureProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Format(format) => write!(f, "its format is {format:?}"),
+            Self::Dimension(dimension) => write!(f, "its dimension is {dimension:?}"),
+            Self::Size { width, height } => write!(f, "it is {width}x{height}"),
+            Self::Layers(layers) => write!(f, "it has {layers} layers"),
+            Self::MipLevels(levels) => write!(f, "it has {levels} mip levels"),
+            Self::Samples(samples) => write!(f, "it has {samples} samples a texel"),
+            Self::Usage(usages) => {
+                let names: Vec<&str> = usages.iter_names().map(|(name, _)| name).collect();
+                write!(f, "it lacks the usage {}", names.join(" and "))
+            }
+            Self::InUse { role, index } => write!(f, "{role} {index} lies in it, too"),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Where the elements of an input or output lie in its texture.
+
+use crate::{
+    gpu::{TextureProblem, io_texture, lane, pack, texture_format, unpack},
+    graph::{LayoutPermutation, Shape, Tensor},
+    plan::{TexelFormat, TextureSpec},
+};
+
+/// How the texture of an input or output is made, and where each element lies in it. [`texture`](crate::texture) tells
+/// the layout as a whole.
+///
+/// ```
+/// use texpool::{graph::{Act, Binary, GraphBuilder}, plan::TexelFormat, runtime::TextureLayout};
+///
+/// let mut b = GraphBuilder::new("double");
+/// let image = b.input("image", &[1, 128, 128, 3])?;
+/// let two = b.constant("two", &[1], &[2.0])?;
+/// let doubled = b.binary("doubled", Binary::Mul, image, two, Act::None)?;
+/// let graph = b.finish(&[doubled])?;
+///
+/// // A device tells how large its textures may be: `device.limits().max_texture_dimension_2d`.
+/// let layout = TextureLayout::new(&graph.tensors[image], TexelFormat::Rgba32Float, 8192);
+/// // 128 * 128 pixels of one texel each, 256 texels in a row of the texture.
+/// assert_eq!((layout.width, layout.height, layout.bytes()), (256, 64, 262_144));
+/// // Blue of column 5 in image row 3: texel 3 * 128 + 5 = 389, third lane.
+/// assert_eq!(layout.position(&[0, 3, 5, 2]), Some((133, 1, 2)));
+/// # Ok::<(), texpool::graph::BuildError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TextureLayout {
+    /// `Rgba32Float`, or `Rgba16Float` where the model is run on 16-bit floats.
+    pub format: wgpu::TextureFormat,
+    /// Texels in a row of the texture: a power of two, 256 unless that would make it too high for the device.
+    pub width: u32,
+    /// Rows of the texture.
+    pub height: u32,
+    /// Extents of what lies in the texture, `[B, H, W, C]`. Another number of axes than in [`dims`](Self::dims), other
+    /// extents and another order of axes are all possible: [`position`](Self::position) joins the two.
+    pub shape: [u32; 4],
+    /// Extents as the model states them.
+    pub dims: Vec<usize>,
+    /// How elements in the model's order lie in that of `shape`.
+    pub(super) permutation: LayoutPermutation,
+}
+
+impl TextureLayout {
+    /// The layout of an input or output in a texture of `format` on a device whose textures may be `max_extent` texels
+    /// wide and high.
+    ///
+    /// `tensor` must be that of the graph which is run (`CompiledModel::graph`): rewriting a model may change the
+    /// extents that lie in the texture. An input or output that is too large for the device has a height beyond
+    /// `max_extent`.
+    pub fn new(tensor: &Tensor, format: TexelFormat, max_extent: u32) -> Self {
+        let TextureSpec { width, height, format } = io_texture(tensor.shape, format, max_extent);
+        Self {
+            format: texture_format(format),
+            width,
+            height,
+            shape: tensor.shape.dims().map(|extent| u32::try_from(extent).unwrap_or(u32::MAX)),
+            dims: tensor.dims.clone(),
+            permutation: tensor.host_permutation.clone(),
+        }
+    }
+
+    /// What a texture must be made of to be used as the input or output. `usage` is what the caller does with it;
+    /// `STORAGE_BINDING`, which texpool needs, is added.
+    pub fn descriptor(&self, usage: wgpu::TextureUsages) -> wgpu::TextureDescriptor<'static> {
+        wgpu::TextureDescriptor {
+            label: None,
+            size: wgpu::Extent3d { width: self.width, height: self.height, depth_or_array_layers: 1 },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: self.format,
+            usage: usage | wgpu::TextureUsages::STORAGE_BINDING,
+            view_formats: &[],
+        }
+    }
+
+    /// Checks that a texture is as [`descriptor`](Self::descriptor) says. Usages beyond `STORAGE_BINDING` and formats
+    /// of views are the caller's affair.
+    ///
+    /// # Errors
+    /// What differs; of several things the first.
+    pub fn check(&self, texture: &wgpu::Texture) -> Result<(), TextureProblem> {
+        TextureProblem::check(texture, self.spec())
+    }
+
+    /// Column, row and lane at which the element of these indices lies. There is one index for each of
+    /// [`dims`](Self::dims); `None` for another number of them or one past its extent.
+    pub fn position(&self, index: &[usize]) -> Option<(u32, u32, u32)> {
+        if index.len() != self.dims.len() || index.iter().zip(&self.dims).any(|(index, extent)| index >= extent) {
+            return None;
+        }
+        let (shape, spec) = self.filled_by(self.dims.iter().product())?;
+        let place = self.permutation.place(index.iter().zip(&self.dims).fold(0, |at, (i, extent)| at * extent + i));
+        let lane = lane(shape, place / shape.c, place % shape.c);
+        let texel = (lane / 4) as u32;
+        Some((texel % spec.width, texel / spec.width, (lane % 4) as u32))
+    }
+
+    /// Bytes of a texel: 16 or 8.
+    pub fn texel_bytes(&self) -> u32 {
+        self.spec().format.texel_bytes() as u32
+    }
+
+    /// Bytes of the texture, `width * height` texels. A row's, `width * texel_bytes()`, are a multiple of the 256 that
+    /// copies between buffers and textures want, so rows follow each other without gaps.
+    pub fn bytes(&self) -> u64 {
+        self.spec().bytes()
+    }
+
+    /// The texture's bytes for values in the model's order, as `Queue::write_texture` takes them. In 16 bits each value
+    /// is the nearest one, and a finite one beyond 65504 is that. All that is no element is zero.
+    ///
+    /// `None` for another number of values than the input or output has.
+    pub fn pack(&self, values: &[f32]) -> Option<Vec<u8>> {
+        let (shape, spec) = self.filled_by(values.len())?;
+        let mut bytes = vec![0; usize::try_from(spec.bytes()).ok()?];
+        pack(&self.permutation.from_file(values), shape, spec.format, &mut bytes);
+        Some(bytes)
+    }
+
+    /// The values in the model's order from the bytes of the whole texture, row after row without gaps.
+    ///
+    /// `None` for another number of bytes than [`bytes`](Self::bytes) says.
+    pub fn unpack(&self, bytes: &[u8]) -> Option<Vec<f32>> {
+        let (shape, spec) = self.filled_by(self.tensor_shape().checked_len()?)?;
+        if bytes.len() as u64 != spec.bytes() {
+            return None;
+        }
+        let mut values = vec![0.0; shape.len()];
+        unpack(bytes, shape, spec.format, &mut values);
+        Some(self.permutation.to_file(&values).into_owned())
+    }
+
+    /// The tensor and its texture, if so many values are those of the tensor and fit into the texture: the fields are
+    /// public, so they may have been made to contradict each other.
+    fn filled_by(&self, values: usize) -> Option<(Shape, TextureSpec)> {
+        let (shape, spec) = (self.tensor_shape(), self.spec());
+        let whole = shape.checked_len() == Some(values) && shape.texels() as u64 <= spec.texels();
+        whole.then_some((shape, spec))
+    }
+
+    fn tensor_shape(&self) -> Shape {
+        self.shape.map(|extent| extent as usize).into()
+    }
+
+    fn spec(&self) -> TextureSpec {
+        let format = match self.format {
+            wgpu::TextureFormat::Rgba16Float => TexelFormat::Rgba16Float,
+            _ => TexelFormat::Rgba32Float,
+        };
+        TextureSpec { width: self.width, height: self.height, format }
+    }
+}

@@ -1,0 +1,73 @@
+//! Where the elements of an input or output lie, in WGSL.
+
+use std::fmt::Write;
+
+use super::TextureLayout;
+
+impl TextureLayout {
+    /// WGSL that finds the elements in the texture, for the shader of the caller's that writes or reads it. Put in
+    /// front of that, it declares for a `prefix` such as `image`, with this layout's numbers in them:
+    ///
+    /// ```wgsl
+    /// const image_EXTENTS: vec4<u32>;   // B, H, W, C
+    /// const image_SLICES: u32;          // texels of a pixel, four channels each
+    /// const image_ELEMENTS: u32;
+    /// const image_WIDTH: u32;           // of the texture
+    ///
+    /// // Column and row of the texel that holds channels 4 * slice to 4 * slice + 3 of a pixel.
+    /// fn image_texel(b: u32, y: u32, x: u32, slice: u32) -> vec2<u32>
+    ///
+    /// // Column, row and lane of element i in the model's order.
+    /// fn image_element(i: u32) -> vec3<u32>
+    ///
+    /// // The value with zeros in the lanes that are no channel, as it must be stored.
+    /// fn image_padded(value: vec4<f32>, slice: u32) -> vec4<f32>
+    /// ```
+    ///
+    /// Bindings are the caller's. The functions do not look whether there is such a texel or element.
+    ///
+    /// Texts of different prefixes go together into one shader. The prefix is written as it is: where it is no
+    /// identifier of WGSL the text has a syntax error or names other things, and whoever compiles the shader is told.
+    pub fn wgsl(&self, prefix: &str) -> String {
+        let ([b, h, w, c], width) = (self.shape, self.width);
+        let (slices, elements) = (c.div_ceil(4), self.dims.iter().product::<usize>());
+        format!(
+            "const {prefix}_EXTENTS = vec4<u32>({b}u, {h}u, {w}u, {c}u);
+const {prefix}_SLICES = {slices}u;
+const {prefix}_ELEMENTS = {elements}u;
+const {prefix}_WIDTH = {width}u;
+
+fn {prefix}_texel(b: u32, y: u32, x: u32, slice: u32) -> vec2<u32> {{
+    let texel = ((b * {h}u + y) * {slices}u + slice) * {w}u + x;
+    return vec2<u32>(texel % {width}u, texel / {width}u);
+}}
+
+fn {prefix}_element(i: u32) -> vec3<u32> {{
+{place}    let pixel = place / {c}u;
+    let channel = place % {c}u;
+    let row = pixel / {w}u;
+    return vec3<u32>({prefix}_texel(row / {h}u, row % {h}u, pixel % {w}u, channel / 4u), channel % 4u);
+}}
+
+fn {prefix}_padded(value: vec4<f32>, slice: u32) -> vec4<f32> {{
+    let channels = vec4<u32>(0u, 1u, 2u, 3u) + vec4<u32>(4u * slice);
+    return select(vec4<f32>(0.0), value, channels < vec4<u32>({c}u));
+}}
+",
+            place = self.place()
+        )
+    }
+
+    /// Statements that find `place`, the index in the order of `[B, H, W, C]`, of element `i` in the model's.
+    fn place(&self) -> String {
+        if self.permutation.is_file_order() {
+            return "    let place = i;\n".to_owned();
+        }
+        let mut text = "    var place = 0u;\n".to_owned();
+        for (extent, stride) in self.permutation.axes().into_iter().filter(|&(extent, _)| extent > 1) {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "    place = place * {extent}u + i / {stride}u % {extent}u;");
+        }
+        text
+    }
+}

@@ -1,0 +1,223 @@
+//! Sessions where nobody may block: futures that sleep until the device, or the thread that polls it, wakes them.
+
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    task::{Context as TaskContext, Poll, Wake, Waker},
+    time::Duration,
+};
+
+use texpool::{Context, GpuError, GpuOptions, Model, Outputs, Polling, Session, TensorView};
+
+use crate::{
+    recovery::{input, slow},
+    support::callers_device,
+};
+
+/// What a task of an event loop is woken by.
+struct Flag(AtomicBool, mpsc::Sender<()>);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+        let _ = self.1.send(());
+    }
+}
+
+/// An event loop of one thread: polls the tasks that were woken, and sleeps where none was.
+fn run_all(mut tasks: Vec<Pin<Box<dyn Future<Output = ()> + '_>>>) {
+    let (sender, woken) = mpsc::channel();
+    let flags: Vec<Arc<Flag>> = tasks.iter().map(|_| Arc::new(Flag(AtomicBool::new(true), sender.clone()))).collect();
+    let mut open: Vec<usize> = (0..tasks.len()).collect();
+    while !open.is_empty() {
+        let ready: Vec<usize> = open.iter().copied().filter(|&i| flags[i].0.swap(false, Ordering::SeqCst)).collect();
+        for i in &ready {
+            let waker = Waker::from(Arc::clone(&flags[*i]));
+            if tasks[*i].as_mut().poll(&mut TaskContext::from_waker(&waker)).is_ready() {
+                open.retain(|other| other != i);
+            }
+        }
+        if ready.is_empty() {
+            woken.recv_timeout(Duration::from_secs(600)).expect("nobody woke a task");
+        }
+    }
+}
+
+fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut TaskContext::from_waker(Waker::noop()))
+}
+
+/// Polls a future and the device in turns. Answers how often the future was not ready.
+fn drive<F: Future>(context: &Context, future: F) -> (F::Output, usize) {
+    let mut future = pin!(future);
+    for pending in 0.. {
+        if let Poll::Ready(output) = poll(future.as_mut()) {
+            return (output, pending);
+        }
+        context.device().poll(wgpu::PollType::Poll).unwrap();
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    unreachable!()
+}
+
+fn context(polling: Polling) -> Context {
+    let (device, queue) = callers_device(wgpu::Limits::default());
+    Context::from_wgpu_with(device, queue, &GpuOptions { polling, ..GpuOptions::default() }).unwrap()
+}
+
+fn model() -> Model {
+    Model::from_graph(slow()).unwrap()
+}
+
+fn bits(outputs: &Outputs) -> Vec<u32> {
+    outputs.iter().flat_map(|(_, tensor)| tensor.as_slice::<f32>().unwrap()).map(|v| v.to_bits()).collect()
+}
+
+fn answer(session: &mut Session) -> Vec<u32> {
+    bits(&session.run([(0, TensorView::from(&input()))]).unwrap())
+}
+
+fn is_send(future: impl Future + Send) -> impl Future {
+    future
+}
+
+/// Where the host polls the device, futures leave it alone: none is ready before the host has polled.
+#[test]
+fn futures_wait_for_a_host_that_polls() {
+    let context = context(Polling::Host);
+    let compiled = drive(&context, context.compile(&model()).build_async()).0.unwrap();
+    let (session, pending) = drive(&context, compiled.session_async());
+    assert!(pending > 0, "the upload of weights was not waited for");
+    let mut session = session.unwrap();
+    let values = input();
+    let found = {
+        let mut run = pin!(session.run_async([(0, TensorView::from(&values))]));
+        for _ in 0..100 {
+            assert!(poll(run.as_mut()).is_pending(), "somebody else polled the device");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drive(&context, run).0.unwrap()
+    };
+    assert_eq!(bits(&found), answer(&mut session));
+    let (read, _) = drive(&context, session.read_async([0, 1]));
+    assert_eq!(bits(&read.unwrap()), bits(&found));
+}
+
+/// Tasks of one thread run beside each other, woken by the thread that polls the device.
+#[test]
+fn tasks_of_one_thread_run_beside_each_other() {
+    let context = context(Polling::Thread);
+    let (mut found, mut turns) = (Vec::new(), 0);
+    {
+        let (tell, told) = mpsc::channel();
+        let work = |number: usize| {
+            let (context, tell) = (context.clone(), tell.clone());
+            let task = async move {
+                let compiled = context.compile(&model()).build_async().await.unwrap();
+                let mut session = compiled.session_async().await.unwrap();
+                let values = input();
+                let outputs = session.run_async([(0, TensorView::from(&values))]).await.unwrap();
+                session.trim();
+                session.restore_async().await.unwrap();
+                let again = session.run_async([(0, TensorView::from(&values))]).await.unwrap();
+                assert_eq!(bits(&again), bits(&outputs), "task {number}");
+                session.submit().unwrap().await.unwrap();
+                let mut encoder = context.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+                session.encode(&mut encoder).unwrap();
+                let readback = session.encode_read(&mut encoder, [1]).unwrap();
+                context.queue().submit([encoder.finish()]);
+                assert_eq!(readback.await.unwrap()[1], outputs[1], "task {number}");
+                tell.send(bits(&outputs)).unwrap();
+            };
+            Box::pin(task) as Pin<Box<dyn Future<Output = ()>>>
+        };
+        // A task that would starve if the others blocked: it counts how often it is its turn.
+        let count = async {
+            while told.try_recv().map(|bits| found.push(bits)).is_err() || found.len() < 2 {
+                turns += 1;
+                yield_now().await;
+            }
+        };
+        run_all(vec![work(0), work(1), Box::pin(count)]);
+    }
+    let mut session = context.compile(&model()).build().unwrap().session().unwrap();
+    let right = answer(&mut session);
+    assert!(found.iter().all(|bits| *bits == right));
+    assert!(turns > 100, "the other task had {turns} turns");
+}
+
+/// Lets other tasks go first, once.
+fn yield_now() -> impl Future<Output = ()> {
+    let mut first = true;
+    std::future::poll_fn(move |cx| {
+        if std::mem::take(&mut first) {
+            std::thread::sleep(Duration::from_micros(50));
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    })
+}
+
+/// A future that is dropped, or late, leaves a session that runs right.
+#[test]
+fn a_session_runs_on_after_futures_that_were_given_up() {
+    let context = context(Polling::Thread);
+    let mut session = context.compile(&model()).build().unwrap().session().unwrap();
+    let right = answer(&mut session);
+    let values = input();
+    for _ in 0..3 {
+        let mut run = Box::pin(session.run_async([(0, TensorView::from(&values))]));
+        assert!(poll(run.as_mut()).is_pending());
+        drop(run);
+        assert_eq!(answer(&mut session), right);
+    }
+    session.set_timeout(Duration::ZERO);
+    let mut late = None;
+    run_all(vec![Box::pin(async { late = Some(session.run_async([(0, TensorView::from(&values))]).await) })]);
+    let error = late.unwrap().expect_err("it was in time");
+    assert!(error.is_timeout() && error.to_string().contains("a run of the model"), "{error}");
+    session.set_timeout(texpool::gpu::TIMEOUT);
+    assert_eq!(answer(&mut session), right);
+}
+
+/// What was never submitted is no hang but an error.
+#[test]
+fn a_readback_that_is_never_submitted_says_so() {
+    let context = context(Polling::Thread);
+    let mut session = context.compile(&model()).build().unwrap().session().unwrap();
+    answer(&mut session);
+    let mut readback = || {
+        let mut encoder = context.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        session.encode(&mut encoder).unwrap();
+        session.encode_read(&mut encoder, [0]).unwrap()
+    };
+    let blocking = readback().wait();
+    let first = readback();
+    let mut awaited = None;
+    run_all(vec![Box::pin(async { awaited = Some(first.await) })]);
+    for result in [blocking, awaited.unwrap()] {
+        let error = result.expect_err("it was read");
+        assert!(matches!(error, texpool::Error::Gpu(GpuError::NotSubmitted { .. })), "{error:?}");
+    }
+    answer(&mut session);
+}
+
+/// Futures may go to other threads.
+#[test]
+fn futures_are_send() {
+    let context = context(Polling::Thread);
+    let compiled = context.compile(&model()).build().unwrap();
+    let mut session = compiled.session().unwrap();
+    drop(is_send(Context::open_async(&GpuOptions::default())));
+    drop(is_send(context.compile(&model()).build_async()));
+    drop(is_send(compiled.session_async()));
+    drop(is_send(session.restore_async()));
+    drop(is_send(session.run_async([(0, TensorView::from(&[0.0f32]))])));
+    drop(is_send(session.read_async([0])));
+}

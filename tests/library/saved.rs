@@ -1,0 +1,424 @@
+//! Saved plans: what is loaded is what was compiled, and nothing of the bytes is taken on trust.
+
+#[path = "../../fuzz/src/saved_plan.rs"]
+mod saved_plan;
+
+use std::{fs, path::Path, time::Instant};
+
+use proptest::prelude::*;
+use saved_plan::{BEGIN, GRAPHS, LIMITS, drive, holds, loaded, plan, sealed};
+use texpool::{
+    compile::{CompileError, CompileOptions, CompiledModel, Phases, SavedPlanError, compile, frontier, load},
+    graph::{Act, Concat, Conv2d, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Unary},
+    import::open,
+    plan::{LayoutError, PlanError, Planner, SearchBudget, SearchControl, Strategy, TexelFormat, TextureLimits},
+    rewrite::Rules,
+};
+
+use crate::{
+    phases::{
+        networks,
+        properties::{inputs, network},
+    },
+    rewrite::property::graphs,
+    support::models::model,
+};
+
+/// A little of each search: which plan it is does not matter here.
+const BUDGET: SearchBudget = SearchBudget { nodes: 2, moves: 200, ..SearchBudget::PORTFOLIO };
+
+fn options(phases: Phases) -> CompileOptions {
+    CompileOptions { phases, budget: BUDGET, limits: LIMITS, ..CompileOptions::default() }
+}
+
+/// Compiles, saves and loads; that the loaded model is the compiled one is asked here.
+fn kept(graph: &Graph, options: &CompileOptions) -> CompiledModel {
+    let compiled = compile(graph, options, &SearchControl::new()).unwrap();
+    alike(graph, &compiled);
+    compiled
+}
+
+fn alike(graph: &Graph, compiled: &CompiledModel) {
+    let loaded = load(graph, &compiled.save(), compiled.limits()).unwrap();
+    assert_eq!(loaded.schedule(), compiled.schedule());
+    assert_eq!(loaded.plan(), compiled.plan());
+    assert_eq!(loaded.phased(), compiled.phased());
+    assert_eq!(loaded.requested(), compiled.requested());
+    assert_eq!(loaded.too_many_rows(), compiled.too_many_rows());
+    assert_eq!(loaded.stopped(), compiled.stopped());
+    assert_eq!((loaded.format(), loaded.limits()), (compiled.format(), compiled.limits()));
+    assert_eq!(loaded.rewriting(), compiled.rewriting());
+    assert_eq!(format!("{:?}", loaded.graph()), format!("{:?}", compiled.graph()));
+    assert!(loaded.best().is_none() && compiled.best().is_some());
+    assert_eq!(loaded.save(), compiled.save());
+    holds(&loaded);
+}
+
+/// Parts that lie in a whole, a pad around one of them, and a concatenation of more parts in a texel than a step reads.
+fn joined() -> Graph {
+    let mut net = GraphBuilder::new("joined");
+    let x = net.input("x", &[1, 16, 8, 4]).unwrap();
+    let plain = Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding::default(), groups: 1 };
+    let mut conv = |name: &str, x, [from, to]: [usize; 2]| {
+        let weights = net.constant("w", &[to, 1, 1, from], &vec![0.5; to * from]).unwrap();
+        let conv = net.conv2d(name, plain, x, weights, None, Act::None).unwrap();
+        net.unary(name, Unary::Sin, conv).unwrap()
+    };
+    let [near, far] = [conv("near", x, [4, 8]), conv("far", x, [4, 4])];
+    let narrow = [0; 4].map(|_| conv("narrow", x, [4, 1]));
+    let both = net.concat("both", 3, &[near, far]).unwrap();
+    let pad = Pad { before: [0, 1, 1, 0], after: [0, 1, 1, 0], mode: PadMode::Constant(0.5) };
+    let framed = net.node("framed", Op::Pad(pad), &[both], Act::None).unwrap();
+    let crowded = net.node("crowded", Op::Concat(Concat { axis: 3 }), &narrow, Act::None).unwrap();
+    let out = [net.unary("cos", Unary::Cos, framed).unwrap(), net.unary("tan", Unary::Tan, crowded).unwrap()];
+    net.finish(&out).unwrap()
+}
+
+fn tiny() -> Graph {
+    open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny.tflite")).unwrap()
+}
+
+fn front() -> Graph {
+    open(model("face_detection_front_2019.tflite")).unwrap()
+}
+
+#[test]
+fn what_is_loaded_is_what_was_compiled() {
+    let formats = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float];
+    for graph in [tiny(), joined(), networks::mobilenet_v2(), networks::squeezenet()] {
+        for (phases, format) in [Phases::Off, Phases::Auto].into_iter().zip(formats) {
+            kept(&graph, &CompileOptions { format, ..options(phases) });
+        }
+    }
+    let graph = front();
+    for format in formats {
+        assert!(kept(&graph, &CompileOptions { format, ..options(Phases::Off) }).phased().is_none());
+        assert!(kept(&graph, &CompileOptions { format, ..options(Phases::Auto) }).phased().is_some());
+    }
+}
+
+/// Every kind of plan without phases: objects, banks, and each tensor by itself.
+#[test]
+fn whoever_found_the_plan_is_named() {
+    let graph = networks::resnet18();
+    for planner in [Planner::Best, Planner::Optimum, Planner::Banks, Planner::Strategy(Strategy::Naive)] {
+        kept(&graph, &CompileOptions { planner, ..options(Phases::Off) });
+    }
+}
+
+/// Points come from every variant: with parts written in place, some of them, or none.
+#[test]
+fn every_point_of_a_front_is_loaded() {
+    let mut in_place = Vec::new();
+    for graph in [joined(), networks::mobilenet_v1()] {
+        let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+        for (index, point) in front.points().iter().enumerate() {
+            in_place.push(point.in_place.len());
+            alike(&graph, &front.compiled(index).unwrap());
+        }
+    }
+    assert!(in_place.iter().any(|&count| count > 0), "{in_place:?}");
+}
+
+#[test]
+fn rules_are_those_of_the_saved_plan() {
+    let graph = joined();
+    for rules in [Rules::none(), Rules::exact(), Rules::all(), Rules::without(&["in-place"]).unwrap()] {
+        for phases in [Phases::Off, Phases::Min] {
+            kept(&graph, &CompileOptions { rules, ..options(phases) });
+        }
+    }
+}
+
+#[test]
+fn a_search_that_was_stopped_still_was() {
+    let graph = networks::mobilenet_v1();
+    let control = SearchControl::new().timeout(std::time::Duration::ZERO);
+    let compiled = compile(&graph, &options(Phases::Min), &control).unwrap();
+    assert!(compiled.stopped().is_some());
+    alike(&graph, &compiled);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn plans_of_random_graphs_are_loaded(graph in graphs(), min in any::<bool>()) {
+        kept(&graph, &options(if min { Phases::Min } else { Phases::Off }));
+    }
+
+    #[test]
+    fn phased_plans_of_random_graphs_are_loaded((layers, two, _) in inputs()) {
+        kept(&network(&layers, two), &options(Phases::Auto));
+    }
+}
+
+/// Plans of each of two small models, without phases and with.
+fn small_plans() -> Vec<(Graph, Vec<u8>)> {
+    assert_eq!(GRAPHS.len(), 2);
+    let graphs = GRAPHS.iter().map(|(graph, _)| graph);
+    let plans = graphs.flat_map(|graph| [Phases::Off, Phases::Min].map(|phases| (graph.clone(), plan(graph, phases))));
+    plans.map(|(graph, plan)| (graph, plan.unwrap())).collect()
+}
+
+#[test]
+fn a_byte_that_changed_is_an_error() {
+    for (graph, bytes) in small_plans() {
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= 1 << bit;
+                let found = load(&graph, &bytes, LIMITS);
+                assert!(found.is_err(), "bit {bit} of byte {at}");
+            }
+        }
+    }
+}
+
+/// With the right checksum nothing but the reader and the checkers stands before a wrong plan.
+#[test]
+fn a_byte_that_was_changed_on_purpose_is_an_error_or_a_plan_that_holds() {
+    let mut held = 0;
+    for (graph, bytes) in small_plans() {
+        for at in BEGIN..bytes.len() {
+            for change in [1, 2, 4, 8, 16, 32, 64, 128, 255] {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= change;
+                held += usize::from(loaded(&graph, &sealed(&bytes)).is_ok());
+            }
+        }
+    }
+    // The model's name is nobody's business, and times are whatever is said.
+    assert!(held > 0);
+}
+
+#[test]
+fn bytes_that_are_missing_or_too_many_are_an_error() {
+    for (graph, bytes) in small_plans() {
+        for length in 0..bytes.len() {
+            let cut = &bytes[..length];
+            match load(&graph, cut, LIMITS).map(|_| ()) {
+                Err(SavedPlanError::NotAPlan) => assert_eq!(length, 0),
+                Err(SavedPlanError::Length { found, .. }) => assert_eq!(found, length as u64),
+                other => panic!("{length} bytes: {other:?}"),
+            }
+            assert!(loaded(&graph, &sealed(cut)).is_err(), "{length} bytes, sealed");
+        }
+        let longer = [&bytes[..], &[0]].concat();
+        assert!(matches!(load(&graph, &longer, LIMITS), Err(SavedPlanError::Length { .. })));
+        let error = loaded(&graph, &sealed(&longer)).map(|_| ()).unwrap_err();
+        assert!(matches!(error, SavedPlanError::Damaged { at, .. } if at == bytes.len()), "{error}");
+    }
+}
+
+/// What a load is refused with.
+fn refused(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> SavedPlanError {
+    load(graph, bytes, limits).map(|_| ()).unwrap_err()
+}
+
+#[test]
+fn a_plan_of_another_model_is_refused_and_both_are_named() {
+    let [resnet, mobilenet] = [networks::resnet18(), networks::mobilenet_v1()];
+    for phases in [Phases::Off, Phases::Auto] {
+        let bytes = compile(&resnet, &options(phases), &SearchControl::new()).unwrap().save();
+        let error = refused(&mobilenet, &bytes, LIMITS);
+        assert!(matches!(error, SavedPlanError::OtherModel { .. }), "{error}");
+        let said = error.to_string();
+        for part in ["`ResNet-18`", "`MobileNet v1`", "compile the model again"] {
+            assert!(said.contains(part), "{said}");
+        }
+    }
+    // One extent more is another model, as is one operator for another.
+    let net = |width: usize, unary: Unary| {
+        let mut net = GraphBuilder::new("net");
+        let x = net.input("x", &[1, 8, width, 4]).unwrap();
+        let y = net.unary("y", unary, x).unwrap();
+        let z = net.unary("z", unary, y).unwrap();
+        net.finish(&[z]).unwrap()
+    };
+    let bytes = compile(&net(8, Unary::Sin), &options(Phases::Off), &SearchControl::new()).unwrap().save();
+    assert!(load(&net(8, Unary::Sin), &bytes, LIMITS).is_ok());
+    for other in [net(9, Unary::Sin), net(8, Unary::Cos)] {
+        assert!(matches!(refused(&other, &bytes, LIMITS), SavedPlanError::OtherModel { .. }));
+    }
+}
+
+/// Weights and names may change: the plan is the same.
+#[test]
+fn other_weights_and_names_have_the_same_plan() {
+    let net = |name: &str, weight: f32| {
+        let mut net = GraphBuilder::new(name);
+        let x = net.input(&format!("{name}/x"), &[1, 8, 8, 4]).unwrap();
+        let weights = net.constant("w", &[8, 4], &[weight; 32]).unwrap();
+        let y = net.unary("y", Unary::Sin, x).unwrap();
+        let z = net.node_to("z", Op::FullyConnected, &[y, weights], &[1, 8, 8, 8], Act::None).unwrap();
+        let z = net.unary("z", Unary::Cos, z).unwrap();
+        net.finish(&[z]).unwrap()
+    };
+    let compiled = compile(&net("old", 0.25), &options(Phases::Off), &SearchControl::new()).unwrap();
+    let loaded = load(&net("new", 0.75), &compiled.save(), LIMITS).unwrap();
+    assert_eq!((loaded.schedule(), loaded.plan()), (compiled.schedule(), compiled.plan()));
+    assert_eq!(loaded.graph().name, "new");
+}
+
+#[test]
+fn what_is_no_plan_and_what_is_of_another_version_is_told_apart() {
+    let (graph, bytes) = small_plans().swap_remove(0);
+    for bytes in [&b""[..], b"GIF89a", b"texplan", b"texplam\0 and more"] {
+        let said = refused(&graph, bytes, LIMITS);
+        match bytes == b"texplan" {
+            true => assert!(matches!(said, SavedPlanError::Length { found: 7, .. }), "{said}"),
+            false => assert!(matches!(said, SavedPlanError::NotAPlan), "{said}"),
+        }
+    }
+    let mut newer = bytes.clone();
+    newer[8] += 1;
+    // A later version may have anything behind its number.
+    for newer in [&newer[..], &newer[..10]] {
+        let error = refused(&graph, newer, LIMITS);
+        assert!(matches!(error, SavedPlanError::Version { found: 2, expected: 1 }), "{error}");
+    }
+    assert!(refused(&graph, &newer, LIMITS).to_string().contains("compile the model again"));
+}
+
+#[test]
+fn a_device_that_allows_less_is_told_which_texture_is_too_large() {
+    let graph = networks::resnet18();
+    let compiled = compile(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+    let widest = compiled.plan().textures.iter().map(|texture| texture.width.max(texture.height)).max().unwrap();
+    assert!(load(&graph, &compiled.save(), TextureLimits { max_extent: widest }).is_ok());
+    let error = refused(&graph, &compiled.save(), TextureLimits { max_extent: widest - 1 });
+    assert!(matches!(error, SavedPlanError::Limits { max_extent, .. } if max_extent == widest - 1), "{error}");
+    assert!(error.to_string().contains("compile the model for this device"), "{error}");
+}
+
+/// A model that cannot be compiled has no plan to load either.
+#[test]
+fn a_graph_that_is_not_whole_is_refused() {
+    let (mut graph, bytes) = small_plans().swap_remove(0);
+    graph.outputs.clear();
+    let error = refused(&graph, &bytes, LIMITS);
+    assert!(matches!(&error, SavedPlanError::Compile(of) if matches!(**of, CompileError::Graph(_))), "{error}");
+}
+
+#[test]
+fn a_plan_that_breaks_a_rule_is_refused_by_the_checker() {
+    let [_, _, (graph, mut whole), (_, phased)]: [_; 4] = small_plans().try_into().unwrap();
+    // The last bytes are the texture and the first texel of two tensors; the second is put where the first is read from.
+    let [first, second] = [4, 2].map(|from_end| whole.len() - from_end);
+    whole[second] = whole[first];
+    let error = loaded(&graph, &sealed(&whole)).map(|_| ()).unwrap_err();
+    let reads_and_writes = |error: &SavedPlanError| {
+        matches!(error, SavedPlanError::Plan(PlanError::Layout(LayoutError::ReadsAndWrites { read: 0, write: 1, .. })))
+    };
+    assert!(reads_and_writes(&error), "{error}");
+    assert!(error.to_string().contains("compile the model again"), "{error}");
+    // In phases rows overwrite each other.
+    let overwritten = |&(at, change): &(usize, u8)| {
+        let mut bytes = phased.clone();
+        bytes[at] ^= change;
+        let found = loaded(&graph, &sealed(&bytes));
+        matches!(found, Err(SavedPlanError::Plan(PlanError::Layout(LayoutError::RowNotThere { .. }))))
+    };
+    let changes = (BEGIN..phased.len()).flat_map(|at| (1..8).map(move |change| (at, change)));
+    assert!(changes.filter(overwritten).count() > 0);
+}
+
+/// Numbers that ask for all memory there is.
+#[test]
+fn large_numbers_get_little_memory() {
+    for (graph, bytes) in small_plans() {
+        for at in BEGIN..bytes.len() {
+            for large in
+                [&[0xff, 0xff, 0xff, 0xff, 0x0f][..], &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]]
+            {
+                let bytes = [&bytes[..at], large, &bytes[at + 1..]].concat();
+                let _ = loaded(&graph, &sealed(&bytes));
+            }
+        }
+    }
+}
+
+/// The committed inputs of the fuzz target. Its seeds are plans that were saved some time: while the format has the same
+/// version they are loaded.
+#[test]
+fn plans_that_were_saved_before_are_loaded() {
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("seeds/saved_plan");
+    fs::create_dir_all(&made).unwrap();
+    for (number, (graph, _)) in (0u8..).zip(&*GRAPHS) {
+        for (name, phases) in [("whole", Phases::Off), ("phased", Phases::Min)] {
+            let bytes = [&[number], &plan(graph, phases).unwrap()[BEGIN..]].concat();
+            fs::write(made.join(format!("{}_{name}", graph.name)), &bytes).unwrap();
+            assert_eq!(drive(&bytes).unwrap().unwrap().phased().is_some(), phases == Phases::Min);
+        }
+    }
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+    let read = |kind: &str| fs::read_dir(fuzz.join(kind).join("saved_plan")).into_iter().flatten().map(Result::unwrap);
+    let mut seeds = 0;
+    for seed in read("seeds") {
+        let answer = drive(&fs::read(seed.path()).unwrap()).unwrap();
+        let again = "raise the version of the format, and copy the plans of today";
+        assert!(answer.is_ok(), "{}: {:?}: {again} from {}", seed.path().display(), answer.err(), made.display());
+        seeds += 1;
+    }
+    assert_eq!(seeds, 4);
+    for found in read("found") {
+        let _ = drive(&fs::read(found.path()).unwrap());
+    }
+}
+
+/// Loading leaves the search out, which is nearly all that compiling takes.
+#[test]
+fn loading_searches_for_nothing() {
+    let graph = networks::mobilenet_v2();
+    let begun = Instant::now();
+    let compiled =
+        compile(&graph, &CompileOptions { phases: Phases::Min, ..CompileOptions::default() }, &SearchControl::new())
+            .unwrap();
+    let compiling = begun.elapsed();
+    let bytes = compiled.save();
+    let begun = Instant::now();
+    load(&graph, &bytes, compiled.limits()).unwrap();
+    let loading = begun.elapsed();
+    assert!(loading * 4 < compiling, "{loading:?} to load, {compiling:?} to compile");
+    assert!(bytes.len() < 64 << 10, "{} bytes", bytes.len());
+}
+
+#[test]
+fn zz_timing() {
+    for (name, graph) in
+        [("joined", joined()), ("tiny", tiny()), ("front", front()), ("mobilenet", networks::mobilenet_v2())]
+    {
+        for phases in [Phases::Auto, Phases::Min] {
+            let compiled = compile(&graph, &options(phases), &SearchControl::new()).unwrap();
+            let mut forms = [0; 3];
+            for p in &compiled.plan().placements {
+                forms[match p.rows {
+                    texpool::plan::RowTable::Whole { .. } => 0,
+                    texpool::plan::RowTable::Ring { .. } => 1,
+                    _ => 2,
+                }] += 1;
+            }
+            println!("{name} {phases:?} {forms:?} {}", compiled.save().len());
+        }
+    }
+    let graph = open(model("retinaface_mnet25.onnx")).unwrap();
+
+    for phases in [Phases::Off, Phases::Auto, Phases::Min] {
+        let begun = Instant::now();
+        let compiled =
+            compile(&graph, &CompileOptions { phases, ..CompileOptions::default() }, &SearchControl::new()).unwrap();
+        let compiling = begun.elapsed();
+        let bytes = compiled.save();
+        let begun = Instant::now();
+        let loaded = load(&graph, &bytes, compiled.limits()).unwrap();
+        let loading = begun.elapsed();
+        assert_eq!(loaded.plan(), compiled.plan());
+        println!(
+            "{phases:?}: compile {compiling:?}, load {loading:?}, {} bytes, {} steps, pool {}",
+            bytes.len(),
+            loaded.schedule().steps.len(),
+            loaded.plan().bytes()
+        );
+    }
+}
