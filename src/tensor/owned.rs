@@ -84,7 +84,7 @@ impl Tensor {
     /// use texpool::Tensor;
     ///
     /// let tensor = Tensor::new(vec![1u8, 2, 3], &[3])?;
-    /// assert_eq!(tensor.to_f32(), [1.0, 2.0, 3.0]);
+    /// assert_eq!(*tensor.to_f32(), [1.0, 2.0, 3.0]);
     /// # Ok::<(), texpool::TensorError>(())
     /// ```
     pub fn to_f32(&self) -> Cow<'_, [f32]> {

@@ -125,7 +125,7 @@ fn a_tensor_hands_its_elements_out_as_they_are() {
     let error = tensor.as_slice::<i32>().unwrap_err();
     assert_eq!(error, TensorError::ElementType { asked: ElementType::I32, found: ElementType::I64 });
     assert_eq!(error.to_string(), "the elements are i64, not i32");
-    assert_eq!(tensor.to_f32(), [3.0, -4.0]);
+    assert_eq!(*tensor.to_f32(), [3.0, -4.0]);
     assert_eq!(tensor.clone().into_vec::<u64>().unwrap_err().to_string(), "the elements are i64, not u64");
     assert_eq!(tensor.into_vec(), Ok(vec![3i64, -4]));
 
@@ -133,7 +133,8 @@ fn a_tensor_hands_its_elements_out_as_they_are() {
     let place = values.as_ptr();
     let tensor = Tensor::new(values, &[4]).unwrap();
     assert_eq!(tensor.to_f32().as_ptr(), place, "32-bit floats are borrowed");
-    assert_eq!(tensor.into_vec::<f32>().unwrap().as_ptr(), place, "and given back where they were");
+    let values = tensor.into_vec::<f32>().unwrap();
+    assert_eq!(values.as_ptr(), place, "and given back where they were");
     assert_eq!(Tensor::new(vec![true], &[2]).unwrap_err().to_string(), "[2] is 2 elements, but there are 1");
     assert!(matches!(Tensor::new(vec![0u8], &[1 << 40, 1 << 40]), Err(TensorError::TooLarge { .. })));
 }
