@@ -17,7 +17,7 @@ use crate::{
 /// use std::time::Duration;
 ///
 /// let compiled = context.compile(&model).smallest().deadline(Duration::from_secs(5)).build()?;
-/// println!("{} bytes, {} dispatches", compiled.pool_bytes(), compiled.dispatches());
+/// println!("{} bytes", compiled.pool_bytes());
 /// # Ok(())
 /// # }
 /// ```
