@@ -157,7 +157,7 @@ fn reader(layout: &TextureLayout) -> String {
 @group(0) @binding(1) var<storage, read_write> values: array<f32>;
 
 @compute @workgroup_size(64)
-fn read(@builtin(global_invocation_id) invocation: vec3<u32>) {
+fn find(@builtin(global_invocation_id) invocation: vec3<u32>) {
     let i = invocation.x;
     if i < image_ELEMENTS {
         let at = image_element(i);
@@ -175,7 +175,7 @@ fn writer(functions: &str, [texel, padded]: [&str; 2], storage: &str) -> String 
 @group(0) @binding(0) var image: texture_storage_2d<{storage}, write>;
 
 @compute @workgroup_size(1)
-fn write(@builtin(global_invocation_id) invocation: vec3<u32>) {{
+fn store(@builtin(global_invocation_id) invocation: vec3<u32>) {{
     let x = invocation.x;
     let row = invocation.y;
     let slice = invocation.z;
@@ -259,10 +259,10 @@ fn the_documented_shaders_write_an_input_and_read_an_output() {
     let (height, width) = (40, 56);
     let gpu = open();
     let graph = network(height, width);
-    let mut session = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
+    let mut executor = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
     let max_extent = gpu.device.limits().max_texture_dimension_2d;
     let layout = |tensor| {
-        let graph = session.compiled().graph();
+        let graph = executor.compiled().graph();
         TextureLayout::new(&graph.tensors[tensor], TexelFormat::Rgba32Float, max_extent)
     };
     let (image, scores) = (layout(graph.inputs[0]), layout(graph.outputs[0]));
@@ -292,21 +292,20 @@ fn the_documented_shaders_write_an_input_and_read_an_output() {
         ..wgpu::SamplerDescriptor::default()
     });
 
-    let mut placed = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
-    placed.bind_texture(TensorRole::Input, 0, &input).unwrap();
-    placed.bind_texture(TensorRole::Output, 0, &output).unwrap();
+    executor.bind_texture(TensorRole::Input, 0, &input).unwrap();
+    executor.bind_texture(TensorRole::Output, 0, &output).unwrap();
     let found = buffer(&gpu, 4, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
     let mut all = encoder(&gpu);
     let wgsl = image.wgsl("image") + include_str!("../../shaders/callers/write_image.wgsl");
     let groups = [(width as u32).div_ceil(8), (height as u32).div_ceil(8), 1];
     dispatch(&gpu, &mut all, &wgsl, &[Bound::Sampled(&picture, &linear), Bound::Written(&input)], groups);
-    placed.encode(&mut all).unwrap();
+    executor.encode(&mut all).unwrap();
     let wgsl = scores.wgsl("scores") + include_str!("../../shaders/callers/read_scores.wgsl");
     dispatch(&gpu, &mut all, &wgsl, &[Bound::Read(&output), Bound::Buffer(&found)], [1, 1, 1]);
     let found = bytes_of(&gpu, all, &found);
     assert_eq!(u32::from_ne_bytes(found.try_into().unwrap()), 1234);
 
-    // The input holds the picture from -1 to 1, and nothing in its fourth lanes; the session takes the same by value.
+    // The input holds the picture from -1 to 1, and nothing in its fourth lanes; values that are given are the same.
     let bytes = texture_bytes(&gpu, encoder(&gpu), &image, &input);
     let values = image.unpack(&bytes).unwrap();
     for (i, &value) in values.iter().enumerate() {
@@ -314,7 +313,8 @@ fn the_documented_shaders_write_an_input_and_read_an_output() {
         assert!((value - (f32::from(byte) / 127.5 - 1.0)).abs() < 1.0 / 512.0, "element {i}: {value} of {byte}");
     }
     assert!(image.pack(&values).unwrap() == bytes);
-    let outputs = session.run(&[&values]).unwrap();
+    let mut by_value = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
+    let outputs = by_value.run(&[&values]).unwrap();
     assert!(outputs[0].iter().zip(&values).all(|(output, value)| *output == value * 2.0));
 }
 

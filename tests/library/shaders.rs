@@ -214,8 +214,20 @@ fn every_pipeline_is_portable() {
     );
 }
 
-/// What is for shaders of a caller's is as portable, and every file of it is looked at: the general functions by
-/// themselves, the documentation's examples behind a layout's own text, whose axes may lie in another order.
+/// An entry point that calls all general functions for shaders of a caller's: SPIR-V of none is no whole shader.
+const CALLS: &str = "
+@group(0) @binding(0) var<storage, read_write> found: vec4<f32>;
+
+@compute @workgroup_size(1)
+fn call(@builtin(global_invocation_id) invocation: vec3<u32>) {
+    let extents = vec4<u32>(invocation, 5u) + 1u;
+    let lanes = vec4<u32>(texpool_element(extents, 256u, 7u), 0u);
+    found = texpool_padded(extents, vec4<f32>(lanes), 1u);
+}
+";
+
+/// What is for shaders of a caller's is as portable, and every file of it is looked at: the general functions, and the
+/// documentation's examples behind a layout's own text, whose axes may lie in another order.
 #[test]
 fn every_shader_for_callers_is_portable() {
     let folder = tempfile::tempdir().unwrap();
@@ -228,7 +240,10 @@ fn every_shader_for_callers_is_portable() {
         let prefix = name.split_once('_').map(|(_, prefix)| prefix);
         for number in 0..20 {
             let layout = TextureLayout::new(&Input::random(number).tensor, TexelFormat::Rgba32Float, 8192);
-            let whole = prefix.map_or_else(String::new, |prefix| layout.wgsl(prefix)) + &text;
+            let whole = match prefix {
+                Some(prefix) => layout.wgsl(prefix) + &text,
+                None => format!("{text}{CALLS}"),
+            };
             let words = translate(&whole, &[]).unwrap_or_else(|error| panic!("{name}: {error}\n{whole}"));
             fs::write(&file, bytemuck::cast_slice::<u32, u8>(&words)).unwrap();
             spirv_val(&file).unwrap_or_else(|error| panic!("{name}: {error}\n{whole}"));
