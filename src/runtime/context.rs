@@ -106,6 +106,24 @@ impl Context {
 
     /// A plan that was [saved](CompiledModel::save), for the same model. It is checked as a new one is.
     ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::fs;
+    ///
+    /// let saved = fs::read("face.plan").ok().and_then(|plan| context.load(&model, &plan).ok());
+    /// let compiled = match saved {
+    ///     Some(compiled) => compiled,
+    ///     // There is none yet, or it is that of an older model or a larger device.
+    ///     None => {
+    ///         let compiled = context.compile(&model).smallest().build()?;
+    ///         fs::write("face.plan", compiled.save())?;
+    ///         compiled
+    ///     }
+    /// };
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::SavedPlan`] for bytes that are none, of another model, or for a device with larger textures.
     pub fn load(&self, model: &Model, plan: &[u8]) -> Result<CompiledModel, Error> {

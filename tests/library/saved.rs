@@ -3,7 +3,7 @@
 #[path = "../../fuzz/src/saved_plan.rs"]
 mod saved_plan;
 
-use std::{fs, path::Path, time::Instant};
+use std::{fs, path::Path, time::Duration};
 
 use proptest::prelude::*;
 use saved_plan::{BEGIN, GRAPHS, LIMITS, drive, holds, loaded, plan, sealed};
@@ -51,6 +51,7 @@ fn alike(graph: &Graph, compiled: &CompiledModel) {
     assert_eq!(format!("{:?}", loaded.graph()), format!("{:?}", compiled.graph()));
     assert!(loaded.best().is_none() && compiled.best().is_some());
     assert_eq!(loaded.save(), compiled.save());
+    assert!(compiled.save().len() < 8 << 10, "{} bytes", compiled.save().len());
     holds(&loaded);
 }
 
@@ -133,18 +134,18 @@ fn rules_are_those_of_the_saved_plan() {
 #[test]
 fn a_search_that_was_stopped_still_was() {
     let graph = networks::mobilenet_v1();
-    let control = SearchControl::new().timeout(std::time::Duration::ZERO);
+    let control = SearchControl::new().timeout(Duration::ZERO);
     let compiled = compile(&graph, &options(Phases::Min), &control).unwrap();
     assert!(compiled.stopped().is_some());
     alike(&graph, &compiled);
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn plans_of_random_graphs_are_loaded(graph in graphs(), min in any::<bool>()) {
-        kept(&graph, &options(if min { Phases::Min } else { Phases::Off }));
+    fn plans_of_random_graphs_are_loaded(graph in graphs(), phases in any::<bool>()) {
+        kept(&graph, &options(if phases { Phases::Auto } else { Phases::Off }));
     }
 
     #[test]
@@ -153,12 +154,13 @@ proptest! {
     }
 }
 
-/// Plans of each of two small models, without phases and with.
+/// Plans of each of two small models, without phases and with, and one whose rows are scattered.
 fn small_plans() -> Vec<(Graph, Vec<u8>)> {
     assert_eq!(GRAPHS.len(), 2);
     let graphs = GRAPHS.iter().map(|(graph, _)| graph);
     let plans = graphs.flat_map(|graph| [Phases::Off, Phases::Min].map(|phases| (graph.clone(), plan(graph, phases))));
-    plans.map(|(graph, plan)| (graph, plan.unwrap())).collect()
+    let scattered = (tiny(), plan(&tiny(), Phases::Min));
+    plans.chain([scattered]).map(|(graph, plan)| (graph, plan.unwrap())).collect()
 }
 
 #[test]
@@ -303,15 +305,13 @@ fn a_graph_that_is_not_whole_is_refused() {
 
 #[test]
 fn a_plan_that_breaks_a_rule_is_refused_by_the_checker() {
-    let [_, _, (graph, mut whole), (_, phased)]: [_; 4] = small_plans().try_into().unwrap();
+    let [_, _, (graph, mut whole), (_, phased), _]: [_; 5] = small_plans().try_into().unwrap();
     // The last bytes are the texture and the first texel of two tensors; the second is put where the first is read from.
     let [first, second] = [4, 2].map(|from_end| whole.len() - from_end);
     whole[second] = whole[first];
     let error = loaded(&graph, &sealed(&whole)).map(|_| ()).unwrap_err();
-    let reads_and_writes = |error: &SavedPlanError| {
-        matches!(error, SavedPlanError::Plan(PlanError::Layout(LayoutError::ReadsAndWrites { read: 0, write: 1, .. })))
-    };
-    assert!(reads_and_writes(&error), "{error}");
+    let overlap = matches!(error, SavedPlanError::Plan(PlanError::Layout(LayoutError::Overlap { a: 0, b: 1, .. })));
+    assert!(overlap, "{error}");
     assert!(error.to_string().contains("compile the model again"), "{error}");
     // In phases rows overwrite each other.
     let overwritten = |&(at, change): &(usize, u8)| {
@@ -364,61 +364,5 @@ fn plans_that_were_saved_before_are_loaded() {
     assert_eq!(seeds, 4);
     for found in read("found") {
         let _ = drive(&fs::read(found.path()).unwrap());
-    }
-}
-
-/// Loading leaves the search out, which is nearly all that compiling takes.
-#[test]
-fn loading_searches_for_nothing() {
-    let graph = networks::mobilenet_v2();
-    let begun = Instant::now();
-    let compiled =
-        compile(&graph, &CompileOptions { phases: Phases::Min, ..CompileOptions::default() }, &SearchControl::new())
-            .unwrap();
-    let compiling = begun.elapsed();
-    let bytes = compiled.save();
-    let begun = Instant::now();
-    load(&graph, &bytes, compiled.limits()).unwrap();
-    let loading = begun.elapsed();
-    assert!(loading * 4 < compiling, "{loading:?} to load, {compiling:?} to compile");
-    assert!(bytes.len() < 64 << 10, "{} bytes", bytes.len());
-}
-
-#[test]
-fn zz_timing() {
-    for (name, graph) in
-        [("joined", joined()), ("tiny", tiny()), ("front", front()), ("mobilenet", networks::mobilenet_v2())]
-    {
-        for phases in [Phases::Auto, Phases::Min] {
-            let compiled = compile(&graph, &options(phases), &SearchControl::new()).unwrap();
-            let mut forms = [0; 3];
-            for p in &compiled.plan().placements {
-                forms[match p.rows {
-                    texpool::plan::RowTable::Whole { .. } => 0,
-                    texpool::plan::RowTable::Ring { .. } => 1,
-                    _ => 2,
-                }] += 1;
-            }
-            println!("{name} {phases:?} {forms:?} {}", compiled.save().len());
-        }
-    }
-    let graph = open(model("retinaface_mnet25.onnx")).unwrap();
-
-    for phases in [Phases::Off, Phases::Auto, Phases::Min] {
-        let begun = Instant::now();
-        let compiled =
-            compile(&graph, &CompileOptions { phases, ..CompileOptions::default() }, &SearchControl::new()).unwrap();
-        let compiling = begun.elapsed();
-        let bytes = compiled.save();
-        let begun = Instant::now();
-        let loaded = load(&graph, &bytes, compiled.limits()).unwrap();
-        let loading = begun.elapsed();
-        assert_eq!(loaded.plan(), compiled.plan());
-        println!(
-            "{phases:?}: compile {compiling:?}, load {loading:?}, {} bytes, {} steps, pool {}",
-            bytes.len(),
-            loaded.schedule().steps.len(),
-            loaded.plan().bytes()
-        );
     }
 }

@@ -18,7 +18,7 @@ use crate::{
         variant::Variant,
     },
     graph::{Graph, NodeSet},
-    plan::{self, LiveRange, Placement, Plan, RowTable, TextureLimits, UsageRecord},
+    plan::{self, LiveRange, Placement, Plan, TextureLimits, UsageRecord},
     rewrite::Rewritten,
     schedule::{Schedule, phases::within_bands, schedule},
 };
@@ -129,16 +129,9 @@ fn without_phases(
 ) -> Result<Plan, SavedPlanError> {
     let tensors = schedule.tensors();
     let known = Known { tensors: &tensors, whole: true, format: decisions.format, limits };
-    let Places { textures, places } = placements::read(reader, &known)?;
-    let placement = |(record, ((texture, rows), lives)): (usize, ((usize, RowTable), &UsageRecord))| Placement {
-        record,
-        texture,
-        rows,
-        first: lives.first,
-        last: lives.last,
-    };
-    let placements = places.into_iter().zip(&schedule.records).enumerate().map(placement).collect();
-    let plan = Plan { strategy: decisions.strategy.clone(), problem: decisions.kind, textures, placements };
+    let places = placements::read(reader, &known)?;
+    let lives = schedule.records.iter().map(|&UsageRecord { first, last, .. }| LiveRange { first, last });
+    let plan = placed(decisions, places, lives);
     plan::check(&schedule.records, &tensors, &schedule.uses, &plan, limits)?;
     Ok(plan)
 }
@@ -162,14 +155,23 @@ fn in_phases(
     let steps = schedule.row_steps();
     let tensors = schedule.tensors();
     let known = Known { tensors: &tensors, whole: false, format: decisions.format, limits: variant.options.limits };
-    let Places { textures, places } = placements::read(reader, &known)?;
-    let lives = plan::row_live_ranges(&tensors, &steps)?;
-    let placement = |(record, ((texture, rows), lives)): (usize, ((usize, RowTable), &Vec<Option<LiveRange>>))| {
-        let first = lives.iter().flatten().map(|life| life.first).min().unwrap_or(0);
-        let last = lives.iter().flatten().map(|life| life.last).max().unwrap_or(0);
-        Placement { record, texture, rows, first, last }
-    };
-    let placements = places.into_iter().zip(&lives).enumerate().map(placement).collect();
-    let plan = Plan { strategy: decisions.strategy.clone(), problem: decisions.kind, textures, placements };
+    let places = placements::read(reader, &known)?;
+    let rows = plan::row_live_ranges(&tensors, &steps)?;
+    // A tensor lives from its first row on until its last is done with.
+    let lives = rows.iter().map(|rows| LiveRange {
+        first: rows.iter().flatten().map(|row| row.first).min().unwrap_or(0),
+        last: rows.iter().flatten().map(|row| row.last).max().unwrap_or(0),
+    });
+    let plan = placed(decisions, places, lives);
     Ok(variant.checked(segments.clone(), schedule, &steps, plan)?)
+}
+
+/// The plan of tensors that lie so and live so long.
+fn placed(decisions: &Decisions, places: Places, lives: impl Iterator<Item = LiveRange>) -> Plan {
+    let Places { textures, places } = places;
+    let tensors = places.into_iter().zip(lives).enumerate();
+    let placements = tensors
+        .map(|(record, ((texture, rows), LiveRange { first, last }))| Placement { record, texture, rows, first, last })
+        .collect();
+    Plan { strategy: decisions.strategy.clone(), problem: decisions.kind, textures, placements }
 }
