@@ -50,6 +50,7 @@ pub use layout::{Layout, LayoutKind, Place};
 pub use picture::{arena_svg, plan_svg, pool_svg, profile_svg};
 pub use placement::{Placement, Plan, RowTable, TexelFormat, TextureSpec};
 pub use pool::{Pool, overlay_pools};
+#[cfg(feature = "gpu")]
 pub(crate) use pool::{overlay_textures, texture_ranks};
 pub use portfolio::{Candidate, NotTried};
 #[cfg(feature = "cli")]

@@ -1,9 +1,10 @@
 //! One pool for several models that never run at the same time.
 
+#[cfg(feature = "gpu")]
+use super::placement::{Plan, TextureSpec};
 use super::{
     error::{InputError, LayoutError, PlanError},
     layout::Layout,
-    placement::{Plan, TextureSpec},
 };
 
 /// For each region its rank: the largest has 0. Regions of the same rank share memory, of which no other assignment of
@@ -21,12 +22,14 @@ fn ranks(sizes: impl Iterator<Item = u64>) -> Vec<usize> {
 
 /// For each texture of a plan its place in a pool of [`overlay_textures`]. Each has another one, so what the plan keeps
 /// apart stays apart.
+#[cfg(feature = "gpu")]
 pub(crate) fn texture_ranks(plan: &Plan) -> Vec<usize> {
     ranks(plan.textures.iter().map(TextureSpec::texels))
 }
 
 /// The textures of a pool that is large enough for each of several plans by itself, the largest first. The plans must have
 /// one texel format.
+#[cfg(feature = "gpu")]
 pub(crate) fn overlay_textures<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<TextureSpec> {
     let mut pool: Vec<TextureSpec> = Vec::new();
     for plan in plans {
