@@ -20,6 +20,19 @@ pub enum ArenaProof {
 }
 
 /// A place for each buffer, and what is known of the arena's size. The planner's checker has accepted it.
+///
+/// ```
+/// use texpool::plan::{ArenaPlan, ArenaPlanner, ArenaProof, Buffer};
+///
+/// let buffers = [Buffer::new(0..2, 3).fixed(3), Buffer::new(0..1, 4), Buffer::new(1..2, 3)];
+/// let plan: ArenaPlan = ArenaPlanner::from_iter(buffers).plan()?;
+/// // Beneath the first there is room for 3 units only, so the second lies above it.
+/// assert_eq!((plan.offsets.as_slice(), plan.total), (&[3, 6, 0][..], 10));
+/// // No step needs more than 7 at once, but a search has shown that 9 are not enough.
+/// assert_eq!((plan.is_optimal(), plan.proof, plan.bound), (true, ArenaProof::Search, 10));
+/// assert_eq!((plan.fits(16), plan.fits(9)), (Some(true), Some(false)));
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]

@@ -5,10 +5,24 @@ use std::ops::Range;
 use crate::plan::record::UsageRecord;
 
 /// A buffer by its position in the [`ArenaPlanner`](super::ArenaPlanner) that it was added to, counted from 0.
+///
+/// ```
+/// use texpool::plan::{ArenaPlanner, Buffer, BufferId};
+///
+/// let mut planner = ArenaPlanner::from_iter([Buffer::new(0..1, 4)]);
+/// assert_eq!(planner.add(Buffer::new(1..2, 4)), BufferId(1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BufferId(pub usize);
 
 /// Steps within a buffer's life at which it takes less than all of its bytes.
+///
+/// ```
+/// use texpool::plan::{Buffer, BufferGap};
+///
+/// let state = Buffer::new(0..8, 64).gap_within(4..8, 48..64);
+/// assert_eq!(state.gaps, [BufferGap { steps: 4..8, window: Some(48..64) }]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BufferGap {
     /// The steps.

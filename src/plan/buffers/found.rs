@@ -20,4 +20,11 @@ impl Found {
         let total = buffers.iter().zip(&offsets).map(|(b, offset)| offset + b.size).max().unwrap_or(0);
         Self { offsets, total, bound, stopped: None }
     }
+
+    /// The smaller of two plans, this one where they are equal, with what is known from either.
+    pub(super) fn or_smaller(self, other: Self) -> Self {
+        let (bound, stopped) = (self.bound.max(other.bound), self.stopped.or(other.stopped));
+        let smaller = if other.total < self.total { other } else { self };
+        Self { bound, stopped, ..smaller }
+    }
 }

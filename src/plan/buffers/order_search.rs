@@ -8,63 +8,95 @@ use crate::plan::{
     random::Random,
 };
 
-/// The best layout of a few orders, and of those that come of moving one buffer at a time to the front, until `effort`
-/// placements are made, the total is within `enough`, or `control` stops it.
-pub(super) fn search_orders(
-    buffers: &[Buffer],
-    conflicts: &Conflicts,
+/// A search that can go on where it has ended.
+pub(super) struct OrderSearch<'a> {
+    buffers: &'a [Buffer],
+    conflicts: &'a Conflicts,
+    /// No plan is smaller.
     bound: u64,
+    /// A total that is small enough.
     enough: u64,
-    effort: u64,
-    control: &SearchControl<'_>,
-) -> Found {
-    let place = |order: &[usize]| {
-        let offsets = FirstFit::new(buffers, conflicts).place_all(order, control);
-        Found::new(buffers, offsets, bound)
-    };
-    let mut orders = orders(buffers).into_iter();
-    let mut order = orders.next().unwrap_or_default();
-    let mut best = place(&order);
-    let each = buffers.len().max(1) as u64;
-    let mut used = each;
-    for other in orders {
-        if best.total <= enough || control.should_stop() {
-            return best;
+    best: Found,
+    /// That of the best plan.
+    order: Vec<usize>,
+    random: Random,
+    /// Placements that were made.
+    used: u64,
+}
+
+impl<'a> OrderSearch<'a> {
+    /// The best plan of a few orders, the first that is small enough, or the best until `control` stops it.
+    pub(super) fn new(
+        buffers: &'a [Buffer],
+        conflicts: &'a Conflicts,
+        bound: u64,
+        enough: u64,
+        control: &SearchControl<'_>,
+    ) -> Self {
+        let mut orders = orders(buffers).into_iter();
+        let order = orders.next().unwrap_or_default();
+        let offsets = FirstFit::new(buffers, conflicts).place_all(&order, control);
+        let best = Found::new(buffers, offsets, bound);
+        let used = buffers.len().max(1) as u64;
+        let mut search = Self { buffers, conflicts, bound, enough, best, order, random: Random::new(), used };
+        for order in orders {
+            if search.is_over(control) {
+                break;
+            }
+            let found = search.place(&order, control);
+            if found.total < search.best.total {
+                (search.best, search.order) = (found, order);
+            }
         }
-        let found = place(&other);
-        used += each;
-        if found.total < best.total {
-            (best, order) = (found, other);
+        search
+    }
+
+    /// The best plan so far.
+    pub(super) fn best(&self) -> &Found {
+        &self.best
+    }
+
+    /// Moves one buffer at a time to the front of the best order, until `effort` placements are made, those before
+    /// counted, the total is small enough, or `control` stops it.
+    pub(super) fn improve(&mut self, effort: u64, control: &SearchControl<'_>) {
+        while self.used < effort && !self.buffers.is_empty() {
+            let best = Some(self.best.total);
+            control.report(Progress { best, ..Progress::new("buffer orders", self.used, effort) });
+            if self.is_over(control) {
+                return;
+            }
+            let mut order = self.order.clone();
+            // One of those that reach highest is placed earlier, or every other time any one is.
+            let ends_on_top =
+                |&at: &usize| self.best.offsets[order[at]] + self.buffers[order[at]].size == self.best.total;
+            let on_top: Vec<usize> = (0..order.len()).filter(ends_on_top).collect();
+            let from = match self.random.below(2) {
+                0 => on_top.get(self.random.below(on_top.len().max(1))).copied().unwrap_or(0),
+                _ => self.random.below(order.len()),
+            };
+            let to = self.random.below(from + 1);
+            order[to..=from].rotate_right(1);
+            let found = self.place(&order, control);
+            // A stopped plan is no smaller than the best, for what is stacked on top shares nothing.
+            if found.total <= self.best.total {
+                (self.best, self.order) = (found, order);
+            }
         }
     }
-    let mut random = Random::new();
-    while used < effort && best.total > enough && !buffers.is_empty() {
-        control.report(Progress { best: Some(best.total), ..Progress::new("buffer orders", used, effort) });
-        if control.should_stop() {
-            break;
-        }
-        let mut tried = order.clone();
-        // One of those that reach highest is placed earlier, or every other time any one is.
-        let ends_on_top = |&at: &usize| best.offsets[tried[at]] + buffers[tried[at]].size == best.total;
-        let on_top: Vec<usize> = (0..tried.len()).filter(ends_on_top).collect();
-        let from = match random.below(2) {
-            0 => on_top.get(random.below(on_top.len().max(1))).copied().unwrap_or(0),
-            _ => random.below(tried.len()),
-        };
-        let to = random.below(from + 1);
-        tried[to..=from].rotate_right(1);
-        let found = place(&tried);
-        used += each;
-        // A stopped layout is no smaller than the best, for what is stacked on top shares nothing.
-        if found.total <= best.total {
-            (best, order) = (found, tried);
-        }
+
+    fn is_over(&self, control: &SearchControl<'_>) -> bool {
+        self.best.total <= self.enough || control.should_stop()
     }
-    best
+
+    fn place(&mut self, order: &[usize], control: &SearchControl<'_>) -> Found {
+        self.used += order.len().max(1) as u64;
+        let offsets = FirstFit::new(self.buffers, self.conflicts).place_all(order, control);
+        Found::new(self.buffers, offsets, self.bound)
+    }
 }
 
 /// The orders of the greedy strategies: by size, by size times life, by life, and by birth.
-fn orders(buffers: &[Buffer]) -> [Vec<usize>; 4] {
+fn orders(buffers: &[Buffer]) -> Vec<Vec<usize>> {
     let life = |i: usize| buffers[i].live.len() as u128;
     let size = |i: usize| u128::from(buffers[i].size);
     let sorted = |key: &dyn Fn(usize) -> u128| {
@@ -72,7 +104,7 @@ fn orders(buffers: &[Buffer]) -> [Vec<usize>; 4] {
         order.sort_by_key(|&i| (Reverse(key(i)), i));
         order
     };
-    [
+    vec![
         sorted(&size),
         sorted(&|i| size(i) * life(i)),
         sorted(&life),

@@ -4,16 +4,27 @@ use super::{buffer::Buffer, found::Found};
 use crate::plan::{
     control::SearchControl,
     error::PlanError,
+    gcd::gcd,
     layout::Layout,
     offsets::{Fit, fit, smallest},
     record::UsageRecord,
 };
 
-/// The alignment that all have, if there is nothing else to them than a life and a size.
-pub(super) fn common_alignment(buffers: &[Buffer]) -> Option<u64> {
-    let align = buffers.first().map_or(1, |b| b.align);
-    let plain = |b: &Buffer| b.align == align && b.gaps.is_empty() && b.offset.is_none();
-    buffers.iter().all(plain).then_some(align)
+/// The unit in which their offsets can be counted, if there is nothing else to them than a life, a size, and an alignment
+/// that all have, or that keeps nothing apart because every size is a multiple of every alignment.
+pub(super) fn common_unit(buffers: &[Buffer]) -> Option<u64> {
+    if !buffers.iter().all(|b| b.gaps.is_empty() && b.offset.is_none()) {
+        return None;
+    }
+    let first = buffers.first().map_or(1, |b| b.align);
+    if buffers.iter().all(|b| b.align == first) {
+        return Some(first);
+    }
+    let sizes = buffers.iter().fold(0, |divisor, b| gcd(divisor, b.size));
+    buffers.iter().try_fold(1u64, |multiple, b| {
+        let divides = sizes.is_multiple_of(b.align);
+        (multiple / gcd(multiple, b.align)).checked_mul(b.align).filter(|_| divides)
+    })
 }
 
 /// The most that a buffer's size falls short of a multiple of `align`.

@@ -14,7 +14,7 @@ use super::{
     conflicts::Conflicts,
     exact,
     found::Found,
-    order_search::search_orders,
+    order_search::OrderSearch,
     plain,
 };
 use crate::plan::{
@@ -41,12 +41,17 @@ use crate::plan::{
 /// // The third step computes each element from the one at the same place.
 /// planner.in_place(features, activated);
 ///
+/// assert_eq!(planner.buffers()?[1].live, 1..3);
 /// let plan = planner.plan()?;
 /// assert_eq!(plan[features], plan[activated]);
 /// // Image and features are needed at the same step: 600 and 1000, or 640 where the next may begin.
 /// assert_eq!((plan.total, plan.proof), (1624, ArenaProof::WidestStep));
 /// # Ok::<(), texpool::plan::PlanError>(())
 /// ```
+///
+/// Up to 256 buffers with up to 512 gaps, whatever is known of them, are searched exactly as far as the effort goes, and
+/// more where buffers have nothing but lives, sizes and alignments that divide the sizes: [`ArenaPlan::proof`] says
+/// whether no plan is smaller. A search takes one thread.
 ///
 /// Effort is counted in placements, so that the same buffers get the same plan on every machine; a deadline and a flag
 /// to cancel end a search earlier, and [`ArenaPlan::stopped`] says so:
@@ -61,6 +66,24 @@ use crate::plan::{
 /// let plan = planner.deadline(Duration::from_secs(5)).cancel(&cancelled).plan()?;
 /// assert_eq!((plan.total, plan.stopped), (10, None));
 /// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
+///
+/// Whether buffers fit into a memory of a given size is asked with [`capacity`](Self::capacity), and a plan from elsewhere
+/// is checked by [`check`](Self::check):
+///
+/// ```
+/// use texpool::plan::{ArenaPlanner, Buffer, LayoutError, PlanError, SearchControl};
+///
+/// let buffers = [Buffer::new(0..2, 4), Buffer::new(1..3, 6), Buffer::new(2..4, 4)];
+/// let planner = ArenaPlanner::from_iter(buffers).effort(1000);
+/// assert_eq!(planner.clone().capacity(9).plan()?.fits(9), Some(false));
+///
+/// let mut plan = planner.plan_until(&SearchControl::new())?;
+/// planner.check(&plan)?;
+/// plan.offsets[1] = plan.offsets[0];
+/// let refused = planner.check(&plan);
+/// assert!(matches!(refused, Err(PlanError::Layout(LayoutError::Overlap { a: 0, b: 1, step: 1, .. }))));
+/// # Ok::<(), PlanError>(())
 /// ```
 #[derive(Clone, Debug)]
 #[must_use]
@@ -136,8 +159,9 @@ impl<'a> ArenaPlanner<'a> {
         self
     }
 
-    /// Tries so many placements at most after the first plan, 1,048,576 if nobody says; where buffers have nothing but
-    /// lives and sizes, so many for each size of the arena that is tried.
+    /// Searches so much at most, counted in placements of a buffer, after the first plan; 1,048,576 if nobody says, which
+    /// is a second or less. Where buffers have nothing but lives and sizes, so much for each size of the arena that is
+    /// tried.
     pub const fn effort(mut self, placements: u64) -> Self {
         self.effort = placements;
         self
@@ -232,26 +256,38 @@ impl<'a> ArenaPlanner<'a> {
     }
 
     fn search(&self, buffers: &[Buffer], widest: u64, control: &SearchControl<'_>) -> Result<Found, PlanError> {
-        let common = plain::common_alignment(buffers).filter(|_| self.in_place.is_empty());
-        let has_exact_search = exact::is_complete_for(buffers);
-        // In units of the alignment a buffer has its padding behind it, which the last one in the arena needs not have.
-        if let Some(align) = common.filter(|&align| !has_exact_search || plain::padding(buffers, align) == 0) {
-            return plain::plan(buffers, align, self.capacity, self.effort, control);
+        let Self { in_place, capacity, effort, .. } = self;
+        let small = exact::takes(buffers);
+        let unit = plain::common_unit(buffers).filter(|_| in_place.is_empty());
+        // In such units a buffer has its padding behind it, which the last one in the arena needs not have.
+        if let Some(unit) = unit.filter(|&unit| !small || plain::padding(buffers, unit) == 0) {
+            return plain::plan(buffers, unit, *capacity, *effort, control);
         }
-        let conflicts = Conflicts::new(buffers, &self.in_place)?;
+        let conflicts = Conflicts::new(buffers, in_place)?;
         check_given(buffers, &conflicts)?;
-        let enough = self.capacity.map_or(widest, |capacity| capacity.max(widest));
+        let enough = capacity.map_or(widest, |capacity| capacity.max(widest));
         // No plan is within a capacity below the widest step.
-        let effort = if self.capacity.is_some_and(|capacity| capacity < widest) { 0 } else { self.effort };
-        if effort == 0 || !self.in_place.is_empty() || !has_exact_search {
-            let best = search_orders(buffers, &conflicts, widest, enough, effort, control);
-            return Ok(Found { stopped: control.stopped(), ..best });
+        let effort = if capacity.is_some_and(|capacity| capacity < widest) { 0 } else { *effort };
+        let mut orders = OrderSearch::new(buffers, &conflicts, widest, enough, control);
+        // The exact search needs a good plan to start from; where there is none, all of the effort is for this one.
+        orders.improve(if small { effort / 8 } else { effort }, control);
+        let mut best = orders.best().clone();
+        let open = |best: &Found| {
+            let decided = capacity.is_some_and(|capacity| best.bound > capacity);
+            small && effort > 0 && !decided && best.total > enough.max(best.bound)
+        };
+        if let Some(unit) = unit.filter(|_| open(&best)) {
+            best = best.or_smaller(plain::plan(buffers, unit, *capacity, effort, &control.share(1, 3))?);
         }
-        let best = search_orders(buffers, &conflicts, widest, enough, effort / 2, &control.share(1, 2));
-        if best.total <= enough {
-            return Ok(best);
+        if open(&best) {
+            let control = control.share(1, 2);
+            best = exact::improve(best, buffers, in_place, &conflicts, *capacity, effort / 2, &control);
         }
-        Ok(exact::improve(best, buffers, &conflicts, self.capacity, effort / 2, control))
+        if open(&best) {
+            orders.improve(effort / 2, control);
+            best = best.or_smaller(orders.best().clone());
+        }
+        Ok(Found { stopped: best.stopped.or(control.stopped()), ..best })
     }
 
     fn validate(&self, buffers: &[Buffer]) -> Result<(), PlanError> {
