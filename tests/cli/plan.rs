@@ -189,6 +189,22 @@ fn buffers_with_alignments_gaps_and_places_are_planned_in_one_arena() {
     let (code, _, err) = texpool(&["plan", "--records", &wrong]);
     assert_eq!(code, Some(1));
     assert!(err.contains("wrong.csv: line 2, column 13: the gap 5-11 is not within the life 0-9"), "{err}");
+    // All columns that minimalloc knows: the window of the first lets the second in beneath it, but not beside the third.
+    let all = file(
+        "all.csv",
+        "id,lower,upper,size,alignment,hint,gaps,offset\na,0,3,8,1,-1,1-2@6:8,\nb,1,2,5,4,0,,\nc,1,2,3,1,-1,,8\n",
+    );
+    let (code, out, err) = texpool(&["plan", "--records", &all, "--write", &planned, "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let plan: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&plan["total"], &plan["bound"], &plan["proof"]), (&11.into(), &11.into(), &"widest_step".into()));
+    let wanted = "id,lower,upper,size,alignment,hint,gaps,offset\n\
+                  a,0,3,8,1,-1,1-2@6:8,0\nb,1,2,5,4,0,,0\nc,1,2,3,1,-1,,8\n";
+    assert_eq!(fs::read_to_string(&planned).unwrap(), wanted);
+    let ruled_out = file("ruled_out.csv", "id,lower,upper,size,offset\na,0,2,3,3\nb,0,1,4,\nc,1,2,3,\n");
+    let (code, out, err) = texpool(&["plan", "--records", &ruled_out]);
+    let said = "one arena of 10; a search has ruled out everything smaller, ";
+    assert!(code == Some(0) && out.starts_with(said), "{out}{err}");
     let clash = file("clash.csv", "id,lower,upper,size,offset\na,0,9,4,0\nb,0,9,4,2\nc,0,9,4,\n");
     let (code, _, err) = texpool(&["plan", "--records", &clash]);
     assert!(code == Some(1) && err.contains("buffer 0 (a): its given place overlaps that of buffer 1"), "{err}");

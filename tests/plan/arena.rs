@@ -27,6 +27,7 @@ struct Features {
     gaps: bool,
     windows: bool,
     fixed: bool,
+    hints: bool,
     in_place: bool,
 }
 
@@ -105,6 +106,9 @@ fn buffer(features: Features, sizes: Range<u64>) -> impl Generator<Value = Buffe
             let align = buffer.align;
             buffer = buffer.fixed(at / align * align);
         }
+        if features.hints && is_fixed {
+            buffer = buffer.hinted(at);
+        }
         buffer
     })
 }
@@ -129,7 +133,7 @@ fn features() -> [Features; 8] {
         Features { in_place: true, ..none },
         Features { align: true, in_place: true, ..none },
         Features { align: true, gaps: true, fixed: true, ..none },
-        Features { align: true, gaps: true, windows: true, fixed: true, in_place: true },
+        Features { align: true, gaps: true, windows: true, fixed: true, hints: true, in_place: true },
     ]
 }
 
@@ -260,6 +264,20 @@ fn a_plan_is_the_same_in_any_number_of_threads() {
     }
 }
 
+/// A plan that is known already is kept unless the searches find a smaller one.
+#[test]
+fn hints_are_kept_where_nothing_is_smaller() {
+    for more in [vec![], vec![Buffer::new(9..10, 1).fixed(0)]] {
+        let buffers = [Buffer::new(0..2, 4), Buffer::new(0..1, 2), Buffer::new(1..3, 2)];
+        let hints = [2, 0, 0];
+        let hinted = buffers.iter().zip(hints).map(|(b, hint)| b.clone().hinted(hint));
+        let plan = ArenaPlanner::from_iter(hinted.chain(more.clone())).plan().unwrap();
+        assert_eq!((&plan.offsets[..3], plan.total), (&hints[..], 6));
+        let plan = ArenaPlanner::from_iter(buffers.into_iter().chain(more)).plan().unwrap();
+        assert_eq!((plan.offsets[0], plan.total), (0, 6));
+    }
+}
+
 /// minimalloc's instance that it publishes a capacity for, whole and with every buffer at a multiple of 64.
 #[test]
 fn a_public_instance_fits_its_capacity() {
@@ -373,6 +391,7 @@ const HOSTILE: &[(&str, usize, usize, &str)] = &[
     ("id,lower,upper,size,alignment\na,0,2,4,\n", 2, 9, "64 bits"),
     ("id,lower,upper,size,alignment,offset\na,0,2,4,8,12\n", 2, 11, "no multiple"),
     ("id,lower,upper,size,offset\na,0,2,4,-8\n", 2, 9, "negative"),
+    ("id,lower,upper,size,hint\na,0,2,4,-x\n", 2, 9, "64 bits"),
     ("id,lower,upper,size,gaps\na,0,9,4,2-3 4\n", 2, 13, "a gap is"),
     ("id,lower,upper,size,gaps\na,0,9,4,2-3  7-5\n", 2, 14, "before it begins"),
     ("id,lower,upper,size,gaps\na,0,9,4,2-3@1\n", 2, 9, "a gap is"),
@@ -400,9 +419,14 @@ fn every_name_of_a_column_is_read() {
         "id,lower,upper,size,alignment,gaps\na,0,5,8,4,1-3@2:4\nb,4,6,2,1,\n",
         "buffer,begin,upper,size,alignment,gaps\na,0,5,8,4,1-3@2:4\nb,4,6,2,1,\n",
         "gaps,size,end,start,alignment,buffer_id\n1-2@2:4,8,4,0,4,a\n\n,2,5,4,1,b\n",
+        "start,size,hint,buffer,end,alignment,gaps\n0,8,-1,a,4,4,1-2@2:4 \n4,2,,b,5,1,\n",
     ] {
         assert_eq!(buffers_from_csv(text).unwrap(), expected, "{text}");
     }
+    let text = "id,lower,upper,size,alignment,hint,gaps,offset\na,0,5,8,1,-1,,\nb,4,6,2,2,0,4-5@1:2,16\n";
+    let [a, b] = buffers_from_csv(text).unwrap().try_into().unwrap();
+    assert_eq!((a.hint, b.hint, b.offset), (None, Some(0), Some(16)));
+    assert_eq!(buffers_to_csv(&[a, b], None).unwrap(), text);
     let text = "id,lower,upper,size,offset\na,0,5,8,\nb,4,6,2,16\n";
     assert_eq!(buffers_from_csv(text).unwrap().iter().map(|b| b.offset).collect::<Vec<_>>(), [None, Some(16)]);
 }

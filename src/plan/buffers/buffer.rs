@@ -42,7 +42,9 @@ pub struct BufferGap {
 /// let input = Buffer::new(0..1, 602_112).named("input").fixed(0);
 /// // While steps 4 to 7 run, only the last 16 bytes are read.
 /// let state = Buffer::new(0..8, 64).gap_within(4..8, 48..64);
-/// assert_eq!((skip.align, input.offset, state.gaps.len()), (64, Some(0), 1));
+/// // It lay at 4096 in an earlier plan.
+/// let scores = Buffer::new(6..8, 1000).hinted(4096);
+/// assert_eq!((skip.align, input.offset, state.gaps.len(), scores.hint), (64, Some(0), 1, Some(4096)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -59,6 +61,9 @@ pub struct Buffer {
     pub gaps: Vec<BufferGap>,
     /// Where it has to lie, if that is given.
     pub offset: Option<u64>,
+    /// Where it lay in an earlier plan. Buffers are placed in the order of these places first, so that little changes
+    /// where the earlier plan was good; the plan may be any other.
+    pub hint: Option<u64>,
 }
 
 /// The part of a buffer that contradicts another.
@@ -74,7 +79,7 @@ pub(in crate::plan) enum Part {
 impl Buffer {
     /// A buffer that may lie anywhere, and takes all of its bytes at each step of `live`.
     pub const fn new(live: Range<usize>, size: u64) -> Self {
-        Self { name: String::new(), live, size, align: 1, gaps: Vec::new(), offset: None }
+        Self { name: String::new(), live, size, align: 1, gaps: Vec::new(), offset: None, hint: None }
     }
 
     /// A buffer that is alive from the first step that uses it to the last.
@@ -114,6 +119,13 @@ impl Buffer {
     #[must_use]
     pub const fn fixed(mut self, offset: u64) -> Self {
         self.offset = Some(offset);
+        self
+    }
+
+    /// Says that it lay at `offset` in an earlier plan.
+    #[must_use]
+    pub const fn hinted(mut self, offset: u64) -> Self {
+        self.hint = Some(offset);
         self
     }
 

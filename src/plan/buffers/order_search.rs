@@ -95,7 +95,8 @@ impl<'a> OrderSearch<'a> {
     }
 }
 
-/// The orders of the greedy strategies: by size, by size times life, by life, and by birth.
+/// The orders of the greedy strategies: by size, by size times life, by life, and by birth; and before them, that of
+/// the places that buffers had, if one had one.
 fn orders(buffers: &[Buffer]) -> Vec<Vec<usize>> {
     let life = |i: usize| buffers[i].live.len() as u128;
     let size = |i: usize| u128::from(buffers[i].size);
@@ -104,10 +105,16 @@ fn orders(buffers: &[Buffer]) -> Vec<Vec<usize>> {
         order.sort_by_key(|&i| (Reverse(key(i)), i));
         order
     };
-    vec![
+    let mut orders = vec![
         sorted(&size),
         sorted(&|i| size(i) * life(i)),
         sorted(&life),
         sorted(&|i| (usize::MAX - buffers[i].live.start) as u128),
-    ]
+    ];
+    if buffers.iter().any(|b| b.hint.is_some()) {
+        let mut by_hint = orders[0].clone();
+        by_hint.sort_by_key(|&i| buffers[i].hint.unwrap_or(u64::MAX));
+        orders.insert(0, by_hint);
+    }
+    orders
 }

@@ -1,12 +1,14 @@
 //! Buffers that differ in nothing but life and size: the searches of [`offsets`](crate::plan::offsets).
 
+use std::cmp::Reverse;
+
 use super::{buffer::Buffer, found::Found};
 use crate::plan::{
     control::SearchControl,
     error::PlanError,
     gcd::gcd,
     layout::Layout,
-    offsets::{Fit, fit, smallest},
+    offsets::{Arena, Fit, Gap, fit, smallest},
     record::UsageRecord,
 };
 
@@ -40,6 +42,17 @@ fn records(buffers: &[Buffer], align: u64) -> Vec<UsageRecord> {
         .collect()
 }
 
+/// The plan in which buffers are placed in the order of the places that they had, if one had one.
+fn hinted(buffers: &[Buffer], records: &[UsageRecord]) -> Option<Layout> {
+    let mut order: Vec<usize> = (0..buffers.len()).collect();
+    order.sort_by_key(|&i| (buffers[i].hint.unwrap_or(u64::MAX), Reverse(buffers[i].size)));
+    buffers.iter().any(|b| b.hint.is_some()).then(|| {
+        let mut arena = Arena::new(records, 1);
+        order.into_iter().for_each(|record| _ = arena.place(record, Gap::FirstFit));
+        arena.into_layout()
+    })
+}
+
 /// The smallest arena found with at most `nodes` nodes for each capacity, or the first within `capacity`.
 pub(super) fn plan(
     buffers: &[Buffer],
@@ -56,11 +69,16 @@ pub(super) fn plan(
         let offsets = layout.places.iter().map(|place| place.offset * align).collect();
         Found { stopped, ..Found::new(buffers, offsets, in_bytes(bound)) }
     };
+    let hinted = hinted(buffers, &records);
     let Some(capacity) = capacity else {
         let smallest = smallest(&records, nodes, control)?;
-        return Ok(found(&smallest.layout, smallest.bound, smallest.stopped));
+        let layout = hinted.filter(|layout| layout.total() <= smallest.layout.total()).unwrap_or(smallest.layout);
+        return Ok(found(&layout, smallest.bound, smallest.stopped));
     };
     let mut bound = 0;
+    if let Some(found) = hinted.map(|layout| found(&layout, bound, None)).filter(|found| found.total <= capacity) {
+        return Ok(found);
+    }
     for units in [capacity.div_ceil(align), capacity / align] {
         match fit(&records, units, nodes, control)? {
             Fit::Fits(layout) => {

@@ -13,7 +13,7 @@ use crate::plan::{
 /// The four columns that have to be there.
 const MINIMALLOC: [&str; 4] = ["id", "lower", "upper", "size"];
 const USAGE: [&str; 4] = ["tensor", "first_op", "last_op", "size_bytes"];
-const ALSO: [&str; 5] = ["alignment", "gaps", "offset", "shape", "name"];
+const ALSO: [&str; 6] = ["alignment", "hint", "gaps", "offset", "shape", "name"];
 /// Other names that minimalloc takes.
 const SYNONYMS: [(&str, &str); 5] =
     [("buffer", "id"), ("buffer_id", "id"), ("begin", "lower"), ("start", "lower"), (LAST, "upper")];
@@ -28,6 +28,7 @@ struct Columns {
     end: usize,
     size: usize,
     align: Option<usize>,
+    hint: Option<usize>,
     gaps: Option<usize>,
     offset: Option<usize>,
     /// Whether the end of an interval is one past the last step.
@@ -106,8 +107,8 @@ impl Columns {
             *place = index;
         }
         let [id, first, end, size] = found;
-        let (align, gaps, offset) = (find("alignment"), find("gaps"), find("offset"));
-        Ok(Self { id, first, end, size, align, gaps, offset, exclusive: minimalloc && !last_inclusive, names })
+        let (align, hint, gaps, offset) = (find("alignment"), find("hint"), find("gaps"), find("offset"));
+        Ok(Self { id, first, end, size, align, hint, gaps, offset, exclusive: minimalloc && !last_inclusive, names })
     }
 
     fn row<'a>(&'a self, line: usize, fields: &'a [Field]) -> Result<Row<'a>, PlanError> {
@@ -147,6 +148,18 @@ impl Row<'_> {
     pub(super) fn offset_if_given(&self) -> Result<Option<u64>, PlanError> {
         let empty = self.columns.offset.is_some_and(|index| self.fields[index].1.trim().is_empty());
         if empty { Ok(None) } else { self.offset() }
+    }
+
+    /// Where the buffer lay in an earlier plan, if the field says so with a number that is not negative.
+    pub(super) fn hint(&self) -> Result<Option<u64>, PlanError> {
+        let Some(index) = self.columns.hint else { return Ok(None) };
+        let text = self.fields[index].1.trim();
+        let negative = text.strip_prefix('-').is_some_and(|digits| digits.parse::<u64>().is_ok());
+        if text.is_empty() || negative {
+            Ok(None)
+        } else {
+            self.columns.number(self.line, self.fields, index).map(Some)
+        }
     }
 
     /// The gaps: separated by spaces, each `FROM-TO`, or `FROM-TO@LOW:HIGH` if it takes some of its bytes meanwhile.

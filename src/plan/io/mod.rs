@@ -20,19 +20,21 @@
 mod csv;
 mod csv_rows;
 mod csv_text;
+mod csv_writer;
 #[cfg(feature = "serde")]
 mod json;
 mod names;
 mod record_set;
 
-pub use csv::{buffers_from_csv, buffers_to_csv, from_csv, to_csv, to_minimalloc};
+pub use csv::{buffers_from_csv, from_csv};
+pub use csv_writer::{buffers_to_csv, to_csv, to_minimalloc};
 #[cfg(feature = "serde")]
 pub use json::{from_json, to_json};
 pub use record_set::RecordSet;
 
 use super::{buffers::Buffer, error::PlanError};
 
-/// Reads records from JSON, which starts with `{` or `[`, or else from CSV.
+/// Reads records from JSON, which starts with `{` or `[`, or else from CSV. The [module](self) has an example.
 ///
 /// # Errors
 /// [`PlanError::Parse`] with the line and column of what is wrong.
@@ -46,6 +48,14 @@ pub fn from_text(text: &str) -> Result<RecordSet, PlanError> {
 
 /// Reads buffers with all that is known of them from minimalloc's CSV, as [`buffers_from_csv`] does, or the records of
 /// [`from_text`] as buffers.
+///
+/// ```
+/// use texpool::plan::{Buffer, io::buffers_from_text};
+///
+/// let read = buffers_from_text("id,lower,upper,size,alignment\na,0,3,4,2\n")?;
+/// assert_eq!(read, [Buffer::new(0..3, 4).named("a").aligned(2)]);
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 ///
 /// # Errors
 /// [`PlanError::Parse`] with the line and column of what is wrong.

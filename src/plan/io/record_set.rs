@@ -15,7 +15,15 @@ pub struct RecordSet {
 
 impl RecordSet {
     /// The records of buffers that have lives and sizes, and if all have an offset, their offsets; `None` if there is
-    /// more to one of them.
+    /// more to one of them. Hints are left out.
+    ///
+    /// ```
+    /// use texpool::plan::{Buffer, UsageRecord, io::RecordSet};
+    ///
+    /// let set = RecordSet::from_buffers(&[Buffer::new(0..3, 4).named("a")]).expect("there is no more to it");
+    /// assert_eq!(set.records, [UsageRecord::new(0, 2, 4)]);
+    /// assert_eq!(RecordSet::from_buffers(&[Buffer::new(0..3, 4).aligned(2)]), None);
+    /// ```
     pub fn from_buffers(buffers: &[Buffer]) -> Option<Self> {
         let offsets: Option<Vec<u64>> = buffers.iter().map(|b| b.offset).collect();
         let simple = |b: &Buffer| b.align == 1 && b.gaps.is_empty() && b.offset.is_some() == offsets.is_some();
