@@ -12,10 +12,10 @@ use super::{
 /// The naïve total and the two lower bounds, in the records' unit.
 ///
 /// ```
-/// use texpool::plan::{UsageRecord, bounds};
+/// use texpool::plan::{Bounds, UsageRecord, bounds};
 ///
 /// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
-/// let bounds = bounds(&records)?;
+/// let bounds: Bounds = bounds(&records)?;
 /// // Steps 1 and 2 need an 8 and a 4 at once, so two objects, and an arena of 12.
 /// assert_eq!((bounds.naive, bounds.shared_objects, bounds.offsets), (20, 12, 12));
 /// assert_eq!(bounds.positional_maximums, [8, 4]);
@@ -36,6 +36,13 @@ pub struct Bounds {
 
 /// The sum of all sizes. Checks that no interval is reversed.
 ///
+/// ```
+/// use texpool::plan::{UsageRecord, naive_total};
+///
+/// assert_eq!(naive_total(&[UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4)])?, 12);
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
+///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or if the sum does not fit in 64 bits.
 pub fn naive_total(records: &[UsageRecord]) -> Result<u64, PlanError> {
@@ -49,7 +56,7 @@ pub fn naive_total(records: &[UsageRecord]) -> Result<u64, PlanError> {
     Ok(total)
 }
 
-/// Naïve total, positional maximums and both lower bounds, in `O(n log n)`.
+/// Naïve total, positional maximums and both lower bounds, in `O(n log n)`. [`Bounds`] has an example.
 ///
 /// # Errors
 /// As [`naive_total`].

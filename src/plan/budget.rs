@@ -2,6 +2,17 @@
 
 /// How much to search beyond the greedy strategies. Counted in steps of the algorithms, never in time, so that the same
 /// input gives the same plan on every machine.
+///
+/// ```
+/// use texpool::plan::{Planner, SearchBudget, SearchControl, UsageRecord, Uses, solve};
+///
+/// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
+/// // The greedy strategies and the exact solver, but no search for banks.
+/// let budget = SearchBudget { nodes: 1000, ..SearchBudget::PORTFOLIO };
+/// let found = solve(&records, Uses::FirstAndLast, Planner::Best, budget, &SearchControl::new())?;
+/// assert_eq!(found.layout.total(), 12);
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SearchBudget {

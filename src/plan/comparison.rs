@@ -46,10 +46,11 @@ pub struct StrategyComparison {
 /// As [`solve`](super::solve()).
 ///
 /// ```
-/// use texpool::plan::{SearchBudget, SearchControl, UsageRecord, Uses, compare_strategies};
+/// use texpool::plan::{SearchBudget, SearchControl, StrategyComparison, UsageRecord, Uses, compare_strategies};
 ///
 /// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
-/// let all = compare_strategies(&records, Uses::FirstAndLast, SearchBudget::default(), &SearchControl::new())?;
+/// let (budget, control) = (SearchBudget::default(), SearchControl::new());
+/// let all: StrategyComparison = compare_strategies(&records, Uses::FirstAndLast, budget, &control)?;
 /// let total = |name| all.candidates.iter().find(|c| c.name == name).map(|c| c.total);
 /// assert_eq!((total("naive"), total("optimum"), total("offsets_smallest")), (Some(20), Some(12), Some(12)));
 /// // The table that `texpool plan --records FILE` prints.

@@ -55,6 +55,18 @@ impl fmt::Display for StopReason {
 }
 
 /// A callback that is called with the progress of a search and returns whether it continues.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use texpool::plan::{Progress, ProgressFn, SearchControl};
+///
+/// let mut print = |Progress { stage, done, total, .. }: Progress| {
+///     println!("{stage}: {done} of {total}");
+///     ControlFlow::Continue(())
+/// };
+/// let callback: &mut ProgressFn<'_> = &mut print;
+/// SearchControl::new().progress(callback).report(Progress::new("counting", 1, 3));
+/// ```
 pub type ProgressFn<'a> = dyn FnMut(Progress) -> ControlFlow<()> + Send + 'a;
 
 const RUNNING: u8 = 0;
@@ -81,6 +93,18 @@ const CANCELLED: u8 = 2;
 /// }
 /// assert_eq!(control.stopped(), Some(StopReason::Cancelled));
 /// assert_eq!(seen, 2);
+/// ```
+///
+/// Parts of a search have controls of their own:
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use texpool::plan::{Progress, SearchControl};
+///
+/// let control = SearchControl::new().deadline(Instant::now() + Duration::from_secs(10));
+/// // A part of the search that ends after half of the time, and one of many that report as one.
+/// assert!(control.share(1, 2).remaining() <= Some(Duration::from_secs(5)));
+/// assert_eq!(control.stage(Progress::new("all networks", 2, 7)).stopped(), None);
 /// ```
 #[derive(Default)]
 pub struct SearchControl<'a> {

@@ -149,6 +149,13 @@ fn named(name: &str) -> String {
 }
 
 /// What the planner cannot do with these records, or the device with this plan.
+///
+/// ```
+/// use texpool::plan::{PlanError, Strategy, UnsupportedError};
+///
+/// let error = "greedy".parse::<Strategy>().unwrap_err();
+/// assert!(matches!(error, PlanError::Unsupported(UnsupportedError::UnknownStrategy { .. })));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnsupportedError {

@@ -39,6 +39,16 @@ pub struct Place {
 }
 
 /// A solution of one of the first three problems: the sizes of the regions, and a place for each record.
+///
+/// ```
+/// use texpool::plan::{Layout, Place, Strategy, UsageRecord};
+///
+/// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
+/// let layout: Layout = Strategy::GreedyBySize.place(&records)?;
+/// assert_eq!((layout.problem.name(), layout.regions.as_slice()), ("shared_objects", &[8, 4][..]));
+/// assert_eq!((layout.places[2], layout.total()), (Place { region: 0, offset: 0 }, 12));
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Layout {

@@ -1,7 +1,7 @@
 //! The memory planner: usage records in, plans out. Knows no graph, no GPU and no file.
 //!
-//! [`solve`] plans textures, [`ArenaPlanner`] places buffers in one arena; [`guide`] explains the problems and the strategies. Sizes
-//! are in any unit, bytes or texels.
+//! [`ArenaPlanner`] places buffers in one arena, [`solve`] plans textures; [`guide`] explains the problems and the
+//! strategies. Sizes are in any unit, bytes or texels.
 
 mod assignment;
 mod banks;
@@ -31,6 +31,8 @@ mod realize;
 mod record;
 mod rows;
 mod sections;
+// Users have `Strategy`; the tests call the strategies themselves.
+#[doc(hidden)]
 pub mod shared;
 mod solve;
 mod strategy;
@@ -56,7 +58,9 @@ pub use portfolio::{Candidate, NotTried};
 #[cfg(feature = "cli")]
 pub(crate) use printable::needs_escape;
 pub use printable::{Printable, printable};
-pub use profile::{Ties, operator_profiles};
+#[doc(hidden)]
+pub use profile::Ties;
+pub use profile::operator_profiles;
 pub use realize::{TensorRows, TextureLimits, realize};
 pub use record::UsageRecord;
 pub use rows::{

@@ -150,6 +150,15 @@ pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result
 
 /// An arena: each buffer while it takes bytes, at its offset.
 ///
+/// ```
+/// use texpool::plan::{ArenaPlanner, Buffer, arena_svg};
+///
+/// let buffers = [Buffer::new(0..2, 8).named("features"), Buffer::new(1..3, 4).named("scores")];
+/// let plan = ArenaPlanner::from_iter(buffers.clone()).plan()?;
+/// assert!(arena_svg("Two buffers", &buffers, &plan)?.contains("features"));
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
+///
 /// # Errors
 /// [`PlanError::Input`] if the plan has offsets for another number of buffers, or a buffer contradicts itself.
 pub fn arena_svg(title: &str, buffers: &[Buffer], plan: &ArenaPlan) -> Result<String, PlanError> {
@@ -209,7 +218,8 @@ pub fn profile_svg(title: &str, records: &[UsageRecord]) -> Result<String, PlanE
 }
 
 /// A plan: textures one below the other, in each the rows of its tensors. `names` are those of the records, `steps`
-/// what each step does with their rows, which says how long each row is alive.
+/// what each step does with their rows, which says how long each row is alive. [`place_rows`](super::place_rows) has an
+/// example.
 ///
 /// # Errors
 /// [`PlanError::Input`] if the plan has placements for another number of records, [`PlanError::Layout`] if it names a

@@ -34,6 +34,14 @@ impl TexelFormat {
 }
 
 /// A texture of the pool. Texel `i` is at `(i mod width, i / width)`.
+///
+/// ```
+/// use texpool::plan::{TexelFormat, TextureSpec};
+///
+/// let texture = TextureSpec { width: 256, height: 3, format: TexelFormat::Rgba16Float };
+/// assert_eq!((texture.texels(), texture.bytes(), texture.shift()), (768, 6144, 8));
+/// assert_eq!((texture.format.texel_bytes(), texture.format.max_exact_integer()), (8, 2048));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TextureSpec {
@@ -65,6 +73,15 @@ impl TextureSpec {
 /// For each row of a tensor, the texel at which it starts. A row has `row_texels` texels.
 ///
 /// The three forms say the same with less memory where they can; kernels get a list of starts in every case.
+///
+/// ```
+/// use texpool::plan::RowTable;
+///
+/// // Six rows of 8 texels, of which three are alive at a time.
+/// let table = RowTable::Ring { base: 100, rows: 6, row_texels: 8, ring: 3 };
+/// assert_eq!((table.rows(), table.row_texels(), table.start(4)), (6, 8, 108));
+/// assert!(table.starts().eq([100, 108, 116, 100, 108, 116]));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(tag = "form", rename_all = "snake_case"))]
@@ -151,6 +168,20 @@ pub struct Placement {
 }
 
 /// The textures, and the placement of each tensor: all that a runtime needs to know about memory.
+///
+/// ```
+/// use texpool::plan::{LayoutKind, Placement, Plan, RowTable, TexelFormat, TextureSpec};
+///
+/// // Written by hand: a tensor of 16 rows of 32 texels, alive during steps 0 and 1.
+/// let rows = RowTable::Whole { base: 0, rows: 16, row_texels: 32 };
+/// let plan = Plan {
+///     strategy: "by hand".to_owned(),
+///     problem: LayoutKind::SharedObjects,
+///     textures: vec![TextureSpec { width: 64, height: 8, format: TexelFormat::Rgba32Float }],
+///     placements: vec![Placement { record: 0, texture: 0, rows, first: 0, last: 1 }],
+/// };
+/// assert_eq!(plan.bytes(), 8192);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Plan {

@@ -72,7 +72,7 @@ impl Pool {
 ///
 /// ```
 /// use texpool::plan::{
-///     Planner, SearchBudget, SearchControl, UsageRecord, Uses, check_layout, overlay_pools, solve,
+///     Planner, Pool, SearchBudget, SearchControl, UsageRecord, Uses, check_layout, overlay_pools, solve,
 /// };
 ///
 /// let detector = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 2)];
@@ -83,7 +83,7 @@ impl Pool {
 /// let layouts = [plan(&detector)?.layout, plan(&classifier)?.layout];
 /// assert_eq!((layouts[0].total(), layouts[1].total()), (10, 8));
 ///
-/// let pool = overlay_pools(&layouts)?;
+/// let pool: Pool = overlay_pools(&layouts)?;
 /// assert_eq!((pool.regions.as_slice(), pool.total()), (&[8, 3][..], 11));
 /// // Each model has a layout of its own over the regions of the pool.
 /// check_layout(&detector, Uses::FirstAndLast, &pool.layouts[0])?;

@@ -22,7 +22,12 @@ pub struct Printable<'a> {
 /// escapes of their own.
 ///
 /// ```
-/// assert_eq!(texpool::plan::printable("conv\u{1b}[2J").to_string(), "conv\\u{1b}[2J");
+/// use texpool::plan::{Printable, printable};
+///
+/// assert_eq!(printable("conv\u{1b}[2J").to_string(), "conv\\u{1b}[2J");
+/// let long = "a".repeat(1000);
+/// let whole: Printable<'_> = printable(&long).untruncated();
+/// assert_eq!(whole.to_string().len(), 1000);
 /// ```
 pub fn printable<T: AsRef<OsStr> + ?Sized>(text: &T) -> Printable<'_> {
     Printable { text: text.as_ref(), max_chars: MAX_CHARS }

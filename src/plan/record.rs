@@ -1,6 +1,14 @@
 //! Usage records: all that the planner knows about a tensor.
 
 /// The steps at which a tensor is alive, and its size: a *usage record* of Pisarchyk and Lee (2020), section 3.
+///
+/// ```
+/// use texpool::plan::UsageRecord;
+///
+/// // Written by step 0 and read by step 1; written by step 1 and read by step 2.
+/// let (features, scores) = (UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4));
+/// assert!(features.conflicts(&scores));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct UsageRecord {

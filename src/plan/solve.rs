@@ -65,6 +65,23 @@ impl FromStr for Planner {
 }
 
 /// The chosen layout, with the candidates and the reason.
+///
+/// ```
+/// use texpool::plan::{Candidate, NotTried, Planner, SearchBudget, SearchControl, Solution, UsageRecord, Uses, solve};
+///
+/// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
+/// let (budget, control) = (SearchBudget::default(), SearchControl::new());
+/// let found: Solution = solve(&records, Uses::FirstAndLast, Planner::Best, budget, &control)?;
+/// println!("{}: {}", found.strategy, found.reason);
+/// for Candidate { name, total, regions, .. } in &found.candidates {
+///     println!("{name}: {total} in {regions} regions");
+/// }
+/// for NotTried { name, why } in &found.not_tried {
+///     println!("{name}: {why}");
+/// }
+/// assert_eq!(found.certificate.bound, found.layout.total());
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Solution {

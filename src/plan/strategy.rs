@@ -19,14 +19,18 @@ macro_rules! strategies {
         /// its own, named `strategy/reading`.
         ///
         /// ```
-        /// use texpool::plan::{Strategy, UsageRecord};
+        /// use std::time::Duration;
+        /// use texpool::plan::{SearchControl, Strategy, UsageRecord};
         ///
         /// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
         /// let strategy: Strategy = "greedy_by_size".parse()?;
         /// assert_eq!(strategy.place(&records)?.regions, [8, 4]);
         /// for strategy in Strategy::ALL {
-        ///     println!("{strategy}: {}", strategy.place(&records)?.total());
+        ///     println!("{} {strategy}: {}", strategy.problem().name(), strategy.place(&records)?.total());
         /// }
+        /// // The slow ones can be stopped.
+        /// let control = SearchControl::new().timeout(Duration::from_secs(1));
+        /// assert_eq!(Strategy::MinCostFlow.place_until(&records, &control)?.total(), 12);
         /// # Ok::<(), texpool::plan::PlanError>(())
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -96,10 +96,11 @@ impl Uses<'_> {
 /// tensor of a single step is written there and never read. [`Uses::FirstAndLast`] says the same without a list.
 ///
 /// ```
-/// use texpool::plan::{UsageRecord, uses_from_records};
+/// use texpool::plan::{MAX_STEPS, StepUse, UsageRecord, uses_from_records};
 ///
 /// let uses = uses_from_records(&[UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4)])?;
-/// assert_eq!((uses[1].reads.as_slice(), uses[1].writes.as_slice()), (&[0][..], &[1][..]));
+/// assert_eq!(uses[1], StepUse { reads: vec![0], writes: vec![1] });
+/// assert!(uses_from_records(&[UsageRecord::new(0, MAX_STEPS, 8)]).is_err());
 /// # Ok::<(), texpool::plan::PlanError>(())
 /// ```
 ///

@@ -8,6 +8,7 @@ mod certificates;
 mod check;
 mod control;
 mod data;
+mod documented;
 mod exact;
 mod greedy;
 mod improved;

@@ -56,7 +56,7 @@ struct Assumed {
     range: Vec<(u64, Option<u64>)>,
 }
 
-/// The bound of a certificate, if its prices prove it for these records.
+/// The bound of a certificate, if its prices prove it for these records. [`Certificate`] has an example.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or [`PlanError::BadCertificate`] if prices add up to more than a size,

@@ -85,10 +85,10 @@ fn is_solvable(records: &[UsageRecord], bounds: &Bounds) -> bool {
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 ///
 /// ```
-/// use texpool::plan::{SearchControl, UsageRecord, optimum, verify_certificate};
+/// use texpool::plan::{Optimum, SearchControl, UsageRecord, optimum, verify_certificate};
 ///
 /// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
-/// let found = optimum(&records, 100, &SearchControl::new())?;
+/// let found: Optimum = optimum(&records, 100, &SearchControl::new())?;
 /// assert_eq!((found.layout.total(), found.proven), (12, true));
 /// // Anyone can check the proof without the solver.
 /// assert_eq!(verify_certificate(&records, &found.certificate)?, 12);

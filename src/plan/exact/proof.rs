@@ -52,6 +52,16 @@ pub enum Case {
 }
 
 /// A tree of cases, each closed by prices, written as a list: a case, then its first side, then its second.
+///
+/// ```
+/// use texpool::plan::{Case, Prices, Proof};
+///
+/// let leaf = || Proof::leaf(Prices { count: vec![(4, 4)], ..Prices::default() });
+/// // Either fewer than two objects hold 4 or more; or two do, and the first record is in one below 8, or it is not.
+/// let proof = Proof::count(4, 2, leaf(), Proof::record(0, 8, leaf(), leaf()));
+/// assert_eq!((proof.cases().len(), &proof.cases()[0]), (5, &Case::Count { size: 4, count: 2 }));
+/// assert_eq!(Proof::from_cases(proof.cases().to_vec()), Some(proof));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof(Vec<Case>);
 

@@ -15,10 +15,14 @@ mod smallest;
 mod strip;
 
 pub(super) use arena::Arena;
+// Users have `Strategy`; the tests call the strategies themselves.
+#[doc(hidden)]
 pub use arena::Gap;
 pub use fit::fit;
+#[doc(hidden)]
 pub use greedy::{greedy_by_breadth, greedy_by_size, greedy_in_order, micro_greedy, naive};
 pub use layout::back_to_back;
 pub use search::Fit;
 pub use smallest::{Smallest, smallest};
+#[doc(hidden)]
 pub use strip::{TieBreak, strip_packing};

@@ -41,10 +41,10 @@ const NODES_GROWTH: u64 = 8;
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
 ///
 /// ```
-/// use texpool::plan::{SearchControl, UsageRecord, offsets::smallest};
+/// use texpool::plan::{SearchControl, UsageRecord, offsets::{Smallest, smallest}};
 ///
 /// let records = [UsageRecord::new(0, 1, 4), UsageRecord::new(1, 2, 6), UsageRecord::new(2, 3, 4)];
-/// let found = smallest(&records, 1000, &SearchControl::new())?;
+/// let found: Smallest = smallest(&records, 1000, &SearchControl::new())?;
 /// // Ten units are alive at steps 1 and 2, so nothing smaller exists.
 /// assert_eq!((found.layout.total(), found.bound), (10, 10));
 /// # Ok::<(), texpool::plan::PlanError>(())

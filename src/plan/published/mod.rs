@@ -98,6 +98,15 @@ fn thousandths(bytes: u64) -> u64 {
 
 /// Every cell of both tables, row by row.
 ///
+/// ```
+/// use texpool::plan::published::{Cell, Verdict, tables};
+///
+/// let cells: Vec<Cell> = tables()?;
+/// let exact = cells.iter().filter(|cell| matches!(cell.verdict, Verdict::Exact | Verdict::ExactWith(_))).count();
+/// println!("{exact} of {} figures are as published", cells.len());
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
+///
 /// # Errors
 /// What the records that come with the library can give rise to, which is nothing.
 pub fn tables() -> Result<Vec<Cell>, PlanError> {
@@ -152,6 +161,12 @@ fn readings(
 }
 
 /// Both tables as text: for each cell the published figure, the one here, and the verdict.
+///
+/// ```
+/// let text = texpool::plan::published::tables_text()?;
+/// assert!(text.starts_with("Table 1: shared_objects, MiB"));
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
 ///
 /// # Errors
 /// As [`tables`].

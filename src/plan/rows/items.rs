@@ -19,6 +19,17 @@ pub(super) struct Item {
 /// The live range of each row of each tensor; `None` for rows that no step writes. A row that is written in parts is
 /// alive from the first part on.
 ///
+/// ```
+/// use texpool::plan::{LiveRange, RowStep, RowUse, TensorRows, row_live_ranges};
+///
+/// let rows = |rows| RowUse { record: 0, rows, texels: 0..8 };
+/// let read = |row| RowStep { reads: vec![rows(row..row + 1)], writes: vec![] };
+/// let steps = [RowStep { reads: vec![], writes: vec![rows(0..2)] }, read(0), read(1)];
+/// let live = row_live_ranges(&[TensorRows { rows: 2, row_texels: 8 }], &steps)?;
+/// assert_eq!(live[0], [Some(LiveRange { first: 0, last: 1 }), Some(LiveRange { first: 0, last: 2 })]);
+/// # Ok::<(), texpool::plan::PlanError>(())
+/// ```
+///
 /// # Errors
 /// [`PlanError::Input`] where a step names a record or row that is not there, writes texels again, or reads some
 /// that are not written before.
@@ -116,6 +127,7 @@ pub(super) fn items(problem: &RowProblem<'_>) -> Result<Vec<Item>, PlanError> {
 }
 
 /// The first step at which the most texels are alive. No placement of this schedule takes fewer.
+/// [`place_rows`](super::place_rows) has an example.
 ///
 /// # Errors
 /// As [`row_live_ranges`].

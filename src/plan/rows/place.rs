@@ -32,8 +32,8 @@ const PACKED_ASSIGNMENTS: usize = 3;
 ///
 /// ```
 /// use texpool::plan::{
-///     RowProblem, RowStep, RowUse, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits, check_rows,
-///     place_rows, realize_rows,
+///     LivePeak, RowLayout, RowProblem, RowStep, RowUse, SearchBudget, SearchControl, TensorRows, TexelFormat,
+///     TextureLimits, check_rows, live_row_peak, place_rows, pool_svg, realize_rows,
 /// };
 ///
 /// // A tensor of four rows of 8 texels, written by one step and reduced to another row by row.
@@ -42,12 +42,17 @@ const PACKED_ASSIGNMENTS: usize = 3;
 /// steps.extend((0..4).map(|row| RowStep { reads: vec![rows(0, row..row + 1)], writes: vec![rows(1, row..row + 1)] }));
 /// let tensors = [TensorRows { rows: 4, row_texels: 8 }; 2];
 /// let problem = RowProblem { tensors: &tensors, whole: &[false; 2], steps: &steps };
-/// let layout = place_rows(&problem, SearchBudget::ROWS, &SearchControl::new())?.expect("nothing stops it");
+/// let layout: RowLayout = place_rows(&problem, SearchBudget::ROWS, &SearchControl::new())?.expect("nothing stops it");
+/// // All of the first tensor is alive when the first row of the second is written.
+/// assert_eq!(live_row_peak(&problem)?, LivePeak { step: 1, texels: 40 });
+/// assert_eq!(layout.total(), 40);
 ///
 /// let limits = TextureLimits { max_extent: 8192 };
 /// let plan = realize_rows(&layout, &problem, TexelFormat::Rgba16Float, limits)?;
 /// check_rows(&tensors, &[false; 2], &steps, &plan, limits)?;
 /// assert_eq!(plan.textures.len(), 2);
+/// let svg = pool_svg("Two tensors", &["features".into(), "sums".into()], &tensors, &steps, &plan)?;
+/// assert!(svg.contains("sums: 4 rows"));
 /// # Ok::<(), texpool::plan::PlanError>(())
 /// ```
 pub fn place_rows(

@@ -12,7 +12,7 @@ use crate::plan::{
     realize::{TensorRows, TextureLimits, texture},
 };
 
-/// The textures and row tables of a layout of rows.
+/// The textures and row tables of a layout of rows. [`place_rows`](super::place_rows) has an example.
 ///
 /// # Errors
 /// [`PlanError::Input`] if lists differ in length, [`PlanError::Unsupported`] if a texture would be larger than the
