@@ -1,7 +1,10 @@
 //! The device: found, or brought by the caller; its errors turned into types.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     task::Poll,
     time::Duration,
 };
@@ -80,6 +83,8 @@ pub struct Gpu {
 /// What all handles of a device share.
 #[derive(Debug)]
 struct Shared {
+    /// No other device's. wgpu's own handles compare equal where they are of different instances.
+    number: u64,
     loss: Arc<Loss>,
     unsettled: Mutex<Vec<Unsettled>>,
     #[cfg(not(target_arch = "wasm32"))]
@@ -92,7 +97,9 @@ impl Shared {
     fn new(loss: Loss, options: &GpuOptions) -> Arc<Self> {
         #[cfg(target_arch = "wasm32")]
         let _ = options;
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         Arc::new(Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             loss: Arc::new(loss),
             unsettled: Mutex::default(),
             #[cfg(not(target_arch = "wasm32"))]
@@ -239,6 +246,11 @@ impl Gpu {
     pub fn from_device_with(device: wgpu::Device, queue: wgpu::Queue, options: &GpuOptions) -> Self {
         let shared = Shared::new(Loss::probed(&device), options);
         Self { device, queue, shared, timeout: options.timeout }
+    }
+
+    /// A number that all clones of this handle have, and no other handle.
+    pub(crate) fn number(&self) -> u64 {
+        self.shared.number
     }
 
     /// Notes why the device was lost, for the errors of all that use this device from then on. What was said first

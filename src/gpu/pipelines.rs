@@ -51,7 +51,8 @@ pub fn source(shader: Shader, format: TexelFormat, table: ParamBinding) -> Strin
 
 /// What tells pipelines apart. Constants by name and bits.
 type Key = (Shader, ParamBinding, Vec<(&'static str, u64)>);
-type DeviceKey = (wgpu::Device, TexelFormat, Key);
+/// The device is named by [`Gpu::number`].
+type DeviceKey = (u64, TexelFormat, Key);
 
 /// Pipelines that sessions share: who runs many models on a device compiles each kernel once. Clones hold the same
 /// pipelines; they live as long as the last of them.
@@ -151,7 +152,7 @@ impl Pipelines {
         if let Some(pipeline) = self.made.get(&key) {
             return Ok(pipeline.clone());
         }
-        let shared = (self.gpu.device.clone(), self.format, key.clone());
+        let shared = (self.gpu.number(), self.format, key.clone());
         if let Some(pipeline) = self.cache.get(&shared) {
             self.made.insert(key, pipeline.clone());
             return Ok(pipeline);

@@ -59,7 +59,7 @@ impl CompiledModel {
     /// A session whose intermediates lie in a pool that others use, too.
     ///
     /// # Errors
-    /// [`Error::OtherContext`] for a pool of another device, [`Error::Gpu`] where it is too small, and as
+    /// [`Error::OtherContext`] for a pool of another context, [`Error::Gpu`] where it is too small, and as
     /// [`session`](Self::session).
     #[cfg(not(target_arch = "wasm32"))]
     pub fn session_in(&self, pool: &Pool) -> Result<PooledSession, Error> {

@@ -134,7 +134,7 @@ impl Context {
     /// A pool that is large enough for each of these models by itself: sessions of theirs take turns in it.
     ///
     /// # Errors
-    /// [`Error::OtherContext`] for models that were compiled for another device, or for texels of different formats, and
+    /// [`Error::OtherContext`] for models that were compiled by another context, or for texels of different formats, and
     /// [`GpuError::OutOfMemory`].
     pub fn pool<'a>(&self, models: impl IntoIterator<Item = &'a CompiledModel>) -> Result<Pool, Error> {
         Pool::new(self, models)
@@ -161,9 +161,9 @@ impl Context {
         &self.pipelines
     }
 
-    /// Whether both are one device.
+    /// Whether both are clones of one.
     pub(super) fn is(&self, other: &Self) -> bool {
-        self.gpu.device == other.gpu.device
+        self.gpu.number() == other.gpu.number()
     }
 }
 

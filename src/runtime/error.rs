@@ -94,7 +94,7 @@ pub enum Error {
     /// A session was used without entering its pool, or with a pool that is not its own.
     #[error("the session belongs to another pool, or another session has entered it since")]
     OtherPool,
-    /// A model was compiled for another device, or for texels of another format.
+    /// A model was compiled by another context, or for texels of another format.
     #[error("the models of a pool must be compiled by its context, for texels of one format")]
     OtherContext,
     /// There is no thread to plan on.
