@@ -263,6 +263,11 @@ impl Executor {
             gpu.queue.submit([encoder.finish()])
         })?;
         readbacks.extend(read.into_iter().map(|(_, readback)| readback));
+        for (i, _) in inputs {
+            if let Some(port) = self.inputs.get_mut(*i) {
+                port.set_filled();
+            }
+        }
         Ok(Submitted { index })
     }
 
@@ -346,6 +351,7 @@ impl Executor {
             port.encode_upload(&mut encoder);
             gpu.queue.submit([encoder.finish()])
         })?;
+        port.set_filled();
         Ok(())
     }
 

@@ -104,7 +104,7 @@ impl Port {
         }
     }
 
-    /// Notes that the caller will write the session's own texture.
+    /// Notes that there will be values in its texture: they were submitted, or the caller will write them.
     pub(super) fn set_filled(&mut self) {
         self.filled = true;
     }
@@ -139,9 +139,7 @@ impl Port {
             None => Upload::new(gpu, staging, &self.layout)?,
         };
         // Put back before it is written: an upload that fails knows its own state.
-        self.upload.insert(upload).write(gpu, &self.layout, values)?;
-        self.filled = true;
-        Ok(())
+        self.upload.insert(upload).write(gpu, &self.layout, values)
     }
 
     /// Encodes the copy of what was written.
