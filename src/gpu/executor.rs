@@ -376,10 +376,15 @@ impl Executor {
         let Some(port) = ports.get_mut(index) else {
             return Err(GpuError::NoSuchTensor { role, index, count });
         };
+        let own = port.is_own();
         match other {
-            Some(problem) => Err(port.refuse(problem)),
-            None => port.bind(texture),
+            Some(problem) => return Err(port.refuse(problem)),
+            None => port.bind(texture)?,
         }
+        if own {
+            self.release(role, index);
+        }
+        Ok(())
     }
 
     /// An input or output lies in a texture of the executor's own again.
@@ -388,11 +393,20 @@ impl Executor {
             TensorRole::Input => &mut self.inputs,
             TensorRole::Output => &mut self.outputs,
         };
-        if let Some(port) = ports.get_mut(index) {
+        if let Some(port) = ports.get_mut(index).filter(|port| port.is_bound()) {
             port.unbind();
+            self.release(role, index);
         }
+    }
+
+    /// Keeps no texture alive in which the input or output has lain.
+    fn release(&mut self, role: TensorRole, index: usize) {
+        let before = match role {
+            TensorRole::Input => 0,
+            TensorRole::Output => self.inputs.len(),
+        };
         if let Some(resident) = &mut self.resident {
-            resident.program.forget_unbound();
+            resident.release(before + index);
         }
     }
 

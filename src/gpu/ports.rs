@@ -58,9 +58,14 @@ impl Port {
         self.filled
     }
 
+    /// Whether it lies in a texture of the session's own.
+    pub(super) fn is_own(&self) -> bool {
+        matches!(self.place, Place::Own(_))
+    }
+
     /// Bytes of its own texture.
     pub(super) fn bytes(&self) -> u64 {
-        if matches!(self.place, Place::Own(_)) { self.layout.spec.bytes() } else { 0 }
+        if self.is_own() { self.layout.spec.bytes() } else { 0 }
     }
 
     /// Takes a texture of the caller's in place of its own.
@@ -111,7 +116,7 @@ impl Port {
 
     /// Gives back what it has of the device's memory.
     pub(super) fn trim(&mut self) {
-        if matches!(self.place, Place::Own(_)) {
+        if self.is_own() {
             (self.place, self.filled) = (Place::None, false);
         }
         self.upload = None;

@@ -32,7 +32,7 @@ struct Bound {
     grid: [u32; 2],
 }
 
-/// The dispatches that touch the same same textures that may change.
+/// The dispatches that touch the same textures that may change.
 #[derive(Debug)]
 struct Rebindable {
     /// Numbers of those textures.
@@ -169,9 +169,16 @@ impl Program {
         Ok(())
     }
 
-    /// Forgets bind groups of textures that are not in the set any more.
-    pub(super) fn forget_unbound(&mut self) {
-        self.rebindable.iter_mut().for_each(|one| one.kept.truncate(1));
+    /// Forgets the bind groups with whatever has been texture `changing` of the set, so that they keep none of it alive.
+    pub(super) fn forget(&mut self, changing: usize) {
+        for one in self.rebindable.iter_mut().filter(|one| one.textures.contains(&changing)) {
+            one.kept.clear();
+            for bindings in &one.dispatches {
+                if let Some(bound) = self.bound.get_mut(bindings.dispatch) {
+                    bound.group = None;
+                }
+            }
+        }
     }
 
     /// Number of dispatches.

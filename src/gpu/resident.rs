@@ -93,6 +93,12 @@ impl Resident {
         Ok(Self { textures, program, steps, texture_of_storage, recipes, weights, generation, first_port })
     }
 
+    /// Keeps no texture alive in which an input or output has lain, of that number among both.
+    pub(super) fn release(&mut self, port: usize) {
+        self.program.forget(self.first_port + port);
+        self.textures.release(self.first_port + port);
+    }
+
     /// The model with its places.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn placed<'a>(&'a self, compiled: &'a CompiledModel) -> PlacedModel<'a> {

@@ -1,6 +1,6 @@
 //! A set of textures by number: the pool, inputs and outputs, weights. Created once, never resized.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 #[cfg(not(target_arch = "wasm32"))]
 use std::{ops::Range, time::Duration};
 
@@ -32,9 +32,17 @@ pub enum Role {
 pub struct TextureSet {
     gpu: Gpu,
     allocations: Arc<Allocations>,
-    slots: Vec<(TextureSpec, wgpu::Texture, wgpu::TextureView)>,
+    slots: Vec<Slot>,
     /// A texture of one texel, for bindings that nothing is read from; once it is asked for.
     spare: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    spec: TextureSpec,
+    texture: wgpu::Texture,
+    /// Made when it is bound: where another texture is put here and was bound before, none is needed.
+    view: OnceLock<wgpu::TextureView>,
 }
 
 impl TextureSet {
@@ -76,13 +84,13 @@ impl TextureSet {
     pub(super) fn check_reach(&self, reach: &Reach) -> Result<(), GpuError> {
         let Reach { texture, shift, texels } = *reach;
         match self.slots.get(texture) {
-            Some((spec, ..)) if 1u32.checked_shl(shift) == Some(spec.width) && spec.texels() >= texels => Ok(()),
+            Some(Slot { spec, .. }) if 1u32.checked_shl(shift) == Some(spec.width) && spec.texels() >= texels => Ok(()),
             slot => {
                 let width = 1u32.checked_shl(shift).unwrap_or(0);
                 let height = u32::try_from(texels.div_ceil(u64::from(width.max(1)))).unwrap_or(u32::MAX);
-                let format = slot.map_or(TexelFormat::Rgba32Float, |(spec, ..)| spec.format);
+                let format = slot.map_or(TexelFormat::Rgba32Float, |slot| slot.spec.format);
                 let expected = TextureSpec { width, height, format };
-                let found = slot.map(|(spec, ..)| format!("it is {}x{}", spec.width, spec.height));
+                let found = slot.map(|Slot { spec, .. }| format!("it is {}x{}", spec.width, spec.height));
                 let reason = found.unwrap_or_else(|| "there is none".to_owned());
                 Err(GpuError::Texture { texture, expected, reason })
             }
@@ -97,8 +105,7 @@ impl TextureSet {
 
     /// Takes a texture that is as `spec` says, and answers its number.
     pub(super) fn push(&mut self, spec: TextureSpec, texture: wgpu::Texture) -> usize {
-        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
-        self.slots.push((spec, texture, view));
+        self.slots.push(Slot { spec, texture, view: OnceLock::new() });
         self.slots.len() - 1
     }
 
@@ -109,25 +116,34 @@ impl TextureSet {
 
     /// Puts another texture in the place of one, of the same kind.
     pub(super) fn replace(&mut self, index: usize, texture: &wgpu::Texture) {
-        if let Some((_, held, view)) = self.slots.get_mut(index)
-            && held != texture
+        if let Some(slot) = self.slots.get_mut(index)
+            && slot.texture != *texture
         {
-            (*held, *view) = (texture.clone(), texture.create_view(&wgpu::TextureViewDescriptor::default()));
+            (slot.texture, slot.view) = (texture.clone(), OnceLock::new());
+        }
+    }
+
+    /// Puts the texture of one texel in the place of one, which is kept alive no longer.
+    pub(super) fn release(&mut self, index: usize) {
+        if let Some(spare) = self.spare {
+            let texture = self.texture(spare).clone();
+            self.replace(index, &texture);
         }
     }
 
     /// Width, height and format of texture `index`.
     pub fn spec(&self, index: usize) -> TextureSpec {
-        self.slots[index].0
+        self.slots[index].spec
     }
 
     /// Texture `index` itself.
     pub fn texture(&self, index: usize) -> &wgpu::Texture {
-        &self.slots[index].1
+        &self.slots[index].texture
     }
 
     pub(super) fn view(&self, index: usize) -> &wgpu::TextureView {
-        &self.slots[index].2
+        let Slot { texture, view, .. } = &self.slots[index];
+        view.get_or_init(|| texture.create_view(&wgpu::TextureViewDescriptor::default()))
     }
 
     /// Writes whole rows of texels from row `first` on; the last may be short and is filled with zeros.
