@@ -24,12 +24,12 @@ impl Allocations {
 
     /// Bytes that the driver has set aside for all that the owner made, and for what it called something that begins with
     /// `what`; `None` where the driver does not say, or labels do not reach it
-    /// (`wgpu::InstanceFlags::DISCARD_HAL_LABELS`).
-    pub(super) fn bytes(&self, gpu: &Gpu, what: &str) -> Option<[u64; 2]> {
+    /// (`wgpu::InstanceFlags::DISCARD_HAL_LABELS`): there `is_any`thing of the owner's, and none is found.
+    pub(super) fn bytes(&self, gpu: &Gpu, what: &str, is_any: bool) -> Option<[u64; 2]> {
         let report = gpu.device.generate_allocator_report()?;
         let named = report.allocations.iter().map(|one| (one.name.strip_prefix(&self.prefix), one.size));
         let own: Vec<(&str, u64)> = named.filter_map(|(name, size)| Some((name?, size))).collect();
         let sum = |what: &str| own.iter().filter(|(name, _)| name.starts_with(what)).map(|(_, size)| size).sum();
-        (!own.is_empty()).then(|| [sum(""), sum(what)])
+        (!own.is_empty() || !is_any).then(|| [sum(""), sum(what)])
     }
 }

@@ -80,13 +80,9 @@ impl PoolTextures {
         if self.generation().is_some() { self.specs.iter().map(TextureSpec::bytes).sum() } else { 0 }
     }
 
-    pub(super) fn allocations(&self) -> &Allocations {
-        &self.allocations
-    }
-
     /// Bytes by the driver's count.
     pub(crate) fn driver_bytes(&self) -> Option<u64> {
-        self.allocations.bytes(&self.gpu, POOL).map(|[all, _]| all)
+        self.allocations.bytes(&self.gpu, POOL, self.bytes() > 0).map(|[all, _]| all)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
