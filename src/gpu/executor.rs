@@ -305,6 +305,7 @@ impl Executor {
 
     /// Puts the textures that inputs and outputs lie in where the dispatches look for them.
     pub(super) fn bind(&mut self) -> Result<(), GpuError> {
+        self.gpu.check_lost()?;
         let Some(resident) = self.resident.as_mut().filter(|held| self.pool.generation() == Some(held.generation))
         else {
             return Err(GpuError::Trimmed);
@@ -341,6 +342,7 @@ impl Executor {
     /// Writes an input by a submission of its own, without waiting for it.
     pub(crate) fn write(&mut self, input: usize, values: &[f32]) -> Result<(), GpuError> {
         check_lengths(&self.inputs, [(input, values.len())].into_iter())?;
+        self.gpu.check_lost()?;
         let Self { gpu, staging, allocations, inputs, .. } = self;
         let Some(port) = inputs.get_mut(input) else { return Ok(()) };
         port.ensure(gpu, allocations)?;

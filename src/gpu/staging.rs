@@ -164,7 +164,11 @@ impl Upload {
         }
         // Until it is unmapped nothing is known of it.
         self.state = State::Written;
-        self.buffer.buffer.get_mapped_range_mut(..).map_err(mapping)?.copy_from_slice(&self.bytes);
+        self.buffer
+            .buffer
+            .get_mapped_range_mut(..)
+            .map_err(|error| unmapped(gpu, &error))?
+            .copy_from_slice(&self.bytes);
         self.buffer.buffer.unmap();
         Ok(())
     }
@@ -236,7 +240,7 @@ impl Readback {
         if let Some(mapping) = self.mapping.take() {
             mapping.finish(gpu, wait, submitted, what).await?;
         }
-        let view = self.buffer.buffer.get_mapped_range(..).map_err(mapping)?;
+        let view = self.buffer.buffer.get_mapped_range(..).map_err(|error| unmapped(gpu, &error))?;
         self.layout.unpack(&view, values);
         drop(view);
         self.buffer.buffer.unmap();
@@ -245,6 +249,8 @@ impl Readback {
     }
 }
 
-fn mapping(error: impl std::fmt::Display) -> GpuError {
-    GpuError::Refused { doing: "mapping a transfer buffer".into(), reason: error.to_string() }
+/// The error of a buffer that is not mapped although it should be: a lost device has none.
+fn unmapped(gpu: &Gpu, error: &impl std::fmt::Display) -> GpuError {
+    let refused = GpuError::Refused { doing: "mapping a transfer buffer".into(), reason: error.to_string() };
+    gpu.check_lost().err().unwrap_or(refused)
 }
