@@ -504,6 +504,11 @@ impl Executor {
         }
     }
 
+    /// The device, with the timeout of this executor's waits.
+    pub(crate) const fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
     /// The model as it runs, its schedule and its plan.
     pub fn compiled(&self) -> &CompiledModel {
         &self.compiled

@@ -4,8 +4,8 @@ use std::{future::IntoFuture, pin::Pin};
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::now;
-use super::{Context, Error, Outputs, TensorInfo, session::outputs_of};
-use crate::gpu::{self, Submitted, Wait};
+use super::{Error, Outputs, TensorInfo, session::outputs_of};
+use crate::gpu::{self, Gpu, Submitted, Wait};
 
 /// A future of the library's; on native targets it may go to another thread.
 #[cfg(not(target_arch = "wasm32"))]
@@ -18,13 +18,14 @@ type BoxedFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>>>>;
 #[must_use = "the outputs are read by `wait` or `.await`"]
 #[derive(Debug)]
 pub struct Readback {
-    context: Context,
+    /// With the session's timeout.
+    gpu: Gpu,
     outputs: Vec<((usize, TensorInfo), gpu::Readback)>,
 }
 
 impl Readback {
-    pub(super) fn new(context: &Context, outputs: Vec<((usize, TensorInfo), gpu::Readback)>) -> Self {
-        Self { context: context.clone(), outputs }
+    pub(super) fn new(gpu: &Gpu, outputs: Vec<((usize, TensorInfo), gpu::Readback)>) -> Self {
+        Self { gpu: gpu.clone(), outputs }
     }
 
     /// Waits until the encoder's work is done, and reads the outputs.
@@ -41,7 +42,7 @@ impl Readback {
         let mut all = Vec::with_capacity(self.outputs.len());
         for ((output, info), readback) in self.outputs {
             let mut values = vec![0.0; readback.len()];
-            readback.finish(self.context.gpu(), wait, None, "reading outputs", &mut values).await?;
+            readback.finish(&self.gpu, wait, None, "reading outputs", &mut values).await?;
             all.push((output, info, values));
         }
         outputs_of(all.into_iter())
@@ -61,13 +62,14 @@ impl IntoFuture for Readback {
 #[must_use = "the run is done when `wait` or `.await` says so"]
 #[derive(Debug)]
 pub struct Submission {
-    context: Context,
+    /// With the session's timeout.
+    gpu: Gpu,
     submitted: Submitted,
 }
 
 impl Submission {
-    pub(super) fn new(context: &Context, submitted: Submitted) -> Self {
-        Self { context: context.clone(), submitted }
+    pub(super) fn new(gpu: &Gpu, submitted: Submitted) -> Self {
+        Self { gpu: gpu.clone(), submitted }
     }
 
     /// Waits until the device is done with the run; what was submitted after it may still be running.
@@ -80,7 +82,7 @@ impl Submission {
     }
 
     async fn finish(self, wait: Wait) -> Result<(), Error> {
-        Ok(self.context.gpu().done(wait, &self.submitted, "a run of the model").await?)
+        Ok(self.gpu.done(wait, &self.submitted, "a run of the model").await?)
     }
 }
 

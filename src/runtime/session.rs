@@ -246,7 +246,7 @@ impl Session {
         let outputs = self.readable(outputs)?;
         let readbacks = self.executor.encode_readbacks(&outputs, encoder)?;
         let infos = outputs.into_iter().map(|output| (output, self.outputs()[output].clone()));
-        Ok(Readback::new(self.compiled.context(), infos.zip(readbacks).collect()))
+        Ok(Readback::new(self.executor.gpu(), infos.zip(readbacks).collect()))
     }
 
     /// Runs the model on what lies in the inputs' textures, and does not wait: what is returned does.
@@ -257,7 +257,7 @@ impl Session {
         self.check_entered()?;
         self.check_complete(&[])?;
         let submitted = self.executor.submit()?;
-        Ok(Submission::new(self.compiled.context(), submitted))
+        Ok(Submission::new(self.executor.gpu(), submitted))
     }
 
     /// Reads outputs as they are after all that was submitted up to now.
@@ -350,7 +350,7 @@ impl Session {
         self.executor.memory()
     }
 
-    /// Waits through this session take at most `timeout` from now on.
+    /// Waits through this session, and for what it has read or submitted from now on, take at most `timeout`.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.executor.set_timeout(timeout);
