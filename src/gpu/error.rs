@@ -75,7 +75,7 @@ pub enum GpuError {
         waited: Duration,
     },
     /// The command encoder that something was read with was dropped, or finished and never submitted.
-    #[error("{what} was never submitted")]
+    #[error("the commands for {what} were never submitted")]
     NotSubmitted {
         /// What was waited for.
         what: String,
@@ -103,12 +103,12 @@ pub enum GpuError {
         /// What differs.
         problem: TextureProblem,
     },
-    /// An external texture was given for an input or output that the model does not have.
-    #[error("an external texture was given for {role} {index}, but the model has {}", counted(*.count, *.role))]
+    /// The model has no input or output of that index.
+    #[error("the model has no {role} {index}; it has {}", counted(*.count, *.role))]
     NoSuchTensor {
-        /// Whether it was for an input or an output.
+        /// Whether an input or an output was meant.
         role: TensorRole,
-        /// For which of them.
+        /// Which of them.
         index: usize,
         /// How many there are.
         count: usize,

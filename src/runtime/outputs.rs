@@ -5,7 +5,7 @@ use std::ops::Index;
 use super::TensorKey;
 use crate::tensor::Tensor;
 
-/// The results of a run, in the model's order. Outputs that lie in textures of the caller's are not among them.
+/// The results of a run, in the model's order, or what was read, in the order that was asked for. Outputs that lie in textures of the caller's are not among them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outputs {
     /// Index among the model's outputs, name, values.

@@ -101,7 +101,8 @@ impl Pool {
         Ok(session)
     }
 
-    /// Gives the pool's memory back until a session enters again. Whatever was submitted runs to its end first.
+    /// Gives the pool's memory back until a session enters again. Whatever was submitted runs to its end first; what was
+    /// encoded and not yet submitted cannot be submitted any more.
     pub fn trim(&mut self) {
         self.textures.trim();
     }

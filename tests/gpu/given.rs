@@ -47,9 +47,9 @@ fn textures_past_the_last_are_refused() {
     let (mut executor, texture) = (executor(&gpu), texture(&gpu, |_| {}));
     let error = executor.bind_texture(TensorRole::Input, 3, &texture).unwrap_err();
     assert!(matches!(error, GpuError::NoSuchTensor { role: TensorRole::Input, index: 3, count: 2 }), "{error:?}");
-    assert_eq!(error.to_string(), "an external texture was given for input 3, but the model has 2 inputs");
+    assert_eq!(error.to_string(), "the model has no input 3; it has 2 inputs");
     let error = executor.bind_texture(TensorRole::Output, 2, &texture).unwrap_err();
-    assert_eq!(error.to_string(), "an external texture was given for output 2, but the model has 2 outputs");
+    assert_eq!(error.to_string(), "the model has no output 2; it has 2 outputs");
 }
 
 #[test]
