@@ -19,6 +19,7 @@ mod onnx_nodes;
 mod phases;
 mod portability;
 mod recovery;
+mod runtime;
 mod scarce;
 mod session;
 mod soundness;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use texpool::{
+    Context, Model, TensorView,
     compile::{CompileOptions, Phases},
     gpu::{Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, TIMEOUT},
     graph::{Act, Binary, Graph, GraphBuilder, Padding, Pool2d, PoolKind, ReduceKind, Unary},
@@ -180,10 +181,20 @@ fn nothing_is_left_of_a_thousand_sessions() {
     let mut b = GraphBuilder::new("small");
     let x = b.input("x", &[1, 3, 5, 7]).unwrap();
     let y = b.unary("exp", Unary::Sin, x).unwrap();
-    let graph = b.finish(&[y]).unwrap();
-    let options = ExecutorOptions::default();
-    let input = vec![0.5; 105];
-    let one = || drop(Executor::new(&gpu, &graph, &options).unwrap().run(&[&input]).unwrap());
+    let model = Model::from_graph(b.finish(&[y]).unwrap()).unwrap();
+    let input = vec![0.5f32; 105];
+    // All that an embedding program makes, with the run read in two ways.
+    let one = || {
+        let context = Context::from_wgpu(gpu.device.clone(), gpu.queue.clone()).unwrap();
+        let compiled = context.compile(&model).build().unwrap();
+        let mut session = compiled.session().unwrap();
+        let outputs = session.run([("x", TensorView::from(&input))]).unwrap();
+        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        session.encode(&mut encoder).unwrap();
+        let readback = session.encode_read(&mut encoder, [0]).unwrap();
+        gpu.queue.submit([encoder.finish()]);
+        assert_eq!(readback.wait().unwrap(), outputs);
+    };
     // The first ones fill what the driver and the allocator keep.
     (0..PASSING / 4).for_each(|_| one());
     let (empty, before) = (held(&gpu), resident());

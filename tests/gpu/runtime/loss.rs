@@ -1,0 +1,85 @@
+//! A device of the caller's that is lost: every call says so, and the caller's own callback is called as ever.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use texpool::{Context, Error, GpuError, TensorView};
+
+use super::{compiled, encoder, gain, image, model, run, submit};
+use crate::support::callers_device;
+
+#[test]
+fn every_call_on_a_lost_device_says_so_and_the_caller_hears_of_it_once() {
+    for tells in [false, true] {
+        let (device, queue) = callers_device(wgpu::Limits::default());
+        let context = Context::from_wgpu(device.clone(), queue).unwrap();
+        let calls = Arc::new(AtomicUsize::new(0));
+        let (counted, told) = (Arc::clone(&calls), context.clone());
+        device.set_device_lost_callback(move |reason, message| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            if tells {
+                told.device_lost(reason, message);
+            }
+        });
+        // Nobody but the caller hears of errors: one that nobody expects ends the test.
+        device.on_uncaptured_error(Arc::new(|error| panic!("{error}")));
+        let compiled = &compiled(&context)[0];
+        let mut session = compiled.session().unwrap();
+        run(&mut session, 0);
+        let mut trimmed = compiled.session().unwrap();
+        trimmed.trim();
+        let mut pool = context.pool([compiled]).unwrap();
+        let mut pooled = compiled.session_in(&pool).unwrap();
+        context.check().unwrap();
+        let mut encoder = encoder(&context);
+        let readback = session.encode_read(&mut encoder, [0]).unwrap();
+        submit(&context, encoder);
+
+        device.destroy();
+        if tells {
+            // wgpu calls back when the device has nothing to do any more.
+            device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        }
+        let mut encoder = super::encoder(&context);
+        let (image, gain) = (image(0), gain());
+        let inputs = || [("image", TensorView::from(&image)), ("gain", TensorView::from(&gain))];
+        let errors = [
+            ("run", session.run(inputs()).map(drop)),
+            ("run of a trimmed session", trimmed.run(inputs()).map(drop)),
+            ("write", session.write("gain", TensorView::from(&gain))),
+            ("encode", session.encode(&mut encoder)),
+            ("encode_read", session.encode_read(&mut encoder, [0]).map(drop)),
+            ("submit", session.submit().map(drop)),
+            ("read", session.read([0]).map(drop)),
+            ("restore", trimmed.restore()),
+            ("profile", session.profile().map(drop)),
+            ("a texture", trimmed.input_texture(0).map(drop)),
+            ("a session", compiled.session().map(drop)),
+            ("a pool", context.pool([compiled]).map(drop)),
+            ("a session in a pool", compiled.session_in(&pool).map(drop)),
+            ("a session of a pool", pool.enter(&mut pooled).unwrap().run(inputs()).map(drop)),
+            ("check", context.check()),
+        ];
+        let text =
+            if tells { "the device was lost (Destroyed)" } else { "the device was lost: it maps no buffers any more" };
+        for (call, result) in errors {
+            let error = result.expect_err(call);
+            assert!(error.is_lost() && !error.is_timeout() && !error.is_out_of_memory(), "{call}: {error:?}");
+            assert!(matches!(error, Error::Gpu(GpuError::Lost { .. })));
+            assert_eq!(error.to_string(), text, "{call}");
+        }
+        // What was submitted before may have been read, or is lost.
+        if let Err(error) = readback.wait() {
+            assert!(error.is_lost(), "{error:?}");
+        }
+        // What needs no device goes on.
+        session.trim();
+        let _ = session.memory();
+        let _ = context.load(&model(), &compiled.save()).unwrap();
+        drop((session, trimmed, pooled, pool));
+        device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        assert_eq!(calls.load(Ordering::Relaxed), 1, "calls of the caller's callback");
+    }
+}

@@ -1,0 +1,111 @@
+//! Memory that is given back, and taken again.
+
+use texpool::{CompiledModel, Error, GpuError, TensorView};
+
+use super::{answer, bits, compiled, context, encoder, filled, gain, idle, image, run};
+
+/// Bytes on the device of what texpool has labelled, as the driver counts them.
+fn labelled(compiled: &CompiledModel) -> u64 {
+    idle(compiled.context());
+    let report = compiled.context().device().generate_allocator_report().unwrap();
+    let own = report.allocations.iter().filter(|one| one.name.starts_with("texpool ") && one.name != "texpool probe");
+    own.map(|one| one.size).sum()
+}
+
+#[test]
+fn a_session_that_is_trimmed_takes_nothing_and_runs_again_by_itself() {
+    for compiled in compiled(&context()) {
+        let right = answer(&compiled, 0);
+        let mut session = compiled.session().unwrap();
+        assert!(run(&mut session, 0) == right);
+        let full = session.memory();
+        assert!(full.planned() > 0 && full.driver >= Some(full.planned()), "{full:?}");
+        for _ in 0..2 {
+            session.trim();
+            assert!(session.is_trimmed());
+            assert_eq!(labelled(&compiled), 0);
+            let memory = session.memory();
+            assert_eq!((memory.planned(), memory.driver, memory.pool_driver), (0, Some(0), Some(0)));
+            assert!(run(&mut session, 0) == right);
+            assert!(!session.is_trimmed());
+            assert_eq!(session.memory().planned(), full.planned());
+        }
+        // Twice is as once.
+        session.trim();
+        session.trim();
+        session.restore().unwrap();
+        session.restore().unwrap();
+        assert_eq!(session.memory().pool_planned, full.pool_planned);
+        assert!(run(&mut session, 0) == right);
+        drop(session);
+        assert_eq!(labelled(&compiled), 0);
+    }
+}
+
+/// Values go with the memory; textures of the caller's stay bound, and a run is encoded once the memory is there.
+#[test]
+fn a_session_that_is_trimmed_encodes_nothing_before_it_is_restored() {
+    for compiled in compiled(&context()) {
+        let mut session = compiled.session().unwrap();
+        let texture = filled(&compiled, "image", &image(5));
+        session.bind_input("image", &texture).unwrap();
+        session.write("gain", TensorView::from(&gain())).unwrap();
+        session.submit().unwrap().wait().unwrap();
+        session.trim();
+        let error = session.submit().unwrap_err();
+        assert!(matches!(&error, Error::MissingInputs { names } if names == &["gain"]), "{error:?}");
+        session.write("gain", TensorView::from(&gain())).unwrap();
+        let mut encoder = encoder(compiled.context());
+        for error in [
+            session.encode(&mut encoder).unwrap_err(),
+            session.submit().unwrap_err(),
+            session.encode_read(&mut encoder, [0]).unwrap_err(),
+        ] {
+            assert!(matches!(error, Error::Gpu(GpuError::Trimmed)), "{error:?}");
+            assert_eq!(error.to_string(), "the session has given its memory back; restore it first");
+        }
+        session.restore().unwrap();
+        session.encode(&mut encoder).unwrap();
+        let readback = session.encode_read(&mut encoder, [0, 1]).unwrap();
+        compiled.context().queue().submit([encoder.finish()]);
+        assert!(bits(&readback.wait().unwrap()) == answer(&compiled, 5));
+    }
+}
+
+/// Weights that another session uses stay, and are there for the first one again.
+#[test]
+fn weights_that_another_session_uses_stay() {
+    let compiled = &compiled(&context())[0];
+    let right = answer(compiled, 0);
+    let mut sessions = [compiled.session().unwrap(), compiled.session().unwrap()];
+    let [first, second] = &mut sessions;
+    let weights = first.memory().weights;
+    assert!(weights > 0);
+    assert_eq!((first.memory().shared, second.memory().shared), (weights, weights));
+    first.trim();
+    assert_eq!((first.memory().planned(), second.memory().weights, second.memory().shared), (0, weights, 0));
+    assert!(run(second, 0) == right);
+    let before = labelled(compiled);
+    assert_eq!(second.memory().driver, Some(before));
+    first.restore().unwrap();
+    assert_eq!((first.memory().shared, second.memory().shared), (weights, weights));
+    assert!(labelled(compiled) < before + first.memory().planned(), "the weights are there twice");
+    assert!(run(first, 0) == right);
+}
+
+/// What was submitted before runs to its end.
+#[test]
+fn what_was_submitted_before_a_trim_is_read_after_it() {
+    for compiled in compiled(&context()) {
+        let mut session = compiled.session().unwrap();
+        session.write("gain", TensorView::from(&gain())).unwrap();
+        session.write("image", TensorView::from(&image(1))).unwrap();
+        let mut encoder = encoder(compiled.context());
+        session.encode(&mut encoder).unwrap();
+        let readback = session.encode_read(&mut encoder, [0, 1]).unwrap();
+        // What is encoded keeps what it needs.
+        session.trim();
+        compiled.context().queue().submit([encoder.finish()]);
+        assert!(bits(&readback.wait().unwrap()) == answer(&compiled, 1));
+    }
+}

@@ -1,0 +1,70 @@
+//! Sessions of one model on a device that others use, too: each knows its own bytes, and weights are there once.
+
+use texpool::{CompiledModel, Memory, Session};
+
+use super::{compiled, context, idle, run};
+
+/// Bytes that the driver has set aside for weights, and for how many textures of them.
+fn weights(compiled: &CompiledModel) -> (u64, usize) {
+    idle(compiled.context());
+    let report = compiled.context().device().generate_allocator_report().unwrap();
+    let sizes = report.allocations.iter().filter(|one| one.name.ends_with("/weights")).map(|one| one.size);
+    let sizes: Vec<u64> = sizes.collect();
+    (sizes.iter().sum(), sizes.len())
+}
+
+#[test]
+fn sessions_of_one_model_share_its_weights() {
+    let [compiled, other] = compiled(&context());
+    let mut sessions: Vec<Session> = Vec::new();
+    let mut right = Vec::new();
+    for count in 1..=4 {
+        sessions.push(compiled.clone().session().unwrap());
+        let answers: Vec<_> = sessions.iter_mut().map(|session| run(session, 0)).collect();
+        right = answers[0].clone();
+        assert!(answers.iter().all(|answer| *answer == right));
+        let (bytes, textures) = weights(&compiled);
+        assert_eq!(textures, 1);
+        for session in &sessions {
+            let Memory { weights, shared, .. } = session.memory();
+            assert!(weights <= bytes && weights > 0);
+            assert_eq!(shared, if count > 1 { weights } else { 0 });
+        }
+    }
+    // Another plan of the same model has its own.
+    let mut one_more = other.session().unwrap();
+    assert!(run(&mut one_more, 0) == right);
+    assert_eq!((weights(&compiled).1, one_more.memory().shared), (2, 0));
+    drop(one_more);
+    sessions.truncate(1);
+    assert!(run(&mut sessions[0], 0) == right);
+    assert_eq!((weights(&compiled).1, sessions[0].memory().shared), (1, 0));
+    drop(sessions);
+    assert_eq!(weights(&compiled), (0, 0));
+}
+
+/// Each session counts what it would take alone, whoever else is on the device and shares its weights.
+#[test]
+fn sessions_that_share_report_what_each_would_alone() {
+    let [compiled, other] = compiled(&context());
+    let of = |session: &mut Session| {
+        run(session, 0);
+        session.memory()
+    };
+    let alone = of(&mut compiled.session().unwrap());
+    assert!(alone.staging > 0 && alone.tables > 0 && alone.io_planned > 0 && alone.pool_planned > 0, "{alone:?}");
+    let mut sessions = [&compiled, &other, &compiled].map(|compiled| compiled.session().unwrap());
+    let found = sessions.each_mut().map(of);
+    for memory in [found[0], found[2]] {
+        assert_eq!(planned(memory), planned(alone));
+        // Of each allocation the driver counts what it left out for alignment, too.
+        let [now, then] = [memory, alone].map(|memory| memory.driver.unwrap());
+        assert!(now.abs_diff(then) <= 16 * 256, "{now} bytes by the driver, {then} alone");
+    }
+    assert!(found[1].pool_planned < alone.pool_planned && found[1].pool_driver < alone.pool_driver, "{found:?}");
+}
+
+/// What is known without the driver.
+fn planned(memory: Memory) -> [u64; 5] {
+    [memory.pool_planned, memory.io_planned, memory.weights, memory.tables, memory.staging]
+}
