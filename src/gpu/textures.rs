@@ -21,7 +21,7 @@ use crate::{
 pub enum Role {
     /// Kernels read and write it; nobody else sees it.
     Pool,
-    /// The host may write and read it too.
+    /// The host may write and read it too, and so may shaders of the caller's.
     Shared,
     /// The host writes it, kernels read it.
     Weights,
@@ -258,7 +258,13 @@ pub(super) fn make(
     let storage = wgpu::TextureUsages::STORAGE_BINDING;
     let usage = match role {
         Role::Pool => storage,
-        Role::Shared => storage | wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,
+        // A caller's shader reads an output by `textureLoad`.
+        Role::Shared => {
+            storage
+                | wgpu::TextureUsages::TEXTURE_BINDING
+                | wgpu::TextureUsages::COPY_DST
+                | wgpu::TextureUsages::COPY_SRC
+        }
         Role::Weights => storage | wgpu::TextureUsages::COPY_DST,
     };
     let texture = gpu.scoped(&format!("creating texture {label}"), || {

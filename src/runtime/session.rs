@@ -51,7 +51,8 @@ impl Session {
     /// Runs the model on values, waits, and returns every output that is not bound to a texture.
     ///
     /// Inputs are named or numbered. One that is left out has the values that it had before: those that were written or lie
-    /// in its texture. Elements are of the model's type, or 32-bit floats.
+    /// in its texture. Where all have theirs already, [`submit`](Self::submit) and [`read`](Self::read). Elements are of
+    /// the model's type, or 32-bit floats.
     ///
     /// Who presents frames from another thread meanwhile is better served by [`run_async`](Self::run_async): wgpu holds a
     /// lock during a blocking wait.
@@ -192,6 +193,9 @@ impl Session {
     /// The texture that the input lies in, made if there is none, for a shader or copy of the caller's to write: it counts
     /// as written from then on. It is the same until another one is bound or the session is [trimmed](Self::trim).
     ///
+    /// It is as [`CompiledModel::input_layout`] says. A texture of the session's own has the usages `STORAGE_BINDING`,
+    /// `TEXTURE_BINDING`, `COPY_DST` and `COPY_SRC`; for others, bind one.
+    ///
     /// # Errors
     /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`], and [`Error::Gpu`] where memory runs out.
     pub fn input_texture<'k>(&mut self, key: impl Into<TensorKey<'k>>) -> Result<wgpu::Texture, Error> {
@@ -199,7 +203,8 @@ impl Session {
         Ok(self.executor.texture(TensorRole::Input, index)?)
     }
 
-    /// The texture that the output lies in, for a shader or copy of the caller's to read.
+    /// The texture that the output lies in, for a shader or copy of the caller's to read: as
+    /// [`CompiledModel::output_layout`] says, with the same usages as those of [inputs](Self::input_texture).
     ///
     /// # Errors
     /// As [`input_texture`](Self::input_texture).
