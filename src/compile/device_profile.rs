@@ -28,7 +28,7 @@ pub enum Clock {
     Processor,
 }
 
-/// What a device takes.
+/// What a device takes for a dispatch and for arithmetic: the figures that a plan's time is predicted from.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DeviceProfile {
@@ -53,8 +53,8 @@ const WORKGROUP_SIZE: f64 = 64.0;
 const MIN_WORKGROUPS: f64 = 8.0 / WORKGROUP_SIZE;
 
 impl Default for DeviceProfile {
-    /// Rounded figures of lavapipe on two cores with 32-bit texels, for plans without a device (`texpool plan`). What
-    /// runs is planned from the device's own profile, which `texpool devices --measure` prints.
+    /// Rounded figures of lavapipe on two cores with 32-bit texels: the same plans on every machine. Those that are
+    /// fast on a device come from its own figures.
     fn default() -> Self {
         let rates = [
             (CostClass::Pointwise, 11.0, 2.0),
@@ -88,6 +88,7 @@ impl Default for DeviceProfile {
 
 impl DeviceProfile {
     /// Microseconds of the whole operator, its dispatch not counted, on a device that it fills.
+    #[doc(hidden)]
     pub fn work_us(&self, work: &Work) -> f64 {
         let rate = self.rates.get(&work.class).copied().unwrap_or_default();
         rate.mflop_us * work.flops / 1e6 + rate.ktexel_us * work.texels / 1e3
@@ -95,6 +96,7 @@ impl DeviceProfile {
 
     /// Microseconds of a band that is `share` of the operator, its dispatch included. Workgroups run in waves of
     /// [`concurrent_workgroups`](Self::concurrent_workgroups), and a band of fewer leaves the device partly idle.
+    #[doc(hidden)]
     pub fn band_us(&self, work: &Work, share: f64) -> f64 {
         let groups = (work.texels / work.block / WORKGROUP_SIZE).max(MIN_WORKGROUPS);
         let band_groups = (groups * share).max(MIN_WORKGROUPS);

@@ -141,7 +141,9 @@ impl CompiledModel {
         self.inner.compiled.stopped()
     }
 
-    pub(super) fn compiled(&self) -> &Arc<compile::CompiledModel> {
+    /// Steps and placements, for reports.
+    #[doc(hidden)]
+    pub fn compiled(&self) -> &Arc<compile::CompiledModel> {
         &self.inner.compiled
     }
 

@@ -1,11 +1,19 @@
 //! A device with what all sessions on it share.
 
+#[cfg(not(target_arch = "wasm32"))]
+use std::ops::ControlFlow;
+
 use super::{CompileBuilder, CompiledModel, Error, Model, Pool};
 #[cfg(not(target_arch = "wasm32"))]
-use crate::gpu::adapters;
+use crate::gpu::{Stopwatch, adapters, calibrate};
 use crate::{
     compile,
     gpu::{AdapterSummary, Gpu, GpuError, GpuOptions, SharedPipelines, adapters_async},
+};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::{
+    compile::{Clock, DeviceProfile},
+    plan::TexelFormat,
 };
 
 /// A device and its queue, and what the sessions on it share: pipelines, and who waits for the device. Clones are the same.
@@ -34,7 +42,7 @@ impl Context {
     /// [`GpuError::NoAdapter`], [`GpuError::NoDevice`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(options: &GpuOptions) -> Result<Self, Error> {
-        Ok(Self::new(Gpu::open(options)?))
+        Ok(Self::from_gpu(Gpu::open(options)?))
     }
 
     /// The same where nobody may block.
@@ -42,7 +50,7 @@ impl Context {
     /// # Errors
     /// As [`open`](Self::open).
     pub async fn open_async(options: &GpuOptions) -> Result<Self, Error> {
-        Ok(Self::new(Gpu::open_async(options).await?))
+        Ok(Self::from_gpu(Gpu::open_async(options).await?))
     }
 
     /// Uses a device and queue of the caller's. WebGPU's default limits suffice, and no features are needed.
@@ -71,10 +79,12 @@ impl Context {
     /// As [`from_wgpu`](Self::from_wgpu).
     pub fn from_wgpu_with(device: wgpu::Device, queue: wgpu::Queue, options: &GpuOptions) -> Result<Self, Error> {
         check_limits(&device.limits())?;
-        Ok(Self::new(Gpu::from_device_with(device, queue, options)))
+        Ok(Self::from_gpu(Gpu::from_device_with(device, queue, options)))
     }
 
-    fn new(gpu: Gpu) -> Self {
+    /// A device that was opened otherwise.
+    #[doc(hidden)]
+    pub fn from_gpu(gpu: Gpu) -> Self {
         Self { gpu, pipelines: SharedPipelines::default() }
     }
 
@@ -102,6 +112,28 @@ impl Context {
     /// How a model is to be compiled for this device: a builder.
     pub fn compile(&self, model: &Model) -> CompileBuilder<'static> {
         CompileBuilder::new(self, model)
+    }
+
+    /// Measures what the device takes for a dispatch and for each kind of operator, for
+    /// [`CompileBuilder::device_profile`]: by the wall clock, for some seconds in which nothing else should run on it.
+    /// Profiles differ from device to device and may be kept: with the feature `serde` they are written and read.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// let profile = context.calibrate(texpool::TexelFormat::Rgba32Float)?;
+    /// let compiled = context.compile(&model).memory_budget(1 << 20).device_profile(profile).build()?;
+    /// println!("{} bytes, about {:?}", compiled.pool_bytes(), compiled.predicted_time());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Gpu`]: the device is lost, too slow, or has too little memory.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn calibrate(&self, texels: TexelFormat) -> Result<DeviceProfile, Error> {
+        let begun = std::time::Instant::now();
+        let stopwatch = Stopwatch { clock: Clock::Wall, read: &|| begun.elapsed() };
+        Ok(calibrate(&self.gpu, texels, &stopwatch, &mut |_, _| ControlFlow::Continue(()))?)
     }
 
     /// A plan that was [saved](CompiledModel::save), for the same model. It is checked as a new one is.

@@ -5,7 +5,10 @@ mod device_profile;
 
 pub use device_profile::{clock_of, clock_time, device_profile};
 
-use crate::gpu::{self, Gpu, GpuError, GpuOptions};
+use crate::{
+    gpu::{self, Gpu, GpuError, GpuOptions},
+    runtime::Context,
+};
 use std::{
     ffi::OsString,
     io::{self, IsTerminal, Write},
@@ -114,6 +117,14 @@ pub fn open_gpu(options: &GpuOptions, install: Install) -> Result<Gpu, SetupErro
         }
         opened => Ok(opened?),
     }
+}
+
+/// The same as a context.
+///
+/// # Errors
+/// As [`open_gpu`].
+pub fn open_context(options: &GpuOptions, install: Install) -> Result<Context, SetupError> {
+    Ok(Context::from_gpu(open_gpu(options, install)?))
 }
 
 /// Whether the user, at a terminal, answers the question with yes.
