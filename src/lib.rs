@@ -1,50 +1,151 @@
-//! texpool runs neural networks on the GPU out of a fixed pool of textures.
+//! texpool runs neural networks on the GPU, through [wgpu], out of a fixed pool of textures.
 //!
-//! Its modules are layers, each of which uses those below it and none above (`ARCHITECTURE.md`).
-//! With `--no-default-features` only [`plan`], the memory planner, is built: no GPU, no files, any target.
+//! A `.tflite` or `.onnx` file goes in. Every operator becomes a compute shader; a planner decides which tensor lies in
+//! which texture at every step, within the bytes that it is given, and the plan is checked before a texture is made.
+//!
+#![cfg_attr(feature = "gpu", doc = "```no_run")]
+#![cfg_attr(not(feature = "gpu"), doc = "```ignore")]
+//! use texpool::{Context, Model, TensorView};
+//!
+//! let context = Context::open(&Default::default())?;        // or `Context::from_wgpu(device, queue)?`
+//! let model = Model::open("mobilenet_v2.tflite")?;
+//! let compiled = context.compile(&model).memory_budget(2 << 20).build()?;
+//! let mut session = compiled.session()?;
+//!
+//! let pixels = vec![0.5f32; model.input("image")?.len()];   // inputs and outputs by name, or by index
+//! let outputs = session.run([("image", TensorView::from(&pixels))])?;
+//! let scores = outputs["scores"].as_slice::<f32>()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is where
+//!
+//! | to | there is |
+//! |---|---|
+//! | open a device, or use the one that a program has | [`Context`], [`GpuOptions`] |
+//! | read a model, see names, extents and types of its inputs and outputs | [`Model`], [`TensorInfo`]; [`import`] for formats, operators and open extents |
+//! | say what a run may take, and plan it | [`Context::compile`], [`CompileBuilder`]; [`Context::calibrate`] for this device's figures |
+//! | keep a plan in a file, since planning may take seconds | [`CompiledModel::save`], [`Context::load`] |
+//! | run on values | [`Session::run`], [`TensorView`] for values with any strides, [`Outputs`] and [`Tensor`] for results |
+//! | keep frames on the GPU | [`Session::bind_input`], [`Session::encode`], [`Session::output_texture`] |
+//! | write an input or read an output in a shader | [`texture`], [`TextureLayout`] |
+//! | read outputs later, or without blocking | [`Session::encode_read`], [`Readback`], [`Session::run_async`] |
+//! | run several models in the memory of the largest | [`Context::pool`], [`Pool`] |
+//! | see what memory a session takes, give it back, take it again | [`Session::memory`], [`Session::trim`], [`Session::restore`] |
+//! | tell what went wrong | [`Error`], [`Error::is_lost`], [`Error::is_timeout`], [`Error::is_out_of_memory`] |
+//! | build a model without a file | [`graph::GraphBuilder`], [`Model::from_graph`] |
+//! | choose how a model is rewritten before it is planned | [`rewrite`], [`CompileBuilder::rules`] |
+//! | place buffers in an arena, or tensors in textures, without a model or a GPU | [`plan`] |
+//!
+//! The repository's [examples] are one each of ten lines, a loop over a camera's frames, two models in one pool, shaders
+//! that write an input and read an output, a saved plan, and the planner on a CSV.
+//!
+//! # Blocking, tasks and threads
+//!
+//! What waits for the device, or plans, has two forms: `run` blocks its thread, `run_async` is a future for any executor.
+//! Natively a thread of texpool's polls the device while a future waits, unless [`Polling`] says that the host does. In a
+//! browser there are the futures alone. Contexts, models and compiled models are shared between threads; a session is one
+//! thread's at a time. What was submitted runs in the order of submission, and every wait ends: after
+//! [`GpuOptions::timeout`], by an error.
+//!
+//! # wgpu
+//!
+//! Devices, textures and encoders that go in and out are those of **wgpu 30**, which is re-exported as `texpool::wgpu`, so
+//! that a program need not name a version. A device needs WebGPU's default limits and no features, and keeps its callbacks.
+//!
+//! # Features
+//!
+//! | feature | what is built |
+//! |---|---|
+//! | none (`default-features = false`) | [`plan`] alone: no GPU, no files, any target |
+//! | `import` | and [`graph`], [`import`], [`rewrite`] and host tensors |
+//! | `gpu` | and all the rest of this page, on a device of the caller's |
+//! | `vulkan`, `metal`, `dx12` (default), `webgpu` | `gpu`, and opening a device on these, where the platform has them |
+//! | `serde` | plans, records and device profiles can be written and read |
+//! | `cli` (default) | `gpu`, `serde`, and the `texpool` command; a library that embeds texpool wants none of it |
+//!
+//! # What is promised
+//!
+//! What these pages show follows semantic versioning. Modules that they do not show are public for the command, the tests
+//! and the examples, and may change with any version.
+//!
+//! [wgpu]: https://docs.rs/wgpu/30
+//! [examples]: https://docs.rs/crate/texpool/latest/source/examples/
 
-#[cfg(feature = "cli")]
-pub mod cli;
-#[cfg(feature = "import")]
-pub mod compile;
-#[cfg(feature = "import")]
-pub mod dataflow;
-#[cfg(feature = "cli")]
-pub mod fetch;
-#[cfg(feature = "gpu")]
-pub mod gpu;
 #[cfg(feature = "import")]
 pub mod graph;
 #[cfg(feature = "import")]
 pub mod import;
-#[cfg(feature = "cli")]
-pub mod io;
-#[cfg(feature = "import")]
-#[cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports, reason = "the executor alone reads dispatches"))]
-pub mod kernels;
-#[cfg(feature = "import")]
-#[cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports, reason = "the executor alone reads dispatches"))]
-pub mod ops;
 pub mod plan;
-#[cfg(feature = "serde")]
-pub mod report;
 #[cfg(feature = "import")]
 pub mod rewrite;
 #[cfg(feature = "gpu")]
-pub mod runtime;
-#[cfg(feature = "import")]
-pub mod schedule;
-#[cfg(feature = "cli")]
-pub mod setup;
-#[cfg(feature = "import")]
-pub mod tensor;
-#[cfg(feature = "gpu")]
 pub mod texture;
 
+// Public for the command, the tests and the examples: no promise is made of the modules that follow. What an embedder needs
+// of them is exported below.
+
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 #[cfg(feature = "import")]
+#[doc(hidden)]
+pub mod compile;
+#[cfg(feature = "import")]
+#[doc(hidden)]
+pub mod dataflow;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod fetch;
+#[cfg(feature = "gpu")]
+#[doc(hidden)]
+pub mod gpu;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod io;
+#[cfg(feature = "import")]
+#[cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports, reason = "the executor alone reads dispatches"))]
+#[doc(hidden)]
+pub mod kernels;
+#[cfg(feature = "import")]
+#[cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports, reason = "the executor alone reads dispatches"))]
+#[doc(hidden)]
+pub mod ops;
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub mod report;
+#[cfg(feature = "gpu")]
+#[doc(hidden)]
+pub mod runtime;
+#[cfg(feature = "import")]
+#[doc(hidden)]
+pub mod schedule;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod setup;
+#[cfg(feature = "import")]
+#[doc(hidden)]
+pub mod tensor;
+
+#[doc(inline)]
+pub use plan::{Progress, StopReason, TexelFormat};
+
+#[cfg(feature = "import")]
+pub use compile::{Clock, CompileError, DeviceProfile, Rate, SavedPlanError};
+#[cfg(feature = "import")]
+#[doc(inline)]
 pub use graph::{ElementType, Quantization};
 #[cfg(feature = "import")]
-pub use tensor::{Element, Tensor, TensorError, TensorView};
+#[doc(inline)]
+pub use import::{ImportError, ImportOptions};
+#[cfg(feature = "import")]
+pub use kernels::KernelError;
+#[cfg(feature = "import")]
+pub use ops::CostClass;
+#[cfg(feature = "import")]
+pub use schedule::ScheduleError;
+#[cfg(feature = "import")]
+pub use tensor::{ConvertError, Element, Tensor, TensorError, TensorView};
 
 #[cfg(feature = "gpu")]
 pub use runtime::{
@@ -54,8 +155,6 @@ pub use runtime::{
 };
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub use runtime::{DispatchTime, Polling};
-#[cfg(feature = "import")]
-pub use tensor::ConvertError;
 
 /// half 2: what a tensor of 16-bit floats has as elements must be of this version.
 #[cfg(feature = "import")]

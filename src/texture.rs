@@ -2,8 +2,8 @@
 //! an output.
 //!
 //! Each input and each output has a texture of its own, whole, for as long as a session uses it. A
-//! [`TextureLayout`](crate::runtime::TextureLayout) says of one of them how its texture is made, where each element
-//! lies, and the same [in WGSL](crate::runtime::TextureLayout::wgsl). This page says why.
+//! [`TextureLayout`](crate::TextureLayout) says of one of them how its texture is made, where each element
+//! lies, and the same [in WGSL](crate::TextureLayout::wgsl). This page says why.
 //!
 //! # The layout
 //!
@@ -86,7 +86,7 @@
 //! The tests compile and run both.
 
 /// WGSL for shaders that serve several layouts, or are told extents when they run: the functions that
-/// [`TextureLayout::wgsl`](crate::runtime::TextureLayout::wgsl) writes for one layout, with extents and width as
+/// [`TextureLayout::wgsl`](crate::TextureLayout::wgsl) writes for one layout, with extents and width as
 /// parameters. Put it in front of the shader.
 ///
 #[doc = concat!("```wgsl\n", include_str!("../shaders/callers/layout.wgsl"), "```")]

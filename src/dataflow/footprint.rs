@@ -16,7 +16,7 @@ pub struct Footprint {
 /// The footprint of a network, all of its buffers found by execution.
 ///
 /// # Errors
-/// As [`convert`] and [`least_buffers`].
+/// As [`convert`](fn@convert) and [`least_buffers`].
 pub fn footprint(network: &Network) -> Result<Footprint, DataflowError> {
     let buffers = |bands| -> Result<u64, DataflowError> {
         let csdf = convert(network, &Phasing { bands, ..Phasing::default() })?;

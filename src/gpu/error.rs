@@ -12,6 +12,7 @@ use crate::{
 };
 
 /// Why the device could not do what was asked.
+// Hidden are what sessions cannot answer: errors of the executor's other users, which are the command and the tests.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
@@ -61,7 +62,7 @@ pub enum GpuError {
     #[error("the device was lost{}", lost(*.reason, message))]
     Lost {
         /// Whether it was destroyed, or for reasons of its own. `None` for a device of the caller's that was not
-        /// [said](super::Gpu::device_lost) to be lost: wgpu has told the caller, and nobody else.
+        /// [said](crate::Context::device_lost) to be lost: wgpu has told the caller, and nobody else.
         reason: Option<wgpu::DeviceLostReason>,
         /// What the driver said, or how the loss showed; nothing for a device that was destroyed.
         message: String,
@@ -104,6 +105,7 @@ pub enum GpuError {
         problem: TextureProblem,
     },
     /// The model has no input or output of that index.
+    #[doc(hidden)]
     #[error("the model has no {role} {index}; it has {}", counted(*.count, *.role))]
     NoSuchTensor {
         /// Whether an input or an output was meant.
@@ -114,6 +116,7 @@ pub enum GpuError {
         count: usize,
     },
     /// A dispatch was made for another texture than the one of that number in its set.
+    #[doc(hidden)]
     #[error("texture {texture} of the set was to be {}, but {reason}", described(*.expected))]
     Texture {
         /// Which.
@@ -124,6 +127,7 @@ pub enum GpuError {
         reason: String,
     },
     /// Values were given for another number of inputs, or room for another number of outputs, than go by value.
+    #[doc(hidden)]
     #[error("{}", miscounted(*.role, by_value, in_textures, *.found))]
     TensorCount {
         /// Whether inputs or outputs were counted.
@@ -136,6 +140,7 @@ pub enum GpuError {
         found: usize,
     },
     /// Values or room were given for another number of elements than an input or output has.
+    #[doc(hidden)]
     #[error("{role} {index} (`{}`) has {expected} elements, but {found} were given", printable(name))]
     TensorLength {
         /// Whether it is an input or an output.
@@ -150,6 +155,7 @@ pub enum GpuError {
         found: usize,
     },
     /// A step's result has no place.
+    #[doc(hidden)]
     #[error("operator {op_index} ({op}) has no single result with a place")]
     NotPlaced {
         /// Index in the model file.
@@ -158,6 +164,7 @@ pub enum GpuError {
         op: &'static str,
     },
     /// A progress callback answered that it is enough.
+    #[doc(hidden)]
     #[error("{doing} was cancelled")]
     Cancelled {
         /// What was being done.
@@ -170,6 +177,7 @@ pub enum GpuError {
     #[error(transparent)]
     Kernel(#[from] KernelError),
     /// A reference has no answer to compare with.
+    #[doc(hidden)]
     #[error(transparent)]
     Reference(#[from] ReferenceError),
 }

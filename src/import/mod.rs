@@ -1,5 +1,8 @@
 //! Importers: model files to [`Graph`]. Knows the formats and the graph, and nothing above.
 //!
+//! `texpool::Model` reads files by these, and takes the same [`ImportOptions`]; [`open`] is for looking at a graph, or
+//! changing it.
+//!
 //! A file is measured before it is read. What it states is never trusted further: every shape is inferred again, every
 //! constant is measured, and the graph is checked at the end. What a file asks for is counted (`meter.rs`) and bounded by
 //! what it holds and states.

@@ -10,7 +10,7 @@ use crate::{
 /// the layout as a whole.
 ///
 /// ```
-/// use texpool::{graph::{Act, Binary, GraphBuilder}, plan::TexelFormat, runtime::TextureLayout};
+/// use texpool::{TexelFormat, TextureLayout, graph::{Act, Binary, GraphBuilder}};
 ///
 /// let mut b = GraphBuilder::new("double");
 /// let image = b.input("image", &[1, 128, 128, 3])?;
