@@ -4,9 +4,10 @@
 
 use std::{error::Error, path::PathBuf, process::ExitCode};
 use texpool::{
+    Model,
+    TensorView,
+    // What the command fetches, reads pictures and installs a driver with; a program has its own.
     fetch::{Bar, Fetcher},
-    gpu::{Executor, ExecutorOptions, GpuOptions},
-    import,
     io::{Fit, Range, preprocess, printable, read_picture},
     setup::{self, Install},
 };
@@ -23,18 +24,18 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Box<dyn Error>> {
     // Where there is no GPU, the software driver is installed, which is said on standard error.
-    let gpu = setup::open_gpu(&GpuOptions::default(), Install::Yes)?;
+    let context = setup::open_context(&Default::default(), Install::Yes)?;
     let bar = Bar::default();
     let fetcher = Fetcher::new(&bar)?;
-    let model = fetcher.get("mobilenet_v1")?;
+    let model = Model::open(fetcher.get("mobilenet_v1")?)?;
     let labels = std::fs::read_to_string(fetcher.get("imagenet_labels")?)?;
     let photo = std::env::args_os().nth(1).map(PathBuf::from).map_or_else(|| fetcher.get("coffee"), Ok)?;
 
     let input = preprocess(&read_picture(&photo)?, 224, 224, Fit::Centre, Range::Signed);
-    let mut session = Executor::new(&gpu, &import::open(&model)?, &ExecutorOptions::default())?;
-    let outputs = session.run(&[&input.values])?;
+    let mut session = context.compile(&model).build()?.session()?;
+    let outputs = session.run([("input", TensorView::from(&input.values))])?;
 
-    let mut classes: Vec<(&f32, &str)> = outputs[0].iter().zip(labels.lines()).collect();
+    let mut classes: Vec<(&f32, &str)> = outputs[0].as_slice()?.iter().zip(labels.lines()).collect();
     classes.sort_by(|a, b| b.0.total_cmp(a.0));
     println!("{}:", printable(&photo));
     for (probability, label) in classes.iter().take(5) {

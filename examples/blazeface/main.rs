@@ -7,9 +7,10 @@ mod draw;
 
 use std::{error::Error, path::PathBuf, process::ExitCode};
 use texpool::{
+    Model,
+    TensorView,
+    // What the command fetches, reads pictures, reports and installs a driver with; a program has its own.
     fetch::{Bar, Fetcher},
-    gpu::{Executor, ExecutorOptions, GpuOptions},
-    import,
     io::{Fit, Range, check_picture_name, check_target, preprocess, printable, read_picture, write_png},
     report::MemoryReport,
     setup::{self, Install},
@@ -35,20 +36,21 @@ fn run() -> Result<(), Box<dyn Error>> {
     check_picture_name(&out, "png")?;
     check_target(&out)?;
     // Where there is no GPU, the software driver is installed, which is said on standard error.
-    let gpu = setup::open_gpu(&GpuOptions::default(), Install::Yes)?;
+    let context = setup::open_context(&Default::default(), Install::Yes)?;
     let bar = Bar::default();
     let fetcher = Fetcher::new(&bar)?;
-    let model = fetcher.get("blazeface")?;
+    let model = Model::open(fetcher.get("blazeface")?)?;
     let photo = photo.map_or_else(|| fetcher.get("astronaut"), Ok)?;
 
     let mut picture = read_picture(&photo)?;
     let input = preprocess(&picture, 128, 128, Fit::Letterbox, Range::Signed);
 
-    let mut session = Executor::new(&gpu, &import::open(&model)?, &ExecutorOptions::default())?;
-    let outputs = session.run(&[&input.values])?;
+    let compiled = context.compile(&model).build()?;
+    let mut session = compiled.session()?;
+    let outputs = session.run([("input", TensorView::from(&input.values))])?;
 
-    // The model has two outputs: 896 anchors of 16 regressors each, and of one score each.
-    let faces = detect::faces(&outputs[0], &outputs[1]);
+    // 896 anchors, of 16 regressors each and of one score each.
+    let faces = detect::faces(outputs["regressors"].as_slice()?, outputs["classificators"].as_slice()?);
     for face in &faces {
         let [left, top, right, bottom] = face.bounds;
         let (from, to) = (input.frame.at(left, top), input.frame.at(right, bottom));
@@ -60,7 +62,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     println!("{} faces in {}, drawn in {}\n", faces.len(), printable(&photo), printable(&out));
 
     let memory = session.memory();
-    let report = MemoryReport::from_compiled(session.compiled());
+    let report = MemoryReport::from_compiled(compiled.compiled());
     print!("{}", report.on_device(memory.pool_driver, memory.io_planned, memory.weights));
     Ok(())
 }
