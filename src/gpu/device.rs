@@ -16,7 +16,7 @@ use super::poller::{Poller, Polling};
 use super::{
     GpuError,
     loss::{Loss, Told},
-    wait::poll_once,
+    poll::poll_once,
 };
 use crate::plan::TextureLimits;
 

@@ -7,7 +7,7 @@ use std::{
     task::Poll,
 };
 
-use super::{GpuError, wait::poll_once};
+use super::{GpuError, poll::poll_once};
 
 /// Bytes of the buffer that is mapped to see whether its device is there: the fewest that can be.
 const PROBE_BYTES: u64 = wgpu::COPY_BUFFER_ALIGNMENT;

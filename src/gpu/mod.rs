@@ -15,6 +15,7 @@ mod memory;
 mod pack;
 mod params;
 mod pipelines;
+mod poll;
 #[cfg(not(target_arch = "wasm32"))]
 mod poller;
 mod pool;

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{loss::Loss, wait::catch_panic};
+use super::{loss::Loss, poll::catch_panic};
 
 /// Pauses between two looks at the device. It is polled and never waited for: a wait holds a lock that a host needs to
 /// present a frame. The first is short because runs of small networks take less than a millisecond.

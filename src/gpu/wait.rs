@@ -3,13 +3,11 @@
 
 use std::{
     future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
     sync::{Mutex, PoisonError},
-    task::{Context, Poll, Waker},
+    task::Poll,
 };
 
-use super::{Gpu, GpuError};
+use super::{Gpu, GpuError, poll::poll_once};
 
 /// How a call waits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,20 +34,6 @@ pub(crate) fn now<T, E: From<GpuError>>(future: impl Future<Output = Result<T, E
             Err(GpuError::Refused { doing: "a blocking call".into(), reason: "it waits for a task".into() }.into())
         }
     }
-}
-
-/// Looks once whether a future is ready.
-pub(super) fn poll_once<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
-    future.poll(&mut Context::from_waker(Waker::noop()))
-}
-
-/// What `poll` answers, or what it panicked with. wgpu 30 panics in `Device::poll` where a driver reports the loss of
-/// its device during the wait; it has told the device's callback before.
-pub(super) fn catch_panic<T>(poll: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(poll)).map_err(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
-        text.unwrap_or("the wait for the device was given up").to_owned()
-    })
 }
 
 impl Gpu {
@@ -117,8 +101,8 @@ mod native {
 
     use oneshot::{RecvTimeoutError, TryRecvError};
 
-    use super::{Answer, Gpu, GpuError, catch_panic};
-    use crate::gpu::poller::Polling;
+    use super::{Answer, Gpu, GpuError};
+    use crate::gpu::{poll::catch_panic, poller::Polling};
 
     /// How long one call of `Device::poll` may wait. wgpu holds a lock meanwhile, and notices lost devices only between
     /// calls; a call returns as soon as the device is done, so a short slice costs nothing.
@@ -310,19 +294,5 @@ impl Mapping {
             let refused = GpuError::Refused { doing: "mapping a buffer".into(), reason: error.to_string() };
             gpu.check_lost().err().unwrap_or(refused)
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::catch_panic;
-
-    /// Drivers here lose no device on request, so the panic that wgpu makes of it is made by hand.
-    #[test]
-    fn a_panic_while_polling_becomes_a_message() {
-        assert_eq!(catch_panic(|| 7), Ok(7));
-        let lost = "Error in Device::poll: the device is lost";
-        assert_eq!(catch_panic(|| panic!("{lost}")), Err::<(), _>(lost.to_owned()));
-        assert_eq!(catch_panic(|| panic!("lost")), Err::<(), _>("lost".to_owned()));
     }
 }

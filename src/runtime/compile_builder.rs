@@ -30,8 +30,15 @@ pub struct CompileBuilder<'a> {
     progress: Option<Box<ProgressFn<'a>>>,
 }
 
+impl Context {
+    /// How a model is to be compiled for this device: a builder.
+    pub fn compile(&self, model: &Model) -> CompileBuilder<'static> {
+        CompileBuilder::new(self, model)
+    }
+}
+
 impl CompileBuilder<'static> {
-    pub(super) fn new(context: &Context, model: &Model) -> Self {
+    fn new(context: &Context, model: &Model) -> Self {
         let limits = context.gpu().texture_limits();
         Self {
             context: context.clone(),

@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Context, Error, Model, Pool, PooledSession, Session, TensorInfo, TensorKey, TextureLayout};
+use super::{Context, Error, Model, TensorInfo, TensorKey, TextureLayout};
 use crate::{
     compile,
-    gpu::{ExecutorOptions, SharedWeights, TensorRole, Wait},
+    gpu::{ExecutorOptions, SharedWeights, TensorRole},
     graph::TensorId,
     plan::{Plan, StopReason, TexelFormat},
 };
@@ -27,6 +27,35 @@ struct Inner {
     outputs: Vec<TextureLayout>,
 }
 
+impl Context {
+    /// A plan that was [saved](CompiledModel::save), for the same model. It is checked as a new one is.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::fs;
+    ///
+    /// let saved = fs::read("face.plan").ok().and_then(|plan| context.load(&model, &plan).ok());
+    /// let compiled = match saved {
+    ///     Some(compiled) => compiled,
+    ///     // There is none yet, or it is that of an older model or a larger device.
+    ///     None => {
+    ///         let compiled = context.compile(&model).smallest().build()?;
+    ///         fs::write("face.plan", compiled.save())?;
+    ///         compiled
+    ///     }
+    /// };
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::SavedPlan`] for bytes that are none, of another model, or for a device with larger textures.
+    pub fn load(&self, model: &Model, plan: &[u8]) -> Result<CompiledModel, Error> {
+        let compiled = compile::load(model.graph(), plan, self.gpu().texture_limits())?;
+        Ok(CompiledModel::new(self, model, compiled))
+    }
+}
+
 impl CompiledModel {
     pub(super) fn new(context: &Context, model: &Model, compiled: compile::CompiledModel) -> Self {
         let (format, limits) = (compiled.format(), context.gpu().texture_limits());
@@ -37,41 +66,6 @@ impl CompiledModel {
         let (inputs, outputs) = (layouts(&compiled.graph.inputs), layouts(&compiled.graph.outputs));
         let (context, model, weights) = (context.clone(), model.clone(), SharedWeights::default());
         Self { inner: Arc::new(Inner { context, model, compiled: Arc::new(compiled), weights, inputs, outputs }) }
-    }
-
-    /// A session: the pool's textures, weights and pipelines on the device.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`]: the device is lost, has too little memory, or a limit that is too low.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn session(&self) -> Result<Session, Error> {
-        crate::gpu::now(Session::new(self, None, Wait::Block))
-    }
-
-    /// The same where nobody may block.
-    ///
-    /// # Errors
-    /// As [`session`](Self::session).
-    pub async fn session_async(&self) -> Result<Session, Error> {
-        Session::new(self, None, Wait::Task).await
-    }
-
-    /// A session whose intermediates lie in a pool that others use, too.
-    ///
-    /// # Errors
-    /// [`Error::OtherContext`] for a pool of another context, [`Error::Gpu`] where it is too small, and as
-    /// [`session`](Self::session).
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn session_in(&self, pool: &Pool) -> Result<PooledSession, Error> {
-        crate::gpu::now(pool.session(self, Wait::Block))
-    }
-
-    /// The same where nobody may block.
-    ///
-    /// # Errors
-    /// As [`session_in`](Self::session_in).
-    pub async fn session_in_async(&self, pool: &Pool) -> Result<PooledSession, Error> {
-        pool.session(self, Wait::Task).await
     }
 
     /// The plan's decisions, for [`Context::load`]: neither weights nor steps, some kilobytes.

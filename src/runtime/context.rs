@@ -3,13 +3,10 @@
 #[cfg(not(target_arch = "wasm32"))]
 use std::ops::ControlFlow;
 
-use super::{CompileBuilder, CompiledModel, Error, Model, Pool};
+use super::Error;
+use crate::gpu::{AdapterSummary, Gpu, GpuError, GpuOptions, SharedPipelines, adapters_async};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::gpu::{Stopwatch, adapters, calibrate};
-use crate::{
-    compile,
-    gpu::{AdapterSummary, Gpu, GpuError, GpuOptions, SharedPipelines, adapters_async},
-};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::{
     compile::{Clock, DeviceProfile},
@@ -109,11 +106,6 @@ impl Context {
         &self.gpu.queue
     }
 
-    /// How a model is to be compiled for this device: a builder.
-    pub fn compile(&self, model: &Model) -> CompileBuilder<'static> {
-        CompileBuilder::new(self, model)
-    }
-
     /// Measures what the device takes for a dispatch and for each kind of operator, for
     /// [`CompileBuilder::device_profile`]: by the wall clock, for some seconds in which nothing else should run on it.
     /// Profiles differ from device to device and may be kept: with the feature `serde` they are written and read.
@@ -134,42 +126,6 @@ impl Context {
         let begun = std::time::Instant::now();
         let stopwatch = Stopwatch { clock: Clock::Wall, read: &|| begun.elapsed() };
         Ok(calibrate(&self.gpu, texels, &stopwatch, &mut |_, _| ControlFlow::Continue(()))?)
-    }
-
-    /// A plan that was [saved](CompiledModel::save), for the same model. It is checked as a new one is.
-    ///
-    /// ```no_run
-    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), Box<dyn std::error::Error>> {
-    /// use std::fs;
-    ///
-    /// let saved = fs::read("face.plan").ok().and_then(|plan| context.load(&model, &plan).ok());
-    /// let compiled = match saved {
-    ///     Some(compiled) => compiled,
-    ///     // There is none yet, or it is that of an older model or a larger device.
-    ///     None => {
-    ///         let compiled = context.compile(&model).smallest().build()?;
-    ///         fs::write("face.plan", compiled.save())?;
-    ///         compiled
-    ///     }
-    /// };
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::SavedPlan`] for bytes that are none, of another model, or for a device with larger textures.
-    pub fn load(&self, model: &Model, plan: &[u8]) -> Result<CompiledModel, Error> {
-        let compiled = compile::load(model.graph(), plan, self.gpu.texture_limits())?;
-        Ok(CompiledModel::new(self, model, compiled))
-    }
-
-    /// A pool that is large enough for each of these models by itself: sessions of theirs take turns in it.
-    ///
-    /// # Errors
-    /// [`Error::OtherContext`] for models that were compiled by another context, or for texels of different formats, and
-    /// [`GpuError::OutOfMemory`].
-    pub fn pool<'a>(&self, models: impl IntoIterator<Item = &'a CompiledModel>) -> Result<Pool, Error> {
-        Pool::new(self, models)
     }
 
     /// Notes why the device was lost, for the errors of all that use it from then on. What was said first counts.

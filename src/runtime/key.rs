@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::{Error, TensorInfo};
-use crate::{gpu::TensorRole, plan::printable};
+use crate::plan::printable;
 
 /// An input or output by its name, or by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,23 +36,6 @@ impl fmt::Display for TensorKey<'_> {
         match self {
             Self::Name(name) => write!(f, "`{}`", printable(name)),
             Self::Index(index) => index.fmt(f),
-        }
-    }
-}
-
-/// The index of the input or output that a key means.
-pub(super) fn find(role: TensorRole, tensors: &[TensorInfo], key: TensorKey<'_>) -> Result<usize, Error> {
-    let known = || tensors.iter().map(|tensor| tensor.name.clone()).collect();
-    match key {
-        TensorKey::Index(index) if index < tensors.len() => Ok(index),
-        TensorKey::Index(index) => Err(Error::NoSuchTensor { role, key: WantedTensor::Index(index), known: known() }),
-        TensorKey::Name(name) => {
-            let indices: Vec<usize> = (0..tensors.len()).filter(|&i| tensors[i].name == name).collect();
-            match indices[..] {
-                [index] => Ok(index),
-                [] => Err(Error::NoSuchTensor { role, key: WantedTensor::Name(name.to_owned()), known: known() }),
-                _ => Err(Error::AmbiguousName { role, name: name.to_owned(), indices }),
-            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{Error, TensorInfo, TensorKey, info::infos, key::find};
+use super::{Error, TensorInfo, TensorKey, info::infos, lookup::find};
 use crate::{
     gpu::TensorRole,
     graph::{Graph, check},

@@ -2,8 +2,11 @@
 
 use std::ops::Index;
 
-use super::TensorKey;
-use crate::tensor::Tensor;
+use super::{Error, TensorInfo, TensorKey};
+use crate::{
+    gpu::TensorRole,
+    tensor::{Tensor, convert::read_reals},
+};
 
 /// The results of a run, in the model's order, or what was read, in the order that was asked for. Outputs that lie in textures of the caller's are not among them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,4 +81,14 @@ impl<'k, K: Into<TensorKey<'k>>> Index<K> for Outputs {
             None => panic!("there is no output {key}"),
         }
     }
+}
+
+/// Results as the types that the model says.
+pub(super) fn outputs_of(values: impl Iterator<Item = (usize, TensorInfo, Vec<f32>)>) -> Result<Outputs, Error> {
+    let tensor = |(output, info, values): (usize, TensorInfo, Vec<f32>)| {
+        let failed = |source| Error::Tensor { role: TensorRole::Output, name: info.name.clone(), source };
+        let tensor = read_reals(&values, info.spec()).map_err(failed)?;
+        Ok((output, info.name, tensor))
+    };
+    Ok(Outputs::new(values.map(tensor).collect::<Result<_, Error>>()?))
 }

@@ -1,11 +1,8 @@
 //! One pool for sessions of several models, of which one runs at a time.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::{Arc, atomic::AtomicU64};
 
-use super::{CompiledModel, Context, Error, Memory, Session};
+use super::{CompiledModel, Context, Error, Memory, Session, pool_ticket::PoolTicket};
 use crate::gpu::{PoolTextures, Wait};
 
 /// Textures that sessions of several models take turns in. Entering borrows the pool, so that one session at a time is in
@@ -47,23 +44,34 @@ pub struct PooledSession {
     session: Session,
 }
 
-/// What a session of a pool knows of that.
-#[derive(Debug)]
-pub(super) struct PoolTicket {
-    number: u64,
-    entered: Arc<AtomicU64>,
+impl Context {
+    /// A pool that is large enough for each of these models by itself: sessions of theirs take turns in it.
+    ///
+    /// # Errors
+    /// [`Error::OtherContext`] for models that were compiled by another context, or for texels of different formats, and
+    /// [`GpuError::OutOfMemory`].
+    pub fn pool<'a>(&self, models: impl IntoIterator<Item = &'a CompiledModel>) -> Result<Pool, Error> {
+        Pool::new(self, models)
+    }
 }
 
-impl PoolTicket {
-    fn new(entered: &Arc<AtomicU64>) -> Self {
-        // 0 is nobody.
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self { number: NEXT.fetch_add(1, Ordering::Relaxed), entered: Arc::clone(entered) }
+impl CompiledModel {
+    /// A session whose intermediates lie in a pool that others use, too.
+    ///
+    /// # Errors
+    /// [`Error::OtherContext`] for a pool of another context, [`Error::Gpu`] where it is too small, and as
+    /// [`session`](Self::session).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn session_in(&self, pool: &Pool) -> Result<PooledSession, Error> {
+        super::now(pool.session(self, Wait::Block))
     }
 
-    /// Whether the session is the one that entered last. A caller may have swapped it for another one.
-    pub(super) fn is_in(&self) -> bool {
-        self.entered.load(Ordering::Relaxed) == self.number
+    /// The same where nobody may block.
+    ///
+    /// # Errors
+    /// As [`session_in`](Self::session_in).
+    pub async fn session_in_async(&self, pool: &Pool) -> Result<PooledSession, Error> {
+        pool.session(self, Wait::Task).await
     }
 }
 
@@ -95,8 +103,9 @@ impl Pool {
     /// [`Error::OtherPool`] for a session of another pool, and [`Error::Gpu`] where memory runs out.
     pub fn enter<'a>(&'a mut self, session: &'a mut PooledSession) -> Result<&'a mut Session, Error> {
         let session = &mut session.session;
-        let number = session.ticket().filter(|ticket| Arc::ptr_eq(&ticket.entered, &self.entered)).map(|t| t.number);
-        self.entered.store(number.ok_or(Error::OtherPool)?, Ordering::Relaxed);
+        if !session.ticket().is_some_and(|ticket| ticket.enter(&self.entered)) {
+            return Err(Error::OtherPool);
+        }
         session.refresh()?;
         Ok(session)
     }

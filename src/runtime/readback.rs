@@ -4,7 +4,7 @@ use std::{future::IntoFuture, pin::Pin};
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::now;
-use super::{Error, Outputs, TensorInfo, session::outputs_of};
+use super::{Error, Outputs, TensorInfo, outputs::outputs_of};
 use crate::gpu::{self, Gpu, Submitted, Wait};
 
 /// A future of the library's; on native targets it may go to another thread.

@@ -4,15 +4,15 @@ use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 use std::time::Duration;
 
-use super::{CompiledModel, Error, Memory, Outputs, Readback, Submission, TensorInfo, TensorKey, pool::PoolTicket};
+use super::{
+    CompiledModel, Error, Memory, Outputs, Readback, Submission, TensorInfo, TensorKey, outputs::outputs_of,
+    pool_ticket::PoolTicket,
+};
 #[cfg(not(target_arch = "wasm32"))]
 use super::{DispatchTime, now};
 use crate::{
     gpu::{Executor, PoolTextures, TensorRole, Wait},
-    tensor::{
-        TensorView,
-        convert::{read_reals, write_reals},
-    },
+    tensor::{TensorView, convert::write_reals},
 };
 
 /// A model on a device.
@@ -33,6 +33,25 @@ pub struct Session {
     ticket: Option<PoolTicket>,
     /// Values on their way into texels, kept for their memory.
     reals: Vec<Vec<f32>>,
+}
+
+impl CompiledModel {
+    /// A session: the pool's textures, weights and pipelines on the device.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`]: the device is lost, has too little memory, or a limit that is too low.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn session(&self) -> Result<Session, Error> {
+        now(Session::new(self, None, Wait::Block))
+    }
+
+    /// The same where nobody may block.
+    ///
+    /// # Errors
+    /// As [`session`](Self::session).
+    pub async fn session_async(&self) -> Result<Session, Error> {
+        Session::new(self, None, Wait::Task).await
+    }
 }
 
 impl Session {
@@ -420,14 +439,4 @@ impl Session {
     pub(super) fn refresh(&mut self) -> Result<(), Error> {
         Ok(self.executor.refresh()?)
     }
-}
-
-/// Results as the types that the model says.
-pub(super) fn outputs_of(values: impl Iterator<Item = (usize, TensorInfo, Vec<f32>)>) -> Result<Outputs, Error> {
-    let tensor = |(output, info, values): (usize, TensorInfo, Vec<f32>)| {
-        let failed = |source| Error::Tensor { role: TensorRole::Output, name: info.name.clone(), source };
-        let tensor = read_reals(&values, info.spec()).map_err(failed)?;
-        Ok((output, info.name, tensor))
-    };
-    Ok(Outputs::new(values.map(tensor).collect::<Result<_, Error>>()?))
 }

@@ -1,0 +1,21 @@
+//! Inputs and outputs by name or index.
+
+use super::{Error, TensorInfo, TensorKey, WantedTensor};
+use crate::gpu::TensorRole;
+
+/// The index of the input or output that a key means.
+pub(super) fn find(role: TensorRole, tensors: &[TensorInfo], key: TensorKey<'_>) -> Result<usize, Error> {
+    let known = || tensors.iter().map(|tensor| tensor.name.clone()).collect();
+    match key {
+        TensorKey::Index(index) if index < tensors.len() => Ok(index),
+        TensorKey::Index(index) => Err(Error::NoSuchTensor { role, key: WantedTensor::Index(index), known: known() }),
+        TensorKey::Name(name) => {
+            let indices: Vec<usize> = (0..tensors.len()).filter(|&i| tensors[i].name == name).collect();
+            match indices[..] {
+                [index] => Ok(index),
+                [] => Err(Error::NoSuchTensor { role, key: WantedTensor::Name(name.to_owned()), known: known() }),
+                _ => Err(Error::AmbiguousName { role, name: name.to_owned(), indices }),
+            }
+        }
+    }
+}
