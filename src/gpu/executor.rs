@@ -242,7 +242,7 @@ impl Executor {
         self.bind()?;
         let mut read = Vec::new();
         for port in outputs.filter_map(|i| self.outputs.get(i)) {
-            read.push((port, Readback::new(&self.gpu, &self.staging, port.layout())?));
+            read.push((port, port.readback(&self.gpu, &self.staging)?));
         }
         let Self { gpu, inputs: ports, resident, .. } = self;
         let index = gpu.scoped(what, || {

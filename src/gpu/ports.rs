@@ -9,7 +9,10 @@ use super::{
     staging::{HostLayout, Readback, Staging, Upload},
     textures::make,
 };
-use crate::{graph::Tensor, plan::TexelFormat};
+use crate::{
+    graph::Tensor,
+    plan::{TexelFormat, printable},
+};
 
 /// Where an input or output lies.
 #[derive(Debug)]
@@ -141,10 +144,11 @@ impl Port {
     pub(super) fn write(&mut self, gpu: &Gpu, staging: &Arc<Staging>, values: &[f32]) -> Result<(), GpuError> {
         let upload = match self.upload.take() {
             Some(upload) => upload,
-            None => Upload::new(gpu, staging, &self.layout)?,
+            None => Upload::new(gpu, staging, &self.called(), &self.layout)?,
         };
+        let called = self.called();
         // Put back before it is written: an upload that fails knows its own state.
-        self.upload.insert(upload).write(gpu, &self.layout, values)
+        self.upload.insert(upload).write(gpu, &called, &self.layout, values)
     }
 
     /// Encodes the copy of what was written.
@@ -158,6 +162,16 @@ impl Port {
         self.upload.as_mut()
     }
 
+    /// A buffer to read it through.
+    pub(super) fn readback(&self, gpu: &Gpu, staging: &Arc<Staging>) -> Result<Readback, GpuError> {
+        Readback::new(gpu, staging, &self.called(), &self.layout)
+    }
+
+    /// What it is called in errors.
+    fn called(&self) -> String {
+        format!("{} {} (`{}`)", self.role, self.index, printable(&self.name))
+    }
+
     /// Encodes a copy of it, to be read later.
     pub(super) fn encode_readback(
         &self,
@@ -165,7 +179,7 @@ impl Port {
         staging: &Arc<Staging>,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<Readback, GpuError> {
-        let mut readback = Readback::new(gpu, staging, &self.layout)?;
+        let mut readback = self.readback(gpu, staging)?;
         if let Some(texture) = self.texture() {
             readback.encode(texture, encoder);
         }

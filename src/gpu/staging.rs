@@ -92,15 +92,15 @@ impl Staging {
         Ok(StagingBuffer { buffer, of: Arc::clone(self), kept: false })
     }
 
-    /// A buffer to read so many bytes through: one that is free, or a new one.
-    fn readback(self: &Arc<Self>, gpu: &Gpu, size: u64) -> Result<StagingBuffer, GpuError> {
+    /// A buffer to read so many bytes of `what` through: one that is free, or a new one.
+    fn readback(self: &Arc<Self>, gpu: &Gpu, what: &str, size: u64) -> Result<StagingBuffer, GpuError> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = free.iter().position(|buffer| buffer.size() == size) {
             return Ok(StagingBuffer { buffer: free.swap_remove(at), of: Arc::clone(self), kept: false });
         }
         drop(free);
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-        self.create(gpu, "an output", size, usage, false)
+        self.create(gpu, what, size, usage, false)
     }
 }
 
@@ -144,13 +144,14 @@ pub(super) struct Upload {
 }
 
 impl Upload {
-    pub(super) fn new(gpu: &Gpu, staging: &Arc<Staging>, layout: &HostLayout) -> Result<Self, GpuError> {
+    /// For the input called `what` in errors.
+    pub(super) fn new(gpu: &Gpu, staging: &Arc<Staging>, what: &str, layout: &HostLayout) -> Result<Self, GpuError> {
         let size = layout.spec.bytes();
-        Ok(Self { buffer: buffer(gpu, staging, size)?, state: State::Mapped, bytes: vec![0; size as usize] })
+        Ok(Self { buffer: buffer(gpu, staging, what, size)?, state: State::Mapped, bytes: vec![0; size as usize] })
     }
 
     /// Writes dense values in the file's order where the device will fetch them.
-    pub(super) fn write(&mut self, gpu: &Gpu, layout: &HostLayout, values: &[f32]) -> Result<(), GpuError> {
+    pub(super) fn write(&mut self, gpu: &Gpu, what: &str, layout: &HostLayout, values: &[f32]) -> Result<(), GpuError> {
         layout.pack(values, &mut self.bytes);
         let mapped = match &mut self.state {
             State::Mapped => true,
@@ -160,7 +161,7 @@ impl Upload {
         if !mapped {
             // The device may still fetch from it, or nobody knows.
             let size = self.buffer.buffer.size();
-            self.buffer = buffer(gpu, &self.buffer.of, size)?;
+            self.buffer = buffer(gpu, &self.buffer.of, what, size)?;
         }
         // Until it is unmapped nothing is known of it.
         self.state = State::Written;
@@ -196,9 +197,9 @@ impl Upload {
     }
 }
 
-/// A mapped buffer to upload so many bytes through.
-fn buffer(gpu: &Gpu, staging: &Arc<Staging>, size: u64) -> Result<StagingBuffer, GpuError> {
-    staging.create(gpu, "an input", size, wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC, true)
+/// A mapped buffer to upload so many bytes of `what` through.
+fn buffer(gpu: &Gpu, staging: &Arc<Staging>, what: &str, size: u64) -> Result<StagingBuffer, GpuError> {
+    staging.create(gpu, what, size, wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC, true)
 }
 
 /// An output's way from its texture.
@@ -210,8 +211,9 @@ pub(crate) struct Readback {
 }
 
 impl Readback {
-    pub(super) fn new(gpu: &Gpu, staging: &Arc<Staging>, layout: &HostLayout) -> Result<Self, GpuError> {
-        let buffer = staging.readback(gpu, layout.spec.bytes())?;
+    /// Of the output called `what` in errors.
+    pub(super) fn new(gpu: &Gpu, staging: &Arc<Staging>, what: &str, layout: &HostLayout) -> Result<Self, GpuError> {
+        let buffer = staging.readback(gpu, what, layout.spec.bytes())?;
         Ok(Self { buffer, mapping: None, layout: layout.clone() })
     }
 

@@ -64,7 +64,7 @@ fn buffers_beyond_the_limit_are_refused_by_name() {
         assert!(needed > allowed, "{needed}");
         what
     };
-    assert_eq!(refused(300_000, 1), "an input");
+    assert_eq!(refused(300_000, 1), "input 0 (`x`)");
     // An input of a megabyte, and half a megabyte of row tables in each of 12 steps.
     let what = refused(65536, 12);
     assert!(what.starts_with("row tables of all steps up to operator"), "{what}");

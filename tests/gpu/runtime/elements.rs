@@ -20,7 +20,7 @@ mod tflite;
 const DIMS: [usize; 4] = [1, 2, 3, 5];
 const LEN: usize = 30;
 
-/// Two numbers of a type, or one of them and one of the caller's own, to a third of the type.
+/// Numbers of a type, and what an operator makes of them and a constant, of the same type.
 fn network(element_type: ElementType, quantization: Option<Quantization>, binary: Binary, constant: f32) -> Graph {
     let mut b = GraphBuilder::new("net");
     let x = b.input_of("x", &DIMS, element_type).unwrap();
@@ -210,10 +210,10 @@ fn an_image_is_seen_however_it_lies() {
         (0..channels * height * width).map(|i| at(i / width % height, i % width, i / (width * height))).collect();
     // Four bytes a pixel of which the last is none of the image's, and rows of 29 bytes.
     let (mut rgba, mut rows) = (vec![9u8; height * width * 4], vec![9u8; height * 29]);
-    for i in 0..pixels.len() {
+    for (i, &value) in pixels.iter().enumerate() {
         let (pixel, c) = (i / channels, i % channels);
-        rgba[pixel * 4 + c] = pixels[i];
-        rows[pixel / width * 29 + pixel % width * channels + c] = pixels[i];
+        rgba[pixel * 4 + c] = value;
+        rows[pixel / width * 29 + pixel % width * channels + c] = value;
     }
     let dims = [1, height, width, channels];
     let views = [

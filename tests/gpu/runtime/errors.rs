@@ -228,7 +228,7 @@ fn a_texture_of_another_device_is_refused_when_it_is_used() {
     session.submit().unwrap().wait().unwrap();
 }
 
-/// A device is told to be too small when it is taken, and when something does not fit.
+/// A device whose limits are too low is refused when it is taken, by the first of them.
 #[test]
 fn limits_that_are_too_low_are_told_by_name() {
     type Change = fn(&mut wgpu::Limits);
