@@ -146,8 +146,10 @@ impl<'a> CompileBuilder<'a> {
             Some(told) => compile::frontier(self.model.graph(), &self.options, &control.progress(&mut **told)),
             None => compile::frontier(self.model.graph(), &self.options, &control),
         }?;
-        let points = (0..found.points().len()).filter_map(|point| found.compiled(point));
-        Ok(points.map(|compiled| CompiledModel::new(&self.context, &self.model, compiled)).collect())
+        let points = found.points().iter().enumerate();
+        let points = points.filter_map(|(index, point)| Some((found.compiled(index)?, Some(point.predicted_us))));
+        let made = |(compiled, us)| CompiledModel::with_prediction(&self.context, &self.model, compiled, us);
+        Ok(points.map(made).collect())
     }
 }
 

@@ -25,6 +25,7 @@ struct Inner {
     weights: SharedWeights,
     inputs: Vec<TextureLayout>,
     outputs: Vec<TextureLayout>,
+    predicted_us: Option<f64>,
 }
 
 impl Context {
@@ -58,6 +59,17 @@ impl Context {
 
 impl CompiledModel {
     pub(super) fn new(context: &Context, model: &Model, compiled: compile::CompiledModel) -> Self {
+        let predicted_us = compiled.phased().map(|phased| phased.predicted_us);
+        Self::with_prediction(context, model, compiled, predicted_us)
+    }
+
+    /// One whose time is known.
+    pub(super) fn with_prediction(
+        context: &Context,
+        model: &Model,
+        compiled: compile::CompiledModel,
+        predicted_us: Option<f64>,
+    ) -> Self {
         let (format, limits) = (compiled.format(), context.gpu().texture_limits());
         let layouts = |tensors: &[TensorId]| {
             let layout = |&id: &TensorId| TextureLayout::new(&compiled.graph.tensors[id], format, limits.max_extent);
@@ -65,7 +77,8 @@ impl CompiledModel {
         };
         let (inputs, outputs) = (layouts(&compiled.graph.inputs), layouts(&compiled.graph.outputs));
         let (context, model, weights) = (context.clone(), model.clone(), SharedWeights::default());
-        Self { inner: Arc::new(Inner { context, model, compiled: Arc::new(compiled), weights, inputs, outputs }) }
+        let compiled = Arc::new(compiled);
+        Self { inner: Arc::new(Inner { context, model, compiled, weights, inputs, outputs, predicted_us }) }
     }
 
     /// The plan's decisions, for [`Context::load`]: neither weights nor steps, some kilobytes.
@@ -114,7 +127,7 @@ impl CompiledModel {
         self.inner.compiled.format()
     }
 
-    /// Bytes of the pool. A session tells [all that it takes](Session::memory).
+    /// Bytes of the pool. A session tells [all that it takes](crate::Session::memory).
     pub fn pool_bytes(&self) -> u64 {
         self.inner.compiled.plan.bytes()
     }
@@ -124,10 +137,10 @@ impl CompiledModel {
         &self.inner.compiled.plan
     }
 
-    /// Predicted time of a run by the device's profile, where operators run in bands.
+    /// Predicted time of a run by the device's profile. Known where operators run in bands, and of all that
+    /// [`CompileBuilder::frontier`](crate::CompileBuilder::frontier) finds.
     pub fn predicted_time(&self) -> Option<Duration> {
-        let phased = self.inner.compiled.phased()?;
-        Duration::try_from_secs_f64(phased.predicted_us / 1e6).ok()
+        Duration::try_from_secs_f64(self.inner.predicted_us? / 1e6).ok()
     }
 
     /// Why the search for the plan ended before it was done: a smaller pool may exist. `None` where it was done.

@@ -107,8 +107,9 @@ impl Context {
     }
 
     /// Measures what the device takes for a dispatch and for each kind of operator, for
-    /// [`CompileBuilder::device_profile`]: by the wall clock, for some seconds in which nothing else should run on it.
-    /// Profiles differ from device to device and may be kept: with the feature `serde` they are written and read.
+    /// [`CompileBuilder::device_profile`](crate::CompileBuilder::device_profile): by the wall clock, for some seconds in
+    /// which nothing else should run on it. Profiles differ from device to device and may be kept: with the feature
+    /// `serde` they are written and read.
     ///
     /// ```no_run
     /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {

@@ -49,7 +49,7 @@ impl Context {
     ///
     /// # Errors
     /// [`Error::OtherContext`] for models that were compiled by another context, or for texels of different formats, and
-    /// [`GpuError::OutOfMemory`].
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory).
     pub fn pool<'a>(&self, models: impl IntoIterator<Item = &'a CompiledModel>) -> Result<Pool, Error> {
         Pool::new(self, models)
     }

@@ -3,6 +3,7 @@
 mod elements;
 mod errors;
 mod loss;
+mod planning;
 mod pool;
 mod reading;
 mod rebinding;

@@ -1,0 +1,20 @@
+//! Which plans there are, and what is said of them.
+
+use super::{answer, context, model};
+
+/// None is beaten in both bytes and time, both are said of each, and all answer the same bits.
+#[test]
+fn every_plan_of_a_frontier_has_its_time() {
+    let context = context();
+    let plans = context.compile(&model()).frontier().unwrap();
+    assert!(plans.len() > 1, "{} plans", plans.len());
+    let right = answer(&context.compile(&model()).build().unwrap(), 0);
+    for pair in plans.windows(2) {
+        let [fast, small] = pair else { panic!("windows of two") };
+        assert!(fast.pool_bytes() > small.pool_bytes());
+        assert!(fast.predicted_time().unwrap() < small.predicted_time().unwrap());
+    }
+    for plan in &plans {
+        assert!(answer(plan, 0) == right);
+    }
+}
