@@ -6,7 +6,7 @@ use super::{
     live_profile::LiveProfiles,
     pack::pack,
     problem::{RowLayout, RowProblem},
-    textures::{Effort, assignments, conflicts},
+    textures::{Effort, assignments, conflicts, first_assignment},
 };
 use crate::plan::{
     bounds::{max_breadth, naive_total},
@@ -66,8 +66,23 @@ pub fn place_rows(
     let records = problem.tensors.len();
     let Some(profiles) = LiveProfiles::new(records, &items) else { return Ok(None) };
     let conflicts = conflicts(records, problem.steps);
+    let first_count = MIN_TEXTURES.min(records.max(1));
+    // No layout is smaller than the texels that are alive at one time. Small networks often have one as small as that
+    // without any search, and there is nothing to be searched for then.
+    let least = max_breadth(&usages);
+    for textures in first_count..=MAX_TEXTURES {
+        if let Some(first) = first_assignment(&profiles, &conflicts, textures, control)
+            && first.bound <= least
+        {
+            let packing = Packing { packings: 0, below: least.saturating_add(1) };
+            let layout = pack_textures(problem, &items, &first.texture_of, packing, control);
+            if layout.is_some() {
+                return Ok(layout);
+            }
+        }
+    }
     let mut found = Vec::new();
-    let mut textures = MIN_TEXTURES.min(records.max(1));
+    let mut textures = first_count;
     // This ends: with a texture for each tensor there is always an assignment.
     while textures <= MAX_TEXTURES || found.is_empty() {
         let moves = budget.moves / (MAX_TEXTURES - MIN_TEXTURES + 1) as u64;

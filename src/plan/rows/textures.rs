@@ -57,13 +57,46 @@ pub(super) fn assignments(
     for start in 0..STARTS {
         let first = match start {
             _ if control.should_stop() => break,
-            0 => search.greedy_assignment(),
+            0 => greedy_assignment(profiles, conflicts, textures, control),
             _ => search.random_assignment(),
         };
         let Some(texture_of) = first else { continue };
         search.climb(TextureLoads::new(profiles, texture_of, textures), moves / STARTS);
     }
     search.best
+}
+
+/// The assignment that a search starts from, as it is. None if there is none, or none before the search is stopped.
+pub(super) fn first_assignment(
+    profiles: &LiveProfiles,
+    conflicts: &Conflicts,
+    textures: usize,
+    control: &SearchControl<'_>,
+) -> Option<Assigned> {
+    let texture_of = greedy_assignment(profiles, conflicts, textures, control)?;
+    let bound = TextureLoads::new(profiles, texture_of.clone(), textures).cost();
+    Some(Assigned { bound, texture_of })
+}
+
+/// Tensors by birth, each to the texture whose peak grows least, of those where nothing conflicts.
+fn greedy_assignment(
+    profiles: &LiveProfiles,
+    conflicts: &Conflicts,
+    textures: usize,
+    control: &SearchControl<'_>,
+) -> Option<Vec<usize>> {
+    let mut order: Vec<usize> = (0..profiles.of.len()).collect();
+    order.sort_by_key(|&record| (profiles.of[record].from, record));
+    let mut loads = vec![profiles.no_load(); textures];
+    assign(conflicts, textures, order.into_iter(), |record, open, _| {
+        if control.should_stop() {
+            return None;
+        }
+        let growth = |&texture: &usize| (loads[texture].growth(&profiles.of[record]), texture);
+        let texture = open.iter().copied().min_by_key(growth)?;
+        loads[texture].add(&profiles.of[record]);
+        Some(texture)
+    })
 }
 
 /// An assignment, and the live texels of each texture.
@@ -120,23 +153,6 @@ const MOVES_BETWEEN_CHECKS: u64 = 64;
 const HISTORY: usize = 500;
 
 impl TextureSearch<'_, '_> {
-    /// Tensors by birth, each to the texture whose peak grows least, of those where nothing conflicts.
-    fn greedy_assignment(&self) -> Option<Vec<usize>> {
-        let profiles = self.profiles;
-        let mut order: Vec<usize> = (0..profiles.of.len()).collect();
-        order.sort_by_key(|&record| (profiles.of[record].from, record));
-        let mut loads = vec![profiles.no_load(); self.textures];
-        assign(self.conflicts, self.textures, order.into_iter(), |record, open, _| {
-            if self.control.should_stop() {
-                return None;
-            }
-            let growth = |&texture: &usize| (loads[texture].growth(&profiles.of[record]), texture);
-            let texture = open.iter().copied().min_by_key(growth)?;
-            loads[texture].add(&profiles.of[record]);
-            Some(texture)
-        })
-    }
-
     /// Each tensor to a random texture of those where nothing conflicts.
     fn random_assignment(&mut self) -> Option<Vec<usize>> {
         let order = 0..self.profiles.of.len();
