@@ -3,15 +3,12 @@
 
 #![cfg(test)]
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, iter, path::Path, process::Command, sync::Mutex, thread};
 
 use naga::{
+    Module,
     back::{PipelineConstants, hlsl, msl, pipeline_constants::process_overrides, spv},
-    valid::{Capabilities, ValidationFlags, Validator},
+    valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
 use texpool::{
     gpu::{ParamBinding, source},
@@ -140,21 +137,35 @@ fn choices(constants: Constants, declared: &[(String, f64)]) -> Vec<Vec<(&'stati
     })
 }
 
+/// A shader that is valid, whatever its constants.
+struct Source {
+    text: String,
+    module: Module,
+    info: ModuleInfo,
+}
+
+impl Source {
+    fn new(text: String) -> Result<Self, String> {
+        let module = naga::front::wgsl::parse_str(&text).map_err(|e| e.emit_to_string(&text))?;
+        let info = validate(&module, &text)?;
+        Ok(Self { text, module, info })
+    }
+}
+
+fn validate(module: &Module, text: &str) -> Result<ModuleInfo, String> {
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::default());
+    validator.validate(module).map_err(|e| e.emit_to_string(text))
+}
+
 /// The SPIR-V of one pipeline, which also goes to MSL and HLSL.
-fn translate(text: &str, constants: &[(&str, f64)]) -> Result<Vec<u32>, String> {
-    let module = naga::front::wgsl::parse_str(text).map_err(|e| e.emit_to_string(text))?;
-    let validate = |module: &naga::Module| {
-        Validator::new(ValidationFlags::all(), Capabilities::default())
-            .validate(module)
-            .map_err(|e| e.emit_to_string(text))
-    };
-    let info = validate(&module)?;
+fn translate(source: &Source, constants: &[(&str, f64)]) -> Result<Vec<u32>, String> {
     let mut values = PipelineConstants::default();
     for &(name, value) in constants {
         values.insert(name.to_owned(), value);
     }
-    let (module, info) = process_overrides(&module, &info, None, &values).map_err(|e| format!("constants: {e}"))?;
-    validate(&module)?;
+    let (module, info) =
+        process_overrides(&source.module, &source.info, None, &values).map_err(|e| format!("constants: {e}"))?;
+    validate(&module, &source.text)?;
     let msl_options = msl::Options { lang_version: (2, 3), ..msl::Options::default() };
     msl::write_string(&module, &info, &msl_options, &msl::PipelineOptions::default())
         .map_err(|e| format!("MSL: {e}"))?;
@@ -176,35 +187,60 @@ fn spirv_val(file: &Path) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
+/// A kernel's shader in one of its forms.
+type Form = (&'static str, Constants, TexelFormat, ParamBinding);
+
+fn forms() -> impl Iterator<Item = Form> + Send {
+    let formats = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float];
+    let tables = [ParamBinding::Uniform, ParamBinding::Storage];
+    let of = move |&(name, constants): &(&'static str, Constants)| {
+        formats.into_iter().flat_map(move |format| tables.map(|table| (name, constants, format, table)))
+    };
+    CONSTANTS.iter().flat_map(of)
+}
+
+/// How many pipelines there are of a form, and which fail.
+fn pipelines((name, constants, format, table): Form, folder: &Path) -> (usize, Vec<String>) {
+    let text = source(kernel(name), format, table);
+    let declared = declared(&text);
+    let source = match Source::new(text) {
+        Ok(source) => source,
+        Err(failure) => return (1, vec![format!("{name} {format:?} {table:?}: {failure}")]),
+    };
+    let mut failures = Vec::new();
+    let mut seen = 0;
+    for own in choices(constants, &declared) {
+        for named in EPILOGUES {
+            let all = [own.clone(), epilogue(named, &declared)].concat();
+            seen += 1;
+            let file = folder.join(format!("{name}_{format:?}_{table:?}_{seen}.spv"));
+            let result = translate(&source, &all).and_then(|words| {
+                fs::write(&file, bytemuck::cast_slice::<u32, u8>(&words)).map_err(|e| e.to_string())?;
+                spirv_val(&file)
+            });
+            if let Err(failure) = result {
+                failures.push(format!("{name} {format:?} {table:?} {all:?}: {failure}"));
+            }
+        }
+    }
+    (seen, failures)
+}
+
 /// Guards the translation of every shader to SPIR-V, MSL and HLSL, whatever its constants.
 #[test]
 fn every_pipeline_is_portable() {
     let folder = tempfile::tempdir().unwrap();
-    let mut failures = Vec::new();
-    let mut seen = 0;
-    for &(name, constants) in CONSTANTS {
-        let shader = kernel(name);
-        for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
-            for table in [ParamBinding::Uniform, ParamBinding::Storage] {
-                let text = source(shader, format, table);
-                let declared = declared(&text);
-                for own in choices(constants, &declared) {
-                    for named in EPILOGUES {
-                        let all = [own.clone(), epilogue(named, &declared)].concat();
-                        seen += 1;
-                        let file: PathBuf = folder.path().join(format!("{seen}.spv"));
-                        let result = translate(&text, &all).and_then(|words| {
-                            fs::write(&file, bytemuck::cast_slice::<u32, u8>(&words)).map_err(|e| e.to_string())?;
-                            spirv_val(&file)
-                        });
-                        if let Err(failure) = result {
-                            failures.push(format!("{name} {format:?} {table:?} {all:?}: {failure}"));
-                        }
-                    }
-                }
-            }
-        }
-    }
+    let forms = Mutex::new(forms());
+    let next = || forms.lock().unwrap().next();
+    let work = || iter::from_fn(next).map(|form| pipelines(form, folder.path())).collect::<Vec<_>>();
+    // On every core: it is the last test of this binary, with nothing beside it.
+    let done: Vec<(usize, Vec<String>)> = thread::scope(|scope| {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        started.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let seen: usize = done.iter().map(|(seen, _)| seen).sum();
+    let failures: Vec<&str> = done.iter().flat_map(|(_, failures)| failures).map(String::as_str).collect();
     println!("{seen} pipelines");
     assert!(
         failures.is_empty(),
@@ -244,7 +280,8 @@ fn every_shader_for_callers_is_portable() {
                 Some(prefix) => layout.wgsl(prefix) + &text,
                 None => format!("{text}{CALLS}"),
             };
-            let words = translate(&whole, &[]).unwrap_or_else(|error| panic!("{name}: {error}\n{whole}"));
+            let words = Source::new(whole.clone()).and_then(|source| translate(&source, &[]));
+            let words = words.unwrap_or_else(|error| panic!("{name}: {error}\n{whole}"));
             fs::write(&file, bytemuck::cast_slice::<u32, u8>(&words)).unwrap();
             spirv_val(&file).unwrap_or_else(|error| panic!("{name}: {error}\n{whole}"));
         }
