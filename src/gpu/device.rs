@@ -1,8 +1,10 @@
 //! The device: found, or brought by the caller; its errors turned into types.
 
 use std::{
+    fmt, mem,
+    pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     task::Poll,
@@ -15,8 +17,8 @@ use std::{task::Waker, time::Instant};
 use super::poller::{Poller, Polling};
 use super::{
     GpuError,
-    loss::{Loss, Told},
-    poll::poll_once,
+    loss::Loss,
+    poll::{catch_panic, poll_once},
 };
 use crate::plan::TextureLimits;
 
@@ -77,6 +79,7 @@ pub struct Gpu {
     /// Its queue.
     pub queue: wgpu::Queue,
     shared: Arc<Shared>,
+    unsettled: Arc<Mutex<Unsettled>>,
     timeout: Duration,
 }
 
@@ -86,7 +89,6 @@ struct Shared {
     /// No other device's. wgpu's own handles compare equal where they are of different instances.
     number: u64,
     loss: Arc<Loss>,
-    unsettled: Mutex<Vec<Unsettled>>,
     #[cfg(not(target_arch = "wasm32"))]
     poller: Arc<Poller>,
     #[cfg(not(target_arch = "wasm32"))]
@@ -101,7 +103,6 @@ impl Shared {
         Arc::new(Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             loss: Arc::new(loss),
-            unsettled: Mutex::default(),
             #[cfg(not(target_arch = "wasm32"))]
             poller: Arc::default(),
             #[cfg(not(target_arch = "wasm32"))]
@@ -110,10 +111,12 @@ impl Shared {
     }
 }
 
-/// What the device has yet to say of something that was made: natively it says so at once, in a browser later.
+/// What the device has yet to say of what was made through a handle: natively it says so at once, in a browser later.
+#[derive(Default)]
 struct Unsettled {
-    doing: String,
-    error: std::pin::Pin<Box<PoppedScope>>,
+    open: Vec<(String, Pin<Box<PoppedScope>>)>,
+    /// The first error of those that were settled without anybody waiting for them.
+    error: Option<GpuError>,
 }
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -121,9 +124,28 @@ type PoppedScope = dyn Future<Output = Option<wgpu::Error>> + Send;
 #[cfg(target_arch = "wasm32")]
 type PoppedScope = dyn Future<Output = Option<wgpu::Error>>;
 
-impl std::fmt::Debug for Unsettled {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Unsettled").field(&self.doing).finish()
+impl Unsettled {
+    fn note(&mut self, doing: &str, error: Option<wgpu::Error>) {
+        if let (None, Some(error)) = (&self.error, error) {
+            self.error = Some(refusal(doing, &error));
+        }
+    }
+
+    /// Forgets what is settled by now, so that nothing piles up where nobody waits.
+    fn sweep(&mut self) {
+        for (doing, mut error) in mem::take(&mut self.open) {
+            match poll_once(error.as_mut()) {
+                Poll::Ready(error) => self.note(&doing, error),
+                Poll::Pending => self.open.push((doing, error)),
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Unsettled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let doing: Vec<&str> = self.open.iter().map(|(doing, _)| &doing[..]).collect();
+        f.debug_struct("Unsettled").field("open", &doing).field("error", &self.error).finish()
     }
 }
 
@@ -220,10 +242,14 @@ impl Gpu {
             })
             .await
             .map_err(|e| GpuError::NoDevice { adapter: adapter.get_info().name, reason: e.to_string() })?;
-        let told = Arc::new(Told::default());
-        let loss = Loss::told_by_callback(&told);
-        device.set_device_lost_callback(move |reason, message| told.note(Some(reason), message));
-        Ok(Self { device, queue, shared: Shared::new(loss, options), timeout: options.timeout })
+        let loss = Loss::told_by(&device);
+        Ok(Self {
+            device,
+            queue,
+            shared: Shared::new(loss, options),
+            unsettled: Arc::default(),
+            timeout: options.timeout,
+        })
     }
 
     /// Uses a device and queue of the caller's. Core WebGPU limits suffice. Waits for it take at most [`TIMEOUT`].
@@ -245,7 +271,7 @@ impl Gpu {
     /// The same with a timeout and a way of polling of the caller's; the other options are for opening a device.
     pub fn from_device_with(device: wgpu::Device, queue: wgpu::Queue, options: &GpuOptions) -> Self {
         let shared = Shared::new(Loss::probed(&device), options);
-        Self { device, queue, shared, timeout: options.timeout }
+        Self { device, queue, shared, unsettled: Arc::default(), timeout: options.timeout }
     }
 
     /// A number that all clones of this handle have, and no other handle.
@@ -285,12 +311,13 @@ impl Gpu {
         // Scopes are a stack: the last pushed is popped first.
         let mut first = None;
         for scope in scopes.into_iter().rev() {
-            let mut error: std::pin::Pin<Box<PoppedScope>> = Box::pin(scope.pop());
+            let mut error: Pin<Box<PoppedScope>> = Box::pin(scope.pop());
             match poll_once(error.as_mut()) {
                 Poll::Ready(error) => first = first.or(error),
-                Poll::Pending => self.unsettled().push(Unsettled { doing: doing.to_owned(), error }),
+                Poll::Pending => self.unsettled().open.push((doing.to_owned(), error)),
             }
         }
+        self.unsettled().sweep();
         self.check_lost()?;
         match first {
             None => Ok(made),
@@ -298,20 +325,23 @@ impl Gpu {
         }
     }
 
-    fn unsettled(&self) -> std::sync::MutexGuard<'_, Vec<Unsettled>> {
-        self.shared.unsettled.lock().unwrap_or_else(PoisonError::into_inner)
+    fn unsettled(&self) -> MutexGuard<'_, Unsettled> {
+        self.unsettled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the device had yet to say of all that was made, in a browser.
+    /// The same device, for work that hears what the device says of it and of no other.
+    pub(super) fn for_work(&self) -> Self {
+        Self { unsettled: Arc::default(), ..self.clone() }
+    }
+
+    /// Waits for what the device had yet to say of all that was made through this handle, in a browser.
     pub(super) async fn settle(&self) -> Result<(), GpuError> {
-        let unsettled = std::mem::take(&mut *self.unsettled());
-        let mut first = Ok(());
-        for Unsettled { doing, error } in unsettled {
-            if let Some(error) = error.await {
-                first = first.and(Err(refusal(&doing, &error)));
-            }
+        let Unsettled { open, error } = mem::take(&mut *self.unsettled());
+        let mut settled = Unsettled { open: Vec::new(), error };
+        for (doing, error) in open {
+            settled.note(&doing, error.await);
         }
-        first
+        settled.error.map_or(Ok(()), Err)
     }
 
     /// What is known of the device's loss, without asking it.
@@ -346,6 +376,13 @@ impl Gpu {
     /// [`GpuError::Lost`], with the reason and what the driver says.
     pub fn check_lost(&self) -> Result<(), GpuError> {
         self.shared.loss.check(&self.device)
+    }
+
+    /// The same of a device that did what a lost one does, and may have had no occasion to say so.
+    pub(super) fn check_again(&self) -> Result<(), GpuError> {
+        let _ = catch_panic(|| self.device.poll(wgpu::PollType::Poll));
+        self.check_lost()?;
+        self.shared.loss.probe(&self.device)
     }
 
     /// Makes a buffer, called `what` in errors.

@@ -120,7 +120,7 @@ impl Executor {
         let outputs = port(TensorRole::Output, &compiled.graph.outputs);
         let allocations = Arc::new(Allocations::new());
         let mut executor = Self {
-            gpu: gpu.clone(),
+            gpu: gpu.for_work(),
             options: ResidentOptions {
                 format,
                 poison: options.poison,
@@ -221,7 +221,6 @@ impl Executor {
         for (readback, (_, values)) in readbacks.into_iter().zip(outputs) {
             readback.finish(&self.gpu, wait, Some(&submitted), what, values).await?;
         }
-        self.gpu.settle().await?;
         self.state = State::Ready;
         Ok(())
     }
@@ -468,7 +467,14 @@ impl Executor {
             None => self.weights.get(&self.gpu, wait, &self.compiled.graph, self.options.format).await?,
         };
         self.place(weights)?;
-        self.gpu.settle().await
+        // Held once the device has agreed to all of it.
+        let placed = self.resident.take();
+        self.gpu.settle().await?;
+        if let PoolSource::Shared { pool, .. } = &self.pool {
+            pool.settle().await?;
+        }
+        self.resident = placed;
+        Ok(())
     }
 
     /// Takes the textures of a shared pool as they are now, where this executor is on the device.

@@ -15,11 +15,11 @@ const PROBE_BYTES: u64 = wgpu::COPY_BUFFER_ALIGNMENT;
 /// What was told of a device's loss. Apart from the probe, because a callback must be `Send`, which buffers are not on
 /// WebAssembly.
 #[derive(Debug, Default)]
-pub(super) struct Told(OnceLock<(Option<wgpu::DeviceLostReason>, String)>);
+struct Told(OnceLock<(Option<wgpu::DeviceLostReason>, String)>);
 
 impl Told {
     /// Notes how the device was lost. What was told first counts.
-    pub(super) fn note(&self, reason: Option<wgpu::DeviceLostReason>, message: String) {
+    fn note(&self, reason: Option<wgpu::DeviceLostReason>, message: String) {
         let _ = self.0.set((reason, message));
     }
 }
@@ -33,14 +33,24 @@ pub(super) struct Loss {
 }
 
 impl Loss {
-    /// For a device whose callback tells it.
-    pub(super) fn told_by_callback(told: &Arc<Told>) -> Self {
-        Self { told: Arc::clone(told), probe: None }
+    /// For a device whose callback is ours to set.
+    pub(super) fn told_by(device: &wgpu::Device) -> Self {
+        let told = Arc::new(Told::default());
+        let to_tell = Arc::clone(&told);
+        device.set_device_lost_callback(move |reason, message| to_tell.note(Some(reason), message));
+        Self { told, probe: None }
     }
 
     /// For a device whose callback is somebody else's.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn probed(device: &wgpu::Device) -> Self {
         Self { told: Arc::default(), probe: buffer(device).map(Mutex::new) }
+    }
+
+    /// For a device whose callback is somebody else's. A browser tells as many as ask.
+    #[cfg(target_arch = "wasm32")]
+    pub(super) fn probed(device: &wgpu::Device) -> Self {
+        Self::told_by(device)
     }
 
     /// Notes how the device was lost. What was told first counts.
@@ -67,7 +77,7 @@ impl Loss {
             // one nobody has touched.
             let Some(fresh) = buffer(device) else { return Ok(()) };
             if refuses(device, &fresh) {
-                self.note(None, "it maps no buffers any more".to_owned());
+                self.note(None, SEEN.to_owned());
                 return self.check_told();
             }
             *probe = fresh;
@@ -78,10 +88,22 @@ impl Loss {
         drop(poll_once(pin!(scope.pop())));
         Ok(())
     }
+
+    /// Whether the device maps a new buffer, also if it is our own, which says that it is lost when all its work is done.
+    /// Nothing is noted, so that the reason can come yet.
+    pub(super) fn probe(&self, device: &wgpu::Device) -> Result<(), GpuError> {
+        match buffer(device) {
+            Some(fresh) if refuses(device, &fresh) => Err(GpuError::Lost { reason: None, message: SEEN.to_owned() }),
+            _ => Ok(()),
+        }
+    }
 }
 
+/// What is said of a device that is only seen to be lost.
+const SEEN: &str = "it maps no buffers any more";
+
 /// A buffer to probe a device with; none where there is no memory for it, since such a buffer is never mapped, which is no
-/// sign of a loss. A browser does not say so at once, and there a device is not probed: mappings fail where it is lost.
+/// sign of a loss.
 fn buffer(device: &wgpu::Device) -> Option<wgpu::Buffer> {
     let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
     let buffer = device.create_buffer(&wgpu::BufferDescriptor {

@@ -60,4 +60,8 @@ pub use weights::SharedWeights;
 
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use wait::now;
-pub(crate) use {pool::PoolTextures, staging::Readback, wait::Submitted};
+pub(crate) use {
+    pool::PoolTextures,
+    staging::Readback,
+    wait::{Answer, Submitted},
+};

@@ -1,6 +1,7 @@
 //! Who drives a device natively while tasks wait for it: wgpu calls back only out of calls of its own.
 
 use std::{
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::Waker,
     thread,
@@ -16,6 +17,8 @@ const PAUSES: [Duration; 2] = [Duration::from_micros(250), Duration::from_millis
 const SHORT_ROUNDS: u32 = 40;
 /// Rounds after which the device is asked whether it is there.
 const PROBE_ROUNDS: u32 = 100;
+/// What the thread is called, in lists of a process's threads.
+const THREAD: &str = "texpool wait";
 
 /// Who drives the device while a future waits. Blocking calls always drive it themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +27,8 @@ pub enum Polling {
     /// A thread that is there while something is waited for.
     #[default]
     Thread,
-    /// The host, which calls `wgpu::Device::poll` in its own loop. In a browser it is always the browser.
+    /// The host, which calls `wgpu::Device::poll` in its own loop. That its time is over, or its device lost, a future
+    /// then sees where it is polled for another reason. In a browser it is always the browser.
     Host,
 }
 
@@ -65,53 +69,62 @@ impl Poller {
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
-        state.waiting.push(Waiting { number, waker, deadline });
         if !state.running {
             let (poller, device, loss) = (Arc::clone(self), device.clone(), Arc::clone(loss));
-            let spawned = thread::Builder::new().name("texpool wait".into()).spawn(move || poller.run(&device, &loss));
-            if spawned.is_err() {
-                state.waiting.pop();
-                return None;
-            }
+            // It does not come to look before the lock is released.
+            let spawned = thread::Builder::new().name(THREAD.into()).spawn(move || poller.run(&device, &loss));
+            spawned.ok()?;
             state.running = true;
         }
+        state.waiting.push(Waiting { number, waker, deadline });
         Some(number)
     }
 
     /// Puts another waker in the place of one that is waited with.
     pub(super) fn rewake(&self, number: u64, waker: &Waker) {
-        if let Some(waiting) = self.state().waiting.iter_mut().find(|waiting| waiting.number == number) {
-            waiting.waker.clone_from(waker);
-        }
+        let mut state = self.state();
+        let Some(waiting) = state.waiting.iter_mut().find(|waiting| waiting.number == number) else { return };
+        let before = (!waiting.waker.will_wake(waker)).then(|| mem::replace(&mut waiting.waker, waker.clone()));
+        // A waker that is dropped may drop its task, and with it another wait that is to be forgotten.
+        drop(state);
+        drop(before);
     }
 
     /// Ends the wait of that number.
     pub(super) fn forget(&self, number: u64) {
-        self.state().waiting.retain(|waiting| waiting.number != number);
+        let mut state = self.state();
+        let at = state.waiting.iter().position(|waiting| waiting.number == number);
+        let ended = at.map(|at| state.waiting.swap_remove(at));
+        // As above.
+        drop(state);
+        drop(ended);
     }
 
     fn run(&self, device: &wgpu::Device, loss: &Loss) {
-        for round in 0u32.. {
-            if let Err(message) = catch_panic(|| device.poll(wgpu::PollType::Poll)) {
-                loss.note(None, message);
-            }
-            let lost = match round % PROBE_ROUNDS {
-                0 => loss.check(device),
-                _ => loss.check_told(),
-            };
+        let (mut round, mut newest) = (0u32, 0);
+        loop {
+            // A panic is wgpu's, about a lost device, or comes from a callback of the host's, which is no matter of ours:
+            // who waits goes on to wait.
+            let panicked = catch_panic(|| device.poll(wgpu::PollType::Poll)).is_err();
+            let lost = if panicked || round % PROBE_ROUNDS == 0 { loss.check(device) } else { loss.check_told() };
             let now = Instant::now();
             let mut state = self.state();
-            // Woken with the lock released: a waker may run the task at once.
             let (due, waiting): (Vec<_>, Vec<_>) = state
                 .waiting
                 .drain(..)
                 .partition(|waiting| lost.is_err() || waiting.deadline.is_some_and(|deadline| now >= deadline));
             state.waiting = waiting;
-            let last = state.waiting.is_empty();
-            state.running = !last;
+            state.running = !state.waiting.is_empty();
+            let running = state.running;
+            // Short pauses again for who has just come.
+            round = if state.next == newest { round.wrapping_add(1) } else { 0 };
+            newest = state.next;
             drop(state);
-            due.into_iter().for_each(|waiting| waiting.waker.wake());
-            if last {
+            for waiting in due {
+                // With the lock released, since a waker may run its task at once; whatever it does, others are waiting.
+                let _ = catch_panic(|| waiting.waker.wake());
+            }
+            if !running {
                 return;
             }
             thread::sleep(PAUSES[usize::from(round >= SHORT_ROUNDS)]);

@@ -29,7 +29,7 @@ impl PoolTextures {
     /// Textures that are large enough for each of these plans by itself. The plans must have one texel format.
     pub(crate) fn new<'a>(gpu: &Gpu, plans: impl IntoIterator<Item = &'a Plan>) -> Result<Arc<Self>, GpuError> {
         let specs = overlay_textures(plans);
-        let pool = Self { gpu: gpu.clone(), allocations: Allocations::new(), specs, state: Mutex::default() };
+        let pool = Self { gpu: gpu.for_work(), allocations: Allocations::new(), specs, state: Mutex::default() };
         pool.textures()?;
         Ok(Arc::new(pool))
     }
@@ -60,6 +60,11 @@ impl PoolTextures {
         let described = self.specs.iter().copied().zip(textures.iter().cloned()).collect();
         state.textures = Some(textures);
         Ok((state.generation, described))
+    }
+
+    /// Waits for what the device had yet to say of them.
+    pub(super) async fn settle(&self) -> Result<(), GpuError> {
+        self.gpu.settle().await
     }
 
     /// How often the textures were made; none while there are none.

@@ -45,6 +45,7 @@ impl Port {
         Self { role, index, name: tensor.name.clone(), layout, place: Place::None, upload: None, filled: false }
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn name(&self) -> &str {
         &self.name
     }

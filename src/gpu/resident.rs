@@ -30,8 +30,10 @@ pub(super) struct Resident {
     pub(super) textures: TextureSet,
     pub(super) program: Program,
     /// The step of each dispatch.
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "only blocking calls run step by step"))]
     pub(super) steps: Vec<Option<usize>>,
     /// The texture of each storage.
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "only blocking calls run step by step"))]
     pub(super) texture_of_storage: Vec<usize>,
     pub(super) recipes: Vec<PipelineRecipe>,
     pub(super) weights: Arc<WeightTextures>,

@@ -165,11 +165,7 @@ impl Upload {
         }
         // Until it is unmapped nothing is known of it.
         self.state = State::Written;
-        self.buffer
-            .buffer
-            .get_mapped_range_mut(..)
-            .map_err(|error| unmapped(gpu, &error))?
-            .copy_from_slice(&self.bytes);
+        self.buffer.buffer.get_mapped_range_mut(..).map_err(|error| gpu.unmapped(error))?.copy_from_slice(&self.bytes);
         self.buffer.buffer.unmap();
         Ok(())
     }
@@ -242,17 +238,11 @@ impl Readback {
         if let Some(mapping) = self.mapping.take() {
             mapping.finish(gpu, wait, submitted, what).await?;
         }
-        let view = self.buffer.buffer.get_mapped_range(..).map_err(|error| unmapped(gpu, &error))?;
+        let view = self.buffer.buffer.get_mapped_range(..).map_err(|error| gpu.unmapped(error))?;
         self.layout.unpack(&view, values);
         drop(view);
         self.buffer.buffer.unmap();
         self.buffer.kept = true;
         Ok(())
     }
-}
-
-/// The error of a buffer that is not mapped although it should be: a lost device has none.
-fn unmapped(gpu: &Gpu, error: &impl std::fmt::Display) -> GpuError {
-    let refused = GpuError::Refused { doing: "mapping a transfer buffer".into(), reason: error.to_string() };
-    gpu.check_lost().err().unwrap_or(refused)
 }

@@ -2,12 +2,16 @@
 //! Nothing else in this crate waits for a device.
 
 use std::{
+    fmt,
     future::Future,
     sync::{Mutex, PoisonError},
     task::Poll,
 };
 
-use super::{Gpu, GpuError, poll::poll_once};
+use super::{
+    Gpu, GpuError,
+    poll::{catch_panic, poll_once},
+};
 
 /// How a call waits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +24,13 @@ pub enum Wait {
 }
 
 /// An answer that a callback of wgpu's gives.
-pub(super) type Answer<T> = oneshot::Receiver<T>;
+pub(crate) type Answer<T> = oneshot::Receiver<T>;
+
+/// Gives an answer, if anybody still waits for it. wgpu calls back out of anybody's submission, whose matter it is not if
+/// the waker of another's task panics.
+fn give<T>(tell: oneshot::Sender<T>, answer: T) {
+    let _ = catch_panic(|| drop(tell.send(answer)));
+}
 
 /// The result of a future that does not wait for anything but [blocks](Wait::Block).
 ///
@@ -37,16 +47,42 @@ pub(crate) fn now<T, E: From<GpuError>>(future: impl Future<Output = Result<T, E
 }
 
 impl Gpu {
-    /// Waits until the device is done with what was `submitted`, which is called `what`; what was submitted after it may
-    /// still run.
+    /// Waits until the device is done with what was `submitted`, which is called `what`.
     pub(crate) async fn done(&self, wait: Wait, submitted: &Submitted, what: &str) -> Result<(), GpuError> {
         match wait {
             #[cfg(not(target_arch = "wasm32"))]
             Wait::Block => self.wait(&submitted.index, what),
+            Wait::Task => self.told_done(wait, submitted, self.tell_done(), what).await,
+        }
+    }
+
+    /// Asks for an answer when the device is done with what was submitted up to now.
+    pub(crate) fn tell_done(&self) -> Answer<()> {
+        let (tell, answer) = oneshot::channel();
+        self.queue.on_submitted_work_done(move || give(tell, ()));
+        answer
+    }
+
+    /// Waits until the device is done with what was `submitted`; what was submitted after the answer was asked for may
+    /// still run.
+    pub(crate) async fn told_done(
+        &self,
+        wait: Wait,
+        submitted: &Submitted,
+        answer: Answer<()>,
+        what: &str,
+    ) -> Result<(), GpuError> {
+        match wait {
+            // By its number: the answer may be about what somebody else has submitted meanwhile, too.
+            #[cfg(not(target_arch = "wasm32"))]
+            Wait::Block => self.wait(&submitted.index, what),
             Wait::Task => {
-                let (tell, answer) = oneshot::channel();
-                self.queue.on_submitted_work_done(move || drop(tell.send(())));
-                self.task(answer, what).await
+                #[cfg(target_arch = "wasm32")]
+                let _ = submitted;
+                self.task(answer, what).await?;
+                self.settle().await?;
+                // Work on a device that is lost is done, too.
+                self.check_lost()
             }
         }
     }
@@ -59,11 +95,19 @@ impl Gpu {
         submitted: Option<&Submitted>,
         what: &str,
     ) -> Result<T, GpuError> {
+        #[cfg(target_arch = "wasm32")]
+        let _ = submitted;
         match wait {
             #[cfg(not(target_arch = "wasm32"))]
             Wait::Block => self.block(answer, submitted.map(|submitted| &submitted.index), what),
             Wait::Task => self.task(answer, what).await,
         }
+    }
+
+    /// The error where a buffer is not mapped: of a device that is lost, which may not have said so yet.
+    pub(super) fn unmapped(&self, reason: impl fmt::Display) -> GpuError {
+        let refused = || GpuError::Refused { doing: "mapping a buffer".into(), reason: reason.to_string() };
+        self.check_again().err().unwrap_or_else(refused)
     }
 
     /// The answer was given up: what was to give it went without being submitted, or with its device.
@@ -184,9 +228,7 @@ mod native {
 
         /// The error of a device that did not do what only a lost one does not do: as the device itself says, if it does.
         fn loss(&self, message: String) -> GpuError {
-            // Gives wgpu the occasion to say that the device was destroyed.
-            let _ = catch_panic(|| self.device.poll(wgpu::PollType::Poll));
-            self.check_lost().err().unwrap_or(GpuError::Lost { reason: None, message })
+            self.check_again().err().unwrap_or(GpuError::Lost { reason: None, message })
         }
 
         pub(super) fn task<T>(&self, answer: Answer<T>, what: &str) -> Task<T> {
@@ -221,7 +263,8 @@ mod native {
                 Poll::Ready(Err(_)) => return Poll::Ready(Err(this.gpu.given_up(&this.what))),
                 Poll::Pending => {}
             }
-            this.gpu.check_told()?;
+            // Where nobody probes the device meanwhile, this does.
+            if this.watched.is_some() { this.gpu.check_told() } else { this.gpu.check_lost() }?;
             let waited = this.begun.elapsed();
             if waited >= this.gpu.timeout() {
                 return Poll::Ready(Err(GpuError::Timeout { what: this.what.clone(), waited }));
@@ -258,17 +301,17 @@ pub(super) struct Mapping(Mutex<Answer<Result<(), wgpu::BufferAsyncError>>>);
 
 impl Mapping {
     /// Asks for the buffer to be mapped when the device is done with what was submitted up to now.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn new(buffer: &wgpu::Buffer, mode: wgpu::MapMode) -> Self {
         let (tell, answer) = oneshot::channel();
-        // Nobody listens to the mapping of a buffer that was given up.
-        buffer.map_async(mode, .., move |result| drop(tell.send(result)));
+        buffer.map_async(mode, .., move |result| give(tell, result));
         Self(Mutex::new(answer))
     }
 
     /// Asks for it when the device is done with what an encoder holds, once that is submitted.
     pub(super) fn on_submit(encoder: &wgpu::CommandEncoder, buffer: &wgpu::Buffer, mode: wgpu::MapMode) -> Self {
         let (tell, answer) = oneshot::channel();
-        encoder.map_buffer_on_submit(buffer, mode, .., move |result| drop(tell.send(result)));
+        encoder.map_buffer_on_submit(buffer, mode, .., move |result| give(tell, result));
         Self(Mutex::new(answer))
     }
 
@@ -290,9 +333,6 @@ impl Mapping {
         what: &str,
     ) -> Result<(), GpuError> {
         let answer = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        gpu.answer(wait, answer, submitted, what).await?.map_err(|error| {
-            let refused = GpuError::Refused { doing: "mapping a buffer".into(), reason: error.to_string() };
-            gpu.check_lost().err().unwrap_or(refused)
-        })
+        gpu.answer(wait, answer, submitted, what).await?.map_err(|error| gpu.unmapped(error))
     }
 }

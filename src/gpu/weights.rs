@@ -74,6 +74,8 @@ impl SharedWeights {
         }
         // Nothing is locked meanwhile, since a task may go to sleep: where two begin at once, one's are dropped.
         let made = Arc::new(upload(gpu, wait, graph, format).await?);
+        // Shared once the device has agreed to them.
+        gpu.settle().await?;
         let mut held = self.lock();
         if let Some(other) = held.upgrade() {
             return Ok(other);

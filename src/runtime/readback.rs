@@ -5,7 +5,7 @@ use std::{future::IntoFuture, pin::Pin};
 #[cfg(not(target_arch = "wasm32"))]
 use super::now;
 use super::{Error, Outputs, TensorInfo, outputs::outputs_of};
-use crate::gpu::{self, Gpu, Submitted, Wait};
+use crate::gpu::{self, Answer, Gpu, Submitted, Wait};
 
 /// A future of the library's; on native targets it may go to another thread.
 #[cfg(not(target_arch = "wasm32"))]
@@ -65,11 +65,13 @@ pub struct Submission {
     /// With the session's timeout.
     gpu: Gpu,
     submitted: Submitted,
+    /// Asked for at once: later it would be about what was submitted since, too.
+    done: Answer<()>,
 }
 
 impl Submission {
     pub(super) fn new(gpu: &Gpu, submitted: Submitted) -> Self {
-        Self { gpu: gpu.clone(), submitted }
+        Self { gpu: gpu.clone(), submitted, done: gpu.tell_done() }
     }
 
     /// Waits until the device is done with the run; what was submitted after it may still be running.
@@ -82,7 +84,8 @@ impl Submission {
     }
 
     async fn finish(self, wait: Wait) -> Result<(), Error> {
-        Ok(self.gpu.done(wait, &self.submitted, "a run of the model").await?)
+        let Self { gpu, submitted, done } = self;
+        Ok(gpu.told_done(wait, &submitted, done, "a run of the model").await?)
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
         mpsc,
     },
     task::{Context as TaskContext, Poll, Wake, Waker},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use texpool::{Context, GpuError, GpuOptions, Model, Outputs, Polling, Session, TensorView};
@@ -184,6 +184,156 @@ fn a_session_runs_on_after_futures_that_were_given_up() {
     assert!(error.is_timeout() && error.to_string().contains("a run of the model"), "{error}");
     session.set_timeout(texpool::gpu::TIMEOUT);
     assert_eq!(answer(&mut session), right);
+}
+
+/// A task is woken when its time is over, while the device is still at work.
+#[test]
+fn a_task_is_woken_at_its_deadline() {
+    let context = context(Polling::Thread);
+    let mut session = context.compile(&model()).build().unwrap().session().unwrap();
+    let (right, values) = (answer(&mut session), input());
+    session.set_timeout(Duration::from_millis(5));
+    let (mut late, begun) = (None, Instant::now());
+    run_all(vec![Box::pin(async { late = Some(session.run_async([(0, TensorView::from(&values))]).await) })]);
+    // A device this fast would have to be given more.
+    let error = late.unwrap().expect_err("it was done in 5 ms");
+    assert!(error.is_timeout(), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(60), "it was late by {:?}", begun.elapsed());
+    session.set_timeout(texpool::gpu::TIMEOUT);
+    let mut again = None;
+    run_all(vec![Box::pin(async { again = Some(session.run_async([(0, TensorView::from(&values))]).await) })]);
+    assert_eq!(bits(&again.unwrap().unwrap()), right);
+}
+
+/// A task whose device goes hears of it soon, on a device of ours as on a caller's.
+#[test]
+fn a_task_hears_that_its_device_is_lost() {
+    let own = Context::open(&GpuOptions::default()).unwrap();
+    for (whose, context) in
+        [("ours", own), ("a caller's", context(Polling::Thread)), ("a host's", context(Polling::Host))]
+    {
+        let mut session = context.compile(&model()).build().unwrap().session().unwrap();
+        let values = input();
+        let mut run = Box::pin(session.run_async([(0, TensorView::from(&values))]));
+        assert!(poll(run.as_mut()).is_pending(), "{whose}");
+        context.device().destroy();
+        let begun = Instant::now();
+        let mut lost = None;
+        if whose == "one that the host polls" {
+            lost = Some(drive(&context, run).0);
+        } else {
+            run_all(vec![Box::pin(async { lost = Some(run.await) })]);
+        }
+        let error = lost.unwrap().expect_err("a lost device answered");
+        assert!(matches!(error, texpool::Error::Gpu(GpuError::Lost { .. })), "{whose}: {error:?}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{whose}: it took {:?}", begun.elapsed());
+        let mut next = None;
+        run_all(vec![Box::pin(async { next = Some(session.run_async([(0, TensorView::from(&values))]).await) })]);
+        let error = next.unwrap().expect_err("a lost device answered");
+        assert!(matches!(error, texpool::Error::Gpu(GpuError::Lost { .. })), "{whose}: {error:?}");
+    }
+}
+
+/// Two contexts that know nothing of each other poll one device.
+#[test]
+fn two_contexts_share_a_device() {
+    let first = context(Polling::Thread);
+    let second = Context::from_wgpu(first.device().clone(), first.queue().clone()).unwrap();
+    let mut found = [const { Vec::new() }; 2];
+    let tasks = [first, second].into_iter().zip(&mut found).map(|(context, found)| {
+        let task = async move {
+            let compiled = context.compile(&model()).build_async().await.unwrap();
+            let mut session = compiled.session_async().await.unwrap();
+            let values = input();
+            for _ in 0..3 {
+                found.push(bits(&session.run_async([(0, TensorView::from(&values))]).await.unwrap()));
+            }
+        };
+        Box::pin(task) as Pin<Box<dyn Future<Output = ()>>>
+    });
+    run_all(tasks.collect());
+    let [first, second] = found;
+    assert_eq!(first.len(), 3);
+    assert!(first == second && first[1..].iter().all(|bits| *bits == first[0]));
+}
+
+/// A future that was polled by one thread ends in another, whose waker is then the one that counts.
+#[test]
+fn a_future_goes_on_in_another_thread() {
+    let context = context(Polling::Thread);
+    let mut session = context.compile(&model()).build().unwrap().session().unwrap();
+    let (right, values) = (answer(&mut session), input());
+    let mut run = Box::pin(session.run_async([(0, TensorView::from(&values))]));
+    assert!(poll(run.as_mut()).is_pending());
+    let found = std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let mut found = None;
+            run_all(vec![Box::pin(async { found = Some(run.await) })]);
+            found.unwrap()
+        });
+        other.join().unwrap()
+    });
+    assert_eq!(bits(&found.unwrap()), right);
+}
+
+/// A waker that panics.
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker of the host's panics, as this test wants");
+    }
+}
+
+/// What a host's waker or callback does is no matter of the others that wait, nor of the device.
+#[test]
+fn a_host_that_panics_harms_no_other_task() {
+    let context = context(Polling::Thread);
+    let compiled = context.compile(&model()).build().unwrap();
+    let (mut impatient, mut session) = (compiled.session().unwrap(), compiled.session().unwrap());
+    let (right, values) = (answer(&mut session), input());
+    // Long enough to be waiting at the first poll, however busy the machine is.
+    impatient.set_timeout(Duration::from_millis(50));
+    let mut late = Box::pin(impatient.run_async([(0, TensorView::from(&values))]));
+    assert!(late.as_mut().poll(&mut TaskContext::from_waker(&Waker::from(Arc::new(Panics)))).is_pending());
+    let mut found = None;
+    run_all(vec![Box::pin(async { found = Some(session.run_async([(0, TensorView::from(&values))]).await) })]);
+    assert_eq!(bits(&found.unwrap().unwrap()), right);
+    drop(late);
+
+    // Called back by the thread that polls: nobody else submits or polls before the run is done.
+    let mut run = Box::pin(session.run_async([(0, TensorView::from(&values))]));
+    assert!(poll(run.as_mut()).is_pending());
+    context.queue().on_submitted_work_done(|| panic!("a callback of the host's panics, as this test wants"));
+    let mut found = None;
+    run_all(vec![Box::pin(async { found = Some(run.await) })]);
+    assert_eq!(bits(&found.unwrap().unwrap()), right);
+    context.check().expect("the device is there");
+    assert_eq!(answer(&mut session), right);
+}
+
+/// The thread that polls is gone when nobody waits.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_thread_is_left_when_nobody_waits() {
+    let polls = || {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        let mut names = tasks.filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).ok());
+        names.any(|name| name.trim_end() == "texpool wait")
+    };
+    let context = context(Polling::Thread);
+    let mut session = context.compile(&model()).build().unwrap().session().unwrap();
+    let values = input();
+    let mut run = Box::pin(session.run_async([(0, TensorView::from(&values))]));
+    assert!(poll(run.as_mut()).is_pending());
+    assert!(polls(), "no thread polls the device");
+    run_all(vec![Box::pin(async { drop(run.await.unwrap()) })]);
+    // Other tests of this process have such threads, too, but not all the time.
+    let begun = Instant::now();
+    while polls() {
+        assert!(begun.elapsed() < Duration::from_secs(300), "a thread polls on");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// What was never submitted is no hang but an error.
