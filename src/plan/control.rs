@@ -11,8 +11,11 @@ use std::{
         Mutex,
         atomic::{AtomicU8, AtomicU32, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
+
+// The standard library's itself, except in WebAssembly, where that one panics: there it is the browser's.
+use web_time::Instant;
 
 /// How far a search is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,7 +181,8 @@ impl<'a> SearchControl<'a> {
         Self::default()
     }
 
-    /// Stops at `deadline`. The clock is read only if there is a deadline: some targets have no clock.
+    /// Stops at `deadline`, which in WebAssembly is one of the `web-time` crate's. The clock is read only if there is a
+    /// deadline: some targets have no clock.
     #[must_use]
     pub fn deadline(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
