@@ -115,7 +115,7 @@ fn a_pool_that_is_trimmed_is_there_again_for_who_enters() {
         let right = (answer(&net, 0), run_other(&mut other.session().unwrap(), 1));
         let mut pool = context.pool([&net, &other]).unwrap();
         let (mut nets, mut others) = (net.session_in(&pool).unwrap(), other.session_in(&pool).unwrap());
-        let (bytes, driver) = (pool.bytes(), pool.driver_bytes());
+        let bytes = pool.bytes();
         for _ in 0..2 {
             assert!(run(pool.enter(&mut nets).unwrap(), 0) == right.0);
             pool.trim();
@@ -126,14 +126,15 @@ fn a_pool_that_is_trimmed_is_there_again_for_who_enters() {
             // What was written stays: the session's own textures are not the pool's.
             let outputs = pool.enter(&mut nets).unwrap().run::<&str>([]).unwrap();
             assert!(bits(&outputs) == right.0);
-            assert_eq!((pool.bytes(), pool.driver_bytes()), (bytes, driver));
+            assert_eq!(pool.bytes(), bytes);
+            assert!(pool.driver_bytes() >= Some(bytes));
             assert!(run_other(pool.enter(&mut others).unwrap(), 1) == right.1);
         }
         // A session gives back what it has besides the pool, which stays.
         nets.trim();
         let memory = nets.memory();
         assert_eq!((memory.pool_planned, memory.planned(), memory.shared), (bytes, bytes, bytes));
-        assert_eq!((memory.driver, memory.pool_driver), (driver, driver));
+        assert_eq!((memory.driver, memory.pool_driver), (pool.driver_bytes(), pool.driver_bytes()));
         let entered = pool.enter(&mut nets).unwrap();
         assert!(entered.is_trimmed());
         assert!(run(entered, 0) == right.0);
