@@ -3,15 +3,10 @@
 
 use std::{
     fmt,
-    future::Future,
     sync::{Mutex, PoisonError},
-    task::Poll,
 };
 
-use super::{
-    Gpu, GpuError,
-    poll::{catch_panic, poll_once},
-};
+use super::{Gpu, GpuError, poll::catch_panic};
 
 /// How a call waits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +33,9 @@ fn give<T>(tell: oneshot::Sender<T>, answer: T) {
 /// [`GpuError::Refused`] where it waits nevertheless, which is a defect.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn now<T, E: From<GpuError>>(future: impl Future<Output = Result<T, E>>) -> Result<T, E> {
-    match poll_once(std::pin::pin!(future)) {
-        Poll::Ready(result) => result,
-        Poll::Pending => {
+    match super::poll::poll_once(std::pin::pin!(future)) {
+        std::task::Poll::Ready(result) => result,
+        std::task::Poll::Pending => {
             Err(GpuError::Refused { doing: "a blocking call".into(), reason: "it waits for a task".into() }.into())
         }
     }
