@@ -164,10 +164,8 @@ pub(super) fn rewritten(
 ) -> Result<Rewritten, CompileError> {
     graph::check(graph)?;
     let split = rewrite::split(graph);
-    let rewritten = match row_means {
-        true => rewrite::rewrite(&rewrite::row_means(&split), rules),
-        false => rewrite::rewrite(&split, rules),
-    };
+    let least = if row_means { 1 } else { rewrite::LARGE_MEAN };
+    let rewritten = rewrite::rewrite(&rewrite::row_means(&split, least), rules);
     // Kernels are compiled without run-time checks and rely on a valid graph (`gpu/pipelines.rs`), so what the rewriter
     // made is checked like what came from a file.
     graph::check(&rewritten.graph)?;

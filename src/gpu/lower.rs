@@ -74,6 +74,11 @@ impl PlacedModel<'_> {
                     weights: weights[step.node],
                 })?,
             };
+            for dispatch in &dispatches {
+                self.textures.check_iterations(dispatch.iterations, || {
+                    format!("an invocation of operator {} ({})", node.op_index, node.op.name())
+                })?;
+            }
             // Counted on the way, so that tables which are far too long are refused before all of them are made.
             bytes += dispatches.iter().map(|dispatch| dispatch.params.len() as u64 * 4).sum::<u64>();
             if bytes > max_bytes {

@@ -25,8 +25,6 @@ mod profile;
 mod program;
 mod resident;
 mod staging;
-#[cfg(not(target_arch = "wasm32"))]
-mod stepwise;
 mod tensor_role;
 mod texture_problem;
 mod textures;

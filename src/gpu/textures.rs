@@ -35,6 +35,8 @@ pub struct TextureSet {
     slots: Vec<Slot>,
     /// A texture of one texel, for bindings that nothing is read from; once it is asked for.
     spare: Option<usize>,
+    /// How often an invocation may go round its loops, where the driver ends them.
+    loop_limit: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -53,7 +55,7 @@ impl TextureSet {
 
     /// No textures yet, whose labels will be those of an owner.
     pub(super) fn labelled(gpu: &Gpu, allocations: Arc<Allocations>) -> Self {
-        Self { gpu: gpu.clone(), allocations, slots: Vec::new(), spare: None }
+        Self { gpu: gpu.clone(), allocations, slots: Vec::new(), spare: None, loop_limit: loop_limit(&gpu.device) }
     }
 
     /// Creates a texture and answers its number.
@@ -94,6 +96,16 @@ impl TextureSet {
                 let reason = found.unwrap_or_else(|| "there is none".to_owned());
                 Err(GpuError::Texture { texture, expected, reason })
             }
+        }
+    }
+
+    /// Checks that the device goes round loops as often as a dispatch needs.
+    pub(super) fn check_iterations(&self, needed: u64, what: impl FnOnce() -> String) -> Result<(), GpuError> {
+        match self.loop_limit {
+            Some(allowed) if needed > allowed => {
+                Err(GpuError::Limit { what: what(), limit: "LP_MAX_TGSI_LOOP_ITERATIONS", needed, allowed })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -280,6 +292,13 @@ pub(super) fn make(
         })
     });
     texture.map_err(|error| error.for_bytes(spec.bytes()))
+}
+
+/// How often an invocation goes round its loops before the driver ends them without a word, where it does. Mesa's
+/// llvmpipe (lavapipe) counts all loops together, to `LP_MAX_TGSI_LOOP_ITERATIONS` in its `lp_limits.h`: a mean of 300
+/// rows of 256 pixels was that of the first 85.
+fn loop_limit(device: &wgpu::Device) -> Option<u64> {
+    (device.adapter_info().driver == "llvmpipe").then_some(65535)
 }
 
 pub(super) fn extent(spec: TextureSpec) -> wgpu::Extent3d {

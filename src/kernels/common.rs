@@ -67,12 +67,25 @@ pub(crate) fn dispatch(
         second: step.add.as_ref().map(|add| add.texture),
         // Kernels without weights of their own bind the texture for PReLU's alphas alone.
         weights: epilogue.reads_weights().then_some(step.weights.texture),
+        iterations: 0,
         groups: items.div_ceil(LANES),
         reach: step.reach(),
     }
 }
 
+/// How often loops inside each other go round, the outermost first: each looks once more than it goes round whether to
+/// go on, and drivers that count count that, too.
+pub(crate) fn nested(extents: &[usize]) -> u64 {
+    extents.iter().rev().fold(0, |inner: u64, &extent| inner.saturating_add(1).saturating_mul(extent as u64) + 1)
+}
+
 impl Dispatch {
+    /// States how often an invocation goes round its loops at most.
+    pub(crate) fn iterating(mut self, iterations: u64) -> Self {
+        self.iterations = iterations;
+        self
+    }
+
     /// States the texture of the first input.
     pub(crate) fn reading(mut self, input: &Operand) -> Self {
         self.input = Some(input.texture);

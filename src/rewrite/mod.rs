@@ -50,7 +50,7 @@ mod weights;
 
 pub use numerics::{MAX_ABSORBED, Numerics};
 pub use report::{Fired, Location, Missed, Report};
-pub use row_means::row_means;
+pub use row_means::{LARGE_MEAN, row_means};
 pub use rule::Rule;
 pub use rules::{RULES, Rules, UnknownRule};
 pub use skip_reason::SkipReason;

@@ -6,15 +6,21 @@ use std::borrow::Cow;
 
 use crate::graph::{Epilogue, Graph, Node, Op, Reduce, ReduceKind, Shape, Tensor};
 
-/// The graph with every mean over height and width in two steps; the graph itself where there is none.
-pub fn row_means(graph: &Graph) -> Cow<'_, Graph> {
+/// Pixels from which on a mean is in two steps in every plan. llvmpipe ends the loops of an invocation after 65535 rounds,
+/// three a pixel, and one that adds up so many takes long on any device.
+pub const LARGE_MEAN: usize = 1 << 14;
+
+/// The graph with every mean over height and width of so many pixels or more in two steps; the graph itself where there is
+/// none.
+pub fn row_means(graph: &Graph, least: usize) -> Cow<'_, Graph> {
+    let large = |shape: Shape, batch: bool| shape.h > 1 && shape.h * shape.w * if batch { shape.b } else { 1 } >= least;
     let in_two = |node: &Node| match (&node.op, &node.inputs[..]) {
         (&Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [batch, true, true, false] }), &[x, ..])
-            if graph.shape(x).h > 1 =>
+            if large(graph.shape(x), batch) =>
         {
             Some((batch, x))
         }
-        (Op::Pool2d(pool), &[x]) if pool.is_mean_of(graph.shape(x)) && graph.shape(x).h > 1 => Some((false, x)),
+        (Op::Pool2d(pool), &[x]) if pool.is_mean_of(graph.shape(x)) && large(graph.shape(x), false) => Some((false, x)),
         _ => None,
     };
     // Looked at first, so that most graphs are not copied.

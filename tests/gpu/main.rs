@@ -13,6 +13,7 @@ mod in_place;
 mod invariance;
 mod kernels;
 mod long;
+mod loops;
 mod memory;
 mod moves;
 mod onnx_nodes;

@@ -190,5 +190,8 @@ pub(crate) fn dispatches(
         (CONV, params)
     };
     let constants = vec![("PIXELS", block.pixels as f64), ("SLICES", block.slices as f64)];
-    Ok(vec![common::dispatch(step, shader, &epilogue, params, items, constants).reading(input).reading_weights(step)])
+    // Loops over a block are unrolled.
+    let iterations = common::nested(&[geometry.weights.h, geometry.weights.w, span]);
+    let dispatch = common::dispatch(step, shader, &epilogue, params, items, constants);
+    Ok(vec![dispatch.reading(input).reading_weights(step).iterating(iterations)])
 }

@@ -36,5 +36,7 @@ pub(crate) fn dispatches(
     let params = Params { axis, first: outer.start, end_row: step.rows.end };
     let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
     let constants = vec![("EXCLUSIVE", common::flag(exclusive)), ("REVERSE", common::flag(reverse))];
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+    let length = [x.b, x.h, x.w, x.slices()].get(axis).copied().unwrap_or_default();
+    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input);
+    Ok(vec![dispatch.iterating(common::nested(&[length]))])
 }

@@ -73,5 +73,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     // Four values in dense order are a texel of the operand only where channels fill their texels.
     let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
     let constants = vec![("ALIGNED", common::flag(aligned))];
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).reading_weights(step)])
+    let iterations = common::nested(&[inputs.div_ceil(4)]);
+    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants);
+    Ok(vec![dispatch.reading(input).reading_weights(step).iterating(iterations)])
 }

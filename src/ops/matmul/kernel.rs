@@ -39,6 +39,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Ve
     let block = block(step.graph, step.node);
     let blocks = out.w.div_ceil(block.pixels);
     let items = (step.rows.len() * blocks * out.slices().div_ceil(block.slices)) as u32;
+    // Loops over a block are unrolled.
+    let iterations = common::nested(&[depth(step.graph, step.node)]);
     let constants = |constant: f64| {
         vec![
             ("PIXELS", block.pixels as f64),
@@ -54,7 +56,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Ve
         let params = Params { blocks, constant: ConstantTensor(Some(shape)) };
         let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
         let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants(binary::which(index)));
-        return Ok(vec![dispatch.reading(input).reading_weights(step)]);
+        return Ok(vec![dispatch.reading(input).reading_weights(step).iterating(iterations)]);
     }
     let (a, b) = (common::placed(step, 0)?, common::placed(step, 1)?);
     common::no_added_tensor(step)?;
@@ -64,6 +66,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Ve
     Ok(vec![
         common::dispatch(step, SHADER, &epilogue, params, items, constants(f64::from(binary::CONSTANT_NONE)))
             .reading(a)
-            .reading_second(b),
+            .reading_second(b)
+            .iterating(iterations),
     ])
 }

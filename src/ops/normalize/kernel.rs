@@ -69,5 +69,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) 
         epsilon,
     });
     let constants = vec![("TEAM", f64::from(team))];
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+    // For the mean, for the variance, and to store; then the sums of a team.
+    let iterations = 3 * common::nested(&[texels.div_ceil(team as usize)]) + 2 * u64::from(team);
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).iterating(iterations)])
 }

@@ -60,5 +60,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Di
         power,
     });
     let constants = vec![("KIND", f64::from(kind)), ("COUNTED", common::flag(pool.counted.is_some()))];
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+    // No more of a window counts than there is of the image.
+    let extents = [pool.window[0].min(input.shape.h), pool.window[1].min(input.shape.w)];
+    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input);
+    Ok(vec![dispatch.iterating(common::nested(&extents))])
 }

@@ -82,11 +82,17 @@ pub(crate) fn dispatches(
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let items = common::texels(step);
     let params = KernelParams::new(step, &epilogue, items).input(input);
+    let shape = input.shape;
+    let looped = |axis: usize, extent: usize| if axes[axis] { extent } else { 1 };
+    let region = [looped(0, shape.b), looped(1, shape.h), looped(2, shape.w), looped(3, shape.slices())];
+    let iterations = common::nested(&region);
     // Means have a shader of their own, because theirs are made as if rows' means had been stored.
     if let Some(code) = code(kind) {
         let params = params.params(&ReduceParams { reduced: axes });
         let kind = ("KIND", f64::from(code));
-        return Ok(vec![common::dispatch(step, REDUCE, &epilogue, params, items, vec![kind]).reading(input)]);
+        let dispatch = common::dispatch(step, REDUCE, &epilogue, params, items, vec![kind]).reading(input);
+        // The logarithm of a sum of powers looks for the greatest first.
+        return Ok(vec![dispatch.iterating(2 * iterations)]);
     }
     let extents = input.shape.dims();
     let stored = stored(axes);
@@ -94,7 +100,7 @@ pub(crate) fn dispatches(
     let reduced = |axis: &usize| axes[*axis] && !(stored == STORED_ROW_MEANS && *axis == 2);
     let divisor = (0..4).filter(reduced).map(|axis| extents[axis]).product::<usize>() as f32;
     let params = params.params(&MeanParams { reduced: axes, divisor, row_divisor: extents[2] as f32, stored });
-    Ok(vec![common::dispatch(step, MEAN, &epilogue, params, items, Vec::new()).reading(input)])
+    Ok(vec![common::dispatch(step, MEAN, &epilogue, params, items, Vec::new()).reading(input).iterating(iterations)])
 }
 
 /// The code of a reduction in `reduce.wgsl`; the mean has a shader of its own.

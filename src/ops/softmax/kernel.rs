@@ -35,5 +35,9 @@ pub(crate) fn dispatches(step: &StepContext<'_>, beta: f32, log: bool) -> Result
     let wide = shape.slices() >= WIDE_SLICES && shape.pixels() < MANY_PIXELS * shape.slices();
     let (shader, items) = if wide { (WIDE, pixels * LANES) } else { (NARROW, pixels) };
     let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params { beta });
-    Ok(vec![common::dispatch(step, shader, &epilogue, params, items, vec![("LOG", common::flag(log))]).reading(input)])
+    // For the greatest, for the sum, and to store.
+    let slices = if wide { shape.slices().div_ceil(LANES as usize) } else { shape.slices() };
+    let iterations = 3 * common::nested(&[slices]) + 2 * u64::from(LANES);
+    let constants = vec![("LOG", common::flag(log))];
+    Ok(vec![common::dispatch(step, shader, &epilogue, params, items, constants).reading(input).iterating(iterations)])
 }

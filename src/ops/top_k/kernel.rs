@@ -14,5 +14,9 @@ pub(crate) fn dispatches(step: &StepContext<'_>, largest: bool, indices: bool) -
     let items = common::texels(step);
     let params = KernelParams::new(step, &epilogue, items).input(input);
     let constants = vec![("LARGEST", common::flag(largest)), ("INDICES", common::flag(indices))];
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+    // Passes over all channels, two of them lane by lane; the bits of the threshold; and what comes before in the result.
+    let slices = input.shape.slices();
+    let passes = common::nested(&[slices]) + 2 * common::nested(&[slices, 4]);
+    let iterations = passes + common::nested(&[32]) + common::nested(&[4 * slices]) + common::nested(&[4]);
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).iterating(iterations)])
 }

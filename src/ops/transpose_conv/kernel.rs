@@ -75,5 +75,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result
         out_group: geometry.groups.out_group,
         in_group: geometry.groups.in_group,
     });
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, Vec::new()).reading(input).reading_weights(step)])
+    let iterations = common::nested(&[geometry.weights.h, geometry.weights.w, geometry.groups.span(1)]);
+    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, Vec::new());
+    Ok(vec![dispatch.reading(input).reading_weights(step).iterating(iterations)])
 }

@@ -3,6 +3,7 @@
 use std::{
     io,
     net::SocketAddr,
+    os::unix::process::CommandExt,
     path::Path,
     process::{Child, Command, Stdio},
 };
@@ -26,7 +27,9 @@ impl Browser {
             .arg(format!("http://{page}/"))
             // It is not told how to be quiet about a desktop that is not there.
             .stdout(Stdio::null())
-            .stderr(Stdio::null());
+            .stderr(Stdio::null())
+            // The program is a script that starts the browser, and that starts others: all end together.
+            .process_group(0);
         let child = command.spawn().map_err(|error| {
             io::Error::new(error.kind(), format!("{PROGRAM}: {error}; `apt-get install {PROGRAM}` installs it"))
         })?;
@@ -36,7 +39,8 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        let group = format!("-{}", self.0.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
         let _ = self.0.wait();
     }
 }

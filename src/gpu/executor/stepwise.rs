@@ -1,11 +1,14 @@
 //! A run step by step, for comparing and for timing.
 
-use super::{
-    Executor, GpuError,
-    profile::{DispatchTime, TimestampQueries},
-    wait::{Submitted, Wait, now},
+use super::Executor;
+use crate::{
+    gpu::{
+        GpuError,
+        profile::{DispatchTime, TimestampQueries},
+        wait::{Submitted, Wait, now},
+    },
+    kernels::Operand,
 };
-use crate::kernels::Operand;
 
 impl Executor {
     /// Runs the model one step at a time and shows what each has written: the step's number in the schedule, and the

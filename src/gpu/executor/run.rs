@@ -1,0 +1,231 @@
+//! Running: values in, values out, by blocking or as a task, or a run in an encoder of the caller's.
+
+use super::{Executor, State};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::wait::now;
+use crate::gpu::{
+    GpuError, TensorRole,
+    ports::Port,
+    staging::Readback,
+    wait::{Submitted, Wait},
+};
+
+impl Executor {
+    /// Runs the model on dense values in the file's order, one slice a graph input; answers one vector a graph output.
+    /// Inputs and outputs in textures of the caller's do not count.
+    ///
+    /// A run that fails leaves nothing behind: the next one is right, or fails by a typed error, too. After a
+    /// [`GpuError::Timeout`] it first waits, as long again, for what is still on the device.
+    ///
+    /// # Errors
+    /// [`GpuError::TensorCount`] and [`GpuError::TensorLength`] for a wrong number of inputs or values,
+    /// [`GpuError::Timeout`], [`GpuError::Lost`], and what the device says.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn run(&mut self, inputs: &[&[f32]]) -> Result<Vec<Vec<f32>>, GpuError> {
+        let by_value = self.outputs.iter().filter(|port| !port.is_bound());
+        let mut outputs: Vec<_> = by_value.map(|port| vec![0.0; port.layout().shape.len()]).collect();
+        self.run_into(inputs, &mut outputs)?;
+        Ok(outputs)
+    }
+
+    /// The same into vectors of the caller's, which must have the outputs' lengths. Where it fails they hold anything.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn run_into(&mut self, inputs: &[&[f32]], outputs: &mut [Vec<f32>]) -> Result<(), GpuError> {
+        let numbers = by_value(TensorRole::Output, &self.outputs, outputs.len())?;
+        let inputs: Vec<_> =
+            self.inputs_by_value(inputs.len())?.into_iter().zip(inputs).map(|(i, &v)| (i, v)).collect();
+        let mut outputs: Vec<_> = numbers.into_iter().zip(outputs).map(|(i, v)| (i, &mut v[..])).collect();
+        now(self.run_values(Wait::Block, &inputs, &mut outputs))
+    }
+
+    /// Runs the model on some inputs' values, and what lies in the textures of the others; answers some outputs' values.
+    pub(crate) async fn run_values(
+        &mut self,
+        wait: Wait,
+        inputs: &[(usize, &[f32])],
+        outputs: &mut [(usize, &mut [f32])],
+    ) -> Result<(), GpuError> {
+        self.submit_and_finish(wait, "a run of the model", inputs, true, outputs).await
+    }
+
+    /// Reads outputs as they are.
+    pub(crate) async fn read_values(
+        &mut self,
+        wait: Wait,
+        outputs: &mut [(usize, &mut [f32])],
+    ) -> Result<(), GpuError> {
+        self.submit_and_finish(wait, "reading outputs", &[], false, outputs).await
+    }
+
+    /// Submits a run on what lies in the inputs' textures.
+    pub(crate) fn submit(&mut self) -> Result<Submitted, GpuError> {
+        self.submit_run("a run of the model", &[], true, [].into_iter(), &mut Vec::new())
+    }
+
+    /// Writes inputs, runs the model if that is wanted, reads outputs, and waits until all that is done.
+    pub(super) async fn submit_and_finish(
+        &mut self,
+        wait: Wait,
+        what: &str,
+        inputs: &[(usize, &[f32])],
+        run: bool,
+        outputs: &mut [(usize, &mut [f32])],
+    ) -> Result<(), GpuError> {
+        check_lengths(&self.inputs, inputs.iter().map(|(i, values)| (*i, values.len())))?;
+        check_lengths(&self.outputs, outputs.iter().map(|(i, values)| (*i, values.len())))?;
+        self.settle(wait).await?;
+        self.restore(wait).await?;
+        self.state = State::Begun(None);
+        let mut readbacks = Vec::with_capacity(outputs.len());
+        let submitted = self.submit_run(what, inputs, run, outputs.iter().map(|(i, _)| *i), &mut readbacks)?;
+        self.state = State::Begun(Some(submitted.clone()));
+        self.gpu.done(wait, &submitted, what).await?;
+        for (i, _) in inputs {
+            if let Some(upload) = self.inputs.get_mut(*i).and_then(Port::upload) {
+                upload.finish(&self.gpu, wait, &submitted, what).await?;
+            }
+        }
+        for (readback, (_, values)) in readbacks.into_iter().zip(outputs) {
+            readback.finish(&self.gpu, wait, Some(&submitted), what, values).await?;
+        }
+        self.state = State::Ready;
+        Ok(())
+    }
+
+    fn submit_run(
+        &mut self,
+        what: &str,
+        inputs: &[(usize, &[f32])],
+        run: bool,
+        outputs: impl Iterator<Item = usize>,
+        readbacks: &mut Vec<Readback>,
+    ) -> Result<Submitted, GpuError> {
+        for &(i, values) in inputs {
+            if let Some(port) = self.inputs.get_mut(i) {
+                port.write(&self.gpu, &self.staging, values)?;
+            }
+        }
+        self.bind()?;
+        let mut read = Vec::new();
+        for port in outputs.filter_map(|i| self.outputs.get(i)) {
+            read.push((port, port.readback(&self.gpu, &self.staging)?));
+        }
+        let Self { gpu, inputs: ports, resident, .. } = self;
+        let index = gpu.scoped(what, || {
+            let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("run") });
+            for (i, _) in inputs {
+                if let Some(port) = ports.get_mut(*i) {
+                    port.encode_upload(&mut encoder);
+                }
+            }
+            if let (true, Some(resident)) = (run, resident) {
+                resident.program.encode(&mut encoder, None);
+            }
+            for (port, readback) in &mut read {
+                if let Some(texture) = port.texture() {
+                    readback.encode(texture, &mut encoder);
+                }
+            }
+            gpu.queue.submit([encoder.finish()])
+        })?;
+        readbacks.extend(read.into_iter().map(|(_, readback)| readback));
+        for (i, _) in inputs {
+            if let Some(port) = self.inputs.get_mut(*i) {
+                port.set_filled();
+            }
+        }
+        Ok(Submitted { index })
+    }
+
+    /// Waits for what a run has left on the device that came to no good end.
+    pub(super) async fn settle(&mut self, wait: Wait) -> Result<(), GpuError> {
+        self.gpu.check_lost()?;
+        if let State::Begun(submitted) = &self.state {
+            if let Some(submitted) = submitted {
+                self.gpu.done(wait, submitted, "an earlier run that was given up").await?;
+            }
+            // Nobody knows in which state their buffers are.
+            self.inputs.iter_mut().for_each(Port::reset);
+            self.state = State::Ready;
+        }
+        Ok(())
+    }
+
+    /// The numbers of the inputs that go by value, of which so many were given.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn inputs_by_value(&self, found: usize) -> Result<Vec<usize>, GpuError> {
+        by_value(TensorRole::Input, &self.inputs, found)
+    }
+
+    /// Notes what was submitted, until [`ended`](Self::ended).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn begun(&mut self, submitted: Option<Submitted>) {
+        self.state = State::Begun(submitted);
+    }
+
+    /// Notes that it ended well.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn ended(&mut self) {
+        self.state = State::Ready;
+    }
+
+    /// Encodes a run into a command encoder of the caller's: inputs are what lies in their textures.
+    ///
+    /// # Errors
+    /// [`GpuError::Trimmed`] while the memory is given back, and what the device says of textures that are new.
+    pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
+        self.bind()?;
+        if let Some(resident) = &self.resident {
+            resident.program.encode(encoder, None);
+        }
+        Ok(())
+    }
+
+    /// Encodes copies of outputs, as they will be then.
+    pub(crate) fn encode_readbacks(
+        &mut self,
+        outputs: &[usize],
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<Vec<Readback>, GpuError> {
+        self.bind()?;
+        let ports = outputs.iter().filter_map(|&i| self.outputs.get(i));
+        ports.map(|port| port.encode_readback(&self.gpu, &self.staging, encoder)).collect()
+    }
+
+    /// Writes an input by a submission of its own, without waiting for it.
+    pub(crate) fn write(&mut self, input: usize, values: &[f32]) -> Result<(), GpuError> {
+        check_lengths(&self.inputs, [(input, values.len())].into_iter())?;
+        self.gpu.check_lost()?;
+        let Self { gpu, staging, allocations, inputs, .. } = self;
+        let Some(port) = inputs.get_mut(input) else { return Ok(()) };
+        port.ensure(gpu, allocations)?;
+        port.write(gpu, staging, values)?;
+        gpu.scoped("writing an input", || {
+            let mut encoder =
+                gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("write") });
+            port.encode_upload(&mut encoder);
+            gpu.queue.submit([encoder.finish()])
+        })?;
+        port.set_filled();
+        Ok(())
+    }
+}
+
+/// The numbers of those that go by value, of which so many were given.
+#[cfg(not(target_arch = "wasm32"))]
+fn by_value(role: TensorRole, ports: &[Port], found: usize) -> Result<Vec<usize>, GpuError> {
+    let numbers: Vec<usize> = (0..ports.len()).filter(|&i| !ports[i].is_bound()).collect();
+    if numbers.len() == found {
+        return Ok(numbers);
+    }
+    let (in_textures, by_value): (Vec<&Port>, Vec<&Port>) = ports.iter().partition(|port| port.is_bound());
+    let names = |ports: Vec<&Port>| ports.into_iter().map(|port| port.name().to_owned()).collect();
+    Err(GpuError::TensorCount { role, by_value: names(by_value), in_textures: names(in_textures), found })
+}
+
+fn check_lengths(ports: &[Port], mut given: impl Iterator<Item = (usize, usize)>) -> Result<(), GpuError> {
+    given.try_for_each(|(i, found)| ports.get(i).map_or(Ok(()), |port| port.check_len(found)))
+}
