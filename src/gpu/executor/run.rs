@@ -1,14 +1,14 @@
 //! Running: values in, values out, by blocking or as a task, or a run in an encoder of the caller's.
 
 use super::{Executor, State};
-#[cfg(not(target_arch = "wasm32"))]
-use crate::gpu::wait::now;
 use crate::gpu::{
-    GpuError, TensorRole,
+    GpuError,
     ports::Port,
     staging::Readback,
     wait::{Submitted, Wait},
 };
+#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::{TensorRole, wait::now};
 
 impl Executor {
     /// Runs the model on dense values in the file's order, one slice a graph input; answers one vector a graph output.

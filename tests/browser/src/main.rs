@@ -18,6 +18,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .args(["build", "--locked", "--lib", "--target", "wasm32-unknown-unknown"])
         .current_dir(crate_folder)
         .env("CARGO_TARGET_DIR", &target)
+        // This is the check of the library for WebAssembly, too.
+        .env("RUSTFLAGS", "-D warnings")
         .status()?;
     if !built.success() {
         return Err("the page does not compile".into());
