@@ -87,7 +87,7 @@ impl<'k, K: Into<TensorKey<'k>>> Index<K> for Outputs {
 pub(super) fn outputs_of(values: impl Iterator<Item = (usize, TensorInfo, Vec<f32>)>) -> Result<Outputs, Error> {
     let tensor = |(output, info, values): (usize, TensorInfo, Vec<f32>)| {
         let failed = |source| Error::Tensor { role: TensorRole::Output, name: info.name.clone(), source };
-        let tensor = read_reals(&values, info.spec()).map_err(failed)?;
+        let tensor = read_reals(values, info.spec()).map_err(failed)?;
         Ok((output, info.name, tensor))
     };
     Ok(Outputs::new(values.map(tensor).collect::<Result<_, Error>>()?))

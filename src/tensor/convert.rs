@@ -1,7 +1,13 @@
 //! A caller's elements to the floats that are computed with, and back: element types, quantisation, and what neither can
 //! hold.
 
-use super::{ConvertError, Element, Tensor, TensorView, number::Number, storage::Values};
+use std::borrow::Cow;
+
+use super::{
+    ConvertError, Element, Tensor, TensorView,
+    number::Number,
+    storage::{Storable, Values},
+};
 use crate::{
     graph::{self, ElementType, Quantization},
     plan::TexelFormat,
@@ -85,11 +91,12 @@ pub fn write_reals(
 ///
 /// Integers are the nearest ones, the even one of two and none beyond their type; quantised ones stand for the nearest
 /// value, halves away from zero as TensorFlow Lite rounds them. Truth values are whether the float is not zero; 16-bit
-/// floats are rounded to the nearest.
+/// floats are rounded to the nearest. Owned values of an output of 32-bit floats become the tensor's without a copy.
 ///
 /// # Errors
 /// If there are more or fewer values than elements, or if one is NaN where the output has no floats.
-pub fn read_reals(values: &[f32], spec: TensorSpec<'_>) -> Result<Tensor, ConvertError> {
+pub fn read_reals<'v>(values: impl Into<Cow<'v, [f32]>>, spec: TensorSpec<'_>) -> Result<Tensor, ConvertError> {
+    let values = values.into();
     let TensorSpec { dims, element_type, quantization } = spec;
     if values.len() != spec.len() {
         return Err(ConvertError::Count { expected: dims.to_vec(), found: values.len() });
@@ -100,17 +107,17 @@ pub fn read_reals(values: &[f32], spec: TensorSpec<'_>) -> Result<Tensor, Conver
         return Err(ConvertError::NotANumber { index, element_type });
     }
     let read = match element_type {
-        ElementType::F32 => read_as::<f32>(values, quantization),
-        ElementType::F16 => read_as::<half::f16>(values, quantization),
-        ElementType::I8 => read_as::<i8>(values, quantization),
-        ElementType::U8 => read_as::<u8>(values, quantization),
-        ElementType::I16 => read_as::<i16>(values, quantization),
-        ElementType::U16 => read_as::<u16>(values, quantization),
-        ElementType::I32 => read_as::<i32>(values, quantization),
-        ElementType::U32 => read_as::<u32>(values, quantization),
-        ElementType::I64 => read_as::<i64>(values, quantization),
-        ElementType::U64 => read_as::<u64>(values, quantization),
-        ElementType::Bool => read_as::<bool>(values, quantization),
+        ElementType::F32 => f32::store(values.into_owned()),
+        ElementType::F16 => read_as::<half::f16>(&values, quantization),
+        ElementType::I8 => read_as::<i8>(&values, quantization),
+        ElementType::U8 => read_as::<u8>(&values, quantization),
+        ElementType::I16 => read_as::<i16>(&values, quantization),
+        ElementType::U16 => read_as::<u16>(&values, quantization),
+        ElementType::I32 => read_as::<i32>(&values, quantization),
+        ElementType::U32 => read_as::<u32>(&values, quantization),
+        ElementType::I64 => read_as::<i64>(&values, quantization),
+        ElementType::U64 => read_as::<u64>(&values, quantization),
+        ElementType::Bool => read_as::<bool>(&values, quantization),
     };
     Ok(Tensor::of(read, dims, quantization))
 }

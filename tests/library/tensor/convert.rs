@@ -242,7 +242,7 @@ proptest! {
         let result = written(&TensorView::from(&values), spec(&[values.len()], ElementType::I64));
         match beyond {
             None => {
-                let tensor = read_reals(&result.unwrap(), spec(&[values.len()], ElementType::I64)).unwrap();
+                let tensor = read_reals(result.unwrap(), spec(&[values.len()], ElementType::I64)).unwrap();
                 prop_assert_eq!(tensor.as_slice::<i64>().unwrap(), &values[..]);
             }
             Some(index) => {
