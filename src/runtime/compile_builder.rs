@@ -4,7 +4,8 @@ use std::{fmt, ops::ControlFlow, time::Duration};
 
 use super::{CompiledModel, Context, Error, Model};
 use crate::{
-    compile::{self, CompileOptions, DeviceProfile, Phases},
+    compile::{self, CompileError, CompileOptions, DeviceProfile, Phases},
+    graph::Graph,
     plan::{Planner, Progress, ProgressFn, SearchBudget, SearchControl, TexelFormat},
     rewrite::Rules,
 };
@@ -120,16 +121,23 @@ impl<'a> CompileBuilder<'a> {
     /// # Errors
     /// [`Error::Compile`] where no plan fits the budget or the device.
     pub fn build(mut self) -> Result<CompiledModel, Error> {
-        let control = SearchControl::new();
-        let control = match self.deadline {
-            Some(within) => control.timeout(within),
-            None => control,
-        };
-        let compiled = match &mut self.progress {
-            Some(told) => compile::compile(self.model.graph(), &self.options, &control.progress(&mut **told)),
-            None => compile::compile(self.model.graph(), &self.options, &control),
-        };
-        Ok(CompiledModel::new(&self.context, &self.model, compiled?))
+        let compiled = self.search(compile::compile)?;
+        Ok(CompiledModel::new(&self.context, &self.model, compiled))
+    }
+
+    /// Searches with the deadline and the callback that were given.
+    fn search<T>(
+        &mut self,
+        search: impl FnOnce(&Graph, &CompileOptions, &SearchControl<'_>) -> Result<T, CompileError>,
+    ) -> Result<T, CompileError> {
+        let mut control = SearchControl::new();
+        if let Some(within) = self.deadline {
+            control = control.timeout(within);
+        }
+        if let Some(told) = &mut self.progress {
+            control = control.progress(&mut **told);
+        }
+        search(self.model.graph(), &self.options, &control)
     }
 
     /// All plans of which none is beaten in both bytes and time, the fastest first.
@@ -137,15 +145,7 @@ impl<'a> CompileBuilder<'a> {
     /// # Errors
     /// As [`build`](Self::build).
     pub fn frontier(mut self) -> Result<Vec<CompiledModel>, Error> {
-        let control = SearchControl::new();
-        let control = match self.deadline {
-            Some(within) => control.timeout(within),
-            None => control,
-        };
-        let found = match &mut self.progress {
-            Some(told) => compile::frontier(self.model.graph(), &self.options, &control.progress(&mut **told)),
-            None => compile::frontier(self.model.graph(), &self.options, &control),
-        }?;
+        let found = self.search(compile::frontier)?;
         let points = found.points().iter().enumerate();
         let points = points.filter_map(|(index, point)| Some((found.compiled(index)?, Some(point.predicted_us))));
         let made = |(compiled, us)| CompiledModel::with_prediction(&self.context, &self.model, compiled, us);

@@ -23,7 +23,6 @@ impl Executor {
     /// [`GpuError::NoSuchTensor`] for one past the last, [`GpuError::ExternalTexture`] where the texture is not as
     /// [`io_texture`](crate::gpu::io_texture) says, or another tensor lies in it and one of the two is written.
     pub fn bind_texture(&mut self, role: TensorRole, index: usize, texture: &wgpu::Texture) -> Result<(), GpuError> {
-        let count = self.ports(role).len();
         // No dispatch may read and write one texture, nor may two outputs be written over each other.
         let others = self.outputs.iter().enumerate().map(|(i, port)| (TensorRole::Output, i, port));
         let inputs = self.inputs.iter().enumerate().map(|(i, port)| (TensorRole::Input, i, port));
@@ -31,13 +30,7 @@ impl Executor {
         let mut others = others.filter(|&(of, i, _)| (of, i) != (role, index));
         let other = others.find(|(.., port)| port.texture() == Some(texture));
         let other = other.map(|(role, index, _)| TextureProblem::InUse { role, index });
-        let ports = match role {
-            TensorRole::Input => &mut self.inputs,
-            TensorRole::Output => &mut self.outputs,
-        };
-        let Some(port) = ports.get_mut(index) else {
-            return Err(GpuError::NoSuchTensor { role, index, count });
-        };
+        let port = port_mut(&mut self.inputs, &mut self.outputs, role, index)?;
         let own = port.is_own();
         match other {
             Some(problem) => return Err(port.refuse(problem)),
@@ -51,11 +44,8 @@ impl Executor {
 
     /// An input or output lies in a texture of the executor's own again.
     pub(crate) fn unbind_texture(&mut self, role: TensorRole, index: usize) {
-        let ports = match role {
-            TensorRole::Input => &mut self.inputs,
-            TensorRole::Output => &mut self.outputs,
-        };
-        if let Some(port) = ports.get_mut(index).filter(|port| port.is_bound()) {
+        let port = port_mut(&mut self.inputs, &mut self.outputs, role, index);
+        if let Some(port) = port.ok().filter(|port| port.is_bound()) {
             port.unbind();
             self.release(role, index);
         }
@@ -64,16 +54,10 @@ impl Executor {
     /// The texture that an input or output lies in, made if there is none. That of an input counts as written from then
     /// on: the caller will.
     pub(crate) fn texture(&mut self, role: TensorRole, index: usize) -> Result<wgpu::Texture, GpuError> {
-        let count = self.ports(role).len();
-        let ports = match role {
-            TensorRole::Input => &mut self.inputs,
-            TensorRole::Output => &mut self.outputs,
-        };
-        let Some(port) = ports.get_mut(index) else {
-            return Err(GpuError::NoSuchTensor { role, index, count });
-        };
+        let port = port_mut(&mut self.inputs, &mut self.outputs, role, index)?;
+        let texture = port.ensure(&self.gpu, &self.allocations)?.clone();
         port.set_filled();
-        port.ensure(&self.gpu, &self.allocations).cloned()
+        Ok(texture)
     }
 
     pub(crate) fn is_bound(&self, role: TensorRole, index: usize) -> bool {
@@ -108,4 +92,19 @@ impl Executor {
             resident.release(before + index);
         }
     }
+}
+
+/// An input or output to be changed. Takes the lists alone, so that the rest of the executor can be used beside it.
+fn port_mut<'a>(
+    inputs: &'a mut [Port],
+    outputs: &'a mut [Port],
+    role: TensorRole,
+    index: usize,
+) -> Result<&'a mut Port, GpuError> {
+    let ports = match role {
+        TensorRole::Input => inputs,
+        TensorRole::Output => outputs,
+    };
+    let count = ports.len();
+    ports.get_mut(index).ok_or(GpuError::NoSuchTensor { role, index, count })
 }

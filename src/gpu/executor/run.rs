@@ -62,7 +62,8 @@ impl Executor {
 
     /// Submits a run on what lies in the inputs' textures.
     pub(crate) fn submit(&mut self) -> Result<Submitted, GpuError> {
-        self.submit_run("a run of the model", &[], true, [].into_iter(), &mut Vec::new())
+        let (submitted, _) = self.submit_run("a run of the model", &[], true, [].into_iter())?;
+        Ok(submitted)
     }
 
     /// Writes inputs, runs the model if that is wanted, reads outputs, and waits until all that is done.
@@ -79,8 +80,7 @@ impl Executor {
         self.settle(wait).await?;
         self.restore(wait).await?;
         self.state = State::Begun(None);
-        let mut readbacks = Vec::with_capacity(outputs.len());
-        let submitted = self.submit_run(what, inputs, run, outputs.iter().map(|(i, _)| *i), &mut readbacks)?;
+        let (submitted, readbacks) = self.submit_run(what, inputs, run, outputs.iter().map(|(i, _)| *i))?;
         self.state = State::Begun(Some(submitted.clone()));
         self.gpu.done(wait, &submitted, what).await?;
         for (i, _) in inputs {
@@ -95,14 +95,14 @@ impl Executor {
         Ok(())
     }
 
+    /// Submits it, and answers what the outputs are read from.
     fn submit_run(
         &mut self,
         what: &str,
         inputs: &[(usize, &[f32])],
         run: bool,
         outputs: impl Iterator<Item = usize>,
-        readbacks: &mut Vec<Readback>,
-    ) -> Result<Submitted, GpuError> {
+    ) -> Result<(Submitted, Vec<Readback>), GpuError> {
         for &(i, values) in inputs {
             if let Some(port) = self.inputs.get_mut(i) {
                 port.write(&self.gpu, &self.staging, values)?;
@@ -131,13 +131,13 @@ impl Executor {
             }
             gpu.queue.submit([encoder.finish()])
         })?;
-        readbacks.extend(read.into_iter().map(|(_, readback)| readback));
+        let readbacks = read.into_iter().map(|(_, readback)| readback).collect();
         for (i, _) in inputs {
             if let Some(port) = self.inputs.get_mut(*i) {
                 port.set_filled();
             }
         }
-        Ok(Submitted { index })
+        Ok((Submitted { index }, readbacks))
     }
 
     /// Waits for what a run has left on the device that came to no good end.
