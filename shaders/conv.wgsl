@@ -14,6 +14,7 @@ struct Params {
     padding: vec2<u32>,   // above and on the left
     out_group: u32,       // output channels of a group
     in_group: u32,        // input channels of a group
+    first_slice: u32,
 }
 
 @compute @workgroup_size(LANES)
@@ -26,7 +27,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let src = input_tensor();
     let first = step.first_row * dst.w + (id % args.blocks) * PIXELS;
     let end = step.first_row * dst.w + args.pixels;
-    let slice = (id / args.blocks) * SLICES;
+    let slice = args.first_slice + (id / args.blocks) * SLICES;
     let span = args.span;
     // The span of input slices starts where the group of the slice's first channel does.
     let start = min((slice * 4u / args.out_group) * args.in_group / 4u, src.slices - span);

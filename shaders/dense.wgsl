@@ -5,6 +5,8 @@
 struct Params {
     inputs: u32,   // of an output pixel
     bias: u32,     // first weight texel of the biases
+    first_slice: u32,
+    slices: u32,   // that are computed
 }
 
 // Whether each four inputs in a row are one texel.
@@ -25,8 +27,8 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let args = params();
     let dst = output_tensor();
     let src = input_tensor();
-    let pixel = step.first_row * dst.w + id / dst.slices;
-    let slice = id % dst.slices;
+    let pixel = step.first_row * dst.w + id / args.slices;
+    let slice = args.first_slice + id % args.slices;
     let fours = (args.inputs + 3u) / 4u;
     var sum = read_weight(args.bias + slice);
     for (var k = 0u; k < fours; k++) {

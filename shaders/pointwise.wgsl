@@ -6,6 +6,7 @@ struct Params {
     blocks: u32,   // of pixels
     pixels: u32,
     bias: u32,     // first weight texel of the biases
+    first_slice: u32,
 }
 
 @compute @workgroup_size(LANES)
@@ -18,7 +19,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let src = input_tensor();
     let first = step.first_row * dst.w + (id % args.blocks) * PIXELS;
     let end = step.first_row * dst.w + args.pixels;
-    let slice = (id / args.blocks) * SLICES;
+    let slice = args.first_slice + (id / args.blocks) * SLICES;
     let depth = src.slices;
 
     var texel: array<u32, MAX_PIXELS>;

@@ -6,7 +6,7 @@ use super::{
     progress::{self, Deadline},
 };
 use crate::{
-    compile::{CompileOptions, Phases},
+    compile::{CompileOptions, Phases, WeightStorage},
     gpu::{Gpu, GpuOptions},
     plan::{LayoutKind, Planner, Strategy, TexelFormat},
     rewrite::Rules,
@@ -63,6 +63,10 @@ pub(super) struct PlanArgs {
     /// The fastest plan whose pool is no larger than this, in phases where it must be: 2MiB, 512KiB, 1500000.
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse, allow_negative_numbers = true, conflicts_with = "phases")]
     budget: Option<u64>,
+    /// Upload weights in every run instead of keeping them on the device: into the pool, where they are wanted, in tiles
+    /// of at most this where an operator runs over all rows at once. 64KiB if no size is given.
+    #[arg(long, value_name = "TILE", value_parser = super::size::parse, num_args = 0..=1, require_equals = true, default_missing_value = "64KiB")]
+    stream_weights: Option<u64>,
     #[command(flatten)]
     pub(super) dims: DimArgs,
 }
@@ -169,7 +173,12 @@ impl PlanArgs {
             (None, PhasesArg::Auto) => Phases::Auto,
             (None, PhasesArg::Min) => Phases::Min,
         };
-        CompileOptions { rules: self.rules, format: self.format(), planner, phases, ..CompileOptions::default() }
+        let weights = match self.stream_weights {
+            Some(tile_bytes) => WeightStorage::Streamed { resident_below: 0, tile_bytes },
+            None => WeightStorage::Resident,
+        };
+        let format = self.format();
+        CompileOptions { rules: self.rules, format, planner, phases, weights, ..CompileOptions::default() }
     }
 }
 

@@ -6,7 +6,7 @@ use super::DeviceProfile;
 use crate::{
     graph::{Graph, NodeId},
     ops::{Work, dispatch_rows, work},
-    schedule::{Schedule, Step, StorageKind, phases::dispatches_of},
+    schedule::{Schedule, Step, StepKind, StorageKind, phases::dispatches_of},
 };
 
 /// What is known of the operators of a network, whatever bands they run in.
@@ -19,6 +19,7 @@ pub(super) struct CostModel<'a> {
 
 struct Operator {
     rows: u32,
+    slices: u32,
     work: Work,
     dispatches: Vec<Range<u32>>,
 }
@@ -32,7 +33,7 @@ impl<'a> CostModel<'a> {
         let operator = |step: &Step| {
             let rows = step.rows.end;
             let dispatches = dispatch_rows(graph, &graph.nodes[step.node]);
-            (step.node, Operator { rows, work: step_work(graph, step), dispatches })
+            (step.node, Operator { rows, slices: step.slices.end, work: step_work(graph, step), dispatches })
         };
         Self {
             device_profile,
@@ -46,9 +47,15 @@ impl<'a> CostModel<'a> {
         let (mut dispatches, mut predicted_us) = (0, self.fixed_us);
         for step in &schedule.steps {
             let Some(operator) = self.operators.get(&step.node) else { continue };
+            if step.kind == StepKind::Upload {
+                let texels = schedule.storages[step.to].texels();
+                predicted_us += self.device_profile.transfer_us * texels as f64 / 1e3 + self.device_profile.dispatch_us;
+                continue;
+            }
             let taken = dispatches_of(&operator.dispatches, &step.rows);
             dispatches += taken;
-            let share = step.rows.len() as f64 / f64::from(operator.rows.max(1));
+            let share = |part: usize, all: u32| part as f64 / f64::from(all.max(1));
+            let share = share(step.rows.len(), operator.rows) * share(step.slices.len(), operator.slices);
             // `band_us` counts one dispatch already.
             let more = taken.saturating_sub(1) as f64 * self.device_profile.dispatch_us;
             predicted_us += self.device_profile.band_us(&operator.work, share) + more;
@@ -61,7 +68,7 @@ impl<'a> CostModel<'a> {
 fn step_work(graph: &Graph, step: &Step) -> Work {
     let node = &graph.nodes[step.node];
     let work = work(graph, node);
-    match (step.pad_border, node.inputs.first()) {
+    match (step.kind == StepKind::PadBorder, node.inputs.first()) {
         // Whoever computes what the pad surrounds writes it in place, so this step is left with the border.
         (true, Some(&part)) => Work { texels: work.texels - graph.shape(part).texels() as f64, ..work },
         _ => work,

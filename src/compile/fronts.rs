@@ -24,7 +24,7 @@ const QUICK_BANDS: u64 = 1_000_000;
 
 pub(super) struct Fronts<'a> {
     fronts: Vec<VariantFront<'a>>,
-    /// The plan without phases, and its schedule.
+    /// The plan without phases, and its schedule with uploads of weights.
     whole: PlacedCandidate,
     unphased: UnphasedSchedule,
 }
@@ -51,8 +51,8 @@ impl<'a> Fronts<'a> {
         };
         let (whole, fronts) = join(|| lowered.planned(options, control), variants);
         let (whole, fronts) = (whole?, fronts?);
-        let placed = without_phases(&lowered.graph, &whole.steps.schedule, whole.plan.clone(), options);
-        let unphased = whole.steps.clone();
+        let placed = without_phases(&lowered.graph, &whole, options);
+        let unphased = UnphasedSchedule { schedule: whole.streamed.clone(), in_place: whole.steps.in_place.clone() };
         Ok((whole, Self { fronts, whole: placed, unphased }))
     }
 
@@ -148,9 +148,9 @@ fn variants<'a>(
     thorough: bool,
     control: &SearchControl<'_>,
 ) -> Result<Vec<VariantFront<'a>>, CompileError> {
-    let LoweredModel { graph, views, in_place, .. } = lowered;
+    let LoweredModel { graph, views, in_place, streaming, .. } = lowered;
     let plain = UnphasedSchedule { schedule: lowered.plain().clone(), in_place: NodeSet::new() };
-    let plain = Variant::new(graph, plain, options);
+    let plain = Variant::new(graph, plain, streaming, options);
     if in_place.is_empty() {
         return Ok(vec![VariantFront::new(plain, THOROUGH_BANDS, control)]);
     }
@@ -173,7 +173,8 @@ fn variants<'a>(
     }
     let front = |in_place: &NodeSet| {
         let schedule = schedule(graph, &views.union(in_place))?;
-        let variant = Variant::new(graph, UnphasedSchedule { schedule, in_place: in_place.clone() }, options);
+        let steps = UnphasedSchedule { schedule, in_place: in_place.clone() };
+        let variant = Variant::new(graph, steps, streaming, options);
         Ok::<_, CompileError>(VariantFront::new(variant, THOROUGH_BANDS, control))
     };
     for front in parallel_map(&in_place_variants, front) {

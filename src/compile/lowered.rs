@@ -6,15 +6,16 @@ use super::{
     options::{CompileOptions, Phases},
     parallel::parallel_map,
     precision,
+    streaming::streaming,
 };
 use crate::{
     graph::{self, Graph, NodeSet},
     plan::{self, Plan, SearchControl, Solution, TexelFormat},
     rewrite::{self, Report, Rewritten, Rules},
     schedule::{
-        Schedule,
+        Schedule, WeightStreaming,
         phases::{Band, RowDependencies, select_in_place},
-        schedule,
+        schedule, stream_weights,
     },
 };
 
@@ -30,6 +31,8 @@ pub(super) struct LoweredModel {
     pub(super) views: NodeSet,
     /// The concatenations and pads whose parts could be written in place.
     pub(super) in_place: NodeSet,
+    /// The weights that are uploaded in every run.
+    pub(super) streaming: WeightStreaming,
 }
 
 /// Rows that the operators' results may have together where phases are looked for. Reckoned, not measured: the search
@@ -37,7 +40,7 @@ pub(super) struct LoweredModel {
 /// megabytes.
 const MAX_ROWS: u64 = 1 << 20;
 
-/// The steps without phases.
+/// The steps without phases, and without uploads of weights.
 #[derive(Clone)]
 pub(super) struct UnphasedSchedule {
     pub(super) schedule: Schedule,
@@ -48,6 +51,8 @@ pub(super) struct UnphasedSchedule {
 /// A plan without phases.
 pub(super) struct UnphasedPlan {
     pub(super) steps: UnphasedSchedule,
+    /// The same steps with uploads of weights, which the plan is for.
+    pub(super) streamed: Schedule,
     best: Solution,
     pub(super) plan: Plan,
 }
@@ -99,7 +104,8 @@ impl LoweredModel {
                 schedules.push(UnphasedSchedule { schedule, in_place: some });
             }
         }
-        Ok(Self { graph, report, row_means, schedules, views, in_place })
+        let streaming = streaming(&graph, options.weights, options.format);
+        Ok(Self { graph, report, row_means, schedules, views, in_place, streaming })
     }
 
     /// The steps with every part copied.
@@ -118,12 +124,15 @@ impl LoweredModel {
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<UnphasedPlan, CompileError> {
-        let plans = parallel_map(&self.schedules, |steps| planned(&steps.schedule, options, control));
-        let mut plans = plans.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let plans = parallel_map(&self.schedules, |steps| {
+            let streamed = stream_weights(&self.graph, &steps.schedule, &self.streaming);
+            let (best, plan) = planned(&streamed, options, control)?;
+            Ok(UnphasedPlan { steps: steps.clone(), streamed, best, plan })
+        });
+        let mut plans = plans.into_iter().collect::<Result<Vec<_>, CompileError>>()?;
         // Parts written in place save steps, so they are where they take no more bytes.
-        let in_place = usize::from(plans.len() > 1 && plans[1].1.bytes() <= plans[0].1.bytes());
-        let (best, plan) = plans.swap_remove(in_place);
-        Ok(UnphasedPlan { steps: self.schedules[in_place].clone(), best, plan })
+        let in_place = usize::from(plans.len() > 1 && plans[1].plan.bytes() <= plans[0].plan.bytes());
+        Ok(plans.swap_remove(in_place))
     }
 
     /// The model with its plan without phases.
@@ -133,7 +142,7 @@ impl LoweredModel {
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> CompiledModel {
-        let UnphasedPlan { steps: UnphasedSchedule { schedule, in_place }, best, plan } = whole;
+        let UnphasedPlan { steps: UnphasedSchedule { in_place, .. }, streamed: schedule, best, plan } = whole;
         // Who asked for no phases need not hear why there are none.
         let too_many_rows = self.too_many_rows().filter(|_| options.phases != Phases::Off);
         let (graph, rewriting) = (self.graph, self.report);
@@ -145,7 +154,7 @@ impl LoweredModel {
             plan,
             format: options.format,
             limits: options.limits,
-            lowering: Lowering { rules: options.rules, row_means: self.row_means, in_place },
+            lowering: Lowering { rules: options.rules, row_means: self.row_means, in_place, weights: options.weights },
             requested: options.phases,
             phased: None,
             too_many_rows,

@@ -16,12 +16,13 @@ mod point;
 mod precision;
 mod saved;
 mod select;
+mod streaming;
 mod variant;
 
 pub use device_profile::{Clock, DeviceProfile, Rate};
 pub use error::CompileError;
 pub use model::{CompiledModel, Frontier, Phased};
-pub use options::{CompileOptions, Phases};
+pub use options::{CompileOptions, Phases, WeightStorage};
 pub use point::{Peak, Point};
 pub use saved::{SavedPlanError, load};
 

@@ -1,7 +1,7 @@
 //! What compiling answers with: a model ready to run, or all plans of it among which none is beaten.
 
 use super::{
-    options::Phases,
+    options::{Phases, WeightStorage},
     point::{Peak, Point},
 };
 use crate::{
@@ -104,6 +104,8 @@ pub(super) struct Lowering {
     pub(super) row_means: bool,
     /// The concatenations and pads of the rewritten graph whose parts are written in place.
     pub(super) in_place: NodeSet,
+    /// Where weights are while it runs.
+    pub(super) weights: WeightStorage,
 }
 
 /// The phases of a compiled model.

@@ -21,6 +21,22 @@ pub enum Phases {
     Budget(u64),
 }
 
+/// Where weights are while a model runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WeightStorage {
+    /// On the device, all of them, beside the pool.
+    #[default]
+    Resident,
+    /// Uploaded in every run, into the pool, before the step that reads them.
+    Streamed {
+        /// Weights of an operator that take fewer bytes stay on the device.
+        resident_below: u64,
+        /// An operator that runs over all its rows at once has them in tiles of at most so many bytes, as far as they
+        /// can be divided.
+        tile_bytes: u64,
+    },
+}
+
 /// What is asked of the plan.
 #[derive(Clone, Debug)]
 pub struct CompileOptions {
@@ -34,6 +50,8 @@ pub struct CompileOptions {
     pub budget: SearchBudget,
     /// Whether operators run band by band of rows.
     pub phases: Phases,
+    /// Where weights are while the model runs.
+    pub weights: WeightStorage,
     /// What the device takes for a dispatch and for arithmetic; decides between phased plans.
     pub device_profile: DeviceProfile,
     /// What the device allows of a texture.
@@ -51,6 +69,7 @@ impl Default for CompileOptions {
             planner: Planner::Best,
             budget: SearchBudget::default(),
             phases: Phases::default(),
+            weights: WeightStorage::default(),
             device_profile: DeviceProfile::default(),
             limits: TextureLimits { max_extent: CORE_EXTENT },
         }

@@ -4,19 +4,20 @@
 use super::{
     cost_model::CostModel,
     error::CompileError,
-    lowered::UnphasedSchedule,
+    lowered::{UnphasedPlan, UnphasedSchedule},
     options::CompileOptions,
     point::{Peak, Point},
 };
 use crate::{
     graph::{Graph, NodeSet},
     plan::{
-        LivePeak, Plan, RowProblem, RowStep, SearchBudget, SearchControl, TensorRows, check_rows, live_row_peak,
-        place_rows, realize_rows,
+        LivePeak, Plan, PlanError, RowProblem, RowStep, SearchBudget, SearchControl, TensorRows, TextureLimits,
+        check_rows, live_row_peak, place_rows, realize_rows,
     },
     schedule::{
-        Schedule,
+        Schedule, WeightStreaming,
         phases::{RowDependencies, Segment, phased},
+        stream_weights,
     },
 };
 
@@ -64,14 +65,10 @@ impl PlacedCandidate {
 
 /// The plan without phases, in which every tensor lives as a whole. Visits no rows, of which there may be too many
 /// ([`MAX_ROWS_READ`] bounds phases alone).
-pub(super) fn without_phases(
-    graph: &Graph,
-    unphased: &Schedule,
-    plan: Plan,
-    options: &CompileOptions,
-) -> PlacedCandidate {
-    let mut change = vec![0i64; unphased.steps.len() + 1];
-    for record in &unphased.records {
+pub(super) fn without_phases(graph: &Graph, whole: &UnphasedPlan, options: &CompileOptions) -> PlacedCandidate {
+    let (unphased, streamed) = (&whole.steps.schedule, &whole.streamed);
+    let mut change = vec![0i64; streamed.steps.len() + 1];
+    for record in &streamed.records {
         change[record.first] += record.size as i64;
         change[record.last + 1] -= record.size as i64;
     }
@@ -82,35 +79,38 @@ pub(super) fn without_phases(
             live_peak = LivePeak { step, texels: live.unsigned_abs() };
         }
     }
-    let (dispatches, predicted_us) = CostModel::new(graph, unphased, &options.device_profile).predict(unphased);
+    let (dispatches, predicted_us) = CostModel::new(graph, unphased, &options.device_profile).predict(streamed);
     let live_bytes = live_peak.texels * options.format.texel_bytes();
-    let peak = peak(graph, unphased, &[], unphased, live_peak.step);
+    let peak = peak(graph, unphased, &[], streamed, live_peak.step);
     let candidate = Candidate { live_bytes, peak, dispatches, predicted_us, segments: Vec::new() };
-    PlacedCandidate::new(candidate, unphased.steps.len(), plan)
+    PlacedCandidate::new(candidate, streamed.steps.len(), whole.plan.clone())
 }
 
 /// All that a point is made from.
 pub(super) struct Variant<'a> {
     pub(super) options: &'a CompileOptions,
     pub(super) graph: &'a Graph,
-    /// The steps without phases.
+    /// The steps without phases, and without uploads of weights.
     pub(super) unphased: Schedule,
     in_place: NodeSet,
+    streaming: &'a WeightStreaming,
     pub(super) model: RowDependencies,
-    tensors: Vec<TensorRows>,
-    whole: Vec<bool>,
     cost_model: CostModel<'a>,
 }
 
 impl<'a> Variant<'a> {
-    pub(super) fn new(graph: &'a Graph, unphased: UnphasedSchedule, options: &'a CompileOptions) -> Self {
+    pub(super) fn new(
+        graph: &'a Graph,
+        unphased: UnphasedSchedule,
+        streaming: &'a WeightStreaming,
+        options: &'a CompileOptions,
+    ) -> Self {
         let UnphasedSchedule { schedule: unphased, in_place } = unphased;
         Self {
             options,
             graph,
-            model: RowDependencies::new(graph, &unphased),
-            tensors: unphased.tensors(),
-            whole: unphased.whole(graph),
+            model: RowDependencies::new(graph, &unphased).with_streaming(&unphased, streaming),
+            streaming,
             cost_model: CostModel::new(graph, &unphased, &options.device_profile),
             unphased,
             in_place,
@@ -120,7 +120,7 @@ impl<'a> Variant<'a> {
     /// What is known of a division into segments; none where its steps would read too many rows.
     pub(super) fn candidate(&self, segments: Vec<Segment>) -> Result<Option<Candidate>, CompileError> {
         let Some(schedule) = self.schedule(&segments) else { return Ok(None) };
-        self.priced(segments, &schedule, &schedule.row_steps()).map(Some)
+        self.priced(segments, &schedule, &Rows::new(self.graph, &schedule)).map(Some)
     }
 
     /// The plan of a division into segments; none where its steps would read too many rows, or where the search is
@@ -135,26 +135,27 @@ impl<'a> Variant<'a> {
             return Ok(None);
         }
         let Some(schedule) = self.schedule(&segments) else { return Ok(None) };
-        let steps = schedule.row_steps();
-        let candidate = self.priced(segments, &schedule, &steps)?;
-        let problem = RowProblem { tensors: &self.tensors, whole: &self.whole, steps: &steps };
+        let rows = Rows::new(self.graph, &schedule);
+        let candidate = self.priced(segments, &schedule, &rows)?;
+        let problem = rows.problem();
         let Some(layout) = place_rows(&problem, effort, control)? else { return Ok(None) };
         let mut plan = realize_rows(&layout, &problem, self.options.format, self.options.limits)?;
         "phases".clone_into(&mut plan.strategy);
         // The checker shares no code with the planner, so an error of either shows here.
-        check_rows(&self.tensors, &self.whole, &steps, &plan, self.options.limits)?;
-        Ok(Some(PlacedCandidate::new(candidate, steps.len(), plan)))
+        rows.check(&plan, self.options.limits)?;
+        Ok(Some(PlacedCandidate::new(candidate, schedule.steps.len(), plan)))
     }
 
     /// The steps of a division; none where they would read too many rows.
     pub(super) fn schedule(&self, segments: &[Segment]) -> Option<Schedule> {
         let schedule = phased(&self.unphased, &self.model, segments);
-        (rows_read(&schedule) <= MAX_ROWS_READ).then_some(schedule)
+        (rows_read(&schedule) <= MAX_ROWS_READ).then(|| stream_weights(self.graph, &schedule, self.streaming))
     }
 
     /// The point of a division that was placed, with its steps.
     pub(super) fn point(&self, placed: PlacedCandidate) -> Point {
         let schedule = phased(&self.unphased, &self.model, &placed.segments);
+        let schedule = stream_weights(self.graph, &schedule, self.streaming);
         placed.with(schedule, self.in_place.clone())
     }
 
@@ -163,25 +164,41 @@ impl<'a> Variant<'a> {
         &self,
         segments: Vec<Segment>,
         schedule: Schedule,
-        steps: &[RowStep],
+        rows: &Rows,
         plan: Plan,
     ) -> Result<Point, CompileError> {
-        check_rows(&self.tensors, &self.whole, steps, &plan, self.options.limits)?;
-        let candidate = self.priced(segments, &schedule, steps)?;
-        Ok(PlacedCandidate::new(candidate, steps.len(), plan).with(schedule, self.in_place.clone()))
+        rows.check(&plan, self.options.limits)?;
+        let candidate = self.priced(segments, &schedule, rows)?;
+        Ok(PlacedCandidate::new(candidate, schedule.steps.len(), plan).with(schedule, self.in_place.clone()))
     }
 
-    fn priced(
-        &self,
-        segments: Vec<Segment>,
-        schedule: &Schedule,
-        steps: &[RowStep],
-    ) -> Result<Candidate, CompileError> {
-        let live_peak = live_row_peak(&RowProblem { tensors: &self.tensors, whole: &self.whole, steps })?;
+    fn priced(&self, segments: Vec<Segment>, schedule: &Schedule, rows: &Rows) -> Result<Candidate, CompileError> {
+        let live_peak = live_row_peak(&rows.problem())?;
         let (dispatches, predicted_us) = self.cost_model.predict(schedule);
         let live_bytes = live_peak.texels * self.options.format.texel_bytes();
         let peak = peak(self.graph, &self.unphased, &segments, schedule, live_peak.step);
         Ok(Candidate { live_bytes, peak, dispatches, predicted_us, segments })
+    }
+}
+
+/// The rows of a schedule, as who places and checks them wants them.
+pub(super) struct Rows {
+    pub(super) tensors: Vec<TensorRows>,
+    whole: Vec<bool>,
+    pub(super) steps: Vec<RowStep>,
+}
+
+impl Rows {
+    pub(super) fn new(graph: &Graph, schedule: &Schedule) -> Self {
+        Self { tensors: schedule.tensors(), whole: schedule.whole(graph), steps: schedule.row_steps() }
+    }
+
+    fn problem(&self) -> RowProblem<'_> {
+        RowProblem { tensors: &self.tensors, whole: &self.whole, steps: &self.steps }
+    }
+
+    fn check(&self, plan: &Plan, limits: TextureLimits) -> Result<(), PlanError> {
+        check_rows(&self.tensors, &self.whole, &self.steps, plan, limits)
     }
 }
 
@@ -190,11 +207,11 @@ fn peak(graph: &Graph, unphased: &Schedule, segments: &[Segment], schedule: &Sch
     let node = schedule.steps.get(step).map(|step| step.node);
     // Segments count the operators of the schedule without phases, in which each node has one step.
     let operator = unphased.steps.iter().position(|whole| Some(whole.node) == node).unwrap_or(0);
-    let written = schedule.steps.get(step).map(|step| schedule.storages[step.to].tensor);
+    let written = schedule.steps.get(step).map(|step| schedule.name_of(graph, step.to));
     Peak {
         step,
         operator: node.map_or("", |node| graph.nodes[node].op.name()),
-        tensor: written.map_or_else(String::new, |tensor| graph.tensors[tensor].name.clone()),
+        tensor: written.unwrap_or_default(),
         segment: segments.iter().position(|segment| segment.operators.contains(&operator)),
     }
 }

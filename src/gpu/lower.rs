@@ -1,13 +1,13 @@
 //! From a compiled model to dispatches: every operand gets its texture and row table.
 
-use super::{GpuError, TextureSet};
+use super::{GpuError, TextureSet, weight_uploads::WeightUpload};
 use crate::{
     compile::CompiledModel,
     graph::{IdVec, NodeId, Shape, TensorId},
     kernels::{self, Dispatch, Operand, StepContext, WeightPlace},
     ops,
     plan::{RowTable, TextureSpec},
-    schedule::StorageKind,
+    schedule::{Step, StepKind, StorageId, StorageKind},
 };
 
 /// Where a compiled model's tensors lie on the device.
@@ -21,32 +21,66 @@ pub(super) struct PlacedModel<'a> {
 impl PlacedModel<'_> {
     /// A tensor and its place; none for constants and what no step touches.
     pub(super) fn operand(&self, tensor: TensorId) -> Option<Operand> {
-        let CompiledModel { graph, schedule, plan, .. } = self.compiled;
+        let CompiledModel { graph, schedule, .. } = self.compiled;
         let storage = schedule.storage_of[tensor]?;
-        let held = &schedule.storages[storage];
-        let rows = match held.kind {
-            StorageKind::Intermediate(record) => plan.placements[record].rows.clone(),
-            StorageKind::Input(_) | StorageKind::Output(_) => {
-                RowTable::Whole { base: 0, rows: held.rows, row_texels: held.row_texels }
-            }
-        };
-        let rows = schedule.row_table(graph, tensor, &rows)?;
+        let rows = schedule.row_table(graph, tensor, &self.rows(storage))?;
         let texture = self.texture_of_storage[storage];
         let (shape, spec) = (graph.shape(tensor), self.textures.spec(texture));
         let pitch = schedule.layout_of(graph, tensor).pitch;
         Some(Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch })
     }
 
-    /// The dispatches of all steps in order, each with its step; poison has none. Their params must fit into a buffer
-    /// of `max_bytes`: a tensor of very many rows has a long row table in every step that touches it.
-    pub(super) fn dispatches(
+    /// Where the rows of a storage start.
+    fn rows(&self, storage: StorageId) -> RowTable {
+        let CompiledModel { schedule, plan, .. } = self.compiled;
+        let held = &schedule.storages[storage];
+        match held.kind {
+            StorageKind::Intermediate(record) => plan.placements[record].rows.clone(),
+            StorageKind::Input(_) | StorageKind::Output(_) => {
+                RowTable::Whole { base: 0, rows: held.rows, row_texels: held.row_texels }
+            }
+        }
+    }
+
+    /// What lies in a storage: a tensor, or weights as a tensor of one row.
+    fn contents(&self, storage: StorageId) -> Option<Operand> {
+        let held = &self.compiled.schedule.storages[storage];
+        let Some(tensor) = held.tensor() else {
+            let (texture, texels) = (self.texture_of_storage[storage], held.row_texels);
+            let spec = self.textures.spec(texture);
+            let shape = Shape::new(1, 1, texels as usize, 4);
+            let rows = self.rows(storage);
+            return Some(Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch: texels });
+        };
+        self.operand(tensor)
+    }
+
+    /// Where the weights of a step lie that are uploaded in every run.
+    fn uploaded_weights(&self, step: &Step) -> Option<WeightPlace> {
+        let CompiledModel { graph, schedule, .. } = self.compiled;
+        let storage = schedule.weights_of(step)?;
+        let texture = self.texture_of_storage[storage];
+        let sections = ops::weight_sections(graph, &graph.nodes[step.node]);
+        Some(WeightPlace {
+            texture,
+            base: self.rows(storage).start(0),
+            texels: schedule.storages[storage].row_texels,
+            shift: self.textures.spec(texture).shift(),
+            skipped: sections.map_or(0, |sections| sections.skipped(step.slices.start)),
+        })
+    }
+
+    /// The dispatches of all steps in order, and the uploads of weights between them. The dispatches' params must fit
+    /// into a buffer of `max_bytes`: a tensor of very many rows has a long row table in every step that touches it.
+    pub(super) fn commands(
         &self,
         weights: &IdVec<NodeId, WeightPlace>,
         poison: bool,
         max_bytes: u64,
-    ) -> Result<Vec<(Option<usize>, Dispatch)>, GpuError> {
+    ) -> Result<Commands, GpuError> {
         let CompiledModel { graph, schedule, plan, .. } = self.compiled;
-        let mut all = Vec::new();
+        let mut all: Vec<(Option<usize>, Dispatch)> = Vec::new();
+        let mut uploads = Vec::new();
         let last_uses = if poison { schedule.last_uses() } else { Vec::new() };
         if poison {
             // As they are: those of a pool that models share may be larger than the plan's.
@@ -59,10 +93,20 @@ impl PlacedModel<'_> {
         let mut bytes = 0u64;
         for (index, step) in schedule.steps.iter().enumerate() {
             let node = &graph.nodes[step.node];
+            if step.kind == StepKind::Upload {
+                uploads.push(WeightUpload {
+                    node: step.node,
+                    slices: step.slices.clone(),
+                    texture: self.texture_of_storage[step.to],
+                    base: self.rows(step.to).start(0),
+                    before: all.len(),
+                });
+                continue;
+            }
             let Some(output) = self.operand(node.output) else {
                 return Err(GpuError::NotPlaced { op_index: node.op_index, op: node.op.name() });
             };
-            let dispatches = match step.pad_border {
+            let dispatches = match step.kind == StepKind::PadBorder {
                 true => vec![kernels::fill::pad_border(graph, node, &output, step.rows.clone())?],
                 false => ops::lower(&StepContext {
                     graph,
@@ -71,7 +115,8 @@ impl PlacedModel<'_> {
                     add: node.epilogue.add.and_then(|tensor| self.operand(tensor)),
                     output,
                     rows: step.rows.clone(),
-                    weights: weights[step.node],
+                    slices: step.slices.clone(),
+                    weights: self.uploaded_weights(step).unwrap_or(weights[step.node]),
                 })?,
             };
             for dispatch in &dispatches {
@@ -87,13 +132,23 @@ impl PlacedModel<'_> {
             }
             all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
             for (storage, rows) in last_uses.get(index).into_iter().flatten() {
-                if let Some(operand) = self.operand(schedule.storages[*storage].tensor) {
+                if let Some(operand) = self.contents(*storage) {
                     all.push((None, kernels::fill::fill(&operand, rows.clone(), f32::NAN)?));
                 }
             }
         }
-        Ok(all)
+        let (steps, dispatches) = all.into_iter().unzip();
+        Ok(Commands { steps, dispatches, uploads })
     }
+}
+
+/// What a run is made of.
+pub(super) struct Commands {
+    /// The step of each dispatch; poison has none.
+    pub(super) steps: Vec<Option<usize>>,
+    pub(super) dispatches: Vec<Dispatch>,
+    /// In the order of the dispatches that they come before.
+    pub(super) uploads: Vec<WeightUpload>,
 }
 
 /// A whole texture as one tensor of four channels.

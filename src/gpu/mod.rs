@@ -13,6 +13,7 @@ mod loss;
 mod lower;
 mod memory;
 mod pack;
+mod packed_weights;
 mod params;
 mod pipelines;
 mod poll;
@@ -29,6 +30,7 @@ mod tensor_role;
 mod texture_problem;
 mod textures;
 mod wait;
+mod weight_uploads;
 mod weights;
 
 #[cfg(not(target_arch = "wasm32"))]

@@ -57,15 +57,25 @@ impl TimestampQueries {
         Ok(Some(Self { queries, resolved, mapped, dispatches }))
     }
 
-    /// Submits one run of the program; `submitted` is told each submission. Answers the request to read the timestamps.
+    /// Submits one run of the program; `before` is called in front of the dispatches in `borders`, `submitted` is told each
+    /// submission. Answers the request to read the timestamps.
     pub(super) fn run(
         &self,
         gpu: &Gpu,
         program: &Program,
+        borders: &[usize],
+        before: &dyn Fn(usize) -> Result<(), GpuError>,
         submitted: &mut dyn FnMut(wgpu::SubmissionIndex),
     ) -> Result<Mapping, GpuError> {
-        for first in (0..self.dispatches).step_by(DISPATCHES_PER_QUERY_SET) {
-            let piece = first..self.dispatches.min(first + DISPATCHES_PER_QUERY_SET);
+        let mut first = 0;
+        while first < self.dispatches {
+            if borders.binary_search(&first).is_ok() {
+                before(first)?;
+            }
+            let next = borders.get(borders.partition_point(|&border| border <= first));
+            let end = next.copied().unwrap_or(self.dispatches).min(first + DISPATCHES_PER_QUERY_SET);
+            let piece = first..self.dispatches.min(end);
+            first = piece.end;
             submitted(gpu.scoped("timing", || self.submit(gpu, program, piece))?);
         }
         gpu.scoped("timing", || Mapping::new(&self.mapped, wgpu::MapMode::Read))

@@ -1,6 +1,5 @@
 //! A program: dispatches bound to textures, ready to be encoded run after run.
 
-#[cfg(not(target_arch = "wasm32"))]
 use std::ops::Range;
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -199,6 +198,14 @@ impl Program {
     /// The kernel of each dispatch.
     pub fn labels(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.bound.iter().map(|dispatch| dispatch.label)
+    }
+
+    /// Encodes some of the dispatches into one pass.
+    pub(super) fn encode_some(&self, encoder: &mut wgpu::CommandEncoder, which: Range<usize>) {
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        for dispatch in self.bound.get(which).into_iter().flatten() {
+            dispatch.encode(&mut pass);
+        }
     }
 
     /// Encodes every dispatch into one pass.

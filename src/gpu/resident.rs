@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::{
     Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, SharedPipelines, TextureSet,
     allocations::Allocations,
-    lower::PlacedModel,
+    lower::{Commands, PlacedModel},
     pool::{POOL, PoolSource},
+    staging::Staging,
+    weight_uploads::WeightUploads,
     weights::WeightTextures,
 };
 use crate::{
@@ -37,6 +39,8 @@ pub(super) struct Resident {
     pub(super) texture_of_storage: Vec<usize>,
     pub(super) recipes: Vec<PipelineRecipe>,
     pub(super) weights: Arc<WeightTextures>,
+    /// Weights that are uploaded in every run.
+    pub(super) uploads: WeightUploads,
     /// How often the pool's textures had been made.
     pub(super) generation: u64,
     /// The number of the first input's texture; those of the others follow, then those of the outputs.
@@ -49,7 +53,7 @@ impl Resident {
         gpu: &Gpu,
         compiled: &CompiledModel,
         options: &ResidentOptions,
-        allocations: &Arc<Allocations>,
+        (allocations, staging): (&Arc<Allocations>, &Arc<Staging>),
         pool: &PoolSource,
         weights: Arc<WeightTextures>,
         ports: &[TextureSpec],
@@ -87,12 +91,13 @@ impl Resident {
             compiled.schedule.storages.iter().map(|storage| texture_of(&storage.kind)).collect();
         let places = weights.add_to(&mut textures);
         let placed = PlacedModel { compiled, textures: &textures, texture_of_storage: &texture_of_storage };
-        let (steps, dispatches): (Vec<_>, Vec<_>) =
-            placed.dispatches(&places, options.poison, gpu.device.limits().max_buffer_size)?.into_iter().unzip();
+        let Commands { steps, dispatches, uploads } =
+            placed.commands(&places, options.poison, gpu.device.limits().max_buffer_size)?;
+        let uploads = WeightUploads::new(staging, weights.packed(), &uploads, format);
         let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
         let program = Program::with_rebindable(gpu, &mut textures, &mut pipelines, format, &dispatches, &numbers)?;
         let recipes = pipelines.recipes();
-        Ok(Self { textures, program, steps, texture_of_storage, recipes, weights, generation, first_port })
+        Ok(Self { textures, program, steps, texture_of_storage, recipes, weights, uploads, generation, first_port })
     }
 
     /// Keeps no texture alive in which an input or output has lain, of that number among both.

@@ -77,7 +77,7 @@ impl Staging {
         }
     }
 
-    fn create(
+    pub(super) fn create(
         self: &Arc<Self>,
         gpu: &Gpu,
         what: &str,
@@ -106,11 +106,17 @@ impl Staging {
 
 /// A buffer of a session's staging, which counts as long as it is there.
 #[derive(Debug)]
-struct StagingBuffer {
+pub(super) struct StagingBuffer {
     buffer: wgpu::Buffer,
     of: Arc<Staging>,
     /// Whether it goes back to those that are free: its state is known.
     kept: bool,
+}
+
+impl StagingBuffer {
+    pub(super) const fn get(&self) -> &wgpu::Buffer {
+        &self.buffer
+    }
 }
 
 impl Drop for StagingBuffer {

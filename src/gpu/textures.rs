@@ -269,7 +269,8 @@ pub(super) fn make(
     }
     let storage = wgpu::TextureUsages::STORAGE_BINDING;
     let usage = match role {
-        Role::Pool => storage,
+        // Weights may be uploaded into the pool.
+        Role::Pool => storage | wgpu::TextureUsages::COPY_DST,
         // A caller's shader reads an output by `textureLoad`.
         Role::Shared => {
             storage

@@ -1,22 +1,25 @@
-//! Weights: packed node by node into as few textures as the device allows, uploaded once for all sessions of a model.
+//! Weights that stay on the device: packed node by node into as few textures as the device allows, uploaded once for all
+//! sessions of a model.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::{
     Gpu, GpuError, Role, TextureSet,
     allocations::Allocations,
+    packed_weights::PackedWeights,
     wait::{Submitted, Wait},
 };
 use crate::{
-    graph::{Graph, IdVec, NodeId},
+    compile::CompiledModel,
+    graph::{IdVec, NodeId},
     kernels::WeightPlace,
     ops,
     plan::{TexelFormat, TextureSpec},
 };
 
-/// Texels uploaded at a time, 1 MiB in 32 bits. `Queue::write_texture` copies into staging memory that is freed only
+/// Texels uploaded at a time, 256 KiB in 32 bits. `Queue::write_texture` copies into staging memory that is freed only
 /// after a submission, so uploading all weights at once would hold them twice. Chosen.
-const UPLOAD_TEXELS: usize = 1 << 16;
+const UPLOAD_TEXELS: usize = 1 << 14;
 
 /// Width that weight textures do not exceed, unless one node's weights would be too high. Chosen: at 8192 rows, which
 /// core WebGPU allows, that holds 8 million texels.
@@ -28,12 +31,18 @@ pub(super) struct WeightTextures {
     textures: TextureSet,
     /// Where each node's begin, by the numbers of `textures`.
     places: IdVec<NodeId, WeightPlace>,
+    /// Those that are uploaded in every run.
+    packed: PackedWeights,
     bytes: u64,
 }
 
 impl WeightTextures {
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    pub(super) const fn packed(&self) -> &PackedWeights {
+        &self.packed
     }
 
     pub(super) fn allocations(&self) -> &Allocations {
@@ -66,14 +75,13 @@ impl SharedWeights {
         &self,
         gpu: &Gpu,
         wait: Wait,
-        graph: &Graph,
-        format: TexelFormat,
+        compiled: &CompiledModel,
     ) -> Result<Arc<WeightTextures>, GpuError> {
         if let Some(held) = self.lock().upgrade() {
             return Ok(held);
         }
         // Nothing is locked meanwhile, since a task may go to sleep: where two begin at once, one's are dropped.
-        let made = Arc::new(upload(gpu, wait, graph, format).await?);
+        let made = Arc::new(upload(gpu, wait, compiled).await?);
         // Shared once the device has agreed to them.
         gpu.settle().await?;
         let mut held = self.lock();
@@ -89,67 +97,123 @@ impl SharedWeights {
     }
 }
 
-/// Uploads every node's weights.
-async fn upload(gpu: &Gpu, wait: Wait, graph: &Graph, format: TexelFormat) -> Result<WeightTextures, GpuError> {
-    let mut textures = TextureSet::new(gpu);
+/// Uploads the weights that stay on the device, and packs those that are uploaded in every run.
+async fn upload(gpu: &Gpu, wait: Wait, compiled: &CompiledModel) -> Result<WeightTextures, GpuError> {
+    let CompiledModel { graph, format, .. } = compiled;
+    let streamed = compiled.schedule.streamed();
     let limit = gpu.device.limits().max_texture_dimension_2d as usize;
-    let capacity = MAX_WIDTH * limit;
-    // The largest power of two within the limit, since kernels find a texel by shift and mask.
-    let widest = (limit + 1).next_power_of_two() / 2;
-    let mut places = vec![WeightPlace::default(); graph.nodes.len()];
-    let mut bytes = 0;
-    let mut texels: Vec<[f32; 4]> = Vec::new();
-    let mut first = 0;
-    for (i, node) in graph.nodes.iter().enumerate() {
-        let packed = ops::weights(graph, node);
-        if packed.len() > widest * limit {
-            return Err(GpuError::Limit {
-                what: format!("the weights of operator {} ({})", node.op_index, node.op.name()),
-                limit: "maxTextureDimension2D",
-                needed: packed.len().div_ceil(widest) as u64,
-                allowed: limit as u64,
-            });
-        }
-        // The weights of a node lie in one texture.
-        if texels.len() + packed.len() > capacity {
-            bytes += store(gpu, wait, &mut textures, &mut texels, &mut places[first..i], format, limit).await?;
-            first = i;
-        }
-        (places[i].base, places[i].texels) = (texels.len() as u32, packed.len() as u32);
-        texels.extend(packed);
+    let mut layout = Layout::new(limit);
+    for (id, node) in graph.nodes.iter_enumerated() {
+        let texels = if streamed.contains(id) { 0 } else { ops::weight_texels(graph, node) };
+        let too_large = || GpuError::Limit {
+            what: format!("the weights of operator {} ({})", node.op_index, node.op.name()),
+            limit: "maxTextureDimension2D",
+            needed: texels.div_ceil(layout.widest as u64),
+            allowed: limit as u64,
+        };
+        let fits = usize::try_from(texels).ok().filter(|&texels| texels <= layout.widest * limit);
+        let texels = fits.ok_or_else(too_large)?;
+        layout.add(texels);
     }
-    bytes += store(gpu, wait, &mut textures, &mut texels, &mut places[first..], format, limit).await?;
-    Ok(WeightTextures { textures, places: places.into(), bytes })
+    let mut textures = TextureSet::new(gpu);
+    let specs: Vec<TextureSpec> = layout.texels.iter().map(|&texels| spec(texels, limit, *format)).collect();
+    for &spec in &specs {
+        textures.create("weights", spec, Role::Weights)?;
+    }
+    let mut places = Vec::with_capacity(graph.nodes.len());
+    let mut writer = TexelWriter { gpu, wait, textures: &textures, texture: 0, row: 0, texels: Vec::new() };
+    for (node, &(texture, base, texels)) in graph.nodes.iter().zip(&layout.places) {
+        let shift = specs.get(texture).map_or(0, TextureSpec::shift);
+        places.push(WeightPlace { texture, base: base as u32, texels: texels as u32, shift, skipped: 0 });
+        if texels > 0 {
+            writer.write(texture, &ops::weights(graph, node)).await?;
+        }
+    }
+    writer.flush().await?;
+    let bytes = specs.iter().map(TextureSpec::bytes).sum();
+    let packed = PackedWeights::new(graph, &streamed, *format);
+    Ok(WeightTextures { textures, places: places.into(), packed, bytes })
 }
 
-/// Makes one texture of what was packed, if anything was, and notes it in the places of its nodes. Answers its bytes.
-async fn store(
-    gpu: &Gpu,
-    wait: Wait,
-    textures: &mut TextureSet,
-    texels: &mut Vec<[f32; 4]>,
-    places: &mut [WeightPlace],
-    format: TexelFormat,
-    limit: usize,
-) -> Result<u64, GpuError> {
-    if texels.is_empty() {
-        return Ok(0);
+/// Nodes' texels one after another, in as few textures as have room for them.
+struct Layout {
+    /// The largest power of two within the limit, since kernels find a texel by shift and mask.
+    widest: usize,
+    capacity: usize,
+    /// Texels of each texture.
+    texels: Vec<usize>,
+    /// Of each node its texture, its first texel, and how many there are.
+    places: Vec<(usize, usize, usize)>,
+}
+
+impl Layout {
+    fn new(limit: usize) -> Self {
+        let widest = (limit + 1).next_power_of_two() / 2;
+        Self { widest, capacity: MAX_WIDTH * limit, texels: Vec::new(), places: Vec::new() }
     }
-    let width = texels.len().isqrt().next_power_of_two().clamp(16, MAX_WIDTH);
+
+    fn add(&mut self, texels: usize) {
+        // The weights of a node lie in one texture.
+        if texels > 0 && self.texels.last().is_none_or(|&held| held + texels > self.capacity) {
+            self.texels.push(0);
+        }
+        let texture = self.texels.len().saturating_sub(1);
+        let base = self.texels.last().copied().unwrap_or(0);
+        self.places.push((texture, base, texels));
+        if let Some(held) = self.texels.last_mut() {
+            *held += texels;
+        }
+    }
+}
+
+/// The texture for so many texels.
+fn spec(texels: usize, limit: usize, format: TexelFormat) -> TextureSpec {
+    let width = texels.isqrt().next_power_of_two().clamp(16, MAX_WIDTH);
     // One operator's weights may need more rows than there are at that width: those of VGG-19's first dense layer do.
-    let width = width.max(texels.len().div_ceil(limit).next_power_of_two());
-    let spec = TextureSpec { width: width as u32, height: texels.len().div_ceil(width) as u32, format };
-    let texture = textures.create("weights", spec, Role::Weights)?;
-    for place in places {
-        (place.texture, place.shift) = (texture, spec.shift());
+    let width = width.max(texels.div_ceil(limit).next_power_of_two());
+    TextureSpec { width: width as u32, height: texels.div_ceil(width) as u32, format }
+}
+
+/// Writes texels one after another, a few rows at a time.
+struct TexelWriter<'a> {
+    gpu: &'a Gpu,
+    wait: Wait,
+    textures: &'a TextureSet,
+    texture: usize,
+    /// The first row that is not written yet.
+    row: u32,
+    /// What is to be written from there on.
+    texels: Vec<[f32; 4]>,
+}
+
+impl TexelWriter<'_> {
+    async fn write(&mut self, texture: usize, mut texels: &[[f32; 4]]) -> Result<(), GpuError> {
+        if texture != self.texture {
+            self.flush().await?;
+            (self.texture, self.row) = (texture, 0);
+        }
+        // At least a row, so that all but the last begin with one.
+        let most = UPLOAD_TEXELS.max(self.textures.spec(texture).width as usize);
+        while !texels.is_empty() {
+            let (now, later) = texels.split_at(texels.len().min(most - self.texels.len()));
+            self.texels.extend_from_slice(now);
+            texels = later;
+            if self.texels.len() == most {
+                self.flush().await?;
+            }
+        }
+        Ok(())
     }
-    for (i, chunk) in texels.chunks(UPLOAD_TEXELS).enumerate() {
-        // Widths are powers of two and below a chunk's length, so a chunk begins with a row.
-        textures.write_rows(texture, (i * UPLOAD_TEXELS / width) as u32, chunk)?;
+
+    async fn flush(&mut self) -> Result<(), GpuError> {
+        if self.texels.is_empty() {
+            return Ok(());
+        }
+        self.textures.write_rows(self.texture, self.row, &self.texels)?;
+        self.row += (self.texels.len() as u32).div_ceil(self.textures.spec(self.texture).width);
+        self.texels.clear();
         // Ends the use of staging memory before more is taken.
-        let index = gpu.scoped("uploading weights", || gpu.queue.submit([]))?;
-        gpu.done(wait, &Submitted { index }, "an upload of weights").await?;
+        let index = self.gpu.scoped("uploading weights", || self.gpu.queue.submit([]))?;
+        self.gpu.done(self.wait, &Submitted { index }, "an upload of weights").await
     }
-    texels.clear();
-    Ok(spec.bytes())
 }

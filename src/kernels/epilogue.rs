@@ -21,7 +21,13 @@ pub struct EpilogueParams {
 impl EpilogueParams {
     /// The epilogue of `node`, whose kernel packs `own` weight texels of its own in front of the alphas.
     pub fn new(graph: &Graph, node: &Node, own: usize) -> Self {
+        Self::with_alphas(graph, node, own, graph.shape(node.output).slices())
+    }
+
+    /// The same where the alphas of each function take so many texels: a step of some slices has those of them alone.
+    pub(crate) fn with_alphas(graph: &Graph, node: &Node, own: usize, alphas: usize) -> Self {
         let mut epilogue = Self { add: node.epilogue.add.is_some(), ..Self::default() };
+        let mut next = own;
         for (i, act) in [node.epilogue.first, node.epilogue.then].into_iter().enumerate() {
             match act {
                 Act::None => {}
@@ -34,8 +40,9 @@ impl EpilogueParams {
                 }
                 Act::Prelu(tensor) => {
                     epilogue.codes[i] = ACT_PRELU;
-                    // Counted before these alphas are appended: those of the other function may lie in front.
-                    epilogue.betas[i] = (own + epilogue.texels.len()) as u32;
+                    // Those of the other function may lie in front.
+                    epilogue.betas[i] = next as u32;
+                    next += alphas;
                     epilogue.texels.extend(channel_texels(graph, tensor));
                 }
             }

@@ -89,7 +89,8 @@ impl KernelParams {
             items,
             first_row: step.rows.start,
             alphas: epilogue.alphas,
-            weight_base: step.weights.base,
+            // Kernels count from the texels of the first slice, wherever those lie; the sum wraps back.
+            weight_base: step.weights.base.wrapping_sub(step.weights.skipped),
             weight_shift: step.weights.shift,
             betas: epilogue.betas,
         };

@@ -33,6 +33,8 @@ pub struct WeightPlace {
     pub base: u32,
     /// How many texels.
     pub texels: u32,
+    /// Texels of the node's weights that would lie in front of these: those of the slices before the step's.
+    pub skipped: u32,
     /// Base-two logarithm of the texture's width.
     pub shift: u32,
 }
@@ -52,7 +54,9 @@ pub struct StepContext<'a> {
     pub output: Operand,
     /// Output rows to compute.
     pub rows: Range<u32>,
-    /// Where the texels that the kernel's `weights` asked for lie.
+    /// Output slices to compute: all of them, unless the node's [sections](super::WeightSections) let them be divided.
+    pub slices: Range<u32>,
+    /// Where the texels that the kernel's `weights` asked for lie; those of `slices` alone.
     pub weights: WeightPlace,
 }
 

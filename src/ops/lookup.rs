@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, fill},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections, fill},
 };
 
 /// Writes what goes through all operators from their table.
@@ -74,6 +74,11 @@ pub fn work(graph: &Graph, node: &Node) -> Work {
 /// The texels that a node's kernel reads beside its tensors, without those of its epilogue.
 pub(super) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     operator(&node.op).weights(graph, node)
+}
+
+/// How these are divided by slices of the result, where some slices can be computed.
+pub(super) fn weight_sections(graph: &Graph, node: &Node) -> Option<WeightSections> {
+    operator(&node.op).weight_sections(graph, node)
 }
 
 /// The dispatches of a step, in order.

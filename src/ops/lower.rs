@@ -2,8 +2,8 @@
 
 use super::{bounds, lookup};
 use crate::{
-    graph::{self, Graph, Node},
-    kernels::{Dispatch, EpilogueParams, KernelError, StepContext, context, epilogue},
+    graph::{self, Act, Graph, Node},
+    kernels::{Dispatch, EpilogueParams, KernelError, StepContext, WeightSections, context, epilogue},
 };
 
 /// The texels that a node's kernel reads beside its tensors: weights, biases, PReLU alphas.
@@ -12,6 +12,30 @@ pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     // Alphas lie behind the kernel's own texels, which each kernel counts again for its dispatches.
     EpilogueParams::new(graph, node, texels.len()).pack(&mut texels);
     texels
+}
+
+/// How many texels [`weights`] answers with.
+pub fn weight_texels(graph: &Graph, node: &Node) -> u64 {
+    match weight_sections(graph, node) {
+        Some(sections) => sections.all(),
+        None => weights(graph, node).len() as u64,
+    }
+}
+
+/// How the texels of [`weights`] are divided by slices of the node's result; `None` where no kernel computes some slices
+/// alone.
+pub fn weight_sections(graph: &Graph, node: &Node) -> Option<WeightSections> {
+    let mut sections = lookup::weight_sections(graph, node)?;
+    for act in [node.epilogue.first, node.epilogue.then] {
+        if let Act::Prelu(alphas) = act {
+            // One alpha a channel, as the shader counts them.
+            if graph.shape(alphas).len().div_ceil(4) != graph.shape(node.output).slices() {
+                return None;
+            }
+            sections = sections.with_channels();
+        }
+    }
+    Some(sections)
 }
 
 /// The dispatches of a step, in order.
@@ -30,6 +54,11 @@ pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> 
 pub(crate) fn lower(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
     context::check(step)?;
     epilogue::check(step)?;
+    let all = 0..step.output.shape.slices() as u32;
+    let inside = step.slices.start < step.slices.end && step.slices.end <= all.end;
+    if !inside || step.slices != all && weight_sections(step.graph, step.node).is_none() {
+        return Err(context::misfit(format!("slices {:?} are asked for of {}", step.slices, all.end)));
+    }
     lookup::dispatches(step)
 }
 
@@ -41,8 +70,12 @@ fn check_all(step: &StepContext<'_>) -> Result<(), KernelError> {
     if !step.graph.nodes.iter().any(|node| std::ptr::eq(node, step.node)) {
         return Err(context::misfit("the node is none of the graph's".into()));
     }
-    let (room, needed) = (step.weights.texels, weights(step.graph, step.node).len());
-    if (room as usize) < needed {
+    let needed = match weight_sections(step.graph, step.node) {
+        Some(sections) => sections.slice_texels() * step.slices.len() as u64,
+        None => weight_texels(step.graph, step.node),
+    };
+    let room = step.weights.texels;
+    if u64::from(room) < needed {
         return Err(context::misfit(format!("the weights take {needed} texels, and have room for {room}")));
     }
     Ok(())

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, Padding, Shape, TensorId},
-    kernels::{Dispatch, KernelError, Shader, StepContext},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections},
 };
 
 /// Which operands of an operator its kernels read where they are constants, so that no step must compute them first.
@@ -49,6 +49,9 @@ pub(crate) trait Operator {
 
     /// The texels that its kernel reads beside its tensors, without those of its epilogue.
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]>;
+
+    /// How these are divided by slices of the result, where its kernels can compute some slices.
+    fn weight_sections(&self, graph: &Graph, node: &Node) -> Option<WeightSections>;
 
     /// The dispatches of a step, in order.
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError>;

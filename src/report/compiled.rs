@@ -4,7 +4,7 @@ use super::{MemoryReport, PeakReport, PhaseReport, ReportInputs, SegmentReport, 
 use crate::{
     compile::{CompiledModel, Peak, Phases},
     ops,
-    schedule::{Storage, StorageKind, phases::Segment},
+    schedule::{StepKind, Storage, StorageKind, phases::Segment},
 };
 
 impl MemoryReport {
@@ -12,18 +12,23 @@ impl MemoryReport {
     /// packed.
     pub fn from_compiled(compiled: &CompiledModel) -> Self {
         let &CompiledModel { ref graph, ref schedule, ref best, ref plan, format, .. } = compiled;
-        let name = |storage: &Storage| graph.tensors[storage.tensor].name.clone();
         let beside = schedule.storages.iter().filter(|storage| !is_pooled(storage));
         let names = pool_names(compiled);
         let rows: Vec<StepRow> = schedule
             .steps
             .iter()
             .map(|step| StepRow {
-                operator: graph.nodes[step.node].op.name().to_owned(),
-                writes: name(&schedule.storages[step.to]),
+                operator: match step.kind {
+                    StepKind::Upload => "upload".to_owned(),
+                    StepKind::Compute | StepKind::PadBorder => graph.nodes[step.node].op.name().to_owned(),
+                },
+                writes: schedule.name_of(graph, step.to),
             })
             .collect();
-        let weights: usize = graph.nodes.iter().map(|node| ops::weights(graph, node).len()).sum();
+        // Weights that are uploaded in every run are records of the pool.
+        let uploaded = schedule.streamed();
+        let resident = graph.nodes.iter_enumerated().filter(|&(id, _)| !uploaded.contains(id));
+        let weights: u64 = resident.map(|(_, node)| ops::weight_texels(graph, node)).sum();
         let mut report = Self::new(&ReportInputs {
             model: &graph.name,
             names: &names,
@@ -32,7 +37,7 @@ impl MemoryReport {
             plan,
             format,
             io_bytes: beside.map(Storage::texels).sum::<u64>() * format.texel_bytes(),
-            weight_bytes: weights as u64 * format.texel_bytes(),
+            weight_bytes: weights * format.texel_bytes(),
         });
         report.stopped = compiled.stopped;
         report.phases_why = why(compiled);
@@ -66,8 +71,8 @@ fn is_pooled(storage: &Storage) -> bool {
 pub(super) fn pool_names(compiled: &CompiledModel) -> Vec<String> {
     let CompiledModel { graph, schedule, .. } = compiled;
     // Records are numbered in the order of these storages.
-    let pool = schedule.storages.iter().filter(|storage| is_pooled(storage));
-    pool.map(|storage| graph.tensors[storage.tensor].name.clone()).collect()
+    let pool = (0..).zip(&schedule.storages).filter(|(_, storage)| is_pooled(storage));
+    pool.map(|(id, _)| schedule.name_of(graph, id)).collect()
 }
 
 impl PeakReport {

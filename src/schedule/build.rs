@@ -1,7 +1,7 @@
 //! Walks the nodes once, in order, and gives each tensor its storage.
 
 use super::{
-    Access, Schedule, ScheduleError, Step, Storage, StorageId, StorageKind,
+    Access, Contents, Schedule, ScheduleError, Step, StepKind, Storage, StorageId, StorageKind,
     subtensor::{is_in_place, subtensors},
 };
 use crate::{
@@ -74,13 +74,11 @@ impl<'a> Builder<'a> {
     /// Gives a graph input or output its texture. A tensor that is both, or is listed twice, keeps the first.
     fn add_external_storage(&mut self, tensor: TensorId, kind: StorageKind) -> Result<(), ScheduleError> {
         match self.storage_of_root[self.root[tensor]] {
-            Some(taken) if self.schedule.storages[taken].tensor == tensor => Ok(()),
+            Some(taken) if self.schedule.storages[taken].tensor() == Some(tensor) => Ok(()),
             Some(taken) => {
                 let name = |tensor: TensorId| self.graph.tensors[tensor].name.clone();
-                Err(ScheduleError::SharedTexture {
-                    first: name(self.schedule.storages[taken].tensor),
-                    second: name(tensor),
-                })
+                let first = self.schedule.storages[taken].tensor().map(name).unwrap_or_default();
+                Err(ScheduleError::SharedTexture { first, second: name(tensor) })
             }
             None => self.add_storage(tensor, kind).map(|_| ()),
         }
@@ -89,7 +87,7 @@ impl<'a> Builder<'a> {
     fn add_storage(&mut self, tensor: TensorId, kind: StorageKind) -> Result<StorageId, ScheduleError> {
         let (rows, row_texels) = self.rows(tensor)?;
         let id = self.schedule.storages.len();
-        self.schedule.storages.push(Storage { kind, tensor, rows, row_texels });
+        self.schedule.storages.push(Storage { kind, contents: Contents::Tensor(tensor), rows, row_texels });
         self.storage_of_root[self.root[tensor]] = Some(id);
         Ok(id)
     }
@@ -159,7 +157,9 @@ impl<'a> Builder<'a> {
             let why = format!("`{}` is computed from its neighbours", self.graph.tensors[result].name);
             return Err(ScheduleError::NotInPlace { node: node.op_index, why });
         }
-        let step_rows = Step { node: id, rows: 0..rows, reads, to: storage, writes, pad_border };
+        let kind = if pad_border { StepKind::PadBorder } else { StepKind::Compute };
+        let slices = 0..self.graph.shape(result).slices() as u32;
+        let step_rows = Step { kind, node: id, rows: 0..rows, slices, reads, to: storage, writes };
         let uses = self.schedule.uses_of(&step_rows);
         // Writes count, too: the parts of what is written in place are written by several steps, and the last of them
         // may come after all that read it.

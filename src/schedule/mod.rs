@@ -5,16 +5,18 @@
 mod build;
 mod error;
 pub mod phases;
+mod streaming;
 mod subtensor;
 
 use std::ops::Range;
 
 pub use build::schedule;
 pub use error::ScheduleError;
+pub use streaming::{OperatorWeights, WeightStreaming, stream_weights};
 pub use subtensor::SubtensorLayout;
 
 use crate::{
-    graph::{Graph, IdVec, NodeId, TensorId},
+    graph::{Graph, IdVec, NodeId, NodeSet, TensorId},
     plan::{RowStep, RowTable, RowUse, StepUse, TensorRows, UsageRecord},
 };
 
@@ -32,20 +34,37 @@ pub enum StorageKind {
     Intermediate(usize),
 }
 
-/// What is placed: texels that one tensor, or a tensor and its views, live in.
+/// What lies in a storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Contents {
+    /// A tensor whose rows are placed; views of it read and write the same texels as rows of their own.
+    Tensor(TensorId),
+    /// Weights of a node that are uploaded in every run, all or those of some slices of its result: one row.
+    Weights(NodeId),
+}
+
+/// What is placed: texels that one tensor, or a tensor and its views, live in; or weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Storage {
     /// Which memory.
     pub kind: StorageKind,
-    /// The tensor whose rows are placed; views of it read and write the same texels as rows of their own.
-    pub tensor: TensorId,
-    /// Rows of that tensor.
+    /// What lies there.
+    pub contents: Contents,
+    /// Its rows.
     pub rows: u32,
     /// Texels of one of its rows.
     pub row_texels: u32,
 }
 
 impl Storage {
+    /// The tensor whose rows are placed; none for weights.
+    pub const fn tensor(&self) -> Option<TensorId> {
+        match self.contents {
+            Contents::Tensor(tensor) => Some(tensor),
+            Contents::Weights(_) => None,
+        }
+    }
+
     /// Texels of the whole storage.
     pub const fn texels(&self) -> u64 {
         self.rows as u64 * self.row_texels as u64
@@ -63,22 +82,35 @@ pub struct Access {
     pub texels: Range<u32>,
 }
 
-/// One dispatch: a node, and the rows of its result that it computes.
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// It computes rows of its node's result.
+    Compute,
+    /// Its node is a pad whose operand lies inside its result already: it reads nothing and writes the border.
+    PadBorder,
+    /// It uploads weights of its node, which the steps behind it read.
+    Upload,
+}
+
+/// A node, and the rows and slices of its result that are computed, or whose weights are uploaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
+    /// What it does.
+    pub kind: StepKind,
     /// The node.
     pub node: NodeId,
-    /// Rows computed: all of them, or those of one phase.
+    /// Rows computed: all of them, or those of one phase; none by an upload.
     pub rows: Range<u32>,
-    /// What it reads, each part of a storage once, in operand order, the epilogue's addend last. Constants are no
-    /// storage.
+    /// Slices computed: all of them, unless weights are uploaded in tiles.
+    pub slices: Range<u32>,
+    /// What it reads, each part of a storage once, in operand order, the epilogue's addend and then weights last.
+    /// Constants are no storage, unless they are uploaded in every run.
     pub reads: Vec<Access>,
     /// The storage it writes.
     pub to: StorageId,
     /// What it writes there.
     pub writes: Vec<Access>,
-    /// Whether it is a pad whose operand lies inside its result already: it reads nothing and writes the border.
-    pub pad_border: bool,
 }
 
 /// Steps in execution order, and what they touch.
@@ -105,6 +137,25 @@ impl Schedule {
             StorageKind::Intermediate(record) => Some(record),
             StorageKind::Input(_) | StorageKind::Output(_) => None,
         }
+    }
+
+    /// What a storage is called: by its tensor, or by the result of the node whose weights it has.
+    pub fn name_of(&self, graph: &Graph, storage: StorageId) -> String {
+        match self.storages[storage].contents {
+            Contents::Tensor(tensor) => graph.tensors[tensor].name.clone(),
+            Contents::Weights(node) => format!("weights of {}", graph.tensors[graph.nodes[node].output].name),
+        }
+    }
+
+    /// The nodes whose weights are uploaded in every run.
+    pub fn streamed(&self) -> NodeSet {
+        self.steps.iter().filter(|step| step.kind == StepKind::Upload).map(|step| step.node).collect()
+    }
+
+    /// The storage of the weights that a step reads, where they are uploaded in every run.
+    pub fn weights_of(&self, step: &Step) -> Option<StorageId> {
+        let weights = |read: &&Access| matches!(self.storages[read.storage].contents, Contents::Weights(_));
+        step.reads.iter().find(weights).map(|read| read.storage)
     }
 
     /// The records that a step touches.

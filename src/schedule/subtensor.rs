@@ -131,7 +131,7 @@ impl Region {
 }
 
 /// Runs in order without the empty ones, neighbours put together.
-fn merged(runs: impl Iterator<Item = Range<u32>>) -> Vec<Range<u32>> {
+pub(super) fn merged(runs: impl Iterator<Item = Range<u32>>) -> Vec<Range<u32>> {
     let mut made: Vec<Range<u32>> = Vec::new();
     for run in runs.filter(|run| !run.is_empty()) {
         match made.last_mut() {

@@ -12,6 +12,7 @@ use texpool::{
     },
     plan::{SearchControl, TexelFormat},
     rewrite::Rules,
+    schedule::StepKind,
 };
 
 use crate::support::{hash::bits, open};
@@ -67,7 +68,7 @@ fn run(gpu: &Gpu, compiled: CompiledModel, compile: &CompileOptions, input: &[f3
 fn frames_and_copies(compiled: &CompiledModel) -> (usize, usize) {
     let steps = &compiled.schedule().steps;
     let copies = steps.iter().filter(|step| matches!(compiled.graph().nodes[step.node].op, Op::Concat(_)));
-    (steps.iter().filter(|step| step.pad_border).count(), copies.count())
+    (steps.iter().filter(|step| step.kind == StepKind::PadBorder).count(), copies.count())
 }
 
 /// Writing parts in place changes no bit.

@@ -2,7 +2,7 @@
 
 use super::{error::SavedPlanError, reader::Reader, writer::Writer};
 use crate::{
-    compile::options::Phases,
+    compile::options::{Phases, WeightStorage},
     graph::{NodeId, NodeSet},
     plan::{LayoutKind, StopReason, TexelFormat},
     rewrite::Rules,
@@ -22,6 +22,8 @@ pub(super) struct Decisions {
     pub(super) stopped: Option<StopReason>,
     /// The concatenations and pads whose parts are written in place.
     pub(super) in_place: NodeSet,
+    /// Where weights are while it runs.
+    pub(super) weights: WeightStorage,
     /// Name of the strategy that found the plan.
     pub(super) strategy: String,
     /// The rules of the plan: those of shared objects or of banks without phases, and of rows with them.
@@ -73,6 +75,14 @@ impl Decisions {
             writer.count(node - next);
             next = node + 1;
         }
+        match self.weights {
+            WeightStorage::Resident => writer.number(0),
+            WeightStorage::Streamed { resident_below, tile_bytes } => {
+                writer.number(1);
+                writer.number(resident_below);
+                writer.number(tile_bytes);
+            }
+        }
         writer.text(&self.strategy);
         writer.number(match self.kind {
             LayoutKind::SharedObjects => 0,
@@ -110,6 +120,11 @@ impl Decisions {
             _ => return Err(reader.damaged("no search is stopped for that")),
         };
         let in_place = nodes(reader)?;
+        let weights = match reader.number()? {
+            0 => WeightStorage::Resident,
+            1 => WeightStorage::Streamed { resident_below: reader.number()?, tile_bytes: reader.number()? },
+            _ => return Err(reader.damaged("weights are nowhere of the kind")),
+        };
         let strategy = reader.text()?.to_owned();
         let kind = match reader.number()? {
             0 => LayoutKind::SharedObjects,
@@ -131,6 +146,7 @@ impl Decisions {
             requested,
             stopped,
             in_place,
+            weights,
             strategy,
             kind,
             division,

@@ -15,12 +15,13 @@ use crate::{
         model::{CompiledModel, Lowering, Phased},
         options::Phases,
         point::Point,
-        variant::Variant,
+        streaming::streaming,
+        variant::{Rows, Variant},
     },
     graph::{Graph, NodeSet},
     plan::{self, LiveRange, Placement, Plan, TextureLimits, UsageRecord},
     rewrite::Rewritten,
-    schedule::{Schedule, phases::within_bands, schedule},
+    schedule::{Schedule, phases::within_bands, schedule, stream_weights},
 };
 
 /// The model of a plan that was [saved](CompiledModel::save): the same as when it was compiled, but for
@@ -61,7 +62,7 @@ use crate::{
 pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<CompiledModel, SavedPlanError> {
     let mut reader = frame::opened(bytes)?;
     let decisions = Decisions::read(&mut reader)?;
-    let Decisions { rules, row_means, format, requested, .. } = decisions;
+    let Decisions { rules, row_means, format, requested, weights, .. } = decisions;
     let Rewritten { graph, views, in_place, report } = rewritten(graph, &rules, row_means, format)?;
     if fingerprint(&graph) != decisions.fingerprint {
         return Err(SavedPlanError::OtherModel { saved: decisions.model, found: graph.name });
@@ -75,13 +76,15 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
         true => plain,
         false => scheduled(&graph, &views.union(&decisions.in_place))?,
     };
-    let options = CompileOptions { rules, format, phases: requested, limits, ..CompileOptions::default() };
-    let lowering = Lowering { rules, row_means, in_place: decisions.in_place.clone() };
+    let options = CompileOptions { rules, format, phases: requested, weights, limits, ..CompileOptions::default() };
+    let lowering = Lowering { rules, row_means, in_place: decisions.in_place.clone(), weights };
+    let streaming = streaming(&graph, weights, format);
     let stopped = decisions.stopped;
     let (schedule, plan, phased) = match &decisions.division {
         None => {
-            let plan = without_phases(&mut reader, &decisions, &unphased, limits)?;
-            (unphased, plan, None)
+            let streamed = stream_weights(&graph, &unphased, &streaming);
+            let plan = without_phases(&mut reader, &decisions, &streamed, limits)?;
+            (streamed, plan, None)
         }
         Some(division) => {
             // What is kept of every row is bounded by a number of rows, as where plans are searched for.
@@ -89,7 +92,7 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
                 return Err(reader.damaged("the model has too many rows for phases"));
             }
             let unphased = UnphasedSchedule { schedule: unphased, in_place: decisions.in_place.clone() };
-            let variant = Variant::new(&graph, unphased, &options);
+            let variant = Variant::new(&graph, unphased, &streaming, &options);
             let Point { schedule, plan, live_bytes, peak, dispatches, .. } =
                 in_phases(&mut reader, &decisions, division, &variant)?;
             let &Division { ref segments, predicted_us, baseline_us, baseline_bytes } = division;
@@ -152,18 +155,18 @@ fn in_phases(
         return Err(reader.damaged(fine));
     }
     let schedule = variant.schedule(segments).ok_or_else(|| reader.damaged(fine))?;
-    let steps = schedule.row_steps();
-    let tensors = schedule.tensors();
-    let known = Known { tensors: &tensors, whole: false, format: decisions.format, limits: variant.options.limits };
+    let rows = Rows::new(variant.graph, &schedule);
+    let tensors = &rows.tensors;
+    let known = Known { tensors, whole: false, format: decisions.format, limits: variant.options.limits };
     let places = placements::read(reader, &known)?;
-    let rows = plan::row_live_ranges(&tensors, &steps)?;
+    let live_ranges = plan::row_live_ranges(tensors, &rows.steps)?;
     // A tensor lives from its first row on until its last is done with.
-    let lives = rows.iter().map(|rows| LiveRange {
+    let lives = live_ranges.iter().map(|rows| LiveRange {
         first: rows.iter().flatten().map(|row| row.first).min().unwrap_or(0),
         last: rows.iter().flatten().map(|row| row.last).max().unwrap_or(0),
     });
     let plan = placed(decisions, places, lives);
-    Ok(variant.checked(segments.clone(), schedule, &steps, plan)?)
+    Ok(variant.checked(segments.clone(), schedule, &rows, plan)?)
 }
 
 /// The plan of tensors that lie so and live so long.

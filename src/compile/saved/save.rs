@@ -13,7 +13,7 @@ impl CompiledModel {
     /// They keep their meaning until a version of this library rewrites or schedules the model in another way, which
     /// loading tells.
     pub fn save(&self) -> Vec<u8> {
-        let Lowering { rules, row_means, in_place } = &self.lowering;
+        let Lowering { rules, row_means, in_place, weights } = &self.lowering;
         let division = |phased: &Phased| Division {
             segments: phased.segments.clone(),
             predicted_us: phased.predicted_us,
@@ -29,6 +29,7 @@ impl CompiledModel {
             requested: self.requested,
             stopped: self.stopped,
             in_place: in_place.clone(),
+            weights: *weights,
             strategy: self.plan.strategy.clone(),
             kind: self.plan.problem,
             division: self.phased.as_ref().map(division),

@@ -163,7 +163,7 @@ impl Executor {
         }
         let weights = match self.resident.take() {
             Some(held) => held.weights,
-            None => self.weights.get(&self.gpu, wait, &self.compiled.graph, self.options.format).await?,
+            None => self.weights.get(&self.gpu, wait, &self.compiled).await?,
         };
         self.place(weights)?;
         // Held once the device has agreed to all of it.
@@ -190,8 +190,8 @@ impl Executor {
     /// Puts pool, tables and weights where the dispatches find them.
     fn place(&mut self, weights: Arc<WeightTextures>) -> Result<(), GpuError> {
         let ports: Vec<_> = self.inputs.iter().chain(&self.outputs).map(|port| port.layout().spec).collect();
-        let Self { gpu, compiled, options, allocations, pool, .. } = self;
-        self.resident = Some(Resident::new(gpu, compiled, options, allocations, pool, weights, &ports)?);
+        let Self { gpu, compiled, options, allocations, staging, pool, .. } = self;
+        self.resident = Some(Resident::new(gpu, compiled, options, (allocations, staging), pool, weights, &ports)?);
         Ok(())
     }
 

@@ -4,8 +4,10 @@ use super::{Executor, State};
 use crate::gpu::{
     GpuError,
     ports::Port,
+    resident::Resident,
     staging::Readback,
     wait::{Submitted, Wait},
+    weight_uploads::Run,
 };
 #[cfg(not(target_arch = "wasm32"))]
 use crate::gpu::{TensorRole, wait::now};
@@ -62,8 +64,17 @@ impl Executor {
 
     /// Submits a run on what lies in the inputs' textures.
     pub(crate) fn submit(&mut self) -> Result<Submitted, GpuError> {
-        let (submitted, _) = self.submit_run("a run of the model", &[], true, [].into_iter())?;
-        Ok(submitted)
+        self.refuse_uploads()?;
+        self.bind()?;
+        let Self { gpu, resident, .. } = self;
+        let index = gpu.scoped("a run of the model", || {
+            let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("run") });
+            if let Some(resident) = resident {
+                resident.program.encode(&mut encoder, None);
+            }
+            gpu.queue.submit([encoder.finish()])
+        })?;
+        Ok(Submitted { index })
     }
 
     /// Writes inputs, runs the model if that is wanted, reads outputs, and waits until all that is done.
@@ -80,7 +91,8 @@ impl Executor {
         self.settle(wait).await?;
         self.restore(wait).await?;
         self.state = State::Begun(None);
-        let (submitted, readbacks) = self.submit_run(what, inputs, run, outputs.iter().map(|(i, _)| *i))?;
+        let outputs_read: Vec<usize> = outputs.iter().map(|(i, _)| *i).collect();
+        let (submitted, readbacks) = self.submit_run(wait, what, inputs, run, &outputs_read).await?;
         self.state = State::Begun(Some(submitted.clone()));
         self.gpu.done(wait, &submitted, what).await?;
         for (i, _) in inputs {
@@ -96,12 +108,13 @@ impl Executor {
     }
 
     /// Submits it, and answers what the outputs are read from.
-    fn submit_run(
+    async fn submit_run(
         &mut self,
+        wait: Wait,
         what: &str,
         inputs: &[(usize, &[f32])],
         run: bool,
-        outputs: impl Iterator<Item = usize>,
+        outputs: &[usize],
     ) -> Result<(Submitted, Vec<Readback>), GpuError> {
         for &(i, values) in inputs {
             if let Some(port) = self.inputs.get_mut(i) {
@@ -110,34 +123,50 @@ impl Executor {
         }
         self.bind()?;
         let mut read = Vec::new();
-        for port in outputs.filter_map(|i| self.outputs.get(i)) {
+        for port in outputs.iter().filter_map(|&i| self.outputs.get(i)) {
             read.push((port, port.readback(&self.gpu, &self.staging)?));
         }
         let Self { gpu, inputs: ports, resident, .. } = self;
-        let index = gpu.scoped(what, || {
+        let resident = resident.as_mut().filter(|_| run);
+        let mut encoder = gpu.scoped(what, || {
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("run") });
             for (i, _) in inputs {
                 if let Some(port) = ports.get_mut(*i) {
                     port.encode_upload(&mut encoder);
                 }
             }
-            if let (true, Some(resident)) = (run, resident) {
-                resident.program.encode(&mut encoder, None);
-            }
+            encoder
+        })?;
+        let mut finish = |encoder: &mut wgpu::CommandEncoder| {
             for (port, readback) in &mut read {
                 if let Some(texture) = port.texture() {
-                    readback.encode(texture, &mut encoder);
+                    readback.encode(texture, encoder);
                 }
             }
-            gpu.queue.submit([encoder.finish()])
-        })?;
+        };
+        let submitted = match resident {
+            Some(Resident { program, textures, weights, uploads, .. }) if !uploads.is_empty() => {
+                let run = Run { program, textures, packed: weights.packed() };
+                uploads.run(gpu, wait, encoder, run, finish).await?
+            }
+            resident => {
+                let index = gpu.scoped(what, || {
+                    if let Some(resident) = resident {
+                        resident.program.encode(&mut encoder, None);
+                    }
+                    finish(&mut encoder);
+                    gpu.queue.submit([encoder.finish()])
+                })?;
+                Submitted { index }
+            }
+        };
         let readbacks = read.into_iter().map(|(_, readback)| readback).collect();
         for (i, _) in inputs {
             if let Some(port) = self.inputs.get_mut(*i) {
                 port.set_filled();
             }
         }
-        Ok((Submitted { index }, readbacks))
+        Ok((submitted, readbacks))
     }
 
     /// Waits for what a run has left on the device that came to no good end.
@@ -149,6 +178,9 @@ impl Executor {
             }
             // Nobody knows in which state their buffers are.
             self.inputs.iter_mut().for_each(Port::reset);
+            if let Some(resident) = &mut self.resident {
+                resident.uploads.reset();
+            }
             self.state = State::Ready;
         }
         Ok(())
@@ -177,11 +209,20 @@ impl Executor {
     /// # Errors
     /// [`GpuError::Trimmed`] while the memory is given back, and what the device says of textures that are new.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
+        self.refuse_uploads()?;
         self.bind()?;
         if let Some(resident) = &self.resident {
             resident.program.encode(encoder, None);
         }
         Ok(())
+    }
+
+    /// Refuses what takes a single submission, where a run takes several.
+    fn refuse_uploads(&self) -> Result<(), GpuError> {
+        match &self.resident {
+            Some(resident) if !resident.uploads.is_empty() => Err(GpuError::WeightsStreamed),
+            _ => Ok(()),
+        }
     }
 
     /// Encodes copies of outputs, as they will be then.

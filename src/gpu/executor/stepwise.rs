@@ -8,6 +8,7 @@ use crate::{
         wait::{Submitted, Wait, now},
     },
     kernels::Operand,
+    schedule::StepKind,
 };
 
 impl Executor {
@@ -31,11 +32,23 @@ impl Executor {
         for (number, step) in self.compiled.schedule.steps.iter().enumerate() {
             // Poison that goes before a step is part of it; what comes behind it is the next one's.
             let end = next + held.steps[next..].iter().rposition(|&of| of == Some(number)).map_or(0, |last| last + 1);
+            // Uploads have no dispatch; theirs are shown with the step that reads them.
+            if step.kind == StepKind::Upload {
+                continue;
+            }
+            let borders = held.uploads.borders().filter(|border| (next..end).contains(border));
+            let mut borders: Vec<usize> = borders.collect();
+            borders.dedup();
+            for border in borders {
+                held.program.run(&self.gpu, next..border)?;
+                held.uploads.write(&self.gpu, border, &held.textures, held.weights.packed())?;
+                next = border;
+            }
             held.program.run(&self.gpu, next..end)?;
             next = end;
             let result = placed.operand(self.compiled.graph.nodes[step.node].output);
             // What some rows of a border surround may follow, and is seen by itself.
-            let part = |operand: &Operand| step.pad_border && step.rows.len() < operand.shape.rows();
+            let part = |operand: &Operand| step.kind == StepKind::PadBorder && step.rows.len() < operand.shape.rows();
             let Some(operand) = result.filter(|operand| !part(operand)) else { continue };
             if !seen(number, &held.textures.read_rows(&operand, step.rows.clone())?) {
                 break;
@@ -57,7 +70,12 @@ impl Executor {
         let Some(queries) = TimestampQueries::new(&gpu, self.dispatches())? else { return Ok(None) };
         let mut last = None;
         let timed = match &self.resident {
-            Some(held) => queries.run(&gpu, &held.program, &mut |index| last = Some(Submitted { index })),
+            Some(held) => {
+                let mut borders: Vec<usize> = held.uploads.borders().collect();
+                borders.dedup();
+                let before = |dispatch| held.uploads.write(&gpu, dispatch, &held.textures, held.weights.packed());
+                queries.run(&gpu, &held.program, &borders, &before, &mut |index| last = Some(Submitted { index }))
+            }
             None => return Err(GpuError::Trimmed),
         };
         self.begun(last.clone());

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Binary, kernel, reference};
 use crate::{
     graph::{self, Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
@@ -37,6 +37,10 @@ impl Operator for Binary {
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
         kernel::weights(graph, node)
+    }
+
+    fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {
+        None
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {

@@ -4,7 +4,7 @@ use super::Groups;
 use crate::{
     graph::{Conv2d, Graph, Node, Padding, Shape},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSections,
         block::Block,
         common, pack,
         shader::helpers::{BLOCK, WEIGHTS},
@@ -23,6 +23,7 @@ shader_params! {
         blocks: usize,
         pixels: usize,
         bias: usize,
+        first_slice: u32,
     }
 }
 
@@ -38,6 +39,7 @@ shader_params! {
         padding: [usize; 2],
         out_group: usize,
         in_group: usize,
+        first_slice: u32,
     }
 }
 
@@ -152,7 +154,14 @@ pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLay
     texels
 }
 
-/// One dispatch over the step's rows.
+/// How the weights may be divided.
+pub(crate) fn sections(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> WeightSections {
+    let Tiling { block, taps, span, .. } = tiling(graph, node, conv, kind);
+    let slices = graph.shape(node.output).slices();
+    WeightSections::new(slices, block.slices, &[taps * span * 4, 1])
+}
+
+/// One dispatch over the step's rows and slices.
 pub(crate) fn dispatches(
     step: &StepContext<'_>,
     conv: &Conv2d,
@@ -165,15 +174,17 @@ pub(crate) fn dispatches(
     let block = geometry.block(out.pixels());
     let span = geometry.groups.span(block.slices);
     let taps = geometry.weights.h * geometry.weights.w;
-    let bias = geometry.slices() * taps * span * 4;
-    let epilogue = EpilogueParams::new(step.graph, step.node, bias + geometry.slices());
+    let [bias, alphas] = step.behind_weights(taps * span * 4);
+    let slices = step.slices.len();
+    let epilogue = EpilogueParams::with_alphas(step.graph, step.node, alphas, slices);
     // Blocks run on over the ends of rows, so that narrow images fill them, too.
     let pixels = step.rows.len() * out.w;
     let blocks = pixels.div_ceil(block.pixels);
-    let items = (blocks * geometry.slices().div_ceil(block.slices)) as u32;
+    let items = (blocks * slices.div_ceil(block.slices)) as u32;
+    let first_slice = step.slices.start;
     let params = KernelParams::new(step, &epilogue, items).input(input);
     let (shader, params) = if is_pointwise(&geometry, conv) {
-        (POINTWISE, params.params(&PointwiseParams { blocks, pixels, bias }))
+        (POINTWISE, params.params(&PointwiseParams { blocks, pixels, bias, first_slice }))
     } else {
         let params = params.params(&ConvParams {
             blocks,
@@ -186,6 +197,7 @@ pub(crate) fn dispatches(
             padding: [conv.padding.top, conv.padding.left],
             out_group: geometry.groups.out_group,
             in_group: geometry.groups.in_group,
+            first_slice,
         });
         (CONV, params)
     };

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, around, one_dispatch, pairs, plain},
         reference::{Operands, ReferenceError},
@@ -41,6 +41,10 @@ impl Operator for Conv2d {
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
         kernel::weights(graph, node, self, WeightLayout::Full)
+    }
+
+    fn weight_sections(&self, graph: &Graph, node: &Node) -> Option<WeightSections> {
+        Some(kernel::sections(graph, node, self, WeightLayout::Full))
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {

@@ -3,7 +3,7 @@
 use crate::{
     graph::{Conv2d, Graph, Node, Shape},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, pack,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSections, common, pack,
         wgsl::{shader_params, shared_constants},
     },
     ops::conv::kernel::{self as conv, WeightLayout},
@@ -85,6 +85,11 @@ pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d) -> Vec<[f32; 4]
     }
     texels.extend(pack::bias(graph, node, shape.c));
     texels
+}
+
+/// How the weights may be divided: where it runs as a convolution of many groups.
+pub(crate) fn sections(graph: &Graph, node: &Node, conv: &Conv2d) -> Option<WeightSections> {
+    (!is_plain(graph, node, conv)).then(|| conv::sections(graph, node, conv, WeightLayout::Depthwise))
 }
 
 /// One dispatch over the step's rows.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{DepthwiseConv2d, kernel, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections},
     ops::{
         conv::{self, kernel::WeightLayout},
         operator::{Kernels, Operator, Properties, one_dispatch},
@@ -42,6 +42,10 @@ impl Operator for DepthwiseConv2d {
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
         kernel::weights(graph, node, &self.0)
+    }
+
+    fn weight_sections(&self, graph: &Graph, node: &Node) -> Option<WeightSections> {
+        kernel::sections(graph, node, &self.0)
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {

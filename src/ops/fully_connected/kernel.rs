@@ -3,7 +3,7 @@
 use crate::{
     graph::{Conv2d, Graph, Node, Padding},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, pack,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSections, common, pack,
         shader::helpers::WEIGHTS, wgsl::shader_params,
     },
     ops::conv::kernel::{self as conv, WeightLayout},
@@ -16,6 +16,8 @@ shader_params! {
     struct Params {
         inputs: usize,
         bias: usize,
+        first_slice: u32,
+        slices: usize,
     }
 }
 
@@ -57,19 +59,29 @@ pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     texels
 }
 
-/// One dispatch over the step's rows.
+/// How the weights may be divided.
+pub(crate) fn sections(graph: &Graph, node: &Node) -> WeightSections {
+    if let Some(conv) = as_pointwise(graph, node) {
+        return conv::sections(graph, node, &conv, WeightLayout::FullyConnected);
+    }
+    let [inputs, outputs] = extents(graph, node);
+    WeightSections::new(outputs.div_ceil(4), 1, &[inputs.div_ceil(4) * 4, 1])
+}
+
+/// One dispatch over the step's rows and slices.
 pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
     common::constant(step, 1)?;
     if let Some(conv) = as_pointwise(step.graph, step.node) {
         return conv::dispatches(step, &conv, WeightLayout::FullyConnected);
     }
     let input = common::placed(step, 0)?;
-    let [inputs, outputs] = extents(step.graph, step.node);
-    let slices = outputs.div_ceil(4);
-    let bias = slices * inputs.div_ceil(4) * 4;
-    let epilogue = EpilogueParams::new(step.graph, step.node, bias + slices);
+    let [inputs, _] = extents(step.graph, step.node);
+    let slices = step.slices.len();
+    let [bias, alphas] = step.behind_weights(inputs.div_ceil(4) * 4);
+    let epilogue = EpilogueParams::with_alphas(step.graph, step.node, alphas, slices);
     let items = (step.rows.len() * step.output.shape.w * slices) as u32;
-    let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params { inputs, bias });
+    let params = Params { inputs, bias, first_slice: step.slices.start, slices };
+    let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
     // Four values in dense order are a texel of the operand only where channels fill their texels.
     let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
     let constants = vec![("ALIGNED", common::flag(aligned))];

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{FullyConnected, kernel, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections},
     ops::{
         conv::{self, kernel::WeightLayout},
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
@@ -47,6 +47,10 @@ impl Operator for FullyConnected {
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
         kernel::weights(graph, node)
+    }
+
+    fn weight_sections(&self, graph: &Graph, node: &Node) -> Option<WeightSections> {
+        Some(kernel::sections(graph, node))
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{GatherElements, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections},
     ops::{
         gather,
         operator::{Kernels, Operator, Properties, one_dispatch},
@@ -46,6 +46,10 @@ impl Operator for GatherElements {
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
         gather::kernel::weights(graph, node)
+    }
+
+    fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {
+        None
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Pad, reference};
 use crate::{
     graph::{Graph, Node, PadAxis, PadMode, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, rearrange},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections, rearrange},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
@@ -45,6 +45,10 @@ impl Operator for Pad {
 
     fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {
         Vec::new()
+    }
+
+    fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {
+        None
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {

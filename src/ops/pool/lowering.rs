@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Pool2d, kernel, reference};
 use crate::{
     graph::{self, Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, around, one_dispatch, pairs, plain},
         reduce,
@@ -51,6 +51,10 @@ impl Operator for Pool2d {
 
     fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {
         Vec::new()
+    }
+
+    fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {
+        None
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {

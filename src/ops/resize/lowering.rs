@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, ResizeAxis, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
@@ -43,6 +43,10 @@ impl Operator for Resize {
 
     fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {
         Vec::new()
+    }
+
+    fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {
+        None
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {

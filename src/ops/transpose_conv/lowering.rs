@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{TransposeConv, kernel, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, around, one_dispatch, pairs, plain},
         reference::{Operands, ReferenceError},
@@ -55,6 +55,10 @@ impl Operator for TransposeConv {
 
     fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
         kernel::weights(graph, node, self)
+    }
+
+    fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {
+        None
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {

@@ -67,6 +67,7 @@ pub fn phased(schedule: &Schedule, model: &RowDependencies, segments: &[Segment]
             reads: whole.reads.iter().map(read).collect(),
             writes: whole.writes.iter().map(write).filter(|touch| !touch.rows.is_empty()).collect(),
             rows,
+            slices: whole.slices.clone(),
             ..*whole
         };
         let number = made.steps.len();

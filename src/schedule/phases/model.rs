@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{
     graph::{Graph, IdVec, Node, TensorId},
     ops::{dispatch_rows, input_rows},
-    schedule::{Schedule, Step, StorageId, StorageKind},
+    schedule::{OperatorWeights, Schedule, Step, StepKind, StorageId, StorageKind, WeightStreaming},
 };
 
 /// An operator that writes rows of a storage, or a part of each.
@@ -66,6 +66,8 @@ pub struct Operator {
     pub dispatches: Vec<Range<u32>>,
     /// Rows of its result for which it has nothing to do.
     pub idle: Range<u32>,
+    /// Its weights, as far as they are uploaded in every run.
+    pub weights: OperatorWeights,
 }
 
 /// What is kept of a storage.
@@ -122,7 +124,7 @@ impl RowDependencies {
             let node = &graph.nodes[step.node];
             let mut reads: Vec<OperandUse> = Vec::new();
             // One more than the inputs: behind them comes what the epilogue adds.
-            let operands = if step.pad_border { 0 } else { node.inputs.len() + 1 };
+            let operands = if step.kind == StepKind::PadBorder { 0 } else { node.inputs.len() + 1 };
             for operand in 0..operands {
                 let Some(found) = input_rows(graph, node, operand) else { continue };
                 let tensor = node.inputs.get(operand).copied().or(node.epilogue.add);
@@ -154,9 +156,21 @@ impl RowDependencies {
             // A graph output may be a view of what is written, with fewer rows than are written one by one.
             written.rows = written.rows.max(first + step.rows.end);
             let idle = idle(step, first);
-            operators.push(Operator { rows: step.rows.end, writes, first, reads, dispatches, idle });
+            let weights = OperatorWeights::default();
+            operators.push(Operator { rows: step.rows.end, writes, first, reads, dispatches, idle, weights });
         }
         Self { operators, storages }
+    }
+
+    /// The same where some weights are uploaded in every run, of the schedule that it is the model of.
+    #[must_use]
+    pub fn with_streaming(mut self, schedule: &Schedule, streaming: &WeightStreaming) -> Self {
+        for (operator, step) in self.operators.iter_mut().zip(&schedule.steps) {
+            if step.kind == StepKind::Compute {
+                operator.weights = streaming.of(step.node);
+            }
+        }
+        self
     }
 
     /// Whether what `operator` writes is still wanted after operator `end - 1`.
@@ -192,7 +206,7 @@ fn producers(graph: &Graph, schedule: &Schedule) -> IdVec<TensorId, Vec<Producer
         let parts = || node.inputs.iter().flat_map(|&operand| made[operand].iter().copied());
         let own = step.map(|(operator, _)| Producer { operator, first: first_row(graph, schedule, node) });
         let producers = match step {
-            Some((_, step)) if !step.pad_border => own.into_iter().collect(),
+            Some((_, step)) if step.kind != StepKind::PadBorder => own.into_iter().collect(),
             // A view, and what is written in place, has no step of its own (a pad's writes the border alone): its rows
             // are made by who makes its operands.
             _ => parts().chain(own).collect(),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Operator, RowDependencies, Segment, drive::Driver, model::StorageInfo};
+use super::{RowDependencies, Segment, drive::Driver, model::StorageInfo};
 use crate::plan::{Progress, SearchControl};
 
 /// Numbers of phases that are tried, in this order: the work is bounded, so the two extremes come before those between.
@@ -271,11 +271,15 @@ impl<'a> Evaluator<'a> {
                 touched.push(storage);
             }
         };
+        // Of each operator its first band, its last, and how many.
+        let mut spans: Vec<Option<(u32, u32, u64)>> = vec![None; end - begin];
         for (number, band) in (0..).zip(bands) {
             if u64::from(number) % CHECK_INTERVAL == CHECK_INTERVAL - 1 && control.should_stop() {
                 break;
             }
             let op = &self.model.operators[band.operator];
+            let span = spans[band.operator - begin].get_or_insert((number, number, 0));
+            (span.1, span.2) = (number, span.2 + 1);
             dispatches += op.dispatches(&band.rows);
             for read in &op.reads {
                 let uses = &mut self.uses[read.storage];
@@ -314,8 +318,19 @@ impl<'a> Evaluator<'a> {
             self.uses[storage].most = size * max_overlap(&mut self.starts, &mut self.ends);
         }
         let most = |storage: usize| self.uses[storage].most;
-        let pair = |op: &Operator| op.reads.iter().map(|read| most(read.storage)).max().unwrap_or(0) + most(op.writes);
-        let unshared = self.model.operators[begin..end].iter().map(pair).max().unwrap_or(0);
+        let mut unshared = 0;
+        for (op, span) in self.model.operators[begin..end].iter().zip(spans) {
+            // None where all its rows are idle.
+            let (mut weights, mut step_count) = (0, 0);
+            if let Some((first, last, count)) = span {
+                (weights, step_count) = (op.weights.live(count), op.weights.steps(count));
+                change[first as usize] += weights as i64;
+                change[last as usize + 1] -= weights as i64;
+            }
+            dispatches += step_count;
+            let reads = op.reads.iter().map(|read| most(read.storage)).chain([weights]).max().unwrap_or(0);
+            unshared = unshared.max(reads + most(op.writes));
+        }
         // Only these, as a model may have thousands of storages and a segment touches a few.
         for storage in touched {
             let uses = &mut self.uses[storage];

@@ -146,6 +146,7 @@ fn refusal(graph: &texpool::graph::Graph, adds: bool) -> String {
         add: adds.then(|| operand.clone()),
         output: operand,
         rows: 0..2,
+        slices: 0..graph.shape(node.output).slices() as u32,
         weights: kernels::WeightPlace::default(),
     };
     texpool::ops::dispatches(&step).unwrap_err().to_string()

@@ -153,12 +153,36 @@ impl Harness {
             contents.create(&mut textures, width(i), *format)?;
         }
         let mut packed = TextureContents { texels: vec![POISON; 2 * rng.below(20) + 1] };
-        let base = packed.texels.len() as u32;
-        packed.texels.extend(ops::weights(graph, node));
-        let texels = packed.texels.len() as u32 - base;
+        let all = 0..graph.shape(result).slices() as u32;
+        // Where some slices can be computed alone, they are in half of the arrangements: the smallest tiles that there are.
+        let sections = ops::weight_sections(graph, node).filter(|_| arrangement % 2 == 1);
+        let tiles: Vec<Range<u32>> = match &sections {
+            Some(sections) => sections.tiles(1).collect(),
+            None => vec![all.clone()],
+        };
+        let own = ops::weights(graph, node);
+        assert_eq!(own.len() as u64, ops::weight_texels(graph, node));
+        // The weights of each tile, wherever they begin.
+        let mut begins = Vec::new();
+        for slices in &tiles {
+            begins.push(packed.texels.len() as u32);
+            match &sections {
+                Some(sections) => {
+                    for range in sections.ranges(slices) {
+                        packed.texels.extend(&own[range]);
+                    }
+                }
+                None => packed.texels.extend(&own),
+            }
+        }
+        begins.push(packed.texels.len() as u32);
         let weight_texture = packed.create(&mut textures, width(3), *format)?;
-        let weights =
-            WeightPlace { texture: weight_texture, base, texels, shift: textures.spec(weight_texture).shift() };
+        let shift = textures.spec(weight_texture).shift();
+        let weights = |tile: usize| {
+            let (base, texels) = (begins[tile], begins[tile + 1] - begins[tile]);
+            let skipped = sections.as_ref().map_or(0, |sections| sections.skipped(tiles[tile].start));
+            WeightPlace { texture: weight_texture, base, texels, shift, skipped }
+        };
         let operand = |textures: &TextureSet, tensor: TensorId| {
             operands[tensor].clone().map(|(texture, shape, placement)| placement.operand(shape, textures, texture))
         };
@@ -177,16 +201,20 @@ impl Harness {
                     RowTable::Ring { base, rows: shape.rows() as u32, row_texels, ring: band.len() as u32 };
             }
             let output = contents.create(&mut textures, width(4), *format)?;
-            let step = StepContext {
-                graph,
-                node,
-                inputs: node.inputs.iter().map(|&tensor| operand(&textures, tensor)).collect(),
-                add: node.epilogue.add.and_then(|tensor| operand(&textures, tensor)),
-                output: placement.clone().operand(shape, &textures, output),
-                rows: band.clone(),
-                weights,
-            };
-            let dispatches = ops::dispatches(&step).map_err(|e| e.to_string())?;
+            let mut dispatches = Vec::new();
+            for (tile, slices) in tiles.iter().enumerate() {
+                let step = StepContext {
+                    graph,
+                    node,
+                    inputs: node.inputs.iter().map(|&tensor| operand(&textures, tensor)).collect(),
+                    add: node.epilogue.add.and_then(|tensor| operand(&textures, tensor)),
+                    output: placement.clone().operand(shape, &textures, output),
+                    rows: band.clone(),
+                    slices: slices.clone(),
+                    weights: weights(tile),
+                };
+                dispatches.extend(ops::dispatches(&step).map_err(|e| e.to_string())?);
+            }
             let program = Program::new(&self.gpu, &mut textures, pipelines, *format, &dispatches);
             program.and_then(|program| program.run(&self.gpu, 0..program.len())).map_err(|e| e.to_string())?;
             let found = textures.read(output).map_err(|e| e.to_string())?;

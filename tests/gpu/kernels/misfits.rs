@@ -35,6 +35,7 @@ fn step<'a>(graph: &'a Graph, input: Operand, output: Operand) -> StepContext<'a
         add: None,
         output,
         rows: 0..3,
+        slices: 0..graph.shape(node.output).slices() as u32,
         weights: WeightPlace::default(),
     }
 }
@@ -71,6 +72,9 @@ fn operands_that_are_not_the_nodes_are_refused() {
         misfit(&step(&graph, wrong, operand(1)), why);
     }
     misfit(&StepContext { rows: 0..4, ..step(&graph, operand(0), operand(1)) }, "rows 0..4");
+    let beyond = 0..Shape::from(DIMS).slices() as u32 + 1;
+    misfit(&StepContext { slices: beyond, ..step(&graph, operand(0), operand(1)) }, "slices 0..");
+    misfit(&StepContext { slices: 1..1, ..step(&graph, operand(0), operand(1)) }, "slices 1..1");
     misfit(&StepContext { inputs: vec![], ..step(&graph, operand(0), operand(1)) }, "other operands");
     misfit(&StepContext { add: Some(operand(2)), ..step(&graph, operand(0), operand(1)) }, "other operands");
     let copy = graph.nodes[n(0)].clone();

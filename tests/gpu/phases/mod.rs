@@ -7,7 +7,7 @@ mod zoo;
 use std::{collections::BTreeSet, time::Instant};
 
 use texpool::{
-    compile::{CompileError, CompileOptions, CompiledModel, Point, compile, frontier},
+    compile::{CompileError, CompileOptions, CompiledModel, Phases, Point, WeightStorage, compile, frontier},
     gpu::{Executor, ExecutorOptions, Gpu, Memory},
     graph::Graph,
     ops::work,
@@ -146,6 +146,14 @@ fn is_invariant(network: &Network) {
             let found = run(&gpu, compiled, &options, true, &inputs);
             assert_eq!(naive.bits, found.bits, "{name}: {planner} with poison, {format:?}");
             whole = found.memory.pool_planned.min(whole);
+        }
+        for phases in [Phases::Off, Phases::Auto] {
+            let weights = WeightStorage::Streamed { resident_below: 1 << 10, tile_bytes: 64 << 10 };
+            let streamed = CompileOptions { phases, weights, ..options.clone() };
+            let compiled = compile(&graph, &streamed, &SearchControl::new()).unwrap();
+            let found = run(&gpu, compiled, &streamed, true, &inputs);
+            assert_eq!(naive.bits, found.bits, "{name}: weights uploaded in every run, {phases:?}, {format:?}");
+            assert!(found.memory.weights <= naive.memory.weights, "{name}");
         }
         let answered = began.elapsed() - planned;
         let points = chosen(front.points(), format);

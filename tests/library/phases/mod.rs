@@ -15,6 +15,8 @@ mod refused;
 #[cfg(test)]
 mod sizes;
 #[cfg(test)]
+mod streaming;
+#[cfg(test)]
 mod whole;
 
 /// Numbers in -1..1 that repeat nowhere.

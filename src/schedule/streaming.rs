@@ -1,0 +1,241 @@
+//! Weights as records of a schedule: uploaded in every run before the first step that reads them, and dead after the
+//! last, so that other tensors and weights lie in their place before and behind.
+
+use std::ops::Range;
+
+use super::{Access, Contents, Schedule, Step, StepKind, Storage, StorageId, StorageKind, subtensor::merged};
+use crate::{
+    graph::{Graph, IdVec, NodeId},
+    kernels::WeightSections,
+    ops,
+    plan::UsageRecord,
+};
+
+/// Which weights are uploaded in every run. Those of all other nodes stay on the device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WeightStreaming {
+    /// None for weights that stay, and for nodes that have none.
+    nodes: IdVec<NodeId, Option<StreamedWeights>>,
+    tile_texels: u64,
+}
+
+/// Weights of an operator that are uploaded in every run: all before its first band, or tile by tile where it has one
+/// band. Zeros where it has none, or they stay on the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OperatorWeights {
+    /// Texels of all.
+    pub texels: u64,
+    /// Texels of the largest tile.
+    pub tile_texels: u64,
+    /// Number of tiles.
+    pub tiles: u64,
+}
+
+impl OperatorWeights {
+    /// Texels that are on the device while the operator runs in so many bands.
+    pub(super) fn live(&self, bands: u64) -> u64 {
+        if bands > 1 { self.texels } else { self.tile_texels }
+    }
+
+    /// Steps that they add: an upload each, and for each tile but one a step of the operator.
+    pub(super) fn steps(&self, bands: u64) -> u64 {
+        match (self.tiles, bands) {
+            (0, _) => 0,
+            (tiles, 1) => 2 * tiles - 1,
+            _ => 1,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct StreamedWeights {
+    texels: u32,
+    /// How they are divided into tiles, where they can be.
+    sections: Option<WeightSections>,
+}
+
+impl WeightStreaming {
+    /// The weights of those nodes for which `is_streamed` answers true of their texels. A node that runs over all its
+    /// rows in one step has them uploaded in tiles of at most `tile_texels`, as far as its kernel can compute some
+    /// slices of its result alone.
+    pub fn new(graph: &Graph, tile_texels: u64, is_streamed: impl Fn(NodeId, u64) -> bool) -> Self {
+        let streamed = |(id, node)| {
+            let texels = ops::weight_texels(graph, node);
+            // What 32 bits do not count has no place in a texture either, which is told when it is packed.
+            let texels = u32::try_from(texels).ok().filter(|&texels| texels > 0 && is_streamed(id, texels.into()))?;
+            Some(StreamedWeights { texels, sections: ops::weight_sections(graph, node) })
+        };
+        Self { nodes: graph.nodes.iter_enumerated().map(streamed).collect(), tile_texels }
+    }
+
+    /// Whether all weights stay on the device.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.iter().all(Option::is_none)
+    }
+
+    /// Whether the weights of a node are uploaded in every run.
+    pub fn is_streamed(&self, node: NodeId) -> bool {
+        self.get(node).is_some()
+    }
+
+    /// What a node's weights take while it runs.
+    pub(super) fn of(&self, node: NodeId) -> OperatorWeights {
+        let Some(streamed) = self.get(node) else { return OperatorWeights::default() };
+        let (mut tiles, mut tile_texels) = (0, 0);
+        for slices in self.tiles(streamed) {
+            tiles += 1;
+            tile_texels = tile_texels.max(u64::from(streamed.texels_of(&slices)));
+        }
+        let texels = u64::from(streamed.texels);
+        match tiles {
+            0 | 1 => OperatorWeights { texels, tile_texels: texels, tiles: 1 },
+            _ => OperatorWeights { texels, tile_texels, tiles },
+        }
+    }
+
+    fn get(&self, node: NodeId) -> Option<&StreamedWeights> {
+        self.nodes.get(node)?.as_ref()
+    }
+
+    fn tiles(&self, streamed: &StreamedWeights) -> impl Iterator<Item = Range<u32>> + use<> {
+        let tiles = streamed.sections.as_ref().map(|sections| sections.tiles(self.tile_texels));
+        tiles.into_iter().flatten()
+    }
+}
+
+impl StreamedWeights {
+    /// Texels of some slices; of all where they cannot be divided.
+    fn texels_of(&self, slices: &Range<u32>) -> u32 {
+        match &self.sections {
+            // No more than `texels`, which 32 bits count.
+            Some(sections) => (sections.slice_texels() * slices.len() as u64) as u32,
+            None => self.texels,
+        }
+    }
+}
+
+/// The same steps with those before them that upload weights. A step over all rows of its node's result becomes one for
+/// each tile.
+pub fn stream_weights(graph: &Graph, schedule: &Schedule, streaming: &WeightStreaming) -> Schedule {
+    if streaming.is_empty() {
+        return schedule.clone();
+    }
+    let mut steps_of = IdVec::from_elem(0, &graph.nodes);
+    schedule.steps.iter().for_each(|step| steps_of[step.node] += 1);
+    let mut made = Schedule {
+        storages: schedule.storages.clone(),
+        storage_of: schedule.storage_of.clone(),
+        subtensors: schedule.subtensors.clone(),
+        ..Schedule::default()
+    };
+    // Where the weights of a node lie whose steps are several.
+    let mut uploaded: IdVec<NodeId, Option<StorageId>> = IdVec::from_elem(None, &graph.nodes);
+    for step in &schedule.steps {
+        let streamed = streaming.get(step.node).filter(|_| step.kind == StepKind::Compute);
+        let Some(streamed) = streamed else {
+            made.steps.push(step.clone());
+            continue;
+        };
+        if let Some(weights) = uploaded[step.node] {
+            made.steps.push(reading(step.clone(), weights, streamed.texels));
+            continue;
+        }
+        let tiles: Vec<Range<u32>> = match steps_of[step.node] {
+            1 => streaming.tiles(streamed).collect(),
+            _ => Vec::new(),
+        };
+        if tiles.len() < 2 {
+            let weights = made.upload(step, step.slices.clone(), streamed.texels);
+            uploaded[step.node] = Some(weights);
+            made.steps.push(reading(step.clone(), weights, streamed.texels));
+            continue;
+        }
+        for slices in tiles {
+            let texels = streamed.texels_of(&slices);
+            let weights = made.upload(step, slices.clone(), texels);
+            let writes = made.writes_of_slices(graph, step, &slices);
+            made.steps.push(reading(Step { slices, writes, ..step.clone() }, weights, texels));
+        }
+    }
+    made.numbered()
+}
+
+/// The step, which reads weights, too.
+fn reading(mut step: Step, storage: StorageId, texels: u32) -> Step {
+    step.reads.push(Access { storage, rows: 0..1, texels: 0..texels });
+    step
+}
+
+impl Schedule {
+    /// Adds the upload of a step's weights for some slices; answers where they lie.
+    fn upload(&mut self, step: &Step, slices: Range<u32>, texels: u32) -> StorageId {
+        let storage = self.storages.len();
+        // Records are numbered once all steps are there.
+        let kind = StorageKind::Intermediate(usize::MAX);
+        self.storages.push(Storage { kind, contents: Contents::Weights(step.node), rows: 1, row_texels: texels });
+        let writes = vec![Access { storage, rows: 0..1, texels: 0..texels }];
+        let kind = StepKind::Upload;
+        self.steps.push(Step { kind, node: step.node, rows: 0..0, slices, reads: Vec::new(), to: storage, writes });
+        storage
+    }
+
+    /// What a step writes that computes some slices alone.
+    fn writes_of_slices(&self, graph: &Graph, step: &Step, slices: &Range<u32>) -> Vec<Access> {
+        let result = graph.nodes[step.node].output;
+        // Outside of the pool nobody asks, and a graph output may be a view that counts other rows.
+        if !matches!(self.storages[step.to].kind, StorageKind::Intermediate(_)) {
+            return step.writes.clone();
+        }
+        let (layout, width) = (self.layout_of(graph, result), graph.shape(result).w as u32);
+        let run = |slice: u32| {
+            let start = layout.texel + slice * layout.pitch;
+            start..start + width
+        };
+        let runs = merged(slices.clone().map(run));
+        let mut rows: Vec<&Range<u32>> = step.writes.iter().map(|access| &access.rows).collect();
+        rows.dedup();
+        let access = |rows: &Range<u32>, texels: Range<u32>| Access { storage: step.to, rows: rows.clone(), texels };
+        rows.into_iter().flat_map(|rows| runs.iter().map(move |run| access(rows, run.clone()))).collect()
+    }
+
+    /// Numbers what lies in the pool by the first step that touches it, and notes what each step uses.
+    fn numbered(mut self) -> Self {
+        let outside = |storage: &Storage| !matches!(storage.kind, StorageKind::Intermediate(_));
+        let mut spans: Vec<Option<(usize, usize)>> = vec![None; self.storages.len()];
+        for (number, step) in self.steps.iter().enumerate() {
+            for access in step.reads.iter().chain(&step.writes) {
+                spans[access.storage].get_or_insert((number, number)).1 = number;
+            }
+            // A band of a pad may write nothing, and has its storage all the same.
+            spans[step.to].get_or_insert((number, number)).1 = number;
+        }
+        let mut order: Vec<StorageId> = (0..self.storages.len()).collect();
+        // Inputs and outputs first, as they are; what no step touches last.
+        order.sort_by_key(|&id| match outside(&self.storages[id]) {
+            true => (0, 0),
+            false => (1, spans[id].map_or(usize::MAX, |(first, _)| first)),
+        });
+        let mut number_of = vec![0; order.len()];
+        let mut storages = Vec::with_capacity(order.len());
+        for (number, &id) in order.iter().enumerate() {
+            number_of[id] = number;
+            let mut storage = self.storages[id];
+            if !outside(&storage) {
+                storage.kind = StorageKind::Intermediate(self.records.len());
+                let (first, last) = spans[id].unwrap_or_default();
+                self.records.push(UsageRecord::new(first, last, storage.texels()));
+            }
+            storages.push(storage);
+        }
+        self.storages = storages;
+        for storage in self.storage_of.iter_mut().flatten() {
+            *storage = number_of[*storage];
+        }
+        for step in &mut self.steps {
+            step.to = number_of[step.to];
+            step.reads.iter_mut().chain(&mut step.writes).for_each(|access| access.storage = number_of[access.storage]);
+        }
+        self.uses = self.steps.iter().map(|step| self.uses_of(step)).collect();
+        self
+    }
+}
