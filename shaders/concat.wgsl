@@ -1,5 +1,6 @@
 // One part of a concatenation: writes a box of the result from the part, from the one that follows, and from constants.
-// A texel where parts meet is written once, by the dispatch in whose box it lies. One texel an invocation.
+// A texel where parts meet is written once, by the dispatch in whose box it lies. One texel an invocation. A line of the
+// box is one of its image rows, of all its batches; the first of a dispatch is a line.
 
 struct Params {
     // The box: pixel, slice, image row, batch.
@@ -8,7 +9,6 @@ struct Params {
     // Where in the result the first and the second input begin: B, H, W, C.
     first_begin: vec4<u32>,
     second_begin: vec4<u32>,
-    end_row: u32,          // behind the last row to be written
     constants: u32,        // first weight texel of the constants, which lie as the box does
     constant_slice: u32,   // their first slice
     constant_slices: u32,
@@ -34,20 +34,19 @@ fn row_of(t: Tensor, o: vec3<u32>, begin: vec4<u32>) -> u32 {
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
-    let step = step_params();
-    if id >= step.items { return; }
+    let dispatch = dispatch_params();
+    if id >= dispatch.items { return; }
     let args = params();
     let dst = output_tensor();
     let corner = args.corner;
     let box = args.extents;
-    let line = id / (box.x * box.y);
+    let line = dispatch.first + id / (box.x * box.y);
     let i = id % (box.x * box.y);
     let x = corner.x + i % box.x;
     let slice = corner.y + i / box.x;
     let y = corner.z + line % box.z;
     let batch = corner.w + line / box.z;
     let row = batch * dst.h + y;
-    if row < step.first_row || row >= args.end_row { return; }
     let o = vec3(batch, y, x);
     var value = vec4(0.0);
     if CONSTANTS {

@@ -4,8 +4,6 @@
 
 // Pairs are of y and x.
 struct Params {
-    blocks: u32,          // of pixels
-    pixels: u32,
     bias: u32,            // first weight texel of the biases
     span: u32,            // input slices that an output slice reads
     window: vec2<u32>,
@@ -14,20 +12,22 @@ struct Params {
     padding: vec2<u32>,   // above and on the left
     out_group: u32,       // output channels of a group
     in_group: u32,        // input channels of a group
-    first_slice: u32,
 }
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
-    let step = step_params();
-    if id >= step.items { return; }
+    let dispatch = dispatch_params();
+    if id >= dispatch.items { return; }
     let args = params();
     let dst = output_tensor();
     let src = input_tensor();
-    let first = step.first_row * dst.w + (id % args.blocks) * PIXELS;
-    let end = step.first_row * dst.w + args.pixels;
-    let slice = args.first_slice + (id / args.blocks) * SLICES;
+    // Blocks run on over the ends of rows, so that narrow images fill them, too.
+    let begin_pixel = dispatch.first_row * dst.w;
+    let end = dispatch.end_row * dst.w;
+    let blocks = (end - begin_pixel + PIXELS - 1u) / PIXELS;
+    let first = begin_pixel + (id % blocks) * PIXELS;
+    let slice = dispatch.first + (id / blocks) * SLICES;
     let span = args.span;
     // The span of input slices starts where the group of the slice's first channel does.
     let start = min((slice * 4u / args.out_group) * args.in_group / 4u, src.slices - span);

@@ -1,10 +1,9 @@
 // Running sums along an axis. An invocation takes a line of texels along it; what lies outside the rows asked for is
 // summed, and not stored.
 
+// The first of a dispatch is a batch, or a row where the axis is none of rows.
 struct Params {
     axis: u32,
-    first: u32,     // batch, or row where the axis is none of rows
-    end_row: u32,   // behind the last row asked for
 }
 
 override EXCLUSIVE: bool = false;
@@ -13,18 +12,17 @@ override REVERSE: bool = false;
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
-    let step = step_params();
-    if id >= step.items { return; }
+    let dispatch = dispatch_params();
+    if id >= dispatch.items { return; }
     let dst = output_tensor();
     let src = input_tensor();
-    let args = params();
-    let axis = args.axis;
+    let axis = params().axis;
     // Lines are numbered by the pixel, the slice and the row, less what the axis is.
     let widths = select(src.w, 1u, axis == 2u);
     let depths = select(src.slices, 1u, axis == 3u);
     let x0 = id % widths;
     let slice0 = id / widths % depths;
-    let outer = args.first + id / (widths * depths);
+    let outer = dispatch.first + id / (widths * depths);
     let row0 = select(outer, outer * src.h, axis == 1u);
     let length = vec4(src.b, src.h, src.w, src.slices)[axis];
     let row_step = vec4(src.h, 1u, 0u, 0u)[axis];
@@ -33,7 +31,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         let at = select(i, length - 1u - i, REVERSE);
         let row = row0 + at * row_step;
         // Behind the rows asked for nothing is needed.
-        if axis < 2u && select(row >= args.end_row, row < step.first_row, REVERSE) { break; }
+        if axis < 2u && select(row >= dispatch.end_row, row < dispatch.first_row, REVERSE) { break; }
         let x = select(x0, at, axis == 2u);
         let slice = select(slice0, at, axis == 3u);
         let v = read_input(src, texel_of(src, row, slice, x));
@@ -54,6 +52,6 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             value = select(vec4(a, b, c, c + v.w), vec4(sum.x, a, b, c), EXCLUSIVE);
             sum = vec4(c + v.w);
         }
-        if row >= step.first_row && row < args.end_row { store_output(dst, row, x, slice, value); }
+        if row >= dispatch.first_row && row < dispatch.end_row { store_output(dst, row, x, slice, value); }
     }
 }

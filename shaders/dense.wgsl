@@ -5,7 +5,6 @@
 struct Params {
     inputs: u32,   // of an output pixel
     bias: u32,     // first weight texel of the biases
-    first_slice: u32,
     slices: u32,   // that are computed
 }
 
@@ -22,13 +21,13 @@ fn dense(src: Tensor, n: u32) -> f32 {
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
-    let step = step_params();
-    if id >= step.items { return; }
+    let dispatch = dispatch_params();
+    if id >= dispatch.items { return; }
     let args = params();
     let dst = output_tensor();
     let src = input_tensor();
-    let pixel = step.first_row * dst.w + id / args.slices;
-    let slice = args.first_slice + id % args.slices;
+    let pixel = dispatch.first_row * dst.w + id / args.slices;
+    let slice = dispatch.first + id % args.slices;
     let fours = (args.inputs + 3u) / 4u;
     var sum = read_weight(args.bias + slice);
     for (var k = 0u; k < fours; k++) {
@@ -42,7 +41,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
                 if k * 4u + j < args.inputs { x[j] = dense(src, n + j); }
             }
         }
-        sum += product(x, weight_matrix(step.weight_base + (slice * fours + k) * 4u, step.weight_shift));
+        sum += product(x, weight_matrix(dispatch.weight_base + (slice * fours + k) * 4u, dispatch.weight_shift));
     }
     store_output(dst, pixel / dst.w, pixel % dst.w, slice, sum);
 }

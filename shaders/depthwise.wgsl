@@ -22,13 +22,13 @@ override COLUMNS: u32 = 6u;
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
-    let step = step_params();
-    if id >= step.items { return; }
+    let dispatch = dispatch_params();
+    if id >= dispatch.items { return; }
     let args = params();
     let dst = output_tensor();
     let src = input_tensor();
     let block = id % args.blocks;
-    let row = step.first_row + id / args.blocks / dst.slices;
+    let row = dispatch.first_row + id / args.blocks / dst.slices;
     let slice = id / args.blocks % dst.slices;
     let ox = block * PIXELS;
     let left = ox * STRIDE_X - args.padding.y;
@@ -38,7 +38,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     var sum: array<vec4<f32>, MAX_ROW_PIXELS>;
     let bias = read_weight(args.bias + slice);
     for (var p = 0u; p < PIXELS; p++) { sum[p] = bias; }
-    var weight = step.weight_base + slice * WINDOW_Y * WINDOW_X;
+    var weight = dispatch.weight_base + slice * WINDOW_Y * WINDOW_X;
     for (var ky = 0u; ky < WINDOW_Y; ky++) {
         // Wraps below zero to beyond any height; so do columns.
         let iy = top + ky * args.dilation_y;
@@ -51,7 +51,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             column[c] = select(vec4(0.0), read_input(src, line + select(0u, ix, hit)), inside && hit);
         }
         for (var kx = 0u; kx < WINDOW_X; kx++) {
-            let w = textureLoad(weight_texture, at(weight, step.weight_shift));
+            let w = textureLoad(weight_texture, at(weight, dispatch.weight_shift));
             weight += 1u;
             for (var p = 0u; p < PIXELS; p++) { sum[p] += column[p * STRIDE_X + kx * DILATION_X] * w; }
         }

@@ -3,9 +3,9 @@
 
 struct Params {
     value: f32,
-    // Of a border: the rows above the part and those beside it, then its first slice, first pixel and extents.
-    above: u32,
-    beside: u32,
+    // Of a border: the part's first row and what is behind its last, then its first slice, first pixel and extents.
+    first_part_row: u32,
+    end_part_row: u32,
     first_slice: u32,
     first_pixel: u32,
     slices: u32,
@@ -28,8 +28,8 @@ fn texel_around(i: u32, width: u32, part: Params) -> u32 {
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
-    let step = step_params();
-    if id >= step.items { return; }
+    let dispatch = dispatch_params();
+    if id >= dispatch.items { return; }
     let args = params();
     let dst = output_tensor();
     let row_texels = dst.slices * dst.w;
@@ -37,21 +37,25 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     var texel = id % row_texels;
     var value = vec4(args.value);
     if PAD_BORDER {
-        let above = args.above * row_texels;
+        // Clamped, so that of rows above or below the part none lie beside it.
+        let first = clamp(args.first_part_row, dispatch.first_row, dispatch.end_row);
+        let rows_above = first - dispatch.first_row;
+        let rows_beside = clamp(args.end_part_row, first, dispatch.end_row) - first;
+        let above = rows_above * row_texels;
         let a_row = row_texels - args.slices * args.pixels;
         if id >= above {
             let i = id - above;
-            let beside = args.beside * a_row;
+            let beside = rows_beside * a_row;
             if i < beside {
-                row = args.above + i / max(a_row, 1u);
+                row = rows_above + i / max(a_row, 1u);
                 texel = texel_around(i % max(a_row, 1u), dst.w, args);
             } else {
-                row = args.above + args.beside + (i - beside) / row_texels;
+                row = rows_above + rows_beside + (i - beside) / row_texels;
                 texel = (i - beside) % row_texels;
             }
         }
         value = select(vec4(0.0), saturated(value), has_channels(dst, texel / dst.w));
     }
-    let place = texel_of(dst, step.first_row + row, texel / dst.w, texel % dst.w);
+    let place = texel_of(dst, dispatch.first_row + row, texel / dst.w, texel % dst.w);
     textureStore(target_texture, at(place, dst.shift), value);
 }

@@ -51,8 +51,8 @@ fn repeated_start(t: Tensor, dst: Tensor, row: u32, constant: bool) -> u32 {
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
-    let step = step_params();
-    if id >= step.items { return; }
+    let dispatch = dispatch_params();
+    if id >= dispatch.items { return; }
     let dst = output_tensor();
     let a = left_tensor();
     let b = right_tensor();
@@ -60,7 +60,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let first = (id % blocks) * PIXELS;
     let groups = (dst.slices + SLICES - 1u) / SLICES;
     let slice = ((id / blocks) % groups) * SLICES;
-    let row = step.first_row + id / (blocks * groups);
+    let row = dispatch.first_row + id / (blocks * groups);
     let a_start = repeated_start(a, dst, row, CONSTANT == CONSTANT_LEFT);
     let b_start = repeated_start(b, dst, row, CONSTANT == CONSTANT_RIGHT);
 

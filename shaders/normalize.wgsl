@@ -1,12 +1,11 @@
 // (x - mean) / sqrt(variance + epsilon) over any axes. A team of TEAM lanes takes a group of values with one mean: each
 // lane every TEAM-th texel, and the lanes' parts are put together in an order that never changes.
 
+// The first of a dispatch is one of the outer groups: rows, images or row numbers.
 struct Params {
     joined: vec4<u32>,   // whether B, H, W, C are of one group
-    outer: u32,          // first of the outer groups: rows, images or row numbers
     columns: u32,        // pixels that are groups of their own
     depths: u32,         // slices that are
-    end_row: u32,        // behind the last row to be written
     // Of a group.
     batches: u32,
     rows: u32,
@@ -42,7 +41,7 @@ fn group_texel(src: Tensor, which: u32, i: u32) -> GroupTexel {
     let args = params();
     let x0 = which % args.columns;
     let slice0 = which / args.columns % args.depths;
-    let outer = args.outer + which / (args.columns * args.depths);
+    let outer = dispatch_params().first + which / (args.columns * args.depths);
     // The first row of the group: rows and images count through all batches, row numbers within one.
     let row0 = select(outer, outer * src.h, args.joined.y != 0u && args.joined.x == 0u);
     let line = i / (args.pixels * args.slices);
@@ -62,9 +61,9 @@ fn main(
 ) {
     // Every lane reaches every barrier: a team beyond the last group repeats it and stores nothing.
     let id = begin(global, group);
-    let step = step_params();
+    let dispatch = dispatch_params();
     let args = params();
-    let which = min(id, step.items - 1u) / TEAM;
+    let which = min(id, dispatch.items - 1u) / TEAM;
     let member = id % TEAM;
     let dst = output_tensor();
     let src = input_tensor();
@@ -82,10 +81,10 @@ fn main(
     }
     let variance = workgroup_sum(lane, sum) / args.values;
     let scale = 1.0 / sqrt(variance + args.epsilon);
-    if id < step.items {
+    if id < dispatch.items {
         for (var i = member; i < texels; i += TEAM) {
             let t = group_texel(src, which, i);
-            if t.row < step.first_row || t.row >= args.end_row { continue; }
+            if t.row < dispatch.first_row || t.row >= dispatch.end_row { continue; }
             store_output(dst, t.row, t.x, t.slice, (read_group(src, t) - mean) * scale);
         }
     }

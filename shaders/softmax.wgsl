@@ -3,10 +3,10 @@
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
-    let step = step_params();
-    if id >= step.items { return; }
+    let dispatch = dispatch_params();
+    if id >= dispatch.items { return; }
     let src = input_tensor();
-    let row = step.first_row + id / src.w;
+    let row = dispatch.first_row + id / src.w;
     let x = id % src.w;
     let start = row_start(src, row) + x;
     let greatest = greatest_of(src, start, 0u, 1u);

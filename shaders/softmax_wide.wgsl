@@ -10,10 +10,10 @@ fn main(
 ) {
     // Every lane reaches every barrier: a group beyond the last pixel repeats it and stores nothing.
     let id = begin(global, group);
-    let step = step_params();
-    let pixel = min(id, step.items - 1u) / LANES;
+    let dispatch = dispatch_params();
+    let pixel = min(id, dispatch.items - 1u) / LANES;
     let src = input_tensor();
-    let row = step.first_row + pixel / src.w;
+    let row = dispatch.first_row + pixel / src.w;
     let x = pixel % src.w;
     let start = row_start(src, row) + x;
     parts[lane] = greatest_of(src, start, lane, LANES);
@@ -25,5 +25,5 @@ fn main(
     workgroupBarrier();
     var sum = 0.0;
     for (var i = 0u; i < LANES; i++) { sum += parts[i]; }
-    if id < step.items { store_softmax(src, start, lane, LANES, greatest, sum, row, x); }
+    if id < dispatch.items { store_softmax(src, start, lane, LANES, greatest, sum, row, x); }
 }

@@ -17,7 +17,7 @@ struct Params {
 fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let src = input_tensor();
     let args = params();
-    let step = step_params();
+    let dispatch = dispatch_params();
     let slice = o.slice;
     // The span of input slices starts where the group of the slice's first channel does.
     let begins = min((slice * 4u / args.out_group) * args.in_group / 4u, src.slices - args.span);
@@ -40,10 +40,10 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
             let before = full.y - kx * args.dilation.y;
             let ix = before / args.stride.y;
             if ix >= src.w || before % args.stride.y != 0u { continue; }
-            var weight = step.weight_base + ((slice * args.window.x + ky) * args.window.y + kx) * args.span * 4u;
+            var weight = dispatch.weight_base + ((slice * args.window.x + ky) * args.window.y + kx) * args.span * 4u;
             for (var k = 0u; k < args.span; k++) {
                 let v = read_input(src, start + k * src.pitch + ix);
-                sum += product(v, weight_matrix(weight, step.weight_shift));
+                sum += product(v, weight_matrix(weight, dispatch.weight_shift));
                 weight += 4u;
             }
         }

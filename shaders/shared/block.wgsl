@@ -17,7 +17,7 @@ fn begin_block(
     texels: u32,
     bias: u32,
 ) {
-    let base = step_params().weight_base;
+    let base = dispatch_params().weight_base;
     for (var s = 0u; s < SLICES; s++) {
         let out = min(slice + s, dst.slices - 1u);
         (*weights)[s] = base + out * texels;
@@ -28,7 +28,7 @@ fn begin_block(
 
 // Adds what four input channels give.
 fn add_products(sums: ptr<function, Sums>, weights: ptr<function, WeightTexels>, x: ptr<function, PixelValues>) {
-    let shift = step_params().weight_shift;
+    let shift = dispatch_params().weight_shift;
     for (var s = 0u; s < SLICES; s++) {
         let w = weight_matrix((*weights)[s], shift);
         (*weights)[s] += 4u;

@@ -13,11 +13,11 @@ struct OutputTexel {
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
-    let step = step_params();
-    if id >= step.items { return; }
+    let dispatch = dispatch_params();
+    if id >= dispatch.items { return; }
     let dst = output_tensor();
     let row_texels = dst.slices * dst.w;
-    let row = step.first_row + id / row_texels;
+    let row = dispatch.first_row + id / row_texels;
     let slice = (id % row_texels) / dst.w;
     let x = (id % row_texels) % dst.w;
     store_output(dst, row, x, slice, compute(dst, OutputTexel(row, row / dst.h, row % dst.h, x, slice)));

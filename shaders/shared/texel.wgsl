@@ -2,8 +2,9 @@
 // stored.
 //
 // `src/kernels/shader.rs` puts constants in front, and the functions that read parameters into the structs that stand
-// here and in front of each kernel: `step_params`, `tensor`, `params`. The Rust side states both
-// (`src/kernels/params.rs` those of this file), and writes a step's params in that order, then its row tables.
+// here and in front of each kernel: `dispatch_params`, `step_params`, `tensor`, `params`. The Rust side states both
+// (`src/kernels/params.rs` those of this file), and writes the last three of a dispatch in that order, then row tables,
+// into its block, which `table` is; `dispatch_table` is the first. Where both lie, `src/gpu/param_binding.rs` says.
 @group(0) @binding(1) var target_texture: Writable;
 @group(0) @binding(2) var input_texture: Readable;
 @group(0) @binding(3) var weight_texture: Readable;
@@ -15,31 +16,43 @@ override ADD: bool = false;
 override THEN: u32 = ACT_NONE;
 
 // Always 0, which no compiler can know: a table index that cannot be folded keeps drivers from
-// compiling the shader again for each step's parameters.
+// compiling the shader again for each dispatch's parameters.
 var<private> origin: u32;
 
+// What may differ between the dispatches of an operator.
+struct DispatchParams {
+    items: u32,          // invocations that compute something
+    first_row: u32,      // of the result
+    end_row: u32,        // behind the last
+    first: u32,          // number of what is computed first, where a kernel counts something else than rows
+    weight_base: u32,    // the operator's first weight texel
+    weight_shift: u32,   // log2 of the weight texture's width
+}
+
 struct StepParams {
-    items: u32,           // invocations that compute something
-    first_row: u32,       // of the result
-    alphas: vec2<f32>,    // first parameters of FIRST and THEN
-    weight_base: u32,     // the step's first weight texel
-    weight_shift: u32,    // log2 of the weight texture's width
-    betas: vec2<u32>,     // second parameters of FIRST and THEN, as `activate` wants them
+    alphas: vec2<f32>,   // first parameters of FIRST and THEN
+    betas: vec2<u32>,    // second parameters of FIRST and THEN, as `activate` wants them
 }
 
 struct Tensor {
-    rows: u32,    // word of the row table
-    shift: u32,   // log2 of the texture's width
+    rows: u32,     // word of the row table
+    mask: u32,     // which bits of a row's number count in the table: all of them, or none
+    stride: u32,   // from a row to the next, where none do
+    shift: u32,    // log2 of the texture's width
     w: u32,
     h: u32,
     b: u32,
     c: u32,
     slices: u32,
-    pitch: u32,   // from a slice of a row to the next
+    pitch: u32,    // from a slice of a row to the next
 }
 
 fn param(i: u32) -> vec4<u32> {
     return table[origin + i];
+}
+
+fn dispatch_param(i: u32) -> vec4<u32> {
+    return dispatch_table.groups[origin + i];
 }
 
 // Linear index of this invocation; every GRID_ROW workgroups the grid begins a new row along y. Comes before anything
@@ -55,8 +68,8 @@ fn second_tensor() -> Tensor { return tensor(SECOND_TENSOR); }
 
 // First texel of a row. Row `r` of a tensor is image row `r % h` of batch `r / h`.
 fn row_start(t: Tensor, row: u32) -> u32 {
-    let i = t.rows + row;
-    return table[origin + (i >> 2u)][i & 3u];
+    let i = t.rows + (row & t.mask);
+    return table[origin + (i >> 2u)][i & 3u] + row * t.stride;
 }
 
 // The texel of pixel `x` of `slice` of a row.
@@ -87,10 +100,10 @@ fn read_second(t: Tensor, texel: u32) -> vec4<f32> {
     return textureLoad(second_texture, at(texel, t.shift));
 }
 
-// Texel `i` of the step's own weights.
+// Texel `i` of the operator's own weights.
 fn read_weight(i: u32) -> vec4<f32> {
-    let step = step_params();
-    return textureLoad(weight_texture, at(step.weight_base + i, step.weight_shift));
+    let dispatch = dispatch_params();
+    return textureLoad(weight_texture, at(dispatch.weight_base + i, dispatch.weight_shift));
 }
 
 // One where it is so, else zero.

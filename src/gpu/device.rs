@@ -16,7 +16,7 @@ use std::{task::Waker, time::Instant};
 #[cfg(not(target_arch = "wasm32"))]
 use super::poller::{Poller, Polling};
 use super::{
-    GpuError,
+    DispatchBinding, GpuError,
     loss::Loss,
     poll::{catch_panic, poll_once},
 };
@@ -217,17 +217,20 @@ impl Gpu {
                 .await
                 .map_err(|e| GpuError::NoAdapter { reason: e.to_string() })?,
         };
-        let mut required_features = wgpu::Features::empty();
+        // Dispatches are told a few words each; that costs nothing where they travel with the commands.
+        let mut required_features = adapter.features() & wgpu::Features::IMMEDIATES;
         if options.timestamps {
             required_features |= adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
         }
         // Every pipeline keeps within WebGPU's default limits, so that a plan runs anywhere; only sizes of textures and
         // buffers follow the adapter.
         let has = adapter.limits();
+        let immediates = required_features.contains(wgpu::Features::IMMEDIATES);
         let required_limits = wgpu::Limits {
             max_texture_dimension_2d: has.max_texture_dimension_2d,
             max_buffer_size: has.max_buffer_size,
             max_storage_buffer_binding_size: has.max_storage_buffer_binding_size,
+            max_immediate_size: if immediates { DispatchBinding::BYTES.min(has.max_immediate_size) } else { 0 },
             ..wgpu::Limits::default()
         };
         let (device, queue) = adapter

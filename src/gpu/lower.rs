@@ -1,6 +1,6 @@
 //! From a compiled model to dispatches: every operand gets its texture and row table.
 
-use super::{GpuError, TextureSet, weight_uploads::WeightUpload};
+use super::{GpuError, TextureSet, params::SharedBlocks, weight_uploads::WeightUpload};
 use crate::{
     compile::CompiledModel,
     graph::{IdVec, NodeId, Shape, TensorId},
@@ -70,8 +70,8 @@ impl PlacedModel<'_> {
         })
     }
 
-    /// The dispatches of all steps in order, and the uploads of weights between them. The dispatches' params must fit
-    /// into a buffer of `max_bytes`: a tensor of very many rows has a long row table in every step that touches it.
+    /// The dispatches of all steps in order, and the uploads of weights between them. The dispatches' blocks
+    /// must fit into a buffer of `max_bytes`: a tensor of very many rows that lie anywhere has a long row table.
     pub(super) fn commands(
         &self,
         weights: &IdVec<NodeId, WeightPlace>,
@@ -90,7 +90,7 @@ impl PlacedModel<'_> {
                 all.push((None, kernels::fill::fill(&whole(texture, spec), rows, f32::NAN)?));
             }
         }
-        let mut bytes = 0u64;
+        let mut blocks = SharedBlocks::default();
         for (index, step) in schedule.steps.iter().enumerate() {
             let node = &graph.nodes[step.node];
             if step.kind == StepKind::Upload {
@@ -106,7 +106,7 @@ impl PlacedModel<'_> {
             let Some(output) = self.operand(node.output) else {
                 return Err(GpuError::NotPlaced { op_index: node.op_index, op: node.op.name() });
             };
-            let dispatches = match step.kind == StepKind::PadBorder {
+            let mut dispatches = match step.kind == StepKind::PadBorder {
                 true => vec![kernels::fill::pad_border(graph, node, &output, step.rows.clone())?],
                 false => ops::lower(&StepContext {
                     graph,
@@ -119,21 +119,24 @@ impl PlacedModel<'_> {
                     weights: self.uploaded_weights(step).unwrap_or(weights[step.node]),
                 })?,
             };
-            for dispatch in &dispatches {
+            for dispatch in &mut dispatches {
+                blocks.share(dispatch);
                 self.textures.check_iterations(dispatch.iterations, || {
                     format!("an invocation of operator {} ({})", node.op_index, node.op.name())
                 })?;
             }
             // Counted on the way, so that tables which are far too long are refused before all of them are made.
-            bytes += dispatches.iter().map(|dispatch| dispatch.params.len() as u64 * 4).sum::<u64>();
+            let bytes = blocks.bytes();
             if bytes > max_bytes {
-                let what = format!("row tables of all steps up to operator {} ({})", node.op_index, node.op.name());
+                let what = format!("parameters of all steps up to operator {} ({})", node.op_index, node.op.name());
                 return Err(GpuError::Limit { what, limit: "maxBufferSize", needed: bytes, allowed: max_bytes });
             }
             all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
             for (storage, rows) in last_uses.get(index).into_iter().flatten() {
                 if let Some(operand) = self.contents(*storage) {
-                    all.push((None, kernels::fill::fill(&operand, rows.clone(), f32::NAN)?));
+                    let mut fill = kernels::fill::fill(&operand, rows.clone(), f32::NAN)?;
+                    blocks.share(&mut fill);
+                    all.push((None, fill));
                 }
             }
         }

@@ -14,6 +14,7 @@ mod lower;
 mod memory;
 mod pack;
 mod packed_weights;
+mod param_binding;
 mod params;
 mod pipelines;
 mod poll;
@@ -46,7 +47,8 @@ pub use io_texture::io_texture;
 pub(crate) use io_texture::texture_format;
 pub use memory::Memory;
 pub(crate) use pack::{lane, pack, unpack};
-pub use pipelines::{ParamBinding, PipelineRecipe, Pipelines, SharedPipelines, source};
+pub use param_binding::{DispatchBinding, ParamBinding};
+pub use pipelines::{PipelineRecipe, Pipelines, SharedPipelines, source};
 #[cfg(not(target_arch = "wasm32"))]
 pub use poller::Polling;
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,14 +1,18 @@
-//! The params of a program's dispatches: one buffer for those that fit into uniform memory, one for the others.
+//! What the dispatches of a program are told: their blocks, each content once, in one buffer for those that fit into
+//! uniform memory and one for the others; and what each alone is told, where the device has no immediates.
 
-use std::num::NonZeroU64;
+use std::{
+    collections::{HashMap, HashSet},
+    num::NonZeroU64,
+    sync::Arc,
+};
 
-use super::{Gpu, GpuError, ParamBinding};
-use crate::kernels::Dispatch;
+use super::{DispatchBinding, Gpu, GpuError, ParamBinding};
+use crate::kernels::{DISPATCH_WORDS, Dispatch};
 
-/// A dispatch's params: a range of a buffer that holds those of many.
-#[derive(Debug)]
+/// A range of a buffer.
+#[derive(Clone, Debug)]
 pub(super) struct ParamRange {
-    pub(super) binding: ParamBinding,
     buffer: wgpu::Buffer,
     offset: u64,
     size: u64,
@@ -24,89 +28,301 @@ impl ParamRange {
     }
 }
 
-/// A buffer of parameters while it is put together.
-struct ParamBuffer {
-    binding: ParamBinding,
-    align: usize,
-    params: Vec<u32>,
-    /// Words that must be there for the last range to lie inside.
-    end: usize,
+/// Where the block of a dispatch lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct BlockPlace {
+    pub(super) binding: ParamBinding,
+    /// In bytes.
+    offset: u64,
+    size: u64,
 }
 
-impl ParamBuffer {
-    fn new(binding: ParamBinding, limits: &wgpu::Limits) -> Self {
-        let align = match binding {
-            ParamBinding::Uniform => limits.min_uniform_buffer_offset_alignment,
-            ParamBinding::Storage => limits.min_storage_buffer_offset_alignment,
-        };
-        Self { binding, align: align as usize / 4, params: Vec::new(), end: 0 }
+/// What a dispatch alone is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum OwnParams {
+    Immediates([u32; DISPATCH_WORDS]),
+    /// The words from that byte of a uniform buffer on.
+    Offset(u32),
+}
+
+/// Ranges of a buffer while it is put together. Equal ones are one.
+struct Ranges<'a> {
+    /// Words of which each range begins with a multiple.
+    align: usize,
+    words: Vec<u32>,
+    /// Words that must be there for the last range to lie inside.
+    end: usize,
+    begins: HashMap<&'a [u32], usize>,
+}
+
+impl<'a> Ranges<'a> {
+    fn new(align_bytes: u32) -> Self {
+        let align = (align_bytes as usize / 4).max(1);
+        Self { align, words: Vec::new(), end: 0, begins: HashMap::new() }
     }
 
-    /// Appends params and answers where their range begins and how long it is, in bytes.
-    fn push(&mut self, params: &[u32]) -> [u64; 2] {
-        let begin = self.params.len().next_multiple_of(self.align.max(1));
-        self.params.resize(begin, 0);
-        self.params.extend_from_slice(params);
-        // WGSL gives arrays in uniform memory a fixed length, and a binding must cover all of it.
-        let length = if self.binding == ParamBinding::Uniform {
-            ParamBinding::UNIFORM_PARAMS
-        } else {
-            // In storage memory it is an array of vectors of four words.
-            params.len().next_multiple_of(4)
-        };
-        // Ranges may overlap, since no shader reads behind its own params: only the end of the last one counts.
-        self.end = begin + length;
-        [begin, length].map(|params| params as u64 * 4)
+    /// Appends words whose binding covers `length`, if there are none like them, and answers the byte where they begin.
+    fn push(&mut self, words: &'a [u32], length: usize) -> u64 {
+        let begin = *self.begins.entry(words).or_insert_with(|| {
+            let begin = self.words.len().next_multiple_of(self.align);
+            self.words.resize(begin, 0);
+            self.words.extend_from_slice(words);
+            // Ranges may overlap, since no shader reads behind its own words: only the end of the last one counts.
+            self.end = begin + length;
+            begin
+        });
+        begin as u64 * 4
     }
 
-    fn upload(mut self, gpu: &Gpu, label: &str) -> Result<Option<wgpu::Buffer>, GpuError> {
-        if self.params.is_empty() {
+    fn upload(mut self, gpu: &Gpu, label: &str, usage: wgpu::BufferUsages) -> Result<Option<wgpu::Buffer>, GpuError> {
+        if self.words.is_empty() {
             return Ok(None);
         }
-        self.params.resize(self.end, 0);
-        let usage = if self.binding == ParamBinding::Uniform {
-            wgpu::BufferUsages::UNIFORM
-        } else {
-            wgpu::BufferUsages::STORAGE
-        };
+        self.words.resize(self.end, 0);
         let buffer = gpu.buffer(
-            "row tables",
+            "parameters",
             &wgpu::BufferDescriptor {
                 label: Some(label),
-                size: self.params.len() as u64 * 4,
+                size: self.words.len() as u64 * 4,
                 usage: usage | wgpu::BufferUsages::COPY_DST,
                 mapped_at_creation: false,
             },
         )?;
-        gpu.scoped("uploading row tables", || gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&self.params)))?;
+        gpu.scoped("uploading parameters", || gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&self.words)))?;
         Ok(Some(buffer))
     }
 }
 
-/// Uploads the params of all dispatches into buffers of that label. Answers where each one's lie, in their order, and the
-/// bytes of the buffers.
-pub(super) fn upload(gpu: &Gpu, label: &str, dispatches: &[Dispatch]) -> Result<(Vec<ParamRange>, u64), GpuError> {
-    let limits = gpu.device.limits();
-    let mut buffers = ParamBinding::ALL.map(|binding| ParamBuffer::new(binding, &limits));
-    let mut ranges = Vec::with_capacity(dispatches.len());
-    for dispatch in dispatches {
-        let binding = ParamBinding::for_params(dispatch.params.len());
-        let [offset, size] = buffers[binding as usize].push(&dispatch.params);
-        let allowed = limits.max_storage_buffer_binding_size;
-        if binding == ParamBinding::Storage && size > allowed {
-            let what = format!("row tables of a step ({})", dispatch.shader.name());
-            return Err(GpuError::Limit { what, limit: "maxStorageBufferBindingSize", needed: size, allowed });
+/// What buffers will hold, before there are any.
+struct Layout<'a> {
+    uniform: Ranges<'a>,
+    storage: Ranges<'a>,
+    /// What dispatches alone are told, where that is not carried by the command buffer.
+    own: Ranges<'a>,
+    blocks: Vec<BlockPlace>,
+    offsets: Vec<OwnParams>,
+}
+
+impl<'a> Layout<'a> {
+    fn new(dispatches: &'a [Dispatch], carried: DispatchBinding, limits: &wgpu::Limits) -> Result<Self, GpuError> {
+        let uniform = Ranges::new(limits.min_uniform_buffer_offset_alignment);
+        let storage = Ranges::new(limits.min_storage_buffer_offset_alignment);
+        let own = Ranges::new(limits.min_uniform_buffer_offset_alignment);
+        let mut made = Self { uniform, storage, own, blocks: Vec::new(), offsets: Vec::new() };
+        // One length for all that fit into uniform memory, so that a kernel is one pipeline.
+        let bindings = dispatches.iter().map(|dispatch| ParamBinding::for_words(dispatch.block.len()));
+        let uniform = bindings.filter(|binding| *binding != ParamBinding::Storage).max();
+        // Most dispatches share the block itself with another, which spares a look at its words.
+        let mut seen: HashMap<*const u32, BlockPlace> = HashMap::new();
+        for dispatch in dispatches {
+            let place = match seen.get(&dispatch.block.as_ptr()) {
+                Some(place) => *place,
+                None => made.block(dispatch, uniform, limits)?,
+            };
+            seen.insert(dispatch.block.as_ptr(), place);
+            made.blocks.push(place);
+            made.offsets.push(match carried {
+                DispatchBinding::Immediates => OwnParams::Immediates(dispatch.own),
+                DispatchBinding::Uniform => OwnParams::Offset(made.own.push(&dispatch.own, DISPATCH_WORDS) as u32),
+            });
         }
-        ranges.push((binding, offset, size));
+        Ok(made)
     }
-    let [uniform, storage] = buffers.map(|buffer| buffer.upload(gpu, label));
-    let buffers = [uniform?, storage?];
-    let bytes = buffers.iter().flatten().map(wgpu::Buffer::size).sum();
-    let params = |(binding, offset, size)| {
-        let buffer = buffers[binding as usize].clone();
-        let missing = || GpuError::Refused { doing: "binding row tables".into(), reason: "they have no buffer".into() };
-        Ok(ParamRange { binding, buffer: buffer.ok_or_else(missing)?, offset, size })
+
+    fn block(
+        &mut self,
+        dispatch: &'a Dispatch,
+        uniform: Option<ParamBinding>,
+        limits: &wgpu::Limits,
+    ) -> Result<BlockPlace, GpuError> {
+        let words = dispatch.block.len();
+        if let (ParamBinding::Uniform(_), Some(binding @ ParamBinding::Uniform(length))) =
+            (ParamBinding::for_words(words), uniform)
+        {
+            let length = length as usize;
+            let offset = self.uniform.push(&dispatch.block, length);
+            return Ok(BlockPlace { binding, offset, size: length as u64 * 4 });
+        }
+        // In storage memory it is an array of vectors of four words.
+        let length = words.next_multiple_of(4);
+        let (needed, allowed) = (length as u64 * 4, limits.max_storage_buffer_binding_size);
+        if needed > allowed {
+            let what = format!("parameters of a step ({})", dispatch.shader.name());
+            return Err(GpuError::Limit { what, limit: "maxStorageBufferBindingSize", needed, allowed });
+        }
+        let offset = self.storage.push(&dispatch.block, length);
+        Ok(BlockPlace { binding: ParamBinding::Storage, offset, size: needed })
+    }
+}
+
+/// What the dispatches of a program are told, on the device.
+#[derive(Debug)]
+pub(super) struct Params {
+    /// For each dispatch the place of its block.
+    pub(super) blocks: Vec<BlockPlace>,
+    /// For each dispatch what it alone is told.
+    pub(super) own: Vec<OwnParams>,
+    uniform: Option<wgpu::Buffer>,
+    storage: Option<wgpu::Buffer>,
+    offsets: Option<wgpu::Buffer>,
+}
+
+impl Params {
+    /// Uploads what all dispatches are told into buffers of that label.
+    pub(super) fn upload(gpu: &Gpu, label: &str, dispatches: &[Dispatch]) -> Result<Self, GpuError> {
+        let made = Layout::new(dispatches, DispatchBinding::of(&gpu.device), &gpu.device.limits())?;
+        Ok(Self {
+            blocks: made.blocks,
+            own: made.offsets,
+            uniform: made.uniform.upload(gpu, label, wgpu::BufferUsages::UNIFORM)?,
+            storage: made.storage.upload(gpu, label, wgpu::BufferUsages::STORAGE)?,
+            offsets: made.own.upload(gpu, label, wgpu::BufferUsages::UNIFORM)?,
+        })
+    }
+
+    /// Bytes of the buffers.
+    pub(super) fn bytes(&self) -> u64 {
+        [&self.uniform, &self.storage, &self.offsets].into_iter().flatten().map(wgpu::Buffer::size).sum()
+    }
+
+    /// What is bound for a block.
+    pub(super) fn block(&self, place: BlockPlace) -> Result<ParamRange, GpuError> {
+        let buffer = match place.binding {
+            ParamBinding::Uniform(_) => &self.uniform,
+            ParamBinding::Storage => &self.storage,
+        };
+        let missing = || GpuError::Refused { doing: "binding parameters".into(), reason: "they have no buffer".into() };
+        let buffer = buffer.clone().ok_or_else(missing)?;
+        Ok(ParamRange { buffer, offset: place.offset, size: place.size })
+    }
+
+    /// What is bound, with a dynamic offset, for what each dispatch alone is told; nothing where immediates are.
+    pub(super) fn offsets(&self) -> Option<ParamRange> {
+        let buffer = self.offsets.clone()?;
+        Some(ParamRange { buffer, offset: 0, size: DispatchBinding::BYTES.into() })
+    }
+}
+
+/// Blocks of dispatches while those are made: what is there already is taken instead of another like it, so that host
+/// memory does not grow with the number of bands either.
+#[derive(Debug, Default)]
+pub(super) struct SharedBlocks {
+    blocks: HashSet<Arc<[u32]>>,
+    words: usize,
+}
+
+impl SharedBlocks {
+    pub(super) fn share(&mut self, dispatch: &mut Dispatch) {
+        match self.blocks.get(&dispatch.block) {
+            Some(held) => dispatch.block = Arc::clone(held),
+            None => {
+                self.words += dispatch.block.len();
+                self.blocks.insert(Arc::clone(&dispatch.block));
+            }
+        }
+    }
+
+    /// Bytes of all that are there.
+    pub(super) const fn bytes(&self) -> u64 {
+        self.words as u64 * 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Layout;
+    use crate::{
+        gpu::DispatchBinding,
+        graph::{Act, Conv2d, CumSum, Graph, GraphBuilder, Op, Padding, Pool2d, PoolKind, Shape, TensorId, Unary},
+        kernels::{Dispatch, Operand, StepContext, WeightPlace},
+        ops,
+        plan::RowTable,
     };
-    let ranges = ranges.into_iter().map(params).collect::<Result<_, GpuError>>()?;
-    Ok((ranges, bytes))
+
+    const ROWS: u32 = 24;
+
+    /// Operators that are told of their rows in different ways.
+    fn graph() -> Graph {
+        let mut b = GraphBuilder::new("bands");
+        let same = Padding { top: 1, bottom: 1, left: 1, right: 1 };
+        let conv = |padding| Conv2d { stride: [1; 2], dilation: [1; 2], padding, groups: 1 };
+        let weights =
+            |b: &mut GraphBuilder, dims: &[usize; 4]| b.constant("w", dims, &vec![0.5; dims.iter().product()]).unwrap();
+        let x = b.input("x", &[2, ROWS as usize / 2, 7, 8]).unwrap();
+        let [wide, narrow, slim] = [[8, 3, 3, 8], [8, 1, 1, 8], [1, 3, 3, 8]].map(|dims| weights(&mut b, &dims));
+        let y = b.conv2d("conv", conv(same), x, wide, None, Act::None).unwrap();
+        let y = b.conv2d("pointwise", conv(Padding::default()), y, narrow, None, Act::None).unwrap();
+        let y = b.depthwise("depthwise", conv(same), y, slim, None, Act::None).unwrap();
+        let y = b.pool("pool", Pool2d::plain(PoolKind::Max, [3; 2], [1; 2], same), y).unwrap();
+        let y = b.unary("sin", Unary::Sin, y).unwrap();
+        let sums = CumSum { axis: 3, exclusive: false, reverse: false };
+        let y = b.node("sums", Op::CumSum(sums), &[y], Act::None).unwrap();
+        let y = b.concat("concat", 3, &[x, y]).unwrap();
+        b.finish(&[y]).unwrap()
+    }
+
+    fn operand(shape: Shape, texture: usize, scattered: bool) -> Operand {
+        let row_texels = shape.row_texels() as u32;
+        let rows = match scattered {
+            false => RowTable::Whole { base: 3, rows: ROWS, row_texels },
+            // The first row behind the others, which are in order.
+            true => RowTable::Scattered {
+                row_starts: (0..ROWS).map(|row| (row + ROWS - 1) % ROWS * row_texels).collect(),
+                row_texels,
+            },
+        };
+        Operand { shape, texture, shift: 8, texels: 1 << 20, rows, pitch: shape.w as u32 }
+    }
+
+    /// The dispatches of all steps, so many rows at a time.
+    fn dispatches(graph: &Graph, band: u32, scattered: bool) -> Vec<Dispatch> {
+        let mut all = Vec::new();
+        for node in graph.nodes.iter() {
+            let place = |tensor: TensorId| operand(graph.shape(tensor), tensor.index(), scattered);
+            for first in (0..ROWS).step_by(band as usize) {
+                let step = StepContext {
+                    graph,
+                    node,
+                    inputs: node.inputs.iter().map(|&t| (!graph.is_constant(t)).then(|| place(t))).collect(),
+                    add: None,
+                    output: place(node.output),
+                    rows: first..first + band,
+                    slices: 0..graph.shape(node.output).slices() as u32,
+                    weights: WeightPlace { texels: 1 << 20, ..WeightPlace::default() },
+                };
+                all.extend(ops::dispatches(&step).unwrap());
+            }
+        }
+        all
+    }
+
+    /// Bytes of tables, and of what dispatches alone are told in a buffer.
+    fn bytes(dispatches: &[Dispatch], carried: DispatchBinding) -> [usize; 2] {
+        let made = Layout::new(dispatches, carried, &wgpu::Limits::default()).unwrap();
+        assert_eq!(made.blocks.len(), dispatches.len());
+        [made.uniform.end * 4, made.own.words.len() * 4]
+    }
+
+    /// However many bands there are: a row takes no word where rows are at equal distances, and one elsewhere.
+    #[test]
+    fn tables_do_not_grow_with_the_number_of_bands() {
+        let graph = graph();
+        for scattered in [false, true] {
+            let [whole, bands] = [ROWS, 1].map(|band| dispatches(&graph, band, scattered));
+            assert!(bands.len() >= 24 * whole.len() && whole.len() >= 7);
+            let immediates = DispatchBinding::Immediates;
+            assert_eq!(bytes(&whole, immediates), bytes(&bands, immediates));
+            assert_eq!(bytes(&bands, immediates)[1], 0);
+            let most = 256 * bands.len();
+            let [tables, own] = bytes(&bands, DispatchBinding::Uniform);
+            assert!(tables == bytes(&whole, immediates)[0] && own <= most, "{tables} and {own} bytes");
+        }
+        // A word in all where every operand starts with the same texel, and a word a row of those that lie apart.
+        let [whole, scattered] = [false, true].map(|scattered| dispatches(&graph, ROWS, scattered));
+        for (whole, scattered) in whole.iter().zip(&scattered) {
+            let words = scattered.block.len() - whole.block.len() + 1;
+            let operands = if whole.second.is_some() { 3 } else { 2 };
+            assert!((1..=operands).any(|tables| words == tables * ROWS as usize), "{words} words");
+        }
+    }
 }

@@ -5,48 +5,20 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{Gpu, GpuError, io_texture::texture_format};
+use super::{DispatchBinding, Gpu, GpuError, ParamBinding, io_texture::texture_format, param_binding};
 use crate::{
     kernels::{Constants, Shader},
     plan::TexelFormat,
 };
 
-/// Where a dispatch's params lie: uniform memory is cheapest, storage memory has room for more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ParamBinding {
-    /// At most [`ParamBinding::UNIFORM_PARAMS`].
-    Uniform,
-    /// As many as a storage buffer holds.
-    Storage,
-}
-
-impl ParamBinding {
-    pub(super) const ALL: [Self; 2] = [Self::Uniform, Self::Storage];
-
-    /// Words of the uniform array in `shaders/shared/table_uniform.wgsl`.
-    pub const UNIFORM_PARAMS: usize = 16384;
-
-    /// Where the params of a dispatch lie that has so many.
-    pub const fn for_params(params: usize) -> Self {
-        if params <= Self::UNIFORM_PARAMS { Self::Uniform } else { Self::Storage }
-    }
-
-    const fn source(self) -> &'static str {
-        match self {
-            Self::Uniform => include_str!("../../shaders/shared/table_uniform.wgsl"),
-            Self::Storage => include_str!("../../shaders/shared/table_storage.wgsl"),
-        }
-    }
-}
-
-/// The whole WGSL of a pipeline: where its params lie, how values are stored, then all that [`Shader::source`] names, one
-/// after another.
-pub fn source(shader: Shader, format: TexelFormat, table: ParamBinding) -> String {
+/// The whole WGSL of a pipeline: where a dispatch's block lies and where what it alone is told, how values are stored, then
+/// all that [`Shader::source`] names, one after another.
+pub fn source(shader: Shader, format: TexelFormat, table: ParamBinding, own: DispatchBinding) -> String {
     let format = match format {
         TexelFormat::Rgba32Float => include_str!("../../shaders/shared/format_f32.wgsl"),
         TexelFormat::Rgba16Float => include_str!("../../shaders/shared/format_f16.wgsl"),
     };
-    [table.source(), format, &shader.source()].concat()
+    [&param_binding::declarations(table, own), format, &shader.source()].concat()
 }
 
 /// What tells pipelines apart. Constants by name and bits.
@@ -79,8 +51,10 @@ pub struct PipelineRecipe {
     pub shader: Shader,
     /// Texel format of its textures.
     pub format: TexelFormat,
-    /// Where its params lie.
+    /// Where the blocks of its dispatches lie.
     pub table: ParamBinding,
+    /// Where what each of them alone is told lies.
+    pub own: DispatchBinding,
     /// Its `override` constants.
     pub constants: Constants,
 }
@@ -88,8 +62,16 @@ pub struct PipelineRecipe {
 impl PipelineRecipe {
     /// The whole WGSL.
     pub fn source(&self) -> String {
-        source(self.shader, self.format, self.table)
+        source(self.shader, self.format, self.table, self.own)
     }
+}
+
+/// What all pipelines have in common whose blocks lie in one kind of memory.
+#[derive(Debug)]
+struct Layouts {
+    group: wgpu::BindGroupLayout,
+    /// One for all, so that what is bound stays so from a pipeline to the next.
+    pipeline: wgpu::PipelineLayout,
 }
 
 /// The pipelines of one device and format.
@@ -97,7 +79,9 @@ impl PipelineRecipe {
 pub struct Pipelines {
     gpu: Gpu,
     format: TexelFormat,
-    layouts: [wgpu::BindGroupLayout; 2],
+    own: DispatchBinding,
+    uniform: Layouts,
+    storage: Layouts,
     modules: BTreeMap<(Shader, ParamBinding), wgpu::ShaderModule>,
     made: BTreeMap<Key, wgpu::ComputePipeline>,
     cache: SharedPipelines,
@@ -117,10 +101,13 @@ impl Pipelines {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_cache(gpu: &Gpu, format: TexelFormat, cache: SharedPipelines) -> Result<Self, GpuError> {
-        let layouts = gpu.scoped("creating bind group layouts", || {
-            ParamBinding::ALL.map(|table| bind_group_layout(gpu, format, table))
+        let own = DispatchBinding::of(&gpu.device);
+        let [uniform, storage] = gpu.scoped("creating bind group layouts", || {
+            let storage = wgpu::BufferBindingType::Storage { read_only: true };
+            [wgpu::BufferBindingType::Uniform, storage].map(|block| layouts(gpu, format, block, own))
         })?;
-        Ok(Self { gpu: gpu.clone(), format, layouts, modules: BTreeMap::new(), made: BTreeMap::new(), cache })
+        let (modules, made) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { gpu: gpu.clone(), format, own, uniform, storage, modules, made, cache })
     }
 
     /// The pipelines made.
@@ -129,13 +116,21 @@ impl Pipelines {
             shader: *shader,
             format: self.format,
             table: *table,
+            own: self.own,
             constants: constants.iter().map(|&(name, bits)| (name, f64::from_bits(bits))).collect(),
         };
         self.made.keys().map(recipe).collect()
     }
 
     pub(super) fn layout(&self, table: ParamBinding) -> &wgpu::BindGroupLayout {
-        &self.layouts[table as usize]
+        &self.layouts(table).group
+    }
+
+    const fn layouts(&self, table: ParamBinding) -> &Layouts {
+        match table {
+            ParamBinding::Uniform(_) => &self.uniform,
+            ParamBinding::Storage => &self.storage,
+        }
     }
 
     /// The pipeline of a shader with these constants, made if it is the first of its kind.
@@ -162,21 +157,16 @@ impl Pipelines {
             Some(module) => module.clone(),
             None => {
                 let made = self.gpu.scoped(&format!("compiling shader {}", shader.name()), || {
-                    trusted_module(&self.gpu.device, shader, source(shader, self.format, table))
+                    trusted_module(&self.gpu.device, shader, source(shader, self.format, table, self.own))
                 })?;
                 self.modules.insert((shader, table), made.clone());
                 made
             }
         };
         let pipeline = self.gpu.scoped(&format!("creating pipeline {} {constants:?}", shader.name()), || {
-            let layout = self.gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                label: Some(shader.name()),
-                bind_group_layouts: &[Some(self.layout(table))],
-                immediate_size: 0,
-            });
             self.gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(shader.name()),
-                layout: Some(&layout),
+                layout: Some(&self.layouts(table).pipeline),
                 module: &module,
                 entry_point: Some("main"),
                 compilation_options: wgpu::PipelineCompilationOptions {
@@ -193,7 +183,7 @@ impl Pipelines {
     }
 }
 
-fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: ParamBinding) -> wgpu::BindGroupLayout {
+fn layouts(gpu: &Gpu, format: TexelFormat, block: wgpu::BufferBindingType, own: DispatchBinding) -> Layouts {
     let texture = |binding, access| wgpu::BindGroupLayoutEntry {
         binding,
         visibility: wgpu::ShaderStages::COMPUTE,
@@ -204,30 +194,36 @@ fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: ParamBinding) -> wgp
         },
         count: None,
     };
-    let params = wgpu::BindGroupLayoutEntry {
-        binding: 0,
+    let params = |binding, ty, has_dynamic_offset| wgpu::BindGroupLayoutEntry {
+        binding,
         visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::Buffer {
-            ty: match table {
-                ParamBinding::Uniform => wgpu::BufferBindingType::Uniform,
-                ParamBinding::Storage => wgpu::BufferBindingType::Storage { read_only: true },
-            },
-            has_dynamic_offset: false,
-            min_binding_size: None,
-        },
+        ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
         count: None,
     };
     let read = wgpu::StorageTextureAccess::ReadOnly;
-    gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+    let mut entries = vec![
+        params(0, block, false),
+        texture(1, wgpu::StorageTextureAccess::WriteOnly),
+        texture(2, read),
+        texture(3, read),
+        texture(4, read),
+    ];
+    let immediate_size = match own {
+        DispatchBinding::Immediates => DispatchBinding::BYTES,
+        DispatchBinding::Uniform => {
+            entries.push(params(DispatchBinding::BINDING, wgpu::BufferBindingType::Uniform, true));
+            0
+        }
+    };
+    let group = gpu
+        .device
+        .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("texpool"), entries: &entries });
+    let pipeline = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some("texpool"),
-        entries: &[
-            params,
-            texture(1, wgpu::StorageTextureAccess::WriteOnly),
-            texture(2, read),
-            texture(3, read),
-            texture(4, read),
-        ],
-    })
+        bind_group_layouts: &[Some(&group)],
+        immediate_size,
+    });
+    Layouts { group, pipeline }
 }
 
 /// Compiles WGSL of our own without run-time checks. What that relies on, and where each of it is seen to:
@@ -244,8 +240,9 @@ fn bind_group_layout(gpu: &Gpu, format: TexelFormat, table: ParamBinding) -> wgp
 /// 4. **Loops end**: their bounds are extents of 2 or attributes of 3, their steps are at least one, and a bound plus a
 ///    step does not wrap.
 /// 5. **Divisors are not zero**: they are extents, strides, dilations, groups, or products of extents.
-/// 6. **Indices are inside**. The table's: a row number is below `B * H` of its tensor, and there are as many row starts
-///    (`kernels/context.rs`); parameters are written by the kernel that reads them. Arrays of a shader: blocks
+/// 6. **Indices are inside**. The table's: a row number is below `B * H` of its tensor, and there are as many row starts,
+///    or one which is all that the mask leaves (`kernels/context.rs`); parameters are written by the kernel that reads
+///    them, and a block is bound with the length that its words are counted in (`gpu/params.rs`). Arrays of a shader: blocks
 ///    are at most `MAX_PIXELS` by `MAX_SLICES` (`kernels/block.rs`), a depthwise window's columns are at most `MAX_COLUMNS`
 ///    (`ops/depthwise/kernel.rs`), taps 4, lanes of a workgroup `LANES`, and lanes of a texel are cut to two bits.
 ///    Indices that are *computed*, in gathers and samples, are clamped to the operand's extent, whatever number they are.

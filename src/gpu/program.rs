@@ -1,23 +1,25 @@
 //! A program: dispatches bound to textures, ready to be encoded run after run.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::wait::{Submitted, Wait, now};
 use super::{
-    Gpu, GpuError, Pipelines, TextureSet,
-    params::{self, ParamRange},
+    DispatchBinding, Gpu, GpuError, Pipelines, TextureSet,
+    params::{BlockPlace, OwnParams, ParamRange, Params},
 };
 use crate::{kernels::Dispatch, plan::TexelFormat};
 
-/// Bind groups of a dispatch that are kept for textures that change: a camera has two or three, in turns. They keep
-/// the textures alive.
+/// Bind groups that are kept for textures that change: a camera has two or three, in turns. They keep the textures alive.
 const KEPT: usize = 4;
 
 /// Dispatches over a texture set, in order.
 #[derive(Debug)]
 pub struct Program {
     bound: Vec<Bound>,
+    /// What dispatches are bound to: those of an operator mostly share one. Of one that touches a texture that may
+    /// change, none until that is bound.
+    groups: Vec<Option<wgpu::BindGroup>>,
     rebindable: Vec<Rebindable>,
     table_bytes: u64,
 }
@@ -26,50 +28,56 @@ pub struct Program {
 struct Bound {
     label: &'static str,
     pipeline: wgpu::ComputePipeline,
-    /// For one that touches a texture that may change, none until that is bound.
-    group: Option<wgpu::BindGroup>,
+    /// Index of the bind group.
+    group: usize,
+    params: OwnParams,
     grid: [u32; 2],
 }
 
-/// The dispatches that touch the same textures that may change.
+/// The bind groups with the same textures that may change.
 #[derive(Debug)]
 struct Rebindable {
     /// Numbers of those textures.
     textures: Vec<usize>,
-    dispatches: Vec<Bindings>,
+    /// Index of each group, and what is bound in it.
+    groups: Vec<(usize, Bindings)>,
     /// Groups for textures that were there, the last used first.
     kept: Vec<(Vec<wgpu::Texture>, Vec<wgpu::BindGroup>)>,
 }
 
-/// What a dispatch is bound to.
+/// What a bind group binds.
 #[derive(Debug)]
 struct Bindings {
-    dispatch: usize,
-    params: ParamRange,
+    /// The kernel of a dispatch that it is for.
+    label: &'static str,
+    block: ParamRange,
+    /// What is bound with an offset that each dispatch names.
+    offsets: Option<ParamRange>,
     layout: wgpu::BindGroupLayout,
     /// Numbers of textures, by binding from 1 on.
     textures: [usize; 4],
 }
 
 impl Bindings {
-    fn group(&self, gpu: &Gpu, name: &'static str, textures: &TextureSet) -> Result<wgpu::BindGroup, GpuError> {
+    fn group(&self, gpu: &Gpu, textures: &TextureSet) -> Result<wgpu::BindGroup, GpuError> {
         let entry = |binding: u32, texture: usize| wgpu::BindGroupEntry {
             binding,
             resource: wgpu::BindingResource::TextureView(textures.view(texture)),
         };
         let [output, input, weights, second] = self.textures;
-        gpu.scoped(&format!("binding {name}"), || {
-            gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some(name),
-                layout: &self.layout,
-                entries: &[
-                    wgpu::BindGroupEntry { binding: 0, resource: self.params.binding() },
-                    entry(1, output),
-                    entry(2, input),
-                    entry(3, weights),
-                    entry(4, second),
-                ],
-            })
+        let mut entries = vec![
+            wgpu::BindGroupEntry { binding: 0, resource: self.block.binding() },
+            entry(1, output),
+            entry(2, input),
+            entry(3, weights),
+            entry(4, second),
+        ];
+        if let Some(offsets) = &self.offsets {
+            entries.push(wgpu::BindGroupEntry { binding: DispatchBinding::BINDING, resource: offsets.binding() });
+        }
+        gpu.scoped(&format!("binding {}", self.label), || {
+            let (label, layout) = (Some(self.label), &self.layout);
+            gpu.device.create_bind_group(&wgpu::BindGroupDescriptor { label, layout, entries: &entries })
         })
     }
 }
@@ -101,42 +109,67 @@ impl Program {
         changing: &[usize],
     ) -> Result<Self, GpuError> {
         let spare = textures.spare(format)?;
-        let (params, table_bytes) = params::upload(gpu, &textures.allocations().label("tables"), dispatches)?;
-        let mut bound = Vec::with_capacity(dispatches.len());
-        let mut rebindable: Vec<Rebindable> = Vec::new();
-        for (number, (dispatch, params)) in dispatches.iter().zip(params).enumerate() {
+        let params = Params::upload(gpu, &textures.allocations().label("tables"), dispatches)?;
+        let mut made = Self {
+            bound: Vec::with_capacity(dispatches.len()),
+            groups: Vec::new(),
+            rebindable: Vec::new(),
+            table_bytes: params.bytes(),
+        };
+        let mut groups: HashMap<(BlockPlace, [usize; 4]), usize> = HashMap::new();
+        for (dispatch, (&block, &own)) in dispatches.iter().zip(params.blocks.iter().zip(&params.own)) {
             let label = dispatch.shader.name();
             // Shaders run without bounds checks, so the textures must be those that the parameters were written for.
             for reach in &dispatch.reach {
                 textures.check_reach(reach)?;
             }
-            let pipeline = pipelines.get(dispatch.shader, &dispatch.constants, params.binding)?;
+            let pipeline = pipelines.get(dispatch.shader, &dispatch.constants, block.binding)?;
             let of = |texture: Option<usize>| texture.unwrap_or(spare);
-            let bindings = Bindings {
-                dispatch: number,
-                layout: pipelines.layout(params.binding).clone(),
-                params,
-                textures: [dispatch.output, of(dispatch.input), of(dispatch.weights), of(dispatch.second)],
-            };
-            let touched: Vec<usize> =
-                changing.iter().copied().filter(|texture| bindings.textures.contains(texture)).collect();
-            let group = match touched.is_empty() {
-                true => Some(bindings.group(gpu, label, textures)?),
-                false => {
-                    match rebindable.iter_mut().find(|one| one.textures == touched) {
-                        Some(one) => one.dispatches.push(bindings),
-                        None => rebindable.push(Rebindable {
-                            textures: touched,
-                            dispatches: vec![bindings],
-                            kept: Vec::new(),
-                        }),
-                    }
-                    None
+            let bound = [dispatch.output, of(dispatch.input), of(dispatch.weights), of(dispatch.second)];
+            let group = match groups.get(&(block, bound)) {
+                Some(&group) => group,
+                None => {
+                    let layout = pipelines.layout(block.binding).clone();
+                    let (block, offsets) = (params.block(block)?, params.offsets());
+                    made.add_group(
+                        gpu,
+                        textures,
+                        changing,
+                        Bindings { label, block, offsets, layout, textures: bound },
+                    )?
                 }
             };
-            bound.push(Bound { label, pipeline, group, grid: dispatch.grid() });
+            groups.insert((block, bound), group);
+            made.bound.push(Bound { label, pipeline, group, params: own, grid: dispatch.grid() });
         }
-        Ok(Self { bound, rebindable, table_bytes })
+        Ok(made)
+    }
+
+    /// Makes a bind group, or room for one that touches a texture that may change, and answers its index.
+    fn add_group(
+        &mut self,
+        gpu: &Gpu,
+        textures: &TextureSet,
+        changing: &[usize],
+        bindings: Bindings,
+    ) -> Result<usize, GpuError> {
+        let index = self.groups.len();
+        let touched: Vec<usize> =
+            changing.iter().copied().filter(|texture| bindings.textures.contains(texture)).collect();
+        if touched.is_empty() {
+            self.groups.push(Some(bindings.group(gpu, textures)?));
+            return Ok(index);
+        }
+        self.groups.push(None);
+        match self.rebindable.iter_mut().find(|one| one.textures == touched) {
+            Some(one) => one.groups.push((index, bindings)),
+            None => self.rebindable.push(Rebindable {
+                textures: touched,
+                groups: vec![(index, bindings)],
+                kept: Vec::new(),
+            }),
+        }
+        Ok(index)
     }
 
     /// Binds what touches textures that may change to those that are in the set now. Where they were there a short
@@ -150,19 +183,15 @@ impl Program {
                 Some(0) => continue,
                 Some(at) => one.kept[..=at].rotate_right(1),
                 None => {
-                    let group = |bindings: &Bindings| {
-                        bindings.group(gpu, self.bound.get(bindings.dispatch).map_or("", |bound| bound.label), textures)
-                    };
-                    let groups = one.dispatches.iter().map(group).collect::<Result<Vec<_>, _>>()?;
+                    let made = one.groups.iter().map(|(_, bindings)| bindings.group(gpu, textures));
+                    let made = made.collect::<Result<Vec<_>, _>>()?;
                     one.kept.truncate(KEPT - 1);
-                    one.kept.insert(0, (now.into_iter().cloned().collect(), groups));
+                    one.kept.insert(0, (now.into_iter().cloned().collect(), made));
                 }
             }
-            let groups = one.kept.first().into_iter().flat_map(|(_, groups)| groups);
-            for (bindings, group) in one.dispatches.iter().zip(groups) {
-                if let Some(bound) = self.bound.get_mut(bindings.dispatch) {
-                    bound.group = Some(group.clone());
-                }
+            let held = one.kept.first().into_iter().flat_map(|(_, groups)| groups);
+            for ((index, _), group) in one.groups.iter().zip(held) {
+                self.groups[*index] = Some(group.clone());
             }
         }
         Ok(())
@@ -172,10 +201,8 @@ impl Program {
     pub(super) fn forget(&mut self, changing: usize) {
         for one in self.rebindable.iter_mut().filter(|one| one.textures.contains(&changing)) {
             one.kept.clear();
-            for bindings in &one.dispatches {
-                if let Some(bound) = self.bound.get_mut(bindings.dispatch) {
-                    bound.group = None;
-                }
+            for (index, _) in &one.groups {
+                self.groups[*index] = None;
             }
         }
     }
@@ -204,7 +231,7 @@ impl Program {
     pub(super) fn encode_some(&self, encoder: &mut wgpu::CommandEncoder, which: Range<usize>) {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         for dispatch in self.bound.get(which).into_iter().flatten() {
-            dispatch.encode(&mut pass);
+            dispatch.encode(&self.groups, &mut pass);
         }
     }
 
@@ -214,7 +241,7 @@ impl Program {
         let mut pass = encoder
             .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("texpool"), timestamp_writes: timestamps });
         for dispatch in &self.bound {
-            dispatch.encode(&mut pass);
+            dispatch.encode(&self.groups, &mut pass);
         }
     }
 
@@ -235,7 +262,7 @@ impl Program {
                     end_of_pass_write_index: Some(2 * i + 1),
                 }),
             });
-            dispatch.encode(&mut pass);
+            dispatch.encode(&self.groups, &mut pass);
         }
     }
 
@@ -248,7 +275,8 @@ impl Program {
         let index = gpu.scoped("running", || {
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             for dispatch in self.bound.get(which).into_iter().flatten() {
-                dispatch.encode(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                dispatch.encode(&self.groups, &mut pass);
             }
             gpu.queue.submit([encoder.finish()])
         })?;
@@ -257,9 +285,16 @@ impl Program {
 }
 
 impl Bound {
-    fn encode(&self, pass: &mut wgpu::ComputePass<'_>) {
+    fn encode(&self, groups: &[Option<wgpu::BindGroup>], pass: &mut wgpu::ComputePass<'_>) {
+        let group = groups.get(self.group).and_then(Option::as_ref);
         pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, self.group.as_ref(), &[]);
+        match self.params {
+            OwnParams::Immediates(words) => {
+                pass.set_bind_group(0, group, &[]);
+                pass.set_immediates(0, bytemuck::bytes_of(&words));
+            }
+            OwnParams::Offset(offset) => pass.set_bind_group(0, group, &[offset]),
+        }
         pass.dispatch_workgroups(self.grid[0], self.grid[1], 1);
     }
 }

@@ -58,10 +58,12 @@ pub(crate) fn dispatch(
     mut constants: Constants,
 ) -> Dispatch {
     epilogue.constants(&mut constants);
+    let (own, block) = params.finish();
     Dispatch {
         shader,
         constants,
-        params: params.finish(),
+        own,
+        block,
         output: step.output.texture,
         input: None,
         second: step.add.as_ref().map(|add| add.texture),

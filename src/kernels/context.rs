@@ -69,11 +69,41 @@ fn span(operand: &Operand) -> u64 {
     operand.shape.slices().saturating_sub(1) as u64 * u64::from(operand.pitch) + operand.shape.w as u64
 }
 
-/// Where an operand's rows start. Rows without room in the texture are needed by no step, or the plan would not have
-/// passed its check; a kernel may load from them and throw the value away, so they start where there are texels.
-pub(crate) fn starts(operand: &Operand) -> impl Iterator<Item = u32> + '_ {
-    let last = operand.texels.saturating_sub(span(operand));
-    operand.rows.starts().map(move |start| if u64::from(start) <= last { start } else { 0 })
+/// Where an operand's rows start: row `r` at `starts[r & mask] + r * stride`. That is one word where rows follow each
+/// other at equal distances, and a word a row elsewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct RowPlaces {
+    pub(crate) starts: Vec<u32>,
+    pub(crate) mask: u32,
+    pub(crate) stride: u32,
+}
+
+impl RowPlaces {
+    /// Those of an operand that was [checked](check_operand). Rows without room in the texture are needed by no step, or
+    /// the plan would not have passed its check; a kernel may load from them and throw the value away, so they start
+    /// where there are texels.
+    pub(crate) fn new(operand: &Operand) -> Self {
+        let last = operand.texels.saturating_sub(span(operand));
+        let has_room = |start: u32| u64::from(start) <= last;
+        // Said without a look at each row; the last one lies furthest behind.
+        if let RowTable::Whole { base, rows, row_texels } = operand.rows
+            && has_room(operand.rows.start(rows.saturating_sub(1)))
+        {
+            return Self { starts: vec![base], mask: 0, stride: row_texels };
+        }
+        let starts: Vec<u32> = operand.rows.starts().map(|start| if has_room(start) { start } else { 0 }).collect();
+        match equal_distance(&starts) {
+            Some(stride) => Self { starts: starts.into_iter().take(1).collect(), mask: 0, stride },
+            None => Self { starts, mask: u32::MAX, stride: 0 },
+        }
+    }
+}
+
+/// The distance from each start to the next, as 32 bits that wrap count it, if it is the same everywhere.
+fn equal_distance(starts: &[u32]) -> Option<u32> {
+    let mut distances = starts.iter().zip(starts.iter().skip(1)).map(|(start, next)| next.wrapping_sub(*start));
+    let first = distances.next().unwrap_or(0);
+    distances.all(|distance| distance == first).then_some(first)
 }
 
 impl Operand {

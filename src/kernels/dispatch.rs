@@ -1,20 +1,25 @@
 //! What a kernel answers.
 
+use std::sync::Arc;
+
 use super::{
     grid::GRID_ROW,
+    params::DISPATCH_WORDS,
     shader::Shader,
     step::{Constants, Reach},
 };
 
-/// One GPU dispatch. Only kernels make them: its params and its shader fit each other.
+/// One GPU dispatch. Only kernels make them: what it is told and its shader fit each other.
 #[derive(Clone, Debug)]
 pub struct Dispatch {
     /// Which shader.
     pub(crate) shader: Shader,
     /// Its `override` constants: with the shader, what tells pipelines apart.
     pub(crate) constants: Constants,
-    /// Parameters and row tables.
-    pub(crate) params: Vec<u32>,
+    /// What it alone is told.
+    pub(crate) own: [u32; DISPATCH_WORDS],
+    /// Parameters and row tables, which other dispatches of its operator share.
+    pub(crate) block: Arc<[u32]>,
     /// Texture written.
     pub(crate) output: usize,
     /// Texture of the first input, if one is read.

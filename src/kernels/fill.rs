@@ -12,8 +12,8 @@ shader_params! {
     #[derive(Default)]
     struct Params {
         value: f32,
-        above: u32,
-        beside: u32,
+        first_part_row: usize,
+        end_part_row: usize,
         first_slice: usize,
         first_pixel: usize,
         slices: usize,
@@ -29,7 +29,7 @@ pub(crate) fn fill(operand: &Operand, rows: Range<u32>, value: f32) -> Result<Di
     context::check_operand(operand, operand.shape)?;
     context::check_rows(operand, &rows)?;
     let items = rows.len() as u32 * operand.shape.row_texels() as u32;
-    let params = KernelParams::bare(operand, rows.start, items).params(&Params { value, ..Params::default() });
+    let params = KernelParams::bare(operand, &rows, items).params(&Params { value, ..Params::default() });
     Ok(dispatch(operand, params, items, false))
 }
 
@@ -54,22 +54,24 @@ pub(crate) fn pad_border(
     };
     let part = graph.shape(part);
     let row_texels = output.shape.row_texels() as u32;
-    // Clamped, so that of a band above or below the part no rows lie beside it.
-    let first = (row as u32).clamp(rows.start, rows.end);
-    let end = ((row + part.rows()) as u32).clamp(first, rows.end);
-    let (above, beside, below) = (first - rows.start, end - first, rows.end - end);
-    let items = (above + below) * row_texels + beside * (row_texels - part.row_texels() as u32);
+    let [first_part_row, end_part_row] = [row, row + part.rows()];
+    // Clamped as the shader does it: of a band above or below the part no rows lie beside it.
+    let first = (first_part_row as u32).clamp(rows.start, rows.end);
+    let beside = (end_part_row as u32).clamp(first, rows.end) - first;
+    let items = rows.len() as u32 * row_texels - beside * part.row_texels() as u32;
     let [first_slice, first_pixel, slices, pixels] = [slice, x, part.slices(), part.w];
-    let params = Params { value: *value, above, beside, first_slice, first_pixel, slices, pixels };
-    let params = KernelParams::bare(output, rows.start, items).params(&params);
+    let params = Params { value: *value, first_part_row, end_part_row, first_slice, first_pixel, slices, pixels };
+    let params = KernelParams::bare(output, &rows, items).params(&params);
     Ok(dispatch(output, params, items, true))
 }
 
 fn dispatch(operand: &Operand, params: KernelParams, items: u32, pad_border: bool) -> Dispatch {
+    let (own, block) = params.finish();
     Dispatch {
         shader: SHADER,
         constants: vec![("PAD_BORDER", common::flag(pad_border))],
-        params: params.finish(),
+        own,
+        block,
         output: operand.texture,
         input: None,
         second: None,

@@ -1,35 +1,50 @@
-//! A step's params: what `step_params`, `tensor` and `params` of the shaders read, then the row tables.
+//! What dispatches are told: each of them a few words of its own (`dispatch_params` of the shaders), and in a block that
+//! those of an operator share what `step_params`, `tensor` and `params` read, then the row tables.
+
+use std::{ops::Range, sync::Arc};
 
 use super::{
     EpilogueParams, Operand, StepContext,
-    context::starts,
-    wgsl::{ParamValue, ShaderParams, TENSOR, shader_params, shared_constants},
+    context::RowPlaces,
+    wgsl::{self, ParamValue, ShaderParams, TENSOR, shader_params, shared_constants},
 };
 use crate::graph::Shape;
 
 shared_constants! {
-    /// Where parts of a step's params begin, in groups of four.
+    /// Where parts of a block begin, in groups of four.
     POSITIONS:
-    // `StepParams` takes two groups, and so does each tensor.
-    OUTPUT_TENSOR = 2,
+    // `StepParams` takes one group, and each tensor three.
+    OUTPUT_TENSOR = 1,
     INPUT_TENSOR = 4,
-    SECOND_TENSOR = 6,
-    FAMILY_PARAMS = 8,
+    SECOND_TENSOR = 7,
+    FAMILY_PARAMS = 10,
 }
 
+/// Words of [`DispatchParams`], a multiple of four.
+pub(crate) const DISPATCH_WORDS: usize = 4 * wgsl::groups(DispatchParams::FIELDS);
+
 shader_params! {
-    /// What every kernel is told.
-    struct StepParams {
+    /// What may differ between the dispatches of an operator.
+    struct DispatchParams {
         /// Invocations that compute something.
         items: u32,
-        /// First row of the result.
+        /// Rows of the result: the first, and what is behind the last.
         first_row: u32,
-        /// First parameters of the epilogue's two functions.
-        alphas: [f32; 2],
+        end_row: u32,
+        /// Number of what is computed first, where a kernel counts something else than rows.
+        first: u32,
         /// First weight texel.
         weight_base: u32,
         /// Base-two logarithm of the weight texture's width.
         weight_shift: u32,
+    }
+}
+
+shader_params! {
+    /// What every kernel is told of its step.
+    struct StepParams {
+        /// First parameters of the epilogue's two functions.
+        alphas: [f32; 2],
         /// Second parameters of the epilogue's two functions, as bits.
         betas: [u32; 2],
     }
@@ -40,6 +55,10 @@ shader_params! {
     struct TensorParams {
         /// First word of the row table.
         rows: u32,
+        /// Which bits of a row's number count in the table.
+        mask: u32,
+        /// Texels from a row to the next, where none do.
+        stride: u32,
         /// Base-two logarithm of the texture's width.
         shift: u32,
         w: usize,
@@ -55,7 +74,7 @@ shader_params! {
 impl TensorParams {
     fn new(s: Shape, shift: u32, pitch: u32) -> Self {
         // Only `finish` knows where row tables begin.
-        Self { rows: 0, shift, w: s.w, h: s.h, b: s.b, c: s.c, slices: s.slices(), pitch }
+        Self { rows: 0, mask: 0, stride: 0, shift, w: s.w, h: s.h, b: s.b, c: s.c, slices: s.slices(), pitch }
     }
 }
 
@@ -66,49 +85,55 @@ pub(crate) struct ConstantTensor(pub(crate) Option<Shape>);
 
 impl ParamValue for ConstantTensor {
     const TYPE: &'static str = TENSOR;
-    const WORDS: usize = 8;
+    const WORDS: usize = 12;
     fn append(self, words: &mut Vec<u32>) {
-        // Kernels count texels from the step's first weight, and `read_weight` knows the weight texture's width.
+        // Kernels count texels from the operator's first weight, and `read_weight` knows the weight texture's width.
         let tensor = |s: Shape| TensorParams::new(s, 0, s.w as u32).words();
         words.extend(self.0.map_or_else(|| vec![0; Self::WORDS], tensor));
     }
 }
 
-/// Writes a step's params: the shared head, the kernel's own parameters, then the row tables.
+/// Writes what a dispatch is told: its own params, and its block, which is the shared head, the kernel's parameters,
+/// then the row tables. Dispatches of an operator have the same block as long as kernels put nothing into theirs that
+/// depends on the rows to be computed.
 #[derive(Clone, Debug)]
 pub struct KernelParams {
+    dispatch: DispatchParams,
     head: Vec<u32>,
     kernel: Vec<u32>,
-    operands: Vec<(u32, Operand)>,
+    operands: Vec<(u32, TensorParams, RowPlaces)>,
 }
 
 impl KernelParams {
-    /// The head of a step with `items` invocations and epilogue `epilogue`.
+    /// Those of a step with `items` invocations and epilogue `epilogue`.
     pub fn new(step: &StepContext<'_>, epilogue: &EpilogueParams, items: u32) -> Self {
-        let head = StepParams {
-            items,
-            first_row: step.rows.start,
-            alphas: epilogue.alphas,
-            // Kernels count from the texels of the first slice, wherever those lie; the sum wraps back.
-            weight_base: step.weights.base.wrapping_sub(step.weights.skipped),
-            weight_shift: step.weights.shift,
-            betas: epilogue.betas,
-        };
-        let params = Self::with_head(head, &step.output);
-        if let Some(add) = &step.add { params.second(add) } else { params }
+        let EpilogueParams { alphas, betas, .. } = *epilogue;
+        let params = Self::with_head(StepParams { alphas, betas }, &step.output, &step.rows, items);
+        let mut params = if let Some(add) = &step.add { params.second(add) } else { params };
+        // Kernels count from the texels of the first slice, wherever those lie; the sum wraps back.
+        params.dispatch.weight_base = step.weights.base.wrapping_sub(step.weights.skipped);
+        params.dispatch.weight_shift = step.weights.shift;
+        params
     }
 
-    /// The head of `items` invocations that write `output` from row `first_row` on, and nothing else.
-    pub fn bare(output: &Operand, first_row: u32, items: u32) -> Self {
-        let head = StepParams { items, first_row, alphas: [0.0; 2], weight_base: 0, weight_shift: 0, betas: [0; 2] };
-        Self::with_head(head, output)
+    /// Those of `items` invocations that write `rows` of `output`, and nothing else.
+    pub fn bare(output: &Operand, rows: &Range<u32>, items: u32) -> Self {
+        Self::with_head(StepParams { alphas: [0.0; 2], betas: [0; 2] }, output, rows, items)
     }
 
-    fn with_head(head: StepParams, output: &Operand) -> Self {
+    fn with_head(head: StepParams, output: &Operand, rows: &Range<u32>, items: u32) -> Self {
         let mut head = head.words();
         // A kernel's own parameters begin at one place, whichever operands its steps have.
         head.resize(FAMILY_PARAMS as usize * 4, 0);
-        Self { head, kernel: Vec::new(), operands: Vec::new() }.operand(OUTPUT_TENSOR, output)
+        let Range { start: first_row, end: end_row } = *rows;
+        let dispatch = DispatchParams { items, first_row, end_row, first: 0, weight_base: 0, weight_shift: 0 };
+        Self { dispatch, head, kernel: Vec::new(), operands: Vec::new() }.operand(OUTPUT_TENSOR, output)
+    }
+
+    /// States what is computed first, where the kernel counts something else than rows.
+    pub(crate) fn first(mut self, number: u32) -> Self {
+        self.dispatch.first = number;
+        self
     }
 
     /// States the first input.
@@ -134,24 +159,33 @@ impl KernelParams {
     }
 
     fn operand(mut self, at: u32, operand: &Operand) -> Self {
-        let tensor = TensorParams::new(operand.shape, operand.shift, operand.pitch).words();
-        let at_word = at as usize * 4;
-        self.head.splice(at_word..at_word + tensor.len(), tensor);
-        self.operands.push((at, operand.clone()));
+        let tensor = TensorParams::new(operand.shape, operand.shift, operand.pitch);
+        self.operands.push((at, tensor, RowPlaces::new(operand)));
         self
     }
 
-    /// The params in order, tables last, each operand's head pointing at its own.
-    pub fn finish(mut self) -> Vec<u32> {
+    /// What the dispatch alone is told, and its block: row tables last, each operand's head pointing at its own.
+    pub(crate) fn finish(self) -> ([u32; DISPATCH_WORDS], Arc<[u32]>) {
+        let Self { dispatch, mut head, kernel, operands } = self;
         // Tables lie last: their lengths differ from step to step, and shaders know the places of all else.
-        let mut next = self.head.len() + self.kernel.len();
-        for (at, operand) in &self.operands {
-            self.head[*at as usize * 4] = next as u32;
-            next += operand.rows.rows() as usize;
+        let begin = head.len() + kernel.len();
+        let mut tables: Vec<u32> = Vec::new();
+        let mut told: Vec<(u32, RowPlaces)> = Vec::new();
+        for (at, tensor, places) in operands {
+            let RowPlaces { mask, stride, ref starts } = places;
+            // Operands whose rows start alike share a table.
+            let same = told.iter().find(|(_, other)| other.starts == *starts).map(|&(rows, _)| rows);
+            let rows = same.unwrap_or((begin + tables.len()) as u32);
+            if same.is_none() {
+                tables.extend(starts);
+            }
+            let tensor = TensorParams { rows, mask, stride, ..tensor }.words();
+            let at = at as usize * 4;
+            head[at..at + tensor.len()].copy_from_slice(&tensor);
+            told.push((rows, places));
         }
-        let mut params = self.head;
-        params.append(&mut self.kernel);
-        params.extend(self.operands.iter().flat_map(|(_, operand)| starts(operand)));
-        params
+        let mut own = [0; DISPATCH_WORDS];
+        own.copy_from_slice(&dispatch.words());
+        (own, [head, kernel, tables].concat().into())
     }
 }

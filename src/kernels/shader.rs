@@ -58,6 +58,7 @@ impl Shader {
     /// Structs of its WGSL that are read from a step's params, each with the names of its fields as they are written.
     pub fn structs(&self) -> Vec<(&'static str, Vec<&'static str>)> {
         let structs = [
+            ("DispatchParams", params::DispatchParams::FIELDS),
             ("StepParams", params::StepParams::FIELDS),
             ("Tensor", params::TensorParams::FIELDS),
             ("Params", self.params),
@@ -78,11 +79,13 @@ impl Shader {
             .into_iter()
             .chain(self.constants.iter().copied())
             .for_each(|table| wgsl::declare(table, &mut wgsl));
-        wgsl::load("step_params()", "StepParams", "", params::StepParams::FIELDS, &mut wgsl);
-        wgsl::load("tensor(at: u32)", "Tensor", "at + ", params::TensorParams::FIELDS, &mut wgsl);
+        let [own, block] = [wgsl::OWN, wgsl::BLOCK];
+        wgsl::load("dispatch_params()", "DispatchParams", [own, ""], params::DispatchParams::FIELDS, &mut wgsl);
+        wgsl::load("step_params()", "StepParams", [block, ""], params::StepParams::FIELDS, &mut wgsl);
+        wgsl::load("tensor(at: u32)", "Tensor", [block, "at + "], params::TensorParams::FIELDS, &mut wgsl);
         // WGSL knows no empty struct, so a kernel without parameters has none to load.
         if !self.params.is_empty() {
-            wgsl::load("params()", "Params", "FAMILY_PARAMS + ", self.params, &mut wgsl);
+            wgsl::load("params()", "Params", [block, "FAMILY_PARAMS + "], self.params, &mut wgsl);
         }
         let shared = [include_str!("../../shaders/shared/texel.wgsl")];
         wgsl.extend(shared.iter().chain(self.helpers).chain([&self.kernel]).copied());

@@ -128,15 +128,15 @@ impl Field {
         Self { name, scalar: V::TYPE, words: V::WORDS }
     }
 
-    /// The WGSL that reads it, where `param(BASE + n)` are words `4n..4n + 4`, and it begins with word `at`.
-    fn read(self, base: &str, at: usize) -> String {
+    /// The WGSL that reads it, where `READER(BASE + n)` are words `4n..4n + 4`, and it begins with word `at`.
+    fn read(self, reader: &str, base: &str, at: usize) -> String {
         // `aligned` keeps a field within one group, so that one read is enough.
         let group = format!("{base}{}u", at / 4);
         if self.scalar == TENSOR {
             return format!("tensor({group})");
         }
         let lanes: String = "xyzw".chars().skip(at % 4).take(self.words).collect();
-        let word = format!("param({group}).{lanes}");
+        let word = format!("{reader}({group}).{lanes}");
         match (self.scalar, self.words) {
             // The words of the table are `u32`.
             ("u32", _) => word,
@@ -154,8 +154,13 @@ pub(crate) trait ShaderParams {
 }
 
 /// Groups of four words that parameters take.
-pub(crate) fn groups(fields: &[Field]) -> usize {
-    fields.iter().fold(0, |at, field| aligned(at, field.words) + field.words).div_ceil(4)
+pub(crate) const fn groups(fields: &[Field]) -> usize {
+    let (mut words, mut i) = (0, 0);
+    while i < fields.len() {
+        words = aligned(words, fields[i].words) + fields[i].words;
+        i += 1;
+    }
+    words.div_ceil(4)
 }
 
 /// Where a field of so many words begins when `at` words are taken: vectors lie in one group, tensors begin with one.
@@ -176,13 +181,17 @@ pub(crate) fn declare(constants: ConstantTable, wgsl: &mut String) {
     }
 }
 
-/// WGSL of `fn SIGNATURE -> TYPE`, which reads parameters that begin with `param(BASE 0u)`.
-pub(crate) fn load(signature: &str, name: &str, base: &str, fields: &[Field], wgsl: &mut String) {
+/// Functions of `texel.wgsl` that read a group of four words: of a dispatch's block, and of what it alone is told.
+pub(crate) const BLOCK: &str = "param";
+pub(crate) const OWN: &str = "dispatch_param";
+
+/// WGSL of `fn SIGNATURE -> TYPE`, which reads parameters that begin with `READER(BASE 0u)`.
+pub(crate) fn load(signature: &str, name: &str, [reader, base]: [&str; 2], fields: &[Field], wgsl: &mut String) {
     let mut at = 0;
     let reads = fields.iter().map(|field| {
         let start = aligned(at, field.words);
         at = start + field.words;
-        field.read(base, start)
+        field.read(reader, base, start)
     });
     let reads = reads.collect::<Vec<_>>().join(", ");
     let _ = writeln!(wgsl, "fn {signature} -> {name} {{ return {name}({reads}); }}");

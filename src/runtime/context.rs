@@ -163,7 +163,8 @@ fn check_limits(limits: &wgpu::Limits) -> Result<(), GpuError> {
         ("maxBindGroups", 1, limits.max_bind_groups),
         ("maxStorageTexturesPerShaderStage", 4, limits.max_storage_textures_per_shader_stage),
         ("maxStorageBuffersPerShaderStage", 1, limits.max_storage_buffers_per_shader_stage),
-        ("maxUniformBuffersPerShaderStage", 1, limits.max_uniform_buffers_per_shader_stage),
+        ("maxUniformBuffersPerShaderStage", 2, limits.max_uniform_buffers_per_shader_stage),
+        ("maxDynamicUniformBuffersPerPipelineLayout", 1, limits.max_dynamic_uniform_buffers_per_pipeline_layout),
         (
             "maxComputeInvocationsPerWorkgroup",
             core.max_compute_invocations_per_workgroup,

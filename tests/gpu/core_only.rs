@@ -1,21 +1,27 @@
-//! Nothing is asked of a device but core WebGPU; only sizes may be larger.
+//! Nothing is asked of a device but core WebGPU; only sizes may be larger, and immediates are taken where they are.
 
-use texpool::gpu::{Executor, ExecutorOptions, Gpu, GpuOptions};
+use texpool::gpu::{DispatchBinding, Executor, ExecutorOptions, Gpu, GpuOptions};
 
 use crate::support::{MODELS, callers_device, models, open, open_with};
 
 #[test]
 fn a_device_is_asked_for_core_features_and_limits() {
     let device = open().device;
-    assert_eq!(device.features(), wgpu::Features::empty());
+    let immediates = wgpu::Features::IMMEDIATES;
+    assert_eq!(device.features().difference(immediates), wgpu::Features::empty());
     let (asked, core) = (device.limits(), wgpu::Limits::default());
     let sizes_of = |limits: &wgpu::Limits| wgpu::Limits {
         max_texture_dimension_2d: limits.max_texture_dimension_2d,
         max_buffer_size: limits.max_buffer_size,
         max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
+        max_immediate_size: limits.max_immediate_size,
         ..core.clone()
     };
     assert_eq!(asked, sizes_of(&asked));
+    assert_eq!(
+        asked.max_immediate_size,
+        if device.features().contains(immediates) { DispatchBinding::BYTES } else { 0 }
+    );
     // A dispatch binds as many.
     assert_eq!(asked.max_storage_textures_per_shader_stage, 4);
 }
@@ -23,7 +29,8 @@ fn a_device_is_asked_for_core_features_and_limits() {
 #[test]
 fn timestamps_are_asked_for_only_on_request() {
     let features = open_with(&GpuOptions { timestamps: true, ..GpuOptions::default() }).device.features();
-    assert!(wgpu::Features::TIMESTAMP_QUERY.contains(features), "{features:?}");
+    let may_be = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::IMMEDIATES;
+    assert!(may_be.contains(features), "{features:?}");
 }
 
 /// A caller's device without any feature and with core limits, sizes included.

@@ -65,7 +65,7 @@ fn reported(gpu: &Gpu, graph: &Graph) -> (Executor, Memory) {
 
 /// Bytes by which the driver's figures may differ: of each allocation it counts what it left out for alignment, which
 /// depends on the neighbours: less than 256 bytes each on lavapipe, and more on SwiftShader where a buffer and an image
-/// are neighbours; 6,688 bytes of a session were seen there. The smaller of the sessions here takes 100 KB.
+/// are neighbours; 6,688 bytes of a session were seen there. The smaller of the sessions here takes 50 KB.
 const ALIGNMENT: u64 = 16 * 1024;
 
 /// Asserts that a session reports what it did alone.

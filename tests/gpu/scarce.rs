@@ -2,7 +2,7 @@
 
 use texpool::{
     gpu::{Executor, ExecutorOptions, Gpu, GpuError, Role, TextureSet},
-    graph::{Graph, GraphBuilder, Unary},
+    graph::{Act, Gather, Graph, GraphBuilder, Op, Unary},
     plan::{TexelFormat, TextureSpec},
 };
 
@@ -33,6 +33,18 @@ fn chain(rows: usize, links: usize) -> Graph {
     b.finish(&[x]).unwrap()
 }
 
+/// A chain of look-ups, each of as many pixels as there are, in an order of its own.
+fn shuffles(pixels: usize, links: usize) -> Graph {
+    let mut b = GraphBuilder::new("shuffles");
+    let mut x = b.input("x", &[1, 1, pixels, 1]).unwrap();
+    for link in 0..links {
+        let order: Vec<f32> = (0..pixels).map(|i| ((i * 7 + link) % pixels) as f32).collect();
+        let order = b.constant("order", &[1, 1, 1, pixels], &order).unwrap();
+        x = b.node("y", Op::Gather(Gather { axis: 2 }), &[x, order], Act::None).unwrap();
+    }
+    b.finish(&[x]).unwrap()
+}
+
 /// Where memory runs out, the error says how many bytes were asked for, and the device goes on with less.
 /// `witness::no_memory` runs this where it does run out; elsewhere the textures, which nobody touches, take none.
 #[test]
@@ -52,22 +64,23 @@ fn textures_that_have_no_room_are_named_in_bytes() {
     assert!(found[0].iter().all(|&v| (v - 1f32.sin().ln()).abs() < 1e-5));
 }
 
-/// Inputs and outputs pass through buffers, and row tables lie in some: neither may be larger than the device allows.
+/// Inputs and outputs pass through buffers, and parameters lie in some: neither may be larger than the device allows.
 #[test]
 fn buffers_beyond_the_limit_are_refused_by_name() {
     let gpu = device(4 * MIB);
-    let refused = |rows: usize, links: usize| {
-        let session = Executor::new(&gpu, &chain(rows, links), &ExecutorOptions::default());
-        let error = session.and_then(|mut session| session.run(&[&vec![1.0; rows]])).unwrap_err();
+    let refused = |graph: &Graph| {
+        let session = Executor::new(&gpu, graph, &ExecutorOptions::default());
+        let elements = graph.shape(graph.inputs[0]).len();
+        let error = session.and_then(|mut session| session.run(&[&vec![1.0; elements]])).unwrap_err();
         let GpuError::Limit { what, limit: "maxBufferSize", needed, allowed } = error else { panic!("{error:?}") };
         assert_eq!(allowed, 4 * MIB);
         assert!(needed > allowed, "{needed}");
         what
     };
-    assert_eq!(refused(300_000, 1), "input 0 (`x`)");
-    // An input of a megabyte, and half a megabyte of row tables in each of 12 steps.
-    let what = refused(65536, 12);
-    assert!(what.starts_with("row tables of all steps up to operator"), "{what}");
+    assert_eq!(refused(&chain(300_000, 1)), "input 0 (`x`)");
+    // An input of a megabyte, and a quarter of a megabyte of indices in each of 24 steps.
+    let what = refused(&shuffles(65536, 24));
+    assert!(what.starts_with("parameters of all steps up to operator"), "{what}");
     let mut session = Executor::new(&gpu, &chain(65536, 2), &ExecutorOptions::default()).unwrap();
     let found = session.run(&[&[1.0; 65536]]).unwrap();
     assert!(found[0].iter().all(|&v| (v - 1f32.sin().ln()).abs() < 1e-5));

@@ -1,5 +1,6 @@
-//! Every shader, with every constant it is made with, in both formats and with both tables, through naga to SPIR-V, MSL
-//! and HLSL, and the SPIR-V through `spirv-val`. Failures are collected and shown together. Needs no adapter.
+//! Every shader, with every constant it is made with, in both formats and with both tables, told of its dispatch both ways,
+//! through naga to SPIR-V, MSL and HLSL, and the SPIR-V through `spirv-val`. Failures are collected and shown together.
+//! Needs no adapter.
 
 #![cfg(test)]
 
@@ -11,7 +12,7 @@ use naga::{
     valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
 use texpool::{
-    gpu::{ParamBinding, source},
+    gpu::{DispatchBinding, ParamBinding, source},
     kernels::Shader,
     ops::shaders,
     plan::TexelFormat,
@@ -153,7 +154,7 @@ impl Source {
 }
 
 fn validate(module: &Module, text: &str) -> Result<ModuleInfo, String> {
-    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::default());
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::default() | Capabilities::IMMEDIATES);
     validator.validate(module).map_err(|e| e.emit_to_string(text))
 }
 
@@ -170,7 +171,9 @@ fn translate(source: &Source, constants: &[(&str, f64)]) -> Result<Vec<u32>, Str
     msl::write_string(&module, &info, &msl_options, &msl::PipelineOptions::default())
         .map_err(|e| format!("MSL: {e}"))?;
     let mut text = String::new();
-    hlsl::Writer::new(&mut text, &hlsl::Options::default(), &hlsl::PipelineOptions::default())
+    let immediates_target = Some(hlsl::BindTarget { register: 6, ..hlsl::BindTarget::default() });
+    let hlsl_options = hlsl::Options { immediates_target, ..hlsl::Options::default() };
+    hlsl::Writer::new(&mut text, &hlsl_options, &hlsl::PipelineOptions::default())
         .write(&module, &info, None)
         .map_err(|e| format!("HLSL: {e}"))?;
     let options = spv::Options { lang_version: (1, 3), ..spv::Options::default() };
@@ -187,25 +190,30 @@ fn spirv_val(file: &Path) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
-/// A kernel's shader in one of its forms.
-type Form = (&'static str, Constants, TexelFormat, ParamBinding);
+/// A block in uniform memory.
+const UNIFORM: ParamBinding = ParamBinding::Uniform(ParamBinding::UNIFORM_WORDS[0]);
 
+/// A kernel's shader in one of its forms.
+type Form = (&'static str, Constants, TexelFormat, (ParamBinding, DispatchBinding));
+
+/// Every kernel in either format. The block and what a dispatch alone is told are declared and read apart, so that each
+/// place of the one and each of the other is enough.
 fn forms() -> impl Iterator<Item = Form> + Send {
     let formats = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float];
-    let tables = [ParamBinding::Uniform, ParamBinding::Storage];
+    let places = [(UNIFORM, DispatchBinding::Immediates), (ParamBinding::Storage, DispatchBinding::Uniform)];
     let of = move |&(name, constants): &(&'static str, Constants)| {
-        formats.into_iter().flat_map(move |format| tables.map(|table| (name, constants, format, table)))
+        formats.into_iter().flat_map(move |format| places.map(|places| (name, constants, format, places)))
     };
     CONSTANTS.iter().flat_map(of)
 }
 
 /// How many pipelines there are of a form, and which fail.
-fn pipelines((name, constants, format, table): Form, folder: &Path) -> (usize, Vec<String>) {
-    let text = source(kernel(name), format, table);
+fn pipelines((name, constants, format, (table, own)): Form, folder: &Path) -> (usize, Vec<String>) {
+    let text = source(kernel(name), format, table, own);
     let declared = declared(&text);
     let source = match Source::new(text) {
         Ok(source) => source,
-        Err(failure) => return (1, vec![format!("{name} {format:?} {table:?}: {failure}")]),
+        Err(failure) => return (1, vec![format!("{name} {format:?} {table:?} {own:?}: {failure}")]),
     };
     let mut failures = Vec::new();
     let mut seen = 0;
@@ -219,7 +227,7 @@ fn pipelines((name, constants, format, table): Form, folder: &Path) -> (usize, V
                 spirv_val(&file)
             });
             if let Err(failure) = result {
-                failures.push(format!("{name} {format:?} {table:?} {all:?}: {failure}"));
+                failures.push(format!("{name} {format:?} {table:?} {own:?} {all:?}: {failure}"));
             }
         }
     }
@@ -306,7 +314,7 @@ fn every_family_and_every_constant_is_listed() {
     assert_eq!(kernels, CONSTANTS.iter().map(|kernel| kernel.0).collect::<Vec<_>>());
     assert_eq!(kernels, shaders().iter().map(Shader::name).collect::<Vec<_>>());
     for &(name, constants) in CONSTANTS {
-        let text = source(kernel(name), TexelFormat::Rgba32Float, ParamBinding::Uniform);
+        let text = source(kernel(name), TexelFormat::Rgba32Float, UNIFORM, DispatchBinding::Immediates);
         let module = naga::front::wgsl::parse_str(&text).unwrap();
         let mut found: Vec<&str> = module.overrides.iter().filter_map(|(_, o)| o.name.as_deref()).collect();
         found.retain(|name| !SHARED.contains(name));
@@ -321,7 +329,7 @@ fn every_family_and_every_constant_is_listed() {
 #[test]
 fn structs_of_params_have_the_fields_that_are_written() {
     for shader in shaders() {
-        let text = source(shader, TexelFormat::Rgba32Float, ParamBinding::Uniform);
+        let text = source(shader, TexelFormat::Rgba32Float, UNIFORM, DispatchBinding::Immediates);
         let module = naga::front::wgsl::parse_str(&text).unwrap();
         let structs = shader.structs();
         for &(name, ref fields) in &structs {
@@ -337,15 +345,27 @@ fn structs_of_params_have_the_fields_that_are_written() {
     }
 }
 
-/// Guards the one bind group layout: core WebGPU allows four storage textures a stage.
+/// Guards the one bind group layout: core WebGPU allows four storage textures a stage, and has no immediates.
 #[test]
-fn only_four_storage_textures_and_one_table_are_bound() {
-    for &(name, _) in CONSTANTS {
-        let text = source(kernel(name), TexelFormat::Rgba32Float, ParamBinding::Uniform);
-        let module = naga::front::wgsl::parse_str(&text).unwrap();
-        let mut bound: Vec<u32> =
-            module.global_variables.iter().filter_map(|(_, v)| v.binding).map(|binding| binding.binding).collect();
-        bound.sort_unstable();
-        assert_eq!(bound, [0, 1, 2, 3, 4], "{name}");
+fn only_four_storage_textures_and_the_tables_are_bound() {
+    for (own, expected) in [(DispatchBinding::Immediates, 0..5), (DispatchBinding::Uniform, 0..6)] {
+        for &(name, _) in CONSTANTS {
+            let text = source(kernel(name), TexelFormat::Rgba32Float, UNIFORM, own);
+            let module = naga::front::wgsl::parse_str(&text).unwrap();
+            let mut bound: Vec<u32> =
+                module.global_variables.iter().filter_map(|(_, v)| v.binding).map(|binding| binding.binding).collect();
+            bound.sort_unstable();
+            assert!(bound.into_iter().eq(expected.clone()), "{name} {own:?}");
+            let immediates = naga::valid::ImmediateSlots::size_for_module(&module);
+            assert_eq!(immediates, if own == DispatchBinding::Immediates { DispatchBinding::BYTES } else { 0 });
+        }
     }
+}
+
+/// What a dispatch carries is small in either way: of a uniform buffer it takes what offsets are aligned to.
+#[test]
+fn a_dispatch_carries_at_most_256_bytes() {
+    let aligned_to = wgpu::Limits::default().min_uniform_buffer_offset_alignment;
+    assert!(DispatchBinding::BYTES.next_multiple_of(aligned_to) <= 256);
+    const { assert!(DispatchBinding::BYTES <= 32) };
 }

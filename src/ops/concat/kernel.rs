@@ -23,7 +23,6 @@ shader_params! {
         extents: [usize; 4],
         first_begin: [usize; 4],
         second_begin: [usize; 4],
-        end_row: u32,
         constants: usize,
         constant_slice: usize,
         constant_slices: usize,
@@ -99,6 +98,17 @@ impl Piece {
         corner[at] = self.begin;
         extents[at] = self.end - self.begin;
         [corner, extents]
+    }
+
+    /// How many of its lines lie before a row of the result: a line is an image row of the box, of all its batches.
+    fn lines_before(&self, row: u32, axis: usize, out: Shape) -> usize {
+        let [[_, _, y0, b0], [_, _, h, b]] = self.cut(axis, out);
+        let (image, y) = (row as usize / out.h, row as usize % out.h);
+        match image.checked_sub(b0) {
+            None => 0,
+            Some(batch) if batch < b => batch * h + y.saturating_sub(y0).min(h),
+            Some(_) => b * h,
+        }
     }
 
     fn constant_slices(&self, axis: usize, out: Shape) -> usize {
@@ -188,12 +198,6 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize) -> Result<Vec<Disp
     Ok(dispatches)
 }
 
-/// First and number of what of `all` lies in `some`.
-fn clipped(all: Range<usize>, some: &Range<usize>) -> (usize, usize) {
-    let first = all.start.max(some.start);
-    (first, all.end.min(some.end).saturating_sub(first))
-}
-
 fn dispatch(
     step: &StepContext<'_>,
     axis: usize,
@@ -203,35 +207,19 @@ fn dispatch(
 ) -> Result<Option<Dispatch>, KernelError> {
     let out = step.output.shape;
     let constant_slices = piece.constant_slices(axis, out);
-    let [mut corner, mut extents] = piece.cut(axis, out);
-    if step.rows.is_empty() || out.h == 0 {
+    let [corner, extents] = piece.cut(axis, out);
+    let [first, end] = [step.rows.start, step.rows.end].map(|row| piece.lines_before(row, axis, out));
+    if first == end {
         return Ok(None);
     }
-    // A band within one image is cut to its rows. Of several images all rows are dispatched, and the shader leaves out
-    // those that are not the band's.
-    let rows = step.rows.start as usize..step.rows.end as usize;
-    let (image, images) = (rows.start / out.h, rows.start / out.h..rows.end.div_ceil(out.h));
-    let [above, before] = [corner[2], corner[3]];
-    let height = extents[2];
-    (corner[3], extents[3]) = clipped(before..before + extents[3], &images);
-    if images.len() == 1 {
-        let rows = rows.start - image * out.h..rows.end - image * out.h;
-        (corner[2], extents[2]) = clipped(above..above + height, &rows);
-    }
-    if extents[2] * extents[3] == 0 {
-        return Ok(None);
-    }
-    let lines = (corner[3] - before) * height + corner[2] - above;
-    // Constants are packed for the whole piece, so a piece that was cut begins further on in them.
-    let base = base + lines * constant_slices * extents[0];
-    let items = extents.iter().product::<usize>() as u32;
+    let items = ((end - first) * extents[0] * extents[1]) as u32;
     let read = piece.placed.iter().map(|part| common::placed(step, part.operand)).collect::<Result<Vec<_>, _>>()?;
     let begin = |index: usize| {
         let mut begin = [0; 4];
         begin[axis] = piece.placed.get(index).map_or(0, |part| part.begin);
         begin
     };
-    let mut params = KernelParams::new(step, epilogue, items);
+    let mut params = KernelParams::new(step, epilogue, items).first(first as u32);
     if let Some(&first) = read.first() {
         params = params.input(first);
     }
@@ -245,7 +233,6 @@ fn dispatch(
         extents,
         first_begin: begin(0),
         second_begin: begin(1),
-        end_row: step.rows.end,
         constants: base,
         constant_slice: piece.first_constant,
         constant_slices,

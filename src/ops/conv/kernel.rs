@@ -20,17 +20,12 @@ pub(crate) const CONV: Shader =
 
 shader_params! {
     struct PointwiseParams {
-        blocks: usize,
-        pixels: usize,
         bias: usize,
-        first_slice: u32,
     }
 }
 
 shader_params! {
     struct ConvParams {
-        blocks: usize,
-        pixels: usize,
         bias: usize,
         span: usize,
         window: [usize; 2],
@@ -39,7 +34,6 @@ shader_params! {
         padding: [usize; 2],
         out_group: usize,
         in_group: usize,
-        first_slice: u32,
     }
 }
 
@@ -177,18 +171,14 @@ pub(crate) fn dispatches(
     let [bias, alphas] = step.behind_weights(taps * span * 4);
     let slices = step.slices.len();
     let epilogue = EpilogueParams::with_alphas(step.graph, step.node, alphas, slices);
-    // Blocks run on over the ends of rows, so that narrow images fill them, too.
-    let pixels = step.rows.len() * out.w;
-    let blocks = pixels.div_ceil(block.pixels);
+    // As the shaders count blocks, which run on over the ends of rows.
+    let blocks = (step.rows.len() * out.w).div_ceil(block.pixels);
     let items = (blocks * slices.div_ceil(block.slices)) as u32;
-    let first_slice = step.slices.start;
-    let params = KernelParams::new(step, &epilogue, items).input(input);
+    let params = KernelParams::new(step, &epilogue, items).first(step.slices.start).input(input);
     let (shader, params) = if is_pointwise(&geometry, conv) {
-        (POINTWISE, params.params(&PointwiseParams { blocks, pixels, bias, first_slice }))
+        (POINTWISE, params.params(&PointwiseParams { bias }))
     } else {
         let params = params.params(&ConvParams {
-            blocks,
-            pixels,
             bias,
             span,
             window: [geometry.weights.h, geometry.weights.w],
@@ -197,7 +187,6 @@ pub(crate) fn dispatches(
             padding: [conv.padding.top, conv.padding.left],
             out_group: geometry.groups.out_group,
             in_group: geometry.groups.in_group,
-            first_slice,
         });
         (CONV, params)
     };

@@ -10,8 +10,6 @@ pub(crate) const SHADER: Shader =
 shader_params! {
     struct Params {
         axis: usize,
-        first: u32,
-        end_row: u32,
     }
 }
 
@@ -33,8 +31,7 @@ pub(crate) fn dispatches(
         _ => (step.rows.clone(), x.w),
     };
     let items = outer.len() as u32 * lines as u32;
-    let params = Params { axis, first: outer.start, end_row: step.rows.end };
-    let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
+    let params = KernelParams::new(step, &epilogue, items).input(input).first(outer.start).params(&Params { axis });
     let constants = vec![("EXCLUSIVE", common::flag(exclusive)), ("REVERSE", common::flag(reverse))];
     let length = [x.b, x.h, x.w, x.slices()].get(axis).copied().unwrap_or_default();
     let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input);

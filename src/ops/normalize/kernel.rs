@@ -11,13 +11,9 @@ shader_params! {
     struct Params {
         /// Axes over which there is one mean.
         joined: [bool; 4],
-        /// First group along batch and height: a row, an image or a row of all images.
-        outer: u32,
         /// Groups along width, and along channels in slices.
         columns: usize,
         depths: usize,
-        /// End of the rows of the step.
-        end_row: u32,
         /// Extents of a group, channels in slices.
         batches: usize,
         rows: usize,
@@ -55,12 +51,11 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) 
         _ => LANES,
     };
     let items = outer.len() as u32 * (columns * depths) as u32 * team;
-    let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params {
+    // The first group along batch and height: a row, an image or a row of all images.
+    let params = KernelParams::new(step, &epilogue, items).input(input).first(outer.start).params(&Params {
         joined: axes,
-        outer: outer.start,
         columns,
         depths,
-        end_row: step.rows.end,
         batches,
         rows,
         pixels,

@@ -70,12 +70,12 @@ pub(super) fn everywhere(recipe: &PipelineRecipe) -> Result<Translations, Vec<St
     if failures.is_empty() { Ok(made) } else { Err(failures) }
 }
 
-/// The module with its constants in place, valid without any capability beyond core WebGPU's.
+/// The module with its constants in place, valid without any capability beyond core WebGPU's and immediates.
 fn specialised(recipe: &PipelineRecipe) -> Result<(Module, ModuleInfo), String> {
     let source = recipe.source();
     let module = naga::front::wgsl::parse_str(&source).map_err(|e| e.emit_to_string(&source))?;
     let validate = |module: &Module| {
-        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
+        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES);
         validator.validate(module).map_err(|e| e.emit_to_string(&source))
     };
     let info = validate(&module)?;
@@ -113,7 +113,8 @@ fn to_spirv(module: &Module, info: &ModuleInfo, version: (u8, u8), checked: bool
     spv::write_vec(module, info, &options, Some(&pipeline)).map_err(|e| e.to_string())
 }
 
-/// Every binding of group 0: words at 0, the texture written at 1, textures read from 2 on.
+/// Every binding of group 0: a block at 0, the texture written at 1, textures read from 2 on. What a dispatch alone is told
+/// is carried by immediates.
 fn bindings<T>(target: impl Fn(u8) -> T) -> BTreeMap<ResourceBinding, T> {
     (0..5).map(|binding| (ResourceBinding { group: 0, binding: u32::from(binding) }, target(binding))).collect()
 }
@@ -124,7 +125,7 @@ fn to_msl(module: &Module, info: &ModuleInfo, version: (u8, u8), checked: bool) 
         _ => msl::BindTarget { texture: Some(binding - 1), mutable: binding == 1, ..msl::BindTarget::default() },
     };
     let resources =
-        msl::EntryPointResources { resources: bindings(target), immediates_buffer: None, sizes_buffer: Some(1) };
+        msl::EntryPointResources { resources: bindings(target), immediates_buffer: Some(2), sizes_buffer: Some(1) };
     let options = msl::Options {
         lang_version: version,
         per_entry_point_map: BTreeMap::from([(ENTRY.to_owned(), resources)]),
@@ -149,6 +150,7 @@ fn to_hlsl(module: &Module, info: &ModuleInfo, model: hlsl::ShaderModel, checked
     let options = hlsl::Options {
         shader_model: model,
         binding_map: bindings(target),
+        immediates_target: Some(target(5)),
         fake_missing_bindings: false,
         restrict_indexing: checked,
         force_loop_bounding: checked,
