@@ -27,7 +27,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let end = dispatch.end_row * dst.w;
     let blocks = (end - begin_pixel + PIXELS - 1u) / PIXELS;
     let first = begin_pixel + (id % blocks) * PIXELS;
-    let slice = dispatch.first + (id / blocks) * SLICES;
+    let slice = dispatch.first_slice + (id / blocks) * SLICES;
     let span = args.span;
     // The span of input slices starts where the group of the slice's first channel does.
     let start = min((slice * 4u / args.out_group) * args.in_group / 4u, src.slices - span);

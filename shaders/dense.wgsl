@@ -27,7 +27,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let dst = output_tensor();
     let src = input_tensor();
     let pixel = dispatch.first_row * dst.w + id / args.slices;
-    let slice = dispatch.first + id % args.slices;
+    let slice = dispatch.first_slice + id % args.slices;
     let fours = (args.inputs + 3u) / 4u;
     var sum = read_weight(args.bias + slice);
     for (var k = 0u; k < fours; k++) {

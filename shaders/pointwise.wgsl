@@ -19,7 +19,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let end = dispatch.end_row * dst.w;
     let blocks = (end - begin_pixel + PIXELS - 1u) / PIXELS;
     let first = begin_pixel + (id % blocks) * PIXELS;
-    let slice = dispatch.first + (id / blocks) * SLICES;
+    let slice = dispatch.first_slice + (id / blocks) * SLICES;
     let depth = src.slices;
 
     var texel: array<u32, MAX_PIXELS>;

@@ -27,6 +27,7 @@ struct DispatchParams {
     first: u32,          // number of what is computed first, where a kernel counts something else than rows
     weight_base: u32,    // the operator's first weight texel
     weight_shift: u32,   // log2 of the weight texture's width
+    first_slice: u32,    // of the result
 }
 
 struct StepParams {

@@ -255,7 +255,8 @@ impl Gpu {
         })
     }
 
-    /// Uses a device and queue of the caller's. Core WebGPU limits suffice. Waits for it take at most [`TIMEOUT`].
+    /// Uses a device and queue of the caller's. Core WebGPU limits suffice; with `IMMEDIATES` of 32 bytes no buffer is
+    /// needed for what single dispatches are told. Waits for it take at most [`TIMEOUT`].
     ///
     /// The device's callbacks stay the caller's. wgpu says why a device was lost to one callback alone, so a session only
     /// sees that it is lost, and its error has no reason; a caller whose callback says it to this handle gets it there:

@@ -70,8 +70,8 @@ impl PlacedModel<'_> {
         })
     }
 
-    /// The dispatches of all steps in order, and the uploads of weights between them. The dispatches' blocks
-    /// must fit into a buffer of `max_bytes`: a tensor of very many rows that lie anywhere has a long row table.
+    /// The dispatches of all steps in order, and the uploads of weights between them. The dispatches' blocks must fit
+    /// into a buffer of `max_bytes`: a tensor of very many rows that lie anywhere has a long row table.
     pub(super) fn commands(
         &self,
         weights: &IdVec<NodeId, WeightPlace>,

@@ -37,6 +37,8 @@ shader_params! {
         weight_base: u32,
         /// Base-two logarithm of the weight texture's width.
         weight_shift: u32,
+        /// First slice of the result.
+        first_slice: u32,
     }
 }
 
@@ -113,6 +115,7 @@ impl KernelParams {
         // Kernels count from the texels of the first slice, wherever those lie; the sum wraps back.
         params.dispatch.weight_base = step.weights.base.wrapping_sub(step.weights.skipped);
         params.dispatch.weight_shift = step.weights.shift;
+        params.dispatch.first_slice = step.slices.start;
         params
     }
 
@@ -126,7 +129,8 @@ impl KernelParams {
         // A kernel's own parameters begin at one place, whichever operands its steps have.
         head.resize(FAMILY_PARAMS as usize * 4, 0);
         let Range { start: first_row, end: end_row } = *rows;
-        let dispatch = DispatchParams { items, first_row, end_row, first: 0, weight_base: 0, weight_shift: 0 };
+        let [first, weight_base, weight_shift, first_slice] = [0; 4];
+        let dispatch = DispatchParams { items, first_row, end_row, first, weight_base, weight_shift, first_slice };
         Self { dispatch, head, kernel: Vec::new(), operands: Vec::new() }.operand(OUTPUT_TENSOR, output)
     }
 

@@ -174,7 +174,7 @@ pub(crate) fn dispatches(
     // As the shaders count blocks, which run on over the ends of rows.
     let blocks = (step.rows.len() * out.w).div_ceil(block.pixels);
     let items = (blocks * slices.div_ceil(block.slices)) as u32;
-    let params = KernelParams::new(step, &epilogue, items).first(step.slices.start).input(input);
+    let params = KernelParams::new(step, &epilogue, items).input(input);
     let (shader, params) = if is_pointwise(&geometry, conv) {
         (POINTWISE, params.params(&PointwiseParams { bias }))
     } else {
