@@ -216,7 +216,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     println!("{FRAMES} frames, {:.1} a second", FRAMES as f64 / seconds);
     for (when, (memory, groups)) in [(3, early.ok_or("too few frames")?), (FRAMES, (session.memory(), bind_groups()))] {
-        println!("after frame {when}: {} bytes in the session, {groups} bind groups on the device", memory.planned());
+        println!(
+            "after frame {when}: {} bytes in the session, {groups} bind groups on the device",
+            memory.planned.sum()
+        );
     }
 
     let size = u64::from(SIZE * SIZE * 4);

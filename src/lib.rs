@@ -149,9 +149,9 @@ pub use tensor::{ConvertError, Element, Tensor, TensorError, TensorView};
 
 #[cfg(feature = "gpu")]
 pub use runtime::{
-    AdapterSummary, CompileBuilder, CompiledModel, Context, Error, GpuError, GpuOptions, Memory, Model, Outputs, Pool,
-    PooledSession, Readback, Session, Submission, TensorInfo, TensorKey, TensorRole, TextureLayout, TextureProblem,
-    WantedTensor,
+    AdapterSummary, CompileBuilder, CompiledModel, Context, Error, GpuError, GpuOptions, Memory, MemoryParts,
+    MemoryPeak, Model, Outputs, Pool, PooledSession, Readback, Session, Submission, TensorInfo, TensorKey, TensorRole,
+    TextureLayout, TextureProblem, WantedTensor,
 };
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub use runtime::{DispatchTime, Polling};

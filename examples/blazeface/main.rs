@@ -61,8 +61,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     write_png(&out, &picture)?;
     println!("{} faces in {}, drawn in {}\n", faces.len(), printable(&photo), printable(&out));
 
-    let memory = session.memory();
     let report = MemoryReport::from_compiled(compiled.compiled());
-    print!("{}", report.on_device(memory.pool_driver, memory.io_planned, memory.weights));
+    print!("{}", report.on_device(&session.memory()));
     Ok(())
 }

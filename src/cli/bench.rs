@@ -13,7 +13,7 @@ use crate::{
     gpu::{DispatchTime, Executor, ExecutorOptions},
     graph::{Graph, NodeId, TensorId},
     io::printable,
-    report::{MemoryReport, ValueSummary, grouped},
+    report::{DeviceMemoryReport, MemoryReport, ValueSummary},
 };
 use cpu_time::ProcessTime;
 use serde::Serialize;
@@ -58,7 +58,8 @@ struct Answer {
     dispatches: usize,
     pipelines: usize,
     pool_bytes: u64,
-    gpu_memory_peak_bytes: u64,
+    gpu_memory_peak_bytes: Option<u64>,
+    device_memory: DeviceMemoryReport,
     outputs: Vec<Output>,
     steps: Vec<Step>,
 }
@@ -113,8 +114,6 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let mut outputs = session.run(&slices)?;
     let cold_ms = ms(cold.elapsed());
-    // After the first run, which makes the textures of inputs and outputs and the buffers that they go through.
-    let reserved = gpu.reserved_bytes();
     session.run_into(&slices, &mut outputs)?;
 
     let (mut wall, mut cpu) = (Vec::new(), Vec::new());
@@ -125,6 +124,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         wall.push(ms(begun.elapsed()));
         cpu.push(ms(cpu_begun.elapsed()));
     }
+    // Before the device is timed, which takes buffers that no caller has.
+    let memory = session.memory();
+    let device_memory = DeviceMemoryReport::from_memory(&memory);
     // After the others: with each dispatch in a pass of its own a run is slower, and no figure for them.
     let profiles = profile(&mut session, args.seconds.mul_f64(PROFILE_SHARE))?;
     let sums: Vec<f64> = profiles.iter().map(|times| times.iter().map(|t| t.ms).sum()).collect();
@@ -138,8 +140,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         cold_ms,
         dispatches: session.dispatches(),
         pipelines: session.pipelines().len(),
-        pool_bytes: session.memory().pool_planned,
-        gpu_memory_peak_bytes: reserved,
+        pool_bytes: memory.planned.pool,
+        gpu_memory_peak_bytes: device_memory.reserved_peak,
+        device_memory,
         outputs: graph.outputs.iter().zip(&outputs).map(|(&tensor, values)| output(&graph, tensor, values)).collect(),
         steps: steps(&session, &profiles),
     };
@@ -215,14 +218,13 @@ fn text(answer: &Answer) -> String {
     }
     text += &format!("  cpu   median {:.2} ms of process time\n", answer.cpu_ms.median);
     text += &format!("  cold  {cold_ms:.0} ms from file to first answer\n");
-    text += &format!("  pool  {} bytes\n", grouped(answer.pool_bytes));
     for output in &answer.outputs {
         if let Some(warning) = output.values.warning() {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "  output {}: {warning}", printable(&output.name));
         }
     }
-    text += &format!("  peak  {} bytes of device memory, weights included\n\n", grouped(answer.gpu_memory_peak_bytes));
+    let _ = writeln!(text, "\n{}", answer.device_memory);
     for Step { step, bands, operator, tensor, shape, kernels, gpu_ms } in &answer.steps {
         let time = gpu_ms.map(|ms| format!("{ms:8.3} ms ")).unwrap_or_default();
         // Writing to a string cannot fail.

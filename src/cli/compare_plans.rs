@@ -32,6 +32,8 @@ struct Answer {
 struct Plan {
     phases: String,
     pool_bytes: u64,
+    /// All that its session has on the device.
+    device_bytes: u64,
     dispatches: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     predicted_ms: Option<f64>,
@@ -109,9 +111,11 @@ fn plan(setting: &PlanSetting, timed_plan: &TimedPlan, first: &TimedPlan) -> Pla
     };
     // As bits, since NaN equals nothing and -0 equals 0.
     let bits = |outputs: &[Vec<f32>]| outputs.iter().flatten().map(|v| v.to_bits()).collect::<Vec<_>>();
+    let memory = timed_plan.session.memory();
     Plan {
         phases: setting.name.clone(),
-        pool_bytes: timed_plan.session.memory().pool_planned,
+        pool_bytes: memory.planned.pool,
+        device_bytes: memory.allocated.unwrap_or(memory.planned).sum(),
         dispatches: timed_plan.session.dispatches(),
         predicted_ms: timed_plan.session.compiled().phased.as_ref().map(|phased| phased.predicted_us / 1e3),
         wall_ms: times(&timed_plan.wall),
@@ -126,14 +130,24 @@ fn plan(setting: &PlanSetting, timed_plan: &TimedPlan, first: &TimedPlan) -> Pla
 fn text(answer: &Answer) -> String {
     let mut text = format!("{}: {} rounds, plans in turns\n\n", answer.model, answer.rounds);
     text += &format!(
-        "  {:>10} {:>14} {:>11} {:>11} {:>11} {:>11} {:>7} {:>7} {:>9}\n",
-        "phases", "pool bytes", "dispatches", "fastest ms", "median ms", "cpu ms", "wall", "cpu", "same bits"
+        "  {:>10} {:>14} {:>14} {:>11} {:>11} {:>11} {:>11} {:>7} {:>7} {:>9}\n",
+        "phases",
+        "pool bytes",
+        "device bytes",
+        "dispatches",
+        "fastest ms",
+        "median ms",
+        "cpu ms",
+        "wall",
+        "cpu",
+        "same bits"
     );
     for p in &answer.plans {
         text += &format!(
-            "  {:>10} {:>14} {:>11} {:>11.2} {:>11.2} {:>11.2} {:>6.3}x {:>6.3}x {:>9}\n",
+            "  {:>10} {:>14} {:>14} {:>11} {:>11.2} {:>11.2} {:>11.2} {:>6.3}x {:>6.3}x {:>9}\n",
             p.phases,
             grouped(p.pool_bytes),
+            grouped(p.device_bytes),
             p.dispatches,
             p.wall_ms.fastest,
             p.wall_ms.median,

@@ -68,9 +68,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Some(folder) => write_outputs(folder, tensors().map(|(t, v)| (&*t.name, &*t.dims, &**v)))?,
         None => vec![],
     };
-    let memory = session.memory();
-    let report = MemoryReport::from_compiled(session.compiled());
-    let report = report.on_device(memory.pool_driver, memory.io_planned, memory.weights);
+    let report = MemoryReport::from_compiled(session.compiled()).on_device(&session.memory());
     let output = |(i, (tensor, values)): (usize, (&crate::graph::Tensor, &Vec<f32>))| Output {
         name: tensor.name.clone(),
         shape: tensor.dims.clone(),

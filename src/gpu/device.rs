@@ -239,7 +239,8 @@ impl Gpu {
                 required_features,
                 required_limits,
                 // By default wgpu takes device memory in blocks of many megabytes, so that a pool of one would save
-                // nothing: each texture gets memory of its own.
+                // nothing. These are the smallest there are, 4 MiB, in which many textures and buffers lie side by side;
+                // what is larger than a block gets memory of its own, to the byte.
                 memory_hints: wgpu::MemoryHints::Manual { suballocated_device_memory_block_size: 0..0 },
                 ..Default::default()
             })
@@ -287,12 +288,6 @@ impl Gpu {
     /// counts.
     pub fn device_lost(&self, reason: wgpu::DeviceLostReason, message: impl Into<String>) {
         self.shared.loss.note(Some(reason), message.into());
-    }
-
-    /// All memory that the device holds now for whoever uses it, blocks of the allocator included; 0 where the driver does
-    /// not say.
-    pub fn reserved_bytes(&self) -> u64 {
-        self.device.generate_allocator_report().map_or(0, |report| report.total_reserved_bytes)
     }
 
     /// The same device; waits through this handle, and those of sessions made with it, take at most `timeout`.

@@ -1,5 +1,6 @@
 //! The executor on wgpu: device, textures, pipelines, programs. Knows no file format.
 
+mod account;
 mod allocations;
 #[cfg(not(target_arch = "wasm32"))]
 mod calibrate;
@@ -30,6 +31,7 @@ mod staging;
 mod tensor_role;
 mod texture_problem;
 mod textures;
+mod transfer;
 mod wait;
 mod weight_uploads;
 mod weights;
@@ -45,7 +47,7 @@ pub use error::GpuError;
 pub use executor::{Executor, ExecutorOptions};
 pub use io_texture::io_texture;
 pub(crate) use io_texture::texture_format;
-pub use memory::Memory;
+pub use memory::{Memory, MemoryParts, MemoryPeak};
 pub(crate) use pack::{lane, pack, unpack};
 pub use param_binding::{DispatchBinding, ParamBinding};
 pub use pipelines::{PipelineRecipe, Pipelines, SharedPipelines, source};

@@ -2,17 +2,18 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Gpu, GpuError, Role, allocations::Allocations, textures::make};
+use super::{
+    Gpu, GpuError, MemoryParts, Role,
+    allocations::{Allocations, POOL},
+    textures::make,
+};
 use crate::plan::{Plan, TextureSpec, overlay_textures, texture_ranks};
-
-/// What labels of the pool's textures begin with.
-pub(super) const POOL: &str = "pool";
 
 /// Textures for several plans, of which one runs at a time.
 #[derive(Debug)]
 pub(crate) struct PoolTextures {
     gpu: Gpu,
-    allocations: Allocations,
+    allocations: Arc<Allocations>,
     specs: Vec<TextureSpec>,
     state: Mutex<State>,
 }
@@ -29,7 +30,8 @@ impl PoolTextures {
     /// Textures that are large enough for each of these plans by itself. The plans must have one texel format.
     pub(crate) fn new<'a>(gpu: &Gpu, plans: impl IntoIterator<Item = &'a Plan>) -> Result<Arc<Self>, GpuError> {
         let specs = overlay_textures(plans);
-        let pool = Self { gpu: gpu.for_work(), allocations: Allocations::new(), specs, state: Mutex::default() };
+        let pool =
+            Self { gpu: gpu.for_work(), allocations: Arc::new(Allocations::new()), specs, state: Mutex::default() };
         pool.textures()?;
         Ok(Arc::new(pool))
     }
@@ -85,9 +87,16 @@ impl PoolTextures {
         if self.generation().is_some() { self.specs.iter().map(TextureSpec::bytes).sum() } else { 0 }
     }
 
-    /// Bytes by the driver's count.
+    /// Bytes by the driver's count; none where it does not say, or labels do not reach it.
     pub(crate) fn driver_bytes(&self) -> Option<u64> {
-        self.allocations.bytes(&self.gpu, POOL, self.bytes() > 0).map(|[all, _]| all)
+        let mut parts = MemoryParts::default();
+        self.allocations.add_to(&self.gpu.device.generate_allocator_report()?, &mut parts);
+        (parts.pool > 0 || self.bytes() == 0).then_some(parts.pool)
+    }
+
+    /// How the textures are labelled, and what belongs to them.
+    pub(super) fn allocations(&self) -> &Arc<Allocations> {
+        &self.allocations
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

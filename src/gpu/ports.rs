@@ -1,6 +1,6 @@
 //! The inputs and outputs of a session: where each lies, and how its values come and go.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use super::{
     Gpu, GpuError, Role, TensorRole, TextureProblem,
@@ -8,6 +8,8 @@ use super::{
     io_texture,
     staging::{HostLayout, Readback, Staging, Upload},
     textures::make,
+    transfer::{self, PIECE, Transfer},
+    wait::Wait,
 };
 use crate::{
     graph::Tensor,
@@ -33,6 +35,8 @@ pub(super) struct Port {
     layout: HostLayout,
     place: Place,
     upload: Option<Upload>,
+    /// Texels on their way in pieces. Zeroed once: packing writes the same lanes each time and leaves the others.
+    packed: Vec<u8>,
     /// Whether there are values in its texture, as far as is known here: those of a texture that the caller has are the
     /// caller's business.
     filled: bool,
@@ -42,7 +46,16 @@ impl Port {
     pub(super) fn new(tensor: &Tensor, (role, index): (TensorRole, usize), format: TexelFormat, max: u32) -> Self {
         let spec = io_texture(tensor.shape, format, max);
         let layout = HostLayout { shape: tensor.shape, permutation: tensor.host_permutation.clone(), spec };
-        Self { role, index, name: tensor.name.clone(), layout, place: Place::None, upload: None, filled: false }
+        Self {
+            role,
+            index,
+            name: tensor.name.clone(),
+            layout,
+            place: Place::None,
+            upload: None,
+            packed: Vec::new(),
+            filled: false,
+        }
     }
 
     #[cfg(not(target_arch = "wasm32"))]
@@ -150,6 +163,54 @@ impl Port {
         let called = self.called();
         // Put back before it is written: an upload that fails knows its own state.
         self.upload.insert(upload).write(gpu, &called, &self.layout, values)
+    }
+
+    /// Whether its values go in pieces where somebody waits for them: there are many, and the texture is its own, so that
+    /// nobody else writes it meanwhile.
+    pub(super) fn is_in_pieces(&self) -> bool {
+        !self.is_bound() && self.layout.spec.bytes() > PIECE
+    }
+
+    /// Writes dense values to its texture in pieces of `what`, and waits until they are there. There are none where that
+    /// fails.
+    pub(super) async fn send(
+        &mut self,
+        gpu: &Gpu,
+        wait: Wait,
+        what: &str,
+        (allocations, staging): (&Allocations, &Arc<Staging>),
+        transfer: &mut Option<Transfer>,
+        values: &[f32],
+    ) -> Result<(), GpuError> {
+        let (called, spec) = (self.called(), self.layout.spec);
+        let texture = self.ensure(gpu, allocations)?.clone();
+        (self.upload, self.filled) = (None, false);
+        let held = match transfer.take().filter(|held| held.fits(spec)) {
+            Some(held) => transfer.insert(held),
+            None => transfer.insert(Transfer::new(gpu, staging, &called, spec)?),
+        };
+        self.packed.resize(spec.bytes() as usize, 0);
+        self.layout.pack(values, &mut self.packed);
+        let packed = &self.packed[..];
+        held.write(gpu, wait, what, &texture, spec, |range| Cow::Borrowed(&packed[range])).await?;
+        self.filled = true;
+        Ok(())
+    }
+
+    /// Reads its texture in pieces of `what`.
+    pub(super) async fn receive(
+        &self,
+        gpu: &Gpu,
+        wait: Wait,
+        what: &str,
+        staging: &Arc<Staging>,
+        values: &mut [f32],
+    ) -> Result<(), GpuError> {
+        if let Some(texture) = self.texture() {
+            let bytes = transfer::read(gpu, wait, staging, what, texture, self.layout.spec).await?;
+            self.layout.unpack(&bytes, values);
+        }
+        Ok(())
     }
 
     /// Encodes the copy of what was written.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Gpu, GpuError, Program, wait::Mapping};
+use super::{Gpu, GpuError, Program, allocations::Allocations, wait::Mapping};
 
 /// One dispatch's time.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,14 +33,16 @@ pub(super) struct TimestampQueries {
 
 impl TimestampQueries {
     /// Room for two timestamps a dispatch; `None` where the device has no timestamps.
-    pub(super) fn new(gpu: &Gpu, dispatches: usize) -> Result<Option<Self>, GpuError> {
+    pub(super) fn new(gpu: &Gpu, allocations: &Allocations, dispatches: usize) -> Result<Option<Self>, GpuError> {
         if !gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
             return Ok(None);
         }
         let piece = dispatches.clamp(1, DISPATCHES_PER_QUERY_SET);
         let buffer = |label, dispatches: usize, usage| {
             let size = dispatches.max(1) as u64 * TIMESTAMP_BYTES;
-            gpu.buffer(label, &wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
+            let labelled = allocations.label(label);
+            let label = Some(&labelled[..]);
+            gpu.buffer("timestamps", &wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: false })
         };
         let queries = gpu.scoped("creating timestamps", || {
             gpu.device.create_query_set(&wgpu::QuerySetDescriptor {

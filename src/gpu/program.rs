@@ -6,6 +6,7 @@ use std::{collections::HashMap, ops::Range};
 use super::wait::{Submitted, Wait, now};
 use super::{
     DispatchBinding, Gpu, GpuError, Pipelines, TextureSet,
+    allocations::TABLES,
     params::{BlockPlace, OwnParams, ParamRange, Params},
 };
 use crate::{kernels::Dispatch, plan::TexelFormat};
@@ -109,7 +110,7 @@ impl Program {
         changing: &[usize],
     ) -> Result<Self, GpuError> {
         let spare = textures.spare(format)?;
-        let params = Params::upload(gpu, &textures.allocations().label("tables"), dispatches)?;
+        let params = Params::upload(gpu, &textures.allocations().label(TABLES), dispatches)?;
         let mut made = Self {
             bound: Vec::with_capacity(dispatches.len()),
             groups: Vec::new(),

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{
     Gpu, GpuError, PipelineRecipe, Pipelines, Program, Role, SharedPipelines, TextureSet,
-    allocations::Allocations,
+    allocations::{Allocations, POOL},
     lower::{Commands, PlacedModel},
-    pool::{POOL, PoolSource},
+    pool::PoolSource,
     staging::Staging,
     weight_uploads::WeightUploads,
     weights::WeightTextures,

@@ -7,7 +7,7 @@ use std::sync::{
 
 use super::{
     Gpu, GpuError,
-    allocations::Allocations,
+    allocations::{Allocations, TRANSFER},
     pack::{pack, unpack},
     textures::{extent, row_bytes},
     wait::{Mapping, Submitted, Wait},
@@ -27,11 +27,11 @@ pub(super) struct HostLayout {
 }
 
 impl HostLayout {
-    fn pack(&self, values: &[f32], bytes: &mut [u8]) {
+    pub(super) fn pack(&self, values: &[f32], bytes: &mut [u8]) {
         pack(&self.permutation.from_file(values), self.shape, self.spec.format, bytes);
     }
 
-    fn unpack(&self, bytes: &[u8], values: &mut [f32]) {
+    pub(super) fn unpack(&self, bytes: &[u8], values: &mut [f32]) {
         unpack(bytes, self.shape, self.spec.format, values);
         if !self.permutation.is_file_order() {
             let filed = self.permutation.to_file(values).into_owned();
@@ -85,15 +85,20 @@ impl Staging {
         usage: wgpu::BufferUsages,
         mapped_at_creation: bool,
     ) -> Result<StagingBuffer, GpuError> {
-        let label = self.allocations.label("staging");
+        let label = self.allocations.label(TRANSFER);
         let descriptor = wgpu::BufferDescriptor { label: Some(&label), size, usage, mapped_at_creation };
         let buffer = gpu.buffer(what, &descriptor)?;
         self.bytes.fetch_add(size, Ordering::Relaxed);
         Ok(StagingBuffer { buffer, of: Arc::clone(self), kept: false })
     }
 
+    /// A mapped buffer to upload so many bytes of `what` through.
+    pub(super) fn upload(self: &Arc<Self>, gpu: &Gpu, what: &str, size: u64) -> Result<StagingBuffer, GpuError> {
+        self.create(gpu, what, size, wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC, true)
+    }
+
     /// A buffer to read so many bytes of `what` through: one that is free, or a new one.
-    fn readback(self: &Arc<Self>, gpu: &Gpu, what: &str, size: u64) -> Result<StagingBuffer, GpuError> {
+    pub(super) fn readback(self: &Arc<Self>, gpu: &Gpu, what: &str, size: u64) -> Result<StagingBuffer, GpuError> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = free.iter().position(|buffer| buffer.size() == size) {
             return Ok(StagingBuffer { buffer: free.swap_remove(at), of: Arc::clone(self), kept: false });
@@ -116,6 +121,11 @@ pub(super) struct StagingBuffer {
 impl StagingBuffer {
     pub(super) const fn get(&self) -> &wgpu::Buffer {
         &self.buffer
+    }
+
+    /// Has it go back to those that are free. It must be one to read through, and unmapped.
+    pub(super) fn keep(mut self) {
+        self.kept = true;
     }
 }
 
@@ -153,7 +163,7 @@ impl Upload {
     /// For the input called `what` in errors.
     pub(super) fn new(gpu: &Gpu, staging: &Arc<Staging>, what: &str, layout: &HostLayout) -> Result<Self, GpuError> {
         let size = layout.spec.bytes();
-        Ok(Self { buffer: buffer(gpu, staging, what, size)?, state: State::Mapped, bytes: vec![0; size as usize] })
+        Ok(Self { buffer: staging.upload(gpu, what, size)?, state: State::Mapped, bytes: vec![0; size as usize] })
     }
 
     /// Writes dense values in the file's order where the device will fetch them.
@@ -167,7 +177,7 @@ impl Upload {
         if !mapped {
             // The device may still fetch from it, or nobody knows.
             let size = self.buffer.buffer.size();
-            self.buffer = buffer(gpu, &self.buffer.of, what, size)?;
+            self.buffer = self.buffer.of.upload(gpu, what, size)?;
         }
         // Until it is unmapped nothing is known of it.
         self.state = State::Written;
@@ -197,11 +207,6 @@ impl Upload {
         }
         Ok(())
     }
-}
-
-/// A mapped buffer to upload so many bytes of `what` through.
-fn buffer(gpu: &Gpu, staging: &Arc<Staging>, what: &str, size: u64) -> Result<StagingBuffer, GpuError> {
-    staging.create(gpu, what, size, wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC, true)
 }
 
 /// An output's way from its texture.
@@ -248,7 +253,7 @@ impl Readback {
         self.layout.unpack(&view, values);
         drop(view);
         self.buffer.buffer.unmap();
-        self.buffer.kept = true;
+        self.buffer.keep();
         Ok(())
     }
 }

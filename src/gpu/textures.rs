@@ -6,9 +6,12 @@ use std::{ops::Range, time::Duration};
 
 use half::f16;
 
-#[cfg(not(target_arch = "wasm32"))]
-use super::wait::{Mapping, Submitted, Wait, now};
 use super::{Gpu, GpuError, allocations::Allocations, io_texture::texture_format, pack::half};
+#[cfg(not(target_arch = "wasm32"))]
+use super::{
+    allocations::TRANSFER,
+    wait::{Mapping, Submitted, Wait, now},
+};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::{graph::Shape, kernels::Operand};
 use crate::{
@@ -77,8 +80,13 @@ impl TextureSet {
         Ok(made)
     }
 
+    /// Bytes of that texture, while it is there.
+    pub(super) fn spare_bytes(&self) -> u64 {
+        self.spare.map_or(0, |spare| self.spec(spare).bytes())
+    }
+
     /// How what this set makes is labelled, and what belongs to it.
-    pub(super) fn allocations(&self) -> &Allocations {
+    pub(super) fn allocations(&self) -> &Arc<Allocations> {
         &self.allocations
     }
 
@@ -198,7 +206,7 @@ impl TextureSet {
         let buffer = gpu.buffer(
             "reading a texture",
             &wgpu::BufferDescriptor {
-                label: Some("read back"),
+                label: Some(&self.allocations.label(TRANSFER)),
                 size: pitch as u64 * u64::from(spec.height),
                 usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
                 mapped_at_creation: false,

@@ -5,9 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::{
     Gpu, GpuError, Role, TextureSet,
-    allocations::Allocations,
+    account::Account,
+    allocations::{Allocations, WEIGHTS},
     packed_weights::PackedWeights,
-    wait::{Submitted, Wait},
+    staging::Staging,
+    textures::{encode, row_bytes},
+    transfer::{Transfer, piece_bytes},
+    wait::Wait,
 };
 use crate::{
     compile::CompiledModel,
@@ -17,13 +21,11 @@ use crate::{
     plan::{TexelFormat, TextureSpec},
 };
 
-/// Texels uploaded at a time, 256 KiB in 32 bits. `Queue::write_texture` copies into staging memory that is freed only
-/// after a submission, so uploading all weights at once would hold them twice. Chosen.
-const UPLOAD_TEXELS: usize = 1 << 14;
-
 /// Width that weight textures do not exceed, unless one node's weights would be too high. Chosen: at 8192 rows, which
 /// core WebGPU allows, that holds 8 million texels.
 const MAX_WIDTH: usize = 1024;
+/// Bytes of a row at least: what is copied from a buffer has rows of a multiple of them.
+const MIN_ROW_BYTES: usize = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize;
 
 /// The weights of a model on a device.
 #[derive(Debug)]
@@ -70,18 +72,19 @@ pub struct SharedWeights {
 }
 
 impl SharedWeights {
-    /// Those that are on the device, else new ones.
+    /// Those that are on the device, else new ones, of which the account of who asks is told while they are uploaded.
     pub(super) async fn get(
         &self,
         gpu: &Gpu,
         wait: Wait,
         compiled: &CompiledModel,
+        account: &Account,
     ) -> Result<Arc<WeightTextures>, GpuError> {
         if let Some(held) = self.lock().upgrade() {
             return Ok(held);
         }
         // Nothing is locked meanwhile, since a task may go to sleep: where two begin at once, one's are dropped.
-        let made = Arc::new(upload(gpu, wait, compiled).await?);
+        let made = Arc::new(upload(gpu, wait, compiled, account).await?);
         // Shared once the device has agreed to them.
         gpu.settle().await?;
         let mut held = self.lock();
@@ -98,7 +101,12 @@ impl SharedWeights {
 }
 
 /// Uploads the weights that stay on the device, and packs those that are uploaded in every run.
-async fn upload(gpu: &Gpu, wait: Wait, compiled: &CompiledModel) -> Result<WeightTextures, GpuError> {
+async fn upload(
+    gpu: &Gpu,
+    wait: Wait,
+    compiled: &CompiledModel,
+    account: &Account,
+) -> Result<WeightTextures, GpuError> {
     let CompiledModel { graph, format, .. } = compiled;
     let streamed = compiled.schedule.streamed();
     let limit = gpu.device.limits().max_texture_dimension_2d as usize;
@@ -118,10 +126,11 @@ async fn upload(gpu: &Gpu, wait: Wait, compiled: &CompiledModel) -> Result<Weigh
     let mut textures = TextureSet::new(gpu);
     let specs: Vec<TextureSpec> = layout.texels.iter().map(|&texels| spec(texels, limit, *format)).collect();
     for &spec in &specs {
-        textures.create("weights", spec, Role::Weights)?;
+        textures.create(WEIGHTS, spec, Role::Weights)?;
     }
     let mut places = Vec::with_capacity(graph.nodes.len());
-    let mut writer = TexelWriter { gpu, wait, textures: &textures, texture: 0, row: 0, texels: Vec::new() };
+    let mut writer =
+        TexelWriter { gpu, wait, account, textures: &textures, texture: 0, row: 0, texels: Vec::new(), transfer: None };
     for (node, &(texture, base, texels)) in graph.nodes.iter().zip(&layout.places) {
         let shift = specs.get(texture).map_or(0, TextureSpec::shift);
         places.push(WeightPlace { texture, base: base as u32, texels: texels as u32, shift, skipped: 0 });
@@ -168,7 +177,7 @@ impl Layout {
 
 /// The texture for so many texels.
 fn spec(texels: usize, limit: usize, format: TexelFormat) -> TextureSpec {
-    let width = texels.isqrt().next_power_of_two().clamp(16, MAX_WIDTH);
+    let width = texels.isqrt().next_power_of_two().clamp(MIN_ROW_BYTES / format.texel_bytes() as usize, MAX_WIDTH);
     // One operator's weights may need more rows than there are at that width: those of VGG-19's first dense layer do.
     let width = width.max(texels.div_ceil(limit).next_power_of_two());
     TextureSpec { width: width as u32, height: texels.div_ceil(width) as u32, format }
@@ -178,22 +187,26 @@ fn spec(texels: usize, limit: usize, format: TexelFormat) -> TextureSpec {
 struct TexelWriter<'a> {
     gpu: &'a Gpu,
     wait: Wait,
+    account: &'a Account,
     textures: &'a TextureSet,
     texture: usize,
     /// The first row that is not written yet.
     row: u32,
     /// What is to be written from there on.
     texels: Vec<[f32; 4]>,
+    /// What they go through, once there are some for this texture.
+    transfer: Option<Transfer>,
 }
 
 impl TexelWriter<'_> {
     async fn write(&mut self, texture: usize, mut texels: &[[f32; 4]]) -> Result<(), GpuError> {
         if texture != self.texture {
             self.flush().await?;
-            (self.texture, self.row) = (texture, 0);
+            (self.texture, self.row, self.transfer) = (texture, 0, None);
         }
-        // At least a row, so that all but the last begin with one.
-        let most = UPLOAD_TEXELS.max(self.textures.spec(texture).width as usize);
+        // Whole rows, so that each piece begins with one.
+        let spec = self.textures.spec(texture);
+        let most = (piece_bytes(spec) / spec.format.texel_bytes()) as usize;
         while !texels.is_empty() {
             let (now, later) = texels.split_at(texels.len().min(most - self.texels.len()));
             self.texels.extend_from_slice(now);
@@ -209,11 +222,22 @@ impl TexelWriter<'_> {
         if self.texels.is_empty() {
             return Ok(());
         }
-        self.textures.write_rows(self.texture, self.row, &self.texels)?;
-        self.row += (self.texels.len() as u32).div_ceil(self.textures.spec(self.texture).width);
+        let Self { gpu, wait, textures, texture, .. } = *self;
+        let (what, spec) = ("an upload of weights", textures.spec(texture));
+        let transfer = match &mut self.transfer {
+            Some(transfer) => transfer,
+            none => {
+                let staging = Staging::new(Arc::clone(textures.allocations()));
+                none.insert(Transfer::new(gpu, &staging, what, spec)?)
+            }
+        };
+        self.account.note(gpu, Some(textures.allocations()));
+        let mut bytes = encode(spec.format, &self.texels);
+        // The last row may be short.
+        bytes.resize(bytes.len().next_multiple_of(row_bytes(spec)), 0);
+        transfer.write_rows(gpu, wait, what, (textures.texture(texture), spec), self.row, &bytes).await?;
+        self.row += (bytes.len() / row_bytes(spec)) as u32;
         self.texels.clear();
-        // Ends the use of staging memory before more is taken.
-        let index = self.gpu.scoped("uploading weights", || self.gpu.queue.submit([]))?;
-        self.gpu.done(self.wait, &Submitted { index }, "an upload of weights").await
+        Ok(())
     }
 }

@@ -1,6 +1,10 @@
 //! The report of a compiled model: what its graph, schedule and plan say.
 
+#[cfg(feature = "gpu")]
+use super::DeviceMemoryReport;
 use super::{MemoryReport, PeakReport, PhaseReport, ReportInputs, SegmentReport, StepRow};
+#[cfg(feature = "gpu")]
+use crate::gpu::Memory;
 use crate::{
     compile::{CompiledModel, Peak, Phases},
     ops,
@@ -53,12 +57,13 @@ impl MemoryReport {
         report
     }
 
-    /// The same with what a device has: the pool as its driver reports it, where it does, and the textures made for
-    /// inputs and outputs and for weights.
+    /// The same with what a session of it has on a device.
+    #[cfg(feature = "gpu")]
     #[must_use]
-    pub fn on_device(mut self, driver_bytes: Option<u64>, io_bytes: u64, weight_bytes: u64) -> Self {
-        self.driver_bytes = driver_bytes;
-        (self.io_bytes, self.weight_bytes) = (io_bytes, weight_bytes);
+    pub fn on_device(mut self, memory: &Memory) -> Self {
+        self.driver_bytes = memory.allocated.map(|parts| parts.pool);
+        (self.io_bytes, self.weight_bytes) = (memory.planned.io, memory.planned.weights);
+        self.device_memory = Some(DeviceMemoryReport::from_memory(memory));
         self
     }
 }

@@ -8,6 +8,7 @@ mod chart;
 mod compiled;
 #[cfg(feature = "import")]
 mod dataflow;
+mod device_memory;
 mod digits;
 #[cfg(feature = "import")]
 mod front;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use chart::picture;
 #[cfg(feature = "import")]
 pub use dataflow::{ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf};
+pub use device_memory::{DeviceMemoryReport, PartBytes};
 pub use digits::grouped;
 #[cfg(feature = "import")]
 pub use front::{FrontPoint, FrontReport};
@@ -65,6 +67,9 @@ pub struct MemoryReport {
     pub io_bytes: u64,
     /// Weights on the device.
     pub weight_bytes: u64,
+    /// All that the session has on the device; only where one was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_memory: Option<DeviceMemoryReport>,
     /// What each step does, for the residency table.
     #[serde(skip)]
     pub rows: Vec<StepRow>,
@@ -235,7 +240,7 @@ pub struct ReportInputs<'a> {
 }
 
 impl MemoryReport {
-    /// The report of a plan; `driver_bytes` is for who has a device to fill in.
+    /// The report of a plan; `driver_bytes` and `device_memory` are for who has a device to fill in.
     pub fn new(inputs: &ReportInputs<'_>) -> Self {
         let bytes = |texels: u64| texels.saturating_mul(inputs.format.texel_bytes());
         let candidate = |c: &crate::plan::Candidate| StrategyBytes {
@@ -293,6 +298,7 @@ impl MemoryReport {
             driver_bytes: None,
             io_bytes: inputs.io_bytes,
             weight_bytes: inputs.weight_bytes,
+            device_memory: None,
             rows: inputs.rows.to_vec(),
         }
     }

@@ -64,11 +64,18 @@ impl fmt::Display for MemoryReport {
             line(f, "rows alive at the peak of its phases", phases.live_bytes, &note)?;
             writeln!(f, "    which is {}", phases.peak)?;
         }
-        if let Some(bytes) = self.driver_bytes {
-            line(f, "pool as the driver reports it", bytes, "")?;
+        writeln!(f)?;
+        match &self.device_memory {
+            Some(memory) => memory.fmt(f)?,
+            None => {
+                writeln!(f, "  {:<46} {:>14}", "bytes of device memory", "planned")?;
+                line(f, "pool", self.plan.bytes, "")?;
+                line(f, "weights", self.weight_bytes, "")?;
+                line(f, "inputs and outputs", self.io_bytes, "")?;
+                let sum = self.plan.bytes.saturating_add(self.weight_bytes).saturating_add(self.io_bytes);
+                line(f, "together", sum, "without tables and transfer buffers, which are made on a device")?;
+            }
         }
-        line(f, "inputs and outputs, beside the pool", self.io_bytes, "")?;
-        line(f, "weights", self.weight_bytes, "")?;
         writeln!(f)?;
         for (i, t) in self.plan.textures.iter().enumerate() {
             let format = format!("{:?}", t.format).to_lowercase();

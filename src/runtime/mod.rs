@@ -29,7 +29,9 @@ pub use readback::{Readback, Submission};
 pub use session::Session;
 pub use texture_layout::TextureLayout;
 
-pub use crate::gpu::{AdapterSummary, GpuError, GpuOptions, Memory, TensorRole, TextureProblem};
+pub use crate::gpu::{
+    AdapterSummary, GpuError, GpuOptions, Memory, MemoryParts, MemoryPeak, TensorRole, TextureProblem,
+};
 #[cfg(not(target_arch = "wasm32"))]
 pub use crate::gpu::{DispatchTime, Polling};
 

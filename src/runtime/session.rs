@@ -369,7 +369,18 @@ impl Session {
         self.executor.is_trimmed()
     }
 
-    /// What the session takes of the device's memory now. Asks the driver, which looks through all that the device holds.
+    /// What the session takes of the device's memory, in bytes: now, by what it is for, and the most there was from loading
+    /// on. Asks the driver, which looks through all that the device holds.
+    ///
+    /// ```no_run
+    /// # fn show(session: &texpool::Session) {
+    /// let memory = session.memory();
+    /// println!("{} bytes of weights, {} in all", memory.planned.weights, memory.planned.sum());
+    /// if let Some(peak) = memory.peak {
+    ///     println!("never more than {}, in blocks of {}", peak.allocated, peak.reserved);
+    /// }
+    /// # }
+    /// ```
     pub fn memory(&self) -> Memory {
         self.executor.memory()
     }

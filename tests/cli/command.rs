@@ -106,6 +106,10 @@ fn a_run_writes_its_outputs_and_reports_what_the_driver_says() {
     let answer = json(&["run", &model, "--input", &photo, "--fit", "letterbox", "--output", out, "--json"]);
     let (pool, driver) = (&answer["plan"]["bytes"], &answer["driver_bytes"]);
     assert!(driver.as_u64() >= pool.as_u64() && driver.as_u64().unwrap() > 0, "{pool} {driver}");
+    let memory = &answer["device_memory"];
+    let planned =
+        [&memory["planned"]["pool"], &memory["planned"]["weights"], &memory["planned"]["io"], &memory["pool"]];
+    assert_eq!(planned, [pool, &answer["weight_bytes"], &answer["io_bytes"], driver]);
     assert!(answer["inputs"][0]["random"] == false && answer["inputs"][0]["file"] == photo.as_str(), "{answer}");
     let outputs = answer["outputs"].as_array().unwrap();
     let files: Vec<PathBuf> = outputs.iter().map(|o| o["file"].as_str().unwrap().into()).collect();
@@ -149,6 +153,17 @@ fn a_bench_prints_one_document_with_every_number() {
     for key in ["runs", "cold_ms", "dispatches", "pipelines", "gpu_memory_peak_bytes"] {
         assert!(bench[key].as_f64().unwrap() > 0.0, "{key}");
     }
+    let memory = &bench["device_memory"];
+    let bytes = |key: &str| memory[key].as_u64().unwrap();
+    let parts = ["pool", "weights", "io", "tables", "transfer", "other"];
+    for key in parts {
+        assert!(bytes(key) >= memory["planned"][key].as_u64().unwrap() && bytes(key) > 0, "{key} of {memory}");
+    }
+    assert_eq!(memory["planned"]["pool"], bench["pool_bytes"]);
+    let sum: u64 = parts.iter().map(|key| bytes(key)).sum();
+    assert!(bytes("allocated_peak") >= sum && bytes("reserved_peak") >= bytes("allocated_peak"), "{memory}");
+    assert!(bytes("reserved") >= sum && bytes("reserved_peak") >= bytes("reserved"), "{memory}");
+    assert_eq!(bench["gpu_memory_peak_bytes"], memory["reserved_peak"]);
     let [p10, median, p90] = ["p10", "median", "p90"].map(|k| bench["wall_ms"][k].as_f64().unwrap());
     assert!(0.0 < p10 && p10 <= median && median <= p90);
     assert!(bench["cpu_ms"]["median"].as_f64().unwrap() > 0.0);

@@ -3,6 +3,7 @@
 
 #![cfg(test)]
 
+mod account;
 mod compare;
 mod core_only;
 mod device_profile;

@@ -4,7 +4,7 @@
 use std::{sync::mpsc, time::Duration};
 
 use texpool::{
-    gpu::{Executor, ExecutorOptions, Gpu, Memory, Role, TextureSet},
+    gpu::{Executor, ExecutorOptions, Gpu, Memory, MemoryParts, Role, TextureSet},
     graph::{Act, Graph, GraphBuilder, Unary},
     plan::{TexelFormat, TextureSpec},
 };
@@ -26,8 +26,7 @@ fn agrees(file: &str) {
     let session = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
     let memory = session.memory();
     let textures = session.compiled().plan().textures.len();
-    let Memory { pool_planned, pool_driver, .. } = memory;
-    let pool_driver = pool_driver.unwrap();
+    let (pool_planned, pool_driver) = (memory.planned.pool, memory.allocated.unwrap().pool);
     println!("{file}: {pool_planned} planned, {pool_driver} by the driver, {textures} textures");
     assert!(pool_driver >= pool_planned, "{file}: the driver counts less than was planned");
     let most = driver_limit(pool_planned, textures);
@@ -53,29 +52,39 @@ fn chain(rows: usize, links: usize) -> Graph {
     b.finish(&[y]).unwrap()
 }
 
+fn parts(of: MemoryParts) -> [u64; 6] {
+    [of.pool, of.weights, of.io, of.tables, of.transfer, of.other]
+}
+
 /// What a session of a graph reports while others work on its device.
 fn reported(gpu: &Gpu, graph: &Graph) -> (Executor, Memory) {
     let mut session = Executor::new(gpu, graph, &ExecutorOptions::default()).unwrap();
     // Textures of inputs and outputs, and buffers for their values, are made when they are needed.
-    assert_eq!((session.memory().io_planned, session.memory().staging), (0, 0));
+    let MemoryParts { io, transfer, .. } = session.memory().planned;
+    assert_eq!((io, transfer), (0, 0));
     session.run(&[&vec![0.5; graph.shape(graph.inputs[0]).len()]]).unwrap();
     let memory = session.memory();
     (session, memory)
 }
 
-/// Bytes by which the driver's figures may differ: of each allocation it counts what it left out for alignment, which
-/// depends on the neighbours: less than 256 bytes each on lavapipe, and more on SwiftShader where a buffer and an image
-/// are neighbours; 6,688 bytes of a session were seen there. The smaller of the sessions here takes 50 KB.
-const ALIGNMENT: u64 = 16 * 1024;
+/// Bytes by which the driver's figures may differ: of each allocation, about a dozen a session, it counts what it left out
+/// for alignment, which depends on the neighbours: less than 256 bytes each on lavapipe, and on SwiftShader more where a
+/// buffer and an image are neighbours; 9,248 bytes of a session were seen there. The smaller of the sessions here takes
+/// 50 KB.
+fn alignment(gpu: &Gpu) -> u64 {
+    16 * if gpu.device.adapter_info().driver == "llvmpipe" { 256 } else { 1024 }
+}
 
 /// Asserts that a session reports what it did alone.
-fn is_that_of(found: Memory, alone: Memory) {
-    let driver = |memory: Memory| [memory.driver.unwrap(), memory.pool_driver.unwrap()];
-    for (found, alone) in driver(found).into_iter().zip(driver(alone)) {
-        assert!(found.abs_diff(alone) <= ALIGNMENT, "{found} bytes by the driver, {alone} alone");
+fn is_that_of(gpu: &Gpu, found: Memory, alone: Memory) {
+    let driver = |memory: Memory| [memory.allocated.unwrap().sum(), memory.allocated.unwrap().pool];
+    for (now, then) in driver(found).into_iter().zip(driver(alone)) {
+        assert!(
+            now.abs_diff(then) <= alignment(gpu),
+            "{now} bytes by the driver, {then} alone: {found:?} and {alone:?}"
+        );
     }
-    let own = |memory: Memory| [memory.pool_planned, memory.io_planned, memory.weights, memory.tables, memory.staging];
-    assert_eq!(own(found), own(alone));
+    assert_eq!(found.planned, alone.planned);
 }
 
 /// A session's bytes are its own, whatever else lies on its device, or comes and goes while it is made.
@@ -84,11 +93,12 @@ fn sessions_on_one_device_report_their_own_bytes() {
     let [small, large] = [chain(64, 3), chain(4096, 6)];
     let alone = [&small, &large].map(|graph| reported(&open(), graph).1);
     for memory in alone {
-        let (driver, pool) = (memory.driver.unwrap(), memory.pool_driver.unwrap());
-        assert!(driver >= memory.planned() && pool >= memory.pool_planned, "{memory:?}");
-        assert!(memory.weights > 0 && memory.tables > 0 && memory.staging > 0 && memory.io_planned > 0, "{memory:?}");
+        for (allocated, planned) in parts(memory.allocated.unwrap()).into_iter().zip(parts(memory.planned)) {
+            assert!(allocated >= planned && planned > 0, "{memory:?}");
+        }
     }
-    assert!(alone[0].driver < alone[1].driver && alone[0].pool_driver < alone[1].pool_driver, "{alone:?}");
+    let [small_parts, large_parts] = alone.map(|memory| memory.allocated.unwrap());
+    assert!(small_parts.sum() < large_parts.sum() && small_parts.pool < large_parts.pool, "{alone:?}");
 
     let gpu = open();
     let spec = TextureSpec { width: 256, height: 64, format: TexelFormat::Rgba32Float };
@@ -109,12 +119,12 @@ fn sessions_on_one_device_report_their_own_bytes() {
         let _tell = tell;
         for _ in 0..5 {
             let (first, memory) = reported(gpu, &small);
-            is_that_of(memory, alone[0]);
+            is_that_of(gpu, memory, alone[0]);
             let (second, memory) = reported(gpu, &large);
-            is_that_of(memory, alone[1]);
-            is_that_of(first.memory(), alone[0]);
+            is_that_of(gpu, memory, alone[1]);
+            is_that_of(gpu, first.memory(), alone[0]);
             drop(first);
-            is_that_of(second.memory(), alone[1]);
+            is_that_of(gpu, second.memory(), alone[1]);
         }
     });
 }

@@ -135,6 +135,22 @@ fn held(gpu: &Gpu) -> [(&'static str, isize); 8] {
     ]
 }
 
+/// Asserts that all that is allocated on the device is in the account of a session, once, or wgpu's own.
+fn is_accounted_for(gpu: &Gpu, lanes: &[Lane]) {
+    gpu.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    let report = gpu.device.generate_allocator_report().unwrap();
+    let own = report.allocations.iter().filter(|one| one.name.starts_with("(wgpu internal)"));
+    let of_wgpu: u64 = own.map(|one| one.size).sum();
+    let mut sum = of_wgpu;
+    for lane in lanes {
+        let memory = lane.session.memory();
+        let (allocated, peak) = (memory.allocated.unwrap(), memory.peak.unwrap());
+        assert!(peak.allocated >= allocated.sum() && peak.reserved >= memory.reserved.unwrap(), "{memory:?}");
+        sum += allocated.sum() - of_wgpu;
+    }
+    assert_eq!(sum, report.total_allocated_bytes, "{report:?}");
+}
+
 /// Memory of sessions is freed: a service makes thousands.
 #[test]
 fn nothing_is_left_of_sessions_that_are_gone() {
@@ -146,6 +162,7 @@ fn nothing_is_left_of_sessions_that_are_gone() {
         let mut random = Random(seed);
         let mut lanes: Vec<Lane> = Vec::new();
         for _ in 0..OPERATIONS {
+            is_accounted_for(&gpu, &lanes);
             match random.below(6) {
                 0 if lanes.len() < SESSIONS => lanes.push(Lane::new(&gpu, &mut random)),
                 1 if !lanes.is_empty() => drop(lanes.swap_remove(random.below(lanes.len()))),

@@ -8,7 +8,7 @@ use texpool::{
         Planner, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits, UsageRecord, realize, solve,
         uses_from_records,
     },
-    report::{MemoryReport, ReportInputs, StepRow, grouped},
+    report::{DeviceMemoryReport, MemoryReport, PartBytes, ReportInputs, StepRow, grouped},
 };
 
 /// Three tensors in a chain, of 4 rows of 64, 64 and 32 texels.
@@ -33,6 +33,16 @@ fn report() -> MemoryReport {
         io_bytes: 48,
         weight_bytes: 1000,
     })
+}
+
+fn device_memory() -> DeviceMemoryReport {
+    DeviceMemoryReport {
+        parts: PartBytes { pool: 8448, weights: 1024, io: 64, tables: 512, transfer: 96, other: 32 },
+        allocated_peak: Some(9500),
+        reserved: Some(16384),
+        reserved_peak: Some(32768),
+        planned: PartBytes { pool: 8192, weights: 1000, io: 48, tables: 512, transfer: 96, other: 16 },
+    }
 }
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -72,18 +82,47 @@ fn the_json_form_is_stable() {
     );
 
     report.driver_bytes = Some(9000);
+    report.device_memory = Some(device_memory());
     let value = serde_json::to_value(&report).unwrap();
-    expected.insert(1, "driver_bytes");
+    expected.splice(1..1, ["device_memory", "driver_bytes"]);
     assert_eq!(keys(&value), expected);
     assert_eq!(value["driver_bytes"], 9000);
+    let planned = json!({"pool": 8192, "weights": 1000, "io": 48, "tables": 512, "transfer": 96, "other": 16});
+    let mut memory = json!({"allocated_peak": 9500, "reserved": 16384, "reserved_peak": 32768, "planned": planned});
+    for (key, bytes) in
+        [("pool", 8448), ("weights", 1024), ("io", 64), ("tables", 512), ("transfer", 96), ("other", 32)]
+    {
+        memory[key] = bytes.into();
+    }
+    assert_eq!(value["device_memory"], memory);
+    assert_eq!(serde_json::from_value::<MemoryReport>(value).unwrap().device_memory, report.device_memory);
 }
 
 #[test]
 fn the_table_says_every_number_and_who_lives_where() {
     let mut report = report();
-    report.driver_bytes = Some(8448);
+    // Without a device, what is planned.
     let text = report.to_string();
-    for needle in ["10,240", "8,192", "8,448", "80.0 %", "naive", "lower bound", "weights", "1,000", "rgba32float"] {
+    for needle in ["bytes of device memory", "together", "9,240", "tables and transfer buffers"] {
+        assert!(text.contains(needle), "{needle} is missing:\n{text}");
+    }
+    report.device_memory = Some(device_memory());
+    let text = report.to_string();
+    for needle in [
+        "10,240",
+        "8,192",
+        "8,448",
+        "9,864",
+        "10,176",
+        "9,500",
+        "32,768",
+        "80.0 %",
+        "naive",
+        "lower bound",
+        "weights",
+        "1,000",
+        "rgba32float",
+    ] {
         assert!(text.contains(needle), "{needle} is missing:\n{text}");
     }
     let row = |step: &str| {

@@ -57,6 +57,7 @@ impl Executor {
         let port = port_mut(&mut self.inputs, &mut self.outputs, role, index)?;
         let texture = port.ensure(&self.gpu, &self.allocations)?.clone();
         port.set_filled();
+        self.note();
         Ok(texture)
     }
 

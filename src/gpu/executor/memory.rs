@@ -3,36 +3,49 @@
 use std::sync::Arc;
 
 use super::Executor;
-use crate::gpu::{
-    Memory,
-    pool::{POOL, PoolSource},
-    ports::Port,
-};
+use crate::gpu::{Memory, MemoryParts, allocations::Allocations, pool::PoolSource, ports::Port};
 
 impl Executor {
-    /// What is taken of the device's memory now. Asks the driver, which looks through all that the device holds.
+    /// What is taken of the device's memory now, and the most that was. Asks the driver, which looks through all that the
+    /// device holds.
     pub fn memory(&self) -> Memory {
-        let io_planned = self.inputs.iter().chain(&self.outputs).map(Port::bytes).sum();
-        let is_any = self.resident.is_some() || io_planned + self.staging.bytes() > 0;
-        let own = self.allocations.bytes(&self.gpu, POOL, is_any);
-        let mut memory = Memory { io_planned, staging: self.staging.bytes(), ..Memory::default() };
-        let mut driver = own.map(|[all, _]| all);
-        let mut pool_driver = own.map(|[_, pool]| pool);
+        let (planned, shared) = self.planned();
+        let Some(sample) = self.account.sample(&self.gpu, self.weight_allocations()) else {
+            return Memory { planned, shared, ..Memory::default() };
+        };
+        // Labels do not reach the driver with `wgpu::InstanceFlags::DISCARD_HAL_LABELS`: nothing is found then.
+        let is_labelled = sample.labelled.sum() > 0 || planned.sum() == 0;
+        let allocated = MemoryParts { other: sample.labelled.other + sample.of_wgpu, ..sample.labelled };
+        let allocated = is_labelled.then_some(allocated);
+        Memory { planned, allocated, shared, reserved: Some(sample.reserved), peak: sample.peak }
+    }
+
+    /// What was asked of the device, and how much of it others use, too.
+    fn planned(&self) -> (MemoryParts, u64) {
+        let io = self.inputs.iter().chain(&self.outputs).map(Port::bytes).sum();
+        let mut planned = MemoryParts { io, transfer: self.staging.bytes(), ..MemoryParts::default() };
+        let mut shared = 0;
         if let Some(held) = &self.resident {
-            (memory.weights, memory.tables) = (held.weights.bytes(), held.program.table_bytes());
-            let weights = held.weights.allocations().bytes(&self.gpu, "", memory.weights > 0);
-            let weights = weights.map_or(0, |[all, _]| all);
-            driver = driver.map(|own| own + weights);
-            memory.shared = if Arc::strong_count(&held.weights) > 1 { memory.weights } else { 0 };
-            memory.pool_planned = self.compiled.plan.bytes();
+            planned.pool = self.compiled.plan.bytes();
+            planned.weights = held.weights.bytes();
+            planned.tables = held.program.table_bytes();
+            planned.other = held.textures.spare_bytes();
+            shared = if Arc::strong_count(&held.weights) > 1 { planned.weights } else { 0 };
         }
         if let PoolSource::Shared { pool, .. } = &self.pool {
             // It is there whether or not this session has anything on the device.
-            memory.pool_planned = pool.bytes();
-            memory.shared += memory.pool_planned;
-            pool_driver = pool.driver_bytes();
-            driver = driver.zip(pool_driver).map(|(own, pool)| own + pool);
+            planned.pool = pool.bytes();
+            shared += planned.pool;
         }
-        Memory { pool_driver, driver, ..memory }
+        (planned, shared)
+    }
+
+    /// Looks whether there is more than ever, if anything was made.
+    pub(super) fn note(&self) {
+        self.account.note(&self.gpu, self.weight_allocations());
+    }
+
+    fn weight_allocations(&self) -> Option<&Allocations> {
+        self.resident.as_ref().map(|held| held.weights.allocations())
     }
 }

@@ -14,11 +14,13 @@ use std::{fmt, sync::Arc};
 use super::wait::now;
 use super::{
     Gpu, GpuError, PipelineRecipe, SharedPipelines, SharedWeights, TensorRole,
+    account::Account,
     allocations::Allocations,
     pool::{PoolSource, PoolTextures},
     ports::Port,
     resident::{Resident, ResidentOptions},
     staging::Staging,
+    transfer::Transfer,
     wait::{Submitted, Wait},
     weights::WeightTextures,
 };
@@ -63,7 +65,10 @@ pub struct Executor {
     weights: SharedWeights,
     pool: PoolSource,
     allocations: Arc<Allocations>,
+    account: Account,
     staging: Arc<Staging>,
+    /// For pieces of inputs, once there was one; none while nothing is known of it.
+    transfer: Option<Transfer>,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
     /// None while the memory is given back.
@@ -125,6 +130,10 @@ impl Executor {
         let inputs = port(TensorRole::Input, &compiled.graph.inputs);
         let outputs = port(TensorRole::Output, &compiled.graph.outputs);
         let allocations = Arc::new(Allocations::new());
+        let shared = match &pool {
+            PoolSource::Own => None,
+            PoolSource::Shared { pool, .. } => Some(Arc::clone(pool.allocations())),
+        };
         let mut executor = Self {
             gpu: gpu.for_work(),
             options: ResidentOptions {
@@ -135,8 +144,10 @@ impl Executor {
             },
             weights: options.weights.clone(),
             pool,
+            account: Account::new(Arc::clone(&allocations), shared),
             staging: Staging::new(Arc::clone(&allocations)),
             allocations,
+            transfer: None,
             inputs,
             outputs,
             resident: None,
@@ -151,6 +162,7 @@ impl Executor {
     pub(crate) fn trim(&mut self) {
         self.resident = None;
         self.inputs.iter_mut().chain(&mut self.outputs).for_each(Port::trim);
+        self.transfer = None;
         self.staging.trim();
     }
 
@@ -163,11 +175,15 @@ impl Executor {
         }
         let weights = match self.resident.take() {
             Some(held) => held.weights,
-            None => self.weights.get(&self.gpu, wait, &self.compiled).await?,
+            None => self.weights.get(&self.gpu, wait, &self.compiled, &self.account).await?,
         };
         self.place(weights)?;
         // Held once the device has agreed to all of it.
         let placed = self.resident.take();
+        // What tables were written through is given back before a run takes more.
+        let what = "an upload of tables";
+        let index = self.gpu.scoped(what, || self.gpu.queue.submit([]))?;
+        self.gpu.done(wait, &Submitted { index }, what).await?;
         self.gpu.settle().await?;
         if let PoolSource::Shared { pool, .. } = &self.pool {
             pool.settle().await?;
@@ -192,6 +208,7 @@ impl Executor {
         let ports: Vec<_> = self.inputs.iter().chain(&self.outputs).map(|port| port.layout().spec).collect();
         let Self { gpu, compiled, options, allocations, staging, pool, .. } = self;
         self.resident = Some(Resident::new(gpu, compiled, options, (allocations, staging), pool, weights, &ports)?);
+        self.note();
         Ok(())
     }
 

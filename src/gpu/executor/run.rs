@@ -6,6 +6,7 @@ use crate::gpu::{
     ports::Port,
     resident::Resident,
     staging::Readback,
+    transfer::Transfer,
     wait::{Submitted, Wait},
     weight_uploads::Run,
 };
@@ -91,8 +92,12 @@ impl Executor {
         self.settle(wait).await?;
         self.restore(wait).await?;
         self.state = State::Begun(None);
-        let outputs_read: Vec<usize> = outputs.iter().map(|(i, _)| *i).collect();
-        let (submitted, readbacks) = self.submit_run(wait, what, inputs, run, &outputs_read).await?;
+        let (large, small): (Vec<_>, Vec<_>) =
+            inputs.iter().copied().partition(|(i, _)| self.inputs.get(*i).is_some_and(Port::is_in_pieces));
+        self.send(wait, what, &large).await?;
+        let inputs = &small[..];
+        let at_once: Vec<usize> = outputs.iter().map(|(i, _)| *i).filter(|i| !self.is_received(*i)).collect();
+        let (submitted, readbacks) = self.submit_run(wait, what, inputs, run, &at_once).await?;
         self.state = State::Begun(Some(submitted.clone()));
         self.gpu.done(wait, &submitted, what).await?;
         for (i, _) in inputs {
@@ -100,11 +105,36 @@ impl Executor {
                 upload.finish(&self.gpu, wait, &submitted, what).await?;
             }
         }
-        for (readback, (_, values)) in readbacks.into_iter().zip(outputs) {
-            readback.finish(&self.gpu, wait, Some(&submitted), what, values).await?;
+        let mut readbacks = readbacks.into_iter();
+        for (i, values) in outputs {
+            match self.outputs.get(*i).filter(|_| self.is_received(*i)) {
+                Some(port) => port.receive(&self.gpu, wait, what, &self.staging, values).await?,
+                None => {
+                    if let Some(readback) = readbacks.next() {
+                        readback.finish(&self.gpu, wait, Some(&submitted), what, values).await?;
+                    }
+                }
+            }
         }
+        self.note();
         self.state = State::Ready;
         Ok(())
+    }
+
+    /// Writes inputs in pieces.
+    async fn send(&mut self, wait: Wait, what: &str, inputs: &[(usize, &[f32])]) -> Result<(), GpuError> {
+        let Self { gpu, allocations, staging, transfer, inputs: ports, .. } = self;
+        for &(i, values) in inputs {
+            if let Some(port) = ports.get_mut(i) {
+                port.send(gpu, wait, what, (allocations, staging), transfer, values).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an output is read in pieces.
+    fn is_received(&self, output: usize) -> bool {
+        self.outputs.get(output).is_some_and(Port::is_in_pieces)
     }
 
     /// Submits it, and answers what the outputs are read from.
@@ -161,6 +191,7 @@ impl Executor {
             }
         };
         let readbacks = read.into_iter().map(|(_, readback)| readback).collect();
+        self.note();
         for (i, _) in inputs {
             if let Some(port) = self.inputs.get_mut(*i) {
                 port.set_filled();
@@ -176,11 +207,15 @@ impl Executor {
             if let Some(submitted) = submitted {
                 self.gpu.done(wait, submitted, "an earlier run that was given up").await?;
             }
+            if let Some(begun) = self.transfer.as_ref().and_then(Transfer::begun) {
+                self.gpu.done(wait, begun, "an earlier run that was given up").await?;
+            }
             // Nobody knows in which state their buffers are.
             self.inputs.iter_mut().for_each(Port::reset);
             if let Some(resident) = &mut self.resident {
                 resident.uploads.reset();
             }
+            self.transfer = None;
             self.state = State::Ready;
         }
         Ok(())
@@ -214,6 +249,7 @@ impl Executor {
         if let Some(resident) = &self.resident {
             resident.program.encode(encoder, None);
         }
+        self.note();
         Ok(())
     }
 
@@ -233,7 +269,9 @@ impl Executor {
     ) -> Result<Vec<Readback>, GpuError> {
         self.bind()?;
         let ports = outputs.iter().filter_map(|&i| self.outputs.get(i));
-        ports.map(|port| port.encode_readback(&self.gpu, &self.staging, encoder)).collect()
+        let readbacks = ports.map(|port| port.encode_readback(&self.gpu, &self.staging, encoder)).collect();
+        self.note();
+        readbacks
     }
 
     /// Writes an input by a submission of its own, without waiting for it.
@@ -251,6 +289,7 @@ impl Executor {
             gpu.queue.submit([encoder.finish()])
         })?;
         port.set_filled();
+        self.note();
         Ok(())
     }
 }

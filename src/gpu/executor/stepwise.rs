@@ -67,7 +67,10 @@ impl Executor {
         now(self.restore(Wait::Block))?;
         self.bind()?;
         let gpu = self.gpu.clone();
-        let Some(queries) = TimestampQueries::new(&gpu, self.dispatches())? else { return Ok(None) };
+        let Some(queries) = TimestampQueries::new(&gpu, &self.allocations, self.dispatches())? else {
+            return Ok(None);
+        };
+        self.note();
         let mut last = None;
         let timed = match &self.resident {
             Some(held) => {

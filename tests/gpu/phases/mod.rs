@@ -137,7 +137,7 @@ fn is_invariant(network: &Network) {
         let naive = CompileOptions { planner: Planner::Strategy(Strategy::Naive), ..options.clone() };
         let naive = run(&gpu, compile(&graph, &naive, &SearchControl::new()).unwrap(), &naive, false, &inputs);
         assert!(naive.finite, "{name}, {format:?}: not every output is finite");
-        let mut whole = naive.memory.pool_planned;
+        let mut whole = naive.memory.planned.pool;
         let others: &[Planner] = match format {
             TexelFormat::Rgba32Float => &[Planner::Optimum, Planner::Banks, Planner::Best],
             TexelFormat::Rgba16Float => &[Planner::Best],
@@ -145,7 +145,7 @@ fn is_invariant(network: &Network) {
         for (planner, compiled) in different(&graph, &options, others.iter().copied()) {
             let found = run(&gpu, compiled, &options, true, &inputs);
             assert_eq!(naive.bits, found.bits, "{name}: {planner} with poison, {format:?}");
-            whole = found.memory.pool_planned.min(whole);
+            whole = found.memory.planned.pool.min(whole);
         }
         for phases in [Phases::Off, Phases::Auto] {
             let weights = WeightStorage::Streamed { resident_below: 1 << 10, tile_bytes: 64 << 10 };
@@ -153,14 +153,13 @@ fn is_invariant(network: &Network) {
             let compiled = compile(&graph, &streamed, &SearchControl::new()).unwrap();
             let found = run(&gpu, compiled, &streamed, true, &inputs);
             assert_eq!(naive.bits, found.bits, "{name}: weights uploaded in every run, {phases:?}, {format:?}");
-            assert!(found.memory.weights <= naive.memory.weights, "{name}");
+            assert!(found.memory.planned.weights <= naive.memory.planned.weights, "{name}");
         }
         let answered = began.elapsed() - planned;
         let points = chosen(front.points(), format);
         for &(index, point) in &points {
             let found = run(&gpu, front.compiled(index).unwrap(), &options, true, &inputs);
-            let Memory { pool_planned: bytes, pool_driver, .. } = found.memory;
-            let pool_driver = pool_driver.unwrap();
+            let (bytes, pool_driver) = (found.memory.planned.pool, found.memory.allocated.unwrap().pool);
             assert_eq!(bytes, point.bytes, "{name}, {format:?}");
             assert_eq!(naive.bits, found.bits, "{name}: {bytes} bytes, {format:?}");
             let most = driver_limit(bytes, point.plan.textures.len());

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use texpool::{
-    CompiledModel, Context, Error, GpuError, Model, Pool, PooledSession, Session, TensorView,
+    CompiledModel, Context, Error, GpuError, MemoryParts, Model, Pool, PooledSession, Session, TensorView,
     graph::{Act, Binary, Graph, GraphBuilder, Unary},
     plan::TexelFormat,
 };
@@ -100,8 +100,9 @@ fn a_pool_takes_the_bytes_of_the_largest_textures() {
         assert_eq!(pools(&context), pool.driver_bytes().unwrap(), "there is another pool");
         for session in [&nets, &others] {
             let memory = session.memory();
-            assert_eq!((memory.pool_planned, memory.pool_driver), (expected, pool.driver_bytes()));
-            assert!(memory.shared >= expected && memory.driver.unwrap() >= memory.planned(), "{memory:?}");
+            let allocated = memory.allocated.unwrap();
+            assert_eq!((memory.planned.pool, Some(allocated.pool)), (expected, pool.driver_bytes()));
+            assert!(memory.shared >= expected && allocated.sum() >= memory.planned.sum(), "{memory:?}");
         }
         drop((nets, others, pool));
         assert_eq!(pools(&context), 0);
@@ -122,7 +123,7 @@ fn a_pool_that_is_trimmed_is_there_again_for_who_enters() {
             pool.trim();
             idle(&context);
             assert_eq!((pool.bytes(), pool.driver_bytes(), pools(&context)), (0, Some(0), 0));
-            assert_eq!((nets.memory().pool_planned, others.memory().pool_planned), (0, 0));
+            assert_eq!((nets.memory().planned.pool, others.memory().planned.pool), (0, 0));
             // What was written stays: the session's own textures are not the pool's.
             let outputs = pool.enter(&mut nets).unwrap().run::<&str>([]).unwrap();
             assert!(bits(&outputs) == right.0);
@@ -133,15 +134,16 @@ fn a_pool_that_is_trimmed_is_there_again_for_who_enters() {
         // A session gives back what it has besides the pool, which stays.
         nets.trim();
         let memory = nets.memory();
-        assert_eq!((memory.pool_planned, memory.planned(), memory.shared), (bytes, bytes, bytes));
-        assert_eq!((memory.driver, memory.pool_driver), (pool.driver_bytes(), pool.driver_bytes()));
+        assert_eq!((memory.planned.pool, memory.planned.sum(), memory.shared), (bytes, bytes, bytes));
+        let MemoryParts { pool: of_pool, other: of_wgpu, .. } = memory.allocated.unwrap();
+        assert_eq!((Some(of_pool), memory.allocated.unwrap().sum()), (pool.driver_bytes(), of_pool + of_wgpu));
         let entered = pool.enter(&mut nets).unwrap();
         assert!(entered.is_trimmed());
         assert!(run(entered, 0) == right.0);
         // And both at once.
         nets.trim();
         pool.trim();
-        assert_eq!((nets.memory().planned(), nets.memory().driver), (0, Some(0)));
+        assert_eq!((nets.memory().planned.sum(), nets.memory().allocated.unwrap().sum()), (0, of_wgpu));
         assert!(run(pool.enter(&mut nets).unwrap(), 0) == right.0);
     }
 }

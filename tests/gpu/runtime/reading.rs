@@ -76,7 +76,7 @@ fn buffers_are_made_for_outputs_that_are_read_and_used_again() {
     let (features, scores) = (buffer(&session, "features"), buffer(&session, "scores"));
     session.submit().unwrap().wait().unwrap();
     read(context, &mut session, &[], 1);
-    assert_eq!(session.memory().staging, 0, "nobody reads anything");
+    assert_eq!(session.memory().planned.transfer, 0, "nobody reads anything");
     for (outputs, at_once, staging) in [
         (&["scores"][..], 1, scores),
         (&["scores"], 1, scores),
@@ -86,10 +86,10 @@ fn buffers_are_made_for_outputs_that_are_read_and_used_again() {
         (&["features"], 1, 3 * scores + features),
     ] {
         read(context, &mut session, outputs, at_once);
-        assert_eq!(session.memory().staging, staging, "{at_once} of {outputs:?}");
+        assert_eq!(session.memory().planned.transfer, staging, "{at_once} of {outputs:?}");
     }
     session.read(["features"]).unwrap();
-    assert_eq!(session.memory().staging, 3 * scores + features, "`read` makes its own");
+    assert_eq!(session.memory().planned.transfer, 3 * scores + features, "`read` makes its own");
 }
 
 /// A copy that nobody waits for, or whose encoder is dropped, takes its buffer with it and harms nobody.
@@ -102,13 +102,13 @@ fn readbacks_that_are_given_up_leave_nothing() {
         let mut encoder = encoder(context);
         session.encode(&mut encoder).unwrap();
         let readback = session.encode_read(&mut encoder, [0, 1]).unwrap();
-        assert!(session.memory().staging > 0);
+        assert!(session.memory().planned.transfer > 0);
         drop(readback);
         if submitted {
             submit(context, encoder);
         }
         idle(context);
-        assert_eq!(session.memory().staging, 0);
+        assert_eq!(session.memory().planned.transfer, 0);
         session.submit().unwrap().wait().unwrap();
         assert!(bits(&session.read([0, 1]).unwrap()) == answer(compiled, 0));
         // Its own buffers go with it.

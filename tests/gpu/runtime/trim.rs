@@ -1,6 +1,6 @@
 //! Memory that is given back, and taken again.
 
-use texpool::{CompiledModel, Error, GpuError, TensorView};
+use texpool::{CompiledModel, Error, GpuError, MemoryParts, TensorView};
 
 use super::{answer, bits, compiled, context, encoder, filled, gain, idle, image, run};
 
@@ -12,6 +12,12 @@ fn labelled(compiled: &CompiledModel) -> u64 {
     own.map(|one| one.size).sum()
 }
 
+/// The same of what wgpu has made for itself.
+fn of_wgpu(compiled: &CompiledModel) -> u64 {
+    let report = compiled.context().device().generate_allocator_report().unwrap();
+    report.allocations.iter().filter(|one| one.name.starts_with("(wgpu internal)")).map(|one| one.size).sum()
+}
+
 #[test]
 fn a_session_that_is_trimmed_takes_nothing_and_runs_again_by_itself() {
     for compiled in compiled(&context()) {
@@ -19,23 +25,28 @@ fn a_session_that_is_trimmed_takes_nothing_and_runs_again_by_itself() {
         let mut session = compiled.session().unwrap();
         assert!(run(&mut session, 0) == right);
         let full = session.memory();
-        assert!(full.planned() > 0 && full.driver >= Some(full.planned()), "{full:?}");
+        assert!(full.planned.sum() > 0 && full.allocated.unwrap().sum() >= full.planned.sum(), "{full:?}");
         for _ in 0..2 {
             session.trim();
             assert!(session.is_trimmed());
             assert_eq!(labelled(&compiled), 0);
             let memory = session.memory();
-            assert_eq!((memory.planned(), memory.driver, memory.pool_driver), (0, Some(0), Some(0)));
+            // What wgpu has made for itself stays with the device.
+            let MemoryParts { other, .. } = memory.allocated.unwrap();
+            assert_eq!((memory.planned.sum(), memory.allocated.unwrap().sum()), (0, other));
+            assert_eq!(other, of_wgpu(&compiled));
+            let [then, now] = [full, memory].map(|memory| memory.peak.unwrap());
+            assert!(now.allocated >= then.allocated && now.reserved >= then.reserved, "{memory:?}");
             assert!(run(&mut session, 0) == right);
             assert!(!session.is_trimmed());
-            assert_eq!(session.memory().planned(), full.planned());
+            assert_eq!(session.memory().planned, full.planned);
         }
         // Twice is as once.
         session.trim();
         session.trim();
         session.restore().unwrap();
         session.restore().unwrap();
-        assert_eq!(session.memory().pool_planned, full.pool_planned);
+        assert_eq!(session.memory().planned.pool, full.planned.pool);
         assert!(run(&mut session, 0) == right);
         drop(session);
         assert_eq!(labelled(&compiled), 0);
@@ -79,17 +90,18 @@ fn weights_that_another_session_uses_stay() {
     let right = answer(compiled, 0);
     let mut sessions = [compiled.session().unwrap(), compiled.session().unwrap()];
     let [first, second] = &mut sessions;
-    let weights = first.memory().weights;
+    let weights = first.memory().planned.weights;
     assert!(weights > 0);
     assert_eq!((first.memory().shared, second.memory().shared), (weights, weights));
     first.trim();
-    assert_eq!((first.memory().planned(), second.memory().weights, second.memory().shared), (0, weights, 0));
+    let (of_first, of_second) = (first.memory(), second.memory());
+    assert_eq!((of_first.planned.sum(), of_second.planned.weights, of_second.shared), (0, weights, 0));
     assert!(run(second, 0) == right);
     let before = labelled(compiled);
-    assert_eq!(second.memory().driver, Some(before));
+    assert_eq!(second.memory().allocated.unwrap().sum(), before + of_wgpu(compiled));
     first.restore().unwrap();
     assert_eq!((first.memory().shared, second.memory().shared), (weights, weights));
-    assert!(labelled(compiled) < before + first.memory().planned(), "the weights are there twice");
+    assert!(labelled(compiled) < before + first.memory().planned.sum(), "the weights are there twice");
     assert!(run(first, 0) == right);
 }
 

@@ -1,0 +1,100 @@
+//! The account of a session's memory on its device: each part as planned and as allocated, and the most there was.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::grouped;
+#[cfg(feature = "gpu")]
+use crate::gpu::{Memory, MemoryParts};
+
+/// What a session takes of the device's memory. Bytes everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceMemoryReport {
+    /// As the driver allocated them; as planned where it does not say.
+    #[serde(flatten)]
+    pub parts: PartBytes,
+    /// The greatest sum of the parts, from loading on; none where the driver does not say.
+    pub allocated_peak: Option<u64>,
+    /// Blocks that the allocator has taken from the driver, for the whole device.
+    pub reserved: Option<u64>,
+    /// The most of those, from loading on.
+    pub reserved_peak: Option<u64>,
+    /// The parts as planned.
+    pub planned: PartBytes,
+}
+
+/// Memory by what it is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartBytes {
+    /// Textures that hold intermediate tensors.
+    pub pool: u64,
+    /// Textures of weights.
+    pub weights: u64,
+    /// Textures of inputs and outputs.
+    pub io: u64,
+    /// Buffers of the dispatches' parameters and row tables.
+    pub tables: u64,
+    /// Buffers that values go through between host and device.
+    pub transfer: u64,
+    /// All else; as allocated, with what wgpu made for itself.
+    pub other: u64,
+}
+
+impl PartBytes {
+    /// The parts by name.
+    pub(super) const fn named(&self) -> [(&'static str, u64); 6] {
+        [
+            ("pool", self.pool),
+            ("weights", self.weights),
+            ("inputs and outputs", self.io),
+            ("tables of the dispatches", self.tables),
+            ("transfer buffers", self.transfer),
+            ("other, with wgpu's own buffers", self.other),
+        ]
+    }
+
+    /// All parts together.
+    pub fn sum(&self) -> u64 {
+        self.named().iter().map(|(_, bytes)| bytes).sum()
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl From<MemoryParts> for PartBytes {
+    fn from(MemoryParts { pool, weights, io, tables, transfer, other }: MemoryParts) -> Self {
+        Self { pool, weights, io, tables, transfer, other }
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl DeviceMemoryReport {
+    /// The account of a session.
+    pub fn from_memory(memory: &Memory) -> Self {
+        Self {
+            parts: memory.allocated.unwrap_or(memory.planned).into(),
+            allocated_peak: memory.peak.map(|peak| peak.allocated),
+            reserved: memory.reserved,
+            reserved_peak: memory.peak.map(|peak| peak.reserved),
+            planned: memory.planned.into(),
+        }
+    }
+}
+
+impl fmt::Display for DeviceMemoryReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = |f: &mut fmt::Formatter<'_>, what: &str, planned: &str, allocated: u64| {
+            writeln!(f, "  {what:<46} {planned:>14} {:>14}", grouped(allocated))
+        };
+        writeln!(f, "  {:<46} {:>14} {:>14}", "bytes of device memory", "planned", "allocated")?;
+        for ((what, planned), (_, allocated)) in self.planned.named().into_iter().zip(self.parts.named()) {
+            line(f, what, &grouped(planned), allocated)?;
+        }
+        line(f, "together", &grouped(self.planned.sum()), self.parts.sum())?;
+        let most = [
+            ("the most at a time, from loading on", self.allocated_peak),
+            ("blocks taken from the driver at most", self.reserved_peak),
+        ];
+        most.into_iter().try_for_each(|(what, bytes)| bytes.map_or(Ok(()), |bytes| line(f, what, "", bytes)))
+    }
+}

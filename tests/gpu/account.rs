@@ -1,0 +1,93 @@
+//! The account of a session's memory: each byte of its device has a part, and peaks are peaks. That a stream of sessions
+//! is accounted for and leaves nothing behind is in `stream.rs`.
+
+use texpool::{
+    compile::{CompileOptions, Phases},
+    gpu::{Executor, ExecutorOptions, Gpu, MemoryParts},
+    graph::{Act, Graph, GraphBuilder},
+    plan::TexelFormat,
+};
+
+use crate::support::{models, open};
+
+/// What an allocation may take beyond what was planned for it: lavapipe rounds textures up as in `memory.rs`, and the
+/// allocator counts what it leaves out for alignment.
+const ROUNDING: u64 = 16384;
+/// Textures or buffers of a part at most: inputs and outputs of the networks here, and a buffer for each.
+const IN_A_PART: u64 = 8;
+
+fn is_complete(gpu: &Gpu, name: &str, graph: &Graph, phases: Phases, format: TexelFormat) {
+    let compile = CompileOptions { phases, format, ..CompileOptions::default() };
+    let options = ExecutorOptions { compile, ..ExecutorOptions::default() };
+    let mut session = Executor::new(gpu, graph, &options).unwrap();
+    let loaded = session.memory();
+    let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|&tensor| vec![0.25; graph.shape(tensor).len()]).collect();
+    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+    session.run(&slices).unwrap();
+
+    gpu.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    let report = gpu.device.generate_allocator_report().unwrap();
+    let memory = session.memory();
+    let (planned, allocated, peak) = (memory.planned, memory.allocated.unwrap(), memory.peak.unwrap());
+    println!("{name}, {phases:?}, {format:?}: {memory:?}");
+    // Nothing on the device is left out, and nothing counted twice.
+    assert_eq!(allocated.sum(), report.total_allocated_bytes, "{name}: {report:?}");
+    assert_eq!(memory.reserved, Some(report.total_reserved_bytes));
+    let own = report.allocations.iter().filter(|one| one.name.starts_with("(wgpu internal)"));
+    let of_wgpu: u64 = own.map(|one| one.size).sum();
+    let mut allocated_parts = parts(allocated);
+    allocated_parts[5] -= of_wgpu;
+    for (planned, allocated) in parts(planned).into_iter().zip(allocated_parts) {
+        let most = planned + IN_A_PART * ROUNDING;
+        assert!(planned > 0 && (planned..=most).contains(&allocated), "{name}: {allocated} bytes for {planned}");
+    }
+    // Loading holds weights and the buffer that they go through, and a run all that there is now.
+    let before = loaded.peak.unwrap();
+    assert!(before.allocated >= loaded.allocated.unwrap().sum() && before.reserved <= peak.reserved, "{loaded:?}");
+    assert!(before.allocated > loaded.allocated.unwrap().weights + of_wgpu, "{loaded:?}");
+    assert!(peak.allocated >= allocated.sum() && peak.allocated >= before.allocated, "{memory:?}");
+    assert!(peak.reserved >= report.total_reserved_bytes && peak.reserved >= peak.allocated, "{memory:?}");
+}
+
+fn parts(of: MemoryParts) -> [u64; 6] {
+    [of.pool, of.weights, of.io, of.tables, of.transfer, of.other]
+}
+
+/// Networks of the catalogue, each alone on a device.
+#[test]
+fn each_byte_of_the_device_is_in_one_part() {
+    for (file, phases) in [
+        ("face_detection_short_range.tflite", Phases::Off),
+        ("face_detection_short_range.tflite", Phases::Min),
+        ("mobilenet_v1_1.0_224.tflite", Phases::Off),
+        ("face_landmark.tflite", Phases::Off),
+    ] {
+        let graph = texpool::import::open(models::model(file)).unwrap();
+        for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
+            is_complete(&open(), file, &graph, phases, format);
+        }
+    }
+}
+
+/// A dense layer whose weights are several pieces long.
+fn dense(inputs: usize, outputs: usize) -> Graph {
+    let mut b = GraphBuilder::new("dense");
+    let x = b.input("x", &[1, 1, 1, inputs]).unwrap();
+    let values: Vec<f32> = (0..inputs * outputs).map(|i| (i % 17) as f32 / 17.0 - 0.4).collect();
+    let weights = b.constant("w", &[outputs, inputs], &values).unwrap();
+    let y = b.fully_connected("dense", x, weights, None, Act::None).unwrap();
+    b.finish(&[y]).unwrap()
+}
+
+/// While weights are loaded, not much more is held than what stays.
+#[test]
+fn loading_takes_little_more_than_what_stays() {
+    let gpu = open();
+    let graph = dense(1000, 1000);
+    let session = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
+    let memory = session.memory();
+    let (allocated, peak) = (memory.allocated.unwrap(), memory.peak.unwrap());
+    assert!(allocated.weights >= 4_000_000, "{memory:?}");
+    let beside = peak.allocated - allocated.sum();
+    assert!(beside <= 256 << 10, "{beside} bytes more while it was loaded: {memory:?}");
+}
