@@ -67,6 +67,9 @@ pub(super) struct PlanArgs {
     /// of at most this where an operator runs over all rows at once. 64KiB if no size is given.
     #[arg(long, value_name = "TILE", value_parser = super::size::parse, num_args = 0..=1, require_equals = true, default_missing_value = "64KiB")]
     stream_weights: Option<u64>,
+    /// Upload inputs into the pool, row by row as they are needed, instead of holding them whole beside it.
+    #[arg(long)]
+    stream_inputs: bool,
     #[command(flatten)]
     pub(super) dims: DimArgs,
 }
@@ -178,7 +181,8 @@ impl PlanArgs {
             None => WeightStorage::Resident,
         };
         let format = self.format();
-        CompileOptions { rules: self.rules, format, planner, phases, weights, ..CompileOptions::default() }
+        let (rules, stream_inputs) = (self.rules, self.stream_inputs);
+        CompileOptions { rules, format, planner, phases, weights, stream_inputs, ..CompileOptions::default() }
     }
 }
 

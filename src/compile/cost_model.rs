@@ -48,7 +48,9 @@ impl<'a> CostModel<'a> {
         for step in &schedule.steps {
             let Some(operator) = self.operators.get(&step.node) else { continue };
             if step.kind == StepKind::Upload {
-                let texels = schedule.storages[step.to].texels();
+                // What inputs take is in `fixed_us`, wherever they lie.
+                let storage = &schedule.storages[step.to];
+                let texels = if storage.tensor().is_some() { 0 } else { storage.texels() };
                 predicted_us += self.device_profile.transfer_us * texels as f64 / 1e3 + self.device_profile.dispatch_us;
                 continue;
             }

@@ -13,9 +13,9 @@ use crate::{
     plan::{self, Plan, SearchControl, Solution, TexelFormat},
     rewrite::{self, Report, Rewritten, Rules},
     schedule::{
-        Schedule, WeightStreaming,
+        Schedule, Streaming,
         phases::{Band, RowDependencies, select_in_place},
-        schedule, stream_weights,
+        schedule, stream,
     },
 };
 
@@ -32,7 +32,7 @@ pub(super) struct LoweredModel {
     /// The concatenations and pads whose parts could be written in place.
     pub(super) in_place: NodeSet,
     /// The weights that are uploaded in every run.
-    pub(super) streaming: WeightStreaming,
+    pub(super) streaming: Streaming,
 }
 
 /// Rows that the operators' results may have together where phases are looked for. Reckoned, not measured: the search
@@ -104,7 +104,7 @@ impl LoweredModel {
                 schedules.push(UnphasedSchedule { schedule, in_place: some });
             }
         }
-        let streaming = streaming(&graph, options.weights, options.format);
+        let streaming = streaming(&graph, options.weights, options.stream_inputs, options.format);
         Ok(Self { graph, report, row_means, schedules, views, in_place, streaming })
     }
 
@@ -125,7 +125,7 @@ impl LoweredModel {
         control: &SearchControl<'_>,
     ) -> Result<UnphasedPlan, CompileError> {
         let plans = parallel_map(&self.schedules, |steps| {
-            let streamed = stream_weights(&self.graph, &steps.schedule, &self.streaming);
+            let streamed = stream(&self.graph, &steps.schedule, &self.streaming);
             let (best, plan) = planned(&streamed, options, control)?;
             Ok(UnphasedPlan { steps: steps.clone(), streamed, best, plan })
         });
@@ -154,7 +154,13 @@ impl LoweredModel {
             plan,
             format: options.format,
             limits: options.limits,
-            lowering: Lowering { rules: options.rules, row_means: self.row_means, in_place, weights: options.weights },
+            lowering: Lowering {
+                rules: options.rules,
+                row_means: self.row_means,
+                in_place,
+                weights: options.weights,
+                stream_inputs: options.stream_inputs,
+            },
             requested: options.phases,
             phased: None,
             too_many_rows,

@@ -106,6 +106,8 @@ pub(super) struct Lowering {
     pub(super) in_place: NodeSet,
     /// Where weights are while it runs.
     pub(super) weights: WeightStorage,
+    /// Whether inputs are uploaded into the pool.
+    pub(super) stream_inputs: bool,
 }
 
 /// The phases of a compiled model.

@@ -52,6 +52,9 @@ pub struct CompileOptions {
     pub phases: Phases,
     /// Where weights are while the model runs.
     pub weights: WeightStorage,
+    /// Whether inputs are uploaded into the pool, row by row as they are needed, instead of lying whole in textures of
+    /// their own. They then come by value alone: no texture of the caller's can be bound.
+    pub stream_inputs: bool,
     /// What the device takes for a dispatch and for arithmetic; decides between phased plans.
     pub device_profile: DeviceProfile,
     /// What the device allows of a texture.
@@ -70,6 +73,7 @@ impl Default for CompileOptions {
             budget: SearchBudget::default(),
             phases: Phases::default(),
             weights: WeightStorage::default(),
+            stream_inputs: false,
             device_profile: DeviceProfile::default(),
             limits: TextureLimits { max_extent: CORE_EXTENT },
         }

@@ -1,15 +1,16 @@
-//! Which weights are uploaded in every run.
+//! What is uploaded in every run.
 
 use super::options::WeightStorage;
-use crate::{graph::Graph, plan::TexelFormat, schedule::WeightStreaming};
+use crate::{graph::Graph, plan::TexelFormat, schedule::Streaming};
 
-/// The weights of a rewritten graph that are uploaded in every run.
-pub(super) fn streaming(graph: &Graph, storage: WeightStorage, format: TexelFormat) -> WeightStreaming {
+/// The weights of a rewritten graph that are uploaded in every run, and its inputs if they are.
+pub(super) fn streaming(graph: &Graph, storage: WeightStorage, inputs: bool, format: TexelFormat) -> Streaming {
     let texel_bytes = format.texel_bytes();
-    match storage {
-        WeightStorage::Resident => WeightStreaming::default(),
+    let weights = match storage {
+        WeightStorage::Resident => Streaming::default(),
         WeightStorage::Streamed { resident_below, tile_bytes } => {
-            WeightStreaming::new(graph, tile_bytes / texel_bytes, |_, texels| texels * texel_bytes >= resident_below)
+            Streaming::new(graph, tile_bytes / texel_bytes, |_, texels| texels * texel_bytes >= resident_below)
         }
-    }
+    };
+    weights.with_inputs(inputs)
 }

@@ -15,9 +15,9 @@ use crate::{
         check_rows, live_row_peak, place_rows, realize_rows,
     },
     schedule::{
-        Schedule, WeightStreaming,
+        Schedule, Streaming,
         phases::{RowDependencies, Segment, phased},
-        stream_weights,
+        stream,
     },
 };
 
@@ -93,7 +93,7 @@ pub(super) struct Variant<'a> {
     /// The steps without phases, and without uploads of weights.
     pub(super) unphased: Schedule,
     in_place: NodeSet,
-    streaming: &'a WeightStreaming,
+    streaming: &'a Streaming,
     pub(super) model: RowDependencies,
     cost_model: CostModel<'a>,
 }
@@ -102,14 +102,14 @@ impl<'a> Variant<'a> {
     pub(super) fn new(
         graph: &'a Graph,
         unphased: UnphasedSchedule,
-        streaming: &'a WeightStreaming,
+        streaming: &'a Streaming,
         options: &'a CompileOptions,
     ) -> Self {
         let UnphasedSchedule { schedule: unphased, in_place } = unphased;
         Self {
             options,
             graph,
-            model: RowDependencies::new(graph, &unphased).with_streaming(&unphased, streaming),
+            model: RowDependencies::new(graph, &unphased).with_streaming(graph, &unphased, streaming),
             streaming,
             cost_model: CostModel::new(graph, &unphased, &options.device_profile),
             unphased,
@@ -149,13 +149,13 @@ impl<'a> Variant<'a> {
     /// The steps of a division; none where they would read too many rows.
     pub(super) fn schedule(&self, segments: &[Segment]) -> Option<Schedule> {
         let schedule = phased(&self.unphased, &self.model, segments);
-        (rows_read(&schedule) <= MAX_ROWS_READ).then(|| stream_weights(self.graph, &schedule, self.streaming))
+        (rows_read(&schedule) <= MAX_ROWS_READ).then(|| stream(self.graph, &schedule, self.streaming))
     }
 
     /// The point of a division that was placed, with its steps.
     pub(super) fn point(&self, placed: PlacedCandidate) -> Point {
         let schedule = phased(&self.unphased, &self.model, &placed.segments);
-        let schedule = stream_weights(self.graph, &schedule, self.streaming);
+        let schedule = stream(self.graph, &schedule, self.streaming);
         placed.with(schedule, self.in_place.clone())
     }
 

@@ -84,12 +84,25 @@ pub enum GpuError {
     /// The memory was given back, and taking it again may take long.
     #[error("the session has given its memory back; restore it first")]
     Trimmed,
-    /// A run of a model whose weights are uploaded in the middle of it is several submissions, the host's work between
-    /// them, and was asked for as one.
+    /// A run of a model whose weights or inputs are uploaded in the middle of it is several submissions, the host's work
+    /// between them, and was asked for as one.
     #[error(
-        "the model's weights are uploaded in every run, so a run is no single submission: use `run`, or keep all weights on the device"
+        "the model's weights or inputs are uploaded in the middle of a run, so a run is no single submission: use `run`, \
+         or compile the model without streaming"
     )]
-    WeightsStreamed,
+    Streamed,
+    /// An input that is uploaded into the pool in the middle of a run has no texture.
+    #[error(
+        "input {index} (`{}`) is uploaded into the pool in the middle of a run and has no texture: pass its values to \
+         `run`, or compile the model without streaming inputs",
+        printable(name)
+    )]
+    InputStreamed {
+        /// Which input.
+        index: usize,
+        /// Its name.
+        name: String,
+    },
     /// A pool was made for models with smaller pools, or with another texel format.
     #[error("the pool has no room for the model; make one that names it")]
     PoolTooSmall,

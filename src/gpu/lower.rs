@@ -1,13 +1,17 @@
 //! From a compiled model to dispatches: every operand gets its texture and row table.
 
-use super::{GpuError, TextureSet, params::SharedBlocks, weight_uploads::WeightUpload};
+use super::{
+    GpuError, TextureSet,
+    params::SharedBlocks,
+    uploads::{Upload, UploadSource},
+};
 use crate::{
     compile::CompiledModel,
     graph::{IdVec, NodeId, Shape, TensorId},
     kernels::{self, Dispatch, Operand, StepContext, WeightPlace},
     ops,
     plan::{RowTable, TextureSpec},
-    schedule::{Step, StepKind, StorageId, StorageKind},
+    schedule::{Contents, Step, StepKind, StorageId, StorageKind},
 };
 
 /// Where a compiled model's tensors lie on the device.
@@ -55,6 +59,27 @@ impl PlacedModel<'_> {
         self.operand(tensor)
     }
 
+    /// The uploads of a step, which come before dispatch `before`: weights, or rows of an input, each wherever it lies.
+    fn upload(&self, step: &Step, before: usize, uploads: &mut Vec<Upload>) {
+        let CompiledModel { graph, schedule, .. } = self.compiled;
+        let (texture, table) = (self.texture_of_storage[step.to], self.rows(step.to));
+        let upload = |source: UploadSource, first: u32| Upload { source, texture, first, before };
+        match schedule.storages[step.to].contents {
+            Contents::Weights(node) => {
+                let source = UploadSource::Weights { node, slices: step.slices.clone() };
+                uploads.push(upload(source, table.start(0)));
+            }
+            Contents::Tensor(tensor) => {
+                let Some(input) = graph.inputs.iter().position(|&input| input == tensor) else { return };
+                let texels = table.row_texels();
+                uploads.extend(step.rows.clone().map(|row| {
+                    let texels = row as usize * texels as usize..(row as usize + 1) * texels as usize;
+                    upload(UploadSource::Input { input, texels }, table.start(row))
+                }));
+            }
+        }
+    }
+
     /// Where the weights of a step lie that are uploaded in every run.
     fn uploaded_weights(&self, step: &Step) -> Option<WeightPlace> {
         let CompiledModel { graph, schedule, .. } = self.compiled;
@@ -94,13 +119,7 @@ impl PlacedModel<'_> {
         for (index, step) in schedule.steps.iter().enumerate() {
             let node = &graph.nodes[step.node];
             if step.kind == StepKind::Upload {
-                uploads.push(WeightUpload {
-                    node: step.node,
-                    slices: step.slices.clone(),
-                    texture: self.texture_of_storage[step.to],
-                    base: self.rows(step.to).start(0),
-                    before: all.len(),
-                });
+                self.upload(step, all.len(), &mut uploads);
                 continue;
             }
             let Some(output) = self.operand(node.output) else {
@@ -151,7 +170,7 @@ pub(super) struct Commands {
     pub(super) steps: Vec<Option<usize>>,
     pub(super) dispatches: Vec<Dispatch>,
     /// In the order of the dispatches that they come before.
-    pub(super) uploads: Vec<WeightUpload>,
+    pub(super) uploads: Vec<Upload>,
 }
 
 /// A whole texture as one tensor of four channels.

@@ -32,8 +32,8 @@ mod tensor_role;
 mod texture_problem;
 mod textures;
 mod transfer;
+mod uploads;
 mod wait;
-mod weight_uploads;
 mod weights;
 
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,6 +1,6 @@
 //! The inputs and outputs of a session: where each lies, and how its values come and go.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use super::{
     Gpu, GpuError, Role, TensorRole, TextureProblem,
@@ -35,6 +35,8 @@ pub(super) struct Port {
     layout: HostLayout,
     place: Place,
     upload: Option<Upload>,
+    /// Whether its values go into the pool in the middle of a run, so that it has no texture.
+    streamed: bool,
     /// Texels on their way in pieces. Zeroed once: packing writes the same lanes each time and leaves the others.
     packed: Vec<u8>,
     /// Whether there are values in its texture, as far as is known here: those of a texture that the caller has are the
@@ -54,8 +56,32 @@ impl Port {
             place: Place::None,
             upload: None,
             packed: Vec::new(),
+            streamed: false,
             filled: false,
         }
+    }
+
+    /// The same, where its values go into the pool in the middle of a run.
+    pub(super) fn streamed(mut self, streamed: bool) -> Self {
+        self.streamed = streamed;
+        self
+    }
+
+    /// Whether it has no texture.
+    pub(super) const fn is_streamed(&self) -> bool {
+        self.streamed
+    }
+
+    /// Some of the bytes that [`pack`](Self::pack) made.
+    pub(super) fn packed(&self, range: Range<usize>) -> Option<&[u8]> {
+        self.packed.get(range)
+    }
+
+    /// Packs dense values for a run.
+    pub(super) fn pack(&mut self, values: &[f32]) {
+        self.packed.resize(self.layout.spec.bytes() as usize, 0);
+        self.layout.pack(values, &mut self.packed);
+        self.filled = true;
     }
 
     #[cfg(not(target_arch = "wasm32"))]
@@ -87,6 +113,7 @@ impl Port {
 
     /// Takes a texture of the caller's in place of its own.
     pub(super) fn bind(&mut self, texture: &wgpu::Texture) -> Result<(), GpuError> {
+        self.refuse_streamed()?;
         TextureProblem::check(texture, self.layout.spec).map_err(|problem| self.refuse(problem))?;
         self.place = Place::Bound(texture.clone());
         (self.upload, self.filled) = (None, true);
@@ -97,6 +124,14 @@ impl Port {
     pub(super) fn refuse(&self, problem: TextureProblem) -> GpuError {
         let (role, index, name, expected) = (self.role, self.index, self.name.clone(), self.layout.spec);
         GpuError::ExternalTexture { role, index, name, expected, problem }
+    }
+
+    /// Refuses what needs a texture, where there is none.
+    fn refuse_streamed(&self) -> Result<(), GpuError> {
+        match self.streamed {
+            true => Err(GpuError::InputStreamed { index: self.index, name: self.name.clone() }),
+            false => Ok(()),
+        }
     }
 
     /// Gives a texture of the caller's back.
@@ -116,6 +151,7 @@ impl Port {
 
     /// Its texture, which is made if it has none.
     pub(super) fn ensure(&mut self, gpu: &Gpu, allocations: &Allocations) -> Result<&wgpu::Texture, GpuError> {
+        self.refuse_streamed()?;
         if matches!(self.place, Place::None) {
             let label = format!("{} {}", self.role, self.index);
             self.place = Place::Own(make(gpu, allocations, &label, self.layout.spec, Role::Shared)?);
@@ -168,7 +204,7 @@ impl Port {
     /// Whether its values go in pieces where somebody waits for them: there are many, and the texture is its own, so that
     /// nobody else writes it meanwhile.
     pub(super) fn is_in_pieces(&self) -> bool {
-        !self.is_bound() && self.layout.spec.bytes() > PIECE
+        !self.streamed && !self.is_bound() && self.layout.spec.bytes() > PIECE
     }
 
     /// Writes dense values to its texture in pieces of `what`, and waits until they are there. There are none where that

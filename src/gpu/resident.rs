@@ -7,8 +7,9 @@ use super::{
     allocations::{Allocations, POOL},
     lower::{Commands, PlacedModel},
     pool::PoolSource,
+    ports::Port,
     staging::Staging,
-    weight_uploads::WeightUploads,
+    uploads::{Run, Uploads},
     weights::WeightTextures,
 };
 use crate::{
@@ -40,7 +41,7 @@ pub(super) struct Resident {
     pub(super) recipes: Vec<PipelineRecipe>,
     pub(super) weights: Arc<WeightTextures>,
     /// Weights that are uploaded in every run.
-    pub(super) uploads: WeightUploads,
+    pub(super) uploads: Uploads,
     /// How often the pool's textures had been made.
     pub(super) generation: u64,
     /// The number of the first input's texture; those of the others follow, then those of the outputs.
@@ -93,7 +94,7 @@ impl Resident {
         let placed = PlacedModel { compiled, textures: &textures, texture_of_storage: &texture_of_storage };
         let Commands { steps, dispatches, uploads } =
             placed.commands(&places, options.poison, gpu.device.limits().max_buffer_size)?;
-        let uploads = WeightUploads::new(staging, weights.packed(), &uploads, format);
+        let uploads = Uploads::new(staging, weights.packed(), &uploads, format);
         let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
         let program = Program::with_rebindable(gpu, &mut textures, &mut pipelines, format, &dispatches, &numbers)?;
         let recipes = pipelines.recipes();
@@ -104,6 +105,12 @@ impl Resident {
     pub(super) fn release(&mut self, port: usize) {
         self.program.forget(self.first_port + port);
         self.textures.release(self.first_port + port);
+    }
+
+    /// What runs piece by piece are of.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn run<'a>(&'a self, inputs: &'a [Port]) -> Run<'a> {
+        Run { program: &self.program, textures: &self.textures, packed: self.weights.packed(), inputs }
     }
 
     /// The model with its places.

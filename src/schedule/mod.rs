@@ -12,7 +12,7 @@ use std::ops::Range;
 
 pub use build::schedule;
 pub use error::ScheduleError;
-pub use streaming::{OperatorWeights, WeightStreaming, stream_weights};
+pub use streaming::{OperatorWeights, Streaming, stream};
 pub use subtensor::SubtensorLayout;
 
 use crate::{
@@ -89,7 +89,7 @@ pub enum StepKind {
     Compute,
     /// Its node is a pad whose operand lies inside its result already: it reads nothing and writes the border.
     PadBorder,
-    /// It uploads weights of its node, which the steps behind it read.
+    /// It uploads weights of its node, or rows of a graph input, which the steps behind it read.
     Upload,
 }
 
@@ -100,7 +100,7 @@ pub struct Step {
     pub kind: StepKind,
     /// The node.
     pub node: NodeId,
-    /// Rows computed: all of them, or those of one phase; none by an upload.
+    /// Rows computed: all of them, or those of one phase. Rows uploaded of a graph input, and none of weights.
     pub rows: Range<u32>,
     /// Slices computed: all of them, unless weights are uploaded in tiles.
     pub slices: Range<u32>,
@@ -147,9 +147,18 @@ impl Schedule {
         }
     }
 
+    /// Whether a graph input is uploaded into the pool, row by row.
+    pub fn is_uploaded(&self, input: TensorId) -> bool {
+        let pooled = |storage: StorageId| self.record(storage).is_some();
+        self.storage_of.get(input).copied().flatten().is_some_and(pooled)
+    }
+
     /// The nodes whose weights are uploaded in every run.
     pub fn streamed(&self) -> NodeSet {
-        self.steps.iter().filter(|step| step.kind == StepKind::Upload).map(|step| step.node).collect()
+        let weights = |step: &&Step| {
+            step.kind == StepKind::Upload && matches!(self.storages[step.to].contents, Contents::Weights(_))
+        };
+        self.steps.iter().filter(weights).map(|step| step.node).collect()
     }
 
     /// The storage of the weights that a step reads, where they are uploaded in every run.

@@ -1,22 +1,24 @@
-//! Weights as records of a schedule: uploaded in every run before the first step that reads them, and dead after the
-//! last, so that other tensors and weights lie in their place before and behind.
+//! Weights and inputs as records of a schedule: uploaded in every run before the first step that reads them, and dead
+//! after the last, so that other tensors and weights lie in their place before and behind.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{Access, Contents, Schedule, Step, StepKind, Storage, StorageId, StorageKind, subtensor::merged};
 use crate::{
-    graph::{Graph, IdVec, NodeId},
+    graph::{Graph, IdVec, NodeId, TensorId},
     kernels::WeightSections,
     ops,
     plan::UsageRecord,
 };
 
-/// Which weights are uploaded in every run. Those of all other nodes stay on the device.
+/// What is uploaded in every run, into the pool: the weights of some nodes, and perhaps the graph's inputs, row by row as
+/// they are needed. Weights of all other nodes stay on the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WeightStreaming {
+pub struct Streaming {
     /// None for weights that stay, and for nodes that have none.
     nodes: IdVec<NodeId, Option<StreamedWeights>>,
     tile_texels: u64,
+    inputs: bool,
 }
 
 /// Weights of an operator that are uploaded in every run: all before its first band, or tile by tile where it has one
@@ -54,7 +56,7 @@ struct StreamedWeights {
     sections: Option<WeightSections>,
 }
 
-impl WeightStreaming {
+impl Streaming {
     /// The weights of those nodes for which `is_streamed` answers true of their texels. A node that runs over all its
     /// rows in one step has them uploaded in tiles of at most `tile_texels`, as far as its kernel can compute some
     /// slices of its result alone.
@@ -65,12 +67,27 @@ impl WeightStreaming {
             let texels = u32::try_from(texels).ok().filter(|&texels| texels > 0 && is_streamed(id, texels.into()))?;
             Some(StreamedWeights { texels, sections: ops::weight_sections(graph, node) })
         };
-        Self { nodes: graph.nodes.iter_enumerated().map(streamed).collect(), tile_texels }
+        Self { nodes: graph.nodes.iter_enumerated().map(streamed).collect(), tile_texels, inputs: false }
     }
 
-    /// Whether all weights stay on the device.
+    /// The same, with the graph's inputs or without.
+    #[must_use]
+    pub const fn with_inputs(mut self, inputs: bool) -> Self {
+        self.inputs = inputs;
+        self
+    }
+
+    /// Whether an input or output is uploaded into the pool. What goes out as it came in is not.
+    pub(super) fn is_uploaded(&self, graph: &Graph, storage: &Storage) -> bool {
+        let goes_out = |tensor: TensorId| graph.outputs.contains(&tensor);
+        self.inputs
+            && matches!(storage.kind, StorageKind::Input(_))
+            && storage.tensor().is_some_and(|tensor| !goes_out(tensor))
+    }
+
+    /// Whether nothing is uploaded into the pool.
     pub fn is_empty(&self) -> bool {
-        self.nodes.iter().all(Option::is_none)
+        !self.inputs && self.nodes.iter().all(Option::is_none)
     }
 
     /// Whether the weights of a node are uploaded in every run.
@@ -114,9 +131,9 @@ impl StreamedWeights {
     }
 }
 
-/// The same steps with those before them that upload weights. A step over all rows of its node's result becomes one for
+/// The same steps with those before them that upload what they read. A step over all rows of its node's result becomes one for
 /// each tile.
-pub fn stream_weights(graph: &Graph, schedule: &Schedule, streaming: &WeightStreaming) -> Schedule {
+pub fn stream(graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Schedule {
     if streaming.is_empty() {
         return schedule.clone();
     }
@@ -128,9 +145,11 @@ pub fn stream_weights(graph: &Graph, schedule: &Schedule, streaming: &WeightStre
         subtensors: schedule.subtensors.clone(),
         ..Schedule::default()
     };
+    let mut inputs = Inputs::new(graph, &mut made, streaming);
     // Where the weights of a node lie whose steps are several.
     let mut uploaded: IdVec<NodeId, Option<StorageId>> = IdVec::from_elem(None, &graph.nodes);
     for step in &schedule.steps {
+        inputs.upload(&mut made, step);
         let streamed = streaming.get(step.node).filter(|_| step.kind == StepKind::Compute);
         let Some(streamed) = streamed else {
             made.steps.push(step.clone());
@@ -158,6 +177,53 @@ pub fn stream_weights(graph: &Graph, schedule: &Schedule, streaming: &WeightStre
         }
     }
     made.numbered()
+}
+
+/// Graph inputs that are uploaded into the pool, and how far.
+struct Inputs {
+    /// For each storage of one, which of its rows are there.
+    uploaded: BTreeMap<StorageId, Vec<bool>>,
+}
+
+impl Inputs {
+    /// Of a schedule that has no steps yet: makes what is uploaded part of the pool.
+    fn new(graph: &Graph, made: &mut Schedule, streaming: &Streaming) -> Self {
+        let mut uploaded = BTreeMap::new();
+        for (id, storage) in made.storages.iter_mut().enumerate() {
+            if streaming.is_uploaded(graph, storage) {
+                // Numbered with all other records.
+                storage.kind = StorageKind::Intermediate(usize::MAX);
+                uploaded.insert(id, vec![false; storage.rows as usize]);
+            }
+        }
+        Self { uploaded }
+    }
+
+    /// Adds uploads of the rows that a step reads and that are not there yet, a run of neighbours each.
+    fn upload(&mut self, made: &mut Schedule, step: &Step) {
+        for read in &step.reads {
+            let Some(there) = self.uploaded.get_mut(&read.storage) else { continue };
+            let rows = read.rows.start as usize..(read.rows.end as usize).min(there.len());
+            let missing: Vec<u32> = rows.filter(|&row| !there[row]).map(|row| row as u32).collect();
+            for run in missing.chunk_by(|a, b| a + 1 == *b) {
+                let (Some(&first), Some(&last)) = (run.first(), run.last()) else { continue };
+                let rows = first..last + 1;
+                there[first as usize..=last as usize].fill(true);
+                let texels = 0..made.storages[read.storage].row_texels;
+                let writes = vec![Access { storage: read.storage, rows: rows.clone(), texels }];
+                let (kind, slices) = (StepKind::Upload, step.slices.clone());
+                made.steps.push(Step {
+                    kind,
+                    node: step.node,
+                    rows,
+                    slices,
+                    reads: Vec::new(),
+                    to: read.storage,
+                    writes,
+                });
+            }
+        }
+    }
 }
 
 /// The step, which reads weights, too.

@@ -24,6 +24,8 @@ pub(super) struct Decisions {
     pub(super) in_place: NodeSet,
     /// Where weights are while it runs.
     pub(super) weights: WeightStorage,
+    /// Whether inputs are uploaded into the pool.
+    pub(super) stream_inputs: bool,
     /// Name of the strategy that found the plan.
     pub(super) strategy: String,
     /// The rules of the plan: those of shared objects or of banks without phases, and of rows with them.
@@ -83,6 +85,7 @@ impl Decisions {
                 writer.number(tile_bytes);
             }
         }
+        writer.flag(self.stream_inputs);
         writer.text(&self.strategy);
         writer.number(match self.kind {
             LayoutKind::SharedObjects => 0,
@@ -125,6 +128,7 @@ impl Decisions {
             1 => WeightStorage::Streamed { resident_below: reader.number()?, tile_bytes: reader.number()? },
             _ => return Err(reader.damaged("weights are nowhere of the kind")),
         };
+        let stream_inputs = reader.flag()?;
         let strategy = reader.text()?.to_owned();
         let kind = match reader.number()? {
             0 => LayoutKind::SharedObjects,
@@ -147,6 +151,7 @@ impl Decisions {
             stopped,
             in_place,
             weights,
+            stream_inputs,
             strategy,
             kind,
             division,

@@ -21,7 +21,7 @@ use crate::{
     graph::{Graph, NodeSet},
     plan::{self, LiveRange, Placement, Plan, TextureLimits, UsageRecord},
     rewrite::Rewritten,
-    schedule::{Schedule, phases::within_bands, schedule, stream_weights},
+    schedule::{Schedule, phases::within_bands, schedule, stream},
 };
 
 /// The model of a plan that was [saved](CompiledModel::save): the same as when it was compiled, but for
@@ -62,7 +62,7 @@ use crate::{
 pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<CompiledModel, SavedPlanError> {
     let mut reader = frame::opened(bytes)?;
     let decisions = Decisions::read(&mut reader)?;
-    let Decisions { rules, row_means, format, requested, weights, .. } = decisions;
+    let Decisions { rules, row_means, format, requested, weights, stream_inputs, .. } = decisions;
     let Rewritten { graph, views, in_place, report } = rewritten(graph, &rules, row_means, format)?;
     if fingerprint(&graph) != decisions.fingerprint {
         return Err(SavedPlanError::OtherModel { saved: decisions.model, found: graph.name });
@@ -76,13 +76,21 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
         true => plain,
         false => scheduled(&graph, &views.union(&decisions.in_place))?,
     };
-    let options = CompileOptions { rules, format, phases: requested, weights, limits, ..CompileOptions::default() };
-    let lowering = Lowering { rules, row_means, in_place: decisions.in_place.clone(), weights };
-    let streaming = streaming(&graph, weights, format);
+    let options = CompileOptions {
+        rules,
+        format,
+        phases: requested,
+        weights,
+        stream_inputs,
+        limits,
+        ..CompileOptions::default()
+    };
+    let lowering = Lowering { rules, row_means, in_place: decisions.in_place.clone(), weights, stream_inputs };
+    let streaming = streaming(&graph, weights, stream_inputs, format);
     let stopped = decisions.stopped;
     let (schedule, plan, phased) = match &decisions.division {
         None => {
-            let streamed = stream_weights(&graph, &unphased, &streaming);
+            let streamed = stream(&graph, &unphased, &streaming);
             let plan = without_phases(&mut reader, &decisions, &streamed, limits)?;
             (streamed, plan, None)
         }

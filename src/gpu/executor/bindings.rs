@@ -12,7 +12,9 @@ impl Executor {
             return Err(GpuError::Trimmed);
         };
         for (i, port) in self.inputs.iter_mut().chain(&mut self.outputs).enumerate() {
-            resident.textures.replace(resident.first_port + i, port.ensure(&self.gpu, &self.allocations)?);
+            if !port.is_streamed() {
+                resident.textures.replace(resident.first_port + i, port.ensure(&self.gpu, &self.allocations)?);
+            }
         }
         resident.program.bind(&self.gpu, &resident.textures)
     }

@@ -124,7 +124,10 @@ impl Executor {
         };
         let max_extent = gpu.texture_limits().max_extent;
         let port = |role, tensors: &[_]| {
-            let of = |(i, &tensor)| Port::new(&compiled.graph.tensors[tensor], (role, i), format, max_extent);
+            let of = |(i, &tensor)| {
+                let port = Port::new(&compiled.graph.tensors[tensor], (role, i), format, max_extent);
+                port.streamed(role == TensorRole::Input && compiled.schedule.is_uploaded(tensor))
+            };
             tensors.iter().enumerate().map(of).collect()
         };
         let inputs = port(TensorRole::Input, &compiled.graph.inputs);

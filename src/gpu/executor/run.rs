@@ -7,8 +7,8 @@ use crate::gpu::{
     resident::Resident,
     staging::Readback,
     transfer::Transfer,
+    uploads::Run,
     wait::{Submitted, Wait},
-    weight_uploads::Run,
 };
 #[cfg(not(target_arch = "wasm32"))]
 use crate::gpu::{TensorRole, wait::now};
@@ -147,8 +147,10 @@ impl Executor {
         outputs: &[usize],
     ) -> Result<(Submitted, Vec<Readback>), GpuError> {
         for &(i, values) in inputs {
-            if let Some(port) = self.inputs.get_mut(i) {
-                port.write(&self.gpu, &self.staging, values)?;
+            match self.inputs.get_mut(i) {
+                Some(port) if port.is_streamed() => port.pack(values),
+                Some(port) => port.write(&self.gpu, &self.staging, values)?,
+                None => {}
             }
         }
         self.bind()?;
@@ -176,7 +178,7 @@ impl Executor {
         };
         let submitted = match resident {
             Some(Resident { program, textures, weights, uploads, .. }) if !uploads.is_empty() => {
-                let run = Run { program, textures, packed: weights.packed() };
+                let run = Run { program, textures, packed: weights.packed(), inputs: ports };
                 uploads.run(gpu, wait, encoder, run, finish).await?
             }
             resident => {
@@ -256,7 +258,7 @@ impl Executor {
     /// Refuses what takes a single submission, where a run takes several.
     fn refuse_uploads(&self) -> Result<(), GpuError> {
         match &self.resident {
-            Some(resident) if !resident.uploads.is_empty() => Err(GpuError::WeightsStreamed),
+            Some(resident) if !resident.uploads.is_empty() => Err(GpuError::Streamed),
             _ => Ok(()),
         }
     }
@@ -280,6 +282,10 @@ impl Executor {
         self.gpu.check_lost()?;
         let Self { gpu, staging, allocations, inputs, .. } = self;
         let Some(port) = inputs.get_mut(input) else { return Ok(()) };
+        if port.is_streamed() {
+            port.pack(values);
+            return Ok(());
+        }
         port.ensure(gpu, allocations)?;
         port.write(gpu, staging, values)?;
         gpu.scoped("writing an input", || {

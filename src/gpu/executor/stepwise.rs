@@ -41,7 +41,7 @@ impl Executor {
             borders.dedup();
             for border in borders {
                 held.program.run(&self.gpu, next..border)?;
-                held.uploads.write(&self.gpu, border, &held.textures, held.weights.packed())?;
+                held.uploads.write(&self.gpu, border, &held.run(&self.inputs))?;
                 next = border;
             }
             held.program.run(&self.gpu, next..end)?;
@@ -76,7 +76,7 @@ impl Executor {
             Some(held) => {
                 let mut borders: Vec<usize> = held.uploads.borders().collect();
                 borders.dedup();
-                let before = |dispatch| held.uploads.write(&gpu, dispatch, &held.textures, held.weights.packed());
+                let before = |dispatch| held.uploads.write(&gpu, dispatch, &held.run(&self.inputs));
                 queries.run(&gpu, &held.program, &borders, &before, &mut |index| last = Some(Submitted { index }))
             }
             None => return Err(GpuError::Trimmed),

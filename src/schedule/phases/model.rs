@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{
     graph::{Graph, IdVec, Node, TensorId},
     ops::{dispatch_rows, input_rows},
-    schedule::{OperatorWeights, Schedule, Step, StepKind, StorageId, StorageKind, WeightStreaming},
+    schedule::{OperatorWeights, Schedule, Step, StepKind, StorageId, StorageKind, Streaming},
 };
 
 /// An operator that writes rows of a storage, or a part of each.
@@ -85,6 +85,8 @@ pub struct StorageInfo {
     pub output: bool,
     /// The first operator that writes some of it.
     pub producer: Option<usize>,
+    /// Whether it is an input that is uploaded into the pool, each row before the first band that reads it.
+    pub uploaded: bool,
 }
 
 /// A network in phases: operators in order, and the storages between them.
@@ -115,6 +117,7 @@ impl RowDependencies {
                     last_reader: None,
                     output: matches!(storage.kind, StorageKind::Output(_)),
                     producer: None,
+                    uploaded: false,
                 }
             })
             .collect();
@@ -162,9 +165,14 @@ impl RowDependencies {
         Self { operators, storages }
     }
 
-    /// The same where some weights are uploaded in every run, of the schedule that it is the model of.
+    /// The same where weights or inputs are uploaded in every run, of the schedule that it is the model of.
     #[must_use]
-    pub fn with_streaming(mut self, schedule: &Schedule, streaming: &WeightStreaming) -> Self {
+    pub fn with_streaming(mut self, graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Self {
+        for (held, storage) in self.storages.iter_mut().zip(&schedule.storages) {
+            if streaming.is_uploaded(graph, storage) {
+                (held.row_texels, held.uploaded) = (u64::from(storage.row_texels), true);
+            }
+        }
         for (operator, step) in self.operators.iter_mut().zip(&schedule.steps) {
             if step.kind == StepKind::Compute {
                 operator.weights = streaming.of(step.node);

@@ -283,7 +283,11 @@ impl<'a> Evaluator<'a> {
             dispatches += op.dispatches(&band.rows);
             for read in &op.reads {
                 let uses = &mut self.uses[read.storage];
-                uses.read(&read.rows(&band.rows), number);
+                match self.model.storages[read.storage].uploaded {
+                    // Uploaded before the first band that reads it.
+                    true => uses.write(&read.rows(&band.rows), number),
+                    false => uses.read(&read.rows(&band.rows), number),
+                }
                 touch(read.storage, uses);
             }
             let uses = &mut self.uses[op.writes];
@@ -298,7 +302,8 @@ impl<'a> Evaluator<'a> {
             if is_live_before(held, begin) {
                 passing -= texels;
             }
-            let inside = held.producer.is_some_and(|producer| producer >= begin);
+            // Rows of an input that an earlier segment has read, too, count from their first use in this one.
+            let inside = held.uploaded || held.producer.is_some_and(|producer| producer >= begin);
             let stays = held.last_reader.is_some_and(|reader| reader >= end);
             let uses = &self.uses[storage];
             self.starts.clear();

@@ -1,11 +1,12 @@
-//! Uploads of weights between the dispatches of a run, through two buffers in turns: while the device copies from one
-//! the host fills the other.
+//! Uploads of weights and inputs between the dispatches of a run, through two buffers in turns: while the device copies
+//! from one the host fills the other.
 
 use std::{ops::Range, sync::Arc};
 
 use super::{
     Gpu, GpuError, Program, TextureSet,
     packed_weights::PackedWeights,
+    ports::Port,
     staging::{Staging, StagingBuffer},
     textures::row_bytes,
     wait::{Mapping, Submitted, Wait},
@@ -20,22 +21,53 @@ use crate::{
 /// the device's memory counts.
 const SLOT_BYTES: u64 = 128 << 10;
 
-/// Weights that are to lie in a texture before a dispatch.
+/// What is to lie in a texture before a dispatch, one texel after another.
 #[derive(Clone, Debug)]
-pub(super) struct WeightUpload {
-    pub(super) node: NodeId,
-    /// The slices of the node's result that they are for.
-    pub(super) slices: Range<u32>,
+pub(super) struct Upload {
+    pub(super) source: UploadSource,
     pub(super) texture: usize,
     /// First texel.
-    pub(super) base: u32,
-    /// The first dispatch that may read them; none that comes before may see them.
+    pub(super) first: u32,
+    /// The first dispatch that may read it; none that comes before may see it.
     pub(super) before: usize,
+}
+
+/// What is uploaded.
+#[derive(Clone, Debug)]
+pub(super) enum UploadSource {
+    /// Weights of a node for some slices of its result.
+    Weights { node: NodeId, slices: Range<u32> },
+    /// Texels of an input, as it is packed.
+    Input { input: usize, texels: Range<usize> },
+}
+
+/// Where bytes are that are uploaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Bytes {
+    Weights(Range<usize>),
+    Input(usize, Range<usize>),
+}
+
+impl Bytes {
+    fn range(&mut self) -> &mut Range<usize> {
+        match self {
+            Self::Weights(range) | Self::Input(_, range) => range,
+        }
+    }
+
+    /// Takes the first so many away.
+    fn split(&mut self, length: usize) -> Self {
+        let mut first = self.clone();
+        let middle = self.range().start + length;
+        first.range().end = middle;
+        self.range().start = middle;
+        first
+    }
 }
 
 /// The uploads of a run, and the buffers that they go through.
 #[derive(Debug)]
-pub(super) struct WeightUploads {
+pub(super) struct Uploads {
     staging: Arc<Staging>,
     format: TexelFormat,
     slot_bytes: u64,
@@ -46,8 +78,8 @@ pub(super) struct WeightUploads {
 /// What goes through a buffer at a time.
 #[derive(Debug, Default)]
 struct Batch {
-    /// Where in the packed weights, and where in the buffer.
-    fills: Vec<(Range<usize>, usize)>,
+    /// What, and where in the buffer.
+    fills: Vec<(Bytes, usize)>,
     copies: Vec<Copy>,
 }
 
@@ -68,21 +100,24 @@ struct Slot {
     copied: Option<(Mapping, Submitted)>,
 }
 
-impl WeightUploads {
+impl Uploads {
     /// The uploads in the order of their dispatches.
-    pub(super) fn new(
-        staging: &Arc<Staging>,
-        packed: &PackedWeights,
-        uploads: &[WeightUpload],
-        format: TexelFormat,
-    ) -> Self {
-        let ranges = |upload: &WeightUpload| packed.ranges(upload.node, &upload.slices, format);
-        let all: u64 = uploads.iter().flat_map(ranges).map(|range| range.len() as u64).sum();
+    pub(super) fn new(staging: &Arc<Staging>, packed: &PackedWeights, uploads: &[Upload], format: TexelFormat) -> Self {
+        let texel = format.texel_bytes() as usize;
+        let bytes = |upload: &Upload| match &upload.source {
+            UploadSource::Weights { node, slices } => {
+                packed.ranges(*node, slices, format).into_iter().map(Bytes::Weights).collect()
+            }
+            UploadSource::Input { input, texels } => {
+                vec![Bytes::Input(*input, texels.start * texel..texels.end * texel)]
+            }
+        };
+        let all: u64 = uploads.iter().flat_map(bytes).map(|mut bytes| bytes.range().len() as u64).sum();
         let slot_bytes = all.min(SLOT_BYTES);
         let mut batches =
             Batches { room: slot_bytes as usize, used: 0, texel: format.texel_bytes() as usize, made: vec![] };
         for upload in uploads {
-            batches.add(upload, ranges(upload));
+            batches.add(upload, bytes(upload));
         }
         Self { staging: Arc::clone(staging), format, slot_bytes, batches: batches.made, slots: [None, None] }
     }
@@ -103,9 +138,10 @@ impl WeightUploads {
         gpu: &Gpu,
         wait: Wait,
         encoder: wgpu::CommandEncoder,
-        Run { program, textures, packed }: Run<'_>,
+        run: Run<'_>,
         finish: impl FnOnce(&mut wgpu::CommandEncoder),
     ) -> Result<Submitted, GpuError> {
+        let Run { program, textures, .. } = run;
         let (mut encoder, mut finish) = (Some(encoder), Some(finish));
         let mut done = 0;
         let mut last = None;
@@ -122,7 +158,7 @@ impl WeightUploads {
             if let Some((mapping, submitted)) = slot.copied.take() {
                 mapping.finish(gpu, wait, Some(&submitted), WHAT).await?;
             }
-            slot.fill(gpu, packed, batch)?;
+            slot.fill(gpu, &run, batch)?;
             let next = self.batches.get(number + 1).and_then(|next| next.copies.first());
             let until = next.map_or(program.len(), |copy| copy.before);
             let (mapping, submitted) = gpu.scoped(WHAT, || {
@@ -155,24 +191,18 @@ impl WeightUploads {
 
 /// Writing weights without buffers of our own, for runs that are done piece by piece.
 #[cfg(not(target_arch = "wasm32"))]
-impl WeightUploads {
+impl Uploads {
     /// The dispatches that uploads come before, in order.
     pub(super) fn borders(&self) -> impl Iterator<Item = usize> + '_ {
         self.batches.iter().flat_map(|batch| &batch.copies).map(|copy| copy.before)
     }
 
     /// Has the queue write, before what is submitted next, what must lie in the textures before dispatch `before`.
-    pub(super) fn write(
-        &self,
-        gpu: &Gpu,
-        before: usize,
-        textures: &TextureSet,
-        packed: &PackedWeights,
-    ) -> Result<(), GpuError> {
+    pub(super) fn write(&self, gpu: &Gpu, before: usize, run: &Run<'_>) -> Result<(), GpuError> {
         for batch in &self.batches {
             for copy in batch.copies.iter().filter(|copy| copy.before == before) {
-                let bytes = copy.bytes(batch, packed, self.format);
-                gpu.scoped(WHAT, || copy.write(gpu, &bytes, textures, self.format))?;
+                let bytes = copy.bytes(batch, run, self.format);
+                gpu.scoped(WHAT, || copy.write(gpu, &bytes, run.textures, self.format))?;
             }
         }
         Ok(())
@@ -182,11 +212,17 @@ impl WeightUploads {
 #[cfg(not(target_arch = "wasm32"))]
 impl Copy {
     /// What it copies.
-    fn bytes(&self, batch: &Batch, packed: &PackedWeights, format: TexelFormat) -> Vec<u8> {
-        let begin = self.offset as usize;
-        let end = begin + self.texels as usize * format.texel_bytes() as usize;
-        let inside = batch.fills.iter().filter(|(_, offset)| (begin..end).contains(offset));
-        inside.filter_map(|(range, _)| packed.get(range.clone())).flatten().copied().collect()
+    fn bytes(&self, batch: &Batch, run: &Run<'_>, format: TexelFormat) -> Vec<u8> {
+        let mut made = vec![0; self.texels as usize * format.texel_bytes() as usize];
+        let (begin, end) = (self.offset as usize, self.offset as usize + made.len());
+        for (source, offset) in &batch.fills {
+            let Some(bytes) = run.bytes(source) else { continue };
+            let (from, to) = ((*offset).max(begin), (offset + bytes.len()).min(end));
+            if from < to {
+                made[from - begin..to - begin].copy_from_slice(&bytes[from - offset..to - offset]);
+            }
+        }
+        made
     }
 
     fn write(&self, gpu: &Gpu, bytes: &[u8], textures: &TextureSet, format: TexelFormat) {
@@ -205,7 +241,7 @@ impl Copy {
 }
 
 /// What errors call it.
-const WHAT: &str = "an upload of weights";
+const WHAT: &str = "an upload in the middle of a run";
 
 /// What a run is of.
 #[derive(Clone, Copy)]
@@ -213,14 +249,24 @@ pub(super) struct Run<'a> {
     pub(super) program: &'a Program,
     pub(super) textures: &'a TextureSet,
     pub(super) packed: &'a PackedWeights,
+    pub(super) inputs: &'a [Port],
+}
+
+impl<'a> Run<'a> {
+    fn bytes(&self, bytes: &Bytes) -> Option<&'a [u8]> {
+        match bytes {
+            Bytes::Weights(range) => self.packed.get(range.clone()),
+            Bytes::Input(input, range) => self.inputs.get(*input)?.packed(range.clone()),
+        }
+    }
 }
 
 impl Slot {
     /// Writes a batch where the device will fetch it.
-    fn fill(&mut self, gpu: &Gpu, packed: &PackedWeights, batch: &Batch) -> Result<(), GpuError> {
+    fn fill(&mut self, gpu: &Gpu, run: &Run<'_>, batch: &Batch) -> Result<(), GpuError> {
         let mut mapped = self.buffer.get().get_mapped_range_mut(..).map_err(|error| gpu.unmapped(error))?;
-        for (range, offset) in &batch.fills {
-            if let Some(bytes) = packed.get(range.clone()) {
+        for (source, offset) in &batch.fills {
+            if let Some(bytes) = run.bytes(source) {
                 mapped.slice(*offset..*offset + bytes.len()).copy_from_slice(bytes);
             }
         }
@@ -295,18 +341,26 @@ struct Batches {
 }
 
 impl Batches {
-    fn add(&mut self, upload: &WeightUpload, ranges: Vec<Range<usize>>) {
-        let mut first = upload.base;
-        for mut range in ranges {
-            while !range.is_empty() {
+    fn add(&mut self, upload: &Upload, sources: Vec<Bytes>) {
+        let mut first = upload.first;
+        for mut source in sources {
+            while source.range().len() > 0 {
                 if self.made.is_empty() || self.room - self.used < self.texel {
                     self.made.push(Batch::default());
                     self.used = 0;
                 }
                 let Some(batch) = self.made.last_mut() else { return };
-                let length = range.len().min((self.room - self.used) / self.texel * self.texel);
+                let length = source.range().len().min((self.room - self.used) / self.texel * self.texel);
                 let texels = (length / self.texel) as u32;
-                batch.fills.push((range.start..range.start + length, self.used));
+                let now = source.split(length);
+                // What follows in its source follows in the buffer as well.
+                match batch.fills.last_mut() {
+                    Some((Bytes::Input(last, range), _)) if matches!(&now, Bytes::Input(input, more) if input == last && more.start == range.end) =>
+                    {
+                        range.end += length;
+                    }
+                    _ => batch.fills.push((now, self.used)),
+                }
                 // Sections that follow each other in the texture follow each other in the buffer as well.
                 match batch.copies.last_mut() {
                     Some(copy)
@@ -326,7 +380,6 @@ impl Batches {
                 }
                 first += texels;
                 self.used += length;
-                range.start += length;
             }
         }
     }
