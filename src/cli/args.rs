@@ -60,16 +60,18 @@ pub(super) struct PlanArgs {
     /// Run operators in bands of rows, so that tensors need never be whole: the same bits from a smaller pool.
     #[arg(long, value_enum, default_value_t)]
     phases: PhasesArg,
-    /// The fastest plan whose pool is no larger than this, in phases where it must be: 2MiB, 512KiB, 1500000.
+    /// The fastest plan that keeps all of the device's memory within this, in phases and with weights and inputs streamed
+    /// where it must be: 2MiB, 512KiB, 1500000.
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse, allow_negative_numbers = true, conflicts_with = "phases")]
     budget: Option<u64>,
-    /// Upload weights in every run instead of keeping them on the device: into the pool, where they are wanted, in tiles
-    /// of at most this where an operator runs over all rows at once. 64KiB if no size is given.
-    #[arg(long, value_name = "TILE", value_parser = super::size::parse, num_args = 0..=1, require_equals = true, default_missing_value = "64KiB")]
-    stream_weights: Option<u64>,
-    /// Upload inputs into the pool, row by row as they are needed, instead of holding them whole beside it.
-    #[arg(long)]
-    stream_inputs: bool,
+    /// What is uploaded into the pool in every run instead of lying on the device beside it. Default: `all` with `--phases
+    /// min`, what a `--budget` makes necessary, else `none`.
+    #[arg(long, value_name = "WHAT", conflicts_with = "budget")]
+    stream: Option<StreamArg>,
+    /// An operator that runs over all its rows at once has streamed weights in tiles of at most so many bytes, as far as
+    /// they can be divided.
+    #[arg(long, value_name = "SIZE", value_parser = super::size::parse, default_value = "64KiB", conflicts_with = "budget")]
+    weight_tile: u64,
     #[command(flatten)]
     pub(super) dims: DimArgs,
 }
@@ -83,6 +85,18 @@ enum PhasesArg {
     Auto,
     /// The smallest pool.
     Min,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum StreamArg {
+    /// Nothing: weights stay on the device, and inputs lie whole in textures of their own.
+    None,
+    /// Weights.
+    Weights,
+    /// Inputs, row by row as they are needed.
+    Inputs,
+    /// Weights and inputs.
+    All,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -107,7 +121,7 @@ pub(super) fn plan_setting(text: &str) -> Result<PlanSetting, String> {
         "off" => Phases::Off,
         "auto" => Phases::Auto,
         "min" => Phases::Min,
-        size => Phases::Budget(super::size::parse(size).map_err(|e| format!("{e}; or `off`, `auto`, `min`"))?),
+        size => Phases::DeviceBudget(super::size::parse(size).map_err(|e| format!("{e}; or `off`, `auto`, `min`"))?),
     };
     Ok(PlanSetting { name: text.to_owned(), phases })
 }
@@ -171,17 +185,20 @@ impl PlanArgs {
     /// What is asked of the plan.
     pub(super) fn compile_options(&self, planner: Planner) -> CompileOptions {
         let phases = match (self.budget, self.phases) {
-            (Some(bytes), _) => Phases::Budget(bytes),
+            (Some(bytes), _) => Phases::DeviceBudget(bytes),
             (None, PhasesArg::Off) => Phases::Off,
             (None, PhasesArg::Auto) => Phases::Auto,
             (None, PhasesArg::Min) => Phases::Min,
         };
-        let weights = match self.stream_weights {
-            Some(tile_bytes) => WeightStorage::Streamed { resident_below: 0, tile_bytes },
-            None => WeightStorage::Resident,
+        let stream = self.stream.unwrap_or(if phases == Phases::Min { StreamArg::All } else { StreamArg::None });
+        let weights = match stream {
+            StreamArg::Weights | StreamArg::All => {
+                WeightStorage::Streamed { resident_below: 0, tile_bytes: self.weight_tile }
+            }
+            StreamArg::None | StreamArg::Inputs => WeightStorage::Resident,
         };
-        let format = self.format();
-        let (rules, stream_inputs) = (self.rules, self.stream_inputs);
+        let stream_inputs = matches!(stream, StreamArg::Inputs | StreamArg::All);
+        let (rules, format) = (self.rules, self.format());
         CompileOptions { rules, format, planner, phases, weights, stream_inputs, ..CompileOptions::default() }
     }
 }

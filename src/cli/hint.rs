@@ -39,7 +39,9 @@ fn of_device(error: &GpuError) -> &'static str {
 fn of_compiler(error: &CompileError) -> &'static str {
     match error {
         CompileError::Indices { .. } => " (--precision f32)",
-        CompileError::Budget { stopped: Some(_), .. } => " (--deadline)",
+        CompileError::Budget { stopped: Some(_), .. } | CompileError::DeviceBudget { stopped: Some(_), .. } => {
+            " (--deadline)"
+        }
         _ => "",
     }
 }

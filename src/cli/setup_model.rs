@@ -65,7 +65,7 @@ pub(super) fn check_answered() -> Result<(), CliError> {
 /// The options for that device, with its profile where that decides between plans.
 pub(super) fn options_for(gpu: &Gpu, options: CompileOptions) -> Result<CompileOptions, CliError> {
     let device_profile = match options.phases {
-        Phases::Auto | Phases::Budget(_) => device_profile(gpu, options.format, false)?,
+        Phases::Auto | Phases::Budget(_) | Phases::DeviceBudget(_) => device_profile(gpu, options.format, false)?,
         // These plans depend on no figures, so no device need be measured for them.
         Phases::Off | Phases::Min => options.device_profile,
     };

@@ -68,6 +68,23 @@ pub enum CompileError {
         /// The rows of all operators' results, where they are too many to look for phases.
         too_many_rows: Option<u64>,
     },
+    /// No plan keeps all of the device's memory within the budget.
+    #[error(
+        "no plan keeps all of the device's memory within {bytes} bytes; the smallest that was found takes {least} bytes{}",
+        beyond(*phases, *stopped, *too_many_rows)
+    )]
+    DeviceBudget {
+        /// The budget.
+        bytes: u64,
+        /// The least that was found, or a bound from below of what was not looked for.
+        least: u64,
+        /// Whether that runs in phases.
+        phases: bool,
+        /// Why the search ended before it was done, if it did: a smaller one may exist.
+        stopped: Option<StopReason>,
+        /// The rows of all operators' results, where they are too many to look for phases.
+        too_many_rows: Option<u64>,
+    },
 }
 
 impl From<CheckError> for CompileError {

@@ -45,6 +45,11 @@ impl<'a> VariantFront<'a> {
         order(&self.variant.model, &self.costs.least(false).1)
     }
 
+    /// The fewest bytes that live at once in any division that was looked at.
+    pub(super) fn least_live_bytes(&self) -> u64 {
+        self.costs.least(false).0 * self.variant.options.format.texel_bytes()
+    }
+
     /// The divisions with the fewest dispatches under each limit of live texels, and that of the finest phases.
     fn divisions(&self) -> Vec<Vec<Segment>> {
         let mut divisions: Vec<Vec<Segment>> = Vec::new();

@@ -61,6 +61,11 @@ impl<'a> Fronts<'a> {
         self.whole.predicted_us
     }
 
+    /// The fewest bytes of rows and weights that live at once in any division that was looked at; none without phases.
+    pub(super) fn least_live_bytes(&self) -> Option<u64> {
+        self.fronts.iter().map(VariantFront::least_live_bytes).min()
+    }
+
     /// The divisions of every front, front by front.
     pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<PlacedCandidate>>, CompileError> {
         self.fronts.iter().map(|front| front.placed(control)).collect()

@@ -67,7 +67,7 @@ impl LoweredModel {
         // Means stay one operator: only bands of rows need them in two, and each would be a step more.
         let row_means = match options.phases {
             Phases::Off => false,
-            Phases::Auto | Phases::Min | Phases::Budget(_) => true,
+            Phases::Auto | Phases::Min | Phases::Budget(_) | Phases::DeviceBudget(_) => true,
         };
         Self::of(graph, row_means, options, control)
     }

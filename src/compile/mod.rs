@@ -2,11 +2,15 @@
 //!
 //! Joins the rewriter, the scheduler and the planner; knows no kernel and no device.
 
+mod budget;
+mod compile_for;
 mod cost_model;
+mod device_bytes;
 mod device_profile;
 mod error;
 mod front;
 mod fronts;
+mod io_texture;
 mod lowered;
 mod model;
 mod mutator;
@@ -19,13 +23,16 @@ mod select;
 mod streaming;
 mod variant;
 
+pub(crate) use device_bytes::{PIECE, UPLOAD_SLOT};
 pub use device_profile::{Clock, DeviceProfile, Rate};
 pub use error::CompileError;
+pub use io_texture::io_texture;
 pub use model::{CompiledModel, Frontier, Phased};
 pub use options::{CompileOptions, Phases, WeightStorage};
 pub use point::{Peak, Point};
 pub use saved::{SavedPlanError, load};
 
+use compile_for::compile_for;
 use fronts::Fronts;
 use lowered::LoweredModel;
 
@@ -41,21 +48,10 @@ pub fn compile(
     options: &CompileOptions,
     control: &SearchControl<'_>,
 ) -> Result<CompiledModel, CompileError> {
-    let lowered = LoweredModel::new(graph, options, control)?;
-    if options.phases == Phases::Off {
-        let whole = lowered.planned(options, control)?;
-        return Ok(lowered.compiled(whole, options, control));
+    if let Phases::DeviceBudget(bytes) = options.phases {
+        return budget::within(graph, options, bytes, control);
     }
-    let (whole, fronts) = Fronts::new(&lowered, options, options.phases != Phases::Auto, control)?;
-    let baseline_us = fronts.baseline_us();
-    let point = select::select(&fronts, options, lowered.too_many_rows(), control)?;
-    // They borrow `lowered`, which is taken apart next.
-    drop(fronts);
-    let compiled = lowered.compiled(whole, options, control);
-    Ok(match point {
-        Some(point) => compiled.at(point, baseline_us),
-        None => compiled,
-    })
+    compile_for(graph, options, control)
 }
 
 /// The Pareto front of pool bytes against predicted time: no point is beaten in both by another, and the last is what

@@ -19,6 +19,10 @@ pub enum Phases {
     Min,
     /// The fastest plan whose pool takes no more than so many bytes.
     Budget(u64),
+    /// The fastest plan that is found with which a session takes no more than so many bytes of the device in all: pool,
+    /// weights, inputs and outputs, tables, buffers for transfers. Weights and inputs are streamed where they must be,
+    /// whatever else is asked of them.
+    DeviceBudget(u64),
 }
 
 /// Where weights are while a model runs.

@@ -28,6 +28,16 @@ pub(super) fn select(
     if let Some(fitting) = fronts.unbeaten(&placed).into_iter().find(fits) {
         return Ok(Some(fronts.point(fitting)));
     }
+    // No placement takes fewer bytes than live at once, so a search for one that fits would be in vain.
+    if let Some(live) = fronts.least_live_bytes().filter(|&live| live > bytes) {
+        return Err(CompileError::Budget {
+            bytes,
+            least: live,
+            phases: true,
+            stopped: control.stopped(),
+            too_many_rows,
+        });
+    }
     match fronts.all(placed, control)?.pop() {
         Some(least) if !fits(&least) => Err(CompileError::Budget {
             bytes,

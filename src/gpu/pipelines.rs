@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{DispatchBinding, Gpu, GpuError, ParamBinding, io_texture::texture_format, param_binding};
+use super::{DispatchBinding, Gpu, GpuError, ParamBinding, param_binding, texture_format::texture_format};
 use crate::{
     kernels::{Constants, Shader},
     plan::TexelFormat,

@@ -8,10 +8,11 @@ use super::{
     io_texture,
     staging::{HostLayout, Readback, Staging, Upload},
     textures::make,
-    transfer::{self, PIECE, Transfer},
+    transfer::{self, Transfer},
     wait::Wait,
 };
 use crate::{
+    compile::PIECE,
     graph::Tensor,
     plan::{TexelFormat, printable},
 };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{TensorRole, io_texture::texture_format};
+use super::{TensorRole, texture_format::texture_format};
 use crate::plan::TextureSpec;
 
 /// How a texture differs from what an input or output needs. The text says what was found: "its format is Rgba8Unorm".

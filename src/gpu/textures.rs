@@ -6,7 +6,7 @@ use std::{ops::Range, time::Duration};
 
 use half::f16;
 
-use super::{Gpu, GpuError, allocations::Allocations, io_texture::texture_format, pack::half};
+use super::{Gpu, GpuError, allocations::Allocations, pack::half, texture_format::texture_format};
 #[cfg(not(target_arch = "wasm32"))]
 use super::{
     allocations::TRANSFER,

@@ -12,14 +12,10 @@ use super::{
     wait::{Mapping, Submitted, Wait},
 };
 use crate::{
+    compile::UPLOAD_SLOT,
     graph::NodeId,
     plan::{TexelFormat, TextureSpec},
 };
-
-/// Bytes of each buffer, unless all uploads together are fewer. Measured on lavapipe: 14 MiB through buffers of 64 KiB
-/// take 4.7 ms, of 256 KiB 0.8 ms, of 1 MiB 1.2 ms (copies alone). It is chosen smaller than the fastest, since all of
-/// the device's memory counts.
-const SLOT_BYTES: u64 = 128 << 10;
 
 /// What is to lie in a texture before a dispatch, one texel after another.
 #[derive(Clone, Debug)]
@@ -113,7 +109,7 @@ impl Uploads {
             }
         };
         let all: u64 = uploads.iter().flat_map(bytes).map(|mut bytes| bytes.range().len() as u64).sum();
-        let slot_bytes = all.min(SLOT_BYTES);
+        let slot_bytes = all.min(UPLOAD_SLOT);
         let mut batches =
             Batches { room: slot_bytes as usize, used: 0, texel: format.texel_bytes() as usize, made: vec![] };
         for upload in uploads {

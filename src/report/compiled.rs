@@ -101,6 +101,8 @@ fn why(compiled: &CompiledModel) -> Option<String> {
         (Phases::Min, false) => "none: no division into bands of rows takes fewer bytes",
         (Phases::Budget(_), true) => "the fastest plan that was found within the budget",
         (Phases::Budget(_), false) => "none: the pool is within the budget without",
+        (Phases::DeviceBudget(_), true) => "the fastest plan that was found with all of the device within the budget",
+        (Phases::DeviceBudget(_), false) => "none: all of the device is within the budget without",
     };
     Some(why.to_owned())
 }

@@ -4,7 +4,7 @@ use std::{fmt, ops::ControlFlow, time::Duration};
 
 use super::{CompiledModel, Context, Error, Model};
 use crate::{
-    compile::{self, CompileError, CompileOptions, DeviceProfile, Phases},
+    compile::{self, CompileError, CompileOptions, DeviceProfile, Phases, WeightStorage},
     graph::Graph,
     plan::{Planner, Progress, ProgressFn, SearchBudget, SearchControl, TexelFormat},
     rewrite::Rules,
@@ -52,9 +52,32 @@ impl CompileBuilder<'static> {
 }
 
 impl<'a> CompileBuilder<'a> {
-    /// The fastest plan whose pool takes no more than so many bytes: operators run band by band of rows where they must.
+    /// The fastest plan that is found whose pool takes no more than so many bytes: operators run band by band of rows
+    /// where they must.
     pub fn memory_budget(mut self, bytes: u64) -> Self {
         self.options.phases = Phases::Budget(bytes);
+        self
+    }
+
+    /// The fastest plan that is found with which a session takes no more than so many bytes of the device in all: pool,
+    /// weights, inputs and outputs, tables, buffers for transfers ([`Memory::planned`](crate::Memory::planned)). Weights
+    /// and inputs are uploaded into the pool in every run where they must be: such a session takes inputs by value, and
+    /// is run by [`run`](crate::Session::run) alone.
+    pub fn device_budget(mut self, bytes: u64) -> Self {
+        self.options.phases = Phases::DeviceBudget(bytes);
+        self
+    }
+
+    /// Uploads weights into the pool in every run, in tiles of at most so many bytes where an operator runs over all its
+    /// rows at once, instead of keeping them on the device.
+    pub fn stream_weights(mut self, tile_bytes: u64) -> Self {
+        self.options.weights = WeightStorage::Streamed { resident_below: 0, tile_bytes };
+        self
+    }
+
+    /// Uploads inputs into the pool, row by row as they are needed, instead of holding them whole in textures.
+    pub fn stream_inputs(mut self) -> Self {
+        self.options.stream_inputs = true;
         self
     }
 

@@ -64,6 +64,10 @@ impl Decisions {
                 writer.number(3);
                 writer.number(bytes);
             }
+            Phases::DeviceBudget(bytes) => {
+                writer.number(4);
+                writer.number(bytes);
+            }
         }
         writer.number(match self.stopped {
             None => 0,
@@ -114,6 +118,7 @@ impl Decisions {
             1 => Phases::Auto,
             2 => Phases::Min,
             3 => Phases::Budget(reader.number()?),
+            4 => Phases::DeviceBudget(reader.number()?),
             _ => return Err(reader.damaged("nothing of the kind is asked of phases")),
         };
         let stopped = match reader.number()? {

@@ -16,11 +16,3 @@ pub fn io_texture(shape: Shape, format: TexelFormat, max_extent: u32) -> Texture
     let height = u32::try_from(texels.div_ceil(width)).unwrap_or(u32::MAX);
     TextureSpec { width: width as u32, height, format }
 }
-
-/// The wgpu name of a format.
-pub(crate) const fn texture_format(format: TexelFormat) -> wgpu::TextureFormat {
-    match format {
-        TexelFormat::Rgba32Float => wgpu::TextureFormat::Rgba32Float,
-        TexelFormat::Rgba16Float => wgpu::TextureFormat::Rgba16Float,
-    }
-}

@@ -1,0 +1,79 @@
+//! Plans that keep all of the device's memory within a budget: what is streamed follows from how much there is.
+
+use super::{
+    compile_for::compile_for,
+    device_bytes,
+    error::CompileError,
+    lowered::LoweredModel,
+    model::CompiledModel,
+    options::{CompileOptions, Phases, WeightStorage},
+};
+use crate::{graph::Graph, plan::SearchControl, schedule::stream};
+
+/// What may be streamed, from what takes the least time to what takes the fewest bytes. The sizes are chosen: most networks
+/// have a few operators with most of the weights, and each tile costs an upload and a dispatch.
+const SETTINGS: [(WeightStorage, bool); 7] = [
+    (WeightStorage::Resident, false),
+    (WeightStorage::Resident, true),
+    (streamed(1 << 20, 256 << 10), true),
+    (streamed(256 << 10, 256 << 10), true),
+    (streamed(64 << 10, 128 << 10), true),
+    (streamed(0, 64 << 10), true),
+    (streamed(0, 16 << 10), true),
+];
+
+/// Plans that are tried with one setting: what tables take is known when there is a plan.
+const TRIES: u32 = 3;
+
+const fn streamed(resident_below: u64, tile_bytes: u64) -> WeightStorage {
+    WeightStorage::Streamed { resident_below, tile_bytes }
+}
+
+/// The first setting with a plan that fits, and of its plans the fastest.
+pub(super) fn within(
+    graph: &Graph,
+    options: &CompileOptions,
+    bytes: u64,
+    control: &SearchControl<'_>,
+) -> Result<CompiledModel, CompileError> {
+    let mut least = u64::MAX;
+    let mut refused = None;
+    for (weights, stream_inputs) in SETTINGS {
+        let options = CompileOptions { weights, stream_inputs, ..options.clone() };
+        let beside = beside(graph, &options, control)?;
+        let mut room = bytes.saturating_sub(beside);
+        for _ in 0..TRIES {
+            if room == 0 {
+                least = least.min(beside);
+                break;
+            }
+            let options = CompileOptions { phases: Phases::Budget(room), ..options.clone() };
+            match compile_for(graph, &options, control) {
+                Ok(mut compiled) => {
+                    let needed = compiled.device_bytes();
+                    if needed <= bytes {
+                        compiled.requested = Phases::DeviceBudget(bytes);
+                        return Ok(compiled);
+                    }
+                    least = least.min(needed);
+                    room = room.saturating_sub(needed - bytes);
+                }
+                Err(CompileError::Budget { least: pool, phases, stopped, too_many_rows, .. }) => {
+                    least = least.min(pool.saturating_add(beside));
+                    refused = Some((phases, stopped, too_many_rows));
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    let (phases, stopped, too_many_rows) = refused.unwrap_or((true, control.stopped(), None));
+    Err(CompileError::DeviceBudget { bytes, least, phases, stopped, too_many_rows })
+}
+
+/// What lies beside the pool, without tables.
+fn beside(graph: &Graph, options: &CompileOptions, control: &SearchControl<'_>) -> Result<u64, CompileError> {
+    let lowered = LoweredModel::new(graph, &CompileOptions { phases: Phases::Min, ..options.clone() }, control)?;
+    let schedule = stream(&lowered.graph, lowered.plain(), &lowered.streaming);
+    Ok(device_bytes::beside_pool(&lowered.graph, &schedule, options.format, options.limits.max_extent))
+}

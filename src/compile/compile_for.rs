@@ -1,0 +1,34 @@
+//! A model compiled as its options say, all of which are decided.
+
+use super::{
+    error::CompileError,
+    fronts::Fronts,
+    lowered::LoweredModel,
+    model::CompiledModel,
+    options::{CompileOptions, Phases},
+    select,
+};
+use crate::{graph::Graph, plan::SearchControl};
+
+/// The model, rewritten, scheduled and planned; what is streamed is as the options say.
+pub(super) fn compile_for(
+    graph: &Graph,
+    options: &CompileOptions,
+    control: &SearchControl<'_>,
+) -> Result<CompiledModel, CompileError> {
+    let lowered = LoweredModel::new(graph, options, control)?;
+    if options.phases == Phases::Off {
+        let whole = lowered.planned(options, control)?;
+        return Ok(lowered.compiled(whole, options, control));
+    }
+    let (whole, fronts) = Fronts::new(&lowered, options, options.phases != Phases::Auto, control)?;
+    let baseline_us = fronts.baseline_us();
+    let point = select::select(&fronts, options, lowered.too_many_rows(), control)?;
+    // They borrow `lowered`, which is taken apart next.
+    drop(fronts);
+    let compiled = lowered.compiled(whole, options, control);
+    Ok(match point {
+        Some(point) => compiled.at(point, baseline_us),
+        None => compiled,
+    })
+}

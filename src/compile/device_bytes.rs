@@ -1,0 +1,103 @@
+//! What a session of a compiled model will take of the device's memory, reckoned without a device.
+
+use super::{io_texture::io_texture, model::CompiledModel};
+use crate::{
+    graph::{Graph, Shape, TensorId},
+    ops,
+    plan::{RowTable, TexelFormat},
+    schedule::{Schedule, StepKind, StorageKind},
+};
+
+/// Bytes that go to the device or back at a time, where they are loaded or lie in textures of their own. `Queue::write_texture` would take as much for each call, and give it back only
+/// after a submission. Measured on lavapipe, 14 MiB: 4.7 ms in pieces of 64 KiB, 1.6 ms of 256 KiB, 2.0 ms of 1 MiB.
+pub(crate) const PIECE: u64 = 256 << 10;
+
+/// Bytes of each of the two buffers that uploads in the middle of a run go through. Measured on lavapipe: 14 MiB through
+/// buffers of 64 KiB take 4.7 ms, of 256 KiB 0.8 ms, of 1 MiB 1.2 ms (copies alone). It is chosen smaller than the
+/// fastest, since all of the device's memory counts.
+pub(crate) const UPLOAD_SLOT: u64 = 128 << 10;
+
+/// Bytes that no session asks for: zeros that wgpu keeps on each device (512 KiB and 304 bytes, wgpu 30), and what drivers
+/// leave out for alignment (16 KiB of MobileNet v2 on lavapipe, rounded up).
+const DRIVER: u64 = 576 << 10;
+
+/// Bytes of a step's parameters without row tables, rounded up to where the next may begin: 10 groups of four words that
+/// all kernels have, and as many as the largest kernel has of its own.
+const BLOCK: u64 = 320;
+
+/// What lies on the device beside the pool, in bytes: as far as it follows from what is streamed.
+pub(super) fn beside_pool(graph: &Graph, schedule: &Schedule, format: TexelFormat, max_extent: u32) -> u64 {
+    let texel = format.texel_bytes();
+    let streamed = schedule.streamed();
+    let resident = graph.nodes.iter_enumerated().filter(|&(id, _)| !streamed.contains(id));
+    let resident: u64 = resident.map(|(_, node)| ops::weight_texels(graph, node)).sum();
+    // A texture has whole rows, of at most so many texels.
+    let weights = if resident > 0 { resident.next_multiple_of(1024) * texel } else { 0 };
+    let texture = |tensor: TensorId| io_texture(graph.shape(tensor), format, max_extent).bytes();
+    let (mut io, mut transfer) = (0, 0);
+    for storage in &schedule.storages {
+        let (Some(tensor), false) = (storage.tensor(), matches!(storage.kind, StorageKind::Intermediate(_))) else {
+            continue;
+        };
+        io += texture(tensor);
+        // Large ones share one buffer on the way in.
+        transfer += match (storage.kind, texture(tensor)) {
+            (StorageKind::Input(_), bytes) if bytes > PIECE => 0,
+            (_, bytes) => bytes.min(PIECE),
+        };
+    }
+    let large_input = graph.inputs.iter().any(|&input| !schedule.is_uploaded(input) && texture(input) > PIECE);
+    if weights > 0 || large_input {
+        transfer += PIECE;
+    }
+    let uploads = schedule.steps.iter().any(|step| step.kind == StepKind::Upload);
+    if uploads {
+        transfer += 2 * UPLOAD_SLOT;
+    }
+    // And the texel for what dispatches leave open.
+    weights + io + transfer + texel + DRIVER
+}
+
+impl CompiledModel {
+    /// Bytes of the device's memory that a session of it takes, by itself on its device: pool, weights, inputs and outputs,
+    /// tables, buffers for transfers, and half a MiB that wgpu keeps on each device. Reckoned from above by some tens of
+    /// kilobytes; [`Session::memory`](crate::Session::memory) says what it came to.
+    pub fn device_bytes(&self) -> u64 {
+        let Self { graph, schedule, plan, format, limits, .. } = self;
+        plan.bytes() + beside_pool(graph, schedule, *format, limits.max_extent) + tables(self)
+    }
+}
+
+/// Parameters and row tables: of each operator, or tile of one, a block; rows that lie anywhere take a word each, wherever
+/// an operator reads or writes them.
+fn tables(compiled: &CompiledModel) -> u64 {
+    let CompiledModel { graph, schedule, plan, .. } = compiled;
+    let rows = |tensor: TensorId| -> u64 {
+        let Some(Some(storage)) = schedule.storage_of.get(tensor).copied() else { return 4 };
+        match schedule.record(storage).and_then(|record| plan.placements.get(record)).map(|placed| &placed.rows) {
+            Some(RowTable::Ring { .. } | RowTable::Scattered { .. }) => 4 * rows_of(graph.shape(tensor)),
+            _ => 4,
+        }
+    };
+    let mut last = None;
+    let (mut all, mut longest) = (0, 0);
+    let mut seen = std::collections::BTreeSet::new();
+    for step in schedule.steps.iter().filter(|step| step.kind != StepKind::Upload) {
+        let key = (step.node, step.slices.start);
+        if last == Some(key) || !seen.insert(key) {
+            continue;
+        }
+        last = Some(key);
+        let node = &graph.nodes[step.node];
+        let dispatches = ops::dispatch_rows(graph, node).len() as u64;
+        let block = BLOCK + node.operands().chain([node.output]).map(rows).sum::<u64>();
+        all += (block * dispatches).next_multiple_of(64);
+        longest = longest.max(block);
+    }
+    // Behind the last block there is room for the longest that a shader may see.
+    all + [2048, 8192, 65536].into_iter().find(|&class| longest <= class).unwrap_or(0)
+}
+
+fn rows_of(shape: Shape) -> u64 {
+    shape.rows() as u64
+}

@@ -1,0 +1,11 @@
+//! Texel formats as wgpu calls them.
+
+use crate::plan::TexelFormat;
+
+/// The wgpu name of a format.
+pub(crate) const fn texture_format(format: TexelFormat) -> wgpu::TextureFormat {
+    match format {
+        TexelFormat::Rgba32Float => wgpu::TextureFormat::Rgba32Float,
+        TexelFormat::Rgba16Float => wgpu::TextureFormat::Rgba16Float,
+    }
+}
