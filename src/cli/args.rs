@@ -190,6 +190,11 @@ impl PlanArgs {
             (None, PhasesArg::Auto) => Phases::Auto,
             (None, PhasesArg::Min) => Phases::Min,
         };
+        self.options_for(planner, phases)
+    }
+
+    /// The same with these phases.
+    fn options_for(&self, planner: Planner, phases: Phases) -> CompileOptions {
         let stream = self.stream.unwrap_or(if phases == Phases::Min { StreamArg::All } else { StreamArg::None });
         let weights = match stream {
             StreamArg::Weights | StreamArg::All => {
@@ -212,6 +217,11 @@ impl ModelArgs {
     /// What is asked of the plan.
     pub(super) fn compile_options(&self) -> CompileOptions {
         self.plan.compile_options(self.strategy)
+    }
+
+    /// The same with the phases of a setting.
+    pub(super) fn options_for(&self, setting: &PlanSetting) -> CompileOptions {
+        self.plan.options_for(self.strategy, setting.phases)
     }
 
     /// The time that the search for a plan may take.

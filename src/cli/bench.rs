@@ -14,6 +14,7 @@ use crate::{
     graph::{Graph, NodeId, TensorId},
     io::printable,
     report::{DeviceMemoryReport, MemoryReport, ValueSummary},
+    schedule::StepKind,
 };
 use cpu_time::ProcessTime;
 use serde::Serialize;
@@ -104,9 +105,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let graph = found.import()?;
     let gpu = args.adapter.open(true)?;
     if !args.plans.is_empty() {
+        let options = |setting: &PlanSetting| (setting.clone(), args.model.options_for(setting));
+        let settings: Vec<_> = args.plans.iter().map(options).collect();
         let what =
-            compare_plans::Comparison { settings: &args.plans, time: args.seconds, deadline: args.model.deadline() };
-        return compare_plans::run(&gpu, &graph, &args.model.compile_options(), &what, json);
+            compare_plans::Comparison { settings: &settings, time: args.seconds, deadline: args.model.deadline() };
+        return compare_plans::run(&gpu, &graph, &what, json);
     }
     let options = ExecutorOptions { compile: args.model.compile_options(), ..ExecutorOptions::default() };
     let mut session = args.saved_plan.session(&gpu, &graph, &options, args.model.deadline())?;
@@ -175,21 +178,26 @@ fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<Step> {
     // Looked up instead of searched: a plan in phases has tens of thousands of steps, and every run a time for each
     // dispatch.
     let mut of_step = Vec::with_capacity(rows.len());
-    for ((step, row), node) in rows.into_iter().enumerate().zip(compiled.schedule.steps.iter().map(|step| step.node)) {
-        let at = *of_node.entry(node).or_insert_with(|| {
-            let shape = compiled.graph.tensors[compiled.graph.nodes[node].output].dims.clone();
+    for ((number, row), step) in rows.into_iter().enumerate().zip(&compiled.schedule.steps) {
+        // Uploads are no dispatches.
+        if step.kind == StepKind::Upload {
+            of_step.push(None);
+            continue;
+        }
+        let at = *of_node.entry(step.node).or_insert_with(|| {
+            let shape = compiled.graph.tensors[compiled.graph.nodes[step.node].output].dims.clone();
             let (operator, tensor) = (row.operator, row.writes);
-            made.push(Step { step, bands: 0, operator, tensor, shape, kernels: Vec::new(), gpu_ms: None });
+            made.push(Step { step: number, bands: 0, operator, tensor, shape, kernels: Vec::new(), gpu_ms: None });
             made.len() - 1
         });
         made[at].bands += 1;
-        of_step.push(at);
+        of_step.push(Some(at));
     }
     let mut times = vec![vec![0.0; profiles.len()]; made.len()];
     for (run, dispatches) in profiles.iter().enumerate() {
         for time in dispatches {
             // Poison belongs to no step.
-            let Some(&at) = time.step.and_then(|step| of_step.get(step)) else { continue };
+            let Some(at) = time.step.and_then(|step| of_step.get(step).copied().flatten()) else { continue };
             times[at][run] += time.ms;
             if !made[at].kernels.contains(&time.kernel) {
                 made[at].kernels.push(time.kernel);

@@ -63,7 +63,7 @@ struct TimedPlan {
 
 /// Which plans, and how long to run them and to search for each.
 pub(super) struct Comparison<'a> {
-    pub(super) settings: &'a [PlanSetting],
+    pub(super) settings: &'a [(PlanSetting, CompileOptions)],
     pub(super) time: Duration,
     pub(super) deadline: Option<Duration>,
 }
@@ -71,14 +71,13 @@ pub(super) struct Comparison<'a> {
 pub(super) fn run(
     gpu: &Gpu,
     graph: &Graph,
-    options: &CompileOptions,
     Comparison { settings, time, deadline }: &Comparison<'_>,
     json: bool,
 ) -> Result<(), CliError> {
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let timed_plan = |setting: &PlanSetting| -> Result<TimedPlan, CliError> {
-        let compile = CompileOptions { phases: setting.phases, ..options.clone() };
+    let timed_plan = |(_, options): &(PlanSetting, CompileOptions)| -> Result<TimedPlan, CliError> {
+        let compile = options.clone();
         let mut session =
             setup_model::session(gpu, graph, &ExecutorOptions { compile, ..ExecutorOptions::default() }, *deadline)?;
         let outputs = session.run(&slices)?;
@@ -96,7 +95,8 @@ pub(super) fn run(
         }
         rounds += 1;
     }
-    let plans = settings.iter().zip(&timed).map(|(setting, timed_plan)| plan(setting, timed_plan, &timed[0])).collect();
+    let plans =
+        settings.iter().zip(&timed).map(|((setting, _), timed_plan)| plan(setting, timed_plan, &timed[0])).collect();
     let answer = Answer { model: graph.name.clone(), rounds, plans };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }
 }

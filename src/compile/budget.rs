@@ -12,12 +12,16 @@ use crate::{graph::Graph, plan::SearchControl, schedule::stream};
 
 /// What may be streamed, from what takes the least time to what takes the fewest bytes. The sizes are chosen: most networks
 /// have a few operators with most of the weights, and each tile costs an upload and a dispatch.
-const SETTINGS: [(WeightStorage, bool); 7] = [
+/// On lavapipe streaming all weights of MobileNet v2 takes 1.2 times the processor time in tiles of 256 KiB and 1.6 times
+/// in tiles of 64 KiB.
+const SETTINGS: [(WeightStorage, bool); 9] = [
     (WeightStorage::Resident, false),
     (WeightStorage::Resident, true),
     (streamed(1 << 20, 256 << 10), true),
     (streamed(256 << 10, 256 << 10), true),
-    (streamed(64 << 10, 128 << 10), true),
+    (streamed(64 << 10, 256 << 10), true),
+    (streamed(0, 256 << 10), true),
+    (streamed(0, 128 << 10), true),
     (streamed(0, 64 << 10), true),
     (streamed(0, 16 << 10), true),
 ];
@@ -67,7 +71,9 @@ pub(super) fn within(
             }
         }
     }
-    let (phases, stopped, too_many_rows) = refused.unwrap_or((true, control.stopped(), None));
+    let (phases, stopped, too_many_rows) = refused.unwrap_or((true, None, None));
+    // Asked once more: where nothing was searched for, nobody has asked yet.
+    let stopped = stopped.or(if control.should_stop() { control.stopped() } else { None });
     Err(CompileError::DeviceBudget { bytes, least, phases, stopped, too_many_rows })
 }
 

@@ -51,6 +51,11 @@ impl Bytes {
         }
     }
 
+    fn is_empty(&mut self) -> bool {
+        let range = self.range();
+        range.start >= range.end
+    }
+
     /// Takes the first so many away.
     fn split(&mut self, length: usize) -> Self {
         let mut first = self.clone();
@@ -340,7 +345,7 @@ impl Batches {
     fn add(&mut self, upload: &Upload, sources: Vec<Bytes>) {
         let mut first = upload.first;
         for mut source in sources {
-            while source.range().len() > 0 {
+            while !source.is_empty() {
                 if self.made.is_empty() || self.room - self.used < self.texel {
                     self.made.push(Batch::default());
                     self.used = 0;

@@ -47,7 +47,7 @@ fn blazeface_finds_the_face_draws_it_and_reports() {
     let said = text(&output.stdout);
     assert!(output.status.success(), "{said}{}", text(&output.stderr));
     assert!(!text(&output.stderr).contains("error"), "the first thing a new user reads: {}", text(&output.stderr));
-    for line in ["1 faces in", "pool as planned", "pool as the driver reports it", "residency", "greedy_by_size"] {
+    for line in ["1 faces in", "pool as planned", "bytes of device memory", "residency", "greedy_by_size"] {
         assert!(said.contains(line), "`{line}` is missing: {said}");
     }
     let face = said.lines().next().unwrap();

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod account;
+mod budget;
 mod compare;
 mod core_only;
 mod device_profile;
