@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{
+    division_search,
     error::CompileError,
     mutator::Mutator,
     parallel::parallel_map,
@@ -109,7 +110,7 @@ impl<'a> VariantFront<'a> {
         let first = best.segments.clone();
         let operators = self.variant.model.operators.len();
         let texel_bytes = self.variant.options.format.texel_bytes();
-        let mut mutator = Mutator::new(self.costs.finest());
+        let mut mutator = Mutator::new(self.costs.finest(), 0);
         let mut spent = 0;
         let progress = |mutation: usize, best: &PlacedCandidate| {
             let (done, total) = (search.start * MAX_MUTATIONS + mutation, search.end * MAX_MUTATIONS);
@@ -152,6 +153,17 @@ impl<'a> VariantFront<'a> {
             let Some(placed) = placed? else { continue };
             if (placed.bytes, placed.dispatches) < (best.bytes, best.dispatches) {
                 best = placed;
+            }
+        }
+        if self.variant.streams() {
+            // What lives at once decides less there, so the division that is best by it is a second start.
+            let starts = [best.segments.clone(), self.costs.least(false).1];
+            for placed in
+                division_search::search(&self.variant, self.costs.finest(), &starts, &control.stage(progress))?
+            {
+                if (placed.bytes, placed.dispatches) < (best.bytes, best.dispatches) {
+                    best = placed;
+                }
             }
         }
         Ok(best)

@@ -7,6 +7,7 @@ mod compile_for;
 mod cost_model;
 mod device_bytes;
 mod device_profile;
+mod division_search;
 mod error;
 mod front;
 mod fronts;

@@ -13,10 +13,10 @@ pub(super) struct Mutator {
 }
 
 impl Mutator {
-    /// Mutations to at most `finest` phases.
-    pub(super) const fn new(finest: u32) -> Self {
+    /// Mutations to at most `finest` phases, drawn in one of several sequences.
+    pub(super) const fn new(finest: u32, sequence: u64) -> Self {
         // Any seed but zero would do, which xorshift never leaves.
-        Self { state: 0x9e37_79b9_7f4a_7c15, finest }
+        Self { state: 0x9e37_79b9_7f4a_7c15_u64.rotate_left(sequence as u32 % u64::BITS), finest }
     }
 
     fn random_below(&mut self, limit: usize) -> usize {
@@ -25,6 +25,15 @@ impl Mutator {
         self.state ^= self.state << 17;
         // The upper bits, xorshift's better ones, scaled to the limit.
         (((self.state >> 32) * limit as u64) >> 32) as usize
+    }
+
+    /// The division with one mutation, one time in three with two.
+    pub(super) fn mutate_once_or_twice(&mut self, segments: &[Segment], operators: usize) -> Vec<Segment> {
+        let once = self.mutate(segments, operators);
+        match self.random_below(3) {
+            0 => self.mutate(&once, operators),
+            _ => once,
+        }
     }
 
     /// The division with a border between segments moved, removed or inserted, or with another number of phases in one.

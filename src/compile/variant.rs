@@ -11,8 +11,8 @@ use super::{
 use crate::{
     graph::{Graph, NodeSet},
     plan::{
-        LivePeak, Plan, PlanError, RowProblem, RowStep, SearchBudget, SearchControl, TensorRows, TextureLimits,
-        check_rows, live_row_peak, place_rows, realize_rows,
+        LivePeak, Plan, PlanError, RowLayout, RowProblem, RowStep, SearchBudget, SearchControl, TensorRows,
+        TextureLimits, check_rows, live_row_peak, pack_rows, place_rows, realize_rows,
     },
     schedule::{
         Schedule, Streaming,
@@ -134,16 +134,40 @@ impl<'a> Variant<'a> {
         if control.should_stop() {
             return Ok(None);
         }
+        self.laid_out(segments, |problem| place_rows(problem, effort, control))
+    }
+
+    /// The same where the texture of each record is known.
+    pub(super) fn placed_in(
+        &self,
+        segments: Vec<Segment>,
+        texture_of: &[usize],
+        packings: u64,
+        control: &SearchControl<'_>,
+    ) -> Result<Option<PlacedCandidate>, CompileError> {
+        self.laid_out(segments, |problem| pack_rows(problem, texture_of, packings, control))
+    }
+
+    fn laid_out(
+        &self,
+        segments: Vec<Segment>,
+        layout: impl Fn(&RowProblem<'_>) -> Result<Option<RowLayout>, PlanError>,
+    ) -> Result<Option<PlacedCandidate>, CompileError> {
         let Some(schedule) = self.schedule(&segments) else { return Ok(None) };
         let rows = Rows::new(self.graph, &schedule);
         let candidate = self.priced(segments, &schedule, &rows)?;
         let problem = rows.problem();
-        let Some(layout) = place_rows(&problem, effort, control)? else { return Ok(None) };
+        let Some(layout) = layout(&problem)? else { return Ok(None) };
         let mut plan = realize_rows(&layout, &problem, self.options.format, self.options.limits)?;
         "phases".clone_into(&mut plan.strategy);
         // The checker shares no code with the planner, so an error of either shows here.
         rows.check(&plan, self.options.limits)?;
         Ok(Some(PlacedCandidate::new(candidate, schedule.steps.len(), plan)))
+    }
+
+    /// Whether some weights are uploaded in every run.
+    pub(super) fn streams(&self) -> bool {
+        !self.streaming.is_empty()
     }
 
     /// The steps of a division; none where they would read too many rows.
@@ -193,7 +217,7 @@ impl Rows {
         Self { tensors: schedule.tensors(), whole: schedule.whole(graph), steps: schedule.row_steps() }
     }
 
-    fn problem(&self) -> RowProblem<'_> {
+    pub(super) fn problem(&self) -> RowProblem<'_> {
         RowProblem { tensors: &self.tensors, whole: &self.whole, steps: &self.steps }
     }
 
@@ -217,6 +241,6 @@ fn peak(graph: &Graph, unphased: &Schedule, segments: &[Segment], schedule: &Sch
 }
 
 /// Rows that steps read, each counted at every step that does.
-fn rows_read(schedule: &Schedule) -> u64 {
+pub(super) fn rows_read(schedule: &Schedule) -> u64 {
     schedule.steps.iter().flat_map(|step| &step.reads).map(|read| read.rows.len() as u64).sum()
 }

@@ -29,6 +29,14 @@ pub(super) struct LiveProfiles {
     shift: u32,
 }
 
+impl LiveProfile {
+    /// The live units in a section.
+    pub(super) fn live_in(&self, section: usize) -> i32 {
+        let block = (section / BLOCK).checked_sub(self.first_block).and_then(|block| self.live.get(block));
+        block.map_or(0, |block| block[section % BLOCK])
+    }
+}
+
 impl LiveProfiles {
     /// The profiles of the tensors of `items`; `None` if tensors times sections would take too much memory.
     pub(super) fn new(records: usize, items: &[Item]) -> Option<Self> {
@@ -108,6 +116,13 @@ impl TextureLoad {
     pub(super) fn growth(&self, profile: &LiveProfile) -> i32 {
         let live = self.live[profile.first_block..].as_flattened().iter().zip(profile.live.as_flattened());
         live.fold(self.peak, |peak, (total, live)| peak.max(total + live)) - self.peak
+    }
+
+    /// The first section whose load is the peak.
+    pub(super) fn fullest(&self) -> usize {
+        let block = self.maximums.iter().position(|&most| most == self.peak).unwrap_or(0);
+        let sections = self.live.get(block).map_or(&[][..], |block| block);
+        block * BLOCK + sections.iter().position(|&live| live == self.peak).unwrap_or(0)
     }
 
     // Nothing wraps, since `LiveProfiles::shift` is chosen for it; a check of every sum would take half the time again.

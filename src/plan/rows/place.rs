@@ -116,14 +116,14 @@ pub fn place_rows(
 }
 
 /// How many packings are tried, and what the layout must be smaller than.
-struct Packing {
-    packings: u64,
-    below: u64,
+pub(super) struct Packing {
+    pub(super) packings: u64,
+    pub(super) below: u64,
 }
 
 /// The layout of an assignment; `None` once it is clear that its textures do not add up to less than `below`, or if the
 /// search is stopped.
-fn pack_textures(
+pub(super) fn pack_textures(
     problem: &RowProblem<'_>,
     items: &[Item],
     texture_of: &[usize],

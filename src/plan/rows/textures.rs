@@ -13,10 +13,25 @@ use crate::plan::{
 
 /// An assignment of tensors to textures.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Assigned {
+pub(crate) struct Assigned {
     /// The sum of the textures' peaks. No layout of this assignment is smaller.
-    pub(super) bound: u64,
-    pub(super) texture_of: Vec<usize>,
+    pub(crate) bound: u64,
+    /// The texture of each record.
+    pub(crate) texture_of: Vec<usize>,
+}
+
+/// What a search for the textures of records goes on from, and how far.
+pub(crate) struct AssignmentSearch<'a> {
+    /// How many textures there are.
+    pub(crate) textures: usize,
+    /// The texture of each record, where it has one.
+    pub(crate) from: &'a [Option<usize>],
+    /// Moves of a record to another texture.
+    pub(crate) moves: u64,
+    /// Which sequence of random numbers it draws from.
+    pub(crate) sequence: u64,
+    /// Schedules with more texels alive at once are not looked at.
+    pub(crate) most: u64,
 }
 
 /// The records of a list of uses. There may be many uses of one record, one after another.
@@ -61,9 +76,32 @@ pub(super) fn assignments(
             _ => search.random_assignment(),
         };
         let Some(texture_of) = first else { continue };
-        search.climb(TextureLoads::new(profiles, texture_of, textures), moves / STARTS);
+        search.climb(TextureLoads::new(profiles, texture_of, textures), moves / STARTS, HISTORY);
     }
     search.best
+}
+
+/// An assignment to at most `search.textures` textures that is no worse than the one it goes on from. None if some
+/// record has no texture there and is left none.
+pub(super) fn improved(
+    profiles: &LiveProfiles,
+    conflicts: &Conflicts,
+    search: &AssignmentSearch<'_>,
+    control: &SearchControl<'_>,
+) -> Option<Assigned> {
+    let &AssignmentSearch { textures, from, moves, sequence, .. } = search;
+    let mut order = order_of_assignment(profiles, conflicts);
+    // Stable, so both those that have a texture and the others stay in that order.
+    order.sort_by_key(|&record| from[record].is_none());
+    let mut loads = TextureLoads::new(profiles, Vec::new(), textures);
+    let texture_of = assign(conflicts, textures, order.into_iter(), |record, open, _| {
+        let had = from[record].filter(|texture| open.contains(texture));
+        had.or_else(|| loads.least_growth(record, open)).inspect(|&texture| loads.add(record, texture))
+    })?;
+    let random = Random::sequence(sequence);
+    let mut search = TextureSearch { profiles, conflicts, textures, random, best: Vec::new(), keep: 1, control };
+    search.climb(TextureLoads::new(profiles, texture_of, textures), moves, SHORT_HISTORY);
+    search.best.pop()
 }
 
 /// The assignment that a search starts from, as it is. None if there is none, or none before the search is stopped.
@@ -78,24 +116,28 @@ pub(super) fn first_assignment(
     Some(Assigned { bound, texture_of })
 }
 
-/// Tensors by birth, each to the texture whose peak grows least, of those where nothing conflicts.
+/// Tensors by birth; behind all others those that conflict with a single one, as weights do: of two textures or more one
+/// is always left for them, and if they came first they might leave none for others.
+fn order_of_assignment(profiles: &LiveProfiles, conflicts: &Conflicts) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..profiles.of.len()).collect();
+    order.sort_by_key(|&record| (conflicts.of(record).len() < 2, profiles.of[record].from, record));
+    order
+}
+
+/// Tensors in that order, each to the texture whose peak grows least, of those where nothing conflicts.
 fn greedy_assignment(
     profiles: &LiveProfiles,
     conflicts: &Conflicts,
     textures: usize,
     control: &SearchControl<'_>,
 ) -> Option<Vec<usize>> {
-    let mut order: Vec<usize> = (0..profiles.of.len()).collect();
-    order.sort_by_key(|&record| (profiles.of[record].from, record));
-    let mut loads = vec![profiles.no_load(); textures];
+    let order = order_of_assignment(profiles, conflicts);
+    let mut loads = TextureLoads::new(profiles, Vec::new(), textures);
     assign(conflicts, textures, order.into_iter(), |record, open, _| {
         if control.should_stop() {
             return None;
         }
-        let growth = |&texture: &usize| (loads[texture].growth(&profiles.of[record]), texture);
-        let texture = open.iter().copied().min_by_key(growth)?;
-        loads[texture].add(&profiles.of[record]);
-        Some(texture)
+        loads.least_growth(record, open).inspect(|&texture| loads.add(record, texture))
     })
 }
 
@@ -113,6 +155,17 @@ impl<'a> TextureLoads<'a> {
             loads[texture].add(&profiles.of[record]);
         }
         Self { profiles, loads, texture_of }
+    }
+
+    /// The texture of those that are open whose peak grows least by a tensor.
+    fn least_growth(&self, record: usize, open: &[usize]) -> Option<usize> {
+        let growth = |&texture: &usize| (self.loads[texture].growth(&self.profiles.of[record]), texture);
+        open.iter().copied().min_by_key(growth)
+    }
+
+    /// Adds a tensor to the load of a texture.
+    fn add(&mut self, record: usize, texture: usize) {
+        self.loads[texture].add(&self.profiles.of[record]);
     }
 }
 
@@ -151,6 +204,11 @@ const MAX_CHAIN: usize = 16;
 const MOVES_BETWEEN_CHECKS: u64 = 64;
 /// Earlier costs that late acceptance compares with. Shorter than for banks, because there are fewer moves. A guess.
 const HISTORY: usize = 500;
+/// The same where a search goes on from an assignment that is good already. A guess.
+const SHORT_HISTORY: usize = 50;
+/// One of so many moves is of any tensor, the others of one that is alive where its texture is fullest: no other lowers
+/// a peak. A guess.
+const PEAK_MOVES: usize = 4;
 
 impl TextureSearch<'_, '_> {
     /// Each tensor to a random texture of those where nothing conflicts.
@@ -168,12 +226,12 @@ impl TextureSearch<'_, '_> {
         }
     }
 
-    fn climb(&mut self, mut loads: TextureLoads<'_>, moves: u64) {
+    fn climb(&mut self, mut loads: TextureLoads<'_>, moves: u64, history: usize) {
         self.keep_if_best(&loads);
         if self.textures < 2 || self.profiles.of.is_empty() {
             return;
         }
-        let mut acceptance = LateAcceptance::new(loads.cost(), HISTORY);
+        let mut acceptance = LateAcceptance::new(loads.cost(), history);
         for number in 0..moves {
             if number % MOVES_BETWEEN_CHECKS == 0 {
                 self.control.report(Progress::new(STAGE, number, moves));
@@ -181,7 +239,7 @@ impl TextureSearch<'_, '_> {
                     return;
                 }
             }
-            let Some(chain) = self.propose(&loads.texture_of) else { continue };
+            let Some(chain) = self.propose(&loads) else { continue };
             if let Some(cost) = acceptance.try_move(number, &mut loads, &chain)
                 && (self.best.len() < self.keep || self.best.last().is_some_and(|worst| cost < worst.bound))
             {
@@ -190,9 +248,23 @@ impl TextureSearch<'_, '_> {
         }
     }
 
-    /// A random tensor to another texture, with the moves that conflicts make necessary.
-    fn propose(&mut self, texture_of: &[usize]) -> Option<Vec<(usize, usize)>> {
-        let first = self.random.below(self.profiles.of.len());
+    /// One of the tensors that are alive where a texture is fullest.
+    fn alive_at_a_peak(&mut self, loads: &TextureLoads<'_>) -> Option<usize> {
+        let texture = self.random.below(self.textures);
+        let section = loads.loads[texture].fullest();
+        let alive =
+            |&record: &usize| loads.texture_of[record] == texture && self.profiles.of[record].live_in(section) > 0;
+        let alive: Vec<usize> = (0..self.profiles.of.len()).filter(alive).collect();
+        (!alive.is_empty()).then(|| alive[self.random.below(alive.len())])
+    }
+
+    /// A tensor to another texture, with the moves that conflicts make necessary.
+    fn propose(&mut self, loads: &TextureLoads<'_>) -> Option<Vec<(usize, usize)>> {
+        let texture_of = &loads.texture_of;
+        let first = match self.random.below(PEAK_MOVES) {
+            0 => self.random.below(self.profiles.of.len()),
+            _ => self.alive_at_a_peak(loads)?,
+        };
         let to = self.random.below(self.textures);
         if texture_of[first] == to {
             return None;

@@ -33,7 +33,7 @@ fn is_small(graph: &Graph, most: f64) {
 /// Its smallest pool stays at the bytes that were reached: a planner that gets worse fails.
 #[test]
 fn mobilenet_v1() {
-    is_small(&networks::mobilenet_v1(), 0.547);
+    is_small(&networks::mobilenet_v1(), 0.537);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn rows_lie_whole_in_rings_and_scattered() {
 /// The same, with residuals.
 #[test]
 fn mobilenet_v2() {
-    is_small(&networks::mobilenet_v2(), 0.455);
+    is_small(&networks::mobilenet_v2(), 0.437);
 }
 
 /// The same, with concatenations.
