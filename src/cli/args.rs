@@ -7,13 +7,14 @@ use super::{
 };
 use crate::{
     compile::{CompileOptions, Phases, WeightStorage},
+    fetch::cache_folder,
     gpu::{Gpu, GpuOptions},
     plan::{LayoutKind, Planner, Strategy, TexelFormat},
     rewrite::Rules,
     setup::{self, Install},
 };
 use clap::ValueEnum;
-use std::{ffi::OsString, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 /// The model, and how it is to be rewritten and planned.
 #[derive(Debug, clap::Args)]
@@ -27,6 +28,9 @@ pub(super) struct ModelArgs {
     plan: PlanArgs,
     #[command(flatten)]
     deadline: DeadlineArgs,
+    /// Take nothing from the cache folder that was made of the model before, and keep nothing there.
+    #[arg(long)]
+    no_cache: bool,
 }
 
 /// How values are stored.
@@ -224,15 +228,24 @@ impl ModelArgs {
         self.plan.options_for(self.strategy, setting.phases)
     }
 
-    /// The time that the search for a plan may take.
-    pub(super) fn deadline(&self) -> Option<Duration> {
-        self.deadline.time()
+    /// How its plan is come by.
+    pub(super) fn search(&self) -> Search {
+        Search { deadline: self.deadline.time(), cache: (!self.no_cache).then(cache_folder).and_then(Result::ok) }
     }
 
     /// Finds the model, fetched if need be.
     pub(super) fn find(&self) -> Result<ModelSource, CliError> {
         self.plan.dims.find(&self.model)
     }
+}
+
+/// How a plan is come by.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    /// The time that the search may take.
+    pub(super) deadline: Option<Duration>,
+    /// Where plans are kept; none where the user wants none of them, or there is no such folder.
+    pub(super) cache: Option<PathBuf>,
 }
 
 /// A time in seconds, of no more than a day: the clock must be able to reach its end.

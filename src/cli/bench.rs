@@ -7,6 +7,7 @@ use super::{
     inputs::random,
     out,
     saved_plan::SavedPlanArgs,
+    setup_model::PlanSource,
     stats::{ms, percentile},
 };
 use crate::{
@@ -56,6 +57,7 @@ struct Answer {
     gpu_ms: Option<Spread>,
     cpu_ms: Median,
     cold_ms: f64,
+    plan_source: PlanSource,
     dispatches: usize,
     pipelines: usize,
     pool_bytes: u64,
@@ -107,12 +109,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if !args.plans.is_empty() {
         let options = |setting: &PlanSetting| (setting.clone(), args.model.options_for(setting));
         let settings: Vec<_> = args.plans.iter().map(options).collect();
-        let what =
-            compare_plans::Comparison { settings: &settings, time: args.seconds, deadline: args.model.deadline() };
+        let what = compare_plans::Comparison { settings: &settings, time: args.seconds, search: args.model.search() };
         return compare_plans::run(&gpu, &graph, &what, json);
     }
     let options = ExecutorOptions { compile: args.model.compile_options(), ..ExecutorOptions::default() };
-    let mut session = args.saved_plan.session(&gpu, &graph, &options, args.model.deadline())?;
+    let (mut session, plan_source) = args.saved_plan.session(&gpu, &graph, &options, &args.model.search())?;
     let inputs = random(&graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let mut outputs = session.run(&slices)?;
@@ -141,6 +142,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         gpu_ms: (!sums.is_empty()).then(|| spread(&sums)),
         cpu_ms: Median { median: percentile(&cpu, 0.5) },
         cold_ms,
+        plan_source,
         dispatches: session.dispatches(),
         pipelines: session.pipelines().len(),
         pool_bytes: memory.planned.pool,

@@ -89,7 +89,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 
 fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], tolerance: f32) -> Result<Vec<Row>, CliError> {
     let options = setup_model::options_for(gpu, args.model.compile_options())?;
-    let compiled = setup_model::compiled(graph, &options, args.model.deadline())?;
+    let (compiled, _) = setup_model::kept_or_compiled(graph, &options, &args.model.search())?;
     setup_model::check_interrupted("planning")?;
     let differences = progress::with_progress(None, |control| {
         let tell = |done: usize, of: usize| setup_model::report_progress(control, "comparing steps", done, of);
@@ -121,7 +121,8 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<V
         )));
     }
     let options = ExecutorOptions { compile: args.model.compile_options(), ..ExecutorOptions::default() };
-    let found = setup_model::session(gpu, graph, &options, args.model.deadline())?.run(inputs)?;
+    let (mut session, _) = setup_model::session(gpu, graph, &options, &args.model.search())?;
+    let found = session.run(inputs)?;
     let mut rows = Vec::new();
     for ((file, values), &tensor) in args.against.iter().zip(&found).zip(&graph.outputs) {
         let tensor = &graph.tensors[tensor];

@@ -2,7 +2,7 @@
 //! meets them alike.
 
 use super::{
-    args::PlanSetting,
+    args::{PlanSetting, Search},
     error::CliError,
     inputs::random,
     out, setup_model,
@@ -61,25 +61,24 @@ struct TimedPlan {
     cpu: Vec<f64>,
 }
 
-/// Which plans, and how long to run them and to search for each.
+/// Which plans, how long to run them, and how each is come by.
 pub(super) struct Comparison<'a> {
     pub(super) settings: &'a [(PlanSetting, CompileOptions)],
     pub(super) time: Duration,
-    pub(super) deadline: Option<Duration>,
+    pub(super) search: Search,
 }
 
 pub(super) fn run(
     gpu: &Gpu,
     graph: &Graph,
-    Comparison { settings, time, deadline }: &Comparison<'_>,
+    Comparison { settings, time, search }: &Comparison<'_>,
     json: bool,
 ) -> Result<(), CliError> {
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let timed_plan = |(_, options): &(PlanSetting, CompileOptions)| -> Result<TimedPlan, CliError> {
-        let compile = options.clone();
-        let mut session =
-            setup_model::session(gpu, graph, &ExecutorOptions { compile, ..ExecutorOptions::default() }, *deadline)?;
+        let options = ExecutorOptions { compile: options.clone(), ..ExecutorOptions::default() };
+        let (mut session, _) = setup_model::session(gpu, graph, &options, search)?;
         let outputs = session.run(&slices)?;
         Ok(TimedPlan { session, outputs, wall: Vec::new(), cpu: Vec::new() })
     };

@@ -3,7 +3,8 @@
 use super::{
     args::{AdapterArgs, ModelArgs},
     error::CliError,
-    hint, out, setup_model,
+    hint, out,
+    setup_model::{self, PlanSource},
 };
 use crate::{
     io::{IoError, check_target, printable, write_atomic},
@@ -27,6 +28,7 @@ pub(super) struct Args {
 struct Answer {
     #[serde(flatten)]
     report: MemoryReport,
+    plan_source: PlanSource,
     file: String,
     file_bytes: usize,
 }
@@ -36,17 +38,17 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let graph = args.model.find()?.import()?;
     let gpu = args.adapter.open(false)?;
     let options = setup_model::options_for(&gpu, args.model.compile_options())?;
-    let compiled = setup_model::compiled(&graph, &options, args.model.deadline())?;
+    let (compiled, plan_source) = setup_model::kept_or_compiled(&graph, &options, &args.model.search())?;
     setup_model::check_interrupted("planning")?;
     let bytes = compiled.save();
     write_atomic(&args.output, |file| file.write_all(&bytes)).map_err(|e| IoError::write(&args.output, e))?;
     let report = MemoryReport::from_compiled(&compiled);
     let (file, file_bytes) = (args.output.display().to_string(), bytes.len());
-    let answer = Answer { report, file, file_bytes };
+    let answer = Answer { report, plan_source, file, file_bytes };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }
 }
 
-fn text(Answer { report, file, file_bytes }: &Answer) -> String {
+fn text(Answer { report, file, file_bytes, .. }: &Answer) -> String {
     let stopped = hint::stopped(report.stopped);
     format!("{report}{stopped}\nthe plan is in {}, {} bytes\n", printable(file), grouped(*file_bytes as u64))
 }

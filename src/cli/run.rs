@@ -7,6 +7,7 @@ use super::{
     inputs::{Input, InputArgs},
     out,
     saved_plan::SavedPlanArgs,
+    setup_model::PlanSource,
 };
 use crate::{
     gpu::ExecutorOptions,
@@ -38,6 +39,7 @@ pub(super) struct Args {
 struct Answer {
     #[serde(flatten)]
     report: MemoryReport,
+    plan_source: PlanSource,
     inputs: Vec<Input>,
     outputs: Vec<Output>,
 }
@@ -59,7 +61,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let gpu = args.adapter.open(false)?;
     let options =
         ExecutorOptions { compile: args.model.compile_options(), poison: args.poison, ..ExecutorOptions::default() };
-    let mut session = args.saved_plan.session(&gpu, &graph, &options, args.model.deadline())?;
+    let (mut session, plan_source) = args.saved_plan.session(&gpu, &graph, &options, &args.model.search())?;
     let slices: Vec<&[f32]> = inputs.values.iter().map(Vec::as_slice).collect();
     let values = session.run(&slices)?;
 
@@ -76,7 +78,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         file: files.get(i).map(|file| file.display().to_string()),
     };
     let outputs = tensors().enumerate().map(output).collect();
-    let answer = Answer { inputs: inputs.described, outputs, report };
+    let answer = Answer { inputs: inputs.described, outputs, plan_source, report };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }
 }
 

@@ -1,13 +1,17 @@
 //! A plan in a file, taken instead of a search.
 
-use super::{error::CliError, setup_model};
+use super::{
+    args::Search,
+    error::CliError,
+    setup_model::{self, PlanSource},
+};
 use crate::{
     compile::load,
     gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
     io::read_bytes,
 };
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 /// The plan that was made before, if one was.
 #[derive(Debug, clap::Args)]
@@ -24,12 +28,12 @@ impl SavedPlanArgs {
         gpu: &Gpu,
         graph: &Graph,
         options: &ExecutorOptions,
-        deadline: Option<Duration>,
-    ) -> Result<Executor, CliError> {
-        let Some(path) = &self.plan else { return setup_model::session(gpu, graph, options, deadline) };
+        search: &Search,
+    ) -> Result<(Executor, PlanSource), CliError> {
+        let Some(path) = &self.plan else { return setup_model::session(gpu, graph, options, search) };
         let bytes = read_bytes(path)?;
         let loaded = load(graph, &bytes, gpu.texture_limits());
         let compiled = loaded.map_err(|source| CliError::SavedPlan { path: path.clone(), source: Box::new(source) })?;
-        Ok(Executor::from_compiled(gpu, compiled, options)?)
+        Ok((Executor::from_compiled(gpu, compiled, options)?, PlanSource::File))
     }
 }

@@ -1,18 +1,20 @@
 //! Models compiled for a device: with its profile where that decides, and a bar where the search takes long.
 
 use super::{
+    args::Search,
     error::CliError,
     progress,
     stats::{ms, percentile},
 };
 use crate::{
-    compile::{CompileOptions, CompiledModel, DeviceProfile, Frontier, Phases, compile, frontier},
+    compile::{CompileOptions, CompiledModel, DeviceProfile, Frontier, Phases, WeightStorage, compile, frontier},
     fetch::cache_folder,
     gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
     plan::{Progress, SearchControl, TexelFormat},
-    setup,
+    setup::{self, CachedPlan},
 };
+use serde::Serialize;
 use std::{
     ops::ControlFlow,
     time::{Duration, Instant},
@@ -28,6 +30,18 @@ const PASSES: usize = 2;
 pub(super) struct Medians {
     pub(super) ms: f64,
     pub(super) wall_ms: f64,
+}
+
+/// Where a plan is from.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum PlanSource {
+    /// It was searched for.
+    Search,
+    /// It had been searched for and kept.
+    Cache,
+    /// The user named its file.
+    File,
 }
 
 /// The device's profile, measured if there is none yet, or `again`.
@@ -83,6 +97,26 @@ pub(super) fn compiled(
     found.or_else(|error| check_interrupted(PLANNING).and(Err(error.into())))
 }
 
+/// The same, or the plan that was kept. Only plans that take long to find are: the others are told with all that was
+/// tried, which is not kept.
+pub(super) fn kept_or_compiled(
+    graph: &Graph,
+    options: &CompileOptions,
+    search: &Search,
+) -> Result<(CompiledModel, PlanSource), CliError> {
+    let takes_long =
+        options.phases != Phases::Off || options.weights != WeightStorage::Resident || options.stream_inputs;
+    let cached = search.cache.as_deref().filter(|_| takes_long).map(|cache| CachedPlan::new(cache, graph, options));
+    if let Some(kept) = cached.as_ref().and_then(|cached| cached.load(graph, options)) {
+        return Ok((kept, PlanSource::Cache));
+    }
+    let found = compiled(graph, options, search.deadline)?;
+    if let Some(cached) = cached {
+        cached.store(&found);
+    }
+    Ok((found, PlanSource::Search))
+}
+
 /// What is done before anything runs.
 const PLANNING: &str = "planning";
 
@@ -97,12 +131,12 @@ pub(super) fn session(
     gpu: &Gpu,
     graph: &Graph,
     options: &ExecutorOptions,
-    deadline: Option<Duration>,
-) -> Result<Executor, CliError> {
+    search: &Search,
+) -> Result<(Executor, PlanSource), CliError> {
     let compile = options_for(gpu, options.compile.clone())?;
-    let compiled = compiled(graph, &compile, deadline)?;
+    let (compiled, source) = kept_or_compiled(graph, &compile, search)?;
     check_interrupted(PLANNING)?;
-    Ok(Executor::from_compiled(gpu, compiled, &ExecutorOptions { compile, ..options.clone() })?)
+    Ok((Executor::from_compiled(gpu, compiled, &ExecutorOptions { compile, ..options.clone() })?, source))
 }
 
 /// Milliseconds of the median run of each point by the clock of the device's profile, and by the wall's;

@@ -130,10 +130,11 @@ fn a_plan_that_was_compiled_is_run_without_a_search() {
     let made = json(&["compile", &model, "--phases", "min", "-o", file, "--json"]);
     assert_eq!(made["file_bytes"].as_u64().unwrap(), fs::metadata(file).unwrap().len());
     let run = |plan: &[&str]| json(&[&["run", &model, "--input", &photo, "--json"], plan].concat());
-    let (loaded, searched) = (run(&["--plan", file]), run(&["--phases", "min"]));
+    let (loaded, searched) = (run(&["--plan", file]), run(&["--phases", "min", "--no-cache"]));
     for key in ["plan", "phases", "outputs"] {
         assert_eq!(loaded[key], searched[key], "{key}");
     }
+    assert_eq!((&loaded["plan_source"], &searched["plan_source"]), (&json!("file"), &json!("search")));
     assert_eq!((&loaded["strategies"], &loaded["bounds"]), (&json!([]), &Value::Null));
     let text = texpool(&["run", &model, "--input", &photo, "--plan", file]);
     assert!(String::from_utf8_lossy(&text.stdout).contains("the plan was loaded"));

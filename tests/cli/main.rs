@@ -4,6 +4,8 @@
 
 #[cfg(unix)]
 mod arguments;
+#[cfg(unix)]
+mod cached;
 mod command;
 mod csdf;
 mod deadline;
