@@ -26,6 +26,7 @@
 //! | read a model, see names, extents and types of its inputs and outputs | [`Model`], [`TensorInfo`]; [`import`] for formats, operators and open extents |
 //! | say what a run may take, and plan it | [`Context::compile`], [`CompileBuilder`]; [`Context::calibrate`] for this device's figures |
 //! | keep a plan in a file, since planning may take seconds | [`CompiledModel::save`], [`Context::load`] |
+//! | keep weights off the device, and packed in a file | [`CompileBuilder::stream_weights`], [`Context::with_weights_folder`] |
 //! | run on values | [`Session::run`], [`TensorView`] for values with any strides, [`Outputs`] and [`Tensor`] for results |
 //! | keep frames on the GPU | [`Session::bind_input`], [`Session::encode`], [`Session::output_texture`] |
 //! | write an input or read an output in a shader | [`texture`], [`TextureLayout`] |

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     compile::{CompileOptions, Phases, WeightStorage},
     fetch::cache_folder,
-    gpu::{Gpu, GpuOptions},
+    gpu::{Gpu, GpuOptions, SharedWeights},
     plan::{LayoutKind, Planner, Strategy, TexelFormat},
     rewrite::Rules,
     setup::{self, Install},
@@ -244,8 +244,15 @@ impl ModelArgs {
 pub(super) struct Search {
     /// The time that the search may take.
     pub(super) deadline: Option<Duration>,
-    /// Where plans are kept; none where the user wants none of them, or there is no such folder.
+    /// Where plans and packed weights are kept; none where the user wants nothing kept, or there is no such folder.
     pub(super) cache: Option<PathBuf>,
+}
+
+impl Search {
+    /// The weights of a session: those that it uploads in every run lie in the cache folder, too.
+    pub(super) fn weights(&self) -> SharedWeights {
+        self.cache.as_deref().map_or_else(SharedWeights::default, |cache| SharedWeights::kept_in(cache.join("weights")))
+    }
 }
 
 /// A time in seconds, of no more than a day: the clock must be able to reach its end.

@@ -59,7 +59,7 @@ Exit codes:
 Those of `compare` are as of `diff`: 0 all agrees, 1 something diverges, 2 trouble.
 
 Environment:
-  TEXPOOL_CACHE       folder for fetched files, and for plans that were searched for
+  TEXPOOL_CACHE       folder for fetched files, plans and packed weights
                       (default: texpool in the user's cache folder)
   TEXPOOL_MODELS      another folder to look for those files in before fetching them
   TEXPOOL_NO_INSTALL  never install a Vulkan driver, whatever is asked for

@@ -34,6 +34,7 @@ impl SavedPlanArgs {
         let bytes = read_bytes(path)?;
         let loaded = load(graph, &bytes, gpu.texture_limits());
         let compiled = loaded.map_err(|source| CliError::SavedPlan { path: path.clone(), source: Box::new(source) })?;
-        Ok((Executor::from_compiled(gpu, compiled, options)?, PlanSource::File))
+        let options = ExecutorOptions { weights: search.weights(), ..options.clone() };
+        Ok((Executor::from_compiled(gpu, compiled, &options)?, PlanSource::File))
     }
 }

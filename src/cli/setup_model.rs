@@ -136,7 +136,8 @@ pub(super) fn session(
     let compile = options_for(gpu, options.compile.clone())?;
     let (compiled, source) = kept_or_compiled(graph, &compile, search)?;
     check_interrupted(PLANNING)?;
-    Ok((Executor::from_compiled(gpu, compiled, &ExecutorOptions { compile, ..options.clone() })?, source))
+    let options = ExecutorOptions { compile, weights: search.weights(), ..options.clone() };
+    Ok((Executor::from_compiled(gpu, compiled, &options)?, source))
 }
 
 /// Milliseconds of the median run of each point by the clock of the device's profile, and by the wall's;

@@ -13,7 +13,11 @@ mod loss;
 mod lower;
 mod memory;
 mod pack;
+#[cfg(not(target_arch = "wasm32"))]
+mod packed_file;
 mod packed_weights;
+#[cfg(not(target_arch = "wasm32"))]
+mod packing_key;
 mod param_binding;
 mod params;
 mod pipelines;

@@ -1,8 +1,10 @@
 //! Weights as the device wants them, on the host: what is uploaded in every run is only copied from here.
 
-use std::ops::Range;
+use std::{ops::Range, path::Path};
 
 use super::textures::encode;
+#[cfg(not(target_arch = "wasm32"))]
+use super::{packed_file::PackedFile, packing_key::PackingKey};
 use crate::{
     graph::{Graph, IdVec, NodeId, NodeSet},
     kernels::WeightSections,
@@ -11,11 +13,19 @@ use crate::{
 };
 
 /// The packed weights of some nodes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PackedWeights {
-    bytes: Vec<u8>,
+    bytes: PackedBytes,
     /// Those of each node; none of nodes that were not asked for.
     nodes: IdVec<NodeId, Option<PackedNode>>,
+}
+
+/// Where they lie.
+#[derive(Debug)]
+enum PackedBytes {
+    Memory(Vec<u8>),
+    #[cfg(not(target_arch = "wasm32"))]
+    File(PackedFile),
 }
 
 #[derive(Debug)]
@@ -25,18 +35,36 @@ struct PackedNode {
 }
 
 impl PackedWeights {
-    /// Those of `which`, as texels of `format`.
-    pub(super) fn new(graph: &Graph, which: &NodeSet, format: TexelFormat) -> Self {
-        let mut bytes = Vec::new();
-        let mut packed = |(id, node)| {
+    /// Those of `which`, as texels of `format`: in a file of `folder` where one is given and can be kept there, packed by
+    /// whoever wants them first; else in memory.
+    pub(super) fn new(graph: &Graph, which: &NodeSet, format: TexelFormat, folder: Option<&Path>) -> Self {
+        let mut length = 0;
+        let mut place = |(id, node)| {
             which.contains(id).then(|| {
-                let first = bytes.len();
-                bytes.extend(encode(format, &ops::weights(graph, node)));
-                PackedNode { bytes: first..bytes.len(), sections: ops::weight_sections(graph, node) }
+                let first = length;
+                length += ops::weight_texels(graph, node) as usize * format.texel_bytes() as usize;
+                PackedNode { bytes: first..length, sections: ops::weight_sections(graph, node) }
             })
         };
-        let nodes = graph.nodes.iter_enumerated().map(&mut packed).collect();
-        Self { bytes, nodes }
+        let nodes = graph.nodes.iter_enumerated().map(&mut place).collect();
+        let pieces = || {
+            let packed = graph.nodes.iter_enumerated().filter(|&(id, _)| which.contains(id));
+            packed.flat_map(|(_, node)| ops::weights(graph, node)).map(|texels| encode(format, &texels))
+        };
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(folder) = folder.filter(|_| length > 0) {
+            let key = PackingKey::new(graph, which, format);
+            let path = folder.join(key.file_name(&graph.name));
+            match PackedFile::open_or_write(&path, key.contents(), length, pieces()) {
+                Ok(file) => return Self { bytes: PackedBytes::File(file), nodes },
+                Err(error) => tracing::info!(path = %path.display(), %error, "packed weights are not kept"),
+            }
+        }
+        #[cfg(target_arch = "wasm32")]
+        let _ = folder;
+        let mut bytes = Vec::with_capacity(length);
+        pieces().for_each(|piece| bytes.extend(piece));
+        Self { bytes: PackedBytes::Memory(bytes), nodes }
     }
 
     /// Where those of some slices of a node's result lie, or all that it has where they cannot be divided.
@@ -52,6 +80,11 @@ impl PackedWeights {
 
     /// Bytes that [`ranges`](Self::ranges) names.
     pub(super) fn get(&self, range: Range<usize>) -> Option<&[u8]> {
-        self.bytes.get(range)
+        let bytes = match &self.bytes {
+            PackedBytes::Memory(bytes) => &bytes[..],
+            #[cfg(not(target_arch = "wasm32"))]
+            PackedBytes::File(file) => file.bytes(),
+        };
+        bytes.get(range)
     }
 }

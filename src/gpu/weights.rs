@@ -1,7 +1,10 @@
 //! Weights that stay on the device: packed node by node into as few textures as the device allows, uploaded once for all
 //! sessions of a model.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
 
 use super::{
     Gpu, GpuError, Role, TextureSet,
@@ -69,9 +72,18 @@ impl WeightTextures {
 #[derive(Clone, Debug, Default)]
 pub struct SharedWeights {
     held: Arc<Mutex<Weak<WeightTextures>>>,
+    /// Where those that are uploaded in every run are kept, packed; in memory if none is given.
+    folder: Option<Arc<Path>>,
 }
 
 impl SharedWeights {
+    /// Those that are uploaded in every run lie in a file of `folder`, packed: written where there is none yet, and
+    /// mapped. The file must not change while it is in use; texpool only ever replaces it by another.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn kept_in(folder: impl Into<Arc<Path>>) -> Self {
+        Self { folder: Some(folder.into()), ..Self::default() }
+    }
+
     /// Those that are on the device, else new ones, of which the account of who asks is told while they are uploaded.
     pub(super) async fn get(
         &self,
@@ -84,7 +96,7 @@ impl SharedWeights {
             return Ok(held);
         }
         // Nothing is locked meanwhile, since a task may go to sleep: where two begin at once, one's are dropped.
-        let made = Arc::new(upload(gpu, wait, compiled, account).await?);
+        let made = Arc::new(upload(gpu, wait, compiled, account, self.folder.as_deref()).await?);
         // Shared once the device has agreed to them.
         gpu.settle().await?;
         let mut held = self.lock();
@@ -106,6 +118,7 @@ async fn upload(
     wait: Wait,
     compiled: &CompiledModel,
     account: &Account,
+    folder: Option<&Path>,
 ) -> Result<WeightTextures, GpuError> {
     let CompiledModel { graph, format, .. } = compiled;
     let streamed = compiled.schedule.streamed();
@@ -135,12 +148,14 @@ async fn upload(
         let shift = specs.get(texture).map_or(0, TextureSpec::shift);
         places.push(WeightPlace { texture, base: base as u32, texels: texels as u32, shift, skipped: 0 });
         if texels > 0 {
-            writer.write(texture, &ops::weights(graph, node)).await?;
+            for piece in ops::weights(graph, node) {
+                writer.write(texture, &piece).await?;
+            }
         }
     }
     writer.flush().await?;
     let bytes = specs.iter().map(TextureSpec::bytes).sum();
-    let packed = PackedWeights::new(graph, &streamed, *format);
+    let packed = PackedWeights::new(graph, &streamed, *format, folder);
     Ok(WeightTextures { textures, places: places.into(), packed, bytes })
 }
 

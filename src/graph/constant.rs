@@ -191,46 +191,94 @@ impl Constant {
     /// The elements as 32-bit floats, scaled where a scale is stated; borrowed where the bytes are such already and
     /// aligned.
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
+        match aligned(self.dtype, self.bytes.as_slice()) {
+            Some(values) => Cow::Borrowed(values),
+            None => {
+                let values = self.reals();
+                Cow::Owned((0..self.len()).map(|i| values.get(i)).collect())
+            }
+        }
+    }
+
+    /// The elements as 32-bit floats, each turned into one where it lies when it is asked for: nothing is copied, and a
+    /// constant of one value is not written out.
+    pub fn reals(&self) -> Reals<'_> {
+        if let Some(value) = self.repeats() {
+            return Reals(Elements::Repeated(value));
+        }
         let bytes = self.bytes.as_slice();
-        match self.dtype {
-            // Bytes of a mapped file need not be aligned, and those of a machine with the other byte order must be
-            // turned.
-            #[cfg(target_endian = "little")]
-            ElementType::F32 if bytemuck::try_cast_slice::<u8, f32>(bytes).is_ok() => {
-                Cow::Borrowed(bytemuck::cast_slice(bytes))
-            }
-            ElementType::F32 => Cow::Owned(elements(bytes, f32::from_le_bytes)),
-            ElementType::F16 => Cow::Owned(elements(bytes, |b| half::f16::from_le_bytes(b).to_f32())),
-            _ => {
-                // Floats were dealt with above, so there are integers.
-                let integers = self.to_i64().unwrap_or_default().into_iter();
-                Cow::Owned(match &self.scale {
-                    None => integers.map(|q| q as f32).collect(),
-                    Some(scale) => integers.enumerate().map(|(i, q)| scale.value(i, q)).collect(),
-                })
-            }
+        match aligned(self.dtype, bytes) {
+            Some(values) => Reals(Elements::Aligned(values)),
+            None => Reals(Elements::Stored { dtype: self.dtype, bytes, scale: self.scale.as_ref() }),
         }
     }
 
     /// The elements as the integers they are, scaled or not, or `None` if they are floats.
     pub fn to_i64(&self) -> Option<Vec<i64>> {
+        if matches!(self.dtype, ElementType::F32 | ElementType::F16) {
+            return None;
+        }
         let bytes = self.bytes.as_slice();
-        match self.dtype {
-            ElementType::I8 => Some(elements(bytes, |b| i64::from(i8::from_le_bytes(b)))),
-            ElementType::U8 => Some(elements(bytes, |[b]| i64::from(b))),
-            ElementType::I16 => Some(elements(bytes, |b| i64::from(i16::from_le_bytes(b)))),
-            ElementType::U16 => Some(elements(bytes, |b| i64::from(u16::from_le_bytes(b)))),
-            ElementType::I32 => Some(elements(bytes, |b| i64::from(i32::from_le_bytes(b)))),
-            ElementType::U32 => Some(elements(bytes, |b| i64::from(u32::from_le_bytes(b)))),
-            // Numbers from 2^63 on become negative, as in `ElementType::wrap`: no wider integer is computed with.
-            ElementType::I64 | ElementType::U64 => Some(elements(bytes, i64::from_le_bytes)),
-            ElementType::Bool => Some(elements(bytes, |[b]| i64::from(b != 0))),
-            ElementType::F32 | ElementType::F16 => None,
+        (0..self.len()).map(|i| integer(self.dtype, bytes, i)).collect()
+    }
+}
+
+/// The elements of a constant as 32-bit floats, scaled where a scale is stated ([`Constant::reals`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Reals<'a>(Elements<'a>);
+
+#[derive(Clone, Copy, Debug)]
+enum Elements<'a> {
+    Repeated(f32),
+    Aligned(&'a [f32]),
+    Stored { dtype: ElementType, bytes: &'a [u8], scale: Option<&'a QuantParams> },
+}
+
+impl Reals<'_> {
+    /// Element `i`; where the constant has no such element, zero, or the one value that it was made of.
+    pub fn get(&self, i: usize) -> f32 {
+        match self.0 {
+            Elements::Repeated(value) => value,
+            Elements::Aligned(values) => values.get(i).copied().unwrap_or(0.0),
+            Elements::Stored { dtype, bytes, scale } => stored(dtype, bytes, scale, i).unwrap_or(0.0),
         }
     }
 }
 
-fn elements<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {
-    // What is left over makes no element; `check` refuses constants of other lengths.
-    bytes.as_chunks::<N>().0.iter().map(|&chunk| read(chunk)).collect()
+/// Element `i` as it is stored; `None` where there is none.
+fn stored(dtype: ElementType, bytes: &[u8], scale: Option<&QuantParams>, i: usize) -> Option<f32> {
+    Some(match (dtype, scale) {
+        (ElementType::F32, _) => f32::from_le_bytes(element(bytes, i)?),
+        (ElementType::F16, _) => half::f16::from_le_bytes(element(bytes, i)?).to_f32(),
+        (_, None) => integer(dtype, bytes, i)? as f32,
+        (_, Some(scale)) => scale.value(i, integer(dtype, bytes, i)?),
+    })
+}
+
+/// Bytes as the 32-bit floats that they are. Those of a mapped file need not be aligned, and those of a machine with the
+/// other byte order must be turned.
+fn aligned(dtype: ElementType, bytes: &[u8]) -> Option<&[f32]> {
+    let same = dtype == ElementType::F32 && cfg!(target_endian = "little");
+    same.then(|| bytemuck::try_cast_slice(bytes).ok()).flatten()
+}
+
+/// Element `i` as the integer that it is; `None` if it is a float, or there is none.
+fn integer(dtype: ElementType, bytes: &[u8], i: usize) -> Option<i64> {
+    match dtype {
+        ElementType::I8 => Some(i8::from_le_bytes(element(bytes, i)?).into()),
+        ElementType::U8 => Some(u8::from_le_bytes(element(bytes, i)?).into()),
+        ElementType::I16 => Some(i16::from_le_bytes(element(bytes, i)?).into()),
+        ElementType::U16 => Some(u16::from_le_bytes(element(bytes, i)?).into()),
+        ElementType::I32 => Some(i32::from_le_bytes(element(bytes, i)?).into()),
+        ElementType::U32 => Some(u32::from_le_bytes(element(bytes, i)?).into()),
+        // Numbers from 2^63 on become negative, as in `ElementType::wrap`: no wider integer is computed with.
+        ElementType::I64 | ElementType::U64 => Some(i64::from_le_bytes(element(bytes, i)?)),
+        ElementType::Bool => Some((u8::from_le_bytes(element(bytes, i)?) != 0).into()),
+        ElementType::F32 | ElementType::F16 => None,
+    }
+}
+
+/// The bytes of element `i`. What is left over makes no element; `check` refuses constants of other lengths.
+fn element<const N: usize>(bytes: &[u8], i: usize) -> Option<[u8; N]> {
+    bytes.as_chunks().0.get(i).copied()
 }

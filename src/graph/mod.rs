@@ -20,7 +20,7 @@ mod subtensor;
 
 pub use builder::GraphBuilder;
 pub use check::check;
-pub use constant::{Bytes, Constant, QuantParams};
+pub use constant::{Bytes, Constant, QuantParams, Reals};
 pub use element_type::ElementType;
 pub use epilogue::{Act, Epilogue};
 pub use error::{BuildError, CheckError};

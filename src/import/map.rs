@@ -1,4 +1,4 @@
-//! Mapping a model file into memory: one of the two places of the project with `unsafe`; the other is `gpu/pipelines.rs`.
+//! Mapping a file into memory, a model's or one of packed weights: one of the two places of the project with `unsafe`; the other is `gpu/pipelines.rs`.
 
 use std::{fs::File, io, path::Path, sync::Arc};
 
@@ -17,10 +17,12 @@ pub(super) fn map(path: &Path) -> io::Result<Mmap> {
     map_file(&file)
 }
 
+/// An open file's bytes, mapped.
 #[expect(unsafe_code, reason = "a map is only as constant as its file, which no type can promise")]
-fn map_file(file: &File) -> io::Result<Mmap> {
+pub(crate) fn map_file(file: &File) -> io::Result<Mmap> {
     // SAFETY: the map is read-only and private to this process. Should another process change the file meanwhile,
     // values change (every read is of plain bytes, checked where it matters at each read); should it cut the file
-    // short, the system ends this process at the next read. Both are documented for callers of `open`.
+    // short, the system ends this process at the next read. Both are documented for callers of
+    // `open`, and of whoever names a folder for packed weights; texpool itself only ever replaces such files.
     unsafe { Mmap::map(file) }
 }

@@ -29,6 +29,8 @@ pub use options::{FakeQuant, ImportOptions};
 
 use crate::graph::Graph;
 use map::Owner;
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+pub(crate) use map::map_file;
 
 /// Reads a `.tflite` or `.onnx` file. The graph is named after the file; its constants are borrowed from the mapped file.
 ///

@@ -14,8 +14,8 @@ pub struct EpilogueParams {
     pub alphas: [f32; 2],
     /// Second parameters as bits; for PReLU the texel of its alphas, counted from the step's first weight texel.
     pub betas: [u32; 2],
-    /// PReLU alphas to be packed behind the kernel's own weights.
-    texels: Vec<[f32; 4]>,
+    /// Whether there are PReLU alphas, which lie behind the kernel's own weights.
+    has_alphas: bool,
 }
 
 impl EpilogueParams {
@@ -43,21 +43,16 @@ impl EpilogueParams {
                     // Those of the other function may lie in front.
                     epilogue.betas[i] = next as u32;
                     next += alphas;
-                    epilogue.texels.extend(channel_texels(graph, tensor));
+                    epilogue.has_alphas |= graph.is_constant(tensor);
                 }
             }
         }
         epilogue
     }
 
-    /// Appends the alphas behind the kernel's own weights.
-    pub fn pack(&self, weights: &mut Vec<[f32; 4]>) {
-        weights.extend_from_slice(&self.texels);
-    }
-
     /// Whether the epilogue reads the weight texture.
     pub fn reads_weights(&self) -> bool {
-        !self.texels.is_empty()
+        self.has_alphas
     }
 
     /// Adds the epilogue's override constants.
@@ -66,6 +61,16 @@ impl EpilogueParams {
         constants.push(("ADD", f64::from(u8::from(self.add))));
         constants.push(("THEN", f64::from(self.codes[1])));
     }
+}
+
+/// The PReLU alphas of a node's functions, which lie behind the kernel's own weights.
+pub(crate) fn alphas(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+    let acts = [node.epilogue.first, node.epilogue.then];
+    let texels = |act| match act {
+        Act::Prelu(tensor) => channel_texels(graph, tensor),
+        Act::None | Act::Unary(_) => Vec::new(),
+    };
+    acts.into_iter().flat_map(texels).collect()
 }
 
 /// Checks that `activate` of `texel.wgsl` knows the functions of a step's epilogue.

@@ -22,6 +22,7 @@ pub(crate) mod wgsl;
 pub use dispatch::Dispatch;
 pub use epilogue::EpilogueParams;
 pub(crate) use epilogue::fits_epilogue;
+pub use pack::WeightPieces;
 pub(crate) use params::DISPATCH_WORDS;
 pub use params::KernelParams;
 pub use sections::WeightSections;

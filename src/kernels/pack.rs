@@ -3,6 +3,20 @@
 use super::epilogue::channel_texels;
 use crate::graph::{Graph, Node, Shape, TensorId};
 
+/// Texels of weights one after another, a piece at a time, each made when it is asked for: large weights are never packed
+/// all at once.
+pub type WeightPieces<'a> = Box<dyn Iterator<Item = Vec<[f32; 4]>> + Send + 'a>;
+
+/// No weights.
+pub(crate) fn nothing<'a>() -> WeightPieces<'a> {
+    Box::new(std::iter::empty())
+}
+
+/// All weights as one piece.
+pub(crate) fn whole<'a>(texels: impl FnOnce() -> Vec<[f32; 4]> + Send + 'a) -> WeightPieces<'a> {
+    Box::new(std::iter::once_with(texels))
+}
+
 /// What four input channels give to four output channels: texel `j` holds input channel `j`'s part.
 pub(crate) fn matrix(weight: impl Fn(usize, usize) -> f32) -> [[f32; 4]; 4] {
     std::array::from_fn(|input| std::array::from_fn(|output| weight(input, output)))
@@ -23,9 +37,10 @@ pub(crate) fn tensor(graph: &Graph, tensor: TensorId) -> Vec<[f32; 4]> {
     let shape = graph.shape(tensor);
     // Zeros first: kernels rely on them in the lanes past the last channel.
     let mut texels = vec![[0.0; 4]; shape.texels()];
-    for (i, &value) in constant.to_f32().iter().enumerate() {
+    let values = constant.reals();
+    for i in 0..constant.len() {
         let [b, h, w, c] = indices(shape, i);
-        texels[((b * shape.h + h) * shape.slices() + c / 4) * shape.w + w][c % 4] = value;
+        texels[((b * shape.h + h) * shape.slices() + c / 4) * shape.w + w][c % 4] = values.get(i);
     }
     texels
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections, fill},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections, fill},
 };
 
 /// Writes what goes through all operators from their table.
@@ -72,7 +72,7 @@ pub fn work(graph: &Graph, node: &Node) -> Work {
 }
 
 /// The texels that a node's kernel reads beside its tensors, without those of its epilogue.
-pub(super) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+pub(super) fn weights<'a>(graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
     operator(&node.op).weights(graph, node)
 }
 

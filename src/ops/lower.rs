@@ -3,22 +3,25 @@
 use super::{bounds, lookup};
 use crate::{
     graph::{self, Act, Graph, Node},
-    kernels::{Dispatch, EpilogueParams, KernelError, StepContext, WeightSections, context, epilogue},
+    kernels::{Dispatch, KernelError, StepContext, WeightPieces, WeightSections, context, epilogue},
 };
 
-/// The texels that a node's kernel reads beside its tensors: weights, biases, PReLU alphas.
-pub fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
-    let mut texels = lookup::weights(graph, node);
+/// The version of what [`weights`] answers with, to be raised where a kernel wants its weights packed otherwise: they are
+/// kept in files from run to run.
+pub const PACKING: u32 = 1;
+
+/// The texels that a node's kernel reads beside its tensors, one after another: weights, biases, PReLU alphas.
+pub fn weights<'a>(graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
     // Alphas lie behind the kernel's own texels, which each kernel counts again for its dispatches.
-    EpilogueParams::new(graph, node, texels.len()).pack(&mut texels);
-    texels
+    let alphas = std::iter::once_with(|| epilogue::alphas(graph, node));
+    Box::new(lookup::weights(graph, node).chain(alphas).filter(|texels| !texels.is_empty()))
 }
 
 /// How many texels [`weights`] answers with.
 pub fn weight_texels(graph: &Graph, node: &Node) -> u64 {
     match weight_sections(graph, node) {
         Some(sections) => sections.all(),
-        None => weights(graph, node).len() as u64,
+        None => weights(graph, node).map(|texels| texels.len() as u64).sum(),
     }
 }
 

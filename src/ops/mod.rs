@@ -88,6 +88,6 @@ pub use bounds::check;
 pub(crate) use lookup::properties;
 pub use lookup::{dispatch_rows, input_rows, shaders, work};
 pub(crate) use lower::lower;
-pub use lower::{dispatches, weight_sections, weight_texels, weights};
+pub use lower::{PACKING, dispatches, weight_sections, weight_texels, weights};
 pub(crate) use operator::ConstantOperands;
 pub use work::{CostClass, Work};

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, Padding, Shape, TensorId},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections},
 };
 
 /// Which operands of an operator its kernels read where they are constants, so that no step must compute them first.
@@ -47,8 +47,8 @@ pub(crate) trait Operator {
     /// What it has to do.
     fn work(&self, graph: &Graph, node: &Node) -> Work;
 
-    /// The texels that its kernel reads beside its tensors, without those of its epilogue.
-    fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]>;
+    /// The texels that its kernel reads beside its tensors, without those of its epilogue, one after another.
+    fn weights<'a>(&self, graph: &'a Graph, node: &'a Node) -> WeightPieces<'a>;
 
     /// How these are divided by slices of the result, where its kernels can compute some slices.
     fn weight_sections(&self, graph: &Graph, node: &Node) -> Option<WeightSections>;

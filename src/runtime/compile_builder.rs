@@ -69,7 +69,8 @@ impl<'a> CompileBuilder<'a> {
     }
 
     /// Uploads weights into the pool in every run, in tiles of at most so many bytes where an operator runs over all its
-    /// rows at once, instead of keeping them on the device.
+    /// rows at once, instead of keeping them on the device. The host keeps them packed, in memory or in a
+    /// [folder](Context::with_weights_folder).
     pub fn stream_weights(mut self, tile_bytes: u64) -> Self {
         self.options.weights = WeightStorage::Streamed { resident_below: 0, tile_bytes };
         self

@@ -76,7 +76,7 @@ impl CompiledModel {
             tensors.iter().map(layout).collect()
         };
         let (inputs, outputs) = (layouts(&compiled.graph.inputs), layouts(&compiled.graph.outputs));
-        let (context, model, weights) = (context.clone(), model.clone(), SharedWeights::default());
+        let (context, model, weights) = (context.clone(), model.clone(), context.new_weights());
         let compiled = Arc::new(compiled);
         Self { inner: Arc::new(Inner { context, model, compiled, weights, inputs, outputs, predicted_us }) }
     }

@@ -1,10 +1,10 @@
 //! A device with what all sessions on it share.
 
 #[cfg(not(target_arch = "wasm32"))]
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, path::PathBuf};
 
 use super::Error;
-use crate::gpu::{AdapterSummary, Gpu, GpuError, GpuOptions, SharedPipelines, adapters_async};
+use crate::gpu::{AdapterSummary, Gpu, GpuError, GpuOptions, SharedPipelines, SharedWeights, adapters_async};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::gpu::{Stopwatch, adapters, calibrate};
 #[cfg(not(target_arch = "wasm32"))]
@@ -30,6 +30,9 @@ use crate::{
 pub struct Context {
     gpu: Gpu,
     pipelines: SharedPipelines,
+    /// Where weights that are uploaded in every run are kept, packed.
+    #[cfg(not(target_arch = "wasm32"))]
+    weights_folder: Option<PathBuf>,
 }
 
 impl Context {
@@ -82,7 +85,44 @@ impl Context {
     /// A device that was opened otherwise.
     #[doc(hidden)]
     pub fn from_gpu(gpu: Gpu) -> Self {
-        Self { gpu, pipelines: SharedPipelines::default() }
+        Self {
+            gpu,
+            pipelines: SharedPipelines::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            weights_folder: None,
+        }
+    }
+
+    /// The same, and weights that are [uploaded in every run](crate::CompileBuilder::stream_weights) are kept in
+    /// this folder, packed as the device wants them: a file for each model, written by the first of its sessions and
+    /// mapped by all. So they need not be in memory from run to run, and no later start packs them, which only reads the
+    /// model's own weights to see that they are the same. Without a folder they lie in memory.
+    ///
+    /// The folder is made if need be. A file that is damaged, cut short or of other weights is made again, under another
+    /// name until it is whole, and where none can be written, weights lie in memory. Nobody else may change a file while
+    /// it is in use: weights would change with it, and cutting it short would end the process. Removing it is safe on Unix.
+    ///
+    /// ```no_run
+    /// # fn example(model: texpool::Model, cache: std::path::PathBuf) -> Result<(), texpool::Error> {
+    /// let context = texpool::Context::open(&Default::default())?.with_weights_folder(cache.join("weights"));
+    /// // No more than 64 KiB of an operator's weights on the device, and none on the host.
+    /// let session = context.compile(&model).smallest().stream_weights(64 << 10).build()?.session()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(not(target_arch = "wasm32"))]
+    #[must_use]
+    pub fn with_weights_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { weights_folder: Some(folder.into()), ..self }
+    }
+
+    /// What the sessions of a model share of its weights.
+    pub(super) fn new_weights(&self) -> SharedWeights {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(folder) = &self.weights_folder {
+            return SharedWeights::kept_in(folder.as_path());
+        }
+        SharedWeights::default()
     }
 
     /// Every adapter there is.

@@ -109,7 +109,7 @@ fn a_plan_is_searched_for_once() {
         assert_eq!(first[key], second[key], "{key}");
     }
     // What is asked of the plan, and how it is found, tells plans apart.
-    for other in [&["--precision", "f16"][..], &["--rules", "none"], &["--strategy", "banks"], &["--stream-weights"]] {
+    for other in [&["--precision", "f16"][..], &["--rules", "none"], &["--strategy", "banks"], &["--stream=none"]] {
         let args = [&MIN[..], other].concat();
         assert_eq!(place.run(&args)["plan_source"], "search", "{other:?}");
         assert_eq!(place.run(&args)["plan_source"], "cache", "{other:?}");
@@ -124,7 +124,7 @@ fn a_plan_is_searched_for_once() {
 #[test]
 fn nothing_is_kept_or_taken_without_the_cache() {
     let place = Place::new();
-    let args = [&MIN[..], &["--stream-weights", "--no-cache"]].concat();
+    let args = [&MIN[..], &["--stream=all", "--no-cache"]].concat();
     assert_eq!(place.run(&args)["plan_source"], "search");
     assert!(!place.cache().exists());
     place.run(&args[..3]);
@@ -167,18 +167,86 @@ fn a_damaged_plan_is_searched_for_again() {
 fn a_cache_that_cannot_be_written_is_no_error() {
     let place = Place::new();
     fs::write(place.cache(), "no folder").unwrap();
-    let args = [&MIN[..], &["--stream-weights"]].concat();
+    let args = [&MIN[..], &["--stream=all"]].concat();
     assert_eq!([&place.run(&args)["plan_source"], &place.run(&args)["plan_source"]], ["search", "search"]);
 }
 
 #[test]
 fn processes_that_keep_the_same_at_once_do_no_harm() {
     let place = Place::new();
-    let args = [&MIN[..], &["--stream-weights"]].concat();
+    let args = [&MIN[..], &["--stream=all"]].concat();
     let children: Vec<Child> = (0..4).map(|_| place.command(&args).spawn().unwrap()).collect();
     let outputs: Vec<Value> = children.into_iter().map(|child| answer(child)["outputs"].take()).collect();
     assert!(outputs.iter().all(|other| *other == outputs[0]));
     let last = place.run(&args);
     assert_eq!((&last["plan_source"], &last["outputs"]), (&"cache".into(), &outputs[0]));
-    assert_eq!(place.kept("plans").len(), 1, "{:?}", place.kept("plans"));
+    for kind in ["plans", "weights"] {
+        assert_eq!(place.kept(kind).len(), 1, "{:?}", place.kept(kind));
+    }
+}
+
+const STREAMED: [&str; 3] = ["--stream=weights", "--weight-tile=1KiB", "--rules=exact"];
+
+/// Packed weights are made once, and a run takes them from the file.
+#[test]
+fn weights_are_packed_once() {
+    use std::os::unix::fs::MetadataExt;
+
+    let place = Place::new();
+    let first = place.run(&STREAMED);
+    let [path] = &place.kept("weights")[..] else { panic!("{:?}", place.kept("weights")) };
+    let number = || fs::metadata(path).unwrap().ino();
+    let made = number();
+    let second = place.run(&STREAMED);
+    assert_eq!((&second["outputs"], number()), (&first["outputs"], made));
+    // Neither phases nor tiles change how weights are packed.
+    let other = place.run(&["--stream=weights", "--weight-tile=4KiB", "--rules=exact", "--phases", "min"]);
+    assert_eq!((&other["outputs"], number(), place.kept("weights").len()), (&first["outputs"], made, 1));
+    assert_eq!(place.run(&[&STREAMED[..], &["--no-cache"]].concat())["outputs"], first["outputs"]);
+    // Texels of other bytes are other weights.
+    place.run(&[&STREAMED[..], &["--precision", "f16"]].concat());
+    assert_eq!(place.kept("weights").len(), 2);
+    // What is in the file is what is computed with.
+    let mut bytes = fs::read(path).unwrap();
+    bytes[32..].fill(0);
+    fs::write(path, bytes).unwrap();
+    assert_ne!(place.run(&STREAMED)["outputs"], first["outputs"]);
+}
+
+#[test]
+fn a_damaged_file_of_weights_is_made_again() {
+    let place = Place::new();
+    let first = place.run(&STREAMED);
+    let [path] = &place.kept("weights")[..] else { panic!("{:?}", place.kept("weights")) };
+    damaged(path, |kind| assert_eq!(place.run(&STREAMED)["outputs"], first["outputs"], "{kind}"));
+    // A model of the same form and other weights.
+    let (whole, model) = (fs::read(path).unwrap(), fs::read(&place.model).unwrap());
+    let at = model.windows(4).position(|four| four == (-0.2_f32).to_le_bytes()).unwrap();
+    fs::write(&place.model, [&model[..at], &0.75_f32.to_le_bytes()[..], &model[at + 4..]].concat()).unwrap();
+    assert_ne!(place.run(&STREAMED)["outputs"], first["outputs"]);
+    assert_ne!(fs::read(path).unwrap(), whole);
+    fs::write(&place.model, model).unwrap();
+    assert_eq!(place.run(&STREAMED)["outputs"], first["outputs"]);
+    assert_eq!(fs::read(path).unwrap(), whole);
+}
+
+/// What a process left behind that was ended while it wrote is removed by the next one that writes; what is being written
+/// is not.
+#[test]
+fn abandoned_files_are_removed() {
+    let place = Place::new();
+    let weights = place.cache().join("weights");
+    fs::create_dir_all(&weights).unwrap();
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let [abandoned, held, fresh] = ["a.part", "b.part", "c.part"].map(|name| {
+        let file = fs::File::create(weights.join(name)).unwrap();
+        file.set_modified(if name == "c.part" { std::time::SystemTime::now() } else { long_ago }).unwrap();
+        file
+    });
+    drop((abandoned, fresh));
+    held.lock().unwrap();
+    place.run(&STREAMED);
+    let names: Vec<String> =
+        place.kept("weights").iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect();
+    assert_eq!((&names[..2], names.len()), (&["b.part".to_owned(), "c.part".to_owned()][..], 3));
 }

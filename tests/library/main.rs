@@ -11,6 +11,7 @@ mod import;
 mod import_onnx;
 mod io;
 mod layers;
+mod packing;
 mod phases;
 mod precision;
 mod published_totals;

@@ -2,9 +2,9 @@
 
 use super::Groups;
 use crate::{
-    graph::{Conv2d, Graph, Node, Padding, Shape},
+    graph::{Conv2d, Graph, Node, Padding, Reals, Shape},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSections,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces, WeightSections,
         block::Block,
         common, pack,
         shader::helpers::{BLOCK, WEIGHTS},
@@ -84,15 +84,15 @@ impl ConvGeometry {
     }
 
     /// Weight of output channel `o` for input channel `i` of the whole input, zero outside its group.
-    pub(crate) fn weight(&self, values: &[f32], o: usize, ky: usize, kx: usize, i: usize) -> f32 {
+    pub(crate) fn weight(&self, values: &Reals<'_>, o: usize, ky: usize, kx: usize, i: usize) -> f32 {
         let Groups { out, out_group, in_group } = self.groups;
         let first = o / out_group * in_group;
         if o >= out || !(first..first + in_group).contains(&i) {
             0.0
         } else if self.kind == WeightLayout::Depthwise {
-            values[self.weights.index(0, ky, kx, o)]
+            values.get(self.weights.index(0, ky, kx, o))
         } else {
-            values[self.weights.index(o, ky, kx, i - first)]
+            values.get(self.weights.index(o, ky, kx, i - first))
         }
     }
 }
@@ -125,15 +125,16 @@ pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayo
     Tiling { pointwise: is_pointwise(&geometry, conv), block, taps, span: geometry.groups.span(block.slices) }
 }
 
-/// Weights by output slice, tap and input slice, then biases.
-pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> Vec<[f32; 4]> {
-    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
-    let values = constant.to_f32();
+/// Weights by output slice, tap and input slice, then biases; an output slice a piece.
+pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node, conv: &Conv2d, kind: WeightLayout) -> WeightPieces<'a> {
+    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return pack::nothing() };
+    let values = constant.reals();
     let geometry = ConvGeometry::new(graph, node, conv.groups, kind);
     let block = geometry.block(graph.shape(node.output).pixels()).slices;
     let span = geometry.groups.span(block);
-    let mut texels = Vec::with_capacity(geometry.slices() * geometry.weights.h * geometry.weights.w * span * 4);
-    for slice in 0..geometry.slices() {
+    let (slices, channels) = (geometry.slices(), geometry.groups.out);
+    let of_slice = move |slice| {
+        let mut texels = Vec::with_capacity(geometry.weights.h * geometry.weights.w * span * 4);
         // An invocation reads the operand once for all slices of its block, so they share the span of the first.
         let start = geometry.start(slice / block * block, span);
         for ky in 0..geometry.weights.h {
@@ -143,9 +144,10 @@ pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLay
                 }
             }
         }
-    }
-    texels.extend(pack::bias(graph, node, geometry.groups.out));
-    texels
+        texels
+    };
+    let biases = std::iter::once_with(move || pack::bias(graph, node, channels));
+    Box::new((0..slices).map(of_slice).chain(biases))
 }
 
 /// How the weights may be divided.

@@ -1,9 +1,10 @@
 //! Depthwise convolutions of one output for each input channel; others are convolutions of many groups (`conv`).
 
 use crate::{
-    graph::{Conv2d, Graph, Node, Shape},
+    graph::{Constant, Conv2d, Graph, Node, Shape},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSections, common, pack,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces, WeightSections, common,
+        pack,
         wgsl::{shader_params, shared_constants},
     },
     ops::conv::kernel::{self as conv, WeightLayout},
@@ -67,19 +68,23 @@ pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d) -> Option<Tiling
 }
 
 /// Weights by slice and tap, then biases.
-pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d) -> Vec<[f32; 4]> {
+pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node, conv: &Conv2d) -> WeightPieces<'a> {
     if !is_plain(graph, node, conv) {
         return conv::weights(graph, node, conv, WeightLayout::Depthwise);
     }
-    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
-    let values = constant.to_f32();
+    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return pack::nothing() };
+    pack::whole(move || plain_weights(graph, node, constant))
+}
+
+fn plain_weights(graph: &Graph, node: &Node, constant: &Constant) -> Vec<[f32; 4]> {
+    let values = constant.reals();
     let shape: Shape = graph.shape(node.inputs[1]);
     let mut texels = Vec::with_capacity(shape.slices() * (shape.h * shape.w + 1));
     for slice in 0..shape.slices() {
         for tap in 0..shape.h * shape.w {
             texels.push(std::array::from_fn(|lane| {
                 let channel = slice * 4 + lane;
-                if channel < shape.c { values[tap * shape.c + channel] } else { 0.0 }
+                if channel < shape.c { values.get(tap * shape.c + channel) } else { 0.0 }
             }));
         }
     }

@@ -3,8 +3,8 @@
 use crate::{
     graph::{Conv2d, Graph, Node, Padding},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSections, common, pack,
-        shader::helpers::WEIGHTS, wgsl::shader_params,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces, WeightSections, common,
+        pack, shader::helpers::WEIGHTS, wgsl::shader_params,
     },
     ops::conv::kernel::{self as conv, WeightLayout},
 };
@@ -37,25 +37,26 @@ pub(crate) fn as_pointwise(graph: &Graph, node: &Node) -> Option<Conv2d> {
     })
 }
 
-/// Weights as `conv` or the shader wants them, then biases.
-pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+/// Weights as `conv` or the shader wants them, then biases; an output slice a piece.
+pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
     if let Some(conv) = as_pointwise(graph, node) {
         return conv::weights(graph, node, &conv, WeightLayout::FullyConnected);
     }
-    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
-    let values = constant.to_f32();
+    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return pack::nothing() };
+    let values = constant.reals();
     let [inputs, outputs] = extents(graph, node);
-    let mut texels = Vec::new();
-    for slice in 0..outputs.div_ceil(4) {
+    let of_slice = move |slice| {
+        let mut texels = Vec::with_capacity(inputs.div_ceil(4) * 4);
         for k in 0..inputs.div_ceil(4) {
             texels.extend(pack::matrix(|i, o| {
                 let (i, o) = (k * 4 + i, slice * 4 + o);
-                if i < inputs && o < outputs { values[o * inputs + i] } else { 0.0 }
+                if i < inputs && o < outputs { values.get(o * inputs + i) } else { 0.0 }
             }));
         }
-    }
-    texels.extend(pack::bias(graph, node, outputs));
-    texels
+        texels
+    };
+    let biases = std::iter::once_with(move || pack::bias(graph, node, outputs));
+    Box::new((0..outputs.div_ceil(4)).map(of_slice).chain(biases))
 }
 
 /// How the weights may be divided.

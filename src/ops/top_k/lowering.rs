@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{TopK, kernel, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections, pack},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
@@ -40,8 +40,8 @@ impl Operator for TopK {
         Work::new(graph, node, CostClass::Pool, self.k, 1)
     }
 
-    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<[f32; 4]> {
-        Vec::new()
+    fn weights<'a>(&self, _graph: &'a Graph, _node: &'a Node) -> WeightPieces<'a> {
+        pack::nothing()
     }
 
     fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {

@@ -3,7 +3,7 @@
 use crate::{
     graph::{Graph, Node, TransposeConv},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, pack,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces, common, pack,
         shader::helpers::{ONE_TEXEL, WEIGHTS},
         wgsl::shader_params,
     },
@@ -32,15 +32,16 @@ fn texels(geometry: &ConvGeometry) -> usize {
     geometry.slices() * geometry.weights.h * geometry.weights.w * geometry.groups.span(1) * 4
 }
 
-/// Weights by output slice, tap and input slice of the output slice's span, then biases.
-pub(crate) fn weights(graph: &Graph, node: &Node, conv: &TransposeConv) -> Vec<[f32; 4]> {
-    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return Vec::new() };
-    let values = constant.to_f32();
+/// Weights by output slice, tap and input slice of the output slice's span, then biases; an output slice a piece.
+pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node, conv: &TransposeConv) -> WeightPieces<'a> {
+    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return pack::nothing() };
+    let values = constant.reals();
     let geometry = ConvGeometry::new(graph, node, conv.groups, WeightLayout::Full);
     // An invocation computes one slice, so no slices share a span.
     let span = geometry.groups.span(1);
-    let mut packed = Vec::with_capacity(texels(&geometry));
-    for slice in 0..geometry.slices() {
+    let (slices, channels) = (geometry.slices(), geometry.groups.out);
+    let of_slice = move |slice| {
+        let mut packed = Vec::with_capacity(geometry.weights.h * geometry.weights.w * span * 4);
         let start = geometry.start(slice, span);
         for ky in 0..geometry.weights.h {
             for kx in 0..geometry.weights.w {
@@ -49,9 +50,10 @@ pub(crate) fn weights(graph: &Graph, node: &Node, conv: &TransposeConv) -> Vec<[
                 }
             }
         }
-    }
-    packed.extend(pack::bias(graph, node, geometry.groups.out));
-    packed
+        packed
+    };
+    let biases = std::iter::once_with(move || pack::bias(graph, node, channels));
+    Box::new((0..slices).map(of_slice).chain(biases))
 }
 
 /// One texel an invocation.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{TransposeConv, kernel, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSections},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, around, one_dispatch, pairs, plain},
         reference::{Operands, ReferenceError},
@@ -53,7 +53,7 @@ impl Operator for TransposeConv {
         Work::new(graph, node, CostClass::Transposed, 8 * taps * k.slices(), 1)
     }
 
-    fn weights(&self, graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
+    fn weights<'a>(&self, graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
         kernel::weights(graph, node, self)
     }
 

@@ -160,7 +160,7 @@ impl Harness {
             Some(sections) => sections.tiles(1).collect(),
             None => vec![all.clone()],
         };
-        let own = ops::weights(graph, node);
+        let own: Vec<_> = ops::weights(graph, node).flatten().collect();
         assert_eq!(own.len() as u64, ops::weight_texels(graph, node));
         // The weights of each tile, wherever they begin.
         let mut begins = Vec::new();
