@@ -24,6 +24,7 @@ mod select;
 mod streaming;
 mod variant;
 
+#[cfg(feature = "gpu")]
 pub(crate) use device_bytes::{PIECE, UPLOAD_SLOT};
 pub use device_profile::{Clock, DeviceProfile, Rate};
 pub use error::CompileError;

@@ -7,11 +7,12 @@ use super::{
     allocations::{Allocations, POOL},
     lower::{Commands, PlacedModel},
     pool::PoolSource,
-    ports::Port,
     staging::Staging,
-    uploads::{Run, Uploads},
+    uploads::Uploads,
     weights::WeightTextures,
 };
+#[cfg(not(target_arch = "wasm32"))]
+use super::{ports::Port, uploads::Run};
 use crate::{
     compile::CompiledModel,
     plan::{TexelFormat, TextureSpec},

@@ -63,6 +63,7 @@ pub use profile::Ties;
 pub use profile::operator_profiles;
 pub use realize::{TensorRows, TextureLimits, realize};
 pub use record::UsageRecord;
+#[cfg(feature = "import")]
 pub(crate) use rows::{AssignmentSearch, assign_rows, pack_rows};
 pub use rows::{
     LivePeak, LiveRange, RowLayout, RowProblem, RowStep, RowUse, check_rows, live_row_peak, place_rows, realize_rows,

@@ -11,6 +11,7 @@ impl Random {
 
     /// One of many sequences, which have nothing to do with each other: xorshift takes long to part from a seed that is
     /// nearly the same, so the seed is mixed first (the finaliser of Steele, Lea and Flood's SplitMix).
+    #[cfg(feature = "import")]
     pub(super) const fn sequence(number: u64) -> Self {
         let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

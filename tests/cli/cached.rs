@@ -138,7 +138,7 @@ fn a_plan_whose_search_was_stopped_is_not_kept() {
     let place = Place::new();
     let stopped = place.run(&[&MIN[..], &["--deadline", "0"]].concat());
     assert_eq!((&stopped["stopped"], &stopped["plan_source"]), (&"deadline".into(), &"search".into()));
-    assert_eq!(place.kept("plans"), [PathBuf::new(); 0]);
+    assert!(place.kept("plans").is_empty());
     assert_eq!(place.run(&MIN)["plan_source"], "search");
     // What was found with time is taken where there is none.
     assert_eq!(place.run(&[&MIN[..], &["--deadline", "0"]].concat())["plan_source"], "cache");

@@ -26,7 +26,7 @@ fn session(gpu: &Gpu, graph: &Graph, options: &CompileOptions) -> (Executor, u64
 fn everything_on_the_device_is_within_the_budget() {
     for (file, budgets) in [
         ("blaze_face_short_range.tflite", [2_400_000, 1_600_000, 1_400_000]),
-        ("selfie_segmentation.tflite", [6_000_000, 3_500_000, 2_600_000]),
+        ("selfie_segmentation.tflite", [9_000_000, 5_500_000, 4_500_000]),
     ] {
         let (graph, values) = loaded(file);
         let whole = bits(&session(&open(), &graph, &CompileOptions::default()).0.run(&[&values]).unwrap());

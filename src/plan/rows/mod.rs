@@ -4,6 +4,7 @@
 //! Steps say which rows they read and write; nothing here knows why. Sizes are in texels.
 
 mod check;
+#[cfg(feature = "import")]
 mod improve;
 mod items;
 mod live_profile;
@@ -14,9 +15,11 @@ mod realize;
 mod textures;
 
 pub use check::check_rows;
+#[cfg(feature = "import")]
 pub(crate) use improve::{assign_rows, pack_rows};
 pub use items::{live_row_peak, row_live_ranges};
 pub use place::place_rows;
 pub use problem::{LivePeak, LiveRange, RowLayout, RowProblem, RowStep, RowUse};
 pub use realize::realize_rows;
+#[cfg(feature = "import")]
 pub(crate) use textures::AssignmentSearch;

@@ -21,6 +21,7 @@ pub(crate) struct Assigned {
 }
 
 /// What a search for the textures of records goes on from, and how far.
+#[cfg(feature = "import")]
 pub(crate) struct AssignmentSearch<'a> {
     /// How many textures there are.
     pub(crate) textures: usize,
@@ -83,6 +84,7 @@ pub(super) fn assignments(
 
 /// An assignment to at most `search.textures` textures that is no worse than the one it goes on from. None if some
 /// record has no texture there and is left none.
+#[cfg(feature = "import")]
 pub(super) fn improved(
     profiles: &LiveProfiles,
     conflicts: &Conflicts,
@@ -205,6 +207,7 @@ const MOVES_BETWEEN_CHECKS: u64 = 64;
 /// Earlier costs that late acceptance compares with. Shorter than for banks, because there are fewer moves. A guess.
 const HISTORY: usize = 500;
 /// The same where a search goes on from an assignment that is good already. A guess.
+#[cfg(feature = "import")]
 const SHORT_HISTORY: usize = 50;
 /// One of so many moves is of any tensor, the others of one that is alive where its texture is fullest: no other lowers
 /// a peak. A guess.
