@@ -7,6 +7,7 @@ use super::{
     lowered::LoweredModel,
     model::CompiledModel,
     options::{CompileOptions, Phases, WeightStorage},
+    select::Refusal,
 };
 use crate::{graph::Graph, plan::SearchControl, schedule::stream};
 
@@ -52,7 +53,7 @@ pub(super) fn within(
                 break;
             }
             let options = CompileOptions { phases: Phases::Budget(room), ..options.clone() };
-            match compile_for(graph, &options, control) {
+            match compile_for(graph, &options, Refusal::Bounded, control) {
                 Ok(mut compiled) => {
                     let needed = compiled.device_bytes();
                     if needed <= bytes {

@@ -37,6 +37,7 @@ pub use saved::{SavedPlanError, load};
 use compile_for::compile_for;
 use fronts::Fronts;
 use lowered::LoweredModel;
+use select::Refusal;
 
 use crate::{graph::Graph, plan::SearchControl};
 
@@ -53,7 +54,7 @@ pub fn compile(
     if let Phases::DeviceBudget(bytes) = options.phases {
         return budget::within(graph, options, bytes, control);
     }
-    compile_for(graph, options, control)
+    compile_for(graph, options, Refusal::Searched, control)
 }
 
 /// The Pareto front of pool bytes against predicted time: no point is beaten in both by another, and the last is what

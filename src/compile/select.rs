@@ -8,10 +8,20 @@ use super::{
 };
 use crate::plan::SearchControl;
 
+/// Where no plan fits a budget of the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// After a search for the smallest pool, which the error then names.
+    Searched,
+    /// At once where what lives at the same time is more than the budget: who asks has other settings to try.
+    Bounded,
+}
+
 /// The point that `options` asks for.
 pub(super) fn select(
     fronts: &Fronts<'_>,
     options: &CompileOptions,
+    refusal: Refusal,
     too_many_rows: Option<u64>,
     control: &SearchControl<'_>,
 ) -> Result<Option<Point>, CompileError> {
@@ -29,7 +39,8 @@ pub(super) fn select(
         return Ok(Some(fronts.point(fitting)));
     }
     // No placement takes fewer bytes than live at once, so a search for one that fits would be in vain.
-    if let Some(live) = fronts.least_live_bytes().filter(|&live| live > bytes) {
+    let bound = fronts.least_live_bytes().filter(|&live| refusal == Refusal::Bounded && live > bytes);
+    if let Some(live) = bound {
         return Err(CompileError::Budget {
             bytes,
             least: live,
