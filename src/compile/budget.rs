@@ -82,5 +82,5 @@ pub(super) fn within(
 fn beside(graph: &Graph, options: &CompileOptions, control: &SearchControl<'_>) -> Result<u64, CompileError> {
     let lowered = LoweredModel::new(graph, &CompileOptions { phases: Phases::Min, ..options.clone() }, control)?;
     let schedule = stream(&lowered.graph, lowered.plain(), &lowered.streaming);
-    Ok(device_bytes::beside_pool(&lowered.graph, &schedule, options.format, options.limits.max_extent))
+    Ok(device_bytes::beside_pool(&lowered.graph, &schedule, options.weights, options.format, options.limits.max_extent))
 }

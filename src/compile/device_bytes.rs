@@ -1,6 +1,6 @@
 //! What a session of a compiled model will take of the device's memory, reckoned without a device.
 
-use super::{io_texture::io_texture, model::CompiledModel};
+use super::{io_texture::io_texture, model::CompiledModel, options::WeightStorage};
 use crate::{
     graph::{Graph, Shape, TensorId},
     ops,
@@ -12,10 +12,18 @@ use crate::{
 /// after a submission. Measured on lavapipe, 14 MiB: 4.7 ms in pieces of 64 KiB, 1.6 ms of 256 KiB, 2.0 ms of 1 MiB.
 pub(crate) const PIECE: u64 = 256 << 10;
 
-/// Bytes of each of the two buffers that uploads in the middle of a run go through. Measured on lavapipe: 14 MiB through
+/// Bytes of each of the two buffers that uploads in the middle of a run go through at most. Measured on lavapipe: 14 MiB through
 /// buffers of 64 KiB take 4.7 ms, of 256 KiB 0.8 ms, of 1 MiB 1.2 ms (copies alone). It is chosen smaller than the
 /// fastest, since all of the device's memory counts.
-pub(crate) const UPLOAD_SLOT: u64 = 128 << 10;
+const UPLOAD_SLOT: u64 = 128 << 10;
+
+/// The same where weights are streamed in tiles of that size: who asks for small ones is short of memory.
+fn upload_slot(weights: WeightStorage) -> u64 {
+    match weights {
+        WeightStorage::Resident => UPLOAD_SLOT,
+        WeightStorage::Streamed { tile_bytes, .. } => tile_bytes.clamp(UPLOAD_SLOT / 2, UPLOAD_SLOT),
+    }
+}
 
 /// Bytes that no session asks for: zeros that wgpu keeps on each device (512 KiB and 304 bytes, wgpu 30), and what drivers
 /// leave out for alignment (16 KiB of MobileNet v2 on lavapipe, rounded up).
@@ -26,7 +34,13 @@ const DRIVER: u64 = 576 << 10;
 const BLOCK: u64 = 320;
 
 /// What lies on the device beside the pool, in bytes: as far as it follows from what is streamed.
-pub(super) fn beside_pool(graph: &Graph, schedule: &Schedule, format: TexelFormat, max_extent: u32) -> u64 {
+pub(super) fn beside_pool(
+    graph: &Graph,
+    schedule: &Schedule,
+    weights_in: WeightStorage,
+    format: TexelFormat,
+    max_extent: u32,
+) -> u64 {
     let texel = format.texel_bytes();
     let streamed = schedule.streamed();
     let resident = graph.nodes.iter_enumerated().filter(|&(id, _)| !streamed.contains(id));
@@ -52,7 +66,7 @@ pub(super) fn beside_pool(graph: &Graph, schedule: &Schedule, format: TexelForma
     }
     let uploads = schedule.steps.iter().any(|step| step.kind == StepKind::Upload);
     if uploads {
-        transfer += 2 * UPLOAD_SLOT;
+        transfer += 2 * upload_slot(weights_in);
     }
     // And the texel for what dispatches leave open.
     weights + io + transfer + texel + DRIVER
@@ -64,7 +78,14 @@ impl CompiledModel {
     /// kilobytes; [`Session::memory`](crate::Session::memory) says what it came to.
     pub fn device_bytes(&self) -> u64 {
         let Self { graph, schedule, plan, format, limits, .. } = self;
-        plan.bytes() + beside_pool(graph, schedule, *format, limits.max_extent) + tables(self)
+        let beside = beside_pool(graph, schedule, self.lowering.weights, *format, limits.max_extent);
+        plan.bytes() + beside + tables(self)
+    }
+
+    /// Bytes of each of the two buffers that uploads in the middle of a run go through.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn upload_slot(&self) -> u64 {
+        upload_slot(self.lowering.weights)
     }
 }
 

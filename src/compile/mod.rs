@@ -25,7 +25,7 @@ mod streaming;
 mod variant;
 
 #[cfg(feature = "gpu")]
-pub(crate) use device_bytes::{PIECE, UPLOAD_SLOT};
+pub(crate) use device_bytes::PIECE;
 pub use device_profile::{Clock, DeviceProfile, Rate};
 pub use error::CompileError;
 pub use io_texture::io_texture;

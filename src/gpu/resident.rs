@@ -95,7 +95,7 @@ impl Resident {
         let placed = PlacedModel { compiled, textures: &textures, texture_of_storage: &texture_of_storage };
         let Commands { steps, dispatches, uploads } =
             placed.commands(&places, options.poison, gpu.device.limits().max_buffer_size)?;
-        let uploads = Uploads::new(staging, weights.packed(), &uploads, format);
+        let uploads = Uploads::new(staging, weights.packed(), &uploads, format, compiled.upload_slot());
         let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
         let program = Program::with_rebindable(gpu, &mut textures, &mut pipelines, format, &dispatches, &numbers)?;
         let recipes = pipelines.recipes();

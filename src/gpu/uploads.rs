@@ -12,7 +12,6 @@ use super::{
     wait::{Mapping, Submitted, Wait},
 };
 use crate::{
-    compile::UPLOAD_SLOT,
     graph::NodeId,
     plan::{TexelFormat, TextureSpec},
 };
@@ -102,8 +101,14 @@ struct Slot {
 }
 
 impl Uploads {
-    /// The uploads in the order of their dispatches.
-    pub(super) fn new(staging: &Arc<Staging>, packed: &PackedWeights, uploads: &[Upload], format: TexelFormat) -> Self {
+    /// The uploads in the order of their dispatches, through buffers of at most `slot` bytes.
+    pub(super) fn new(
+        staging: &Arc<Staging>,
+        packed: &PackedWeights,
+        uploads: &[Upload],
+        format: TexelFormat,
+        slot: u64,
+    ) -> Self {
         let texel = format.texel_bytes() as usize;
         let bytes = |upload: &Upload| match &upload.source {
             UploadSource::Weights { node, slices } => {
@@ -114,7 +119,7 @@ impl Uploads {
             }
         };
         let all: u64 = uploads.iter().flat_map(bytes).map(|mut bytes| bytes.range().len() as u64).sum();
-        let slot_bytes = all.min(UPLOAD_SLOT);
+        let slot_bytes = all.min(slot);
         let mut batches =
             Batches { room: slot_bytes as usize, used: 0, texel: format.texel_bytes() as usize, made: vec![] };
         for upload in uploads {
