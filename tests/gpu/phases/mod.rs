@@ -19,6 +19,10 @@ use crate::{
     support::{IN_32_BITS_ALONE, different, hash::bits, models::model, open, zoo as catalogue},
 };
 
+/// Millions of multiplications with an addition, below which a network is run in phases with uploads, too. Chosen for the
+/// time that it takes.
+const SMALL: f64 = 350.0;
+
 /// What phases are to do for a network.
 #[derive(Clone, Copy)]
 pub(crate) enum Gain {
@@ -147,12 +151,19 @@ fn is_invariant(network: &Network) {
             assert_eq!(naive.bits, found.bits, "{name}: {planner} with poison, {format:?}");
             whole = found.memory.planned.pool.min(whole);
         }
+        // Weights and inputs uploaded in every run, in 32 bits, which 16 bits differ from in nothing that is planned; in
+        // phases where planning and running again takes little.
+        let small = network.multiply_adds() < SMALL;
         for phases in [Phases::Off, Phases::Auto] {
-            let weights = WeightStorage::Streamed { resident_below: 1 << 10, tile_bytes: 64 << 10 };
-            let streamed = CompileOptions { phases, weights, ..options.clone() };
+            if format == TexelFormat::Rgba16Float || phases == Phases::Auto && !small {
+                continue;
+            }
+            let weights = WeightStorage::Streamed { resident_below: 1 << 10, tile_bytes: 256 << 10 };
+            let planner = Planner::Strategy(Strategy::GreedyBySize);
+            let streamed = CompileOptions { phases, planner, weights, stream_inputs: true, ..options.clone() };
             let compiled = compile(&graph, &streamed, &SearchControl::new()).unwrap();
             let found = run(&gpu, compiled, &streamed, true, &inputs);
-            assert_eq!(naive.bits, found.bits, "{name}: weights uploaded in every run, {phases:?}, {format:?}");
+            assert_eq!(naive.bits, found.bits, "{name}: uploads in every run, {phases:?}, {format:?}");
             assert!(found.memory.planned.weights <= naive.memory.planned.weights, "{name}");
         }
         let answered = began.elapsed() - planned;
