@@ -36,31 +36,26 @@ pub(super) enum UploadSource {
     Input { input: usize, texels: Range<usize> },
 }
 
-/// Where bytes are that are uploaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Bytes {
-    Weights(Range<usize>),
-    Input(usize, Range<usize>),
+/// Bytes that are uploaded.
+#[derive(Clone, Debug)]
+struct Bytes {
+    from: BytesOf,
+    range: Range<usize>,
+}
+
+/// What bytes are some of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BytesOf {
+    Weights,
+    Input(usize),
 }
 
 impl Bytes {
-    fn range(&mut self) -> &mut Range<usize> {
-        match self {
-            Self::Weights(range) | Self::Input(_, range) => range,
-        }
-    }
-
-    fn is_empty(&mut self) -> bool {
-        let range = self.range();
-        range.start >= range.end
-    }
-
     /// Takes the first so many away.
     fn split(&mut self, length: usize) -> Self {
-        let mut first = self.clone();
-        let middle = self.range().start + length;
-        first.range().end = middle;
-        self.range().start = middle;
+        let middle = self.range.start + length;
+        let first = Self { from: self.from, range: self.range.start..middle };
+        self.range.start = middle;
         first
     }
 }
@@ -112,16 +107,16 @@ impl Uploads {
         let texel = format.texel_bytes() as usize;
         let bytes = |upload: &Upload| match &upload.source {
             UploadSource::Weights { node, slices } => {
-                packed.ranges(*node, slices, format).into_iter().map(Bytes::Weights).collect()
+                let ranges = packed.ranges(*node, slices, format).into_iter();
+                ranges.map(|range| Bytes { from: BytesOf::Weights, range }).collect()
             }
             UploadSource::Input { input, texels } => {
-                vec![Bytes::Input(*input, texels.start * texel..texels.end * texel)]
+                vec![Bytes { from: BytesOf::Input(*input), range: texels.start * texel..texels.end * texel }]
             }
         };
-        let all: u64 = uploads.iter().flat_map(bytes).map(|mut bytes| bytes.range().len() as u64).sum();
+        let all: u64 = uploads.iter().flat_map(bytes).map(|bytes| bytes.range.len() as u64).sum();
         let slot_bytes = all.min(slot);
-        let mut batches =
-            Batches { room: slot_bytes as usize, used: 0, texel: format.texel_bytes() as usize, made: vec![] };
+        let mut batches = Batches { room: slot_bytes as usize, used: 0, texel, made: vec![] };
         for upload in uploads {
             batches.add(upload, bytes(upload));
         }
@@ -233,15 +228,9 @@ impl Copy {
 
     fn write(&self, gpu: &Gpu, bytes: &[u8], textures: &TextureSet, format: TexelFormat) {
         let (texture, spec) = (textures.texture(self.texture), textures.spec(self.texture));
-        for Rectangle { at, x, y, width, height } in rectangles(self.first, self.texels, spec) {
-            let layout = wgpu::TexelCopyBufferLayout {
-                offset: u64::from(at) * format.texel_bytes(),
-                bytes_per_row: (height > 1).then_some(row_bytes(spec) as u32),
-                rows_per_image: None,
-            };
-            let origin = wgpu::Origin3d { x, y, z: 0 };
-            let to = wgpu::TexelCopyTextureInfo { origin, ..texture.as_image_copy() };
-            gpu.queue.write_texture(to, bytes, layout, wgpu::Extent3d { width, height, depth_or_array_layers: 1 });
+        for rectangle in rectangles(self.first, self.texels, spec) {
+            let (to, extent) = rectangle.place(texture);
+            gpu.queue.write_texture(to, bytes, rectangle.layout(0, spec, format), extent);
         }
     }
 }
@@ -260,9 +249,10 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn bytes(&self, bytes: &Bytes) -> Option<&'a [u8]> {
-        match bytes {
-            Bytes::Weights(range) => self.packed.get(range.clone()),
-            Bytes::Input(input, range) => self.inputs.get(*input)?.packed(range.clone()),
+        let range = bytes.range.clone();
+        match bytes.from {
+            BytesOf::Weights => self.packed.get(range),
+            BytesOf::Input(input) => self.inputs.get(input)?.packed(range),
         }
     }
 }
@@ -292,18 +282,10 @@ impl Copy {
         encoder: &mut wgpu::CommandEncoder,
     ) {
         let (texture, spec) = (textures.texture(self.texture), textures.spec(self.texture));
-        for Rectangle { at, x, y, width, height } in rectangles(self.first, self.texels, spec) {
-            let layout = wgpu::TexelCopyBufferLayout {
-                offset: self.offset + u64::from(at) * format.texel_bytes(),
-                bytes_per_row: (height > 1).then_some(row_bytes(spec) as u32),
-                rows_per_image: None,
-            };
-            let origin = wgpu::Origin3d { x, y, z: 0 };
-            encoder.copy_buffer_to_texture(
-                wgpu::TexelCopyBufferInfo { buffer, layout },
-                wgpu::TexelCopyTextureInfo { origin, ..texture.as_image_copy() },
-                wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
-            );
+        for rectangle in rectangles(self.first, self.texels, spec) {
+            let layout = rectangle.layout(self.offset, spec, format);
+            let (to, extent) = rectangle.place(texture);
+            encoder.copy_buffer_to_texture(wgpu::TexelCopyBufferInfo { buffer, layout }, to, extent);
         }
     }
 }
@@ -316,6 +298,25 @@ struct Rectangle {
     y: u32,
     width: u32,
     height: u32,
+}
+
+impl Rectangle {
+    /// Where its texels lie among bytes that what is copied begins at `offset` of.
+    fn layout(&self, offset: u64, spec: TextureSpec, format: TexelFormat) -> wgpu::TexelCopyBufferLayout {
+        wgpu::TexelCopyBufferLayout {
+            offset: offset + u64::from(self.at) * format.texel_bytes(),
+            bytes_per_row: (self.height > 1).then_some(row_bytes(spec) as u32),
+            rows_per_image: None,
+        }
+    }
+
+    /// Where they go.
+    fn place<'a>(&self, texture: &'a wgpu::Texture) -> (wgpu::TexelCopyTextureInfo<'a>, wgpu::Extent3d) {
+        let &Self { x, y, width, height, .. } = self;
+        let origin = wgpu::Origin3d { x, y, z: 0 };
+        let to = wgpu::TexelCopyTextureInfo { origin, ..texture.as_image_copy() };
+        (to, wgpu::Extent3d { width, height, depth_or_array_layers: 1 })
+    }
 }
 
 /// Texels one after another as rectangles: the rest of a row, whole rows, the beginning of one.
@@ -350,20 +351,19 @@ impl Batches {
     fn add(&mut self, upload: &Upload, sources: Vec<Bytes>) {
         let mut first = upload.first;
         for mut source in sources {
-            while !source.is_empty() {
+            while !source.range.is_empty() {
                 if self.made.is_empty() || self.room - self.used < self.texel {
                     self.made.push(Batch::default());
                     self.used = 0;
                 }
                 let Some(batch) = self.made.last_mut() else { return };
-                let length = source.range().len().min((self.room - self.used) / self.texel * self.texel);
+                let length = source.range.len().min((self.room - self.used) / self.texel * self.texel);
                 let texels = (length / self.texel) as u32;
                 let now = source.split(length);
                 // What follows in its source follows in the buffer as well.
                 match batch.fills.last_mut() {
-                    Some((Bytes::Input(last, range), _)) if matches!(&now, Bytes::Input(input, more) if input == last && more.start == range.end) =>
-                    {
-                        range.end += length;
+                    Some((last, _)) if last.from == now.from && last.range.end == now.range.start => {
+                        last.range.end = now.range.end;
                     }
                     _ => batch.fills.push((now, self.used)),
                 }
