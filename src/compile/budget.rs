@@ -8,6 +8,7 @@ use super::{
     model::CompiledModel,
     options::{CompileOptions, Phases, WeightStorage},
     select::Refusal,
+    streaming::streaming,
 };
 use crate::{graph::Graph, plan::SearchControl, schedule::stream};
 
@@ -41,11 +42,13 @@ pub(super) fn within(
     bytes: u64,
     control: &SearchControl<'_>,
 ) -> Result<CompiledModel, CompileError> {
+    // Only what is streamed differs between the settings.
+    let lowered = LoweredModel::for_row_tiling(graph, options, control)?;
     let mut least = u64::MAX;
     let mut refused = None;
     for (weights, stream_inputs) in SETTINGS {
         let options = CompileOptions { weights, stream_inputs, ..options.clone() };
-        let beside = beside(graph, &options, control)?;
+        let beside = beside(&lowered, &options);
         let mut room = bytes.saturating_sub(beside);
         for _ in 0..TRIES {
             if room == 0 {
@@ -78,9 +81,10 @@ pub(super) fn within(
     Err(CompileError::DeviceBudget { bytes, least, phases, stopped, too_many_rows })
 }
 
-/// What lies beside the pool, without tables.
-fn beside(graph: &Graph, options: &CompileOptions, control: &SearchControl<'_>) -> Result<u64, CompileError> {
-    let lowered = LoweredModel::new(graph, &CompileOptions { phases: Phases::Min, ..options.clone() }, control)?;
-    let schedule = stream(&lowered.graph, lowered.plain(), &lowered.streaming);
-    Ok(device_bytes::beside_pool(&lowered.graph, &schedule, options.weights, options.format, options.limits.max_extent))
+/// What lies beside the pool with what the options stream, without tables.
+fn beside(lowered: &LoweredModel, options: &CompileOptions) -> u64 {
+    let &CompileOptions { weights, stream_inputs, format, limits, .. } = options;
+    let streaming = streaming(&lowered.graph, weights, stream_inputs, format);
+    let schedule = stream(&lowered.graph, lowered.plain(), &streaming);
+    device_bytes::beside_pool(&lowered.graph, &schedule, weights, format, limits.max_extent)
 }

@@ -1,19 +1,22 @@
 //! What a session of a compiled model will take of the device's memory, reckoned without a device.
 
+use std::collections::BTreeSet;
+
 use super::{io_texture::io_texture, model::CompiledModel, options::WeightStorage};
 use crate::{
-    graph::{Graph, Shape, TensorId},
+    graph::{Graph, TensorId},
+    kernels::UNIFORM_WORDS,
     ops,
     plan::{RowTable, TexelFormat},
     schedule::{Schedule, StepKind, StorageKind},
 };
 
-/// Bytes that go to the device or back at a time, where they are loaded or lie in textures of their own. `Queue::write_texture` would take as much for each call, and give it back only
-/// after a submission. Measured on lavapipe, 14 MiB: 4.7 ms in pieces of 64 KiB, 1.6 ms of 256 KiB, 2.0 ms of 1 MiB.
+/// Bytes that go to the device or back at a time, where they are loaded or lie in textures of their own.
+/// `Queue::write_texture` would take as much for each call, and give it back only after a submission. Measured on lavapipe, 14 MiB: 4.7 ms in pieces of 64 KiB, 1.6 ms of 256 KiB, 2.0 ms of 1 MiB.
 pub(crate) const PIECE: u64 = 256 << 10;
 
-/// Bytes of each of the two buffers that uploads in the middle of a run go through at most. Measured on lavapipe: 14 MiB through
-/// buffers of 64 KiB take 4.7 ms, of 256 KiB 0.8 ms, of 1 MiB 1.2 ms (copies alone). It is chosen smaller than the
+/// Bytes of each of the two buffers that uploads in the middle of a run go through at most. Measured on lavapipe: 14
+/// MiB through buffers of 64 KiB take 4.7 ms, of 256 KiB 0.8 ms, of 1 MiB 1.2 ms (copies alone). It is chosen smaller than the
 /// fastest, since all of the device's memory counts.
 const UPLOAD_SLOT: u64 = 128 << 10;
 
@@ -96,19 +99,16 @@ fn tables(compiled: &CompiledModel) -> u64 {
     let rows = |tensor: TensorId| -> u64 {
         let Some(Some(storage)) = schedule.storage_of.get(tensor).copied() else { return 4 };
         match schedule.record(storage).and_then(|record| plan.placements.get(record)).map(|placed| &placed.rows) {
-            Some(RowTable::Ring { .. } | RowTable::Scattered { .. }) => 4 * rows_of(graph.shape(tensor)),
+            Some(RowTable::Ring { .. } | RowTable::Scattered { .. }) => 4 * graph.shape(tensor).rows() as u64,
             _ => 4,
         }
     };
-    let mut last = None;
     let (mut all, mut longest) = (0, 0);
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for step in schedule.steps.iter().filter(|step| step.kind != StepKind::Upload) {
-        let key = (step.node, step.slices.start);
-        if last == Some(key) || !seen.insert(key) {
+        if !seen.insert((step.node, step.slices.start)) {
             continue;
         }
-        last = Some(key);
         let node = &graph.nodes[step.node];
         let dispatches = ops::dispatch_rows(graph, node).len() as u64;
         let block = BLOCK + node.operands().chain([node.output]).map(rows).sum::<u64>();
@@ -116,9 +116,5 @@ fn tables(compiled: &CompiledModel) -> u64 {
         longest = longest.max(block);
     }
     // Behind the last block there is room for the longest that a shader may see.
-    all + [2048, 8192, 65536].into_iter().find(|&class| longest <= class).unwrap_or(0)
-}
-
-fn rows_of(shape: Shape) -> u64 {
-    shape.rows() as u64
+    all + UNIFORM_WORDS.map(|words| 4 * u64::from(words)).into_iter().find(|&bytes| longest <= bytes).unwrap_or(0)
 }

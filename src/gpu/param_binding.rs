@@ -1,6 +1,6 @@
 //! Where shaders find what dispatches are told, and the WGSL that declares it.
 
-use crate::kernels::DISPATCH_WORDS;
+use crate::kernels::{DISPATCH_WORDS, UNIFORM_WORDS};
 
 /// Where the block of a dispatch lies: uniform memory is cheapest, storage memory has room for more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -12,10 +12,8 @@ pub enum ParamBinding {
 }
 
 impl ParamBinding {
-    /// Lengths of arrays in uniform memory. WGSL fixes them, and a binding must cover all of the array, so the last
-    /// block of a buffer has up to so many words behind it: a small network takes the smallest. The largest fills the
-    /// 64 KiB that core WebGPU promises a uniform binding.
-    pub const UNIFORM_WORDS: [u32; 3] = [512, 2048, 16384];
+    /// Lengths of arrays in uniform memory.
+    pub const UNIFORM_WORDS: [u32; 3] = UNIFORM_WORDS;
 
     /// Where blocks of up to so many words lie.
     pub fn for_words(words: usize) -> Self {

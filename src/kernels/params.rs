@@ -80,6 +80,11 @@ impl TensorParams {
     }
 }
 
+/// Lengths of arrays of blocks in uniform memory. WGSL fixes them, and a binding must cover all of the array, so the last
+/// block of a buffer has up to so many words behind it: a small network takes the smallest. The largest fills the 64 KiB
+/// that core WebGPU promises a uniform binding.
+pub(crate) const UNIFORM_WORDS: [u32; 3] = [512, 2048, 16384];
+
 /// A constant that lies whole among the weights, where a kernel reads it as a tensor without a row table; zeros where
 /// no operand is constant.
 #[derive(Clone, Copy, Debug)]

@@ -90,11 +90,6 @@ impl Streaming {
         !self.inputs && self.nodes.iter().all(Option::is_none)
     }
 
-    /// Whether the weights of a node are uploaded in every run.
-    pub fn is_streamed(&self, node: NodeId) -> bool {
-        self.get(node).is_some()
-    }
-
     /// What a node's weights take while it runs.
     pub(super) fn of(&self, node: NodeId) -> OperatorWeights {
         let Some(streamed) = self.get(node) else { return OperatorWeights::default() };
