@@ -228,20 +228,17 @@ impl Program {
         self.bound.iter().map(|dispatch| dispatch.label)
     }
 
-    /// Encodes some of the dispatches into one pass.
-    pub(super) fn encode_some(&self, encoder: &mut wgpu::CommandEncoder, which: Range<usize>) {
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-        for dispatch in self.bound.get(which).into_iter().flatten() {
-            dispatch.encode(&self.groups, &mut pass);
-        }
+    /// Encodes every dispatch into one pass.
+    pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
+        self.encode_some(encoder, 0..self.len());
     }
 
-    /// Encodes every dispatch into one pass.
-    pub fn encode(&self, encoder: &mut wgpu::CommandEncoder, timestamps: Option<wgpu::ComputePassTimestampWrites<'_>>) {
+    /// Encodes some of the dispatches into one pass.
+    pub(super) fn encode_some(&self, encoder: &mut wgpu::CommandEncoder, which: Range<usize>) {
         // One pass for all: each dispatch is a usage scope of its own, so wgpu puts barriers between them.
-        let mut pass = encoder
-            .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("texpool"), timestamp_writes: timestamps });
-        for dispatch in &self.bound {
+        let descriptor = wgpu::ComputePassDescriptor { label: Some("texpool"), timestamp_writes: None };
+        let mut pass = encoder.begin_compute_pass(&descriptor);
+        for dispatch in self.bound.get(which).into_iter().flatten() {
             dispatch.encode(&self.groups, &mut pass);
         }
     }

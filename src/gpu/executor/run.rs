@@ -65,16 +65,12 @@ impl Executor {
 
     /// Submits a run on what lies in the inputs' textures.
     pub(crate) fn submit(&mut self) -> Result<Submitted, GpuError> {
-        self.refuse_uploads()?;
-        self.bind()?;
-        let Self { gpu, resident, .. } = self;
-        let index = gpu.scoped("a run of the model", || {
-            let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("run") });
-            if let Some(resident) = resident {
-                resident.program.encode(&mut encoder, None);
-            }
-            gpu.queue.submit([encoder.finish()])
-        })?;
+        const WHAT: &str = "a run of the model";
+        let gpu = self.gpu.clone();
+        let descriptor = wgpu::CommandEncoderDescriptor { label: Some("run") };
+        let mut encoder = gpu.scoped(WHAT, || gpu.device.create_command_encoder(&descriptor))?;
+        self.encode(&mut encoder)?;
+        let index = gpu.scoped(WHAT, || gpu.queue.submit([encoder.finish()]))?;
         Ok(Submitted { index })
     }
 
@@ -184,7 +180,7 @@ impl Executor {
             resident => {
                 let index = gpu.scoped(what, || {
                     if let Some(resident) = resident {
-                        resident.program.encode(&mut encoder, None);
+                        resident.program.encode(&mut encoder);
                     }
                     finish(&mut encoder);
                     gpu.queue.submit([encoder.finish()])
@@ -249,7 +245,7 @@ impl Executor {
         self.refuse_uploads()?;
         self.bind()?;
         if let Some(resident) = &self.resident {
-            resident.program.encode(encoder, None);
+            resident.program.encode(encoder);
         }
         self.note();
         Ok(())
