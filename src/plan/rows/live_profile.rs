@@ -119,7 +119,7 @@ impl TextureLoad {
     }
 
     /// The first section whose load is the peak.
-    pub(super) fn fullest(&self) -> usize {
+    pub(super) fn peak_section(&self) -> usize {
         let block = self.maximums.iter().position(|&most| most == self.peak).unwrap_or(0);
         let sections = self.live.get(block).map_or(&[][..], |block| block);
         block * BLOCK + sections.iter().position(|&live| live == self.peak).unwrap_or(0)

@@ -209,8 +209,7 @@ const HISTORY: usize = 500;
 /// The same where a search goes on from an assignment that is good already. A guess.
 #[cfg(feature = "import")]
 const SHORT_HISTORY: usize = 50;
-/// One of so many moves is of any tensor, the others of one that is alive where its texture is fullest: no other lowers
-/// a peak. A guess.
+/// One of so many moves is of any tensor, the others of one that is alive at the peak of its texture: no other lowers it. A guess.
 const PEAK_MOVES: usize = 4;
 
 impl TextureSearch<'_, '_> {
@@ -251,10 +250,10 @@ impl TextureSearch<'_, '_> {
         }
     }
 
-    /// One of the tensors that are alive where a texture is fullest.
+    /// One of the tensors that are alive at the peak of a texture.
     fn alive_at_a_peak(&mut self, loads: &TextureLoads<'_>) -> Option<usize> {
         let texture = self.random.below(self.textures);
-        let section = loads.loads[texture].fullest();
+        let section = loads.loads[texture].peak_section();
         let alive =
             |&record: &usize| loads.texture_of[record] == texture && self.profiles.of[record].live_in(section) > 0;
         let alive: Vec<usize> = (0..self.profiles.of.len()).filter(alive).collect();

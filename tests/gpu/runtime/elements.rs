@@ -13,7 +13,7 @@ use super::{context, values};
 use crate::support::models::model;
 
 #[path = "../../support/tflite.rs"]
-#[allow(dead_code, reason = "one file is written here, of which other tests write many")]
+#[expect(dead_code, reason = "one file is written here, of which other tests write many")]
 mod tflite;
 
 /// Extents whose last slice is not full.

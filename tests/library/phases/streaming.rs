@@ -21,7 +21,7 @@ fn all() -> [Graph; 4] {
     [networks::mobilenet_v1(), networks::mobilenet_v2(), networks::squeezenet(), networks::resnet18()]
 }
 
-/// Rows and weights alive at the fullest step, in MiB: no more than a dynamic programme over borders between segments
+/// Rows and weights alive at the peak, in MiB: no more than a dynamic programme over borders between segments
 /// finds that counts rows and weights as this does, but for the classifiers, which it leaves out. And the smallest pool,
 /// which stays at what was reached.
 #[test]
