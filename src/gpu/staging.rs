@@ -9,7 +9,7 @@ use super::{
     Gpu, GpuError,
     allocations::{Allocations, TRANSFER},
     pack::{pack, unpack},
-    textures::{extent, row_bytes},
+    textures::{extent, in_buffer},
     wait::{Mapping, Submitted, Wait},
 };
 use crate::{
@@ -36,17 +36,6 @@ impl HostLayout {
         if !self.permutation.is_file_order() {
             let filed = self.permutation.to_file(values).into_owned();
             values.copy_from_slice(&filed);
-        }
-    }
-
-    fn in_buffer<'a>(&self, buffer: &'a wgpu::Buffer) -> wgpu::TexelCopyBufferInfo<'a> {
-        wgpu::TexelCopyBufferInfo {
-            buffer,
-            layout: wgpu::TexelCopyBufferLayout {
-                offset: 0,
-                bytes_per_row: Some(row_bytes(self.spec) as u32),
-                rows_per_image: None,
-            },
         }
     }
 }
@@ -189,7 +178,7 @@ impl Upload {
     /// Copies what was written to the texture, and has the buffer mapped again after that.
     pub(super) fn encode(&mut self, layout: &HostLayout, texture: &wgpu::Texture, encoder: &mut wgpu::CommandEncoder) {
         let buffer = &self.buffer.buffer;
-        encoder.copy_buffer_to_texture(layout.in_buffer(buffer), texture.as_image_copy(), extent(layout.spec));
+        encoder.copy_buffer_to_texture(in_buffer(buffer, layout.spec), texture.as_image_copy(), extent(layout.spec));
         self.state = State::Copied(Mapping::on_submit(encoder, buffer, wgpu::MapMode::Write));
     }
 
@@ -228,7 +217,7 @@ impl Readback {
     pub(super) fn encode(&mut self, texture: &wgpu::Texture, encoder: &mut wgpu::CommandEncoder) {
         let buffer = &self.buffer.buffer;
         let size = extent(self.layout.spec);
-        encoder.copy_texture_to_buffer(texture.as_image_copy(), self.layout.in_buffer(buffer), size);
+        encoder.copy_texture_to_buffer(texture.as_image_copy(), in_buffer(buffer, self.layout.spec), size);
         self.mapping = Some(Mapping::on_submit(encoder, buffer, wgpu::MapMode::Read));
     }
 

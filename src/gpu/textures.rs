@@ -318,6 +318,14 @@ pub(super) fn row_bytes(spec: TextureSpec) -> usize {
     spec.width as usize * spec.format.texel_bytes() as usize
 }
 
+/// The texels of a texture, or of whole rows of one, as they lie in a buffer from its first byte on. Rows must be of a
+/// multiple of 256 bytes.
+pub(super) fn in_buffer(buffer: &wgpu::Buffer, spec: TextureSpec) -> wgpu::TexelCopyBufferInfo<'_> {
+    let bytes_per_row = Some(row_bytes(spec) as u32);
+    let layout = wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row, rows_per_image: None };
+    wgpu::TexelCopyBufferInfo { buffer, layout }
+}
+
 /// Texels as the format stores them.
 pub(super) fn encode(format: TexelFormat, texels: &[[f32; 4]]) -> Vec<u8> {
     match format {

@@ -6,7 +6,7 @@ use std::{borrow::Cow, ops::Range, sync::Arc};
 use super::{
     Gpu, GpuError,
     staging::{Staging, StagingBuffer},
-    textures::row_bytes,
+    textures::{in_buffer, row_bytes},
     wait::{Mapping, Submitted, Wait},
 };
 use crate::{compile::PIECE, plan::TextureSpec};
@@ -32,12 +32,6 @@ fn region<'a>(
     let origin = wgpu::Origin3d { x: 0, y: first, z: 0 };
     let size = wgpu::Extent3d { width: spec.width, height: rows, depth_or_array_layers: 1 };
     (wgpu::TexelCopyTextureInfo { origin, ..texture.as_image_copy() }, size)
-}
-
-fn in_buffer(buffer: &wgpu::Buffer, spec: TextureSpec) -> wgpu::TexelCopyBufferInfo<'_> {
-    let bytes_per_row = Some(row_bytes(spec) as u32);
-    let layout = wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row, rows_per_image: None };
-    wgpu::TexelCopyBufferInfo { buffer, layout }
 }
 
 /// A buffer that pieces lie in on their way to the device, mapped between two of them.
