@@ -318,10 +318,10 @@ impl Gpu {
         }
         self.unsettled().sweep();
         self.check_lost()?;
-        match first {
-            None => Ok(made),
-            Some(error) => Err(refusal(doing, &error)),
-        }
+        let Some(error) = first else { return Ok(made) };
+        // A lost device refuses everything, perhaps before it has said that it is lost.
+        self.check_again()?;
+        Err(refusal(doing, &error))
     }
 
     fn unsettled(&self) -> MutexGuard<'_, Unsettled> {
