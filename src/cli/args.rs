@@ -6,7 +6,7 @@ use super::{
     progress::{self, Deadline},
 };
 use crate::{
-    compile::{CompileOptions, Phases, WeightStorage},
+    compile::{CompileOptions, Phases, StreamedIo, WeightStorage},
     fetch::cache_folder,
     gpu::{Gpu, GpuOptions, SharedWeights},
     plan::{LayoutKind, Planner, Strategy, TexelFormat},
@@ -64,11 +64,11 @@ pub(super) struct PlanArgs {
     /// Run operators in bands of rows, so that tensors need never be whole: the same bits from a smaller pool.
     #[arg(long, value_enum, default_value_t)]
     phases: PhasesArg,
-    /// The fastest plan that keeps all of the device's memory within this, in phases and with weights and inputs streamed
-    /// where it must be: 2MiB, 512KiB, 1500000.
+    /// The fastest plan that keeps all of the device's memory within this, in phases and with weights, inputs and outputs
+    /// streamed where it must be: 2MiB, 512KiB, 1500000.
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse, allow_negative_numbers = true, conflicts_with = "phases")]
     budget: Option<u64>,
-    /// What is uploaded into the pool in every run instead of lying on the device beside it. Default: `all` with `--phases
+    /// What goes through the pool in every run instead of lying on the device beside it. Default: `all` with `--phases
     /// min`, what a `--budget` makes necessary, else `none`.
     #[arg(long, value_name = "WHAT", conflicts_with = "budget")]
     stream: Option<StreamArg>,
@@ -93,13 +93,13 @@ enum PhasesArg {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum StreamArg {
-    /// Nothing: weights stay on the device, and inputs lie whole in textures of their own.
+    /// Nothing: weights stay on the device, and inputs and outputs lie whole in textures of their own.
     None,
-    /// Weights.
+    /// Weights, before the operators that need them.
     Weights,
-    /// Inputs, row by row as they are needed.
-    Inputs,
-    /// Weights and inputs.
+    /// Inputs, row by row as they are needed, and outputs, row by row as they are done.
+    Io,
+    /// Weights, inputs and outputs.
     All,
 }
 
@@ -204,11 +204,14 @@ impl PlanArgs {
             StreamArg::Weights | StreamArg::All => {
                 WeightStorage::Streamed { resident_below: 0, tile_bytes: self.weight_tile }
             }
-            StreamArg::None | StreamArg::Inputs => WeightStorage::Resident,
+            StreamArg::None | StreamArg::Io => WeightStorage::Resident,
         };
-        let stream_inputs = matches!(stream, StreamArg::Inputs | StreamArg::All);
+        let stream_io = match stream {
+            StreamArg::Io | StreamArg::All => StreamedIo::BOTH,
+            StreamArg::None | StreamArg::Weights => StreamedIo::NONE,
+        };
         let (rules, format) = (self.rules, self.format());
-        CompileOptions { rules, format, planner, phases, weights, stream_inputs, ..CompileOptions::default() }
+        CompileOptions { rules, format, planner, phases, weights, stream_io, ..CompileOptions::default() }
     }
 }
 

@@ -15,7 +15,6 @@ use crate::{
     graph::{Graph, NodeId, TensorId},
     io::printable,
     report::{DeviceMemoryReport, MemoryReport, ValueSummary},
-    schedule::StepKind,
 };
 use cpu_time::ProcessTime;
 use serde::Serialize;
@@ -181,8 +180,8 @@ fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<Step> {
     // dispatch.
     let mut of_step = Vec::with_capacity(rows.len());
     for ((number, row), step) in rows.into_iter().enumerate().zip(&compiled.schedule.steps) {
-        // Uploads are no dispatches.
-        if step.kind == StepKind::Upload {
+        // Copies are no dispatches.
+        if step.kind.is_transfer() {
             of_step.push(None);
             continue;
         }

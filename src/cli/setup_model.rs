@@ -7,7 +7,9 @@ use super::{
     stats::{ms, percentile},
 };
 use crate::{
-    compile::{CompileOptions, CompiledModel, DeviceProfile, Frontier, Phases, WeightStorage, compile, frontier},
+    compile::{
+        CompileOptions, CompiledModel, DeviceProfile, Frontier, Phases, StreamedIo, WeightStorage, compile, frontier,
+    },
     fetch::cache_folder,
     gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
@@ -104,8 +106,9 @@ pub(super) fn kept_or_compiled(
     options: &CompileOptions,
     search: &Search,
 ) -> Result<(CompiledModel, PlanSource), CliError> {
-    let takes_long =
-        options.phases != Phases::Off || options.weights != WeightStorage::Resident || options.stream_inputs;
+    let takes_long = options.phases != Phases::Off
+        || options.weights != WeightStorage::Resident
+        || options.stream_io != StreamedIo::NONE;
     let cached = search.cache.as_deref().filter(|_| takes_long).map(|cache| CachedPlan::new(cache, graph, options));
     if let Some(kept) = cached.as_ref().and_then(|cached| cached.load(graph, options)) {
         return Ok((kept, PlanSource::Cache));

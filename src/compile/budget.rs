@@ -6,7 +6,7 @@ use super::{
     error::CompileError,
     lowered::LoweredModel,
     model::CompiledModel,
-    options::{CompileOptions, Phases, WeightStorage},
+    options::{CompileOptions, Phases, StreamedIo, WeightStorage},
     select::Refusal,
     streaming::streaming,
 };
@@ -16,16 +16,16 @@ use crate::{graph::Graph, plan::SearchControl, schedule::stream};
 /// have a few operators with most of the weights, and each tile costs an upload and a dispatch.
 /// On lavapipe streaming all weights of MobileNet v2 takes 1.2 times the processor time in tiles of 256 KiB and 1.6 times
 /// in tiles of 64 KiB.
-const SETTINGS: [(WeightStorage, bool); 9] = [
-    (WeightStorage::Resident, false),
-    (WeightStorage::Resident, true),
-    (streamed(1 << 20, 256 << 10), true),
-    (streamed(256 << 10, 256 << 10), true),
-    (streamed(64 << 10, 256 << 10), true),
-    (streamed(0, 256 << 10), true),
-    (streamed(0, 128 << 10), true),
-    (streamed(0, 64 << 10), true),
-    (streamed(0, 16 << 10), true),
+const SETTINGS: [(WeightStorage, StreamedIo); 9] = [
+    (WeightStorage::Resident, StreamedIo::NONE),
+    (WeightStorage::Resident, StreamedIo::BOTH),
+    (streamed(1 << 20, 256 << 10), StreamedIo::BOTH),
+    (streamed(256 << 10, 256 << 10), StreamedIo::BOTH),
+    (streamed(64 << 10, 256 << 10), StreamedIo::BOTH),
+    (streamed(0, 256 << 10), StreamedIo::BOTH),
+    (streamed(0, 128 << 10), StreamedIo::BOTH),
+    (streamed(0, 64 << 10), StreamedIo::BOTH),
+    (streamed(0, 16 << 10), StreamedIo::BOTH),
 ];
 
 /// Plans that are tried with one setting: what tables take is known when there is a plan.
@@ -46,8 +46,8 @@ pub(super) fn within(
     let lowered = LoweredModel::for_row_tiling(graph, options, control)?;
     let mut least = u64::MAX;
     let mut refused = None;
-    for (weights, stream_inputs) in SETTINGS {
-        let options = CompileOptions { weights, stream_inputs, ..options.clone() };
+    for (weights, stream_io) in SETTINGS {
+        let options = CompileOptions { weights, stream_io, ..options.clone() };
         let beside = beside(&lowered, &options);
         let mut room = bytes.saturating_sub(beside);
         for _ in 0..TRIES {
@@ -83,8 +83,8 @@ pub(super) fn within(
 
 /// What lies beside the pool with what the options stream, without tables.
 fn beside(lowered: &LoweredModel, options: &CompileOptions) -> u64 {
-    let &CompileOptions { weights, stream_inputs, format, limits, .. } = options;
-    let streaming = streaming(&lowered.graph, weights, stream_inputs, format);
+    let &CompileOptions { weights, stream_io, format, limits, .. } = options;
+    let streaming = streaming(&lowered.graph, weights, stream_io, format);
     let schedule = stream(&lowered.graph, lowered.plain(), &streaming);
     device_bytes::beside_pool(&lowered.graph, &schedule, weights, format, limits.max_extent)
 }

@@ -47,8 +47,8 @@ impl<'a> CostModel<'a> {
         let (mut dispatches, mut predicted_us) = (0, self.fixed_us);
         for step in &schedule.steps {
             let Some(operator) = self.operators.get(&step.node) else { continue };
-            if step.kind == StepKind::Upload {
-                // What inputs take is in `fixed_us`, wherever they lie.
+            if step.kind.is_transfer() {
+                // What inputs and outputs take is in `fixed_us`, wherever they lie.
                 let storage = &schedule.storages[step.to];
                 let texels = if storage.tensor().is_some() { 0 } else { storage.texels() };
                 predicted_us += self.device_profile.transfer_us * texels as f64 / 1e3 + self.device_profile.dispatch_us;

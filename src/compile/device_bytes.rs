@@ -15,16 +15,17 @@ use crate::{
 /// `Queue::write_texture` would take as much for each call, and give it back only after a submission. Measured on lavapipe, 14 MiB: 4.7 ms in pieces of 64 KiB, 1.6 ms of 256 KiB, 2.0 ms of 1 MiB.
 pub(crate) const PIECE: u64 = 256 << 10;
 
-/// Bytes of each of the two buffers that uploads in the middle of a run go through at most. Measured on lavapipe: 14
+/// Bytes of each of the two buffers that uploads in the middle of a run go through at most, and of each of the two for
+/// downloads. Measured on lavapipe: 14
 /// MiB through buffers of 64 KiB take 4.7 ms, of 256 KiB 0.8 ms, of 1 MiB 1.2 ms (copies alone). It is chosen smaller than the
 /// fastest, since all of the device's memory counts.
-const UPLOAD_SLOT: u64 = 128 << 10;
+const SLOT: u64 = 128 << 10;
 
 /// The same where weights are streamed in tiles of that size: who asks for small ones is short of memory.
-fn upload_slot(weights: WeightStorage) -> u64 {
+fn slot(weights: WeightStorage) -> u64 {
     match weights {
-        WeightStorage::Resident => UPLOAD_SLOT,
-        WeightStorage::Streamed { tile_bytes, .. } => tile_bytes.clamp(UPLOAD_SLOT / 2, UPLOAD_SLOT),
+        WeightStorage::Resident => SLOT,
+        WeightStorage::Streamed { tile_bytes, .. } => tile_bytes.clamp(SLOT / 2, SLOT),
     }
 }
 
@@ -63,13 +64,16 @@ pub(super) fn beside_pool(
             (_, bytes) => bytes.min(PIECE),
         };
     }
-    let large_input = graph.inputs.iter().any(|&input| !schedule.is_uploaded(input) && texture(input) > PIECE);
+    let large_input = graph.inputs.iter().any(|&input| !schedule.is_pooled(input) && texture(input) > PIECE);
     if weights > 0 || large_input {
         transfer += PIECE;
     }
-    let uploads = schedule.steps.iter().any(|step| step.kind == StepKind::Upload);
-    if uploads {
-        transfer += 2 * upload_slot(weights_in);
+    for kind in [StepKind::Upload, StepKind::Download] {
+        let steps = schedule.steps.iter().filter(|step| step.kind == kind);
+        let texels = steps.map(|step| step.rows.len().max(1) as u64 * u64::from(schedule.storages[step.to].row_texels));
+        // What fits into one buffer needs no second.
+        let (bytes, slot) = (texels.sum::<u64>() * texel, slot(weights_in));
+        transfer += if bytes > slot { 2 * slot } else { bytes };
     }
     // And the texel for what dispatches leave open.
     weights + io + transfer + texel + DRIVER
@@ -85,10 +89,11 @@ impl CompiledModel {
         plan.bytes() + beside + tables(self)
     }
 
-    /// Bytes of each of the two buffers that uploads in the middle of a run go through.
+    /// Bytes of each of the two buffers that uploads in the middle of a run go through at most, and of each of the two for
+    /// downloads.
     #[cfg(feature = "gpu")]
-    pub(crate) fn upload_slot(&self) -> u64 {
-        upload_slot(self.lowering.weights)
+    pub(crate) fn transfer_slot(&self) -> u64 {
+        slot(self.lowering.weights)
     }
 }
 
@@ -105,7 +110,7 @@ fn tables(compiled: &CompiledModel) -> u64 {
     };
     let (mut all, mut longest) = (0, 0);
     let mut seen = BTreeSet::new();
-    for step in schedule.steps.iter().filter(|step| step.kind != StepKind::Upload) {
+    for step in schedule.steps.iter().filter(|step| !step.kind.is_transfer()) {
         if !seen.insert((step.node, step.slices.start)) {
             continue;
         }

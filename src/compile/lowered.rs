@@ -31,7 +31,7 @@ pub(super) struct LoweredModel {
     pub(super) views: NodeSet,
     /// The concatenations and pads whose parts could be written in place.
     pub(super) in_place: NodeSet,
-    /// The weights that are uploaded in every run.
+    /// What goes through the pool in every run.
     pub(super) streaming: Streaming,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct LoweredModel {
 /// megabytes.
 const MAX_ROWS: u64 = 1 << 20;
 
-/// The steps without phases, and without uploads of weights.
+/// The steps without phases, uploads and downloads.
 #[derive(Clone)]
 pub(super) struct UnphasedSchedule {
     pub(super) schedule: Schedule,
@@ -51,7 +51,7 @@ pub(super) struct UnphasedSchedule {
 /// A plan without phases.
 pub(super) struct UnphasedPlan {
     pub(super) steps: UnphasedSchedule,
-    /// The same steps with uploads of weights, which the plan is for.
+    /// The same steps with uploads and downloads, which the plan is for.
     pub(super) streamed: Schedule,
     best: Solution,
     pub(super) plan: Plan,
@@ -104,7 +104,7 @@ impl LoweredModel {
                 schedules.push(UnphasedSchedule { schedule, in_place: some });
             }
         }
-        let streaming = streaming(&graph, options.weights, options.stream_inputs, options.format);
+        let streaming = streaming(&graph, options.weights, options.stream_io, options.format);
         Ok(Self { graph, report, row_means, schedules, views, in_place, streaming })
     }
 
@@ -159,7 +159,7 @@ impl LoweredModel {
                 row_means: self.row_means,
                 in_place,
                 weights: options.weights,
-                stream_inputs: options.stream_inputs,
+                stream_io: options.stream_io,
             },
             requested: options.phases,
             phased: None,

@@ -30,7 +30,7 @@ pub use device_profile::{Clock, DeviceProfile, Rate};
 pub use error::CompileError;
 pub use io_texture::io_texture;
 pub use model::{CompiledModel, Frontier, Phased};
-pub use options::{CompileOptions, Phases, WeightStorage};
+pub use options::{CompileOptions, Phases, StreamedIo, WeightStorage};
 pub use point::{Peak, Point};
 pub use saved::{SavedPlanError, load};
 

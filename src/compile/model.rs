@@ -1,7 +1,7 @@
 //! What compiling answers with: a model ready to run, or all plans of it among which none is beaten.
 
 use super::{
-    options::{Phases, WeightStorage},
+    options::{Phases, StreamedIo, WeightStorage},
     point::{Peak, Point},
 };
 use crate::{
@@ -106,8 +106,8 @@ pub(super) struct Lowering {
     pub(super) in_place: NodeSet,
     /// Where weights are while it runs.
     pub(super) weights: WeightStorage,
-    /// Whether inputs are uploaded into the pool.
-    pub(super) stream_inputs: bool,
+    /// Which inputs and outputs go through the pool.
+    pub(super) stream_io: StreamedIo,
 }
 
 /// The phases of a compiled model.

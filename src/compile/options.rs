@@ -20,8 +20,8 @@ pub enum Phases {
     /// The fastest plan whose pool takes no more than so many bytes.
     Budget(u64),
     /// The fastest plan that is found with which a session takes no more than so many bytes of the device in all: pool,
-    /// weights, inputs and outputs, tables, buffers for transfers. Weights and inputs are streamed where they must be,
-    /// whatever else is asked of them.
+    /// weights, inputs and outputs, tables, buffers for transfers. All of those are streamed where they must be, whatever
+    /// else is asked of them.
     DeviceBudget(u64),
 }
 
@@ -41,6 +41,24 @@ pub enum WeightStorage {
     },
 }
 
+/// Which of a model's inputs and outputs go through the pool, row by row, instead of lying whole in textures of their own.
+/// They then come and go by value alone: no texture of the caller's can be bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamedIo {
+    /// Inputs: each row is uploaded before the first step that reads it.
+    pub inputs: bool,
+    /// Outputs: each row is downloaded behind the last step that writes it. An output that is another tensor in another
+    /// shape keeps its texture.
+    pub outputs: bool,
+}
+
+impl StreamedIo {
+    /// Inputs and outputs.
+    pub const BOTH: Self = Self { inputs: true, outputs: true };
+    /// Neither.
+    pub const NONE: Self = Self { inputs: false, outputs: false };
+}
+
 /// What is asked of the plan.
 #[derive(Clone, Debug)]
 pub struct CompileOptions {
@@ -56,9 +74,8 @@ pub struct CompileOptions {
     pub phases: Phases,
     /// Where weights are while the model runs.
     pub weights: WeightStorage,
-    /// Whether inputs are uploaded into the pool, row by row as they are needed, instead of lying whole in textures of
-    /// their own. They then come by value alone: no texture of the caller's can be bound.
-    pub stream_inputs: bool,
+    /// Which inputs and outputs go through the pool.
+    pub stream_io: StreamedIo,
     /// What the device takes for a dispatch and for arithmetic; decides between phased plans.
     pub device_profile: DeviceProfile,
     /// What the device allows of a texture.
@@ -77,7 +94,7 @@ impl Default for CompileOptions {
             budget: SearchBudget::default(),
             phases: Phases::default(),
             weights: WeightStorage::default(),
-            stream_inputs: false,
+            stream_io: StreamedIo::NONE,
             device_profile: DeviceProfile::default(),
             limits: TextureLimits { max_extent: CORE_EXTENT },
         }

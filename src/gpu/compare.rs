@@ -86,7 +86,7 @@ pub fn compare_compiled(
     tolerance: f32,
     mut progress: impl FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Vec<StepDifference>, GpuError> {
-    let options = ExecutorOptions { compile, readback: true, ..ExecutorOptions::default() };
+    let options = ExecutorOptions { compile, ..ExecutorOptions::default() };
     let mut session = Executor::from_compiled(gpu, compiled, &options)?;
     // A copy, since the session is borrowed while the steps are looked at.
     let compiled = session.compiled().clone();

@@ -84,21 +84,23 @@ pub enum GpuError {
     /// The memory was given back, and taking it again may take long.
     #[error("the session has given its memory back; restore it first")]
     Trimmed,
-    /// A run of a model whose weights or inputs are uploaded in the middle of it is several submissions, the host's work
-    /// between them, and was asked for as one.
+    /// A run of a model in the middle of which weights, inputs or outputs cross between host and device is several
+    /// submissions, the host's work between them, and was asked for as one.
     #[error(
-        "the model's weights or inputs are uploaded in the middle of a run, so a run is no single submission: use `run`, \
-         or compile the model without streaming"
+        "the model's weights, inputs or outputs are streamed, so a run is no single submission: use `run`, or compile the \
+         model without streaming"
     )]
     Streamed,
-    /// An input that is uploaded into the pool in the middle of a run has no texture.
+    /// An input or output that goes through the pool in the middle of a run has no texture.
     #[error(
-        "input {index} (`{}`) is uploaded into the pool in the middle of a run and has no texture: pass its values to \
-         `run`, or compile the model without streaming inputs",
+        "{role} {index} (`{}`) goes through the pool row by row and has no texture: {role}s go by value, through `run`, \
+         or compile the model without streaming {role}s",
         printable(name)
     )]
-    InputStreamed {
-        /// Which input.
+    TensorStreamed {
+        /// Whether it is an input or an output.
+        role: TensorRole,
+        /// Which of them.
         index: usize,
         /// Its name.
         name: String,

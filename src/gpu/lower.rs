@@ -3,7 +3,7 @@
 use super::{
     GpuError, TextureSet,
     params::SharedBlocks,
-    uploads::{Upload, UploadSource},
+    streamed::{TexelTransfer, TransferOf},
 };
 use crate::{
     compile::CompiledModel,
@@ -59,24 +59,30 @@ impl PlacedModel<'_> {
         self.operand(tensor)
     }
 
-    /// The uploads of a step, which come before dispatch `before`: weights, or rows of an input, each wherever it lies.
-    fn upload(&self, step: &Step, before: usize, uploads: &mut Vec<Upload>) {
+    /// The transfers of a step, which come before dispatch `before`: weights, or rows of an input or output, each
+    /// wherever it lies.
+    fn transfer(&self, step: &Step, before: usize, transfers: &mut Vec<TexelTransfer>) {
         let CompiledModel { graph, schedule, .. } = self.compiled;
         let (texture, table) = (self.texture_of_storage[step.to], self.rows(step.to));
-        let upload = |source: UploadSource, first: u32| Upload { source, texture, first, before };
-        match schedule.storages[step.to].contents {
+        let transfer = |of: TransferOf, first: u32| TexelTransfer { of, texture, first, before };
+        let tensor = match schedule.storages[step.to].contents {
             Contents::Weights(node) => {
-                let source = UploadSource::Weights { node, slices: step.slices.clone() };
-                uploads.push(upload(source, table.start(0)));
+                let weights = TransferOf::Weights { node, slices: step.slices.clone() };
+                return transfers.push(transfer(weights, table.start(0)));
             }
-            Contents::Tensor(tensor) => {
-                let Some(input) = graph.inputs.iter().position(|&input| input == tensor) else { return };
-                let texels = table.row_texels();
-                uploads.extend(step.rows.clone().map(|row| {
-                    let texels = row as usize * texels as usize..(row as usize + 1) * texels as usize;
-                    upload(UploadSource::Input { input, texels }, table.start(row))
-                }));
-            }
+            Contents::Tensor(tensor) => tensor,
+        };
+        let number = |tensors: &[TensorId]| tensors.iter().position(|&other| other == tensor);
+        let row_texels = table.row_texels() as usize;
+        for row in step.rows.clone() {
+            let texels = row as usize * row_texels..(row as usize + 1) * row_texels;
+            let of = match step.kind {
+                StepKind::Download => number(&graph.outputs).map(|output| TransferOf::Output { output, texels }),
+                StepKind::Upload | StepKind::Compute | StepKind::PadBorder => {
+                    number(&graph.inputs).map(|input| TransferOf::Input { input, texels })
+                }
+            };
+            transfers.extend(of.map(|of| transfer(of, table.start(row))));
         }
     }
 
@@ -95,7 +101,29 @@ impl PlacedModel<'_> {
         })
     }
 
-    /// The dispatches of all steps in order, and the uploads of weights between them. The dispatches' blocks must fit
+    /// The dispatches of a step.
+    fn dispatches(&self, step: &Step, weights: &IdVec<NodeId, WeightPlace>) -> Result<Vec<Dispatch>, GpuError> {
+        let graph = &self.compiled.graph;
+        let node = &graph.nodes[step.node];
+        let Some(output) = self.operand(node.output) else {
+            return Err(GpuError::NotPlaced { op_index: node.op_index, op: node.op.name() });
+        };
+        if step.kind == StepKind::PadBorder {
+            return Ok(vec![kernels::fill::pad_border(graph, node, &output, step.rows.clone())?]);
+        }
+        Ok(ops::lower(&StepContext {
+            graph,
+            node,
+            inputs: node.inputs.iter().map(|&tensor| self.operand(tensor)).collect(),
+            add: node.epilogue.add.and_then(|tensor| self.operand(tensor)),
+            output,
+            rows: step.rows.clone(),
+            slices: step.slices.clone(),
+            weights: self.uploaded_weights(step).unwrap_or(weights[step.node]),
+        })?)
+    }
+
+    /// The dispatches of all steps in order, and the transfers between them. The dispatches' blocks must fit
     /// into a buffer of `max_bytes`: a tensor of very many rows that lie anywhere has a long row table.
     pub(super) fn commands(
         &self,
@@ -105,7 +133,7 @@ impl PlacedModel<'_> {
     ) -> Result<Commands, GpuError> {
         let CompiledModel { graph, schedule, plan, .. } = self.compiled;
         let mut all: Vec<(Option<usize>, Dispatch)> = Vec::new();
-        let mut uploads = Vec::new();
+        let mut transfers = Vec::new();
         let last_uses = if poison { schedule.last_uses() } else { Vec::new() };
         if poison {
             // As they are: those of a pool that models share may be larger than the plan's.
@@ -118,25 +146,11 @@ impl PlacedModel<'_> {
         let mut blocks = SharedBlocks::default();
         for (index, step) in schedule.steps.iter().enumerate() {
             let node = &graph.nodes[step.node];
-            if step.kind == StepKind::Upload {
-                self.upload(step, all.len(), &mut uploads);
-                continue;
-            }
-            let Some(output) = self.operand(node.output) else {
-                return Err(GpuError::NotPlaced { op_index: node.op_index, op: node.op.name() });
-            };
-            let mut dispatches = match step.kind == StepKind::PadBorder {
-                true => vec![kernels::fill::pad_border(graph, node, &output, step.rows.clone())?],
-                false => ops::lower(&StepContext {
-                    graph,
-                    node,
-                    inputs: node.inputs.iter().map(|&tensor| self.operand(tensor)).collect(),
-                    add: node.epilogue.add.and_then(|tensor| self.operand(tensor)),
-                    output,
-                    rows: step.rows.clone(),
-                    slices: step.slices.clone(),
-                    weights: self.uploaded_weights(step).unwrap_or(weights[step.node]),
-                })?,
+            let mut dispatches = if step.kind.is_transfer() {
+                self.transfer(step, all.len(), &mut transfers);
+                Vec::new()
+            } else {
+                self.dispatches(step, weights)?
             };
             for dispatch in &mut dispatches {
                 blocks.share(dispatch);
@@ -160,7 +174,7 @@ impl PlacedModel<'_> {
             }
         }
         let (steps, dispatches) = all.into_iter().unzip();
-        Ok(Commands { steps, dispatches, uploads })
+        Ok(Commands { steps, dispatches, transfers })
     }
 }
 
@@ -170,7 +184,7 @@ pub(super) struct Commands {
     pub(super) steps: Vec<Option<usize>>,
     pub(super) dispatches: Vec<Dispatch>,
     /// In the order of the dispatches that they come before.
-    pub(super) uploads: Vec<Upload>,
+    pub(super) transfers: Vec<TexelTransfer>,
 }
 
 /// A whole texture as one tensor of four channels.

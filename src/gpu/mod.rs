@@ -31,12 +31,12 @@ mod profile;
 mod program;
 mod resident;
 mod staging;
+mod streamed;
 mod tensor_role;
 mod texture_format;
 mod texture_problem;
 mod textures;
 mod transfer;
-mod uploads;
 mod wait;
 mod weights;
 

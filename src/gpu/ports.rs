@@ -36,7 +36,7 @@ pub(super) struct Port {
     layout: HostLayout,
     place: Place,
     upload: Option<Upload>,
-    /// Whether its values go into the pool in the middle of a run, so that it has no texture.
+    /// Whether its values go into the pool or come out of it in the middle of a run, so that it has no texture.
     streamed: bool,
     /// Texels on their way in pieces. Zeroed once: packing writes the same lanes each time and leaves the others.
     packed: Vec<u8>,
@@ -62,7 +62,7 @@ impl Port {
         }
     }
 
-    /// The same, where its values go into the pool in the middle of a run.
+    /// The same, where its values go into the pool or come out of it in the middle of a run.
     pub(super) fn streamed(mut self, streamed: bool) -> Self {
         self.streamed = streamed;
         self
@@ -83,6 +83,11 @@ impl Port {
         self.packed.resize(self.layout.spec.bytes() as usize, 0);
         self.layout.pack(values, &mut self.packed);
         self.filled = true;
+    }
+
+    /// Dense values of the bytes that were downloaded.
+    pub(super) fn unpack(&self, bytes: &[u8], values: &mut [f32]) {
+        self.layout.unpack(bytes, values);
     }
 
     #[cfg(not(target_arch = "wasm32"))]
@@ -128,9 +133,10 @@ impl Port {
     }
 
     /// Refuses what needs a texture, where there is none.
-    fn refuse_streamed(&self) -> Result<(), GpuError> {
+    pub(super) fn refuse_streamed(&self) -> Result<(), GpuError> {
+        let (role, index) = (self.role, self.index);
         match self.streamed {
-            true => Err(GpuError::InputStreamed { index: self.index, name: self.name.clone() }),
+            true => Err(GpuError::TensorStreamed { role, index, name: self.name.clone() }),
             false => Ok(()),
         }
     }

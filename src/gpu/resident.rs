@@ -8,11 +8,11 @@ use super::{
     lower::{Commands, PlacedModel},
     pool::PoolSource,
     staging::Staging,
-    uploads::Uploads,
+    streamed::StreamedRun,
     weights::WeightTextures,
 };
 #[cfg(not(target_arch = "wasm32"))]
-use super::{ports::Port, uploads::Run};
+use super::{ports::Port, streamed::Run};
 use crate::{
     compile::CompiledModel,
     plan::{TexelFormat, TextureSpec},
@@ -24,7 +24,6 @@ use crate::{
 pub(super) struct ResidentOptions {
     pub(super) format: TexelFormat,
     pub(super) poison: bool,
-    pub(super) readback: bool,
     pub(super) pipelines: SharedPipelines,
 }
 
@@ -41,8 +40,8 @@ pub(super) struct Resident {
     pub(super) texture_of_storage: Vec<usize>,
     pub(super) recipes: Vec<PipelineRecipe>,
     pub(super) weights: Arc<WeightTextures>,
-    /// Weights that are uploaded in every run.
-    pub(super) uploads: Uploads,
+    /// What crosses between host and device in the middle of a run.
+    pub(super) streamed: StreamedRun,
     /// How often the pool's textures had been made.
     pub(super) generation: u64,
     /// The number of the first input's texture; those of the others follow, then those of the outputs.
@@ -65,9 +64,8 @@ impl Resident {
         let mut generation = 0;
         match pool {
             PoolSource::Own => {
-                let role = if options.readback { Role::Shared } else { Role::Pool };
                 for (i, &spec) in compiled.plan.textures.iter().enumerate() {
-                    textures.create(&format!("{POOL} {i}"), spec, role)?;
+                    textures.create(&format!("{POOL} {i}"), spec, Role::Pool)?;
                 }
             }
             PoolSource::Shared { pool, places } => {
@@ -93,13 +91,14 @@ impl Resident {
             compiled.schedule.storages.iter().map(|storage| texture_of(&storage.kind)).collect();
         let places = weights.add_to(&mut textures);
         let placed = PlacedModel { compiled, textures: &textures, texture_of_storage: &texture_of_storage };
-        let Commands { steps, dispatches, uploads } =
+        let Commands { steps, dispatches, transfers } =
             placed.commands(&places, options.poison, gpu.device.limits().max_buffer_size)?;
-        let uploads = Uploads::new(staging, weights.packed(), &uploads, format, compiled.upload_slot());
+        let (packed, slot) = (weights.packed(), compiled.transfer_slot());
+        let streamed = StreamedRun::new(staging, packed, &transfers, format, slot, dispatches.len());
         let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
         let program = Program::with_rebindable(gpu, &mut textures, &mut pipelines, format, &dispatches, &numbers)?;
         let recipes = pipelines.recipes();
-        Ok(Self { textures, program, steps, texture_of_storage, recipes, weights, uploads, generation, first_port })
+        Ok(Self { textures, program, steps, texture_of_storage, recipes, weights, streamed, generation, first_port })
     }
 
     /// Keeps no texture alive in which an input or output has lain, of that number among both.

@@ -22,7 +22,7 @@ use crate::{
 /// What a texture is for, and so what may be done with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Kernels read and write it; nobody else sees it.
+    /// Kernels read and write it; weights and inputs may be uploaded there, and rows read back.
     Pool,
     /// The host may write and read it too, and so may shaders of the caller's.
     Shared,
@@ -277,8 +277,7 @@ pub(super) fn make(
     }
     let storage = wgpu::TextureUsages::STORAGE_BINDING;
     let usage = match role {
-        // Weights may be uploaded into the pool.
-        Role::Pool => storage | wgpu::TextureUsages::COPY_DST,
+        Role::Pool => storage | wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,
         // A caller's shader reads an output by `textureLoad`.
         Role::Shared => {
             storage

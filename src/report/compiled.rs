@@ -24,6 +24,7 @@ impl MemoryReport {
             .map(|step| StepRow {
                 operator: match step.kind {
                     StepKind::Upload => "upload".to_owned(),
+                    StepKind::Download => "download".to_owned(),
                     StepKind::Compute | StepKind::PadBorder => graph.nodes[step.node].op.name().to_owned(),
                 },
                 writes: schedule.name_of(graph, step.to),

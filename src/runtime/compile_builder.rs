@@ -60,9 +60,9 @@ impl<'a> CompileBuilder<'a> {
     }
 
     /// The fastest plan that is found with which a session takes no more than so many bytes of the device in all: pool,
-    /// weights, inputs and outputs, tables, buffers for transfers ([`Memory::planned`](crate::Memory::planned)). Weights
-    /// and inputs are uploaded into the pool in every run where they must be: such a session takes inputs by value, and
-    /// is run by [`run`](crate::Session::run) alone.
+    /// weights, inputs and outputs, tables, buffers for transfers ([`Memory::planned`](crate::Memory::planned)). Weights,
+    /// inputs and outputs go through the pool where they must: such a session takes inputs and answers outputs by value,
+    /// and is run by [`run`](crate::Session::run) alone.
     pub fn device_budget(mut self, bytes: u64) -> Self {
         self.options.phases = Phases::DeviceBudget(bytes);
         self
@@ -78,7 +78,14 @@ impl<'a> CompileBuilder<'a> {
 
     /// Uploads inputs into the pool, row by row as they are needed, instead of holding them whole in textures.
     pub fn stream_inputs(mut self) -> Self {
-        self.options.stream_inputs = true;
+        self.options.stream_io.inputs = true;
+        self
+    }
+
+    /// Downloads outputs out of the pool, row by row as they are done, instead of holding them whole in textures. An output
+    /// that is another tensor in another shape keeps its texture.
+    pub fn stream_outputs(mut self) -> Self {
+        self.options.stream_io.outputs = true;
         self
     }
 

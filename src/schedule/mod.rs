@@ -3,6 +3,7 @@
 //! Graph inputs, graph outputs and constants are not intermediates: they live in textures of their own.
 
 mod build;
+mod downloads;
 mod error;
 pub mod phases;
 mod streaming;
@@ -91,23 +92,34 @@ pub enum StepKind {
     PadBorder,
     /// It uploads weights of its node, or rows of a graph input, which the steps behind it read.
     Upload,
+    /// It downloads rows of a graph output, which the steps before it have written.
+    Download,
 }
 
-/// A node, and the rows and slices of its result that are computed, or whose weights are uploaded.
+impl StepKind {
+    /// Whether it moves values between host and device, by copies, and has no dispatch.
+    pub const fn is_transfer(self) -> bool {
+        matches!(self, Self::Upload | Self::Download)
+    }
+}
+
+/// A node, and the rows and slices of its result that are computed, or whose weights are uploaded; or rows of a graph
+/// input or output that cross between host and device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// What it does.
     pub kind: StepKind,
     /// The node.
     pub node: NodeId,
-    /// Rows computed: all of them, or those of one phase. Rows uploaded of a graph input, and none of weights.
+    /// Rows computed: all of them, or those of one phase. Rows uploaded of a graph input or downloaded of an output, and
+    /// none of weights.
     pub rows: Range<u32>,
     /// Slices computed: all of them, unless weights are uploaded in tiles.
     pub slices: Range<u32>,
     /// What it reads, each part of a storage once, in operand order, the epilogue's addend and then weights last.
     /// Constants are no storage, unless they are uploaded in every run.
     pub reads: Vec<Access>,
-    /// The storage it writes.
+    /// The storage it writes, or downloads from.
     pub to: StorageId,
     /// What it writes there.
     pub writes: Vec<Access>,
@@ -147,10 +159,10 @@ impl Schedule {
         }
     }
 
-    /// Whether a graph input is uploaded into the pool, row by row.
-    pub fn is_uploaded(&self, input: TensorId) -> bool {
+    /// Whether a graph input or output lies in the pool: an input is uploaded there row by row, an output downloaded.
+    pub fn is_pooled(&self, tensor: TensorId) -> bool {
         let pooled = |storage: StorageId| self.record(storage).is_some();
-        self.storage_of.get(input).copied().flatten().is_some_and(pooled)
+        self.storage_of.get(tensor).copied().flatten().is_some_and(pooled)
     }
 
     /// The nodes whose weights are uploaded in every run.
@@ -169,7 +181,8 @@ impl Schedule {
 
     /// The records that a step touches.
     fn uses_of(&self, step: &Step) -> StepUse {
-        let mut uses = StepUse { reads: Vec::new(), writes: self.record(step.to).into_iter().collect() };
+        let written = if step.kind == StepKind::Download { None } else { self.record(step.to) };
+        let mut uses = StepUse { reads: Vec::new(), writes: written.into_iter().collect() };
         for record in step.reads.iter().filter_map(|read| self.record(read.storage)) {
             if !uses.reads.contains(&record) {
                 uses.reads.push(record);
@@ -187,16 +200,24 @@ impl Schedule {
     /// For each record, whether a view looks at it in other rows than its own, so that it must lie whole.
     pub fn whole(&self, graph: &Graph) -> Vec<bool> {
         let mut whole = vec![false; self.records.len()];
+        for (storage, viewed) in self.storages.iter().zip(self.viewed(graph)) {
+            if let StorageKind::Intermediate(record) = storage.kind {
+                whole[record] = viewed;
+            }
+        }
+        whole
+    }
+
+    /// For each storage, whether a view looks at it in other rows than its own.
+    fn viewed(&self, graph: &Graph) -> Vec<bool> {
+        let mut viewed = vec![false; self.storages.len()];
         for (tensor, &storage) in self.storage_of.iter_enumerated() {
             // A part has fewer rows or texels than its storage as well, but its rows are rows of the storage.
             let (Some(storage), None) = (storage, self.subtensors[tensor]) else { continue };
             let (shape, held) = (graph.shape(tensor), &self.storages[storage]);
-            let alike = (shape.rows(), shape.row_texels()) == (held.rows as usize, held.row_texels as usize);
-            if let (StorageKind::Intermediate(record), false) = (held.kind, alike) {
-                whole[record] = true;
-            }
+            viewed[storage] |= (shape.rows(), shape.row_texels()) != (held.rows as usize, held.row_texels as usize);
         }
-        whole
+        viewed
     }
 
     /// For each step, the rows of the pool that nothing reads after it: runs of neighbours, by storage.

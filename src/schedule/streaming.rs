@@ -1,5 +1,6 @@
 //! Weights and inputs as records of a schedule: uploaded in every run before the first step that reads them, and dead
-//! after the last, so that other tensors and weights lie in their place before and behind.
+//! after the last, so that other tensors and weights lie in their place before and behind. Outputs likewise, from the
+//! first step that writes them until they are downloaded.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -11,14 +12,15 @@ use crate::{
     plan::UsageRecord,
 };
 
-/// What is uploaded in every run, into the pool: the weights of some nodes, and perhaps the graph's inputs, row by row as
-/// they are needed. Weights of all other nodes stay on the device.
+/// What goes through the pool in every run: the weights of some nodes, perhaps the graph's inputs, row by row as they are
+/// needed, and its outputs, row by row as they are done. Weights of all other nodes stay on the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Streaming {
     /// None for weights that stay, and for nodes that have none.
     nodes: IdVec<NodeId, Option<StreamedWeights>>,
     tile_texels: u64,
     inputs: bool,
+    outputs: bool,
 }
 
 /// Weights of an operator that are uploaded in every run: all before its first band, or tile by tile where it has one
@@ -67,13 +69,21 @@ impl Streaming {
             let texels = u32::try_from(texels).ok().filter(|&texels| texels > 0 && is_streamed(id, texels.into()))?;
             Some(StreamedWeights { texels, sections: ops::weight_sections(graph, node) })
         };
-        Self { nodes: graph.nodes.iter_enumerated().map(streamed).collect(), tile_texels, inputs: false }
+        let nodes = graph.nodes.iter_enumerated().map(streamed).collect();
+        Self { nodes, tile_texels, inputs: false, outputs: false }
     }
 
     /// The same, with the graph's inputs or without.
     #[must_use]
     pub const fn with_inputs(mut self, inputs: bool) -> Self {
         self.inputs = inputs;
+        self
+    }
+
+    /// The same, with the graph's outputs or without.
+    #[must_use]
+    pub const fn with_outputs(mut self, outputs: bool) -> Self {
+        self.outputs = outputs;
         self
     }
 
@@ -85,9 +95,14 @@ impl Streaming {
             && storage.tensor().is_some_and(|tensor| !goes_out(tensor))
     }
 
-    /// Whether nothing is uploaded into the pool.
+    /// The outputs of a schedule that are downloaded out of the pool.
+    pub(super) fn downloaded(&self, graph: &Graph, schedule: &Schedule) -> Vec<StorageId> {
+        if self.outputs { schedule.downloadable(graph) } else { Vec::new() }
+    }
+
+    /// Whether nothing goes through the pool but intermediate tensors.
     pub fn is_empty(&self) -> bool {
-        !self.inputs && self.nodes.iter().all(Option::is_none)
+        !self.inputs && !self.outputs && self.nodes.iter().all(Option::is_none)
     }
 
     /// What a node's weights take while it runs.
@@ -126,8 +141,8 @@ impl StreamedWeights {
     }
 }
 
-/// The same steps with those before them that upload what they read. A step over all rows of its node's result becomes one for
-/// each tile.
+/// The same steps with those before them that upload what they read, and those behind them that download what they have
+/// written. A step over all rows of its node's result becomes one for each tile.
 pub fn stream(graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Schedule {
     if streaming.is_empty() {
         return schedule.clone();
@@ -141,6 +156,11 @@ pub fn stream(graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Sche
         ..Schedule::default()
     };
     let mut inputs = Inputs::new(graph, &mut made, streaming);
+    let downloaded = streaming.downloaded(graph, schedule);
+    for &output in &downloaded {
+        // Numbered with all other records.
+        made.storages[output].kind = StorageKind::Intermediate(usize::MAX);
+    }
     // Where the weights of a node lie whose steps are several.
     let mut uploaded: IdVec<NodeId, Option<StorageId>> = IdVec::from_elem(None, &graph.nodes);
     for step in &schedule.steps {
@@ -171,6 +191,7 @@ pub fn stream(graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Sche
             made.steps.push(reading(Step { slices, writes, ..step.clone() }, weights, texels));
         }
     }
+    made.download(&downloaded);
     made.numbered()
 }
 

@@ -28,6 +28,7 @@ mod session;
 mod soundness;
 mod split;
 mod stream;
+mod streamed_io;
 mod support;
 mod tasks;
 mod texture_layout;

@@ -146,8 +146,7 @@ fn a_session_runs_on_after_a_timeout() {
 #[test]
 fn a_session_runs_on_after_a_timeout_of_another_kind() {
     let gpu = open_with(&GpuOptions { timestamps: true, ..GpuOptions::default() });
-    let mut session =
-        Executor::new(&gpu, &slow(), &ExecutorOptions { readback: true, ..ExecutorOptions::default() }).unwrap();
+    let mut session = Executor::new(&gpu, &slow(), &ExecutorOptions::default()).unwrap();
     runs_right(&mut session, "nothing");
     session.set_timeout(Duration::ZERO);
     let late = |result: Result<(), GpuError>| match result {
@@ -210,7 +209,7 @@ fn a_run_that_is_refused_is_refused_again() {
 fn a_session_of_a_lost_device_says_so() {
     for busy in [false, true] {
         let gpu = open();
-        let options = ExecutorOptions { readback: true, ..ExecutorOptions::default() };
+        let options = ExecutorOptions::default();
         let mut session = Executor::new(&gpu, &slow(), &options).unwrap();
         runs_right(&mut session, "nothing");
         if busy {

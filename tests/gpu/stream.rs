@@ -67,8 +67,7 @@ impl Lane {
             phases: [Phases::Off, Phases::Min][random.below(2)],
             ..CompileOptions::default()
         };
-        let options =
-            ExecutorOptions { compile, poison: random.below(2) == 0, readback: true, ..ExecutorOptions::default() };
+        let options = ExecutorOptions { compile, poison: random.below(2) == 0, ..ExecutorOptions::default() };
         let mut session = Executor::new(gpu, graph, &options).unwrap();
         let values = |len: usize| (0..len).map(|i| ((i * 29 + 7) % 64) as f32 / 64.0 - 0.5).collect();
         let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| values(graph.shape(t).len())).collect();

@@ -278,7 +278,7 @@ fn what_is_no_plan_and_what_is_of_another_version_is_told_apart() {
     // A later version may have anything behind its number.
     for newer in [&newer[..], &newer[..10]] {
         let error = refused(&graph, newer, LIMITS);
-        assert!(matches!(error, SavedPlanError::Version { found: 3, expected: 2 }), "{error}");
+        assert!(matches!(error, SavedPlanError::Version { found, expected } if found == expected + 1), "{error}");
     }
     assert!(refused(&graph, &newer, LIMITS).to_string().contains("compile the model again"));
 }

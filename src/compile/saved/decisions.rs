@@ -2,7 +2,7 @@
 
 use super::{error::SavedPlanError, reader::Reader, writer::Writer};
 use crate::{
-    compile::options::{Phases, WeightStorage},
+    compile::options::{Phases, StreamedIo, WeightStorage},
     graph::{NodeId, NodeSet},
     plan::{LayoutKind, StopReason, TexelFormat},
     rewrite::Rules,
@@ -24,8 +24,8 @@ pub(super) struct Decisions {
     pub(super) in_place: NodeSet,
     /// Where weights are while it runs.
     pub(super) weights: WeightStorage,
-    /// Whether inputs are uploaded into the pool.
-    pub(super) stream_inputs: bool,
+    /// Which inputs and outputs go through the pool.
+    pub(super) stream_io: StreamedIo,
     /// Name of the strategy that found the plan.
     pub(super) strategy: String,
     /// The rules of the plan: those of shared objects or of banks without phases, and of rows with them.
@@ -89,7 +89,8 @@ impl Decisions {
                 writer.number(tile_bytes);
             }
         }
-        writer.flag(self.stream_inputs);
+        writer.flag(self.stream_io.inputs);
+        writer.flag(self.stream_io.outputs);
         writer.text(&self.strategy);
         writer.number(match self.kind {
             LayoutKind::SharedObjects => 0,
@@ -133,7 +134,7 @@ impl Decisions {
             1 => WeightStorage::Streamed { resident_below: reader.number()?, tile_bytes: reader.number()? },
             _ => return Err(reader.damaged("weights are nowhere of the kind")),
         };
-        let stream_inputs = reader.flag()?;
+        let stream_io = StreamedIo { inputs: reader.flag()?, outputs: reader.flag()? };
         let strategy = reader.text()?.to_owned();
         let kind = match reader.number()? {
             0 => LayoutKind::SharedObjects,
@@ -156,7 +157,7 @@ impl Decisions {
             stopped,
             in_place,
             weights,
-            stream_inputs,
+            stream_io,
             strategy,
             kind,
             division,

@@ -62,7 +62,7 @@ use crate::{
 pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<CompiledModel, SavedPlanError> {
     let mut reader = frame::opened(bytes)?;
     let decisions = Decisions::read(&mut reader)?;
-    let Decisions { rules, row_means, format, requested, weights, stream_inputs, .. } = decisions;
+    let Decisions { rules, row_means, format, requested, weights, stream_io, .. } = decisions;
     let Rewritten { graph, views, in_place, report } = rewritten(graph, &rules, row_means, format)?;
     if fingerprint(&graph) != decisions.fingerprint {
         return Err(SavedPlanError::OtherModel { saved: decisions.model, found: graph.name });
@@ -76,17 +76,10 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
         true => plain,
         false => scheduled(&graph, &views.union(&decisions.in_place))?,
     };
-    let options = CompileOptions {
-        rules,
-        format,
-        phases: requested,
-        weights,
-        stream_inputs,
-        limits,
-        ..CompileOptions::default()
-    };
-    let lowering = Lowering { rules, row_means, in_place: decisions.in_place.clone(), weights, stream_inputs };
-    let streaming = streaming(&graph, weights, stream_inputs, format);
+    let options =
+        CompileOptions { rules, format, phases: requested, weights, stream_io, limits, ..CompileOptions::default() };
+    let lowering = Lowering { rules, row_means, in_place: decisions.in_place.clone(), weights, stream_io };
+    let streaming = streaming(&graph, weights, stream_io, format);
     let stopped = decisions.stopped;
     let (schedule, plan, phased) = match &decisions.division {
         None => {

@@ -40,8 +40,6 @@ pub struct ExecutorOptions {
     /// Writes NaN over every pool texture before a run and over each tensor after its last use: what reads memory it
     /// should not shows. For tests.
     pub poison: bool,
-    /// Makes pool textures that can be read back, for [`Executor::run_stepwise`].
-    pub readback: bool,
     /// Pipelines that others made; what this one makes is added.
     pub pipelines: SharedPipelines,
     /// Weights that others of the same compiled model uploaded; what this one uploads is shared.
@@ -126,7 +124,7 @@ impl Executor {
         let port = |role, tensors: &[_]| {
             let of = |(i, &tensor)| {
                 let port = Port::new(&compiled.graph.tensors[tensor], (role, i), format, max_extent);
-                port.streamed(role == TensorRole::Input && compiled.schedule.is_uploaded(tensor))
+                port.streamed(compiled.schedule.is_pooled(tensor))
             };
             tensors.iter().enumerate().map(of).collect()
         };
@@ -139,12 +137,7 @@ impl Executor {
         };
         let mut executor = Self {
             gpu: gpu.for_work(),
-            options: ResidentOptions {
-                format,
-                poison: options.poison,
-                readback: options.readback,
-                pipelines: options.pipelines.clone(),
-            },
+            options: ResidentOptions { format, poison: options.poison, pipelines: options.pipelines.clone() },
             weights: options.weights.clone(),
             pool,
             account: Account::new(Arc::clone(&allocations), shared),

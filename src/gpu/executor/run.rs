@@ -6,8 +6,8 @@ use crate::gpu::{
     ports::Port,
     resident::Resident,
     staging::Readback,
+    streamed::Run,
     transfer::Transfer,
-    uploads::Run,
     wait::{Submitted, Wait},
 };
 #[cfg(not(target_arch = "wasm32"))]
@@ -92,7 +92,8 @@ impl Executor {
             inputs.iter().copied().partition(|(i, _)| self.inputs.get(*i).is_some_and(Port::is_in_pieces));
         self.send(wait, what, &large).await?;
         let inputs = &small[..];
-        let at_once: Vec<usize> = outputs.iter().map(|(i, _)| *i).filter(|i| !self.is_received(*i)).collect();
+        let at_once: Vec<usize> =
+            outputs.iter().map(|(i, _)| *i).filter(|i| !self.is_received(*i) && !self.is_streamed(*i)).collect();
         let (submitted, readbacks) = self.submit_run(wait, what, inputs, run, &at_once).await?;
         self.state = State::Begun(Some(submitted.clone()));
         self.gpu.done(wait, &submitted, what).await?;
@@ -103,6 +104,10 @@ impl Executor {
         }
         let mut readbacks = readbacks.into_iter();
         for (i, values) in outputs {
+            if self.is_streamed(*i) {
+                self.take_streamed(*i, values)?;
+                continue;
+            }
             match self.outputs.get(*i).filter(|_| self.is_received(*i)) {
                 Some(port) => port.receive(&self.gpu, wait, what, &self.staging, values).await?,
                 None => {
@@ -131,6 +136,23 @@ impl Executor {
     /// Whether an output is read in pieces.
     fn is_received(&self, output: usize) -> bool {
         self.outputs.get(output).is_some_and(Port::is_in_pieces)
+    }
+
+    /// Whether an output is downloaded out of the pool in the middle of a run.
+    fn is_streamed(&self, output: usize) -> bool {
+        self.outputs.get(output).is_some_and(Port::is_streamed)
+    }
+
+    /// Answers such an output as the last run left it.
+    fn take_streamed(&self, output: usize, values: &mut [f32]) -> Result<(), GpuError> {
+        let Some(port) = self.outputs.get(output) else { return Ok(()) };
+        match self.resident.as_ref().and_then(|held| held.streamed.received(output)) {
+            Some(texels) => {
+                port.unpack(texels, values);
+                Ok(())
+            }
+            None => port.refuse_streamed(),
+        }
     }
 
     /// Submits it, and answers what the outputs are read from.
@@ -173,9 +195,9 @@ impl Executor {
             }
         };
         let submitted = match resident {
-            Some(Resident { program, textures, weights, uploads, .. }) if !uploads.is_empty() => {
+            Some(Resident { program, textures, weights, streamed, .. }) if !streamed.is_empty() => {
                 let run = Run { program, textures, packed: weights.packed(), inputs: ports };
-                uploads.run(gpu, wait, encoder, run, finish).await?
+                streamed.run(gpu, wait, encoder, run, finish).await?
             }
             resident => {
                 let index = gpu.scoped(what, || {
@@ -211,7 +233,7 @@ impl Executor {
             // Nobody knows in which state their buffers are.
             self.inputs.iter_mut().for_each(Port::reset);
             if let Some(resident) = &mut self.resident {
-                resident.uploads.reset();
+                resident.streamed.reset();
             }
             self.transfer = None;
             self.state = State::Ready;
@@ -242,7 +264,7 @@ impl Executor {
     /// # Errors
     /// [`GpuError::Trimmed`] while the memory is given back, and what the device says of textures that are new.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
-        self.refuse_uploads()?;
+        self.refuse_streamed()?;
         self.bind()?;
         if let Some(resident) = &self.resident {
             resident.program.encode(encoder);
@@ -252,9 +274,9 @@ impl Executor {
     }
 
     /// Refuses what takes a single submission, where a run takes several.
-    fn refuse_uploads(&self) -> Result<(), GpuError> {
+    fn refuse_streamed(&self) -> Result<(), GpuError> {
         match &self.resident {
-            Some(resident) if !resident.uploads.is_empty() => Err(GpuError::Streamed),
+            Some(resident) if !resident.streamed.is_empty() => Err(GpuError::Streamed),
             _ => Ok(()),
         }
     }

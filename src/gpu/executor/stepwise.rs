@@ -14,7 +14,7 @@ use crate::{
 impl Executor {
     /// Runs the model one step at a time and shows what each has written: the step's number in the schedule, and the
     /// rows it computed in dense order. Goes on while `seen` answers true. Bands of a border alone are not shown: what
-    /// they surround may follow. The executor must have been made with [`readback`](super::ExecutorOptions::readback).
+    /// they surround may follow.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -32,16 +32,16 @@ impl Executor {
         for (number, step) in self.compiled.schedule.steps.iter().enumerate() {
             // Poison that goes before a step is part of it; what comes behind it is the next one's.
             let end = next + held.steps[next..].iter().rposition(|&of| of == Some(number)).map_or(0, |last| last + 1);
-            // Uploads have no dispatch; theirs are shown with the step that reads them.
-            if step.kind == StepKind::Upload {
+            // Copies have no dispatch; what is uploaded is shown with the step that reads it.
+            if step.kind.is_transfer() {
                 continue;
             }
-            let borders = held.uploads.borders().filter(|border| (next..end).contains(border));
+            let borders = held.streamed.borders().filter(|border| (next..end).contains(border));
             let mut borders: Vec<usize> = borders.collect();
             borders.dedup();
             for border in borders {
                 held.program.run(&self.gpu, next..border)?;
-                held.uploads.write(&self.gpu, border, &held.run(&self.inputs))?;
+                held.streamed.write(&self.gpu, border, &held.run(&self.inputs))?;
                 next = border;
             }
             held.program.run(&self.gpu, next..end)?;
@@ -74,9 +74,9 @@ impl Executor {
         let mut last = None;
         let timed = match &self.resident {
             Some(held) => {
-                let mut borders: Vec<usize> = held.uploads.borders().collect();
+                let mut borders: Vec<usize> = held.streamed.borders().collect();
                 borders.dedup();
-                let before = |dispatch| held.uploads.write(&gpu, dispatch, &held.run(&self.inputs));
+                let before = |dispatch| held.streamed.write(&gpu, dispatch, &held.run(&self.inputs));
                 queries.run(&gpu, &held.program, &borders, &before, &mut |index| last = Some(Submitted { index }))
             }
             None => return Err(GpuError::Trimmed),

@@ -79,7 +79,8 @@ pub struct StorageInfo {
     pub rows: u32,
     /// Whether all its rows live as long as any.
     pub whole: bool,
-    /// The last operator that reads it, where one does.
+    /// The last operator that reads it, where one does; of a graph output that is downloaded out of the pool, that reads
+    /// or writes it.
     pub last_reader: Option<usize>,
     /// Whether it goes out of the graph.
     pub output: bool,
@@ -165,13 +166,19 @@ impl RowDependencies {
         Self { operators, storages }
     }
 
-    /// The same where weights or inputs are uploaded in every run, of the schedule that it is the model of.
+    /// The same where weights, inputs or outputs go through the pool, of the schedule that it is the model of.
     #[must_use]
     pub fn with_streaming(mut self, graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Self {
         for (held, storage) in self.storages.iter_mut().zip(&schedule.storages) {
             if streaming.is_uploaded(graph, storage) {
                 (held.row_texels, held.uploaded) = (u64::from(storage.row_texels), true);
             }
+        }
+        for storage in streaming.downloaded(graph, schedule) {
+            let held = &mut self.storages[storage];
+            held.row_texels = u64::from(schedule.storages[storage].row_texels);
+            let last_writer = schedule.steps.iter().rposition(|step| step.to == storage);
+            held.last_reader = held.last_reader.max(last_writer);
         }
         for (operator, step) in self.operators.iter_mut().zip(&schedule.steps) {
             if step.kind == StepKind::Compute {

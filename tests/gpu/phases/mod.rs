@@ -7,7 +7,9 @@ mod zoo;
 use std::{collections::BTreeSet, time::Instant};
 
 use texpool::{
-    compile::{CompileError, CompileOptions, CompiledModel, Phases, Point, WeightStorage, compile, frontier},
+    compile::{
+        CompileError, CompileOptions, CompiledModel, Phases, Point, StreamedIo, WeightStorage, compile, frontier,
+    },
     gpu::{Executor, ExecutorOptions, Gpu, Memory},
     graph::Graph,
     ops::work,
@@ -151,7 +153,7 @@ fn is_invariant(network: &Network) {
             assert_eq!(naive.bits, found.bits, "{name}: {planner} with poison, {format:?}");
             whole = found.memory.planned.pool.min(whole);
         }
-        // Weights and inputs uploaded in every run, in 32 bits, which 16 bits differ from in nothing that is planned; in
+        // Weights, inputs and outputs through the pool in every run, in 32 bits, which 16 bits differ from in nothing that is planned; in
         // phases where planning and running again takes little.
         let small = network.multiply_adds() < SMALL;
         for phases in [Phases::Off, Phases::Auto] {
@@ -160,7 +162,7 @@ fn is_invariant(network: &Network) {
             }
             let weights = WeightStorage::Streamed { resident_below: 1 << 10, tile_bytes: 256 << 10 };
             let planner = Planner::Strategy(Strategy::GreedyBySize);
-            let streamed = CompileOptions { phases, planner, weights, stream_inputs: true, ..options.clone() };
+            let streamed = CompileOptions { phases, planner, weights, stream_io: StreamedIo::BOTH, ..options.clone() };
             let compiled = compile(&graph, &streamed, &SearchControl::new()).unwrap();
             let found = run(&gpu, compiled, &streamed, true, &inputs);
             assert_eq!(naive.bits, found.bits, "{name}: uploads in every run, {phases:?}, {format:?}");

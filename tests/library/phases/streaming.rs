@@ -1,8 +1,9 @@
-//! Weights that are uploaded in every run: rows and weights that live at once, and steps that have what they read.
+//! Weights that are uploaded in every run, outputs that are downloaded: rows and weights that live at once, and steps that
+//! have what they read.
 
 use super::networks;
 use texpool::{
-    compile::{CompileOptions, CompiledModel, Phases, WeightStorage, compile, frontier, load},
+    compile::{CompileOptions, CompiledModel, Phases, StreamedIo, WeightStorage, compile, frontier, load},
     graph::Graph,
     ops,
     plan::SearchControl,
@@ -72,6 +73,50 @@ fn every_weight_is_uploaded_once() {
             assert_eq!((loaded.plan(), loaded.schedule()), (compiled.plan(), compiled.schedule()), "{}", graph.name);
         }
     }
+}
+
+/// A network with an output as large as its input, and one that others read.
+fn mask() -> Graph {
+    let (mut net, x) = networks::Net::new("mask", 64);
+    let first = net.conv(x, 8, 3, 1, None);
+    let second = net.conv(first, 8, 3, 1, Some(first));
+    let mask = net.conv(second, 4, 3, 1, None);
+    net.finish(&[mask, first])
+}
+
+/// Each row of an output is downloaded once, behind the last step that writes it, and what is saved says so.
+#[test]
+fn every_row_of_an_output_is_downloaded_once() {
+    for graph in all().into_iter().chain([mask()]) {
+        for phases in [Phases::Off, Phases::Auto] {
+            let options = CompileOptions { stream_io: StreamedIo::BOTH, ..options(phases) };
+            let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
+            let schedule = compiled.schedule();
+            for &output in &compiled.graph().outputs {
+                let storage = schedule.storage_of[output].unwrap();
+                assert!(schedule.is_pooled(output), "{}", graph.name);
+                let mut downloaded = vec![0; schedule.storages[storage].rows as usize];
+                for step in &schedule.steps {
+                    if step.kind == StepKind::Download && step.to == storage {
+                        step.rows.clone().for_each(|row| downloaded[row as usize] += 1);
+                    }
+                    for written in step.writes.iter().filter(|access| access.storage == storage) {
+                        assert!(written.rows.clone().all(|row| downloaded[row as usize] == 0), "{}", graph.name);
+                    }
+                }
+                assert!(downloaded.iter().all(|&times| times == 1), "{}: {downloaded:?}", graph.name);
+            }
+            let loaded = load(&graph, &compiled.save(), compiled.limits()).unwrap();
+            assert_eq!((loaded.plan(), loaded.schedule()), (compiled.plan(), schedule), "{}", graph.name);
+        }
+    }
+    // What is large lives for some rows alone.
+    let bytes = |stream_io: StreamedIo| {
+        let options = CompileOptions { stream_io, ..options(Phases::Min) };
+        compile(&mask(), &options, &SearchControl::new()).unwrap().device_bytes()
+    };
+    let (through, apart) = (bytes(StreamedIo::BOTH), bytes(StreamedIo { inputs: true, outputs: false }));
+    assert!(through < apart, "{through} bytes, {apart} with textures for outputs");
 }
 
 /// What is small stays, if that is asked for.

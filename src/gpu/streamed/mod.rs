@@ -1,0 +1,168 @@
+//! Runs in which weights and inputs are uploaded, and outputs downloaded, between the dispatches: several submissions,
+//! through two buffers each way in turns. While the device copies from one or into it the host fills or empties the other.
+
+mod copy;
+mod slots;
+mod sources;
+mod submissions;
+mod texel_transfer;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{
+    Gpu, GpuError,
+    packed_weights::PackedWeights,
+    staging::Staging,
+    wait::{Mapping, Submitted, Wait},
+};
+use crate::plan::TexelFormat;
+use slots::Slots;
+use sources::WHAT;
+use submissions::{Command, Room, Submission, submissions};
+
+pub(super) use {
+    sources::Run,
+    texel_transfer::{TexelTransfer, TransferOf},
+};
+
+/// The submissions of a run, and the buffers that go with them.
+#[derive(Debug)]
+pub(super) struct StreamedRun {
+    staging: Arc<Staging>,
+    format: TexelFormat,
+    room: Room,
+    submissions: Vec<Submission>,
+    /// Those of every other submission.
+    slots: [Slots; 2],
+    received: Received,
+}
+
+/// What was downloaded.
+#[derive(Debug, Default)]
+struct Received {
+    /// The texels of each output.
+    bytes: BTreeMap<usize, Vec<u8>>,
+    /// Whether they are those of a run that ended well.
+    is_whole: bool,
+}
+
+impl StreamedRun {
+    /// The submissions of a run of so many dispatches, with the transfers in their order, through buffers of at most `slot`
+    /// bytes.
+    pub(super) fn new(
+        staging: &Arc<Staging>,
+        packed: &PackedWeights,
+        transfers: &[TexelTransfer],
+        format: TexelFormat,
+        slot: u64,
+        dispatches: usize,
+    ) -> Self {
+        let (room, submissions) = submissions(packed, transfers, format, slot, dispatches);
+        let mut bytes: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+        for take in submissions.iter().flat_map(|submission| &submission.takes) {
+            let texels = bytes.entry(take.output).or_default();
+            texels.resize(texels.len().max(take.range.end), 0);
+        }
+        let received = Received { bytes, is_whole: false };
+        Self { staging: Arc::clone(staging), format, room, submissions, slots: Default::default(), received }
+    }
+
+    /// Whether nothing crosses in the middle of a run.
+    pub(super) fn is_empty(&self) -> bool {
+        self.submissions.is_empty()
+    }
+
+    /// Forgets buffers whose state nobody knows.
+    pub(super) fn reset(&mut self) {
+        self.slots = Default::default();
+    }
+
+    /// The texels of an output as the last run left them; none where it is not downloaded, or that run did not end well.
+    pub(super) fn received(&self, output: usize) -> Option<&[u8]> {
+        self.received.bytes.get(&output).filter(|_| self.received.is_whole).map(Vec::as_slice)
+    }
+
+    /// Encodes and submits a run that `encoder` begins and `finish` ends; answers its last submission. What is downloaded is
+    /// there then.
+    pub(super) async fn run(
+        &mut self,
+        gpu: &Gpu,
+        wait: Wait,
+        encoder: wgpu::CommandEncoder,
+        run: Run<'_>,
+        finish: impl FnOnce(&mut wgpu::CommandEncoder),
+    ) -> Result<Submitted, GpuError> {
+        let Self { staging, format, room, submissions, slots, received } = self;
+        let (mut encoder, mut finish) = (Some(encoder), Some(finish));
+        received.is_whole = false;
+        let mut last = None;
+        for (number, submission) in submissions.iter().enumerate() {
+            let Some(slots) = slots.get_mut(number % 2) else { continue };
+            slots.settle(gpu, wait, &mut received.bytes).await?;
+            slots.fill(gpu, staging, room, submission, &run)?;
+            let is_last = number + 1 == submissions.len();
+            let (mappings, submitted) = gpu.scoped(WHAT, || {
+                let descriptor = wgpu::CommandEncoderDescriptor { label: Some("run") };
+                let mut encoder = encoder.take().unwrap_or_else(|| gpu.device.create_command_encoder(&descriptor));
+                for command in &submission.commands {
+                    match command {
+                        Command::Dispatches(dispatches) => run.program.encode_some(&mut encoder, dispatches.clone()),
+                        Command::Upload(copy) => {
+                            if let Some(buffer) = slots.upload() {
+                                copy.encode_upload(buffer, run.textures, *format, &mut encoder);
+                            }
+                        }
+                        Command::Download(copy) => {
+                            if let Some(buffer) = slots.download() {
+                                copy.encode_download(buffer, run.textures, *format, &mut encoder);
+                            }
+                        }
+                    }
+                }
+                if let Some(finish) = finish.take_if(|_| is_last) {
+                    finish(&mut encoder);
+                }
+                let map = |buffer: Option<&wgpu::Buffer>, mode| {
+                    buffer.map(|buffer| Mapping::on_submit(&encoder, buffer, mode))
+                };
+                let upload = map(slots.upload().filter(|_| !submission.fills.is_empty()), wgpu::MapMode::Write);
+                let download = map(slots.download().filter(|_| !submission.takes.is_empty()), wgpu::MapMode::Read);
+                ((upload, download), Submitted { index: gpu.queue.submit([encoder.finish()]) })
+            })?;
+            slots.submitted(mappings, &submitted, &submission.takes);
+            last = Some(submitted);
+        }
+        for slots in slots {
+            slots.empty(gpu, wait, &mut received.bytes).await?;
+        }
+        received.is_whole = true;
+        last.ok_or_else(|| GpuError::NotSubmitted { what: WHAT.to_owned() })
+    }
+}
+
+/// Uploading without buffers of our own, for runs that are done piece by piece.
+#[cfg(not(target_arch = "wasm32"))]
+impl StreamedRun {
+    fn uploads(&self) -> impl Iterator<Item = (&Submission, &copy::Copy)> {
+        self.submissions.iter().flat_map(|submission| {
+            submission.commands.iter().filter_map(move |command| match command {
+                Command::Upload(copy) => Some((submission, copy)),
+                Command::Dispatches(_) | Command::Download(_) => None,
+            })
+        })
+    }
+
+    /// The dispatches that uploads come before, in order.
+    pub(super) fn borders(&self) -> impl Iterator<Item = usize> + '_ {
+        self.uploads().map(|(_, copy)| copy.before)
+    }
+
+    /// Has the queue write, before what is submitted next, what must lie in the textures before dispatch `before`.
+    pub(super) fn write(&self, gpu: &Gpu, before: usize, run: &Run<'_>) -> Result<(), GpuError> {
+        for (submission, copy) in self.uploads().filter(|(_, copy)| copy.before == before) {
+            let bytes = submission.uploaded(copy, run, self.format);
+            gpu.scoped(WHAT, || copy.write(gpu, &bytes, run.textures, self.format))?;
+        }
+        Ok(())
+    }
+}

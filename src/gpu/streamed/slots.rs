@@ -1,0 +1,111 @@
+//! The buffers of every other submission: one that uploads come out of, one that downloads go into.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{
+    sources::{Run, WHAT},
+    submissions::{Room, Submission, Take},
+};
+use crate::gpu::{
+    Gpu, GpuError,
+    staging::{Staging, StagingBuffer},
+    wait::{Mapping, Submitted, Wait},
+};
+
+/// Two buffers, made when they are needed.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    upload: Option<StagingBuffer>,
+    /// Of the last submission; none while the host may write the buffer.
+    uploaded: Option<(Mapping, Submitted)>,
+    download: Option<StagingBuffer>,
+    /// Of the last submission, and what lies in the buffer then; none once that was taken.
+    downloaded: Option<(Mapping, Submitted, Vec<Take>)>,
+}
+
+impl Slots {
+    pub(super) fn upload(&self) -> Option<&wgpu::Buffer> {
+        self.upload.as_ref().map(StagingBuffer::get)
+    }
+
+    pub(super) fn download(&self) -> Option<&wgpu::Buffer> {
+        self.download.as_ref().map(StagingBuffer::get)
+    }
+
+    /// Waits until the host may write what is uploaded, and takes what was downloaded.
+    pub(super) async fn settle(
+        &mut self,
+        gpu: &Gpu,
+        wait: Wait,
+        received: &mut BTreeMap<usize, Vec<u8>>,
+    ) -> Result<(), GpuError> {
+        if let Some((mapping, submitted)) = self.uploaded.take() {
+            mapping.finish(gpu, wait, Some(&submitted), WHAT).await?;
+        }
+        self.empty(gpu, wait, received).await
+    }
+
+    /// Takes what was downloaded, when it is there.
+    pub(super) async fn empty(
+        &mut self,
+        gpu: &Gpu,
+        wait: Wait,
+        received: &mut BTreeMap<usize, Vec<u8>>,
+    ) -> Result<(), GpuError> {
+        let (Some((mapping, submitted, takes)), Some(buffer)) = (self.downloaded.take(), self.download()) else {
+            return Ok(());
+        };
+        mapping.finish(gpu, wait, Some(&submitted), WHAT).await?;
+        let view = buffer.get_mapped_range(..).map_err(|error| gpu.unmapped(error))?;
+        for Take { output, range, offset } in takes {
+            if let Some(texels) = received.get_mut(&output).and_then(|bytes| bytes.get_mut(range.clone())) {
+                texels.copy_from_slice(&view[offset..offset + range.len()]);
+            }
+        }
+        drop(view);
+        buffer.unmap();
+        Ok(())
+    }
+
+    /// Writes what a submission uploads where the device will fetch it, and makes room for what it downloads.
+    pub(super) fn fill(
+        &mut self,
+        gpu: &Gpu,
+        staging: &Arc<Staging>,
+        room: &Room,
+        submission: &Submission,
+        run: &Run<'_>,
+    ) -> Result<(), GpuError> {
+        if self.download.is_none() && !submission.takes.is_empty() {
+            let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+            self.download = Some(staging.create(gpu, WHAT, room.download, usage, false)?);
+        }
+        if submission.fills.is_empty() {
+            return Ok(());
+        }
+        let buffer = match self.upload.take() {
+            Some(buffer) => self.upload.insert(buffer),
+            None => self.upload.insert(staging.upload(gpu, WHAT, room.upload)?),
+        };
+        let mut mapped = buffer.get().get_mapped_range_mut(..).map_err(|error| gpu.unmapped(error))?;
+        for (source, offset) in &submission.fills {
+            if let Some(bytes) = run.bytes(source) {
+                mapped.slice(*offset..*offset + bytes.len()).copy_from_slice(bytes);
+            }
+        }
+        drop(mapped);
+        buffer.get().unmap();
+        Ok(())
+    }
+
+    /// Notes that the buffers are with the device, as far as they are.
+    pub(super) fn submitted(
+        &mut self,
+        (upload, download): (Option<Mapping>, Option<Mapping>),
+        submitted: &Submitted,
+        takes: &[Take],
+    ) {
+        self.uploaded = upload.map(|mapping| (mapping, submitted.clone()));
+        self.downloaded = download.map(|mapping| (mapping, submitted.clone(), takes.to_vec()));
+    }
+}

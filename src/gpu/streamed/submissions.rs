@@ -1,0 +1,208 @@
+//! A run divided into submissions: each copies as much as its buffers hold.
+
+use std::ops::Range;
+
+use super::{
+    copy::Copy,
+    sources::{Bytes, Source},
+    texel_transfer::{TexelTransfer, TransferOf},
+};
+use crate::{gpu::packed_weights::PackedWeights, plan::TexelFormat};
+
+/// What a submission does.
+#[derive(Debug, Default)]
+pub(super) struct Submission {
+    /// In this order.
+    pub(super) commands: Vec<Command>,
+    /// What is uploaded, and where in the buffer it lies.
+    pub(super) fills: Vec<(Bytes, usize)>,
+    /// What is downloaded.
+    pub(super) takes: Vec<Take>,
+}
+
+/// What is encoded.
+#[derive(Debug)]
+pub(super) enum Command {
+    Dispatches(Range<usize>),
+    Upload(Copy),
+    Download(Copy),
+}
+
+/// Bytes of an output, and where in the buffer they lie.
+#[derive(Clone, Debug)]
+pub(super) struct Take {
+    pub(super) output: usize,
+    pub(super) range: Range<usize>,
+    pub(super) offset: usize,
+}
+
+/// Bytes of the buffers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) upload: u64,
+    pub(super) download: u64,
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Submission {
+    /// What one of its copies uploads.
+    pub(super) fn uploaded(&self, copy: &Copy, run: &super::sources::Run<'_>, format: TexelFormat) -> Vec<u8> {
+        let mut made = vec![0; copy.texels as usize * format.texel_bytes() as usize];
+        let (begin, end) = (copy.offset as usize, copy.offset as usize + made.len());
+        for (source, offset) in &self.fills {
+            let Some(bytes) = run.bytes(source) else { continue };
+            let (from, to) = ((*offset).max(begin), (offset + bytes.len()).min(end));
+            if from < to {
+                made[from - begin..to - begin].copy_from_slice(&bytes[from - offset..to - offset]);
+            }
+        }
+        made
+    }
+}
+
+/// The submissions of a run, none where nothing is transferred, and the buffers that they need, of at most `slot` bytes
+/// each.
+pub(super) fn submissions(
+    packed: &PackedWeights,
+    transfers: &[TexelTransfer],
+    format: TexelFormat,
+    slot: u64,
+    dispatches: usize,
+) -> (Room, Vec<Submission>) {
+    let texel = format.texel_bytes() as usize;
+    let in_bytes = |texels: &Range<usize>| texels.start * texel..texels.end * texel;
+    let pieces = |transfer: &TexelTransfer| -> Vec<Piece> {
+        match &transfer.of {
+            TransferOf::Weights { node, slices } => {
+                let ranges = packed.ranges(*node, slices, format).into_iter();
+                ranges.map(|range| Piece::Upload(Bytes { from: Source::Weights, range })).collect()
+            }
+            TransferOf::Input { input, texels } => {
+                vec![Piece::Upload(Bytes { from: Source::Input(*input), range: in_bytes(texels) })]
+            }
+            TransferOf::Output { output, texels } => {
+                vec![Piece::Download { output: *output, range: in_bytes(texels) }]
+            }
+        }
+    };
+    let (mut uploaded, mut downloaded) = (0, 0);
+    for piece in transfers.iter().flat_map(pieces) {
+        match piece {
+            Piece::Upload(bytes) => uploaded += bytes.range.len() as u64,
+            Piece::Download { range, .. } => downloaded += range.len() as u64,
+        }
+    }
+    let room = Room { upload: uploaded.min(slot), download: downloaded.min(slot) };
+    if uploaded + downloaded == 0 {
+        return (room, Vec::new());
+    }
+    let mut divided = Divided { room, texel, uploaded: 0, downloaded: 0, dispatched: 0, made: Vec::new() };
+    divided.begin();
+    for transfer in transfers {
+        divided.dispatch(transfer.before);
+        let mut first = transfer.first;
+        for piece in pieces(transfer) {
+            first = divided.add(transfer, piece, first);
+        }
+    }
+    divided.dispatch(dispatches);
+    (room, divided.made)
+}
+
+/// Some of a transfer whose bytes lie one after another.
+enum Piece {
+    Upload(Bytes),
+    Download { output: usize, range: Range<usize> },
+}
+
+struct Divided {
+    room: Room,
+    texel: usize,
+    /// Bytes of the last submission's buffers that are taken.
+    uploaded: usize,
+    downloaded: usize,
+    /// Dispatches that are in some submission.
+    dispatched: usize,
+    made: Vec<Submission>,
+}
+
+impl Divided {
+    fn begin(&mut self) {
+        (self.uploaded, self.downloaded) = (0, 0);
+        self.made.push(Submission::default());
+    }
+
+    /// Adds the dispatches before that one.
+    fn dispatch(&mut self, before: usize) {
+        if let (Some(last), true) = (self.made.last_mut(), before > self.dispatched) {
+            last.commands.push(Command::Dispatches(self.dispatched..before));
+            self.dispatched = before;
+        }
+    }
+
+    /// Adds a piece, part by part where the buffer has no room for all of it; answers the texel behind it.
+    fn add(&mut self, transfer: &TexelTransfer, mut piece: Piece, mut first: u32) -> u32 {
+        loop {
+            let (left, used, room) = match &piece {
+                Piece::Upload(bytes) => (&bytes.range, self.uploaded, self.room.upload as usize),
+                Piece::Download { range, .. } => (range, self.downloaded, self.room.download as usize),
+            };
+            if left.is_empty() {
+                return first;
+            }
+            let length = left.len().min((room - used) / self.texel * self.texel);
+            if length == 0 {
+                self.begin();
+                continue;
+            }
+            let texels = (length / self.texel) as u32;
+            let copy = Copy { offset: used as u64, texture: transfer.texture, first, texels, before: transfer.before };
+            first += texels;
+            let Some(last) = self.made.last_mut() else { return first };
+            match &mut piece {
+                Piece::Upload(bytes) => {
+                    let range = bytes.range.start..bytes.range.start + length;
+                    bytes.range.start = range.end;
+                    last.upload(Bytes { from: bytes.from, range }, copy);
+                    self.uploaded += length;
+                }
+                Piece::Download { output, range } => {
+                    let taken = range.start..range.start + length;
+                    range.start = taken.end;
+                    last.download(Take { output: *output, range: taken, offset: used }, copy);
+                    self.downloaded += length;
+                }
+            }
+        }
+    }
+}
+
+impl Submission {
+    /// Adds an upload. What follows in its source and in the texture follows in the buffer as well, so neighbours join.
+    fn upload(&mut self, bytes: Bytes, copy: Copy) {
+        match self.fills.last_mut() {
+            Some((last, _)) if last.from == bytes.from && last.range.end == bytes.range.start => {
+                last.range.end = bytes.range.end;
+            }
+            _ => self.fills.push((bytes, copy.offset as usize)),
+        }
+        match self.commands.last_mut() {
+            Some(Command::Upload(last)) if last.is_followed_by(&copy) => last.texels += copy.texels,
+            _ => self.commands.push(Command::Upload(copy)),
+        }
+    }
+
+    /// Adds a download, likewise.
+    fn download(&mut self, take: Take, copy: Copy) {
+        match self.takes.last_mut() {
+            Some(last) if last.output == take.output && last.range.end == take.range.start => {
+                last.range.end = take.range.end;
+            }
+            _ => self.takes.push(take),
+        }
+        match self.commands.last_mut() {
+            Some(Command::Download(last)) if last.is_followed_by(&copy) => last.texels += copy.texels,
+            _ => self.commands.push(Command::Download(copy)),
+        }
+    }
+}

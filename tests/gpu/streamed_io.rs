@@ -1,0 +1,81 @@
+//! Inputs and outputs that go through the pool row by row: outputs that are read again, that are joined in place, that
+//! are another tensor in another shape.
+
+use texpool::{
+    compile::{CompileOptions, Phases, StreamedIo, compile},
+    gpu::{Executor, ExecutorOptions, GpuError, TensorRole},
+    graph::{Graph, GraphBuilder, Padding, Pool2d, PoolKind, Unary},
+    plan::SearchControl,
+};
+
+use crate::support::{hash::bits, open};
+
+/// Outputs: one that others read, a join of two parts, a join of three in rows, and the first in another shape.
+fn graph() -> Graph {
+    let mut b = GraphBuilder::new("outputs");
+    let x = b.input("x", &[1, 24, 20, 5]).unwrap();
+    let around = Padding { top: 1, bottom: 1, left: 1, right: 1 };
+    let pool = |b: &mut GraphBuilder, name: &str, kind, x| {
+        b.pool(name, Pool2d::plain(kind, [3, 3], [1, 1], around), x).unwrap()
+    };
+    let read_again = pool(&mut b, "read again", PoolKind::Max, x);
+    let left = pool(&mut b, "left", PoolKind::Average, read_again);
+    let right = b.unary("right", Unary::Tanh, read_again).unwrap();
+    let joined = b.concat("joined", 2, &[left, right]).unwrap();
+    let below = pool(&mut b, "below", PoolKind::Max, left);
+    let in_rows = b.concat("in rows", 1, &[right, below, left]).unwrap();
+    let flat = b.unary("negative", Unary::Neg, in_rows).unwrap();
+    let flat = b.reshape("flat", flat, &[1, 1, 72 * 20, 5]).unwrap();
+    b.finish(&[read_again, joined, in_rows, flat]).unwrap()
+}
+
+#[test]
+fn outputs_of_all_kinds_are_as_from_textures() {
+    let graph = graph();
+    let values: Vec<f32> = (0..24 * 20 * 5).map(|i| (i as f32 * 0.618_034).fract() * 2.0 - 1.0).collect();
+    let gpu = open();
+    let answer = |phases: Phases, stream_io: StreamedIo, poison: bool| {
+        let options = CompileOptions { phases, stream_io, limits: gpu.texture_limits(), ..CompileOptions::default() };
+        let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
+        let options = ExecutorOptions { poison, ..ExecutorOptions::default() };
+        let mut session = Executor::from_compiled(&gpu, compiled, &options).unwrap();
+        let first = bits(&session.run(&[&values]).unwrap());
+        // What the last run has left in a buffer is not taken for what this one downloads.
+        assert_eq!(first, bits(&session.run(&[&values]).unwrap()));
+        (first, session.memory().planned)
+    };
+    let (expected, apart) = answer(Phases::Off, StreamedIo::NONE, false);
+    for phases in [Phases::Off, Phases::Auto, Phases::Min] {
+        for (inputs, outputs) in [(true, false), (false, true), (true, true)] {
+            for poison in [false, true] {
+                let (found, memory) = answer(phases, StreamedIo { inputs, outputs }, poison);
+                assert_eq!(found, expected, "{phases:?}, inputs {inputs}, outputs {outputs}, poison {poison}");
+                assert!(memory.io < apart.io, "{memory:?}");
+            }
+        }
+    }
+}
+
+/// An output that goes through the pool has no texture, and before a run no values either.
+#[test]
+fn outputs_without_a_texture_are_refused_by_name() {
+    let gpu = open();
+    let options =
+        CompileOptions { stream_io: StreamedIo { inputs: false, outputs: true }, ..CompileOptions::default() };
+    let options = CompileOptions { limits: gpu.texture_limits(), ..options };
+    let compiled = compile(&graph(), &options, &SearchControl::new()).unwrap();
+    let mut session = Executor::from_compiled(&gpu, compiled, &ExecutorOptions::default()).unwrap();
+    let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
+        label: None,
+        size: wgpu::Extent3d::default(),
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format: wgpu::TextureFormat::Rgba32Float,
+        usage: wgpu::TextureUsages::STORAGE_BINDING,
+        view_formats: &[],
+    });
+    let refused = session.bind_texture(TensorRole::Output, 1, &texture).unwrap_err();
+    assert!(matches!(&refused, GpuError::TensorStreamed { role: TensorRole::Output, index: 1, .. }), "{refused}");
+    assert!(refused.to_string().contains("output 1 (`joined`) goes through the pool row by row"), "{refused}");
+}
