@@ -7,7 +7,10 @@ use texpool::{
     plan::SearchControl,
 };
 
-use crate::support::{hash::bits, models::model, open};
+use crate::{
+    planned::planned,
+    support::{hash::bits, models::model, open},
+};
 
 fn loaded(file: &str) -> (Graph, Vec<f32>) {
     let graph = texpool::import::open(model(file)).unwrap();
@@ -17,7 +20,9 @@ fn loaded(file: &str) -> (Graph, Vec<f32>) {
 
 fn session(gpu: &Gpu, graph: &Graph, options: &CompileOptions) -> (Executor, u64) {
     let options = CompileOptions { limits: gpu.texture_limits(), ..options.clone() };
-    let compiled = compile(graph, &options, &SearchControl::new()).unwrap();
+    let name = format!("budget {} {:?} {:?}", graph.name, options.phases, options.weights);
+    let search = || vec![compile(graph, &options, &SearchControl::new()).unwrap()];
+    let compiled = planned(&name, graph, options.limits, search).remove(0);
     let reckoned = compiled.device_bytes();
     (Executor::from_compiled(gpu, compiled, &ExecutorOptions::default()).unwrap(), reckoned)
 }

@@ -20,6 +20,7 @@ mod memory;
 mod moves;
 mod onnx_nodes;
 mod phases;
+mod planned;
 mod portability;
 mod recovery;
 mod runtime;

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, time::Instant};
 
 use texpool::{
     compile::{
-        CompileError, CompileOptions, CompiledModel, Phases, Point, StreamedIo, WeightStorage, compile, frontier,
+        CompileError, CompileOptions, CompiledModel, Frontier, Phases, StreamedIo, WeightStorage, compile, frontier,
     },
     gpu::{Executor, ExecutorOptions, Gpu, Memory},
     graph::Graph,
@@ -18,6 +18,7 @@ use texpool::{
 
 use crate::{
     memory::driver_limit,
+    planned::planned,
     support::{IN_32_BITS_ALONE, different, hash::bits, models::model, open, zoo as catalogue},
 };
 
@@ -100,9 +101,9 @@ struct Ran {
     pipelines: usize,
 }
 
-fn run(gpu: &Gpu, compiled: CompiledModel, compile: &CompileOptions, poison: bool, inputs: &[Vec<f32>]) -> Ran {
-    let options = ExecutorOptions { compile: compile.clone(), poison, ..ExecutorOptions::default() };
-    let mut session = Executor::from_compiled(gpu, compiled, &options).unwrap();
+fn run(gpu: &Gpu, compiled: &CompiledModel, poison: bool, inputs: &[Vec<f32>]) -> Ran {
+    let options = ExecutorOptions { poison, ..ExecutorOptions::default() };
+    let mut session = Executor::from_compiled(gpu, compiled.clone(), &options).unwrap();
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
     let found = session.run(&slices).unwrap();
     let finite = found.iter().flatten().all(|v| v.is_finite());
@@ -112,7 +113,8 @@ fn run(gpu: &Gpu, compiled: CompiledModel, compile: &CompileOptions, poison: boo
 /// Of a front's points with phases: the knee, which is what `Phases::Auto` is after, one in the middle, one near the end
 /// and the smallest; fewer where the front has fewer.
 /// In 16 bits, whose plans are those of 32 bits in texels, the knee and the smallest.
-fn chosen(points: &[Point], format: TexelFormat) -> Vec<(usize, &Point)> {
+fn chosen(front: &Frontier, format: TexelFormat) -> Vec<CompiledModel> {
+    let points = front.points();
     let worth = |i: &usize| points[*i].bytes as f64 * points[*i].predicted_us;
     let knee = (0..points.len()).min_by(|a, b| worth(a).total_cmp(&worth(b))).unwrap();
     let last = points.len() - 1;
@@ -121,7 +123,25 @@ fn chosen(points: &[Point], format: TexelFormat) -> Vec<(usize, &Point)> {
         TexelFormat::Rgba32Float => [knee, middle, last.saturating_sub(1), last].into(),
         TexelFormat::Rgba16Float => [knee, last].into(),
     };
-    at.into_iter().map(|i| (i, &points[i])).filter(|(_, point)| !point.segments.is_empty()).collect()
+    let phased = at.into_iter().filter(|&i| !points[i].segments.is_empty());
+    phased.map(|i| front.compiled(i).unwrap()).collect()
+}
+
+/// Plans of a network with weights, inputs and outputs through the pool in every run: in 32 bits, which 16 bits differ
+/// from in nothing that is planned; in phases where planning and running again takes little.
+fn streamed(network: &Network, graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
+    let all: &[Phases] = match options.format {
+        TexelFormat::Rgba32Float if network.multiply_adds() < SMALL => &[Phases::Off, Phases::Auto],
+        TexelFormat::Rgba32Float => &[Phases::Off],
+        TexelFormat::Rgba16Float => &[],
+    };
+    let weights = WeightStorage::Streamed { resident_below: 1 << 10, tile_bytes: 256 << 10 };
+    let planner = Planner::Strategy(Strategy::GreedyBySize);
+    let compiled = |&phases: &Phases| {
+        let streamed = CompileOptions { phases, planner, weights, stream_io: StreamedIo::BOTH, ..options.clone() };
+        compile(graph, &streamed, &SearchControl::new()).unwrap()
+    };
+    all.iter().map(compiled).collect()
 }
 
 fn is_invariant(network: &Network) {
@@ -130,52 +150,48 @@ fn is_invariant(network: &Network) {
     let (graph, inputs) = network.load();
     for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
         let options = CompileOptions { format, limits: gpu.texture_limits(), ..CompileOptions::default() };
-        let began = Instant::now();
-        let front = match frontier(&graph, &options, &SearchControl::new()) {
+        let naive = CompileOptions { planner: Planner::Strategy(Strategy::Naive), ..options.clone() };
+        let naive = match compile(&graph, &naive, &SearchControl::new()) {
             Err(why @ CompileError::Indices { .. }) if format == TexelFormat::Rgba16Float => {
                 assert!(IN_32_BITS_ALONE.contains(&name), "{name}: {why}");
                 println!("{name} {format:?}: {why}");
                 continue;
             }
-            front => front.unwrap(),
+            naive => run(&gpu, &naive.unwrap(), false, &inputs),
         };
-        let planned = began.elapsed();
-        let naive = CompileOptions { planner: Planner::Strategy(Strategy::Naive), ..options.clone() };
-        let naive = run(&gpu, compile(&graph, &naive, &SearchControl::new()).unwrap(), &naive, false, &inputs);
         assert!(naive.finite, "{name}, {format:?}: not every output is finite");
-        let mut whole = naive.memory.planned.pool;
+        let began = Instant::now();
         let others: &[Planner] = match format {
             TexelFormat::Rgba32Float => &[Planner::Optimum, Planner::Banks, Planner::Best],
             TexelFormat::Rgba16Float => &[Planner::Best],
         };
-        for (planner, compiled) in different(&graph, &options, others.iter().copied()) {
-            let found = run(&gpu, compiled, &options, true, &inputs);
-            assert_eq!(naive.bits, found.bits, "{name}: {planner} with poison, {format:?}");
+        let plans = |which: &str, search: &dyn Fn() -> Vec<CompiledModel>| {
+            planned(&format!("{name} {format:?} {which}"), &graph, options.limits, search)
+        };
+        let unphased = plans("unphased", &|| {
+            different(&graph, &options, others.iter().copied()).into_iter().map(|(_, compiled)| compiled).collect()
+        });
+        let streamed = plans("streamed", &|| streamed(network, &graph, &options));
+        let phased = plans("phased", &|| chosen(&frontier(&graph, &options, &SearchControl::new()).unwrap(), format));
+        let searched = began.elapsed();
+        let mut whole = naive.memory.planned.pool;
+        for compiled in &unphased {
+            let found = run(&gpu, compiled, true, &inputs);
+            assert_eq!(naive.bits, found.bits, "{name}: {} with poison, {format:?}", compiled.plan().strategy);
             whole = found.memory.planned.pool.min(whole);
         }
-        // Weights, inputs and outputs through the pool in every run, in 32 bits, which 16 bits differ from in nothing that is planned; in
-        // phases where planning and running again takes little.
-        let small = network.multiply_adds() < SMALL;
-        for phases in [Phases::Off, Phases::Auto] {
-            if format == TexelFormat::Rgba16Float || phases == Phases::Auto && !small {
-                continue;
-            }
-            let weights = WeightStorage::Streamed { resident_below: 1 << 10, tile_bytes: 256 << 10 };
-            let planner = Planner::Strategy(Strategy::GreedyBySize);
-            let streamed = CompileOptions { phases, planner, weights, stream_io: StreamedIo::BOTH, ..options.clone() };
-            let compiled = compile(&graph, &streamed, &SearchControl::new()).unwrap();
-            let found = run(&gpu, compiled, &streamed, true, &inputs);
-            assert_eq!(naive.bits, found.bits, "{name}: uploads in every run, {phases:?}, {format:?}");
+        for compiled in &streamed {
+            let found = run(&gpu, compiled, true, &inputs);
+            assert_eq!(naive.bits, found.bits, "{name}: streamed, {:?}, {format:?}", compiled.requested());
             assert!(found.memory.planned.weights <= naive.memory.planned.weights, "{name}");
         }
-        let answered = began.elapsed() - planned;
-        let points = chosen(front.points(), format);
-        for &(index, point) in &points {
-            let found = run(&gpu, front.compiled(index).unwrap(), &options, true, &inputs);
+        let answered = began.elapsed() - searched;
+        for compiled in &phased {
+            let found = run(&gpu, compiled, true, &inputs);
             let (bytes, pool_driver) = (found.memory.planned.pool, found.memory.allocated.unwrap().pool);
-            assert_eq!(bytes, point.bytes, "{name}, {format:?}");
+            assert_eq!(bytes, compiled.plan().bytes(), "{name}, {format:?}");
             assert_eq!(naive.bits, found.bits, "{name}: {bytes} bytes, {format:?}");
-            let most = driver_limit(bytes, point.plan.textures.len());
+            let most = driver_limit(bytes, compiled.plan().textures.len());
             assert!(
                 (bytes..=most).contains(&pool_driver),
                 "{name}: {bytes} bytes planned, {pool_driver} by the driver"
@@ -184,24 +200,23 @@ fn is_invariant(network: &Network) {
             let (few, many) = (naive.pipelines, found.pipelines);
             assert!(many <= few + 5, "{name}: {few} pipelines without phases, {many} with");
         }
-        let least = points.last().map_or(whole, |(_, point)| point.bytes);
+        let least = phased.last().map_or(whole, |compiled| compiled.plan().bytes());
         println!(
-            "{name} {format:?}: {whole} bytes without phases, {least} with; the same bits at {} of {} points; {:.1} s \
-             planned, {:.1} s run without phases, {:.1} s with",
-            points.len(),
-            front.points().iter().filter(|point| !point.segments.is_empty()).count(),
-            planned.as_secs_f32(),
+            "{name} {format:?}: {whole} bytes without phases, {least} with; the same bits in {} plans with phases; {:.1} s \
+             searched, {:.1} s run without phases, {:.1} s with",
+            phased.len(),
+            searched.as_secs_f32(),
             answered.as_secs_f32(),
-            (began.elapsed() - planned - answered).as_secs_f32(),
+            (began.elapsed() - searched - answered).as_secs_f32(),
         );
         match network.gain {
             Gain::Factor(factor) => {
-                assert!(!points.is_empty(), "{name}, {format:?}: no point with phases");
+                assert!(!phased.is_empty(), "{name}, {format:?}: no point with phases");
                 assert!(least as f64 * factor < whole as f64, "{name}, {format:?}: {least} bytes of {whole}");
             }
             Gain::Nothing(why) => {
                 println!("{name} gains nothing from phases: {why}");
-                assert!(points.is_empty(), "{name} gains from phases after all: {least} bytes of {whole}");
+                assert!(phased.is_empty(), "{name} gains from phases after all: {least} bytes of {whole}");
             }
         }
     }

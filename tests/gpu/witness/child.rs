@@ -2,6 +2,8 @@
 
 use std::{ffi::OsStr, process::Command};
 
+use crate::planned::{PROCESS, STARTED_BY};
+
 /// A run of this binary's tests to be, all but the witnesses' own.
 pub(crate) struct Child {
     command: Command,
@@ -22,7 +24,8 @@ impl Child {
         command
             .args(["--show-output", "--skip", "witness::"])
             .env_remove("WGPU_ADAPTER_NAME")
-            .env("RUST_BACKTRACE", "0");
+            .env("RUST_BACKTRACE", "0")
+            .env(STARTED_BY, &*PROCESS);
         Self { command }
     }
 

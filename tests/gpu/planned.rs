@@ -1,0 +1,55 @@
+//! Plans that take long to find, found once: which there are does not depend on the driver, so the witnesses' children
+//! run on those that the process which started them has found.
+
+use std::{
+    fs,
+    path::PathBuf,
+    process,
+    sync::LazyLock,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use texpool::{
+    compile::{CompiledModel, load},
+    graph::Graph,
+    plan::TextureLimits,
+};
+
+/// Tells a child which process has started it.
+pub(crate) const STARTED_BY: &str = "TEXPOOL_TESTS_STARTED_BY";
+
+/// What no other process is called, now or earlier.
+pub(crate) static PROCESS: LazyLock<String> = LazyLock::new(|| {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+    format!("{:>10} {now:>20}", process::id())
+});
+
+/// What `search` finds; in a child, what the process that started it has found by that name.
+pub(crate) fn planned(
+    name: &str,
+    graph: &Graph,
+    limits: TextureLimits,
+    search: impl FnOnce() -> Vec<CompiledModel>,
+) -> Vec<CompiledModel> {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("planned").join(name.replace(['/', ' '], "_"));
+    let Ok(parent) = std::env::var(STARTED_BY) else {
+        let found = search();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let saved = found.iter().map(CompiledModel::save).flat_map(|plan| [plan.len().to_le_bytes().to_vec(), plan]);
+        fs::write(&path, [PROCESS.as_bytes().to_vec()].into_iter().chain(saved).collect::<Vec<_>>().concat()).unwrap();
+        return found;
+    };
+    // Without a plan of the parent's, or where its textures are too large for this driver, it is searched for again.
+    let saved = fs::read(&path).ok().filter(|bytes| bytes.starts_with(parent.as_bytes()));
+    let loaded = saved.and_then(|bytes| {
+        let mut rest = &bytes[parent.len()..];
+        let mut found = Vec::new();
+        while let Some((length, plan)) = rest.split_first_chunk() {
+            let (plan, behind) = plan.split_at_checked(usize::from_le_bytes(*length))?;
+            found.push(load(graph, plan, limits).ok()?);
+            rest = behind;
+        }
+        Some(found)
+    });
+    loaded.unwrap_or_else(search)
+}
