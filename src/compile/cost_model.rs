@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::DeviceProfile;
+use super::{DeviceProfile, options::CompileOptions, transfer_slot::transfer_slot};
 use crate::{
     graph::{Graph, NodeId},
     ops::{Work, dispatch_rows, work},
@@ -15,6 +15,8 @@ pub(super) struct CostModel<'a> {
     operators: BTreeMap<NodeId, Operator>,
     /// Microseconds of a run beside its dispatches: submission, and transfers of inputs and outputs.
     fixed_us: f64,
+    /// Texels that go each way in a submission at most.
+    slot_texels: u64,
 }
 
 struct Operator {
@@ -26,7 +28,8 @@ struct Operator {
 
 impl<'a> CostModel<'a> {
     /// Of the operators of a schedule whose every step computes all rows of its result.
-    pub(super) fn new(graph: &Graph, unphased: &Schedule, device_profile: &'a DeviceProfile) -> Self {
+    pub(super) fn new(graph: &Graph, unphased: &Schedule, options: &'a CompileOptions) -> Self {
+        let device_profile = &options.device_profile;
         // The pool stays on the device; all that lies outside of it crosses between host and device in every run.
         let outside = unphased.storages.iter().filter(|s| !matches!(s.kind, StorageKind::Intermediate(_)));
         let moved: u64 = outside.map(|storage| storage.texels()).sum();
@@ -39,19 +42,28 @@ impl<'a> CostModel<'a> {
             device_profile,
             operators: unphased.steps.iter().map(operator).collect(),
             fixed_us: device_profile.run_us + device_profile.transfer_us * moved as f64 / 1e3,
+            slot_texels: (transfer_slot(options.weights) / options.format.texel_bytes()).max(1),
         }
     }
 
     /// Dispatches of a run of `schedule`, and its microseconds.
     pub(super) fn predict(&self, schedule: &Schedule) -> (u64, f64) {
         let (mut dispatches, mut predicted_us) = (0, self.fixed_us);
+        let (mut uploaded, mut downloaded) = (0, 0);
         for step in &schedule.steps {
             let Some(operator) = self.operators.get(&step.node) else { continue };
             if step.kind.is_transfer() {
                 // What inputs and outputs take is in `fixed_us`, wherever they lie.
                 let storage = &schedule.storages[step.to];
-                let texels = if storage.tensor().is_some() { 0 } else { storage.texels() };
-                predicted_us += self.device_profile.transfer_us * texels as f64 / 1e3 + self.device_profile.dispatch_us;
+                let row_texels = u64::from(storage.row_texels);
+                let (moved, weights) = match (step.kind, storage.tensor()) {
+                    (StepKind::Download, _) => (&mut downloaded, 0),
+                    (_, Some(_)) => (&mut uploaded, 0),
+                    (_, None) => (&mut uploaded, row_texels),
+                };
+                *moved += row_texels * step.rows.len().max(1) as u64;
+                predicted_us +=
+                    self.device_profile.transfer_us * weights as f64 / 1e3 + self.device_profile.dispatch_us;
                 continue;
             }
             let taken = dispatches_of(&operator.dispatches, &step.rows);
@@ -62,6 +74,8 @@ impl<'a> CostModel<'a> {
             let more = taken.saturating_sub(1) as f64 * self.device_profile.dispatch_us;
             predicted_us += self.device_profile.band_us(&operator.work, share) + more;
         }
+        let submissions = u64::max(uploaded, downloaded).div_ceil(self.slot_texels);
+        predicted_us += self.device_profile.run_us * submissions.saturating_sub(1) as f64;
         (dispatches, predicted_us)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{io_texture::io_texture, model::CompiledModel, options::WeightStorage};
+use super::{io_texture::io_texture, model::CompiledModel, options::WeightStorage, transfer_slot::transfer_slot};
 use crate::{
     graph::{Graph, TensorId},
     kernels::UNIFORM_WORDS,
@@ -14,20 +14,6 @@ use crate::{
 /// Bytes that go to the device or back at a time, where they are loaded or lie in textures of their own.
 /// `Queue::write_texture` would take as much for each call, and give it back only after a submission. Measured on lavapipe, 14 MiB: 4.7 ms in pieces of 64 KiB, 1.6 ms of 256 KiB, 2.0 ms of 1 MiB.
 pub(crate) const PIECE: u64 = 256 << 10;
-
-/// Bytes of each of the two buffers that uploads in the middle of a run go through at most, and of each of the two for
-/// downloads. Measured on lavapipe: 14
-/// MiB through buffers of 64 KiB take 4.7 ms, of 256 KiB 0.8 ms, of 1 MiB 1.2 ms (copies alone). It is chosen smaller than the
-/// fastest, since all of the device's memory counts.
-const SLOT: u64 = 128 << 10;
-
-/// The same where weights are streamed in tiles of that size: who asks for small ones is short of memory.
-fn slot(weights: WeightStorage) -> u64 {
-    match weights {
-        WeightStorage::Resident => SLOT,
-        WeightStorage::Streamed { tile_bytes, .. } => tile_bytes.clamp(SLOT / 2, SLOT),
-    }
-}
 
 /// Bytes that no session asks for: zeros that wgpu keeps on each device (512 KiB and 304 bytes, wgpu 30), and what drivers
 /// leave out for alignment (16 KiB of MobileNet v2 on lavapipe, rounded up).
@@ -72,7 +58,7 @@ pub(super) fn beside_pool(
         let steps = schedule.steps.iter().filter(|step| step.kind == kind);
         let texels = steps.map(|step| step.rows.len().max(1) as u64 * u64::from(schedule.storages[step.to].row_texels));
         // What fits into one buffer needs no second.
-        let (bytes, slot) = (texels.sum::<u64>() * texel, slot(weights_in));
+        let (bytes, slot) = (texels.sum::<u64>() * texel, transfer_slot(weights_in));
         transfer += if bytes > slot { 2 * slot } else { bytes };
     }
     // And the texel for what dispatches leave open.
@@ -93,7 +79,7 @@ impl CompiledModel {
     /// downloads.
     #[cfg(feature = "gpu")]
     pub(crate) fn transfer_slot(&self) -> u64 {
-        slot(self.lowering.weights)
+        transfer_slot(self.lowering.weights)
     }
 }
 

@@ -22,6 +22,7 @@ mod precision;
 mod saved;
 mod select;
 mod streaming;
+mod transfer_slot;
 mod variant;
 
 #[cfg(feature = "gpu")]

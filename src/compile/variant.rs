@@ -79,7 +79,7 @@ pub(super) fn without_phases(graph: &Graph, whole: &UnphasedPlan, options: &Comp
             live_peak = LivePeak { step, texels: live.unsigned_abs() };
         }
     }
-    let (dispatches, predicted_us) = CostModel::new(graph, unphased, &options.device_profile).predict(streamed);
+    let (dispatches, predicted_us) = CostModel::new(graph, unphased, options).predict(streamed);
     let live_bytes = live_peak.texels * options.format.texel_bytes();
     let peak = peak(graph, unphased, &[], streamed, live_peak.step);
     let candidate = Candidate { live_bytes, peak, dispatches, predicted_us, segments: Vec::new() };
@@ -111,7 +111,7 @@ impl<'a> Variant<'a> {
             graph,
             model: RowDependencies::new(graph, &unphased).with_streaming(graph, &unphased, streaming),
             streaming,
-            cost_model: CostModel::new(graph, &unphased, &options.device_profile),
+            cost_model: CostModel::new(graph, &unphased, options),
             unphased,
             in_place,
         }
