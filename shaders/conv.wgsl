@@ -1,6 +1,6 @@
 // 2-D convolution with any window, stride, dilation, padding and groups.
 // An invocation computes a block. Weights: for each output slice, window row, window column and input slice of the output
-// slice's span four texels, a `WeightMatrix`; then the biases.
+// slice's span a `WeightMatrix`; then the biases.
 
 // Pairs are of y and x.
 struct Params {
@@ -44,8 +44,8 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         image[p] = (row / dst.h) * src.h;
     }
     var sums: Sums;
-    var weights: WeightTexels;
-    begin_block(&sums, &weights, dst, slice, args.window.x * args.window.y * span * 4u, args.bias);
+    var weights: BlockWeights;
+    begin_block(&sums, &weights, dst, slice, args.window.x * args.window.y * span, args.bias);
     for (var ky = 0u; ky < args.window.x; ky++) {
         var line: array<u32, MAX_PIXELS>;
         var inside: array<bool, MAX_PIXELS>;

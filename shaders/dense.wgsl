@@ -1,6 +1,6 @@
 // Fully connected layer over values in dense order, where they are not the channels of one pixel.
-// An invocation computes one slice of one output pixel. Weights: for each output slice and each four inputs four
-// texels, a `WeightMatrix`; then the biases.
+// An invocation computes one slice of one output pixel. Weights: for each output slice and each four inputs a
+// `WeightMatrix`; then the biases.
 
 struct Params {
     inputs: u32,   // of an output pixel
@@ -29,6 +29,8 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let pixel = dispatch.first_row * dst.w + id / args.slices;
     let slice = dispatch.first_slice + id % args.slices;
     let fours = (args.inputs + 3u) / 4u;
+    let scale = weight_scale(args.bias, dst.slices, slice);
+    var weights = dispatch.weight_base + slice * fours * MATRIX_TEXELS;
     var sum = read_weight(args.bias + slice);
     for (var k = 0u; k < fours; k++) {
         let n = pixel * args.inputs + k * 4u;
@@ -41,7 +43,8 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
                 if k * 4u + j < args.inputs { x[j] = dense(src, n + j); }
             }
         }
-        sum += product(x, weight_matrix(dispatch.weight_base + (slice * fours + k) * 4u, dispatch.weight_shift));
+        sum += product(x, weight_matrix(weights, dispatch.weight_shift, scale));
+        weights += MATRIX_TEXELS;
     }
     store_output(dst, pixel / dst.w, pixel % dst.w, slice, sum);
 }

@@ -1,6 +1,6 @@
 // Depthwise convolution, one output channel for each input channel.
 // An invocation computes PIXELS pixels of one row and slice, and loads each input column once for all of them.
-// Weights: for each slice, window row and window column one texel; then the biases.
+// Weights: for each slice, window row and window column one of each channel, from a new texel on; then the biases.
 
 struct Params {
     blocks: u32,         // of pixels in a row
@@ -38,7 +38,9 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     var sum: array<vec4<f32>, MAX_ROW_PIXELS>;
     let bias = read_weight(args.bias + slice);
     for (var p = 0u; p < PIXELS; p++) { sum[p] = bias; }
-    var weight = dispatch.weight_base + slice * WINDOW_Y * WINDOW_X;
+    let scale = weight_scale(args.bias, dst.slices, slice);
+    let first = dispatch.weight_base + slice * tap_texels(WINDOW_Y * WINDOW_X);
+    var tap = 0u;
     for (var ky = 0u; ky < WINDOW_Y; ky++) {
         // Wraps below zero to beyond any height; so do columns.
         let iy = top + ky * args.dilation_y;
@@ -51,8 +53,8 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             column[c] = select(vec4(0.0), read_input(src, line + select(0u, ix, hit)), inside && hit);
         }
         for (var kx = 0u; kx < WINDOW_X; kx++) {
-            let w = textureLoad(weight_texture, at(weight, dispatch.weight_shift));
-            weight += 1u;
+            let w = weight_tap(first, tap, dispatch.weight_shift, scale);
+            tap += 1u;
             for (var p = 0u; p < PIXELS; p++) { sum[p] += column[p * STRIDE_X + kx * DILATION_X] * w; }
         }
     }

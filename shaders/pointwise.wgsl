@@ -1,6 +1,5 @@
 // Pointwise (1x1, stride 1) convolution; a fully connected layer is one over its input's pixels in dense order.
-// An invocation computes a block. Weights: for each output slice and input slice four texels, a `WeightMatrix`; then the
-// biases.
+// An invocation computes a block. Weights: for each output slice and input slice a `WeightMatrix`; then the biases.
 
 struct Params {
     bias: u32,   // first weight texel of the biases
@@ -28,8 +27,8 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         texel[p] = row_start(src, pixel / src.w) + pixel % src.w;
     }
     var sums: Sums;
-    var weights: WeightTexels;
-    begin_block(&sums, &weights, dst, slice, depth * 4u, args.bias);
+    var weights: BlockWeights;
+    begin_block(&sums, &weights, dst, slice, depth, args.bias);
     for (var k = 0u; k < depth; k++) {
         var x: PixelValues;
         for (var p = 0u; p < PIXELS; p++) {

@@ -1,6 +1,6 @@
 // Transposed 2-D convolution, gathered: each pixel of the result looks up the taps that reach it. One texel an
-// invocation. Weights: for each output slice, window row, window column and input slice of the output slice's span four
-// texels, a `WeightMatrix`; then the biases.
+// invocation. Weights: for each output slice, window row, window column and input slice of the output slice's span a
+// `WeightMatrix`; then the biases.
 
 // Pairs are of y and x.
 struct Params {
@@ -28,6 +28,7 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let dense = args.dilation == vec2(1u);
     let first = select(vec2(0u), full % args.stride, dense);
     let advance = select(vec2(1u), args.stride, dense);
+    let scale = weight_scale(args.bias, dst.slices, slice);
     var sum = read_weight(args.bias + slice);
     for (var ky = first.x; ky < args.window.x; ky += advance.x) {
         if ky * args.dilation.x > full.x { break; }
@@ -40,11 +41,12 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
             let before = full.y - kx * args.dilation.y;
             let ix = before / args.stride.y;
             if ix >= src.w || before % args.stride.y != 0u { continue; }
-            var weight = dispatch.weight_base + ((slice * args.window.x + ky) * args.window.y + kx) * args.span * 4u;
+            let matrix = ((slice * args.window.x + ky) * args.window.y + kx) * args.span;
+            var weights = dispatch.weight_base + matrix * MATRIX_TEXELS;
             for (var k = 0u; k < args.span; k++) {
                 let v = read_input(src, start + k * src.pitch + ix);
-                sum += product(v, weight_matrix(weight, dispatch.weight_shift));
-                weight += 4u;
+                sum += product(v, weight_matrix(weights, dispatch.weight_shift, scale));
+                weights += MATRIX_TEXELS;
             }
         }
     }

@@ -132,6 +132,9 @@ pub mod tensor;
 pub use plan::{Progress, StopReason, TexelFormat};
 
 #[cfg(feature = "import")]
+#[doc(inline)]
+pub use compile::WeightFormat;
+#[cfg(feature = "import")]
 pub use compile::{Clock, CompileError, DeviceProfile, Rate, SavedPlanError};
 #[cfg(feature = "import")]
 #[doc(inline)]

@@ -5,33 +5,38 @@ override SLICES: u32 = MAX_SLICES;
 
 alias PixelValues = array<vec4<f32>, MAX_PIXELS>;
 alias Sums = array<array<vec4<f32>, MAX_SLICES>, MAX_PIXELS>;
-// The texel of the next weights of each slice.
-alias WeightTexels = array<u32, MAX_SLICES>;
 
-// Begins sums with the biases. Each output slice has `texels` of weights.
+// The weights of each slice: the texel of the next ones, and what they are multiplied by.
+struct BlockWeights {
+    texel: array<u32, MAX_SLICES>,
+    scale: array<WeightScale, MAX_SLICES>,
+}
+
+// Begins sums with the biases. Each output slice has so many matrices of weights.
 fn begin_block(
     sums: ptr<function, Sums>,
-    weights: ptr<function, WeightTexels>,
+    weights: ptr<function, BlockWeights>,
     dst: Tensor,
     slice: u32,
-    texels: u32,
+    matrices: u32,
     bias: u32,
 ) {
     let base = dispatch_params().weight_base;
     for (var s = 0u; s < SLICES; s++) {
         let out = min(slice + s, dst.slices - 1u);
-        (*weights)[s] = base + out * texels;
+        (*weights).texel[s] = base + out * matrices * MATRIX_TEXELS;
+        (*weights).scale[s] = weight_scale(bias, dst.slices, out);
         let value = read_weight(bias + out);
         for (var p = 0u; p < PIXELS; p++) { (*sums)[p][s] = value; }
     }
 }
 
 // Adds what four input channels give.
-fn add_products(sums: ptr<function, Sums>, weights: ptr<function, WeightTexels>, x: ptr<function, PixelValues>) {
+fn add_products(sums: ptr<function, Sums>, weights: ptr<function, BlockWeights>, x: ptr<function, PixelValues>) {
     let shift = dispatch_params().weight_shift;
     for (var s = 0u; s < SLICES; s++) {
-        let w = weight_matrix((*weights)[s], shift);
-        (*weights)[s] += 4u;
+        let w = weight_matrix((*weights).texel[s], shift, (*weights).scale[s]);
+        (*weights).texel[s] += MATRIX_TEXELS;
         for (var p = 0u; p < PIXELS; p++) { (*sums)[p][s] += product((*x)[p], w); }
     }
 }

@@ -5,9 +5,9 @@
 // here and in front of each kernel: `dispatch_params`, `step_params`, `tensor`, `params`. The Rust side states both
 // (`src/kernels/params.rs` those of this file), and writes the last three of a dispatch in that order, then row tables,
 // into its block, which `table` is; `dispatch_table` is the first. Where both lie, `src/gpu/param_binding.rs` says.
+// Behind this comes one of `weight_*.wgsl`, which reads weights as they are packed.
 @group(0) @binding(1) var target_texture: Writable;
 @group(0) @binding(2) var input_texture: Readable;
-@group(0) @binding(3) var weight_texture: Readable;
 @group(0) @binding(4) var second_texture: Readable;
 
 // The epilogue: `THEN(FIRST(value) + added tensor)`, where functions are those of `activate`.
@@ -101,10 +101,12 @@ fn read_second(t: Tensor, texel: u32) -> vec4<f32> {
     return textureLoad(second_texture, at(texel, t.shift));
 }
 
-// Texel `i` of the operator's own weights.
-fn read_weight(i: u32) -> vec4<f32> {
-    let dispatch = dispatch_params();
-    return textureLoad(weight_texture, at(dispatch.weight_base + i, dispatch.weight_shift));
+// What four input channels give to four output channels: column `j` is what input channel `j` gives.
+struct WeightMatrix {
+    c0: vec4<f32>,
+    c1: vec4<f32>,
+    c2: vec4<f32>,
+    c3: vec4<f32>,
 }
 
 // One where it is so, else zero.

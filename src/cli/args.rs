@@ -6,7 +6,7 @@ use super::{
     progress::{self, Deadline},
 };
 use crate::{
-    compile::{CompileOptions, Phases, StreamedIo, WeightStorage},
+    compile::{CompileOptions, Phases, StreamedIo, WeightFormat, WeightStorage},
     fetch::cache_folder,
     gpu::{Gpu, GpuOptions, SharedWeights},
     plan::{LayoutKind, Planner, Strategy, TexelFormat},
@@ -56,6 +56,9 @@ impl PrecisionArgs {
 pub(super) struct PlanArgs {
     #[command(flatten)]
     precision: PrecisionArgs,
+    /// How weights of convolutions and fully connected layers are stored on the device. What is streamed is as with `f32`.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    weights: WeightsArg,
     /// Rewriting rules to apply: `default`, those whose answers differ from the file's by rounding at most; `exact`,
     /// those that keep every bit; `all`, those too that may answer where the file's nodes overflow; `none`; or names
     /// with commas between them. `texpool plan MODEL --why` says of each what it does to numbers.
@@ -101,6 +104,30 @@ enum StreamArg {
     Io,
     /// Weights, inputs and outputs.
     All,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum WeightsArg {
+    /// 32-bit floats, or 16-bit ones with `--precision f16`.
+    #[default]
+    F32,
+    /// 16-bit floats, rounded to the nearest.
+    F16,
+    /// As the file has them, in 32, 16 or 8 bits: the same bits in every answer.
+    File,
+    /// 8-bit integers with a scale for each output channel, rounded to the nearest.
+    Int8,
+}
+
+impl From<WeightsArg> for WeightFormat {
+    fn from(format: WeightsArg) -> Self {
+        match format {
+            WeightsArg::F32 => Self::F32,
+            WeightsArg::F16 => Self::F16,
+            WeightsArg::File => Self::File,
+            WeightsArg::Int8 => Self::Int8,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -210,8 +237,17 @@ impl PlanArgs {
             StreamArg::Io | StreamArg::All => StreamedIo::BOTH,
             StreamArg::None | StreamArg::Weights => StreamedIo::NONE,
         };
-        let (rules, format) = (self.rules, self.format());
-        CompileOptions { rules, format, planner, phases, weights, stream_io, ..CompileOptions::default() }
+        let (rules, format, weight_format) = (self.rules, self.format(), self.weights.into());
+        CompileOptions {
+            rules,
+            format,
+            planner,
+            phases,
+            weights,
+            weight_format,
+            stream_io,
+            ..CompileOptions::default()
+        }
     }
 }
 

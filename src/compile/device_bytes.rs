@@ -2,7 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{io_texture::io_texture, model::CompiledModel, options::WeightStorage, transfer_slot::transfer_slot};
+use super::{
+    io_texture::io_texture,
+    model::CompiledModel,
+    options::{WeightFormat, WeightStorage},
+    transfer_slot::transfer_slot,
+    weight_format::packings,
+};
 use crate::{
     graph::{Graph, TensorId},
     kernels::UNIFORM_WORDS,
@@ -23,34 +29,36 @@ const DRIVER: u64 = 576 << 10;
 /// all kernels have, and as many as the largest kernel has of its own.
 const BLOCK: u64 = 320;
 
+/// Bytes of a texel of words.
+const WORDS_BYTES: u64 = 16;
+
 /// What lies on the device beside the pool, in bytes: as far as it follows from what is streamed.
 pub(super) fn beside_pool(
     graph: &Graph,
     schedule: &Schedule,
-    weights_in: WeightStorage,
+    (weights_in, weight_format): (WeightStorage, WeightFormat),
     format: TexelFormat,
     max_extent: u32,
 ) -> u64 {
     let texel = format.texel_bytes();
-    let streamed = schedule.streamed();
-    let resident = graph.nodes.iter_enumerated().filter(|&(id, _)| !streamed.contains(id));
-    let resident: u64 = resident.map(|(_, node)| ops::weight_texels(graph, node)).sum();
     // A texture has whole rows, of at most so many texels.
-    let weights = if resident > 0 { resident.next_multiple_of(1024) * texel } else { 0 };
-    let texture = |tensor: TensorId| io_texture(graph.shape(tensor), format, max_extent).bytes();
+    let texture = |texels: u64, bytes: u64| if texels > 0 { texels.next_multiple_of(1024) * bytes } else { 0 };
+    let [texels, words] = resident_weights(graph, schedule, weight_format, format);
+    let weights = texture(texels, texel) + texture(words, WORDS_BYTES);
+    let io_bytes = |tensor: TensorId| io_texture(graph.shape(tensor), format, max_extent).bytes();
     let (mut io, mut transfer) = (0, 0);
     for storage in &schedule.storages {
         let (Some(tensor), false) = (storage.tensor(), matches!(storage.kind, StorageKind::Intermediate(_))) else {
             continue;
         };
-        io += texture(tensor);
+        io += io_bytes(tensor);
         // Large ones share one buffer on the way in.
-        transfer += match (storage.kind, texture(tensor)) {
+        transfer += match (storage.kind, io_bytes(tensor)) {
             (StorageKind::Input(_), bytes) if bytes > PIECE => 0,
             (_, bytes) => bytes.min(PIECE),
         };
     }
-    let large_input = graph.inputs.iter().any(|&input| !schedule.is_pooled(input) && texture(input) > PIECE);
+    let large_input = graph.inputs.iter().any(|&input| !schedule.is_pooled(input) && io_bytes(input) > PIECE);
     if weights > 0 || large_input {
         transfer += PIECE;
     }
@@ -65,13 +73,39 @@ pub(super) fn beside_pool(
     weights + io + transfer + texel + DRIVER
 }
 
+/// Texels of the weights that stay on the device: those that lie in texels of the pool's format, and those in words.
+fn resident_weights(graph: &Graph, schedule: &Schedule, weights: WeightFormat, format: TexelFormat) -> [u64; 2] {
+    let streamed = schedule.streamed();
+    let packings = packings(graph, weights, format);
+    let mut all = [0, 0];
+    for ((id, node), &packing) in graph.nodes.iter_enumerated().zip(packings.iter()) {
+        if !streamed.contains(id) {
+            all[usize::from(packing.is_words())] += ops::packed_weight_texels(graph, node, packing);
+        }
+    }
+    all
+}
+
 impl CompiledModel {
+    /// Bytes of the weights that stay on the device, as they are packed there.
+    pub fn resident_weight_bytes(&self) -> u64 {
+        let Self { graph, schedule, format, .. } = self;
+        let [texels, words] = resident_weights(graph, schedule, self.lowering.weight_format, *format);
+        texels * format.texel_bytes() + words * WORDS_BYTES
+    }
+
     /// Bytes of the device's memory that a session of it takes, by itself on its device: pool, weights, inputs and outputs,
     /// tables, buffers for transfers, and half a MiB that wgpu keeps on each device. Reckoned from above by some tens of
     /// kilobytes; [`Session::memory`](crate::Session::memory) says what it came to.
     pub fn device_bytes(&self) -> u64 {
         let Self { graph, schedule, plan, format, limits, .. } = self;
-        let beside = beside_pool(graph, schedule, self.lowering.weights, *format, limits.max_extent);
+        let beside = beside_pool(
+            graph,
+            schedule,
+            (self.lowering.weights, self.lowering.weight_format),
+            *format,
+            limits.max_extent,
+        );
         plan.bytes() + beside + tables(self)
     }
 

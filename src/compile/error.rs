@@ -51,6 +51,12 @@ pub enum CompileError {
         /// Places that they tell apart.
         places: usize,
     },
+    /// Weights that are to be quantised have no greatest magnitude.
+    #[error("the weights `{}` are not all finite numbers, and no scale brings others into 8 bits", printable(tensor))]
+    NotFinite {
+        /// Name of the weights.
+        tensor: String,
+    },
     /// No plan fits the budget.
     #[error(
         "no plan fits a pool of {bytes} bytes; the smallest that was found takes {least} bytes{}",

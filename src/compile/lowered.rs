@@ -9,7 +9,7 @@ use super::{
     streaming::streaming,
 };
 use crate::{
-    graph::{self, Graph, NodeSet},
+    graph::{self, Graph, IdVec, NodeSet},
     plan::{self, Plan, SearchControl, Solution, TexelFormat},
     rewrite::{self, Report, Rewritten, Rules},
     schedule::{
@@ -154,11 +154,13 @@ impl LoweredModel {
             plan,
             format: options.format,
             limits: options.limits,
+            packings: IdVec::new(),
             lowering: Lowering {
                 rules: options.rules,
                 row_means: self.row_means,
                 in_place,
                 weights: options.weights,
+                weight_format: options.weight_format,
                 stream_io: options.stream_io,
             },
             requested: options.phases,

@@ -24,6 +24,7 @@ mod select;
 mod streaming;
 mod transfer_slot;
 mod variant;
+mod weight_format;
 
 #[cfg(feature = "gpu")]
 pub(crate) use device_bytes::PIECE;
@@ -31,7 +32,7 @@ pub use device_profile::{Clock, DeviceProfile, Rate};
 pub use error::CompileError;
 pub use io_texture::io_texture;
 pub use model::{CompiledModel, Frontier, Phased};
-pub use options::{CompileOptions, Phases, StreamedIo, WeightStorage};
+pub use options::{CompileOptions, Phases, StreamedIo, WeightFormat, WeightStorage};
 pub use point::{Peak, Point};
 pub use saved::{SavedPlanError, load};
 
@@ -46,16 +47,18 @@ use crate::{graph::Graph, plan::SearchControl};
 /// best plan found so far, at least one without phases, and says so ([`CompiledModel::stopped`]).
 ///
 /// # Errors
-/// Where the graph is not whole, no texture can hold a tensor, or no plan fits the budget.
+/// Where the graph is not whole, no texture can hold a tensor, no plan fits the budget, or weights cannot be stored as they
+/// are asked for.
 pub fn compile(
     graph: &Graph,
     options: &CompileOptions,
     control: &SearchControl<'_>,
 ) -> Result<CompiledModel, CompileError> {
-    if let Phases::DeviceBudget(bytes) = options.phases {
-        return budget::within(graph, options, bytes, control);
-    }
-    compile_for(graph, options, Refusal::Searched, control)
+    let compiled = match options.phases {
+        Phases::DeviceBudget(bytes) => budget::within(graph, options, bytes, control),
+        _ => compile_for(graph, options, Refusal::Searched, control),
+    };
+    compiled?.with_rounded_weights()
 }
 
 /// The Pareto front of pool bytes against predicted time: no point is beaten in both by another, and the last is what
@@ -73,5 +76,6 @@ pub fn frontier(
     let found = fronts.all(fronts.placed(control)?, control)?;
     let (points, baseline_us) = (found.into_iter().map(|found| fronts.point(found)).collect(), fronts.baseline_us());
     drop(fronts);
-    Ok(Frontier { unphased: lowered.compiled(whole, options, control), points, baseline_us })
+    let unphased = lowered.compiled(whole, options, control).with_rounded_weights()?;
+    Ok(Frontier { unphased, points, baseline_us })
 }

@@ -1,11 +1,14 @@
 //! What compiling answers with: a model ready to run, or all plans of it among which none is beaten.
 
 use super::{
-    options::{Phases, StreamedIo, WeightStorage},
+    error::CompileError,
+    options::{Phases, StreamedIo, WeightFormat, WeightStorage},
     point::{Peak, Point},
+    weight_format,
 };
 use crate::{
-    graph::{Graph, NodeSet},
+    graph::{Graph, IdVec, NodeId, NodeSet},
+    kernels::WeightPacking,
     plan::{Plan, Solution, StopReason, TexelFormat, TextureLimits},
     rewrite::{Report, Rules},
     schedule::{Schedule, phases::Segment},
@@ -30,6 +33,8 @@ pub struct CompiledModel {
     pub(crate) format: TexelFormat,
     pub(crate) limits: TextureLimits,
     pub(super) lowering: Lowering,
+    /// How the weights of each node are packed that stay on the device; none as long as they are as the graph had them.
+    pub(crate) packings: IdVec<NodeId, WeightPacking>,
     pub(crate) requested: Phases,
     pub(crate) phased: Option<Phased>,
     pub(crate) too_many_rows: Option<u64>,
@@ -63,9 +68,14 @@ impl CompiledModel {
         &self.plan
     }
 
-    /// Texel format of the pool, which inputs, outputs and weights have as well.
+    /// Texel format of the pool, which inputs and outputs have as well.
     pub const fn format(&self) -> TexelFormat {
         self.format
+    }
+
+    /// How weights that stay on the device are stored there.
+    pub const fn weight_format(&self) -> WeightFormat {
+        self.lowering.weight_format
     }
 
     /// What the textures of the plan keep within: the device that it runs on must allow as much.
@@ -106,6 +116,8 @@ pub(super) struct Lowering {
     pub(super) in_place: NodeSet,
     /// Where weights are while it runs.
     pub(super) weights: WeightStorage,
+    /// How those are stored that stay on the device.
+    pub(super) weight_format: WeightFormat,
     /// Which inputs and outputs go through the pool.
     pub(super) stream_io: StreamedIo,
 }
@@ -165,6 +177,15 @@ impl Frontier {
 }
 
 impl CompiledModel {
+    /// The same model with weights as they are asked for: rounded to what they are stored as, and packed so. Comes last,
+    /// since no plan depends on the values of weights.
+    pub(super) fn with_rounded_weights(mut self) -> Result<Self, CompileError> {
+        let format = self.lowering.weight_format;
+        self.graph = weight_format::rounded(self.graph, format)?;
+        self.packings = weight_format::packings(&self.graph, format, self.format);
+        Ok(self)
+    }
+
     /// The same model, run as `point` says.
     pub(super) fn at(mut self, point: Point, baseline_us: f64) -> Self {
         // The point without phases is what this model is already.

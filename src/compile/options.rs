@@ -59,6 +59,36 @@ impl StreamedIo {
     pub const NONE: Self = Self { inputs: false, outputs: false };
 }
 
+/// How weights that stay on the device are stored there. Convolutions of any kind and fully connected layers read them as they
+/// are stored, and make 32-bit floats of them as they compute; the weights of all other operators, biases and whatever is
+/// uploaded in every run are as with [`F32`](Self::F32). Of one model and format every plan gives the same bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WeightFormat {
+    /// As 32-bit floats, or as 16-bit ones where the texels of the pool are such.
+    #[default]
+    F32,
+    /// As 16-bit floats, rounded to the nearest.
+    F16,
+    /// As the model's file has them: those of 16-bit floats so, and those of 8-bit integers with a scale for each output
+    /// channel, or for all, so. The answers are those of [`F32`](Self::F32), bit by bit.
+    File,
+    /// As 8-bit integers with a scale for each output channel, by which the greatest magnitude is 127: rounded when the model
+    /// is compiled, where the file has no such integers.
+    Int8,
+}
+
+impl WeightFormat {
+    /// Its name: `f32`, `f16`, `file` or `int8`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+            Self::File => "file",
+            Self::Int8 => "int8",
+        }
+    }
+}
+
 /// What is asked of the plan.
 #[derive(Clone, Debug)]
 pub struct CompileOptions {
@@ -74,6 +104,8 @@ pub struct CompileOptions {
     pub phases: Phases,
     /// Where weights are while the model runs.
     pub weights: WeightStorage,
+    /// How weights that stay on the device are stored.
+    pub weight_format: WeightFormat,
     /// Which inputs and outputs go through the pool.
     pub stream_io: StreamedIo,
     /// What the device takes for a dispatch and for arithmetic; decides between phased plans.
@@ -94,6 +126,7 @@ impl Default for CompileOptions {
             budget: SearchBudget::default(),
             phases: Phases::default(),
             weights: WeightStorage::default(),
+            weight_format: WeightFormat::default(),
             stream_io: StreamedIo::NONE,
             device_profile: DeviceProfile::default(),
             limits: TextureLimits { max_extent: CORE_EXTENT },

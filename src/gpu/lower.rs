@@ -8,7 +8,7 @@ use super::{
 use crate::{
     compile::CompiledModel,
     graph::{IdVec, NodeId, Shape, TensorId},
-    kernels::{self, Dispatch, Operand, StepContext, WeightPlace},
+    kernels::{self, Dispatch, Operand, StepContext, WeightPacking, WeightPlace},
     ops,
     plan::{RowTable, TextureSpec},
     schedule::{Contents, Step, StepKind, StorageId, StorageKind},
@@ -98,6 +98,8 @@ impl PlacedModel<'_> {
             texels: schedule.storages[storage].row_texels,
             shift: self.textures.spec(texture).shift(),
             skipped: sections.map_or(0, |sections| sections.skipped(step.slices.start)),
+            // Like all that lies in the pool.
+            packing: WeightPacking::Texels,
         })
     }
 

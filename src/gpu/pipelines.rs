@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{DispatchBinding, Gpu, GpuError, ParamBinding, param_binding, texture_format::texture_format};
+use super::{
+    DispatchBinding, Gpu, GpuError, ParamBinding, param_binding,
+    texture_format::{WORDS, texture_format},
+};
 use crate::{
     kernels::{Constants, Shader},
     plan::TexelFormat,
@@ -66,7 +69,7 @@ impl PipelineRecipe {
     }
 }
 
-/// What all pipelines have in common whose blocks lie in one kind of memory.
+/// What all pipelines have in common whose blocks lie in one kind of memory, and whose weights are texels, or words.
 #[derive(Debug)]
 struct Layouts {
     group: wgpu::BindGroupLayout,
@@ -80,8 +83,9 @@ pub struct Pipelines {
     gpu: Gpu,
     format: TexelFormat,
     own: DispatchBinding,
-    uniform: Layouts,
-    storage: Layouts,
+    /// For weights as texels, then as words.
+    uniform: [Layouts; 2],
+    storage: [Layouts; 2],
     modules: BTreeMap<(Shader, ParamBinding), wgpu::ShaderModule>,
     made: BTreeMap<Key, wgpu::ComputePipeline>,
     cache: SharedPipelines,
@@ -104,7 +108,9 @@ impl Pipelines {
         let own = DispatchBinding::of(&gpu.device);
         let [uniform, storage] = gpu.scoped("creating bind group layouts", || {
             let storage = wgpu::BufferBindingType::Storage { read_only: true };
-            [wgpu::BufferBindingType::Uniform, storage].map(|block| layouts(gpu, format, block, own))
+            let weights = [texture_format(format), WORDS];
+            [wgpu::BufferBindingType::Uniform, storage]
+                .map(|block| weights.map(|weights| layouts(gpu, (texture_format(format), weights), block, own)))
         })?;
         let (modules, made) = (BTreeMap::new(), BTreeMap::new());
         Ok(Self { gpu: gpu.clone(), format, own, uniform, storage, modules, made, cache })
@@ -122,15 +128,16 @@ impl Pipelines {
         self.made.keys().map(recipe).collect()
     }
 
-    pub(super) fn layout(&self, table: ParamBinding) -> &wgpu::BindGroupLayout {
-        &self.layouts(table).group
+    pub(super) fn layout(&self, shader: Shader, table: ParamBinding) -> &wgpu::BindGroupLayout {
+        &self.layouts(shader, table).group
     }
 
-    const fn layouts(&self, table: ParamBinding) -> &Layouts {
-        match table {
+    fn layouts(&self, shader: Shader, table: ParamBinding) -> &Layouts {
+        let [texels, words] = match table {
             ParamBinding::Uniform(_) => &self.uniform,
             ParamBinding::Storage => &self.storage,
-        }
+        };
+        if shader.weights().is_words() { words } else { texels }
     }
 
     /// The pipeline of a shader with these constants, made if it is the first of its kind.
@@ -166,7 +173,7 @@ impl Pipelines {
         let pipeline = self.gpu.scoped(&format!("creating pipeline {} {constants:?}", shader.name()), || {
             self.gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(shader.name()),
-                layout: Some(&self.layouts(table).pipeline),
+                layout: Some(&self.layouts(shader, table).pipeline),
                 module: &module,
                 entry_point: Some("main"),
                 compilation_options: wgpu::PipelineCompilationOptions {
@@ -183,15 +190,16 @@ impl Pipelines {
     }
 }
 
-fn layouts(gpu: &Gpu, format: TexelFormat, block: wgpu::BufferBindingType, own: DispatchBinding) -> Layouts {
-    let texture = |binding, access| wgpu::BindGroupLayoutEntry {
+fn layouts(
+    gpu: &Gpu,
+    (format, weights): (wgpu::TextureFormat, wgpu::TextureFormat),
+    block: wgpu::BufferBindingType,
+    own: DispatchBinding,
+) -> Layouts {
+    let texture = |binding, format, access| wgpu::BindGroupLayoutEntry {
         binding,
         visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::StorageTexture {
-            access,
-            format: texture_format(format),
-            view_dimension: wgpu::TextureViewDimension::D2,
-        },
+        ty: wgpu::BindingType::StorageTexture { access, format, view_dimension: wgpu::TextureViewDimension::D2 },
         count: None,
     };
     let params = |binding, ty, has_dynamic_offset| wgpu::BindGroupLayoutEntry {
@@ -203,10 +211,10 @@ fn layouts(gpu: &Gpu, format: TexelFormat, block: wgpu::BufferBindingType, own: 
     let read = wgpu::StorageTextureAccess::ReadOnly;
     let mut entries = vec![
         params(0, block, false),
-        texture(1, wgpu::StorageTextureAccess::WriteOnly),
-        texture(2, read),
-        texture(3, read),
-        texture(4, read),
+        texture(1, format, wgpu::StorageTextureAccess::WriteOnly),
+        texture(2, format, read),
+        texture(3, weights, read),
+        texture(4, format, read),
     ];
     let immediate_size = match own {
         DispatchBinding::Immediates => DispatchBinding::BYTES,

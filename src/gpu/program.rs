@@ -130,7 +130,7 @@ impl Program {
             let group = match groups.get(&(block, bound)) {
                 Some(&group) => group,
                 None => {
-                    let layout = pipelines.layout(block.binding).clone();
+                    let layout = pipelines.layout(dispatch.shader, block.binding).clone();
                     let (block, offsets) = (params.block(block)?, params.offsets());
                     made.add_group(
                         gpu,

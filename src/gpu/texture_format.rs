@@ -2,6 +2,9 @@
 
 use crate::plan::TexelFormat;
 
+/// The format of words of 32 bits. Core WebGPU has it as a storage texture that is read.
+pub(crate) const WORDS: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Uint;
+
 /// The wgpu name of a format.
 pub(crate) const fn texture_format(format: TexelFormat) -> wgpu::TextureFormat {
     match format {

@@ -6,7 +6,12 @@ use std::{ops::Range, time::Duration};
 
 use half::f16;
 
-use super::{Gpu, GpuError, allocations::Allocations, pack::half, texture_format::texture_format};
+use super::{
+    Gpu, GpuError,
+    allocations::Allocations,
+    pack::half,
+    texture_format::{WORDS, texture_format},
+};
 #[cfg(not(target_arch = "wasm32"))]
 use super::{
     allocations::TRANSFER,
@@ -28,6 +33,8 @@ pub enum Role {
     Shared,
     /// The host writes it, kernels read it.
     Weights,
+    /// The same, and what lies in it are words of 32 bits whatever its format is, which says how many bytes a texel has.
+    Words,
 }
 
 /// Textures by number.
@@ -285,7 +292,11 @@ pub(super) fn make(
                 | wgpu::TextureUsages::COPY_DST
                 | wgpu::TextureUsages::COPY_SRC
         }
-        Role::Weights => storage | wgpu::TextureUsages::COPY_DST,
+        Role::Weights | Role::Words => storage | wgpu::TextureUsages::COPY_DST,
+    };
+    let format = match role {
+        Role::Words => WORDS,
+        Role::Pool | Role::Shared | Role::Weights => texture_format(spec.format),
     };
     let texture = gpu.scoped(&format!("creating texture {label}"), || {
         gpu.device.create_texture(&wgpu::TextureDescriptor {
@@ -294,7 +305,7 @@ pub(super) fn make(
             mip_level_count: 1,
             sample_count: 1,
             dimension: wgpu::TextureDimension::D2,
-            format: texture_format(spec.format),
+            format,
             usage,
             view_formats: &[],
         })

@@ -2,6 +2,7 @@
 //! sessions of a model.
 
 use std::{
+    mem,
     path::Path,
     sync::{Arc, Mutex, PoisonError, Weak},
 };
@@ -10,6 +11,7 @@ use super::{
     Gpu, GpuError, Role, TextureSet,
     account::Account,
     allocations::{Allocations, WEIGHTS},
+    pack::half,
     packed_weights::PackedWeights,
     staging::Staging,
     textures::{encode, row_bytes},
@@ -19,8 +21,8 @@ use super::{
 use crate::{
     compile::CompiledModel,
     graph::{IdVec, NodeId},
-    kernels::WeightPlace,
-    ops,
+    kernels::{WeightPacking, WeightPlace},
+    ops::{self, WeightWords},
     plan::{TexelFormat, TextureSpec},
 };
 
@@ -120,36 +122,55 @@ async fn upload(
     account: &Account,
     folder: Option<&Path>,
 ) -> Result<WeightTextures, GpuError> {
-    let CompiledModel { graph, format, .. } = compiled;
+    let CompiledModel { graph, format, packings, .. } = compiled;
     let streamed = compiled.schedule.streamed();
+    let packing = |id: NodeId| packings.get(id).copied().unwrap_or_default();
     let limit = gpu.device.limits().max_texture_dimension_2d as usize;
-    let mut layout = Layout::new(limit);
+    let mut layouts = Layouts::new(limit);
     for (id, node) in graph.nodes.iter_enumerated() {
-        let texels = if streamed.contains(id) { 0 } else { ops::weight_texels(graph, node) };
+        let texels = if streamed.contains(id) { 0 } else { ops::packed_weight_texels(graph, node, packing(id)) };
         let too_large = || GpuError::Limit {
             what: format!("the weights of operator {} ({})", node.op_index, node.op.name()),
             limit: "maxTextureDimension2D",
-            needed: texels.div_ceil(layout.widest as u64),
+            needed: texels.div_ceil(layouts.widest as u64),
             allowed: limit as u64,
         };
-        let fits = usize::try_from(texels).ok().filter(|&texels| texels <= layout.widest * limit);
+        let fits = usize::try_from(texels).ok().filter(|&texels| texels <= layouts.widest * limit);
         let texels = fits.ok_or_else(too_large)?;
-        layout.add(texels);
+        layouts.add(packing(id), texels);
     }
     let mut textures = TextureSet::new(gpu);
-    let specs: Vec<TextureSpec> = layout.texels.iter().map(|&texels| spec(texels, limit, *format)).collect();
-    for &spec in &specs {
-        textures.create(WEIGHTS, spec, Role::Weights)?;
+    let mut specs = Vec::new();
+    for &(role, texels) in &layouts.textures {
+        let spec = spec(texels, limit, if role == Role::Words { WORDS } else { *format });
+        textures.create(WEIGHTS, spec, role)?;
+        specs.push(spec);
     }
     let mut places = Vec::with_capacity(graph.nodes.len());
-    let mut writer =
-        TexelWriter { gpu, wait, account, textures: &textures, texture: 0, row: 0, texels: Vec::new(), transfer: None };
-    for (node, &(texture, base, texels)) in graph.nodes.iter().zip(&layout.places) {
+    for (id, &(texture, base, texels)) in graph.nodes.ids().zip(&layouts.places) {
         let shift = specs.get(texture).map_or(0, TextureSpec::shift);
-        places.push(WeightPlace { texture, base: base as u32, texels: texels as u32, shift, skipped: 0 });
-        if texels > 0 {
-            for piece in ops::weights(graph, node) {
-                writer.write(texture, &piece).await?;
+        let (base, texels, packing) = (base as u32, texels as u32, packing(id));
+        places.push(WeightPlace { texture, base, texels, shift, skipped: 0, packing });
+    }
+    let mut writer =
+        TexelWriter { gpu, wait, account, textures: &textures, texture: 0, row: 0, bytes: Vec::new(), transfer: None };
+    let words = WeightWords::new(graph, packings);
+    let stored: fn(f32) -> f32 = match format {
+        TexelFormat::Rgba32Float => |value| value,
+        TexelFormat::Rgba16Float => |value| half(value).to_f32(),
+    };
+    // Texture by texture, each from its beginning.
+    for texture in 0..specs.len() {
+        let nodes = graph.nodes.iter_enumerated().zip(&layouts.places);
+        for ((id, node), _) in nodes.filter(|&(_, &(place, _, texels))| place == texture && texels > 0) {
+            if packing(id).is_words() {
+                for piece in words.pieces(id, stored) {
+                    writer.write(texture, bytemuck::cast_slice(&piece)).await?;
+                }
+            } else {
+                for piece in ops::weights(graph, node) {
+                    writer.write(texture, &encode(*format, &piece)).await?;
+                }
             }
         }
     }
@@ -159,32 +180,39 @@ async fn upload(
     Ok(WeightTextures { textures, places: places.into(), packed, bytes })
 }
 
+/// The format that words have as many bytes as.
+const WORDS: TexelFormat = TexelFormat::Rgba32Float;
+
 /// Nodes' texels one after another, in as few textures as have room for them.
-struct Layout {
+struct Layouts {
     /// The largest power of two within the limit, since kernels find a texel by shift and mask.
     widest: usize,
     capacity: usize,
-    /// Texels of each texture.
-    texels: Vec<usize>,
+    /// What each texture is for, and its texels.
+    textures: Vec<(Role, usize)>,
     /// Of each node its texture, its first texel, and how many there are.
     places: Vec<(usize, usize, usize)>,
 }
 
-impl Layout {
+impl Layouts {
     fn new(limit: usize) -> Self {
         let widest = (limit + 1).next_power_of_two() / 2;
-        Self { widest, capacity: MAX_WIDTH * limit, texels: Vec::new(), places: Vec::new() }
+        Self { widest, capacity: MAX_WIDTH * limit, textures: Vec::new(), places: Vec::new() }
     }
 
-    fn add(&mut self, texels: usize) {
+    fn add(&mut self, packing: WeightPacking, texels: usize) {
+        let role = if packing.is_words() { Role::Words } else { Role::Weights };
+        // The last one that holds such weights.
+        let mut texture = self.textures.iter().rposition(|&(other, _)| other == role).unwrap_or(0);
         // The weights of a node lie in one texture.
-        if texels > 0 && self.texels.last().is_none_or(|&held| held + texels > self.capacity) {
-            self.texels.push(0);
+        let held = self.textures.get(texture).filter(|(other, _)| *other == role).map(|&(_, held)| held);
+        if texels > 0 && held.is_none_or(|held| held + texels > self.capacity) {
+            texture = self.textures.len();
+            self.textures.push((role, 0));
         }
-        let texture = self.texels.len().saturating_sub(1);
-        let base = self.texels.last().copied().unwrap_or(0);
+        let base = self.textures.get(texture).map_or(0, |&(_, held)| held);
         self.places.push((texture, base, texels));
-        if let Some(held) = self.texels.last_mut() {
+        if let Some((_, held)) = self.textures.get_mut(texture) {
             *held += texels;
         }
     }
@@ -208,25 +236,24 @@ struct TexelWriter<'a> {
     /// The first row that is not written yet.
     row: u32,
     /// What is to be written from there on.
-    texels: Vec<[f32; 4]>,
+    bytes: Vec<u8>,
     /// What they go through, once there are some for this texture.
     transfer: Option<Transfer>,
 }
 
 impl TexelWriter<'_> {
-    async fn write(&mut self, texture: usize, mut texels: &[[f32; 4]]) -> Result<(), GpuError> {
+    async fn write(&mut self, texture: usize, mut bytes: &[u8]) -> Result<(), GpuError> {
         if texture != self.texture {
             self.flush().await?;
             (self.texture, self.row, self.transfer) = (texture, 0, None);
         }
         // Whole rows, so that each piece begins with one.
-        let spec = self.textures.spec(texture);
-        let most = (piece_bytes(spec) / spec.format.texel_bytes()) as usize;
-        while !texels.is_empty() {
-            let (now, later) = texels.split_at(texels.len().min(most - self.texels.len()));
-            self.texels.extend_from_slice(now);
-            texels = later;
-            if self.texels.len() == most {
+        let most = piece_bytes(self.textures.spec(texture)) as usize;
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(most - self.bytes.len()));
+            self.bytes.extend_from_slice(now);
+            bytes = later;
+            if self.bytes.len() == most {
                 self.flush().await?;
             }
         }
@@ -234,7 +261,7 @@ impl TexelWriter<'_> {
     }
 
     async fn flush(&mut self) -> Result<(), GpuError> {
-        if self.texels.is_empty() {
+        if self.bytes.is_empty() {
             return Ok(());
         }
         let Self { gpu, wait, textures, texture, .. } = *self;
@@ -247,12 +274,13 @@ impl TexelWriter<'_> {
             }
         };
         self.account.note(gpu, Some(textures.allocations()));
-        let mut bytes = encode(spec.format, &self.texels);
         // The last row may be short.
+        let mut bytes = mem::take(&mut self.bytes);
         bytes.resize(bytes.len().next_multiple_of(row_bytes(spec)), 0);
         transfer.write_rows(gpu, wait, what, (textures.texture(texture), spec), self.row, &bytes).await?;
         self.row += (bytes.len() / row_bytes(spec)) as u32;
-        self.texels.clear();
+        bytes.clear();
+        self.bytes = bytes;
         Ok(())
     }
 }

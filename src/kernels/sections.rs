@@ -64,10 +64,11 @@ impl WeightSections {
 
 impl StepContext<'_> {
     /// Where the biases and the epilogue's alphas begin, as a kernel counts that adds the slice to either: behind the
-    /// weights of the step's slices, of which each has so many texels.
+    /// weights of the step's slices, of which each has so many texels of the pool.
     pub(crate) fn behind_weights(&self, slice_texels: usize) -> [usize; 2] {
         let Range { start, end } = self.slices;
-        let bias = end as usize * slice_texels - start as usize;
-        [bias, bias + self.slices.len()]
+        let packing = self.weights.packing;
+        let bias = end as usize * packing.texels(slice_texels) - start as usize;
+        [bias, bias + self.slices.len() * (1 + packing.scale_texels())]
     }
 }

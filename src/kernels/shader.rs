@@ -1,7 +1,7 @@
 //! A shader: the WGSL of a kernel, and what its Rust side states for it.
 
 use super::{
-    block, epilogue, grid, params,
+    WeightPacking, block, epilogue, grid, params,
     wgsl::{self, ConstantTable, Field, ShaderParams},
 };
 
@@ -25,11 +25,22 @@ pub struct Shader {
     params: &'static [Field],
     helpers: &'static [&'static str],
     kernel: &'static str,
+    weights: WeightPacking,
+    /// Whether it reads weights however they are packed.
+    any_packing: bool,
 }
 
 impl Shader {
     pub(crate) const fn new(name: &'static str, kernel: &'static str) -> Self {
-        Self { name, constants: &[], params: &[], helpers: &[], kernel }
+        Self {
+            name,
+            constants: &[],
+            params: &[],
+            helpers: &[],
+            kernel,
+            weights: WeightPacking::Texels,
+            any_packing: false,
+        }
     }
 
     /// Gives it constants that it shares with its Rust side.
@@ -48,6 +59,29 @@ impl Shader {
     pub(crate) const fn helpers(mut self, helpers: &'static [&'static str]) -> Self {
         self.helpers = helpers;
         self
+    }
+
+    /// States that it reads weights by functions of `weight_*.wgsl` alone, however they are packed.
+    pub(crate) const fn any_packing(mut self) -> Self {
+        self.any_packing = true;
+        self
+    }
+
+    /// The same shader for each way in which its weights may be packed.
+    pub(crate) fn packings(self) -> impl Iterator<Item = Self> {
+        let known = if self.any_packing { &WeightPacking::ALL[..] } else { &[WeightPacking::Texels] };
+        known.iter().map(move |&weights| self.reading(weights))
+    }
+
+    /// The same for weights that are packed so; one that is not for [any packing](Self::any_packing) reads texels.
+    pub(crate) const fn reading(mut self, weights: WeightPacking) -> Self {
+        self.weights = weights;
+        self
+    }
+
+    /// How the weights are packed that it reads.
+    pub const fn weights(&self) -> WeightPacking {
+        self.weights
     }
 
     /// Its name, for messages and profiles.
@@ -72,7 +106,7 @@ impl Shader {
     }
 
     /// Its WGSL but for what depends on where params lie and how values are stored: declarations that are written from
-    /// Rust, `texel.wgsl`, the shared functions that it asks for, and the kernel's own.
+    /// Rust, `texel.wgsl`, the functions that read weights, the shared ones that it asks for, and the kernel's own.
     pub fn source(&self) -> String {
         let mut wgsl = String::new();
         SHARED_CONSTANTS
@@ -87,7 +121,12 @@ impl Shader {
         if !self.params.is_empty() {
             wgsl::load("params()", "Params", [block, "FAMILY_PARAMS + "], self.params, &mut wgsl);
         }
-        let shared = [include_str!("../../shaders/shared/texel.wgsl")];
+        let weights = match self.weights {
+            WeightPacking::Texels => include_str!("../../shaders/shared/weight_texels.wgsl"),
+            WeightPacking::Halves => include_str!("../../shaders/shared/weight_halves.wgsl"),
+            WeightPacking::Bytes => include_str!("../../shaders/shared/weight_bytes.wgsl"),
+        };
+        let shared = [include_str!("../../shaders/shared/texel.wgsl"), weights];
         wgsl.extend(shared.iter().chain(self.helpers).chain([&self.kernel]).copied());
         wgsl
     }

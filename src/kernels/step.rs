@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::WeightPacking;
 use crate::{
     graph::{CheckError, Graph, Node, Shape},
     plan::RowTable,
@@ -37,6 +38,8 @@ pub struct WeightPlace {
     pub skipped: u32,
     /// Base-two logarithm of the texture's width.
     pub shift: u32,
+    /// How they are packed.
+    pub packing: WeightPacking,
 }
 
 /// All that a kernel may know of one step.

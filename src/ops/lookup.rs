@@ -34,11 +34,12 @@ macro_rules! lookup {
 
 operators!(lookup);
 
-/// Every shader that there is, by name.
+/// Every shader that there is, by name; those that read weights in several packings for each of them.
 pub fn shaders() -> Vec<Shader> {
     // Filling belongs to no operator, and several operators share a shader: sorted, the same ones are neighbours.
-    let mut shaders: Vec<Shader> = SHADERS.iter().copied().flatten().copied().chain([fill::SHADER]).collect();
-    shaders.sort_unstable_by_key(Shader::name);
+    let shaders = SHADERS.iter().copied().flatten().copied().chain([fill::SHADER]);
+    let mut shaders: Vec<Shader> = shaders.flat_map(Shader::packings).collect();
+    shaders.sort_unstable_by_key(|shader| (shader.name(), shader.weights()));
     shaders.dedup();
     shaders
 }

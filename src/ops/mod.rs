@@ -82,12 +82,17 @@ pub(crate) mod top_k;
 pub(crate) mod transpose;
 pub(crate) mod transpose_conv;
 pub(crate) mod unary;
+mod weights;
+mod words;
 mod work;
 
 pub use bounds::check;
 pub(crate) use lookup::properties;
 pub use lookup::{dispatch_rows, input_rows, shaders, work};
+pub use lower::dispatches;
 pub(crate) use lower::lower;
-pub use lower::{PACKING, dispatches, weight_sections, weight_texels, weights};
 pub(crate) use operator::ConstantOperands;
+pub use weights::{PACKING, weight_sections, weight_texels, weights};
+pub use words::{WeightWords, packed_weight_texels};
+pub(crate) use words::{channel_weights, has_channel_scales, stored_packing};
 pub use work::{CostClass, Work};

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, Padding, Shape, TensorId},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections},
+    kernels::{ChannelWeights, Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections},
 };
 
 /// Which operands of an operator its kernels read where they are constants, so that no step must compute them first.
@@ -31,6 +31,8 @@ pub(crate) struct Properties {
     pub(crate) attributes: Vec<(&'static str, usize)>,
     /// The tensor of indices that it reads or answers, if it does, and how many places they tell apart.
     pub(crate) indices: Option<(TensorId, usize)>,
+    /// Its weights, where its kernels read them however they are [packed](crate::kernels::WeightPacking).
+    pub(crate) weights: Option<ChannelWeights>,
 }
 
 /// How an operator is run, and what it computes. Nothing has a default.
@@ -75,7 +77,7 @@ pub(super) fn one_dispatch(graph: &Graph, node: &Node) -> Vec<Range<u32>> {
 
 /// The properties of an operator without indices whose attributes are bounded by extents.
 pub(super) fn plain(constants: ConstantOperands) -> Properties {
-    Properties { constants, attributes: Vec::new(), indices: None }
+    Properties { constants, attributes: Vec::new(), indices: None, weights: None }
 }
 
 /// Both numbers of an attribute that has one for rows and one for columns.

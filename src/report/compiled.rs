@@ -7,7 +7,6 @@ use super::{MemoryReport, PeakReport, PhaseReport, ReportInputs, SegmentReport, 
 use crate::gpu::Memory;
 use crate::{
     compile::{CompiledModel, Peak, Phases},
-    ops,
     schedule::{StepKind, Storage, StorageKind, phases::Segment},
 };
 
@@ -30,10 +29,6 @@ impl MemoryReport {
                 writes: schedule.name_of(graph, step.to),
             })
             .collect();
-        // Weights that are uploaded in every run are records of the pool.
-        let uploaded = schedule.streamed();
-        let resident = graph.nodes.iter_enumerated().filter(|&(id, _)| !uploaded.contains(id));
-        let weights: u64 = resident.map(|(_, node)| ops::weight_texels(graph, node)).sum();
         let mut report = Self::new(&ReportInputs {
             model: &graph.name,
             names: &names,
@@ -42,9 +37,11 @@ impl MemoryReport {
             plan,
             format,
             io_bytes: beside.map(Storage::texels).sum::<u64>() * format.texel_bytes(),
-            weight_bytes: weights * format.texel_bytes(),
+            // Weights that are uploaded in every run are records of the pool.
+            weight_bytes: compiled.resident_weight_bytes(),
         });
         report.stopped = compiled.stopped;
+        report.weight_format = Some(compiled.weight_format().name().to_owned());
         report.phases_why = why(compiled);
         report.phases = compiled.phased.as_ref().map(|phased| PhaseReport {
             segments: segments(&phased.segments),

@@ -67,6 +67,9 @@ pub struct MemoryReport {
     pub io_bytes: u64,
     /// Weights on the device.
     pub weight_bytes: u64,
+    /// How they are stored there: `f32`, `f16`, `file` or `int8`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight_format: Option<String>,
     /// All that the session has on the device; only where one was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_memory: Option<DeviceMemoryReport>,
@@ -298,6 +301,7 @@ impl MemoryReport {
             driver_bytes: None,
             io_bytes: inputs.io_bytes,
             weight_bytes: inputs.weight_bytes,
+            weight_format: None,
             device_memory: None,
             rows: inputs.rows.to_vec(),
         }

@@ -4,7 +4,7 @@ use std::{fmt, ops::ControlFlow, time::Duration};
 
 use super::{CompiledModel, Context, Error, Model};
 use crate::{
-    compile::{self, CompileError, CompileOptions, DeviceProfile, Phases, WeightStorage},
+    compile::{self, CompileError, CompileOptions, DeviceProfile, Phases, WeightFormat, WeightStorage},
     graph::Graph,
     plan::{Planner, Progress, ProgressFn, SearchBudget, SearchControl, TexelFormat},
     rewrite::Rules,
@@ -104,6 +104,22 @@ impl<'a> CompileBuilder<'a> {
     /// What the pool's texels are: 32-bit floats, or 16-bit ones that take half the bytes.
     pub fn texels(mut self, format: TexelFormat) -> Self {
         self.options.format = format;
+        self
+    }
+
+    /// How the weights of convolutions and fully connected layers are stored on the device: as the file has them, which
+    /// keeps every bit of the answers, or in 16 or 8 bits. [`WeightFormat`] says what that does to which operators.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// let compiled = context.compile(&model).weight_format(texpool::WeightFormat::File).build()?;
+    /// let session = compiled.session()?;
+    /// println!("{} bytes of weights", session.memory().planned.weights);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn weight_format(mut self, format: WeightFormat) -> Self {
+        self.options.weight_format = format;
         self
     }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{Context, Error, Model, TensorInfo, TensorKey, TextureLayout};
 use crate::{
-    compile,
+    compile::{self, WeightFormat},
     gpu::{ExecutorOptions, SharedWeights, TensorRole},
     graph::TensorId,
     plan::{Plan, StopReason, TexelFormat},
@@ -122,9 +122,14 @@ impl CompiledModel {
         Ok(&self.inner.outputs[self.inner.model.index(TensorRole::Output, key.into())?])
     }
 
-    /// What texels are in the pool, weights, inputs and outputs.
+    /// What texels are in the pool, inputs and outputs.
     pub fn texels(&self) -> TexelFormat {
         self.inner.compiled.format()
+    }
+
+    /// How weights that stay on the device are stored there.
+    pub fn weight_format(&self) -> WeightFormat {
+        self.inner.compiled.weight_format()
     }
 
     /// Bytes of the pool. A session tells [all that it takes](crate::Session::memory).

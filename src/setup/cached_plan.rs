@@ -54,7 +54,11 @@ impl CachedPlan {
             tracing::debug!(path = %self.path.display(), %error, "the plan that is kept does not hold");
         });
         // A plan is also one of the model that somebody put there and that was searched for with other options.
-        loaded.ok().filter(|plan| plan.requested() == options.phases && plan.format() == options.format)
+        let asked = |plan: &CompiledModel| {
+            (plan.requested(), plan.format(), plan.weight_format())
+                == (options.phases, options.format, options.weight_format)
+        };
+        loaded.ok().filter(asked)
     }
 
     /// Keeps a plan whose search was done; of one that was stopped the rest is yet to be searched. A folder that cannot

@@ -33,5 +33,6 @@ mod streamed_io;
 mod support;
 mod tasks;
 mod texture_layout;
+mod weight_formats;
 mod witness;
 mod zoo;

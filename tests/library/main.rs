@@ -30,3 +30,4 @@ mod tensor;
 mod texture_layout;
 mod threads;
 mod views;
+mod weight_formats;

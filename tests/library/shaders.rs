@@ -1,5 +1,5 @@
-//! Every shader, with every constant it is made with, in both formats and with both tables, told of its dispatch both ways,
-//! through naga to SPIR-V, MSL and HLSL, and the SPIR-V through `spirv-val`. Failures are collected and shown together.
+//! Every shader, with every constant it is made with, for weights in every packing that it reads, in both formats and with
+//! both tables, told of its dispatch both ways, through naga to SPIR-V, MSL and HLSL, and the SPIR-V through `spirv-val`. Failures are collected and shown together.
 //! Needs no adapter.
 
 #![cfg(test)]
@@ -13,7 +13,7 @@ use naga::{
 };
 use texpool::{
     gpu::{DispatchBinding, ParamBinding, source},
-    kernels::Shader,
+    kernels::{Shader, WeightPacking},
     ops::shaders,
     plan::TexelFormat,
     runtime::TextureLayout,
@@ -95,8 +95,11 @@ const CONSTANTS: &[(&str, Constants)] = &[
 const EPILOGUES: [&[(&str, &str)]; 2] = [&[], &[("FIRST", "ACT_PRELU"), ("ADD", ""), ("THEN", "ACT_LEAKY_RELU")]];
 const SHARED: [&str; 3] = ["FIRST", "ADD", "THEN"];
 
-fn kernel(name: &'static str) -> Shader {
-    shaders().into_iter().find(|shader| shader.name() == name).unwrap()
+/// The shader of a kernel, for weights in each packing that it reads, texels first.
+fn kernels(name: &'static str) -> Vec<Shader> {
+    let found: Vec<Shader> = shaders().into_iter().filter(|shader| shader.name() == name).collect();
+    assert_eq!(found.first().map(Shader::weights), Some(WeightPacking::Texels), "{name}");
+    found
 }
 
 /// The constants that a kernel's WGSL declares, by name; those that Rust shares with it are among them.
@@ -194,22 +197,25 @@ fn spirv_val(file: &Path) -> Result<(), String> {
 const UNIFORM: ParamBinding = ParamBinding::Uniform(ParamBinding::UNIFORM_WORDS[0]);
 
 /// A kernel's shader in one of its forms.
-type Form = (&'static str, Constants, TexelFormat, (ParamBinding, DispatchBinding));
+type Form = (Shader, Constants, TexelFormat, (ParamBinding, DispatchBinding));
 
 /// Every kernel in either format. The block and what a dispatch alone is told are declared and read apart, so that each
 /// place of the one and each of the other is enough.
 fn forms() -> impl Iterator<Item = Form> + Send {
     let formats = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float];
     let places = [(UNIFORM, DispatchBinding::Immediates), (ParamBinding::Storage, DispatchBinding::Uniform)];
-    let of = move |&(name, constants): &(&'static str, Constants)| {
-        formats.into_iter().flat_map(move |format| places.map(|places| (name, constants, format, places)))
+    let of = move |shader: Shader, constants: Constants| {
+        formats.into_iter().flat_map(move |format| places.map(|places| (shader, constants, format, places)))
     };
-    CONSTANTS.iter().flat_map(of)
+    CONSTANTS
+        .iter()
+        .flat_map(move |&(name, constants)| kernels(name).into_iter().flat_map(move |shader| of(shader, constants)))
 }
 
 /// How many pipelines there are of a form, and which fail.
-fn pipelines((name, constants, format, (table, own)): Form, folder: &Path) -> (usize, Vec<String>) {
-    let text = source(kernel(name), format, table, own);
+fn pipelines((shader, constants, format, (table, own)): Form, folder: &Path) -> (usize, Vec<String>) {
+    let text = source(shader, format, table, own);
+    let name = format!("{} of {:?}", shader.name(), shader.weights());
     let declared = declared(&text);
     let source = match Source::new(text) {
         Ok(source) => source,
@@ -312,9 +318,18 @@ fn every_family_and_every_constant_is_listed() {
         .collect();
     kernels.sort();
     assert_eq!(kernels, CONSTANTS.iter().map(|kernel| kernel.0).collect::<Vec<_>>());
-    assert_eq!(kernels, shaders().iter().map(Shader::name).collect::<Vec<_>>());
-    for &(name, constants) in CONSTANTS {
-        let text = source(kernel(name), TexelFormat::Rgba32Float, UNIFORM, DispatchBinding::Immediates);
+    let shaders = shaders();
+    let mut names: Vec<&str> = shaders.iter().map(Shader::name).collect();
+    names.dedup();
+    assert_eq!(kernels, names);
+    let packed: Vec<&str> = shaders.iter().filter(|one| one.weights().is_words()).map(Shader::name).collect();
+    let twice = ["conv", "dense", "depthwise", "pointwise", "transpose_conv"].map(|name| [name; 2]);
+    assert_eq!(packed, twice.as_flattened());
+    for (shader, name, constants) in CONSTANTS
+        .iter()
+        .flat_map(|&(name, constants)| self::kernels(name).into_iter().map(move |shader| (shader, name, constants)))
+    {
+        let text = source(shader, TexelFormat::Rgba32Float, UNIFORM, DispatchBinding::Immediates);
         let module = naga::front::wgsl::parse_str(&text).unwrap();
         let mut found: Vec<&str> = module.overrides.iter().filter_map(|(_, o)| o.name.as_deref()).collect();
         found.retain(|name| !SHARED.contains(name));
@@ -345,19 +360,21 @@ fn structs_of_params_have_the_fields_that_are_written() {
     }
 }
 
-/// Guards the one bind group layout: core WebGPU allows four storage textures a stage, and has no immediates.
+/// Guards the bind group layouts, whose bindings are the same: core WebGPU allows four storage textures a stage, and has no immediates.
 #[test]
 fn only_four_storage_textures_and_the_tables_are_bound() {
     for (own, expected) in [(DispatchBinding::Immediates, 0..5), (DispatchBinding::Uniform, 0..6)] {
         for &(name, _) in CONSTANTS {
-            let text = source(kernel(name), TexelFormat::Rgba32Float, UNIFORM, own);
-            let module = naga::front::wgsl::parse_str(&text).unwrap();
-            let mut bound: Vec<u32> =
-                module.global_variables.iter().filter_map(|(_, v)| v.binding).map(|binding| binding.binding).collect();
-            bound.sort_unstable();
-            assert!(bound.into_iter().eq(expected.clone()), "{name} {own:?}");
-            let immediates = naga::valid::ImmediateSlots::size_for_module(&module);
-            assert_eq!(immediates, if own == DispatchBinding::Immediates { DispatchBinding::BYTES } else { 0 });
+            for shader in kernels(name) {
+                let text = source(shader, TexelFormat::Rgba32Float, UNIFORM, own);
+                let module = naga::front::wgsl::parse_str(&text).unwrap();
+                let variables = module.global_variables.iter().filter_map(|(_, variable)| variable.binding);
+                let mut bound: Vec<u32> = variables.map(|binding| binding.binding).collect();
+                bound.sort_unstable();
+                assert!(bound.into_iter().eq(expected.clone()), "{name} {:?} {own:?}", shader.weights());
+                let immediates = naga::valid::ImmediateSlots::size_for_module(&module);
+                assert_eq!(immediates, if own == DispatchBinding::Immediates { DispatchBinding::BYTES } else { 0 });
+            }
         }
     }
 }

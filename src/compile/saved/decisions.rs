@@ -2,7 +2,7 @@
 
 use super::{error::SavedPlanError, reader::Reader, writer::Writer};
 use crate::{
-    compile::options::{Phases, StreamedIo, WeightStorage},
+    compile::options::{Phases, StreamedIo, WeightFormat, WeightStorage},
     graph::{NodeId, NodeSet},
     plan::{LayoutKind, StopReason, TexelFormat},
     rewrite::Rules,
@@ -24,6 +24,8 @@ pub(super) struct Decisions {
     pub(super) in_place: NodeSet,
     /// Where weights are while it runs.
     pub(super) weights: WeightStorage,
+    /// How those are stored that stay on the device.
+    pub(super) weight_format: WeightFormat,
     /// Which inputs and outputs go through the pool.
     pub(super) stream_io: StreamedIo,
     /// Name of the strategy that found the plan.
@@ -89,6 +91,12 @@ impl Decisions {
                 writer.number(tile_bytes);
             }
         }
+        writer.number(match self.weight_format {
+            WeightFormat::F32 => 0,
+            WeightFormat::F16 => 1,
+            WeightFormat::File => 2,
+            WeightFormat::Int8 => 3,
+        });
         writer.flag(self.stream_io.inputs);
         writer.flag(self.stream_io.outputs);
         writer.text(&self.strategy);
@@ -134,6 +142,13 @@ impl Decisions {
             1 => WeightStorage::Streamed { resident_below: reader.number()?, tile_bytes: reader.number()? },
             _ => return Err(reader.damaged("weights are nowhere of the kind")),
         };
+        let weight_format = match reader.number()? {
+            0 => WeightFormat::F32,
+            1 => WeightFormat::F16,
+            2 => WeightFormat::File,
+            3 => WeightFormat::Int8,
+            _ => return Err(reader.damaged("weights are stored in no such way")),
+        };
         let stream_io = StreamedIo { inputs: reader.flag()?, outputs: reader.flag()? };
         let strategy = reader.text()?.to_owned();
         let kind = match reader.number()? {
@@ -157,6 +172,7 @@ impl Decisions {
             stopped,
             in_place,
             weights,
+            weight_format,
             stream_io,
             strategy,
             kind,

@@ -18,7 +18,7 @@ use crate::{
         streaming::streaming,
         variant::{Rows, Variant},
     },
-    graph::{Graph, NodeSet},
+    graph::{Graph, IdVec, NodeSet},
     plan::{self, LiveRange, Placement, Plan, TextureLimits, UsageRecord},
     rewrite::Rewritten,
     schedule::{Schedule, phases::within_bands, schedule, stream},
@@ -62,7 +62,7 @@ use crate::{
 pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<CompiledModel, SavedPlanError> {
     let mut reader = frame::opened(bytes)?;
     let decisions = Decisions::read(&mut reader)?;
-    let Decisions { rules, row_means, format, requested, weights, stream_io, .. } = decisions;
+    let Decisions { rules, row_means, format, requested, weights, weight_format, stream_io, .. } = decisions;
     let Rewritten { graph, views, in_place, report } = rewritten(graph, &rules, row_means, format)?;
     if fingerprint(&graph) != decisions.fingerprint {
         return Err(SavedPlanError::OtherModel { saved: decisions.model, found: graph.name });
@@ -76,9 +76,18 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
         true => plain,
         false => scheduled(&graph, &views.union(&decisions.in_place))?,
     };
-    let options =
-        CompileOptions { rules, format, phases: requested, weights, stream_io, limits, ..CompileOptions::default() };
-    let lowering = Lowering { rules, row_means, in_place: decisions.in_place.clone(), weights, stream_io };
+    let options = CompileOptions {
+        rules,
+        format,
+        phases: requested,
+        weights,
+        weight_format,
+        stream_io,
+        limits,
+        ..CompileOptions::default()
+    };
+    let in_place = decisions.in_place.clone();
+    let lowering = Lowering { rules, row_means, in_place, weights, weight_format, stream_io };
     let streaming = streaming(&graph, weights, stream_io, format);
     let stopped = decisions.stopped;
     let (schedule, plan, phased) = match &decisions.division {
@@ -103,7 +112,7 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
         }
     };
     reader.end()?;
-    Ok(CompiledModel {
+    let compiled = CompiledModel {
         graph,
         rewriting: report,
         schedule,
@@ -112,12 +121,14 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
         format,
         limits,
         lowering,
+        packings: IdVec::new(),
         requested,
         phased,
         // Who asked for no phases need not hear why there are none.
         too_many_rows: too_many_rows.filter(|_| requested != Phases::Off),
         stopped,
-    })
+    };
+    Ok(compiled.with_rounded_weights()?)
 }
 
 fn scheduled(graph: &Graph, free: &NodeSet) -> Result<Schedule, SavedPlanError> {

@@ -13,7 +13,7 @@ impl CompiledModel {
     /// They keep their meaning until a version of this library rewrites or schedules the model in another way, which
     /// loading tells.
     pub fn save(&self) -> Vec<u8> {
-        let Lowering { rules, row_means, in_place, weights, stream_io } = &self.lowering;
+        let Lowering { rules, row_means, in_place, weights, weight_format, stream_io } = &self.lowering;
         let division = |phased: &Phased| Division {
             segments: phased.segments.clone(),
             predicted_us: phased.predicted_us,
@@ -30,6 +30,7 @@ impl CompiledModel {
             stopped: self.stopped,
             in_place: in_place.clone(),
             weights: *weights,
+            weight_format: *weight_format,
             stream_io: *stream_io,
             strategy: self.plan.strategy.clone(),
             kind: self.plan.problem,

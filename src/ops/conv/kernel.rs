@@ -4,7 +4,8 @@ use super::Groups;
 use crate::{
     graph::{Conv2d, Graph, Node, Padding, Reals, Shape},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces, WeightSections,
+        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces,
+        WeightSections,
         block::Block,
         common, pack,
         shader::helpers::{BLOCK, WEIGHTS},
@@ -14,9 +15,12 @@ use crate::{
 
 pub(crate) const POINTWISE: Shader = Shader::new("pointwise", include_str!("../../../shaders/pointwise.wgsl"))
     .params::<PointwiseParams>()
-    .helpers(&[BLOCK, WEIGHTS]);
-pub(crate) const CONV: Shader =
-    Shader::new("conv", include_str!("../../../shaders/conv.wgsl")).params::<ConvParams>().helpers(&[BLOCK, WEIGHTS]);
+    .helpers(&[BLOCK, WEIGHTS])
+    .any_packing();
+pub(crate) const CONV: Shader = Shader::new("conv", include_str!("../../../shaders/conv.wgsl"))
+    .params::<ConvParams>()
+    .helpers(&[BLOCK, WEIGHTS])
+    .any_packing();
 
 shader_params! {
     struct PointwiseParams {
@@ -150,6 +154,17 @@ pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node, conv: &Conv2d, kind:
     Box::new((0..slices).map(of_slice).chain(biases))
 }
 
+/// The weights of each channel of the result.
+pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> ChannelWeights {
+    let Tiling { taps, span, .. } = tiling(graph, node, conv, kind);
+    let axis = match kind {
+        WeightLayout::Full => 0,
+        WeightLayout::Depthwise => 3,
+        WeightLayout::FullyConnected => 2,
+    };
+    ChannelWeights { axis, slice_texels: taps * span * 4 }
+}
+
 /// How the weights may be divided.
 pub(crate) fn sections(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> WeightSections {
     let Tiling { block, taps, span, .. } = tiling(graph, node, conv, kind);
@@ -192,6 +207,7 @@ pub(crate) fn dispatches(
         });
         (CONV, params)
     };
+    let shader = shader.reading(step.weights.packing);
     let constants = vec![("PIXELS", block.pixels as f64), ("SLICES", block.slices as f64)];
     // Loops over a block are unrolled.
     let iterations = common::nested(&[geometry.weights.h, geometry.weights.w, span]);

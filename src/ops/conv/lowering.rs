@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections},
+    kernels::{ChannelWeights, Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, around, one_dispatch, pairs, plain},
         reference::{Operands, ReferenceError},
@@ -23,8 +23,8 @@ impl Kernels for Conv2d {
 }
 
 impl Operator for Conv2d {
-    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
-        properties(self)
+    fn properties(&self, graph: &Graph, node: &Node) -> Properties {
+        properties(self, kernel::channel_weights(graph, node, self, WeightLayout::Full))
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
@@ -57,10 +57,10 @@ impl Operator for Conv2d {
 }
 
 /// The properties of a convolution, depthwise or not.
-pub(crate) fn properties(conv: &Conv2d) -> Properties {
+pub(crate) fn properties(conv: &Conv2d, weights: ChannelWeights) -> Properties {
     let attributes =
         [&pairs("stride", conv.stride)[..], &pairs("dilation", conv.dilation), &around(conv.padding)].concat();
-    Properties { attributes, ..plain(ConstantOperands::AfterFirst) }
+    Properties { attributes, weights: Some(weights), ..plain(ConstantOperands::AfterFirst) }
 }
 
 /// The rows under the window of a convolution, depthwise or not.

@@ -3,15 +3,17 @@
 use crate::{
     graph::{Constant, Conv2d, Graph, Node, Shape},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces, WeightSections, common,
-        pack,
+        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces,
+        WeightSections, common, pack,
         wgsl::{shader_params, shared_constants},
     },
     ops::conv::kernel::{self as conv, WeightLayout},
 };
 
-pub(crate) const SHADER: Shader =
-    Shader::new("depthwise", include_str!("../../../shaders/depthwise.wgsl")).constants(&[LIMITS]).params::<Params>();
+pub(crate) const SHADER: Shader = Shader::new("depthwise", include_str!("../../../shaders/depthwise.wgsl"))
+    .constants(&[LIMITS])
+    .params::<Params>()
+    .any_packing();
 
 shared_constants! {
     /// What the shader has room for.
@@ -92,6 +94,14 @@ fn plain_weights(graph: &Graph, node: &Node, constant: &Constant) -> Vec<[f32; 4
     texels
 }
 
+/// The weights of each channel of the result.
+pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &Conv2d) -> ChannelWeights {
+    match tiling(graph, node, conv) {
+        Some(Tiling { taps, .. }) => ChannelWeights { axis: 3, slice_texels: taps },
+        None => conv::channel_weights(graph, node, conv, WeightLayout::Depthwise),
+    }
+}
+
 /// How the weights may be divided: where it runs as a convolution of many groups.
 pub(crate) fn sections(graph: &Graph, node: &Node, conv: &Conv2d) -> Option<WeightSections> {
     (!is_plain(graph, node, conv)).then(|| conv::sections(graph, node, conv, WeightLayout::Depthwise))
@@ -106,8 +116,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Di
         return conv::dispatches(step, conv, WeightLayout::Depthwise);
     };
     let input = common::placed(step, 0)?;
-    let bias = out.slices() * window.h * window.w;
-    let epilogue = EpilogueParams::new(step.graph, step.node, bias + out.slices());
+    let [bias, alphas] = step.behind_weights(window.h * window.w);
+    let epilogue = EpilogueParams::new(step.graph, step.node, alphas);
     // Blocks end with their row: what they save is loading a row's columns once for neighbours.
     let blocks = out.w.div_ceil(pixels);
     let items = (blocks * step.rows.len() * out.slices()) as u32;
@@ -122,5 +132,6 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Di
         ("DILATION_X", conv.dilation[1] as f64),
         ("COLUMNS", columns(conv, window.w, pixels) as f64),
     ];
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).reading_weights(step)])
+    let shader = SHADER.reading(step.weights.packing);
+    Ok(vec![common::dispatch(step, shader, &epilogue, params, items, constants).reading(input).reading_weights(step)])
 }

@@ -20,8 +20,8 @@ impl Kernels for DepthwiseConv2d {
 }
 
 impl Operator for DepthwiseConv2d {
-    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
-        conv::lowering::properties(&self.0)
+    fn properties(&self, graph: &Graph, node: &Node) -> Properties {
+        conv::lowering::properties(&self.0, kernel::channel_weights(graph, node, &self.0))
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {

@@ -3,14 +3,16 @@
 use crate::{
     graph::{Conv2d, Graph, Node, Padding},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces, WeightSections, common,
-        pack, shader::helpers::WEIGHTS, wgsl::shader_params,
+        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces,
+        WeightSections, common, pack, shader::helpers::WEIGHTS, wgsl::shader_params,
     },
     ops::conv::kernel::{self as conv, WeightLayout},
 };
 
-pub(crate) const SHADER: Shader =
-    Shader::new("dense", include_str!("../../../shaders/dense.wgsl")).params::<Params>().helpers(&[WEIGHTS]);
+pub(crate) const SHADER: Shader = Shader::new("dense", include_str!("../../../shaders/dense.wgsl"))
+    .params::<Params>()
+    .helpers(&[WEIGHTS])
+    .any_packing();
 
 shader_params! {
     struct Params {
@@ -59,6 +61,15 @@ pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> 
     Box::new((0..outputs.div_ceil(4)).map(of_slice).chain(biases))
 }
 
+/// The weights of each channel of the result.
+pub(crate) fn channel_weights(graph: &Graph, node: &Node) -> ChannelWeights {
+    if let Some(conv) = as_pointwise(graph, node) {
+        return conv::channel_weights(graph, node, &conv, WeightLayout::FullyConnected);
+    }
+    let [inputs, _] = extents(graph, node);
+    ChannelWeights { axis: 2, slice_texels: inputs.div_ceil(4) * 4 }
+}
+
 /// How the weights may be divided.
 pub(crate) fn sections(graph: &Graph, node: &Node) -> WeightSections {
     if let Some(conv) = as_pointwise(graph, node) {
@@ -86,6 +97,6 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
     let constants = vec![("ALIGNED", common::flag(aligned))];
     let iterations = common::nested(&[inputs.div_ceil(4)]);
-    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants);
+    let dispatch = common::dispatch(step, SHADER.reading(step.weights.packing), &epilogue, params, items, constants);
     Ok(vec![dispatch.reading(input).reading_weights(step).iterating(iterations)])
 }

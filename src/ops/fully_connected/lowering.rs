@@ -20,8 +20,8 @@ impl Kernels for FullyConnected {
 }
 
 impl Operator for FullyConnected {
-    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
-        plain(ConstantOperands::AfterFirst)
+    fn properties(&self, graph: &Graph, node: &Node) -> Properties {
+        Properties { weights: Some(kernel::channel_weights(graph, node)), ..plain(ConstantOperands::AfterFirst) }
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {

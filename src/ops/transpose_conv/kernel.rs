@@ -3,7 +3,8 @@
 use crate::{
     graph::{Graph, Node, TransposeConv},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces, common, pack,
+        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces, common,
+        pack,
         shader::helpers::{ONE_TEXEL, WEIGHTS},
         wgsl::shader_params,
     },
@@ -12,7 +13,8 @@ use crate::{
 
 pub(crate) const SHADER: Shader = Shader::new("transpose_conv", include_str!("../../../shaders/transpose_conv.wgsl"))
     .params::<Params>()
-    .helpers(&[ONE_TEXEL, WEIGHTS]);
+    .helpers(&[ONE_TEXEL, WEIGHTS])
+    .any_packing();
 
 shader_params! {
     struct Params {
@@ -27,9 +29,12 @@ shader_params! {
     }
 }
 
-/// Texels of the weights, without the biases.
-fn texels(geometry: &ConvGeometry) -> usize {
-    geometry.slices() * geometry.weights.h * geometry.weights.w * geometry.groups.span(1) * 4
+/// The weights of each channel of the result.
+pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &TransposeConv) -> ChannelWeights {
+    let geometry = ConvGeometry::new(graph, node, conv.groups, WeightLayout::Full);
+    // An invocation computes one slice, so no slices share a span.
+    let slice_texels = geometry.weights.h * geometry.weights.w * geometry.groups.span(1) * 4;
+    ChannelWeights { axis: 0, slice_texels }
 }
 
 /// Weights by output slice, tap and input slice of the output slice's span, then biases; an output slice a piece.
@@ -64,8 +69,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result
         common::constant(step, 2)?;
     }
     let geometry = ConvGeometry::new(step.graph, step.node, conv.groups, WeightLayout::Full);
-    let bias = texels(&geometry);
-    let epilogue = EpilogueParams::new(step.graph, step.node, bias + geometry.slices());
+    let [bias, alphas] = step.behind_weights(channel_weights(step.graph, step.node, conv).slice_texels);
+    let epilogue = EpilogueParams::new(step.graph, step.node, alphas);
     let items = common::texels(step);
     let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params {
         window: [geometry.weights.h, geometry.weights.w],
@@ -78,6 +83,6 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result
         in_group: geometry.groups.in_group,
     });
     let iterations = common::nested(&[geometry.weights.h, geometry.weights.w, geometry.groups.span(1)]);
-    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, Vec::new());
+    let dispatch = common::dispatch(step, SHADER.reading(step.weights.packing), &epilogue, params, items, Vec::new());
     Ok(vec![dispatch.reading(input).reading_weights(step).iterating(iterations)])
 }

@@ -26,7 +26,8 @@ impl Operator for TransposeConv {
         let reach = [0, 1].map(|axis| window[axis].saturating_mul(conv.dilation[axis]));
         let attributes =
             [&pairs("stride", conv.stride)[..], &pairs("dilated window", reach), &around(conv.padding)].concat();
-        Properties { attributes, ..plain(ConstantOperands::AfterFirst) }
+        let weights = Some(kernel::channel_weights(graph, node, conv));
+        Properties { attributes, weights, ..plain(ConstantOperands::AfterFirst) }
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {

@@ -28,6 +28,7 @@ fn operands(input: [usize; 4], weights: [usize; 4], channels: usize) -> Vec<Sour
 #[test]
 fn convolutions_of_any_form() {
     let mut harness = Harness::new();
+    harness.every_packing();
     for (input, out, kernel, stride, dilation, padding, groups) in [
         ([1, 5, 7, 8], 12, [1, 1], [1, 1], [1, 1], NONE, 1),
         ([2, 3, 5, 7], 5, [1, 1], [1, 1], [1, 1], NONE, 1),
@@ -59,6 +60,7 @@ fn convolutions_of_any_form() {
 #[test]
 fn depthwise_convolutions_of_any_form() {
     let mut harness = Harness::new();
+    harness.every_packing();
     for (input, multiplier, kernel, stride, dilation, padding) in [
         ([1, 6, 7, 8], 1, [3, 3], [1, 1], [1, 1], AROUND),
         ([2, 9, 8, 6], 1, [5, 5], [2, 2], [1, 1], AROUND),
@@ -90,6 +92,7 @@ fn depthwise_convolutions_of_any_form() {
 #[test]
 fn transposed_convolutions_of_any_form() {
     let mut harness = Harness::new();
+    harness.every_packing();
     for (input, channels, kernel, stride, padding, out) in [
         ([1, 4, 5, 8], 6, [2, 2], [2, 2], NONE, [8, 10]),
         ([2, 3, 4, 5], 3, [3, 3], [2, 2], NONE, [7, 9]),
@@ -124,6 +127,7 @@ fn transposed_convolutions_of_any_form() {
 #[test]
 fn fully_connected_layers_of_any_form() {
     let mut harness = Harness::new();
+    harness.every_packing();
     for (input, weights, out) in [
         ([1, 1, 1, 9], [1, 1, 5, 9], [1, 1, 1, 5]),
         ([1, 1, 6, 8], [1, 1, 12, 8], [1, 1, 6, 12]),

@@ -10,9 +10,9 @@ use std::ops::Range;
 use half::f16;
 use texpool::{
     gpu::{Gpu, Pipelines, Program, Role, TextureSet},
-    graph::{Constant, Graph, IdVec, Shape, TensorId},
-    kernels::{Operand, StepContext, WeightPlace},
-    ops::{self, reference},
+    graph::{Constant, ElementType, Graph, IdVec, Op, QuantParams, Shape, TensorId},
+    kernels::{Operand, StepContext, WeightPacking, WeightPlace},
+    ops::{self, WeightWords, reference},
     plan::{RowTable, TexelFormat, TextureSpec},
 };
 
@@ -60,6 +60,8 @@ pub(crate) struct Harness {
     inputs: fn(f32) -> f32,
     /// Factor of every input but the first: indices are wider than other values.
     spread: f32,
+    /// How weights are stored and packed, one after the other.
+    packings: &'static [WeightPacking],
 }
 
 /// A texture being filled.
@@ -73,7 +75,15 @@ impl Harness {
         let gpu = open();
         let pipelines = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float]
             .map(|format| (format, Pipelines::new(&gpu, format).unwrap()));
-        Self { gpu, pipelines, failures: Vec::new(), runs: 0, inputs: |x| x, spread: 1.0 }
+        Self {
+            gpu,
+            pipelines,
+            failures: Vec::new(),
+            runs: 0,
+            inputs: |x| x,
+            spread: 1.0,
+            packings: &[WeightPacking::Texels],
+        }
     }
 
     /// From now on inputs hold what this makes of random values of either sign, a quarter to two.
@@ -86,19 +96,27 @@ impl Harness {
         self.spread = factor;
     }
 
-    /// Runs the graph's only node in several arrangements and both formats.
+    /// From now on packs weights in every way, stored as each packing holds them.
+    pub(crate) fn every_packing(&mut self) {
+        self.packings = &WeightPacking::ALL;
+    }
+
+    /// Runs the graph's only node in several arrangements and both formats, with weights in the packings asked for.
     pub(crate) fn check(&mut self, graph: &Graph) {
+        // Halves are such texels where the pool's are.
+        let packings = self.packings.iter().flat_map(|&packing| [(packing, 0), (packing, 1)]);
+        let packings = packings.filter(|pair| *pair != (WeightPacking::Halves, 1));
         for arrangement in 0..ARRANGEMENTS {
-            for format in 0..2 {
+            for (packing, format) in packings.clone() {
                 self.runs += 1;
-                if let Err(failure) = self.run(graph, arrangement, format) {
+                if let Err(failure) = self.run(graph, arrangement, format, packing) {
                     let node = &graph.nodes[n(0)];
                     let shapes: Vec<String> = node.inputs.iter().map(|&t| graph.shape(t).to_string()).collect();
                     let out = graph.shape(node.output);
                     let format = self.pipelines[format].0;
                     self.failures.push(format!(
-                        "{:?} {shapes:?} -> {out}, epilogue {:?}, arrangement {arrangement}, {format:?}: {failure}",
-                        node.op, node.epilogue
+                        "{:?} {shapes:?} -> {out}, epilogue {:?}, arrangement {arrangement}, {format:?}, {:?}: {failure}",
+                        node.op, node.epilogue, packing
                     ));
                 }
             }
@@ -118,11 +136,11 @@ impl Harness {
         assert!(self.runs > 0);
     }
 
-    fn run(&mut self, graph: &Graph, arrangement: u64, format: usize) -> Result<(), String> {
+    fn run(&mut self, graph: &Graph, arrangement: u64, format: usize, packing: WeightPacking) -> Result<(), String> {
         let map = self.inputs;
         let (format, pipelines) = &mut self.pipelines[format];
         let mut rng = Rng::new(arrangement + 1);
-        let graph = &rounded(graph, *format);
+        let graph = &packable(&rounded(graph, *format), packing, arrangement);
         let node = &graph.nodes[n(0)];
         let mut inputs = Vec::new();
         for &tensor in &graph.inputs {
@@ -131,7 +149,7 @@ impl Harness {
             inputs.push(values.map(|v| stored(map(v) * factor, *format)).collect::<Vec<f32>>());
         }
         let result = node.output;
-        let expected = &expected(graph, inputs.clone(), *format)?;
+        let expected = &expected(&rounded(graph, *format), inputs.clone(), *format)?;
 
         // Inputs: each in a texture of its own, or all in one.
         let in_one = arrangement % 2 == 1;
@@ -155,13 +173,23 @@ impl Harness {
         let mut packed = TextureContents { texels: vec![POISON; 2 * rng.below(20) + 1] };
         let all = 0..graph.shape(result).slices() as u32;
         // Where some slices can be computed alone, they are in half of the arrangements: the smallest tiles that there are.
-        let sections = ops::weight_sections(graph, node).filter(|_| arrangement % 2 == 1);
+        let tiled = arrangement % 2 == 1 && !packing.is_words();
+        let sections = ops::weight_sections(graph, node).filter(|_| tiled);
         let tiles: Vec<Range<u32>> = match &sections {
             Some(sections) => sections.tiles(1).collect(),
             None => vec![all.clone()],
         };
-        let own: Vec<_> = ops::weights(graph, node).flatten().collect();
-        assert_eq!(own.len() as u64, ops::weight_texels(graph, node));
+        let packings: IdVec<_, WeightPacking> = graph.nodes.iter().map(|_| packing).collect();
+        let words = WeightWords::new(graph, &packings);
+        let half: fn(f32) -> f32 = |value| stored(value, TexelFormat::Rgba16Float);
+        let own: Vec<[f32; 4]> = match packing {
+            WeightPacking::Texels => ops::weights(graph, node).flatten().collect(),
+            _ => {
+                let words = words.pieces(n(0), if *format == TexelFormat::Rgba32Float { |value| value } else { half });
+                words.flatten().map(bytemuck::cast).collect()
+            }
+        };
+        assert_eq!(own.len() as u64, ops::packed_weight_texels(graph, node, packing));
         // The weights of each tile, wherever they begin.
         let mut begins = Vec::new();
         for slices in &tiles {
@@ -176,12 +204,15 @@ impl Harness {
             }
         }
         begins.push(packed.texels.len() as u32);
-        let weight_texture = packed.create(&mut textures, width(3), *format)?;
+        let weight_texture = match packing {
+            WeightPacking::Texels => packed.create(&mut textures, width(3), *format)?,
+            _ => packed.create_as(&mut textures, width(3), TexelFormat::Rgba32Float, Role::Words)?,
+        };
         let shift = textures.spec(weight_texture).shift();
         let weights = |tile: usize| {
             let (base, texels) = (begins[tile], begins[tile + 1] - begins[tile]);
             let skipped = sections.as_ref().map_or(0, |sections| sections.skipped(tiles[tile].start));
-            WeightPlace { texture: weight_texture, base, texels, shift, skipped }
+            WeightPlace { texture: weight_texture, base, texels, shift, skipped, packing }
         };
         let operand = |textures: &TextureSet, tensor: TensorId| {
             operands[tensor].clone().map(|(texture, shape, placement)| placement.operand(shape, textures, texture))
@@ -272,7 +303,17 @@ impl TextureContents {
     }
 
     /// Creates the texture: `width` texels wide, or as much wider as it must be.
-    fn create(&self, textures: &mut TextureSet, mut width: u32, format: TexelFormat) -> Result<usize, String> {
+    fn create(&self, textures: &mut TextureSet, width: u32, format: TexelFormat) -> Result<usize, String> {
+        self.create_as(textures, width, format, Role::Shared)
+    }
+
+    fn create_as(
+        &self,
+        textures: &mut TextureSet,
+        mut width: u32,
+        format: TexelFormat,
+        role: Role,
+    ) -> Result<usize, String> {
         let texels = self.texels.len().max(1) as u32;
         while texels.div_ceil(width) > 4096 {
             width *= 2;
@@ -280,7 +321,7 @@ impl TextureContents {
         let spec = TextureSpec { width, height: texels.div_ceil(width), format };
         let mut all = self.texels.clone();
         all.resize(spec.texels() as usize, POISON);
-        let texture = textures.create("hostile", spec, Role::Shared).map_err(|e| e.to_string())?;
+        let texture = textures.create("hostile", spec, role).map_err(|e| e.to_string())?;
         textures.write_rows(texture, 0, &all).map_err(|e| e.to_string())?;
         Ok(texture)
     }
@@ -320,6 +361,54 @@ fn rounded(graph: &Graph, format: TexelFormat) -> Graph {
             tensor.constant = Some(Constant::from_f32(&values));
         }
     }
+    graph
+}
+
+/// The graph with weights that the packing holds: those of 8 bits with or without a sign, and with scales and zeros of many
+/// kinds, one for all or one a channel.
+fn packable(graph: &Graph, packing: WeightPacking, arrangement: u64) -> Graph {
+    let mut graph = graph.clone();
+    let node = &graph.nodes[n(0)];
+    let axis = match node.op {
+        Op::DepthwiseConv2d(_) => 3,
+        Op::FullyConnected => 2,
+        _ => 0,
+    };
+    let weights = *node.inputs.get(1).unwrap_or(&node.inputs[0]);
+    let dims = graph.shape(weights).dims();
+    let Some(constant) = &graph.tensors[weights].constant else { return graph };
+    let values = constant.to_f32();
+    let made = match packing {
+        WeightPacking::Texels => return graph,
+        WeightPacking::Halves => {
+            // The least that there are, too.
+            let half = |(i, &value): (usize, &f32)| f16::from_f32(if i % 7 == 3 { value * 1e-6 } else { value });
+            let bytes: Vec<u8> = values.iter().enumerate().flat_map(|at| half(at).to_le_bytes()).collect();
+            Constant::new(ElementType::F16, bytes.into())
+        }
+        WeightPacking::Bytes => {
+            let signed = arrangement.is_multiple_of(2);
+            // Three times as many as one byte holds, so that both ends are among them.
+            let bytes = values.iter().map(|value| (value * 200.0).clamp(-128.0, 127.0) as i8);
+            let bytes: Vec<u8> = bytes.map(|byte| byte.cast_unsigned() ^ if signed { 0 } else { 0x80 }).collect();
+            let channels = if arrangement == 3 { 1 } else { dims[axis] };
+            let scales: Vec<f32> = (0..channels).map(|c| 0.003 + 0.0017 * (c % 5) as f32).collect();
+            let zeros: Vec<i32> = (0..channels)
+                .map(|c| match arrangement {
+                    0 => 0,
+                    2 => [-128, 5, 127][c % 3],
+                    _ => [0, 255, 100][c % 3],
+                })
+                .collect();
+            let scale = match channels {
+                1 => Some(QuantParams::whole(scales[0], zeros[0])),
+                _ => QuantParams::along(scales, zeros, &dims, axis),
+            };
+            let dtype = if signed { ElementType::I8 } else { ElementType::U8 };
+            Constant { dtype, bytes: bytes.into(), scale }
+        }
+    };
+    graph.tensors[weights].constant = Some(made);
     graph
 }
 

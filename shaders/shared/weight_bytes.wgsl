@@ -1,0 +1,48 @@
+// Weights as 8-bit integers with a scale and a zero for each output channel: four output channels a word, the lowest byte
+// first, sixteen weights a texel. What is no weight of its own (biases, scales, zeros, alphas) is a texel of four 32-bit
+// floats.
+@group(0) @binding(3) var weight_texture: texture_storage_2d<rgba32uint, read>;
+
+// Texels of a `WeightMatrix`.
+const MATRIX_TEXELS: u32 = 1u;
+
+// What the weights of an output slice are multiplied by, and what stands for zero.
+struct WeightScale {
+    factor: vec4<f32>,
+    zero: vec4<f32>,
+}
+
+// Texel `i` of the operator's own, four 32-bit floats.
+fn read_weight(i: u32) -> vec4<f32> {
+    let dispatch = dispatch_params();
+    return bitcast<vec4<f32>>(textureLoad(weight_texture, at(dispatch.weight_base + i, dispatch.weight_shift)));
+}
+
+// That of `slice` of a result of so many slices: behind the biases lie the factors of all slices, then the zeros.
+fn weight_scale(bias: u32, slices: u32, slice: u32) -> WeightScale {
+    let factor = bias + slices + slice;
+    return WeightScale(read_weight(factor), read_weight(factor + slices));
+}
+
+// The four weights of a word. Each is rounded as it would be in a texel of the pool, so that weights that are uploaded
+// into the pool give the same bits; the product is rounded once, so it is what the file's integers stand for.
+fn scaled(word: u32, scale: WeightScale) -> vec4<f32> {
+    let integers = (vec4(bitcast<i32>(word)) << vec4(24u, 16u, 8u, 0u)) >> vec4(24u);
+    return stored((vec4<f32>(integers) - scale.zero) * scale.factor);
+}
+
+// The matrix of `texel`, which counts from the texture's first.
+fn weight_matrix(texel: u32, shift: u32, scale: WeightScale) -> WeightMatrix {
+    let words = textureLoad(weight_texture, at(texel, shift));
+    return WeightMatrix(scaled(words.x, scale), scaled(words.y, scale), scaled(words.z, scale), scaled(words.w, scale));
+}
+
+// Texels that an output slice takes whose channels have so many weights each.
+fn tap_texels(taps: u32) -> u32 {
+    return (taps + 3u) / 4u;
+}
+
+// Weight `tap` of the four channels whose weights begin with texel `first` of the texture.
+fn weight_tap(first: u32, tap: u32, shift: u32, scale: WeightScale) -> vec4<f32> {
+    return scaled(textureLoad(weight_texture, at(first + tap / 4u, shift))[tap & 3u], scale);
+}
