@@ -157,7 +157,9 @@ impl Source {
 }
 
 fn validate(module: &Module, text: &str) -> Result<ModuleInfo, String> {
-    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::default() | Capabilities::IMMEDIATES);
+    // Core WebGPU unpacks 16-bit floats; wgpu asks for that by itself.
+    let capabilities = Capabilities::IMMEDIATES | Capabilities::SHADER_FLOAT16_IN_FLOAT32;
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::default() | capabilities);
     validator.validate(module).map_err(|e| e.emit_to_string(text))
 }
 
