@@ -25,9 +25,10 @@
 //! | open a device, or use the one that a program has | [`Context`], [`GpuOptions`] |
 //! | read a model, see names, extents and types of its inputs and outputs | [`Model`], [`TensorInfo`]; [`import`] for formats, operators and open extents |
 //! | say what a run may take, and plan it | [`Context::compile`], [`CompileBuilder`]; [`Context::calibrate`] for this device's figures |
+//! | take options by name, from a file or from another language | [`NamedOptions`] |
 //! | keep a plan in a file, since planning may take seconds | [`CompiledModel::save`], [`Context::load`] |
 //! | keep weights off the device, and packed in a file | [`CompileBuilder::stream_weights`], [`Context::with_weights_folder`] |
-//! | run on values | [`Session::run`], [`TensorView`] for values with any strides, [`Outputs`] and [`Tensor`] for results |
+//! | run on values | [`Session::run`], [`TensorView`] for values with any strides, [`Outputs`] and [`Tensor`] for results; [`Session::run_into`] for results in memory of the caller's |
 //! | keep frames on the GPU | [`Session::bind_input`], [`Session::encode`], [`Session::output_texture`] |
 //! | write an input or read an output in a shader | [`texture`], [`TextureLayout`] |
 //! | read outputs later, or without blocking | [`Session::encode_read`], [`Readback`], [`Session::run_async`] |
@@ -149,13 +150,13 @@ pub use ops::CostClass;
 #[cfg(feature = "import")]
 pub use schedule::ScheduleError;
 #[cfg(feature = "import")]
-pub use tensor::{ConvertError, Element, Tensor, TensorError, TensorView};
+pub use tensor::{ConvertError, Element, Tensor, TensorError, TensorView, TensorViewMut};
 
 #[cfg(feature = "gpu")]
 pub use runtime::{
     AdapterSummary, CompileBuilder, CompiledModel, Context, Error, GpuError, GpuOptions, Memory, MemoryParts,
-    MemoryPeak, Model, Outputs, Pool, PooledSession, Readback, Session, Submission, TensorInfo, TensorKey, TensorRole,
-    TextureLayout, TextureProblem, WantedTensor,
+    MemoryPeak, Model, NamedOptions, OptionError, Outputs, Pool, PooledSession, Readback, Session, Submission,
+    TensorInfo, TensorKey, TensorRole, TextureLayout, TextureProblem, WantedTensor,
 };
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub use runtime::{DispatchTime, Polling};

@@ -6,10 +6,17 @@ use super::{
     progress::{self, Deadline},
 };
 use crate::{
-    compile::{CompileOptions, Phases, StreamedIo, WeightFormat, WeightStorage},
+    compile::{
+        CompileOptions, Phases, WeightFormat,
+        option_text::{
+            Streamed, WEIGHT_TILE, parse_phases_or_budget, parse_planner, parse_rules, parse_seconds,
+            parse_texture_planner,
+        },
+        parse_size,
+    },
     fetch::cache_folder,
     gpu::{Gpu, GpuOptions, SharedWeights},
-    plan::{LayoutKind, Planner, Strategy, TexelFormat},
+    plan::{Planner, TexelFormat},
     rewrite::Rules,
     setup::{self, Install},
 };
@@ -22,7 +29,7 @@ pub(super) struct ModelArgs {
     /// A .tflite or .onnx file, or a name from `texpool models list`.
     model: OsString,
     /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all.
-    #[arg(long, value_name = "NAME", default_value = "best", value_parser = runnable_by_name)]
+    #[arg(long, value_name = "NAME", default_value = "best", value_parser = parse_texture_planner)]
     strategy: Planner,
     #[command(flatten)]
     plan: PlanArgs,
@@ -62,14 +69,14 @@ pub(super) struct PlanArgs {
     /// Rewriting rules to apply: `default`, those whose answers differ from the file's by rounding at most; `exact`,
     /// those that keep every bit; `all`, those too that may answer where the file's nodes overflow; `none`; or names
     /// with commas between them. `texpool plan MODEL --why` says of each what it does to numbers.
-    #[arg(long, default_value = "default", value_parser = rules)]
+    #[arg(long, default_value = "default", value_parser = parse_rules)]
     rules: Rules,
     /// Run operators in bands of rows, so that tensors need never be whole: the same bits from a smaller pool.
     #[arg(long, value_enum, default_value_t)]
     phases: PhasesArg,
     /// The fastest plan that keeps all of the device's memory within this, in phases and with weights, inputs and outputs
     /// streamed where it must be: 2MiB, 512KiB, 1500000.
-    #[arg(long, value_name = "SIZE", value_parser = super::size::parse, allow_negative_numbers = true, conflicts_with = "phases")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true, conflicts_with = "phases")]
     budget: Option<u64>,
     /// What goes through the pool in every run instead of lying on the device beside it. Default: `all` with `--phases
     /// min`, what a `--budget` makes necessary, else `none`.
@@ -77,7 +84,7 @@ pub(super) struct PlanArgs {
     stream: Option<StreamArg>,
     /// An operator that runs over all its rows at once has streamed weights in tiles of at most so many bytes, as far as
     /// they can be divided.
-    #[arg(long, value_name = "SIZE", value_parser = super::size::parse, default_value = "64KiB", conflicts_with = "budget")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = WEIGHT_TILE, conflicts_with = "budget")]
     weight_tile: u64,
     #[command(flatten)]
     pub(super) dims: DimArgs,
@@ -104,6 +111,17 @@ enum StreamArg {
     Io,
     /// Weights, inputs and outputs.
     All,
+}
+
+impl StreamArg {
+    fn streamed(self) -> Streamed {
+        match self {
+            Self::None => Streamed::None,
+            Self::Weights => Streamed::Weights,
+            Self::Io => Streamed::Io,
+            Self::All => Streamed::All,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -148,18 +166,8 @@ pub(super) struct PlanSetting {
 
 /// `off`, `auto`, `min`, or a budget.
 pub(super) fn plan_setting(text: &str) -> Result<PlanSetting, String> {
-    let phases = match text {
-        "off" => Phases::Off,
-        "auto" => Phases::Auto,
-        "min" => Phases::Min,
-        size => Phases::DeviceBudget(super::size::parse(size).map_err(|e| format!("{e}; or `off`, `auto`, `min`"))?),
-    };
+    let phases = parse_phases_or_budget(text)?;
     Ok(PlanSetting { name: text.to_owned(), phases })
-}
-
-/// Any plan by name.
-pub(super) fn planner(text: &str) -> Result<Planner, String> {
-    text.parse().map_err(|_| format!("no strategy is called `{text}`; choose from: {}", names(|_| true)))
 }
 
 /// What `plan --strategy` may ask for.
@@ -171,40 +179,7 @@ pub(super) enum StrategyArg {
 
 /// A plan by name, or `all`.
 pub(super) fn strategy_arg(text: &str) -> Result<StrategyArg, String> {
-    if text == "all" { Ok(StrategyArg::All) } else { planner(text).map(StrategyArg::One) }
-}
-
-/// A plan that textures can hold, by name.
-fn runnable_by_name(text: &str) -> Result<Planner, String> {
-    planner(text).and_then(runnable)
-}
-
-/// Refuses a plan of one arena, which textures cannot hold.
-pub(super) fn runnable(planner: Planner) -> Result<Planner, String> {
-    let textures = |s: Strategy| s.problem() != LayoutKind::Offsets;
-    match planner {
-        Planner::Strategy(strategy) if !textures(strategy) => Err(format!(
-            "it plans one arena, and no step may read and write the same texture; choose from: {}",
-            names(textures)
-        )),
-        planner => Ok(planner),
-    }
-}
-
-fn names(which: impl Fn(Strategy) -> bool) -> String {
-    let strategies = Strategy::ALL.iter().filter(|&&s| which(s)).map(|s| s.name());
-    ["best", "optimum", "banks"].into_iter().chain(strategies).collect::<Vec<_>>().join(", ")
-}
-
-fn rules(text: &str) -> Result<Rules, String> {
-    let with_names = |e| format!("{e}; there are: {}", Rules::names().collect::<Vec<_>>().join(", "));
-    match text {
-        "default" => Ok(Rules::default()),
-        "exact" => Ok(Rules::exact()),
-        "all" => Ok(Rules::all()),
-        "none" => Ok(Rules::none()),
-        names => Rules::only(&names.split(',').collect::<Vec<_>>()).map_err(with_names),
-    }
+    if text == "all" { Ok(StrategyArg::All) } else { parse_planner(text).map(StrategyArg::One) }
 }
 
 impl PlanArgs {
@@ -226,28 +201,11 @@ impl PlanArgs {
 
     /// The same with these phases.
     fn options_for(&self, planner: Planner, phases: Phases) -> CompileOptions {
-        let stream = self.stream.unwrap_or(if phases == Phases::Min { StreamArg::All } else { StreamArg::None });
-        let weights = match stream {
-            StreamArg::Weights | StreamArg::All => {
-                WeightStorage::Streamed { resident_below: 0, tile_bytes: self.weight_tile }
-            }
-            StreamArg::None | StreamArg::Io => WeightStorage::Resident,
-        };
-        let stream_io = match stream {
-            StreamArg::Io | StreamArg::All => StreamedIo::BOTH,
-            StreamArg::None | StreamArg::Weights => StreamedIo::NONE,
-        };
+        let streamed = self.stream.map_or(Streamed::with(phases), StreamArg::streamed);
         let (rules, format, weight_format) = (self.rules, self.format(), self.weights.into());
-        CompileOptions {
-            rules,
-            format,
-            planner,
-            phases,
-            weights,
-            weight_format,
-            stream_io,
-            ..CompileOptions::default()
-        }
+        let mut options = CompileOptions { rules, format, planner, phases, weight_format, ..CompileOptions::default() };
+        streamed.ask(&mut options, self.weight_tile);
+        options
     }
 }
 
@@ -294,15 +252,6 @@ impl Search {
     }
 }
 
-/// A time in seconds, of no more than a day: the clock must be able to reach its end.
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    const DAY: f64 = 86_400.0;
-    match text.parse::<f64>() {
-        Ok(number) if (0.0..=DAY).contains(&number) => Ok(Duration::from_secs_f64(number)),
-        _ => Err(format!("`{text}` is no time; write seconds such as 0.5, at most {DAY}")),
-    }
-}
-
 /// A part of a whole, such as a tolerance.
 pub(super) fn fraction(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
@@ -340,7 +289,7 @@ pub(super) struct AdapterArgs {
     #[arg(long)]
     install_driver: bool,
     /// Give the device up when it takes so long for a run or a transfer.
-    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = parse_seconds)]
     timeout: Duration,
 }
 

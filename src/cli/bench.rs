@@ -11,6 +11,7 @@ use super::{
     stats::{ms, percentile},
 };
 use crate::{
+    compile::option_text::parse_seconds,
     gpu::{DispatchTime, Executor, ExecutorOptions},
     graph::{Graph, NodeId, TensorId},
     io::printable,
@@ -39,7 +40,7 @@ pub(super) struct Args {
     #[command(flatten)]
     adapter: AdapterArgs,
     /// How long to measure, after the first runs.
-    #[arg(long, default_value = "3", value_parser = args::seconds)]
+    #[arg(long, default_value = "3", value_parser = parse_seconds)]
     seconds: Duration,
     /// Compare plans side by side, run by run in turns: `off`, `auto`, `min` and budgets such as `2MiB`, with commas
     /// between them. Ratios are to the first.

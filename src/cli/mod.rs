@@ -25,7 +25,6 @@ mod run;
 mod runtime_dir;
 mod saved_plan;
 mod setup_model;
-mod size;
 mod stats;
 mod stopped;
 mod table;

@@ -3,8 +3,8 @@
 use super::error::CliError;
 use crate::{
     fetch::{Bar, Catalog, Fetcher},
-    graph::{Graph, MAX_ELEMENTS},
-    import::{self, FakeQuant, ImportError, ImportOptions},
+    graph::Graph,
+    import::{self, FakeQuant, ImportError, ImportOptions, parse_dim, parse_fake_quant},
     io::{IoError, printable},
 };
 use std::{
@@ -18,31 +18,11 @@ use std::{
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct DimArgs {
     /// Bind an extent that an .onnx file leaves open, by its name, or by INPUT:AXIS; once for each.
-    #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = dim)]
+    #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
     dims: Vec<(String, usize)>,
     /// Round what the file stores in 8 bits to what those can say, as its runtime does; or only hold it within that.
-    #[arg(long, value_name = "on|off", default_value = "on", value_parser = fake_quant, hide_possible_values = true)]
+    #[arg(long, value_name = "on|off", default_value = "on", value_parser = parse_fake_quant, hide_possible_values = true)]
     fake_quant: FakeQuant,
-}
-
-fn fake_quant(text: &str) -> Result<FakeQuant, String> {
-    match text {
-        "on" => Ok(FakeQuant::On),
-        "off" => Ok(FakeQuant::Off),
-        _ => Err("it must be `on` or `off`".to_owned()),
-    }
-}
-
-/// A name and the extent that it is bound to.
-fn dim(text: &str) -> Result<(String, usize), String> {
-    let such = "write NAME=VALUE, such as batch=1";
-    // The last one: a name may hold `=`, an extent cannot.
-    let (name, extent) = text.rsplit_once('=').ok_or_else(|| such.to_owned())?;
-    match extent.parse() {
-        _ if name.is_empty() => Err(format!("no name is before `=`; {such}")),
-        Ok(extent) if (1..=MAX_ELEMENTS).contains(&extent) => Ok((name.to_owned(), extent)),
-        _ => Err(format!("`{extent}` is no extent; {such}, with a whole number from 1 to {MAX_ELEMENTS}")),
-    }
 }
 
 /// A model's file, and what its open extents are bound to.

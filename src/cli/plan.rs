@@ -13,7 +13,11 @@ use super::{
     setup_model,
 };
 use crate::{
-    compile::{CompileOptions, Phases},
+    compile::{
+        CompileOptions, Phases,
+        option_text::{in_textures, parse_seconds},
+        parse_size,
+    },
     graph::Graph,
     io::check_target,
     plan::{Planner, SearchBudget, StepUse, StrategyComparison, UsageRecord, compare_strategies, published},
@@ -39,7 +43,7 @@ pub(super) struct Args {
     records: Option<PathBuf>,
     /// With --records: say whether they fit into one arena of this size, such as 1MiB, and nothing more. Exit code 0:
     /// they fit; 3: they do not, proven; 4: undecided when the deadline passed.
-    #[arg(long, value_name = "SIZE", value_parser = super::size::parse, requires = "records", conflicts_with = "strategy")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "records", conflicts_with = "strategy")]
     capacity: Option<u64>,
     /// Stop searching after so many seconds, with the best plan so far; `none` searches to the end. Default: 10 with
     /// --records, else 30.
@@ -70,7 +74,7 @@ pub(super) struct Args {
     #[command(flatten)]
     adapter: AdapterArgs,
     /// With --measure: how long to run each point.
-    #[arg(long, default_value = "0.5", value_parser = args::seconds, requires = "measure")]
+    #[arg(long, default_value = "0.5", value_parser = parse_seconds, requires = "measure")]
     seconds: Duration,
 }
 
@@ -101,7 +105,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         return Err(CliError::Usage("say which model to plan, or --records FILE, or --published".into()));
     };
     let planner = match args.strategy {
-        StrategyArg::One(planner) => args::runnable(planner).map_err(CliError::Usage)?,
+        StrategyArg::One(planner) => in_textures(planner).map_err(CliError::Usage)?,
         StrategyArg::All => Planner::Best,
     };
     let options = args.plan.compile_options(planner);

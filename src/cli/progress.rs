@@ -13,6 +13,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
+    compile::option_text::parse_deadline,
     plan::{Progress, SearchControl},
     report::grouped,
 };
@@ -113,12 +114,7 @@ pub(super) struct Deadline(pub(super) Option<Duration>);
 
 /// A deadline in seconds; `none` for none.
 pub(super) fn deadline(text: &str) -> Result<Deadline, String> {
-    const SUCH: &str = "write seconds, such as 10 or 0.5, or `none`";
-    if text == "none" {
-        return Ok(Deadline(None));
-    }
-    let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is no number; {SUCH}"))?;
-    Duration::try_from_secs_f64(seconds).map(|time| Deadline(Some(time))).map_err(|error| format!("{error}; {SUCH}"))
+    parse_deadline(text).map(Deadline)
 }
 
 #[cfg(test)]

@@ -15,12 +15,16 @@ mod io_texture;
 mod lowered;
 mod model;
 mod mutator;
+#[cfg(feature = "gpu")]
+pub(crate) mod option_text;
 mod options;
 mod parallel;
 mod point;
 mod precision;
 mod saved;
 mod select;
+#[cfg(feature = "gpu")]
+mod size;
 mod streaming;
 mod transfer_slot;
 mod variant;
@@ -35,6 +39,8 @@ pub use model::{CompiledModel, Frontier, Phased};
 pub use options::{CompileOptions, Phases, StreamedIo, WeightFormat, WeightStorage};
 pub use point::{Peak, Point};
 pub use saved::{SavedPlanError, load};
+#[cfg(feature = "gpu")]
+pub(crate) use size::parse_size;
 
 use compile_for::compile_for;
 use fronts::Fronts;

@@ -26,6 +26,8 @@ pub use matrix::{Operator, operators, supported};
 pub use meter::{Excess, Resource};
 pub use onnx::Array;
 pub use options::{FakeQuant, ImportOptions};
+#[cfg(feature = "gpu")]
+pub(crate) use options::{parse_dim, parse_fake_quant};
 
 use crate::graph::Graph;
 use map::Owner;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Array;
+#[cfg(feature = "gpu")]
+use crate::graph::MAX_ELEMENTS;
 
 /// What is bound when a model is imported.
 #[derive(Clone, Debug, Default)]
@@ -28,4 +30,27 @@ pub enum FakeQuant {
     /// Results are held within the values that the integers stand for, and not rounded: what the network computed before it
     /// was quantised, but for its weights.
     Off,
+}
+
+/// A name and the extent that it is bound to: `NAME=VALUE`.
+#[cfg(feature = "gpu")]
+pub(crate) fn parse_dim(text: &str) -> Result<(String, usize), String> {
+    let such = "write NAME=VALUE, such as batch=1";
+    // The last one: a name may hold `=`, an extent cannot.
+    let (name, extent) = text.rsplit_once('=').ok_or_else(|| such.to_owned())?;
+    match extent.parse() {
+        _ if name.is_empty() => Err(format!("no name is before `=`; {such}")),
+        Ok(extent) if (1..=MAX_ELEMENTS).contains(&extent) => Ok((name.to_owned(), extent)),
+        _ => Err(format!("`{extent}` is no extent; {such}, with a whole number from 1 to {MAX_ELEMENTS}")),
+    }
+}
+
+/// `on` or `off`.
+#[cfg(feature = "gpu")]
+pub(crate) fn parse_fake_quant(text: &str) -> Result<FakeQuant, String> {
+    match text {
+        "on" => Ok(FakeQuant::On),
+        "off" => Ok(FakeQuant::Off),
+        _ => Err("it must be `on` or `off`".to_owned()),
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::ControlFlow, time::Duration};
 
-use super::{CompiledModel, Context, Error, Model};
+use super::{CompiledModel, Context, Error, Model, NamedOptions};
 use crate::{
     compile::{self, CompileError, CompileOptions, DeviceProfile, Phases, WeightFormat, WeightStorage},
     graph::Graph,
@@ -145,6 +145,15 @@ impl<'a> CompileBuilder<'a> {
     /// [`Context::calibrate`] measures it. Without it the figures are those of a software device.
     pub fn device_profile(mut self, profile: DeviceProfile) -> Self {
         self.options.device_profile = profile;
+        self
+    }
+
+    /// What options say that were given by name, in place of all that was said of the plan so far; the device's profile
+    /// stays.
+    pub fn named_options(mut self, named: &NamedOptions) -> Self {
+        let CompileOptions { limits, device_profile, .. } = self.options;
+        self.options = CompileOptions { limits, device_profile, ..named.compile().clone() };
+        self.deadline = named.deadline();
         self
     }
 

@@ -70,6 +70,12 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// Room was given for an output twice.
+    #[error("there is room for output `{}` twice", printable(name))]
+    OutputTwice {
+        /// Its name.
+        name: String,
+    },
     /// Values were given for an input that lies in a texture of the caller's, or asked of such an output that cannot be
     /// copied.
     #[error("{role} `{}` is bound to a texture: {reason}", printable(name))]

@@ -87,6 +87,11 @@ impl Axes {
         &self.dims[..self.rank]
     }
 
+    /// Whether the elements that are seen are the first ones, one behind the other.
+    pub(super) fn is_dense(&self) -> bool {
+        self.len() == 0 || matches!(self.merged().axes(), [] | [(_, 1)])
+    }
+
     fn strides(&self) -> &[usize] {
         &self.strides[..self.rank]
     }

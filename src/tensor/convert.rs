@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::{
-    ConvertError, Element, Tensor, TensorView,
+    ConvertError, Element, Tensor, TensorView, TensorViewMut,
     number::Number,
     storage::{Storable, Values},
 };
@@ -30,6 +30,22 @@ impl TensorSpec<'_> {
         self.dims.iter().product()
     }
 
+    /// Checks that there are as many values as elements.
+    fn check_count(&self, found: usize) -> Result<(), ConvertError> {
+        let expected = || self.dims.to_vec();
+        if found == self.len() { Ok(()) } else { Err(ConvertError::Count { expected: expected(), found }) }
+    }
+
+    /// Checks that all values are numbers where the elements must be.
+    fn check_numbers(&self, values: &[f32]) -> Result<(), ConvertError> {
+        let element_type = self.element_type;
+        if element_type.is_float() {
+            return Ok(());
+        }
+        let nan = values.iter().position(|value| value.is_nan());
+        nan.map_or(Ok(()), |index| Err(ConvertError::NotANumber { index, element_type }))
+    }
+
     /// Checks that values are as many as the model's, and in its extents if they state any. Ones in front make no
     /// difference.
     fn check_extents(&self, view: &TensorView<'_>) -> Result<(), ConvertError> {
@@ -38,8 +54,8 @@ impl TensorSpec<'_> {
             Some(found) if without_ones(found) != without_ones(self.dims) => {
                 Err(ConvertError::Extents { expected: expected(), found: found.to_vec() })
             }
-            None if view.len() != self.len() => Err(ConvertError::Count { expected: expected(), found: view.len() }),
-            _ => Ok(()),
+            Some(_) => Ok(()),
+            None => self.check_count(view.len()),
         }
     }
 }
@@ -87,6 +103,22 @@ pub fn write_reals(
     Ok(())
 }
 
+/// The same where the values lie, if they are dense 32-bit floats: those are the reals. Others are written into `out`.
+///
+/// # Errors
+/// As [`write_reals`].
+pub fn borrow_reals<'v>(
+    view: &TensorView<'v>,
+    spec: TensorSpec<'_>,
+    format: TexelFormat,
+    out: &mut Vec<f32>,
+) -> Result<Option<&'v [f32]>, ConvertError> {
+    match view.as_floats() {
+        Some(floats) => spec.check_extents(view).map(|()| Some(floats)),
+        None => write_reals(view, spec, format, out).map(|()| None),
+    }
+}
+
 /// The tensor that an output is, of the floats that were computed for it, in the model's order of elements.
 ///
 /// Integers are the nearest ones, the even one of two and none beyond their type; quantised ones stand for the nearest
@@ -98,14 +130,8 @@ pub fn write_reals(
 pub fn read_reals<'v>(values: impl Into<Cow<'v, [f32]>>, spec: TensorSpec<'_>) -> Result<Tensor, ConvertError> {
     let values = values.into();
     let TensorSpec { dims, element_type, quantization } = spec;
-    if values.len() != spec.len() {
-        return Err(ConvertError::Count { expected: dims.to_vec(), found: values.len() });
-    }
-    if !element_type.is_float()
-        && let Some(index) = values.iter().position(|value| value.is_nan())
-    {
-        return Err(ConvertError::NotANumber { index, element_type });
-    }
+    spec.check_count(values.len())?;
+    spec.check_numbers(&values)?;
     let read = match element_type {
         ElementType::F32 => f32::store(values.into_owned()),
         ElementType::F16 => read_as::<half::f16>(&values, quantization),
@@ -120,6 +146,29 @@ pub fn read_reals<'v>(values: impl Into<Cow<'v, [f32]>>, spec: TensorSpec<'_>) -
         ElementType::Bool => read_as::<bool>(&values, quantization),
     };
     Ok(Tensor::of(read, dims, quantization))
+}
+
+/// Checks that a caller's room is for an output: for its elements, as many as it has, or for the floats that are computed
+/// for them.
+///
+/// # Errors
+/// If it is for elements of another type, or for fewer or more.
+pub fn check_room(room: &TensorViewMut<'_>, spec: TensorSpec<'_>) -> Result<(), ConvertError> {
+    let (expected, found) = (spec.element_type, room.element_type());
+    if found != expected && found != ElementType::F32 {
+        return Err(ConvertError::ElementType { expected, found });
+    }
+    spec.check_count(room.len())
+}
+
+/// Writes the elements that an output is into room that was [checked](check_room): what [`read_reals`] makes a tensor of.
+///
+/// # Errors
+/// If a value is NaN where the output has no floats.
+pub fn read_reals_into(values: &[f32], spec: TensorSpec<'_>, room: &mut TensorViewMut<'_>) -> Result<(), ConvertError> {
+    spec.check_numbers(values)?;
+    room.fill(values, spec.quantization);
+    Ok(())
 }
 
 fn read_as<T: Element + Number>(values: &[f32], quantization: Option<Quantization>) -> Values {

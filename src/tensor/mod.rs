@@ -8,8 +8,10 @@ mod number;
 mod owned;
 mod storage;
 mod view;
+mod view_mut;
 
 pub use element::Element;
 pub use error::{ConvertError, TensorError};
 pub use owned::Tensor;
 pub use view::TensorView;
+pub use view_mut::TensorViewMut;

@@ -11,6 +11,8 @@ pub trait Storable: Copy + Send + Sync + 'static {
     fn borrow(values: &[Self]) -> Slice<'_>;
     /// The elements, if they are of this type.
     fn borrowed(slice: Slice<'_>) -> Option<&[Self]>;
+    /// Room for elements of this type as room for elements of any.
+    fn borrow_mut(values: &mut [Self]) -> SliceMut<'_>;
     /// Elements of this type as elements of any.
     fn store(values: Vec<Self>) -> Values;
     /// The elements, if they are of this type.
@@ -45,6 +47,11 @@ macro_rules! storage {
             $($kind(&'a [$rust])),*
         }
 
+        /// Room for elements. The variants are those of [`ElementType`](crate::graph::ElementType).
+        pub enum SliceMut<'a> {
+            $($kind(&'a mut [$rust])),*
+        }
+
         /// Owned elements. The variants are those of [`ElementType`](crate::graph::ElementType).
         #[derive(Clone, PartialEq)]
         pub enum Values {
@@ -62,6 +69,10 @@ macro_rules! storage {
                         Slice::$kind(values) => Some(values),
                         _ => None,
                     }
+                }
+
+                fn borrow_mut(values: &mut [Self]) -> SliceMut<'_> {
+                    SliceMut::$kind(values)
                 }
 
                 fn store(values: Vec<Self>) -> Values {
@@ -97,6 +108,13 @@ impl Slice<'_> {
     /// Number of elements.
     pub(super) fn len(self) -> usize {
         of_each!(Slice, self, values => values.len())
+    }
+}
+
+impl SliceMut<'_> {
+    /// What lies there.
+    pub(super) fn as_slice(&self) -> Slice<'_> {
+        of_each!(SliceMut, self, values => Storable::borrow(values))
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     axes::{Axes, Run},
     element::type_of,
     number::Number,
-    storage::{Slice, of_each},
+    storage::{Slice, Storable, of_each},
 };
 use crate::graph::{ElementType, Quantization};
 
@@ -127,6 +127,16 @@ impl<'a> TensorView<'a> {
     /// Whether no element is seen.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The elements where they lie, if they are 32-bit floats one behind the other.
+    pub(super) fn as_floats(&self) -> Option<&'a [f32]> {
+        let floats = f32::borrowed(self.elements)?;
+        match &self.axes {
+            None => Some(floats),
+            Some(axes) if axes.is_dense() => floats.get(..axes.len()),
+            Some(_) => None,
+        }
     }
 
     /// Appends what the elements are or stand for, in order, the last axis fastest.

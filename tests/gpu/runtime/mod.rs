@@ -2,6 +2,7 @@
 
 mod elements;
 mod errors;
+mod into;
 mod loss;
 mod planning;
 mod pool;

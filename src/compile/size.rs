@@ -16,7 +16,7 @@ const UNITS: [(&str, u64); 10] = [
 ];
 
 /// Bytes of a size such as `2MiB`, `1.5 MB` or `4096`.
-pub(super) fn parse(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     const SUCH: &str = "write a number and a unit, such as 2MiB, 512KiB, 1.5MB or 4096 (bytes)";
     let trimmed = text.trim();
     let unit = UNITS.iter().find(|(unit, _)| trimmed.ends_with(unit));
@@ -36,7 +36,7 @@ pub(super) fn parse(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::parse_size;
 
     #[test]
     fn sizes_are_read_with_and_without_units() {
@@ -49,7 +49,7 @@ mod tests {
             ("0.5GiB", 1 << 29),
             ("7B", 7),
         ] {
-            assert_eq!(parse(text), Ok(bytes), "{text}");
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
     }
 
@@ -61,7 +61,7 @@ mod tests {
             ("more than any pool", &["18446744073709551616", "99999999999999999999", "1e30GiB", "1e308GB"]),
         ] {
             for text in texts {
-                let said = parse(text).unwrap_err();
+                let said = parse_size(text).unwrap_err();
                 assert!(said.contains(why) && said.contains("2MiB"), "{said}");
             }
         }

@@ -1,0 +1,151 @@
+//! What is asked of a plan, as people write it: names of strategies and rules, times, and what is streamed.
+
+use std::time::Duration;
+
+use super::{CompileOptions, Phases, StreamedIo, WeightFormat, WeightStorage, size::parse_size};
+use crate::{
+    plan::{LayoutKind, Planner, Strategy, TexelFormat},
+    rewrite::Rules,
+};
+
+/// The tiles of streamed weights where nobody says.
+pub(crate) const WEIGHT_TILE: &str = "64KiB";
+
+/// What goes through the pool in every run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Streamed {
+    None,
+    Weights,
+    Io,
+    All,
+}
+
+impl Streamed {
+    /// What is streamed with these phases where nobody says.
+    pub(crate) fn with(phases: Phases) -> Self {
+        if phases == Phases::Min { Self::All } else { Self::None }
+    }
+
+    /// Asks for it; of weights, in tiles of at most so many bytes.
+    pub(crate) fn ask(self, options: &mut CompileOptions, tile_bytes: u64) {
+        options.weights = match self {
+            Self::Weights | Self::All => WeightStorage::Streamed { resident_below: 0, tile_bytes },
+            Self::None | Self::Io => WeightStorage::Resident,
+        };
+        options.stream_io = match self {
+            Self::Io | Self::All => StreamedIo::BOTH,
+            Self::None | Self::Weights => StreamedIo::NONE,
+        };
+    }
+}
+
+/// `none`, `weights`, `io` or `all`.
+pub(crate) fn parse_streamed(text: &str) -> Result<Streamed, String> {
+    match text {
+        "none" => Ok(Streamed::None),
+        "weights" => Ok(Streamed::Weights),
+        "io" => Ok(Streamed::Io),
+        "all" => Ok(Streamed::All),
+        _ => Err(format!("`{text}` is none of `none`, `weights`, `io`, `all`")),
+    }
+}
+
+/// `off`, `auto` or `min`.
+pub(crate) fn parse_phases(text: &str) -> Result<Phases, String> {
+    match text {
+        "off" => Ok(Phases::Off),
+        "auto" => Ok(Phases::Auto),
+        "min" => Ok(Phases::Min),
+        _ => Err(format!("`{text}` is none of `off`, `auto`, `min`")),
+    }
+}
+
+/// `off`, `auto`, `min`, or all of the device's memory as a size.
+#[cfg(feature = "cli")]
+pub(crate) fn parse_phases_or_budget(text: &str) -> Result<Phases, String> {
+    let budget = |_| parse_size(text).map(Phases::DeviceBudget).map_err(|e| format!("{e}; or `off`, `auto`, `min`"));
+    parse_phases(text).or_else(budget)
+}
+
+/// `f32` or `f16`.
+pub(crate) fn parse_precision(text: &str) -> Result<TexelFormat, String> {
+    match text {
+        "f32" => Ok(TexelFormat::Rgba32Float),
+        "f16" => Ok(TexelFormat::Rgba16Float),
+        _ => Err(format!("`{text}` is none of `f32`, `f16`")),
+    }
+}
+
+/// `f32`, `f16`, `file` or `int8`.
+pub(crate) fn parse_weight_format(text: &str) -> Result<WeightFormat, String> {
+    match text {
+        "f32" => Ok(WeightFormat::F32),
+        "f16" => Ok(WeightFormat::F16),
+        "file" => Ok(WeightFormat::File),
+        "int8" => Ok(WeightFormat::Int8),
+        _ => Err(format!("`{text}` is none of `f32`, `f16`, `file`, `int8`")),
+    }
+}
+
+/// Tiles of streamed weights, in bytes.
+pub(crate) fn parse_weight_tile(text: Option<&str>) -> Result<u64, String> {
+    parse_size(text.unwrap_or(WEIGHT_TILE))
+}
+
+/// Any plan by name.
+pub(crate) fn parse_planner(text: &str) -> Result<Planner, String> {
+    text.parse().map_err(|_| format!("no strategy is called `{text}`; choose from: {}", planners(|_| true)))
+}
+
+/// A plan that textures can hold, by name.
+pub(crate) fn parse_texture_planner(text: &str) -> Result<Planner, String> {
+    parse_planner(text).and_then(in_textures)
+}
+
+/// Refuses a plan of one arena, which textures cannot hold.
+pub(crate) fn in_textures(planner: Planner) -> Result<Planner, String> {
+    let textures = |s: Strategy| s.problem() != LayoutKind::Offsets;
+    match planner {
+        Planner::Strategy(strategy) if !textures(strategy) => Err(format!(
+            "it plans one arena, and no step may read and write the same texture; choose from: {}",
+            planners(textures)
+        )),
+        planner => Ok(planner),
+    }
+}
+
+fn planners(which: impl Fn(Strategy) -> bool) -> String {
+    let strategies = Strategy::ALL.iter().filter(|&&s| which(s)).map(|s| s.name());
+    ["best", "optimum", "banks"].into_iter().chain(strategies).collect::<Vec<_>>().join(", ")
+}
+
+/// `default`, `exact`, `all`, `none`, or names of rules with commas between them.
+pub(crate) fn parse_rules(text: &str) -> Result<Rules, String> {
+    let with_names = |e| format!("{e}; there are: {}", Rules::names().collect::<Vec<_>>().join(", "));
+    match text {
+        "default" => Ok(Rules::default()),
+        "exact" => Ok(Rules::exact()),
+        "all" => Ok(Rules::all()),
+        "none" => Ok(Rules::none()),
+        names => Rules::only(&names.split(',').collect::<Vec<_>>()).map_err(with_names),
+    }
+}
+
+/// A time in seconds, of no more than a day: the clock must be able to reach its end.
+pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
+    const DAY: f64 = 86_400.0;
+    match text.parse::<f64>() {
+        Ok(number) if (0.0..=DAY).contains(&number) => Ok(Duration::from_secs_f64(number)),
+        _ => Err(format!("`{text}` is no time; write seconds such as 0.5, at most {DAY}")),
+    }
+}
+
+/// The time that a search may take in seconds; `none` where it takes what it needs.
+pub(crate) fn parse_deadline(text: &str) -> Result<Option<Duration>, String> {
+    const SUCH: &str = "write seconds, such as 10 or 0.5, or `none`";
+    if text == "none" {
+        return Ok(None);
+    }
+    let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is no number; {SUCH}"))?;
+    Duration::try_from_secs_f64(seconds).map(Some).map_err(|error| format!("{error}; {SUCH}"))
+}

@@ -1,0 +1,354 @@
+//! Options by name and text: what command lines, configuration files and other languages have.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+#[cfg(not(target_arch = "wasm32"))]
+use super::{Context, Error};
+use crate::{
+    compile::{
+        CompileOptions, Phases,
+        option_text::{
+            Streamed, parse_deadline, parse_phases, parse_precision, parse_rules, parse_seconds, parse_streamed,
+            parse_texture_planner, parse_weight_format, parse_weight_tile,
+        },
+        parse_size,
+    },
+    gpu::GpuOptions,
+    import::{ImportOptions, parse_dim, parse_fake_quant},
+    plan::printable,
+};
+
+/// Options by name and text, of a device, of reading a model and of its plan: what a program has that takes them from a
+/// file, from a command line or from another language. The names and texts are those of the command `texpool`.
+///
+/// | name | text | what it is for |
+/// |---|---|---|
+/// | `adapter` | part of an adapter's name, in any case | the device to open: [`GpuOptions::adapter`] |
+/// | `timeout` | seconds, `600` unless said | how long to wait for the device: [`GpuOptions::timeout`] |
+/// | `dim` | `NAME=VALUE`; may be given several times | an extent that an `.onnx` file leaves open: [`ImportOptions::dims`] |
+/// | `fake_quant` | `on`, `off` | whether what a file has in 8 bits is rounded to those: [`ImportOptions::fake_quant`] |
+/// | `precision` | `f32`, `f16` | how activations and weights are stored: [`CompileBuilder::texels`] |
+/// | `weights` | `f32`, `f16`, `file`, `int8` | how weights are stored: [`CompileBuilder::weight_format`] |
+/// | `budget` | `2MiB`, `512KiB`, `1500000` | all of the device's memory: [`CompileBuilder::device_budget`] |
+/// | `phases` | `off`, `auto`, `min` | bands of rows, without a budget: [`balanced`], [`smallest`] |
+/// | `stream` | `none`, `weights`, `io`, `all` | what goes through the pool in every run, without a budget; `all` with `phases=min`, else `none` |
+/// | `weight_tile` | a size, `64KiB` unless said | tiles of streamed weights, without a budget: [`CompileBuilder::stream_weights`] |
+/// | `strategy` | `best`, `optimum`, `banks`, or a strategy's name | [`CompileBuilder::planner`] |
+/// | `rules` | `default`, `exact`, `all`, `none`, or names with commas between them | [`CompileBuilder::rules`] |
+/// | `deadline` | seconds, or `none`, which it is unless said | when the search ends: [`CompileBuilder::deadline`] |
+/// | `cache_dir` | a folder | where packed weights are kept, in its folder `weights`: [`Context::with_weights_folder`] |
+///
+/// ```no_run
+/// use texpool::{Context, Model, NamedOptions};
+///
+/// let options = NamedOptions::parse([("budget", "2MiB"), ("precision", "f16")])?;
+/// let model = Model::open_with("mobilenet_v2.tflite", options.import())?;
+/// let context = options.open()?;
+/// let session = context.compile(&model).named_options(&options).build()?.session()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// [`CompileBuilder::texels`]: crate::CompileBuilder::texels
+/// [`CompileBuilder::weight_format`]: crate::CompileBuilder::weight_format
+/// [`CompileBuilder::device_budget`]: crate::CompileBuilder::device_budget
+/// [`balanced`]: crate::CompileBuilder::balanced
+/// [`smallest`]: crate::CompileBuilder::smallest
+/// [`CompileBuilder::stream_weights`]: crate::CompileBuilder::stream_weights
+/// [`CompileBuilder::planner`]: crate::CompileBuilder::planner
+/// [`CompileBuilder::rules`]: crate::CompileBuilder::rules
+/// [`CompileBuilder::deadline`]: crate::CompileBuilder::deadline
+/// [`Context::with_weights_folder`]: crate::Context::with_weights_folder
+#[derive(Clone, Debug, Default)]
+pub struct NamedOptions {
+    given: Vec<&'static str>,
+    gpu: GpuOptions,
+    import: ImportOptions,
+    compile: CompileOptions,
+    deadline: Option<Duration>,
+    cache_dir: Option<PathBuf>,
+}
+
+/// Why options cannot be taken by their names.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OptionError {
+    /// There is no such option.
+    #[error("there is no option `{}`; there are: {}", printable(name), all_names())]
+    Unknown {
+        /// The name that was given.
+        name: String,
+    },
+    /// Its text means nothing.
+    #[error("option `{name}`: {}", printable(why))]
+    Value {
+        /// The option.
+        name: &'static str,
+        /// What is wrong with the text, and what it must be.
+        why: String,
+    },
+    /// It was given before.
+    #[error("option `{name}` is given twice")]
+    Twice {
+        /// The option.
+        name: &'static str,
+    },
+    /// One follows from the other.
+    #[error("options `{name}` and `{other}` do not go together")]
+    Conflict {
+        /// One of them.
+        name: &'static str,
+        /// The other one.
+        other: &'static str,
+    },
+}
+
+/// What an option is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Device,
+    Import,
+    Plan,
+    Folder,
+}
+
+const DIM: &str = "dim";
+
+const OPTIONS: [(&str, Part); 14] = [
+    ("adapter", Part::Device),
+    ("timeout", Part::Device),
+    (DIM, Part::Import),
+    ("fake_quant", Part::Import),
+    ("precision", Part::Plan),
+    ("weights", Part::Plan),
+    ("budget", Part::Plan),
+    ("phases", Part::Plan),
+    ("stream", Part::Plan),
+    ("weight_tile", Part::Plan),
+    ("strategy", Part::Plan),
+    ("rules", Part::Plan),
+    ("deadline", Part::Plan),
+    ("cache_dir", Part::Folder),
+];
+
+/// What a budget decides by itself.
+const DECIDED_BY_BUDGET: [&str; 3] = ["phases", "stream", "weight_tile"];
+
+fn all_names() -> String {
+    OPTIONS.map(|(name, _)| name).join(", ")
+}
+
+impl NamedOptions {
+    /// Takes options by name and text, in any order.
+    ///
+    /// # Errors
+    /// [`OptionError`].
+    pub fn parse<'o>(options: impl IntoIterator<Item = (&'o str, &'o str)>) -> Result<Self, OptionError> {
+        let mut parsed = Self::default();
+        let (mut streamed, mut weight_tile) = (None, None);
+        for (asked, text) in options {
+            let found = OPTIONS.iter().find(|(name, _)| *name == asked);
+            let &(name, _) = found.ok_or_else(|| OptionError::Unknown { name: asked.to_owned() })?;
+            if parsed.given.contains(&name) && name != DIM {
+                return Err(OptionError::Twice { name });
+            }
+            parsed.given.push(name);
+            let wrong = |why| OptionError::Value { name, why };
+            match name {
+                "stream" => streamed = Some(parse_streamed(text).map_err(wrong)?),
+                "weight_tile" => weight_tile = Some(text),
+                _ => parsed.set(name, text).map_err(wrong)?,
+            }
+        }
+        if let (true, Some(&other)) = (parsed.has("budget"), DECIDED_BY_BUDGET.iter().find(|name| parsed.has(name))) {
+            return Err(OptionError::Conflict { name: "budget", other });
+        }
+        let wrong = |why| OptionError::Value { name: "weight_tile", why };
+        let tile = parse_weight_tile(weight_tile).map_err(wrong)?;
+        streamed.unwrap_or(Streamed::with(parsed.compile.phases)).ask(&mut parsed.compile, tile);
+        Ok(parsed)
+    }
+
+    fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let Self { gpu, import, compile, .. } = self;
+        match name {
+            "adapter" => gpu.adapter = Some(text.to_owned()),
+            "timeout" => gpu.timeout = parse_seconds(text)?,
+            DIM => {
+                let (dim, extent) = parse_dim(text)?;
+                if import.dims.insert(dim, extent).is_some() {
+                    return Err(format!("`{text}` binds an extent that is bound already"));
+                }
+            }
+            "fake_quant" => import.fake_quant = parse_fake_quant(text)?,
+            "precision" => compile.format = parse_precision(text)?,
+            "weights" => compile.weight_format = parse_weight_format(text)?,
+            "budget" => compile.phases = Phases::DeviceBudget(parse_size(text)?),
+            "phases" => compile.phases = parse_phases(text)?,
+            "strategy" => compile.planner = parse_texture_planner(text)?,
+            "rules" => compile.rules = parse_rules(text)?,
+            "deadline" => self.deadline = parse_deadline(text)?,
+            "cache_dir" if text.is_empty() => return Err("it must name a folder".to_owned()),
+            _ => self.cache_dir = Some(text.into()),
+        }
+        Ok(())
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.given.contains(&name)
+    }
+
+    fn first(&self, is: impl Fn(Part) -> bool) -> Option<&'static str> {
+        let found = |name: &&str| OPTIONS.iter().any(|(other, part)| other == name && is(*part));
+        self.given.iter().copied().find(found)
+    }
+
+    /// The first of the given options that says which device to open, or how. They mean nothing where a device is open.
+    pub fn of_device(&self) -> Option<&'static str> {
+        self.first(|part| part == Part::Device)
+    }
+
+    /// The first of the given options that says anything else.
+    pub fn beyond_device(&self) -> Option<&'static str> {
+        self.first(|part| part != Part::Device)
+    }
+
+    /// The first of the given options that says how a model is planned. They mean nothing where a plan is loaded.
+    pub fn of_plan(&self) -> Option<&'static str> {
+        self.first(|part| part == Part::Plan)
+    }
+
+    /// How a device is opened.
+    pub const fn gpu(&self) -> &GpuOptions {
+        &self.gpu
+    }
+
+    /// How a model is read.
+    pub const fn import(&self) -> &ImportOptions {
+        &self.import
+    }
+
+    /// Where files are kept that make the next start quicker.
+    pub fn cache_dir(&self) -> Option<&Path> {
+        self.cache_dir.as_deref()
+    }
+
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// As [`Context::open`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open(&self) -> Result<Context, Error> {
+        Ok(self.with_folder(Context::open(&self.gpu)?))
+    }
+
+    /// The same context, and packed weights are kept where the options say.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn with_folder(&self, context: Context) -> Context {
+        match &self.cache_dir {
+            Some(folder) => context.with_weights_folder(folder.join("weights")),
+            None => context,
+        }
+    }
+
+    pub(super) const fn compile(&self) -> &CompileOptions {
+        &self.compile
+    }
+
+    pub(super) const fn deadline(&self) -> Option<Duration> {
+        self.deadline
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NamedOptions, OPTIONS, OptionError};
+    use crate::{
+        compile::{CompileOptions, Phases, StreamedIo, WeightFormat, WeightStorage},
+        import::FakeQuant,
+        plan::{Planner, TexelFormat},
+        rewrite::Rules,
+    };
+    use std::{path::Path, time::Duration};
+
+    fn parse(options: &[(&str, &str)]) -> Result<NamedOptions, OptionError> {
+        NamedOptions::parse(options.iter().copied())
+    }
+
+    #[test]
+    fn every_option_asks_for_what_it_says() {
+        let options = [
+            ("adapter", "llvmpipe"),
+            ("timeout", "2.5"),
+            ("dim", "batch=2"),
+            ("dim", "a=b=3"),
+            ("fake_quant", "off"),
+            ("precision", "f16"),
+            ("weights", "int8"),
+            ("phases", "min"),
+            ("stream", "weights"),
+            ("weight_tile", "4KiB"),
+            ("strategy", "banks"),
+            ("rules", "exact"),
+            ("deadline", "none"),
+            ("cache_dir", "/var/cache/x"),
+        ];
+        assert!(OPTIONS.iter().all(|(name, _)| *name == "budget" || options.iter().any(|(given, _)| given == name)));
+        let found = parse(&options).unwrap();
+        assert_eq!(
+            (found.gpu().adapter.as_deref(), found.gpu().timeout),
+            (Some("llvmpipe"), Duration::from_millis(2500))
+        );
+        let dims: Vec<(&str, usize)> = found.import().dims.iter().map(|(name, extent)| (&**name, *extent)).collect();
+        assert_eq!((dims, found.import().fake_quant), (vec![("a=b", 3), ("batch", 2)], FakeQuant::Off));
+        let CompileOptions { rules, format, planner, phases, weights, weight_format, stream_io, .. } = found.compile();
+        assert_eq!((*format, *phases, *planner), (TexelFormat::Rgba16Float, Phases::Min, Planner::Banks));
+        assert_eq!((*rules, *stream_io), (Rules::exact(), StreamedIo::NONE));
+        assert_eq!(*weight_format, WeightFormat::Int8);
+        assert_eq!(*weights, WeightStorage::Streamed { resident_below: 0, tile_bytes: 4096 });
+        assert_eq!((found.deadline(), found.cache_dir()), (None, Some(Path::new("/var/cache/x"))));
+        assert_eq!((found.of_device(), found.beyond_device()), (Some("adapter"), Some("dim")));
+        assert_eq!(found.of_plan(), Some("precision"));
+    }
+
+    /// As the command does: the smallest pool has weights and inputs in it, a budget decides for itself.
+    #[test]
+    fn what_is_not_said_follows_from_what_is() {
+        let streamed = |options: &[(&str, &str)]| {
+            let found = parse(options).unwrap();
+            (found.compile().weights, found.compile().stream_io, found.compile().phases)
+        };
+        let tiles = |tile_bytes| WeightStorage::Streamed { resident_below: 0, tile_bytes };
+        assert_eq!(streamed(&[]), (WeightStorage::Resident, StreamedIo::NONE, Phases::Off));
+        assert_eq!(streamed(&[("phases", "min")]), (tiles(64 << 10), StreamedIo::BOTH, Phases::Min));
+        assert_eq!(streamed(&[("stream", "io")]), (WeightStorage::Resident, StreamedIo::BOTH, Phases::Off));
+        assert_eq!(
+            streamed(&[("phases", "min"), ("stream", "none")]),
+            (WeightStorage::Resident, StreamedIo::NONE, Phases::Min)
+        );
+        let budget = streamed(&[("budget", "2MiB"), ("deadline", "5")]);
+        assert_eq!(budget, (WeightStorage::Resident, StreamedIo::NONE, Phases::DeviceBudget(2 << 20)));
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused_by_its_name() {
+        for (options, said) in [
+            (&[("speed", "high")][..], "there is no option `speed`; there are: adapter, timeout, dim"),
+            (&[("budget", "2 parsec")], "option `budget`: `2 parsec` is no size"),
+            (&[("phases", "most")], "option `phases`: `most` is none of `off`, `auto`, `min`"),
+            (&[("strategy", "offsets_greedy_by_size")], "option `strategy`: "),
+            (&[("rules", "")], "option `rules`: "),
+            (&[("weight_tile", "0")], "option `weight_tile`: `0` is less than a byte"),
+            (&[("timeout", "1e9")], "option `timeout`: `1e9` is no time"),
+            (&[("cache_dir", "")], "option `cache_dir`: it must name a folder"),
+            (&[("dim", "n=1"), ("dim", "n=2")], "option `dim`: `n=2` binds an extent that is bound already"),
+            (&[("precision", "f16"), ("precision", "f16")], "option `precision` is given twice"),
+            (&[("stream", "all"), ("budget", "1MiB")], "options `budget` and `stream` do not go together"),
+        ] {
+            let error = parse(options).unwrap_err().to_string();
+            assert!(error.starts_with(said), "{error}");
+        }
+    }
+}
