@@ -153,6 +153,9 @@ mod native {
     /// How long to wait for a callback that another thread's poll has taken up and has yet to call. Chosen far above
     /// what a scheduler may delay a thread.
     const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
+    /// What wgpu 30 panics with where a wait has ended without the device being done, and another thread's poll has seen it
+    /// done before this one looks (gfx-rs/wgpu#9958). Nothing is wrong then, and the next poll says so.
+    const OVERTAKEN: &str = "If the queue is empty, the current submission index";
 
     impl Gpu {
         /// Blocks until the device is done with a submission.
@@ -217,6 +220,7 @@ mod native {
                 Ok(Err(wgpu::PollError::Timeout)) => Ok(Polled::Busy),
                 // What was submitted to a device that was being destroyed has no number that could be waited for.
                 Ok(Err(error @ wgpu::PollError::WrongSubmissionIndex(..))) => Err(self.loss(error.to_string())),
+                Err(message) if message.starts_with(OVERTAKEN) => Ok(Polled::Busy),
                 Err(message) => Err(self.loss(message)),
             }
         }

@@ -1,13 +1,17 @@
 //! A device of the caller's that is lost: every call says so, and the caller's own callback is called as ever.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
 };
 
 use texpool::{Context, Error, GpuError, TensorView};
 
-use super::{compiled, encoder, gain, image, model, run, submit};
+use super::{compiled, context, encoder, gain, image, model, run, submit};
 use crate::support::callers_device;
 
 #[test]
@@ -82,4 +86,31 @@ fn every_call_on_a_lost_device_says_so_and_the_caller_hears_of_it_once() {
         device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
         assert_eq!(calls.load(Ordering::Relaxed), 1, "calls of the caller's callback");
     }
+}
+
+/// One thread's wait may end just when another thread's has seen the device done: wgpu 30 panics then, of which nothing is
+/// to be seen.
+#[test]
+fn waits_of_two_threads_lose_no_device() {
+    const RUNS: usize = 1500;
+    let context = context();
+    let [compiled, _] = compiled(&context);
+    let (mut hasty, mut patient) = (compiled.session().unwrap(), compiled.session().unwrap());
+    let expected = run(&mut patient, 1);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            hasty.set_timeout(Duration::ZERO);
+            let (image, gain) = (image(1), gain());
+            for _ in 0..RUNS {
+                let inputs = [("image", TensorView::from(&image)), ("gain", TensorView::from(&gain))];
+                match hasty.run(inputs) {
+                    Err(error) if !error.is_timeout() => panic!("{error}"),
+                    _ => {}
+                }
+            }
+        });
+        for _ in 0..RUNS / 3 {
+            assert_eq!(run(&mut patient, 1), expected);
+        }
+    });
 }
