@@ -1,0 +1,23 @@
+//! Looks whether `include/texpool.h` is the header that the sources make, by cbindgen; with the argument `write`, writes it.
+
+use std::{env, error::Error, fs, path::Path};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+    let config = cbindgen::Config::from_file(package.join("cbindgen.toml"))?;
+    let mut made = Vec::new();
+    cbindgen::generate_with_config(&package, config)?.write(&mut made);
+    let made = String::from_utf8(made)?;
+    let path = package.join("include/texpool.h");
+    if env::args().nth(1).as_deref() == Some("write") {
+        return Ok(fs::write(&path, &made)?);
+    }
+    let committed = fs::read_to_string(&path)?;
+    if committed == made {
+        return Ok(());
+    }
+    let line = committed.lines().zip(made.lines()).take_while(|(a, b)| a == b).count() + 1;
+    let write = "cargo run --manifest-path plugins/c/header/Cargo.toml -- write";
+    Err(format!("{}: line {line} is not what the sources make; `{write}` writes the header anew", path.display())
+        .into())
+}
