@@ -35,6 +35,7 @@
 //! | run several models in the memory of the largest | [`Context::pool`], [`Pool`] |
 //! | see what memory a session takes, give it back, take it again | [`Session::memory`], [`Session::trim`], [`Session::restore`] |
 //! | tell what went wrong | [`Error`], [`Error::is_lost`], [`Error::is_timeout`], [`Error::is_out_of_memory`] |
+//! | end a blocking call early | [`GpuOptions::interrupt`], [`Interrupt`] |
 //! | build a model without a file | [`graph::GraphBuilder`], [`Model::from_graph`] |
 //! | choose how a model is rewritten before it is planned | [`rewrite`], [`CompileBuilder::rules`] |
 //! | place buffers in an arena, or tensors in textures, without a model or a GPU | [`plan`] |
@@ -159,7 +160,7 @@ pub use runtime::{
     TensorInfo, TensorKey, TensorRole, TextureLayout, TextureProblem, WantedTensor,
 };
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-pub use runtime::{DispatchTime, Polling};
+pub use runtime::{DispatchTime, Interrupt, Polling};
 
 /// half 2: what a tensor of 16-bit floats has as elements must be of this version.
 #[cfg(feature = "import")]

@@ -282,7 +282,7 @@ impl DeadlineArgs {
 /// Which adapter to use.
 #[derive(Debug, clap::Args)]
 pub(super) struct AdapterArgs {
-    /// Use the first adapter whose name contains this.
+    /// Use the first adapter whose name contains this, or the one with this PCI address: `texpool devices` shows both.
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
     /// Where there is no adapter at all, install the software Vulkan driver (apt-get, as root or through sudo).

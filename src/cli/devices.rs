@@ -14,6 +14,7 @@ struct Device {
     backend: String,
     kind: String,
     driver: String,
+    pci_bus_id: String,
     max_texture_extent: u32,
     timestamps: bool,
 }
@@ -41,6 +42,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
             backend: a.backend,
             kind: a.kind,
             driver: a.driver,
+            pci_bus_id: a.pci_bus_id,
             max_texture_extent: a.max_texture_extent,
             timestamps: a.timestamps,
         })
@@ -54,8 +56,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     }
     let line = |d: &Device| {
         let timestamps = if d.timestamps { "timestamps" } else { "no timestamps" };
-        let Device { name, backend, kind, driver, max_texture_extent: most, .. } = d;
-        format!("{name}\n  {backend}, {kind}, {driver}; textures up to {most}x{most}; {timestamps}\n")
+        let Device { name, backend, kind, driver, pci_bus_id, max_texture_extent: most, .. } = d;
+        let at = if pci_bus_id.is_empty() { String::new() } else { format!(", at {pci_bus_id}") };
+        format!("{name}\n  {backend}, {kind}, {driver}{at}; textures up to {most}x{most}; {timestamps}\n")
     };
     out::text(&devices.iter().map(line).collect::<String>())
 }

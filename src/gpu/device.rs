@@ -13,12 +13,15 @@ use std::{
 #[cfg(not(target_arch = "wasm32"))]
 use std::{task::Waker, time::Instant};
 
-#[cfg(not(target_arch = "wasm32"))]
-use super::poller::{Poller, Polling};
 use super::{
     DispatchBinding, GpuError,
     loss::Loss,
     poll::{catch_panic, poll_once},
+};
+#[cfg(not(target_arch = "wasm32"))]
+use super::{
+    interrupt::Interrupt,
+    poller::{Poller, Polling},
 };
 use crate::plan::TextureLimits;
 
@@ -29,7 +32,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(600);
 /// Which adapter to open.
 #[derive(Clone, Debug)]
 pub struct GpuOptions {
-    /// Part of the adapter's name, in any case; the environment's `WGPU_ADAPTER_NAME` stands in where none is given.
+    /// Part of the adapter's name, in any case, or its [PCI address](AdapterSummary::pci_bus_id), which tells two of one
+    /// name apart; the environment's `WGPU_ADAPTER_NAME` stands in where none is given.
     pub adapter: Option<String>,
     /// Ask for timestamps where the adapter has them.
     pub timestamps: bool,
@@ -39,6 +43,9 @@ pub struct GpuOptions {
     /// Who drives the device while a future waits.
     #[cfg(not(target_arch = "wasm32"))]
     pub polling: Polling,
+    /// Who may end blocking waits early; nobody unless it is named.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub interrupt: Option<Interrupt>,
 }
 
 impl Default for GpuOptions {
@@ -49,6 +56,8 @@ impl Default for GpuOptions {
             timeout: TIMEOUT,
             #[cfg(not(target_arch = "wasm32"))]
             polling: Polling::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            interrupt: None,
         }
     }
 }
@@ -65,6 +74,8 @@ pub struct AdapterSummary {
     pub kind: String,
     /// The driver and its version.
     pub driver: String,
+    /// Its address on the PCI bus, such as `0000:01:00.0`; empty where it has none or the driver does not say.
+    pub pci_bus_id: String,
     /// Largest extent of a texture.
     pub max_texture_extent: u32,
     /// Whether it can time dispatches.
@@ -93,6 +104,8 @@ struct Shared {
     poller: Arc<Poller>,
     #[cfg(not(target_arch = "wasm32"))]
     polling: Polling,
+    #[cfg(not(target_arch = "wasm32"))]
+    interrupt: Option<Interrupt>,
 }
 
 impl Shared {
@@ -107,6 +120,8 @@ impl Shared {
             poller: Arc::default(),
             #[cfg(not(target_arch = "wasm32"))]
             polling: options.polling,
+            #[cfg(not(target_arch = "wasm32"))]
+            interrupt: options.interrupt.clone(),
         })
     }
 }
@@ -179,9 +194,16 @@ fn summary(adapter: &wgpu::Adapter) -> AdapterSummary {
         backend: format!("{:?}", info.backend),
         kind: format!("{:?}", info.device_type),
         driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
+        pci_bus_id: info.device_pci_bus_id,
         max_texture_extent: adapter.limits().max_texture_dimension_2d,
         timestamps: adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY),
     }
+}
+
+/// Whether somebody who asks for `name` means the adapter.
+fn is_called(adapter: &wgpu::AdapterInfo, name: &str) -> bool {
+    let name = name.to_lowercase();
+    adapter.name.to_lowercase().contains(&name) || adapter.device_pci_bus_id.to_lowercase() == name
 }
 
 impl Gpu {
@@ -206,7 +228,7 @@ impl Gpu {
                 let all = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
                 let names: Vec<String> = all.iter().map(|a| a.get_info().name).collect();
                 all.into_iter()
-                    .find(|a| a.get_info().name.to_lowercase().contains(&name.to_lowercase()))
+                    .find(|adapter| is_called(&adapter.get_info(), &name))
                     .ok_or_else(|| GpuError::NoAdapter { reason: format!("none is named like {name:?}: {names:?}") })?
             }
             None => instance
@@ -362,6 +384,12 @@ impl Gpu {
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn polling(&self) -> Polling {
         self.shared.polling
+    }
+
+    /// Asks whether a blocking wait for `what` goes on.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn check_interrupted(&self, what: &str) -> Result<(), GpuError> {
+        self.shared.interrupt.as_ref().map_or(Ok(()), |interrupt| interrupt.check(what))
     }
 
     /// What the device allows of a texture.

@@ -75,6 +75,12 @@ pub enum GpuError {
         /// For how long.
         waited: Duration,
     },
+    /// A blocking wait was ended by who was [asked](crate::Interrupt). The device may still be at work.
+    #[error("waiting for {what} was interrupted")]
+    Interrupted {
+        /// What was waited for.
+        what: String,
+    },
     /// The command encoder that something was read with was dropped, or finished and never submitted.
     #[error("the commands for {what} were never submitted")]
     NotSubmitted {

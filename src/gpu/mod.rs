@@ -9,6 +9,8 @@ mod compare;
 mod device;
 mod error;
 mod executor;
+#[cfg(not(target_arch = "wasm32"))]
+mod interrupt;
 mod loss;
 mod lower;
 mod memory;
@@ -50,6 +52,8 @@ pub use device::adapters;
 pub use device::{AdapterSummary, Gpu, GpuOptions, TIMEOUT, adapters_async};
 pub use error::GpuError;
 pub use executor::{Executor, ExecutorOptions};
+#[cfg(not(target_arch = "wasm32"))]
+pub use interrupt::Interrupt;
 pub use memory::{Memory, MemoryParts, MemoryPeak};
 pub(crate) use pack::{lane, pack, unpack};
 pub use param_binding::{DispatchBinding, ParamBinding};

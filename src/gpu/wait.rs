@@ -163,6 +163,7 @@ mod native {
             let begun = Instant::now();
             loop {
                 self.check_lost()?;
+                self.check_interrupted(what)?;
                 let left = self.timeout().saturating_sub(begun.elapsed());
                 match self.poll_for(Some(submission), left.min(POLL_SLICE))? {
                     Polled::Done => return self.check_lost(),
@@ -197,6 +198,7 @@ mod native {
                     Err(TryRecvError::Disconnected) => return Err(self.given_up(what)),
                     Err(TryRecvError::Empty) => self.check_lost()?,
                 }
+                self.check_interrupted(what)?;
                 let waited = begun.elapsed();
                 if waited >= self.timeout() {
                     return Err(late(waited));

@@ -122,6 +122,12 @@ impl Error {
         matches!(self, Self::Gpu(GpuError::Timeout { .. }))
     }
 
+    /// Whether a blocking wait was [interrupted](crate::Interrupt). The device may still be at it; the next call waits for
+    /// that first.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Gpu(GpuError::Interrupted { .. }))
+    }
+
     /// Whether the device has too little memory.
     pub fn is_out_of_memory(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::OutOfMemory { .. }))

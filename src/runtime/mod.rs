@@ -35,7 +35,7 @@ pub use crate::gpu::{
     AdapterSummary, GpuError, GpuOptions, Memory, MemoryParts, MemoryPeak, TensorRole, TextureProblem,
 };
 #[cfg(not(target_arch = "wasm32"))]
-pub use crate::gpu::{DispatchTime, Polling};
+pub use crate::gpu::{DispatchTime, Interrupt, Polling};
 
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use crate::gpu::now;

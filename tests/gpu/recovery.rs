@@ -1,12 +1,20 @@
 //! What is left of a session, and of its device, after a run that failed: the next one is right, or says why not.
 
 use std::{
-    sync::OnceLock,
+    ops::ControlFlow,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
     time::{Duration, Instant},
 };
 
 use texpool::{
-    gpu::{Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, Role, TIMEOUT, TensorRole, TextureSet, io_texture},
+    gpu::{
+        Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, Interrupt, Role, TIMEOUT, TensorRole, TextureSet,
+        io_texture,
+    },
     graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Unary},
     plan::TexelFormat,
 };
@@ -179,6 +187,40 @@ fn a_timeout_comes_from_the_options() {
     assert!(matches!(error, GpuError::Timeout { .. }), "{error:?}");
     let mut session = Executor::new(&gpu.with_timeout(TIMEOUT), &slow(), &ExecutorOptions::default()).unwrap();
     runs_right(&mut session, "a timeout of another handle");
+}
+
+/// Who is asked during a wait can end it, and the session runs right afterwards.
+#[test]
+fn a_session_runs_on_after_an_interrupt() {
+    static PRESSED: AtomicBool = AtomicBool::new(false);
+    let ask = || if PRESSED.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let gpu = open_with(&GpuOptions { interrupt: Some(Interrupt::new(ask)), ..GpuOptions::default() });
+    let mut session = Executor::new(&gpu, &slow(), &ExecutorOptions::default()).unwrap();
+    runs_right(&mut session, "nothing");
+    for _ in 0..3 {
+        PRESSED.store(true, Ordering::Relaxed);
+        let error = session.run(&[&input()]).unwrap_err();
+        assert!(matches!(error, GpuError::Interrupted { .. }), "{error:?}");
+        assert!(error.to_string().ends_with("was interrupted"), "{error}");
+        PRESSED.store(false, Ordering::Relaxed);
+        runs_right(&mut session, "an interrupt");
+    }
+    // By another thread, somewhere in one of many runs.
+    let result = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(50));
+            PRESSED.store(true, Ordering::Relaxed);
+        });
+        loop {
+            let run = session.run(&[&input()]);
+            if run.is_err() {
+                break run;
+            }
+        }
+    });
+    assert!(matches!(result, Err(GpuError::Interrupted { .. })), "{result:?}");
+    PRESSED.store(false, Ordering::Relaxed);
+    runs_right(&mut session, "an interrupt from another thread");
 }
 
 /// A run that the device refuses, since a texture of the caller's is gone, is refused each time, and by no panic; other
