@@ -1,0 +1,307 @@
+"""Models on a device."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
+
+import numpy
+import numpy.typing
+
+from . import _texpool
+from ._errors import Error
+from ._memory import Memory, MemoryBlock, MemoryMap
+from ._options import (
+    Phases,
+    Precision,
+    ProgressCallback,
+    Source,
+    Stream,
+    checked_options,
+    checked_plan,
+    checked_source,
+    native_progress,
+)
+
+_TYPES = {
+    "float32": "tensor(float)",
+    "float16": "tensor(float16)",
+    "int8": "tensor(int8)",
+    "uint8": "tensor(uint8)",
+    "int16": "tensor(int16)",
+    "uint16": "tensor(uint16)",
+    "int32": "tensor(int32)",
+    "uint32": "tensor(uint32)",
+    "int64": "tensor(int64)",
+    "uint64": "tensor(uint64)",
+    "bool": "tensor(bool)",
+}
+
+
+class SupportsDLPack(Protocol):
+    """A tensor of another library's, such as PyTorch's on the CPU."""
+
+    def __dlpack__(self) -> Any: ...
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+
+Array: TypeAlias = numpy.typing.NDArray[Any] | SupportsDLPack
+
+
+class Quantization(NamedTuple):
+    """What an integer `q` stands for: `(q - zero_point) * scale`."""
+
+    scale: float
+    zero_point: int
+
+
+class NodeArg(NamedTuple):
+    """An input or output of a model."""
+
+    #: Its name in the file.
+    name: str
+    #: Its extents.
+    shape: list[int]
+    #: Its type as ONNX Runtime writes it, such as `tensor(float)`.
+    type: str
+    #: The same as a type of NumPy's.
+    dtype: numpy.dtype[Any]
+    #: What its integers stand for, where they do not stand for themselves.
+    quantization: Quantization | None
+
+
+class FrontierPoint(NamedTuple):
+    """A plan that no other beats in both bytes and time."""
+
+    #: Bytes of the pool.
+    pool_bytes: int
+    #: How long a run is predicted to take; relations between plans are what it is good for.
+    seconds: float | None
+    #: The plan, for `InferenceSession(..., plan=...)`.
+    plan: bytes
+
+
+class InferenceSession:
+    """A model on a device, as ONNX Runtime's class of this name.
+
+    `path_or_bytes` is a `.tflite` or `.onnx` file, or its bytes. All other arguments are by keyword, and mean what
+    the command's flags of these names do:
+
+    budget
+        Bytes that all of the device's memory is kept within: pool, weights, inputs and outputs, tables, transfers.
+        Operators run band by band of rows, and weights, inputs and outputs are streamed, where they must; the answer has
+        the same bits.
+    phases
+        Without a budget: "off" runs operators whole, "min" band by band in the smallest pool that is found, "auto" as
+        far as a percent of bytes still costs less than a percent of time.
+    stream
+        What goes into the pool, or out of it, in the middle of every run instead of lying beside it: "none", "weights",
+        "io" (inputs and outputs) or "all"; "all" with phases="min", else "none".
+    device
+        Part of an adapter's name, or its PCI address (`texpool.list_adapters()`); by default the one that wgpu prefers.
+        Sessions of a process share their device.
+    precision
+        "f32", or "f16" to store activations and weights in 16 bits.
+    cache_dir
+        A folder for plans that took long to find, and for weights that are streamed, packed once.
+    plan
+        A plan that `save_plan` or `texpool compile` has written: a file, or bytes. It says all that decides on a plan.
+    progress
+        Called with a `Progress` some twenty times a second while a plan is searched for; where it returns `False`, the
+        search ends with the best plan so far.
+    deadline
+        Seconds after which the search ends with the best plan so far. Without it the same model has the same plan on
+        every machine.
+    timeout
+        Seconds that the device may take for a run; 600 by default.
+    dims
+        Extents that an `.onnx` file leaves open, by name.
+    rules
+        Which rewrites are made: "default", "exact", "all", "none", or a list of names.
+    fake_quant
+        Whether values that a file stores in 8 bits are rounded to what those can say.
+
+    Threads may share a session; their runs follow each other. A session pickles by its path or bytes and its options,
+    and is made anew where it is unpickled.
+    """
+
+    def __init__(
+        self,
+        path_or_bytes: Source,
+        *,
+        budget: int | None = None,
+        phases: Phases | None = None,
+        stream: Stream | None = None,
+        device: str | None = None,
+        precision: Precision | None = None,
+        cache_dir: str | os.PathLike[str] | None = None,
+        plan: str | os.PathLike[str] | bytes | None = None,
+        progress: ProgressCallback | None = None,
+        deadline: float | None = None,
+        timeout: float | None = None,
+        dims: Mapping[str, int] | None = None,
+        rules: str | Sequence[str] | None = None,
+        fake_quant: bool = True,
+    ) -> None:
+        asked = {"budget": budget, "phases": phases, "stream": stream, "precision": precision, "rules": rules}
+        if plan is not None and (said := [name for name, value in asked.items() if value is not None]):
+            raise ValueError(f"a saved plan says all that decides on a plan; leave {', '.join(said)} out")
+        options = checked_options(
+            budget=budget,
+            phases=phases,
+            stream=stream,
+            precision=precision,
+            rules=rules,
+            dims=dims,
+            fake_quant=fake_quant,
+            device=device,
+            timeout=timeout,
+            deadline=deadline,
+            cache_dir=cache_dir,
+        )
+        self._source = checked_source(path_or_bytes)
+        self._options = options
+        self._plan = checked_plan(plan)
+        self._session = _texpool.Session(self._source, options, self._plan, native_progress(progress))
+
+    def run(
+        self, output_names: Sequence[str] | None, input_feed: Mapping[str, Array]
+    ) -> list[numpy.typing.NDArray[Any]]:
+        """Runs the model: an array for each of the outputs that are named, or for all.
+
+        Arrays are of the inputs' types, or of float32, in any strides; those that do not run backwards are read where
+        they lie, and nobody may write them meanwhile. Other threads of Python run on. Ctrl-C ends a run within a tenth
+        of a second, and the next one waits for what is left of it.
+        """
+        names = None if output_names is None else list(output_names)
+        return self._session.run(names, input_feed if isinstance(input_feed, dict) else dict(input_feed))
+
+    def get_inputs(self) -> list[NodeArg]:
+        """What the model takes."""
+        return _node_args(self._session.inputs())
+
+    def get_outputs(self) -> list[NodeArg]:
+        """What it gives."""
+        return _node_args(self._session.outputs())
+
+    def memory(self) -> Memory:
+        """All that the session takes of the device's memory, in bytes, by what it is for."""
+        return self._session.memory()
+
+    def memory_map(self) -> MemoryMap:
+        """What lies where in the pool, and at which steps."""
+        textures, steps, blocks = self._session.memory_map()
+        return MemoryMap(textures, steps, [MemoryBlock(*block) for block in blocks])
+
+    @property
+    def pool_bytes(self) -> int:
+        """Bytes of the pool, which intermediate tensors lie in."""
+        return self._session.pool_bytes
+
+    @property
+    def predicted_seconds(self) -> float | None:
+        """How long a run is predicted to take, where operators run band by band."""
+        return self._session.predicted_seconds
+
+    @property
+    def stopped(self) -> str | None:
+        """What ended the search for the plan before it was done: "deadline" or "cancelled"."""
+        return self._session.stopped
+
+    @property
+    def device(self) -> str:
+        """Name of the adapter."""
+        return self._session.adapter
+
+    @property
+    def precision(self) -> str:
+        """How activations and weights are stored: "f32" or "f16"."""
+        return self._session.precision
+
+    def save_plan(self, path: str | os.PathLike[str] | None = None) -> bytes:
+        """The plan, some kilobytes, for `InferenceSession(..., plan=...)`; written to a file where one is named."""
+        plan = self._session.plan()
+        if path is not None:
+            with open(path, "wb") as file:
+                file.write(plan)
+        return plan
+
+    def clone(self) -> Self:
+        """Another session of the same plan, which shares the weights: one for each thread."""
+        clone = object.__new__(type(self))
+        clone.__dict__.update(self.__dict__)
+        clone._session = self._session.another()
+        return clone
+
+    def trim(self) -> None:
+        """Gives the device's memory back until the next run takes it again."""
+        self._session.trim()
+
+    def close(self) -> None:
+        """Gives all of it back, once those are done who use the session; it cannot be used again."""
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _restored, (type(self), self._source, dict(self._options), self._plan)
+
+    def __repr__(self) -> str:
+        source = f"{len(self._source)} bytes" if isinstance(self._source, bytes) else repr(self._source)
+        return f"<{type(self).__name__} of {source} on {self.device}, a pool of {self.pool_bytes} bytes>"
+
+
+def _restored(
+    kind: type[InferenceSession], source: Source, options: dict[str, Any], plan: bytes | None
+) -> InferenceSession:
+    """A session as it was pickled."""
+    return kind(source, plan=plan, **options)
+
+
+def _node_args(described: list[tuple[str, list[int], str, tuple[float, int] | None]]) -> list[NodeArg]:
+    return [
+        NodeArg(name, shape, _TYPES[dtype], numpy.dtype(dtype), None if stated is None else Quantization(*stated))
+        for name, shape, dtype, stated in described
+    ]
+
+
+def frontier(
+    path_or_bytes: Source,
+    *,
+    stream: Stream | None = None,
+    device: str | None = None,
+    precision: Precision | None = None,
+    progress: ProgressCallback | None = None,
+    deadline: float | None = None,
+    dims: Mapping[str, int] | None = None,
+    rules: str | Sequence[str] | None = None,
+    fake_quant: bool = True,
+) -> list[FrontierPoint]:
+    """All plans of a model that none beats in both bytes of the pool and predicted time, the fastest first.
+
+    The arguments are those of `InferenceSession`.
+    """
+    options = checked_options(
+        budget=None,
+        phases=None,
+        stream=stream,
+        precision=precision,
+        rules=rules,
+        dims=dims,
+        fake_quant=fake_quant,
+        device=device,
+        timeout=None,
+        deadline=deadline,
+        cache_dir=None,
+    )
+    found = _texpool.frontier(checked_source(path_or_bytes), options, native_progress(progress))
+    if not found:
+        raise Error("no plan was found")
+    return [FrontierPoint(*point) for point in found]

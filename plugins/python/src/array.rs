@@ -1,0 +1,203 @@
+//! Arrays of the caller's, seen where they lie: anything with Python's buffer protocol, as NumPy's arrays have it, and
+//! CPU tensors by DLPack.
+
+use pyo3::{
+    buffer::{ElementType as BufferType, PyUntypedBuffer},
+    exceptions::PyTypeError,
+    intern,
+    prelude::*,
+    types::IntoPyDict,
+};
+use texpool::{Element, ElementType, TensorError, TensorInfo, TensorView, half::f16};
+
+use crate::errors::classes::{TensorTypeError, TensorValueError};
+
+/// Most axes of a view of the library's.
+const MAX_RANK: usize = 8;
+
+/// An array that a run reads. Nobody may write it meanwhile.
+pub(crate) struct Array {
+    /// Keeps the elements where they are.
+    buffer: PyUntypedBuffer,
+    element_type: ElementType,
+    /// In elements.
+    strides: Vec<usize>,
+    /// Elements from the first to the last.
+    reach: usize,
+    /// Truth values that are not stored as 0 and 1.
+    truths: Option<Vec<bool>>,
+}
+
+impl Array {
+    /// The array that is given for an input.
+    pub(crate) fn new(value: &Bound<'_, PyAny>, input: &TensorInfo) -> PyResult<Self> {
+        let buffer = buffer_of(value, input)?;
+        let element_type = element_type(&buffer).ok_or_else(|| wrong_type(value, input))?;
+        if element_type != input.element_type && element_type != ElementType::F32 {
+            return Err(wrong_type(value, input));
+        }
+        if buffer.dimensions() > MAX_RANK {
+            let text = format!(
+                "input `{}`: expected {:?}, found an array of {} axes",
+                input.name,
+                input.dims,
+                buffer.dimensions()
+            );
+            return Err(TensorValueError::new_err(text));
+        }
+        let (buffer, strides) = match strides(&buffer) {
+            Some(strides) => (buffer, strides),
+            // Backwards, or not aligned: in a new place.
+            None => {
+                let numpy = value.py().import(intern!(value.py(), "numpy"))?;
+                let order = [("order", "C")].into_py_dict(value.py())?;
+                let dense = numpy.call_method(intern!(value.py(), "array"), (value,), Some(&order))?;
+                let buffer = buffer_of(&dense, input)?;
+                let strides = strides(&buffer).ok_or_else(|| wrong_type(value, input))?;
+                (buffer, strides)
+            }
+        };
+        let shape = buffer.shape();
+        let reach = match shape.contains(&0) {
+            true => 0,
+            false => shape.iter().zip(&strides).map(|(extent, stride)| (extent - 1) * stride).sum::<usize>() + 1,
+        };
+        let mut array = Self { buffer, element_type, strides, reach, truths: None };
+        if element_type == ElementType::Bool {
+            let bytes: &[u8] = array.elements();
+            if bytes.iter().any(|&byte| byte > 1) {
+                array.truths = Some(bytes.iter().map(|&byte| byte != 0).collect());
+            }
+        }
+        Ok(array)
+    }
+
+    /// The elements, in the array's shape.
+    pub(crate) fn view(&self) -> Result<TensorView<'_>, TensorError> {
+        match self.element_type {
+            ElementType::F16 => self.strided::<f16>(),
+            ElementType::I8 => self.strided::<i8>(),
+            ElementType::U8 => self.strided::<u8>(),
+            ElementType::I16 => self.strided::<i16>(),
+            ElementType::U16 => self.strided::<u16>(),
+            ElementType::I32 => self.strided::<i32>(),
+            ElementType::U32 => self.strided::<u32>(),
+            ElementType::I64 => self.strided::<i64>(),
+            ElementType::U64 => self.strided::<u64>(),
+            ElementType::Bool => match &self.truths {
+                Some(truths) => TensorView::strided(truths, self.buffer.shape(), &self.strides),
+                None => self.strided::<bool>(),
+            },
+            _ => self.strided::<f32>(),
+        }
+    }
+
+    fn strided<T: Element>(&self) -> Result<TensorView<'_>, TensorError> {
+        TensorView::strided(self.elements::<T>(), self.buffer.shape(), &self.strides)
+    }
+
+    /// All elements from the first to the last, also those between them that are not the array's.
+    #[expect(unsafe_code, reason = "the memory is another library's")]
+    fn elements<T: Copy>(&self) -> &[T] {
+        if self.reach == 0 {
+            return &[];
+        }
+        // SAFETY: the buffer says that there are elements of this type, as far as the strides lead, and keeps them there as
+        // long as it lives. They are aligned (`strides`). That nobody writes them while a run reads them is asked of the
+        // caller, as by every library that lets go of the interpreter's lock. Of truth values it was seen that they are 0
+        // or 1; any bits are one of the other types.
+        unsafe { std::slice::from_raw_parts(self.buffer.buf_ptr().cast::<T>(), self.reach) }
+    }
+}
+
+/// The elements of whatever is given.
+fn buffer_of(value: &Bound<'_, PyAny>, input: &TensorInfo) -> PyResult<PyUntypedBuffer> {
+    let py = value.py();
+    let found = PyUntypedBuffer::get(value).or_else(|error| {
+        if !value.hasattr(intern!(py, "__dlpack__"))? {
+            return Err(error);
+        }
+        let numpy = py.import(intern!(py, "numpy"))?;
+        PyUntypedBuffer::get(&numpy.call_method1(intern!(py, "from_dlpack"), (value,))?)
+    });
+    found.map_err(|cause| {
+        let error = wrong_type(value, input);
+        error.set_cause(py, Some(cause));
+        error
+    })
+}
+
+/// The error of what is no array of the right type.
+fn wrong_type(value: &Bound<'_, PyAny>, input: &TensorInfo) -> PyErr {
+    let name = |value: &Bound<'_, PyAny>| {
+        let dtype = value.getattr(intern!(value.py(), "dtype"))?;
+        Ok::<_, PyErr>(format!("{dtype}"))
+    };
+    let found = name(value).unwrap_or_else(|_| {
+        value.get_type().name().map_or_else(|_| "something else".to_owned(), |name| format!("a {name}"))
+    });
+    let wanted = match input.element_type {
+        ElementType::F32 => "float32".to_owned(),
+        other => format!("{}, or their values as float32", numpy_name(other)),
+    };
+    TensorTypeError::new_err(format!("input `{}`: expected an array of {wanted}, found {found}", input.name))
+}
+
+/// What NumPy calls a type.
+pub(crate) const fn numpy_name(element_type: ElementType) -> &'static str {
+    match element_type {
+        ElementType::F16 => "float16",
+        ElementType::I8 => "int8",
+        ElementType::U8 => "uint8",
+        ElementType::I16 => "int16",
+        ElementType::U16 => "uint16",
+        ElementType::I32 => "int32",
+        ElementType::U32 => "uint32",
+        ElementType::I64 => "int64",
+        ElementType::U64 => "uint64",
+        ElementType::Bool => "bool",
+        _ => "float32",
+    }
+}
+
+/// The type of a buffer's elements, where models have it and its bytes are in this machine's order.
+fn element_type(buffer: &PyUntypedBuffer) -> Option<ElementType> {
+    let other_order = if cfg!(target_endian = "little") { b">!" } else { b"<<" };
+    if buffer.item_size() > 1 && buffer.format().to_bytes().first().is_some_and(|first| other_order.contains(first)) {
+        return None;
+    }
+    let found = match BufferType::from_format(buffer.format()) {
+        BufferType::Float { bytes: 2 } => ElementType::F16,
+        BufferType::Float { bytes: 4 } => ElementType::F32,
+        BufferType::SignedInteger { bytes: 1 } => ElementType::I8,
+        BufferType::SignedInteger { bytes: 2 } => ElementType::I16,
+        BufferType::SignedInteger { bytes: 4 } => ElementType::I32,
+        BufferType::SignedInteger { bytes: 8 } => ElementType::I64,
+        BufferType::UnsignedInteger { bytes: 1 } => ElementType::U8,
+        BufferType::UnsignedInteger { bytes: 2 } => ElementType::U16,
+        BufferType::UnsignedInteger { bytes: 4 } => ElementType::U32,
+        BufferType::UnsignedInteger { bytes: 8 } => ElementType::U64,
+        BufferType::Bool => ElementType::Bool,
+        _ => return None,
+    };
+    (buffer.item_size() == found.size()).then_some(found)
+}
+
+/// Elements between neighbours along each axis; none where the library cannot see them where they lie.
+fn strides(buffer: &PyUntypedBuffer) -> Option<Vec<usize>> {
+    let item = buffer.item_size();
+    if buffer.suboffsets().is_some() || !(buffer.buf_ptr() as usize).is_multiple_of(item) {
+        return None;
+    }
+    let axis = |(&extent, &stride): (&usize, &isize)| {
+        // Where there is no neighbour, its distance may be anything.
+        let stride = if extent > 1 { usize::try_from(stride).ok()? } else { 0 };
+        stride.is_multiple_of(item).then_some(stride / item)
+    };
+    buffer.shape().iter().zip(buffer.strides()).map(axis).collect()
+}
+
+/// A named array of a call's dictionary.
+pub(crate) fn name_of(key: &Bound<'_, PyAny>) -> PyResult<String> {
+    key.extract().map_err(|_| PyTypeError::new_err(format!("inputs are named by strings, not by {key:?}")))
+}

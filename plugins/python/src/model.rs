@@ -1,0 +1,91 @@
+//! Models, and their plans.
+
+use std::{path::PathBuf, sync::Arc};
+
+use pyo3::{prelude::*, pybacked::PyBackedBytes, types::PyBytes};
+use texpool::{CompiledModel, Context, Error, Model};
+
+use crate::{
+    device::Device, errors::raised, interrupt::detached, options::Options, plan_cache::PlanCache, search::search,
+};
+
+/// Where a model is.
+#[derive(FromPyObject)]
+pub(crate) enum Source {
+    Bytes(PyBackedBytes),
+    Path(PathBuf),
+}
+
+/// A model, and the device that it is for.
+pub(crate) struct Opened {
+    pub(crate) model: Model,
+    pub(crate) device: Arc<Device>,
+    context: Context,
+}
+
+impl Opened {
+    /// Reads a model and opens its device.
+    pub(crate) fn new(py: Python<'_>, source: &Source, options: &Options) -> PyResult<Self> {
+        let import = options.import();
+        let opened = detached(py, || {
+            let model = match source {
+                Source::Bytes(bytes) => Model::from_bytes_with(&bytes[..], &import)?,
+                Source::Path(path) => Model::open_with(path, &import)?,
+            };
+            Ok::<_, Error>((model, Device::open(options.device.clone())?))
+        });
+        let (model, device) = opened?.map_err(raised)?;
+        let context = match &options.cache_dir {
+            Some(folder) => device.context.clone().with_weights_folder(folder.join("weights")),
+            None => device.context.clone(),
+        };
+        Ok(Self { model, device, context })
+    }
+
+    /// Loads the plan that is given, or takes the one that is kept, or searches for one.
+    pub(crate) fn compile(
+        &self,
+        py: Python<'_>,
+        options: &Options,
+        plan: Option<&[u8]>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<CompiledModel> {
+        let Self { model, context, .. } = self;
+        if let Some(plan) = plan {
+            return detached(py, || context.load(model, plan))?.map_err(raised);
+        }
+        let folder = options.cache_dir.as_deref().filter(|_| options.search_is_long());
+        let cache = folder.map(|folder| PlanCache::new(folder, context, model, options));
+        if let Some(kept) = cache.as_ref().and_then(|cache| cache.load(context, model)) {
+            return Ok(kept);
+        }
+        let builder = options.apply(context.compile(model))?;
+        let compiled = search(py, progress, |tell| builder.progress(tell).build())?.map_err(raised)?;
+        if let Some(cache) = cache {
+            cache.store(&compiled);
+        }
+        Ok(compiled)
+    }
+}
+
+/// Bytes of the pool, predicted seconds, and saved plan.
+type Point<'py> = (u64, Option<f64>, Bound<'py, PyBytes>);
+
+/// Each plan that none beats in both bytes and time.
+#[pyfunction]
+#[pyo3(signature = (source, options, progress))]
+pub(crate) fn frontier<'py>(
+    py: Python<'py>,
+    source: Source,
+    options: Options,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Vec<Point<'py>>> {
+    let opened = Opened::new(py, &source, &options)?;
+    let builder = options.apply(opened.context.compile(&opened.model))?;
+    let found = search(py, progress, |tell| builder.progress(tell).frontier())?.map_err(raised)?;
+    let point = |compiled: CompiledModel| {
+        let seconds = compiled.predicted_time().map(|time| time.as_secs_f64());
+        (compiled.pool_bytes(), seconds, PyBytes::new(py, &compiled.save()))
+    };
+    Ok(found.into_iter().map(point).collect())
+}

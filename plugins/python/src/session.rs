@@ -1,0 +1,291 @@
+//! A session: made, run and closed.
+
+use std::{
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use pyo3::{
+    exceptions::PyRuntimeError,
+    prelude::*,
+    types::{PyBytes, PyDict, PyList},
+};
+use texpool::{CompiledModel, Error, StopReason, TensorError, TensorInfo};
+
+use crate::{
+    array::{Array, name_of, numpy_name},
+    device::Device,
+    errors::{
+        classes::{ClosedError, NoSuchTensorError, TensorValueError},
+        of_planner, raised,
+    },
+    interrupt::{detached, taken},
+    memory::{self, Block},
+    model::{Opened, Source},
+    options::{Options, duration},
+    slot::{Slot, Unusable},
+    values::array_of,
+};
+
+/// A model on a device; threads use it in turns.
+#[pyclass(frozen)]
+pub(crate) struct Session {
+    slot: Arc<Slot<texpool::Session>>,
+    compiled: CompiledModel,
+    device: Arc<Device>,
+    timeout: Option<f64>,
+    /// Nanoseconds of the last run in the library.
+    run_nanoseconds: AtomicU64,
+}
+
+/// Name, shape, type, and scale and zero point of an input or output.
+type Described = (String, Vec<usize>, &'static str, Option<(f32, i32)>);
+
+/// What a run can end with beside its outputs.
+enum Failure {
+    Unusable(Unusable),
+    View(usize, TensorError),
+    Texpool(Error),
+}
+
+impl Session {
+    /// Puts a compiled model on its device.
+    fn create(py: Python<'_>, compiled: CompiledModel, device: Arc<Device>, timeout: Option<f64>) -> PyResult<Self> {
+        let within = timeout.map(duration).transpose()?;
+        let mut session = detached(py, || compiled.session())?.map_err(raised)?;
+        if let Some(within) = within {
+            session.set_timeout(within);
+        }
+        Ok(Self { slot: Arc::new(Slot::new(session)), compiled, device, timeout, run_nanoseconds: AtomicU64::new(0) })
+    }
+
+    /// Uses the session without the interpreter's lock, after those who use it now.
+    fn with<R: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut texpool::Session) -> R + Send) -> PyResult<R> {
+        self.check_process()?;
+        detached(py, || self.slot.with(work))?.map_err(unusable)
+    }
+
+    /// A fork has the memory of its parent, but not its device.
+    fn check_process(&self) -> PyResult<()> {
+        if self.device.is_of_this_process() {
+            return Ok(());
+        }
+        Err(PyRuntimeError::new_err(
+            "the session was made before this process was forked; make sessions in the process that runs them, or start \
+             processes by the method \"spawn\"",
+        ))
+    }
+
+    /// The arrays that are given, each with the index of its input.
+    fn arrays(&self, feed: &Bound<'_, PyDict>) -> PyResult<Vec<(usize, Array)>> {
+        let inputs = self.compiled.inputs();
+        let mut arrays = Vec::with_capacity(inputs.len());
+        for (key, value) in feed.iter() {
+            let name = name_of(&key)?;
+            let index = index_of(inputs, &name, "input")?;
+            arrays.push((index, Array::new(&value, &inputs[index])?));
+        }
+        let given = |index: &usize| arrays.iter().any(|(given, _)| given == index);
+        let missing: Vec<&str> =
+            (0..inputs.len()).filter(|index| !given(index)).map(|index| inputs[index].name.as_str()).collect();
+        if missing.is_empty() {
+            return Ok(arrays);
+        }
+        Err(TensorValueError::new_err(format!("these inputs have no values: {}", missing.join(", "))))
+    }
+}
+
+/// The index of the input or output of that name.
+fn index_of(tensors: &[TensorInfo], name: &str, role: &str) -> PyResult<usize> {
+    tensors.iter().position(|tensor| tensor.name == name).ok_or_else(|| {
+        let known: Vec<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+        NoSuchTensorError::new_err(format!("the model has no {role} `{name}`; its {role}s are {}", known.join(", ")))
+    })
+}
+
+fn unusable(why: Unusable) -> PyErr {
+    match why {
+        Unusable::Closed => ClosedError::new_err("the session is closed"),
+        Unusable::Interrupted => taken().unwrap_or_else(|| PyRuntimeError::new_err("the wait was interrupted")),
+    }
+}
+
+fn described(tensors: &[TensorInfo]) -> Vec<Described> {
+    let one = |tensor: &TensorInfo| {
+        let quantization = tensor.quantization.map(|stated| (stated.scale, stated.zero_point));
+        (tensor.name.clone(), tensor.dims.clone(), numpy_name(tensor.element_type), quantization)
+    };
+    tensors.iter().map(one).collect()
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    #[pyo3(signature = (source, options, plan, progress))]
+    fn new(
+        py: Python<'_>,
+        source: Source,
+        options: Options,
+        plan: Option<&[u8]>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let opened = Opened::new(py, &source, &options)?;
+        let compiled = opened.compile(py, &options, plan, progress)?;
+        // The model has its own copy of the bytes, or the file.
+        drop(source);
+        Self::create(py, compiled, opened.device, options.timeout)
+    }
+
+    /// Another session of the same compiled model, which shares the weights.
+    fn another(&self, py: Python<'_>) -> PyResult<Self> {
+        self.check_process()?;
+        Self::create(py, self.compiled.clone(), Arc::clone(&self.device), self.timeout)
+    }
+
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        names: Option<Vec<String>>,
+        feed: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let outputs = self.compiled.outputs();
+        let wanted = match names {
+            None => (0..outputs.len()).collect(),
+            Some(names) => {
+                let index = |name: &String| index_of(outputs, name, "output");
+                names.iter().map(index).collect::<PyResult<Vec<_>>>()?
+            }
+        };
+        let arrays = self.arrays(feed)?;
+        let run = |session: &mut texpool::Session| {
+            let mut views = Vec::with_capacity(arrays.len());
+            for (index, array) in &arrays {
+                views.push((*index, array.view().map_err(|error| Failure::View(*index, error))?));
+            }
+            let begun = Instant::now();
+            let results = session.run(views).map_err(Failure::Texpool);
+            let took = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.run_nanoseconds.store(took, Ordering::Relaxed);
+            results
+        };
+        self.check_process()?;
+        let ran = detached(py, || self.slot.with(run).map_err(Failure::Unusable).flatten())?;
+        let mut results = ran.map_err(|failure| match failure {
+            Failure::Unusable(why) => unusable(why),
+            Failure::View(input, error) => {
+                let name = &self.compiled.inputs()[input].name;
+                TensorValueError::new_err(format!("input `{name}`: {error}"))
+            }
+            Failure::Texpool(error) => raised(error),
+        })?;
+        // An output that is named twice is one array.
+        let mut made: Vec<(usize, Bound<'py, PyAny>)> = Vec::with_capacity(wanted.len());
+        let list = PyList::empty(py);
+        for index in wanted {
+            let array = match made.iter().find(|(other, _)| *other == index) {
+                Some((_, array)) => array.clone(),
+                None => {
+                    let tensor = results
+                        .take(index)
+                        .ok_or_else(|| PyRuntimeError::new_err(format!("the run has no output {index}")))?;
+                    let array = array_of(py, tensor)?;
+                    made.push((index, array.clone()));
+                    array
+                }
+            };
+            list.append(array)?;
+        }
+        Ok(list)
+    }
+
+    fn inputs(&self) -> Vec<Described> {
+        described(self.compiled.inputs())
+    }
+
+    fn outputs(&self) -> Vec<Described> {
+        described(self.compiled.outputs())
+    }
+
+    fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let memory = self.with(py, |session| session.memory())?;
+        memory::account(py, memory)
+    }
+
+    fn trim(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, texpool::Session::trim)
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.check_process()?;
+        // Dropped there, since that waits for the driver.
+        detached(py, || self.slot.close().map(drop))?.map_err(unusable)
+    }
+
+    #[getter]
+    fn adapter(&self) -> String {
+        self.device.context.device().adapter_info().name
+    }
+
+    #[getter]
+    fn precision(&self) -> &'static str {
+        match self.compiled.texels() {
+            texpool::TexelFormat::Rgba32Float => "f32",
+            texpool::TexelFormat::Rgba16Float => "f16",
+        }
+    }
+
+    #[getter]
+    fn pool_bytes(&self) -> u64 {
+        self.compiled.pool_bytes()
+    }
+
+    #[getter]
+    fn predicted_seconds(&self) -> Option<f64> {
+        self.compiled.predicted_time().map(|time| time.as_secs_f64())
+    }
+
+    /// What the last run took in the library, without what Python adds.
+    #[getter]
+    fn run_seconds(&self) -> f64 {
+        self.run_nanoseconds.load(Ordering::Relaxed) as f64 / 1e9
+    }
+
+    #[getter]
+    fn stopped(&self) -> Option<&'static str> {
+        self.compiled.stopped().map(stop_name)
+    }
+
+    fn plan<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.compiled.save())
+    }
+
+    /// Bytes of each texture, number of steps, and what lies where and when.
+    fn memory_map(&self) -> PyResult<(Vec<u64>, usize, Vec<Block>)> {
+        let textures = self.compiled.plan().textures.iter().map(|texture| texture.bytes()).collect();
+        let blocks = memory::blocks(&self.compiled).map_err(|error| of_planner(&error))?;
+        Ok((textures, self.compiled.compiled().schedule().steps.len(), blocks))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // What a fork has of its parent's device must not be touched, nor given back.
+        if !self.device.is_of_this_process() {
+            mem::forget(Arc::clone(&self.slot));
+            mem::forget(self.compiled.clone());
+            mem::forget(Arc::clone(&self.device));
+        }
+    }
+}
+
+/// What Python calls the reason.
+pub(crate) const fn stop_name(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Deadline => "deadline",
+        StopReason::Cancelled => "cancelled",
+    }
+}

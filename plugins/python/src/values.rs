@@ -1,0 +1,109 @@
+//! Results as NumPy arrays of the memory that they lie in.
+
+use std::{
+    any::Any,
+    ffi::{CStr, c_int, c_void},
+    ptr,
+};
+
+use pyo3::{exceptions::PyBufferError, ffi, intern, prelude::*, sync::PyOnceLock};
+use texpool::{Element, ElementType, Tensor, TensorError, half::f16};
+
+/// Dense values that an array looks at, and keeps alive.
+#[pyclass(frozen)]
+pub(crate) struct Values {
+    first: *mut c_void,
+    bytes: isize,
+    item: isize,
+    format: &'static CStr,
+    shape: Vec<isize>,
+    strides: Vec<isize>,
+    /// The `Vec` whose elements they are: it only waits to be dropped.
+    _owner: Box<dyn Any + Send + Sync>,
+}
+
+// SAFETY: the elements are plain numbers, and who writes them holds the interpreter's lock, as with any other array.
+#[expect(unsafe_code, reason = "a pointer to elements whose owner is sent with it")]
+unsafe impl Send for Values {}
+// SAFETY: the same.
+#[expect(unsafe_code, reason = "the same")]
+unsafe impl Sync for Values {}
+
+impl Values {
+    fn new(tensor: Tensor) -> Result<Self, TensorError> {
+        let kind = tensor.element_type();
+        match kind {
+            ElementType::F16 => Self::of::<f16>(tensor, c"e"),
+            ElementType::I8 => Self::of::<i8>(tensor, c"b"),
+            ElementType::U8 => Self::of::<u8>(tensor, c"B"),
+            ElementType::I16 => Self::of::<i16>(tensor, c"h"),
+            ElementType::U16 => Self::of::<u16>(tensor, c"H"),
+            ElementType::I32 => Self::of::<i32>(tensor, c"i"),
+            ElementType::U32 => Self::of::<u32>(tensor, c"I"),
+            ElementType::I64 => Self::of::<i64>(tensor, LONG),
+            ElementType::U64 => Self::of::<u64>(tensor, UNSIGNED_LONG),
+            ElementType::Bool => Self::of::<bool>(tensor, c"?"),
+            // 32-bit floats; of another type, which a later version may have, `of` says that it is another.
+            _ => Self::of::<f32>(tensor, c"f"),
+        }
+    }
+
+    fn of<T: Element>(tensor: Tensor, format: &'static CStr) -> Result<Self, TensorError> {
+        let item = size_of::<T>().cast_signed();
+        let shape: Vec<isize> = tensor.dims().iter().map(|extent| extent.cast_signed()).collect();
+        let mut strides = vec![item; shape.len()];
+        for axis in (1..shape.len()).rev() {
+            strides[axis - 1] = strides[axis] * shape[axis].max(1);
+        }
+        let mut values: Vec<T> = tensor.into_vec()?;
+        let (first, bytes) = (values.as_mut_ptr().cast(), size_of_val(&values[..]).cast_signed());
+        Ok(Self { first, bytes, item, format, shape, strides, _owner: Box::new(values) })
+    }
+}
+
+/// The 64-bit integers that NumPy calls `int64` and `uint64`: of two C types of as many bits the one it takes first.
+const LONG: &CStr = if size_of::<std::ffi::c_long>() == 8 { c"l" } else { c"q" };
+const UNSIGNED_LONG: &CStr = if size_of::<std::ffi::c_ulong>() == 8 { c"L" } else { c"Q" };
+
+#[pymethods]
+#[expect(unsafe_code, reason = "Python's buffer protocol hands out pointers")]
+impl Values {
+    /// # Safety
+    /// Python calls this with a view to be filled, and releases it before it lets go of the object.
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let this = slf.get();
+        let fortran = flags & ffi::PyBUF_F_CONTIGUOUS == ffi::PyBUF_F_CONTIGUOUS;
+        if view.is_null() || fortran && this.shape.len() > 1 {
+            return Err(PyBufferError::new_err("the values are dense, the last axis fastest"));
+        }
+        let asked = |flag| flags & flag == flag;
+        let when = |asked: bool, list: &[isize]| if asked { list.as_ptr().cast_mut() } else { ptr::null_mut() };
+        let format = if asked(ffi::PyBUF_FORMAT) { this.format.as_ptr().cast_mut() } else { ptr::null_mut() };
+        let filled = ffi::Py_buffer {
+            buf: this.first,
+            obj: slf.clone().into_any().into_ptr(),
+            len: this.bytes,
+            itemsize: this.item,
+            readonly: 0,
+            ndim: c_int::try_from(this.shape.len())?,
+            format,
+            shape: when(asked(ffi::PyBUF_ND), &this.shape),
+            strides: when(asked(ffi::PyBUF_STRIDES), &this.strides),
+            suboffsets: ptr::null_mut(),
+            internal: ptr::null_mut(),
+        };
+        // SAFETY: the view is Python's to be filled. What it points to lives in `slf`, which nobody alters and which the
+        // view holds.
+        unsafe { view.write(filled) };
+        Ok(())
+    }
+}
+
+/// A tensor as a NumPy array, without a copy.
+pub(crate) fn array_of(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
+    static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let values = Values::new(tensor).map_err(|error| PyBufferError::new_err(error.to_string()))?;
+    let asarray = ASARRAY
+        .get_or_try_init(py, || Ok::<_, PyErr>(py.import("numpy")?.getattr(intern!(py, "asarray"))?.unbind()))?;
+    asarray.bind(py).call1((values,))
+}
