@@ -109,7 +109,13 @@ fn a_plan_is_searched_for_once() {
         assert_eq!(first[key], second[key], "{key}");
     }
     // What is asked of the plan, and how it is found, tells plans apart.
-    for other in [&["--precision", "f16"][..], &["--rules", "none"], &["--strategy", "banks"], &["--stream=none"]] {
+    for other in [
+        &["--precision", "f16"][..],
+        &["--weights", "int8"],
+        &["--rules", "none"],
+        &["--strategy", "banks"],
+        &["--stream=none"],
+    ] {
         let args = [&MIN[..], other].concat();
         assert_eq!(place.run(&args)["plan_source"], "search", "{other:?}");
         assert_eq!(place.run(&args)["plan_source"], "cache", "{other:?}");
