@@ -1,6 +1,6 @@
-// Weights as 8-bit integers with a scale and a zero for each output channel: four output channels a word, the lowest byte
-// first, sixteen weights a texel. What is no weight of its own (biases, scales, zeros, alphas) is a texel of four 32-bit
-// floats.
+// Weights as 8-bit integers with a scale and a zero for each output channel: four output channels a word, the lowest
+// byte first, sixteen weights a texel. What is no weight of its own (biases, scales, zeros, alphas) is a texel of four
+// 32-bit floats.
 @group(0) @binding(3) var weight_texture: texture_storage_2d<rgba32uint, read>;
 
 // Texels of a `WeightMatrix`.

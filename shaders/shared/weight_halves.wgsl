@@ -1,5 +1,5 @@
-// Weights as 16-bit floats in words: two output channels a word, the lower half first, eight weights a texel. What is no
-// weight of its own (biases, alphas) is a texel of four 32-bit floats.
+// Weights as 16-bit floats in words: two output channels a word, the lower half first, eight weights a texel. What is
+// no weight of its own (biases, alphas) is a texel of four 32-bit floats.
 @group(0) @binding(3) var weight_texture: texture_storage_2d<rgba32uint, read>;
 
 // Texels of a `WeightMatrix`.
@@ -19,8 +19,8 @@ fn weight_scale(bias: u32, slices: u32, slice: u32) -> WeightScale {
     return 1.0;
 }
 
-// The four weights of two words. WGSL lets a device make zeros of those below 2^-14; in whole numbers, which it could not, a
-// network took three times as long on lavapipe.
+// The four weights of two words. WGSL lets a device make zeros of those below 2^-14; in whole numbers, which it could
+// not, a network took three times as long on lavapipe.
 fn halves(words: vec2<u32>) -> vec4<f32> {
     return vec4(unpack2x16float(words.x), unpack2x16float(words.y));
 }

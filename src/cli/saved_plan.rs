@@ -17,7 +17,11 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub(super) struct SavedPlanArgs {
     /// Take the plan that `texpool compile` wrote to this file, and search for none.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["strategy", "precision", "weights", "rules", "phases", "budget", "deadline"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["strategy", "precision", "weights", "rules", "phases", "budget", "deadline"]
+    )]
     plan: Option<PathBuf>,
 }
 

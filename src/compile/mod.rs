@@ -53,8 +53,8 @@ use crate::{graph::Graph, plan::SearchControl};
 /// best plan found so far, at least one without phases, and says so ([`CompiledModel::stopped`]).
 ///
 /// # Errors
-/// Where the graph is not whole, no texture can hold a tensor, no plan fits the budget, or weights cannot be stored as they
-/// are asked for.
+/// Where the graph is not whole, no texture can hold a tensor, no plan fits the budget, or weights cannot be stored as
+/// they are asked for.
 pub fn compile(
     graph: &Graph,
     options: &CompileOptions,

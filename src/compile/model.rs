@@ -177,8 +177,8 @@ impl Frontier {
 }
 
 impl CompiledModel {
-    /// The same model with weights as they are asked for: rounded to what they are stored as, and packed so. Comes last,
-    /// since no plan depends on the values of weights.
+    /// The same model with weights as they are asked for: rounded to what they are stored as, and packed so. Comes
+    /// last, since no plan depends on the values of weights.
     pub(super) fn with_rounded_weights(mut self) -> Result<Self, CompileError> {
         let format = self.lowering.weight_format;
         self.graph = weight_format::rounded(self.graph, format)?;

@@ -59,9 +59,10 @@ impl StreamedIo {
     pub const NONE: Self = Self { inputs: false, outputs: false };
 }
 
-/// How weights that stay on the device are stored there. Convolutions of any kind and fully connected layers read them as they
-/// are stored, and make 32-bit floats of them as they compute; the weights of all other operators, biases and whatever is
-/// uploaded in every run are as with [`F32`](Self::F32). Of one model and format every plan gives the same bits.
+/// How weights that stay on the device are stored there. Convolutions of any kind and fully connected layers read them
+/// as they are stored, and make 32-bit floats of them as they compute; the weights of all other operators, biases and
+/// whatever is uploaded in every run are as with [`F32`](Self::F32). Of one model and format every plan gives the same
+/// bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightFormat {
     /// As 32-bit floats, or as 16-bit ones where the texels of the pool are such.
@@ -69,11 +70,11 @@ pub enum WeightFormat {
     F32,
     /// As 16-bit floats, rounded to the nearest.
     F16,
-    /// As the model's file has them: those of 16-bit floats so, and those of 8-bit integers with a scale for each output
-    /// channel, or for all, so. The answers are those of [`F32`](Self::F32), bit by bit.
+    /// As the model's file has them: those of 16-bit floats so, and those of 8-bit integers with a scale for each
+    /// output channel, or for all, so. The answers are those of [`F32`](Self::F32), bit by bit.
     File,
-    /// As 8-bit integers with a scale for each output channel, by which the greatest magnitude is 127: rounded when the model
-    /// is compiled, where the file has no such integers.
+    /// As 8-bit integers with a scale for each output channel, by which the greatest magnitude is 127: rounded when the
+    /// model is compiled, where the file has no such integers.
     Int8,
 }
 

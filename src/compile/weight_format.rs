@@ -1,8 +1,9 @@
-//! Weights in fewer bits: which nodes' kernels read them so, and the model with weights rounded to what those bits hold.
+//! Weights in fewer bits: which nodes' kernels read them so, and the model with weights rounded to what those bits
+//! hold.
 //!
 //! A weight has one value, wherever it lies: what is uploaded into the pool in every run, and what the CPU references
-//! compute with, is the value that the kernel makes of the bits. So weights are rounded in the graph, as constants of the
-//! bits that are asked for, and packed as the constants are.
+//! compute with, is the value that the kernel makes of the bits. So weights are rounded in the graph, as constants of
+//! the bits that are asked for, and packed as the constants are.
 
 use std::collections::BTreeMap;
 
@@ -96,8 +97,8 @@ fn to_halves(constant: &Constant, _shape: Shape, _axis: usize) -> Option<Constan
     Some(Constant::new(ElementType::F16, bytes))
 }
 
-/// The nearest multiples of a scale, one for each index of the axis, by which the greatest magnitude is 127; what has scales
-/// of the kind already as it is. None where there is no greatest.
+/// The nearest multiples of a scale, one for each index of the axis, by which the greatest magnitude is 127; what has
+/// scales of the kind already as it is. None where there is no greatest.
 fn to_bytes(constant: &Constant, shape: Shape, axis: usize) -> Option<Constant> {
     if ops::has_channel_scales(constant, shape, axis) {
         return Some(constant.clone());

@@ -33,7 +33,8 @@ pub enum Role {
     Shared,
     /// The host writes it, kernels read it.
     Weights,
-    /// The same, and what lies in it are words of 32 bits whatever its format is, which says how many bytes a texel has.
+    /// The same, and what lies in it are words of 32 bits whatever its format is, which says how many bytes a texel
+    /// has.
     Words,
 }
 

@@ -18,8 +18,8 @@ impl WeightPacking {
     /// Every one.
     pub const ALL: [Self; 3] = [Self::Texels, Self::Halves, Self::Bytes];
 
-    /// Whether the texture is one of words: `Rgba32Uint`, whatever the pool's format is. No float is between the bits that
-    /// are written and those that are read, so they are the same on every device.
+    /// Whether the texture is one of words: `Rgba32Uint`, whatever the pool's format is. No float is between the bits
+    /// that are written and those that are read, so they are the same on every device.
     pub const fn is_words(self) -> bool {
         match self {
             Self::Texels => false,
@@ -50,8 +50,8 @@ impl WeightPacking {
     }
 }
 
-/// The second operand of an operator as weights for each channel of the result. Packed as texels, those of each slice of
-/// the result stand together, a channel a lane; then come the biases.
+/// The second operand of an operator as weights for each channel of the result. Packed as texels, those of each slice
+/// of the result stand together, a channel a lane; then come the biases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChannelWeights {
     /// The axis of the operand, of `[B, H, W, C]`, that the channels of the result are.

@@ -6,8 +6,8 @@ use crate::{
     kernels::{WeightPieces, WeightSections, epilogue},
 };
 
-/// The version of what [`weights`] answers with, to be raised where a kernel wants its weights packed otherwise: they are
-/// kept in files from run to run.
+/// The version of what [`weights`] answers with, to be raised where a kernel wants its weights packed otherwise: they
+/// are kept in files from run to run.
 pub const PACKING: u32 = 1;
 
 /// The texels that a node's kernel reads beside its tensors, one after another: weights, biases, PReLU alphas.
@@ -25,8 +25,8 @@ pub fn weight_texels(graph: &Graph, node: &Node) -> u64 {
     }
 }
 
-/// How the texels of [`weights`] are divided by slices of the node's result; `None` where no kernel computes some slices
-/// alone.
+/// How the texels of [`weights`] are divided by slices of the node's result; `None` where no kernel computes some
+/// slices alone.
 pub fn weight_sections(graph: &Graph, node: &Node) -> Option<WeightSections> {
     let mut sections = lookup::weight_sections(graph, node)?;
     for act in [node.epilogue.first, node.epilogue.then] {

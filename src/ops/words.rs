@@ -1,5 +1,5 @@
-//! Weights in fewer bits than a texel of the pool has, as words: packed like those in texels, of which the operators know,
-//! and made of the elements that the model holds.
+//! Weights in fewer bits than a texel of the pool has, as words: packed like those in texels, of which the operators
+//! know, and made of the elements that the model holds.
 
 use half::f16;
 
@@ -15,8 +15,8 @@ use crate::{
 /// Texels of a texture of words.
 type Words = Vec<[u32; 4]>;
 
-/// The weights of a node and the axis of theirs that the channels of its result are, where its kernels read them however they
-/// are packed.
+/// The weights of a node and the axis of theirs that the channels of its result are, where its kernels read them
+/// however they are packed.
 pub(crate) fn channel_weights(graph: &Graph, node: &Node) -> Option<(TensorId, usize)> {
     let ChannelWeights { axis, .. } = lookup::properties(graph, node).weights?;
     let &weights = node.inputs.get(1)?;
@@ -50,8 +50,8 @@ pub fn packed_weight_texels(graph: &Graph, node: &Node, packing: WeightPacking) 
     }
 }
 
-/// A scale and what is subtracted from a byte, by channel: what the elements of a constant of 8 bits stand for once they
-/// are bytes with a sign. None where it has others, or not one of each for a channel.
+/// A scale and what is subtracted from a byte, by channel: what the elements of a constant of 8 bits stand for once
+/// they are bytes with a sign. None where it has others, or not one of each for a channel.
 fn channel_scales(constant: &Constant, dims: [usize; 4], axis: usize) -> Option<Vec<(f32, i32)>> {
     let (range, less) = match constant.dtype {
         ElementType::I8 => (-128..=127, 0),
@@ -80,8 +80,8 @@ pub struct WeightWords<'a> {
 }
 
 impl<'a> WeightWords<'a> {
-    /// Those of the nodes whose packing is one of words, which must be such that [`WeightPacking`] can hold what the graph
-    /// has.
+    /// Those of the nodes whose packing is one of words, which must be such that [`WeightPacking`] can hold what the
+    /// graph has.
     pub fn new(graph: &'a Graph, packings: &'a IdVec<NodeId, WeightPacking>) -> Self {
         let mut integers = graph.clone();
         for (node, _) in
@@ -95,8 +95,8 @@ impl<'a> WeightWords<'a> {
         Self { graph, integers, packings }
     }
 
-    /// Those of a node, a slice of its result a piece, then what lies behind them; nothing of nodes whose weights are packed
-    /// as texels. Of biases and alphas `stored` is what texels of the pool would hold.
+    /// Those of a node, a slice of its result a piece, then what lies behind them; nothing of nodes whose weights are
+    /// packed as texels. Of biases and alphas `stored` is what texels of the pool would hold.
     pub fn pieces(&self, id: NodeId, stored: fn(f32) -> f32) -> impl Iterator<Item = Words> + '_ {
         let packing = self.packings.get(id).copied().unwrap_or_default();
         let node = &self.graph.nodes[id];

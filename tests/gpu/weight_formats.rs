@@ -1,5 +1,5 @@
-//! Weights in 16 and 8 bits on the device: which values kernels make of them, what that does to real networks, and that the
-//! same bits come out whatever the plan is.
+//! Weights in 16 and 8 bits on the device: which values kernels make of them, what that does to real networks, and that
+//! the same bits come out whatever the plan is.
 
 use half::f16;
 use texpool::{
@@ -127,7 +127,8 @@ fn weights_as_they_lie_in_the_file_keep_every_bit() {
     }
 }
 
-/// The same bits of a weight format from every plan: whole or in phases, with weights on the device, uploaded, and some of each.
+/// The same bits of a weight format from every plan: whole or in phases, with weights on the device, uploaded, and some
+/// of each.
 #[test]
 fn plans_agree_in_every_format() {
     let gpu = open();

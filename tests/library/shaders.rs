@@ -1,6 +1,6 @@
-//! Every shader, with every constant it is made with, for weights in every packing that it reads, in both formats and with
-//! both tables, told of its dispatch both ways, through naga to SPIR-V, MSL and HLSL, and the SPIR-V through `spirv-val`. Failures are collected and shown together.
-//! Needs no adapter.
+//! Every shader, with every constant it is made with, for weights in every packing that it reads, in both formats and
+//! with both tables, told of its dispatch both ways, through naga to SPIR-V, MSL and HLSL, and the SPIR-V through
+//! `spirv-val`. Failures are collected and shown together. Needs no adapter.
 
 #![cfg(test)]
 
@@ -362,7 +362,8 @@ fn structs_of_params_have_the_fields_that_are_written() {
     }
 }
 
-/// Guards the bind group layouts, whose bindings are the same: core WebGPU allows four storage textures a stage, and has no immediates.
+/// Guards the bind group layouts, whose bindings are the same: core WebGPU allows four storage textures a stage, and
+/// has no immediates.
 #[test]
 fn only_four_storage_textures_and_the_tables_are_bound() {
     for (own, expected) in [(DispatchBinding::Immediates, 0..5), (DispatchBinding::Uniform, 0..6)] {

@@ -364,8 +364,8 @@ fn rounded(graph: &Graph, format: TexelFormat) -> Graph {
     graph
 }
 
-/// The graph with weights that the packing holds: those of 8 bits with or without a sign, and with scales and zeros of many
-/// kinds, one for all or one a channel.
+/// The graph with weights that the packing holds: those of 8 bits with or without a sign, and with scales and zeros of
+/// many kinds, one for all or one a channel.
 fn packable(graph: &Graph, packing: WeightPacking, arrangement: u64) -> Graph {
     let mut graph = graph.clone();
     let node = &graph.nodes[n(0)];
