@@ -26,7 +26,7 @@ use crate::{
 ///
 /// | name | text | what it is for |
 /// |---|---|---|
-/// | `adapter` | part of an adapter's name, in any case | the device to open: [`GpuOptions::adapter`] |
+/// | `adapter` | part of an adapter's name, in any case, or its PCI address | the device to open: [`GpuOptions::adapter`] |
 /// | `timeout` | seconds, `600` unless said | how long to wait for the device: [`GpuOptions::timeout`] |
 /// | `dim` | `NAME=VALUE`; may be given several times | an extent that an `.onnx` file leaves open: [`ImportOptions::dims`] |
 /// | `fake_quant` | `on`, `off` | whether what a file has in 8 bits is rounded to those: [`ImportOptions::fake_quant`] |
