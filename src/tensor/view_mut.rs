@@ -44,6 +44,7 @@ impl<'a> TensorViewMut<'a> {
     }
 
     /// The room itself if it is for 32-bit floats; else it is given back.
+    #[cfg(feature = "gpu")]
     pub(crate) fn into_f32(self) -> Result<&'a mut [f32], Self> {
         match self.elements {
             SliceMut::F32(values) => Ok(values),
