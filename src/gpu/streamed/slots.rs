@@ -77,8 +77,7 @@ impl Slots {
         run: &Run<'_>,
     ) -> Result<(), GpuError> {
         if self.download.is_none() && !submission.takes.is_empty() {
-            let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-            self.download = Some(staging.create(gpu, WHAT, room.download, usage, false)?);
+            self.download = Some(staging.readback(gpu, WHAT, room.download)?);
         }
         if submission.fills.is_empty() {
             return Ok(());
