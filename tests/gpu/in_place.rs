@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use texpool::{
     compile::{CompileOptions, CompiledModel, Phases, compile, frontier},
-    gpu::{Executor, ExecutorOptions, Gpu, compare, tolerance},
+    gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines, compare, tolerance},
     graph::{
         Act, Conv2d, CoordMode, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
         Unary,
@@ -55,8 +55,8 @@ fn network() -> Graph {
     b.finish(&[out, side]).unwrap()
 }
 
-fn run(gpu: &Gpu, compiled: CompiledModel, compile: &CompileOptions, input: &[f32]) -> u64 {
-    let options = ExecutorOptions { compile: compile.clone(), poison: true, ..ExecutorOptions::default() };
+fn run(gpu: &Gpu, compiled: CompiledModel, pipelines: &SharedPipelines, input: &[f32]) -> u64 {
+    let options = ExecutorOptions { pipelines: pipelines.clone(), poison: true, ..ExecutorOptions::default() };
     let mut session = Executor::from_compiled(gpu, compiled, &options).unwrap();
     let first = session.run(&[input]).unwrap();
     assert!(first.iter().flatten().all(|v| v.is_finite()), "an output is not finite");
@@ -74,7 +74,7 @@ fn frames_and_copies(compiled: &CompiledModel) -> (usize, usize) {
 /// Writing parts in place changes no bit.
 #[test]
 fn parts_with_slices_apart_and_borders_give_the_same_bits() {
-    let gpu = open();
+    let (gpu, pipelines) = (open(), SharedPipelines::default());
     let graph = network();
     let input = numbers(14 * 9 * 6);
     for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
@@ -82,16 +82,16 @@ fn parts_with_slices_apart_and_borders_give_the_same_bits() {
         let copied = CompileOptions { rules: Rules::without(&["in-place"]).unwrap(), ..options.clone() };
         let plain = compile(&graph, &copied, &SearchControl::new()).unwrap();
         assert_eq!(frames_and_copies(&plain), (0, 1));
-        let expected = run(&gpu, plain, &copied, &input);
+        let expected = run(&gpu, plain, &pipelines, &input);
         let whole = compile(&graph, &options, &SearchControl::new()).unwrap();
         assert_eq!(frames_and_copies(&whole), (3, 0), "without phases");
-        assert_eq!(run(&gpu, whole, &options, &input), expected, "without phases, {format:?}");
+        assert_eq!(run(&gpu, whole, &pipelines, &input), expected, "without phases, {format:?}");
         let front = frontier(&graph, &options, &SearchControl::new()).unwrap();
         let mut framed = 0;
         for (index, point) in front.points().iter().enumerate() {
             let compiled = front.compiled(index).unwrap();
             framed += usize::from(frames_and_copies(&compiled).0 > 3);
-            assert_eq!(run(&gpu, compiled, &options, &input), expected, "{} bytes, {format:?}", point.bytes);
+            assert_eq!(run(&gpu, compiled, &pipelines, &input), expected, "{} bytes, {format:?}", point.bytes);
         }
         assert!(framed > 0, "no point of the front has borders in bands");
     }

@@ -3,7 +3,7 @@
 
 use texpool::{
     compile::{CompileOptions, CompiledModel, compile},
-    gpu::{Executor, ExecutorOptions, Gpu},
+    gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines},
     plan::{Planner, SearchControl, Strategy, TexelFormat},
     rewrite::Rules,
 };
@@ -19,8 +19,8 @@ fn input(len: usize) -> Vec<f32> {
 }
 
 /// The bits of an answer, which a session that runs `times` gives as often.
-fn run(gpu: &Gpu, compiled: CompiledModel, compile: &CompileOptions, poison: bool, times: usize) -> u64 {
-    let options = ExecutorOptions { compile: compile.clone(), poison, ..ExecutorOptions::default() };
+fn run(gpu: &Gpu, compiled: CompiledModel, pipelines: &SharedPipelines, poison: bool, times: usize) -> u64 {
+    let options = ExecutorOptions { pipelines: pipelines.clone(), poison, ..ExecutorOptions::default() };
     let mut session = Executor::from_compiled(gpu, compiled, &options).unwrap();
     let graph = session.compiled().graph();
     let values: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| input(graph.shape(t).len())).collect();
@@ -38,7 +38,7 @@ fn run(gpu: &Gpu, compiled: CompiledModel, compile: &CompileOptions, poison: boo
 /// The naïve plan without poison against every strategy, the optimum and banks with poison, rewritten or not, in both
 /// formats. A session of the last plan runs again, since a second run finds what the first left in the textures.
 fn every_strategy_agrees(file: &str) {
-    let gpu = open();
+    let (gpu, pipelines) = (open(), SharedPipelines::default());
     let graph = texpool::import::open(models::model(file)).unwrap();
     let configurations = [
         (TexelFormat::Rgba32Float, Rules::all()),
@@ -50,11 +50,11 @@ fn every_strategy_agrees(file: &str) {
         let options = CompileOptions { format, rules, limits, ..CompileOptions::default() };
         let naive = CompileOptions { planner: Planner::Strategy(Strategy::Naive), ..options.clone() };
         let compiled = compile(&graph, &naive, &SearchControl::new()).unwrap();
-        let naive = run(&gpu, compiled, &naive, false, 1);
+        let naive = run(&gpu, compiled, &pipelines, false, 1);
         let mut plans = every_plan(&graph, &options).into_iter().peekable();
         while let Some((planner, compiled)) = plans.next() {
             let times = if plans.peek().is_some() { 1 } else { 2 };
-            let found = run(&gpu, compiled, &options, true, times);
+            let found = run(&gpu, compiled, &pipelines, true, times);
             assert_eq!(naive, found, "{file}: {planner} with poison, {format:?}");
         }
     }
@@ -87,7 +87,7 @@ fn one_process() {
     let graph = texpool::import::open(models::model("face_detection_short_range.tflite")).unwrap();
     let options = CompileOptions { limits: gpu.texture_limits(), ..CompileOptions::default() };
     let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
-    println!("{BITS}{:016x}", run(&gpu, compiled, &options, false, 2));
+    println!("{BITS}{:016x}", run(&gpu, compiled, &SharedPipelines::default(), false, 2));
 }
 
 /// What [`one_process`] prints before the bits of its run.

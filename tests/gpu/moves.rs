@@ -2,7 +2,7 @@
 
 use texpool::{
     compile::{CompileOptions, Phases, compile},
-    gpu::{Executor, ExecutorOptions},
+    gpu::{Executor, ExecutorOptions, SharedPipelines},
     graph::{
         Act, CoordMode, DepthOrder, DepthToSpace, Gather, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Pool2d,
         PoolKind, ResizeMode, Rounding, TensorId,
@@ -53,7 +53,7 @@ pub(crate) fn network() -> Graph {
 /// Operators that move values, one after another under every strategy: an offset that is off by one shows.
 #[test]
 fn a_network_of_moves_agrees_with_its_reference_under_every_plan() {
-    let gpu = open();
+    let (gpu, pipelines) = (open(), SharedPipelines::default());
     let graph = network();
     let tokens = [0.0, 299.0, 17.0, 5.0, 5.0, -1.0, 128.0, 64.0, 2.0].to_vec();
     let all = reference::graph(&graph, std::slice::from_ref(&tokens)).unwrap();
@@ -65,7 +65,8 @@ fn a_network_of_moves_agrees_with_its_reference_under_every_plan() {
         let small = compile(&graph, &phased, &SearchControl::new()).unwrap();
         let whole = every_plan(&graph, &plain).into_iter().map(|(planner, compiled)| (planner.to_string(), compiled));
         for (what, compiled) in whole.chain([("in phases".to_owned(), small)]) {
-            let options = ExecutorOptions { compile: plain.clone(), poison: true, ..ExecutorOptions::default() };
+            let pipelines = pipelines.clone();
+            let options = ExecutorOptions { pipelines, poison: true, ..ExecutorOptions::default() };
             let mut session = Executor::from_compiled(&gpu, compiled, &options).unwrap();
             let found = session.run(&[&tokens]).unwrap();
             for (found, expected) in found.iter().zip(&expected) {

@@ -2,8 +2,8 @@
 //! are another tensor in another shape.
 
 use texpool::{
-    compile::{CompileOptions, Phases, StreamedIo, compile},
-    gpu::{Executor, ExecutorOptions, GpuError, TensorRole},
+    compile::{CompileOptions, CompiledModel, Phases, StreamedIo, compile},
+    gpu::{Executor, ExecutorOptions, GpuError, SharedPipelines, TensorRole},
     graph::{Graph, GraphBuilder, Padding, Pool2d, PoolKind, Unary},
     plan::SearchControl,
 };
@@ -33,22 +33,25 @@ fn graph() -> Graph {
 fn outputs_of_all_kinds_are_as_from_textures() {
     let graph = graph();
     let values: Vec<f32> = (0..24 * 20 * 5).map(|i| (i as f32 * 0.618_034).fract() * 2.0 - 1.0).collect();
-    let gpu = open();
-    let answer = |phases: Phases, stream_io: StreamedIo, poison: bool| {
+    let (gpu, pipelines) = (open(), SharedPipelines::default());
+    let compiled = |phases: Phases, stream_io: StreamedIo| {
         let options = CompileOptions { phases, stream_io, limits: gpu.texture_limits(), ..CompileOptions::default() };
-        let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
-        let options = ExecutorOptions { poison, ..ExecutorOptions::default() };
+        compile(&graph, &options, &SearchControl::new()).unwrap()
+    };
+    let answer = |compiled: CompiledModel, poison: bool| {
+        let options = ExecutorOptions { poison, pipelines: pipelines.clone(), ..ExecutorOptions::default() };
         let mut session = Executor::from_compiled(&gpu, compiled, &options).unwrap();
         let first = bits(&session.run(&[&values]).unwrap());
         // What the last run has left in a buffer is not taken for what this one downloads.
         assert_eq!(first, bits(&session.run(&[&values]).unwrap()));
         (first, session.memory().planned)
     };
-    let (expected, apart) = answer(Phases::Off, StreamedIo::NONE, false);
+    let (expected, apart) = answer(compiled(Phases::Off, StreamedIo::NONE), false);
     for phases in [Phases::Off, Phases::Auto, Phases::Min] {
         for (inputs, outputs) in [(true, false), (false, true), (true, true)] {
+            let streamed = compiled(phases, StreamedIo { inputs, outputs });
             for poison in [false, true] {
-                let (found, memory) = answer(phases, StreamedIo { inputs, outputs }, poison);
+                let (found, memory) = answer(streamed.clone(), poison);
                 assert_eq!(found, expected, "{phases:?}, inputs {inputs}, outputs {outputs}, poison {poison}");
                 assert!(memory.io < apart.io, "{memory:?}");
             }
