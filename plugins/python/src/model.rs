@@ -2,11 +2,16 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use pyo3::{prelude::*, pybacked::PyBackedBytes, types::PyBytes};
+use pyo3::{exceptions::PyValueError, prelude::*, pybacked::PyBackedBytes, types::PyBytes};
 use texpool::{CompiledModel, Context, Error, Model};
 
 use crate::{
-    device::Device, errors::raised, interrupt::detached, options::Options, plan_cache::PlanCache, search::search,
+    device::Device,
+    errors::raised,
+    interrupt::detached,
+    options::{Options, Pair},
+    plan_cache::PlanCache,
+    search::search,
 };
 
 /// Where a model is.
@@ -26,19 +31,16 @@ pub(crate) struct Opened {
 impl Opened {
     /// Reads a model and opens its device.
     pub(crate) fn new(py: Python<'_>, source: &Source, options: &Options) -> PyResult<Self> {
-        let import = options.import();
+        let Options { named, .. } = options;
         let opened = detached(py, || {
             let model = match source {
-                Source::Bytes(bytes) => Model::from_bytes_with(&bytes[..], &import)?,
-                Source::Path(path) => Model::open_with(path, &import)?,
+                Source::Bytes(bytes) => Model::from_bytes_with(&bytes[..], named.import())?,
+                Source::Path(path) => Model::open_with(path, named.import())?,
             };
-            Ok::<_, Error>((model, Device::open(options.device.clone())?))
+            Ok::<_, Error>((model, Device::open(named.gpu().adapter.clone())?))
         });
         let (model, device) = opened?.map_err(raised)?;
-        let context = match &options.cache_dir {
-            Some(folder) => device.context.clone().with_weights_folder(folder.join("weights")),
-            None => device.context.clone(),
-        };
+        let context = named.with_folder(device.context.clone());
         Ok(Self { model, device, context })
     }
 
@@ -52,14 +54,18 @@ impl Opened {
     ) -> PyResult<CompiledModel> {
         let Self { model, context, .. } = self;
         if let Some(plan) = plan {
+            if let Some(name) = options.named.of_plan() {
+                let says = "a saved plan says all that decides on a plan";
+                return Err(PyValueError::new_err(format!("{says}; leave {name} out")));
+            }
             return detached(py, || context.load(model, plan))?.map_err(raised);
         }
-        let folder = options.cache_dir.as_deref().filter(|_| options.search_is_long());
+        let folder = options.named.cache_dir().filter(|_| options.search_is_long());
         let cache = folder.map(|folder| PlanCache::new(folder, context, model, options));
         if let Some(kept) = cache.as_ref().and_then(|cache| cache.load(context, model)) {
             return Ok(kept);
         }
-        let builder = options.apply(context.compile(model))?;
+        let builder = context.compile(model).named_options(&options.named);
         let compiled = search(py, progress, |tell| builder.progress(tell).build())?.map_err(raised)?;
         if let Some(cache) = cache {
             cache.store(&compiled);
@@ -77,11 +83,12 @@ type Point<'py> = (u64, Option<f64>, Bound<'py, PyBytes>);
 pub(crate) fn frontier<'py>(
     py: Python<'py>,
     source: Source,
-    options: Options,
+    options: Vec<Pair>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Point<'py>>> {
+    let options = Options::parse(options)?;
     let opened = Opened::new(py, &source, &options)?;
-    let builder = options.apply(opened.context.compile(&opened.model))?;
+    let builder = opened.context.compile(&opened.model).named_options(&options.named);
     let found = search(py, progress, |tell| builder.progress(tell).frontier())?.map_err(raised)?;
     let point = |compiled: CompiledModel| {
         let seconds = compiled.predicted_time().map(|time| time.as_secs_f64());

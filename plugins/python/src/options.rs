@@ -1,94 +1,42 @@
-//! What is asked of a session, as `python/texpool/_options.py` has checked it.
+//! Options of sessions, by name and text as `python/texpool/_options.py` writes them.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use pyo3::{exceptions::PyValueError, prelude::*};
-use texpool::{
-    CompileBuilder, ImportOptions, TexelFormat,
-    import::FakeQuant,
-    rewrite::{Rules, UnknownRule},
-};
+use texpool::NamedOptions;
 
-/// An operator that runs over all its rows at once has streamed weights in tiles of so many bytes, as the command has it.
-const WEIGHT_TILE: u64 = 64 << 10;
+/// An option's name and text.
+pub(crate) type Pair = (String, String);
 
-/// The options of a session, and of the front of a model, by name.
-#[derive(Clone, Debug, FromPyObject)]
-#[pyo3(from_item_all)]
+/// Options that have no part in which plan is found: those of the device, of time, and the folder that it is kept in.
+const BESIDE_THE_PLAN: [&str; 4] = ["adapter", "timeout", "deadline", "cache_dir"];
+/// Options that ask for a search which may take long.
+const SEARCHED: [&str; 4] = ["budget", "phases", "stream", "strategy"];
+
+/// The options of a session, and of the front of a model.
 pub(crate) struct Options {
-    budget: Option<u64>,
-    phases: Option<String>,
-    stream: Option<String>,
-    precision: Option<String>,
-    rules: Option<Vec<String>>,
-    deadline: Option<f64>,
-    dims: BTreeMap<String, usize>,
-    fake_quant: bool,
-    pub(crate) device: Option<String>,
-    pub(crate) timeout: Option<f64>,
-    pub(crate) cache_dir: Option<PathBuf>,
+    pub(crate) named: NamedOptions,
+    pairs: Vec<Pair>,
 }
 
 impl Options {
-    /// What is bound when the model is read.
-    pub(crate) fn import(&self) -> ImportOptions {
-        let fake_quant = if self.fake_quant { FakeQuant::On } else { FakeQuant::Off };
-        ImportOptions { dims: self.dims.clone(), fake_quant, ..ImportOptions::default() }
+    /// Reads their texts.
+    pub(crate) fn parse(mut pairs: Vec<Pair>) -> PyResult<Self> {
+        let texts = pairs.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let named = NamedOptions::parse(texts).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        pairs.sort();
+        Ok(Self { named, pairs })
     }
 
     /// Whether the search for a plan may take long, so that the plan is worth keeping.
     pub(crate) fn search_is_long(&self) -> bool {
-        self.budget.is_some() || self.phases.is_some() || self.stream.is_some()
+        self.pairs.iter().any(|(name, _)| SEARCHED.contains(&name.as_str()))
     }
 
     /// All that decides which plan is found.
     pub(crate) fn plan_key(&self) -> String {
-        let Self { budget, phases, stream, precision, rules, dims, fake_quant, .. } = self;
-        format!("{budget:?} {phases:?} {stream:?} {precision:?} {rules:?} {dims:?} {fake_quant}")
-    }
-
-    /// What the rewriter may do.
-    fn rules(&self) -> Result<Option<Rules>, UnknownRule> {
-        let Some(names) = &self.rules else { return Ok(None) };
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        Ok(Some(match names[..] {
-            ["default"] => Rules::default(),
-            ["exact"] => Rules::exact(),
-            ["all"] => Rules::all(),
-            ["none"] => Rules::none(),
-            _ => Rules::only(&names)?,
-        }))
-    }
-
-    /// Says all of it to a builder.
-    pub(crate) fn apply<'a>(&self, mut builder: CompileBuilder<'a>) -> PyResult<CompileBuilder<'a>> {
-        if let Some(bytes) = self.budget {
-            builder = builder.device_budget(bytes);
-        }
-        let phases = self.phases.as_deref();
-        builder = match phases {
-            Some("auto") => builder.balanced(),
-            Some("min") => builder.smallest(),
-            _ => builder,
-        };
-        // As the command has it: the smallest pool is meant to be small.
-        let stream = self.stream.as_deref().unwrap_or(if phases == Some("min") { "all" } else { "none" });
-        if matches!(stream, "weights" | "all") {
-            builder = builder.stream_weights(WEIGHT_TILE);
-        }
-        if matches!(stream, "io" | "all") {
-            builder = builder.stream_inputs().stream_outputs();
-        }
-        if self.precision.as_deref() == Some("f16") {
-            builder = builder.texels(TexelFormat::Rgba16Float);
-        }
-        if let Some(rules) = self.rules().map_err(|error| PyValueError::new_err(error.to_string()))? {
-            builder = builder.rules(rules);
-        }
-        if let Some(seconds) = self.deadline {
-            builder = builder.deadline(duration(seconds)?);
-        }
-        Ok(builder)
+        let decides = |(name, _): &&Pair| !BESIDE_THE_PLAN.contains(&name.as_str());
+        format!("{:?}", self.pairs.iter().filter(decides).collect::<Vec<_>>())
     }
 }
 

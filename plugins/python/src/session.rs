@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use pyo3::{
@@ -26,7 +26,7 @@ use crate::{
     interrupt::{detached, taken},
     memory::{self, Block},
     model::{Opened, Source},
-    options::{Options, duration},
+    options::{Options, Pair},
     slot::{Slot, Unusable},
     values::array_of,
 };
@@ -37,7 +37,7 @@ pub(crate) struct Session {
     slot: Arc<Slot<texpool::Session>>,
     compiled: CompiledModel,
     device: Arc<Device>,
-    timeout: Option<f64>,
+    timeout: Duration,
     /// Nanoseconds of the last run in the library.
     run_nanoseconds: AtomicU64,
 }
@@ -54,12 +54,10 @@ enum Failure {
 
 impl Session {
     /// Puts a compiled model on its device.
-    fn create(py: Python<'_>, compiled: CompiledModel, device: Arc<Device>, timeout: Option<f64>) -> PyResult<Self> {
-        let within = timeout.map(duration).transpose()?;
+    fn create(py: Python<'_>, compiled: CompiledModel, device: Arc<Device>, timeout: Duration) -> PyResult<Self> {
         let mut session = detached(py, || compiled.session())?.map_err(raised)?;
-        if let Some(within) = within {
-            session.set_timeout(within);
-        }
+        // Sessions share the device, but not how long they wait for it.
+        session.set_timeout(timeout);
         Ok(Self { slot: Arc::new(Slot::new(session)), compiled, device, timeout, run_nanoseconds: AtomicU64::new(0) })
     }
 
@@ -129,15 +127,16 @@ impl Session {
     fn new(
         py: Python<'_>,
         source: Source,
-        options: Options,
+        options: Vec<Pair>,
         plan: Option<&[u8]>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let options = Options::parse(options)?;
         let opened = Opened::new(py, &source, &options)?;
         let compiled = opened.compile(py, &options, plan, progress)?;
         // The model has its own copy of the bytes, or the file.
         drop(source);
-        Self::create(py, compiled, opened.device, options.timeout)
+        Self::create(py, compiled, opened.device, options.named.gpu().timeout)
     }
 
     /// Another session of the same compiled model, which shares the weights.

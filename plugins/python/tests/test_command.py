@@ -68,6 +68,17 @@ class Command(unittest.TestCase):
         expected = by_the_command("blazeface", feed, "--precision", "f16")
         self.assertTrue(same_bits(session.run(None, feed), expected))
 
+    def test_weights_in_fewer_bits_are_the_commands(self) -> None:
+        path, _ = MODELS["blazeface"]
+        whole = texpool.InferenceSession(path)
+        feed = values(whole)
+        for weights in ["f16", "file", "int8"]:
+            session = texpool.InferenceSession(path, weights=weights)
+            expected = by_the_command("blazeface", feed, "--weights", weights)
+            with self.subTest(weights):
+                self.assertTrue(same_bits(session.run(None, feed), expected))
+                self.assertLess(session.memory()["planned"]["weights"], whole.memory()["planned"]["weights"])
+
 
 if __name__ == "__main__":
     unittest.main()

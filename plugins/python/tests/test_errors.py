@@ -17,14 +17,16 @@ class Errors(unittest.TestCase):
 
     def test_options_are_checked(self) -> None:
         refused: list[tuple[type[Exception], str, dict[str, Any]]] = [
-            (TypeError, "bytes, not '2MiB'", {"budget": "2MiB"}),
+            (TypeError, r"bytes, not 2\.5", {"budget": 2.5}),
+            (ValueError, "option `budget`: `2 parsec` is no size", {"budget": "2 parsec"}),
             (ValueError, "budget must be at least 1", {"budget": 0}),
             (ValueError, "budget must be at least 1", {"budget": 1 << 64}),
-            (ValueError, "phases must be one of 'off', 'auto', 'min', not 'all'", {"phases": "all"}),
-            (ValueError, "stream must be one of", {"stream": "outputs"}),
-            (ValueError, "leave `phases` and `stream` out", {"budget": 1 << 20, "stream": "all"}),
+            (ValueError, "option `phases`: `all` is none of `off`, `auto`, `min`", {"phases": "all"}),
+            (ValueError, "option `stream`: `outputs` is none of", {"stream": "outputs"}),
+            (ValueError, "`budget` and `stream` do not go together", {"budget": 1 << 20, "stream": "all"}),
             (ValueError, "leave precision out", {"plan": b"", "precision": "f16"}),
-            (ValueError, "precision must be one of", {"precision": "int8"}),
+            (ValueError, "option `precision`: `int8` is none of", {"precision": "int8"}),
+            (ValueError, "option `weights`: `int4` is none of", {"weights": "int4"}),
             (ValueError, "no rule.*called.*nonsense|nonsense", {"rules": ["nonsense"]}),
             (TypeError, "device must be", {"device": 0}),
             (TypeError, "deadline must be a number of seconds", {"deadline": "1"}),

@@ -4,28 +4,16 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, TypedDict
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview
 Phases: TypeAlias = Literal["off", "auto", "min"]
 Stream: TypeAlias = Literal["none", "weights", "io", "all"]
 Precision: TypeAlias = Literal["f32", "f16"]
-
-
-class Options(TypedDict):
-    """What the native module is asked."""
-
-    budget: int | None
-    phases: str | None
-    stream: str | None
-    precision: str | None
-    rules: list[str] | None
-    dims: dict[str, int]
-    fake_quant: bool
-    device: str | None
-    timeout: float | None
-    deadline: float | None
-    cache_dir: str | None
+Weights: TypeAlias = Literal["f32", "f16", "file", "int8"]
+Size: TypeAlias = int | str
+# An option's name and text, as the native module takes them.
+Pair: TypeAlias = tuple[str, str]
 
 
 class Progress(NamedTuple):
@@ -90,47 +78,62 @@ def checked_seconds(name: str, seconds: float | None) -> float | None:
     return float(seconds)
 
 
-def one_of(name: str, value: str | None, known: Sequence[str]) -> str | None:
-    """A word out of a few."""
-    if value is not None and value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, not {value!r}")
-    return value
+def _size_text(name: str, size: Any) -> str:
+    return size if isinstance(size, str) else str(checked_size(name, size))
 
 
-def checked_options(
-    *,
-    budget: int | None,
-    phases: Phases | None,
-    stream: Stream | None,
-    precision: Precision | None,
-    rules: str | Sequence[str] | None,
-    dims: Mapping[str, int] | None,
-    fake_quant: bool,
-    device: str | None,
-    timeout: float | None,
-    deadline: float | None,
-    cache_dir: str | os.PathLike[str] | None,
-) -> Options:
-    """All of them as the native module takes them."""
-    if budget is not None and (phases is not None or stream is not None):
-        raise ValueError("a budget decides on phases and on what is streamed; leave `phases` and `stream` out")
-    if device is not None and not isinstance(device, str):
-        raise TypeError(f"device must be an adapter's name or PCI address, not {device!r}")
-    bound = {}
-    for name, extent in (dims or {}).items():
-        size = checked_size(f"dims[{name!r}]", extent)
-        assert size is not None
-        bound[name] = size
-    return {
-        "budget": checked_size("budget", budget),
-        "phases": one_of("phases", phases, ["off", "auto", "min"]),
-        "stream": one_of("stream", stream, ["none", "weights", "io", "all"]),
-        "precision": one_of("precision", precision, ["f32", "f16"]),
-        "rules": [rules] if isinstance(rules, str) else None if rules is None else list(rules),
-        "dims": bound,
-        "fake_quant": bool(fake_quant),
-        "device": device,
-        "timeout": checked_seconds("timeout", timeout),
-        "deadline": checked_seconds("deadline", deadline),
-        "cache_dir": None if cache_dir is None else os.path.abspath(os.fsdecode(os.fspath(cache_dir))),
-    }
+def _word_text(name: str, word: Any) -> str:
+    if not isinstance(word, str):
+        raise TypeError(f"{name} must be a string, not {word!r}")
+    return word
+
+
+def _seconds_text(name: str, seconds: Any) -> str:
+    checked = checked_seconds(name, seconds)
+    assert checked is not None
+    # Without an exponent.
+    return f"{checked:.9f}"
+
+
+def _rules_text(name: str, rules: Any) -> str:
+    return rules if isinstance(rules, str) else ",".join(_word_text(name, rule) for rule in rules)
+
+
+def _switch_text(name: str, switch: Any) -> str:
+    return "on" if switch else "off"
+
+
+def _folder_text(name: str, folder: Any) -> str:
+    return os.path.abspath(os.fsdecode(os.fspath(folder)))
+
+
+# How each argument is written, by its name.
+_TEXTS: dict[str, Callable[[str, Any], str]] = {
+    "budget": _size_text,
+    "phases": _word_text,
+    "stream": _word_text,
+    "weight_tile": _size_text,
+    "precision": _word_text,
+    "weights": _word_text,
+    "strategy": _word_text,
+    "rules": _rules_text,
+    "fake_quant": _switch_text,
+    "device": _word_text,
+    "timeout": _seconds_text,
+    "deadline": _seconds_text,
+    "cache_dir": _folder_text,
+}
+
+
+def option_pairs(arguments: Mapping[str, Any]) -> list[Pair]:
+    """Arguments of a session by name and text, but for those that are `None`; the native module says what they mean."""
+    pairs = []
+    for name, value in arguments.items():
+        if value is None:
+            continue
+        if name == "dims":
+            pairs += [("dim", f"{dim}={checked_size(f'dims[{dim!r}]', extent)}") for dim, extent in value.items()]
+        else:
+            # What is called an adapter everywhere else is a device to those who come from other runtimes.
+            pairs.append(("adapter" if name == "device" else name, _TEXTS[name](name, value)))
+    return pairs

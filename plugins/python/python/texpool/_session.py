@@ -15,12 +15,14 @@ from ._options import (
     Phases,
     Precision,
     ProgressCallback,
+    Size,
     Source,
     Stream,
-    checked_options,
+    Weights,
     checked_plan,
     checked_source,
     native_progress,
+    option_pairs,
 )
 
 _TYPES = {
@@ -89,7 +91,7 @@ class InferenceSession:
     the command's flags of these names do:
 
     budget
-        Bytes that all of the device's memory is kept within: pool, weights, inputs and outputs, tables, transfers.
+        A number of bytes or a text such as "2MiB", that all of the device's memory is kept within: pool, weights, inputs and outputs, tables, transfers.
         Operators run band by band of rows, and weights, inputs and outputs are streamed, where they must; the answer has
         the same bits.
     phases
@@ -98,11 +100,18 @@ class InferenceSession:
     stream
         What goes into the pool, or out of it, in the middle of every run instead of lying beside it: "none", "weights",
         "io" (inputs and outputs) or "all"; "all" with phases="min", else "none".
+    weight_tile
+        Without a budget: tiles that an operator which runs over all its rows at once has streamed weights in; "64KiB".
     device
         Part of an adapter's name, or its PCI address (`texpool.list_adapters()`); by default the one that wgpu prefers.
         Sessions of a process share their device.
     precision
         "f32", or "f16" to store activations and weights in 16 bits.
+    weights
+        How weights are stored: "f32", "f16", "file" for the bits that the file has, or "int8", which quantises them by
+        output channel.
+    strategy
+        How the pool is planned: "best", "optimum", "banks", or a strategy's name.
     cache_dir
         A folder for plans that took long to find, and for weights that are streamed, packed once.
     plan
@@ -130,11 +139,14 @@ class InferenceSession:
         self,
         path_or_bytes: Source,
         *,
-        budget: int | None = None,
+        budget: Size | None = None,
         phases: Phases | None = None,
         stream: Stream | None = None,
+        weight_tile: Size | None = None,
         device: str | None = None,
         precision: Precision | None = None,
+        weights: Weights | None = None,
+        strategy: str | None = None,
         cache_dir: str | os.PathLike[str] | None = None,
         plan: str | os.PathLike[str] | bytes | None = None,
         progress: ProgressCallback | None = None,
@@ -144,26 +156,27 @@ class InferenceSession:
         rules: str | Sequence[str] | None = None,
         fake_quant: bool = True,
     ) -> None:
-        asked = {"budget": budget, "phases": phases, "stream": stream, "precision": precision, "rules": rules}
-        if plan is not None and (said := [name for name, value in asked.items() if value is not None]):
-            raise ValueError(f"a saved plan says all that decides on a plan; leave {', '.join(said)} out")
-        options = checked_options(
-            budget=budget,
-            phases=phases,
-            stream=stream,
-            precision=precision,
-            rules=rules,
-            dims=dims,
-            fake_quant=fake_quant,
-            device=device,
-            timeout=timeout,
-            deadline=deadline,
-            cache_dir=cache_dir,
-        )
+        self._options: dict[str, Any] = {
+            "budget": budget,
+            "phases": phases,
+            "stream": stream,
+            "weight_tile": weight_tile,
+            "precision": precision,
+            "weights": weights,
+            "strategy": strategy,
+            "rules": rules,
+            "dims": None if dims is None else dict(dims),
+            "fake_quant": fake_quant,
+            "device": device,
+            "timeout": timeout,
+            "deadline": deadline,
+            # Whole, since a session may be unpickled elsewhere.
+            "cache_dir": None if cache_dir is None else os.path.abspath(os.fspath(cache_dir)),
+        }
+        pairs = option_pairs(self._options)
         self._source = checked_source(path_or_bytes)
-        self._options = options
         self._plan = checked_plan(plan)
-        self._session = _texpool.Session(self._source, options, self._plan, native_progress(progress))
+        self._session = _texpool.Session(self._source, pairs, self._plan, native_progress(progress))
 
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, Array]
@@ -278,6 +291,8 @@ def frontier(
     stream: Stream | None = None,
     device: str | None = None,
     precision: Precision | None = None,
+    weights: Weights | None = None,
+    strategy: str | None = None,
     progress: ProgressCallback | None = None,
     deadline: float | None = None,
     dims: Mapping[str, int] | None = None,
@@ -288,20 +303,18 @@ def frontier(
 
     The arguments are those of `InferenceSession`.
     """
-    options = checked_options(
-        budget=None,
-        phases=None,
-        stream=stream,
-        precision=precision,
-        rules=rules,
-        dims=dims,
-        fake_quant=fake_quant,
-        device=device,
-        timeout=None,
-        deadline=deadline,
-        cache_dir=None,
-    )
-    found = _texpool.frontier(checked_source(path_or_bytes), options, native_progress(progress))
+    arguments = {
+        "stream": stream,
+        "precision": precision,
+        "weights": weights,
+        "strategy": strategy,
+        "rules": rules,
+        "dims": dims,
+        "fake_quant": fake_quant,
+        "device": device,
+        "deadline": deadline,
+    }
+    found = _texpool.frontier(checked_source(path_or_bytes), option_pairs(arguments), native_progress(progress))
     if not found:
         raise Error("no plan was found")
     return [FrontierPoint(*point) for point in found]

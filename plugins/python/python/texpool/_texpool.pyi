@@ -5,7 +5,7 @@ import numpy
 import numpy.typing
 
 from ._memory import Memory
-from ._options import Options
+from ._options import Pair
 
 __all__ = ["Session", "VERSION", "_panic_for_tests", "frontier", "list_adapters", "plan", "strategies"]
 
@@ -16,7 +16,7 @@ class Session:
     def __new__(
         cls,
         source: str | bytes,
-        options: Options,
+        options: list[Pair],
         plan: bytes | None,
         progress: Callable[[str, int, int, int | None], object] | None,
     ) -> Session: ...
@@ -44,7 +44,7 @@ class Session:
 
 def frontier(
     source: str | bytes,
-    options: Options,
+    options: list[Pair],
     progress: Callable[[str, int, int, int | None], object] | None,
 ) -> list[tuple[int, float | None, bytes]]: ...
 def list_adapters() -> list[tuple[str, str, str, str, str, int]]: ...
