@@ -61,7 +61,7 @@ pub(super) struct Args {
     /// Print instead which rewriting rules fired, why others did not, and what each does to numbers.
     #[arg(long, conflicts_with = "json")]
     why: bool,
-    /// Print instead the front of pool bytes against predicted time: no plan of it is beaten in both by another.
+    /// Print instead the front of the device's bytes against predicted time: no plan of it is beaten in both by another.
     #[arg(long, conflicts_with_all = ["why", "budget", "phases"])]
     frontier: bool,
     /// Draw the plan too, as SVG: where each tensor's rows lie in the pool, and while; with --frontier, bytes against

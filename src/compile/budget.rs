@@ -3,7 +3,7 @@
 use super::{
     compile_for::compile_for,
     cost_model::CostModel,
-    device_bytes,
+    device_bytes::{DeviceFormat, beside_pool},
     error::CompileError,
     lowered::LoweredModel,
     model::CompiledModel,
@@ -42,13 +42,7 @@ fn settings(lowered: &LoweredModel, options: &CompileOptions) -> Vec<Setting> {
         let options = CompileOptions { weights, stream_io, ..options.clone() };
         let LoweredModel { graph, .. } = lowered;
         let schedule = stream(graph, lowered.plain(), &streaming(graph, weights, stream_io, options.format));
-        let beside = device_bytes::beside_pool(
-            graph,
-            &schedule,
-            (weights, options.weight_format),
-            options.format,
-            options.limits.max_extent,
-        );
+        let beside = beside_pool(graph, &schedule, DeviceFormat::of(&options));
         let (_, least_us) = CostModel::new(graph, lowered.plain(), &options).predict(&schedule);
         Setting { weights, stream_io, beside, least_us }
     };

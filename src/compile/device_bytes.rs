@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{
     io_texture::io_texture,
-    model::CompiledModel,
-    options::{WeightFormat, WeightStorage},
+    model::{CompiledModel, Lowering},
+    options::{CompileOptions, WeightFormat, WeightStorage},
     transfer_slot::transfer_slot,
     weight_format::packings,
 };
@@ -13,7 +13,7 @@ use crate::{
     graph::{Graph, TensorId},
     kernels::UNIFORM_WORDS,
     ops,
-    plan::{RowTable, TexelFormat},
+    plan::{Plan, RowTable, TexelFormat},
     schedule::{Schedule, StepKind, StorageKind},
 };
 
@@ -32,14 +32,30 @@ const BLOCK: u64 = 320;
 /// Bytes of a texel of words.
 const WORDS_BYTES: u64 = 16;
 
+/// What the bytes of a model on a device depend on beside its steps and its plan.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeviceFormat {
+    /// Where weights are while it runs.
+    pub(super) weights: WeightStorage,
+    /// How those are stored that stay on the device.
+    pub(super) weight_format: WeightFormat,
+    /// Of all other texels.
+    pub(super) texels: TexelFormat,
+    /// The largest extent of a texture.
+    pub(super) max_extent: u32,
+}
+
+impl DeviceFormat {
+    /// As a model is compiled.
+    pub(super) const fn of(options: &CompileOptions) -> Self {
+        let CompileOptions { weights, weight_format, format, limits, .. } = options;
+        Self { weights: *weights, weight_format: *weight_format, texels: *format, max_extent: limits.max_extent }
+    }
+}
+
 /// What lies on the device beside the pool, in bytes: as far as it follows from what is streamed.
-pub(super) fn beside_pool(
-    graph: &Graph,
-    schedule: &Schedule,
-    (weights_in, weight_format): (WeightStorage, WeightFormat),
-    format: TexelFormat,
-    max_extent: u32,
-) -> u64 {
+pub(super) fn beside_pool(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> u64 {
+    let DeviceFormat { weights: weights_in, weight_format, texels: format, max_extent } = format;
     let texel = format.texel_bytes();
     // A texture has whole rows, of at most so many texels.
     let texture = |texels: u64, bytes: u64| if texels > 0 { texels.next_multiple_of(1024) * bytes } else { 0 };
@@ -86,6 +102,11 @@ fn resident_weights(graph: &Graph, schedule: &Schedule, weights: WeightFormat, f
     all
 }
 
+/// Bytes of the device's memory that a session of a plan takes, by itself on its device, reckoned from above.
+pub(super) fn planned_bytes(graph: &Graph, schedule: &Schedule, plan: &Plan, format: DeviceFormat) -> u64 {
+    plan.bytes() + beside_pool(graph, schedule, format) + tables(graph, schedule, plan)
+}
+
 impl CompiledModel {
     /// Bytes of the weights that stay on the device, as they are packed there.
     pub fn resident_weight_bytes(&self) -> u64 {
@@ -98,15 +119,10 @@ impl CompiledModel {
     /// tables, buffers for transfers, and half a MiB that wgpu keeps on each device. Reckoned from above by some tens of
     /// kilobytes; [`Session::memory`](crate::Session::memory) says what it came to.
     pub fn device_bytes(&self) -> u64 {
-        let Self { graph, schedule, plan, format, limits, .. } = self;
-        let beside = beside_pool(
-            graph,
-            schedule,
-            (self.lowering.weights, self.lowering.weight_format),
-            *format,
-            limits.max_extent,
-        );
-        plan.bytes() + beside + tables(self)
+        let Lowering { weights, weight_format, .. } = self.lowering;
+        let max_extent = self.limits.max_extent;
+        let format = DeviceFormat { weights, weight_format, texels: self.format, max_extent };
+        planned_bytes(&self.graph, &self.schedule, &self.plan, format)
     }
 
     /// Bytes of each of the two buffers that uploads in the middle of a run go through at most, and of each of the two for
@@ -119,8 +135,7 @@ impl CompiledModel {
 
 /// Parameters and row tables: of each operator, or tile of one, a block; rows that lie anywhere take a word each, wherever
 /// an operator reads or writes them.
-fn tables(compiled: &CompiledModel) -> u64 {
-    let CompiledModel { graph, schedule, plan, .. } = compiled;
+pub(super) fn tables(graph: &Graph, schedule: &Schedule, plan: &Plan) -> u64 {
     let rows = |tensor: TensorId| -> u64 {
         let Some(Some(storage)) = schedule.storage_of.get(tensor).copied() else { return 4 };
         match schedule.record(storage).and_then(|record| plan.placements.get(record)).map(|placed| &placed.rows) {

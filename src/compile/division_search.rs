@@ -89,7 +89,7 @@ impl Chain<'_, '_> {
             }
             let placed = self.variant.placed_in(segments, &texture_of, PACKINGS, self.control)?;
             smallest = match (placed, smallest) {
-                (Some(placed), Some(smallest)) if placed.bytes >= smallest.bytes => Some(smallest),
+                (Some(placed), Some(smallest)) if placed.device_bytes >= smallest.device_bytes => Some(smallest),
                 (placed, smallest) => placed.or(smallest),
             };
         }

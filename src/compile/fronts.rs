@@ -1,4 +1,4 @@
-//! The Pareto front of all variants of a model: pool bytes against predicted time.
+//! The Pareto front of all variants of a model: bytes of the device against predicted time.
 //!
 //! Variants differ in the concatenations and pads that are written in place: those that cost no memory where memory is
 //! shortest, or all. Writing in place saves steps, but a part that is made long before the others keeps room for them.
@@ -79,13 +79,13 @@ impl<'a> Fronts<'a> {
         }
         all.sort_by(|a, b| {
             let (a, b) = (&a.placed, &b.placed);
-            a.predicted_us.total_cmp(&b.predicted_us).then(a.bytes.cmp(&b.bytes))
+            a.predicted_us.total_cmp(&b.predicted_us).then(a.device_bytes.cmp(&b.device_bytes))
         });
         // In order of time, a plan is beaten in both unless it has fewer bytes than all before it.
         let mut least = u64::MAX;
         all.retain(|found| {
-            let better = found.placed.bytes < least;
-            least = least.min(found.placed.bytes);
+            let better = found.placed.device_bytes < least;
+            least = least.min(found.placed.device_bytes);
             better
         });
         all
@@ -102,11 +102,11 @@ impl<'a> Fronts<'a> {
         }
     }
 
-    /// The point with the least product of bytes and time. Live bytes are a lower bound of a placement's bytes, so
+    /// The point with the least product of bytes and time. What lives at once is a lower bound of a pool's bytes, so
     /// divisions whose bound is no better than the best plan so far are not placed: placing takes most of the time.
     pub(super) fn best_product(&self, control: &SearchControl<'_>) -> Result<Point, CompileError> {
         let worth = |bytes: u64, us: f64| bytes as f64 * us;
-        let bound = |candidate: &Candidate| worth(candidate.live_bytes, candidate.predicted_us);
+        let bound = |candidate: &Candidate| worth(candidate.least_device_bytes(), candidate.predicted_us);
         let mut candidates: Vec<(usize, Candidate)> = Vec::new();
         for (index, front) in self.fronts.iter().enumerate() {
             candidates.extend(front.candidates(control)?.into_iter().map(|candidate| (index, candidate)));
@@ -117,13 +117,13 @@ impl<'a> Fronts<'a> {
         let count = candidates.len() as u64;
         for (done, (front, candidate)) in (0..).zip(candidates) {
             let progress = Progress::new("placing rows of divisions into phases", done, count);
-            if bound(&candidate) >= worth(best.placed.bytes, best.placed.predicted_us) || control.should_stop() {
+            if bound(&candidate) >= worth(best.placed.device_bytes, best.placed.predicted_us) || control.should_stop() {
                 break;
             }
             let variant = &self.fronts[front].variant;
             let placed = variant.placed(candidate.segments, SearchBudget::ROWS, &control.stage(progress))?;
             let Some(placed) = placed else { continue };
-            if worth(placed.bytes, placed.predicted_us) < worth(best.placed.bytes, best.placed.predicted_us) {
+            if worth(placed.device_bytes, placed.predicted_us) < worth(best.placed.device_bytes, best.placed.predicted_us) {
                 best = FrontEntry { front: Some(front), placed };
             }
         }
@@ -138,7 +138,7 @@ impl<'a> Fronts<'a> {
     ) -> Result<Vec<FrontEntry>, CompileError> {
         for (index, (front, mine)) in self.fronts.iter().zip(&mut placed).enumerate() {
             // There is none where the search was stopped, or where the steps of every division read too many rows.
-            if let Some(least) = mine.iter().min_by_key(|placed| (placed.bytes, placed.dispatches)).cloned() {
+            if let Some(least) = mine.iter().min_by_key(|placed| (placed.device_bytes, placed.dispatches)).cloned() {
                 mine.push(front.smallest(least, index..self.fronts.len(), control)?);
             }
         }

@@ -67,7 +67,7 @@ pub fn compile(
     compiled?.with_rounded_weights()
 }
 
-/// The Pareto front of pool bytes against predicted time: no point is beaten in both by another, and the last is what
+/// The Pareto front of the device's bytes against predicted time: no point is beaten in both by another, and the last is what
 /// [`Phases::Min`] takes. Stopped like [`compile`].
 ///
 /// # Errors

@@ -12,10 +12,10 @@ pub enum Phases {
     /// Every operator runs once, over all rows.
     #[default]
     Off,
-    /// The point of the front with the least product of bytes and time: beyond it a percent of bytes costs more than a
-    /// percent of time.
+    /// The point of the front with the least product of the device's bytes and time: beyond it a percent of bytes costs
+    /// more than a percent of time.
     Auto,
-    /// The smallest pool that is found.
+    /// The plan that takes the fewest bytes of the device, of all that are found.
     Min,
     /// The fastest plan whose pool takes no more than so many bytes.
     Budget(u64),

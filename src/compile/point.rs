@@ -24,6 +24,9 @@ pub struct Peak {
 pub struct Point {
     /// Bytes of the pool.
     pub bytes: u64,
+    /// Bytes of the device's memory that a session of it takes: see
+    /// [`CompiledModel::device_bytes`](super::CompiledModel::device_bytes).
+    pub device_bytes: u64,
     /// Bytes of the rows alive at the peak of this schedule; no placement of it takes less.
     pub live_bytes: u64,
     /// The step of the peak.

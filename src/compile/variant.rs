@@ -3,6 +3,7 @@
 
 use super::{
     cost_model::CostModel,
+    device_bytes::{DeviceFormat, beside_pool, tables},
     error::CompileError,
     lowered::{UnphasedPlan, UnphasedSchedule},
     options::CompileOptions,
@@ -29,17 +30,29 @@ const MAX_ROWS_READ: u64 = 1 << 26;
 /// What is known of a division into segments before it has a plan.
 pub(super) struct Candidate {
     pub(super) live_bytes: u64,
+    /// Bytes of the device beside the pool, without tables, which follow from a plan.
+    pub(super) beside: u64,
     peak: Peak,
     dispatches: u64,
     pub(super) predicted_us: f64,
     pub(super) segments: Vec<Segment>,
 }
 
+impl Candidate {
+    /// No plan of it takes fewer bytes of the device.
+    pub(super) const fn least_device_bytes(&self) -> u64 {
+        self.live_bytes + self.beside
+    }
+}
+
 /// A candidate with its plan. The steps follow from the segments and are computed again when they are wanted: there are
 /// many candidates, and steps take more memory than all else.
 #[derive(Clone)]
 pub(super) struct PlacedCandidate {
+    /// Bytes of the pool.
     pub(super) bytes: u64,
+    /// Bytes of all of the device's memory.
+    pub(super) device_bytes: u64,
     live_bytes: u64,
     peak: Peak,
     pub(super) dispatches: u64,
@@ -51,15 +64,17 @@ pub(super) struct PlacedCandidate {
 }
 
 impl PlacedCandidate {
-    fn new(candidate: Candidate, steps: usize, plan: Plan) -> Self {
-        let Candidate { live_bytes, peak, dispatches, predicted_us, segments } = candidate;
-        Self { bytes: plan.bytes(), live_bytes, peak, dispatches, predicted_us, segments, steps, plan }
+    fn new(graph: &Graph, candidate: Candidate, schedule: &Schedule, plan: Plan) -> Self {
+        let Candidate { live_bytes, beside, peak, dispatches, predicted_us, segments } = candidate;
+        let (bytes, steps) = (plan.bytes(), schedule.steps.len());
+        let device_bytes = bytes + beside + tables(graph, schedule, &plan);
+        Self { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, segments, steps, plan }
     }
 
     /// The point, whose steps are those of `schedule`, with these parts written in place.
     pub(super) fn with(self, schedule: Schedule, in_place: NodeSet) -> Point {
-        let Self { bytes, live_bytes, peak, dispatches, predicted_us, segments, plan, .. } = self;
-        Point { bytes, live_bytes, peak, dispatches, predicted_us, segments, in_place, schedule, plan }
+        let Self { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, segments, plan, .. } = self;
+        Point { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, segments, in_place, schedule, plan }
     }
 }
 
@@ -82,8 +97,9 @@ pub(super) fn without_phases(graph: &Graph, whole: &UnphasedPlan, options: &Comp
     let (dispatches, predicted_us) = CostModel::new(graph, unphased, options).predict(streamed);
     let live_bytes = live_peak.texels * options.format.texel_bytes();
     let peak = peak(graph, unphased, &[], streamed, live_peak.step);
-    let candidate = Candidate { live_bytes, peak, dispatches, predicted_us, segments: Vec::new() };
-    PlacedCandidate::new(candidate, streamed.steps.len(), whole.plan.clone())
+    let beside = beside_pool(graph, streamed, DeviceFormat::of(options));
+    let candidate = Candidate { live_bytes, beside, peak, dispatches, predicted_us, segments: Vec::new() };
+    PlacedCandidate::new(graph, candidate, streamed, whole.plan.clone())
 }
 
 /// All that a point is made from.
@@ -162,7 +178,7 @@ impl<'a> Variant<'a> {
         "phases".clone_into(&mut plan.strategy);
         // The checker shares no code with the planner, so an error of either shows here.
         rows.check(&plan, self.options.limits)?;
-        Ok(Some(PlacedCandidate::new(candidate, schedule.steps.len(), plan)))
+        Ok(Some(PlacedCandidate::new(self.graph, candidate, &schedule, plan)))
     }
 
     /// Whether some weights are uploaded in every run.
@@ -193,7 +209,7 @@ impl<'a> Variant<'a> {
     ) -> Result<Point, CompileError> {
         rows.check(&plan, self.options.limits)?;
         let candidate = self.priced(segments, &schedule, rows)?;
-        Ok(PlacedCandidate::new(candidate, schedule.steps.len(), plan).with(schedule, self.in_place.clone()))
+        Ok(PlacedCandidate::new(self.graph, candidate, &schedule, plan).with(schedule, self.in_place.clone()))
     }
 
     fn priced(&self, segments: Vec<Segment>, schedule: &Schedule, rows: &Rows) -> Result<Candidate, CompileError> {
@@ -201,7 +217,8 @@ impl<'a> Variant<'a> {
         let (dispatches, predicted_us) = self.cost_model.predict(schedule);
         let live_bytes = live_peak.texels * self.options.format.texel_bytes();
         let peak = peak(self.graph, &self.unphased, &segments, schedule, live_peak.step);
-        Ok(Candidate { live_bytes, peak, dispatches, predicted_us, segments })
+        let beside = beside_pool(self.graph, schedule, DeviceFormat::of(self.options));
+        Ok(Candidate { live_bytes, beside, peak, dispatches, predicted_us, segments })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Pictures as SVG text: a compiled model's pool, and the front, bytes of the pool against time.
+//! Pictures as SVG text: a compiled model's pool, and the front, bytes of the device against time.
 
 use std::fmt::Write;
 
@@ -40,7 +40,7 @@ impl FrontReport {
         } else {
             "predicted"
         };
-        let title = format!("{}: bytes of the pool against {what} milliseconds", self.model);
+        let title = format!("{}: bytes of the device against {what} milliseconds", self.model);
         let mut text = format!(
             "{}\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" \
              fill=\"#fff\"/>\n<text x=\"{LEFT}\" y=\"20\" font-size=\"13\">{}</text>\n",
@@ -65,17 +65,18 @@ fn curve(
 ) {
     let timed: Vec<(&FrontPoint, f64)> = points.iter().filter_map(|p| Some((p, time(p)?))).collect();
     let places: Vec<String> =
-        timed.iter().map(|(p, ms)| format!("{:.1},{:.1}", axes.x(*ms), axes.y(p.bytes as f64))).collect();
+        timed.iter().map(|(p, ms)| format!("{:.1},{:.1}", axes.x(*ms), axes.y(p.device_bytes as f64))).collect();
     // Writing to a string cannot fail.
     let _ = writeln!(text, "<polyline points=\"{}\" fill=\"none\" stroke=\"{stroke}\"/>", places.join(" "));
     for (p, ms) in timed {
-        let label = format!("{} bytes, {ms:.3} ms, {} dispatches", grouped(p.bytes), p.dispatches);
+        let [device, pool] = [p.device_bytes, p.bytes].map(grouped);
+        let label = format!("{device} bytes, {pool} of them the pool; {ms:.3} ms, {} dispatches", p.dispatches);
         let _ = writeln!(
             text,
             "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" stroke=\"{stroke}\" fill=\"{fill}\">\
              <title>{label}</title></circle>",
             axes.x(ms),
-            axes.y(p.bytes as f64)
+            axes.y(p.device_bytes as f64)
         );
     }
 }
@@ -90,14 +91,14 @@ struct Axes {
 
 impl Axes {
     fn new(points: &[FrontPoint]) -> Self {
-        // A pool of no bytes has no logarithm.
-        let bytes = points.iter().map(|p| (p.bytes.max(1) as f64).log2());
+        // No bytes have no logarithm.
+        let bytes = points.iter().map(|p| (p.device_bytes.max(1) as f64).log2());
         let (low, high) = bytes.fold((f64::MAX, 0.0f64), |(low, high), b| (low.min(b), high.max(b)));
         let times = points.iter().flat_map(|p| [Some(p.predicted_ms), p.measured_ms]).flatten();
         // Never zero, since times are divided by it, and a little more than the longest, whose point is not to lie on
         // the edge.
         let longest = times.fold(1e-3, f64::max) * 1.05;
-        // The line above the largest, so that there are two even where all pools are equal.
+        // The line above the largest, so that there are two even where all take as much.
         Self { lines: [low.min(high).floor(), high.floor() + 1.0], longest }
     }
 

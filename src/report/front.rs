@@ -1,4 +1,4 @@
-//! The front of phased plans: pool bytes against predicted time.
+//! The front of phased plans: bytes of the device against predicted time.
 
 use super::{PeakReport, SegmentReport, compiled::segments, grouped};
 use crate::{
@@ -25,7 +25,9 @@ pub struct FrontReport {
 /// One plan of the front.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FrontPoint {
-    /// Bytes of the pool.
+    /// Bytes of the device's memory that a session takes: pool, weights, inputs and outputs, tables, transfers.
+    pub device_bytes: u64,
+    /// Bytes of the pool alone.
     pub bytes: u64,
     /// Bytes of the rows alive at the peak of its schedule.
     pub live_bytes: u64,
@@ -49,6 +51,7 @@ impl FrontReport {
     /// The report of a front.
     pub fn from_frontier(model: &str, front: &Frontier) -> Self {
         let point = |point: &Point| FrontPoint {
+            device_bytes: point.device_bytes,
             bytes: point.bytes,
             live_bytes: point.live_bytes,
             dispatches: point.dispatches,
@@ -71,9 +74,9 @@ impl fmt::Display for FrontReport {
             Clock::Wall => "time",
             Clock::Processor => "processor time (of all cores together, which a software device shares)",
         };
-        writeln!(f, "{}: pool bytes against {} {time}", self.model, if measured { "measured" } else { "predicted" })?;
+        writeln!(f, "{}: bytes of the device against {} {time}", self.model, if measured { "measured" } else { "predicted" })?;
         writeln!(f)?;
-        write!(f, "  {:>14} {:>14} {:>11} {:>10}", "pool bytes", "live rows", "dispatches", "about ms")?;
+        write!(f, "  {:>14} {:>14} {:>14} {:>11} {:>10}", "device bytes", "pool bytes", "live rows", "dispatches", "about ms")?;
         if measured {
             write!(f, " {:>9} {:>6} {:>9}", "ms", "off by", "wall ms")?;
         }
@@ -87,8 +90,8 @@ impl fmt::Display for FrontReport {
                 }
                 segments => segments.to_string(),
             };
-            let (bytes, live) = (grouped(p.bytes), grouped(p.live_bytes));
-            write!(f, "  {bytes:>14} {live:>14} {:>11} {:>10.1}", p.dispatches, p.predicted_ms)?;
+            let [device, bytes, live] = [p.device_bytes, p.bytes, p.live_bytes].map(grouped);
+            write!(f, "  {device:>14} {bytes:>14} {live:>14} {:>11} {:>10.1}", p.dispatches, p.predicted_ms)?;
             if let Some(ms) = p.measured_ms {
                 let wall = p.wall_ms.unwrap_or(ms);
                 write!(f, " {ms:>9.1} {:>+4.0} % {wall:>9.1}", 100.0 * (p.predicted_ms / ms - 1.0))?;

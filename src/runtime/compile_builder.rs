@@ -89,13 +89,14 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
-    /// The smallest pool that is found, however many dispatches that takes.
+    /// The fewest bytes of the device's memory that are found, however many dispatches that takes. They are the pool and
+    /// what lies beside it; without [streaming](Self::stream_weights) nearly only the pool can fall.
     pub fn smallest(mut self) -> Self {
         self.options.phases = Phases::Min;
         self
     }
 
-    /// The plan beyond which a percent of bytes less costs more than a percent of time.
+    /// The plan beyond which a percent less of the device's bytes costs more than a percent of time.
     pub fn balanced(mut self) -> Self {
         self.options.phases = Phases::Auto;
         self
@@ -196,7 +197,7 @@ impl<'a> CompileBuilder<'a> {
         search(self.model.graph(), &self.options, &control)
     }
 
-    /// All plans of which none is beaten in both bytes and time, the fastest first.
+    /// All plans of which none is beaten in both the device's bytes and time, the fastest first.
     ///
     /// # Errors
     /// As [`build`](Self::build).
