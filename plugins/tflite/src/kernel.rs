@@ -1,0 +1,186 @@
+//! A kernel: a set of nodes on the device, run by the runtime in their place.
+
+use std::{
+    ffi::{c_char, c_void},
+    ptr,
+    sync::Arc,
+};
+
+use texpool::Session;
+
+use crate::{
+    abi::{TfLiteContext, TfLiteDelegateParams, TfLiteNode, TfLiteRegistration, TfLiteStatus, code},
+    device::Device,
+    graph::{Node, Tensors},
+    guard::guarded,
+    host::{Host, partition, report},
+    read::{Readable, extents, read},
+    select::Part,
+    shared::{Shared, shared_of},
+    values::{room, view},
+};
+
+/// How the runtime calls kernels.
+pub(crate) const REGISTRATION: TfLiteRegistration = TfLiteRegistration {
+    init: Some(init),
+    free: Some(free),
+    prepare: Some(prepare),
+    invoke: Some(invoke),
+    profiling_string: None,
+    builtin_code: code::DELEGATE,
+    custom_name: c"texpool".as_ptr(),
+    version: 1,
+    registration_external: ptr::null_mut(),
+    async_kernel: ptr::null_mut(),
+    inplace_operator: 0,
+};
+
+/// A kernel, which the runtime calls from one thread at a time.
+struct Kernel {
+    shared: Arc<Shared>,
+    /// Which graph it is of.
+    graph: usize,
+    part: Part,
+    prepared: Option<Prepared>,
+}
+
+/// A kernel's nodes on the device, for the extents that they had.
+struct Prepared {
+    extents: Vec<(i32, Vec<i32>)>,
+    session: Session,
+    inputs: Vec<i32>,
+    outputs: Vec<i32>,
+    /// Kept open.
+    _device: Arc<Device>,
+}
+
+impl Kernel {
+    /// # Safety
+    /// The pointer is to parameters that the runtime has made for a delegate of ours.
+    unsafe fn new(host: &Host, params: *const TfLiteDelegateParams) -> Result<Self, String> {
+        // SAFETY: as the caller of this function promises.
+        let (shared, partition) = unsafe {
+            let params = params.as_ref().ok_or_else(|| "the runtime gives no parameters".to_owned())?;
+            (shared_of(params.delegate)?, partition(params))
+        };
+        let graph = host.address();
+        let part = shared.take(graph, &partition.nodes);
+        let part = part.ok_or_else(|| "the runtime has divided the graph otherwise than it said".to_owned())?;
+        if part.partition.outputs != partition.outputs {
+            return Err("the runtime reads other results of a part than it said".to_owned());
+        }
+        Ok(Self { shared, graph, part, prepared: None })
+    }
+
+    /// Plans the nodes, unless they are planned for these extents already.
+    fn prepare(&mut self, host: &Host) -> Result<(), String> {
+        let Part { nodes, outputs, readable, .. } = &mut self.part;
+        // Nodes of constants alone.
+        if outputs.is_empty() {
+            return Ok(());
+        }
+        let nodes: Vec<&Node> = (*nodes).iter().collect();
+        let tensors = Tensors::read(host, nodes.iter().copied());
+        let now = extents(&nodes, &tensors);
+        if self.prepared.as_ref().is_none_or(|prepared| prepared.extents != now) {
+            // What is planned for other extents makes room first.
+            self.prepared = None;
+            let readable = match readable.take().filter(|readable| readable.extents == now) {
+                Some(readable) => readable,
+                None => read(&nodes, &tensors, outputs, self.shared.options.named.import()).map_err(|refusals| {
+                    let lines = refusals.iter().map(|refusal| format!("node {}: {}", refusal.node, refusal.reason));
+                    format!("extents have changed, and now: {}", lines.collect::<Vec<_>>().join("\n"))
+                })?,
+            };
+            let Readable { model, inputs, outputs, .. } = readable;
+            let (session, planned, device) = self.shared.session(&model)?;
+            self.shared.note_planned(self.graph, &self.part.partition.nodes, planned)?;
+            self.prepared = Some(Prepared { extents: now, session, inputs, outputs, _device: device });
+        }
+        Ok(())
+    }
+
+    fn invoke(&mut self, host: &Host) -> Result<(), String> {
+        if self.part.outputs.is_empty() {
+            return Ok(());
+        }
+        let prepared = self.prepared.as_mut().ok_or_else(|| "the runtime runs a part that is not prepared".to_owned())?;
+        let Prepared { session, inputs, outputs, extents, .. } = prepared;
+        // Memory of such a tensor is taken while the graph runs.
+        for &index in &*outputs {
+            let dims = extents.iter().find(|(other, _)| *other == index).map_or(&[][..], |(_, dims)| dims);
+            if host.is_dynamic(index) {
+                host.resize(index, dims)?;
+            }
+        }
+        let (mut given, mut rooms) = (Vec::with_capacity(inputs.len()), Vec::with_capacity(outputs.len()));
+        for (position, (&index, info)) in inputs.iter().zip(session.inputs()).enumerate() {
+            // SAFETY: the runtime changes nothing before this call returns.
+            given.push((position, unsafe { view(host, index, info) }?));
+        }
+        for (position, (&index, info)) in outputs.iter().zip(session.outputs()).enumerate() {
+            // SAFETY: the runtime has made room for this node's results alone, each for itself.
+            rooms.push((position, unsafe { room(host, index, info) }?));
+        }
+        session.run_into(given, rooms).map_err(|error| error.to_string())
+    }
+}
+
+unsafe extern "C" fn init(context: *mut TfLiteContext, params: *const c_char, _: usize) -> *mut c_void {
+    // A kernel that cannot be made is NULL: the delegate finds that out, and tells the runtime.
+    let made = guarded(|| {
+        // SAFETY: the runtime hands a context over, and of delegates the parameters that it has made.
+        unsafe { Kernel::new(&Host::new(context)?, params.cast()) }
+    });
+    match made {
+        Ok(kernel) => Box::into_raw(Box::new(kernel)).cast(),
+        Err(reason) => {
+            report(context, &reason);
+            ptr::null_mut()
+        }
+    }
+}
+
+unsafe extern "C" fn free(_: *mut TfLiteContext, kernel: *mut c_void) {
+    if !kernel.is_null() {
+        let _ = guarded(|| {
+            // SAFETY: `init` has made it, and the runtime frees it once.
+            drop(unsafe { Box::from_raw(kernel.cast::<Kernel>()) });
+            Ok(())
+        });
+    }
+}
+
+unsafe extern "C" fn prepare(context: *mut TfLiteContext, node: *mut TfLiteNode) -> TfLiteStatus {
+    // SAFETY: the runtime hands over what it has.
+    unsafe { with_kernel(context, node, Kernel::prepare) }
+}
+
+unsafe extern "C" fn invoke(context: *mut TfLiteContext, node: *mut TfLiteNode) -> TfLiteStatus {
+    // SAFETY: the runtime hands over what it has.
+    unsafe { with_kernel(context, node, Kernel::invoke) }
+}
+
+/// # Safety
+/// Both pointers are the runtime's, and the node is one of a kernel of ours.
+unsafe fn with_kernel(
+    context: *mut TfLiteContext,
+    node: *mut TfLiteNode,
+    call: impl FnOnce(&mut Kernel, &Host) -> Result<(), String>,
+) -> TfLiteStatus {
+    let result = guarded(|| {
+        // SAFETY: as the caller of this function promises; a kernel is called by one thread at a time.
+        let (host, kernel) = unsafe {
+            let kernel = node.as_ref().and_then(|node| node.user_data.cast::<Kernel>().as_mut());
+            (Host::new(context)?, kernel.ok_or_else(|| "the runtime calls a part that was not made".to_owned())?)
+        };
+        call(kernel, &host)
+    });
+    match result {
+        Ok(()) => TfLiteStatus::OK,
+        Err(reason) => {
+            report(context, &reason);
+            TfLiteStatus::DELEGATE_ERROR
+        }
+    }
+}
