@@ -94,7 +94,9 @@ impl Delegate {
             report.text().lines().for_each(|line| eprintln!("texpool: {line}"));
         } else if lines == report.nodes.len() && !options.whole_graph {
             let first = left.lines().next().unwrap_or("it has none");
-            eprintln!("texpool: no node of the graph is taken, the runtime runs all {lines} of them. The first: {first}");
+            eprintln!(
+                "texpool: no node of the graph is taken, the runtime runs all {lines} of them. The first: {first}"
+            );
         }
         match options.whole_graph && lines > 0 {
             true => Err(format!("option `whole_graph` is set, and nodes are left:\n{left}")),
@@ -108,7 +110,8 @@ unsafe extern "C" fn prepare(context: *mut TfLiteContext, delegate: *mut TfLiteD
         // SAFETY: the runtime hands over a context, and the delegate that it was given.
         unsafe {
             let host = Host::new(context)?;
-            let this = delegate.cast::<Delegate>().as_ref().ok_or_else(|| "the runtime gives no delegate".to_owned())?;
+            let this =
+                delegate.cast::<Delegate>().as_ref().ok_or_else(|| "the runtime gives no delegate".to_owned())?;
             this.apply(&host, delegate)
         }
     });

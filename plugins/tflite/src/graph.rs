@@ -8,7 +8,9 @@ use crate::{
         quantization, type_of,
     },
     builtin_data::{Options, options},
+    flatbuffer::Table,
     host::{Host, text},
+    sparsity::sparsity_table,
 };
 
 /// A node. It is a copy: the runtime shows its nodes only while a delegate is applied.
@@ -67,7 +69,7 @@ pub(crate) struct Tensor<'h> {
     pub(crate) variable: bool,
     /// Whether its extents are known only while the graph runs.
     pub(crate) dynamic: bool,
-    pub(crate) sparse: bool,
+    pub(crate) sparsity: Option<Table>,
 }
 
 /// What a tensor's integers stand for: nothing else than themselves where there are no scales.
@@ -92,9 +94,9 @@ impl<'h> Tensor<'h> {
                 dtype: type_of::file(tensor.element_type),
                 constant: constant.then(|| slice::from_raw_parts(values, tensor.bytes)),
                 quantization: Quantization::read(tensor),
-                variable: tensor.is_variable,
+                variable: tensor.is_variable(),
                 dynamic: tensor.allocation_type == allocation::DYNAMIC,
-                sparse: !tensor.sparsity.is_null(),
+                sparsity: tensor.sparsity.as_ref().map(|sparsity| sparsity_table(sparsity)),
             }
         }
     }
@@ -176,8 +178,8 @@ pub(crate) fn of_constants(nodes: &[Node], tensors: &Tensors<'_>) -> Vec<bool> {
         .iter()
         .map(|node| {
             let mut inputs = node.inputs.iter().filter(|&&index| index >= 0).peekable();
-            let all = inputs.peek().is_some()
-                && inputs.all(|&index| tensors.is_constant(index) || computed.contains(&index));
+            let all =
+                inputs.peek().is_some() && inputs.all(|&index| tensors.is_constant(index) || computed.contains(&index));
             if all {
                 computed.extend(node.outputs.iter().copied());
             }

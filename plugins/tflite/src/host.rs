@@ -30,7 +30,7 @@ pub(crate) struct Partition {
     pub(crate) outputs: Vec<i32>,
 }
 
-/// Distances between structs as the runtime has them, in bytes; none where it has too few to tell.
+/// Bytes of structs as the runtime has them; none where it has too few to tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) tensor: Option<usize>,
@@ -132,8 +132,7 @@ impl Host {
         nodes: &[i32],
         delegate: *mut TfLiteDelegate,
     ) -> Result<(), String> {
-        let call =
-            self.raw().replace_node_subsets.ok_or_else(|| missing("ReplaceNodeSubsetsWithDelegateKernels"))?;
+        let call = self.raw().replace_node_subsets.ok_or_else(|| missing("ReplaceNodeSubsetsWithDelegateKernels"))?;
         let list = OwnedIntArray::new(nodes).ok_or_else(|| "too many nodes".to_owned())?;
         // SAFETY: the runtime offers it to be called so, and copies the list.
         let status = unsafe { call(self.context, registration, list.as_ptr(), delegate) };
@@ -151,18 +150,17 @@ impl Host {
         }
     }
 
-    /// Looks whether the runtime's structs are as large as those here.
+    /// Looks whether the runtime's structs are those here: by what stands in each tensor, and by how far a node is from what
+    /// runs it and from the next.
     pub(crate) fn layout(&self, plan: &[i32]) -> Result<Layout, String> {
         let mut layout = Layout::default();
-        let raw = self.raw();
-        if let (Some(get), 2..) = (raw.get_tensor, raw.tensors_size) {
-            // SAFETY: the runtime offers it to be called so, and has two tensors.
-            let [first, second] = [0, 1].map(|index| unsafe { get(self.context, index) }.addr());
-            if first != raw.tensors.addr() {
-                return Err("this runtime's TfLiteContext has another layout than is known here".to_owned());
+        let tensors = self.raw().tensors_size;
+        for index in 0..i32::try_from(tensors).unwrap_or(0) {
+            if !self.tensor(index).is_some_and(TfLiteTensor::is_plausible) {
+                return Err("this runtime's TfLiteTensor has another layout than is known here".to_owned());
             }
-            layout.tensor = Some(second.wrapping_sub(first));
         }
+        layout.tensor = (tensors > 1).then_some(size_of::<TfLiteTensor>());
         if let Some(&index) = plan.first() {
             let (node, registration) = self.node(index)?;
             let distance = ptr::from_ref(registration).addr().wrapping_sub(ptr::from_ref(node).addr());
@@ -174,22 +172,13 @@ impl Host {
                 layout.registration = Some(pair.wrapping_sub(distance));
             }
         }
-        layout.check().map(|()| layout)
-    }
-}
-
-impl Layout {
-    fn check(self) -> Result<(), String> {
-        let known = [
-            ("TfLiteTensor", self.tensor, size_of::<TfLiteTensor>()),
-            ("TfLiteNode", self.node, size_of::<TfLiteNode>()),
-        ];
-        for (name, found, here) in known {
-            if let Some(found) = found.filter(|&found| found != here) {
-                return Err(format!("this runtime's {name} has {found} bytes, not {here}: it is not known here"));
+        let here = size_of::<TfLiteNode>();
+        match layout.node.filter(|&found| found != here) {
+            Some(found) => {
+                Err(format!("this runtime's TfLiteNode has {found} bytes, not {here}: it is not known here"))
             }
+            None => Ok(layout),
         }
-        Ok(())
     }
 }
 

@@ -41,7 +41,7 @@ struct Kernel {
     /// Which graph it is of.
     graph: usize,
     part: Part,
-    prepared: Option<Prepared>,
+    prepared: Result<Prepared, String>,
 }
 
 /// A kernel's nodes on the device, for the extents that they had.
@@ -69,12 +69,12 @@ impl Kernel {
         if part.partition.outputs != partition.outputs {
             return Err("the runtime reads other results of a part than it said".to_owned());
         }
-        Ok(Self { shared, graph, part, prepared: None })
+        Ok(Self { shared, graph, part, prepared: Err("the runtime runs a part that is not prepared".to_owned()) })
     }
 
     /// Plans the nodes, unless they are planned for these extents already.
     fn prepare(&mut self, host: &Host) -> Result<(), String> {
-        let Part { nodes, outputs, readable, .. } = &mut self.part;
+        let Part { nodes, outputs, readable, partition } = &mut self.part;
         // Nodes of constants alone.
         if outputs.is_empty() {
             return Ok(());
@@ -82,21 +82,27 @@ impl Kernel {
         let nodes: Vec<&Node> = (*nodes).iter().collect();
         let tensors = Tensors::read(host, nodes.iter().copied());
         let now = extents(&nodes, &tensors);
-        if self.prepared.as_ref().is_none_or(|prepared| prepared.extents != now) {
-            // What is planned for other extents makes room first.
-            self.prepared = None;
-            let readable = match readable.take().filter(|readable| readable.extents == now) {
-                Some(readable) => readable,
-                None => read(&nodes, &tensors, outputs, self.shared.options.named.import()).map_err(|refusals| {
-                    let lines = refusals.iter().map(|refusal| format!("node {}: {}", refusal.node, refusal.reason));
-                    format!("extents have changed, and now: {}", lines.collect::<Vec<_>>().join("\n"))
-                })?,
-            };
-            let Readable { model, inputs, outputs, .. } = readable;
-            let (session, planned, device) = self.shared.session(&model)?;
-            self.shared.note_planned(self.graph, &self.part.partition.nodes, planned)?;
-            self.prepared = Some(Prepared { extents: now, session, inputs, outputs, _device: device });
+        if self.prepared.as_ref().is_ok_and(|prepared| prepared.extents == now) {
+            return Ok(());
         }
+        // What is planned for other extents makes room first.
+        self.prepared = Err("the part could not be planned".to_owned());
+        let options = self.shared.options.named.import();
+        let read_before = readable.take().filter(|readable| readable.extents == now);
+        let readable = match read_before.map_or_else(|| read(&nodes, &tensors, outputs, options), Ok) {
+            Ok(readable) => readable,
+            Err(refusals) => {
+                // The runtime may ask before it has worked out the extents of all tensors, and asks again then.
+                let lines = refusals.iter().map(|refusal| format!("node {}: {}", refusal.node, refusal.reason));
+                let lines = lines.collect::<Vec<_>>().join("\n");
+                self.prepared = Err(format!("a part cannot be planned for the extents that inputs have now:\n{lines}"));
+                return Ok(());
+            }
+        };
+        let Readable { model, inputs, outputs, .. } = readable;
+        let (session, planned, device) = self.shared.session(&model)?;
+        self.shared.note_planned(self.graph, &partition.nodes, planned)?;
+        self.prepared = Ok(Prepared { extents: now, session, inputs, outputs, _device: device });
         Ok(())
     }
 
@@ -104,7 +110,7 @@ impl Kernel {
         if self.part.outputs.is_empty() {
             return Ok(());
         }
-        let prepared = self.prepared.as_mut().ok_or_else(|| "the runtime runs a part that is not prepared".to_owned())?;
+        let prepared = self.prepared.as_mut().map_err(|reason| reason.clone())?;
         let Prepared { session, inputs, outputs, extents, .. } = prepared;
         // Memory of such a tensor is taken while the graph runs.
         for &index in &*outputs {

@@ -23,6 +23,7 @@ mod read;
 mod report;
 mod select;
 mod shared;
+mod sparsity;
 mod values;
 mod written;
 

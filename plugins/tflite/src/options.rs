@@ -57,7 +57,8 @@ impl Options {
 
     /// Where plans are kept that took long to find; none where there is no folder, or no long search.
     pub(crate) fn plans(&self) -> Option<(PathBuf, &str)> {
-        let searched = ["budget", "phases", "stream"].iter().any(|name| self.plan_key.contains(&format!("(\"{name}\"")));
+        let searched =
+            ["budget", "phases", "stream"].iter().any(|name| self.plan_key.contains(&format!("(\"{name}\"")));
         let folder = self.named.cache_dir().filter(|_| searched)?;
         Some((Path::join(folder, "plans"), &self.plan_key))
     }

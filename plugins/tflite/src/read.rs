@@ -44,8 +44,8 @@ pub(crate) fn read(
     outputs: &[i32],
     options: &ImportOptions,
 ) -> Result<Readable, Vec<Refusal>> {
-    let Written { bytes, inputs, outputs } = write(nodes, tensors, outputs)
-        .map_err(|(node, reason)| vec![Refusal { node, operator: None, reason }])?;
+    let Written { bytes, inputs, outputs } =
+        write(nodes, tensors, outputs).map_err(|(node, reason)| vec![Refusal { node, operator: None, reason }])?;
     match Model::from_bytes_with(bytes, options) {
         Ok(model) => Ok(Readable { model, inputs, outputs, extents: extents(nodes, tensors) }),
         Err(error) => Err(refusals(nodes, tensors, &error)),

@@ -65,7 +65,8 @@ impl GraphReport {
     /// All of it as text, a line each.
     pub(crate) fn text(&self) -> String {
         let (taken, all, parts) = (self.taken(), self.nodes.len(), self.parts.len());
-        let mut text = format!("{taken} of {all} nodes are taken, in {parts} part{}\n", if parts == 1 { "" } else { "s" });
+        let mut text =
+            format!("{taken} of {all} nodes are taken, in {parts} part{}\n", if parts == 1 { "" } else { "s" });
         for (number, part) in self.parts.iter().enumerate() {
             let [copied_in, copied_out] = [&part.inputs, &part.outputs].map(|list| sum(list));
             let nodes = part.nodes.len();

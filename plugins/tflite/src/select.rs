@@ -115,7 +115,8 @@ impl Search<'_, '_> {
             if node.code == code::DELEGATE {
                 self.leave_because(node, "another delegate has taken it".to_owned());
             } else if let Some(name) = read.map(|index| self.name(*index)) {
-                let reason = format!("extents of `{name}` are known only while the model runs; convert it with fixed shapes");
+                let reason =
+                    format!("extents of `{name}` are known only while the model runs; convert it with fixed shapes");
                 self.leave_because(node, reason);
                 dynamic.extend(&node.outputs);
             } else if self.is_left(node) && known_only_while_running(node, self.tensors) {
@@ -156,8 +157,7 @@ impl Search<'_, '_> {
 
     fn part(&self, partition: Partition) -> Result<Part, Vec<Refusal>> {
         let nodes: Vec<&Node> = self.with_constants(&partition);
-        let of_constants: BTreeSet<i32> =
-            self.constants().flat_map(|node| node.outputs.iter().copied()).collect();
+        let of_constants: BTreeSet<i32> = self.constants().flat_map(|node| node.outputs.iter().copied()).collect();
         let outputs: Vec<i32> =
             partition.outputs.iter().copied().filter(|index| !of_constants.contains(index)).collect();
         let readable = match outputs.is_empty() {
@@ -170,7 +170,11 @@ impl Search<'_, '_> {
     /// Nodes of constants that can be read.
     fn constants(&self) -> impl Iterator<Item = &Node> {
         let readable = |node: &Node| !self.unreadable.contains(&node.index);
-        self.nodes.iter().zip(&self.constant).filter(move |(node, constant)| **constant && readable(node)).map(|(n, _)| n)
+        self.nodes
+            .iter()
+            .zip(&self.constant)
+            .filter(move |(node, constant)| **constant && readable(node))
+            .map(|(n, _)| n)
     }
 
     /// The nodes of a partition, and those of constants that they read, in the order in which they run.

@@ -63,16 +63,14 @@ pub(crate) fn write(nodes: &[&Node], tensors: &Tensors<'_>, outputs: &[i32]) -> 
     Ok(Written { bytes: graph.bytes(), inputs, outputs })
 }
 
-/// Refuses what a file could say and is not written.
+/// Refuses what is not written.
 fn writable(tensor: &Tensor<'_>) -> Result<(), String> {
-    match tensor {
-        Tensor { sparse: true, name, .. } => {
-            Err(format!("tensor `{name}` is sparse, which is not read from a runtime; convert the model without sparsity"))
-        }
-        Tensor { quantization: Quantization { unknown: true, .. }, name, .. } => {
-            Err(format!("tensor `{name}` is quantised in blocks; convert the model with scales per tensor or channel"))
-        }
-        _ => Ok(()),
+    match tensor.quantization.unknown {
+        true => Err(format!(
+            "tensor `{}` is quantised in blocks; convert it with scales per tensor or channel",
+            tensor.name
+        )),
+        false => Ok(()),
     }
 }
 
@@ -90,7 +88,8 @@ impl Graph<'_> {
         // The tables take as many bytes wherever the constants lie.
         let tables = file(&self.root(ALIGNMENT), IDENTIFIER).len();
         let start = tables.next_multiple_of(ALIGNMENT);
-        let mut bytes = Vec::with_capacity(start + self.constants().map(|c| c.len().next_multiple_of(ALIGNMENT)).sum::<usize>());
+        let mut bytes =
+            Vec::with_capacity(start + self.constants().map(|c| c.len().next_multiple_of(ALIGNMENT)).sum::<usize>());
         bytes.extend(file(&self.root(start), IDENTIFIER));
         for constant in self.constants() {
             bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
@@ -145,6 +144,9 @@ fn tensor_table(tensor: &Tensor<'_>, buffer: u32) -> Table {
         let stated =
             vec![(8, Field::Floats(scale.clone())), (10, Field::Longs(zero_point.clone())), (16, Field::I32(*axis))];
         fields.push((12, Field::Table(Table(stated))));
+    }
+    if let Some(sparsity) = &tensor.sparsity {
+        fields.push((16, Field::Table(sparsity.clone())));
     }
     Table(fields)
 }

@@ -2,8 +2,9 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::{IntArray, TfLiteDelegate, TfLiteDelegateParams, TfLiteNode, TfLiteRegistration, TfLiteStatus, TfLiteTensor,
-    layout};
+use super::{
+    IntArray, TfLiteDelegate, TfLiteDelegateParams, TfLiteNode, TfLiteRegistration, TfLiteStatus, TfLiteTensor, layout,
+};
 
 /// `TfLiteContext`.
 #[repr(C)]
@@ -36,7 +37,7 @@ pub(crate) struct TfLiteContext {
     pub(crate) preview_delegate_partitioning: Option<
         unsafe extern "C" fn(*mut Self, *const IntArray, *mut *mut TfLiteDelegateParams, *mut c_int) -> TfLiteStatus,
     >,
-    pub(crate) get_tensor: Option<unsafe extern "C" fn(*const Self, c_int) -> *mut TfLiteTensor>,
+    get_tensor: *mut c_void,
     get_eval_tensor: *mut c_void,
     get_model_metadata: *mut c_void,
     acquire_subgraph_context: *mut c_void,

@@ -14,7 +14,10 @@ pub(crate) use context::TfLiteContext;
 pub(crate) use delegate::{TfLiteDelegate, TfLiteDelegateParams, flags};
 pub(crate) use lists::{FloatArray, IntArray, OwnedIntArray};
 pub(crate) use node::{TfLiteNode, TfLiteRegistration, code};
-pub(crate) use tensor::{TfLiteAffineQuantization, TfLiteQuantization, TfLiteTensor, allocation, quantization, type_of};
+pub(crate) use tensor::{
+    TfLiteAffineQuantization, TfLiteDimensionMetadata, TfLiteQuantization, TfLiteSparsity, TfLiteTensor, allocation,
+    quantization, type_of,
+};
 
 /// How a call ended.
 #[repr(transparent)]

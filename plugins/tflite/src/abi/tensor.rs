@@ -18,11 +18,26 @@ pub(crate) struct TfLiteTensor {
     pub(crate) name: *const c_char,
     delegate: *mut c_void,
     buffer_handle: i32,
-    data_is_stale: bool,
-    pub(crate) is_variable: bool,
+    /// `bool`, as the next: what an unknown layout has there may be none.
+    data_is_stale: u8,
+    is_variable: u8,
     pub(crate) quantization: TfLiteQuantization,
-    pub(crate) sparsity: *const c_void,
+    pub(crate) sparsity: *const TfLiteSparsity,
     dims_signature: *const IntArray,
+}
+
+impl TfLiteTensor {
+    pub(crate) fn is_variable(&self) -> bool {
+        self.is_variable != 0
+    }
+
+    /// Whether the fields hold what they may. Memory of another layout hardly does: a handle is -1 where no delegate keeps
+    /// the tensor.
+    pub(crate) fn is_plausible(&self) -> bool {
+        let handle = self.buffer_handle == -1 || (self.buffer_handle >= 0 && !self.delegate.is_null());
+        let numbers = (0..64).contains(&self.element_type) && (0..16).contains(&self.allocation_type);
+        handle && numbers && self.data_is_stale < 2 && self.is_variable < 2 && self.dims.is_aligned()
+    }
 }
 
 /// What integers of one scale stand for: `scale * (integer - zero_point)`; a scale of zero says nothing.
@@ -50,11 +65,34 @@ pub(crate) struct TfLiteAffineQuantization {
     pub(crate) quantized_dimension: i32,
 }
 
+/// How a sparse constant's values are spread.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct TfLiteSparsity {
+    pub(crate) traversal_order: *const IntArray,
+    pub(crate) block_map: *const IntArray,
+    pub(crate) dim_metadata: *const TfLiteDimensionMetadata,
+    pub(crate) dim_metadata_size: i32,
+}
+
+/// One level of it: dense, or compressed (CSR).
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct TfLiteDimensionMetadata {
+    pub(crate) format: i32,
+    pub(crate) dense_size: i32,
+    pub(crate) array_segments: *const IntArray,
+    pub(crate) array_indices: *const IntArray,
+}
+
 layout!(TfLiteTensor, 112, element_type: 0, data: 8, dims: 16, params: 24, allocation_type: 32, bytes: 40, name: 56,
     buffer_handle: 72, data_is_stale: 76, is_variable: 77, quantization: 80, sparsity: 96, dims_signature: 104);
 layout!(TfLiteQuantizationParams, 8, scale: 0, zero_point: 4);
 layout!(TfLiteQuantization, 16, kind: 0, params: 8);
 layout!(TfLiteAffineQuantization, 24, scale: 0, zero_point: 8, quantized_dimension: 16);
+
+layout!(TfLiteSparsity, 32, traversal_order: 0, block_map: 8, dim_metadata: 16, dim_metadata_size: 24);
+layout!(TfLiteDimensionMetadata, 24, format: 0, dense_size: 4, array_segments: 8, array_indices: 16);
 
 /// Kinds of quantisation (`TfLiteQuantizationType`).
 pub(crate) mod quantization {
