@@ -33,14 +33,10 @@ def delegate(**options: object) -> Any:
     return runtime.load_delegate(LIBRARY, options)
 
 
-def interpreter(model: bytes | Path, *delegates: Any, default_delegates: bool = True) -> Any:
-    """An interpreter, ready to run; with XNNPACK, which runtimes have by themselves, or without."""
-    types = runtime.OpResolverType
-    resolver = types.AUTO if default_delegates else types.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+def interpreter(model: bytes | Path, *delegates: Any) -> Any:
+    """An interpreter, ready to run."""
     what = {"model_content": model} if isinstance(model, bytes) else {"model_path": str(model)}
-    made = runtime.Interpreter(
-        **what, experimental_delegates=list(delegates) or None, num_threads=1, experimental_op_resolver_type=resolver
-    )
+    made = runtime.Interpreter(**what, experimental_delegates=list(delegates) or None, num_threads=1)
     made.allocate_tensors()
     return made
 

@@ -50,18 +50,18 @@ class Nodes(unittest.TestCase):
             interpreter(tiny.split(), delegate(whole_graph=1))
 
     def test_extents_that_are_known_only_while_running_are_left_to_the_runtime(self) -> None:
-        # Without XNNPACK, with which LiteRT 2.3.0 by itself keeps the first extents.
-        report = Report()
-        made = interpreter(tiny.dynamic(), delegate(report=report.path), default_delegates=False)
-        self.assertEqual([node for node, _ in report.left], [1, 2, 3])
-        self.assertIn("known only while the model runs", report.graph["nodes"][2]["left"])
-        plain = interpreter(tiny.dynamic(), default_delegates=False)
         x = np.linspace(-3, 3, 12, dtype=np.float32).reshape(2, 6)
-        for shape in ([3, 4], [12, 1], [3, 4]):
+        # Others in another interpreter: LiteRT 2.3.0 by itself keeps the extents of the first run.
+        for shape in ([3, 4], [12, 1]):
+            report = Report()
+            made, plain = interpreter(tiny.dynamic(), delegate(report=report.path)), interpreter(tiny.dynamic())
+            self.assertEqual([node for node, _ in report.left], [1, 2, 3])
+            self.assertIn("known only while the model runs", report.graph["nodes"][2]["left"])
             inputs = [x, np.array(shape, np.int32)]
-            answer = run(made, inputs)
-            self.assertEqual(answer[0].shape, tuple(shape))
-            self.assertTrue(same_bits(answer, run(plain, inputs)))
+            for _ in range(2):
+                answer = run(made, inputs)
+                self.assertEqual(answer[0].shape, tuple(shape))
+                self.assertTrue(same_bits(answer, run(plain, inputs)))
 
     def test_a_custom_operator_that_the_runtime_does_not_know(self) -> None:
         made = interpreter(tiny.custom(), delegate())
