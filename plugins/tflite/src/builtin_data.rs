@@ -150,6 +150,7 @@ mod tests {
     fn enumerations_become_those_of_files() {
         // Padding VALID, strides 2 along the width and 1 along the height, RELU6, dilations 1.
         let conv = [2i32, 2, 1, 3, 1, 1, 0];
+        // SAFETY: it is as long as the struct that is read.
         let found = unsafe { options(3, conv.as_ptr().cast()) };
         let fields = vec![
             (4, Field::I8(1)),
@@ -161,13 +162,15 @@ mod tests {
         ];
         assert_eq!(found, Ok(Some((1, Table(fields)))));
         let reshape = [1i32, -1, 0, 0, 0, 0, 0, 0, 2];
+        // SAFETY: it is as long as the struct that is read.
         let found = unsafe { options(22, reshape.as_ptr().cast()) };
         assert_eq!(found, Ok(Some((17, Table(vec![(4, Field::Ints(vec![1, -1]))])))));
     }
 
     #[test]
     fn operators_without_options_have_none() {
-        assert_eq!(unsafe { options(19, std::ptr::null()) }, Ok(None));
-        assert!(unsafe { options(3, std::ptr::null()) }.is_err());
+        // SAFETY: NULL may be given.
+        let [relu, conv] = [19, 3].map(|code| unsafe { options(code, std::ptr::null()) });
+        assert!(relu == Ok(None) && conv.is_err());
     }
 }

@@ -31,8 +31,11 @@ pub unsafe extern "C" fn tflite_plugin_create_delegate(
     match created {
         Ok(delegate) => delegate.cast(),
         Err(reason) => {
-            // SAFETY: the runtime gives it to be called so.
-            let _ = guarded(|| Ok(unsafe { report(report_error, &reason) }));
+            let _ = guarded(|| {
+                // SAFETY: the runtime gives it to be called so.
+                unsafe { report(report_error, &reason) };
+                Ok(())
+            });
             std::ptr::null_mut()
         }
     }

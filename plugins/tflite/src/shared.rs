@@ -136,12 +136,30 @@ impl Shared {
 
 /// Under another name until it is whole.
 fn write(file: &Path, text: &str) -> io::Result<()> {
-    let part = file.with_added_extension(format!("{}.part", process::id()));
+    let mut part = file.as_os_str().to_owned();
+    part.push(format!(".{}.part", process::id()));
     fs::write(&part, text)?;
-    fs::rename(&part, file)
+    fs::rename(part, file)
 }
 
 /// Whoever panicked with it has left it whole: lists are put in and taken out at once.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, Shared};
+
+    /// Kernels of a lost device fail; those that are made afterwards are on another one.
+    #[test]
+    fn a_lost_device_is_replaced() {
+        let shared = Shared::new(Options::parse(&[]).unwrap()).unwrap();
+        let first = shared.device().unwrap();
+        assert!(std::sync::Arc::ptr_eq(&first, &shared.device().unwrap()));
+        first.context().device().destroy();
+        let _ = first.context().device().poll(texpool::wgpu::PollType::Poll);
+        assert!(first.is_lost());
+        assert!(!shared.device().unwrap().is_lost());
+    }
 }
