@@ -6,6 +6,7 @@
 //! taken, and `kernel` runs them in the runtime's memory.
 
 mod abi;
+mod accelerator;
 mod builtin_data;
 mod decision;
 mod delegate;
@@ -27,4 +28,5 @@ mod sparsity;
 mod values;
 mod written;
 
+pub use accelerator::LiteRtAcceleratorImpl;
 pub use plugin::{tflite_plugin_create_delegate, tflite_plugin_destroy_delegate};

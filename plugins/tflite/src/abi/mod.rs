@@ -7,6 +7,7 @@
 mod context;
 mod delegate;
 mod lists;
+pub(crate) mod litert;
 mod node;
 mod tensor;
 
