@@ -8,11 +8,8 @@ use std::{
 
 use crate::{
     abi::{
-        TfLiteDelegate,
-        litert::{
-            BufferHandlersDef, HW_ACCELERATOR_GPU, LiteRtAbiHeader, LiteRtAcceleratorDef, LiteRtApiVersion,
-            LiteRtRuntimeContext, LiteRtStatus,
-        },
+        BufferHandlersDef, HW_ACCELERATOR_GPU, LiteRtAbiHeader, LiteRtAcceleratorDef, LiteRtApiVersion,
+        LiteRtRuntimeContext, LiteRtStatus, TfLiteDelegate,
     },
     delegate::Delegate,
     guard::guarded,

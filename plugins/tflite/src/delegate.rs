@@ -1,6 +1,15 @@
 //! The delegate: which nodes of a graph it takes, told to the runtime.
 
-use std::{collections::BTreeMap, ffi::c_void, ptr, sync::Arc};
+use std::{
+    cell::UnsafeCell,
+    collections::BTreeMap,
+    ffi::c_void,
+    ptr,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
 
 use texpool::import::supported;
 
@@ -20,7 +29,8 @@ use crate::{
 /// A delegate, as the runtime has it and as it is.
 #[repr(C)]
 pub(crate) struct Delegate {
-    base: TfLiteDelegate,
+    /// Changed behind a pointer of the runtime's.
+    base: UnsafeCell<TfLiteDelegate>,
     shared: Arc<Shared>,
     decisions: Decisions,
 }
@@ -33,7 +43,7 @@ impl Delegate {
             flags |= flags::FULLY_DELEGATED;
         }
         let shared = Arc::new(Shared::new(options)?);
-        let base = TfLiteDelegate {
+        let base = UnsafeCell::new(TfLiteDelegate {
             // What kernels find the rest by.
             data: Arc::as_ptr(&shared).cast_mut().cast::<c_void>(),
             prepare: Some(prepare),
@@ -42,7 +52,7 @@ impl Delegate {
             free_buffer_handle: ptr::null_mut(),
             flags,
             opaque_delegate_builder: ptr::null_mut(),
-        };
+        });
         Ok(Box::into_raw(Box::new(Self { base, shared, decisions: Decisions::default() })).cast())
     }
 
@@ -74,15 +84,17 @@ impl Delegate {
         }
         if nodes.iter().any(|node| node.unresolved) {
             // The runtime can work out no extents where there is an operator that it does not know.
-            // SAFETY: as the caller of this function promises; the runtime reads the field while it calls nothing of ours.
-            unsafe { (*delegate).flags &= !flags::REQUIRE_PROPAGATED_SHAPES };
+            // SAFETY: as the caller of this function promises. Another thread may do the same.
+            let of_delegate = unsafe { AtomicI64::from_ptr(&raw mut (*delegate).flags) };
+            of_delegate.fetch_and(!flags::REQUIRE_PROPAGATED_SHAPES, Ordering::Relaxed);
         }
         self.shared.wait(host.address(), parts);
         // SAFETY: as the caller of this function promises.
-        unsafe { host.replace(REGISTRATION, &taken, delegate) }?;
-        match self.shared.is_waiting(host.address()) {
-            true => Err("the runtime has not made all parts".to_owned()),
-            false => Ok(()),
+        let replaced = unsafe { host.replace(REGISTRATION, &taken, delegate) };
+        match (replaced, self.shared.wait(host.address(), Vec::new())) {
+            (Ok(()), 0) => Ok(()),
+            (Ok(()), _) => Err("the runtime has not made all parts".to_owned()),
+            (Err(reason), _) => Err(reason),
         }
     }
 

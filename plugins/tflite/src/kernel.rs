@@ -2,7 +2,7 @@
 
 use std::{
     ffi::{c_char, c_void},
-    ptr,
+    mem, ptr,
     sync::Arc,
 };
 
@@ -17,7 +17,7 @@ use crate::{
     read::{Readable, extents, read},
     select::Part,
     shared::{Shared, shared_of},
-    values::{room, view},
+    values::{check_apart, room, view},
 };
 
 /// How the runtime calls kernels.
@@ -110,8 +110,19 @@ impl Kernel {
         if self.part.outputs.is_empty() {
             return Ok(());
         }
-        let prepared = self.prepared.as_mut().map_err(|reason| reason.clone())?;
-        let Prepared { session, inputs, outputs, extents, .. } = prepared;
+        // Where it panics, nothing of it is used again.
+        let defect = Err("an earlier run met a defect of texpool; make another interpreter".to_owned());
+        let mut prepared = mem::replace(&mut self.prepared, defect);
+        let result = prepared.as_mut().map_err(|reason| reason.clone()).and_then(|prepared| prepared.run(host));
+        self.prepared = prepared;
+        result
+    }
+}
+
+impl Prepared {
+    /// Runs on the runtime's memory.
+    fn run(&mut self, host: &Host) -> Result<(), String> {
+        let Self { session, inputs, outputs, extents, .. } = self;
         // Memory of such a tensor is taken while the graph runs.
         for &index in &*outputs {
             let dims = extents.iter().find(|(other, _)| *other == index).map_or(&[][..], |(_, dims)| dims);
@@ -119,6 +130,7 @@ impl Kernel {
                 host.resize(index, dims)?;
             }
         }
+        check_apart(host, inputs, outputs)?;
         let (mut given, mut rooms) = (Vec::with_capacity(inputs.len()), Vec::with_capacity(outputs.len()));
         for (position, (&index, info)) in inputs.iter().zip(session.inputs()).enumerate() {
             // SAFETY: the runtime changes nothing before this call returns.

@@ -87,11 +87,14 @@ impl Shared {
         Ok((session, planned, device))
     }
 
-    /// Keeps parts until the runtime has made kernels of them.
-    pub(crate) fn wait(&self, graph: usize, parts: Vec<Part>) {
+    /// Keeps parts until the runtime has made kernels of them. Answers how many there were of which it has made none.
+    pub(crate) fn wait(&self, graph: usize, parts: Vec<Part>) -> usize {
         let mut waiting = locked(&self.waiting);
+        let before = waiting.len();
         waiting.retain(|(other, _)| *other != graph);
+        let removed = before - waiting.len();
         waiting.extend(parts.into_iter().map(|part| (graph, part)));
+        removed
     }
 
     /// The part of a graph that has these nodes.
@@ -99,11 +102,6 @@ impl Shared {
         let mut waiting = locked(&self.waiting);
         let at = waiting.iter().position(|(other, part)| *other == graph && part.partition.nodes == nodes)?;
         Some(waiting.swap_remove(at).1)
-    }
-
-    /// Whether parts of a graph have become no kernels.
-    pub(crate) fn is_waiting(&self, graph: usize) -> bool {
-        locked(&self.waiting).iter().any(|(other, _)| *other == graph)
     }
 
     /// Notes what became of a graph.

@@ -48,6 +48,24 @@ impl Memory {
     }
 }
 
+/// Checks that memory for outputs overlaps with none of another tensor's: programs may give the runtime memory of theirs.
+pub(crate) fn check_apart(host: &Host, inputs: &[i32], outputs: &[i32]) -> Result<(), String> {
+    let range = |index: i32| {
+        let tensor = host.tensor(index)?;
+        let start = tensor.data.addr();
+        Some(start..start.saturating_add(tensor.bytes))
+    };
+    for (position, &output) in outputs.iter().enumerate() {
+        let Some(written) = range(output) else { continue };
+        for &other in inputs.iter().chain(&outputs[..position]) {
+            if range(other).is_some_and(|other| written.start < other.end && other.start < written.end) {
+                return Err(format!("memory of tensors {output} and {other} overlaps"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Does the same for the Rust type of each element type, and something else for truth values.
 macro_rules! of_type {
     ($element_type:expr, $T:ident => $body:expr, bool => $of_bool:expr) => {

@@ -6,7 +6,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::{TfLiteDelegate, layout};
+use super::{layout::layout, runtime::TfLiteDelegate};
 
 /// How a call ended (`LiteRtStatus`).
 #[repr(transparent)]

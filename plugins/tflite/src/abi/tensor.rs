@@ -2,7 +2,10 @@
 
 use std::ffi::{c_char, c_void};
 
-use super::{FloatArray, IntArray, layout};
+use super::{
+    layout::layout,
+    lists::{FloatArray, IntArray},
+};
 
 /// `TfLiteTensor`.
 #[repr(C)]
