@@ -84,6 +84,11 @@ class Report:
         return json.loads(self.path.read_text())["graphs"][-1]
 
     @property
+    def taken(self) -> list[int]:
+        """How many nodes of each graph are taken."""
+        return [graph["taken"] for graph in json.loads(self.path.read_text())["graphs"]]
+
+    @property
     def left(self) -> list[tuple[int, str]]:
         """The nodes that are left, and their operators."""
         return [(node["node"], node["operator"]) for node in self.graph["nodes"] if node["left"]]

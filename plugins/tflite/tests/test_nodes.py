@@ -16,6 +16,10 @@ class Nodes(unittest.TestCase):
         part = report.graph["parts"][0]
         self.assertEqual((part["nodes"], report.left), ([0, 1], []))
         self.assertEqual([part["inputs"], part["outputs"]], [[{"name": n, "bytes": 192}] for n in "xz"])
+        # What stays inside has no memory of the runtime's.
+        [between] = [detail for detail in made.get_tensor_details() if detail["name"] == "y"]
+        with self.assertRaisesRegex(ValueError, "Tensor data is null"):
+            made.get_tensor(between["index"])
 
     def test_an_unsupported_node_splits_the_graph(self) -> None:
         report = Report()
@@ -68,6 +72,14 @@ class Nodes(unittest.TestCase):
         x = np.array([[1, 2], [3, 4]], np.float32)
         answer = run(made, [x.reshape(1, 2, 2, 1)])[0]
         np.testing.assert_allclose(answer[0, :, :, 0], np.kron(x, np.ones((2, 2))) + 0.5)
+
+    def test_graphs_of_branches(self) -> None:
+        report = Report()
+        made = interpreter(tiny.branches(), delegate(report=report.path))
+        x = np.array([[-2, -1, 0, 3]], np.float32)
+        for true, expected in ((True, np.abs(x) + 1), (False, x + x), (True, np.abs(x) + 1)):
+            np.testing.assert_array_equal(run(made, [x, np.array([true])])[0], expected)
+        self.assertEqual(report.taken, [0, 2, 1])
 
     def test_eight_bits(self) -> None:
         made, plain = interpreter(tiny.quantised(), delegate(whole_graph=1)), interpreter(tiny.quantised())

@@ -11,10 +11,10 @@ import flatbuffers
 import numpy as np
 
 #: Element types by their number in the schema.
-FLOAT32, INT32, INT8 = 0, 2, 9
+FLOAT32, INT32, BOOL, INT8 = 0, 2, 6, 9
 _TYPES = {np.dtype(np.float32): FLOAT32, np.dtype(np.int32): INT32, np.dtype(np.int8): INT8}
 
-ADD, CONV_2D, MUL, RESHAPE, CUSTOM, ABS, REVERSE_V2 = 0, 3, 18, 22, 32, 101, 105
+ADD, CONV_2D, MUL, RESHAPE, CUSTOM, ABS, REVERSE_V2, IF = 0, 3, 18, 22, 32, 101, 105, 118
 
 #: A value of a table's field: of which kind, and the value.
 Field = tuple[str, object]
@@ -58,6 +58,7 @@ class Model:
         self._buffers: list[Table] = [{}]
         self._operators: list[Table] = []
         self._codes: list[Table] = []
+        self._graphs: list[Table] = []
 
     def tensor(self, name: str, extents: Sequence[int], dtype: int = FLOAT32, signature: Sequence[int] = ()) -> int:
         return self._add(name, extents, dtype, 0, signature)
@@ -89,13 +90,18 @@ class Model:
             operator[14] = ("bytes", custom[1])
         self._operators.append(operator)
 
-    def bytes(self, inputs: Sequence[int], outputs: Sequence[int]) -> bytes:
-        """The file."""
-        graph: Table = {
+    def graph(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Ends a graph, and begins another."""
+        self._graphs.append({
             4: ("tables", self._tensors), 6: ("ints", inputs), 8: ("ints", outputs), 10: ("tables", self._operators),
-        }
+        })
+        self._tensors, self._operators = [], []
+
+    def bytes(self, inputs: Sequence[int], outputs: Sequence[int]) -> bytes:
+        """The file, of which these are the ends of the last graph."""
+        self.graph(inputs, outputs)
         root: Table = {
-            4: ("i32", 3), 6: ("tables", self._codes), 8: ("tables", [graph]), 12: ("tables", self._buffers),
+            4: ("i32", 3), 6: ("tables", self._codes), 8: ("tables", self._graphs), 12: ("tables", self._buffers),
         }
         builder = flatbuffers.Builder()
         builder.ForceDefaults(True)
@@ -171,3 +177,19 @@ def quantised() -> bytes:
     model.op(ABS, [x], [y])
     model.op(ADD, [y, one], [z], ADD_OPTIONS)
     return model.bytes([x], [z])
+
+
+def branches() -> bytes:
+    """|x| + 1 if an input is true, else x + x: three graphs."""
+    model = Model()
+    x, true, y = model.tensor("x", (1, 4)), model.tensor("true", (1,), BOOL), model.tensor("y", (1, 4))
+    model.op(IF, [true, x], [y], (92, {4: ("i32", 1), 6: ("i32", 2)}))
+    model.graph([x, true], [y])
+    x, y, z = (model.tensor(name, (1, 4)) for name in "xyz")
+    one = model.constant("one", np.ones(1, np.float32))
+    model.op(ABS, [x], [y])
+    model.op(ADD, [y, one], [z], ADD_OPTIONS)
+    model.graph([x], [z])
+    x, y = model.tensor("x", (1, 4)), model.tensor("y", (1, 4))
+    model.op(ADD, [x, x], [y], ADD_OPTIONS)
+    return model.bytes([x], [y])
