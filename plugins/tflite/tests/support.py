@@ -50,6 +50,8 @@ def values(made: Any) -> list[np.ndarray]:
         kind = np.dtype(detail["dtype"])
         if kind.kind == "f":
             return reals.astype(kind)
+        if kind.kind == "b":
+            return reals > 0
         limits = np.iinfo(kind)
         return generator.integers(limits.min, limits.max, detail["shape"], endpoint=True).astype(kind)
 
