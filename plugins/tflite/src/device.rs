@@ -42,3 +42,14 @@ impl Device {
         &self.context
     }
 }
+
+/// Loses all devices that are open: what a test does in a driver's place.
+#[cfg(feature = "lose-devices")]
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn texpool_tflite_lose_devices() {
+    for (_, device) in &*OPEN.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(device) = device.upgrade() {
+            device.context.device().destroy();
+        }
+    }
+}

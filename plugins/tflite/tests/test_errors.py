@@ -1,11 +1,12 @@
 """What can go wrong, and what the runtime is told; it lives on."""
 
+import ctypes
 import tempfile
 import unittest
 from pathlib import Path
 
 import tiny
-from support import CACHE, Report, delegate, interpreter, python, run, same_bits
+from support import CACHE, LIBRARY, delegate, interpreter, python, run, same_bits
 
 MOBILENET = CACHE / "mobilenet_v1_1.0_224.tflite"
 
@@ -52,6 +53,17 @@ class Errors(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("texpool: no GPU adapter was found", done.stdout)
         self.assertTrue(done.stdout.endswith("1\n"), done.stdout)
+
+    def test_a_lost_device(self) -> None:
+        kept, other = delegate(), delegate()
+        made, expected = interpreter(tiny.supported(), kept), run(interpreter(tiny.supported()))
+        ctypes.CDLL(LIBRARY).texpool_tflite_lose_devices()
+        for _ in range(2):
+            with self.assertRaisesRegex(RuntimeError, "texpool: .*lost"):
+                run(made)
+        # What is made anew is on another device, with the same delegate, one that was there, and a new one.
+        for one in (kept, other, delegate()):
+            self.assertTrue(same_bits(run(interpreter(tiny.supported(), one)), expected))
 
     def test_an_extent_that_is_not_supported(self) -> None:
         made = interpreter(tiny.supported(signature=(-1, 4, 4, 3)), delegate())
