@@ -34,6 +34,39 @@ answers = [b.read(int(np.prod(d["shape"])), np.float32) for b, d in zip(outputs,
 np.save({answer!r}, np.concatenate(answers))
 """
 
+#: Runs a model whose input is resized, and a hundred others one after another.
+LIVES = """
+import numpy as np
+import tiny
+from support import resident_bytes
+from ai_edge_litert.compiled_model import CompiledModel
+from ai_edge_litert.environment import Environment
+from ai_edge_litert.hardware_accelerator import HardwareAccelerator
+
+environment = Environment.create(runtime_path={folder!r})
+
+def made():
+    model = tiny.supported(signature=(-1, 4, 4, 3))
+    return CompiledModel.from_buffer(model, hardware_accel=HardwareAccelerator.GPU, environment=environment)
+
+def run(model, batch):
+    inputs, outputs = model.create_input_buffers(0), model.create_output_buffers(0)
+    values = np.random.default_rng(batch).uniform(-1, 1, batch * 48).astype(np.float32)
+    inputs[0].write(values)
+    model.run_by_index(0, inputs, outputs)
+    np.testing.assert_array_equal(outputs[0].read(batch * 48, np.float32), np.abs(values) + 1)
+
+model = made()
+for batch in (1, 3, 1, 2):
+    model.resize_input_tensor(0, [batch, 4, 4, 3])
+    run(model, batch)
+for life in range(200):
+    if life == 100:
+        before = resident_bytes()
+    run(made(), 1)
+print("grown:", resident_bytes() - before)
+"""
+
 GPU, CPU = "HardwareAccelerator.GPU", "HardwareAccelerator.CPU"
 
 
@@ -71,6 +104,13 @@ class CompiledModels(unittest.TestCase):
         expected, _ = self.answer(made, CPU)
         np.testing.assert_array_equal(answer, expected, said)
         self.assertIn("accelerated: False", said)
+
+    def test_resized_inputs_and_a_hundred_models(self) -> None:
+        done = python(LIVES.format(folder=str(self.folder)))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        grown = int(done.stdout.split("grown:")[1])
+        print(f"CompiledModel, 100 models: {grown} bytes more in the process")
+        self.assertLessEqual(grown, 1 << 20)
 
     def test_options_that_mean_nothing(self) -> None:
         for options, why in (("speed=high", "there is no option `speed`"), ("verbose", "`verbose` is not `name=value`")):
