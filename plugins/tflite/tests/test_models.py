@@ -1,10 +1,12 @@
 """Networks through the delegate, beside the runtime's own CPU."""
 
 import unittest
+from pathlib import Path
 
 import numpy as np
 
 from support import CACHE, Report, delegate, interpreter, run
+from topologies import TOPOLOGIES
 
 #: Of each network: its file, how many nodes it has, and the most by which an output may differ, as a part of its greatest
 #: value. The runtime adds up in another order. Of eight bits one step is that of the output, and answers differ by as many
@@ -25,21 +27,28 @@ MODELS = {
 
 
 class Models(unittest.TestCase):
+    def compare(self, name: str, model: bytes | Path, nodes: int, tolerance: float) -> None:
+        report = Report()
+        answers = run(interpreter(model, delegate(report=report.path, whole_graph=1)))
+        expected, graph = run(interpreter(model)), report.graph
+        self.assertEqual((graph["taken"], len(graph["nodes"]), len(graph["parts"])), (nodes, nodes, 1))
+        worst = 0.0
+        for answer, reference in zip(answers, expected, strict=True):
+            scale = 255.0 if reference.dtype == np.uint8 else float(np.abs(reference).max())
+            difference = np.abs(answer.astype(np.float64) - reference.astype(np.float64)).max()
+            worst = max(worst, float(difference / scale))
+        print(f"{name}: {nodes} nodes, {len(answers)} outputs, greatest difference {worst:.1e}")
+        self.assertLessEqual(worst, tolerance)
+
     def test_networks_answer_as_on_the_cpu(self) -> None:
         for name, (file, nodes, tolerance) in MODELS.items():
             with self.subTest(name):
-                report = Report()
-                taken = interpreter(CACHE / file, delegate(report=report.path, whole_graph=1))
-                answers, expected = run(taken), run(interpreter(CACHE / file))
-                graph = report.graph
-                self.assertEqual((graph["taken"], len(graph["nodes"]), len(graph["parts"])), (nodes, nodes, 1))
-                worst = 0.0
-                for answer, reference in zip(answers, expected, strict=True):
-                    scale = 255.0 if reference.dtype == np.uint8 else float(np.abs(reference).max())
-                    difference = np.abs(answer.astype(np.float64) - reference.astype(np.float64)).max()
-                    worst = max(worst, float(difference / scale))
-                print(f"{name}: {nodes} nodes, {len(answers)} outputs, greatest difference {worst:.1e}")
-                self.assertLessEqual(worst, tolerance)
+                self.compare(name, CACHE / file, nodes, tolerance)
+
+    def test_topologies_answer_as_on_the_cpu(self) -> None:
+        for name, (make, nodes) in TOPOLOGIES.items():
+            with self.subTest(name):
+                self.compare(name, make(), nodes, 1e-4)
 
     def test_a_budget_and_16_bits(self) -> None:
         file = CACHE / MODELS["mobilenet_v1"][0]
