@@ -1,6 +1,7 @@
 """What a run takes through the delegate and on the runtime's own CPU, in turns: `python times.py LIBRARY MODEL...`
 
-Wall and processor milliseconds, medians; the processor is all threads of this process, those of a software GPU among them.
+Wall and processor milliseconds, medians; the processor is all threads of this process, those of a software GPU among
+them.
 """
 
 import statistics

@@ -1,8 +1,8 @@
 //! Options of builtin operators: from the structs that the runtime has parsed a file's into, back to a file's tables.
 //!
 //! The structs are those of `tflite/converter/core/c/builtin_op_data.h`, which operator has which is said by
-//! `tflite/core/api/flatbuffer_conversions.cc`, and tables are those of `tflite/converter/schema/schema.fbs`, of LiteRT at
-//! f6745779. The header promises that fields are added at the ends of structs alone; none is read here that
+//! `tflite/core/api/flatbuffer_conversions.cc`, and tables are those of `tflite/converter/schema/schema.fbs`, of LiteRT
+//! at f6745779. The header promises that fields are added at the ends of structs alone; none is read here that
 //! `tflite-runtime` 2.14.0 does not have. Tables and fields that texpool does not read are not written.
 
 use std::ffi::c_void;
@@ -38,7 +38,8 @@ const STRUCTS: [(&[i32], u8, &[Row]); 29] = [
     // TfLiteConvParams: CONV_2D
     (&[3], 1, &[(0, 4, Padding), (4, 6, Int), (8, 8, Int), (12, 10, Small), (16, 12, Int), (20, 14, Int)]),
     // TfLiteDepthwiseConvParams: DEPTHWISE_CONV_2D
-    (&[4], 2, &[(0, 4, Padding), (4, 6, Int), (8, 8, Int), (12, 10, Int), (16, 12, Small), (20, 14, Int), (24, 16, Int)]),
+    (&[4], 2,
+        &[(0, 4, Padding), (4, 6, Int), (8, 8, Int), (12, 10, Int), (16, 12, Small), (20, 14, Int), (24, 16, Int)]),
     // TfLitePoolParams: AVERAGE_POOL_2D, MAX_POOL_2D
     (&[1, 17], 5, &[(0, 4, Padding), (4, 6, Int), (8, 8, Int), (12, 10, Int), (16, 12, Int), (20, 14, Small)]),
     // TfLiteFullyConnectedParams: FULLY_CONNECTED

@@ -86,7 +86,8 @@ impl<'h> Tensor<'h> {
     fn read(tensor: &'h TfLiteTensor) -> Self {
         let values = tensor.data.cast_const().cast::<u8>();
         let constant = tensor.allocation_type == allocation::MMAP_RO && !values.is_null() && tensor.bytes > 0;
-        // SAFETY: the lists, the name and the values are the runtime's, as its header says; those of the file never change.
+        // SAFETY: the lists, the name and the values are the runtime's, as its header says; those of the file never
+        // change.
         unsafe {
             Self {
                 name: text(tensor.name),

@@ -150,8 +150,8 @@ impl Host {
         }
     }
 
-    /// Looks whether the runtime's structs are those here: by what stands in each tensor, and by how far a node is from what
-    /// runs it and from the next.
+    /// Looks whether the runtime's structs are those here: by what stands in each tensor, and by how far a node is from
+    /// what runs it and from the next.
     pub(crate) fn layout(&self, plan: &[i32]) -> Result<Layout, String> {
         let mut layout = Layout::default();
         let tensors = self.raw().tensors_size;

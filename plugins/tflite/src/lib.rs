@@ -1,5 +1,6 @@
-//! A TensorFlow Lite delegate: a shared library that an unmodified LiteRT or TensorFlow Lite loads. It takes the nodes of a
-//! graph that texpool supports and runs them on the GPU; the README says how it is opened and what can be asked of it.
+//! A TensorFlow Lite delegate: a shared library that an unmodified LiteRT or TensorFlow Lite loads. It takes the nodes
+//! of a graph that texpool supports and runs them on the GPU; the README says how it is opened and what can be asked of
+//! it.
 //!
 //! From below: `abi` is the runtime's structs, `host` its functions, `graph` its nodes and tensors as copies. `written`
 //! makes a `.tflite` file of nodes, `read` has texpool's importer read it, `select` finds out by that which nodes are

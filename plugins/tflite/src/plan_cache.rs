@@ -36,7 +36,8 @@ impl PlanCache {
         context.load(model, &fs::read(&self.file).ok()?).ok()
     }
 
-    /// Keeps a plan whose search was done. That a folder cannot be written to is no error: the next start searches again.
+    /// Keeps a plan whose search was done. That a folder cannot be written to is no error: the next start searches
+    /// again.
     pub(crate) fn store(&self, compiled: &CompiledModel) {
         if compiled.stopped().is_none() {
             let _ = self.write(&compiled.save());

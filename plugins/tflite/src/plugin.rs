@@ -1,5 +1,5 @@
-//! The functions that the runtime looks for in the library, as `tflite/delegates/external/external_delegate_interface.h`
-//! of LiteRT has them.
+//! The functions that the runtime looks for in the library, as
+//! `tflite/delegates/external/external_delegate_interface.h` of LiteRT has them.
 
 use std::{
     ffi::{CStr, CString, c_char, c_void},
@@ -11,8 +11,8 @@ use crate::{delegate::Delegate, guard::guarded, options::Options};
 /// Told what went wrong.
 type ReportError = Option<unsafe extern "C" fn(*const c_char)>;
 
-/// Creates a delegate, with options by name and text. NULL where that fails, which is told to `report_error`; to standard
-/// error where there is none.
+/// Creates a delegate, with options by name and text. NULL where that fails, which is told to `report_error`; to
+/// standard error where there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tflite_plugin_create_delegate(
     keys: *const *const c_char,

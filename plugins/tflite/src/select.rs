@@ -1,5 +1,5 @@
-//! Which nodes of a graph are taken: those that texpool's importer reads, in the sets of which the runtime will make one
-//! kernel each.
+//! Which nodes of a graph are taken: those that texpool's importer reads, in the sets of which the runtime will make
+//! one kernel each.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -48,7 +48,8 @@ impl Memory {
     }
 }
 
-/// Checks that memory for outputs overlaps with none of another tensor's: programs may give the runtime memory of theirs.
+/// Checks that memory for outputs overlaps with none of another tensor's: programs may give the runtime memory of
+/// theirs.
 pub(crate) fn check_apart(host: &Host, inputs: &[i32], outputs: &[i32]) -> Result<(), String> {
     let range = |index: i32| {
         let tensor = host.tensor(index)?;

@@ -24,8 +24,8 @@ const ALIGNMENT: usize = 16;
 /// The number of no tensor: an operand that is left out.
 const NONE: i32 = -1;
 
-/// Writes nodes, which stand in the order in which they run, and of what they compute gives `outputs`. What none of them
-/// computes and is no constant is an input.
+/// Writes nodes, which stand in the order in which they run, and of what they compute gives `outputs`. What none of
+/// them computes and is no constant is an input.
 ///
 /// # Errors
 /// What cannot be written, and of which node.

@@ -113,7 +113,8 @@ class CompiledModels(unittest.TestCase):
         self.assertLessEqual(grown, 1 << 20)
 
     def test_options_that_mean_nothing(self) -> None:
-        for options, why in (("speed=high", "there is no option `speed`"), ("verbose", "`verbose` is not `name=value`")):
+        wrong = {"speed=high": "there is no option `speed`", "verbose": "`verbose` is not `name=value`"}
+        for options, why in wrong.items():
             answer, said = self.answer("from_buffer(tiny.supported()", GPU, TEXPOOL_LITERT_OPTIONS=options)
             self.assertIsNone(answer)
             self.assertIn(why, said)

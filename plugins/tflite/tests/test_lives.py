@@ -8,8 +8,8 @@ from collections.abc import Callable
 import tiny
 from support import CACHE, Report, delegate, interpreter, resident_bytes, run, same_bits
 
-#: What hundreds of interpreters with a delegate may leave behind: 4 KiB each of a thousand, less than the least of a part's
-#: textures takes.
+#: What hundreds of interpreters with a delegate may leave behind: 4 KiB each of a thousand, less than the least of a
+#: part's textures takes.
 GROWTH = 4 << 20
 BLAZEFACE = CACHE / "blaze_face_short_range.tflite"
 MOBILENET = CACHE / "mobilenet_v1_1.0_224.tflite"

@@ -34,7 +34,8 @@ def _below(builder: flatbuffers.Builder, kind: str, value: object) -> int:
         for offset in reversed(offsets):
             builder.PrependUOffsetTRelative(offset)
         return builder.EndVector()
-    return builder.CreateNumpyVector(np.asarray(value, {"ints": np.int32, "longs": np.int64, "floats": np.float32}[kind]))
+    of_kind = {"ints": np.int32, "longs": np.int64, "floats": np.float32}[kind]
+    return builder.CreateNumpyVector(np.asarray(value, of_kind))
 
 
 def _write(builder: flatbuffers.Builder, table: Table) -> int:

@@ -1,6 +1,6 @@
 """Networks of which no package carries a `.tflite` file, as topologies with random weights from a seed: MobileNet v2
-(arXiv:1801.04381, table 2), SqueezeNet 1.1 (arXiv:1602.07360, and its authors' repository), ResNet-18 (arXiv:1512.03385,
-table 1)."""
+(arXiv:1801.04381, table 2), SqueezeNet 1.1 (arXiv:1602.07360, and its authors' repository), ResNet-18
+(arXiv:1512.03385, table 1)."""
 
 from collections.abc import Callable
 
@@ -41,7 +41,9 @@ class Network:
         biases = self.random.normal(0, 0.1, channels).astype(np.float32)
         return self.model.constant(f"w{self.count}", values), self.model.constant(f"b{self.count}", biases)
 
-    def conv(self, x: int, channels: int, window: int = 1, stride: int = 1, act: int = RELU, padding: int = SAME) -> int:
+    def conv(
+        self, x: int, channels: int, window: int = 1, stride: int = 1, act: int = RELU, padding: int = SAME
+    ) -> int:
         deep = self.shape_of[x][2]
         weights, biases = self.weights((channels, window, window, deep), window * window * deep, channels)
         y = self.window(x, channels, window, stride, padding)

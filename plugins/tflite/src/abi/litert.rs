@@ -1,8 +1,8 @@
 //! What LiteRT shares with an accelerator.
 //!
 //! Read from `litert/c/internal/litert_accelerator_def.h`, `litert_runtime_context.h`, `litert_abi_header.h` and
-//! `litert_custom_tensor_buffer_handlers_def.h` of LiteRT at f6745779 (August 2026), which state the same sizes as v2.2.0.
-//! The struct was another one before 2.2.
+//! `litert_custom_tensor_buffer_handlers_def.h` of LiteRT at f6745779 (August 2026); v2.2.0 has the same sizes and
+//! offsets. The struct was another one before 2.2.
 
 use std::ffi::{c_char, c_int, c_void};
 

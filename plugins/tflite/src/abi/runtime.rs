@@ -76,8 +76,8 @@ pub(crate) struct TfLiteNode {
     might_have_side_effect: bool,
 }
 
-/// `TfLiteRegistration`. Older runtimes have the last one or two fields not; they are handed over by value, on the stack
-/// or by address, so an older runtime finds the fields that it knows where it expects them.
+/// `TfLiteRegistration`. Older runtimes have the last one or two fields not; it is handed over by value, on the stack or
+/// by address, so an older runtime finds the fields that it knows where it expects them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TfLiteRegistration {

@@ -34,8 +34,8 @@ impl TfLiteTensor {
         self.is_variable != 0
     }
 
-    /// Whether the fields hold what they may. Memory of another layout hardly does: a handle is -1 where no delegate keeps
-    /// the tensor.
+    /// Whether the fields hold what they may. Memory of another layout hardly does: a handle is -1 where no delegate
+    /// keeps the tensor.
     pub(crate) fn is_plausible(&self) -> bool {
         let handle = self.buffer_handle == -1 || (self.buffer_handle >= 0 && !self.delegate.is_null());
         let numbers = (0..64).contains(&self.element_type) && (0..16).contains(&self.allocation_type);
