@@ -71,6 +71,9 @@ impl Delegate {
     /// The pointer is to this delegate.
     unsafe fn apply(&self, host: &Host, delegate: *mut TfLiteDelegate) -> Result<(), String> {
         let plan = host.execution_plan()?;
+        if plan.is_empty() {
+            return Ok(());
+        }
         let layout = host.layout(&plan)?;
         let nodes = plan.iter().map(|&index| Node::read(host, index)).collect::<Result<Vec<_>, _>>()?;
         let tensors = Tensors::read(host, &nodes);
@@ -101,16 +104,16 @@ impl Delegate {
     /// Tells what is taken where that was asked for, or where nothing is.
     fn say(&self, report: &GraphReport) -> Result<(), String> {
         let (left, options) = (report.left(), &self.shared.options);
-        let lines = left.lines().count();
+        let count = report.left_count();
         if options.verbose {
             report.text().lines().for_each(|line| eprintln!("texpool: {line}"));
-        } else if lines == report.nodes.len() && !options.whole_graph {
+        } else if count == report.nodes.len() && !options.whole_graph {
             let first = left.lines().next().unwrap_or("it has none");
             eprintln!(
-                "texpool: no node of the graph is taken, the runtime runs all {lines} of them. The first: {first}"
+                "texpool: no node of the graph is taken, the runtime runs all {count} of them. The first: {first}"
             );
         }
-        match options.whole_graph && lines > 0 {
+        match options.whole_graph && count > 0 {
             true => Err(format!("option `whole_graph` is set, and nodes are left:\n{left}")),
             false => Ok(()),
         }

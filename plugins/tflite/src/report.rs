@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use texpool::plan::printable;
+
 use crate::host::Layout;
 
 /// What became of a graph.
@@ -49,6 +51,11 @@ pub(crate) struct Planned {
 }
 
 impl GraphReport {
+    /// How many nodes are left to the runtime.
+    pub(crate) fn left_count(&self) -> usize {
+        self.nodes.len() - self.taken()
+    }
+
     fn taken(&self) -> usize {
         self.nodes.iter().filter(|node| node.left.is_none()).count()
     }
@@ -56,8 +63,9 @@ impl GraphReport {
     /// The nodes that are left, a line each.
     pub(crate) fn left(&self) -> String {
         let line = |node: &NodeReport| {
-            let reason = node.left.as_ref()?;
-            Some(format!("node {} {} `{}`: {reason}", node.index, node.operator, node.result))
+            let [operator, result, reason] =
+                [&node.operator, &node.result, node.left.as_ref()?].map(|text| printable(text));
+            Some(format!("node {} {operator} `{result}`: {reason}", node.index))
         };
         self.nodes.iter().filter_map(line).collect::<Vec<_>>().join("\n")
     }
@@ -155,7 +163,7 @@ mod tests {
             left: left.map(str::to_owned),
         };
         let report = GraphReport { nodes: vec![node(3, None), node(4, Some("why"))], ..GraphReport::default() };
-        assert_eq!(report.left(), "node 4 REVERSE_V2 `a\"b\n`: why");
+        assert_eq!((report.left_count(), &*report.left()), (1, "node 4 REVERSE_V2 `a\"b\\n`: why"));
         assert!(report.json().contains(r#"{"node":4,"operator":"REVERSE_V2","result":"a\"b\u000a","left":"why"}"#));
     }
 }

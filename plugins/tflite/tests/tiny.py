@@ -11,10 +11,10 @@ import flatbuffers
 import numpy as np
 
 #: Element types by their number in the schema.
-FLOAT32, INT32, BOOL, INT8 = 0, 2, 6, 9
-_TYPES = {np.dtype(np.float32): FLOAT32, np.dtype(np.int32): INT32, np.dtype(np.int8): INT8}
+FLOAT32, FLOAT16, INT32, BOOL, INT8 = 0, 1, 2, 6, 9
+_TYPES = {np.dtype(np.float32): FLOAT32, np.dtype(np.float16): FLOAT16, np.dtype(np.int32): INT32, np.dtype(np.int8): INT8}
 
-ADD, CONV_2D, MUL, RESHAPE, CUSTOM, ABS, REVERSE_V2, IF = 0, 3, 18, 22, 32, 101, 105, 118
+ADD, CONV_2D, DEQUANTIZE, MUL, RESHAPE, CUSTOM, ABS, REVERSE_V2, IF = 0, 3, 6, 18, 22, 32, 101, 105, 118
 
 #: A value of a table's field: of which kind, and the value.
 Field = tuple[str, object]
@@ -133,6 +133,25 @@ def split(extents: Sequence[int] = (1, 4, 4, 3), signature: Sequence[int] = ()) 
     model.op(ABS, [x], [y])
     model.op(REVERSE_V2, [y, axis], [reversed_])
     model.op(MUL, [reversed_, two], [z], MUL_OPTIONS)
+    return model.bytes([x], [z])
+
+
+def constants() -> bytes:
+    """(reversed(x + c) * c) + reversed(d), with c and d of 16 bits: both parts read c, and the runtime reads d."""
+    model = Model()
+    x, sum_, reversed_, product, y, z = (model.tensor(f"t{i}", (1, 3)) for i in range(6))
+    half = [model.constant(f"h{i}", np.array([i + 1, 2, 0.5], np.float16)) for i in range(2)]
+    c, d = (model.tensor(name, (3,)) for name in "cd")
+    row = model.tensor("row", (3,))
+    for from_, to in zip(half, (c, d)):
+        model.op(DEQUANTIZE, [from_], [to])
+    last, first = (model.constant(f"axis{i}", np.array([i], np.int32)) for i in (1, 0))
+    model.op(ADD, [x, c], [sum_], ADD_OPTIONS)
+    model.op(REVERSE_V2, [sum_, last], [reversed_])
+    model.op(MUL, [reversed_, c], [product], MUL_OPTIONS)
+    model.op(REVERSE_V2, [d, first], [row])
+    model.op(ADD, [product, row], [y], ADD_OPTIONS)
+    model.op(ABS, [y], [z])
     return model.bytes([x], [z])
 
 
