@@ -1,0 +1,87 @@
+//! What was taken of graphs before, for when the runtime applies the delegate again.
+//!
+//! It does so where an input has got other extents and another delegate cannot follow them: it then takes all delegates
+//! back and applies them anew, before it has worked out the extents of the tensors between. Nodes then look as if they
+//! contradicted themselves, though they are the same, and can be planned once the runtime is done.
+
+use std::sync::{Mutex, PoisonError};
+
+use texpool::ImportOptions;
+
+use crate::{
+    graph::{Node, Tensors},
+    host::{Host, Partition},
+    read::Refusal,
+    select::{Part, Selection, select},
+};
+
+/// Graphs that are remembered. Chosen; the rest are long gone.
+const REMEMBERED: usize = 8;
+
+/// Decisions, by graph.
+#[derive(Debug, Default)]
+pub(crate) struct Decisions(Mutex<Vec<(usize, Decision)>>);
+
+/// What was taken of a graph.
+#[derive(Clone, Debug)]
+struct Decision {
+    nodes: Vec<Node>,
+    identity: Vec<(i32, i8, usize, usize)>,
+    extents: Vec<(i32, Vec<i32>)>,
+    taken: Vec<i32>,
+    left: Vec<Refusal>,
+    parts: Vec<(Partition, Vec<Node>, Vec<i32>)>,
+}
+
+impl Decisions {
+    /// Finds what is taken, or what was, where that is more and the graph is the same but for its extents.
+    pub(crate) fn select(
+        &self,
+        host: &Host,
+        nodes: &[Node],
+        tensors: &Tensors<'_>,
+        options: &ImportOptions,
+    ) -> Result<Selection, String> {
+        let selection = select(host, nodes, tensors, options)?;
+        // Whoever panicked with it has left it whole.
+        let mut decisions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = decisions.iter().find(|(graph, _)| *graph == host.address()).map(|(_, decision)| decision);
+        let (identity, extents) = (tensors.identity(), tensors.extents());
+        let same = |decision: &&Decision| {
+            decision.nodes == nodes && decision.identity == identity && decision.extents != extents
+        };
+        if let Some(before) = before.filter(same).filter(|before| before.taken.len() > selection.taken.len()) {
+            return Ok(before.again());
+        }
+        decisions.retain(|(graph, _)| *graph != host.address());
+        if decisions.len() == REMEMBERED {
+            decisions.remove(0);
+        }
+        let decision = Decision {
+            nodes: nodes.to_vec(),
+            identity,
+            extents,
+            taken: selection.taken.clone(),
+            left: selection.left.values().cloned().collect(),
+            parts: selection.parts.iter().map(|p| (p.partition.clone(), p.nodes.clone(), p.outputs.clone())).collect(),
+        };
+        decisions.push((host.address(), decision));
+        Ok(selection)
+    }
+}
+
+impl Decision {
+    fn again(&self) -> Selection {
+        let part = |(partition, nodes, outputs): &(Partition, Vec<Node>, Vec<i32>)| Part {
+            partition: partition.clone(),
+            nodes: nodes.clone(),
+            outputs: outputs.clone(),
+            readable: None,
+        };
+        Selection {
+            taken: self.taken.clone(),
+            left: self.left.iter().map(|refusal| (refusal.node, refusal.clone())).collect(),
+            parts: self.parts.iter().map(part).collect(),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The delegate: which nodes of a graph it takes, told to the runtime.
+
+use std::{
+    cell::UnsafeCell,
+    collections::BTreeMap,
+    ffi::c_void,
+    ptr,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use texpool::import::supported;
+
+use crate::{
+    abi::{TfLiteContext, TfLiteDelegate, TfLiteStatus, flags},
+    decision::Decisions,
+    graph::{Node, Tensors},
+    guard::guarded,
+    host::{Host, report},
+    kernel::REGISTRATION,
+    options::Options,
+    report::{GraphReport, NodeReport, PartReport},
+    select::{Part, Selection},
+    shared::Shared,
+};
+
+/// A delegate, as the runtime has it and as it is.
+#[repr(C)]
+pub(crate) struct Delegate {
+    /// Changed behind a pointer of the runtime's.
+    base: UnsafeCell<TfLiteDelegate>,
+    shared: Arc<Shared>,
+    decisions: Decisions,
+}
+
+impl Delegate {
+    /// A delegate for the runtime.
+    pub(crate) fn create(options: Options) -> Result<*mut TfLiteDelegate, String> {
+        let mut flags = flags::ALLOW_DYNAMIC_TENSORS | flags::REQUIRE_PROPAGATED_SHAPES;
+        if options.whole_graph {
+            flags |= flags::FULLY_DELEGATED;
+        }
+        let shared = Arc::new(Shared::new(options)?);
+        let base = UnsafeCell::new(TfLiteDelegate {
+            // What kernels find the rest by.
+            data: Arc::as_ptr(&shared).cast_mut().cast::<c_void>(),
+            prepare: Some(prepare),
+            copy_from_buffer_handle: ptr::null_mut(),
+            copy_to_buffer_handle: ptr::null_mut(),
+            free_buffer_handle: ptr::null_mut(),
+            flags,
+            opaque_delegate_builder: ptr::null_mut(),
+        });
+        Ok(Box::into_raw(Box::new(Self { base, shared, decisions: Decisions::default() })).cast())
+    }
+
+    /// # Safety
+    /// The pointer is NULL, or one that [`create`](Self::create) has given, and that is given back once.
+    pub(crate) unsafe fn destroy(delegate: *mut TfLiteDelegate) {
+        if !delegate.is_null() {
+            // SAFETY: as the caller of this function promises; the struct begins with what the runtime has.
+            drop(unsafe { Box::from_raw(delegate.cast::<Self>()) });
+        }
+    }
+
+    /// Takes what can be taken of a graph.
+    ///
+    /// # Safety
+    /// The pointer is to this delegate.
+    unsafe fn apply(&self, host: &Host, delegate: *mut TfLiteDelegate) -> Result<(), String> {
+        let plan = host.execution_plan()?;
+        if plan.is_empty() {
+            return Ok(());
+        }
+        let layout = host.layout(&plan)?;
+        let nodes = plan.iter().map(|&index| Node::read(host, index)).collect::<Result<Vec<_>, _>>()?;
+        let tensors = Tensors::read(host, &nodes);
+        let selection = self.decisions.select(host, &nodes, &tensors, self.shared.options.named.import())?;
+        let report = GraphReport { layout, ..reported(&nodes, &tensors, &selection) };
+        self.say(&report)?;
+        self.shared.note(host.address(), report)?;
+        let Selection { taken, parts, .. } = selection;
+        if taken.is_empty() {
+            return Ok(());
+        }
+        if nodes.iter().any(|node| node.unresolved) {
+            // The runtime can work out no extents where there is an operator that it does not know.
+            // SAFETY: as the caller of this function promises. Another thread may do the same.
+            let of_delegate = unsafe { AtomicI64::from_ptr(&raw mut (*delegate).flags) };
+            of_delegate.fetch_and(!flags::REQUIRE_PROPAGATED_SHAPES, Ordering::Relaxed);
+        }
+        self.shared.wait(host.address(), parts);
+        // SAFETY: as the caller of this function promises.
+        let replaced = unsafe { host.replace(REGISTRATION, &taken, delegate) };
+        match (replaced, self.shared.wait(host.address(), Vec::new())) {
+            (Ok(()), 0) => Ok(()),
+            (Ok(()), _) => Err("the runtime has not made all parts".to_owned()),
+            (Err(reason), _) => Err(reason),
+        }
+    }
+
+    /// Tells what is taken where that was asked for, or where nothing is.
+    fn say(&self, report: &GraphReport) -> Result<(), String> {
+        let (left, options) = (report.left(), &self.shared.options);
+        let count = report.left_count();
+        if options.verbose {
+            report.text().lines().for_each(|line| eprintln!("texpool: {line}"));
+        } else if count == report.nodes.len() && !options.whole_graph {
+            let first = left.lines().next().unwrap_or("it has none");
+            eprintln!(
+                "texpool: no node of the graph is taken, the runtime runs all {count} of them. The first: {first}"
+            );
+        }
+        match options.whole_graph && count > 0 {
+            true => Err(format!("option `whole_graph` is set, and nodes are left:\n{left}")),
+            false => Ok(()),
+        }
+    }
+}
+
+unsafe extern "C" fn prepare(context: *mut TfLiteContext, delegate: *mut TfLiteDelegate) -> TfLiteStatus {
+    let applied = guarded(|| {
+        // SAFETY: the runtime hands over a context, and the delegate that it was given.
+        unsafe {
+            let host = Host::new(context)?;
+            let this =
+                delegate.cast::<Delegate>().as_ref().ok_or_else(|| "the runtime gives no delegate".to_owned())?;
+            this.apply(&host, delegate)
+        }
+    });
+    match applied {
+        Ok(()) => TfLiteStatus::OK,
+        Err(reason) => {
+            report(context, &reason);
+            TfLiteStatus::DELEGATE_ERROR
+        }
+    }
+}
+
+/// What became of each node, and what each part copies.
+fn reported(nodes: &[Node], tensors: &Tensors<'_>, selection: &Selection) -> GraphReport {
+    let names: BTreeMap<i32, &'static str> =
+        supported().into_iter().flat_map(|operator| operator.tflite).map(|(name, code)| (code, name)).collect();
+    let tensor_name = |index: &i32| tensors.get(*index).map(|tensor| tensor.name.clone()).unwrap_or_default();
+    let node_report = |node: &Node| {
+        let refusal = selection.left.get(&node.index);
+        let known = refusal.and_then(|refusal| refusal.operator.clone());
+        let operator = known.unwrap_or_else(|| match (&node.custom, names.get(&node.code)) {
+            (Some(custom), _) => format!("CUSTOM {custom}"),
+            (None, Some(name)) => (*name).to_owned(),
+            (None, None) => format!("operator {}", node.code),
+        });
+        let result = node.outputs.first().map(tensor_name).unwrap_or_default();
+        NodeReport { index: node.index, operator, result, left: refusal.map(|refusal| refusal.reason.clone()) }
+    };
+    let bytes = |part: &Part, indices: &dyn Fn(&crate::read::Readable) -> Vec<(i32, usize)>| {
+        part.readable.as_ref().map(indices).unwrap_or_default().iter().map(|(i, b)| (tensor_name(i), *b)).collect()
+    };
+    let part_report = |part: &Part| PartReport {
+        nodes: part.partition.nodes.clone(),
+        inputs: bytes(part, &|r| r.inputs.iter().copied().zip(r.model.inputs().iter().map(|i| i.bytes())).collect()),
+        outputs: bytes(part, &|r| r.outputs.iter().copied().zip(r.model.outputs().iter().map(|i| i.bytes())).collect()),
+        planned: None,
+    };
+    GraphReport {
+        nodes: nodes.iter().map(node_report).collect(),
+        parts: selection.parts.iter().map(part_report).collect(),
+        ..GraphReport::default()
+    }
+}

@@ -1,0 +1,34 @@
+//! Nothing unwinds into the runtime.
+
+use std::{
+    any::Any,
+    mem,
+    panic::{self, AssertUnwindSafe},
+};
+
+/// Does it; a panic becomes an error.
+pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    // What is half done is given up: a kernel that panicked drops what it has prepared.
+    panic::catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panicked| Err(said(panicked)))
+}
+
+fn said(panicked: Box<dyn Any + Send>) -> String {
+    let text = panicked.downcast_ref::<&str>().copied().map(str::to_owned);
+    let text = text.or_else(|| panicked.downcast_ref::<String>().cloned());
+    // Dropping what a panic carries may panic, too.
+    mem::forget(panicked);
+    format!("a defect of texpool: {}", text.unwrap_or_else(|| "it says nothing".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::guarded;
+
+    /// Unwinding into C++ would end the process.
+    #[test]
+    fn a_panic_becomes_an_error() {
+        let panics = || -> Result<(), String> { panic!("no {}", "room") };
+        assert_eq!(guarded(panics), Err("a defect of texpool: no room".to_owned()));
+        assert_eq!(guarded(|| Ok(1)), Ok(1));
+    }
+}

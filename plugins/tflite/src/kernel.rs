@@ -1,0 +1,204 @@
+//! A kernel: a set of nodes on the device, run by the runtime in their place.
+
+use std::{
+    ffi::{c_char, c_void},
+    mem, ptr,
+    sync::Arc,
+};
+
+use texpool::Session;
+
+use crate::{
+    abi::{TfLiteContext, TfLiteDelegateParams, TfLiteNode, TfLiteRegistration, TfLiteStatus, code},
+    device::Device,
+    graph::{Node, Tensors},
+    guard::guarded,
+    host::{Host, partition, report},
+    read::{Readable, extents, read},
+    select::Part,
+    shared::{Shared, shared_of},
+    values::{check_apart, room, view},
+};
+
+/// How the runtime calls kernels.
+pub(crate) const REGISTRATION: TfLiteRegistration = TfLiteRegistration {
+    init: Some(init),
+    free: Some(free),
+    prepare: Some(prepare),
+    invoke: Some(invoke),
+    profiling_string: None,
+    builtin_code: code::DELEGATE,
+    custom_name: c"texpool".as_ptr(),
+    version: 1,
+    registration_external: ptr::null_mut(),
+    async_kernel: ptr::null_mut(),
+    inplace_operator: 0,
+};
+
+/// A kernel, which the runtime calls from one thread at a time.
+struct Kernel {
+    shared: Arc<Shared>,
+    /// Which graph it is of.
+    graph: usize,
+    part: Part,
+    prepared: Result<Prepared, String>,
+}
+
+/// A kernel's nodes on the device, for the extents that they had.
+struct Prepared {
+    extents: Vec<(i32, Vec<i32>)>,
+    session: Session,
+    inputs: Vec<i32>,
+    outputs: Vec<i32>,
+    /// Kept open.
+    _device: Arc<Device>,
+}
+
+impl Kernel {
+    /// # Safety
+    /// The pointer is to parameters that the runtime has made for a delegate of ours.
+    unsafe fn new(host: &Host, params: *const TfLiteDelegateParams) -> Result<Self, String> {
+        // SAFETY: as the caller of this function promises.
+        let (shared, partition) = unsafe {
+            let params = params.as_ref().ok_or_else(|| "the runtime gives no parameters".to_owned())?;
+            (shared_of(params.delegate)?, partition(params))
+        };
+        let graph = host.address();
+        let part = shared.take(graph, &partition.nodes);
+        let part = part.ok_or_else(|| "the runtime has divided the graph otherwise than it said".to_owned())?;
+        if part.partition.outputs != partition.outputs {
+            return Err("the runtime reads other results of a part than it said".to_owned());
+        }
+        Ok(Self { shared, graph, part, prepared: Err("the runtime runs a part that is not prepared".to_owned()) })
+    }
+
+    /// Plans the nodes, unless they are planned for these extents already.
+    fn prepare(&mut self, host: &Host) -> Result<(), String> {
+        let Part { nodes, outputs, readable, partition } = &mut self.part;
+        // Nodes of constants alone.
+        if outputs.is_empty() {
+            return Ok(());
+        }
+        let nodes: Vec<&Node> = (*nodes).iter().collect();
+        let tensors = Tensors::read(host, nodes.iter().copied());
+        let now = extents(&nodes, &tensors);
+        if self.prepared.as_ref().is_ok_and(|prepared| prepared.extents == now) {
+            return Ok(());
+        }
+        // What is planned for other extents makes room first.
+        self.prepared = Err("the part could not be planned".to_owned());
+        let options = self.shared.options.named.import();
+        let read_before = readable.take().filter(|readable| readable.extents == now);
+        let readable = match read_before.map_or_else(|| read(&nodes, &tensors, outputs, options), Ok) {
+            Ok(readable) => readable,
+            Err(refusals) => {
+                // The runtime may ask before it has worked out the extents of all tensors, and asks again then.
+                let lines = refusals.iter().map(|refusal| format!("node {}: {}", refusal.node, refusal.reason));
+                let lines = lines.collect::<Vec<_>>().join("\n");
+                self.prepared = Err(format!("a part cannot be planned for the extents that inputs have now:\n{lines}"));
+                return Ok(());
+            }
+        };
+        let Readable { model, inputs, outputs, .. } = readable;
+        let (session, planned, device) = self.shared.session(&model)?;
+        self.shared.note_planned(self.graph, &partition.nodes, planned)?;
+        self.prepared = Ok(Prepared { extents: now, session, inputs, outputs, _device: device });
+        Ok(())
+    }
+
+    fn invoke(&mut self, host: &Host) -> Result<(), String> {
+        if self.part.outputs.is_empty() {
+            return Ok(());
+        }
+        // Where it panics, nothing of it is used again.
+        let defect = Err("an earlier run met a defect of texpool; make another interpreter".to_owned());
+        let mut prepared = mem::replace(&mut self.prepared, defect);
+        let result = prepared.as_mut().map_err(|reason| reason.clone()).and_then(|prepared| prepared.run(host));
+        self.prepared = prepared;
+        result
+    }
+}
+
+impl Prepared {
+    /// Runs on the runtime's memory.
+    fn run(&mut self, host: &Host) -> Result<(), String> {
+        let Self { session, inputs, outputs, extents, .. } = self;
+        // Memory of such a tensor is taken while the graph runs.
+        for &index in &*outputs {
+            let dims = extents.iter().find(|(other, _)| *other == index).map_or(&[][..], |(_, dims)| dims);
+            if host.is_dynamic(index) {
+                host.resize(index, dims)?;
+            }
+        }
+        check_apart(host, inputs, outputs)?;
+        let (mut given, mut rooms) = (Vec::with_capacity(inputs.len()), Vec::with_capacity(outputs.len()));
+        for (position, (&index, info)) in inputs.iter().zip(session.inputs()).enumerate() {
+            // SAFETY: the runtime changes nothing before this call returns.
+            given.push((position, unsafe { view(host, index, info) }?));
+        }
+        for (position, (&index, info)) in outputs.iter().zip(session.outputs()).enumerate() {
+            // SAFETY: the runtime has made room for this node's results alone, each for itself.
+            rooms.push((position, unsafe { room(host, index, info) }?));
+        }
+        session.run_into(given, rooms).map_err(|error| error.to_string())
+    }
+}
+
+unsafe extern "C" fn init(context: *mut TfLiteContext, params: *const c_char, _: usize) -> *mut c_void {
+    // A kernel that cannot be made is NULL: the delegate finds that out, and tells the runtime.
+    let made = guarded(|| {
+        // SAFETY: the runtime hands a context over, and of delegates the parameters that it has made.
+        unsafe { Kernel::new(&Host::new(context)?, params.cast()) }
+    });
+    match made {
+        Ok(kernel) => Box::into_raw(Box::new(kernel)).cast(),
+        Err(reason) => {
+            report(context, &reason);
+            ptr::null_mut()
+        }
+    }
+}
+
+unsafe extern "C" fn free(_: *mut TfLiteContext, kernel: *mut c_void) {
+    if !kernel.is_null() {
+        let _ = guarded(|| {
+            // SAFETY: `init` has made it, and the runtime frees it once.
+            drop(unsafe { Box::from_raw(kernel.cast::<Kernel>()) });
+            Ok(())
+        });
+    }
+}
+
+unsafe extern "C" fn prepare(context: *mut TfLiteContext, node: *mut TfLiteNode) -> TfLiteStatus {
+    // SAFETY: the runtime hands over what it has.
+    unsafe { with_kernel(context, node, Kernel::prepare) }
+}
+
+unsafe extern "C" fn invoke(context: *mut TfLiteContext, node: *mut TfLiteNode) -> TfLiteStatus {
+    // SAFETY: the runtime hands over what it has.
+    unsafe { with_kernel(context, node, Kernel::invoke) }
+}
+
+/// # Safety
+/// Both pointers are the runtime's, and the node is one of a kernel of ours.
+unsafe fn with_kernel(
+    context: *mut TfLiteContext,
+    node: *mut TfLiteNode,
+    call: impl FnOnce(&mut Kernel, &Host) -> Result<(), String>,
+) -> TfLiteStatus {
+    let result = guarded(|| {
+        // SAFETY: as the caller of this function promises; a kernel is called by one thread at a time.
+        let (host, kernel) = unsafe {
+            let kernel = node.as_ref().and_then(|node| node.user_data.cast::<Kernel>().as_mut());
+            (Host::new(context)?, kernel.ok_or_else(|| "the runtime calls a part that was not made".to_owned())?)
+        };
+        call(kernel, &host)
+    });
+    match result {
+        Ok(()) => TfLiteStatus::OK,
+        Err(reason) => {
+            report(context, &reason);
+            TfLiteStatus::DELEGATE_ERROR
+        }
+    }
+}

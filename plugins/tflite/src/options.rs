@@ -1,0 +1,143 @@
+//! What a user asks of the delegate, by name and text.
+
+use std::path::{Path, PathBuf};
+
+use texpool::{NamedOptions, OptionError};
+
+/// Options: those of texpool, and those of the delegate.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) named: NamedOptions,
+    /// Whether it is an error that a node is left to the runtime.
+    pub(crate) whole_graph: bool,
+    /// Whether standard error is told what is taken.
+    pub(crate) verbose: bool,
+    /// A file that is told the same.
+    pub(crate) report: Option<PathBuf>,
+    /// All that decides which plan is found.
+    plan_key: String,
+}
+
+/// What of texpool's options is called otherwise here.
+const DEVICE: (&str, &str) = ("device", "adapter");
+/// How long a plan is searched for, in seconds, unless said: an application waits for it.
+const DEADLINE: (&str, &str) = ("deadline", "30");
+/// An option of texpool's that means nothing here.
+const OPEN_EXTENTS: &str = "dim";
+/// Options of texpool's that do not decide which plan is found.
+const NOT_OF_PLANS: [&str; 4] = ["adapter", "timeout", "deadline", "cache_dir"];
+
+impl Options {
+    /// Takes options in any order.
+    pub(crate) fn parse(given: &[(String, String)]) -> Result<Self, String> {
+        let mut own = Own::default();
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        for (name, text) in given {
+            let name = if name == DEVICE.0 { DEVICE.1 } else { name };
+            if name == OPEN_EXTENTS {
+                return Err("option `dim` is for .onnx files: the runtime gives inputs their extents".to_owned());
+            }
+            if !own.take(name, text)? {
+                pairs.push((name, text));
+            }
+        }
+        if !pairs.iter().any(|(name, _)| *name == DEADLINE.0) {
+            pairs.push(DEADLINE);
+        }
+        let named = NamedOptions::parse(pairs.iter().copied()).map_err(|error| match error {
+            unknown @ OptionError::Unknown { .. } => format!("{unknown}, device, {}", Own::NAMES.join(", ")),
+            other => other.to_string(),
+        })?;
+        pairs.retain(|(name, _)| !NOT_OF_PLANS.contains(name));
+        pairs.sort_unstable();
+        let Own { whole_graph, verbose, report } = own;
+        let (whole_graph, verbose) = (whole_graph.unwrap_or(false), verbose.unwrap_or(false));
+        Ok(Self { named, whole_graph, verbose, report, plan_key: format!("{pairs:?}") })
+    }
+
+    /// Where plans are kept that took long to find; none where there is no folder, or no long search.
+    pub(crate) fn plans(&self) -> Option<(PathBuf, &str)> {
+        let searched =
+            ["budget", "phases", "stream"].iter().any(|name| self.plan_key.contains(&format!("(\"{name}\"")));
+        let folder = self.named.cache_dir().filter(|_| searched)?;
+        Some((Path::join(folder, "plans"), &self.plan_key))
+    }
+}
+
+/// Options of the delegate's own.
+#[derive(Default)]
+struct Own {
+    whole_graph: Option<bool>,
+    verbose: Option<bool>,
+    report: Option<PathBuf>,
+}
+
+impl Own {
+    const NAMES: [&str; 3] = ["whole_graph", "report", "verbose"];
+
+    /// Takes an option, and says whether it is one of these.
+    fn take(&mut self, name: &str, text: &str) -> Result<bool, String> {
+        let twice = || Err(format!("option `{name}` is given twice"));
+        match name {
+            "whole_graph" | "verbose" => {
+                let place = if name == "verbose" { &mut self.verbose } else { &mut self.whole_graph };
+                if place.replace(switch(name, text)?).is_some() {
+                    return twice();
+                }
+            }
+            "report" if text.is_empty() => return Err("option `report`: it must name a file".to_owned()),
+            "report" => {
+                if self.report.replace(text.into()).is_some() {
+                    return twice();
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// Python writes `True`, others `1` or `on`.
+fn switch(name: &str, text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "on" | "yes" => Ok(true),
+        "0" | "false" | "off" | "no" => Ok(false),
+        _ => Err(format!("option `{name}`: `{text}` is neither 0 nor 1")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Options;
+
+    fn parse(options: &[(&str, &str)]) -> Result<Options, String> {
+        let owned: Vec<_> = options.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        Options::parse(&owned)
+    }
+
+    #[test]
+    fn options_are_those_of_texpool_and_of_the_delegate() {
+        let found = parse(&[("device", "llvmpipe"), ("whole_graph", "True"), ("precision", "f16")]).unwrap();
+        assert_eq!(found.named.gpu().adapter.as_deref(), Some("llvmpipe"));
+        assert!(found.whole_graph && !found.verbose && found.plans().is_none());
+        let found = parse(&[("budget", "2MiB"), ("cache_dir", "/c")]).unwrap();
+        assert_eq!(found.plans().unwrap().0.to_str(), Some("/c/plans"));
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused_by_its_name() {
+        for (options, said) in [
+            (&[("speed", "high")][..], "there is no option `speed`"),
+            (&[("verbose", "2")], "option `verbose`: `2` is neither 0 nor 1"),
+            (&[("verbose", "1"), ("verbose", "1")], "option `verbose` is given twice"),
+            (&[("device", "a"), ("adapter", "b")], "option `adapter` is given twice"),
+            (&[("dim", "n=1")], "option `dim` is for .onnx files"),
+            (&[("report", "")], "option `report`: it must name a file"),
+            (&[("budget", "much")], "option `budget`: `much` is no size"),
+        ] {
+            let error = parse(options).unwrap_err();
+            assert!(error.starts_with(said), "{error}");
+        }
+        assert!(parse(&[("speed", "high")]).unwrap_err().ends_with("device, whole_graph, report, verbose"));
+    }
+}

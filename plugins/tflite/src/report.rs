@@ -1,0 +1,169 @@
+//! What is taken of a graph and what is left, as text and as JSON.
+
+use std::fmt::Write as _;
+
+use texpool::plan::printable;
+
+use crate::host::Layout;
+
+/// What became of a graph.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GraphReport {
+    pub(crate) layout: Layout,
+    pub(crate) nodes: Vec<NodeReport>,
+    pub(crate) parts: Vec<PartReport>,
+}
+
+/// What became of a node.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeReport {
+    pub(crate) index: i32,
+    /// As the file's format writes it.
+    pub(crate) operator: String,
+    /// Name of its result.
+    pub(crate) result: String,
+    /// Why it is left to the runtime; none of one that is taken.
+    pub(crate) left: Option<String>,
+}
+
+/// A set of nodes that are one kernel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PartReport {
+    pub(crate) nodes: Vec<i32>,
+    /// Tensors that are copied to the device in every run, and their bytes.
+    pub(crate) inputs: Vec<(String, usize)>,
+    /// The same of those that are copied back.
+    pub(crate) outputs: Vec<(String, usize)>,
+    /// What is known once it is planned.
+    pub(crate) planned: Option<Planned>,
+}
+
+/// What a part takes of the device, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Planned {
+    pub(crate) pool: u64,
+    /// Pool, weights and all else.
+    pub(crate) device: u64,
+    /// Blocks that all parts on the device lie in, where the driver says.
+    pub(crate) reserved: Option<u64>,
+    /// Whether the search for a plan ended at its deadline.
+    pub(crate) stopped: bool,
+}
+
+impl GraphReport {
+    /// How many nodes are left to the runtime.
+    pub(crate) fn left_count(&self) -> usize {
+        self.nodes.len() - self.taken()
+    }
+
+    fn taken(&self) -> usize {
+        self.nodes.iter().filter(|node| node.left.is_none()).count()
+    }
+
+    /// The nodes that are left, a line each.
+    pub(crate) fn left(&self) -> String {
+        let line = |node: &NodeReport| {
+            let [operator, result, reason] =
+                [&node.operator, &node.result, node.left.as_ref()?].map(|text| printable(text));
+            Some(format!("node {} {operator} `{result}`: {reason}", node.index))
+        };
+        self.nodes.iter().filter_map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    /// All of it as text, a line each.
+    pub(crate) fn text(&self) -> String {
+        let (taken, all, parts) = (self.taken(), self.nodes.len(), self.parts.len());
+        let mut text =
+            format!("{taken} of {all} nodes are taken, in {parts} part{}\n", if parts == 1 { "" } else { "s" });
+        for (number, part) in self.parts.iter().enumerate() {
+            let [copied_in, copied_out] = [&part.inputs, &part.outputs].map(|list| sum(list));
+            let nodes = part.nodes.len();
+            let _ = writeln!(text, "part {number}: {nodes} nodes, {copied_in} bytes copied in, {copied_out} out");
+        }
+        if taken < all {
+            let _ = writeln!(text, "left to the runtime:\n{}", self.left());
+        }
+        text
+    }
+
+    fn json(&self) -> String {
+        let mut json = String::from("{\"layout\":{");
+        let Layout { tensor, node, registration } = self.layout;
+        let known = [("TfLiteTensor", tensor), ("TfLiteNode", node), ("TfLiteRegistration", registration)];
+        let sizes = known.iter().filter_map(|(name, size)| Some(format!("\"{name}\":{}", size.as_ref()?)));
+        json += &sizes.collect::<Vec<_>>().join(",");
+        let nodes = self.nodes.iter().map(NodeReport::json).collect::<Vec<_>>().join(",\n");
+        let parts = self.parts.iter().map(PartReport::json).collect::<Vec<_>>().join(",\n");
+        let _ = write!(json, "}},\"taken\":{},\"nodes\":[\n{nodes}],\n\"parts\":[\n{parts}]}}", self.taken());
+        json
+    }
+}
+
+impl NodeReport {
+    fn json(&self) -> String {
+        let Self { index, operator, result, left } = self;
+        let left = left.as_ref().map_or("null".to_owned(), |reason| quoted(reason));
+        let (operator, result) = (quoted(operator), quoted(result));
+        format!("{{\"node\":{index},\"operator\":{operator},\"result\":{result},\"left\":{left}}}")
+    }
+}
+
+impl PartReport {
+    fn json(&self) -> String {
+        let list = |tensors: &[(String, usize)]| {
+            let one = |(name, bytes): &(String, usize)| format!("{{\"name\":{},\"bytes\":{bytes}}}", quoted(name));
+            tensors.iter().map(one).collect::<Vec<_>>().join(",")
+        };
+        let (nodes, inputs, outputs) = (&self.nodes, list(&self.inputs), list(&self.outputs));
+        let planned = self.planned.map_or("null".to_owned(), |planned| {
+            let Planned { pool, device, reserved, stopped } = planned;
+            let reserved = reserved.map_or("null".to_owned(), |bytes| bytes.to_string());
+            format!("{{\"pool\":{pool},\"device\":{device},\"reserved\":{reserved},\"stopped\":{stopped}}}")
+        });
+        format!("{{\"nodes\":{nodes:?},\"inputs\":[{inputs}],\"outputs\":[{outputs}],\"planned\":{planned}}}")
+    }
+}
+
+/// The file of several graphs.
+pub(crate) fn file<'r>(graphs: impl Iterator<Item = &'r GraphReport>) -> String {
+    let graphs = graphs.map(GraphReport::json).collect::<Vec<_>>().join(",\n");
+    format!("{{\"version\":{},\"graphs\":[\n{graphs}]}}\n", quoted(env!("CARGO_PKG_VERSION")))
+}
+
+fn sum(tensors: &[(String, usize)]) -> usize {
+    tensors.iter().map(|(_, bytes)| bytes).sum()
+}
+
+/// A text of JSON.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(quoted, "\\u{:04x}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_named_with_its_reason() {
+        let node = |index, left: Option<&str>| NodeReport {
+            index,
+            operator: "REVERSE_V2".to_owned(),
+            result: "a\"b\n".to_owned(),
+            left: left.map(str::to_owned),
+        };
+        let report = GraphReport { nodes: vec![node(3, None), node(4, Some("why"))], ..GraphReport::default() };
+        assert_eq!((report.left_count(), &*report.left()), (1, "node 4 REVERSE_V2 `a\"b\\n`: why"));
+        assert!(report.json().contains(r#"{"node":4,"operator":"REVERSE_V2","result":"a\"b\u000a","left":"why"}"#));
+    }
+}

@@ -1,0 +1,197 @@
+//! Which nodes of a graph are taken: those that texpool's importer reads, in the sets of which the runtime will make
+//! one kernel each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use texpool::ImportOptions;
+
+use crate::{
+    abi::code,
+    dynamic::known_only_while_running,
+    graph::{Node, Tensors, of_constants},
+    host::{Host, Partition},
+    read::{Readable, Refusal, read},
+};
+
+/// What is taken of a graph.
+#[derive(Debug)]
+pub(crate) struct Selection {
+    pub(crate) taken: Vec<i32>,
+    pub(crate) left: BTreeMap<i32, Refusal>,
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A set of nodes that become one kernel.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// As the runtime sees it.
+    pub(crate) partition: Partition,
+    /// What is computed, in the order in which it runs: the nodes, and those of constants that they read.
+    pub(crate) nodes: Vec<Node>,
+    /// What of that others read.
+    pub(crate) outputs: Vec<i32>,
+    /// The nodes, read already; none where all of them are of constants, so that nothing is left to compute.
+    pub(crate) readable: Option<Readable>,
+}
+
+/// A graph being looked at.
+struct Search<'g, 'h> {
+    nodes: &'g [Node],
+    tensors: &'g Tensors<'h>,
+    options: &'g ImportOptions,
+    /// Which nodes compute from constants alone.
+    constant: Vec<bool>,
+    /// Of those, which cannot be read, so that their results come from the runtime.
+    unreadable: BTreeSet<i32>,
+    graph_outputs: BTreeSet<i32>,
+    left: BTreeMap<i32, Refusal>,
+}
+
+/// Finds what is taken. Ends, since each round leaves at least one more node.
+pub(crate) fn select(
+    host: &Host,
+    nodes: &[Node],
+    tensors: &Tensors<'_>,
+    options: &ImportOptions,
+) -> Result<Selection, String> {
+    let all: Vec<i32> = nodes.iter().map(|node| node.index).collect();
+    let graph_outputs = host.preview(&all)?.into_iter().flat_map(|partition| partition.outputs).collect();
+    let mut search = Search {
+        nodes,
+        tensors,
+        options,
+        constant: of_constants(nodes, tensors),
+        unreadable: BTreeSet::new(),
+        graph_outputs,
+        left: BTreeMap::new(),
+    };
+    loop {
+        search.leave_what_follows();
+        let taken = search.taken();
+        let partitions = if taken.is_empty() { Vec::new() } else { host.preview(&taken)? };
+        match search.parts(partitions) {
+            Ok(parts) => return Ok(Selection { taken, left: search.left, parts }),
+            Err(refusals) => {
+                let before = search.decided();
+                refusals.into_iter().for_each(|refusal| search.leave(refusal));
+                if search.decided() == before {
+                    return Err("a defect of texpool: the same nodes are refused again".to_owned());
+                }
+            }
+        }
+    }
+}
+
+impl Search<'_, '_> {
+    fn is_left(&self, node: &Node) -> bool {
+        self.left.contains_key(&node.index)
+    }
+
+    /// How much is decided, which never becomes less.
+    fn decided(&self) -> usize {
+        self.left.len() + self.unreadable.len()
+    }
+
+    fn taken(&self) -> Vec<i32> {
+        self.nodes.iter().filter(|node| !self.is_left(node)).map(|node| node.index).collect()
+    }
+
+    fn leave(&mut self, refusal: Refusal) {
+        let of_constants = self.nodes.iter().zip(&self.constant).find(|(node, _)| node.index == refusal.node);
+        if of_constants.is_some_and(|(_, constant)| *constant) {
+            self.unreadable.insert(refusal.node);
+        }
+        self.left.entry(refusal.node).or_insert(refusal);
+    }
+
+    /// Leaves nodes that cannot be taken because of others that are not.
+    fn leave_what_follows(&mut self) {
+        let nodes = self.nodes;
+        // Whose extents the runtime itself learns only while it runs.
+        let mut dynamic: BTreeSet<i32> =
+            self.tensors.iter().filter(|(_, tensor)| tensor.dynamic).map(|(index, _)| index).collect();
+        for node in nodes {
+            let read = node.inputs.iter().find(|index| dynamic.contains(index));
+            if node.code == code::DELEGATE {
+                self.leave_because(node, "another delegate has taken it".to_owned());
+            } else if let Some(name) = read.map(|index| self.name(*index)) {
+                let reason =
+                    format!("extents of `{name}` are known only while the model runs; convert it with fixed shapes");
+                self.leave_because(node, reason);
+                dynamic.extend(&node.outputs);
+            } else if self.is_left(node) && known_only_while_running(node, self.tensors) {
+                dynamic.extend(&node.outputs);
+            }
+        }
+        // A kernel gives no constants: whoever reads one has computed it when it was compiled, or the runtime does.
+        for (node, _) in nodes.iter().zip(self.constant.clone()).filter(|(_, constant)| *constant) {
+            let read_by_left = nodes
+                .iter()
+                .filter(|reader| reader.inputs.iter().any(|index| node.outputs.contains(index)))
+                .any(|reader| self.is_left(reader));
+            if read_by_left || node.outputs.iter().any(|index| self.graph_outputs.contains(index)) {
+                self.leave_because(node, "its result is a constant that the runtime reads".to_owned());
+            }
+        }
+    }
+
+    fn leave_because(&mut self, node: &Node, reason: String) {
+        self.left.entry(node.index).or_insert(Refusal { node: node.index, operator: None, reason });
+    }
+
+    fn name(&self, index: i32) -> String {
+        self.tensors.get(index).map(|tensor| tensor.name.clone()).unwrap_or_default()
+    }
+
+    /// Reads each set of nodes that the runtime would make a kernel of.
+    fn parts(&self, partitions: Vec<Partition>) -> Result<Vec<Part>, Vec<Refusal>> {
+        let (mut parts, mut refusals) = (Vec::new(), Vec::new());
+        for partition in partitions {
+            match self.part(partition) {
+                Ok(part) => parts.push(part),
+                Err(refused) => refusals.extend(refused),
+            }
+        }
+        if refusals.is_empty() { Ok(parts) } else { Err(refusals) }
+    }
+
+    fn part(&self, partition: Partition) -> Result<Part, Vec<Refusal>> {
+        let nodes: Vec<&Node> = self.with_constants(&partition);
+        let of_constants: BTreeSet<i32> = self.constants().flat_map(|node| node.outputs.iter().copied()).collect();
+        let outputs: Vec<i32> =
+            partition.outputs.iter().copied().filter(|index| !of_constants.contains(index)).collect();
+        let readable = match outputs.is_empty() {
+            true => None,
+            false => Some(read(&nodes, self.tensors, &outputs, self.options)?),
+        };
+        Ok(Part { partition, nodes: nodes.into_iter().cloned().collect(), outputs, readable })
+    }
+
+    /// Nodes of constants that can be read.
+    fn constants(&self) -> impl Iterator<Item = &Node> {
+        let readable = |node: &Node| !self.unreadable.contains(&node.index);
+        self.nodes
+            .iter()
+            .zip(&self.constant)
+            .filter(move |(node, constant)| **constant && readable(node))
+            .map(|(n, _)| n)
+    }
+
+    /// The nodes of a partition, and those of constants that they read, in the order in which they run.
+    fn with_constants(&self, partition: &Partition) -> Vec<&Node> {
+        let mut wanted: BTreeSet<i32> = partition.nodes.iter().copied().collect();
+        let mut read: BTreeSet<i32> = BTreeSet::new();
+        // Backwards: who reads a constant stands behind who computes it.
+        for node in self.nodes.iter().rev() {
+            let computes = self.constants().any(|constant| constant.index == node.index)
+                && node.outputs.iter().any(|index| read.contains(index));
+            if computes {
+                wanted.insert(node.index);
+            }
+            if wanted.contains(&node.index) {
+                read.extend(&node.inputs);
+            }
+        }
+        self.nodes.iter().filter(|node| wanted.contains(&node.index)).collect()
+    }
+}

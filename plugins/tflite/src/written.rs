@@ -1,0 +1,176 @@
+//! Nodes as a `.tflite` file in memory, for texpool's importer to read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    flatbuffer::{Field, Table, file},
+    graph::{Node, Quantization, Tensor, Tensors},
+};
+
+/// A file, and what in it is what in the runtime's graph.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) bytes: Vec<u8>,
+    /// The graph's tensors that are the file's inputs, in their order there.
+    pub(crate) inputs: Vec<i32>,
+    /// The same of its outputs.
+    pub(crate) outputs: Vec<i32>,
+}
+
+const IDENTIFIER: &str = "TFL3";
+const VERSION: u32 = 3;
+/// Constants lie at multiples of this, as in files of the format's own tools.
+const ALIGNMENT: usize = 16;
+/// The number of no tensor: an operand that is left out.
+const NONE: i32 = -1;
+
+/// Writes nodes, which stand in the order in which they run, and of what they compute gives `outputs`. What none of
+/// them computes and is no constant is an input.
+///
+/// # Errors
+/// What cannot be written, and of which node.
+pub(crate) fn write(nodes: &[&Node], tensors: &Tensors<'_>, outputs: &[i32]) -> Result<Written, (i32, String)> {
+    let computed: BTreeSet<i32> = nodes.iter().flat_map(|node| node.outputs.iter().copied()).collect();
+    let mut numbers: BTreeMap<i32, i32> = BTreeMap::new();
+    let (mut used, mut inputs) = (Vec::new(), Vec::new());
+    for node in nodes {
+        for &index in node.inputs.iter().chain(&node.outputs).filter(|&&index| index >= 0) {
+            let tensor = tensors.get(index).ok_or_else(|| (node.index, format!("tensor {index} is not there")))?;
+            writable(tensor).map_err(|why| (node.index, why))?;
+            let next = i32::try_from(numbers.len()).map_err(|_| (node.index, "too many tensors".to_owned()))?;
+            if let std::collections::btree_map::Entry::Vacant(place) = numbers.entry(index) {
+                place.insert(next);
+                used.push(tensor);
+                if tensor.constant.is_none() && !computed.contains(&index) {
+                    inputs.push(index);
+                }
+            }
+        }
+    }
+    let number = |index: &i32| numbers.get(index).copied().unwrap_or(NONE);
+    let mut operators = Vec::with_capacity(nodes.len());
+    for (position, node) in nodes.iter().enumerate() {
+        operators.push(operator(node, position, &number).map_err(|why| (node.index, why))?);
+    }
+    let outputs: Vec<i32> = outputs.iter().copied().filter(|index| computed.contains(index)).collect();
+    let graph = Graph {
+        tensors: used,
+        inputs: inputs.iter().map(number).collect(),
+        outputs: outputs.iter().map(number).collect(),
+        operators,
+        codes: nodes.iter().map(|node| operator_code(node)).collect(),
+    };
+    Ok(Written { bytes: graph.bytes(), inputs, outputs })
+}
+
+/// Refuses what is not written.
+fn writable(tensor: &Tensor<'_>) -> Result<(), String> {
+    match tensor.quantization.unknown {
+        true => Err(format!(
+            "tensor `{}` is quantised in blocks; convert it with scales per tensor or channel",
+            tensor.name
+        )),
+        false => Ok(()),
+    }
+}
+
+/// A file's only graph. Constants lie behind the tables, so that they are copied once.
+struct Graph<'a> {
+    tensors: Vec<&'a Tensor<'a>>,
+    inputs: Vec<i32>,
+    outputs: Vec<i32>,
+    operators: Vec<Table>,
+    codes: Vec<Table>,
+}
+
+impl Graph<'_> {
+    fn bytes(&self) -> Vec<u8> {
+        // The tables take as many bytes wherever the constants lie.
+        let tables = file(&self.root(ALIGNMENT), IDENTIFIER).len();
+        let start = tables.next_multiple_of(ALIGNMENT);
+        let mut bytes =
+            Vec::with_capacity(start + self.constants().map(|c| c.len().next_multiple_of(ALIGNMENT)).sum::<usize>());
+        bytes.extend(file(&self.root(start), IDENTIFIER));
+        for constant in self.constants() {
+            bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+            bytes.extend(constant);
+        }
+        bytes
+    }
+
+    fn constants(&self) -> impl Iterator<Item = &[u8]> {
+        self.tensors.iter().filter_map(|tensor| tensor.constant)
+    }
+
+    /// The root table, where constants begin at `start`.
+    fn root(&self, mut start: usize) -> Table {
+        // Buffer 0 is the one of tensors without values.
+        let mut buffers = vec![Table::default()];
+        let mut tensors = Vec::with_capacity(self.tensors.len());
+        for tensor in &self.tensors {
+            let mut buffer = 0;
+            if let Some(constant) = tensor.constant {
+                buffer = buffers.len() as u32;
+                buffers.push(Table(vec![(6, Field::U64(start as u64)), (8, Field::U64(constant.len() as u64))]));
+                start += constant.len().next_multiple_of(ALIGNMENT);
+            }
+            tensors.push(tensor_table(tensor, buffer));
+        }
+        let graph = Table(vec![
+            (4, Field::Tables(tensors)),
+            (6, Field::Ints(self.inputs.clone())),
+            (8, Field::Ints(self.outputs.clone())),
+            (10, Field::Tables(self.operators.clone())),
+        ]);
+        Table(vec![
+            (4, Field::U32(VERSION)),
+            (6, Field::Tables(self.codes.clone())),
+            (8, Field::Tables(vec![graph])),
+            (12, Field::Tables(buffers)),
+        ])
+    }
+}
+
+fn tensor_table(tensor: &Tensor<'_>, buffer: u32) -> Table {
+    let Quantization { scale, zero_point, axis, .. } = &tensor.quantization;
+    let mut fields = vec![
+        (4, Field::Ints(tensor.dims.clone())),
+        (6, Field::I8(tensor.dtype)),
+        (8, Field::U32(buffer)),
+        (10, Field::Text(tensor.name.clone())),
+        (14, Field::Bool(tensor.variable)),
+    ];
+    if !scale.is_empty() {
+        let stated =
+            vec![(8, Field::Floats(scale.clone())), (10, Field::Longs(zero_point.clone())), (16, Field::I32(*axis))];
+        fields.push((12, Field::Table(Table(stated))));
+    }
+    if let Some(sparsity) = &tensor.sparsity {
+        fields.push((16, Field::Table(sparsity.clone())));
+    }
+    Table(fields)
+}
+
+fn operator(node: &Node, position: usize, number: &impl Fn(&i32) -> i32) -> Result<Table, String> {
+    let mut fields = vec![
+        (4, Field::U32(u32::try_from(position).map_err(|_| "too many nodes".to_owned())?)),
+        (6, Field::Ints(node.inputs.iter().map(number).collect())),
+        (8, Field::Ints(node.outputs.iter().map(number).collect())),
+    ];
+    if let Some((tag, options)) = node.options.clone()? {
+        fields.extend([(10, Field::I8(tag as i8)), (12, Field::Table(options))]);
+    }
+    if node.custom.is_some() {
+        fields.push((14, Field::Bytes(node.custom_options.clone())));
+    }
+    Ok(Table(fields))
+}
+
+/// Codes above 126 stand in the newer field alone.
+fn operator_code(node: &Node) -> Table {
+    let mut fields = vec![(4, Field::I8(node.code.clamp(0, 127) as i8)), (10, Field::I32(node.code))];
+    if let Some(custom) = &node.custom {
+        fields.push((6, Field::Text(custom.clone())));
+    }
+    Table(fields)
+}

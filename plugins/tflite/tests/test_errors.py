@@ -1,0 +1,96 @@
+"""What can go wrong, and what the runtime is told; it lives on."""
+
+import ctypes
+import tempfile
+import unittest
+from pathlib import Path
+
+import tiny
+from support import CACHE, LIBRARY, delegate, interpreter, python, run, same_bits
+
+MOBILENET = CACHE / "mobilenet_v1_1.0_224.tflite"
+
+
+class Errors(unittest.TestCase):
+    def tearDown(self) -> None:
+        # The runtime is alive, and so is the next delegate.
+        self.assertTrue(same_bits(run(interpreter(tiny.split(), delegate())), run(interpreter(tiny.split()))))
+
+    def test_options_that_mean_nothing(self) -> None:
+        for options, said in (
+            ({"speed": "high"}, "texpool: there is no option `speed`; there are: adapter"),
+            ({"budget": "much"}, "texpool: option `budget`: `much` is no size"),
+            ({"whole_graph": "maybe"}, "option `whole_graph`: `maybe` is neither 0 nor 1"),
+            ({"budget": "4MiB", "phases": "min"}, "options `budget` and `phases` do not go together"),
+            ({"device": "llvmpipe", "adapter": "llvmpipe"}, "option `adapter` is given twice"),
+            ({"dim": "batch=1"}, "option `dim` is for .onnx files"),
+            ({"report": ""}, "option `report`: it must name a file"),
+            ({"device": "no such adapter"}, "no such adapter"),
+        ):
+            with self.subTest(options), self.assertRaisesRegex(ValueError, said):
+                delegate(**options)
+
+    def test_a_budget_that_no_plan_keeps(self) -> None:
+        with self.assertRaisesRegex(RuntimeError, "texpool: .*10240 bytes"):
+            interpreter(MOBILENET, delegate(budget="10KiB"))
+
+    def test_a_report_that_cannot_be_written(self) -> None:
+        with self.assertRaisesRegex(RuntimeError, "option `report`: cannot write /nonexistent/report"):
+            interpreter(tiny.split(), delegate(report="/nonexistent/report"))
+
+    def test_a_machine_without_an_adapter(self) -> None:
+        done = python(
+            "import tiny\n"
+            "from support import *\n"
+            "try:\n"
+            "    delegate()\n"
+            "except ValueError as error:\n"
+            "    print(error)\n"
+            "print(len(run(interpreter(tiny.split()))))\n",
+            VK_DRIVER_FILES="/nonexistent",
+            VK_ICD_FILENAMES="/nonexistent",
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("texpool: no GPU adapter was found", done.stdout)
+        self.assertTrue(done.stdout.endswith("1\n"), done.stdout)
+
+    def test_a_lost_device(self) -> None:
+        kept, other = delegate(), delegate()
+        made, expected = interpreter(tiny.supported(), kept), run(interpreter(tiny.supported()))
+        ctypes.CDLL(LIBRARY).texpool_tflite_lose_devices()
+        for _ in range(2):
+            with self.assertRaisesRegex(RuntimeError, "texpool: .*lost"):
+                run(made)
+        # What is made anew is on another device, with the same delegate, one that was there, and a new one.
+        for one in (kept, other, delegate()):
+            self.assertTrue(same_bits(run(interpreter(tiny.supported(), one)), expected))
+
+    def test_an_extent_that_is_not_supported(self) -> None:
+        made = interpreter(tiny.supported(signature=(-1, 4, 4, 3)), delegate())
+        expected = run(made)
+        with self.assertRaises(RuntimeError):
+            made.resize_tensor_input(0, [0, 4, 4, 3])
+            made.allocate_tensors()
+            run(made)
+        made.resize_tensor_input(0, [1, 4, 4, 3])
+        made.allocate_tensors()
+        self.assertTrue(same_bits(run(made), expected))
+
+
+class Cache(unittest.TestCase):
+    def test_a_plan_is_kept_and_taken_again(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            options = {"cache_dir": folder, "phases": "min"}
+            first = run(interpreter(tiny.split(), delegate(**options)))
+            plans = sorted(Path(folder, "plans").iterdir())
+            self.assertEqual([plan.suffix for plan in plans], [".plan"] * 2)
+            again = run(interpreter(tiny.split(), delegate(**options)))
+            self.assertTrue(same_bits(first, again))
+            # What is damaged is made again.
+            plans[0].write_bytes(b"none")
+            self.assertTrue(same_bits(run(interpreter(tiny.split(), delegate(**options))), first))
+            self.assertGreater(plans[0].stat().st_size, 4)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,142 @@
+"""Which nodes are taken, which are left, and that both together are right."""
+
+import unittest
+
+import numpy as np
+
+import tiny
+from support import Report, delegate, interpreter, python, run, same_bits, values
+
+
+class Nodes(unittest.TestCase):
+    def test_what_is_supported_is_one_part(self) -> None:
+        report = Report()
+        made = interpreter(tiny.supported(), delegate(report=report.path))
+        self.assertTrue(same_bits(run(made), run(interpreter(tiny.supported()))))
+        part = report.graph["parts"][0]
+        self.assertEqual((part["nodes"], report.left), ([0, 1], []))
+        self.assertEqual([part["inputs"], part["outputs"]], [[{"name": n, "bytes": 192}] for n in "xz"])
+        # What stays inside has no memory of the runtime's.
+        [between] = [detail for detail in made.get_tensor_details() if detail["name"] == "y"]
+        with self.assertRaisesRegex(ValueError, "Tensor data is null"):
+            made.get_tensor(between["index"])
+
+    def test_an_unsupported_node_splits_the_graph(self) -> None:
+        report = Report()
+        made = interpreter(tiny.split(), delegate(report=report.path))
+        self.assertTrue(same_bits(run(made), run(interpreter(tiny.split()))))
+        self.assertEqual([part["nodes"] for part in report.graph["parts"]], [[0], [2]])
+        self.assertEqual(report.left, [(1, "REVERSE_V2")])
+        self.assertIn("the operator is not supported", report.graph["nodes"][1]["left"])
+
+    def test_constants_that_are_computed(self) -> None:
+        report = Report()
+        made = interpreter(tiny.constants(), delegate(report=report.path))
+        x = np.array([[1, -2, 3]], np.float32)
+        c, d = (np.array([first, 2, 0.5], np.float32) for first in (1, 2))
+        np.testing.assert_array_equal(run(made, [x])[0], np.abs((x + c)[:, ::-1] * c + d[::-1]))
+        # Both parts compute c for themselves; d is the runtime's, since a node that is left reads it.
+        self.assertEqual([number for number, _ in report.left], [1, 3, 5])
+        self.assertIn("its result is a constant that the runtime reads", report.graph["nodes"][1]["left"])
+        self.assertEqual([part["nodes"] for part in report.graph["parts"]], [[0, 2], [4, 6, 7]])
+        self.assertEqual([len(part["inputs"]) for part in report.graph["parts"]], [1, 2])
+
+    def test_where_nothing_is_supported_the_runtime_runs_it_and_is_told(self) -> None:
+        done = python(
+            "import tiny\n"
+            "from support import *\n"
+            "made = interpreter(tiny.unsupported(), delegate())\n"
+            "assert same_bits(run(made), run(interpreter(tiny.unsupported())))\n"
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("texpool: no node of the graph is taken, the runtime runs all 1 of them", done.stderr)
+        self.assertIn("node 0 REVERSE_V2 `y`: the operator is not supported", done.stderr)
+
+    def test_verbose_says_what_is_taken_and_otherwise_there_is_silence(self) -> None:
+        code = "import tiny\nfrom support import *\nrun(interpreter(tiny.split(), delegate({})))\n"
+        said = python(code.format("verbose=True")).stderr
+        self.assertIn("texpool: 2 of 3 nodes are taken, in 2 parts\n", said)
+        self.assertIn("texpool: node 1 REVERSE_V2 `reversed`: the operator is not supported", said)
+        self.assertNotIn("texpool", python(code.format("")).stderr)
+
+    def test_whole_graph_takes_all_or_says_what_is_left(self) -> None:
+        made = interpreter(tiny.supported(), delegate(whole_graph=1))
+        self.assertTrue(same_bits(run(made), run(interpreter(tiny.supported()))))
+        said = "`whole_graph` is set, and nodes are left:\nnode 1 REVERSE_V2 `reversed`"
+        with self.assertRaisesRegex(RuntimeError, said):
+            interpreter(tiny.split(), delegate(whole_graph=1))
+
+    def test_extents_that_are_known_only_while_running_are_left_to_the_runtime(self) -> None:
+        x = np.linspace(-3, 3, 12, dtype=np.float32).reshape(2, 6)
+        # Others in another interpreter: LiteRT 2.3.0 by itself keeps the extents of the first run.
+        for shape in ([3, 4], [12, 1]):
+            report = Report()
+            made, plain = interpreter(tiny.dynamic(), delegate(report=report.path)), interpreter(tiny.dynamic())
+            self.assertEqual([node for node, _ in report.left], [1, 2, 3])
+            self.assertIn("known only while the model runs", report.graph["nodes"][2]["left"])
+            inputs = [x, np.array(shape, np.int32)]
+            for _ in range(2):
+                answer = run(made, inputs)
+                self.assertEqual(answer[0].shape, tuple(shape))
+                self.assertTrue(same_bits(answer, run(plain, inputs)))
+
+    def test_a_custom_operator_that_the_runtime_does_not_know(self) -> None:
+        made = interpreter(tiny.custom(), delegate())
+        x = np.array([[1, 2], [3, 4]], np.float32)
+        answer = run(made, [x.reshape(1, 2, 2, 1)])[0]
+        np.testing.assert_allclose(answer[0, :, :, 0], np.kron(x, np.ones((2, 2))) + 0.5)
+
+    def test_graphs_of_branches(self) -> None:
+        report = Report()
+        made = interpreter(tiny.branches(), delegate(report=report.path))
+        x = np.array([[-2, -1, 0, 3]], np.float32)
+        for true, expected in ((True, np.abs(x) + 1), (False, x + x), (True, np.abs(x) + 1)):
+            np.testing.assert_array_equal(run(made, [x, np.array([true])])[0], expected)
+        self.assertEqual(report.taken, [0, 2, 1])
+
+    def test_eight_bits(self) -> None:
+        made, plain = interpreter(tiny.quantised(), delegate(whole_graph=1)), interpreter(tiny.quantised())
+        answer, expected = run(made)[0].astype(int), run(plain)[0].astype(int)
+        # A step: the runtime multiplies in fixed point.
+        self.assertLessEqual(np.abs(answer - expected).max(), 1)
+
+
+class Extents(unittest.TestCase):
+    def test_inputs_of_other_extents_are_planned_again(self) -> None:
+        signature = (-1, 4, 4, 3)
+        for model in (tiny.supported(signature=signature), tiny.split(signature=signature)):
+            report = Report()
+            made, plain = interpreter(model, delegate(report=report.path)), interpreter(model)
+            taken = report.graph["taken"]
+            for batch in (3, 1, 5, 5):
+                for one in (made, plain):
+                    one.resize_tensor_input(0, [batch, 4, 4, 3])
+                    one.allocate_tensors()
+                answer = run(made)
+                self.assertEqual(answer[0].shape[0], batch)
+                self.assertTrue(same_bits(answer, run(plain, values(made))))
+                self.assertEqual(report.graph["taken"], taken)
+
+    def test_before_they_are_planned_at_all(self) -> None:
+        from support import runtime
+
+        model = tiny.supported(signature=(-1, 4, 4, 3))
+        made = runtime.Interpreter(model_content=model, experimental_delegates=[delegate()])
+        made.resize_tensor_input(0, [2, 4, 4, 3])
+        made.allocate_tensors()
+        self.assertEqual(run(made)[0].shape, (2, 4, 4, 3))
+
+
+class Layout(unittest.TestCase):
+    def test_the_structs_of_this_runtime(self) -> None:
+        report = Report()
+        interpreter(tiny.split(), delegate(report=report.path))
+        layout = report.graph["layout"]
+        print(f"this runtime's structs: {layout}")
+        self.assertEqual((layout["TfLiteTensor"], layout["TfLiteNode"]), (112, 80))
+        # Older ones lack the last field.
+        self.assertIn(layout["TfLiteRegistration"], (80, 88))
+
+
+if __name__ == "__main__":
+    unittest.main()

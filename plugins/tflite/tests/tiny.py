@@ -1,0 +1,215 @@
+"""Writes small `.tflite` files.
+
+Slots are places in the tables of TensorFlow Lite's schema (`tflite/converter/schema/schema.fbs`): 4 for a table's first
+field, 6 for its second, and so on.
+"""
+
+import struct
+from collections.abc import Sequence
+
+import flatbuffers
+import numpy as np
+
+#: Element types by their number in the schema.
+FLOAT32, FLOAT16, INT32, BOOL, INT8 = 0, 1, 2, 6, 9
+_TYPES = {np.dtype(np.float32): FLOAT32, np.dtype(np.float16): FLOAT16, np.dtype(np.int32): INT32, np.dtype(np.int8): INT8}
+
+ADD, CONV_2D, DEQUANTIZE, MUL, RESHAPE, CUSTOM, ABS, REVERSE_V2, IF = 0, 3, 6, 18, 22, 32, 101, 105, 118
+
+#: A value of a table's field: of which kind, and the value.
+Field = tuple[str, object]
+Table = dict[int, Field]
+
+
+def _below(builder: flatbuffers.Builder, kind: str, value: object) -> int:
+    if kind == "text":
+        return builder.CreateString(value)
+    if kind == "table":
+        return _write(builder, value)
+    if kind == "bytes":
+        return builder.CreateByteVector(value)
+    if kind == "tables":
+        offsets = [_write(builder, table) for table in value]
+        builder.StartVector(4, len(offsets), 4)
+        for offset in reversed(offsets):
+            builder.PrependUOffsetTRelative(offset)
+        return builder.EndVector()
+    of_kind = {"ints": np.int32, "longs": np.int64, "floats": np.float32}[kind]
+    return builder.CreateNumpyVector(np.asarray(value, of_kind))
+
+
+def _write(builder: flatbuffers.Builder, table: Table) -> int:
+    scalars = {"i8": builder.PrependInt8Slot, "i32": builder.PrependInt32Slot, "f32": builder.PrependFloat32Slot}
+    below = {slot: _below(builder, *field) for slot, field in table.items() if field[0] not in scalars}
+    builder.StartObject((max(table, default=2) - 2) // 2)
+    for slot, (kind, value) in table.items():
+        if slot in below:
+            builder.PrependUOffsetTRelativeSlot((slot - 4) // 2, below[slot], 0)
+        else:
+            scalars[kind]((slot - 4) // 2, value, 0)
+    return builder.EndObject()
+
+
+class Model:
+    """A model being put together; what adds a tensor gives its number."""
+
+    def __init__(self) -> None:
+        # Buffer 0 is the one of tensors without values.
+        self._tensors: list[Table] = []
+        self._buffers: list[Table] = [{}]
+        self._operators: list[Table] = []
+        self._codes: list[Table] = []
+        self._graphs: list[Table] = []
+
+    def tensor(self, name: str, extents: Sequence[int], dtype: int = FLOAT32, signature: Sequence[int] = ()) -> int:
+        return self._add(name, extents, dtype, 0, signature)
+
+    def constant(self, name: str, values: np.ndarray) -> int:
+        self._buffers.append({4: ("bytes", values.tobytes())})
+        return self._add(name, values.shape, _TYPES[values.dtype], len(self._buffers) - 1)
+
+    def _add(self, name: str, extents: Sequence[int], dtype: int, buffer: int, signature: Sequence[int] = ()) -> int:
+        table: Table = {4: ("ints", extents), 6: ("i8", dtype), 8: ("i32", buffer), 10: ("text", name)}
+        if signature:
+            table[18] = ("ints", signature)
+        self._tensors.append(table)
+        return len(self._tensors) - 1
+
+    def scaled(self, tensor: int, scale: float, zero: int) -> int:
+        """Says what a tensor's integers stand for."""
+        self._tensors[tensor][12] = ("table", {8: ("floats", [scale]), 10: ("longs", [zero])})
+        return tensor
+
+    def op(self, code: int, inputs: Sequence[int], outputs: Sequence[int], options: tuple[int, Table] | None = None,
+           custom: tuple[str, bytes] | None = None) -> None:
+        self._codes.append({4: ("i8", min(code, 127)), 10: ("i32", code), 8: ("i32", 1)})
+        operator: Table = {4: ("i32", len(self._codes) - 1), 6: ("ints", inputs), 8: ("ints", outputs)}
+        if options:
+            operator |= {10: ("i8", options[0]), 12: ("table", options[1])}
+        if custom:
+            self._codes[-1][6] = ("text", custom[0])
+            operator[14] = ("bytes", custom[1])
+        self._operators.append(operator)
+
+    def graph(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Ends a graph, and begins another."""
+        self._graphs.append({
+            4: ("tables", self._tensors), 6: ("ints", inputs), 8: ("ints", outputs), 10: ("tables", self._operators),
+        })
+        self._tensors, self._operators = [], []
+
+    def bytes(self, inputs: Sequence[int], outputs: Sequence[int]) -> bytes:
+        """The file, of which these are the ends of the last graph."""
+        self.graph(inputs, outputs)
+        root: Table = {
+            4: ("i32", 3), 6: ("tables", self._codes), 8: ("tables", self._graphs), 12: ("tables", self._buffers),
+        }
+        builder = flatbuffers.Builder()
+        builder.ForceDefaults(True)
+        builder.Finish(_write(builder, root), file_identifier=b"TFL3")
+        return bytes(builder.Output())
+
+
+#: Options of ADD and MUL without an activation.
+ADD_OPTIONS, MUL_OPTIONS = (11, {4: ("i8", 0)}), (21, {4: ("i8", 0)})
+
+
+def supported(extents: Sequence[int] = (1, 4, 4, 3), signature: Sequence[int] = ()) -> bytes:
+    """|x| + 1, all of it supported."""
+    model = Model()
+    x, y, z = (model.tensor(name, extents, FLOAT32, signature) for name in ("x", "y", "z"))
+    one = model.constant("one", np.ones(1, np.float32))
+    model.op(ABS, [x], [y])
+    model.op(ADD, [y, one], [z], ADD_OPTIONS)
+    return model.bytes([x], [z])
+
+
+def split(extents: Sequence[int] = (1, 4, 4, 3), signature: Sequence[int] = ()) -> bytes:
+    """|x| reversed along the last axis, times 2: the middle is not supported."""
+    model = Model()
+    x, y, reversed_, z = (model.tensor(name, extents, FLOAT32, signature) for name in ("x", "y", "reversed", "z"))
+    axis = model.constant("axis", np.array([len(extents) - 1], np.int32))
+    two = model.constant("two", np.full(1, 2, np.float32))
+    model.op(ABS, [x], [y])
+    model.op(REVERSE_V2, [y, axis], [reversed_])
+    model.op(MUL, [reversed_, two], [z], MUL_OPTIONS)
+    return model.bytes([x], [z])
+
+
+def constants() -> bytes:
+    """(reversed(x + c) * c) + reversed(d), with c and d of 16 bits: both parts read c, and the runtime reads d."""
+    model = Model()
+    x, sum_, reversed_, product, y, z = (model.tensor(f"t{i}", (1, 3)) for i in range(6))
+    half = [model.constant(f"h{i}", np.array([i + 1, 2, 0.5], np.float16)) for i in range(2)]
+    c, d = (model.tensor(name, (3,)) for name in "cd")
+    row = model.tensor("row", (3,))
+    for from_, to in zip(half, (c, d)):
+        model.op(DEQUANTIZE, [from_], [to])
+    last, first = (model.constant(f"axis{i}", np.array([i], np.int32)) for i in (1, 0))
+    model.op(ADD, [x, c], [sum_], ADD_OPTIONS)
+    model.op(REVERSE_V2, [sum_, last], [reversed_])
+    model.op(MUL, [reversed_, c], [product], MUL_OPTIONS)
+    model.op(REVERSE_V2, [d, first], [row])
+    model.op(ADD, [product, row], [y], ADD_OPTIONS)
+    model.op(ABS, [y], [z])
+    return model.bytes([x], [z])
+
+
+def unsupported() -> bytes:
+    """x reversed: nothing of it is supported."""
+    model = Model()
+    x, y = (model.tensor(name, (1, 6)) for name in "xy")
+    axis = model.constant("axis", np.array([1], np.int32))
+    model.op(REVERSE_V2, [x, axis], [y])
+    return model.bytes([x], [y])
+
+
+def dynamic() -> bytes:
+    """||x| as the shape that an input says| + 1: the runtime learns the result's extents while it runs."""
+    model = Model()
+    x, y = (model.tensor(name, (2, 6)) for name in "xy")
+    shape = model.tensor("shape", (2,), INT32)
+    reshaped, again, z = (model.tensor(name, (2, 6)) for name in ("reshaped", "again", "z"))
+    one = model.constant("one", np.ones(1, np.float32))
+    model.op(ABS, [x], [y])
+    model.op(RESHAPE, [y, shape], [reshaped])
+    model.op(ABS, [reshaped], [again])
+    model.op(ADD, [again, one], [z], ADD_OPTIONS)
+    return model.bytes([x, shape], [z])
+
+
+def custom() -> bytes:
+    """A transposed convolution with a bias, as MediaPipe's models have it, which runtimes themselves do not know."""
+    model = Model()
+    x, y = model.tensor("x", (1, 2, 2, 1)), model.tensor("y", (1, 4, 4, 1))
+    weights = model.constant("weights", np.ones((1, 2, 2, 1), np.float32))
+    bias = model.constant("bias", np.full(1, 0.5, np.float32))
+    options = struct.pack("<3i", 2, 2, 2)
+    model.op(CUSTOM, [x, weights, bias], [y], custom=("Convolution2DTransposeBias", options))
+    return model.bytes([x], [y])
+
+
+def quantised() -> bytes:
+    """|x| + 1 in 8 bits."""
+    model = Model()
+    x, y, z = (model.scaled(model.tensor(name, (1, 4, 4, 3), INT8), 0.05, -3) for name in "xyz")
+    one = model.scaled(model.constant("one", np.array([17], np.int8)), 0.05, -3)
+    model.op(ABS, [x], [y])
+    model.op(ADD, [y, one], [z], ADD_OPTIONS)
+    return model.bytes([x], [z])
+
+
+def branches() -> bytes:
+    """|x| + 1 if an input is true, else x + x: three graphs."""
+    model = Model()
+    x, true, y = model.tensor("x", (1, 4)), model.tensor("true", (1,), BOOL), model.tensor("y", (1, 4))
+    model.op(IF, [true, x], [y], (92, {4: ("i32", 1), 6: ("i32", 2)}))
+    model.graph([x, true], [y])
+    x, y, z = (model.tensor(name, (1, 4)) for name in "xyz")
+    one = model.constant("one", np.ones(1, np.float32))
+    model.op(ABS, [x], [y])
+    model.op(ADD, [y, one], [z], ADD_OPTIONS)
+    model.graph([x], [z])
+    x, y = model.tensor("x", (1, 4)), model.tensor("y", (1, 4))
+    model.op(ADD, [x, x], [y], ADD_OPTIONS)
+    return model.bytes([x], [y])

@@ -1,0 +1,36 @@
+"""Runs `lives.py` under valgrind, and fails where anything that it finds goes through the delegate.
+
+What the interpreter of Python, NumPy and the dynamic linker do is not looked at: of that valgrind finds some dozen.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+#: What is wrong whoever does it; memory that may still be reached is not.
+WRONG = re.compile(r"Invalid|[Uu]ninitialised|definitely lost in|indirectly lost in|Mismatched|overlap")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        command = ["valgrind", "--error-limit=no", "--leak-check=full", "--show-leak-kinds=definite,indirect"]
+        command += ["--num-callers=60", f"--log-file={log}", sys.executable, str(HERE / "lives.py")]
+        environment = {**os.environ, "PYTHONMALLOC": "malloc", "PYTHONPATH": str(HERE)}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        text = re.sub(r"^==\d+== ?", "", log.read_text(), flags=re.MULTILINE)
+    records = [record for record in text.split("\n\n") if WRONG.search(record.split("\n")[0])]
+    # By the library, or by what is compiled into it.
+    ours = [record for record in records if "texpool" in record]
+    print(f"valgrind: {len(ours)} of {len(records)} records go through the delegate")
+    if ours or "LEAK SUMMARY" not in text:
+        sys.exit("\n\n".join(ours) or text)
+
+
+if __name__ == "__main__":
+    main()
