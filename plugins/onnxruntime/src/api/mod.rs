@@ -1,0 +1,5 @@
+//! The runtime's C interface, as much of it as is used: written by hand, and held to the headers by assertions.
+
+pub(crate) mod provider;
+pub(crate) mod tables;
+pub(crate) mod types;

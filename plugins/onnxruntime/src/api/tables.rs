@@ -1,0 +1,307 @@
+//! The tables that the runtime gives, laid out as in `onnxruntime_c_api.h` and `onnxruntime_ep_c_api.h` of ONNX Runtime 1.32
+//! (API version 29). Tables only ever grow at their ends, so members of version 24 lie where they do in every later one.
+//!
+//! Members that nobody calls here are gaps. The numbers in the assertions are those of `offsetof` in C.
+
+use std::{
+    ffi::{c_char, c_void},
+    mem::{offset_of, size_of},
+};
+
+use super::provider::{OrtEpFactory, OrtNodeFusionOptions};
+use super::types::{
+    OrtEpDevice, OrtEpGraphSupportInfo, OrtGraph, OrtHardwareDevice, OrtKernelContext, OrtKeyValuePairs, OrtLogger,
+    OrtNode, OrtOpAttr, OrtPathChar, OrtSessionOptions, OrtStatus, OrtTensorTypeAndShapeInfo, OrtTypeInfo, OrtValue,
+    OrtValueInfo,
+};
+
+/// A member that is not called.
+type Unused = *const c_void;
+
+/// `OrtApiBase`, which `OrtGetApiBase` gives and `CreateEpFactories` is called with. It does not change.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct OrtApiBase {
+    pub(crate) get_api: unsafe extern "system" fn(version: u32) -> *const OrtApi,
+    pub(crate) get_version_string: unsafe extern "system" fn() -> *const c_char,
+}
+
+/// `OrtApi`, up to the last member that is called.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct OrtApi {
+    pub(crate) create_status: unsafe extern "system" fn(code: i32, message: *const c_char) -> *mut OrtStatus,
+    pub(crate) get_error_code: unsafe extern "system" fn(status: *const OrtStatus) -> i32,
+    pub(crate) get_error_message: unsafe extern "system" fn(status: *const OrtStatus) -> *const c_char,
+    _before_get_tensor_mutable_data: [Unused; 48],
+    pub(crate) get_tensor_mutable_data:
+        unsafe extern "system" fn(value: *mut OrtValue, data: *mut *mut c_void) -> *mut OrtStatus,
+    _before_cast_type_info_to_tensor_info: [Unused; 3],
+    pub(crate) cast_type_info_to_tensor_info: unsafe extern "system" fn(
+        info: *const OrtTypeInfo,
+        tensor: *mut *const OrtTensorTypeAndShapeInfo,
+    ) -> *mut OrtStatus,
+    _before_get_tensor_element_type: [Unused; 4],
+    pub(crate) get_tensor_element_type:
+        unsafe extern "system" fn(info: *const OrtTensorTypeAndShapeInfo, element_type: *mut i32) -> *mut OrtStatus,
+    pub(crate) get_dimensions_count:
+        unsafe extern "system" fn(info: *const OrtTensorTypeAndShapeInfo, count: *mut usize) -> *mut OrtStatus,
+    pub(crate) get_dimensions: unsafe extern "system" fn(
+        info: *const OrtTensorTypeAndShapeInfo,
+        dims: *mut i64,
+        count: usize,
+    ) -> *mut OrtStatus,
+    pub(crate) get_symbolic_dimensions: unsafe extern "system" fn(
+        info: *const OrtTensorTypeAndShapeInfo,
+        names: *mut *const c_char,
+        count: usize,
+    ) -> *mut OrtStatus,
+    _before_kernel_context_get_input: [Unused; 26],
+    pub(crate) kernel_context_get_input: unsafe extern "system" fn(
+        context: *const OrtKernelContext,
+        index: usize,
+        value: *mut *const OrtValue,
+    ) -> *mut OrtStatus,
+    pub(crate) kernel_context_get_output: unsafe extern "system" fn(
+        context: *mut OrtKernelContext,
+        index: usize,
+        dims: *const i64,
+        rank: usize,
+        value: *mut *mut OrtValue,
+    ) -> *mut OrtStatus,
+    _before_release_status: [Unused; 1],
+    pub(crate) release_status: unsafe extern "system" fn(status: *mut OrtStatus),
+    _before_release_value: [Unused; 2],
+    pub(crate) release_value: unsafe extern "system" fn(value: *mut OrtValue),
+    _before_logger_log_message: [Unused; 150],
+    pub(crate) logger_log_message: unsafe extern "system" fn(
+        logger: *const OrtLogger,
+        severity: i32,
+        message: *const c_char,
+        file: *const OrtPathChar,
+        line: i32,
+        function: *const c_char,
+    ) -> *mut OrtStatus,
+    _before_read_op_attr: [Unused; 24],
+    pub(crate) read_op_attr: unsafe extern "system" fn(
+        attribute: *const OrtOpAttr,
+        kind: i32,
+        data: *mut c_void,
+        room: usize,
+        bytes: *mut usize,
+    ) -> *mut OrtStatus,
+    _before_get_value_info_name: [Unused; 16],
+    pub(crate) get_value_info_name:
+        unsafe extern "system" fn(value: *const OrtValueInfo, name: *mut *const c_char) -> *mut OrtStatus,
+    pub(crate) get_value_info_type_info:
+        unsafe extern "system" fn(value: *const OrtValueInfo, info: *mut *const OrtTypeInfo) -> *mut OrtStatus,
+    _before_create_key_value_pairs: [Unused; 4],
+    pub(crate) create_key_value_pairs: unsafe extern "system" fn(out: *mut *mut OrtKeyValuePairs),
+    pub(crate) add_key_value_pair:
+        unsafe extern "system" fn(pairs: *mut OrtKeyValuePairs, key: *const c_char, value: *const c_char),
+    pub(crate) get_key_value:
+        unsafe extern "system" fn(pairs: *const OrtKeyValuePairs, key: *const c_char) -> *const c_char,
+    pub(crate) get_key_value_pairs: unsafe extern "system" fn(
+        pairs: *const OrtKeyValuePairs,
+        keys: *mut *const *const c_char,
+        values: *mut *const *const c_char,
+        count: *mut usize,
+    ),
+    _before_release_key_value_pairs: [Unused; 1],
+    pub(crate) release_key_value_pairs: unsafe extern "system" fn(pairs: *mut OrtKeyValuePairs),
+    _before_hardware_device_type: [Unused; 6],
+    pub(crate) hardware_device_type: unsafe extern "system" fn(device: *const OrtHardwareDevice) -> i32,
+    _before_hardware_device_metadata: [Unused; 3],
+    pub(crate) hardware_device_metadata:
+        unsafe extern "system" fn(device: *const OrtHardwareDevice) -> *const OrtKeyValuePairs,
+    _before_get_ep_api: [Unused; 5],
+    pub(crate) get_ep_api: unsafe extern "system" fn() -> *const OrtEpApi,
+    pub(crate) get_tensor_size_in_bytes:
+        unsafe extern "system" fn(value: *const OrtValue, bytes: *mut usize) -> *mut OrtStatus,
+    _before_value_info_get_initializer_value: [Unused; 7],
+    pub(crate) value_info_get_initializer_value:
+        unsafe extern "system" fn(value: *const OrtValueInfo, initializer: *mut *const OrtValue) -> *mut OrtStatus,
+    _before_value_info_is_constant_initializer: [Unused; 4],
+    pub(crate) value_info_is_constant_initializer:
+        unsafe extern "system" fn(value: *const OrtValueInfo, is: *mut bool) -> *mut OrtStatus,
+    _before_graph_get_name: [Unused; 1],
+    pub(crate) graph_get_name:
+        unsafe extern "system" fn(graph: *const OrtGraph, name: *mut *const c_char) -> *mut OrtStatus,
+    _before_graph_get_num_operator_sets: [Unused; 2],
+    pub(crate) graph_get_num_operator_sets:
+        unsafe extern "system" fn(graph: *const OrtGraph, count: *mut usize) -> *mut OrtStatus,
+    pub(crate) graph_get_operator_sets: unsafe extern "system" fn(
+        graph: *const OrtGraph,
+        domains: *mut *const c_char,
+        versions: *mut i64,
+        count: usize,
+    ) -> *mut OrtStatus,
+    pub(crate) graph_get_num_inputs:
+        unsafe extern "system" fn(graph: *const OrtGraph, count: *mut usize) -> *mut OrtStatus,
+    pub(crate) graph_get_inputs: unsafe extern "system" fn(
+        graph: *const OrtGraph,
+        inputs: *mut *const OrtValueInfo,
+        count: usize,
+    ) -> *mut OrtStatus,
+    pub(crate) graph_get_num_outputs:
+        unsafe extern "system" fn(graph: *const OrtGraph, count: *mut usize) -> *mut OrtStatus,
+    pub(crate) graph_get_outputs: unsafe extern "system" fn(
+        graph: *const OrtGraph,
+        outputs: *mut *const OrtValueInfo,
+        count: usize,
+    ) -> *mut OrtStatus,
+    _before_graph_get_num_nodes: [Unused; 2],
+    pub(crate) graph_get_num_nodes:
+        unsafe extern "system" fn(graph: *const OrtGraph, count: *mut usize) -> *mut OrtStatus,
+    pub(crate) graph_get_nodes:
+        unsafe extern "system" fn(graph: *const OrtGraph, nodes: *mut *const OrtNode, count: usize) -> *mut OrtStatus,
+    pub(crate) graph_get_parent_node:
+        unsafe extern "system" fn(graph: *const OrtGraph, node: *mut *const OrtNode) -> *mut OrtStatus,
+    _before_node_get_name: [Unused; 2],
+    pub(crate) node_get_name:
+        unsafe extern "system" fn(node: *const OrtNode, name: *mut *const c_char) -> *mut OrtStatus,
+    pub(crate) node_get_operator_type:
+        unsafe extern "system" fn(node: *const OrtNode, operator: *mut *const c_char) -> *mut OrtStatus,
+    pub(crate) node_get_domain:
+        unsafe extern "system" fn(node: *const OrtNode, domain: *mut *const c_char) -> *mut OrtStatus,
+    _before_node_get_num_inputs: [Unused; 1],
+    pub(crate) node_get_num_inputs:
+        unsafe extern "system" fn(node: *const OrtNode, count: *mut usize) -> *mut OrtStatus,
+    pub(crate) node_get_inputs: unsafe extern "system" fn(
+        node: *const OrtNode,
+        inputs: *mut *const OrtValueInfo,
+        count: usize,
+    ) -> *mut OrtStatus,
+    pub(crate) node_get_num_outputs:
+        unsafe extern "system" fn(node: *const OrtNode, count: *mut usize) -> *mut OrtStatus,
+    pub(crate) node_get_outputs: unsafe extern "system" fn(
+        node: *const OrtNode,
+        outputs: *mut *const OrtValueInfo,
+        count: usize,
+    ) -> *mut OrtStatus,
+    pub(crate) node_get_num_implicit_inputs:
+        unsafe extern "system" fn(node: *const OrtNode, count: *mut usize) -> *mut OrtStatus,
+    pub(crate) node_get_implicit_inputs: unsafe extern "system" fn(
+        node: *const OrtNode,
+        inputs: *mut *const OrtValueInfo,
+        count: usize,
+    ) -> *mut OrtStatus,
+    pub(crate) node_get_num_attributes:
+        unsafe extern "system" fn(node: *const OrtNode, count: *mut usize) -> *mut OrtStatus,
+    pub(crate) node_get_attributes: unsafe extern "system" fn(
+        node: *const OrtNode,
+        attributes: *mut *const OrtOpAttr,
+        count: usize,
+    ) -> *mut OrtStatus,
+    _before_op_attr_get_tensor_attribute_as_ort_value: [Unused; 1],
+    pub(crate) op_attr_get_tensor_attribute_as_ort_value:
+        unsafe extern "system" fn(attribute: *const OrtOpAttr, value: *mut *mut OrtValue) -> *mut OrtStatus,
+    pub(crate) op_attr_get_type:
+        unsafe extern "system" fn(attribute: *const OrtOpAttr, kind: *mut i32) -> *mut OrtStatus,
+    pub(crate) op_attr_get_name:
+        unsafe extern "system" fn(attribute: *const OrtOpAttr, name: *mut *const c_char) -> *mut OrtStatus,
+    _before_node_get_ep_name: [Unused; 3],
+    pub(crate) node_get_ep_name:
+        unsafe extern "system" fn(node: *const OrtNode, name: *mut *const c_char) -> *mut OrtStatus,
+    _before_get_tensor_data: [Unused; 9],
+    pub(crate) get_tensor_data:
+        unsafe extern "system" fn(value: *const OrtValue, data: *mut *const c_void) -> *mut OrtStatus,
+    pub(crate) get_session_options_config_entries:
+        unsafe extern "system" fn(options: *const OrtSessionOptions, out: *mut *mut OrtKeyValuePairs) -> *mut OrtStatus,
+    _before_tensor_type_and_shape_has_shape: [Unused; 10],
+    pub(crate) tensor_type_and_shape_has_shape:
+        unsafe extern "system" fn(info: *const OrtTensorTypeAndShapeInfo) -> bool,
+    _before_get_tensor_element_type_and_shape_data_reference: [Unused; 23],
+    pub(crate) get_tensor_element_type_and_shape_data_reference: unsafe extern "system" fn(
+        value: *const OrtValue,
+        element_type: *mut i32,
+        dims: *mut *const i64,
+        rank: *mut usize,
+    ) -> *mut OrtStatus,
+}
+
+/// `OrtEpApi`, up to the last member that is called.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct OrtEpApi {
+    pub(crate) create_ep_device: unsafe extern "system" fn(
+        factory: *mut OrtEpFactory,
+        device: *const OrtHardwareDevice,
+        metadata: *const OrtKeyValuePairs,
+        options: *const OrtKeyValuePairs,
+        out: *mut *mut OrtEpDevice,
+    ) -> *mut OrtStatus,
+    pub(crate) release_ep_device: unsafe extern "system" fn(device: *mut OrtEpDevice),
+    pub(crate) ep_graph_support_info_add_nodes_to_fuse: unsafe extern "system" fn(
+        info: *mut OrtEpGraphSupportInfo,
+        nodes: *const *const OrtNode,
+        count: usize,
+        options: *const OrtNodeFusionOptions,
+    ) -> *mut OrtStatus,
+}
+
+const POINTER: usize = size_of::<Unused>();
+
+const _: () = {
+    assert!(size_of::<OrtApiBase>() == 2 * POINTER);
+    assert!(offset_of!(OrtApi, create_status) == 0 * POINTER);
+    assert!(offset_of!(OrtApi, get_error_code) == 1 * POINTER);
+    assert!(offset_of!(OrtApi, get_error_message) == 2 * POINTER);
+    assert!(offset_of!(OrtApi, get_tensor_mutable_data) == 51 * POINTER);
+    assert!(offset_of!(OrtApi, cast_type_info_to_tensor_info) == 55 * POINTER);
+    assert!(offset_of!(OrtApi, get_tensor_element_type) == 60 * POINTER);
+    assert!(offset_of!(OrtApi, get_dimensions_count) == 61 * POINTER);
+    assert!(offset_of!(OrtApi, get_dimensions) == 62 * POINTER);
+    assert!(offset_of!(OrtApi, get_symbolic_dimensions) == 63 * POINTER);
+    assert!(offset_of!(OrtApi, kernel_context_get_input) == 90 * POINTER);
+    assert!(offset_of!(OrtApi, kernel_context_get_output) == 91 * POINTER);
+    assert!(offset_of!(OrtApi, release_status) == 93 * POINTER);
+    assert!(offset_of!(OrtApi, release_value) == 96 * POINTER);
+    assert!(offset_of!(OrtApi, logger_log_message) == 247 * POINTER);
+    assert!(offset_of!(OrtApi, read_op_attr) == 272 * POINTER);
+    assert!(offset_of!(OrtApi, get_value_info_name) == 289 * POINTER);
+    assert!(offset_of!(OrtApi, get_value_info_type_info) == 290 * POINTER);
+    assert!(offset_of!(OrtApi, create_key_value_pairs) == 295 * POINTER);
+    assert!(offset_of!(OrtApi, add_key_value_pair) == 296 * POINTER);
+    assert!(offset_of!(OrtApi, get_key_value) == 297 * POINTER);
+    assert!(offset_of!(OrtApi, get_key_value_pairs) == 298 * POINTER);
+    assert!(offset_of!(OrtApi, release_key_value_pairs) == 300 * POINTER);
+    assert!(offset_of!(OrtApi, hardware_device_type) == 307 * POINTER);
+    assert!(offset_of!(OrtApi, hardware_device_metadata) == 311 * POINTER);
+    assert!(offset_of!(OrtApi, get_ep_api) == 317 * POINTER);
+    assert!(offset_of!(OrtApi, get_tensor_size_in_bytes) == 318 * POINTER);
+    assert!(offset_of!(OrtApi, value_info_get_initializer_value) == 326 * POINTER);
+    assert!(offset_of!(OrtApi, value_info_is_constant_initializer) == 331 * POINTER);
+    assert!(offset_of!(OrtApi, graph_get_name) == 333 * POINTER);
+    assert!(offset_of!(OrtApi, graph_get_num_operator_sets) == 336 * POINTER);
+    assert!(offset_of!(OrtApi, graph_get_operator_sets) == 337 * POINTER);
+    assert!(offset_of!(OrtApi, graph_get_num_inputs) == 338 * POINTER);
+    assert!(offset_of!(OrtApi, graph_get_inputs) == 339 * POINTER);
+    assert!(offset_of!(OrtApi, graph_get_num_outputs) == 340 * POINTER);
+    assert!(offset_of!(OrtApi, graph_get_outputs) == 341 * POINTER);
+    assert!(offset_of!(OrtApi, graph_get_num_nodes) == 344 * POINTER);
+    assert!(offset_of!(OrtApi, graph_get_nodes) == 345 * POINTER);
+    assert!(offset_of!(OrtApi, graph_get_parent_node) == 346 * POINTER);
+    assert!(offset_of!(OrtApi, node_get_name) == 349 * POINTER);
+    assert!(offset_of!(OrtApi, node_get_operator_type) == 350 * POINTER);
+    assert!(offset_of!(OrtApi, node_get_domain) == 351 * POINTER);
+    assert!(offset_of!(OrtApi, node_get_num_inputs) == 353 * POINTER);
+    assert!(offset_of!(OrtApi, node_get_inputs) == 354 * POINTER);
+    assert!(offset_of!(OrtApi, node_get_num_outputs) == 355 * POINTER);
+    assert!(offset_of!(OrtApi, node_get_outputs) == 356 * POINTER);
+    assert!(offset_of!(OrtApi, node_get_num_implicit_inputs) == 357 * POINTER);
+    assert!(offset_of!(OrtApi, node_get_implicit_inputs) == 358 * POINTER);
+    assert!(offset_of!(OrtApi, node_get_num_attributes) == 359 * POINTER);
+    assert!(offset_of!(OrtApi, node_get_attributes) == 360 * POINTER);
+    assert!(offset_of!(OrtApi, op_attr_get_tensor_attribute_as_ort_value) == 362 * POINTER);
+    assert!(offset_of!(OrtApi, op_attr_get_type) == 363 * POINTER);
+    assert!(offset_of!(OrtApi, op_attr_get_name) == 364 * POINTER);
+    assert!(offset_of!(OrtApi, node_get_ep_name) == 368 * POINTER);
+    assert!(offset_of!(OrtApi, get_tensor_data) == 378 * POINTER);
+    assert!(offset_of!(OrtApi, get_session_options_config_entries) == 379 * POINTER);
+    assert!(offset_of!(OrtApi, tensor_type_and_shape_has_shape) == 390 * POINTER);
+    assert!(offset_of!(OrtApi, get_tensor_element_type_and_shape_data_reference) == 414 * POINTER);
+    assert!(offset_of!(OrtEpApi, create_ep_device) == 0 * POINTER);
+    assert!(offset_of!(OrtEpApi, release_ep_device) == 1 * POINTER);
+    assert!(offset_of!(OrtEpApi, ep_graph_support_info_add_nodes_to_fuse) == 2 * POINTER);
+};

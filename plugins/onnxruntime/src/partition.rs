@@ -1,0 +1,178 @@
+//! A partition: nodes that texpool runs as one, a session for each of the last few shapes that it was run on.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write,
+    sync::{Arc, Mutex},
+};
+
+use texpool::{Context, Model, Session, TensorInfo};
+
+use crate::{
+    api::types::ErrorCode,
+    extents,
+    failure::Failure,
+    graph::{Extent, Graph, Part},
+    onnx,
+    options::Options,
+    survey,
+};
+
+/// Shapes for which sessions are kept. With a budget it is one, so that all of them together keep it.
+const KEPT: usize = 4;
+
+/// What goes in, in the order of the model's inputs.
+#[derive(Clone, Debug)]
+pub(crate) struct Input {
+    pub(crate) name: String,
+    /// Its index among what the runtime gives.
+    pub(crate) index: usize,
+    dims: Vec<Extent>,
+}
+
+/// Shapes of all inputs.
+pub(crate) type Shapes = Vec<Vec<usize>>;
+
+/// A partition, as it is kept between runs.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    pub(crate) name: String,
+    pub(crate) inputs: Vec<Input>,
+    /// Number of the nodes that it stands for.
+    pub(crate) nodes: usize,
+    /// The nodes as a model, which sessions borrow their constants from.
+    bytes: Arc<Vec<u8>>,
+    context: Context,
+    options: Arc<Options>,
+    /// The last one used at the end.
+    sessions: Mutex<Vec<(Shapes, Session)>>,
+}
+
+impl Partition {
+    /// Copies what is needed of the nodes; compiles them where all extents are known.
+    pub(crate) fn new(
+        name: String,
+        graph: &Graph<'_>,
+        [inputs, outputs]: [Vec<String>; 2],
+        context: Context,
+        options: Arc<Options>,
+    ) -> Result<Self, Failure> {
+        let find = |name: &String| {
+            let found = graph.values.iter().position(|value| value.name == *name);
+            found.ok_or_else(|| Failure::interface(format!("`{name}` is no value of the nodes of `{}`", graph.name)))
+        };
+        let mut part = Part { nodes: (0..graph.nodes.len()).collect(), ..Part::default() };
+        part.outputs = outputs.iter().map(find).collect::<Result<_, _>>()?;
+        let mut kept = Vec::new();
+        for (index, name) in inputs.iter().enumerate() {
+            let value = find(name)?;
+            // The runtime may hand over constants, too, though it was told that they are copied.
+            if graph.values[value].constant.is_none() {
+                let dims = graph.values[value].dims.clone().unwrap_or_default();
+                part.inputs.push(value);
+                kept.push(Input { name: name.clone(), index, dims });
+            }
+        }
+        let bytes = Arc::new(onnx::model(graph, &part));
+        let (nodes, sessions) = (part.nodes.len(), Mutex::default());
+        let partition = Self { name, inputs: kept, nodes, bytes, context, options, sessions };
+        if let Some(shapes) = partition.known_shapes() {
+            partition.with(&shapes, |_| Ok(()))?;
+        }
+        Ok(partition)
+    }
+
+    /// The shapes of all inputs, where they are known before a run or the user says them.
+    fn known_shapes(&self) -> Option<Shapes> {
+        let said = &self.options.reading.dims;
+        let extent = |input: &Input, axis: usize| match &input.dims[axis] {
+            Extent::Known(extent) => Some(*extent),
+            Extent::Named(name) => said.get(&extents::place(&input.name, axis)).or_else(|| said.get(name)).copied(),
+            Extent::Unknown => said.get(&extents::place(&input.name, axis)).copied(),
+        };
+        let shape = |input: &Input| (0..input.dims.len()).map(|axis| extent(input, axis)).collect();
+        self.inputs.iter().map(shape).collect()
+    }
+
+    /// The model for shapes.
+    fn model(&self, shapes: &Shapes) -> Result<Model, Failure> {
+        let mut bound = BTreeMap::new();
+        for (input, shape) in self.inputs.iter().zip(shapes) {
+            if input.dims.len() != shape.len() {
+                let message = format!("input `{}` has {} axes, not {}", input.name, input.dims.len(), shape.len());
+                return Err(Failure::new(ErrorCode::InvalidArgument, message));
+            }
+            let open = input.dims.iter().zip(shape).enumerate().filter(|(_, (stated, _))| stated.known().is_none());
+            bound.extend(open.map(|(axis, (_, &extent))| (extents::place(&input.name, axis), extent)));
+        }
+        Ok(survey::read(&self.bytes, bound, self.options.reading.fake_quant)?)
+    }
+
+    fn session(&self, shapes: &Shapes) -> Result<Session, Failure> {
+        let begun = || {
+            let model = self.model(shapes)?;
+            let compiled = self.context.compile(&model).named_options(&self.options.named).build()?;
+            Ok(compiled.session()?)
+        };
+        begun().map_err(|failure: Failure| {
+            failure.during(&format!("{} nodes of `{}`, {}", self.nodes, self.name, self.said(shapes)))
+        })
+    }
+
+    /// Shapes in words.
+    fn said(&self, shapes: &Shapes) -> String {
+        let mut text = String::from("with ");
+        for (i, (input, shape)) in self.inputs.iter().zip(shapes).enumerate() {
+            let between = if i == 0 { "" } else { ", " };
+            // Writing to a text does not fail.
+            _ = write!(text, "{between}`{}` of {shape:?}", input.name);
+        }
+        text
+    }
+
+    /// Does something with the session for these shapes, which is made where there is none. Nobody else has one of this
+    /// partition meanwhile.
+    pub(crate) fn with<T>(
+        &self,
+        shapes: &Shapes,
+        call: impl FnOnce(&mut Session) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let broken =
+            |_| Failure::new(ErrorCode::RuntimeException, "an earlier run ended in a defect; make the session anew");
+        let mut sessions = self.sessions.lock().map_err(broken)?;
+        let (shapes, mut session) = match sessions.iter().position(|(kept, _)| kept == shapes) {
+            Some(at) => sessions.remove(at),
+            None => {
+                // Before the new one is made, which needs room.
+                let kept = if self.options.budget { 1 } else { KEPT };
+                let over = (sessions.len() + 1).saturating_sub(kept);
+                sessions.drain(..over);
+                (shapes.clone(), self.session(shapes)?)
+            }
+        };
+        let done = call(&mut session);
+        sessions.push((shapes, session));
+        done
+    }
+
+    /// What the last session that was used takes, in words; nothing where there is none yet.
+    pub(crate) fn costs(&self) -> Option<String> {
+        let sessions = self.sessions.lock().ok()?;
+        let (_, session) = sessions.last()?;
+        let memory = session.memory();
+        let bytes = |infos: &[TensorInfo]| infos.iter().map(TensorInfo::bytes).sum::<usize>();
+        let mut text = format!(
+            "each run copies {} bytes in and {} bytes out; the device's memory: {} bytes planned",
+            bytes(session.inputs()),
+            bytes(session.outputs()),
+            memory.planned.sum()
+        );
+        if let Some(allocated) = memory.allocated {
+            _ = write!(text, ", {} allocated", allocated.sum());
+        }
+        if let Some(reserved) = memory.reserved {
+            _ = write!(text, "; {reserved} bytes reserved by all sessions of the device");
+        }
+        Some(text)
+    }
+}
