@@ -76,18 +76,16 @@ unsafe fn run(host: Host, partition: &Partition, context: *mut OrtKernelContext)
     let mut given = Vec::with_capacity(partition.inputs.len());
     let mut shapes = Vec::with_capacity(partition.inputs.len());
     for input in &partition.inputs {
-        let mut value = ptr::null();
-        // SAFETY: as the caller promises; values are there as long as the context, and nobody changes them meanwhile.
-        let (kind, dims, bytes) = unsafe {
-            host.check((host.api.kernel_context_get_input)(context, input.index, &mut value))?;
-            if value.is_null() {
-                return Err(Failure::interface(format!("input `{}` has no value", input.name)));
-            }
-            tensor(host, value)?
-        };
+        // SAFETY: as the caller promises.
+        let (kind, dims, bytes) = unsafe { value(host, context, input.index)? };
         let kind = element_type(kind).ok_or_else(|| Failure::interface(format!("input `{}`: its type", input.name)))?;
         given.push((input.name.as_str(), kind, bytes));
         shapes.push(dims);
+    }
+    for index in partition.fixed() {
+        // SAFETY: as the caller promises.
+        let (_, dims, bytes) = unsafe { value(host, context, index)? };
+        partition.check_fixed(index, &dims, bytes)?;
     }
     partition.with(&shapes, |session| {
         let mut views: Vec<(usize, TensorView<'_>)> = Vec::with_capacity(given.len());
@@ -98,6 +96,26 @@ unsafe fn run(host: Host, partition: &Partition, context: *mut OrtKernelContext)
         let rooms = unsafe { rooms(host, session, context)? };
         Ok(session.run_into(views, rooms)?)
     })
+}
+
+/// The type, extents and bytes of an input. Nobody changes them meanwhile.
+///
+/// # Safety
+/// The context is there for as long as `'c`.
+unsafe fn value<'c>(
+    host: Host,
+    context: *const OrtKernelContext,
+    index: usize,
+) -> Result<(i32, Vec<usize>, &'c [u8]), Failure> {
+    let mut value = ptr::null();
+    // SAFETY: as the caller promises; values are there as long as the context.
+    unsafe {
+        host.check((host.api.kernel_context_get_input)(context, index, &mut value))?;
+        if value.is_null() {
+            return Err(Failure::interface(format!("input {index} of a partition has no value")));
+        }
+        tensor(host, value)
+    }
 }
 
 /// Room for all outputs that somebody reads, in the runtime's memory.

@@ -29,6 +29,8 @@ pub(crate) struct Value<'g> {
     /// Nothing where not even the rank is known.
     pub(crate) dims: Option<Vec<Extent>>,
     pub(crate) constant: Option<&'g [u8]>,
+    /// Whether a caller may give another value for a run: the constant is only what it usually is.
+    pub(crate) overridable: bool,
 }
 
 /// The index of a value in its graph.

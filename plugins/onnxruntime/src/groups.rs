@@ -51,7 +51,7 @@ mod tests {
 
     /// A graph of nodes that are called by numbers: what each reads; each computes the value of its own number.
     fn graph(reads: &[&[usize]]) -> Graph<'static> {
-        let value = |i: usize| Value { name: i.to_string(), kind: 1, dims: None, constant: None };
+        let value = |i: usize| Value { name: i.to_string(), kind: 1, dims: None, constant: None, overridable: false };
         let node = |(i, reads): (usize, &&[usize])| Node {
             inputs: reads.iter().map(|&value| Some(value)).collect(),
             outputs: vec![Some(i)],

@@ -2,7 +2,7 @@
 //!
 //! The numbers are those of the fields in `onnx.proto` of ONNX 1.18.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{borrow::Cow, collections::HashSet, ops::Range};
 
 use crate::graph::{Extent, Graph, Part, Value, ValueId};
 
@@ -93,9 +93,18 @@ fn node(graph: &Graph<'_>, index: usize) -> Vec<u8> {
     message.0
 }
 
+/// A model, and where in it the values of constants lie.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) constants: Vec<(ValueId, Range<usize>)>,
+}
+
 /// A part of a graph as a `ModelProto`, with the constants that it reads. The values of constants are copied once.
-pub(crate) fn model(graph: &Graph<'_>, part: &Part) -> Vec<u8> {
+pub(crate) fn model(graph: &Graph<'_>, part: &Part) -> Written {
     let mut body: Vec<Cow<'_, [u8]>> = Vec::new();
+    // Which piece of the body each constant is.
+    let mut pieces = Vec::new();
     let mut fields = Message::default();
     part.nodes.iter().for_each(|&index| fields.bytes(1, &node(graph, index)));
     fields.bytes(2, graph.name.as_bytes());
@@ -104,13 +113,14 @@ pub(crate) fn model(graph: &Graph<'_>, part: &Part) -> Vec<u8> {
     body.push(fields.0.into());
     let mut seen: HashSet<ValueId> = part.inputs.iter().copied().collect();
     for value in part.nodes.iter().flat_map(|&index| graph.nodes[index].inputs.iter().flatten()).copied() {
-        let Value { name, kind, dims, constant: Some(bytes) } = &graph.values[value] else { continue };
+        let Value { name, kind, dims, constant: Some(bytes), .. } = &graph.values[value] else { continue };
         if seen.insert(value) {
             let dims: Vec<usize> = dims.iter().flatten().filter_map(Extent::known).collect();
             let tensor = tensor_header(name, *kind, &dims, bytes.len());
             let mut key = Message::default();
             key.announce(5, tensor.len() + bytes.len());
             body.extend([key.0.into(), tensor.into(), Cow::Borrowed(*bytes)]);
+            pieces.push((value, body.len() - 1));
         }
     }
 
@@ -125,6 +135,11 @@ pub(crate) fn model(graph: &Graph<'_>, part: &Part) -> Vec<u8> {
     let length = body.iter().map(|piece| piece.len()).sum();
     model.announce(7, length);
     model.0.reserve_exact(length);
-    body.iter().for_each(|piece| model.0.extend_from_slice(piece));
-    model.0
+    let mut ranges = Vec::with_capacity(body.len());
+    for piece in &body {
+        ranges.push(model.0.len()..model.0.len() + piece.len());
+        model.0.extend_from_slice(piece);
+    }
+    let constants = pieces.into_iter().map(|(value, piece)| (value, ranges[piece].clone())).collect();
+    Written { bytes: model.0, constants }
 }

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fmt::Write,
+    ops::Range,
     sync::{Arc, Mutex},
 };
 
@@ -13,7 +14,7 @@ use crate::{
     extents,
     failure::Failure,
     graph::{Extent, Graph, Part},
-    onnx,
+    onnx::{self, Written},
     options::Options,
     survey,
 };
@@ -30,6 +31,16 @@ pub(crate) struct Input {
     dims: Vec<Extent>,
 }
 
+/// What a caller may give another value of than the one that was compiled.
+#[derive(Clone, Debug)]
+struct Fixed {
+    name: String,
+    index: usize,
+    dims: Vec<usize>,
+    /// Where the value lies in the model.
+    range: Range<usize>,
+}
+
 /// Shapes of all inputs.
 pub(crate) type Shapes = Vec<Vec<usize>>;
 
@@ -38,6 +49,7 @@ pub(crate) type Shapes = Vec<Vec<usize>>;
 pub(crate) struct Partition {
     pub(crate) name: String,
     pub(crate) inputs: Vec<Input>,
+    fixed: Vec<Fixed>,
     /// Number of the nodes that it stands for.
     pub(crate) nodes: usize,
     /// The nodes as a model, which sessions borrow their constants from.
@@ -63,7 +75,7 @@ impl Partition {
         };
         let mut part = Part { nodes: (0..graph.nodes.len()).collect(), ..Part::default() };
         part.outputs = outputs.iter().map(find).collect::<Result<_, _>>()?;
-        let mut kept = Vec::new();
+        let (mut kept, mut given) = (Vec::new(), Vec::new());
         for (index, name) in inputs.iter().enumerate() {
             let value = find(name)?;
             // The runtime may hand over constants, too, though it was told that they are copied.
@@ -71,11 +83,19 @@ impl Partition {
                 let dims = graph.values[value].dims.clone().unwrap_or_default();
                 part.inputs.push(value);
                 kept.push(Input { name: name.clone(), index, dims });
+            } else if graph.values[value].overridable {
+                given.push((index, value));
             }
         }
-        let bytes = Arc::new(onnx::model(graph, &part));
+        let Written { bytes, constants } = onnx::model(graph, &part);
+        let fixed = given.into_iter().filter_map(|(index, value)| {
+            let (_, range) = constants.iter().find(|(other, _)| *other == value)?;
+            let dims = graph.values[value].dims.iter().flatten().filter_map(Extent::known).collect();
+            Some(Fixed { name: graph.values[value].name.clone(), index, dims, range: range.clone() })
+        });
+        let (fixed, bytes) = (fixed.collect(), Arc::new(bytes));
         let (nodes, sessions) = (part.nodes.len(), Mutex::default());
-        let partition = Self { name, inputs: kept, nodes, bytes, context, options, sessions };
+        let partition = Self { name, inputs: kept, fixed, nodes, bytes, context, options, sessions };
         if let Some(shapes) = partition.known_shapes() {
             partition.with(&shapes, |_| Ok(()))?;
         }
@@ -153,6 +173,26 @@ impl Partition {
         let done = call(&mut session);
         sessions.push((shapes, session));
         done
+    }
+
+    /// The indices of what was compiled as a constant and may be given nevertheless.
+    pub(crate) fn fixed(&self) -> impl Iterator<Item = usize> + '_ {
+        self.fixed.iter().map(|fixed| fixed.index)
+    }
+
+    /// Checks that what is given is what was compiled.
+    pub(crate) fn check_fixed(&self, index: usize, dims: &[usize], bytes: &[u8]) -> Result<(), Failure> {
+        let Some(fixed) = self.fixed.iter().find(|fixed| fixed.index == index) else { return Ok(()) };
+        if fixed.dims == dims && self.bytes.get(fixed.range.clone()) == Some(bytes) {
+            return Ok(());
+        }
+        let name = &fixed.name;
+        let message = format!(
+            "input `{name}` is given another value than the file gives it, with which `{}` was compiled: leave it out, or \
+             take its value out of the file",
+            self.name
+        );
+        Err(Failure::new(ErrorCode::NotImplemented, message))
     }
 
     /// What the last session that was used takes, in words; nothing where there is none yet.

@@ -142,17 +142,14 @@ impl<'g> Reader<'g> {
         // SAFETY: as above; the bytes of a constant are there as long as the graph.
         let value = unsafe {
             let (kind, dims) = self.tensor_type(info)?;
-            let mut value = Value { name: name.clone(), kind, dims, constant: None };
-            let mut constant = false;
+            let mut value = Value { name: name.clone(), kind, dims, constant: None, overridable: false };
+            let (mut constant, mut initializer) = (false, ptr::null());
             self.host.check((api.value_info_is_constant_initializer)(info, &mut constant))?;
-            if constant {
-                let mut initializer = ptr::null();
-                self.host.check((api.value_info_get_initializer_value)(info, &mut initializer))?;
-                if !initializer.is_null() {
-                    let (kind, dims, bytes) = tensor(self.host, initializer)?;
-                    let dims = Some(dims.into_iter().map(Extent::Known).collect());
-                    value = Value { kind, dims, constant: Some(bytes), ..value };
-                }
+            self.host.check((api.value_info_get_initializer_value)(info, &mut initializer))?;
+            if !initializer.is_null() {
+                let (kind, dims, bytes) = tensor(self.host, initializer)?;
+                let dims = Some(dims.into_iter().map(Extent::Known).collect());
+                value = Value { kind, dims, constant: Some(bytes), overridable: !constant, ..value };
             }
             value
         };

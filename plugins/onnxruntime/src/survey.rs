@@ -131,7 +131,7 @@ impl Surveyor<'_, '_> {
             return Err(all("the graph has too many nodes that cannot be taken to look at them all"));
         }
         let dims = extents::tried(self.graph, &part, &self.names).map_err(|input| self.unknown(&part, input))?;
-        let bytes = Arc::new(onnx::model(self.graph, &part));
+        let bytes = Arc::new(onnx::model(self.graph, &part).bytes);
         match read(&bytes, dims, self.reading.fake_quant) {
             Ok(model) => match self.refused_of_model(&part, &model) {
                 Some(refused) => Err(refused),
@@ -208,7 +208,7 @@ impl Surveyor<'_, '_> {
         for &node in part.nodes.iter().filter(|_| part.nodes.len() > 1) {
             let alone = self.graph.part(vec![node]);
             let Ok(dims) = extents::tried(self.graph, &alone, &self.names) else { continue };
-            let bytes = Arc::new(onnx::model(self.graph, &alone));
+            let bytes = Arc::new(onnx::model(self.graph, &alone).bytes);
             match read(&bytes, dims, self.reading.fake_quant) {
                 // What it reads may be known in the part and not here.
                 Ok(_) | Err(Error::Import(ImportError::Unsupported(_))) => {}
