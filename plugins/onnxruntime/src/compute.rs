@@ -26,14 +26,14 @@ pub(crate) struct ComputeInfo {
 }
 
 impl ComputeInfo {
-    pub(crate) fn new(host: Host, partition: Arc<Partition>) -> Box<Self> {
+    pub(crate) fn new(host: Host, partition: Arc<Partition>) -> Self {
         let table = OrtNodeComputeInfo { ort_version_supported: ORT_API_VERSION, create_state, compute, release_state };
-        Box::new(Self { table, host, partition })
+        Self { table, host, partition }
     }
 
     /// For the runtime, which gives it back for `release`.
-    pub(crate) fn into_raw(self: Box<Self>) -> *mut OrtNodeComputeInfo {
-        Box::into_raw(self).cast()
+    pub(crate) fn into_raw(self) -> *mut OrtNodeComputeInfo {
+        Box::into_raw(Box::new(self)).cast()
     }
 
     /// # Safety

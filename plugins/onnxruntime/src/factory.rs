@@ -72,9 +72,8 @@ impl Factory {
     unsafe fn offered(&self, devices: &[*const OrtHardwareDevice]) -> Vec<(Adapter, *const OrtHardwareDevice)> {
         let Host { api, .. } = self.host;
         // SAFETY: as the caller promises; the table has this member.
-        let of_type = |wanted: i32| {
-            devices.iter().copied().filter(move |&device| unsafe { (api.hardware_device_type)(device) } == wanted)
-        };
+        let kind = |device: &*const OrtHardwareDevice| unsafe { (api.hardware_device_type)(*device) };
+        let of_type = |wanted: i32| devices.iter().copied().filter(move |device| kind(device) == wanted);
         let address = |device| {
             // SAFETY: as above; what is known of a device is there as long as it is.
             unsafe { string((api.get_key_value)((api.hardware_device_metadata)(device), c"pci_bus_id".as_ptr())) }
@@ -109,13 +108,12 @@ impl Factory {
     /// The options are there.
     unsafe fn entries(&self, options: *const OrtSessionOptions) -> Result<BTreeMap<String, String>, Failure> {
         let Host { api, .. } = self.host;
-        let mut found = Pairs::new(self.host);
         let (mut keys, mut values, mut count) = (ptr::null(), ptr::null(), 0);
         // SAFETY: as the caller promises; texts are there as long as the list.
         unsafe {
             let mut pairs = ptr::null_mut();
             self.host.check((api.get_session_options_config_entries)(options, &mut pairs))?;
-            found = Pairs(pairs, found.1);
+            let found = Pairs(pairs, self.host);
             (api.get_key_value_pairs)(found.0, &mut keys, &mut values, &mut count);
             Ok((0..count).map(|index| (string(*keys.add(index)), string(*values.add(index)))).collect())
         }

@@ -130,7 +130,7 @@ impl Provider {
 
     /// # Safety
     /// The graph and the node that stands for it are there.
-    unsafe fn partition(&self, graph: *const OrtGraph, fused: *const OrtNode) -> Result<Box<ComputeInfo>, Failure> {
+    unsafe fn partition(&self, graph: *const OrtGraph, fused: *const OrtNode) -> Result<ComputeInfo, Failure> {
         let Host { api, .. } = self.host;
         let mut name = ptr::null();
         // SAFETY: as the caller promises.
@@ -159,7 +159,7 @@ impl Provider {
         &self,
         graphs: &[*const OrtGraph],
         fused_nodes: &[*const OrtNode],
-    ) -> Result<Vec<Box<ComputeInfo>>, Failure> {
+    ) -> Result<Vec<ComputeInfo>, Failure> {
         let pairs = graphs.iter().zip(fused_nodes);
         // SAFETY: as the caller promises.
         let infos = pairs.map(|(&graph, &fused)| unsafe { self.partition(graph, fused) }).collect::<Result<_, _>>();

@@ -1,5 +1,4 @@
-//! The structs that the runtime calls, laid out as in `onnxruntime_ep_c_api.h` of ONNX Runtime 1.32 (API version 29), up to
-//! the last member that version 24 has: `ort_version_supported` says that there are no others.
+//! The structs that the runtime calls, laid out as in `onnxruntime_ep_c_api.h` of API version 29, up to the last member that version 24 has: `ort_version_supported` says that there are no others.
 //!
 //! Members that are NULL are those that a provider need not have. Allocators, transfers and streams are asked for even of one
 //! that has none: the runtime calls `CreateDataTransfer` without looking whether it is there (seen with 1.32).

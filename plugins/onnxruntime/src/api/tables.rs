@@ -1,5 +1,5 @@
-//! The tables that the runtime gives, laid out as in `onnxruntime_c_api.h` and `onnxruntime_ep_c_api.h` of ONNX Runtime 1.32
-//! (API version 29). Tables only ever grow at their ends, so members of version 24 lie where they do in every later one.
+//! The tables that the runtime gives, laid out as in `onnxruntime_c_api.h` and `onnxruntime_ep_c_api.h` of API
+//! version 29. Tables only ever grow at their ends, so members of version 24 lie where they do in every later one.
 //!
 //! Members that nobody calls here are gaps. The numbers in the assertions are those of `offsetof` in C.
 
@@ -240,68 +240,71 @@ pub(crate) struct OrtEpApi {
     ) -> *mut OrtStatus,
 }
 
-const POINTER: usize = size_of::<Unused>();
+/// Where the member of a number lies.
+const fn at(member: usize) -> usize {
+    member * size_of::<Unused>()
+}
 
 const _: () = {
-    assert!(size_of::<OrtApiBase>() == 2 * POINTER);
-    assert!(offset_of!(OrtApi, create_status) == 0 * POINTER);
-    assert!(offset_of!(OrtApi, get_error_code) == 1 * POINTER);
-    assert!(offset_of!(OrtApi, get_error_message) == 2 * POINTER);
-    assert!(offset_of!(OrtApi, get_tensor_mutable_data) == 51 * POINTER);
-    assert!(offset_of!(OrtApi, cast_type_info_to_tensor_info) == 55 * POINTER);
-    assert!(offset_of!(OrtApi, get_tensor_element_type) == 60 * POINTER);
-    assert!(offset_of!(OrtApi, get_dimensions_count) == 61 * POINTER);
-    assert!(offset_of!(OrtApi, get_dimensions) == 62 * POINTER);
-    assert!(offset_of!(OrtApi, get_symbolic_dimensions) == 63 * POINTER);
-    assert!(offset_of!(OrtApi, kernel_context_get_input) == 90 * POINTER);
-    assert!(offset_of!(OrtApi, kernel_context_get_output) == 91 * POINTER);
-    assert!(offset_of!(OrtApi, release_status) == 93 * POINTER);
-    assert!(offset_of!(OrtApi, release_value) == 96 * POINTER);
-    assert!(offset_of!(OrtApi, logger_log_message) == 247 * POINTER);
-    assert!(offset_of!(OrtApi, read_op_attr) == 272 * POINTER);
-    assert!(offset_of!(OrtApi, get_value_info_name) == 289 * POINTER);
-    assert!(offset_of!(OrtApi, get_value_info_type_info) == 290 * POINTER);
-    assert!(offset_of!(OrtApi, create_key_value_pairs) == 295 * POINTER);
-    assert!(offset_of!(OrtApi, add_key_value_pair) == 296 * POINTER);
-    assert!(offset_of!(OrtApi, get_key_value) == 297 * POINTER);
-    assert!(offset_of!(OrtApi, get_key_value_pairs) == 298 * POINTER);
-    assert!(offset_of!(OrtApi, release_key_value_pairs) == 300 * POINTER);
-    assert!(offset_of!(OrtApi, hardware_device_type) == 307 * POINTER);
-    assert!(offset_of!(OrtApi, hardware_device_metadata) == 311 * POINTER);
-    assert!(offset_of!(OrtApi, get_ep_api) == 317 * POINTER);
-    assert!(offset_of!(OrtApi, get_tensor_size_in_bytes) == 318 * POINTER);
-    assert!(offset_of!(OrtApi, value_info_get_initializer_value) == 326 * POINTER);
-    assert!(offset_of!(OrtApi, value_info_is_constant_initializer) == 331 * POINTER);
-    assert!(offset_of!(OrtApi, graph_get_name) == 333 * POINTER);
-    assert!(offset_of!(OrtApi, graph_get_num_operator_sets) == 336 * POINTER);
-    assert!(offset_of!(OrtApi, graph_get_operator_sets) == 337 * POINTER);
-    assert!(offset_of!(OrtApi, graph_get_num_inputs) == 338 * POINTER);
-    assert!(offset_of!(OrtApi, graph_get_inputs) == 339 * POINTER);
-    assert!(offset_of!(OrtApi, graph_get_num_outputs) == 340 * POINTER);
-    assert!(offset_of!(OrtApi, graph_get_outputs) == 341 * POINTER);
-    assert!(offset_of!(OrtApi, graph_get_num_nodes) == 344 * POINTER);
-    assert!(offset_of!(OrtApi, graph_get_nodes) == 345 * POINTER);
-    assert!(offset_of!(OrtApi, graph_get_parent_node) == 346 * POINTER);
-    assert!(offset_of!(OrtApi, node_get_name) == 349 * POINTER);
-    assert!(offset_of!(OrtApi, node_get_operator_type) == 350 * POINTER);
-    assert!(offset_of!(OrtApi, node_get_domain) == 351 * POINTER);
-    assert!(offset_of!(OrtApi, node_get_num_inputs) == 353 * POINTER);
-    assert!(offset_of!(OrtApi, node_get_inputs) == 354 * POINTER);
-    assert!(offset_of!(OrtApi, node_get_num_outputs) == 355 * POINTER);
-    assert!(offset_of!(OrtApi, node_get_outputs) == 356 * POINTER);
-    assert!(offset_of!(OrtApi, node_get_num_implicit_inputs) == 357 * POINTER);
-    assert!(offset_of!(OrtApi, node_get_implicit_inputs) == 358 * POINTER);
-    assert!(offset_of!(OrtApi, node_get_num_attributes) == 359 * POINTER);
-    assert!(offset_of!(OrtApi, node_get_attributes) == 360 * POINTER);
-    assert!(offset_of!(OrtApi, op_attr_get_tensor_attribute_as_ort_value) == 362 * POINTER);
-    assert!(offset_of!(OrtApi, op_attr_get_type) == 363 * POINTER);
-    assert!(offset_of!(OrtApi, op_attr_get_name) == 364 * POINTER);
-    assert!(offset_of!(OrtApi, node_get_ep_name) == 368 * POINTER);
-    assert!(offset_of!(OrtApi, get_tensor_data) == 378 * POINTER);
-    assert!(offset_of!(OrtApi, get_session_options_config_entries) == 379 * POINTER);
-    assert!(offset_of!(OrtApi, tensor_type_and_shape_has_shape) == 390 * POINTER);
-    assert!(offset_of!(OrtApi, get_tensor_element_type_and_shape_data_reference) == 414 * POINTER);
-    assert!(offset_of!(OrtEpApi, create_ep_device) == 0 * POINTER);
-    assert!(offset_of!(OrtEpApi, release_ep_device) == 1 * POINTER);
-    assert!(offset_of!(OrtEpApi, ep_graph_support_info_add_nodes_to_fuse) == 2 * POINTER);
+    assert!(size_of::<OrtApiBase>() == at(2));
+    assert!(offset_of!(OrtApi, create_status) == at(0));
+    assert!(offset_of!(OrtApi, get_error_code) == at(1));
+    assert!(offset_of!(OrtApi, get_error_message) == at(2));
+    assert!(offset_of!(OrtApi, get_tensor_mutable_data) == at(51));
+    assert!(offset_of!(OrtApi, cast_type_info_to_tensor_info) == at(55));
+    assert!(offset_of!(OrtApi, get_tensor_element_type) == at(60));
+    assert!(offset_of!(OrtApi, get_dimensions_count) == at(61));
+    assert!(offset_of!(OrtApi, get_dimensions) == at(62));
+    assert!(offset_of!(OrtApi, get_symbolic_dimensions) == at(63));
+    assert!(offset_of!(OrtApi, kernel_context_get_input) == at(90));
+    assert!(offset_of!(OrtApi, kernel_context_get_output) == at(91));
+    assert!(offset_of!(OrtApi, release_status) == at(93));
+    assert!(offset_of!(OrtApi, release_value) == at(96));
+    assert!(offset_of!(OrtApi, logger_log_message) == at(247));
+    assert!(offset_of!(OrtApi, read_op_attr) == at(272));
+    assert!(offset_of!(OrtApi, get_value_info_name) == at(289));
+    assert!(offset_of!(OrtApi, get_value_info_type_info) == at(290));
+    assert!(offset_of!(OrtApi, create_key_value_pairs) == at(295));
+    assert!(offset_of!(OrtApi, add_key_value_pair) == at(296));
+    assert!(offset_of!(OrtApi, get_key_value) == at(297));
+    assert!(offset_of!(OrtApi, get_key_value_pairs) == at(298));
+    assert!(offset_of!(OrtApi, release_key_value_pairs) == at(300));
+    assert!(offset_of!(OrtApi, hardware_device_type) == at(307));
+    assert!(offset_of!(OrtApi, hardware_device_metadata) == at(311));
+    assert!(offset_of!(OrtApi, get_ep_api) == at(317));
+    assert!(offset_of!(OrtApi, get_tensor_size_in_bytes) == at(318));
+    assert!(offset_of!(OrtApi, value_info_get_initializer_value) == at(326));
+    assert!(offset_of!(OrtApi, value_info_is_constant_initializer) == at(331));
+    assert!(offset_of!(OrtApi, graph_get_name) == at(333));
+    assert!(offset_of!(OrtApi, graph_get_num_operator_sets) == at(336));
+    assert!(offset_of!(OrtApi, graph_get_operator_sets) == at(337));
+    assert!(offset_of!(OrtApi, graph_get_num_inputs) == at(338));
+    assert!(offset_of!(OrtApi, graph_get_inputs) == at(339));
+    assert!(offset_of!(OrtApi, graph_get_num_outputs) == at(340));
+    assert!(offset_of!(OrtApi, graph_get_outputs) == at(341));
+    assert!(offset_of!(OrtApi, graph_get_num_nodes) == at(344));
+    assert!(offset_of!(OrtApi, graph_get_nodes) == at(345));
+    assert!(offset_of!(OrtApi, graph_get_parent_node) == at(346));
+    assert!(offset_of!(OrtApi, node_get_name) == at(349));
+    assert!(offset_of!(OrtApi, node_get_operator_type) == at(350));
+    assert!(offset_of!(OrtApi, node_get_domain) == at(351));
+    assert!(offset_of!(OrtApi, node_get_num_inputs) == at(353));
+    assert!(offset_of!(OrtApi, node_get_inputs) == at(354));
+    assert!(offset_of!(OrtApi, node_get_num_outputs) == at(355));
+    assert!(offset_of!(OrtApi, node_get_outputs) == at(356));
+    assert!(offset_of!(OrtApi, node_get_num_implicit_inputs) == at(357));
+    assert!(offset_of!(OrtApi, node_get_implicit_inputs) == at(358));
+    assert!(offset_of!(OrtApi, node_get_num_attributes) == at(359));
+    assert!(offset_of!(OrtApi, node_get_attributes) == at(360));
+    assert!(offset_of!(OrtApi, op_attr_get_tensor_attribute_as_ort_value) == at(362));
+    assert!(offset_of!(OrtApi, op_attr_get_type) == at(363));
+    assert!(offset_of!(OrtApi, op_attr_get_name) == at(364));
+    assert!(offset_of!(OrtApi, node_get_ep_name) == at(368));
+    assert!(offset_of!(OrtApi, get_tensor_data) == at(378));
+    assert!(offset_of!(OrtApi, get_session_options_config_entries) == at(379));
+    assert!(offset_of!(OrtApi, tensor_type_and_shape_has_shape) == at(390));
+    assert!(offset_of!(OrtApi, get_tensor_element_type_and_shape_data_reference) == at(414));
+    assert!(offset_of!(OrtEpApi, create_ep_device) == at(0));
+    assert!(offset_of!(OrtEpApi, release_ep_device) == at(1));
+    assert!(offset_of!(OrtEpApi, ep_graph_support_info_add_nodes_to_fuse) == at(2));
 };
