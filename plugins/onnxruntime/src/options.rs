@@ -16,8 +16,6 @@ pub(crate) struct Options {
     pub(crate) report: Option<PathBuf>,
     /// Whether the log names each node that is left.
     pub(crate) verbose: bool,
-    /// Whether there is a budget.
-    pub(crate) budget: bool,
 }
 
 /// Options that texpool does not have by itself.
@@ -37,10 +35,7 @@ impl Options {
                 "report" if text.is_empty() => return Err(wrong("option `report`: it must name a file")),
                 "report" => parsed.report = Some(text.into()),
                 "dim" => others.extend(text.split(',').map(|one| (name, one.trim()))),
-                _ => {
-                    parsed.budget |= name == "budget";
-                    others.push((name, text));
-                }
+                _ => others.push((name, text)),
             }
         }
         parsed.named = NamedOptions::parse(others).map_err(|error| match error {

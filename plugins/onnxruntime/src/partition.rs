@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt::Write,
     ops::Range,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use texpool::{Context, Model, Session, TensorInfo};
@@ -13,11 +13,24 @@ use crate::{
     api::types::ErrorCode,
     extents,
     failure::Failure,
-    graph::{Extent, Graph, Part},
+    graph::{Extent, Graph, Node, Part},
     onnx::{self, Written},
     options::Options,
     survey,
 };
+
+/// Nodes as their model's author knows them.
+fn called(graph: &Graph<'_>) -> String {
+    let name = |node: &Node| match node.outputs.iter().flatten().next() {
+        Some(&result) if node.name.is_empty() => graph.values[result].name.clone(),
+        _ => node.name.clone(),
+    };
+    match &graph.nodes[..] {
+        [first, .., last] => format!("{} nodes from `{}` to `{}`", graph.nodes.len(), name(first), name(last)),
+        [only] => format!("the node `{}`", name(only)),
+        [] => "no nodes".to_owned(),
+    }
+}
 
 /// Shapes for which sessions are kept. With a budget it is one, so that all of them together keep it.
 const KEPT: usize = 4;
@@ -47,15 +60,16 @@ pub(crate) type Shapes = Vec<Vec<usize>>;
 /// A partition, as it is kept between runs.
 #[derive(Debug)]
 pub(crate) struct Partition {
+    /// The nodes in words.
     pub(crate) name: String,
     pub(crate) inputs: Vec<Input>,
     fixed: Vec<Fixed>,
-    /// Number of the nodes that it stands for.
-    pub(crate) nodes: usize,
     /// The nodes as a model, which sessions borrow their constants from.
     bytes: Arc<Vec<u8>>,
     context: Context,
     options: Arc<Options>,
+    /// What it may take of the budget that several partitions share.
+    share: Mutex<Option<u64>>,
     /// The last one used at the end.
     sessions: Mutex<Vec<(Shapes, Session)>>,
 }
@@ -63,7 +77,6 @@ pub(crate) struct Partition {
 impl Partition {
     /// Copies what is needed of the nodes; compiles them where all extents are known.
     pub(crate) fn new(
-        name: String,
         graph: &Graph<'_>,
         [inputs, outputs]: [Vec<String>; 2],
         context: Context,
@@ -94,8 +107,8 @@ impl Partition {
             Some(Fixed { name: graph.values[value].name.clone(), index, dims, range: range.clone() })
         });
         let (fixed, bytes) = (fixed.collect(), Arc::new(bytes));
-        let (nodes, sessions) = (part.nodes.len(), Mutex::default());
-        let partition = Self { name, inputs: kept, fixed, nodes, bytes, context, options, sessions };
+        let (name, share, sessions) = (called(graph), Mutex::default(), Mutex::default());
+        let partition = Self { name, inputs: kept, fixed, bytes, context, options, share, sessions };
         if let Some(shapes) = partition.known_shapes() {
             partition.with(&shapes, |_| Ok(()))?;
         }
@@ -131,12 +144,13 @@ impl Partition {
     fn session(&self, shapes: &Shapes) -> Result<Session, Failure> {
         let begun = || {
             let model = self.model(shapes)?;
-            let compiled = self.context.compile(&model).named_options(&self.options.named).build()?;
-            Ok(compiled.session()?)
+            let mut builder = self.context.compile(&model).named_options(&self.options.named);
+            if let Some(share) = *self.share.lock().unwrap_or_else(PoisonError::into_inner) {
+                builder = builder.device_budget(share);
+            }
+            Ok(builder.build()?.session()?)
         };
-        begun().map_err(|failure: Failure| {
-            failure.during(&format!("{} nodes of `{}`, {}", self.nodes, self.name, self.said(shapes)))
-        })
+        begun().map_err(|failure: Failure| failure.during(&format!("{}, {}", self.name, self.said(shapes))))
     }
 
     /// Shapes in words.
@@ -164,7 +178,7 @@ impl Partition {
             Some(at) => sessions.remove(at),
             None => {
                 // Before the new one is made, which needs room.
-                let kept = if self.options.budget { 1 } else { KEPT };
+                let kept = if self.options.named.budget().is_some() { 1 } else { KEPT };
                 let over = (sessions.len() + 1).saturating_sub(kept);
                 sessions.drain(..over);
                 (shapes.clone(), self.session(shapes)?)
@@ -188,11 +202,26 @@ impl Partition {
         }
         let name = &fixed.name;
         let message = format!(
-            "input `{name}` is given another value than the file gives it, with which `{}` was compiled: leave it out, or \
+            "input `{name}` is given another value than the file gives it, with which {} were compiled: leave it out, or \
              take its value out of the file",
             self.name
         );
         Err(Failure::new(ErrorCode::NotImplemented, message))
+    }
+
+    /// What the last session that was used takes of the device; nothing where there is none yet.
+    fn planned(&self) -> Option<u64> {
+        let sessions = self.sessions.lock().ok()?;
+        sessions.last().map(|(_, session)| session.memory().planned.sum())
+    }
+
+    /// Compiles anew so that it takes no more than so many bytes.
+    fn keep_within(&self, share: u64) -> Result<(), Failure> {
+        *self.share.lock().unwrap_or_else(PoisonError::into_inner) = Some(share);
+        let broken =
+            |_| Failure::new(ErrorCode::RuntimeException, "an earlier run ended in a defect; make the session anew");
+        let shapes: Vec<Shapes> = self.sessions.lock().map_err(broken)?.drain(..).map(|(shapes, _)| shapes).collect();
+        shapes.iter().try_for_each(|shapes| self.with(shapes, |_| Ok(())))
     }
 
     /// What the last session that was used takes, in words; nothing where there is none yet.
@@ -215,4 +244,25 @@ impl Partition {
         }
         Some(text)
     }
+}
+
+/// Has partitions share a budget, which each of them keeps by itself already: in proportion to what they take now. Those that
+/// wait for their shapes get as much as one of the others does.
+pub(crate) fn share_budget(partitions: &[Arc<Partition>], budget: u64) -> Result<(), Failure> {
+    let planned: Vec<Option<u64>> = partitions.iter().map(|partition| partition.planned()).collect();
+    let known: u64 = planned.iter().flatten().sum();
+    let usual = match planned.iter().flatten().count() as u64 {
+        0 => budget,
+        count => known / count,
+    };
+    let wanted: Vec<u64> = planned.iter().map(|planned| planned.unwrap_or(usual)).collect();
+    let all: u64 = wanted.iter().sum();
+    if partitions.len() < 2 || all <= budget {
+        return Ok(());
+    }
+    for (partition, wanted) in partitions.iter().zip(wanted) {
+        let share = u128::from(budget) * u128::from(wanted) / u128::from(all);
+        partition.keep_within(u64::try_from(share).unwrap_or(budget))?;
+    }
+    Ok(())
 }

@@ -17,7 +17,7 @@ use crate::{
     failure::Failure,
     host::{Host, quiet},
     options::Options,
-    partition::Partition,
+    partition::{Partition, share_budget},
     read_graph::{ReadGraph, ports, read_graph},
     report::{GraphReport, Report},
     survey::{Survey, survey},
@@ -128,43 +128,37 @@ impl Provider {
         }
     }
 
+    /// Compiles what stands for each of the fused nodes.
+    ///
     /// # Safety
-    /// The graph and the node that stands for it are there.
-    unsafe fn partition(&self, graph: *const OrtGraph, fused: *const OrtNode) -> Result<ComputeInfo, Failure> {
-        let Host { api, .. } = self.host;
-        let mut name = ptr::null();
-        // SAFETY: as the caller promises.
-        let (graph, ports, name) = unsafe {
-            self.host.check((api.node_get_name)(fused, &mut name))?;
-            let ReadGraph { graph, .. } = read_graph(self.host, graph)?;
-            (graph, ports(self.host, fused)?, crate::host::string(name))
-        };
-        let (context, options) = (self.context.clone(), Arc::clone(&self.options));
-        let partition = Arc::new(Partition::new(name, &graph, ports, context, options)?);
-        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
-        let costs =
-            partition.costs().unwrap_or_else(|| "compiled at its first run, when its shapes are known".to_owned());
-        let told = format!("partition `{}`: {} nodes; {costs}", partition.name, partition.nodes);
-        self.host.log(self.logger, if self.options.verbose { Severity::Warning } else { Severity::Info }, &told);
-        // Partitions are of the main graph alone, which is the last that is asked about.
-        if let Some(last) = report.graphs.iter_mut().rev().find(|graph| graph.key.1.is_none()) {
-            last.partitions.push(told);
-        }
-        Ok(ComputeInfo::new(self.host, partition))
-    }
-
-    /// # Safety
-    /// There are as many graphs and nodes.
+    /// The graphs and nodes are there.
     unsafe fn compile(
         &self,
         graphs: &[*const OrtGraph],
         fused_nodes: &[*const OrtNode],
     ) -> Result<Vec<ComputeInfo>, Failure> {
-        let pairs = graphs.iter().zip(fused_nodes);
-        // SAFETY: as the caller promises.
-        let infos = pairs.map(|(&graph, &fused)| unsafe { self.partition(graph, fused) }).collect::<Result<_, _>>();
-        self.write(&self.report.lock().unwrap_or_else(PoisonError::into_inner));
-        infos
+        let partition = |(&graph, &fused): (&*const OrtGraph, &*const OrtNode)| {
+            // SAFETY: as the caller promises.
+            let (graph, ports) = unsafe { (read_graph(self.host, graph)?.graph, ports(self.host, fused)?) };
+            Ok(Arc::new(Partition::new(&graph, ports, self.context.clone(), Arc::clone(&self.options))?))
+        };
+        let partitions = graphs.iter().zip(fused_nodes).map(partition).collect::<Result<Vec<_>, Failure>>()?;
+        if let Some(budget) = self.options.named.budget() {
+            share_budget(&partitions, budget)?;
+        }
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        for partition in &partitions {
+            let costs = partition.costs();
+            let costs = costs.unwrap_or_else(|| "compiled at its first run, when its shapes are known".to_owned());
+            let told = format!("partition of {}: {costs}", partition.name);
+            self.host.log(self.logger, if self.options.verbose { Severity::Warning } else { Severity::Info }, &told);
+            // Partitions are of the main graph alone.
+            if let Some(main) = report.graphs.iter_mut().rev().find(|graph| graph.key.1.is_none()) {
+                main.partitions.push(told);
+            }
+        }
+        self.write(&report);
+        Ok(partitions.into_iter().map(|partition| ComputeInfo::new(self.host, partition)).collect())
     }
 }
 
