@@ -33,20 +33,25 @@ def devices() -> list[onnxruntime.OrtEpDevice]:
     return [device for device in onnxruntime.get_ep_devices() if device.ep_name == NAME]
 
 
-def session(model: Path | bytes, **options: str) -> onnxruntime.InferenceSession:
-    """A session with the provider."""
+def session(model: Path | bytes, plain: bool = False, **options: str) -> onnxruntime.InferenceSession:
+    """A session with the provider; `plain` without what the runtime does to a graph before a provider sees it."""
     register()
     asked = onnxruntime.SessionOptions()
+    if plain:
+        asked.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     asked.add_provider_for_devices(devices()[:1], options)
     return onnxruntime.InferenceSession(model if isinstance(model, bytes) else str(model), sess_options=asked)
 
 
-def reported(model: Path | bytes, **options: str) -> tuple[onnxruntime.InferenceSession, list[str]]:
+def reported(
+    model: Path | bytes, plain: bool = False, **options: str
+) -> tuple[onnxruntime.InferenceSession, list[str]]:
     """A session, and the lines of its report."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.txt"
-        made = session(model, report=str(path), **options)
-        return made, path.read_text().splitlines()
+        made = session(model, plain, report=str(path), **options)
+        # The runtime asks no provider about a graph without nodes.
+        return made, path.read_text().splitlines() if path.exists() else []
 
 
 def on_cpu(model: Path | bytes) -> onnxruntime.InferenceSession:
