@@ -13,9 +13,13 @@ use crate::{
     graph::element_type,
     host::{Host, quiet},
     partition::Partition,
-    read_graph::tensor,
+    tensors::tensor,
     views::{room, view},
 };
+
+/// Runs of a session come from any thread, several at once.
+const fn shared_by_threads<T: Send + Sync>() {}
+const _: () = shared_by_threads::<Partition>();
 
 /// What the runtime calls for a partition.
 #[repr(C)]

@@ -10,7 +10,8 @@ use std::{
 
 use crate::{
     api::{
-        tables::{OrtApi, OrtApiBase, OrtEpApi},
+        ep_table::OrtEpApi,
+        tables::{OrtApi, OrtApiBase},
         types::{ErrorCode, ORT_API_VERSION, OrtLogger, OrtPathChar, OrtStatus, Severity},
     },
     failure::Failure,
@@ -18,6 +19,10 @@ use crate::{
 
 /// What is said in front of every message, so that a reader of a host's log knows who speaks.
 const SPEAKER: &str = "texpool";
+
+/// How many things the runtime has of something, and where it writes them.
+type Count<T> = unsafe extern "system" fn(*const T, *mut usize) -> *mut OrtStatus;
+type List<T, E> = unsafe extern "system" fn(*const T, *mut *const E, usize) -> *mut OrtStatus;
 
 /// The runtime's tables. They stay for as long as the runtime is loaded, which is longer than this library is used.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +90,39 @@ impl Host {
             let message = CStr::from_ptr((self.api.get_error_message)(status)).to_string_lossy().into_owned();
             (self.api.release_status)(status);
             Err(Failure::interface(message))
+        }
+    }
+
+    /// # Safety
+    /// `of` is there, and both calls are of one list.
+    pub(crate) unsafe fn list<T, E>(
+        self,
+        count: Count<T>,
+        list: List<T, E>,
+        of: *const T,
+    ) -> Result<Vec<*const E>, Failure> {
+        let mut length = 0;
+        // SAFETY: as the caller promises, and there is room for as many as there are.
+        unsafe {
+            self.check(count(of, &mut length))?;
+            let mut found = vec![ptr::null(); length];
+            self.check(list(of, found.as_mut_ptr(), length))?;
+            Ok(found)
+        }
+    }
+
+    /// # Safety
+    /// `of` is there.
+    pub(crate) unsafe fn text_of<T>(
+        self,
+        get: unsafe extern "system" fn(*const T, *mut *const c_char) -> *mut OrtStatus,
+        of: *const T,
+    ) -> Result<String, Failure> {
+        let mut found = ptr::null();
+        // SAFETY: as the caller promises; the text is there as long as what it is of.
+        unsafe {
+            self.check(get(of, &mut found))?;
+            Ok(string(found))
         }
     }
 

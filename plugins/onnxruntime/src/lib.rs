@@ -2,8 +2,9 @@
 //!
 //! Files in their order, each of which uses those above it alone: what the runtime's interface is (`api`), errors and the
 //! runtime's tables (`failure`, `host`), a graph and how it is written as a model (`graph`, `onnx`, `groups`, `extents`),
-//! what of it is taken (`survey`), a session's options and devices (`options`, `devices`), what is run (`partition`,
-//! `views`), the runtime's graphs (`read_graph`), and what the runtime calls (`compute`, `provider`, `factory`).
+//! what of it is taken (`survey`), a session's options and devices (`options`, `devices`), what is run (`views`,
+//! `partition`, `budget`), the runtime's graphs (`tensors`, `attribute`, `read_graph`), what is told (`report`), and what the
+//! runtime calls (`compute`, `provider`, `factory`).
 
 mod api;
 
@@ -24,6 +25,12 @@ mod options;
 
 mod partition;
 mod views;
+
+mod budget;
+
+mod tensors;
+
+mod attribute;
 
 mod read_graph;
 mod report;

@@ -21,6 +21,9 @@ pub(crate) struct Options {
 /// Options that texpool does not have by itself.
 const OWN: &str = "report, verbose";
 
+/// The runtime's option that asks for a file with what was compiled in it.
+const WRITE_COMPILED: &str = "ep.context_enable";
+
 /// The option that a device comes with and a user may replace.
 pub(crate) const ADAPTER: &str = "adapter";
 
@@ -49,6 +52,10 @@ impl Options {
 
     /// Those of a session's entries that are this provider's: all that begin with its prefix.
     pub(crate) fn of_session(entries: &BTreeMap<String, String>, provider: &str) -> Result<Self, Failure> {
+        if entries.get(WRITE_COMPILED).is_some_and(|text| text == "1") {
+            let message = format!("models with compiled nodes in them are not written; leave `{WRITE_COMPILED}` out");
+            return Err(Failure::new(ErrorCode::NotImplemented, message));
+        }
         let prefix = format!("ep.{}.", provider.to_lowercase());
         let own = entries.iter().filter_map(|(key, text)| Some((key.strip_prefix(&prefix)?, &**text)));
         Self::parse(own)

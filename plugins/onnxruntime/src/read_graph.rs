@@ -1,16 +1,17 @@
 //! Reads a graph of the runtime's, which is there only while the runtime asks about it.
 
-use std::{collections::HashMap, ffi::c_char, ptr, slice};
+use std::{collections::HashMap, ffi::c_char, ptr};
 
 use crate::{
     api::{
         tables::OrtApi,
-        types::{OrtGraph, OrtNode, OrtOpAttr, OrtStatus, OrtValue, OrtValueInfo, attribute},
+        types::{OrtGraph, OrtNode, OrtValueInfo},
     },
+    attribute::attribute_message,
     failure::Failure,
     graph::{Extent, Graph, Node, Value, ValueId},
     host::{Host, string},
-    onnx::{Message, tensor_header},
+    tensors::tensor,
 };
 
 /// A graph, and the runtime's nodes in the same order.
@@ -20,9 +21,6 @@ pub(crate) struct ReadGraph<'g> {
     /// The node whose body it is, if it is one.
     pub(crate) parent: Option<String>,
 }
-
-type Count<T> = unsafe extern "system" fn(*const T, *mut usize) -> *mut OrtStatus;
-type List<T, E> = unsafe extern "system" fn(*const T, *mut *const E, usize) -> *mut OrtStatus;
 
 /// # Safety
 /// The graph is there for as long as `'g`.
@@ -77,36 +75,6 @@ unsafe fn opsets(host: Host, graph: *const OrtGraph) -> Result<Vec<(String, i64)
         let (to_domains, to_versions) = (domains.as_mut_ptr(), versions.as_mut_ptr());
         host.check((host.api.graph_get_operator_sets)(graph, to_domains, to_versions, count))?;
         Ok(domains.into_iter().map(|domain| string(domain)).zip(versions).collect())
-    }
-}
-
-impl Host {
-    /// # Safety
-    /// `of` is there, and both calls are of one list.
-    unsafe fn list<T, E>(self, count: Count<T>, list: List<T, E>, of: *const T) -> Result<Vec<*const E>, Failure> {
-        let mut length = 0;
-        // SAFETY: as the caller promises, and there is room for as many as there are.
-        unsafe {
-            self.check(count(of, &mut length))?;
-            let mut found = vec![ptr::null(); length];
-            self.check(list(of, found.as_mut_ptr(), length))?;
-            Ok(found)
-        }
-    }
-
-    /// # Safety
-    /// `of` is there.
-    unsafe fn text_of<T>(
-        self,
-        get: unsafe extern "system" fn(*const T, *mut *const c_char) -> *mut OrtStatus,
-        of: *const T,
-    ) -> Result<String, Failure> {
-        let mut found = ptr::null();
-        // SAFETY: as the caller promises; the text is there as long as what it is of.
-        unsafe {
-            self.check(get(of, &mut found))?;
-            Ok(string(found))
-        }
     }
 }
 
@@ -213,133 +181,12 @@ impl<'g> Reader<'g> {
                 ..Node::default()
             };
             for attribute in self.host.list(api.node_get_num_attributes, api.node_get_attributes, node)? {
-                match self.attribute(attribute) {
+                match attribute_message(self.host, attribute) {
                     Ok(message) => read.attributes.push(message),
                     Err(failure) => read.unreadable = Some(failure.message),
                 }
             }
             Ok(read)
         }
-    }
-
-    /// An attribute as an `AttributeProto`.
-    ///
-    /// # Safety
-    /// The attribute is there.
-    unsafe fn attribute(&self, attribute: *const OrtOpAttr) -> Result<Vec<u8>, Failure> {
-        let Host { api, .. } = self.host;
-        // SAFETY: as the caller promises.
-        let name = unsafe { self.host.text_of(api.op_attr_get_name, attribute)? };
-        let mut kind = 0;
-        // SAFETY: as above.
-        unsafe { self.host.check((api.op_attr_get_type)(attribute, &mut kind)) }
-            .map_err(|failure| failure.during(&format!("its attribute `{name}` cannot be read")))?;
-        let mut message = Message::default();
-        message.bytes(1, name.as_bytes());
-        // SAFETY: as above, and each kind is read as what it is.
-        unsafe {
-            match kind {
-                attribute::INT => {
-                    self.contents::<i64>(attribute, kind)?.iter().for_each(|&int| message.number(3, int));
-                }
-                attribute::INTS => {
-                    self.contents::<i64>(attribute, kind)?.iter().for_each(|&int| message.number(8, int));
-                }
-                attribute::FLOAT => {
-                    self.contents::<f32>(attribute, kind)?.iter().for_each(|&float| message.float(2, float));
-                }
-                attribute::FLOATS => {
-                    self.contents::<f32>(attribute, kind)?.iter().for_each(|&float| message.float(7, float));
-                }
-                attribute::STRING => {
-                    let text = self.contents::<u8>(attribute, kind)?;
-                    message.bytes(4, text.strip_suffix(&[0]).unwrap_or(&text));
-                }
-                attribute::STRINGS => {
-                    let texts = self.contents::<u8>(attribute, kind)?;
-                    let texts = texts.strip_suffix(&[0]).unwrap_or(&texts);
-                    texts.split(|&byte| byte == 0).for_each(|text| message.bytes(9, text));
-                }
-                attribute::TENSOR => {
-                    let mut value = ptr::null_mut();
-                    self.host.check((api.op_attr_get_tensor_attribute_as_ort_value)(attribute, &mut value))?;
-                    let read = tensor(self.host, value).map(|(kind, dims, bytes)| {
-                        let header = tensor_header("", kind, &dims, bytes.len());
-                        message.bytes(5, &[&header, bytes].concat());
-                    });
-                    (api.release_value)(value);
-                    read?;
-                }
-                attribute::GRAPH => {
-                    return Err(Failure::interface("control flow is not supported; its body stays, too"));
-                }
-                other => {
-                    return Err(Failure::interface(format!(
-                        "its attribute `{name}` is of kind {other}, which is none"
-                    )));
-                }
-            }
-        }
-        message.number(20, onnx_kind(kind));
-        Ok(message.0)
-    }
-
-    /// What an attribute holds, of elements of which any bits are one.
-    ///
-    /// # Safety
-    /// The attribute is there, of this kind, and its elements are of the type.
-    unsafe fn contents<T: Default + Clone>(&self, attribute: *const OrtOpAttr, kind: i32) -> Result<Vec<T>, Failure> {
-        let mut bytes = 0;
-        let read = self.host.api.read_op_attr;
-        // SAFETY: as the caller promises; without room the runtime says how many bytes there are, by an error where there
-        // are any.
-        let measured = unsafe { self.host.check(read(attribute, kind, ptr::null_mut(), 0, &mut bytes)) };
-        if bytes == 0 {
-            return measured.map(|()| Vec::new());
-        }
-        let mut found = vec![T::default(); bytes.div_ceil(size_of::<T>())];
-        // SAFETY: as above, and there is room for as many bytes.
-        unsafe { self.host.check(read(attribute, kind, found.as_mut_ptr().cast(), bytes, &mut bytes))? };
-        Ok(found)
-    }
-}
-
-/// The same kind as ONNX numbers it (`AttributeProto.AttributeType`).
-fn onnx_kind(kind: i32) -> i64 {
-    match kind {
-        attribute::FLOAT => 1,
-        attribute::INT => 2,
-        attribute::STRING => 3,
-        attribute::TENSOR => 4,
-        attribute::FLOATS => 6,
-        attribute::INTS => 7,
-        _ => 8,
-    }
-}
-
-/// The type, extents and bytes of a tensor.
-///
-/// # Safety
-/// The value is there for as long as `'g`, and nobody changes it.
-pub(crate) unsafe fn tensor<'g>(host: Host, value: *const OrtValue) -> Result<(i32, Vec<usize>, &'g [u8]), Failure> {
-    let (mut kind, mut dims, mut rank, mut data, mut length) = (0, ptr::null(), 0, ptr::null(), 0);
-    // SAFETY: as the caller promises; the runtime says where extents and elements lie.
-    unsafe {
-        host.check((host.api.get_tensor_element_type_and_shape_data_reference)(
-            value, &mut kind, &mut dims, &mut rank,
-        ))?;
-        let dims = if rank == 0 { &[] } else { slice::from_raw_parts(dims, rank) };
-        let extents = dims.iter().map(|&extent| usize::try_from(extent).ok()).collect::<Option<Vec<_>>>();
-        let extents = extents.ok_or_else(|| Failure::interface(format!("a tensor has the extents {dims:?}")))?;
-        // Texts are no memory that can be read as bytes.
-        if crate::graph::element_type(kind).is_none() {
-            return Ok((kind, extents, &[]));
-        }
-        host.check((host.api.get_tensor_size_in_bytes)(value, &mut length))?;
-        if length == 0 {
-            return Ok((kind, extents, &[]));
-        }
-        host.check((host.api.get_tensor_data)(value, &mut data))?;
-        Ok((kind, extents, slice::from_raw_parts(data.cast(), length)))
     }
 }

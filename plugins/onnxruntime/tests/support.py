@@ -40,7 +40,9 @@ def session(model: Path | bytes, plain: bool = False, **options: str) -> onnxrun
     if plain:
         asked.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     asked.add_provider_for_devices(devices()[:1], options)
-    return onnxruntime.InferenceSession(model if isinstance(model, bytes) else str(model), sess_options=asked)
+    # Else what a provider says goes to standard output, and the session is made without it.
+    given = model if isinstance(model, bytes) else str(model)
+    return onnxruntime.InferenceSession(given, sess_options=asked, enable_fallback=0)
 
 
 def reported(

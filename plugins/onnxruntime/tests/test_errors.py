@@ -75,9 +75,18 @@ print(cpu.run(None, support.values(cpu))[0].shape, [d.ep_name for d in support.o
     def test_one_device_a_session(self) -> None:
         register()
         asked = onnxruntime.SessionOptions()
-        with self.assertRaises(Exception):
-            asked.add_provider_for_devices([*devices(), *devices()], {})
-            onnxruntime.InferenceSession(small(), sess_options=asked)
+        asked.add_provider_for_devices([*devices(), *devices()], {})
+        with self.assertRaisesRegex(Exception, "texpool: a session runs on one device; 2 were given"):
+            onnxruntime.InferenceSession(small(), sess_options=asked, enable_fallback=0)
+        self.alive()
+
+    def test_compiled_models_are_not_written(self) -> None:
+        register()
+        asked = onnxruntime.SessionOptions()
+        asked.add_provider_for_devices(devices()[:1], {})
+        asked.add_session_config_entry("ep.context_enable", "1")
+        with self.assertRaisesRegex(Exception, "texpool: .*leave `ep.context_enable` out"):
+            onnxruntime.InferenceSession(small(), sess_options=asked, enable_fallback=0)
         self.alive()
 
     def test_the_library_comes_and_goes(self) -> None:

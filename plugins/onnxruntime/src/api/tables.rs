@@ -1,5 +1,4 @@
-//! The tables that the runtime gives, laid out as in `onnxruntime_c_api.h` and `onnxruntime_ep_c_api.h` of API
-//! version 29. Tables only ever grow at their ends, so members of version 24 lie where they do in every later one.
+//! The table that the runtime gives, laid out as in `onnxruntime_c_api.h` of API version 29. Tables only ever grow at their ends, so members of version 24 lie where they do in every later one.
 //!
 //! Members that nobody calls here are gaps. The numbers in the assertions are those of `offsetof` in C.
 
@@ -8,11 +7,10 @@ use std::{
     mem::{offset_of, size_of},
 };
 
-use super::provider::{OrtEpFactory, OrtNodeFusionOptions};
+use super::ep_table::OrtEpApi;
 use super::types::{
-    OrtEpDevice, OrtEpGraphSupportInfo, OrtGraph, OrtHardwareDevice, OrtKernelContext, OrtKeyValuePairs, OrtLogger,
-    OrtNode, OrtOpAttr, OrtPathChar, OrtSessionOptions, OrtStatus, OrtTensorTypeAndShapeInfo, OrtTypeInfo, OrtValue,
-    OrtValueInfo,
+    OrtGraph, OrtHardwareDevice, OrtKernelContext, OrtKeyValuePairs, OrtLogger, OrtNode, OrtOpAttr, OrtPathChar,
+    OrtSessionOptions, OrtStatus, OrtTensorTypeAndShapeInfo, OrtTypeInfo, OrtValue, OrtValueInfo,
 };
 
 /// A member that is not called.
@@ -220,26 +218,6 @@ pub(crate) struct OrtApi {
     ) -> *mut OrtStatus,
 }
 
-/// `OrtEpApi`, up to the last member that is called.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct OrtEpApi {
-    pub(crate) create_ep_device: unsafe extern "system" fn(
-        factory: *mut OrtEpFactory,
-        device: *const OrtHardwareDevice,
-        metadata: *const OrtKeyValuePairs,
-        options: *const OrtKeyValuePairs,
-        out: *mut *mut OrtEpDevice,
-    ) -> *mut OrtStatus,
-    pub(crate) release_ep_device: unsafe extern "system" fn(device: *mut OrtEpDevice),
-    pub(crate) ep_graph_support_info_add_nodes_to_fuse: unsafe extern "system" fn(
-        info: *mut OrtEpGraphSupportInfo,
-        nodes: *const *const OrtNode,
-        count: usize,
-        options: *const OrtNodeFusionOptions,
-    ) -> *mut OrtStatus,
-}
-
 /// Where the member of a number lies.
 const fn at(member: usize) -> usize {
     member * size_of::<Unused>()
@@ -304,7 +282,4 @@ const _: () = {
     assert!(offset_of!(OrtApi, get_session_options_config_entries) == at(379));
     assert!(offset_of!(OrtApi, tensor_type_and_shape_has_shape) == at(390));
     assert!(offset_of!(OrtApi, get_tensor_element_type_and_shape_data_reference) == at(414));
-    assert!(offset_of!(OrtEpApi, create_ep_device) == at(0));
-    assert!(offset_of!(OrtEpApi, release_ep_device) == at(1));
-    assert!(offset_of!(OrtEpApi, ep_graph_support_info_add_nodes_to_fuse) == at(2));
 };
