@@ -7,7 +7,9 @@ from pathlib import Path
 
 import onnxruntime_ep_texpool as package
 
-from support import devices, register
+import onnxruntime
+
+from support import devices, off, on_cpu, register, small, values
 
 
 class Package(unittest.TestCase):
@@ -24,6 +26,17 @@ class Package(unittest.TestCase):
         self.assertTrue((Path(package.__file__).parent / "py.typed").is_file())
         for name in package.__all__:
             self.assertIn("return", inspect.get_annotations(getattr(package, name)), name)
+
+    def test_the_one_line_of_the_readme(self) -> None:
+        register()
+        providers = [(package.get_ep_name(), {"budget": "4MiB"}), "CPUExecutionProvider"]
+        session = onnxruntime.InferenceSession(small(), providers=providers, enable_fallback=0)
+        self.assertEqual(session.get_providers()[0], package.get_ep_name())
+        feed = values(session)
+        self.assertLessEqual(off(session.run(None, feed), on_cpu(small()).run(None, feed)), 1)
+        with self.assertRaisesRegex(Exception, "option `budget`"):
+            providers = [(package.get_ep_name(), {"budget": "much"}), "CPUExecutionProvider"]
+            onnxruntime.InferenceSession(small(), providers=providers, enable_fallback=0)
 
     def test_the_device_says_what_it_is(self) -> None:
         register()

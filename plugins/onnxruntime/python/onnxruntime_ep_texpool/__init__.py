@@ -3,11 +3,8 @@
     import onnxruntime, onnxruntime_ep_texpool
 
     onnxruntime.register_execution_provider_library("texpool", onnxruntime_ep_texpool.get_library_path())
-    name = onnxruntime_ep_texpool.get_ep_name()
-    devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == name]
-    options = onnxruntime.SessionOptions()
-    options.add_provider_for_devices(devices[:1], {"budget": "4MiB"})
-    session = onnxruntime.InferenceSession("mobilenet_v2.onnx", sess_options=options)
+    providers = [(onnxruntime_ep_texpool.get_ep_name(), {"budget": "4MiB"}), "CPUExecutionProvider"]
+    session = onnxruntime.InferenceSession("mobilenet_v2.onnx", providers=providers)
 """
 
 import sys
