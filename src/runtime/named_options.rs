@@ -230,6 +230,14 @@ impl NamedOptions {
         &self.import
     }
 
+    /// What all of a session may take of the device, where that is said.
+    pub const fn budget(&self) -> Option<u64> {
+        match self.compile.phases {
+            Phases::DeviceBudget(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
     /// Where files are kept that make the next start quicker.
     pub fn cache_dir(&self) -> Option<&Path> {
         self.cache_dir.as_deref()
@@ -330,6 +338,8 @@ mod tests {
         );
         let budget = streamed(&[("budget", "2MiB"), ("deadline", "5")]);
         assert_eq!(budget, (WeightStorage::Resident, StreamedIo::NONE, Phases::DeviceBudget(2 << 20)));
+        assert_eq!(parse(&[("budget", "2MiB")]).unwrap().budget(), Some(2 << 20));
+        assert_eq!(parse(&[("phases", "min")]).unwrap().budget(), None);
     }
 
     #[test]

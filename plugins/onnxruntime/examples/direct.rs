@@ -1,0 +1,41 @@
+//! Runs a model by texpool itself, as often as it is asked to: what `door_cost.py` compares the provider with.
+//!
+//! `direct MODEL` reads numbers of runs, one a line, and answers each with the milliseconds of a run, wall and processor.
+
+use std::{
+    error::Error,
+    io::{self, BufRead},
+    time::{Duration, Instant},
+};
+
+use texpool::{Context, Model, TensorView, TensorViewMut};
+
+/// What this process has taken of the processor, all threads together.
+fn processor_time() -> Result<Duration, Box<dyn Error>> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    // Behind the name, which may hold anything, are the third field and those that follow.
+    let fields = stat.rsplit_once(')').ok_or("no name in /proc/self/stat")?.1;
+    let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+    // A tick is a hundredth of a second on Linux.
+    Ok(Duration::from_millis(ticks * 10))
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let file = std::env::args().nth(1).ok_or("usage: direct MODEL")?;
+    let context = Context::open(&Default::default())?;
+    let mut session = context.compile(&Model::open(file)?).build()?.session()?;
+    let inputs: Vec<Vec<f32>> = session.inputs().iter().map(|info| vec![0.5; info.len()]).collect();
+    let mut outputs: Vec<Vec<f32>> = session.outputs().iter().map(|info| vec![0.0; info.len()]).collect();
+    for line in io::stdin().lock().lines() {
+        let count: u32 = line?.trim().parse()?;
+        let (begun, taken) = (Instant::now(), processor_time()?);
+        for _ in 0..count {
+            let given = inputs.iter().enumerate().map(|(index, values)| (index, TensorView::from(values)));
+            let rooms = outputs.iter_mut().enumerate().map(|(index, room)| (index, TensorViewMut::from(room)));
+            session.run_into(given, rooms)?;
+        }
+        let [wall, cpu] = [begun.elapsed(), processor_time()? - taken];
+        println!("{} {}", (wall / count).as_secs_f64() * 1e3, (cpu / count).as_secs_f64() * 1e3);
+    }
+    Ok(())
+}

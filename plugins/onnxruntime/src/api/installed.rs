@@ -1,0 +1,105 @@
+//! The tables of the runtime that is installed: that each member that can be called without a session is what it is taken for.
+//!
+//! Members of graphs, nodes and values are called by every session that the Python tests make.
+
+use std::{
+    ffi::{CStr, CString},
+    ptr,
+};
+
+use super::{
+    tables::{OrtApi, OrtApiBase},
+    types::{ErrorCode, ORT_API_VERSION},
+};
+use crate::{
+    failure::Failure,
+    host::{Host, string},
+};
+
+/// The runtime that the environment names; it stays loaded.
+fn installed() -> &'static OrtApiBase {
+    let path = std::env::var("TEXPOOL_ONNXRUNTIME_LIBRARY");
+    let path = path.expect("TEXPOOL_ONNXRUNTIME_LIBRARY names the runtime's library; plugins/onnxruntime/test sets it");
+    // SAFETY: it is the runtime, whose constructors any program runs, and the symbol is of this type.
+    unsafe {
+        let library = Box::leak(Box::new(libloading::Library::new(path).unwrap()));
+        let get = library.get::<unsafe extern "system" fn() -> *const OrtApiBase>(b"OrtGetApiBase").unwrap();
+        get().as_ref().unwrap()
+    }
+}
+
+fn api() -> (&'static OrtApi, Host) {
+    let base = installed();
+    // SAFETY: it is the runtime's.
+    let host = unsafe { Host::new(base) }.unwrap();
+    (host.api, host)
+}
+
+#[test]
+fn the_runtime_is_the_one_that_is_pinned() {
+    // SAFETY: the runtime's tables and texts stay.
+    unsafe {
+        let base = installed();
+        assert_eq!(string((base.get_version_string)()), "1.32.0");
+        assert!(!(base.get_api)(ORT_API_VERSION).is_null());
+        // It says so on standard error, and gives none.
+        assert!((base.get_api)(u32::MAX).is_null());
+    }
+}
+
+#[test]
+fn errors_go_there_and_back() {
+    let (api, host) = api();
+    let status = host.answer(|| Err(Failure::new(ErrorCode::DeviceReset, "the device was lost")));
+    // SAFETY: the status was just made, and is released once.
+    unsafe {
+        assert_eq!((api.get_error_code)(status), ErrorCode::DeviceReset as i32);
+        assert_eq!(string((api.get_error_message)(status)), "texpool: the device was lost");
+        let failure = host.check(status).unwrap_err();
+        assert_eq!(failure.message, "texpool: the device was lost");
+        let status = host.answer(|| panic!("no room"));
+        assert_eq!(host.check(status).unwrap_err().message, "texpool: a defect of texpool: no room");
+        assert_eq!(host.check(host.answer(|| Ok(()))), Ok(()));
+    }
+}
+
+#[test]
+fn lists_of_pairs_keep_what_they_are_given() {
+    let (api, _) = api();
+    let (key, value) = (c"ep.texpoolexecutionprovider.budget", c"2MiB");
+    // SAFETY: the list is made, and released once; its texts stay as long.
+    unsafe {
+        let mut pairs = ptr::null_mut();
+        (api.create_key_value_pairs)(&mut pairs);
+        (api.add_key_value_pair)(pairs, key.as_ptr(), value.as_ptr());
+        assert_eq!(CStr::from_ptr((api.get_key_value)(pairs, key.as_ptr())), value);
+        assert!((api.get_key_value)(pairs, c"other".as_ptr()).is_null());
+        let (mut keys, mut values, mut count) = (ptr::null(), ptr::null(), 0);
+        (api.get_key_value_pairs)(pairs, &mut keys, &mut values, &mut count);
+        assert_eq!(count, 1);
+        assert_eq!((CStr::from_ptr(*keys), CStr::from_ptr(*values)), (key, value));
+        (api.release_key_value_pairs)(pairs);
+    }
+}
+
+/// A runtime that is too old for the interface has no table, and gets an error by the first one.
+#[test]
+fn an_old_runtime_gets_an_error_of_its_own_making() {
+    unsafe extern "system" fn get_api(version: u32) -> *const OrtApi {
+        // SAFETY: any version may be asked for.
+        if version == ORT_API_VERSION { ptr::null() } else { unsafe { (installed().get_api)(version) } }
+    }
+    unsafe extern "system" fn get_version_string() -> *const std::ffi::c_char {
+        c"1.20.0".as_ptr()
+    }
+    let base = OrtApiBase { get_api, get_version_string };
+    // SAFETY: the base is there, and the status was just made.
+    unsafe {
+        let status = Host::new(&base).unwrap_err();
+        let message = CString::from(CStr::from_ptr((api().0.get_error_message)(status)));
+        assert_eq!((api().0.get_error_code)(status), ErrorCode::NotImplemented as i32);
+        let said = "texpool: this ONNX Runtime, 1.20.0, has no plugin interface of version 24; install 1.24 or newer";
+        assert_eq!(message.to_str(), Ok(said));
+        (api().0.release_status)(status);
+    }
+}

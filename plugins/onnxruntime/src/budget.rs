@@ -1,0 +1,26 @@
+//! A budget that several partitions keep together.
+
+use std::sync::Arc;
+
+use crate::{failure::Failure, partition::Partition};
+
+/// Has partitions share a budget, which each of them keeps by itself already: in proportion to what they take now. Those that
+/// wait for their shapes get as much as one of the others does.
+pub(crate) fn share_budget(partitions: &[Arc<Partition>], budget: u64) -> Result<(), Failure> {
+    let planned: Vec<Option<u64>> = partitions.iter().map(|partition| partition.planned()).collect();
+    let known: u64 = planned.iter().flatten().sum();
+    let usual = match planned.iter().flatten().count() as u64 {
+        0 => budget,
+        count => known / count,
+    };
+    let wanted: Vec<u64> = planned.iter().map(|planned| planned.unwrap_or(usual)).collect();
+    let all: u64 = wanted.iter().sum();
+    if partitions.len() < 2 || all <= budget {
+        return Ok(());
+    }
+    for (partition, wanted) in partitions.iter().zip(wanted) {
+        let share = u128::from(budget) * u128::from(wanted) / u128::from(all);
+        partition.keep_within(u64::try_from(share).unwrap_or(budget))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! How the runtime runs a partition.
+
+use std::{ffi::c_void, ptr, slice, sync::Arc};
+
+use texpool::{Session, TensorView, TensorViewMut};
+
+use crate::{
+    api::{
+        provider::OrtNodeComputeInfo,
+        types::{ORT_API_VERSION, OrtKernelContext, OrtNodeComputeContext, OrtStatus},
+    },
+    failure::Failure,
+    graph::element_type,
+    host::{Host, quiet},
+    partition::Partition,
+    tensors::tensor,
+    views::{room, view},
+};
+
+/// Runs of a session come from any thread, several at once.
+const fn shared_by_threads<T: Send + Sync>() {}
+const _: () = shared_by_threads::<Partition>();
+
+/// What the runtime calls for a partition.
+#[repr(C)]
+pub(crate) struct ComputeInfo {
+    table: OrtNodeComputeInfo,
+    host: Host,
+    partition: Arc<Partition>,
+}
+
+impl ComputeInfo {
+    pub(crate) fn new(host: Host, partition: Arc<Partition>) -> Self {
+        let table = OrtNodeComputeInfo { ort_version_supported: ORT_API_VERSION, create_state, compute, release_state };
+        Self { table, host, partition }
+    }
+
+    /// For the runtime, which gives it back for `release`.
+    pub(crate) fn into_raw(self) -> *mut OrtNodeComputeInfo {
+        Box::into_raw(Box::new(self)).cast()
+    }
+
+    /// # Safety
+    /// The pointer is NULL, or one of `into_raw` that nobody uses any longer.
+    pub(crate) unsafe fn release(info: *mut OrtNodeComputeInfo) {
+        if !info.is_null() {
+            // SAFETY: as the caller promises.
+            quiet((), || drop(unsafe { Box::from_raw(info.cast::<Self>()) }));
+        }
+    }
+}
+
+/// All that a run needs lies with the partition; the runtime wants a state that is not NULL.
+unsafe extern "system" fn create_state(
+    info: *mut OrtNodeComputeInfo,
+    _context: *mut OrtNodeComputeContext,
+    state: *mut *mut c_void,
+) -> *mut OrtStatus {
+    // SAFETY: the runtime has room for a pointer there.
+    unsafe { state.write(info.cast()) };
+    ptr::null_mut()
+}
+
+unsafe extern "system" fn release_state(_info: *mut OrtNodeComputeInfo, _state: *mut c_void) {}
+
+unsafe extern "system" fn compute(
+    info: *mut OrtNodeComputeInfo,
+    _state: *mut c_void,
+    context: *mut OrtKernelContext,
+) -> *mut OrtStatus {
+    // SAFETY: the runtime calls this for what `into_raw` gave it and `release` was not called for.
+    let ComputeInfo { host, partition, .. } = unsafe { &*info.cast::<ComputeInfo>() };
+    // SAFETY: the context is there for as long as the call.
+    host.answer(|| unsafe { run(*host, partition, context) })
+}
+
+/// # Safety
+/// The context is there.
+unsafe fn run(host: Host, partition: &Partition, context: *mut OrtKernelContext) -> Result<(), Failure> {
+    let mut given = Vec::with_capacity(partition.inputs.len());
+    let mut shapes = Vec::with_capacity(partition.inputs.len());
+    for input in &partition.inputs {
+        // SAFETY: as the caller promises.
+        let (kind, dims, bytes) = unsafe { value(host, context, input.index)? };
+        let kind = element_type(kind).ok_or_else(|| Failure::interface(format!("input `{}`: its type", input.name)))?;
+        given.push((input.name.as_str(), kind, bytes));
+        shapes.push(dims);
+    }
+    for index in partition.fixed() {
+        // SAFETY: as the caller promises.
+        let (_, dims, bytes) = unsafe { value(host, context, index)? };
+        partition.check_fixed(index, &dims, bytes)?;
+    }
+    partition.with(&shapes, |session| {
+        let mut views: Vec<(usize, TensorView<'_>)> = Vec::with_capacity(given.len());
+        for (index, ((name, kind, bytes), dims)) in given.iter().zip(&shapes).enumerate() {
+            views.push((index, view(name, *kind, bytes, dims)?));
+        }
+        // SAFETY: as the caller promises.
+        let rooms = unsafe { rooms(host, session, context)? };
+        Ok(session.run_into(views, rooms)?)
+    })
+}
+
+/// The type, extents and bytes of an input. Nobody changes them meanwhile.
+///
+/// # Safety
+/// The context is there for as long as `'c`.
+unsafe fn value<'c>(
+    host: Host,
+    context: *const OrtKernelContext,
+    index: usize,
+) -> Result<(i32, Vec<usize>, &'c [u8]), Failure> {
+    let mut value = ptr::null();
+    // SAFETY: as the caller promises; values are there as long as the context.
+    unsafe {
+        host.check((host.api.kernel_context_get_input)(context, index, &mut value))?;
+        if value.is_null() {
+            return Err(Failure::interface(format!("input {index} of a partition has no value")));
+        }
+        tensor(host, value)
+    }
+}
+
+/// Room for all outputs that somebody reads, in the runtime's memory.
+///
+/// # Safety
+/// The context is there for as long as `'r`.
+unsafe fn rooms<'r>(
+    host: Host,
+    session: &Session,
+    context: *mut OrtKernelContext,
+) -> Result<Vec<(usize, TensorViewMut<'r>)>, Failure> {
+    let mut rooms = Vec::with_capacity(session.outputs().len());
+    for (index, output) in session.outputs().iter().enumerate() {
+        let dims: Vec<i64> = output.dims.iter().map(|&extent| extent as i64).collect();
+        let (mut value, mut data, mut bytes) = (ptr::null_mut(), ptr::null_mut(), 0);
+        // SAFETY: as the caller promises; the runtime says where the elements of the output that it has made lie.
+        unsafe {
+            host.check((host.api.kernel_context_get_output)(context, index, dims.as_ptr(), dims.len(), &mut value))?;
+            if value.is_null() {
+                continue;
+            }
+            let mut kind = 0;
+            let (mut found, mut rank) = (ptr::null(), 0);
+            host.check((host.api.get_tensor_element_type_and_shape_data_reference)(
+                value, &mut kind, &mut found, &mut rank,
+            ))?;
+            let found = if rank == 0 { &[] } else { slice::from_raw_parts(found, rank) };
+            host.check((host.api.get_tensor_size_in_bytes)(value, &mut bytes))?;
+            if element_type(kind) != Some(output.element_type) || found != dims || bytes != output.bytes() {
+                let (name, wanted) = (&output.name, output.element_type);
+                return Err(Failure::interface(format!(
+                    "output `{name}` is {wanted} of {dims:?}, and there is room for {bytes} bytes of {found:?}"
+                )));
+            }
+            host.check((host.api.get_tensor_mutable_data)(value, &mut data))?;
+            rooms.push((index, room(&output.name, output.element_type, data.cast(), output.len())?));
+        }
+    }
+    Ok(rooms)
+}

@@ -1,0 +1,137 @@
+//! Adapters, and the devices that sessions share.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use texpool::{AdapterSummary, Context};
+
+use crate::{failure::Failure, options::Options};
+
+/// An adapter as a device is offered for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Adapter {
+    pub(crate) name: String,
+    pub(crate) driver: String,
+    /// Its address on the PCI bus; empty where it has none.
+    pub(crate) address: String,
+    pub(crate) software: bool,
+}
+
+impl Adapter {
+    /// What the option `adapter` says to open it.
+    pub(crate) fn option(&self) -> &str {
+        if self.address.is_empty() { &self.name } else { &self.address }
+    }
+}
+
+impl From<AdapterSummary> for Adapter {
+    fn from(summary: AdapterSummary) -> Self {
+        let AdapterSummary { name, driver, pci_bus_id: address, ref kind, .. } = summary;
+        let software = kind == "Cpu";
+        Self { name, driver, address, software }
+    }
+}
+
+/// The adapters that are offered: those of hardware, or one of software where there is no other.
+pub(crate) fn adapters() -> Vec<Adapter> {
+    let mut adapters: Vec<Adapter> = Context::adapters().into_iter().map(Adapter::from).collect();
+    match adapters.iter().any(|adapter| !adapter.software) {
+        true => adapters.retain(|adapter| !adapter.software),
+        false => adapters.truncate(1),
+    }
+    adapters
+}
+
+/// Which adapter and hardware device belong together: those of one PCI address, then what is left in order; with `cpu`,
+/// which every system has, adapters for which the runtime knows no device.
+pub(crate) fn paired<D: Copy>(adapters: Vec<Adapter>, gpus: &[(String, D)], cpu: Option<D>) -> Vec<(Adapter, D)> {
+    let mut free: Vec<&(String, D)> = gpus.iter().collect();
+    let mut taken = Vec::new();
+    for adapter in &adapters {
+        let same = |(address, _): &&(String, D)| !address.is_empty() && address.eq_ignore_ascii_case(&adapter.address);
+        let at = if adapter.software { None } else { free.iter().position(same) };
+        taken.push(at.map(|at| free.remove(at).1));
+    }
+    let mut pairs = Vec::new();
+    for (adapter, device) in adapters.into_iter().zip(taken) {
+        let next = || if adapter.software || free.is_empty() { cpu } else { Some(free.remove(0).1) };
+        if let Some(device) = device.or_else(next) {
+            pairs.push((adapter, device));
+        }
+    }
+    pairs
+}
+
+/// What decides which device is opened, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Key {
+    adapter: Option<String>,
+    timeout: Duration,
+}
+
+/// Devices that are open. They stay so until the provider is released: opening one, and making its pipelines, takes longer
+/// than anything else that a small session does.
+#[derive(Debug, Default)]
+pub(crate) struct Devices {
+    open: Mutex<Vec<(Key, Context)>>,
+}
+
+impl Devices {
+    /// The device that options ask for. One that is lost is opened again.
+    pub(crate) fn context(&self, options: &Options) -> Result<Context, Failure> {
+        let gpu = options.named.gpu();
+        let key = Key { adapter: gpu.adapter.clone(), timeout: gpu.timeout };
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|(_, context)| context.check().is_ok());
+        let context = match open.iter().find(|(other, _)| *other == key) {
+            Some((_, context)) => context.clone(),
+            None => {
+                let context = Context::open(gpu)?;
+                open.push((key, context.clone()));
+                context
+            }
+        };
+        Ok(options.named.with_folder(context))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Adapter, Devices, paired};
+    use crate::options::Options;
+
+    fn adapter(name: &str, address: &str, software: bool) -> Adapter {
+        Adapter { name: name.into(), driver: String::new(), address: address.into(), software }
+    }
+
+    fn names(adapters: Vec<Adapter>, gpus: &[(&str, u8)], cpu: Option<u8>) -> Vec<(String, u8)> {
+        let gpus: Vec<(String, u8)> = gpus.iter().map(|&(address, id)| (address.into(), id)).collect();
+        paired(adapters, &gpus, cpu).into_iter().map(|(adapter, id)| (adapter.name, id)).collect()
+    }
+
+    #[test]
+    fn a_software_adapter_goes_with_the_processor() {
+        let software = || vec![adapter("llvmpipe", "", true)];
+        assert_eq!(names(software(), &[("", 1)], Some(0)), [("llvmpipe".to_owned(), 0)]);
+        assert!(names(software(), &[("", 1)], None).is_empty());
+        assert!(names(vec![], &[("", 1)], Some(0)).is_empty());
+    }
+
+    #[test]
+    fn adapters_of_hardware_go_with_the_device_of_their_address() {
+        let two = || vec![adapter("first", "0000:01:00.0", false), adapter("second", "0000:02:00.0", false)];
+        let gpus = [("0000:02:00.0", 2), ("0000:01:00.0", 1)];
+        assert_eq!(names(two(), &gpus, Some(0)), [("first".to_owned(), 1), ("second".to_owned(), 2)]);
+        assert_eq!(names(two(), &[("", 7)], Some(0)), [("first".to_owned(), 7), ("second".to_owned(), 0)]);
+    }
+
+    /// On any machine: the one of the name that nothing has.
+    #[test]
+    fn an_adapter_that_is_not_there_is_an_error() {
+        let options = Options::parse([("adapter", "no adapter has this name")]).unwrap();
+        let failure = Devices::default().context(&options).unwrap_err();
+        assert!(failure.message.contains("no adapter has this name"), "{}", failure.message);
+    }
+}

@@ -1,0 +1,65 @@
+//! Extents that are not known before a run: what they are tried with, and what a run says they are.
+
+use std::collections::BTreeMap;
+
+use crate::graph::{Extent, Graph, Part};
+
+/// An image of this height and width can be halved five times.
+const IMAGE: usize = 224;
+/// What other axes are tried with: of a text, tokens.
+const LENGTH: usize = 16;
+
+/// What an open extent of an axis is tried with where nobody says.
+fn usual(axis: usize, rank: usize) -> usize {
+    match (axis, rank) {
+        (0, _) => 1,
+        (2.., 4) => IMAGE,
+        _ => LENGTH,
+    }
+}
+
+/// What each name of an extent stands for: as the user says, else by the first input of the graph that has it.
+pub(crate) fn named(graph: &Graph<'_>, said: &BTreeMap<String, usize>) -> BTreeMap<String, usize> {
+    let mut names = said.clone();
+    for &input in &graph.inputs {
+        let dims = graph.values[input].dims.as_deref().unwrap_or_default();
+        for (axis, extent) in dims.iter().enumerate() {
+            if let Extent::Named(name) = extent {
+                names.entry(name.clone()).or_insert_with(|| usual(axis, dims.len()));
+            }
+        }
+    }
+    names
+}
+
+/// The open extents of what goes into a part, by the names that the importer gives them, or the name of the first input of
+/// which nothing can be said.
+pub(crate) fn tried(
+    graph: &Graph<'_>,
+    part: &Part,
+    names: &BTreeMap<String, usize>,
+) -> Result<BTreeMap<String, usize>, usize> {
+    let mut bound = BTreeMap::new();
+    for &input in &part.inputs {
+        let value = &graph.values[input];
+        let Some(dims) = &value.dims else { return Err(input) };
+        for (axis, extent) in dims.iter().enumerate() {
+            let place = place(&value.name, axis);
+            let said = names.get(&place).copied();
+            let extent = match extent {
+                Extent::Known(0) => return Err(input),
+                Extent::Known(_) => continue,
+                Extent::Named(name) => said.or_else(|| names.get(name).copied()),
+                // What a node in the middle gives may depend on values; only what the caller gives can be tried.
+                Extent::Unknown => said.or_else(|| graph.inputs.contains(&input).then(|| usual(axis, dims.len()))),
+            };
+            bound.insert(place, extent.ok_or(input)?);
+        }
+    }
+    Ok(bound)
+}
+
+/// What the importer calls the extent of an axis.
+pub(crate) fn place(input: &str, axis: usize) -> String {
+    format!("{input}:{axis}")
+}

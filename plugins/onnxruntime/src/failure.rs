@@ -1,0 +1,75 @@
+//! What went wrong: a number of the runtime's for programs, and a text for people.
+
+use texpool::{Error, GpuError, OptionError};
+
+use crate::api::types::ErrorCode;
+
+/// An error on its way to the runtime.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    /// The runtime does what its interface does not say, or a pointer is NULL that must not be.
+    pub(crate) fn interface(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::EpFail, message)
+    }
+
+    /// The same with what was being done in front.
+    pub(crate) fn during(self, what: &str) -> Self {
+        Self { message: format!("{what}: {}", self.message), ..self }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::new(code_of(&error), error.to_string())
+    }
+}
+
+impl From<OptionError> for Failure {
+    fn from(error: OptionError) -> Self {
+        Self::new(ErrorCode::InvalidArgument, error.to_string())
+    }
+}
+
+fn code_of(error: &Error) -> ErrorCode {
+    match error {
+        Error::Import(_) | Error::Graph(_) | Error::Kernel(_) => ErrorCode::NotImplemented,
+        Error::Tensor { .. } => ErrorCode::InvalidArgument,
+        Error::Gpu(GpuError::Lost { .. }) => ErrorCode::DeviceReset,
+        Error::Gpu(_) => ErrorCode::EngineError,
+        _ => ErrorCode::EpFail,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use texpool::{Error, GpuError, Model};
+
+    use super::{ErrorCode, Failure};
+
+    /// A program may tell a device that is gone, after which it makes a new session, from one that is too slow or too small.
+    #[test]
+    fn what_the_device_says_has_codes_of_its_own() {
+        let of = |error| Failure::from(Error::Gpu(error));
+        let lost = of(GpuError::Lost { reason: None, message: "it was removed".into() });
+        assert_eq!(lost.code, ErrorCode::DeviceReset);
+        assert!(lost.message.contains("the device was lost"), "{}", lost.message);
+        let full = of(GpuError::OutOfMemory { doing: "making textures".into(), bytes: Some(1 << 40) });
+        assert_eq!(full.code, ErrorCode::EngineError);
+        assert!(full.message.contains("out of memory"), "{}", full.message);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_implemented() {
+        let failure = Failure::from(Model::from_bytes([0; 3]).unwrap_err());
+        assert_eq!(failure.code, ErrorCode::NotImplemented);
+    }
+}

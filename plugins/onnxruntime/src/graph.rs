@@ -1,0 +1,163 @@
+//! A graph of the runtime's, as far as its nodes are to be written as a model: names, types, extents, constants. Knows no
+//! pointer of the runtime's.
+
+use texpool::ElementType;
+
+/// An extent as it is known before a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Known(usize),
+    Named(String),
+    Unknown,
+}
+
+impl Extent {
+    pub(crate) fn known(&self) -> Option<usize> {
+        match self {
+            Self::Known(extent) => Some(*extent),
+            Self::Named(_) | Self::Unknown => None,
+        }
+    }
+}
+
+/// A value of a graph. Constants are seen where they lie in the runtime's memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Value<'g> {
+    pub(crate) name: String,
+    /// ONNX's number of the type of its elements; 0 for what is no tensor.
+    pub(crate) kind: i32,
+    /// Nothing where not even the rank is known.
+    pub(crate) dims: Option<Vec<Extent>>,
+    pub(crate) constant: Option<&'g [u8]>,
+    /// Whether a caller may give another value for a run: the constant is only what it usually is.
+    pub(crate) overridable: bool,
+}
+
+/// The index of a value in its graph.
+pub(crate) type ValueId = usize;
+/// The index of a node in its graph.
+pub(crate) type NodeIndex = usize;
+
+/// A node of a graph.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) operator: String,
+    pub(crate) domain: String,
+    /// Operands that are left out are `None`.
+    pub(crate) inputs: Vec<Option<ValueId>>,
+    pub(crate) outputs: Vec<Option<ValueId>>,
+    /// What bodies of control flow read of the values around them.
+    pub(crate) implicit: Vec<ValueId>,
+    /// Its attributes as messages of an ONNX file.
+    pub(crate) attributes: Vec<Vec<u8>>,
+    /// Why it cannot be written as a node of a model.
+    pub(crate) unreadable: Option<String>,
+    /// Whether it is a provider's already.
+    pub(crate) assigned: bool,
+}
+
+impl Node {
+    /// Its operator with its domain, where that is not ONNX's own.
+    pub(crate) fn full_operator(&self) -> String {
+        if self.domain.is_empty() { self.operator.clone() } else { format!("{}.{}", self.domain, self.operator) }
+    }
+
+    /// Everything that must be there before it is run.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = ValueId> + '_ {
+        self.inputs.iter().flatten().chain(&self.implicit).copied()
+    }
+}
+
+/// A graph: each node stands after those whose results it reads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph<'g> {
+    pub(crate) name: String,
+    /// The version of each operator set, by domain.
+    pub(crate) opsets: Vec<(String, i64)>,
+    pub(crate) values: Vec<Value<'g>>,
+    pub(crate) nodes: Vec<Node>,
+    /// Those that are constants are among them, too.
+    pub(crate) inputs: Vec<ValueId>,
+    pub(crate) outputs: Vec<ValueId>,
+}
+
+/// Nodes that become one, what goes in and what comes out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// In the graph's order.
+    pub(crate) nodes: Vec<NodeIndex>,
+    pub(crate) inputs: Vec<ValueId>,
+    pub(crate) outputs: Vec<ValueId>,
+}
+
+impl Graph<'_> {
+    /// Nodes with what they read and do not compute, and what others read of what they compute.
+    pub(crate) fn part(&self, nodes: Vec<NodeIndex>) -> Part {
+        let mut inside = vec![false; self.nodes.len()];
+        nodes.iter().for_each(|&node| inside[node] = true);
+        let mut computed = vec![false; self.values.len()];
+        let results = nodes.iter().flat_map(|&node| self.nodes[node].outputs.iter().flatten());
+        results.for_each(|&value| computed[value] = true);
+        let mut wanted = vec![false; self.values.len()];
+        self.outputs.iter().for_each(|&value| wanted[value] = true);
+        let others = self.nodes.iter().enumerate().filter(|(index, _)| !inside[*index]);
+        others.flat_map(|(_, node)| node.reads()).for_each(|value| wanted[value] = true);
+
+        let mut part = Part { nodes, ..Part::default() };
+        let mut seen = vec![false; self.values.len()];
+        for &node in &part.nodes {
+            for value in self.nodes[node].reads() {
+                let given = !computed[value] && self.values[value].constant.is_none();
+                if given && !std::mem::replace(&mut seen[value], true) {
+                    part.inputs.push(value);
+                }
+            }
+            part.outputs.extend(self.nodes[node].outputs.iter().flatten().filter(|&&value| wanted[value]));
+        }
+        part
+    }
+
+    /// The node that computes each value.
+    pub(crate) fn producers(&self) -> Vec<Option<NodeIndex>> {
+        let mut producers = vec![None; self.values.len()];
+        for (index, node) in self.nodes.iter().enumerate() {
+            node.outputs.iter().flatten().for_each(|&value| producers[value] = Some(index));
+        }
+        producers
+    }
+}
+
+/// The type of elements that has a number in ONNX, if it is computed with.
+pub(crate) fn element_type(kind: i32) -> Option<ElementType> {
+    Some(match kind {
+        1 => ElementType::F32,
+        2 => ElementType::U8,
+        3 => ElementType::I8,
+        4 => ElementType::U16,
+        5 => ElementType::I16,
+        6 => ElementType::I32,
+        7 => ElementType::I64,
+        9 => ElementType::Bool,
+        10 => ElementType::F16,
+        12 => ElementType::U32,
+        13 => ElementType::U64,
+        _ => return None,
+    })
+}
+
+/// What a type that is not computed with is called.
+pub(crate) fn type_name(kind: i32) -> &'static str {
+    match kind {
+        0 => "no tensor",
+        8 => "string",
+        11 => "double",
+        14 | 15 => "complex",
+        16 => "bfloat16",
+        17..=20 | 24 => "float8",
+        21 | 22 => "4-bit integer",
+        23 => "float4",
+        25 | 26 => "2-bit integer",
+        _ => "an unknown type",
+    }
+}

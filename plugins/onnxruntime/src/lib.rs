@@ -1,0 +1,97 @@
+//! texpool as an execution provider of ONNX Runtime: a library that an unmodified runtime loads.
+//!
+//! Files in their order, each of which uses those above it alone: what the runtime's interface is (`api`), errors and the
+//! runtime's tables (`failure`, `host`), a graph and how it is written as a model (`graph`, `onnx`, `groups`, `extents`),
+//! what of it is taken (`survey`), a session's options and devices (`options`, `devices`), what is run (`views`,
+//! `partition`, `budget`), the runtime's graphs (`tensors`, `attribute`, `read_graph`), what is told (`report`), and what the
+//! runtime calls (`compute`, `provider`, `factory`).
+
+mod api;
+
+mod failure;
+
+mod host;
+
+mod graph;
+
+mod extents;
+mod groups;
+mod onnx;
+
+mod survey;
+
+mod devices;
+mod options;
+
+mod partition;
+mod views;
+
+mod budget;
+
+mod tensors;
+
+mod attribute;
+
+mod read_graph;
+mod report;
+
+mod compute;
+
+mod provider;
+
+mod factory;
+
+use std::{ffi::c_char, ptr};
+
+use api::{
+    provider::OrtEpFactory,
+    tables::OrtApiBase,
+    types::{ErrorCode, OrtLogger, OrtStatus},
+};
+use factory::Factory;
+use failure::Failure;
+use host::{Host, quiet};
+
+/// What the runtime calls when the library is registered.
+///
+/// # Safety
+/// The runtime calls it as `onnxruntime_ep_c_api.h` says.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is the runtime's")]
+pub(crate) unsafe extern "system" fn CreateEpFactories(
+    _registered_name: *const c_char,
+    base: *const OrtApiBase,
+    _logger: *const OrtLogger,
+    factories: *mut *mut OrtEpFactory,
+    room: usize,
+    count: *mut usize,
+) -> *mut OrtStatus {
+    // SAFETY: as the caller promises.
+    let host = match unsafe { Host::new(base) } {
+        Ok(host) => host,
+        Err(status) => return status,
+    };
+    host.answer(|| {
+        if room == 0 || factories.is_null() || count.is_null() {
+            return Err(Failure::new(ErrorCode::InvalidArgument, "there is no room for a factory"));
+        }
+        // SAFETY: there is room, as was looked at.
+        unsafe {
+            factories.write(Factory::new(host).into_raw());
+            count.write(1);
+        }
+        Ok(())
+    })
+}
+
+/// What the runtime calls when the library is unregistered.
+///
+/// # Safety
+/// The runtime calls it as `onnxruntime_ep_c_api.h` says.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is the runtime's")]
+pub(crate) unsafe extern "system" fn ReleaseEpFactory(factory: *mut OrtEpFactory) -> *mut OrtStatus {
+    // SAFETY: as the caller promises: it is one that was made here, and is released once.
+    quiet((), || unsafe { Factory::release(factory) });
+    ptr::null_mut()
+}

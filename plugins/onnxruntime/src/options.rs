@@ -1,0 +1,115 @@
+//! Options of a session: those of texpool by their names, and two of this provider's own.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use texpool::{NamedOptions, OptionError};
+
+use crate::{api::types::ErrorCode, failure::Failure, survey::Reading};
+
+/// What a session was asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) named: NamedOptions,
+    /// How models are read.
+    pub(crate) reading: Reading,
+    /// The file that is told what was taken and what it costs.
+    pub(crate) report: Option<PathBuf>,
+    /// Whether the log names each node that is left.
+    pub(crate) verbose: bool,
+}
+
+/// Options that texpool does not have by itself.
+const OWN: &str = "report, verbose";
+
+/// The runtime's option that asks for a file with what was compiled in it.
+const WRITE_COMPILED: &str = "ep.context_enable";
+
+/// The option that a device comes with and a user may replace.
+pub(crate) const ADAPTER: &str = "adapter";
+
+impl Options {
+    /// Takes options by name and text. Of extents, one text may hold several, with commas between them.
+    pub(crate) fn parse<'o>(options: impl IntoIterator<Item = (&'o str, &'o str)>) -> Result<Self, Failure> {
+        let mut parsed = Self::default();
+        let mut others = Vec::new();
+        for (name, text) in options {
+            match name {
+                "verbose" => parsed.verbose = switch(name, text)?,
+                "report" if text.is_empty() => return Err(wrong("option `report`: it must name a file")),
+                "report" => parsed.report = Some(text.into()),
+                "dim" => others.extend(text.split(',').map(|one| (name, one.trim()))),
+                _ => others.push((name, text)),
+            }
+        }
+        parsed.named = NamedOptions::parse(others).map_err(|error| match error {
+            OptionError::Unknown { .. } => wrong(format!("{error}, {OWN}")),
+            _ => Failure::from(error),
+        })?;
+        let import = parsed.named.import();
+        parsed.reading = Reading { dims: import.dims.clone(), fake_quant: import.fake_quant };
+        Ok(parsed)
+    }
+
+    /// Those of a session's entries that are this provider's: all that begin with its prefix.
+    pub(crate) fn of_session(entries: &BTreeMap<String, String>, provider: &str) -> Result<Self, Failure> {
+        if entries.get(WRITE_COMPILED).is_some_and(|text| text == "1") {
+            let message = format!("models with compiled nodes in them are not written; leave `{WRITE_COMPILED}` out");
+            return Err(Failure::new(ErrorCode::NotImplemented, message));
+        }
+        let prefix = format!("ep.{}.", provider.to_lowercase());
+        let own = entries.iter().filter_map(|(key, text)| Some((key.strip_prefix(&prefix)?, &**text)));
+        Self::parse(own)
+    }
+}
+
+fn switch(name: &str, text: &str) -> Result<bool, Failure> {
+    match text {
+        "1" | "on" | "true" => Ok(true),
+        "0" | "off" | "false" => Ok(false),
+        _ => Err(wrong(format!("option `{name}`: `{text}` is neither `on` nor `off`"))),
+    }
+}
+
+fn wrong(message: impl Into<String>) -> Failure {
+    Failure::new(ErrorCode::InvalidArgument, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, path::Path};
+
+    use super::Options;
+
+    #[test]
+    fn a_sessions_entries_are_taken_by_their_prefix() {
+        let entries = [
+            ("ep.texpoolexecutionprovider.budget", "2MiB"),
+            ("ep.texpoolexecutionprovider.dim", "batch=2, length=5"),
+            ("ep.texpoolexecutionprovider.report", "report.txt"),
+            ("ep.texpoolexecutionprovider.verbose", "on"),
+            ("ep.other.budget", "none of ours"),
+            ("session.disable_prepacking", "1"),
+        ];
+        let entries: BTreeMap<String, String> = entries.map(|(key, text)| (key.into(), text.into())).into();
+        let options = Options::of_session(&entries, "TexpoolExecutionProvider").unwrap();
+        assert_eq!((options.verbose, options.report.as_deref()), (true, Some(Path::new("report.txt"))));
+        assert_eq!(options.named.of_plan(), Some("budget"));
+        let dims: Vec<_> = options.reading.dims.iter().map(|(name, &extent)| (&**name, extent)).collect();
+        assert_eq!(dims, [("batch", 2), ("length", 5)]);
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused_by_its_name() {
+        for (option, said) in [
+            (("speed", "high"), "there is no option `speed`; there are: adapter"),
+            (("speed", "high"), "cache_dir, report, verbose"),
+            (("budget", "much"), "option `budget`: `much` is no size"),
+            (("verbose", "2"), "option `verbose`: `2` is neither `on` nor `off`"),
+            (("report", ""), "option `report`: it must name a file"),
+            (("dim", "batch"), "option `dim`: write NAME=VALUE"),
+        ] {
+            let failure = Options::parse([option]).unwrap_err();
+            assert!(failure.message.contains(said), "{}", failure.message);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! A partition: nodes that texpool runs as one, a session for each of the last few shapes that it was run on.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write,
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use texpool::{Context, Model, Session, TensorInfo};
+
+use crate::{
+    api::types::ErrorCode,
+    extents,
+    failure::Failure,
+    graph::{Extent, Graph, Node, Part},
+    onnx::{self, Written},
+    options::Options,
+    survey,
+};
+
+/// Nodes as their model's author knows them.
+fn called(graph: &Graph<'_>) -> String {
+    let name = |node: &Node| match node.outputs.iter().flatten().next() {
+        Some(&result) if node.name.is_empty() => graph.values[result].name.clone(),
+        _ => node.name.clone(),
+    };
+    match &graph.nodes[..] {
+        [first, .., last] => format!("{} nodes from `{}` to `{}`", graph.nodes.len(), name(first), name(last)),
+        [only] => format!("the node `{}`", name(only)),
+        [] => "no nodes".to_owned(),
+    }
+}
+
+/// Shapes for which sessions are kept. With a budget it is one, so that all of them together keep it.
+const KEPT: usize = 4;
+
+/// What goes in, in the order of the model's inputs.
+#[derive(Clone, Debug)]
+pub(crate) struct Input {
+    pub(crate) name: String,
+    /// Its index among what the runtime gives.
+    pub(crate) index: usize,
+    dims: Vec<Extent>,
+}
+
+/// What a caller may give another value of than the one that was compiled.
+#[derive(Clone, Debug)]
+struct Fixed {
+    name: String,
+    index: usize,
+    dims: Vec<usize>,
+    /// Where the value lies in the model.
+    range: Range<usize>,
+}
+
+/// Shapes of all inputs.
+pub(crate) type Shapes = Vec<Vec<usize>>;
+
+/// A partition, as it is kept between runs.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    /// The nodes in words.
+    pub(crate) name: String,
+    pub(crate) inputs: Vec<Input>,
+    fixed: Vec<Fixed>,
+    /// The nodes as a model, which sessions borrow their constants from.
+    bytes: Arc<Vec<u8>>,
+    context: Context,
+    options: Arc<Options>,
+    /// What it may take of the budget that several partitions share.
+    share: Mutex<Option<u64>>,
+    /// The last one used at the end.
+    sessions: Mutex<Vec<(Shapes, Session)>>,
+}
+
+impl Partition {
+    /// Copies what is needed of the nodes; compiles them where all extents are known.
+    pub(crate) fn new(
+        graph: &Graph<'_>,
+        [inputs, outputs]: [Vec<String>; 2],
+        context: Context,
+        options: Arc<Options>,
+    ) -> Result<Self, Failure> {
+        let find = |name: &String| {
+            let found = graph.values.iter().position(|value| value.name == *name);
+            found.ok_or_else(|| Failure::interface(format!("`{name}` is no value of the nodes of `{}`", graph.name)))
+        };
+        let mut part = Part { nodes: (0..graph.nodes.len()).collect(), ..Part::default() };
+        part.outputs = outputs.iter().map(find).collect::<Result<_, _>>()?;
+        let (mut kept, mut given) = (Vec::new(), Vec::new());
+        for (index, name) in inputs.iter().enumerate() {
+            let value = find(name)?;
+            // The runtime may hand over constants, too, though it was told that they are copied.
+            if graph.values[value].constant.is_none() {
+                let dims = graph.values[value].dims.clone().unwrap_or_default();
+                part.inputs.push(value);
+                kept.push(Input { name: name.clone(), index, dims });
+            } else if graph.values[value].overridable {
+                given.push((index, value));
+            }
+        }
+        let Written { bytes, constants } = onnx::model(graph, &part);
+        let fixed = given.into_iter().filter_map(|(index, value)| {
+            let (_, range) = constants.iter().find(|(other, _)| *other == value)?;
+            let dims = graph.values[value].dims.iter().flatten().filter_map(Extent::known).collect();
+            Some(Fixed { name: graph.values[value].name.clone(), index, dims, range: range.clone() })
+        });
+        let (fixed, bytes) = (fixed.collect(), Arc::new(bytes));
+        let (name, share, sessions) = (called(graph), Mutex::default(), Mutex::default());
+        let partition = Self { name, inputs: kept, fixed, bytes, context, options, share, sessions };
+        if let Some(shapes) = partition.known_shapes() {
+            partition.with(&shapes, |_| Ok(()))?;
+        }
+        Ok(partition)
+    }
+
+    /// The shapes of all inputs, where they are known before a run or the user says them.
+    fn known_shapes(&self) -> Option<Shapes> {
+        let said = &self.options.reading.dims;
+        let extent = |input: &Input, axis: usize| match &input.dims[axis] {
+            Extent::Known(extent) => Some(*extent),
+            Extent::Named(name) => said.get(&extents::place(&input.name, axis)).or_else(|| said.get(name)).copied(),
+            Extent::Unknown => said.get(&extents::place(&input.name, axis)).copied(),
+        };
+        let shape = |input: &Input| (0..input.dims.len()).map(|axis| extent(input, axis)).collect();
+        self.inputs.iter().map(shape).collect()
+    }
+
+    /// The model for shapes.
+    fn model(&self, shapes: &Shapes) -> Result<Model, Failure> {
+        let mut bound = BTreeMap::new();
+        for (input, shape) in self.inputs.iter().zip(shapes) {
+            if input.dims.len() != shape.len() {
+                let message = format!("input `{}` has {} axes, not {}", input.name, input.dims.len(), shape.len());
+                return Err(Failure::new(ErrorCode::InvalidArgument, message));
+            }
+            let open = input.dims.iter().zip(shape).enumerate().filter(|(_, (stated, _))| stated.known().is_none());
+            bound.extend(open.map(|(axis, (_, &extent))| (extents::place(&input.name, axis), extent)));
+        }
+        Ok(survey::read(&self.bytes, bound, self.options.reading.fake_quant)?)
+    }
+
+    fn session(&self, shapes: &Shapes) -> Result<Session, Failure> {
+        let begun = || {
+            let model = self.model(shapes)?;
+            let mut builder = self.context.compile(&model).named_options(&self.options.named);
+            if let Some(share) = *self.share.lock().unwrap_or_else(PoisonError::into_inner) {
+                builder = builder.device_budget(share);
+            }
+            Ok(builder.build()?.session()?)
+        };
+        begun().map_err(|failure: Failure| failure.during(&format!("{}, {}", self.name, self.said(shapes))))
+    }
+
+    /// Shapes in words.
+    fn said(&self, shapes: &Shapes) -> String {
+        let mut text = String::from("with ");
+        for (i, (input, shape)) in self.inputs.iter().zip(shapes).enumerate() {
+            let between = if i == 0 { "" } else { ", " };
+            // Writing to a text does not fail.
+            _ = write!(text, "{between}`{}` of {shape:?}", input.name);
+        }
+        text
+    }
+
+    /// Does something with the session for these shapes, which is made where there is none. Nobody else has one of this
+    /// partition meanwhile.
+    pub(crate) fn with<T>(
+        &self,
+        shapes: &Shapes,
+        call: impl FnOnce(&mut Session) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let broken =
+            |_| Failure::new(ErrorCode::RuntimeException, "an earlier run ended in a defect; make the session anew");
+        let mut sessions = self.sessions.lock().map_err(broken)?;
+        let (shapes, mut session) = match sessions.iter().position(|(kept, _)| kept == shapes) {
+            Some(at) => sessions.remove(at),
+            None => {
+                // Before the new one is made, which needs room.
+                let kept = if self.options.named.budget().is_some() { 1 } else { KEPT };
+                let over = (sessions.len() + 1).saturating_sub(kept);
+                sessions.drain(..over);
+                (shapes.clone(), self.session(shapes)?)
+            }
+        };
+        let done = call(&mut session);
+        sessions.push((shapes, session));
+        done
+    }
+
+    /// The indices of what was compiled as a constant and may be given nevertheless.
+    pub(crate) fn fixed(&self) -> impl Iterator<Item = usize> + '_ {
+        self.fixed.iter().map(|fixed| fixed.index)
+    }
+
+    /// Checks that what is given is what was compiled.
+    pub(crate) fn check_fixed(&self, index: usize, dims: &[usize], bytes: &[u8]) -> Result<(), Failure> {
+        let Some(fixed) = self.fixed.iter().find(|fixed| fixed.index == index) else { return Ok(()) };
+        if fixed.dims == dims && self.bytes.get(fixed.range.clone()) == Some(bytes) {
+            return Ok(());
+        }
+        let name = &fixed.name;
+        let message = format!(
+            "input `{name}` is given another value than the file gives it, with which {} were compiled: leave it out, or \
+             take its value out of the file",
+            self.name
+        );
+        Err(Failure::new(ErrorCode::NotImplemented, message))
+    }
+
+    /// What the last session that was used takes of the device; nothing where there is none yet.
+    pub(crate) fn planned(&self) -> Option<u64> {
+        let sessions = self.sessions.lock().ok()?;
+        sessions.last().map(|(_, session)| session.memory().planned.sum())
+    }
+
+    /// Compiles anew so that it takes no more than so many bytes.
+    pub(crate) fn keep_within(&self, share: u64) -> Result<(), Failure> {
+        *self.share.lock().unwrap_or_else(PoisonError::into_inner) = Some(share);
+        let broken =
+            |_| Failure::new(ErrorCode::RuntimeException, "an earlier run ended in a defect; make the session anew");
+        let shapes: Vec<Shapes> = self.sessions.lock().map_err(broken)?.drain(..).map(|(shapes, _)| shapes).collect();
+        shapes.iter().try_for_each(|shapes| self.with(shapes, |_| Ok(())))
+    }
+
+    /// What the last session that was used takes, in words; nothing where there is none yet.
+    pub(crate) fn costs(&self) -> Option<String> {
+        let sessions = self.sessions.lock().ok()?;
+        let (_, session) = sessions.last()?;
+        let memory = session.memory();
+        let bytes = |infos: &[TensorInfo]| infos.iter().map(TensorInfo::bytes).sum::<usize>();
+        let mut text = format!(
+            "each run copies {} bytes in and {} bytes out; the device's memory: {} bytes planned",
+            bytes(session.inputs()),
+            bytes(session.outputs()),
+            memory.planned.sum()
+        );
+        if let Some(allocated) = memory.allocated {
+            _ = write!(text, ", {} allocated", allocated.sum());
+        }
+        if let Some(reserved) = memory.reserved {
+            _ = write!(text, "; {reserved} bytes reserved by all sessions of the device");
+        }
+        Some(text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! Partitions on a device, without a runtime.
+
+use std::sync::Arc;
+
+use texpool::{Context, TensorView, TensorViewMut};
+
+use super::Partition;
+use crate::{
+    api::types::ErrorCode,
+    budget::share_budget,
+    devices::Devices,
+    failure::Failure,
+    graph::{Extent, Graph, Node, Value},
+    options::Options,
+};
+
+/// A function of one tensor, whose extents may be open.
+fn graph(dims: [Extent; 2]) -> Graph<'static> {
+    let value = |name: &str| Value {
+        name: name.into(),
+        kind: 1,
+        dims: Some(dims.to_vec()),
+        constant: None,
+        overridable: false,
+    };
+    let node = Node { operator: "Neg".into(), inputs: vec![Some(0)], outputs: vec![Some(1)], ..Node::default() };
+    Graph {
+        name: "main".into(),
+        opsets: vec![(String::new(), 17)],
+        values: vec![value("x"), value("y")],
+        nodes: vec![node],
+        inputs: vec![0],
+        outputs: vec![1],
+    }
+}
+
+fn partition(context: &Context, dims: [Extent; 2], options: Options) -> Result<Arc<Partition>, Failure> {
+    let ports = [vec!["x".to_owned()], vec!["y".to_owned()]];
+    Partition::new(&graph(dims), ports, context.clone(), Arc::new(options)).map(Arc::new)
+}
+
+fn run(partition: &Partition, values: &[f32]) -> Result<Vec<f32>, Failure> {
+    let mut found = vec![0.0; values.len()];
+    partition.with(&vec![vec![1, values.len()]], |session| {
+        let room = TensorViewMut::dense(&mut found);
+        Ok(session.run_into([(0, TensorView::dense(values))], [(0, room)])?)
+    })?;
+    Ok(found)
+}
+
+/// After a loss every run says so, and whoever asks next gets another device.
+#[test]
+fn a_lost_device_is_an_error_and_the_next_session_has_another() {
+    let (devices, options) = (Devices::default(), Options::default());
+    let context = devices.context(&options).unwrap();
+    let lost = partition(&context, [1, 3].map(Extent::Known), Options::default()).unwrap();
+    assert_eq!(run(&lost, &[1.0, 2.0, 3.0]).unwrap(), [-1.0, -2.0, -3.0]);
+    context.device().destroy();
+    for _ in 0..2 {
+        let failure = run(&lost, &[1.0, 2.0, 3.0]).unwrap_err();
+        assert_eq!(failure.code, ErrorCode::DeviceReset, "{}", failure.message);
+        assert!(failure.message.contains("the device was lost"), "{}", failure.message);
+    }
+    let context = devices.context(&options).unwrap();
+    let fresh = partition(&context, [1, 3].map(Extent::Known), options).unwrap();
+    assert_eq!(run(&fresh, &[1.0, 2.0, 3.0]).unwrap(), [-1.0, -2.0, -3.0]);
+}
+
+#[test]
+fn sessions_of_the_last_shapes_are_kept() {
+    let context = Devices::default().context(&Options::default()).unwrap();
+    let open = [Extent::Known(1), Extent::Named("length".into())];
+    let several = partition(&context, open.clone(), Options::default()).unwrap();
+    let kept = |partition: &Partition| -> Vec<usize> {
+        partition.sessions.lock().unwrap().iter().map(|(shapes, _)| shapes[0][1]).collect()
+    };
+    for length in [1, 2, 3, 4, 2, 5] {
+        assert_eq!(run(&several, &vec![1.5; length]).unwrap(), vec![-1.5; length]);
+    }
+    assert_eq!(kept(&several), [3, 4, 2, 5]);
+    // With a budget there is one, compiled at once where its extents are said.
+    let options = Options::parse([("budget", "1MiB"), ("dim", "length=6")]).unwrap();
+    let one = partition(&context, open, options).unwrap();
+    assert_eq!(kept(&one), [6]);
+    assert_eq!(run(&one, &[2.0; 7]).unwrap(), [-2.0; 7]);
+    assert_eq!(kept(&one), [7]);
+}
+
+/// Each keeps the budget by itself already; together they must.
+#[test]
+fn partitions_share_a_budget() {
+    let context = Devices::default().context(&Options::default()).unwrap();
+    let budget = 2 << 20;
+    let made = || {
+        let options = Options::parse([("budget", "2MiB")]).unwrap();
+        partition(&context, [Extent::Known(1), Extent::Known(100_000)], options).unwrap()
+    };
+    let partitions = [made(), made()];
+    share_budget(&partitions, budget).unwrap();
+    let planned: u64 = partitions.iter().map(|partition| partition.planned().unwrap()).sum();
+    assert!(planned <= budget, "{planned}");
+    assert_eq!(run(&partitions[0], &vec![1.0; 100_000]).unwrap(), vec![-1.0; 100_000]);
+    let failure = share_budget(&partitions, 1 << 10).unwrap_err();
+    assert!(failure.message.starts_with("the node `y`, with `x` of [1, 100000]: no plan keeps"), "{}", failure.message);
+}

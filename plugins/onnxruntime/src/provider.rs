@@ -1,0 +1,216 @@
+//! The provider of a session: says which nodes it takes, and compiles them.
+
+use std::{
+    ffi::c_char,
+    ptr, slice,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use texpool::Context;
+
+use crate::{
+    api::{
+        provider::{OrtEp, OrtNodeComputeInfo, OrtNodeFusionOptions},
+        types::{ORT_API_VERSION, OrtEpGraphSupportInfo, OrtGraph, OrtLogger, OrtNode, OrtStatus, Severity},
+    },
+    budget::share_budget,
+    compute::ComputeInfo,
+    failure::Failure,
+    host::{Host, quiet},
+    options::Options,
+    partition::Partition,
+    read_graph::{ReadGraph, ports, read_graph},
+    report::{GraphReport, Report},
+    survey::{Survey, survey},
+};
+
+/// What the runtime calls this provider.
+pub(crate) const NAME: &std::ffi::CStr = c"TexpoolExecutionProvider";
+
+/// The provider of a session. The runtime calls it by its table, which is its first member.
+#[repr(C)]
+pub(crate) struct Provider {
+    table: OrtEp,
+    host: Host,
+    logger: *const OrtLogger,
+    context: Context,
+    options: Arc<Options>,
+    report: Mutex<Report>,
+}
+
+impl Provider {
+    pub(crate) fn new(host: Host, logger: *const OrtLogger, context: Context, options: Options) -> Box<Self> {
+        let absent = ptr::null();
+        let table = OrtEp {
+            ort_version_supported: ORT_API_VERSION,
+            get_name,
+            get_capability,
+            compile,
+            release_node_compute_infos,
+            get_preferred_data_layout: absent,
+            should_convert_data_layout_for_op: absent,
+            set_dynamic_options: absent,
+            on_run_start: absent,
+            on_run_end: absent,
+            create_allocator: absent,
+            create_sync_stream_for_device: absent,
+            get_compiled_model_compatibility_info: absent,
+            get_kernel_registry: absent,
+            is_concurrent_run_supported: absent,
+        };
+        let device = context.device().adapter_info().name;
+        let report = Mutex::new(Report { device, ..Report::default() });
+        Box::new(Self { table, host, logger, context, options: Arc::new(options), report })
+    }
+
+    /// For the runtime, which gives it back for `release`.
+    pub(crate) fn into_raw(self: Box<Self>) -> *mut OrtEp {
+        Box::into_raw(self).cast()
+    }
+
+    /// # Safety
+    /// The pointer is NULL, or one of `into_raw` that nobody uses any longer.
+    pub(crate) unsafe fn release(ep: *mut OrtEp) {
+        if !ep.is_null() {
+            // SAFETY: as the caller promises.
+            quiet((), || drop(unsafe { Box::from_raw(ep.cast::<Self>()) }));
+        }
+    }
+
+    /// Says which nodes of a graph are taken.
+    ///
+    /// # Safety
+    /// The graph and what is said of it are there.
+    unsafe fn take(&self, graph: *const OrtGraph, info: *mut OrtEpGraphSupportInfo) -> Result<(), Failure> {
+        // SAFETY: as the caller promises.
+        let ReadGraph { graph, nodes, parent } = unsafe { read_graph(self.host, graph)? };
+        let survey = match parent {
+            // A body runs many times on values that the host has in its hands in between.
+            Some(_) => {
+                let why = "it is in the body of a control flow node, which stays where that is".to_owned();
+                Survey { left: (0..graph.nodes.len()).map(|node| (node, why.clone())).collect(), ..Survey::default() }
+            }
+            None => survey(&graph, &self.options.reading),
+        };
+        for part in &survey.parts {
+            let taken: Vec<*const OrtNode> = part.nodes.iter().map(|&node| nodes[node]).collect();
+            let options =
+                OrtNodeFusionOptions { ort_version_supported: ORT_API_VERSION, drop_constant_initializers: true };
+            let add = self.host.ep.ep_graph_support_info_add_nodes_to_fuse;
+            // SAFETY: as the caller promises; the nodes are the graph's.
+            unsafe { self.host.check(add(info, taken.as_ptr(), taken.len(), &options))? };
+        }
+        self.tell(GraphReport::new(&graph, parent, &survey));
+        Ok(())
+    }
+
+    /// Logs what became of a graph, and writes the report.
+    fn tell(&self, found: GraphReport) {
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        let (summary, nothing) = (found.summary(), found.groups == 0 && found.key.1.is_none());
+        let left = found.left.clone();
+        let known = report.graphs.iter().any(|graph| graph.key == found.key && graph.groups > 0);
+        if report.note(found) {
+            // That nothing of a model is taken is hardly what was wanted, so it is said to everyone.
+            let loud = self.options.verbose || nothing && !known;
+            self.host.log(self.logger, if loud { Severity::Warning } else { Severity::Info }, &summary);
+            let severity = if self.options.verbose { Severity::Warning } else { Severity::Info };
+            left.iter().for_each(|left| self.host.log(self.logger, severity, &format!("left: {left}")));
+        }
+        self.write(&report);
+    }
+
+    fn write(&self, report: &Report) {
+        if let Some(path) = &self.options.report
+            && let Err(error) = report.write(path)
+        {
+            let message = format!("the report cannot be written to {}: {error}", path.display());
+            self.host.log(self.logger, Severity::Warning, &message);
+        }
+    }
+
+    /// Compiles what stands for each of the fused nodes.
+    ///
+    /// # Safety
+    /// The graphs and nodes are there.
+    unsafe fn compile(
+        &self,
+        graphs: &[*const OrtGraph],
+        fused_nodes: &[*const OrtNode],
+    ) -> Result<Vec<ComputeInfo>, Failure> {
+        let partition = |(&graph, &fused): (&*const OrtGraph, &*const OrtNode)| {
+            // SAFETY: as the caller promises.
+            let (graph, ports) = unsafe { (read_graph(self.host, graph)?.graph, ports(self.host, fused)?) };
+            Ok(Arc::new(Partition::new(&graph, ports, self.context.clone(), Arc::clone(&self.options))?))
+        };
+        let partitions = graphs.iter().zip(fused_nodes).map(partition).collect::<Result<Vec<_>, Failure>>()?;
+        if let Some(budget) = self.options.named.budget() {
+            share_budget(&partitions, budget)?;
+        }
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        for partition in &partitions {
+            let costs = partition.costs();
+            let costs = costs.unwrap_or_else(|| "compiled at its first run, when its shapes are known".to_owned());
+            let told = format!("partition of {}: {costs}", partition.name);
+            self.host.log(self.logger, if self.options.verbose { Severity::Warning } else { Severity::Info }, &told);
+            // Partitions are of the main graph alone.
+            if let Some(main) = report.graphs.iter_mut().rev().find(|graph| graph.key.1.is_none()) {
+                main.partitions.push(told);
+            }
+        }
+        self.write(&report);
+        Ok(partitions.into_iter().map(|partition| ComputeInfo::new(self.host, partition)).collect())
+    }
+}
+
+unsafe extern "system" fn get_name(_ep: *const OrtEp) -> *const c_char {
+    NAME.as_ptr()
+}
+
+unsafe extern "system" fn get_capability(
+    ep: *mut OrtEp,
+    graph: *const OrtGraph,
+    info: *mut OrtEpGraphSupportInfo,
+) -> *mut OrtStatus {
+    // SAFETY: the runtime calls this for what `into_raw` gave it and `release` was not called for.
+    let provider = unsafe { &*ep.cast::<Provider>() };
+    // SAFETY: the graph is there for as long as the call.
+    provider.host.answer(|| unsafe { provider.take(graph, info) })
+}
+
+unsafe extern "system" fn compile(
+    ep: *mut OrtEp,
+    graphs: *const *const OrtGraph,
+    fused_nodes: *const *const OrtNode,
+    count: usize,
+    compute_infos: *mut *mut OrtNodeComputeInfo,
+    _ep_context_nodes: *mut *mut OrtNode,
+) -> *mut OrtStatus {
+    // SAFETY: as for `get_capability`.
+    let provider = unsafe { &*ep.cast::<Provider>() };
+    provider.host.answer(|| {
+        if count == 0 {
+            return Ok(());
+        }
+        // SAFETY: the runtime has as many of each, and room for as many answers. They are written once all is well.
+        unsafe {
+            let (graphs, nodes) = (slice::from_raw_parts(graphs, count), slice::from_raw_parts(fused_nodes, count));
+            let infos = provider.compile(graphs, nodes)?;
+            for (index, info) in infos.into_iter().enumerate() {
+                compute_infos.add(index).write(info.into_raw());
+            }
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "system" fn release_node_compute_infos(
+    _ep: *mut OrtEp,
+    infos: *mut *mut OrtNodeComputeInfo,
+    count: usize,
+) {
+    for index in 0..count {
+        // SAFETY: the runtime gives back what `compile` made, once.
+        unsafe { ComputeInfo::release(*infos.add(index)) };
+    }
+}

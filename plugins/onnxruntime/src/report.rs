@@ -1,0 +1,117 @@
+//! What was taken of a session's graphs, what was left and why, and what it costs: for the log and for a file.
+
+use std::{fmt::Write as _, fs, io, path::Path};
+
+use crate::{
+    graph::{Graph, NodeIndex},
+    survey::Survey,
+};
+
+/// What became of a graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GraphReport {
+    /// Its name, and that of the node whose body it is.
+    pub(crate) key: (String, Option<String>),
+    pub(crate) taken: usize,
+    pub(crate) groups: usize,
+    /// Each node that is left, with the reason.
+    pub(crate) left: Vec<String>,
+    /// Each partition that was compiled, with what it costs.
+    pub(crate) partitions: Vec<String>,
+}
+
+impl GraphReport {
+    pub(crate) fn new(graph: &Graph<'_>, parent: Option<String>, survey: &Survey) -> Self {
+        let left = survey.left.iter().map(|(&index, why)| format!("{}: {why}", called(graph, index))).collect();
+        Self {
+            key: (graph.name.clone(), parent),
+            taken: survey.parts.iter().map(|part| part.nodes.len()).sum(),
+            groups: survey.parts.len(),
+            left,
+            partitions: Vec::new(),
+        }
+    }
+
+    /// What was taken, in a line.
+    pub(crate) fn summary(&self) -> String {
+        let (name, parent) = &self.key;
+        let body = parent.as_ref().map(|parent| format!(", the body of `{parent}`")).unwrap_or_default();
+        let all = self.taken + self.left.len();
+        match self.groups {
+            0 => format!("graph `{name}`{body}: none of its {all} nodes is taken, so all of it runs elsewhere"),
+            1 => format!("graph `{name}`{body}: {} of {all} nodes are taken, as one partition", self.taken),
+            groups => format!("graph `{name}`{body}: {} of {all} nodes are taken, in {groups} partitions", self.taken),
+        }
+    }
+}
+
+/// A node as its model's author knows it.
+fn called(graph: &Graph<'_>, index: NodeIndex) -> String {
+    let node = &graph.nodes[index];
+    let result = node.outputs.iter().flatten().next().map_or("", |&value| &graph.values[value].name);
+    let name = if node.name.is_empty() { result } else { &node.name };
+    format!("node `{name}` {}", node.full_operator())
+}
+
+/// What became of all graphs of a session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) device: String,
+    pub(crate) graphs: Vec<GraphReport>,
+}
+
+impl Report {
+    /// Notes a graph. The runtime asks about a graph again once functions in it are written out: what is a partition by then
+    /// is counted already. Whether anything is new that is to be said.
+    pub(crate) fn note(&mut self, found: GraphReport) -> bool {
+        let Some(known) = self.graphs.iter_mut().find(|graph| graph.key == found.key) else {
+            self.graphs.push(found);
+            return true;
+        };
+        let new = found.left.iter().any(|left| !known.left.contains(left)) || found.taken > 0;
+        known.taken += found.taken;
+        known.groups += found.groups;
+        known.left = found.left;
+        new
+    }
+
+    /// Everything, as a text.
+    fn text(&self) -> String {
+        let mut text = format!("texpool {} on {}\n", env!("CARGO_PKG_VERSION"), self.device);
+        for graph in &self.graphs {
+            // Writing to a text does not fail.
+            _ = writeln!(text, "{}", graph.summary());
+            graph.partitions.iter().for_each(|partition| _ = writeln!(text, "  {partition}"));
+            graph.left.iter().for_each(|left| _ = writeln!(text, "  left: {left}"));
+        }
+        text
+    }
+
+    /// Writes the file: a whole one or none.
+    pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".part");
+        fs::write(&beside, self.text())?;
+        fs::rename(&beside, path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GraphReport, Report};
+
+    fn of(taken: usize, groups: usize, left: &[&str]) -> GraphReport {
+        let left = left.iter().map(|&left| left.to_owned()).collect();
+        GraphReport { key: ("main".into(), None), taken, groups, left, partitions: vec![] }
+    }
+
+    #[test]
+    fn a_graph_that_is_asked_about_again_is_told_once() {
+        let mut report = Report::default();
+        assert!(report.note(of(5, 2, &["node `a` Loop: it stays"])));
+        assert!(!report.note(of(0, 0, &["node `a` Loop: it stays"])));
+        assert_eq!(report.graphs[0].summary(), "graph `main`: 5 of 6 nodes are taken, in 2 partitions");
+        assert!(report.note(of(1, 1, &[])));
+        assert_eq!(report.graphs[0].summary(), "graph `main`: 6 of 6 nodes are taken, in 3 partitions");
+    }
+}

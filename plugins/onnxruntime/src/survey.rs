@@ -1,0 +1,242 @@
+//! Which nodes of a graph texpool takes, and why it leaves the others: asked of its importer, which reads the nodes as a
+//! model. What is said of a node that is left is what the importer says.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use texpool::{
+    Error, ImportError, ImportOptions, Model,
+    graph::Op,
+    import::{self, FakeQuant},
+};
+
+use crate::{
+    extents,
+    graph::{Graph, NodeIndex, Part, ValueId, element_type, type_name},
+    groups::groups,
+    onnx,
+};
+
+/// How often a graph is read at most, each time without what was refused before. Beyond, what is still refused is left.
+const MOST_READS: usize = 256;
+
+/// What is taken of a graph, and what is left.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Survey {
+    pub(crate) parts: Vec<Part>,
+    /// Nodes that are left, each with the reason.
+    pub(crate) left: BTreeMap<NodeIndex, String>,
+}
+
+/// How models are read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reading {
+    /// Extents by name, as the user says them.
+    pub(crate) dims: BTreeMap<String, usize>,
+    pub(crate) fake_quant: FakeQuant,
+}
+
+/// Reads a model that was written for a part; its constants stay where they lie in the bytes.
+pub(crate) fn read(bytes: &Arc<Vec<u8>>, dims: BTreeMap<String, usize>, fake_quant: FakeQuant) -> Result<Model, Error> {
+    let options = ImportOptions { dims, fake_quant, ..ImportOptions::default() };
+    let owner = Arc::<Vec<u8>>::clone(bytes);
+    Model::from_graph(import::from_bytes_with(owner, &options)?)
+}
+
+/// Asks which nodes can be taken.
+pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading) -> Survey {
+    Surveyor { graph, reading, names: extents::named(graph, &reading.dims), left: BTreeMap::new(), reads: 0 }.survey()
+}
+
+struct Surveyor<'a, 'g> {
+    graph: &'a Graph<'g>,
+    reading: &'a Reading,
+    names: BTreeMap<String, usize>,
+    left: BTreeMap<NodeIndex, String>,
+    reads: usize,
+}
+
+/// Nodes that are refused, each with the reason.
+type Refused = BTreeMap<NodeIndex, String>;
+
+impl Surveyor<'_, '_> {
+    fn survey(mut self) -> Survey {
+        for (index, node) in self.graph.nodes.iter().enumerate() {
+            if let Some(why) = self.unfit(index) {
+                self.left.insert(index, why);
+            } else if node.assigned {
+                self.left.insert(index, "it is another provider's".to_owned());
+            }
+        }
+        // All at once first: one reading names all nodes that are refused for what they are themselves.
+        while let Err(refused) = self.try_part(self.taken()) {
+            self.left.extend(refused);
+        }
+        // Then each group by itself: what its nodes read of other groups is not known before a run.
+        let parts = 'groups: loop {
+            let taken: Vec<bool> = (0..self.graph.nodes.len()).map(|index| !self.left.contains_key(&index)).collect();
+            let mut parts = Vec::new();
+            for group in groups(self.graph, &taken) {
+                match self.try_part(group) {
+                    Ok(part) => parts.push(part),
+                    Err(refused) => {
+                        self.left.extend(refused);
+                        continue 'groups;
+                    }
+                }
+            }
+            break parts;
+        };
+        let assigned = |index: &NodeIndex| self.graph.nodes[*index].assigned;
+        Survey { parts, left: self.left.into_iter().filter(|(index, _)| !assigned(index)).collect() }
+    }
+
+    fn taken(&self) -> Vec<NodeIndex> {
+        (0..self.graph.nodes.len()).filter(|index| !self.left.contains_key(index)).collect()
+    }
+
+    /// What stands in the way of even writing a node as one of a model.
+    fn unfit(&self, index: NodeIndex) -> Option<String> {
+        let node = &self.graph.nodes[index];
+        if let Some(why) = &node.unreadable {
+            return Some(why.clone());
+        }
+        let described = |role: &str, values: &[Option<ValueId>]| {
+            let unfit =
+                values.iter().flatten().find(|&&value| element_type(self.graph.values[value].kind).is_none())?;
+            let value = &self.graph.values[*unfit];
+            let kind = type_name(value.kind);
+            Some(match value.kind {
+                0 => format!("its {role} `{}` is {kind}, or one whose type is not known", value.name),
+                _ => format!(
+                    "its {role} `{}` has elements of type {kind}; convert it to float, float16, an integer or bool",
+                    value.name
+                ),
+            })
+        };
+        described("operand", &node.inputs).or_else(|| described("result", &node.outputs))
+    }
+
+    /// Reads nodes as one model. Where that is refused, it is for at least one of them.
+    fn try_part(&mut self, nodes: Vec<NodeIndex>) -> Result<Part, Refused> {
+        let part = self.graph.part(nodes);
+        if part.nodes.is_empty() {
+            return Ok(part);
+        }
+        self.reads += 1;
+        let all = |why: &str| part.nodes.iter().map(|&node| (node, why.to_owned())).collect();
+        if self.reads > MOST_READS {
+            return Err(all("the graph has too many nodes that cannot be taken to look at them all"));
+        }
+        let dims = extents::tried(self.graph, &part, &self.names).map_err(|input| self.unknown(&part, input))?;
+        let bytes = Arc::new(onnx::model(self.graph, &part).bytes);
+        match read(&bytes, dims, self.reading.fake_quant) {
+            Ok(model) => match self.refused_of_model(&part, &model) {
+                Some(refused) => Err(refused),
+                None => Ok(part),
+            },
+            Err(error) => Err(self.refused(&part, &error)),
+        }
+    }
+
+    /// Nodes that cannot be taken though the importer reads them.
+    fn refused_of_model(&self, part: &Part, model: &Model) -> Option<Refused> {
+        let mut refused = Refused::new();
+        for (&value, output) in part.outputs.iter().zip(model.outputs()) {
+            let value = &self.graph.values[value];
+            if element_type(value.kind) != Some(output.element_type) {
+                let (found, wanted) = (output.element_type, type_name(value.kind));
+                let why = format!("its result `{}` would be {found} where {wanted} is stated", value.name);
+                refused.extend(self.writers(part, &value.name).into_iter().map(|node| (node, why.clone())));
+            }
+        }
+        let computes = model.graph().nodes.iter().any(|node| !matches!(node.op, Op::Reshape));
+        if !computes {
+            let why = "by itself it only passes values on, which is not worth a copy to the device and back";
+            refused.extend(part.nodes.iter().map(|&node| (node, why.to_owned())));
+        }
+        (!refused.is_empty()).then_some(refused)
+    }
+
+    /// Those that read a value whose extents nobody knows.
+    fn unknown(&self, part: &Part, input: ValueId) -> Refused {
+        let value = &self.graph.values[input];
+        let why = match value.dims {
+            Some(ref dims) if dims.contains(&crate::graph::Extent::Known(0)) => {
+                format!("its operand `{}` has no elements", value.name)
+            }
+            _ => format!(
+                "the extents of its operand `{}` are only known in a run; export the model with fixed shapes",
+                value.name
+            ),
+        };
+        self.readers(part, &value.name).into_iter().map(|node| (node, why.clone())).collect()
+    }
+
+    /// The nodes of a part for which the importer refuses it; all of them where it does not say.
+    fn refused(&self, part: &Part, error: &Error) -> Refused {
+        let whole = || part.nodes.iter().map(|&node| (node, error.to_string())).collect::<Refused>();
+        let of_tensor = |name: &str, why: String| {
+            let nodes: BTreeSet<NodeIndex> =
+                self.writers(part, name).into_iter().chain(self.readers(part, name)).collect();
+            nodes.into_iter().map(|node| (node, why.clone())).collect::<Refused>()
+        };
+        let refused = match error {
+            Error::Import(ImportError::Unsupported(list)) => list
+                .iter()
+                .filter_map(|op| Some((*part.nodes.get(op.node)?, format!("{}; {}", op.reason, op.hint))))
+                .collect(),
+            Error::Import(ImportError::TooMuch(too_much)) => {
+                match too_much.node.and_then(|node| part.nodes.get(node)) {
+                    Some(&node) => Refused::from([(node, format!("{}; {}", too_much.reason, too_much.hint))]),
+                    None => of_tensor(&too_much.tensor, too_much.reason.clone()),
+                }
+            }
+            Error::Import(ImportError::GraphIo { tensor, reason, hint, .. }) => {
+                of_tensor(tensor, format!("`{tensor}`: {reason}; {hint}"))
+            }
+            _ => self.refused_one_by_one(part),
+        };
+        if refused.is_empty() { whole() } else { refused }
+    }
+
+    /// Where a part is refused as a whole: the nodes that are refused by themselves, too.
+    fn refused_one_by_one(&self, part: &Part) -> Refused {
+        let mut refused = Refused::new();
+        for &node in part.nodes.iter().filter(|_| part.nodes.len() > 1) {
+            let alone = self.graph.part(vec![node]);
+            let Ok(dims) = extents::tried(self.graph, &alone, &self.names) else { continue };
+            let bytes = Arc::new(onnx::model(self.graph, &alone).bytes);
+            match read(&bytes, dims, self.reading.fake_quant) {
+                // What it reads may be known in the part and not here.
+                Ok(_) | Err(Error::Import(ImportError::Unsupported(_))) => {}
+                Err(error) => drop(refused.insert(node, error.to_string())),
+            }
+        }
+        refused
+    }
+
+    fn writers(&self, part: &Part, name: &str) -> Vec<NodeIndex> {
+        self.nodes_with(part, name, |node| &node.outputs)
+    }
+
+    fn readers(&self, part: &Part, name: &str) -> Vec<NodeIndex> {
+        self.nodes_with(part, name, |node| &node.inputs)
+    }
+
+    fn nodes_with(
+        &self,
+        part: &Part,
+        name: &str,
+        values: impl Fn(&crate::graph::Node) -> &[Option<ValueId>],
+    ) -> Vec<NodeIndex> {
+        let named = |value: &ValueId| self.graph.values[*value].name == name;
+        let nodes = part.nodes.iter().copied();
+        nodes.filter(|&node| values(&self.graph.nodes[node]).iter().flatten().any(named)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! What is taken of small graphs.
+
+use super::{Reading, survey};
+use crate::graph::{Extent, Graph, Node, Value};
+
+/// A chain of operators of one operand; values of one shape.
+fn chain(operators: &[&str], dims: &[Extent]) -> Graph<'static> {
+    let value = |i: usize| Value {
+        name: format!("t{i}"),
+        kind: 1,
+        dims: Some(dims.to_vec()),
+        constant: None,
+        overridable: false,
+    };
+    let node = |(i, operator): (usize, &&str)| Node {
+        name: format!("n{i}"),
+        operator: (*operator).to_owned(),
+        inputs: vec![Some(i)],
+        outputs: vec![Some(i + 1)],
+        ..Node::default()
+    };
+    Graph {
+        name: "chain".into(),
+        opsets: vec![(String::new(), 17)],
+        values: (0..=operators.len()).map(value).collect(),
+        nodes: operators.iter().enumerate().map(node).collect(),
+        inputs: vec![0],
+        outputs: vec![operators.len()],
+    }
+}
+
+fn parts(graph: &Graph<'_>) -> (Vec<Vec<usize>>, Vec<(usize, String)>) {
+    let found = survey(graph, &Reading::default());
+    (found.parts.into_iter().map(|part| part.nodes).collect(), found.left.into_iter().collect())
+}
+
+fn fixed() -> Vec<Extent> {
+    [1, 4, 6, 6].map(Extent::Known).to_vec()
+}
+
+#[test]
+fn a_node_that_is_not_supported_divides_and_the_importer_says_why() {
+    let (parts, left) = parts(&chain(&["Relu", "Tanh", "Sorcery", "Exp"], &fixed()));
+    assert_eq!(parts, [vec![0, 1], vec![3]]);
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].0, 2);
+    assert!(left[0].1.starts_with("the operator is not supported; "), "{}", left[0].1);
+}
+
+#[test]
+fn values_that_are_no_floats_of_ours_stay() {
+    let mut graph = chain(&["Relu", "Exp"], &fixed());
+    graph.values[2].kind = 11;
+    let (parts, left) = parts(&graph);
+    assert_eq!(parts, [vec![0]]);
+    let said = "its result `t2` has elements of type double; convert it to float, float16, an integer or bool";
+    assert_eq!(left, [(1, said.to_owned())]);
+}
+
+#[test]
+fn what_another_provider_has_is_not_spoken_of() {
+    let mut graph = chain(&["Relu", "Exp", "Tanh"], &fixed());
+    graph.nodes[1].assigned = true;
+    assert_eq!(parts(&graph), (vec![vec![0], vec![2]], vec![]));
+}
+
+#[test]
+fn what_only_passes_values_on_stays() {
+    let (parts, left) = parts(&chain(&["Identity"], &fixed()));
+    assert!(parts.is_empty());
+    assert!(left[0].1.contains("only passes values on"), "{}", left[0].1);
+}
+
+/// Extents that the caller leaves open are tried with usual ones; those of a value that another provider computes cannot be.
+#[test]
+fn open_extents_are_tried_where_the_caller_gives_them() {
+    let open = [Extent::Named("batch".into()), Extent::Known(4), Extent::Unknown, Extent::Unknown];
+    assert_eq!(parts(&chain(&["Relu", "Exp"], &open)).0, [vec![0, 1]]);
+    let (parts, left) = parts(&chain(&["Relu", "Sorcery", "Exp"], &open));
+    assert_eq!(parts, [vec![0]]);
+    let said = "the extents of its operand `t2` are only known in a run; export the model with fixed shapes";
+    assert_eq!(left[1], (2, said.to_owned()));
+}

@@ -1,0 +1,111 @@
+"""What goes wrong is an error of the runtime's, and the process goes on."""
+
+import unittest
+
+import numpy as np
+import onnxruntime
+from onnx import helper
+
+from support import NAME, devices, file, off, on_cpu, python, register, session, small, tensor, values, weights
+
+
+class Errors(unittest.TestCase):
+    def alive(self) -> None:
+        """The runtime still works, with the provider and without."""
+        feed = values(on_cpu(small()))
+        self.assertLessEqual(off(session(small()).run(None, feed), on_cpu(small()).run(None, feed)), 1)
+
+    def test_options_that_mean_nothing(self) -> None:
+        for options, said in [
+            ({"speed": "high"}, "there is no option `speed`; there are: adapter, .*, report, verbose"),
+            ({"budget": "much"}, "option `budget`: `much` is no size"),
+            ({"verbose": "perhaps"}, "option `verbose`: `perhaps` is neither `on` nor `off`"),
+            ({"budget": "1MiB", "phases": "min"}, "options `budget` and `phases` do not go together"),
+            ({"adapter": "no such adapter"}, "no such adapter"),
+        ]:
+            with self.subTest(options), self.assertRaisesRegex(Exception, f"texpool: .*{said}"):
+                session(small(), **options)
+        self.alive()
+
+    def test_a_budget_that_nothing_keeps(self) -> None:
+        with self.assertRaisesRegex(Exception, "texpool: 3 nodes from `conv` to `mean`, with `x` of .*: .*the smallest that was found"):
+            session(small(), budget="1KiB")
+        self.alive()
+
+    def test_a_report_that_cannot_be_written_is_no_reason_to_fail(self) -> None:
+        made = session(small(), report="/nonexistent/report.txt")
+        self.assertEqual(made.run(None, values(made))[0].shape, (1, 8, 1, 1))
+
+    def test_shapes_that_do_not_fit_are_an_error_of_that_run(self) -> None:
+        nodes = [
+            helper.make_node("Conv", ["x", "w"], ["a"], name="conv"),
+            helper.make_node("Add", ["a", "b"], ["y"], name="add"),
+        ]
+        inputs = [tensor("x", [1, 3, "n", "n"]), tensor("b", [1, 4, "m", "m"])]
+        model = file(nodes, inputs, [tensor("y", [1, 4, "k", "k"])], [weights("w", 4, 3, 1, 1)])
+        made, cpu = session(model), on_cpu(model)
+        fits = values(cpu, {"x": [1, 3, 8, 8], "b": [1, 4, 8, 8]})
+        with self.assertRaisesRegex(Exception, "texpool: 2 nodes from `conv` to `add`, with `x` of .1, 3, 8, 8., `b` of .1, 4, 5, 5.: "):
+            made.run(None, values(cpu, {"x": [1, 3, 8, 8], "b": [1, 4, 5, 5]}))
+        self.assertLessEqual(off(made.run(None, fits), cpu.run(None, fits)), 1)
+
+    def test_a_weight_that_is_given_another_value(self) -> None:
+        node = helper.make_node("Conv", ["x", "w"], ["y"], name="conv")
+        inputs = [tensor("x", [1, 3, 4, 4]), tensor("w", [2, 3, 1, 1])]
+        model = file([node], inputs, [tensor("y", [1, 2, 4, 4])], [weights("w", 2, 3, 1, 1)])
+        made, cpu = session(model), on_cpu(model)
+        feed = {"x": values(cpu)["x"]}
+        self.assertLessEqual(off(made.run(None, feed), cpu.run(None, feed)), 1)
+        with self.assertRaisesRegex(Exception, "texpool: input `w` is given another value than the file gives it"):
+            made.run(None, {**feed, "w": np.ones((2, 3, 1, 1), np.float32)})
+        self.assertLessEqual(off(made.run(None, feed), cpu.run(None, feed)), 1)
+
+    def test_without_an_adapter_nothing_is_offered(self) -> None:
+        code = """
+import support
+support.register()
+assert not support.devices(), support.devices()
+cpu = support.on_cpu(support.small())
+print(cpu.run(None, support.values(cpu))[0].shape, [d.ep_name for d in support.onnxruntime.get_ep_devices()])
+"""
+        said = python(code, VK_DRIVER_FILES="/nonexistent", VK_ICD_FILENAMES="/nonexistent")
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn("(1, 8, 1, 1) ['CPUExecutionProvider']", said.stdout)
+
+    def test_one_device_a_session(self) -> None:
+        register()
+        asked = onnxruntime.SessionOptions()
+        asked.add_provider_for_devices([*devices(), *devices()], {})
+        with self.assertRaisesRegex(Exception, "texpool: a session runs on one device; 2 were given"):
+            onnxruntime.InferenceSession(small(), sess_options=asked, enable_fallback=0)
+        self.alive()
+
+    def test_compiled_models_are_not_written(self) -> None:
+        register()
+        asked = onnxruntime.SessionOptions()
+        asked.add_provider_for_devices(devices()[:1], {})
+        asked.add_session_config_entry("ep.context_enable", "1")
+        with self.assertRaisesRegex(Exception, "texpool: .*leave `ep.context_enable` out"):
+            onnxruntime.InferenceSession(small(), sess_options=asked, enable_fallback=0)
+        self.alive()
+
+    def test_the_library_comes_and_goes(self) -> None:
+        code = f"""
+import gc, support, onnxruntime
+for _ in range(3):
+    support.register()
+    made = support.session(support.small())
+    assert made.get_providers()[0] == "{NAME}"
+    made.run(None, support.values(made))
+    del made
+    gc.collect()
+    onnxruntime.unregister_execution_provider_library("texpool")
+    assert not support.devices()
+print("well")
+"""
+        said = python(code)
+        self.assertEqual((said.returncode, said.stdout), (0, "well\n"), said.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

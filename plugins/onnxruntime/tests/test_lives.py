@@ -1,0 +1,130 @@
+"""Sessions in several threads, several of one model, made and gone again and again."""
+
+import gc
+import tempfile
+import threading
+import unittest
+from collections.abc import Callable
+from pathlib import Path
+
+from support import CACHE, off, on_cpu, python, register, session, small, values
+
+MODEL = CACHE / "mtcnn_rnet.onnx"
+CYCLES = 1000
+#: 4 KiB a session, less than the least of its textures takes.
+MOST = 4096 * CYCLES
+
+
+def together(*jobs: Callable[[], None]) -> None:
+    """Runs each in a thread of its own; what one raises is raised here."""
+    raised: list[BaseException] = []
+
+    def run(job: Callable[[], None]) -> None:
+        try:
+            job()
+        except BaseException as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(job,)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for error in raised:
+        raise error
+
+
+def reserved(path: Path) -> int:
+    """What a session's report says that all sessions of the device have reserved."""
+    return int(path.read_text().split(" bytes reserved by all")[0].split()[-1])
+
+
+def cycles() -> None:
+    """Makes, runs and drops sessions, and prints by how much the process and the device have grown."""
+    import support
+
+    cpu = on_cpu(small())
+    feed = values(cpu)
+    wanted = cpu.run(None, feed)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "report.txt"
+
+        def one() -> int:
+            made = session(small(), report=str(path))
+            if off(made.run(None, feed), wanted) > 1:
+                raise AssertionError("another answer")
+            return reserved(path)
+
+        # The first ones fill what the driver and the allocators keep.
+        for _ in range(CYCLES // 4):
+            one()
+        gc.collect()
+        before, device = support.resident_bytes(), one()
+        for _ in range(CYCLES):
+            if one() != device:
+                raise AssertionError("the device's bytes differ")
+        gc.collect()
+        print(support.resident_bytes() - before, device)
+
+
+class Lives(unittest.TestCase):
+    def setUp(self) -> None:
+        self.cpu = on_cpu(small())
+        self.feeds = [values(self.cpu, seed=seed) for seed in range(4)]
+        self.wanted = [self.cpu.run(None, feed) for feed in self.feeds]
+        register()
+
+    def runs(self, made: object, count: int = 50) -> None:
+        for turn in range(count):
+            which = turn % len(self.feeds)
+            self.assertLessEqual(off(made.run(None, self.feeds[which]), self.wanted[which]), 1)
+
+    def test_two_threads_with_a_session_each(self) -> None:
+        def job() -> None:
+            self.runs(session(small()))
+
+        together(job, job)
+
+    def test_two_sessions_of_one_model(self) -> None:
+        first, second = session(small()), session(small())
+        for _ in range(10):
+            self.runs(first, 2)
+            self.runs(second, 3)
+
+    def test_one_session_from_several_threads(self) -> None:
+        made = session(small())
+        together(*[lambda: self.runs(made)] * 3)
+
+    def test_gone_in_mid_life_and_made_again(self) -> None:
+        stays = session(small())
+
+        def comes_and_goes() -> None:
+            for _ in range(20):
+                made = session(small())
+                self.runs(made, 2)
+                del made
+
+        together(lambda: self.runs(stays, 200), comes_and_goes)
+        self.runs(stays)
+
+    def test_a_real_model_beside_a_small_one(self) -> None:
+        made, cpu = session(CACHE / "mobilenet_v2.onnx"), on_cpu(CACHE / "mobilenet_v2.onnx")
+        feed = values(cpu)
+        wanted = cpu.run(None, feed)
+
+        def job() -> None:
+            for _ in range(5):
+                self.assertLessEqual(off(made.run(None, feed), wanted), 1)
+
+        together(job, lambda: self.runs(session(small()), 100))
+
+    def test_a_thousand_lives_leave_nothing(self) -> None:
+        said = python("import test_lives; test_lives.cycles()", timeout=900)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        grown, device = map(int, said.stdout.split())
+        print(f"{CYCLES} sessions: {grown} bytes more in the process, {device} bytes of the device as before")
+        self.assertLessEqual(grown, MOST)
+
+
+if __name__ == "__main__":
+    unittest.main()

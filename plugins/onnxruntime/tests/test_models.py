@@ -1,0 +1,63 @@
+"""Models of the catalogue, beside the runtime's own CPU provider."""
+
+import time
+import unittest
+
+from support import CACHE, NAME, off, on_cpu, reported, values
+
+#: File, extents of inputs that it leaves open, and what is said of those when the session is made.
+MODELS = {
+    "squeezenet": ("light_squeezenet.onnx", {}, {}),
+    "shufflenet": ("light_shufflenet.onnx", {}, {}),
+    "densenet121": ("light_densenet121.onnx", {}, {}),
+    "resnet18": ("resnet18.onnx", {}, {}),
+    "mobilenet_v2": ("mobilenet_v2.onnx", {}, {}),
+    "efficientnet_lite0": ("efficientnet_lite0.onnx", {}, {}),
+    # Its weights are inputs, too, which a caller might give other values.
+    "centerface": ("centerface.onnx", {}, {}),
+    "retinaface": ("retinaface_mnet25.onnx", {}, {}),
+    "mtcnn_pnet": ("mtcnn_pnet.onnx", {"input_1": [2, 64, 48, 3]}, {}),
+    "ppocr_cls": ("ch_ppocr_mobile_v2.0_cls_infer.onnx", {"x": [2, 3, 48, 192]}, {"dim": "x:2=48"}),
+    "ppocr_rec": ("ch_PP-OCRv4_rec_infer.onnx", {"x": [1, 3, 48, 320]}, {"dim": "x:2=48,x:3=320"}),
+    "minilm": (
+        "paraphrase-MiniLM-L3-v2.onnx",
+        {name: [2, 24] for name in ("input_ids", "attention_mask", "token_type_ids")},
+        {},
+    ),
+}
+
+
+class Models(unittest.TestCase):
+    def test_answers_are_those_of_the_cpu(self) -> None:
+        for name, (file, shapes, options) in MODELS.items():
+            with self.subTest(name):
+                begun = time.monotonic()
+                session, report = reported(CACHE / file, **options)
+                self.assertEqual(session.get_providers()[0], NAME)
+                self.assertIn("nodes are taken, as one partition", report[1])
+                taken, _, every = report[1].split(": ")[-1].split()[:3]
+                self.assertEqual(taken, every, report)
+                made = time.monotonic() - begun
+                cpu = on_cpu(CACHE / file)
+                feed = values(cpu, shapes)
+                worst = off(session.run(None, feed), cpu.run(None, feed))
+                print(f"{name}: {every} nodes, made in {made:.1f} s, off by {worst:.3f} of what is allowed")
+                self.assertLessEqual(worst, 1)
+
+    def test_precision_and_budget_are_those_of_texpool(self) -> None:
+        file = CACHE / "mobilenet_v2.onnx"
+        cpu = on_cpu(file)
+        feed = values(cpu)
+        wanted = cpu.run(None, feed)
+        session, report = reported(file, budget="4MiB")
+        planned = int(report[2].split(" bytes planned")[0].split()[-1])
+        self.assertLessEqual(planned, 4 << 20)
+        self.assertLessEqual(off(session.run(None, feed), wanted), 1)
+        session, _ = reported(file, precision="f16")
+        # 16-bit floats have ten bits: a thousandth.
+        self.assertLessEqual(off(session.run(None, feed), wanted), 5000)
+        self.assertGreater(off(session.run(None, feed), wanted), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,23 @@
+"""ONNX's own cases of its operators."""
+
+import unittest
+from collections import Counter
+from pathlib import Path
+
+from official import counted, text
+
+LIST = Path(__file__).resolve().parent / "official.csv"
+
+
+class Official(unittest.TestCase):
+    def test_cases_that_are_taken_pass(self) -> None:
+        counts, lines = counted()
+        every = sum(counts.values(), Counter())
+        print(f"ONNX's own cases: {dict(every)}")
+        self.assertEqual([line for line in lines if ",failed," in line], [])
+        # `python official.py` writes it anew.
+        self.assertEqual(text(counts), LIST.read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()

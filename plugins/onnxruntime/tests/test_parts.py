@@ -1,0 +1,176 @@
+"""What is taken of a graph, and what is left: the answer is right either way, and the user is told."""
+
+import unittest
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from support import constant, file, off, on_cpu, python, reported, session, small, tensor, values, weights
+
+
+def split() -> bytes:
+    """Two convolutions with an operator between them that is not supported."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"], name="first", pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["a"], ["b"], name="relu"),
+        helper.make_node("ReverseSequence", ["b", "lengths"], ["c"], name="reverse", batch_axis=1, time_axis=0),
+        helper.make_node("Conv", ["c", "w2"], ["d"], name="second"),
+        helper.make_node("Sigmoid", ["d"], ["y"], name="sigmoid"),
+    ]
+    constants = [weights("w", 8, 3, 3, 3), weights("w2", 4, 8, 1, 1), constant("lengths", np.full(8, 2, np.int64))]
+    return file(nodes, [tensor("x", [2, 3, 12, 12])], [tensor("y", [2, 4, 12, 12])], constants)
+
+
+def none() -> bytes:
+    """Nothing that is supported."""
+    node = helper.make_node("ReverseSequence", ["x", "lengths"], ["y"], name="reverse", batch_axis=1, time_axis=0)
+    return file([node], [tensor("x", [4, 5])], [tensor("y", [4, 5])], [constant("lengths", np.full(5, 3, np.int64))])
+
+
+def branches() -> bytes:
+    """A condition on what was computed, with a body on either side."""
+
+    def body(operator: str) -> object:
+        node = helper.make_node(operator, ["a"], [operator], name=operator)
+        return helper.make_graph([node], operator, [], [tensor(operator, [1, 8, 16, 16])])
+
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"], name="conv", pads=[1, 1, 1, 1]),
+        helper.make_node("ReduceSum", ["a"], ["sum"], name="sum", keepdims=0),
+        helper.make_node("Greater", ["sum", "zero"], ["positive"], name="positive"),
+        helper.make_node("If", ["positive"], ["b"], name="if", then_branch=body("Relu"), else_branch=body("Neg")),
+        helper.make_node("Tanh", ["b"], ["y"], name="tanh"),
+    ]
+    constants = [weights("w", 8, 3, 3, 3), constant("zero", np.array(0, np.float32))]
+    return file(nodes, [tensor("x", [1, 3, 16, 16])], [tensor("y", [1, 8, 16, 16])], constants)
+
+
+def typed() -> bytes:
+    """Types of all kinds go in and out: integers, truth values, 16-bit floats."""
+    nodes = [
+        helper.make_node("Add", ["i", "i"], ["twice"], name="add"),
+        helper.make_node("Not", ["t"], ["other"], name="not"),
+        helper.make_node("Cast", ["u"], ["bytes"], name="cast", to=TensorProto.FLOAT16),
+        helper.make_node("Mul", ["bytes", "h"], ["product"], name="mul"),
+    ]
+    inputs = [
+        tensor("i", [2, 3], TensorProto.INT32),
+        tensor("t", [5], TensorProto.BOOL),
+        tensor("u", [4], TensorProto.UINT8),
+        tensor("h", [4], TensorProto.FLOAT16),
+    ]
+    outputs = [
+        tensor("twice", [2, 3], TensorProto.INT32),
+        tensor("other", [5], TensorProto.BOOL),
+        tensor("product", [4], TensorProto.FLOAT16),
+    ]
+    return file(nodes, inputs, outputs)
+
+
+def open_extents() -> bytes:
+    """Any batch, any image whose extents are even."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"], name="conv", pads=[1, 1, 1, 1]),
+        helper.make_node("MaxPool", ["a"], ["b"], name="pool", kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Shape", ["b"], ["shape"], name="shape"),
+        helper.make_node("Gather", ["shape", "axis"], ["batch"], name="gather", axis=0),
+        helper.make_node("Concat", ["batch", "rest"], ["flat"], name="concat", axis=0),
+        helper.make_node("Reshape", ["b", "flat"], ["y"], name="reshape"),
+    ]
+    constants = [weights("w", 4, 3, 3, 3), constant("axis", np.array([0])), constant("rest", np.array([4, -1]))]
+    inputs = [tensor("x", ["batch", 3, "height", "width"])]
+    return file(nodes, inputs, [tensor("y", ["batch", 4, "pixels"])], constants)
+
+
+class Parts(unittest.TestCase):
+    def check(self, model: bytes, **options: str) -> list[str]:
+        """Whether the answer is the CPU's; the report."""
+        made, report = reported(model, **options)
+        cpu = on_cpu(model)
+        for seed in (1, 2):
+            feed = values(cpu, seed=seed)
+            self.assertLessEqual(off(made.run(None, feed), cpu.run(None, feed)), 1)
+        return report
+
+    def test_a_node_in_the_middle_is_left(self) -> None:
+        report = self.check(split())
+        self.assertEqual(report[1], "graph `main`: 4 of 5 nodes are taken, in 2 partitions")
+        left = [line for line in report if "left:" in line]
+        self.assertEqual(len(left), 1)
+        self.assertRegex(left[0], "node `reverse` ReverseSequence: the operator is not supported; ")
+
+    def test_a_model_of_which_nothing_is_taken_runs_and_says_so(self) -> None:
+        report = self.check(none())
+        self.assertEqual(report[1], "graph `main`: none of its 1 nodes is taken, so all of it runs elsewhere")
+        said = python("import support, test_parts; support.session(test_parts.none())")
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn("none of its 1 nodes is taken, so all of it runs elsewhere", said.stderr)
+
+    def test_the_log_names_what_is_left_where_it_is_asked_to(self) -> None:
+        for verbose, told in (("on", True), ("off", False)):
+            said = python(f"import support, test_parts; support.session(test_parts.split(), verbose='{verbose}')")
+            self.assertEqual(said.returncode, 0, said.stderr)
+            self.assertEqual("left: node `reverse` ReverseSequence" in said.stderr, told, said.stderr)
+
+    def test_bodies_of_control_flow_are_left(self) -> None:
+        report = self.check(branches())
+        text = "\n".join(report)
+        self.assertIn("node `if` If: control flow is not supported", text)
+        self.assertIn("the body of `if`", text)
+        # What is left of it divides the rest, which reads it through the bodies alone.
+        self.assertIn("in 2 partitions", text)
+
+    def test_all_types_go_in_and_out(self) -> None:
+        model = typed()
+        made, report = reported(model)
+        self.assertIn("4 of 4 nodes are taken", report[1])
+        feed = {
+            "i": np.array([[1, -2, 3], [4, 5, 1 << 22]], np.int32),
+            "t": np.array([True, False, True, True, False]),
+            "u": np.array([0, 1, 128, 255], np.uint8),
+            "h": np.array([1, -0.5, 0.25, 2], np.float16),
+        }
+        self.assertEqual(off(made.run(None, feed), on_cpu(model).run(None, feed)), 0)
+        # What floats of 32 bits do not hold is refused, not rounded.
+        with self.assertRaisesRegex(Exception, "texpool: input `i`: element 5 is 16777217"):
+            made.run(None, {**feed, "i": np.array([[1, 1, 1], [1, 1, (1 << 24) + 1]], np.int32)})
+        self.assertEqual(off(made.run(None, feed), on_cpu(model).run(None, feed)), 0)
+
+    def test_only_the_outputs_that_are_asked_for(self) -> None:
+        made = session(typed())
+        feed = {
+            "i": np.ones((2, 3), np.int32),
+            "t": np.ones(5, bool),
+            "u": np.ones(4, np.uint8),
+            "h": np.ones(4, np.float16),
+        }
+        self.assertEqual(made.run(["other"], feed)[0].tolist(), [False] * 5)
+
+    def test_shapes_may_differ_from_run_to_run(self) -> None:
+        model = open_extents()
+        made, report = reported(model)
+        self.assertIn("6 of 6 nodes are taken, as one partition", report[1])
+        cpu = on_cpu(model)
+        shapes = [(1, 8, 8), (2, 8, 8), (1, 20, 12), (3, 6, 6), (2, 10, 10), (4, 4, 4), (1, 8, 8), (5, 30, 2)]
+        for batch, height, width in [*shapes, *shapes]:
+            feed = values(cpu, {"x": [batch, 3, height, width]})
+            self.assertLessEqual(off(made.run(None, feed), cpu.run(None, feed)), 1)
+
+    def test_extents_that_are_said_are_compiled_at_once(self) -> None:
+        _, report = reported(open_extents())
+        self.assertIn("compiled at its first run", report[2])
+        _, report = reported(open_extents(), dim="batch=2, height=8, width=8")
+        self.assertIn("bytes planned", report[2])
+
+    def test_bound_values_go_in_and_out(self) -> None:
+        made, cpu = session(small()), on_cpu(small())
+        feed = values(cpu)
+        binding = made.io_binding()
+        binding.bind_cpu_input("x", feed["x"])
+        binding.bind_output("y")
+        made.run_with_iobinding(binding)
+        self.assertLessEqual(off(binding.copy_outputs_to_cpu(), cpu.run(None, feed)), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
