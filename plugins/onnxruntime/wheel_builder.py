@@ -21,10 +21,12 @@ WRITTEN = (1980, 1, 1, 0, 0, 0)
 
 
 def library() -> Path:
-    """Builds the library."""
-    subprocess.run(["cargo", "build", "--release", "--locked"], cwd=HERE, check=True)
+    """Builds the library, in the profile that PROFILE names."""
+    profile = os.environ.get("PROFILE", "release")
+    subprocess.run(["cargo", "build", "--profile", profile, "--locked"], cwd=HERE, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
-    return HERE / target / "release" / LIBRARIES.get(sys.platform, "libtexpool_onnxruntime.so")
+    folder = "debug" if profile == "dev" else profile
+    return HERE / target / folder / LIBRARIES.get(sys.platform, "libtexpool_onnxruntime.so")
 
 
 def tag() -> str:

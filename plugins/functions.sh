@@ -1,0 +1,51 @@
+# What the tests of the packages in this folder share.
+
+# Installs the Debian packages of these names that are missing, where it may; else says what to run.
+needs() {
+    command -v dpkg-query >/dev/null || return 0
+    local package missing=() as_root=()
+    for package in "$@"; do
+        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] && continue
+        # It is a package of another name on newer systems.
+        [ "$package" = pkg-config ] && command -v pkg-config >/dev/null && continue
+        missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    [ "$(id -u)" = 0 ] || as_root=(sudo -n)
+    if ! { "${as_root[@]}" env true; } 2>/dev/null; then
+        echo "the tests need packages that are not installed; as root, run:" >&2
+        echo "  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}" >&2
+        exit 1
+    fi
+    "${as_root[@]}" apt-get update
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"
+}
+
+# Runs the pip of `$python`.
+pip() { "$python" -m pip --disable-pip-version-check --quiet "$@"; }
+
+# Fetches the wheels that a list pins by hash into the user's cache folder, once; prints their folder.
+fetched() {
+    local list=$1 folder
+    folder=${XDG_CACHE_HOME:-$HOME/.cache}/texpool-wheels/$(sha256sum "$list" | cut -c 1-16)
+    if [ ! -e "$folder/whole" ]; then
+        echo "-- fetching what $list names into $folder" >&2
+        mkdir -p "$folder"
+        pip download --only-binary=:all: --no-deps --require-hashes --dest "$folder" -r "$list" >&2
+        touch "$folder/whole"
+    fi
+    echo "$folder"
+}
+
+# Makes an environment with nothing in it. Without its own pip, which not every system's Python can give it.
+environment() {
+    rm -rf "$1"
+    "$python" -m venv --without-pip "$1"
+}
+
+# Installs out of a folder, without the network: `install ENVIRONMENT FOLDER ARGUMENTS`.
+install() {
+    local environment=$1 folder=$2
+    shift 2
+    pip --python "$environment/bin/python" install --no-index --find-links "$folder" --no-deps "$@"
+}
