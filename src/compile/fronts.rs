@@ -123,7 +123,9 @@ impl<'a> Fronts<'a> {
             let variant = &self.fronts[front].variant;
             let placed = variant.placed(candidate.segments, SearchBudget::ROWS, &control.stage(progress))?;
             let Some(placed) = placed else { continue };
-            if worth(placed.device_bytes, placed.predicted_us) < worth(best.placed.device_bytes, best.placed.predicted_us) {
+            if worth(placed.device_bytes, placed.predicted_us)
+                < worth(best.placed.device_bytes, best.placed.predicted_us)
+            {
                 best = FrontEntry { front: Some(front), placed };
             }
         }

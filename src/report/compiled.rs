@@ -92,7 +92,9 @@ fn why(compiled: &CompiledModel) -> Option<String> {
     }
     let why = match (compiled.requested, compiled.phased.is_some()) {
         (Phases::Off, _) => return None,
-        (Phases::Auto, true) => "with fewer bytes of the device a percent of them would cost more than a percent of time",
+        (Phases::Auto, true) => {
+            "with fewer bytes of the device a percent of them would cost more than a percent of time"
+        }
         (Phases::Auto, false) => "none: a percent of the device's bytes would cost more than a percent of time",
         (Phases::Min, true) => "the fewest bytes of the device that were found",
         (Phases::Min, false) if compiled.stopped.is_some() => "none: none with fewer bytes was found in time",

@@ -74,9 +74,18 @@ impl fmt::Display for FrontReport {
             Clock::Wall => "time",
             Clock::Processor => "processor time (of all cores together, which a software device shares)",
         };
-        writeln!(f, "{}: bytes of the device against {} {time}", self.model, if measured { "measured" } else { "predicted" })?;
+        writeln!(
+            f,
+            "{}: bytes of the device against {} {time}",
+            self.model,
+            if measured { "measured" } else { "predicted" }
+        )?;
         writeln!(f)?;
-        write!(f, "  {:>14} {:>14} {:>14} {:>11} {:>10}", "device bytes", "pool bytes", "live rows", "dispatches", "about ms")?;
+        write!(
+            f,
+            "  {:>14} {:>14} {:>14} {:>11} {:>10}",
+            "device bytes", "pool bytes", "live rows", "dispatches", "about ms"
+        )?;
         if measured {
             write!(f, " {:>9} {:>6} {:>9}", "ms", "off by", "wall ms")?;
         }
