@@ -13,6 +13,7 @@ use crate::{
     },
     delegate::Delegate,
     guard::guarded,
+    log::tell,
     options::Options,
 };
 
@@ -101,7 +102,7 @@ unsafe extern "C" fn create_delegate(
     let made = guarded(|| {
         let options = Options::parse(&given()?)?;
         // Without a delegate the runtime goes on to its next accelerator, and fails where none is allowed.
-        Ok(Delegate::create(options).map_err(|reason| eprintln!("texpool: {reason}")).ok())
+        Ok(Delegate::create(options).map_err(|reason| tell(&reason)).ok())
     });
     match made {
         Ok(None) => LiteRtStatus::OK,
@@ -116,7 +117,7 @@ unsafe extern "C" fn create_delegate(
         }
         Err(reason) => {
             // The interface has no place for a text.
-            eprintln!("texpool: {reason}");
+            tell(&reason);
             LiteRtStatus::RUNTIME_FAILURE
         }
     }

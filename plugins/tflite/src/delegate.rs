@@ -20,6 +20,7 @@ use crate::{
     guard::guarded,
     host::{Host, report},
     kernel::REGISTRATION,
+    log::tell,
     options::Options,
     report::{GraphReport, NodeReport, PartReport},
     select::{Part, Selection},
@@ -79,8 +80,8 @@ impl Delegate {
         let tensors = Tensors::read(host, &nodes);
         let selection = self.decisions.select(host, &nodes, &tensors, self.shared.options.named.import())?;
         let report = GraphReport { layout, ..reported(&nodes, &tensors, &selection) };
+        self.shared.note(host.address(), report.clone())?;
         self.say(&report)?;
-        self.shared.note(host.address(), report)?;
         let Selection { taken, parts, .. } = selection;
         if taken.is_empty() {
             return Ok(());
@@ -106,12 +107,10 @@ impl Delegate {
         let (left, options) = (report.left(), &self.shared.options);
         let count = report.left_count();
         if options.verbose {
-            report.text().lines().for_each(|line| eprintln!("texpool: {line}"));
+            tell(&report.text());
         } else if count == report.nodes.len() && !options.whole_graph {
             let first = left.lines().next().unwrap_or("it has none");
-            eprintln!(
-                "texpool: no node of the graph is taken, the runtime runs all {count} of them. The first: {first}"
-            );
+            tell(&format!("no node of the graph is taken, the runtime runs all {count} of them. The first: {first}"));
         }
         match options.whole_graph && count > 0 {
             true => Err(format!("option `whole_graph` is set, and nodes are left:\n{left}")),

@@ -18,6 +18,7 @@ mod graph;
 mod guard;
 mod host;
 mod kernel;
+mod log;
 mod options;
 mod plan_cache;
 mod plugin;

@@ -6,7 +6,7 @@ use std::{
     slice,
 };
 
-use crate::{delegate::Delegate, guard::guarded, options::Options};
+use crate::{delegate::Delegate, guard::guarded, log::tell, options::Options};
 
 /// Told what went wrong.
 type ReportError = Option<unsafe extern "C" fn(*const c_char)>;
@@ -84,6 +84,6 @@ unsafe fn report(report_error: ReportError, reason: &str) {
             // SAFETY: as the caller of this function promises.
             unsafe { call(text.as_ptr()) };
         }
-        None => eprintln!("texpool: {reason}"),
+        None => tell(reason),
     }
 }
