@@ -41,10 +41,9 @@ impl From<OptionError> for Failure {
 
 fn code_of(error: &Error) -> ErrorCode {
     match error {
-        Error::Import(_) | Error::Graph(_) | Error::Kernel(_) => ErrorCode::NotImplemented,
-        Error::Tensor { .. } => ErrorCode::InvalidArgument,
         Error::Gpu(GpuError::Lost { .. }) => ErrorCode::DeviceReset,
         Error::Gpu(_) => ErrorCode::EngineError,
+        // What another provider may be able to do: in Python the runtime then has its own do it.
         _ => ErrorCode::EpFail,
     }
 }
@@ -68,8 +67,8 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_implemented() {
+    fn what_cannot_be_read_is_for_others_to_do() {
         let failure = Failure::from(Model::from_bytes([0; 3]).unwrap_err());
-        assert_eq!(failure.code, ErrorCode::NotImplemented);
+        assert_eq!(failure.code, ErrorCode::EpFail);
     }
 }

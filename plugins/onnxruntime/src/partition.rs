@@ -206,7 +206,7 @@ impl Partition {
              take its value out of the file",
             self.name
         );
-        Err(Failure::new(ErrorCode::NotImplemented, message))
+        Err(Failure::new(ErrorCode::EpFail, message))
     }
 
     /// What the last session that was used takes of the device; nothing where there is none yet.

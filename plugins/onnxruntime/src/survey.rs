@@ -2,7 +2,7 @@
 //! model. What is said of a node that is left is what the importer says.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -19,8 +19,13 @@ use crate::{
     onnx,
 };
 
-/// How often a graph is read at most, each time without what was refused before. Beyond, what is still refused is left.
-const MOST_READS: usize = 256;
+/// How often nodes are refused at most before all that was not yet taken is left.
+const MOST_REFUSALS: usize = 256;
+/// Bytes that are written for that at most, some seconds' worth: constants are copied for each reading.
+const MOST_BYTES: usize = 16 << 30;
+
+/// What the importer says of an operator that it does not know.
+const NOT_SUPPORTED: &str = "the operator is not supported";
 
 /// What is taken of a graph, and what is left.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +52,16 @@ pub(crate) fn read(bytes: &Arc<Vec<u8>>, dims: BTreeMap<String, usize>, fake_qua
 
 /// Asks which nodes can be taken.
 pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading) -> Survey {
-    Surveyor { graph, reading, names: extents::named(graph, &reading.dims), left: BTreeMap::new(), reads: 0 }.survey()
+    Surveyor {
+        graph,
+        reading,
+        names: extents::named(graph, &reading.dims),
+        left: BTreeMap::new(),
+        refusals: 0,
+        bytes: 0,
+        accepted: HashSet::new(),
+    }
+    .survey()
 }
 
 struct Surveyor<'a, 'g> {
@@ -55,7 +69,11 @@ struct Surveyor<'a, 'g> {
     reading: &'a Reading,
     names: BTreeMap<String, usize>,
     left: BTreeMap<NodeIndex, String>,
-    reads: usize,
+    refusals: usize,
+    /// What refused readings have copied.
+    bytes: usize,
+    /// Groups that were read well.
+    accepted: HashSet<Vec<NodeIndex>>,
 }
 
 /// Nodes that are refused, each with the reason.
@@ -70,6 +88,7 @@ impl Surveyor<'_, '_> {
                 self.left.insert(index, "it is another provider's".to_owned());
             }
         }
+        self.leave_unknown_operators();
         // All at once first: one reading names all nodes that are refused for what they are themselves.
         while let Err(refused) = self.try_part(self.taken()) {
             self.left.extend(refused);
@@ -91,6 +110,25 @@ impl Surveyor<'_, '_> {
         };
         let assigned = |index: &NodeIndex| self.graph.nodes[*index].assigned;
         Survey { parts, left: self.left.into_iter().filter(|(index, _)| !assigned(index)).collect() }
+    }
+
+    /// Leaves nodes of operators that the importer does not know at all. A reading of the graph would stop at each of them
+    /// and not look at what follows, which takes a reading for each where they follow each other.
+    fn leave_unknown_operators(&mut self) {
+        let known: HashSet<String> = import::supported().into_iter().filter_map(|operator| operator.onnx).collect();
+        let mut reasons: HashMap<String, String> = HashMap::new();
+        for index in self.taken() {
+            let operator = self.graph.nodes[index].full_operator();
+            if known.contains(&operator) {
+                continue;
+            }
+            let reason = reasons.entry(operator).or_insert_with(|| {
+                let said = self.try_part(vec![index]).err().and_then(|mut refused| refused.remove(&index));
+                // What it reads is looked at first, and may be what is refused of this one.
+                said.filter(|said| said.contains(NOT_SUPPORTED)).unwrap_or_else(|| NOT_SUPPORTED.to_owned())
+            });
+            self.left.insert(index, reason.clone());
+        }
     }
 
     fn taken(&self) -> Vec<NodeIndex> {
@@ -122,23 +160,26 @@ impl Surveyor<'_, '_> {
     /// Reads nodes as one model. Where that is refused, it is for at least one of them.
     fn try_part(&mut self, nodes: Vec<NodeIndex>) -> Result<Part, Refused> {
         let part = self.graph.part(nodes);
-        if part.nodes.is_empty() {
+        if part.nodes.is_empty() || self.accepted.contains(&part.nodes) {
             return Ok(part);
         }
-        self.reads += 1;
-        let all = |why: &str| part.nodes.iter().map(|&node| (node, why.to_owned())).collect();
-        if self.reads > MOST_READS {
-            return Err(all("the graph has too many nodes that cannot be taken to look at them all"));
+        if self.refusals > MOST_REFUSALS || self.bytes > MOST_BYTES {
+            let why = "the graph has too many nodes that cannot be taken to look at them all";
+            return Err(part.nodes.iter().map(|&node| (node, why.to_owned())).collect());
         }
         let dims = extents::tried(self.graph, &part, &self.names).map_err(|input| self.unknown(&part, input))?;
         let bytes = Arc::new(onnx::model(self.graph, &part).bytes);
-        match read(&bytes, dims, self.reading.fake_quant) {
-            Ok(model) => match self.refused_of_model(&part, &model) {
-                Some(refused) => Err(refused),
-                None => Ok(part),
-            },
-            Err(error) => Err(self.refused(&part, &error)),
+        let refused = match read(&bytes, dims, self.reading.fake_quant) {
+            Ok(model) => self.refused_of_model(&part, &model),
+            Err(error) => Some(self.refused(&part, &error)),
+        };
+        if let Some(refused) = refused {
+            self.refusals += 1;
+            self.bytes += bytes.len();
+            return Err(refused);
         }
+        self.accepted.insert(part.nodes.clone());
+        Ok(part)
     }
 
     /// Nodes that cannot be taken though the importer reads them.

@@ -60,17 +60,39 @@ class Errors(unittest.TestCase):
             made.run(None, {**feed, "w": np.ones((2, 3, 1, 1), np.float32)})
         self.assertLessEqual(off(made.run(None, feed), cpu.run(None, feed)), 1)
 
+    def test_what_the_provider_cannot_do_the_runtime_does(self) -> None:
+        code = f"""
+import support, test_parts
+support.register()
+model = test_parts.open_extents()
+cpu = support.on_cpu(model)
+providers = [("{NAME}", {{"budget": "700KiB"}}), "CPUExecutionProvider"]
+made = support.onnxruntime.InferenceSession(model, providers=providers)
+for extent in (8, 1200):
+    feed = support.values(cpu, {{"x": [1, 3, extent, extent]}})
+    assert support.off(made.run(None, feed), cpu.run(None, feed)) <= 1
+    print(made.get_providers())
+"""
+        said = python(code)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn(f"['{NAME}', 'CPUExecutionProvider']", said.stdout)
+        self.assertRegex(said.stdout, "EP Error: .*texpool: 6 nodes .*no plan keeps all of the device's memory within 716800")
+        self.assertEqual(said.stdout.splitlines()[-1], "['CPUExecutionProvider']")
+
     def test_without_an_adapter_nothing_is_offered(self) -> None:
         code = """
 import support
 support.register()
 assert not support.devices(), support.devices()
 cpu = support.on_cpu(support.small())
+asked = [support.NAME, "CPUExecutionProvider"]
+print(support.onnxruntime.InferenceSession(support.small(), providers=asked).get_providers())
 print(cpu.run(None, support.values(cpu))[0].shape, [d.ep_name for d in support.onnxruntime.get_ep_devices()])
 """
         said = python(code, VK_DRIVER_FILES="/nonexistent", VK_ICD_FILENAMES="/nonexistent")
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertIn("(1, 8, 1, 1) ['CPUExecutionProvider']", said.stdout)
+        self.assertIn("\n['CPUExecutionProvider']\n", said.stdout)
 
     def test_one_device_a_session(self) -> None:
         register()

@@ -81,3 +81,12 @@ fn open_extents_are_tried_where_the_caller_gives_them() {
     let said = "the extents of its operand `t2` are only known in a run; export the model with fixed shapes";
     assert_eq!(left[1], (2, said.to_owned()));
 }
+
+/// However many there are, and each is the next one's operand: they are not found one by one.
+#[test]
+fn operators_that_are_not_known_are_left_at_once() {
+    let operators = ["Relu", "Sorcery"].repeat(400);
+    let (parts, left) = parts(&chain(&operators, &fixed()));
+    assert_eq!((parts.len(), left.len()), (400, 400));
+    assert!(left.iter().all(|(_, why)| why.starts_with("the operator is not supported; ")));
+}
