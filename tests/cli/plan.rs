@@ -103,7 +103,14 @@ fn pools_and_fronts_are_drawn() {
     }
     let (front, svg) = drawn("front.svg", &["plan", model, "--json", "--frontier"]);
     assert_eq!(svg.matches("<circle ").count(), front["points"].as_array().unwrap().len());
-    assert!(svg.contains("KiB</text>") && svg.contains(">milliseconds</text>"), "{svg}");
+    assert!(svg.contains("MiB</text>") && svg.contains(">milliseconds</text>"), "{svg}");
+    let points = front["points"].as_array().unwrap();
+    let bytes = |point: &Value| ["device_bytes", "bytes"].map(|key| point[key].as_u64().unwrap());
+    assert!(
+        points.windows(2).all(|pair| bytes(&pair[0])[0] > bytes(&pair[1])[0]),
+        "each takes less than the one before"
+    );
+    assert!(points.iter().map(bytes).all(|[device, pool]| device > pool), "{points:?}");
     let records = path("records.csv");
     fs::write(&records, "id,lower,upper,size\na,0,2,8\nb,1,3,4\n").unwrap();
     let (_, svg) = drawn("records.svg", &["plan", "--records", &records, "--strategy", "greedy_by_size", "--json"]);
