@@ -8,6 +8,8 @@ use std::{
     ptr,
 };
 
+use texpool::plan::printable;
+
 use crate::{
     api::{
         ep_table::OrtEpApi,
@@ -154,7 +156,13 @@ pub(crate) fn quiet<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
 
 /// A text for C, which has no zeros but that at its end.
 pub(crate) fn text(message: &str) -> CString {
-    CString::new(message.replace('\0', "\u{fffd}")).unwrap_or_default()
+    CString::new(shown(message)).unwrap_or_default()
+}
+
+/// A text that may hold names from files, without what would steer a terminal but the ends of its lines.
+pub(crate) fn shown(message: &str) -> String {
+    let lines: Vec<String> = message.lines().map(|line| printable(line).untruncated().to_string()).collect();
+    lines.join("\n")
 }
 
 /// A text of the runtime's; empty where it has none.
@@ -190,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_for_c_end_where_they_end() {
-        assert_eq!(text("a\0b").to_bytes(), "a\u{fffd}b".as_bytes());
+    fn texts_steer_no_terminal_and_end_where_they_end() {
+        assert_eq!(text("a\0b\n\u{1b}[2Jc").to_str(), Ok("a\\u{0}b\n\\u{1b}[2Jc"));
     }
 }

@@ -1,7 +1,8 @@
 //! texpool as an execution provider of ONNX Runtime: a library that an unmodified runtime loads.
 //!
 //! Files in their order, each of which uses those above it alone: what the runtime's interface is (`api`), errors and the
-//! runtime's tables (`failure`, `host`), a graph and how it is written as a model (`graph`, `onnx`, `groups`, `extents`),
+//! runtime's tables (`failure`, `host`), a graph and how it is written as a model (`graph`, `onnx`, `groups`, `extents`,
+//! `integers`),
 //! what of it is taken (`survey`), a session's options and devices (`options`, `devices`), what is run (`views`,
 //! `partition`, `budget`), the runtime's graphs (`tensors`, `attribute`, `read_graph`), what is told (`report`), and what the
 //! runtime calls (`compute`, `provider`, `factory`).
@@ -16,6 +17,7 @@ mod graph;
 
 mod extents;
 mod groups;
+mod integers;
 mod onnx;
 
 mod survey;

@@ -4,6 +4,7 @@ use std::{fmt::Write as _, fs, io, path::Path};
 
 use crate::{
     graph::{Graph, NodeIndex},
+    host::shown,
     survey::Survey,
 };
 
@@ -75,7 +76,7 @@ impl Report {
         new
     }
 
-    /// Everything, as a text.
+    /// Everything, as a text that ends in the end of a line.
     fn text(&self) -> String {
         let mut text = format!("texpool {} on {}\n", env!("CARGO_PKG_VERSION"), self.device);
         for graph in &self.graphs {
@@ -84,7 +85,7 @@ impl Report {
             graph.partitions.iter().for_each(|partition| _ = writeln!(text, "  {partition}"));
             graph.left.iter().for_each(|left| _ = writeln!(text, "  left: {left}"));
         }
-        text
+        shown(&text) + "\n"
     }
 
     /// Writes the file: a whole one or none.

@@ -16,7 +16,7 @@ use crate::{
     extents,
     graph::{Graph, NodeIndex, Part, ValueId, element_type, type_name},
     groups::groups,
-    onnx,
+    integers, onnx,
 };
 
 /// How often nodes are refused at most before all that was not yet taken is left.
@@ -154,7 +154,8 @@ impl Surveyor<'_, '_> {
                 ),
             })
         };
-        described("operand", &node.inputs).or_else(|| described("result", &node.outputs))
+        let of_type = described("operand", &node.inputs).or_else(|| described("result", &node.outputs));
+        of_type.or_else(|| integers::unfit(self.graph, index))
     }
 
     /// Reads nodes as one model. Where that is refused, it is for at least one of them.
@@ -191,6 +192,11 @@ impl Surveyor<'_, '_> {
                 let (found, wanted) = (output.element_type, type_name(value.kind));
                 let why = format!("its result `{}` would be {found} where {wanted} is stated", value.name);
                 refused.extend(self.writers(part, &value.name).into_iter().map(|node| (node, why.clone())));
+            }
+        }
+        for computed in &model.graph().nodes {
+            if let Some(&node) = part.nodes.get(computed.op_index).filter(|&&node| integers::grows(self.graph, node)) {
+                refused.insert(node, integers::WHY.to_owned());
             }
         }
         let computes = model.graph().nodes.iter().any(|node| !matches!(node.op, Op::Reshape));

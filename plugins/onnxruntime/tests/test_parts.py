@@ -48,19 +48,20 @@ def branches() -> bytes:
 def typed() -> bytes:
     """Types of all kinds go in and out: integers, truth values, 16-bit floats."""
     nodes = [
-        helper.make_node("Add", ["i", "i"], ["twice"], name="add"),
+        helper.make_node("Max", ["i", "j"], ["most"], name="max"),
         helper.make_node("Not", ["t"], ["other"], name="not"),
         helper.make_node("Cast", ["u"], ["bytes"], name="cast", to=TensorProto.FLOAT16),
         helper.make_node("Mul", ["bytes", "h"], ["product"], name="mul"),
     ]
     inputs = [
         tensor("i", [2, 3], TensorProto.INT32),
+        tensor("j", [2, 3], TensorProto.INT32),
         tensor("t", [5], TensorProto.BOOL),
         tensor("u", [4], TensorProto.UINT8),
         tensor("h", [4], TensorProto.FLOAT16),
     ]
     outputs = [
-        tensor("twice", [2, 3], TensorProto.INT32),
+        tensor("most", [2, 3], TensorProto.INT32),
         tensor("other", [5], TensorProto.BOOL),
         tensor("product", [4], TensorProto.FLOAT16),
     ]
@@ -125,7 +126,8 @@ class Parts(unittest.TestCase):
         made, report = reported(model)
         self.assertIn("4 of 4 nodes are taken", report[1])
         feed = {
-            "i": np.array([[1, -2, 3], [4, 5, 1 << 22]], np.int32),
+            "i": np.array([[1, -2, 3], [4, 5, 1 << 24]], np.int32),
+            "j": np.array([[-1, 2, 3], [4, 6, -(1 << 24)]], np.int32),
             "t": np.array([True, False, True, True, False]),
             "u": np.array([0, 1, 128, 255], np.uint8),
             "h": np.array([1, -0.5, 0.25, 2], np.float16),
@@ -136,10 +138,38 @@ class Parts(unittest.TestCase):
             made.run(None, {**feed, "i": np.array([[1, 1, 1], [1, 1, (1 << 24) + 1]], np.int32)})
         self.assertEqual(off(made.run(None, feed), on_cpu(model).run(None, feed)), 0)
 
+    def test_integers_are_left_where_floats_are_not_the_same(self) -> None:
+        def model(operator: str, kind: int, **attributes: int) -> bytes:
+            operands = ["i"] if operator == "Cast" else ["i", "j"]
+            nodes = [
+                helper.make_node(operator, operands, ["k"], name="left", **attributes),
+                helper.make_node("Cast", ["k"], ["f"], name="cast", to=TensorProto.FLOAT),
+                helper.make_node("Exp", ["f"], ["e"], name="exp"),
+                helper.make_node("Tanh", ["e"], ["y"], name="tanh"),
+            ]
+            inputs = [tensor(name, [3], kind) for name in operands]
+            result = attributes.get("to", kind)
+            return file(nodes, inputs, [tensor("y", [3]), tensor("k", [3], result)])
+
+        for operator, kind, attributes in [
+            ("Add", TensorProto.UINT8, {}),
+            ("Mul", TensorProto.INT32, {}),
+            ("Cast", TensorProto.INT32, {"to": TensorProto.UINT8}),
+        ]:
+            with self.subTest(operator):
+                made, report = reported(model(operator, kind, **attributes))
+                self.assertEqual(report[1], "graph `main`: 3 of 4 nodes are taken, as one partition")
+                dtype = {TensorProto.UINT8: np.uint8, TensorProto.INT32: np.int32}[kind]
+                values = np.array([200, 255, 3], dtype) if dtype == np.uint8 else np.array([5001, 300, -7], dtype)
+                feed = {node.name: values for node in made.get_inputs()}
+                wanted = on_cpu(model(operator, kind, **attributes)).run(None, feed)
+                self.assertLessEqual(off(made.run(None, feed), wanted), 1)
+
     def test_only_the_outputs_that_are_asked_for(self) -> None:
         made = session(typed())
         feed = {
             "i": np.ones((2, 3), np.int32),
+            "j": np.ones((2, 3), np.int32),
             "t": np.ones(5, bool),
             "u": np.ones(4, np.uint8),
             "h": np.ones(4, np.float16),
