@@ -14,6 +14,9 @@ HERE = Path(__file__).resolve().parent
 #: What is wrong whoever does it; memory that may still be reached is not.
 WRONG = re.compile(r"Invalid|[Uu]ninitialised|definitely lost in|indirectly lost in|Mismatched|overlap")
 
+#: A frame of the library, or of what is compiled into it; not of a folder of that name.
+OURS = re.compile(r"libtexpool_tflite|\btexpool(_tflite)?::")
+
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -25,8 +28,7 @@ def main() -> None:
         assert done.returncode == 0, done.stderr
         text = re.sub(r"^==\d+== ?", "", log.read_text(), flags=re.MULTILINE)
     records = [record for record in text.split("\n\n") if WRONG.search(record.split("\n")[0])]
-    # By the library, or by what is compiled into it.
-    ours = [record for record in records if "texpool" in record]
+    ours = [record for record in records if OURS.search(record)]
     print(f"valgrind: {len(ours)} of {len(records)} records go through the delegate")
     if ours or "LEAK SUMMARY" not in text:
         sys.exit("\n\n".join(ours) or text)
