@@ -1,9 +1,9 @@
-//! Which names the bodies of control flow read: no more is known of what is in them.
+//! What is looked at in bodies of control flow: which names they read, and what they state of their results.
 
 use std::collections::HashSet;
 
 use super::{
-    model::{Node, each},
+    model::{GraphIo, IoType, Node, each},
     wire::{Broken, Message},
 };
 
@@ -30,6 +30,30 @@ pub(super) fn names_read(file: &Message<'_>, node: &Node) -> Result<HashSet<Stri
         })?;
     }
     Ok(names)
+}
+
+/// What an `If` gives, as far as its bodies state the same of it.
+pub(super) fn results(file: &Message<'_>, node: &Node) -> Result<Vec<GraphIo>, Broken> {
+    if node.op != "If" || !node.domain.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut stated: Option<Vec<IoType>> = None;
+    for range in node.attributes.iter().flat_map(|attribute| &attribute.bodies) {
+        let mut kinds = Vec::new();
+        each(file.at(range.clone()), |m, number, value| {
+            if number == 12 {
+                kinds.push(GraphIo::read(m.message(value)?)?.kind);
+            }
+            Ok(())
+        })?;
+        let alike = |(one, other): (IoType, IoType)| if one == other { one } else { IoType::Unstated };
+        stated = Some(match stated {
+            None => kinds,
+            Some(before) => before.into_iter().zip(kinds).map(alike).collect(),
+        });
+    }
+    let results = node.outputs.iter().cloned().zip(stated.unwrap_or_default());
+    Ok(results.map(|(name, kind)| GraphIo { name, kind }).collect())
 }
 
 fn of_node<'a>(node: Message<'a>, names: &mut HashSet<String>, open: &mut Vec<Message<'a>>) -> Result<(), Broken> {

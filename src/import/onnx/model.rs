@@ -78,7 +78,7 @@ pub(super) struct GraphIo {
 }
 
 /// `TypeProto`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum IoType {
     /// No type is stated.
     #[default]

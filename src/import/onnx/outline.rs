@@ -39,9 +39,13 @@ pub(in crate::import) fn outline(
     let message = wire::Message::of(bytes, &meter);
     let model = Model::read(message.clone()).map_err(broken)?;
     let file = graph_of(&model)?;
-    let between = stated::between(message.clone()).map_err(broken)?;
-    let implicit = file.nodes.iter().map(|node| bodies::names_read(&message, node)).collect::<Result<Vec<_>, _>>();
-    let implicit = implicit.map_err(broken)?;
+    let (mut implicit, mut between) = (Vec::with_capacity(file.nodes.len()), Vec::new());
+    for node in &file.nodes {
+        implicit.push(bodies::names_read(&message, node).map_err(broken)?);
+        between.extend(bodies::results(&message, node).map_err(broken)?);
+    }
+    // Behind those of bodies, since what the file states itself counts.
+    between.extend(stated::between(message).map_err(broken)?);
     let lowering = GraphLowering::new(meter.into_inner());
     let values = ValueSource { external: path.map(External::beside).unwrap_or_default(), owner: Owned(owner) };
     let mut outliner = Outliner::new(file, Stated::new(file, &between), options, lowering, values)?;

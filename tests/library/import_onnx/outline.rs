@@ -133,6 +133,25 @@ fn an_operator_set_that_is_not_read_refuses_all() {
     assert!(reason(&graph, 0).contains("operator set 99"));
 }
 
+/// What both bodies of a condition state of their result is what it gives.
+#[test]
+fn what_bodies_state_is_known() {
+    let body = |name: &str, extent| {
+        let result = bytes(12, &typed("r", FLOAT, &[number(1, 2), number(1, extent)]));
+        bytes(5, &[bytes(1, name.as_bytes()), bytes(6, &result)].concat())
+    };
+    for (other, said) in [(3, "rc"), (4, "ru")] {
+        let mut m = Model::new();
+        m.input("x", &[1]);
+        m.raw_node("If", &["x"], &["a"], &[body("then_branch", 3), body("else_branch", other)]);
+        m.node("Relu", &["a"], &["b"], &[]);
+        m.output("b");
+        let graph = outline(&m, &[]);
+        assert_eq!(verdicts(&graph), said);
+        assert_eq!(tensor(&graph, "b").bytes(), (other == 3).then_some(24));
+    }
+}
+
 /// What bodies read of the graph around them, also from within each other.
 #[test]
 fn names_that_bodies_read_are_found() {
